@@ -1,0 +1,1 @@
+//! Background processes of Latchwork.

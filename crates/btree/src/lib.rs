@@ -1,0 +1,1 @@
+//! B-tree indexes of Latchwork.

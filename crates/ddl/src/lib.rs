@@ -1,0 +1,1 @@
+//! Data definition statements of Latchwork.

@@ -1,0 +1,1 @@
+//! Queued locks with modes and deadlock detection.

@@ -1,0 +1,1 @@
+//! Row sources of Latchwork.

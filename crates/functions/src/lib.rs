@@ -1,0 +1,1 @@
+//! Scalar and aggregate SQL functions of Latchwork.

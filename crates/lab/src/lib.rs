@@ -1,0 +1,1 @@
+//! Contention laboratory of Latchwork.

@@ -1,0 +1,1 @@
+//! Latches, mutexes and versioned reads with the full statistics of Oracle latches.

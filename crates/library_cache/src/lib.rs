@@ -1,0 +1,1 @@
+//! Shared statement entries of Latchwork.

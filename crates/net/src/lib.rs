@@ -1,0 +1,1 @@
+//! Packet codecs of Latchwork: bytes in, values out.

@@ -1,0 +1,1 @@
+//! Files, clock, pages and futexes: the only crate of Latchwork that calls the operating system.

@@ -1,0 +1,1 @@
+//! Initialisation parameters of Latchwork.

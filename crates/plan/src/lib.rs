@@ -1,0 +1,1 @@
+//! Name resolution and optimiser of Latchwork.

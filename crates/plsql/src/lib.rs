@@ -1,0 +1,1 @@
+//! PL/SQL compiler, machine and packages of Latchwork.

@@ -1,0 +1,1 @@
+//! Process and session slots, micro-undo and death clean-up of Latchwork.

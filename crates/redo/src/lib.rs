@@ -1,0 +1,1 @@
+//! Change vectors of Latchwork.

@@ -1,0 +1,1 @@
+//! The result cache of Latchwork.

@@ -1,0 +1,1 @@
+//! Supervisor, listener and server processes of Latchwork.

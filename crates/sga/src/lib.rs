@@ -1,0 +1,1 @@
+//! The shared memory mapping of Latchwork: pages, areas, typed offsets.

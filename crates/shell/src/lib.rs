@@ -1,0 +1,1 @@
+//! SQL*Plus-compatible shell of Latchwork.

@@ -1,0 +1,1 @@
+//! Lexer, parser and tree of SQL and PL/SQL.

@@ -1,0 +1,1 @@
+//! Transactions, undo and consistent gets of Latchwork.

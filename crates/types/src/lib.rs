@@ -1,0 +1,1 @@
+//! NUMBER, DATE, values, identifiers and errors of the Latchwork database.

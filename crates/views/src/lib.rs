@@ -1,0 +1,1 @@
+//! X$ and V$ views of Latchwork.

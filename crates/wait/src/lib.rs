@@ -1,0 +1,1 @@
+//! Wait events and statistics of Latchwork.
