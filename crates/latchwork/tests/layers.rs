@@ -1,0 +1,107 @@
+//! Holds the crates to the table of rows in `docs/ARCHITECTURE.md`.
+//!
+//! A crate may depend on crates of lower rows and, within its own row, on crates to its left. The table in the document
+//! is the one that is checked: there is no second copy of it here.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The workspace's root folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Reads the table: the crate names, each with its row (counted from the ground up) and its place from the left.
+fn places(table: &str) -> HashMap<String, (usize, usize)> {
+    let rows: Vec<Vec<String>> = table
+        .lines()
+        .skip_while(|line| !line.starts_with("| row |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let crates = line.split('|').nth(2).expect("a row has two columns");
+            let mut names = Vec::new();
+            for (at, part) in crates.split('`').enumerate() {
+                if at % 2 == 1 {
+                    names.push(part.to_string());
+                }
+            }
+            names
+        })
+        .collect();
+    let mut places = HashMap::new();
+    for (up, row) in rows.iter().rev().enumerate() {
+        for (left, name) in row.iter().enumerate() {
+            assert!(places.insert(name.clone(), (up, left)).is_none(), "{name} stands in two places");
+        }
+    }
+    places
+}
+
+/// What is wrong with an edge, if anything.
+fn fault(places: &HashMap<String, (usize, usize)>, from: &str, to: &str) -> Option<String> {
+    let (Some(a), Some(b)) = (places.get(from), places.get(to)) else {
+        return Some(format!("{from} -> {to}: not both in the table"));
+    };
+    (b >= a).then(|| format!("{from} -> {to}: goes up or to the right"))
+}
+
+fn metadata() -> serde_json::Value {
+    let out = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(out.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&out.stderr));
+    serde_json::from_slice(&out.stdout).expect("cargo metadata prints JSON")
+}
+
+#[test]
+fn crates_import_only_downwards_and_to_the_left() {
+    let table = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
+    let places = places(&table);
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    let ours: Vec<&str> = packages.iter().map(|p| p["name"].as_str().unwrap()).collect();
+    let mut faults = Vec::new();
+    for package in packages {
+        let from = package["name"].as_str().unwrap();
+        if !places.contains_key(from) {
+            faults.push(format!("{from} is not in the table"));
+        }
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let to = dependency["name"].as_str().unwrap();
+            let is_path = dependency["path"].is_string();
+            if is_path && ours.contains(&to) {
+                faults.extend(fault(&places, from, to));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    for name in places.keys() {
+        assert!(ours.contains(&name.as_str()), "the table names {name}, which is no crate");
+    }
+}
+
+#[test]
+fn every_crate_has_a_readme() {
+    let missing: Vec<String> = std::fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir() && !path.join("README.md").is_file())
+        .map(|path| path.display().to_string())
+        .collect();
+    assert!(missing.is_empty(), "no README.md in {missing:?}");
+}
+
+#[test]
+fn an_upward_or_rightward_edge_is_a_fault() {
+    let places = places("| row | crates |\n|---|---|\n| top | `c` |\n| low | `a` · `b` |\n");
+    assert_eq!(fault(&places, "c", "a"), None);
+    assert_eq!(fault(&places, "b", "a"), None);
+    assert!(fault(&places, "a", "b").is_some());
+    assert!(fault(&places, "a", "c").is_some());
+    assert!(fault(&places, "a", "a").is_some());
+    assert!(fault(&places, "a", "unknown").is_some());
+}
