@@ -1,1 +1,3 @@
 //! Lexer, parser and tree of SQL and PL/SQL.
+
+pub mod plsql;

@@ -1,0 +1,626 @@
+//! The tree of PL/SQL.
+//!
+//! PL/SQL has an expression language of its own: names are chains of fields, calls and subscripts that only the
+//! compiler can tell apart, conditions are values, and cursors have attributes. Static SQL is kept as the text it was
+//! written as, with the places of its `INTO` lists: the compiler turns its host variables into binds and hands the
+//! statement to the SQL compiler, so that both languages see the very same statement that `v$sql` shows.
+//!
+//! Every position is a byte offset in the text that was parsed.
+
+/// A byte offset in the unit's source.
+pub type Pos = u32;
+
+/// An identifier as the dictionary spells it: upper case unless it was quoted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Ident {
+    pub name: String,
+    pub quoted: bool,
+    pub pos: Pos,
+}
+
+/// A dotted name: one to four identifiers.
+pub type Path = Vec<Ident>;
+
+/// A stretch of the source, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    pub start: Pos,
+    pub end: Pos,
+}
+
+/// What a `CREATE` statement says before the unit's own text begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateHeader {
+    pub or_replace: bool,
+    pub kind: UnitKind,
+    pub schema: Option<Ident>,
+    pub name: Ident,
+    /// Where the stored source begins: at the word `PROCEDURE`, `FUNCTION`, `PACKAGE`, `TRIGGER` or `TYPE`.
+    pub source_at: Pos,
+}
+
+/// The kinds of stored units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum UnitKind {
+    Procedure,
+    Function,
+    Package,
+    PackageBody,
+    Trigger,
+    Type,
+    TypeBody,
+}
+
+impl UnitKind {
+    /// The kind as `user_objects.object_type` and `user_source.type` spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            UnitKind::Procedure => "PROCEDURE",
+            UnitKind::Function => "FUNCTION",
+            UnitKind::Package => "PACKAGE",
+            UnitKind::PackageBody => "PACKAGE BODY",
+            UnitKind::Trigger => "TRIGGER",
+            UnitKind::Type => "TYPE",
+            UnitKind::TypeBody => "TYPE BODY",
+        }
+    }
+}
+
+/// A compilation unit.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unit {
+    /// An anonymous block.
+    Block(Block),
+    /// A stored procedure or function.
+    Subprogram {
+        schema: Option<Ident>,
+        subprogram: Subprogram,
+    },
+    Package(Package),
+    PackageBody(PackageBody),
+    Trigger(Trigger),
+    /// A collection type of the schema: `CREATE TYPE t AS TABLE OF …` or `AS VARRAY(n) OF …`.
+    Type {
+        schema: Option<Ident>,
+        name: Ident,
+        definition: TypeDefinition,
+    },
+}
+
+/// Whose rights and names a unit runs with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AuthId {
+    #[default]
+    Definer,
+    CurrentUser,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Package {
+    pub schema: Option<Ident>,
+    pub name: Ident,
+    pub authid: AuthId,
+    pub declarations: Vec<Declaration>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct PackageBody {
+    pub schema: Option<Ident>,
+    pub name: Ident,
+    pub declarations: Vec<Declaration>,
+    /// The initialisation section, run once a session.
+    pub initialisation: Option<Body>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trigger {
+    pub schema: Option<Ident>,
+    pub name: Ident,
+    pub timing: TriggerTiming,
+    pub events: Vec<TriggerEvent>,
+    pub table: Path,
+    /// The alias of the old row, `OLD` unless `REFERENCING` says otherwise.
+    pub old_alias: String,
+    /// The alias of the new row, `NEW` unless `REFERENCING` says otherwise.
+    pub new_alias: String,
+    pub for_each_row: bool,
+    pub enabled: bool,
+    /// The `WHEN` condition; `:new` is written `new` in it.
+    pub when: Option<Expr>,
+    pub block: Block,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TriggerTiming {
+    Before,
+    After,
+    InsteadOf,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TriggerEvent {
+    Insert,
+    /// With the columns of `UPDATE OF`, all of them when empty.
+    Update(Vec<Ident>),
+    Delete,
+}
+
+/// A block: its labels, its declarations and its body.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    pub labels: Vec<Ident>,
+    pub declarations: Vec<Declaration>,
+    pub body: Body,
+    pub pos: Pos,
+}
+
+/// `BEGIN … EXCEPTION … END`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Body {
+    pub statements: Vec<Statement>,
+    pub handlers: Vec<Handler>,
+    pub pos: Pos,
+    /// Where `END` stands: a function that runs into it raises PLS-00503's run-time twin, ORA-06503.
+    pub end_pos: Pos,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Handler {
+    /// Empty for `WHEN OTHERS`.
+    pub exceptions: Vec<Path>,
+    pub statements: Vec<Statement>,
+    pub pos: Pos,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Declaration {
+    Variable(Variable),
+    Type {
+        name: Ident,
+        definition: TypeDefinition,
+    },
+    Subtype {
+        name: Ident,
+        base: TypeRef,
+        not_null: bool,
+        range: Option<(Expr, Expr)>,
+    },
+    Cursor(CursorDeclaration),
+    Exception(Ident),
+    Pragma(Pragma),
+    /// A nested subprogram, a forward declaration (no body) or a package's specification.
+    Subprogram(Subprogram),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variable {
+    pub name: Ident,
+    pub ty: TypeRef,
+    pub constant: bool,
+    pub not_null: bool,
+    pub default: Option<Expr>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum TypeDefinition {
+    Record(Vec<Variable>),
+    NestedTable { element: TypeRef, not_null: bool },
+    Varray { limit: u32, element: TypeRef, not_null: bool },
+    Associative { element: TypeRef, not_null: bool, index: TypeRef },
+    RefCursor { returns: Option<TypeRef> },
+}
+
+/// A reference to a type in a declaration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TypeRef {
+    pub kind: TypeKind,
+    pub pos: Pos,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum TypeKind {
+    /// A built-in or declared type by name, with what stood behind it. Multi-word names (`DOUBLE PRECISION`,
+    /// `LONG RAW`, `INTERVAL DAY TO SECOND`, `TIMESTAMP WITH TIME ZONE`) are one identifier with single blanks.
+    Named { path: Path, sizes: Vec<i64>, unit: Option<LengthUnit> },
+    /// `name%TYPE`
+    TypeOf(Path),
+    /// `name%ROWTYPE`
+    RowTypeOf(Path),
+    /// `REF CURSOR` written in place, or `SYS_REFCURSOR`.
+    RefCursor,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LengthUnit {
+    Byte,
+    Char,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CursorDeclaration {
+    pub name: Ident,
+    pub parameters: Vec<Parameter>,
+    pub returns: Option<TypeRef>,
+    /// `None` for a specification whose query is in the package's body.
+    pub query: Option<SqlText>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pragma {
+    AutonomousTransaction(Pos),
+    SeriallyReusable,
+    ExceptionInit {
+        exception: Ident,
+        code: i32,
+    },
+    /// `INLINE`, `RESTRICT_REFERENCES`, `UDF`, …: read and of no effect.
+    Other(Ident),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subprogram {
+    pub name: Ident,
+    pub parameters: Vec<Parameter>,
+    /// The result type of a function.
+    pub returns: Option<TypeRef>,
+    pub attributes: SubprogramAttributes,
+    /// `None` for a forward declaration or a package's specification.
+    pub body: Option<Box<SubprogramBody>>,
+    pub pos: Pos,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SubprogramBody {
+    pub declarations: Vec<Declaration>,
+    pub body: Body,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SubprogramAttributes {
+    pub deterministic: bool,
+    pub authid: AuthId,
+    pub pipelined: Option<Pos>,
+    pub parallel_enable: bool,
+    pub result_cache: Option<ResultCache>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ResultCache {
+    pub relies_on: Vec<Path>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    In,
+    Out,
+    InOut,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameter {
+    pub name: Ident,
+    pub mode: Mode,
+    pub nocopy: bool,
+    pub ty: TypeRef,
+    pub default: Option<Expr>,
+}
+
+/// A statement with its labels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    pub labels: Vec<Ident>,
+    pub kind: StatementKind,
+    pub pos: Pos,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum StatementKind {
+    Null,
+    Assign {
+        target: Expr,
+        value: Expr,
+    },
+    /// A procedure call; the expression is a name with or without arguments.
+    Call(Expr),
+    If {
+        branches: Vec<(Expr, Vec<Statement>)>,
+        otherwise: Option<Vec<Statement>>,
+    },
+    Case {
+        operand: Option<Expr>,
+        branches: Vec<(Expr, Vec<Statement>)>,
+        otherwise: Option<Vec<Statement>>,
+    },
+    Loop {
+        body: Vec<Statement>,
+    },
+    While {
+        condition: Expr,
+        body: Vec<Statement>,
+    },
+    ForRange {
+        variable: Ident,
+        reverse: bool,
+        low: Expr,
+        high: Expr,
+        body: Vec<Statement>,
+    },
+    ForCursor {
+        variable: Ident,
+        source: CursorSource,
+        body: Vec<Statement>,
+    },
+    ForAll {
+        variable: Ident,
+        bounds: ForAllBounds,
+        save_exceptions: bool,
+        sql: Box<StatementKind>,
+    },
+    Exit {
+        label: Option<Ident>,
+        when: Option<Expr>,
+    },
+    Continue {
+        label: Option<Ident>,
+        when: Option<Expr>,
+    },
+    Goto(Ident),
+    Return(Option<Expr>),
+    Raise(Option<Path>),
+    Block(Block),
+    /// `SELECT … INTO`, `INSERT`, `UPDATE`, `DELETE`, `MERGE`, `LOCK TABLE`.
+    Sql(SqlText),
+    Commit,
+    Rollback {
+        to: Option<Ident>,
+    },
+    Savepoint(Ident),
+    /// `SET TRANSACTION …`, as written.
+    SetTransaction(SqlText),
+    Open {
+        cursor: Expr,
+        arguments: Vec<Argument>,
+    },
+    /// `OPEN c FOR SELECT …`
+    OpenFor {
+        cursor: Expr,
+        query: SqlText,
+    },
+    /// `OPEN c FOR 'text' [USING …]`
+    OpenForDynamic {
+        cursor: Expr,
+        text: Expr,
+        using: Vec<UsingArgument>,
+    },
+    Fetch {
+        cursor: Expr,
+        into: Into,
+        limit: Option<Expr>,
+    },
+    Close(Expr),
+    ExecuteImmediate {
+        text: Expr,
+        into: Option<Into>,
+        using: Vec<UsingArgument>,
+        returning: Option<Into>,
+    },
+    /// `PIPE ROW (…)`: parsed so that the compiler can refuse it by its name.
+    PipeRow(Expr),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum CursorSource {
+    /// `FOR r IN (SELECT …)`
+    Query(SqlText),
+    /// `FOR r IN c` and `FOR r IN c(args)`
+    Cursor(Expr),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ForAllBounds {
+    Range { low: Expr, high: Expr },
+    IndicesOf { collection: Expr, between: Option<(Expr, Expr)> },
+    ValuesOf(Expr),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct UsingArgument {
+    pub mode: Mode,
+    pub value: Expr,
+}
+
+/// `INTO a, b` or `BULK COLLECT INTO a, b`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Into {
+    pub bulk: bool,
+    pub targets: Vec<Expr>,
+    pub pos: Pos,
+}
+
+/// A static SQL statement as it stands in the source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SqlText {
+    pub kind: SqlKind,
+    /// The whole statement, without its terminator.
+    pub span: Span,
+    /// The text of `span`.
+    pub text: String,
+    /// `INTO …` of a query and where it stands; it is no part of the statement that SQL sees.
+    pub into: Option<(Into, Span)>,
+    /// `RETURNING … INTO …`; the span covers the targets only, which SQL sees as binds.
+    pub returning: Option<(Into, Span)>,
+    /// `WHERE CURRENT OF cursor`, with the span from `CURRENT` on.
+    pub current_of: Option<(Ident, Span)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SqlKind {
+    Select,
+    Insert,
+    Update,
+    Delete,
+    Merge,
+    LockTable,
+    SetTransaction,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub pos: Pos,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExprKind {
+    Null,
+    Boolean(bool),
+    /// A number as written.
+    Number(String),
+    String(String),
+    /// `DATE '…'`
+    Date(String),
+    /// `TIMESTAMP '…'`
+    Timestamp(String),
+    /// `INTERVAL '…' DAY TO SECOND`; the qualifier in upper case.
+    Interval {
+        text: String,
+        qualifier: String,
+    },
+    /// `:name` or `:1`; the part behind a dot (`:new.col`) is in `field`.
+    Bind {
+        name: String,
+        field: Option<Ident>,
+    },
+    Name(Name),
+    /// `name%FOUND` and its kin.
+    CursorAttribute {
+        cursor: Box<Expr>,
+        attribute: CursorAttribute,
+    },
+    /// `SQL%BULK_ROWCOUNT(i)`
+    BulkRowCount(Box<Expr>),
+    Unary {
+        op: UnaryOp,
+        operand: Box<Expr>,
+    },
+    Binary {
+        op: BinaryOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    IsNull {
+        operand: Box<Expr>,
+        negated: bool,
+    },
+    /// `IS [NOT] EMPTY` of a nested table.
+    IsEmpty {
+        operand: Box<Expr>,
+        negated: bool,
+    },
+    Between {
+        operand: Box<Expr>,
+        low: Box<Expr>,
+        high: Box<Expr>,
+        negated: bool,
+    },
+    In {
+        operand: Box<Expr>,
+        list: Vec<Expr>,
+        negated: bool,
+    },
+    Like {
+        operand: Box<Expr>,
+        pattern: Box<Expr>,
+        escape: Option<Box<Expr>>,
+        negated: bool,
+    },
+    MemberOf {
+        operand: Box<Expr>,
+        collection: Box<Expr>,
+        negated: bool,
+    },
+    Case {
+        operand: Option<Box<Expr>>,
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
+    Cast {
+        operand: Box<Expr>,
+        ty: TypeRef,
+    },
+    Extract {
+        field: String,
+        operand: Box<Expr>,
+    },
+    Trim {
+        mode: TrimMode,
+        set: Option<Box<Expr>>,
+        operand: Box<Expr>,
+    },
+    /// `NEW t(…)`
+    New(Name),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrimMode {
+    Both,
+    Leading,
+    Trailing,
+}
+
+/// A name with everything behind it: `pkg.tab(i).field`, `f(a, b => 1)`, `t.COUNT`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Name {
+    pub first: Ident,
+    pub parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    Field(Ident),
+    /// Arguments or a subscript.
+    Call(Vec<Argument>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Argument {
+    pub name: Option<Ident>,
+    pub value: Expr,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CursorAttribute {
+    Found,
+    NotFound,
+    IsOpen,
+    RowCount,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnaryOp {
+    Plus,
+    Minus,
+    Not,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Power,
+    /// `a MOD b`, the infix form that PL/SQL still takes.
+    Mod,
+    Concat,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    And,
+    Or,
+    /// `MULTISET UNION`
+    MultisetUnion,
+}

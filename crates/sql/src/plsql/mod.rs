@@ -1,0 +1,3 @@
+//! PL/SQL: its tree and its parser.
+
+pub mod ast;
