@@ -1,0 +1,648 @@
+//! Data definition, grants, and ALTER SESSION and SYSTEM.
+
+use super::{DataTypeName, Expr, Ident, Name, Pos, Query};
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ddl {
+    CreateTable(CreateTable),
+    CreateCluster(CreateCluster),
+    CreateIndex(CreateIndex),
+    CreateView(CreateView),
+    CreateSequence(CreateSequence),
+    CreateSynonym(CreateSynonym),
+    CreateUser(CreateUser),
+    CreateRole(CreateRole),
+    CreateStored(CreateStored),
+    CreateTablespace(CreateTablespace),
+    CreateDirectory(CreateDirectory),
+    Drop(DropObject),
+    AlterTable(AlterTable),
+    AlterIndex(AlterIndex),
+    AlterSequence(AlterSequence),
+    AlterUser(AlterUser),
+    /// `ALTER PROCEDURE|FUNCTION|PACKAGE|TRIGGER|VIEW|TYPE name COMPILE`, and ENABLE or DISABLE of a trigger.
+    AlterCompile(AlterCompile),
+    Truncate(Truncate),
+    Rename {
+        from: Ident,
+        to: Ident,
+        pos: Pos,
+    },
+    Comment(CommentOn),
+    Grant(Grant),
+    Revoke(Revoke),
+    Analyze(Analyze),
+    Purge(Purge),
+}
+
+/// Physical attributes of a segment; kept, mostly for the dictionary's views.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct SegmentOptions {
+    pub tablespace: Option<Ident>,
+    pub pctfree: Option<u32>,
+    pub pctused: Option<u32>,
+    pub initrans: Option<u32>,
+    pub maxtrans: Option<u32>,
+    /// `STORAGE (...)`: each word pair as written, `INITIAL` → `1M`.
+    pub storage: Vec<(String, String)>,
+    pub logging: Option<bool>,
+    pub cache: Option<bool>,
+    /// `PARALLEL n`; `Some(0)` for PARALLEL without a degree, `Some(1)` for NOPARALLEL.
+    pub parallel: Option<u32>,
+    pub compress: Option<bool>,
+    /// `RESULT_CACHE (MODE FORCE)` is `Some(true)`.
+    pub result_cache_force: Option<bool>,
+    /// `ROWDEPENDENCIES`, `MONITORING`, `SEGMENT CREATION DEFERRED` and others that change nothing here.
+    pub other: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateTable {
+    pub name: Name,
+    pub temporary: Option<Temporary>,
+    pub columns: Vec<ColumnSpec>,
+    pub constraints: Vec<ConstraintSpec>,
+    pub organization: TableOrganization,
+    pub options: SegmentOptions,
+    pub partitioning: Option<String>,
+    pub as_query: Option<Box<Query>>,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Temporary {
+    pub private: bool,
+    /// `ON COMMIT PRESERVE ROWS` (or `PRESERVE DEFINITION`); the default deletes rows.
+    pub preserve: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum TableOrganization {
+    Heap,
+    Index,
+    External(String),
+    Cluster { cluster: Name, columns: Vec<Ident> },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnSpec {
+    pub name: Ident,
+    /// Absent in `CREATE TABLE t (a, b) AS SELECT`, for foreign keys, and for virtual columns.
+    pub ty: Option<DataTypeName>,
+    pub default: Option<ColumnDefault>,
+    /// `[GENERATED ALWAYS] AS (expr) VIRTUAL`.
+    pub generated: Option<Expr>,
+    pub identity: Option<Identity>,
+    pub invisible: bool,
+    pub constraints: Vec<ConstraintSpec>,
+    /// `SORT` of hash-cluster tables.
+    pub sort: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnDefault {
+    pub expr: Expr,
+    /// The expression as written, for the dictionary.
+    pub text: String,
+    pub on_null: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Identity {
+    pub always: bool,
+    pub on_null: bool,
+    pub options: SequenceOptions,
+}
+
+/// A constraint, inline (columns implied) or out of line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConstraintSpec {
+    pub name: Option<Ident>,
+    pub kind: ConstraintKind,
+    pub state: ConstraintState,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ConstraintKind {
+    NotNull,
+    Null,
+    PrimaryKey { columns: Vec<Ident>, using: Option<Box<UsingIndex>> },
+    Unique { columns: Vec<Ident>, using: Option<Box<UsingIndex>> },
+    Check { condition: Expr, text: String },
+    References { columns: Vec<Ident>, table: Name, referenced: Vec<Ident>, on_delete: OnDelete },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum UsingIndex {
+    Existing(Name),
+    Create(CreateIndex),
+    Options(SegmentOptions),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDelete {
+    Restrict,
+    Cascade,
+    SetNull,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConstraintState {
+    pub enabled: bool,
+    pub validated: bool,
+    pub deferrable: bool,
+    pub initially_deferred: bool,
+    pub rely: bool,
+}
+
+impl Default for ConstraintState {
+    fn default() -> Self {
+        ConstraintState { enabled: true, validated: true, deferrable: false, initially_deferred: false, rely: false }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateCluster {
+    pub name: Name,
+    pub columns: Vec<(Ident, DataTypeName)>,
+    pub single_table: bool,
+    pub hashkeys: Option<u64>,
+    /// `HASH IS expr`.
+    pub hash_is: Option<Expr>,
+    /// Bytes for one cluster key.
+    pub size_bytes: Option<u64>,
+    /// `INDEX`: an indexed cluster, also the default without HASHKEYS.
+    pub indexed: bool,
+    pub options: SegmentOptions,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateIndex {
+    pub unique: bool,
+    pub bitmap: bool,
+    pub name: Name,
+    pub target: IndexTarget,
+    pub options: SegmentOptions,
+    pub reverse: bool,
+    pub invisible: bool,
+    pub online: bool,
+    /// `INDEXTYPE IS ...`, `LOCAL`, `GLOBAL PARTITION BY ...`, as written.
+    pub other: Option<String>,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum IndexTarget {
+    Table { table: Name, columns: Vec<IndexColumn> },
+    Cluster(Name),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexColumn {
+    /// A plain name is a column; anything else a function-based key.
+    pub expr: Expr,
+    pub text: String,
+    pub descending: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateView {
+    pub or_replace: bool,
+    pub force: bool,
+    pub materialized: bool,
+    pub name: Name,
+    pub columns: Vec<Ident>,
+    pub query: Box<Query>,
+    /// The query as written: what the dictionary stores.
+    pub text: String,
+    pub read_only: bool,
+    pub check_option: bool,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateSequence {
+    pub name: Name,
+    pub options: SequenceOptions,
+    pub pos: Pos,
+}
+
+/// Numbers are kept as written: they may exceed 64 bits.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct SequenceOptions {
+    pub start_with: Option<String>,
+    pub increment_by: Option<String>,
+    /// `NOMAXVALUE` is `Some(None)`.
+    pub maxvalue: Option<Option<String>>,
+    pub minvalue: Option<Option<String>>,
+    pub cycle: Option<bool>,
+    /// `NOCACHE` is `Some(0)`.
+    pub cache: Option<u64>,
+    pub order: Option<bool>,
+    pub restart: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateSynonym {
+    pub or_replace: bool,
+    pub public: bool,
+    pub name: Name,
+    pub target: Name,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateUser {
+    pub name: Ident,
+    pub options: UserOptions,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterUser {
+    pub name: Ident,
+    pub options: UserOptions,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct UserOptions {
+    pub authentication: Option<Authentication>,
+    pub default_tablespace: Option<Ident>,
+    pub temporary_tablespace: Option<Ident>,
+    /// Tablespace and its quota as written (`UNLIMITED`, `10M`).
+    pub quotas: Vec<(Ident, String)>,
+    pub profile: Option<Ident>,
+    pub account_locked: Option<bool>,
+    pub password_expire: bool,
+    /// `DEFAULT ROLE ...` as written.
+    pub default_role: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Authentication {
+    /// `IDENTIFIED BY password`: case kept as written.
+    Password(String),
+    /// `IDENTIFIED BY VALUES '...'`.
+    Verifier(String),
+    Externally,
+    Globally,
+    None,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateRole {
+    pub name: Ident,
+    pub authentication: Option<Authentication>,
+    pub pos: Pos,
+}
+
+/// CREATE of a stored PL/SQL unit. The body is not parsed here: an error in it does not fail the statement, it makes the unit invalid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateStored {
+    pub or_replace: bool,
+    pub kind: StoredKind,
+    pub name: Name,
+    /// From the kind's keyword (`PROCEDURE name ...`) to the end: what `ALL_SOURCE` shows, with the schema qualifier taken out.
+    pub source: String,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StoredKind {
+    Procedure,
+    Function,
+    Package,
+    PackageBody,
+    Trigger,
+    Type,
+    TypeBody,
+    Java,
+}
+
+impl StoredKind {
+    /// The name in `ALL_OBJECTS.OBJECT_TYPE`.
+    pub fn object_type(self) -> &'static str {
+        match self {
+            StoredKind::Procedure => "PROCEDURE",
+            StoredKind::Function => "FUNCTION",
+            StoredKind::Package => "PACKAGE",
+            StoredKind::PackageBody => "PACKAGE BODY",
+            StoredKind::Trigger => "TRIGGER",
+            StoredKind::Type => "TYPE",
+            StoredKind::TypeBody => "TYPE BODY",
+            StoredKind::Java => "JAVA SOURCE",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateTablespace {
+    pub name: Ident,
+    pub temporary: bool,
+    pub undo: bool,
+    pub bigfile: bool,
+    /// File name (none with managed files) and size in bytes.
+    pub files: Vec<(Option<String>, Option<u64>)>,
+    /// The rest of the clauses, as written.
+    pub options: String,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateDirectory {
+    pub or_replace: bool,
+    pub name: Ident,
+    pub path: String,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropObject {
+    pub kind: DropKind,
+    pub name: Name,
+    /// `CASCADE CONSTRAINTS` of tables, `CASCADE` of users.
+    pub cascade: bool,
+    pub purge: bool,
+    /// `DROP CLUSTER ... INCLUDING TABLES`, `DROP TABLESPACE ... INCLUDING CONTENTS`.
+    pub including: bool,
+    /// `FORCE` of synonyms and types.
+    pub force: bool,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DropKind {
+    Table,
+    Cluster,
+    Index,
+    View,
+    MaterializedView,
+    Sequence,
+    Synonym,
+    PublicSynonym,
+    User,
+    Role,
+    Stored(StoredKind),
+    Tablespace,
+    Directory,
+    DatabaseLink,
+    Profile,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterTable {
+    pub name: Name,
+    pub actions: Vec<AlterTableAction>,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum AlterTableAction {
+    AddColumns(Vec<ColumnSpec>),
+    AddConstraint(ConstraintSpec),
+    ModifyColumns(Vec<ColumnSpec>),
+    DropColumns {
+        columns: Vec<Ident>,
+        cascade: bool,
+        unused: bool,
+    },
+    DropConstraint {
+        target: ConstraintRef,
+        cascade: bool,
+        keep_index: bool,
+    },
+    ModifyConstraint {
+        target: ConstraintRef,
+        state: ConstraintState,
+    },
+    EnableConstraint {
+        target: ConstraintRef,
+        enable: bool,
+        validate: bool,
+        cascade: bool,
+    },
+    RenameColumn {
+        from: Ident,
+        to: Ident,
+    },
+    RenameConstraint {
+        from: Ident,
+        to: Ident,
+    },
+    RenameTo(Ident),
+    Options(SegmentOptions),
+    /// `MOVE`, with the options after it.
+    Move(SegmentOptions),
+    /// `[NO]MINIMIZE RECORDS_PER_BLOCK`.
+    MinimizeRecords(bool),
+    /// `SHRINK SPACE ...`, `ENABLE ROW MOVEMENT`, `DEALLOCATE UNUSED`, `ENABLE ALL TRIGGERS` ...: as written.
+    Other {
+        text: String,
+        pos: Pos,
+    },
+    ReadOnly(bool),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ConstraintRef {
+    Name(Ident),
+    PrimaryKey,
+    Unique(Vec<Ident>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterIndex {
+    pub name: Name,
+    pub action: AlterIndexAction,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum AlterIndexAction {
+    Rebuild(SegmentOptions),
+    RenameTo(Ident),
+    Unusable,
+    Visible(bool),
+    Coalesce,
+    Options(SegmentOptions),
+    /// `SHRINK SPACE ...`, `MONITORING USAGE` ...: as written.
+    Other(String),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterSequence {
+    pub name: Name,
+    pub options: SequenceOptions,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterCompile {
+    pub kind: CompileKind,
+    pub name: Name,
+    /// `COMPILE BODY`.
+    pub body: bool,
+    pub action: CompileAction,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompileKind {
+    Stored(StoredKind),
+    View,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompileAction {
+    Compile,
+    Enable,
+    Disable,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Truncate {
+    /// `TRUNCATE CLUSTER`.
+    pub cluster: bool,
+    pub name: Name,
+    pub reuse_storage: bool,
+    pub cascade: bool,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommentOn {
+    /// For a column, the name's last part is the column.
+    pub on_column: bool,
+    pub name: Name,
+    pub text: String,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grant {
+    pub privileges: Vec<Privilege>,
+    pub on: Option<GrantObject>,
+    pub to: Vec<Grantee>,
+    /// `WITH GRANT OPTION` or `WITH ADMIN OPTION`.
+    pub with_option: bool,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Revoke {
+    pub privileges: Vec<Privilege>,
+    pub on: Option<GrantObject>,
+    pub from: Vec<Grantee>,
+    pub cascade: bool,
+    pub pos: Pos,
+}
+
+/// A privilege or role as words in upper case: `CREATE SESSION`, `SELECT`, `DBA`, `ALL PRIVILEGES`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Privilege {
+    pub name: String,
+    pub columns: Vec<Ident>,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum GrantObject {
+    Object(Name),
+    Directory(Ident),
+}
+
+/// A user or role; `PUBLIC` is an ordinary name here. `GRANT ... TO u IDENTIFIED BY p` creates the user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grantee {
+    pub name: Ident,
+    pub identified_by: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analyze {
+    pub kind: AnalyzeKind,
+    pub name: Name,
+    /// `COMPUTE STATISTICS`, `VALIDATE STRUCTURE CASCADE` ...: upper case, blanks collapsed.
+    pub action: String,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnalyzeKind {
+    Table,
+    Index,
+    Cluster,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Purge {
+    Table(Ident),
+    Index(Ident),
+    RecycleBin,
+    DbaRecycleBin,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterSession {
+    pub action: AlterSessionAction,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum AlterSessionAction {
+    Set(Vec<ParameterSetting>),
+    /// `ENABLE|DISABLE|FORCE PARALLEL DML|DDL|QUERY ...`, `ADVISE`, `CLOSE DATABASE LINK` ...: upper case, blanks collapsed.
+    Other(String),
+}
+
+/// `name = value`. The name is in upper case unless quoted (`"_spin_count"` keeps its case); the value is text as written, quotes taken off.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterSetting {
+    pub name: Ident,
+    pub value: String,
+    pub quoted: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterSystem {
+    pub action: AlterSystemAction,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum AlterSystemAction {
+    Set {
+        settings: Vec<ParameterSetting>,
+        scope: Option<Scope>,
+        deferred: bool,
+    },
+    Reset(Vec<Ident>),
+    /// `KILL SESSION 'sid,serial#' [IMMEDIATE]`.
+    KillSession {
+        target: String,
+        immediate: bool,
+    },
+    DisconnectSession {
+        target: String,
+        immediate: bool,
+    },
+    FlushSharedPool,
+    FlushBufferCache,
+    Checkpoint,
+    SwitchLogfile,
+    ArchiveLogCurrent,
+    /// `ENABLE|DISABLE RESTRICTED SESSION`.
+    RestrictedSession(bool),
+    Register,
+    Other(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    Memory,
+    Spfile,
+    Both,
+}

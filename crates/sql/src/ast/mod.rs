@@ -1,0 +1,118 @@
+//! The tree of a SQL statement.
+//!
+//! The tree is laid out for the whole language, wider than what is executed: what the planner does not run yet is still parsed, so that
+//! the error a user sees says "not supported" and not "syntax error". Names are kept as written except that unquoted identifiers are
+//! already in upper case; nothing is resolved here.
+//!
+//! Every node carries a [`Pos`]. Positions never take part in comparison: two trees are equal when they mean the same text, wherever it
+//! stood. `GROUP BY` matching in the planner and the unparser's round-trip tests both rest on that.
+
+mod ddl;
+mod dml;
+mod expr;
+mod query;
+
+pub use ddl::*;
+pub use dml::*;
+pub use expr::*;
+pub use query::*;
+
+/// A byte offset into the text of the statement. All positions are equal to each other: see the module's first words.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pos(pub u32);
+
+impl PartialEq for Pos {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl Eq for Pos {}
+impl std::hash::Hash for Pos {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
+}
+impl Pos {
+    /// The offset as a `usize`, for slicing the statement's text.
+    pub fn offset(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One identifier. `name` is in the form the dictionary stores: upper case unless the identifier was quoted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ident {
+    pub name: String,
+    pub pos: Pos,
+}
+
+impl Ident {
+    /// An identifier at position zero, for callers that build trees.
+    pub fn new(name: impl Into<String>) -> Ident {
+        Ident { name: name.into(), pos: Pos(0) }
+    }
+}
+
+/// A dotted name with an optional database link: `scott.emp`, `emp.ename`, `pkg.proc@remote`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Name {
+    pub parts: Vec<Ident>,
+    pub link: Option<Box<Name>>,
+    pub pos: Pos,
+}
+
+impl Name {
+    /// A name of one part.
+    pub fn simple(ident: Ident) -> Name {
+        let pos = ident.pos;
+        Name { parts: vec![ident], link: None, pos }
+    }
+    /// The last part: the object's own name.
+    pub fn last(&self) -> &str {
+        self.parts.last().map_or("", |part| &part.name)
+    }
+    /// The part before the last: the schema of an object, the table of a column.
+    pub fn qualifier(&self) -> Option<&str> {
+        let n = self.parts.len();
+        (n >= 2).then(|| self.parts[n - 2].name.as_str())
+    }
+    /// The single part of an unqualified name.
+    pub fn as_simple(&self) -> Option<&str> {
+        (self.parts.len() == 1 && self.link.is_none()).then(|| self.parts[0].name.as_str())
+    }
+}
+
+/// A whole statement as the session receives it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    Query(Box<Query>),
+    Insert(Box<Insert>),
+    Update(Box<Update>),
+    Delete(Box<Delete>),
+    Merge(Box<Merge>),
+    Call(Box<CallStatement>),
+    ExplainPlan(Box<ExplainPlan>),
+    Commit(Commit),
+    Rollback(Rollback),
+    Savepoint(Ident),
+    SetTransaction(SetTransaction),
+    SetRole(SetRole),
+    SetConstraints(SetConstraints),
+    LockTable(LockTable),
+    /// An anonymous PL/SQL block. The whole text of the statement is the block: `sql::plsql` parses it.
+    Block {
+        pos: Pos,
+    },
+    Ddl(Box<Ddl>),
+    AlterSession(AlterSession),
+    AlterSystem(AlterSystem),
+}
+
+impl Statement {
+    /// Whether the statement returns rows to the caller.
+    pub fn is_query(&self) -> bool {
+        matches!(self, Statement::Query(_))
+    }
+    /// Whether the statement commits implicitly before and after itself.
+    pub fn is_ddl(&self) -> bool {
+        matches!(self, Statement::Ddl(_))
+    }
+}
