@@ -1,1 +1,27 @@
 //! NUMBER, DATE, values, identifiers and errors of the Latchwork database.
+//!
+//! Bytes in, values out: this crate touches no file, socket or clock and keeps no globals. What depends
+//! on a session (formats, language, the current date) comes in as [`Nls`].
+
+#![forbid(unsafe_code)]
+
+pub mod codec;
+mod datatype;
+mod datetime;
+mod error;
+pub mod format;
+mod ids;
+mod messages;
+mod nls;
+mod number;
+pub mod row;
+mod value;
+
+pub use datatype::{DataType, LenUnit, Zone};
+pub use datetime::{Date, DateFields, IntervalDs, IntervalYm, Timestamp};
+pub use error::{Facility, Ora, Result, bare_message, is_listed};
+pub use ids::{ObjectId, Rdba, Rowid, Scn, Uba, Xid};
+pub use nls::Nls;
+pub use number::Number;
+pub use row::{Column, RowReader, RowWriter};
+pub use value::Value;

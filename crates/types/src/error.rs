@@ -1,0 +1,285 @@
+//! Errors with Oracle's number, text and position.
+//!
+//! An [`Ora`] is one boxed word, so that a `Result<T>` stays small on the paths that never fail. Texts
+//! live once, in `messages.rs`; an error carries its filled-in text, the byte offset in the statement
+//! where there is one, and the lines that were stacked on it on its way up (`ORA-06512: at line 3`).
+
+use crate::messages;
+use std::fmt;
+
+/// The result of everything that a user, a disk or a peer can make fail.
+pub type Result<T> = std::result::Result<T, Ora>;
+
+/// Who raises an error: the prefix before its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Facility {
+    /// The database server.
+    Ora = 0,
+    /// The PL/SQL compiler.
+    Pls = 1,
+    /// The SQL*Plus shell.
+    Sp2 = 2,
+    /// The network layer.
+    Tns = 3,
+    /// Latchwork itself, where Oracle has no error for it.
+    Lwk = 4,
+}
+
+impl Facility {
+    /// Returns the three letters before the number.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Facility::Ora => "ORA",
+            Facility::Pls => "PLS",
+            Facility::Sp2 => "SP2",
+            Facility::Tns => "TNS",
+            Facility::Lwk => "LWK",
+        }
+    }
+
+    /// Returns how many digits the number is printed with.
+    const fn width(self) -> usize {
+        match self {
+            Facility::Sp2 => 4,
+            _ => 5,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    facility: Facility,
+    code: u32,
+    message: String,
+    position: Option<u32>,
+    context: Vec<Ora>,
+}
+
+/// One error, as Oracle numbers and prints it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ora(Box<Inner>);
+
+impl Ora {
+    /// Makes an `ORA-` error whose text has no arguments.
+    #[cold]
+    pub fn new(code: u32) -> Ora {
+        Ora::make(Facility::Ora, code, &[])
+    }
+
+    /// Makes an `ORA-` error and puts `args` in place of the `%s` of its text.
+    #[cold]
+    pub fn with(code: u32, args: &[&dyn fmt::Display]) -> Ora {
+        Ora::make(Facility::Ora, code, args)
+    }
+
+    /// Makes a `PLS-` error.
+    #[cold]
+    pub fn pls(code: u32, args: &[&dyn fmt::Display]) -> Ora {
+        Ora::make(Facility::Pls, code, args)
+    }
+
+    /// Makes an error of any facility. Arguments that are missing are left empty.
+    #[cold]
+    pub fn make(facility: Facility, code: u32, args: &[&dyn fmt::Display]) -> Ora {
+        let message = match messages::template(facility, code) {
+            Some(template) => fill(template, args),
+            None => format!("Message {code} not found;  product=RDBMS; facility={}", facility.prefix()),
+        };
+        Ora::from_text(facility, code, message)
+    }
+
+    /// Makes an error whose text comes from elsewhere: a peer, or `raise_application_error`.
+    #[cold]
+    pub fn from_text(facility: Facility, code: u32, message: impl Into<String>) -> Ora {
+        Ora(Box::new(Inner { facility, code, message: message.into(), position: None, context: Vec::new() }))
+    }
+
+    /// Makes the error of `raise_application_error(-code, message)`; `code` is 20000 to 20999.
+    #[cold]
+    pub fn user(code: u32, message: impl Into<String>) -> Ora {
+        Ora::from_text(Facility::Ora, code, message)
+    }
+
+    /// Makes ORA-00600 with `what` as its first argument: a state that should not exist was found.
+    #[cold]
+    pub fn internal(what: impl fmt::Display) -> Ora {
+        Ora::with(600, &[&what])
+    }
+
+    /// Makes ORA-03001 for a part of the language that is parsed and not there yet.
+    #[cold]
+    pub fn unsupported() -> Ora {
+        Ora::new(3001)
+    }
+
+    /// Sets the byte offset in the statement, unless an inner layer has already set it.
+    #[must_use]
+    pub fn at(mut self, position: u32) -> Ora {
+        self.0.position.get_or_insert(position);
+        self
+    }
+
+    /// Moves the position by `base`: the text that was parsed began there in the whole statement.
+    #[must_use]
+    pub fn shifted(mut self, base: u32) -> Ora {
+        if let Some(position) = &mut self.0.position {
+            *position += base;
+        }
+        self
+    }
+
+    /// Stacks a further error under this one, as ORA-06512 lines are stacked.
+    #[must_use]
+    pub fn because(mut self, next: Ora) -> Ora {
+        self.0.context.push(next);
+        self
+    }
+
+    /// Stacks `ORA-06512: at "WHERE", line N`, or `at line N` when `unit` is empty.
+    #[must_use]
+    pub fn at_line(self, unit: &str, line: u32) -> Ora {
+        let unit = if unit.is_empty() { String::new() } else { format!("\"{unit}\", ") };
+        self.because(Ora::with(6512, &[&unit, &line]))
+    }
+
+    /// Returns who raised it.
+    pub fn facility(&self) -> Facility {
+        self.0.facility
+    }
+
+    /// Returns the number, without a sign.
+    pub fn code(&self) -> u32 {
+        self.0.code
+    }
+
+    /// Returns whether this is the `ORA-` error `code`.
+    pub fn is(&self, code: u32) -> bool {
+        self.0.facility == Facility::Ora && self.0.code == code
+    }
+
+    /// Returns what PL/SQL's SQLCODE shows: the negative number, but 100 for ORA-01403 and 1 for a user-defined exception.
+    pub fn sqlcode(&self) -> i32 {
+        match (self.0.facility, self.0.code) {
+            (Facility::Ora, 1403) => 100,
+            (Facility::Ora, 6510) => 1,
+            (_, code) => -(code as i32),
+        }
+    }
+
+    /// Returns the text without prefix and context.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Returns the byte offset in the statement where the error was found.
+    pub fn position(&self) -> Option<u32> {
+        self.0.position
+    }
+
+    /// Returns the stacked errors, innermost first.
+    pub fn context(&self) -> &[Ora] {
+        &self.0.context
+    }
+
+    /// Returns the first line, `ORA-00942: table or view does not exist`, without the stacked errors.
+    pub fn headline(&self) -> String {
+        let mut line = String::new();
+        self.write_headline(&mut line).expect("a string takes every text");
+        line
+    }
+
+    fn write_headline(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let inner = &*self.0;
+        let (prefix, width) = (inner.facility.prefix(), inner.facility.width());
+        write!(out, "{prefix}-{:0width$}: {}", inner.code, inner.message)
+    }
+}
+
+impl fmt::Display for Ora {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_headline(f)?;
+        for line in &self.0.context {
+            write!(f, "\n{line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Ora {}
+
+/// Returns whether the list has a text for this error.
+pub fn is_listed(facility: Facility, code: u32) -> bool {
+    messages::template(facility, code).is_some()
+}
+
+/// Returns the text of an `ORA-` error with its `%s` left empty, as SQLERRM(code) shows it.
+pub fn bare_message(code: u32) -> Option<String> {
+    messages::template(Facility::Ora, code).map(|template| fill(template, &[]))
+}
+
+fn fill(template: &str, args: &[&dyn fmt::Display]) -> String {
+    use fmt::Write;
+    let mut out = String::with_capacity(template.len() + 32);
+    let mut args = args.iter();
+    let mut rest = template;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(tail) = rest.strip_prefix("%s") {
+            if let Some(arg) = args.next() {
+                write!(out, "{arg}").expect("a string takes every text");
+            }
+            rest = tail;
+        } else {
+            out.push('%');
+            rest = rest.strip_prefix("%%").unwrap_or(&rest[1..]);
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_as_oracle_prints() {
+        assert_eq!(Ora::new(942).to_string(), "ORA-00942: table or view does not exist");
+        assert_eq!(
+            Ora::with(1400, &[&"\"SCOTT\".\"EMP\".\"EMPNO\""]).to_string(),
+            "ORA-01400: cannot insert NULL into (\"SCOTT\".\"EMP\".\"EMPNO\")"
+        );
+        assert_eq!(Ora::make(Facility::Sp2, 310, &[&"x.sql"]).to_string(), "SP2-0310: unable to open file \"x.sql\"");
+        assert_eq!(Ora::pls(201, &[&"X"]).to_string(), "PLS-00201: identifier 'X' must be declared");
+    }
+
+    #[test]
+    fn stacks_lines() {
+        let e = Ora::new(1476).at_line("SCOTT.F", 3).at_line("", 1);
+        assert_eq!(
+            e.to_string(),
+            "ORA-01476: divisor is equal to zero\nORA-06512: at \"SCOTT.F\", line 3\nORA-06512: at line 1"
+        );
+        assert_eq!(e.headline(), "ORA-01476: divisor is equal to zero");
+    }
+
+    #[test]
+    fn first_position_stays() {
+        let e = Ora::new(904).at(7).at(0);
+        assert_eq!(e.position(), Some(7));
+        assert_eq!(e.shifted(10).position(), Some(17));
+    }
+
+    #[test]
+    fn missing_arguments_are_empty_and_percent_is_kept() {
+        assert_eq!(Ora::new(600).message(), format!("internal error code, arguments: {}", vec!["[]"; 12].join(", ")));
+        assert!(Ora::pls(206, &[&"x"]).message().starts_with("%TYPE must"));
+    }
+
+    #[test]
+    fn every_error_is_one_word() {
+        assert_eq!(size_of::<Ora>(), size_of::<usize>());
+    }
+}

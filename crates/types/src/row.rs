@@ -1,0 +1,153 @@
+//! The row-piece format: column count, then length and bytes of each column.
+//!
+//! The count is one byte, or 0xFF and two bytes (little end first) for 255 columns and more. A length is one byte up to 250,
+//! 0xFE and two bytes above, 0xFD and four bytes above 65535; 0xFF is NULL. Trailing NULLs may be left out.
+
+/// A stored column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Column<'a> {
+    Null,
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Column<'a> {
+    /// Returns the bytes, `None` for NULL.
+    pub fn bytes(self) -> Option<&'a [u8]> {
+        match self {
+            Column::Null => None,
+            Column::Bytes(b) => Some(b),
+        }
+    }
+}
+
+/// Appends one row to a buffer.
+pub struct RowWriter<'a> {
+    out: &'a mut Vec<u8>,
+}
+
+impl<'a> RowWriter<'a> {
+    /// Begins a row of `columns` columns at the end of `out`. Exactly that many must be pushed.
+    pub fn new(out: &'a mut Vec<u8>, columns: usize) -> RowWriter<'a> {
+        if columns < 255 {
+            out.push(columns as u8)
+        } else {
+            out.push(255);
+            out.extend_from_slice(&(u16::try_from(columns).expect("at most 1000 columns")).to_le_bytes())
+        }
+        RowWriter { out }
+    }
+    /// Appends NULL.
+    pub fn null(&mut self) {
+        self.out.push(0xFF)
+    }
+    /// Appends a stored value.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        put_length(self.out, bytes.len());
+        self.out.extend_from_slice(bytes)
+    }
+    /// Appends a value, encoded.
+    pub fn value(&mut self, value: &crate::Value) {
+        if value.is_null() {
+            return self.null();
+        }
+        let at = self.out.len();
+        self.out.push(0);
+        crate::codec::encode(value, self.out);
+        let len = self.out.len() - at - 1;
+        if len <= MAX_SHORT {
+            self.out[at] = len as u8
+        } else {
+            let mut head = Vec::with_capacity(5);
+            put_length(&mut head, len);
+            self.out.splice(at..at + 1, head);
+        }
+    }
+}
+
+const MAX_SHORT: usize = 250;
+
+fn put_length(out: &mut Vec<u8>, len: usize) {
+    if len <= MAX_SHORT {
+        out.push(len as u8)
+    } else if let Ok(len) = u16::try_from(len) {
+        out.push(0xFE);
+        out.extend_from_slice(&len.to_le_bytes())
+    } else {
+        out.push(0xFD);
+        out.extend_from_slice(&(u32::try_from(len).expect("a column is below 4 GB")).to_le_bytes())
+    }
+}
+
+/// Reads a row, column after column. Bytes may be garbage: reading never panics and stops with `None`.
+#[derive(Clone, Copy, Debug)]
+pub struct RowReader<'a> {
+    rest: &'a [u8],
+    left: usize,
+    count: usize,
+}
+
+impl<'a> RowReader<'a> {
+    /// Begins at the first byte of a row; `None` when the bytes end too soon. Bytes after the row are allowed.
+    pub fn new(bytes: &'a [u8]) -> Option<RowReader<'a>> {
+        let (&first, rest) = bytes.split_first()?;
+        let (count, rest) = if first < 255 {
+            (first as usize, rest)
+        } else {
+            let (b, rest) = rest.split_at_checked(2)?;
+            (u16::from_le_bytes([b[0], b[1]]) as usize, rest)
+        };
+        Some(RowReader { rest, left: count, count })
+    }
+    /// Returns how many columns the row has.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+    /// Returns the bytes after the columns read so far.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+    /// Reads the next column. A column past the last one is NULL; `None` when the bytes are damaged.
+    pub fn next_column(&mut self) -> Option<Column<'a>> {
+        if self.left == 0 {
+            return Some(Column::Null);
+        }
+        self.left -= 1;
+        let (&first, rest) = self.rest.split_first()?;
+        let (len, rest) = match first {
+            0xFF => {
+                self.rest = rest;
+                return Some(Column::Null);
+            }
+            0xFE => {
+                let (b, rest) = rest.split_at_checked(2)?;
+                (u16::from_le_bytes([b[0], b[1]]) as usize, rest)
+            }
+            0xFD => {
+                let (b, rest) = rest.split_at_checked(4)?;
+                (u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize, rest)
+            }
+            len if len as usize <= MAX_SHORT => (len as usize, rest),
+            _ => return None,
+        };
+        let (bytes, rest) = rest.split_at_checked(len)?;
+        self.rest = rest;
+        Some(Column::Bytes(bytes))
+    }
+    /// Reads column `index` (0 is the first) from the start of the row this reader was made of.
+    pub fn column(&self, index: usize) -> Option<Column<'a>> {
+        let mut r = *self;
+        for _ in 0..index {
+            r.next_column()?;
+        }
+        r.next_column()
+    }
+    /// Returns how many bytes the whole row at the front of `bytes` takes; `None` when damaged.
+    pub fn length(bytes: &'a [u8]) -> Option<usize> {
+        let mut r = RowReader::new(bytes)?;
+        while r.left > 0 {
+            r.next_column()?;
+        }
+        Some(bytes.len() - r.rest.len())
+    }
+}
