@@ -1,0 +1,459 @@
+//! Declarations, types and subprograms.
+
+use super::{PResult, Parser};
+use crate::plsql::ast::*;
+
+impl Parser<'_> {
+    /// Declarations up to `BEGIN` or `END`.
+    pub(super) fn declarations(&mut self) -> PResult<Vec<Declaration>> {
+        let mut list = Vec::new();
+        while !self.at_word("BEGIN") && !self.at_word("END") && !self.at_end() {
+            list.push(self.declaration()?);
+        }
+        Ok(list)
+    }
+
+    fn declaration(&mut self) -> PResult<Declaration> {
+        match self.unquoted_word().as_deref() {
+            Some("PRAGMA") => {
+                let pragma = self.pragma()?;
+                self.expect_semicolon()?;
+                Ok(Declaration::Pragma(pragma))
+            }
+            Some("TYPE") if self.word_at(2, "IS") || self.word_at(2, "AS") => {
+                self.bump();
+                let name = self.ident()?;
+                self.bump();
+                let definition = self.type_definition()?;
+                self.expect_semicolon()?;
+                Ok(Declaration::Type { name, definition })
+            }
+            Some("SUBTYPE") if self.name_at(1) && self.word_at(2, "IS") => self.subtype(),
+            Some("CURSOR") if self.name_at(1) => {
+                let cursor = self.cursor_declaration()?;
+                self.expect_semicolon()?;
+                Ok(Declaration::Cursor(cursor))
+            }
+            Some("PROCEDURE" | "FUNCTION") => Ok(Declaration::Subprogram(self.subprogram()?)),
+            Some(word) if super::expr::is_reserved(word) => Err(self.unexpected(super::DECLARATION_OR_BEGIN)),
+            _ if self.at_name() => self.variable_or_exception(),
+            _ => Err(self.unexpected(super::DECLARATION_OR_BEGIN)),
+        }
+    }
+
+    pub(super) fn pragma(&mut self) -> PResult<Pragma> {
+        self.bump();
+        let name = self.any_ident()?;
+        match name.name.as_str() {
+            "AUTONOMOUS_TRANSACTION" => Ok(Pragma::AutonomousTransaction(name.pos)),
+            "SERIALLY_REUSABLE" => Ok(Pragma::SeriallyReusable),
+            "EXCEPTION_INIT" => {
+                self.expect_symbol("(")?;
+                let exception = self.ident()?;
+                self.expect_symbol(",")?;
+                let negative = self.at_symbol("-");
+                if negative || self.at_symbol("+") {
+                    self.bump();
+                }
+                let pos = self.pos();
+                let quoted = self.take_string();
+                let text = match quoted {
+                    Some(text) => text,
+                    None => self.number_literal()?,
+                };
+                let code: i32 = text.trim().parse().map_err(|_| self.error_at(702, &[], pos))?;
+                self.expect_symbol(")")?;
+                Ok(Pragma::ExceptionInit { exception, code: if negative { -code } else { code } })
+            }
+            _ => {
+                if self.at_symbol("(") {
+                    self.bump();
+                    self.arguments()?;
+                }
+                Ok(Pragma::Other(name))
+            }
+        }
+    }
+
+    fn subtype(&mut self) -> PResult<Declaration> {
+        self.bump();
+        let name = self.ident()?;
+        self.bump();
+        let base = self.type_ref()?;
+        let mut range = None;
+        if self.eat_word("RANGE") {
+            let low = self.expr()?;
+            self.expect_symbol("..")?;
+            range = Some((low, self.expr()?));
+        }
+        let not_null = self.not_null()?;
+        self.expect_semicolon()?;
+        Ok(Declaration::Subtype { name, base, not_null, range })
+    }
+
+    fn not_null(&mut self) -> PResult<bool> {
+        if self.eat_word("NOT") {
+            self.expect_word("NULL")?;
+            return Ok(true);
+        }
+        self.eat_word("NULL");
+        Ok(false)
+    }
+
+    pub(super) fn type_definition(&mut self) -> PResult<TypeDefinition> {
+        let pos = self.pos();
+        if self.eat_word("RECORD") {
+            self.expect_symbol("(")?;
+            let fields = self.comma_list(|p| p.field())?;
+            self.expect_symbol(")")?;
+            return Ok(TypeDefinition::Record(fields));
+        }
+        if self.eat_word("TABLE") {
+            self.expect_word("OF")?;
+            let element = self.type_ref()?;
+            let not_null = self.not_null()?;
+            if self.eat_word("INDEX") {
+                self.expect_word("BY")?;
+                let index = self.type_ref()?;
+                return Ok(TypeDefinition::Associative { element, not_null, index });
+            }
+            return Ok(TypeDefinition::NestedTable { element, not_null });
+        }
+        if self.at_word("VARRAY") || self.at_word("VARYING") {
+            if self.eat_word("VARYING") {
+                self.expect_word("ARRAY")?;
+            } else {
+                self.bump();
+            }
+            self.expect_symbol("(")?;
+            let at = self.pos();
+            let limit = self.number_literal()?.parse().map_err(|_| self.error_at(325, &[], at))?;
+            self.expect_symbol(")")?;
+            self.expect_word("OF")?;
+            let element = self.type_ref()?;
+            let not_null = self.not_null()?;
+            return Ok(TypeDefinition::Varray { limit, element, not_null });
+        }
+        if self.eat_word("REF") {
+            self.expect_word("CURSOR")?;
+            let returns = if self.eat_word("RETURN") { Some(self.type_ref()?) } else { None };
+            return Ok(TypeDefinition::RefCursor { returns });
+        }
+        let _ = pos;
+        Err(self.unexpected(&["(", "array", "limited", "new", "private", "range", "record", "VARRAY", "ref", "table"]))
+    }
+
+    fn field(&mut self) -> PResult<Variable> {
+        let name = self.ident()?;
+        let ty = self.type_ref()?;
+        let not_null = self.not_null()?;
+        let default = self.default_value()?;
+        Ok(Variable { name, ty, constant: false, not_null, default })
+    }
+
+    fn default_value(&mut self) -> PResult<Option<Expr>> {
+        if self.at_symbol(":=") || self.at_word("DEFAULT") {
+            self.bump();
+            return Ok(Some(self.expr()?));
+        }
+        Ok(None)
+    }
+
+    fn variable_or_exception(&mut self) -> PResult<Declaration> {
+        let name = self.ident()?;
+        if self.at_word("EXCEPTION") {
+            self.bump();
+            self.expect_semicolon()?;
+            return Ok(Declaration::Exception(name));
+        }
+        if self.at_symbol(":=") || self.at_symbol(";") {
+            return Err(self.unexpected(super::TYPE_START));
+        }
+        let constant = self.eat_word("CONSTANT");
+        let ty = self.type_ref()?;
+        let not_null = self.not_null()?;
+        let default = self.default_value()?;
+        if !self.at_symbol(";") {
+            return Err(self.unexpected(&[":=", "(", ";", "not", "null", "default", "character"]));
+        }
+        self.bump();
+        Ok(Declaration::Variable(Variable { name, ty, constant, not_null, default }))
+    }
+
+    fn cursor_declaration(&mut self) -> PResult<CursorDeclaration> {
+        self.bump();
+        let name = self.ident()?;
+        let parameters = self.parameters()?;
+        let returns = if self.eat_word("RETURN") { Some(self.type_ref()?) } else { None };
+        let query = if self.eat_word("IS") || self.eat_word("AS") {
+            if self.at_symbol("(") {
+                self.bump();
+                let query = self.sql_text()?;
+                self.expect_symbol(")")?;
+                Some(query)
+            } else {
+                Some(self.sql_text()?)
+            }
+        } else {
+            None
+        };
+        Ok(CursorDeclaration { name, parameters, returns, query })
+    }
+
+    pub(super) fn parameters(&mut self) -> PResult<Vec<Parameter>> {
+        if !self.at_symbol("(") {
+            return Ok(Vec::new());
+        }
+        self.bump();
+        let list = self.comma_list(|p| p.parameter())?;
+        self.expect_symbol(")")?;
+        Ok(list)
+    }
+
+    fn parameter(&mut self) -> PResult<Parameter> {
+        let name = self.ident()?;
+        let mode = if self.eat_word("IN") {
+            if self.eat_word("OUT") { Mode::InOut } else { Mode::In }
+        } else if self.eat_word("OUT") {
+            Mode::Out
+        } else {
+            Mode::In
+        };
+        let nocopy = self.eat_word("NOCOPY");
+        let ty = self.type_ref()?;
+        let default = self.default_value()?;
+        Ok(Parameter { name, mode, nocopy, ty, default })
+    }
+
+    /// A type as declarations name it.
+    pub(super) fn type_ref(&mut self) -> PResult<TypeRef> {
+        let pos = self.pos();
+        if !self.at_name() || self.unquoted_word().is_some_and(|w| super::expr::is_reserved(&w)) {
+            return Err(self.unexpected(super::TYPE_START));
+        }
+        if self.at_word("REF") && self.word_at(1, "CURSOR") {
+            self.bump();
+            self.bump();
+            return Ok(TypeRef { kind: TypeKind::RefCursor, pos });
+        }
+        self.eat_word("REF");
+        let mut path = self.path()?;
+        if self.at_symbol("%") {
+            self.bump();
+            let word = self.any_ident()?;
+            let kind = match word.name.as_str() {
+                "TYPE" => TypeKind::TypeOf(path),
+                "ROWTYPE" => TypeKind::RowTypeOf(path),
+                _ => return Err(self.error_at(208, &[&word.name], word.pos)),
+            };
+            return Ok(TypeRef { kind, pos });
+        }
+        let mut sizes = Vec::new();
+        let mut unit = None;
+        if let [only] = path.as_mut_slice()
+            && !only.quoted
+        {
+            self.builtin_type_tail(&mut only.name, &mut sizes, &mut unit)?;
+            if only.name == "SYS_REFCURSOR" {
+                return Ok(TypeRef { kind: TypeKind::RefCursor, pos });
+            }
+        }
+        Ok(TypeRef { kind: TypeKind::Named { path, sizes, unit }, pos })
+    }
+
+    /// The words and sizes that may follow a built-in type's first word.
+    fn builtin_type_tail(
+        &mut self,
+        name: &mut String,
+        sizes: &mut Vec<i64>,
+        unit: &mut Option<LengthUnit>,
+    ) -> PResult<()> {
+        let second: &[&str] = match name.as_str() {
+            "DOUBLE" => &["PRECISION"],
+            "LONG" => &["RAW"],
+            "CHARACTER" | "CHAR" | "NCHAR" => &["VARYING", "LARGE"],
+            "NATIONAL" => &["CHARACTER", "CHAR"],
+            _ => &[],
+        };
+        for word in second {
+            if self.eat_word(word) {
+                name.push(' ');
+                name.push_str(word);
+                if *word == "LARGE" {
+                    self.expect_word("OBJECT")?;
+                    name.push_str(" OBJECT");
+                }
+                if name.starts_with("NATIONAL") && self.eat_word("VARYING") {
+                    name.push_str(" VARYING");
+                }
+                break;
+            }
+        }
+        if name == "INTERVAL" {
+            let from = self.any_ident()?.name;
+            self.sizes(sizes, unit)?;
+            self.expect_word("TO")?;
+            let to = self.any_ident()?.name;
+            *name = format!("INTERVAL {from} TO {to}");
+        }
+        self.sizes(sizes, unit)?;
+        if (name == "TIMESTAMP" || name == "TIME") && self.eat_word("WITH") {
+            name.push_str(" WITH");
+            if self.eat_word("LOCAL") {
+                name.push_str(" LOCAL");
+            }
+            self.expect_word("TIME")?;
+            self.expect_word("ZONE")?;
+            name.push_str(" TIME ZONE");
+        }
+        if self.at_word("CHARACTER") && self.word_at(1, "SET") {
+            self.bump();
+            self.bump();
+            self.any_ident()?;
+            if self.at_symbol("%") {
+                self.bump();
+                self.any_ident()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn sizes(&mut self, sizes: &mut Vec<i64>, unit: &mut Option<LengthUnit>) -> PResult<()> {
+        if !self.at_symbol("(") {
+            return Ok(());
+        }
+        self.bump();
+        loop {
+            let negative = self.at_symbol("-");
+            if negative {
+                self.bump();
+            }
+            if self.at_symbol("*") {
+                self.bump();
+                sizes.push(38);
+            } else {
+                let pos = self.pos();
+                let text = self.number_literal()?;
+                let value: i64 = text.parse().map_err(|_| self.error_at(325, &[], pos))?;
+                sizes.push(if negative { -value } else { value });
+            }
+            if self.eat_word("BYTE") {
+                *unit = Some(LengthUnit::Byte);
+            } else if self.eat_word("CHAR") {
+                *unit = Some(LengthUnit::Char);
+            }
+            if !self.at_symbol(",") {
+                break;
+            }
+            self.bump();
+        }
+        self.expect_symbol(")")
+    }
+
+    /// A procedure or function: declaration or definition, with its `;`.
+    pub(super) fn subprogram(&mut self) -> PResult<Subprogram> {
+        let (_, mut subprogram) = self.subprogram_heading(false)?;
+        if self.at_symbol(";") {
+            self.bump();
+            return Ok(subprogram);
+        }
+        self.subprogram_body(&mut subprogram)?;
+        Ok(subprogram)
+    }
+
+    /// `PROCEDURE name (…)` or `FUNCTION name (…) RETURN type` with attributes; the name may carry a schema.
+    pub(super) fn subprogram_heading(&mut self, stored: bool) -> PResult<(Option<Ident>, Subprogram)> {
+        let pos = self.pos();
+        let function = self.at_word("FUNCTION");
+        self.bump();
+        let mut schema = None;
+        let mut name = self.ident()?;
+        if stored && self.at_symbol(".") {
+            self.bump();
+            schema = Some(name);
+            name = self.any_ident()?;
+        }
+        if stored && self.eat_word("SHARING") {
+            self.bump();
+            self.any_ident()?;
+        }
+        let parameters = self.parameters()?;
+        let returns = if function {
+            self.expect_word_or("RETURN", &["(", "return", "compress", "compiled", "wrapped"])?;
+            Some(self.type_ref()?)
+        } else {
+            None
+        };
+        let attributes = self.attributes_of_subprogram()?;
+        Ok((schema, Subprogram { name, parameters, returns, attributes, body: None, pos }))
+    }
+
+    fn attributes_of_subprogram(&mut self) -> PResult<SubprogramAttributes> {
+        let mut attributes = SubprogramAttributes::default();
+        loop {
+            let pos = self.pos();
+            if self.eat_word("DETERMINISTIC") {
+                attributes.deterministic = true;
+            } else if self.at_word("AUTHID") {
+                attributes.authid = self.authid()?;
+            } else if self.eat_word("PIPELINED") {
+                attributes.pipelined = Some(pos);
+            } else if self.eat_word("PARALLEL_ENABLE") {
+                attributes.parallel_enable = true;
+                if self.at_symbol("(") {
+                    self.skip_brackets();
+                }
+            } else if self.eat_word("RESULT_CACHE") {
+                let mut cache = ResultCache::default();
+                if self.eat_word("RELIES_ON") {
+                    self.expect_symbol("(")?;
+                    cache.relies_on = self.comma_list(|p| p.path())?;
+                    self.expect_symbol(")")?;
+                }
+                attributes.result_cache = Some(cache);
+            } else if self.at_word("ACCESSIBLE") && self.word_at(1, "BY") {
+                self.bump();
+                self.bump();
+                self.skip_brackets();
+            } else {
+                return Ok(attributes);
+            }
+        }
+    }
+
+    pub(super) fn authid(&mut self) -> PResult<AuthId> {
+        self.bump();
+        if self.eat_word("CURRENT_USER") {
+            Ok(AuthId::CurrentUser)
+        } else {
+            self.expect_word_or("DEFINER", &["current_user", "definer"])?;
+            Ok(AuthId::Definer)
+        }
+    }
+
+    pub(super) fn subprogram_body(&mut self, subprogram: &mut Subprogram) -> PResult<()> {
+        if !self.eat_word("IS") && !self.eat_word("AS") {
+            let expected: &[&str] = if subprogram.returns.is_some() {
+                &[";", "is", "authid", "as", "cluster", "order", "using", "external", "deterministic", "result_cache"]
+            } else {
+                &["(", ";", "is", "with", "default", "authid", "as", "cluster", "compress", "order", "using", "external"]
+            };
+            return Err(self.unexpected(expected));
+        }
+        if self.at_word("LANGUAGE") || self.at_word("EXTERNAL") {
+            return Err(self.error_at(999, &["external subprograms"], self.pos()));
+        }
+        self.eat_word("DECLARE");
+        let declarations = self.declarations()?;
+        let body = self.body()?;
+        if self.at_name() {
+            let word = self.any_ident()?;
+            if word.name != subprogram.name.name {
+                return Err(self.error_at(113, &[&word.name, &subprogram.name.name], word.pos));
+            }
+        }
+        self.expect_semicolon()?;
+        subprogram.body = Some(Box::new(SubprogramBody { declarations, body }));
+        Ok(())
+    }
+}

@@ -1,0 +1,432 @@
+//! Expressions and names.
+
+use super::{Parser, PResult};
+use crate::plsql::ast::*;
+
+/// Words that end an operand: they can never begin one, nor be an unquoted name.
+const RESERVED: &[&str] = &[
+    "ALL", "ALTER", "AND", "ANY", "AS", "ASC", "BEGIN", "BETWEEN", "BY", "CHECK", "CLUSTER", "COMPRESS", "CONNECT",
+    "CREATE", "DECLARE", "DESC", "DISTINCT", "DROP", "ELSE", "ELSIF", "END", "EXCEPTION", "EXCLUSIVE", "FETCH", "FOR",
+    "FROM", "GOTO", "GRANT", "GROUP", "HAVING", "IDENTIFIED", "IF", "IN", "INDEX", "INSERT", "INTERSECT", "INTO", "IS",
+    "LIKE", "LOCK", "LOOP", "MINUS", "MODE", "NOCOMPRESS", "NOT", "NOWAIT", "OF", "ON", "OPTION", "OR", "ORDER",
+    "PROCEDURE", "PUBLIC", "RESOURCE", "RETURN", "REVOKE", "SELECT", "SHARE", "SIZE", "START", "TABLE", "THEN", "TO",
+    "UNION", "UNIQUE", "UPDATE", "VALUES", "VIEW", "WHEN", "WHERE", "WHILE", "WITH",
+];
+
+/// Whether an unquoted word may not be used as a name.
+pub fn is_reserved(word: &str) -> bool {
+    RESERVED.binary_search(&word).is_ok()
+}
+
+impl Parser<'_> {
+    pub(super) fn expr(&mut self) -> PResult<Expr> {
+        self.deeper(|p| p.or_expr())
+    }
+
+    fn or_expr(&mut self) -> PResult<Expr> {
+        let mut left = self.and_expr()?;
+        while self.at_word("OR") {
+            let pos = self.bump();
+            let right = self.and_expr()?;
+            left = binary(BinaryOp::Or, left, right, pos);
+        }
+        Ok(left)
+    }
+
+    fn and_expr(&mut self) -> PResult<Expr> {
+        let mut left = self.not_expr()?;
+        while self.at_word("AND") {
+            let pos = self.bump();
+            let right = self.not_expr()?;
+            left = binary(BinaryOp::And, left, right, pos);
+        }
+        Ok(left)
+    }
+
+    fn not_expr(&mut self) -> PResult<Expr> {
+        if self.at_word("NOT") {
+            let pos = self.bump();
+            let operand = self.deeper(|p| p.not_expr())?;
+            return Ok(Expr { kind: ExprKind::Unary { op: UnaryOp::Not, operand: Box::new(operand) }, pos });
+        }
+        self.comparison()
+    }
+
+    fn comparison(&mut self) -> PResult<Expr> {
+        let mut left = self.additive()?;
+        loop {
+            let pos = self.pos();
+            if let Some(op) = self.comparison_operator() {
+                self.bump();
+                let right = self.additive()?;
+                left = binary(op, left, right, pos);
+                continue;
+            }
+            if self.at_word("IS") {
+                self.bump();
+                let negated = self.eat_word("NOT");
+                if self.at_word("EMPTY") {
+                    self.bump();
+                    left = Expr { kind: ExprKind::IsEmpty { operand: Box::new(left), negated }, pos };
+                } else {
+                    self.expect_word("NULL")?;
+                    left = Expr { kind: ExprKind::IsNull { operand: Box::new(left), negated }, pos };
+                }
+                continue;
+            }
+            let negated = self.at_word("NOT")
+                && ["IN", "BETWEEN", "LIKE", "MEMBER"].iter().any(|w| self.word_at(1, w));
+            if negated {
+                self.bump();
+            }
+            if self.eat_word("BETWEEN") {
+                let low = self.additive()?;
+                self.expect_word("AND")?;
+                let high = self.additive()?;
+                let kind =
+                    ExprKind::Between { operand: Box::new(left), low: Box::new(low), high: Box::new(high), negated };
+                left = Expr { kind, pos };
+            } else if self.eat_word("IN") {
+                self.expect_symbol("(")?;
+                if self.at_word("SELECT") {
+                    return Err(self.error_at(405, &[], self.pos()));
+                }
+                let list = self.comma_list(|p| p.expr())?;
+                self.expect_symbol(")")?;
+                left = Expr { kind: ExprKind::In { operand: Box::new(left), list, negated }, pos };
+            } else if self.eat_word("LIKE") {
+                let pattern = Box::new(self.additive()?);
+                let escape = if self.eat_word("ESCAPE") { Some(Box::new(self.additive()?)) } else { None };
+                left = Expr { kind: ExprKind::Like { operand: Box::new(left), pattern, escape, negated }, pos };
+            } else if self.eat_word("MEMBER") {
+                self.eat_word("OF");
+                let collection = Box::new(self.additive()?);
+                left = Expr { kind: ExprKind::MemberOf { operand: Box::new(left), collection, negated }, pos };
+            } else {
+                return Ok(left);
+            }
+        }
+    }
+
+    fn comparison_operator(&self) -> Option<BinaryOp> {
+        Some(match self.symbol()? {
+            "=" => BinaryOp::Eq,
+            "<>" | "!=" | "^=" | "~=" => BinaryOp::Ne,
+            "<" => BinaryOp::Lt,
+            "<=" => BinaryOp::Le,
+            ">" => BinaryOp::Gt,
+            ">=" => BinaryOp::Ge,
+            _ => return None,
+        })
+    }
+
+    fn additive(&mut self) -> PResult<Expr> {
+        let mut left = self.multiplicative()?;
+        loop {
+            let pos = self.pos();
+            let op = match self.symbol() {
+                Some("+") => BinaryOp::Add,
+                Some("-") => BinaryOp::Sub,
+                Some("||") => BinaryOp::Concat,
+                _ if self.at_word("MULTISET") && self.word_at(1, "UNION") => {
+                    self.bump();
+                    BinaryOp::MultisetUnion
+                }
+                _ => return Ok(left),
+            };
+            self.bump();
+            if op == BinaryOp::MultisetUnion {
+                self.eat_word("ALL");
+            }
+            let right = self.multiplicative()?;
+            left = binary(op, left, right, pos);
+        }
+    }
+
+    fn multiplicative(&mut self) -> PResult<Expr> {
+        let mut left = self.power()?;
+        loop {
+            let pos = self.pos();
+            let op = match self.symbol() {
+                Some("*") => BinaryOp::Mul,
+                Some("/") => BinaryOp::Div,
+                _ if self.at_word("MOD") => BinaryOp::Mod,
+                _ => return Ok(left),
+            };
+            self.bump();
+            let right = self.power()?;
+            left = binary(op, left, right, pos);
+        }
+    }
+
+    /// A sign binds less tightly than `**` and more tightly than `*`.
+    fn power(&mut self) -> PResult<Expr> {
+        if let Some(sign @ ("-" | "+")) = self.symbol() {
+            let op = if sign == "-" { UnaryOp::Minus } else { UnaryOp::Plus };
+            let pos = self.bump();
+            let operand = self.deeper(|p| p.power())?;
+            return Ok(Expr { kind: ExprKind::Unary { op, operand: Box::new(operand) }, pos });
+        }
+        let base = self.primary()?;
+        if self.at_symbol("**") {
+            let pos = self.bump();
+            let exponent = self.deeper(|p| p.power())?;
+            return Ok(binary(BinaryOp::Power, base, exponent, pos));
+        }
+        Ok(base)
+    }
+
+    fn primary(&mut self) -> PResult<Expr> {
+        let pos = self.pos();
+        let expr = |kind| Ok(Expr { kind, pos });
+        if let Some(text) = self.take_number() {
+            return expr(ExprKind::Number(text));
+        }
+        if let Some(text) = self.take_string() {
+            return expr(ExprKind::String(text));
+        }
+        if let Some(name) = self.take_bind() {
+            let field = if self.at_symbol(".") {
+                self.bump();
+                Some(self.any_ident()?)
+            } else {
+                None
+            };
+            let bind = Expr { kind: ExprKind::Bind { name, field }, pos };
+            return self.attributes(bind);
+        }
+        if self.at_symbol("(") {
+            self.bump();
+            if self.at_word("SELECT") {
+                return Err(self.error_at(405, &[], self.pos()));
+            }
+            let inner = self.expr()?;
+            self.expect_symbol(")")?;
+            return Ok(inner);
+        }
+        if let Some(word) = self.unquoted_word() {
+            if let Some(found) = self.keyword_operand(&word, pos)? {
+                return Ok(found);
+            }
+            if is_reserved(&word) {
+                return Err(self.unexpected(super::EXPRESSION_START));
+            }
+        }
+        if !self.at_name() {
+            return Err(self.unexpected(super::EXPRESSION_START));
+        }
+        let name = self.name()?;
+        self.attributes(Expr { kind: ExprKind::Name(name), pos })
+    }
+
+    /// Literals and functions with a syntax of their own.
+    fn keyword_operand(&mut self, word: &str, pos: Pos) -> PResult<Option<Expr>> {
+        let kind = match word {
+            "NULL" => {
+                self.bump();
+                ExprKind::Null
+            }
+            "TRUE" | "FALSE" => {
+                self.bump();
+                ExprKind::Boolean(word == "TRUE")
+            }
+            "DATE" if self.string_at(1) => {
+                self.bump();
+                ExprKind::Date(self.take_string().unwrap_or_default())
+            }
+            "TIMESTAMP" if self.string_at(1) => {
+                self.bump();
+                ExprKind::Timestamp(self.take_string().unwrap_or_default())
+            }
+            "INTERVAL" if self.string_at(1) => {
+                self.bump();
+                let text = self.take_string().unwrap_or_default();
+                ExprKind::Interval { text, qualifier: self.interval_qualifier()? }
+            }
+            "CASE" => self.case_expr()?,
+            "CAST" if self.symbol_at(1, "(") => {
+                self.bump();
+                self.bump();
+                let operand = Box::new(self.expr()?);
+                self.expect_word("AS")?;
+                let ty = self.type_ref()?;
+                self.expect_symbol(")")?;
+                ExprKind::Cast { operand, ty }
+            }
+            "EXTRACT" if self.symbol_at(1, "(") && self.word_at(3, "FROM") => {
+                self.bump();
+                self.bump();
+                let field = self.any_ident()?.name;
+                self.expect_word("FROM")?;
+                let operand = Box::new(self.expr()?);
+                self.expect_symbol(")")?;
+                ExprKind::Extract { field, operand }
+            }
+            "TRIM" if self.symbol_at(1, "(") => self.trim_expr()?,
+            "NEW" if self.name_at(1) => {
+                self.bump();
+                ExprKind::New(self.name()?)
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Expr { kind, pos }))
+    }
+
+    fn case_expr(&mut self) -> PResult<ExprKind> {
+        self.bump();
+        let operand = if self.at_word("WHEN") { None } else { Some(Box::new(self.expr()?)) };
+        let mut branches = Vec::new();
+        while self.eat_word("WHEN") {
+            let when = self.expr()?;
+            self.expect_word("THEN")?;
+            branches.push((when, self.expr()?));
+        }
+        if branches.is_empty() {
+            return Err(self.unexpected(&["when"]));
+        }
+        let otherwise = if self.eat_word("ELSE") { Some(Box::new(self.expr()?)) } else { None };
+        self.expect_word("END")?;
+        Ok(ExprKind::Case { operand, branches, otherwise })
+    }
+
+    fn trim_expr(&mut self) -> PResult<ExprKind> {
+        self.bump();
+        self.bump();
+        let mode = if self.eat_word("LEADING") {
+            Some(TrimMode::Leading)
+        } else if self.eat_word("TRAILING") {
+            Some(TrimMode::Trailing)
+        } else if self.eat_word("BOTH") {
+            Some(TrimMode::Both)
+        } else {
+            None
+        };
+        let (set, operand) = if mode.is_some() && self.eat_word("FROM") {
+            (None, self.expr()?)
+        } else {
+            let first = self.expr()?;
+            if self.eat_word("FROM") { (Some(Box::new(first)), self.expr()?) } else { (None, first) }
+        };
+        self.expect_symbol(")")?;
+        Ok(ExprKind::Trim { mode: mode.unwrap_or(TrimMode::Both), set, operand: Box::new(operand) })
+    }
+
+    /// `DAY(3) TO SECOND(2)` as one string.
+    pub(super) fn interval_qualifier(&mut self) -> PResult<String> {
+        let mut text = self.any_ident()?.name;
+        let size = |p: &mut Self, text: &mut String| -> PResult<()> {
+            if p.at_symbol("(") {
+                p.bump();
+                let sizes = p.comma_list(|p| p.number_literal())?;
+                p.expect_symbol(")")?;
+                text.push('(');
+                text.push_str(&sizes.join(","));
+                text.push(')');
+            }
+            Ok(())
+        };
+        size(self, &mut text)?;
+        if self.eat_word("TO") {
+            text.push_str(" TO ");
+            text.push_str(&self.any_ident()?.name);
+            size(self, &mut text)?;
+        }
+        Ok(text)
+    }
+
+    /// `%FOUND` and the other attributes behind a cursor's name.
+    fn attributes(&mut self, base: Expr) -> PResult<Expr> {
+        if !self.at_symbol("%") {
+            return Ok(base);
+        }
+        let pos = self.bump();
+        let word = self.any_ident()?;
+        let attribute = match word.name.as_str() {
+            "FOUND" => CursorAttribute::Found,
+            "NOTFOUND" => CursorAttribute::NotFound,
+            "ISOPEN" => CursorAttribute::IsOpen,
+            "ROWCOUNT" => CursorAttribute::RowCount,
+            "BULK_ROWCOUNT" => {
+                self.expect_symbol("(")?;
+                let index = Box::new(self.expr()?);
+                self.expect_symbol(")")?;
+                return Ok(Expr { kind: ExprKind::BulkRowCount(index), pos });
+            }
+            "BULK_EXCEPTIONS" => {
+                // SQL%BULK_EXCEPTIONS reads as a collection of records named by the attribute.
+                let mut name = Name { first: Ident { name: "SQL%BULK_EXCEPTIONS".into(), quoted: true, pos }, parts: vec![] };
+                self.name_parts(&mut name)?;
+                return Ok(Expr { kind: ExprKind::Name(name), pos: base.pos });
+            }
+            other => return Err(self.error_at(208, &[other], word.pos)),
+        };
+        Ok(Expr { kind: ExprKind::CursorAttribute { cursor: Box::new(base.clone()), attribute }, pos: base.pos })
+    }
+
+    /// A name with its fields, arguments and subscripts.
+    pub(super) fn name(&mut self) -> PResult<Name> {
+        let first = self.ident()?;
+        let mut name = Name { first, parts: Vec::new() };
+        self.name_parts(&mut name)?;
+        Ok(name)
+    }
+
+    fn name_parts(&mut self, name: &mut Name) -> PResult<()> {
+        loop {
+            if self.at_symbol(".") {
+                self.bump();
+                name.parts.push(Part::Field(self.any_ident()?));
+            } else if self.at_symbol("(") {
+                self.bump();
+                name.parts.push(Part::Call(self.arguments()?));
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Arguments up to and with the closing bracket; the opening one is behind us.
+    pub(super) fn arguments(&mut self) -> PResult<Vec<Argument>> {
+        if self.at_symbol(")") {
+            self.bump();
+            return Ok(Vec::new());
+        }
+        let list = self.comma_list(|p| {
+            if p.name_at(0) && p.symbol_at(1, "=>") {
+                let name = Some(p.any_ident()?);
+                p.bump();
+                return Ok(Argument { name, value: p.expr()? });
+            }
+            Ok(Argument { name: None, value: p.expr()? })
+        })?;
+        self.expect_symbol(")")?;
+        Ok(list)
+    }
+
+    /// What may stand left of `:=` or behind `INTO`: a name or a bind variable.
+    pub(super) fn target(&mut self) -> PResult<Expr> {
+        let pos = self.pos();
+        if let Some(name) = self.take_bind() {
+            let field = if self.at_symbol(".") {
+                self.bump();
+                Some(self.any_ident()?)
+            } else {
+                None
+            };
+            return Ok(Expr { kind: ExprKind::Bind { name, field }, pos });
+        }
+        Ok(Expr { kind: ExprKind::Name(self.name()?), pos })
+    }
+}
+
+fn binary(op: BinaryOp, left: Expr, right: Expr, pos: Pos) -> Expr {
+    Expr { kind: ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) }, pos }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn reserved_words_are_sorted() {
+        assert!(super::RESERVED.windows(2).all(|w| w[0] < w[1]));
+    }
+}

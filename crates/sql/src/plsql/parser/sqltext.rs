@@ -1,0 +1,72 @@
+//! Static SQL: the statement is kept as it is written; only its `INTO` lists are parsed here.
+
+use super::{PResult, Parser};
+use crate::plsql::ast::*;
+
+impl Parser<'_> {
+    /// Reads an SQL statement up to the `;` or the closing bracket around it, neither taken.
+    pub(super) fn sql_text(&mut self) -> PResult<SqlText> {
+        let start = self.pos();
+        let kind = match self.unquoted_word().as_deref() {
+            Some("SELECT" | "WITH") => SqlKind::Select,
+            Some("INSERT") => SqlKind::Insert,
+            Some("UPDATE") => SqlKind::Update,
+            Some("DELETE") => SqlKind::Delete,
+            Some("MERGE") => SqlKind::Merge,
+            Some("LOCK") => SqlKind::LockTable,
+            Some("SET") => SqlKind::SetTransaction,
+            _ => return Err(self.unexpected(&["select", "with"])),
+        };
+        let mut sql =
+            SqlText { kind, span: Span { start, end: start }, text: String::new(), into: None, returning: None, current_of: None };
+        let mut depth = 0u32;
+        let mut end = start;
+        let mut returning = false;
+        loop {
+            if self.at_end() {
+                return Err(self.unexpected(&[";"]));
+            }
+            match self.symbol() {
+                Some(";") if depth == 0 => break,
+                Some(")") if depth == 0 => break,
+                Some(")") => depth -= 1,
+                Some("(") => depth += 1,
+                _ => {}
+            }
+            if depth == 0 && kind == SqlKind::Select && sql.into.is_none() && self.at_into() {
+                let from = self.pos();
+                let into = self.into_clause()?;
+                sql.into = Some((into, Span { start: from, end: self.previous_end() }));
+                end = self.previous_end();
+                continue;
+            }
+            let changes = matches!(kind, SqlKind::Insert | SqlKind::Update | SqlKind::Delete | SqlKind::Merge);
+            if depth == 0 && changes && (self.at_word("RETURNING") || self.at_word("RETURN")) {
+                returning = true;
+            } else if depth == 0 && returning && sql.returning.is_none() && self.at_into() {
+                let into = self.into_clause()?;
+                let from = into.targets.first().map_or(into.pos, |t| t.pos);
+                sql.returning = Some((into, Span { start: from, end: self.previous_end() }));
+                end = self.previous_end();
+                continue;
+            } else if depth == 0 && self.at_word("CURRENT") && self.word_at(1, "OF") {
+                let from = self.pos();
+                self.bump();
+                self.bump();
+                let cursor = self.ident()?;
+                sql.current_of = Some((cursor, Span { start: from, end: self.previous_end() }));
+                end = self.previous_end();
+                continue;
+            }
+            end = self.current_end();
+            self.skip();
+        }
+        sql.span.end = end;
+        sql.text = self.source(start, end).to_string();
+        Ok(sql)
+    }
+
+    fn at_into(&self) -> bool {
+        self.at_word("INTO") || (self.at_word("BULK") && self.word_at(1, "COLLECT"))
+    }
+}

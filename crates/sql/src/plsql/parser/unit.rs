@@ -1,0 +1,268 @@
+//! Whole units: anonymous blocks, `CREATE` statements and stored sources.
+
+use super::{PResult, Parser};
+use crate::plsql::ast::*;
+use types::Ora;
+
+/// Parses an anonymous block; a trailing `;` is required, as the server requires it.
+pub fn parse_block(text: &str) -> Result<Block, Ora> {
+    let mut p = Parser::new(text);
+    let labels = p.leading_labels()?;
+    if !p.at_word("BEGIN") && !p.at_word("DECLARE") {
+        return Err(p.unexpected(&["begin", "case", "declare", "exit", "for", "goto", "if", "loop", "mod", "null"]));
+    }
+    let block = p.block(labels)?;
+    p.expect_semicolon()?;
+    p.expect_end()?;
+    Ok(block)
+}
+
+/// Reads the head of `CREATE [OR REPLACE] [EDITIONABLE] <unit>`, up to the unit's name.
+///
+/// # Errors
+/// PLS-00103 or ORA-04050 when the head is malformed; the rest of the text is not looked at.
+pub fn parse_create_header(text: &str) -> Result<CreateHeader, Ora> {
+    let mut p = Parser::new(text);
+    p.expect_word("CREATE")?;
+    let or_replace = p.eat_word("OR");
+    if or_replace {
+        p.expect_word("REPLACE")?;
+    }
+    if !p.eat_word("EDITIONABLE") {
+        p.eat_word("NONEDITIONABLE");
+    }
+    let source_at = p.pos();
+    let (kind, path) = p.unit_name()?;
+    let mut path = path;
+    let name = path.pop().expect("a path has a last part");
+    Ok(CreateHeader { or_replace, kind, schema: path.pop(), name, source_at })
+}
+
+/// Parses the source of a stored unit: what follows `CREATE OR REPLACE`.
+pub fn parse_unit(source: &str) -> Result<Unit, Ora> {
+    let mut p = Parser::new(source);
+    let unit = p.unit()?;
+    while p.at_symbol("/") {
+        p.skip();
+    }
+    p.expect_end()?;
+    Ok(unit)
+}
+
+/// Parses a single expression, for `EXEC :x := …`, defaults kept as text and tests.
+pub fn parse_expression(text: &str) -> Result<Expr, Ora> {
+    let mut p = Parser::new(text);
+    let expr = p.expr()?;
+    p.expect_end()?;
+    Ok(expr)
+}
+
+impl Parser<'_> {
+    fn expect_end(&mut self) -> PResult<()> {
+        if !self.at_end() {
+            return Err(self.unexpected(&["end-of-file"]));
+        }
+        Ok(())
+    }
+
+    fn leading_labels(&mut self) -> PResult<Vec<Ident>> {
+        let mut labels = Vec::new();
+        while self.at_symbol("<<") {
+            self.bump();
+            labels.push(self.ident()?);
+            self.expect_symbol(">>")?;
+        }
+        Ok(labels)
+    }
+
+    /// The kind of unit and its possibly qualified name.
+    fn unit_name(&mut self) -> PResult<(UnitKind, Path)> {
+        let kind = match self.unquoted_word().as_deref() {
+            Some("PROCEDURE") => UnitKind::Procedure,
+            Some("FUNCTION") => UnitKind::Function,
+            Some("PACKAGE") if self.word_at(1, "BODY") => UnitKind::PackageBody,
+            Some("PACKAGE") => UnitKind::Package,
+            Some("TRIGGER") => UnitKind::Trigger,
+            Some("TYPE") if self.word_at(1, "BODY") => UnitKind::TypeBody,
+            Some("TYPE") => UnitKind::Type,
+            _ => return Err(self.unexpected(&["function", "package", "procedure", "trigger", "type"])),
+        };
+        self.bump();
+        if matches!(kind, UnitKind::PackageBody | UnitKind::TypeBody) {
+            self.bump();
+        }
+        let mut path = vec![self.ident()?];
+        if self.at_symbol(".") {
+            self.bump();
+            path.push(self.any_ident()?);
+        }
+        Ok((kind, path))
+    }
+
+    fn unit(&mut self) -> PResult<Unit> {
+        match self.unquoted_word().as_deref() {
+            Some("PROCEDURE" | "FUNCTION") => {
+                let (schema, mut subprogram) = self.subprogram_heading(true)?;
+                self.subprogram_body(&mut subprogram)?;
+                Ok(Unit::Subprogram { schema, subprogram })
+            }
+            Some("PACKAGE") if self.word_at(1, "BODY") => self.package_body(),
+            Some("PACKAGE") => self.package(),
+            Some("TRIGGER") => self.trigger(),
+            Some("TYPE") => self.schema_type(),
+            Some("BEGIN" | "DECLARE") => {
+                let block = self.block(Vec::new())?;
+                self.expect_semicolon()?;
+                Ok(Unit::Block(block))
+            }
+            _ => Err(self.unexpected(&["function", "package", "procedure", "trigger", "type"])),
+        }
+    }
+
+    fn is_or_as(&mut self) -> PResult<()> {
+        if !self.eat_word("IS") {
+            self.expect_word_or("AS", &["is", "as", "authid"])?;
+        }
+        Ok(())
+    }
+
+    fn package(&mut self) -> PResult<Unit> {
+        let (_, mut path) = self.unit_name()?;
+        let name = path.pop().expect("a path has a last part");
+        let mut authid = AuthId::default();
+        while self.at_word("AUTHID") {
+            authid = self.authid()?;
+        }
+        self.is_or_as()?;
+        let declarations = self.declarations()?;
+        self.unit_end(&name)?;
+        Ok(Unit::Package(Package { schema: path.pop(), name, authid, declarations }))
+    }
+
+    fn package_body(&mut self) -> PResult<Unit> {
+        let (_, mut path) = self.unit_name()?;
+        let name = path.pop().expect("a path has a last part");
+        self.is_or_as()?;
+        let declarations = self.declarations()?;
+        let initialisation = if self.at_word("BEGIN") {
+            let body = self.body()?;
+            self.unit_tail(&name)?;
+            Some(body)
+        } else {
+            self.unit_end(&name)?;
+            None
+        };
+        Ok(Unit::PackageBody(PackageBody { schema: path.pop(), name, declarations, initialisation }))
+    }
+
+    fn unit_end(&mut self, name: &Ident) -> PResult<()> {
+        self.expect_word_or("END", super::DECLARATION_OR_BEGIN)?;
+        self.unit_tail(name)
+    }
+
+    fn unit_tail(&mut self, name: &Ident) -> PResult<()> {
+        if self.at_name() {
+            let word = self.any_ident()?;
+            if word.name != name.name {
+                return Err(self.error_at(113, &[&word.name, &name.name], word.pos));
+            }
+        }
+        self.expect_semicolon()
+    }
+
+    fn schema_type(&mut self) -> PResult<Unit> {
+        let pos = self.pos();
+        let (kind, mut path) = self.unit_name()?;
+        if kind == UnitKind::TypeBody {
+            return Err(self.error_at(999, &["object type bodies"], pos));
+        }
+        if self.eat_word("FORCE") {}
+        self.is_or_as()?;
+        if self.at_word("OBJECT") {
+            return Err(self.error_at(999, &["object types"], self.pos()));
+        }
+        let definition = self.type_definition()?;
+        if self.at_symbol(";") {
+            self.bump();
+        }
+        let name = path.pop().expect("a path has a last part");
+        Ok(Unit::Type { schema: path.pop(), name, definition })
+    }
+
+    fn trigger(&mut self) -> PResult<Unit> {
+        let (_, mut path) = self.unit_name()?;
+        let name = path.pop().expect("a path has a last part");
+        let timing = if self.eat_word("BEFORE") {
+            TriggerTiming::Before
+        } else if self.eat_word("AFTER") {
+            TriggerTiming::After
+        } else {
+            self.expect_word_or("INSTEAD", &["after", "before", "compound", "for", "instead"])?;
+            self.expect_word("OF")?;
+            TriggerTiming::InsteadOf
+        };
+        let mut events = vec![self.trigger_event()?];
+        while self.eat_word("OR") {
+            events.push(self.trigger_event()?);
+        }
+        self.expect_word("ON")?;
+        let table = self.path()?;
+        let (mut old_alias, mut new_alias) = ("OLD".to_string(), "NEW".to_string());
+        if self.eat_word("REFERENCING") {
+            while self.at_word("OLD") || self.at_word("NEW") {
+                let old = self.at_word("OLD");
+                self.bump();
+                self.eat_word("AS");
+                let alias = self.any_ident()?.name;
+                if old { old_alias = alias } else { new_alias = alias }
+            }
+        }
+        let for_each_row = self.eat_word("FOR");
+        if for_each_row {
+            self.expect_word("EACH")?;
+            self.expect_word("ROW")?;
+        }
+        let mut enabled = true;
+        if self.eat_word("DISABLE") {
+            enabled = false;
+        } else {
+            self.eat_word("ENABLE");
+        }
+        let when = if self.eat_word("WHEN") {
+            self.expect_symbol("(")?;
+            let condition = self.expr()?;
+            self.expect_symbol(")")?;
+            Some(condition)
+        } else {
+            None
+        };
+        let block = self.block(Vec::new())?;
+        self.expect_semicolon()?;
+        let schema = path.pop();
+        Ok(Unit::Trigger(Trigger {
+            schema,
+            name,
+            timing,
+            events,
+            table,
+            old_alias,
+            new_alias,
+            for_each_row,
+            enabled,
+            when,
+            block,
+        }))
+    }
+
+    fn trigger_event(&mut self) -> PResult<TriggerEvent> {
+        if self.eat_word("INSERT") {
+            return Ok(TriggerEvent::Insert);
+        }
+        if self.eat_word("DELETE") {
+            return Ok(TriggerEvent::Delete);
+        }
+        self.expect_word_or("UPDATE", &["delete", "insert", "update"])?;
+        let columns = if self.eat_word("OF") { self.comma_list(|p| p.ident())? } else { Vec::new() };
+        Ok(TriggerEvent::Update(columns))
+    }
+}
