@@ -1,3 +1,8 @@
 //! PL/SQL: its tree and its parser.
 
 pub mod ast;
+mod error;
+mod parser;
+
+pub use error::line_column;
+pub use parser::{is_reserved, parse_block, parse_create_header, parse_expression, parse_unit};

@@ -61,7 +61,7 @@ impl Parser<'_> {
                     Some(text) => text,
                     None => self.number_literal()?,
                 };
-                let code: i32 = text.trim().parse().map_err(|_| self.error_at(702, &[], pos))?;
+                let code: i32 = text.trim().parse().map_err(|_| self.error_at(491, &[], pos))?;
                 self.expect_symbol(")")?;
                 Ok(Pragma::ExceptionInit { exception, code: if negative { -code } else { code } })
             }
@@ -101,7 +101,6 @@ impl Parser<'_> {
     }
 
     pub(super) fn type_definition(&mut self) -> PResult<TypeDefinition> {
-        let pos = self.pos();
         if self.eat_word("RECORD") {
             self.expect_symbol("(")?;
             let fields = self.comma_list(|p| p.field())?;
@@ -127,7 +126,7 @@ impl Parser<'_> {
             }
             self.expect_symbol("(")?;
             let at = self.pos();
-            let limit = self.number_literal()?.parse().map_err(|_| self.error_at(325, &[], at))?;
+            let limit = self.number_literal()?.parse().map_err(|_| self.error_at(491, &[], at))?;
             self.expect_symbol(")")?;
             self.expect_word("OF")?;
             let element = self.type_ref()?;
@@ -139,7 +138,6 @@ impl Parser<'_> {
             let returns = if self.eat_word("RETURN") { Some(self.type_ref()?) } else { None };
             return Ok(TypeDefinition::RefCursor { returns });
         }
-        let _ = pos;
         Err(self.unexpected(&["(", "array", "limited", "new", "private", "range", "record", "VARRAY", "ref", "table"]))
     }
 
@@ -334,7 +332,7 @@ impl Parser<'_> {
             } else {
                 let pos = self.pos();
                 let text = self.number_literal()?;
-                let value: i64 = text.parse().map_err(|_| self.error_at(325, &[], pos))?;
+                let value: i64 = text.parse().map_err(|_| self.error_at(491, &[], pos))?;
                 sizes.push(if negative { -value } else { value });
             }
             if self.eat_word("BYTE") {
@@ -436,12 +434,15 @@ impl Parser<'_> {
             let expected: &[&str] = if subprogram.returns.is_some() {
                 &[";", "is", "authid", "as", "cluster", "order", "using", "external", "deterministic", "result_cache"]
             } else {
-                &["(", ";", "is", "with", "default", "authid", "as", "cluster", "compress", "order", "using", "external"]
+                &[
+                    "(", ";", "is", "with", "default", "authid", "as", "cluster", "compress", "order", "using",
+                    "external",
+                ]
             };
             return Err(self.unexpected(expected));
         }
         if self.at_word("LANGUAGE") || self.at_word("EXTERNAL") {
-            return Err(self.error_at(999, &["external subprograms"], self.pos()));
+            return Err(self.error_at(707, &["external subprograms"], self.pos()));
         }
         self.eat_word("DECLARE");
         let declarations = self.declarations()?;
@@ -449,7 +450,7 @@ impl Parser<'_> {
         if self.at_name() {
             let word = self.any_ident()?;
             if word.name != subprogram.name.name {
-                return Err(self.error_at(113, &[&word.name, &subprogram.name.name], word.pos));
+                return Err(self.end_mismatch(&word, &subprogram.name));
             }
         }
         self.expect_semicolon()?;

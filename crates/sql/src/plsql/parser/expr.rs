@@ -1,16 +1,82 @@
 //! Expressions and names.
 
-use super::{Parser, PResult};
+use super::{PResult, Parser};
 use crate::plsql::ast::*;
 
 /// Words that end an operand: they can never begin one, nor be an unquoted name.
 const RESERVED: &[&str] = &[
-    "ALL", "ALTER", "AND", "ANY", "AS", "ASC", "BEGIN", "BETWEEN", "BY", "CHECK", "CLUSTER", "COMPRESS", "CONNECT",
-    "CREATE", "DECLARE", "DESC", "DISTINCT", "DROP", "ELSE", "ELSIF", "END", "EXCEPTION", "EXCLUSIVE", "FETCH", "FOR",
-    "FROM", "GOTO", "GRANT", "GROUP", "HAVING", "IDENTIFIED", "IF", "IN", "INDEX", "INSERT", "INTERSECT", "INTO", "IS",
-    "LIKE", "LOCK", "LOOP", "MINUS", "MODE", "NOCOMPRESS", "NOT", "NOWAIT", "OF", "ON", "OPTION", "OR", "ORDER",
-    "PROCEDURE", "PUBLIC", "RESOURCE", "RETURN", "REVOKE", "SELECT", "SHARE", "SIZE", "START", "TABLE", "THEN", "TO",
-    "UNION", "UNIQUE", "UPDATE", "VALUES", "VIEW", "WHEN", "WHERE", "WHILE", "WITH",
+    "ALL",
+    "ALTER",
+    "AND",
+    "ANY",
+    "AS",
+    "ASC",
+    "BEGIN",
+    "BETWEEN",
+    "BY",
+    "CHECK",
+    "CLUSTER",
+    "COMPRESS",
+    "CONNECT",
+    "CREATE",
+    "DECLARE",
+    "DESC",
+    "DISTINCT",
+    "DROP",
+    "ELSE",
+    "ELSIF",
+    "END",
+    "EXCEPTION",
+    "EXCLUSIVE",
+    "FETCH",
+    "FOR",
+    "FROM",
+    "GOTO",
+    "GRANT",
+    "GROUP",
+    "HAVING",
+    "IDENTIFIED",
+    "IF",
+    "IN",
+    "INDEX",
+    "INSERT",
+    "INTERSECT",
+    "INTO",
+    "IS",
+    "LIKE",
+    "LOCK",
+    "LOOP",
+    "MINUS",
+    "MODE",
+    "NOCOMPRESS",
+    "NOT",
+    "NOWAIT",
+    "OF",
+    "ON",
+    "OPTION",
+    "OR",
+    "ORDER",
+    "PROCEDURE",
+    "PUBLIC",
+    "RESOURCE",
+    "RETURN",
+    "REVOKE",
+    "SELECT",
+    "SHARE",
+    "SIZE",
+    "START",
+    "TABLE",
+    "THEN",
+    "TO",
+    "UNION",
+    "UNIQUE",
+    "UPDATE",
+    "VALUES",
+    "VIEW",
+    "WHEN",
+    "WHERE",
+    "WHILE",
+    "WITH",
 ];
 
 /// Whether an unquoted word may not be used as a name.
@@ -74,8 +140,7 @@ impl Parser<'_> {
                 }
                 continue;
             }
-            let negated = self.at_word("NOT")
-                && ["IN", "BETWEEN", "LIKE", "MEMBER"].iter().any(|w| self.word_at(1, w));
+            let negated = self.at_word("NOT") && ["IN", "BETWEEN", "LIKE", "MEMBER"].iter().any(|w| self.word_at(1, w));
             if negated {
                 self.bump();
             }
@@ -354,7 +419,8 @@ impl Parser<'_> {
             }
             "BULK_EXCEPTIONS" => {
                 // SQL%BULK_EXCEPTIONS reads as a collection of records named by the attribute.
-                let mut name = Name { first: Ident { name: "SQL%BULK_EXCEPTIONS".into(), quoted: true, pos }, parts: vec![] };
+                let mut name =
+                    Name { first: Ident { name: "SQL%BULK_EXCEPTIONS".into(), quoted: true, pos }, parts: vec![] };
                 self.name_parts(&mut name)?;
                 return Ok(Expr { kind: ExprKind::Name(name), pos: base.pos });
             }

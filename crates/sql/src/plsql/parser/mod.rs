@@ -22,30 +22,122 @@ pub use unit::{parse_block, parse_create_header, parse_expression, parse_unit};
 type PResult<T> = Result<T, Ora>;
 
 /// How deep expressions, statements and blocks may nest.
-const DEPTH_MAX: u32 = 200;
+const DEPTH_MAX: u32 = 100;
 
 const STATEMENT_START: &[&str] = &[
-    "(", "begin", "case", "declare", "exit", "for", "goto", "if", "loop", "mod", "null", "pragma", "raise", "return",
-    "select", "update", "while", "with", "<an identifier>", "<a double-quoted delimited-identifier>",
-    "<a bind variable>", "<<", "continue", "close", "current", "delete", "fetch", "lock", "insert", "open", "rollback",
-    "savepoint", "set", "sql", "execute", "commit", "forall", "merge", "pipe", "purge",
+    "(",
+    "begin",
+    "case",
+    "declare",
+    "exit",
+    "for",
+    "goto",
+    "if",
+    "loop",
+    "mod",
+    "null",
+    "pragma",
+    "raise",
+    "return",
+    "select",
+    "update",
+    "while",
+    "with",
+    "<an identifier>",
+    "<a double-quoted delimited-identifier>",
+    "<a bind variable>",
+    "<<",
+    "continue",
+    "close",
+    "current",
+    "delete",
+    "fetch",
+    "lock",
+    "insert",
+    "open",
+    "rollback",
+    "savepoint",
+    "set",
+    "sql",
+    "execute",
+    "commit",
+    "forall",
+    "merge",
+    "pipe",
+    "purge",
 ];
 
 const EXPRESSION_START: &[&str] = &[
-    "(", "-", "+", "case", "mod", "new", "not", "null", "<an identifier>", "<a double-quoted delimited-identifier>",
-    "<a bind variable>", "continue", "avg", "count", "current", "exists", "max", "min", "prior", "sql", "stddev", "sum",
-    "variance", "execute", "forall", "merge", "time", "timestamp", "interval", "date",
-    "<a string literal with character set specification>", "<a number>", "<a single-quoted SQL string>", "pipe",
+    "(",
+    "-",
+    "+",
+    "case",
+    "mod",
+    "new",
+    "not",
+    "null",
+    "<an identifier>",
+    "<a double-quoted delimited-identifier>",
+    "<a bind variable>",
+    "continue",
+    "avg",
+    "count",
+    "current",
+    "exists",
+    "max",
+    "min",
+    "prior",
+    "sql",
+    "stddev",
+    "sum",
+    "variance",
+    "execute",
+    "forall",
+    "merge",
+    "time",
+    "timestamp",
+    "interval",
+    "date",
+    "<a string literal with character set specification>",
+    "<a number>",
+    "<a single-quoted SQL string>",
+    "pipe",
 ];
 
 const DECLARATION_OR_BEGIN: &[&str] = &[
-    "begin", "function", "pragma", "procedure", "subtype", "type", "<an identifier>",
-    "<a double-quoted delimited-identifier>", "current", "cursor", "delete", "exists", "prior",
+    "begin",
+    "function",
+    "pragma",
+    "procedure",
+    "subtype",
+    "type",
+    "<an identifier>",
+    "<a double-quoted delimited-identifier>",
+    "current",
+    "cursor",
+    "delete",
+    "exists",
+    "prior",
 ];
 
 const TYPE_START: &[&str] = &[
-    "constant", "exception", "<an identifier>", "<a double-quoted delimited-identifier>", "table", "long", "double",
-    "ref", "char", "time", "timestamp", "interval", "date", "binary", "national", "character", "nchar",
+    "constant",
+    "exception",
+    "<an identifier>",
+    "<a double-quoted delimited-identifier>",
+    "table",
+    "long",
+    "double",
+    "ref",
+    "char",
+    "time",
+    "timestamp",
+    "interval",
+    "date",
+    "binary",
+    "national",
+    "character",
+    "nchar",
 ];
 
 /// The parser's state: the tokens, and where it stands in them.
@@ -308,28 +400,24 @@ impl<'a> Parser<'a> {
             }
         };
         let list = wrapped(expected);
-        let which = if expected.len() == 1 { "the following" } else { "one of the following" };
-        self.error_at(103, &[&shown, which, &list], token.start)
+        self.error_at(103, &[&format!("\"{shown}\""), &list], token.start)
     }
 
     fn lexical_error(&self, code: u16, token: Token) -> Ora {
         match code {
             1740 | 1741 => self.error_at(112, &[], token.start),
-            1742 | 1756 => self.error_at(
-                103,
-                &[
-                    self.token_text(token).lines().next().unwrap_or(""),
-                    "one of the following",
-                    &wrapped(&["<a string literal>"]),
-                ],
-                token.start,
-            ),
-            _ => self.error_at(
-                103,
-                &[self.token_text(token), "one of the following", &wrapped(STATEMENT_START)],
-                token.start,
-            ),
+            1742 => self.error_at(111, &[], token.start),
+            _ => {
+                let shown = self.token_text(token).lines().next().unwrap_or("");
+                self.error_at(103, &[&format!("\"{shown}\""), &wrapped(STATEMENT_START)], token.start)
+            }
         }
+    }
+
+    /// PLS-00113 for the name behind an `END`.
+    fn end_mismatch(&self, word: &Ident, name: &Ident) -> Ora {
+        let (line, column) = super::line_column(self.text, name.pos);
+        self.error_at(113, &[&word.name, &name.name, &line.to_string(), &column.to_string()], word.pos)
     }
 
     /// PLS-`code` at `pos`.
@@ -340,7 +428,7 @@ impl<'a> Parser<'a> {
 
 /// The list of what was expected, broken into lines as the server prints it.
 fn wrapped(expected: &[&str]) -> String {
-    let mut text = String::from("   ");
+    let mut text = String::new();
     let mut width = 3;
     for (i, item) in expected.iter().enumerate() {
         if i > 0 {

@@ -17,8 +17,14 @@ impl Parser<'_> {
             Some("SET") => SqlKind::SetTransaction,
             _ => return Err(self.unexpected(&["select", "with"])),
         };
-        let mut sql =
-            SqlText { kind, span: Span { start, end: start }, text: String::new(), into: None, returning: None, current_of: None };
+        let mut sql = SqlText {
+            kind,
+            span: Span { start, end: start },
+            text: String::new(),
+            into: None,
+            returning: None,
+            current_of: None,
+        };
         let mut depth = 0u32;
         let mut end = start;
         let mut returning = false;

@@ -164,7 +164,7 @@ impl Parser<'_> {
         if self.at_name() {
             let word = self.any_ident()?;
             if word.name != name.name {
-                return Err(self.error_at(113, &[&word.name, &name.name], word.pos));
+                return Err(self.end_mismatch(&word, name));
             }
         }
         self.expect_semicolon()
@@ -174,12 +174,12 @@ impl Parser<'_> {
         let pos = self.pos();
         let (kind, mut path) = self.unit_name()?;
         if kind == UnitKind::TypeBody {
-            return Err(self.error_at(999, &["object type bodies"], pos));
+            return Err(self.error_at(707, &["object type bodies"], pos));
         }
         if self.eat_word("FORCE") {}
         self.is_or_as()?;
         if self.at_word("OBJECT") {
-            return Err(self.error_at(999, &["object types"], self.pos()));
+            return Err(self.error_at(707, &["object types"], self.pos()));
         }
         let definition = self.type_definition()?;
         if self.at_symbol(";") {
