@@ -1,1 +1,52 @@
 //! The shared memory mapping of Latchwork: pages, areas, typed offsets.
+//!
+//! The SGA is one file in memory, mapped at one fixed address before any process is forked, so that an address means
+//! the same thing in every process of the instance. It is sized at start-up: every crate reserves its areas by name
+//! with a [`SgaBuilder`], and [`SgaBuilder::create`] makes the mapping. A new mapping is zero-filled, and zero is a valid
+//! first state of every area, so that nothing need be touched at start and a large SGA costs nothing until it is used.
+//!
+//! Nothing in the SGA is a pointer, a `Vec` or a vtable: see [`SgaLayout`].
+
+mod builder;
+mod mapping;
+mod text;
+
+pub use builder::{LargePages, SgaBuilder, SgaError};
+pub use mapping::{Area, PageReport, Sga, SgaOffset, SgaSlice};
+pub use os::SharedLayout as SgaLayout;
+pub use text::SgaText;
+
+/// Declares structures that lie in the SGA, without an `unsafe` of one's own.
+///
+/// Adds `repr(C)` and implements [`SgaLayout`], having checked at compile time that every field is [`SgaLayout`] itself.
+/// The crate may say `#![deny(unsafe_code)]` (not `forbid`): the one implementation line carries its own permission.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, AtomicU64};
+/// sga::sga_struct! {
+///     /// A link of a chain.
+///     #[derive(Debug)]
+///     pub struct Link {
+///         /// The next link.
+///         pub next: AtomicU64,
+///         pub state: AtomicU32,
+///         pad: [AtomicU32; 1],
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! sga_struct {
+    ($( $(#[$m:meta])* $v:vis struct $name:ident { $( $(#[$fm:meta])* $fv:vis $f:ident : $t:ty ),* $(,)? } )+) => { $(
+        $(#[$m])*
+        #[repr(C)]
+        $v struct $name { $( $(#[$fm])* $fv $f : $t ),* }
+
+        // SAFETY: `repr(C)`, and every field is such a type, as the bounds below prove.
+        #[allow(unsafe_code)]
+        unsafe impl $crate::SgaLayout for $name {}
+        const _: () = {
+            const fn lies_in_the_sga<T: $crate::SgaLayout>() {}
+            $( lies_in_the_sga::<$t>(); )*
+        };
+    )+ };
+}

@@ -1,0 +1,79 @@
+//! Clocks. Everything is a plain number of nanoseconds, so that it can lie in shared memory and be compared by any process.
+
+use std::time::Duration;
+
+fn read(clock: libc::clockid_t) -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` is a valid timespec to write to; the clock ids used in this module exist on every Linux.
+    let rc = unsafe { libc::clock_gettime(clock, &raw mut t) };
+    debug_assert_eq!(rc, 0);
+    (t.tv_sec as u64) * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// Nanoseconds since boot, never going back, the same in every process of the machine.
+#[inline]
+#[must_use]
+pub fn now_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// The same clock to the last timer tick (1 to 4 ms), a few nanoseconds to read.
+#[inline]
+#[must_use]
+pub fn coarse_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC_COARSE)
+}
+
+/// Nanoseconds since 1970-01-01 00:00:00 UTC.
+#[must_use]
+pub fn wall_ns() -> u64 {
+    read(libc::CLOCK_REALTIME)
+}
+
+/// Seconds east of UTC that the machine's time zone is at the given wall time (seconds since 1970).
+#[must_use]
+pub fn utc_offset_seconds(wall_s: i64) -> i32 {
+    // SAFETY: an all-zero `tm` is a valid value.
+    let mut tm: libc::tm = unsafe { std::mem::zeroed() };
+    let t: libc::time_t = wall_s;
+    // SAFETY: both point to valid values; the reentrant form keeps no state of ours.
+    if unsafe { libc::localtime_r(&raw const t, &raw mut tm) }.is_null() { 0 } else { tm.tm_gmtoff as i32 }
+}
+
+/// Nanoseconds of processor time that the calling thread has used.
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Nanoseconds of processor time that the calling process has used.
+#[must_use]
+pub fn process_cpu_ns() -> u64 {
+    read(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// Sleeps for at least this long; a signal may end it early.
+pub fn sleep(time: Duration) {
+    let t = libc::timespec { tv_sec: time.as_secs() as libc::time_t, tv_nsec: i64::from(time.subsec_nanos()) };
+    // SAFETY: `t` is a valid timespec; the remaining time is not asked for.
+    unsafe { libc::nanosleep(&raw const t, std::ptr::null_mut()) };
+}
+
+pub(crate) fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: (ns % 1_000_000_000) as i64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_monotonic_clock_never_goes_back_and_sleep_passes_time() {
+        let before = now_ns();
+        sleep(Duration::from_millis(2));
+        let after = now_ns();
+        assert!(after - before >= 2_000_000, "slept {} ns", after - before);
+        assert!(wall_ns() > 1_600_000_000 * 1_000_000_000);
+        assert!(process_cpu_ns() > 0 && thread_cpu_ns() > 0);
+    }
+}

@@ -1,0 +1,100 @@
+//! Processors: how many there are, spinning politely, and barriers that reach the others.
+
+use crate::{OsError, OsResult};
+
+/// Tells the processor that this is a spin loop.
+#[inline]
+pub fn relax() {
+    std::hint::spin_loop();
+}
+
+/// Gives the processor away to another runnable thread.
+pub fn yield_now() {
+    // SAFETY: takes nothing and touches no memory of ours.
+    unsafe { libc::sched_yield() };
+}
+
+/// The number of processors this process may run on, at least 1.
+#[must_use]
+pub fn count() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+const MEMBARRIER_GLOBAL_EXPEDITED: libc::c_long = 1 << 1;
+const MEMBARRIER_REGISTER_GLOBAL_EXPEDITED: libc::c_long = 1 << 2;
+
+/// Registers this process as a receiver of [`barrier_in_all`]. True when the kernel can do it.
+///
+/// A forked child inherits the registration; calling it again does no harm.
+#[must_use]
+pub fn join_barriers() -> bool {
+    // SAFETY: a command word and a zero flag word; no memory is passed.
+    unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 }
+}
+
+/// Runs a full memory barrier on every processor that runs a thread of a registered process, microseconds later at most.
+///
+/// It pairs with a compiler barrier in the other process: the cheap side of an asymmetric fence. Returns false where
+/// the kernel cannot do it; the caller then needs a time-out instead.
+#[must_use]
+pub fn barrier_in_all() -> bool {
+    // SAFETY: a command word and a zero flag word; no memory is passed.
+    unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_GLOBAL_EXPEDITED, 0, 0) == 0 }
+}
+
+/// Binds the calling thread to one processor (of those numbered from 0).
+///
+/// # Errors
+/// `sched_setaffinity` refused, as for a processor that does not exist.
+pub fn bind_to(processor: usize) -> OsResult<()> {
+    // SAFETY: an all-zero set is an empty set of processors.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    if processor >= libc::CPU_SETSIZE as usize {
+        return Err(OsError::from_errno("sched_setaffinity", processor.to_string(), libc::EINVAL));
+    }
+    // SAFETY: `processor` is below CPU_SETSIZE, as checked.
+    unsafe { libc::CPU_SET(processor, &mut set) };
+    // SAFETY: a valid set and its size; 0 is the calling thread.
+    if unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) } != 0 {
+        return Err(OsError::last("sched_setaffinity", processor.to_string()));
+    }
+    Ok(())
+}
+
+/// What `getrusage` says about the calling process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Microseconds in user mode.
+    pub user_us: u64,
+    /// Microseconds in the kernel.
+    pub system_us: u64,
+    /// The largest resident set, in kilobytes.
+    pub max_resident_kb: u64,
+    /// Page faults that needed no read.
+    pub minor_faults: u64,
+    /// Page faults that needed a read.
+    pub major_faults: u64,
+    /// Times the process gave the processor away.
+    pub voluntary_switches: u64,
+    /// Times the processor was taken away.
+    pub involuntary_switches: u64,
+}
+
+/// The resources the calling process has used so far.
+#[must_use]
+pub fn usage() -> Usage {
+    // SAFETY: an all-zero `rusage` is a valid value.
+    let mut r: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `r` is valid to write to.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut r) };
+    let us = |t: libc::timeval| (t.tv_sec as u64) * 1_000_000 + t.tv_usec as u64;
+    Usage {
+        user_us: us(r.ru_utime),
+        system_us: us(r.ru_stime),
+        max_resident_kb: r.ru_maxrss as u64,
+        minor_faults: r.ru_minflt as u64,
+        major_faults: r.ru_majflt as u64,
+        voluntary_switches: r.ru_nvcsw as u64,
+        involuntary_switches: r.ru_nivcsw as u64,
+    }
+}

@@ -1,0 +1,172 @@
+//! Files read and written at positions, with errors that say what was asked.
+
+use std::fs::{File as StdFile, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::{OsError, OsResult};
+
+/// How to open a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// It must exist; only reads are allowed.
+    Read,
+    /// It must exist.
+    ReadWrite,
+    /// It must not exist.
+    CreateNew,
+    /// It is created, or emptied if it exists.
+    Truncate,
+}
+
+/// An open file. Reads and writes name their position, so that processes that inherited it do not disturb one another.
+#[derive(Debug)]
+pub struct File {
+    inner: StdFile,
+    path: PathBuf,
+}
+
+impl File {
+    /// Opens or creates `path`; a new file may be read and written by its owner only, and read by its group (mode 0640).
+    ///
+    /// # Errors
+    /// The file is missing, exists, or may not be opened so.
+    pub fn open(path: &Path, mode: OpenMode) -> OsResult<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).mode(0o640);
+        match mode {
+            OpenMode::Read => &mut options,
+            OpenMode::ReadWrite => options.write(true),
+            OpenMode::CreateNew => options.write(true).create_new(true),
+            OpenMode::Truncate => options.write(true).create(true).truncate(true),
+        };
+        let inner = options.open(path).map_err(|e| OsError::from_io("open", path.display().to_string(), e))?;
+        Ok(Self { inner, path: path.to_owned() })
+    }
+
+    /// The path it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its length in bytes.
+    ///
+    /// # Errors
+    /// `fstat` failed.
+    pub fn len_bytes(&self) -> OsResult<u64> {
+        Ok(self.inner.metadata().map_err(|e| self.error("fstat", e))?.len())
+    }
+
+    /// Fills `buffer` from `position`.
+    ///
+    /// # Errors
+    /// The file ends before the buffer is full, or the device failed.
+    pub fn read_at(&self, buffer: &mut [u8], position: u64) -> OsResult<()> {
+        self.inner.read_exact_at(buffer, position).map_err(|e| self.error_at("pread", buffer.len(), position, e))
+    }
+
+    /// Reads up to a bufferful from `position`; 0 at the end of the file.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn read_some_at(&self, buffer: &mut [u8], position: u64) -> OsResult<usize> {
+        self.inner.read_at(buffer, position).map_err(|e| self.error_at("pread", buffer.len(), position, e))
+    }
+
+    /// Writes all of `buffer` at `position`, extending the file where needed.
+    ///
+    /// # Errors
+    /// The device is full or failed.
+    pub fn write_at(&self, buffer: &[u8], position: u64) -> OsResult<()> {
+        self.inner.write_all_at(buffer, position).map_err(|e| self.error_at("pwrite", buffer.len(), position, e))
+    }
+
+    /// Waits until what was written is on the device.
+    ///
+    /// # Errors
+    /// The device failed; what had been written may be lost.
+    pub fn sync(&self) -> OsResult<()> {
+        self.inner.sync_data().map_err(|e| self.error("fdatasync", e))
+    }
+
+    /// Makes the file at least `len` bytes long with space that is really there.
+    ///
+    /// # Errors
+    /// The device is full, or the file would pass a limit.
+    pub fn allocate(&self, len: u64) -> OsResult<()> {
+        let length = libc::off_t::try_from(len)
+            .map_err(|_| OsError::from_errno("fallocate", self.path.display().to_string(), libc::EFBIG))?;
+        // SAFETY: a valid descriptor; no memory is passed.
+        let rc = unsafe { libc::posix_fallocate(self.inner.as_raw_fd(), 0, length) };
+        if rc == 0 {
+            return Ok(());
+        }
+        Err(OsError::from_errno("fallocate", format!("{} to {len} bytes", self.path.display()), rc))
+    }
+
+    /// Makes the file exactly `len` bytes long; new bytes read as zero.
+    ///
+    /// # Errors
+    /// The device failed, or the file would pass a limit.
+    pub fn set_len(&self, len: u64) -> OsResult<()> {
+        self.inner.set_len(len).map_err(|e| self.error("ftruncate", e))
+    }
+
+    /// Takes the file for this process tree alone; false when another holds it.
+    ///
+    /// # Errors
+    /// The file system knows no locks.
+    pub fn try_lock(&self) -> OsResult<bool> {
+        // SAFETY: a valid descriptor; no memory is passed.
+        if unsafe { libc::flock(self.inner.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+            return Ok(true);
+        }
+        let error = OsError::last("flock", self.path.display().to_string());
+        if error.would_block() { Ok(false) } else { Err(error) }
+    }
+
+    fn error(&self, call: &'static str, source: std::io::Error) -> OsError {
+        OsError::from_io(call, self.path.display().to_string(), source)
+    }
+
+    fn error_at(&self, call: &'static str, len: usize, position: u64, source: std::io::Error) -> OsError {
+        OsError::from_io(call, format!("{}, {len} bytes at {position}", self.path.display()), source)
+    }
+}
+
+/// Waits until the entries of a directory are on the device.
+///
+/// # Errors
+/// The directory is missing or the device failed.
+pub fn sync_directory(path: &Path) -> OsResult<()> {
+    StdFile::open(path).and_then(|d| d.sync_all()).map_err(|e| OsError::from_io("fsync", path.display().to_string(), e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_read_and_ends() {
+        let dir = std::env::temp_dir().join(format!("lw-os-file-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let path = dir.join("f");
+        let file = File::open(&path, OpenMode::CreateNew).unwrap();
+        assert!(File::open(&path, OpenMode::CreateNew).is_err());
+        file.write_at(b"latchwork", 100).unwrap();
+        file.allocate(4096).unwrap();
+        file.sync().unwrap();
+        assert_eq!(file.len_bytes().unwrap(), 4096);
+        let mut seen = [0; 9];
+        file.read_at(&mut seen, 100).unwrap();
+        assert_eq!(&seen, b"latchwork");
+        assert!(file.read_at(&mut [0; 200], 4000).is_err());
+        assert!(file.try_lock().unwrap());
+        let other = File::open(&path, OpenMode::Read).unwrap();
+        assert!(!other.try_lock().unwrap());
+        assert!(File::open(&dir.join("none"), OpenMode::Read).unwrap_err().is_missing());
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}

@@ -1,0 +1,64 @@
+//! Futexes on words that several processes share: the shared, not the private, form.
+
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+/// Why [`wait`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// Somebody called [`wake`], or the word had changed already, or a signal came: look at the word again.
+    Look,
+    /// The time was up.
+    TimedOut,
+}
+
+/// Sleeps while `word` holds `expected`, until a [`wake`] or until `timeout` has passed. May return early for no reason.
+pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) -> Woken {
+    let spec = timeout.map(|t| crate::clock::timespec(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX >> 1)));
+    let at = spec.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the word outlives the call, `at` is null or points to a valid timespec, and the rest is unused by FUTEX_WAIT.
+    let rc = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, at, 0, 0) };
+    if rc != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ETIMEDOUT) {
+        Woken::TimedOut
+    } else {
+        Woken::Look
+    }
+}
+
+/// Wakes up to `count` sleepers on `word`; returns how many were woken.
+pub fn wake(word: &AtomicU32, count: u32) -> u32 {
+    let count = i32::try_from(count).unwrap_or(i32::MAX);
+    // SAFETY: the word outlives the call; FUTEX_WAKE reads only its address.
+    let rc = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, count, 0, 0, 0) };
+    u32::try_from(rc).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn a_wait_times_out_and_a_changed_word_is_not_waited_on() {
+        let word = AtomicU32::new(7);
+        assert_eq!(wait(&word, 7, Some(Duration::from_millis(1))), Woken::TimedOut);
+        assert_eq!(wait(&word, 8, None), Woken::Look);
+    }
+
+    #[test]
+    fn a_sleeper_is_woken() {
+        let word = Arc::new(AtomicU32::new(0));
+        let sleeper = std::thread::spawn({
+            let word = Arc::clone(&word);
+            move || {
+                while word.load(Ordering::Acquire) == 0 {
+                    wait(&word, 0, Some(Duration::from_secs(5)));
+                }
+            }
+        });
+        word.store(1, Ordering::Release);
+        wake(&word, 1);
+        sleeper.join().unwrap();
+    }
+}

@@ -1,0 +1,196 @@
+//! Shared memory: anonymous files in memory, mappings at fixed addresses, huge pages.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::{OsError, OsResult};
+
+/// The page size of a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageSize {
+    /// The processor's ordinary pages.
+    Small,
+    /// 2 MB pages from the reserved pool.
+    Huge2M,
+    /// 1 GB pages from the reserved pool.
+    Huge1G,
+}
+
+impl PageSize {
+    /// Bytes in one page.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Small => 4096,
+            Self::Huge2M => 2 << 20,
+            Self::Huge1G => 1 << 30,
+        }
+    }
+}
+
+/// A file that lives in memory only and goes with its last descriptor and mapping.
+#[derive(Debug)]
+pub struct MemFile {
+    fd: OwnedFd,
+    len: usize,
+    pages: PageSize,
+}
+
+impl MemFile {
+    /// Creates a zero-filled memory file of `len` bytes, rounded up to whole pages.
+    ///
+    /// # Errors
+    /// `memfd_create` or `ftruncate` failed: no such page size, or not enough reserved pages.
+    pub fn create(name: &str, len: usize, pages: PageSize) -> OsResult<Self> {
+        let name_z = std::ffi::CString::new(name.replace('\0', "")).unwrap_or_default();
+        let huge = match pages {
+            PageSize::Small => 0,
+            PageSize::Huge2M => libc::MFD_HUGETLB | libc::MFD_HUGE_2MB,
+            PageSize::Huge1G => libc::MFD_HUGETLB | libc::MFD_HUGE_1GB,
+        };
+        // SAFETY: a valid C string and flags.
+        let raw = unsafe { libc::memfd_create(name_z.as_ptr(), libc::MFD_CLOEXEC | huge) };
+        if raw < 0 {
+            return Err(OsError::last("memfd_create", name));
+        }
+        // SAFETY: the descriptor is new and ours alone.
+        let fd = unsafe { OwnedFd::from_raw_fd(raw) };
+        let len = len.next_multiple_of(pages.bytes());
+        // SAFETY: a valid descriptor; the length fits, being a size in memory.
+        if unsafe { libc::ftruncate(fd.as_raw_fd(), len as libc::off_t) } != 0 {
+            return Err(OsError::last("ftruncate", format!("{len} bytes")));
+        }
+        Ok(Self { fd, len, pages })
+    }
+
+    /// Its length in bytes, whole pages.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.len
+    }
+
+    /// Maps the whole file shared, at `address` and nowhere else.
+    ///
+    /// # Errors
+    /// The address range is taken (`EEXIST`), or the huge pages cannot be had (`ENOMEM`).
+    pub fn map_at(&self, address: usize) -> OsResult<Mapping> {
+        let flags = libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE;
+        let flags = if self.pages == PageSize::Small { flags | libc::MAP_NORESERVE } else { flags };
+        // SAFETY: MAP_FIXED_NOREPLACE never replaces a mapping, so no memory in use is touched.
+        let at = unsafe {
+            libc::mmap(
+                address as *mut libc::c_void,
+                self.len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                flags,
+                self.fd.as_raw_fd(),
+                0,
+            )
+        };
+        if at == libc::MAP_FAILED {
+            return Err(OsError::last("mmap", format!("{} bytes at {address:#x}", self.len)));
+        }
+        let mapping = Mapping { base: at as usize, len: self.len };
+        if at as usize != address {
+            // An old kernel took the address as a hint only.
+            return Err(OsError::from_errno("mmap", format!("{address:#x}"), libc::EEXIST));
+        }
+        Ok(mapping)
+    }
+}
+
+/// A mapping of shared memory, unmapped when dropped. Turn it into a lasting one with [`Mapping::leak`].
+#[derive(Debug)]
+pub struct Mapping {
+    base: usize,
+    len: usize,
+}
+
+/// A mapping that lasts as long as the process.
+#[derive(Clone, Copy, Debug)]
+pub struct StaticMapping {
+    /// The first byte.
+    pub base: *mut u8,
+    /// Bytes mapped.
+    pub len: usize,
+}
+
+// SAFETY: the mapping is plain memory that lasts; what is done with it is the business of whoever dereferences.
+unsafe impl Send for StaticMapping {}
+// SAFETY: as above.
+unsafe impl Sync for StaticMapping {}
+
+impl Mapping {
+    /// Maps zero-filled memory of `len` bytes that the process shares with the children it forks later.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    pub fn anonymous_shared(len: usize) -> OsResult<Self> {
+        let len = len.next_multiple_of(4096).max(4096);
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice.
+        let at = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if at == libc::MAP_FAILED {
+            return Err(OsError::last("mmap", format!("{len} bytes")));
+        }
+        Ok(Self { base: at as usize, len })
+    }
+
+    /// Keeps the mapping for as long as the process lives.
+    #[must_use]
+    pub fn leak(self) -> StaticMapping {
+        let kept = StaticMapping { base: self.base as *mut u8, len: self.len };
+        std::mem::forget(self);
+        kept
+    }
+
+    /// Asks for transparent huge pages; true when the kernel took the advice.
+    #[must_use]
+    pub fn advise_huge(&self) -> bool {
+        // SAFETY: exactly our own mapping; the advice changes no contents.
+        unsafe { libc::madvise(self.base as *mut libc::c_void, self.len, libc::MADV_HUGEPAGE) == 0 }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly the range we mapped; a `Mapping` hands out no references to it.
+        unsafe { libc::munmap(self.base as *mut libc::c_void, self.len) };
+    }
+}
+
+impl StaticMapping {
+    /// Touches every page, for reading and writing, so that later use takes no page fault.
+    pub fn touch_all(self) {
+        // SAFETY: exactly our own mapping; MADV_POPULATE_WRITE (23) faults pages in and changes no contents.
+        if unsafe { libc::madvise(self.base.cast(), self.len, 23) } == 0 {
+            return;
+        }
+        for at in (0..self.len).step_by(4096) {
+            // SAFETY: inside the mapping and aligned; a read suffices to map the page and cannot tear anybody's write.
+            unsafe { std::ptr::read_volatile(self.base.add(at)) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_address_is_refused() {
+        let file = MemFile::create("lw-test", 8192, PageSize::Small).unwrap();
+        let first = file.map_at(0x5a00_0000_0000).unwrap();
+        let again = file.map_at(0x5a00_0000_0000).unwrap_err();
+        assert_eq!(again.errno(), libc::EEXIST, "{again}");
+        drop(first);
+        assert!(file.map_at(0x5a00_0000_0000).is_ok());
+    }
+}

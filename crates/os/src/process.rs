@@ -1,0 +1,226 @@
+//! Processes: forking, waiting for children, killing, and leaving with the parent.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::{OsError, OsResult};
+
+/// Which side of a fork this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fork {
+    /// The old process; the child has this process id.
+    Parent(i32),
+    /// The new process.
+    Child,
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It left by itself with this status.
+    Exited(i32),
+    /// A signal killed it.
+    Killed(i32),
+}
+
+/// This process's id.
+#[must_use]
+pub fn own_id() -> i32 {
+    // SAFETY: takes nothing, cannot fail.
+    unsafe { libc::getpid() }
+}
+
+/// The id of the parent process.
+#[must_use]
+pub fn parent_id() -> i32 {
+    // SAFETY: takes nothing, cannot fail.
+    unsafe { libc::getppid() }
+}
+
+/// Makes a copy of this process.
+///
+/// The child has only the calling thread: a program that runs more threads must not hold a lock of theirs here, the
+/// memory allocator's included, so the supervisor stays single-threaded. Test harnesses fork from a threaded parent;
+/// glibc makes its allocator usable in the child, and such children leave by [`exit_now`].
+///
+/// # Errors
+/// No process or memory to be had (`EAGAIN`, `ENOMEM`).
+pub fn fork() -> OsResult<Fork> {
+    // SAFETY: no memory is passed; the caller's duty above is about liveness, not memory: the child's copy is consistent.
+    match unsafe { libc::fork() } {
+        -1 => Err(OsError::last("fork", "")),
+        0 => Ok(Fork::Child),
+        child => Ok(Fork::Parent(child)),
+    }
+}
+
+/// Leaves at once, without destructors or exit handlers: how a forked child must end.
+pub fn exit_now(status: i32) -> ! {
+    // SAFETY: never returns; nothing of ours runs afterwards.
+    unsafe { libc::_exit(status) }
+}
+
+/// Collects one ended child, if there is one: its id and how it ended.
+#[must_use]
+pub fn wait_any_nohang() -> Option<(i32, Ended)> {
+    reap(-1, libc::WNOHANG)
+}
+
+/// Collects this child if it has ended.
+#[must_use]
+pub fn wait_nohang(child: i32) -> Option<Ended> {
+    reap(child, libc::WNOHANG).map(|(_, how)| how)
+}
+
+/// Waits until this child has ended; `None` when it is no child of ours.
+#[must_use]
+pub fn wait(child: i32) -> Option<Ended> {
+    reap(child, 0).map(|(_, how)| how)
+}
+
+fn reap(which: i32, flags: i32) -> Option<(i32, Ended)> {
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is valid to write to.
+        let got = unsafe { libc::waitpid(which, &raw mut status, flags) };
+        if got > 0 {
+            let how = if libc::WIFEXITED(status) {
+                Ended::Exited(libc::WEXITSTATUS(status))
+            } else {
+                Ended::Killed(libc::WTERMSIG(status))
+            };
+            return Some((got, how));
+        }
+        if got == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            return None;
+        }
+    }
+}
+
+/// Sends a signal.
+///
+/// # Errors
+/// There is no such process, or it belongs to somebody else.
+pub fn kill(process: i32, signal: i32) -> OsResult<()> {
+    if process <= 0 {
+        return Err(OsError::from_errno("kill", process.to_string(), libc::ESRCH));
+    }
+    // SAFETY: two numbers; a group is never meant, as checked.
+    if unsafe { libc::kill(process, signal) } != 0 {
+        return Err(OsError::last("kill", process.to_string()));
+    }
+    Ok(())
+}
+
+/// True while a process with this id exists; one that has ended and was not yet waited for counts as existing.
+#[must_use]
+pub fn exists(process: i32) -> bool {
+    match kill(process, 0) {
+        Ok(()) => true,
+        Err(e) => e.errno() == libc::EPERM,
+    }
+}
+
+/// Asks the kernel to send this process `signal` when its parent dies.
+///
+/// Returns false when the parent is already another than `parent`: the caller should leave.
+#[must_use]
+pub fn die_with_parent(parent: i32, signal: i32) -> bool {
+    // SAFETY: a number; no memory is passed.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong, 0, 0, 0) };
+    parent_id() == parent
+}
+
+/// A descriptor that becomes readable when the process ends.
+///
+/// # Errors
+/// There is no such process.
+pub fn open_pidfd(process: i32) -> OsResult<OwnedFd> {
+    // SAFETY: two numbers; no memory is passed.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) };
+    if fd < 0 {
+        return Err(OsError::last("pidfd_open", process.to_string()));
+    }
+    // SAFETY: the descriptor is new and ours alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+/// Starts a session of its own, so that signals of the terminal do not reach the process.
+pub fn new_session() {
+    // SAFETY: takes nothing; fails harmlessly where the process leads a group already.
+    unsafe { libc::setsid() };
+}
+
+/// Names the process as `ps` and `top` show it (15 bytes at most).
+pub fn set_name(name: &str) {
+    let z = std::ffi::CString::new(name.replace('\0', "")).unwrap_or_default();
+    // SAFETY: a valid C string, copied by the kernel.
+    unsafe { libc::prctl(libc::PR_SET_NAME, z.as_ptr(), 0, 0, 0) };
+}
+
+/// The numeric user id the process runs as.
+#[must_use]
+pub fn user_id() -> u32 {
+    // SAFETY: takes nothing, cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// The name of the user the process runs as, or the number where there is no name.
+#[must_use]
+pub fn user_name() -> String {
+    let uid = user_id();
+    std::fs::read_to_string("/etc/passwd")
+        .ok()
+        .and_then(|text| {
+            text.lines().find_map(|line| {
+                let mut fields = line.split(':');
+                let name = fields.next()?;
+                (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
+            })
+        })
+        .unwrap_or_else(|| uid.to_string())
+}
+
+/// The machine's name.
+#[must_use]
+pub fn host_name() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").map_or_else(|_| "localhost".into(), |s| s.trim().to_owned())
+}
+
+/// The terminal on standard input as `ps` names it (`pts/0`), if it is one.
+#[must_use]
+pub fn terminal_name() -> Option<String> {
+    let stdin = std::io::stdin();
+    // SAFETY: a descriptor; no memory is passed.
+    if unsafe { libc::isatty(stdin.as_raw_fd()) } == 0 {
+        return None;
+    }
+    let link = std::fs::read_link("/proc/self/fd/0").ok()?;
+    Some(link.to_string_lossy().trim_start_matches("/dev/").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_leaves_and_another_is_killed() {
+        match fork().unwrap() {
+            Fork::Child => exit_now(7),
+            Fork::Parent(child) => assert_eq!(wait(child), Some(Ended::Exited(7))),
+        }
+        match fork().unwrap() {
+            Fork::Child => loop {
+                crate::clock::sleep(std::time::Duration::from_secs(1));
+            },
+            Fork::Parent(child) => {
+                let fd = open_pidfd(child).unwrap();
+                assert!(exists(child));
+                kill(child, libc::SIGKILL).unwrap();
+                assert_eq!(wait(child), Some(Ended::Killed(libc::SIGKILL)));
+                assert!(!exists(child));
+                drop(fd);
+            }
+        }
+        assert!(kill(0, 9).is_err(), "a group is never killed");
+    }
+}

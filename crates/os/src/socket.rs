@@ -1,0 +1,202 @@
+//! Local sockets, event descriptors and waiting on several descriptors at once.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::{OsError, OsResult};
+
+/// What to wait for on a descriptor, and what [`poll`] found.
+#[derive(Clone, Copy, Debug)]
+pub struct Poll {
+    fd: RawFd,
+    /// Wait until it can be read (or has ended); afterwards: it can.
+    pub readable: bool,
+    /// Wait until it can be written; afterwards: it can.
+    pub writable: bool,
+    /// Afterwards: the other end is gone, or the descriptor is bad.
+    pub closed: bool,
+}
+
+impl Poll {
+    /// Wait until `fd` can be read.
+    #[must_use]
+    pub fn read(fd: &impl AsRawFd) -> Self {
+        Self { fd: fd.as_raw_fd(), readable: true, writable: false, closed: false }
+    }
+
+    /// Wait until `fd` can be written.
+    #[must_use]
+    pub fn write(fd: &impl AsRawFd) -> Self {
+        Self { fd: fd.as_raw_fd(), readable: false, writable: true, closed: false }
+    }
+
+    /// Wait only for the other end of `fd` to go away.
+    #[must_use]
+    pub fn hangup(fd: &impl AsRawFd) -> Self {
+        Self { fd: fd.as_raw_fd(), readable: false, writable: false, closed: false }
+    }
+
+    /// True when anything was found.
+    #[must_use]
+    pub fn ready(&self) -> bool {
+        self.readable || self.writable || self.closed
+    }
+}
+
+/// Waits until one of the descriptors is ready, a signal arrives or the time is up; returns how many are ready.
+///
+/// # Errors
+/// Too many descriptors.
+pub fn poll(set: &mut [Poll], timeout: Option<Duration>) -> OsResult<usize> {
+    let mut raw: Vec<libc::pollfd> = set
+        .iter()
+        .map(|p| libc::pollfd {
+            fd: p.fd,
+            events: if p.readable { libc::POLLIN } else { 0 }
+                | if p.writable { libc::POLLOUT } else { 0 }
+                | libc::POLLRDHUP,
+            revents: 0,
+        })
+        .collect();
+    let ms = timeout.map_or(-1, |t| i32::try_from(t.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX));
+    // SAFETY: `raw` is valid for its length and outlives the call.
+    let rc = unsafe { libc::poll(raw.as_mut_ptr(), raw.len() as libc::nfds_t, ms) };
+    if rc < 0 {
+        let error = OsError::last("poll", "");
+        if !error.is_interrupted() {
+            return Err(error);
+        }
+    }
+    let mut ready = 0;
+    for (p, r) in set.iter_mut().zip(&raw) {
+        let found = if rc < 0 { 0 } else { r.revents };
+        p.readable = found & libc::POLLIN != 0;
+        p.writable = found & libc::POLLOUT != 0;
+        p.closed = found & (libc::POLLHUP | libc::POLLRDHUP | libc::POLLERR | libc::POLLNVAL) != 0;
+        ready += usize::from(p.ready());
+    }
+    Ok(ready)
+}
+
+/// Listens on a local socket at `path` with the given file mode (0o600: the owner only). An old socket file is replaced.
+///
+/// # Errors
+/// The directory is missing, the path is too long (107 bytes), or may not be written.
+pub fn listen(path: &Path, mode: u32) -> OsResult<UnixListener> {
+    use std::os::unix::fs::FileTypeExt;
+    let error = |call, e| OsError::from_io(call, path.display().to_string(), e);
+    if std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket()) {
+        std::fs::remove_file(path).map_err(|e| error("unlink", e))?;
+    }
+    // SAFETY: a number; the old mask is put back below. Between the two nobody else may connect: the mask shuts them out.
+    let old = unsafe { libc::umask(0o777 & !mode) };
+    let bound = UnixListener::bind(path);
+    // SAFETY: as above.
+    unsafe { libc::umask(old) };
+    let listener = bound.map_err(|e| error("bind", e))?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(|e| error("chmod", e))?;
+    Ok(listener)
+}
+
+/// The user and process at the other end of a local socket, as the kernel noted them when it was connected.
+///
+/// # Errors
+/// Not a local socket.
+pub fn peer(stream: &UnixStream) -> OsResult<(u32, i32)> {
+    let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: `who` and `len` are valid to write to and agree in size.
+    let rc = unsafe {
+        libc::getsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut who).cast(), &raw mut len)
+    };
+    if rc != 0 {
+        return Err(OsError::last("getsockopt", "SO_PEERCRED"));
+    }
+    Ok((who.uid, who.pid))
+}
+
+/// A counter that makes its descriptor readable while it is not zero; inherited by forked children.
+#[derive(Debug)]
+pub struct EventFd {
+    fd: OwnedFd,
+}
+
+impl EventFd {
+    /// A new counter at zero.
+    ///
+    /// # Errors
+    /// No descriptor to be had.
+    pub fn new() -> OsResult<Self> {
+        // SAFETY: two numbers; no memory is passed.
+        let raw = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
+        if raw < 0 {
+            return Err(OsError::last("eventfd", ""));
+        }
+        // SAFETY: the descriptor is new and ours alone.
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(raw) } })
+    }
+
+    /// Adds one.
+    pub fn signal(&self) {
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: eight valid bytes. A full counter refuses, and is readable anyway.
+        unsafe { libc::write(self.fd.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+    }
+
+    /// Takes the count, leaving zero.
+    #[must_use]
+    pub fn take(&self) -> u64 {
+        let mut count = [0; 8];
+        // SAFETY: eight bytes valid to write to.
+        let got = unsafe { libc::read(self.fd.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+        if got == 8 { u64::from_ne_bytes(count) } else { 0 }
+    }
+}
+
+impl AsRawFd for EventFd {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_listener_has_its_mode_and_poll_sees_a_connection() {
+        let path = std::env::temp_dir().join(format!("lw-os-sock-{}", std::process::id()));
+        let listener = listen(&path, 0o600).unwrap();
+        let listener_again = {
+            drop(listener);
+            listen(&path, 0o600).unwrap()
+        };
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let mut set = [Poll::read(&listener_again)];
+        assert_eq!(poll(&mut set, Some(Duration::from_millis(1))).unwrap(), 0);
+        let mut client = UnixStream::connect(&path).unwrap();
+        let mut set = [Poll::read(&listener_again)];
+        assert_eq!(poll(&mut set, Some(Duration::from_secs(5))).unwrap(), 1);
+        let (server, _) = listener_again.accept().unwrap();
+        assert_eq!(peer(&server).unwrap().1, crate::process::own_id());
+        client.write_all(b"x").unwrap();
+        drop(client);
+        let mut set = [Poll::hangup(&server)];
+        assert_eq!(poll(&mut set, Some(Duration::from_secs(5))).unwrap(), 1);
+        assert!(set[0].closed);
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn an_event_counts() {
+        let e = EventFd::new().unwrap();
+        assert_eq!(e.take(), 0);
+        e.signal();
+        e.signal();
+        assert_eq!(e.take(), 2);
+    }
+}
