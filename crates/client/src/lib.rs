@@ -1,1 +1,28 @@
-//! Client library of Latchwork.
+#![forbid(unsafe_code)]
+//! The client library: connects to an instance over its local socket, or starts a throw-away instance.
+//!
+//! ```no_run
+//! use client::{Client, Credentials, Ephemeral};
+//! let instance = Ephemeral::start(&[("processes", "40")])?;
+//! let mut session = instance.connect(&Credentials::Sysdba)?;
+//! session.execute("create table t (n number)", &[])?;
+//! for row in session.query("select n from t", &[])?.all()? {
+//!     println!("{row:?}");
+//! }
+//! # Ok::<(), client::ClientError>(())
+//! ```
+//! A client is blocking and single-threaded; a [`BreakHandle`] may be sent to another thread or a signal handler's
+//! thread to break the call in flight.
+
+mod connection;
+mod ephemeral;
+mod error;
+mod session;
+
+pub use connection::SOCKET_NAME;
+pub use ephemeral::{Ephemeral, EphemeralOptions};
+pub use error::{ClientError, ClientResult};
+pub use net::StatementKind;
+pub use net::command::{self, Feedback};
+pub use net::local::{Bind, Column, Direction, Done, Failure, Welcome};
+pub use session::{BreakHandle, Client, ConnectOptions, Credentials, Outcome, Query};

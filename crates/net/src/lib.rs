@@ -1,1 +1,7 @@
-//! Packet codecs of Latchwork: bytes in, values out.
+#![forbid(unsafe_code)]
+//! Packet codecs of Latchwork: bytes in, values out. No socket, no clock.
+
+pub mod command;
+pub mod local;
+
+pub use command::{Feedback, StatementKind};

@@ -1,1 +1,15 @@
-//! Initialisation parameters of Latchwork.
+#![forbid(unsafe_code)]
+//! Init parameters of Latchwork: the list, the init file, the values in force, and what a generation means.
+
+pub mod design;
+pub mod init;
+pub mod list;
+pub mod session;
+pub mod system;
+pub mod value;
+
+pub use design::{CbcDesign, Designs, Generation, LatchSleep, ResultCacheDesign, RowCacheDesign};
+pub use init::InitParams;
+pub use list::{GENERATIONS, Kind, Modifiable, PARAMS, Param, ParamDef};
+pub use session::{ParameterRow, SessionParams};
+pub use system::{ParamsLayout, SystemParams};

@@ -1,0 +1,158 @@
+//! A throw-away instance: a supervisor of its own in a temporary directory, gone with its owner.
+//!
+//! The supervisor is a child process. It reads a pipe whose other end the owner holds: when the owner drops the guard
+//! or dies in any way, the pipe ends, and the supervisor stops the instance and removes the directory. On its standard
+//! output it says `ready DIRECTORY`, or what went wrong.
+
+use crate::error::{ClientError, ClientResult};
+use crate::session::{Client, ConnectOptions, Credentials};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a stopping instance may take before it is killed.
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+
+/// What an ephemeral instance is started with.
+#[derive(Clone, Debug, Default)]
+pub struct EphemeralOptions {
+    /// Init parameters, in order.
+    pub params: Vec<(String, String)>,
+    /// The `latchwork` program; `None` finds it: this program itself when it is `latchwork`, else `$LATCHWORK_EXE`,
+    /// else the one beside this program.
+    pub executable: Option<PathBuf>,
+}
+
+/// A running throw-away instance. Dropping it stops the instance and removes its directory.
+pub struct Ephemeral {
+    child: Child,
+    dir: PathBuf,
+}
+
+impl Ephemeral {
+    /// Starts an instance with the given init parameters.
+    ///
+    /// # Errors
+    /// [`ClientError::Start`] with the supervisor's message.
+    pub fn start(params: &[(&str, &str)]) -> ClientResult<Ephemeral> {
+        let params = params.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+        Self::start_with(&EphemeralOptions { params, executable: None })
+    }
+
+    /// Starts an instance.
+    ///
+    /// # Errors
+    /// [`ClientError::Start`] with the supervisor's message.
+    pub fn start_with(options: &EphemeralOptions) -> ClientResult<Ephemeral> {
+        let executable = match &options.executable {
+            Some(e) => e.clone(),
+            None => find_executable()?,
+        };
+        let mut command = Command::new(&executable);
+        command.arg("start").arg("--ephemeral");
+        for (name, value) in &options.params {
+            command.arg("--param").arg(format!("{name}={value}"));
+        }
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn();
+        let mut child = spawned.map_err(|e| start_error(&format!("cannot run {}: {e}", executable.display())))?;
+        match wait_ready(&mut child) {
+            Ok(dir) => Ok(Ephemeral { child, dir }),
+            Err(why) => {
+                end(&mut child);
+                Err(start_error(&why))
+            }
+        }
+    }
+
+    /// Opens a session.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub fn connect(&self, credentials: &Credentials) -> ClientResult<Client> {
+        Client::connect(&self.dir, credentials)
+    }
+
+    /// Opens a session, with the client's description for `v$session`.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub fn connect_with(&self, credentials: &Credentials, options: &ConnectOptions) -> ClientResult<Client> {
+        Client::connect_with(&self.dir, credentials, options)
+    }
+
+    /// The instance's directory: socket, data files, alert log.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The supervisor's process id.
+    pub fn supervisor(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether the supervisor still runs.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Ephemeral {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+fn start_error(why: &str) -> ClientError {
+    ClientError::Start(why.to_string())
+}
+
+/// Reads the supervisor's first line.
+fn wait_ready(child: &mut Child) -> Result<PathBuf, String> {
+    let out = child.stdout.take().ok_or("no pipe from the instance")?;
+    let mut out = BufReader::new(out);
+    let mut line = String::new();
+    out.read_line(&mut line).map_err(|e| e.to_string())?;
+    match line.trim_end().strip_prefix("ready ") {
+        Some(dir) => Ok(PathBuf::from(dir)),
+        None => {
+            // A few KB of message are enough; the pipe ends with the supervisor.
+            let _ = out.take(8192).read_to_string(&mut line);
+            let text = line.trim();
+            Err(if text.is_empty() { "the instance ended before it was ready".into() } else { text.into() })
+        }
+    }
+}
+
+/// Ends the supervisor: the owner's pipe first, then the hard way.
+fn end(child: &mut Child) {
+    drop(child.stdin.take());
+    let start = Instant::now();
+    while start.elapsed() < STOP_LIMIT {
+        match child.try_wait() {
+            Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+            _ => return,
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn find_executable() -> ClientResult<PathBuf> {
+    if let Some(path) = std::env::var_os("LATCHWORK_EXE") {
+        return Ok(path.into());
+    }
+    let own = std::env::current_exe().map_err(|e| start_error(&e.to_string()))?;
+    let own = own.canonicalize().unwrap_or(own);
+    if own.file_name().is_some_and(|n| n == "latchwork") {
+        return Ok(own);
+    }
+    // A test or bench of the workspace lies in target/PROFILE/deps, the program one folder up.
+    let beside = own.parent().map(|d| d.join("latchwork"));
+    let above = own.parent().and_then(Path::parent).map(|d| d.join("latchwork"));
+    [beside, above]
+        .into_iter()
+        .flatten()
+        .find(|p| p.is_file())
+        .ok_or_else(|| start_error("the latchwork program was not found; set LATCHWORK_EXE"))
+}

@@ -1,0 +1,65 @@
+//! What can go wrong between a client and its instance.
+
+use net::local::{Failure, WireError};
+use std::fmt;
+
+/// An error of a client call.
+#[derive(Clone, Debug)]
+pub enum ClientError {
+    /// The server refused or failed the call; the text is what SQL*Plus prints.
+    Server(Box<Failure>),
+    /// No instance answers at this place.
+    NotRunning(String),
+    /// The connection broke: the server process died, was killed, or the instance ended.
+    Disconnected(String),
+    /// The server sent something that is no packet.
+    Protocol(WireError),
+    /// The instance could not be started; the text says why.
+    Start(String),
+}
+
+/// The result of a client call.
+pub type ClientResult<T> = Result<T, ClientError>;
+
+impl ClientError {
+    /// Oracle's number of the error, for a broken connection too (ORA-03113, ORA-12547 …); 0 for a failed start.
+    pub fn code(&self) -> u32 {
+        match self {
+            ClientError::Server(f) => f.code,
+            ClientError::NotRunning(_) => 1034,
+            ClientError::Disconnected(_) => 3113,
+            ClientError::Protocol(_) => 3106,
+            ClientError::Start(_) => 0,
+        }
+    }
+
+    /// Whether the session is gone.
+    pub fn is_fatal(&self) -> bool {
+        match self {
+            ClientError::Server(f) => f.fatal,
+            _ => true,
+        }
+    }
+
+    /// Byte offset of the error in the statement.
+    pub fn position(&self) -> Option<usize> {
+        match self {
+            ClientError::Server(f) => f.position.map(|p| p as usize),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClientError::Server(e) => write!(f, "{}", e.text),
+            ClientError::NotRunning(at) => write!(f, "ORA-01034: ORACLE not available\nno instance answers at {at}"),
+            ClientError::Disconnected(why) => write!(f, "ORA-03113: end-of-file on communication channel\n{why}"),
+            ClientError::Protocol(e) => write!(f, "ORA-03106: fatal two-task communication protocol error\n{e}"),
+            ClientError::Start(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl std::error::Error for ClientError {}

@@ -1,0 +1,431 @@
+//! A session: one connection to one server process.
+
+use crate::connection::Connection;
+use crate::error::{ClientError, ClientResult};
+use net::local::{
+    Bind, Column, Done, Execute, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome,
+};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use types::Value;
+
+/// Rows a query asks for at a time unless told otherwise; SQL*Plus's `ARRAYSIZE` is 15.
+const DEFAULT_FETCH_SIZE: u32 = 100;
+
+/// How a client proves who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Credentials {
+    /// `/ as sysdba`: the operating-system user who owns the instance.
+    Sysdba,
+    /// `/`: an account that stands for the operating-system user (`ops$name`).
+    OsUser,
+    /// `user/password`.
+    Password { user: String, password: String },
+    /// `user/password as sysdba`.
+    SysdbaPassword { user: String, password: String },
+}
+
+impl Credentials {
+    /// `user/password`.
+    pub fn password(user: &str, password: &str) -> Self {
+        Credentials::Password {
+            user: user.into(),
+            password: password.into(),
+        }
+    }
+}
+
+/// What `v$session` shall show of the client.
+#[derive(Clone, Debug)]
+pub struct ConnectOptions {
+    pub program: String,
+    pub machine: String,
+    pub terminal: String,
+    pub os_user: String,
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        let env = |n: &str| std::env::var(n).ok().filter(|v| !v.is_empty());
+        Self {
+            program: "latchwork".into(),
+            machine: env("HOSTNAME").unwrap_or_else(|| "localhost".into()),
+            terminal: "unknown".into(),
+            os_user: env("USER").or_else(|| env("LOGNAME")).unwrap_or_else(|| "unknown".into()),
+        }
+    }
+}
+
+/// What a statement that is not a query left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    pub done: Done,
+    /// Lines of `dbms_output`, when asked for; `None` is an empty line.
+    pub output: Vec<Option<String>>,
+    /// A query's columns and first rows, when the statement turned out to be one.
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<Value>>,
+    /// The open cursor, when `done.more`.
+    pub cursor: u32,
+}
+
+/// A session.
+pub struct Client {
+    connection: Connection,
+    welcome: Welcome,
+    dir: PathBuf,
+    want_output: bool,
+    fetch_size: u32,
+    output: Vec<Option<String>>,
+    /// The session is over: every call answers ORA-03114.
+    closed: bool,
+    in_transaction: bool,
+    schema: String,
+}
+
+impl Client {
+    /// Connects to the instance whose database is in `dir`.
+    ///
+    /// # Errors
+    /// [`ClientError::NotRunning`] when nobody listens there; the server's refusal (ORA-01017, ORA-00020, …).
+    pub fn connect(dir: &Path, credentials: &Credentials) -> ClientResult<Client> {
+        Self::connect_with(dir, credentials, &ConnectOptions::default())
+    }
+
+    /// Connects, with the client's description for `v$session`.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub fn connect_with(dir: &Path, credentials: &Credentials, options: &ConnectOptions) -> ClientResult<Client> {
+        let mut connection = Connection::open(dir)?;
+        connection.send(&Request::Logon(Box::new(logon(credentials, options))))?;
+        let welcome = match connection.receive()? {
+            Reply::Welcome(w) => *w,
+            Reply::Error(f) => return Err(ClientError::Server(f)),
+            other => return Err(unexpected(&other)),
+        };
+        Ok(Client {
+            connection,
+            schema: welcome.user.clone(),
+            welcome,
+            dir: dir.to_path_buf(),
+            want_output: false,
+            fetch_size: DEFAULT_FETCH_SIZE,
+            output: Vec::new(),
+            closed: false,
+            in_transaction: false,
+        })
+    }
+
+    /// Runs any statement. A query's first rows come with the outcome; [`Client::fetch`] gets more.
+    ///
+    /// # Errors
+    /// The server's error. The lines of `dbms_output` written before it are kept for [`Client::take_output`].
+    pub fn execute(&mut self, sql: &str, binds: &[Bind]) -> ClientResult<Outcome> {
+        self.execute_prefetch(sql, binds, self.fetch_size)
+    }
+
+    /// Runs any statement, asking for `prefetch` rows with the answer.
+    ///
+    /// # Errors
+    /// As [`Client::execute`].
+    pub fn execute_prefetch(&mut self, sql: &str, binds: &[Bind], prefetch: u32) -> ClientResult<Outcome> {
+        self.call(&Request::Execute(Box::new(Execute {
+            sql: sql.to_string(),
+            binds: binds.to_vec(),
+            prefetch,
+            want_output: self.want_output,
+        })))
+    }
+
+    /// Parses a statement and describes its columns; it is not run.
+    ///
+    /// # Errors
+    /// The server's error.
+    pub fn describe(&mut self, sql: &str) -> ClientResult<Vec<Column>> {
+        let sql = sql.to_string();
+        Ok(self.call(&Request::Describe { sql })?.columns)
+    }
+
+    /// Runs a query and gives its rows one by one.
+    ///
+    /// # Errors
+    /// The server's error.
+    pub fn query(&mut self, sql: &str, binds: &[Bind]) -> ClientResult<Query<'_>> {
+        let outcome = self.execute(sql, binds)?;
+        Ok(Query {
+            columns: outcome.columns,
+            rows: outcome.rows.into(),
+            more: outcome.done.more,
+            cursor: outcome.cursor,
+            client: self,
+        })
+    }
+
+    /// Fetches up to `rows` more rows of an open cursor.
+    ///
+    /// # Errors
+    /// The server's error; the cursor is closed by it.
+    pub fn fetch(&mut self, cursor: u32, rows: u32) -> ClientResult<Outcome> {
+        self.call(&Request::Fetch { cursor, rows })
+    }
+
+    /// Closes a cursor that has not been fetched to its end.
+    ///
+    /// # Errors
+    /// [`ClientError::Disconnected`] when the server is gone.
+    pub fn close_cursor(&mut self, cursor: u32) -> ClientResult<()> {
+        self.connection.send(&Request::CloseCursor { cursor })
+    }
+
+    /// Runs `COMMIT`.
+    ///
+    /// # Errors
+    /// The server's error.
+    pub fn commit(&mut self) -> ClientResult<()> {
+        self.execute("commit", &[]).map(drop)
+    }
+
+    /// Runs `ROLLBACK`.
+    ///
+    /// # Errors
+    /// The server's error.
+    pub fn rollback(&mut self) -> ClientResult<()> {
+        self.execute("rollback", &[]).map(drop)
+    }
+
+    /// Ends the session, committing or rolling back what is open.
+    ///
+    /// # Errors
+    /// The server's error of the commit.
+    pub fn logoff(mut self, commit: bool) -> ClientResult<()> {
+        self.call(&Request::Logoff { commit }).map(drop)
+    }
+
+    /// Whether calls ask for the lines of `dbms_output`.
+    pub fn set_want_output(&mut self, on: bool) {
+        self.want_output = on;
+    }
+
+    /// How many rows a call asks for at a time.
+    pub fn set_fetch_size(&mut self, rows: u32) {
+        self.fetch_size = rows.max(1);
+    }
+
+    /// The lines of `dbms_output` that came with the last calls.
+    pub fn take_output(&mut self) -> Vec<Option<String>> {
+        std::mem::take(&mut self.output)
+    }
+
+    /// What the server said at logon: sid, serial#, banner, ….
+    pub fn welcome(&self) -> &Welcome {
+        &self.welcome
+    }
+
+    /// The session's number.
+    pub fn sid(&self) -> u32 {
+        self.welcome.sid
+    }
+
+    /// Whether a transaction is open, as of the last call.
+    pub fn in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
+    /// The current schema, as of the last call.
+    pub fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// Whether the session is over.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// The directory of the instance.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A handle with which another thread breaks the call in flight (Ctrl-C).
+    pub fn break_handle(&self) -> BreakHandle {
+        BreakHandle {
+            dir: self.dir.clone(),
+            sid: self.welcome.sid,
+            serial: self.welcome.serial,
+            key: self.welcome.cancel_key,
+        }
+    }
+
+    fn call(&mut self, request: &Request) -> ClientResult<Outcome> {
+        if self.closed {
+            return Err(not_connected());
+        }
+        let outcome = self.exchange(request);
+        match &outcome {
+            Ok(o) => {
+                self.in_transaction = o.done.in_transaction;
+                if !o.done.schema.is_empty() {
+                    self.schema.clone_from(&o.done.schema);
+                }
+            }
+            Err(e) => self.closed = e.is_fatal(),
+        }
+        outcome
+    }
+
+    fn exchange(&mut self, request: &Request) -> ClientResult<Outcome> {
+        self.connection.send(request)?;
+        let mut outcome = Outcome {
+            done: Done::default(),
+            output: Vec::new(),
+            columns: Vec::new(),
+            rows: Vec::new(),
+            cursor: 0,
+        };
+        loop {
+            match self.connection.receive()? {
+                Reply::Described { cursor, columns } => {
+                    outcome.cursor = cursor;
+                    outcome.columns = columns;
+                }
+                Reply::Rows { rows, .. } => outcome.rows.extend(rows),
+                Reply::Output { lines } => {
+                    self.output.extend(lines.iter().cloned());
+                    outcome.output.extend(lines);
+                }
+                Reply::Done(done) => {
+                    outcome.done = *done;
+                    return Ok(outcome);
+                }
+                Reply::Error(f) => return Err(ClientError::Server(f)),
+                other @ Reply::Welcome(_) => return Err(unexpected(&other)),
+            }
+        }
+    }
+}
+
+/// A query's rows, fetched as they are asked for.
+pub struct Query<'a> {
+    client: &'a mut Client,
+    columns: Vec<Column>,
+    rows: VecDeque<Vec<Value>>,
+    more: bool,
+    cursor: u32,
+}
+
+impl Query<'_> {
+    /// The columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The next row, or `None` at the end.
+    ///
+    /// # Errors
+    /// The server's error of the fetch.
+    pub fn next_row(&mut self) -> ClientResult<Option<Vec<Value>>> {
+        while self.rows.is_empty() && self.more {
+            self.more = false;
+            let outcome = self.client.fetch(self.cursor, self.client.fetch_size)?;
+            self.rows = outcome.rows.into();
+            self.more = outcome.done.more;
+        }
+        Ok(self.rows.pop_front())
+    }
+
+    /// All rows that are left.
+    ///
+    /// # Errors
+    /// As [`Query::next_row`].
+    pub fn all(mut self) -> ClientResult<Vec<Vec<Value>>> {
+        let mut all = Vec::new();
+        while let Some(row) = self.next_row()? {
+            all.push(row);
+        }
+        Ok(all)
+    }
+}
+
+impl Iterator for Query<'_> {
+    type Item = ClientResult<Vec<Value>>;
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_row().transpose()
+    }
+}
+
+impl Drop for Query<'_> {
+    fn drop(&mut self) {
+        if self.more {
+            // A failure shows at the next call.
+            let _ = self.client.close_cursor(self.cursor);
+        }
+    }
+}
+
+/// Breaks the call that a session has in flight; it ends with ORA-01013.
+#[derive(Clone, Debug)]
+pub struct BreakHandle {
+    dir: PathBuf,
+    sid: u32,
+    serial: u32,
+    key: u64,
+}
+
+impl BreakHandle {
+    /// Sends the break. Nothing happens when no call is in flight.
+    ///
+    /// # Errors
+    /// When the instance does not answer.
+    pub fn send(&self) -> ClientResult<()> {
+        let mut connection = Connection::open(&self.dir)?;
+        connection.send(&Request::Cancel {
+            sid: self.sid,
+            serial: self.serial,
+            key: self.key,
+        })?;
+        connection.wait_for_end()
+    }
+}
+
+fn logon(credentials: &Credentials, options: &ConnectOptions) -> Logon {
+    let (user, password, as_sysdba) = match credentials {
+        Credentials::Sysdba => ("", "", true),
+        Credentials::OsUser => ("", "", false),
+        Credentials::Password { user, password } => (user.as_str(), password.as_str(), false),
+        Credentials::SysdbaPassword { user, password } => (user.as_str(), password.as_str(), true),
+    };
+    Logon {
+        version: PROTOCOL_VERSION,
+        user: user.into(),
+        password: password.into(),
+        as_sysdba,
+        program: options.program.clone(),
+        machine: options.machine.clone(),
+        terminal: options.terminal.clone(),
+        os_user: options.os_user.clone(),
+        process_id: std::process::id(),
+    }
+}
+
+fn not_connected() -> ClientError {
+    ClientError::Server(Box::new(Failure {
+        facility: "ORA".into(),
+        code: 3114,
+        text: "ORA-03114: not connected to ORACLE".into(),
+        fatal: true,
+        ..Failure::default()
+    }))
+}
+
+fn unexpected(reply: &Reply) -> ClientError {
+    let name = match reply {
+        Reply::Welcome(_) => "Welcome",
+        Reply::Described { .. } => "Described",
+        Reply::Rows { .. } => "Rows",
+        Reply::Output { .. } => "Output",
+        Reply::Done(_) => "Done",
+        Reply::Error(_) => "Error",
+    };
+    ClientError::Disconnected(format!("the server answered {name} out of turn"))
+}

@@ -1,0 +1,211 @@
+//! `latchwork start`, `stop` and `status`.
+
+use clap::{Args, ValueEnum};
+use params::InitParams;
+use server::{StartOptions, StopMode};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+/// The instance runs already, or does not run.
+const EXIT_STATE: u8 = 3;
+
+const START_EXAMPLES: &str = "\
+Examples:
+  latchwork start                                  the database in ./latchwork-db
+  latchwork start --dir /data/db --param db_cache_size=64M
+  latchwork start --param latch_generation=11.1    the latches of another period
+  latchwork start --foreground                     stay on the terminal, Ctrl-C stops";
+
+const STOP_EXAMPLES: &str = "\
+Examples:
+  latchwork stop                  roll open transactions back, flush, stop
+  latchwork stop --mode normal    wait until every session has ended
+  latchwork stop --mode abort     end at once";
+
+/// Where the database is.
+#[derive(Args)]
+pub struct Place {
+    /// The database directory [default: $LATCHWORK_HOME, or ./latchwork-db]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+impl Place {
+    fn dir(&self) -> PathBuf {
+        let home = || std::env::var_os("LATCHWORK_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
+        self.dir.clone().or_else(home).unwrap_or_else(|| PathBuf::from("latchwork-db"))
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = START_EXAMPLES)]
+pub struct Start {
+    #[command(flatten)]
+    place: Place,
+    /// Set an init parameter; may be given several times and overrides the init file
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    params: Vec<String>,
+    /// Read init parameters from this file [default: init.ora in the database directory, when there is one]
+    #[arg(long, value_name = "FILE")]
+    init: Option<PathBuf>,
+    /// Do not go to the background
+    #[arg(long)]
+    foreground: bool,
+    /// Make a throw-away database that ends with standard input
+    #[arg(long, hide = true)]
+    ephemeral: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = STOP_EXAMPLES)]
+pub struct Stop {
+    #[command(flatten)]
+    place: Place,
+    /// How to treat open sessions
+    #[arg(long, value_enum, default_value_t = Mode::Immediate)]
+    mode: Mode,
+}
+
+#[derive(Args)]
+pub struct Status {
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Mode {
+    /// Wait until every session has ended
+    Normal,
+    /// End sessions, rolling their transactions back
+    Immediate,
+    /// End at once
+    Abort,
+}
+
+/// Runs `latchwork start`.
+pub fn start(args: &Start) -> ExitCode {
+    if args.ephemeral || args.foreground {
+        return foreground(args);
+    }
+    match background(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            eprintln!("{text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn foreground(args: &Start) -> ExitCode {
+    let options = match options(args) {
+        Ok(o) => o,
+        Err(text) => {
+            // An owner that waits for the first line reads the reason there.
+            if args.ephemeral {
+                println!("{text}");
+            } else {
+                eprintln!("{text}");
+            }
+            return ExitCode::FAILURE;
+        }
+    };
+    match server::run(options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn options(args: &Start) -> Result<StartOptions, String> {
+    let dir = args.place.dir();
+    let mut params = InitParams::default();
+    let file = match &args.init {
+        Some(f) => Some(f.clone()),
+        None if args.ephemeral => None,
+        None => Some(dir.join("init.ora")).filter(|f| f.is_file()),
+    };
+    if let Some(file) = file {
+        let text = std::fs::read_to_string(&file).map_err(|e| {
+            format!("ORA-01078: failure in processing system parameters\nLRM-00109: could not open parameter file '{}' ({e})", file.display())
+        })?;
+        params.read_file(&text).map_err(|e| e.to_string())?;
+    }
+    for pair in &args.params {
+        params.set_pair(pair).map_err(|e| e.to_string())?;
+    }
+    Ok(StartOptions {
+        dir: if args.ephemeral { None } else { Some(dir) },
+        params,
+        owner_on_stdin: args.ephemeral,
+    })
+}
+
+/// Starts the supervisor as a program of its own and waits for its first line.
+fn background(args: &Start) -> Result<(), String> {
+    options(args)?;
+    let dir = args.place.dir();
+    let exe = std::env::current_exe().map_err(|e| e.to_string())?;
+    let mut command = Command::new(exe);
+    command.arg("start").arg("--foreground").arg("--dir").arg(&dir);
+    for p in &args.params {
+        command.arg("--param").arg(p);
+    }
+    if let Some(init) = &args.init {
+        command.arg("--init").arg(init);
+    }
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut child = child.map_err(|e| format!("cannot start the supervisor: {e}"))?;
+    let mut out = BufReader::new(child.stdout.take().ok_or("no pipe from the supervisor")?);
+    let mut text = String::new();
+    while out.read_line(&mut text).map_err(|e| e.to_string())? > 0 {
+        if let Some(dir) = text.lines().last().and_then(|l| l.strip_prefix("ready ")) {
+            println!("Latchwork instance started.");
+            println!("Database directory: {dir}");
+            println!("Alert log:          {}", Path::new(dir).join(server::ALERT_LOG_NAME).display());
+            let _ = std::io::stdout().flush();
+            return Ok(());
+        }
+    }
+    let _ = child.wait();
+    Err(if text.trim().is_empty() { "The instance ended before it was ready.".into() } else { text.trim().to_string() })
+}
+
+/// Runs `latchwork stop`.
+pub fn stop(args: &Stop) -> ExitCode {
+    let mode = match args.mode {
+        Mode::Normal => StopMode::Normal,
+        Mode::Immediate => StopMode::Immediate,
+        Mode::Abort => StopMode::Abort,
+    };
+    match server::stop(&args.place.dir(), mode) {
+        Ok(true) => {
+            println!("Latchwork instance shut down.");
+            ExitCode::SUCCESS
+        }
+        Ok(false) => not_running(&args.place.dir()),
+        Err(e) => {
+            eprintln!("{e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs `latchwork status`.
+pub fn status(args: &Status) -> ExitCode {
+    match server::status(&args.place.dir()) {
+        Ok(Some(s)) => {
+            print!("{s}");
+            ExitCode::SUCCESS
+        }
+        Ok(None) => not_running(&args.place.dir()),
+        Err(e) => {
+            eprintln!("{e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn not_running(dir: &Path) -> ExitCode {
+    eprintln!("No Latchwork instance runs in {}.", dir.display());
+    ExitCode::from(EXIT_STATE)
+}

@@ -1,0 +1,17 @@
+//! The local protocol: what a client on the same machine and its server process say to each other over a Unix socket.
+//!
+//! Packets are length-prefixed frames ([`frame`]) of fields ([`wire`]) that carry requests and replies ([`packet`]).
+//! Nothing here trusts a byte: each length and count is checked before use, and anything else than what the encoder
+//! writes is a [`WireError`], never a panic. A text protocol was rejected because rows carry exact numbers and dates.
+
+pub mod frame;
+pub mod packet;
+pub mod value;
+pub mod wire;
+
+pub use frame::{FrameBuffer, MAX_REPLY_LEN, MAX_REQUEST_LEN, write_frame};
+pub use packet::{
+    Bind, Column, Direction, Done, Execute, Failure, Logon, PROTOCOL_VERSION, Reply, Request, RowsWriter, Welcome,
+    encode_rows,
+};
+pub use wire::{WireError, WireResult};

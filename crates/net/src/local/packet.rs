@@ -1,0 +1,506 @@
+//! The packets of the local socket.
+//!
+//! | client says | server answers |
+//! |---|---|
+//! | `Logon` (first packet) | `Welcome`, or `Error` and the end |
+//! | `Cancel` (first packet of another connection) | nothing; the connection ends |
+//! | `Execute` | `Described` when rows will come, `Rows`*, `Output`?, then `Done` or `Error` |
+//! | `Fetch` | `Rows`, then `Done` or `Error` |
+//! | `Describe` | `Described`, then `Done` or `Error` |
+//! | `CloseCursor` | nothing |
+//! | `Logoff` | `Done`, and the end |
+//!
+//! One call is in flight at a time. `Cancel` breaks the call of the session whose key it carries: that call ends with
+//! ORA-01013.
+
+use super::value::{read_type, read_value, write_type, write_value};
+use super::wire::{Reader, WireError, WireResult, Writer};
+use crate::command::StatementKind;
+use types::{DataType, Value};
+
+/// The version both sides must speak.
+pub const PROTOCOL_VERSION: u16 = 1;
+
+/// Who wants to log on, and from where.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Logon {
+    pub version: u16,
+    /// Empty with `as_sysdba` asks for operating-system authentication.
+    pub user: String,
+    pub password: String,
+    pub as_sysdba: bool,
+    /// What `v$session` shows of the client.
+    pub program: String,
+    pub machine: String,
+    pub terminal: String,
+    pub os_user: String,
+    pub process_id: u32,
+}
+
+/// Which way a bind variable's value goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Direction {
+    #[default]
+    In,
+    Out,
+    InOut,
+}
+
+/// One bind variable of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bind {
+    /// Without the colon; `None` binds by position.
+    pub name: Option<String>,
+    pub direction: Direction,
+    pub data_type: DataType,
+    pub value: Value,
+}
+
+impl Bind {
+    /// An input bound by position.
+    pub fn input(data_type: DataType, value: Value) -> Self {
+        Self {
+            name: None,
+            direction: Direction::In,
+            data_type,
+            value,
+        }
+    }
+
+    /// An input and output bound by name.
+    pub fn named(name: impl Into<String>, data_type: DataType, value: Value) -> Self {
+        Self {
+            name: Some(name.into()),
+            direction: Direction::InOut,
+            data_type,
+            value,
+        }
+    }
+}
+
+/// A statement to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Execute {
+    pub sql: String,
+    pub binds: Vec<Bind>,
+    /// Rows to send with the first answer.
+    pub prefetch: u32,
+    /// Send the lines of `dbms_output` that the call leaves.
+    pub want_output: bool,
+}
+
+/// What a client sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    Logon(Box<Logon>),
+    Execute(Box<Execute>),
+    /// Parses the statement and describes its columns without running it.
+    Describe { sql: String },
+    Fetch { cursor: u32, rows: u32 },
+    CloseCursor { cursor: u32 },
+    Logoff { commit: bool },
+    /// Breaks the call of session `sid` if `key` is the one its `Welcome` carried.
+    Cancel { sid: u32, serial: u32, key: u64 },
+}
+
+/// What the server says to a good logon.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Welcome {
+    pub version: u16,
+    pub sid: u32,
+    pub serial: u32,
+    /// The operating-system process that serves the session.
+    pub server_process: u32,
+    /// For [`Request::Cancel`].
+    pub cancel_key: u64,
+    pub user: String,
+    pub instance: String,
+    pub database: String,
+    /// "Latchwork Database … Release …".
+    pub banner: String,
+}
+
+/// One column of a query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    pub name: String,
+    pub data_type: DataType,
+    pub nullable: bool,
+    /// The most characters a value takes when printed.
+    pub display_size: u32,
+}
+
+/// The end of a successful call.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Done {
+    pub kind: StatementKind,
+    /// Rows processed: changed by DML, or fetched so far of the cursor.
+    pub rows: u64,
+    /// For a query, whether more rows can be fetched.
+    pub more: bool,
+    /// A warning that belongs to success, as ORA-24344 for a unit created with compilation errors.
+    pub warning: Option<Failure>,
+    /// The binds that came back: index in the call's list and value.
+    pub out: Vec<(u16, Value)>,
+    pub in_transaction: bool,
+    /// The current schema, so that a prompt can show it.
+    pub schema: String,
+}
+
+/// One line of an error stack.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Failure {
+    /// "ORA", "PLS", "SP2", …
+    pub facility: String,
+    pub code: u32,
+    /// The whole text, as SQL*Plus prints it: the first line begins with facility and number; more lines may follow.
+    pub text: String,
+    /// Byte offset in the statement, when the error has a place in it.
+    pub position: Option<u32>,
+    pub kind: StatementKind,
+    /// The session is over.
+    pub fatal: bool,
+}
+
+/// What the server sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    Welcome(Box<Welcome>),
+    Described { cursor: u32, columns: Vec<Column> },
+    Rows { cursor: u32, rows: Vec<Vec<Value>> },
+    /// Lines of `dbms_output`; `None` is an empty line.
+    Output { lines: Vec<Option<String>> },
+    Done(Box<Done>),
+    Error(Box<Failure>),
+}
+
+mod tag {
+    pub const LOGON: u8 = 1;
+    pub const EXECUTE: u8 = 2;
+    pub const DESCRIBE: u8 = 3;
+    pub const FETCH: u8 = 4;
+    pub const CLOSE_CURSOR: u8 = 5;
+    pub const LOGOFF: u8 = 6;
+    pub const CANCEL: u8 = 7;
+    pub const WELCOME: u8 = 65;
+    pub const DESCRIBED: u8 = 66;
+    pub const ROWS: u8 = 67;
+    pub const OUTPUT: u8 = 68;
+    pub const DONE: u8 = 69;
+    pub const ERROR: u8 = 70;
+}
+
+impl Request {
+    /// Appends the packet's body.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut w = Writer::new(out);
+        match self {
+            Request::Logon(l) => {
+                w.u8(tag::LOGON);
+                write_logon(&mut w, l);
+            }
+            Request::Execute(e) => {
+                w.u8(tag::EXECUTE);
+                w.text(&e.sql);
+                w.list(&e.binds, write_bind);
+                w.u32(e.prefetch);
+                w.bool(e.want_output);
+            }
+            Request::Describe { sql } => {
+                w.u8(tag::DESCRIBE);
+                w.text(sql);
+            }
+            Request::Fetch { cursor, rows } => {
+                w.u8(tag::FETCH);
+                w.u32(*cursor);
+                w.u32(*rows);
+            }
+            Request::CloseCursor { cursor } => {
+                w.u8(tag::CLOSE_CURSOR);
+                w.u32(*cursor);
+            }
+            Request::Logoff { commit } => {
+                w.u8(tag::LOGOFF);
+                w.bool(*commit);
+            }
+            Request::Cancel { sid, serial, key } => {
+                w.u8(tag::CANCEL);
+                w.u32(*sid);
+                w.u32(*serial);
+                w.u64(*key);
+            }
+        }
+    }
+
+    /// Reads a packet's body.
+    ///
+    /// # Errors
+    /// A [`WireError`] for anything that `encode` does not write.
+    pub fn decode(body: &[u8]) -> WireResult<Request> {
+        let mut r = Reader::new(body);
+        let request = match r.u8()? {
+            tag::LOGON => Request::Logon(Box::new(read_logon(&mut r)?)),
+            tag::EXECUTE => Request::Execute(Box::new(Execute {
+                sql: r.string()?,
+                binds: r.list(4, read_bind)?,
+                prefetch: r.u32()?,
+                want_output: r.bool()?,
+            })),
+            tag::DESCRIBE => Request::Describe { sql: r.string()? },
+            tag::FETCH => Request::Fetch {
+                cursor: r.u32()?,
+                rows: r.u32()?,
+            },
+            tag::CLOSE_CURSOR => Request::CloseCursor { cursor: r.u32()? },
+            tag::LOGOFF => Request::Logoff { commit: r.bool()? },
+            tag::CANCEL => Request::Cancel {
+                sid: r.u32()?,
+                serial: r.u32()?,
+                key: r.u64()?,
+            },
+            t => return Err(WireError::UnknownTag(t)),
+        };
+        r.finish()?;
+        Ok(request)
+    }
+}
+
+impl Reply {
+    /// Appends the packet's body.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut w = Writer::new(out);
+        match self {
+            Reply::Welcome(welcome) => {
+                w.u8(tag::WELCOME);
+                write_welcome(&mut w, welcome);
+            }
+            Reply::Described { cursor, columns } => {
+                w.u8(tag::DESCRIBED);
+                w.u32(*cursor);
+                w.list(columns, write_column);
+            }
+            Reply::Rows { cursor, rows } => {
+                w.u8(tag::ROWS);
+                w.u32(*cursor);
+                w.list(rows, |w, row| w.list(row, write_value));
+            }
+            Reply::Output { lines } => {
+                w.u8(tag::OUTPUT);
+                w.list(lines, |w, l| w.option(l.as_ref(), |w, l| w.text(l)));
+            }
+            Reply::Done(done) => {
+                w.u8(tag::DONE);
+                write_done(&mut w, done);
+            }
+            Reply::Error(failure) => {
+                w.u8(tag::ERROR);
+                write_failure(&mut w, failure);
+            }
+        }
+    }
+
+    /// Reads a packet's body.
+    ///
+    /// # Errors
+    /// A [`WireError`] for anything that `encode` does not write.
+    pub fn decode(body: &[u8]) -> WireResult<Reply> {
+        let mut r = Reader::new(body);
+        let reply = match r.u8()? {
+            tag::WELCOME => Reply::Welcome(Box::new(read_welcome(&mut r)?)),
+            tag::DESCRIBED => Reply::Described {
+                cursor: r.u32()?,
+                columns: r.list(7, read_column)?,
+            },
+            tag::ROWS => Reply::Rows {
+                cursor: r.u32()?,
+                rows: r.list(4, |r| r.list(1, read_value))?,
+            },
+            tag::OUTPUT => Reply::Output {
+                lines: r.list(1, |r| r.option(|r| r.string()))?,
+            },
+            tag::DONE => Reply::Done(Box::new(read_done(&mut r)?)),
+            tag::ERROR => Reply::Error(Box::new(read_failure(&mut r)?)),
+            t => return Err(WireError::UnknownTag(t)),
+        };
+        r.finish()?;
+        Ok(reply)
+    }
+}
+
+/// Writes a `Rows` packet row by row, without holding the rows: `next` appends one row's values through the
+/// [`Writer`] and says whether there was one. Returns how many rows were written.
+pub fn encode_rows<E>(
+    out: &mut Vec<u8>,
+    cursor: u32,
+    mut next: impl FnMut(&mut RowsWriter<'_>) -> std::result::Result<bool, E>,
+) -> std::result::Result<u32, E> {
+    Writer::new(out).u8(tag::ROWS);
+    Writer::new(out).u32(cursor);
+    let at = out.len();
+    Writer::new(out).u32(0);
+    let mut rows = 0u32;
+    while next(&mut RowsWriter { out })? {
+        rows += 1;
+    }
+    out[at..at + 4].copy_from_slice(&rows.to_le_bytes());
+    Ok(rows)
+}
+
+/// Writes the rows of a packet under way.
+pub struct RowsWriter<'a> {
+    out: &'a mut Vec<u8>,
+}
+
+impl RowsWriter<'_> {
+    /// Appends one row.
+    pub fn row<'v>(&mut self, values: impl ExactSizeIterator<Item = &'v Value>) {
+        let mut w = Writer::new(self.out);
+        w.u32(u32::try_from(values.len()).expect("a row has fewer than 4 G columns"));
+        for v in values {
+            write_value(&mut w, v);
+        }
+    }
+
+    /// Bytes of the packet so far.
+    pub fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Whether nothing has been written.
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+}
+
+fn write_logon(w: &mut Writer<'_>, l: &Logon) {
+    w.u16(l.version);
+    for t in [&l.user, &l.password] {
+        w.text(t);
+    }
+    w.bool(l.as_sysdba);
+    for t in [&l.program, &l.machine, &l.terminal, &l.os_user] {
+        w.text(t);
+    }
+    w.u32(l.process_id);
+}
+
+fn read_logon(r: &mut Reader<'_>) -> WireResult<Logon> {
+    Ok(Logon {
+        version: r.u16()?,
+        user: r.string()?,
+        password: r.string()?,
+        as_sysdba: r.bool()?,
+        program: r.string()?,
+        machine: r.string()?,
+        terminal: r.string()?,
+        os_user: r.string()?,
+        process_id: r.u32()?,
+    })
+}
+
+fn write_bind(w: &mut Writer<'_>, b: &Bind) {
+    w.option(b.name.as_ref(), |w, n| w.text(n));
+    w.u8(b.direction as u8);
+    write_type(w, &b.data_type);
+    write_value(w, &b.value);
+}
+
+fn read_bind(r: &mut Reader<'_>) -> WireResult<Bind> {
+    Ok(Bind {
+        name: r.option(|r| r.string())?,
+        direction: match r.u8()? {
+            0 => Direction::In,
+            1 => Direction::Out,
+            2 => Direction::InOut,
+            t => return Err(WireError::UnknownTag(t)),
+        },
+        data_type: read_type(r)?,
+        value: read_value(r)?,
+    })
+}
+
+fn write_welcome(w: &mut Writer<'_>, v: &Welcome) {
+    w.u16(v.version);
+    for n in [v.sid, v.serial, v.server_process] {
+        w.u32(n);
+    }
+    w.u64(v.cancel_key);
+    for t in [&v.user, &v.instance, &v.database, &v.banner] {
+        w.text(t);
+    }
+}
+
+fn read_welcome(r: &mut Reader<'_>) -> WireResult<Welcome> {
+    Ok(Welcome {
+        version: r.u16()?,
+        sid: r.u32()?,
+        serial: r.u32()?,
+        server_process: r.u32()?,
+        cancel_key: r.u64()?,
+        user: r.string()?,
+        instance: r.string()?,
+        database: r.string()?,
+        banner: r.string()?,
+    })
+}
+
+fn write_column(w: &mut Writer<'_>, c: &Column) {
+    w.text(&c.name);
+    write_type(w, &c.data_type);
+    w.bool(c.nullable);
+    w.u32(c.display_size);
+}
+
+fn read_column(r: &mut Reader<'_>) -> WireResult<Column> {
+    Ok(Column {
+        name: r.string()?,
+        data_type: read_type(r)?,
+        nullable: r.bool()?,
+        display_size: r.u32()?,
+    })
+}
+
+fn write_done(w: &mut Writer<'_>, d: &Done) {
+    w.u16(d.kind.0);
+    w.u64(d.rows);
+    w.bool(d.more);
+    w.option(d.warning.as_ref(), write_failure);
+    w.list(&d.out, |w, (i, v)| {
+        w.u16(*i);
+        write_value(w, v);
+    });
+    w.bool(d.in_transaction);
+    w.text(&d.schema);
+}
+
+fn read_done(r: &mut Reader<'_>) -> WireResult<Done> {
+    Ok(Done {
+        kind: StatementKind(r.u16()?),
+        rows: r.u64()?,
+        more: r.bool()?,
+        warning: r.option(read_failure)?,
+        out: r.list(3, |r| Ok((r.u16()?, read_value(r)?)))?,
+        in_transaction: r.bool()?,
+        schema: r.string()?,
+    })
+}
+
+fn write_failure(w: &mut Writer<'_>, e: &Failure) {
+    w.text(&e.facility);
+    w.u32(e.code);
+    w.text(&e.text);
+    w.option(e.position.as_ref(), |w, p| w.u32(*p));
+    w.u16(e.kind.0);
+    w.bool(e.fatal);
+}
+
+fn read_failure(r: &mut Reader<'_>) -> WireResult<Failure> {
+    Ok(Failure {
+        facility: r.string()?,
+        code: r.u32()?,
+        text: r.string()?,
+        position: r.option(|r| r.u32())?,
+        kind: StatementKind(r.u16()?),
+        fatal: r.bool()?,
+    })
+}

@@ -1,0 +1,240 @@
+//! Values and data types inside a packet: a tag byte, then what the tag says.
+
+use super::wire::{Reader, WireError, WireResult, Writer};
+use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, Rowid, Timestamp, Value, Zone};
+
+const NULL: u8 = 0;
+const NUMBER: u8 = 1;
+const TEXT: u8 = 2;
+const DATE: u8 = 3;
+const TIMESTAMP: u8 = 4;
+const RAW: u8 = 5;
+const ROWID: u8 = 6;
+const BOOLEAN: u8 = 7;
+const DOUBLE: u8 = 8;
+const FLOAT: u8 = 9;
+const INTERVAL_YM: u8 = 10;
+const INTERVAL_DS: u8 = 11;
+/// A NUMBER that is a whole number of 64 bits: most are.
+const INTEGER: u8 = 12;
+
+/// Appends one value.
+pub fn write_value(w: &mut Writer<'_>, value: &Value) {
+    match value {
+        Value::Null => w.u8(NULL),
+        Value::Number(n) => write_number(w, n),
+        Value::Text(t) => {
+            w.u8(TEXT);
+            w.text(t);
+        }
+        Value::Date(d) => {
+            w.u8(DATE);
+            w.u64(d.to_unix() as u64);
+        }
+        Value::Timestamp(t) => {
+            w.u8(TIMESTAMP);
+            w.u64(t.date.to_unix() as u64);
+            w.u32(t.nanos);
+            w.option(t.offset.as_ref(), |w, o| w.i16(*o));
+        }
+        Value::Raw(b) => {
+            w.u8(RAW);
+            w.bytes(b);
+        }
+        Value::Rowid(r) => {
+            w.u8(ROWID);
+            w.bytes(&r.to_bytes());
+        }
+        Value::Boolean(b) => {
+            w.u8(BOOLEAN);
+            w.bool(*b);
+        }
+        Value::Double(d) => {
+            w.u8(DOUBLE);
+            w.u64(d.to_bits());
+        }
+        Value::Float(f) => {
+            w.u8(FLOAT);
+            w.u32(f.to_bits());
+        }
+        Value::IntervalYm(i) => {
+            w.u8(INTERVAL_YM);
+            w.i32(i.months);
+        }
+        Value::IntervalDs(i) => {
+            w.u8(INTERVAL_DS);
+            w.u64(i.seconds as u64);
+            w.u32(i.nanos);
+        }
+    }
+}
+
+fn write_number(w: &mut Writer<'_>, n: &Number) {
+    match n.as_i64() {
+        Some(i) => {
+            w.u8(INTEGER);
+            w.u64(i as u64);
+        }
+        None => {
+            let mut bytes = Vec::with_capacity(24);
+            n.encode(&mut bytes);
+            w.u8(NUMBER);
+            w.bytes(&bytes);
+        }
+    }
+}
+
+/// Reads one value.
+pub fn read_value(r: &mut Reader<'_>) -> WireResult<Value> {
+    Ok(match r.u8()? {
+        NULL => Value::Null,
+        INTEGER => Value::Number(Number::from_i64(r.u64()? as i64)),
+        NUMBER => Value::Number(Number::decode(r.bytes()?).ok_or(WireError::BadValue)?),
+        TEXT => Value::text(r.text()?),
+        DATE => Value::Date(read_date(r)?),
+        TIMESTAMP => Value::Timestamp(read_timestamp(r)?),
+        RAW => match r.bytes()? {
+            [] => Value::Null,
+            b => Value::Raw(b.to_vec()),
+        },
+        ROWID => Value::Rowid(Rowid::from_bytes(r.bytes()?).ok_or(WireError::BadValue)?),
+        BOOLEAN => Value::Boolean(r.bool()?),
+        DOUBLE => Value::Double(f64::from_bits(r.u64()?)),
+        FLOAT => Value::Float(f32::from_bits(r.u32()?)),
+        INTERVAL_YM => Value::IntervalYm(IntervalYm { months: r.i32()? }),
+        INTERVAL_DS => Value::IntervalDs(IntervalDs {
+            seconds: r.u64()? as i64,
+            nanos: read_nanos(r)?,
+        }),
+        t => return Err(WireError::UnknownTag(t)),
+    })
+}
+
+fn read_date(r: &mut Reader<'_>) -> WireResult<Date> {
+    Date::from_unix(r.u64()? as i64).map_err(|_| WireError::BadValue)
+}
+
+fn read_nanos(r: &mut Reader<'_>) -> WireResult<u32> {
+    match r.u32()? {
+        n if n < 1_000_000_000 => Ok(n),
+        _ => Err(WireError::BadValue),
+    }
+}
+
+fn read_timestamp(r: &mut Reader<'_>) -> WireResult<Timestamp> {
+    let date = read_date(r)?;
+    let nanos = read_nanos(r)?;
+    let offset = r.option(|r| r.i16())?;
+    // Time zones lie between -12:00 and +14:00; a minute count is kept with some room.
+    if offset.is_some_and(|o| o.abs() > 15 * 60) {
+        return Err(WireError::BadValue);
+    }
+    Ok(Timestamp { date, nanos, offset })
+}
+
+/// Appends one data type.
+pub fn write_type(w: &mut Writer<'_>, t: &DataType) {
+    match *t {
+        DataType::Null => w.u8(0),
+        DataType::Number { precision, scale } => {
+            w.u8(1);
+            w.option(precision.as_ref(), |w, p| w.u8(*p));
+            w.option(scale.as_ref(), |w, s| w.u8(*s as u8));
+        }
+        DataType::Float { binary } => two(w, 2, binary),
+        DataType::Varchar2 { len, unit } => text_type(w, 3, len, unit),
+        DataType::Char { len, unit } => text_type(w, 4, len, unit),
+        DataType::Nvarchar2 { len } => sized(w, 5, len),
+        DataType::Nchar { len } => sized(w, 6, len),
+        DataType::Date => w.u8(7),
+        DataType::Timestamp { digits, zone } => {
+            two(w, 8, digits);
+            w.u8(match zone {
+                Zone::None => 0,
+                Zone::WithTimeZone => 1,
+                Zone::WithLocalTimeZone => 2,
+            });
+        }
+        DataType::IntervalYm { years } => two(w, 9, years),
+        DataType::IntervalDs { days, digits } => {
+            two(w, 10, days);
+            w.u8(digits);
+        }
+        DataType::Raw { len } => sized(w, 11, len),
+        DataType::Rowid => w.u8(12),
+        DataType::Urowid => w.u8(13),
+        DataType::BinaryFloat => w.u8(14),
+        DataType::BinaryDouble => w.u8(15),
+        DataType::Long => w.u8(16),
+        DataType::LongRaw => w.u8(17),
+        DataType::Clob => w.u8(18),
+        DataType::Nclob => w.u8(19),
+        DataType::Blob => w.u8(20),
+        DataType::Bfile => w.u8(21),
+        DataType::Boolean => w.u8(22),
+        DataType::PlsInteger => w.u8(23),
+        DataType::Cursor => w.u8(24),
+    }
+}
+
+fn two(w: &mut Writer<'_>, tag: u8, n: u8) {
+    w.u8(tag);
+    w.u8(n);
+}
+
+fn sized(w: &mut Writer<'_>, tag: u8, len: u32) {
+    w.u8(tag);
+    w.u32(len);
+}
+
+fn text_type(w: &mut Writer<'_>, tag: u8, len: u32, unit: LenUnit) {
+    sized(w, tag, len);
+    w.bool(unit == LenUnit::Char);
+}
+
+fn read_unit(r: &mut Reader<'_>) -> WireResult<LenUnit> {
+    Ok(if r.bool()? { LenUnit::Char } else { LenUnit::Byte })
+}
+
+/// Reads one data type.
+pub fn read_type(r: &mut Reader<'_>) -> WireResult<DataType> {
+    Ok(match r.u8()? {
+        0 => DataType::Null,
+        1 => DataType::Number {
+            precision: r.option(|r| r.u8())?,
+            scale: r.option(|r| Ok(r.u8()? as i8))?,
+        },
+        2 => DataType::Float { binary: r.u8()? },
+        3 => DataType::Varchar2 { len: r.u32()?, unit: read_unit(r)? },
+        4 => DataType::Char { len: r.u32()?, unit: read_unit(r)? },
+        5 => DataType::Nvarchar2 { len: r.u32()? },
+        6 => DataType::Nchar { len: r.u32()? },
+        7 => DataType::Date,
+        8 => DataType::Timestamp {
+            digits: r.u8()?,
+            zone: match r.u8()? {
+                0 => Zone::None,
+                1 => Zone::WithTimeZone,
+                2 => Zone::WithLocalTimeZone,
+                t => return Err(WireError::UnknownTag(t)),
+            },
+        },
+        9 => DataType::IntervalYm { years: r.u8()? },
+        10 => DataType::IntervalDs { days: r.u8()?, digits: r.u8()? },
+        11 => DataType::Raw { len: r.u32()? },
+        12 => DataType::Rowid,
+        13 => DataType::Urowid,
+        14 => DataType::BinaryFloat,
+        15 => DataType::BinaryDouble,
+        16 => DataType::Long,
+        17 => DataType::LongRaw,
+        18 => DataType::Clob,
+        19 => DataType::Nclob,
+        20 => DataType::Blob,
+        21 => DataType::Bfile,
+        22 => DataType::Boolean,
+        23 => DataType::PlsInteger,
+        24 => DataType::Cursor,
+        t => return Err(WireError::UnknownTag(t)),
+    })
+}

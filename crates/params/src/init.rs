@@ -1,0 +1,180 @@
+//! Parameters as the instance starts with them: the init file, then `--param name=value`.
+
+use crate::list::{PARAMS, Param};
+use crate::value;
+use types::{Facility, Ora, Result};
+
+/// A parameter's value and whether somebody gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Given {
+    value: String,
+    is_default: bool,
+}
+
+/// The whole set of parameters before the instance exists.
+#[derive(Clone, Debug)]
+pub struct InitParams {
+    values: Vec<Given>,
+}
+
+impl Default for InitParams {
+    fn default() -> Self {
+        let values = PARAMS
+            .iter()
+            .map(|d| Given {
+                value: d.default.to_string(),
+                is_default: true,
+            })
+            .collect();
+        Self { values }
+    }
+}
+
+impl InitParams {
+    /// Sets one parameter from what the user wrote.
+    ///
+    /// # Errors
+    /// LRM-00101 under ORA-01078 for an unknown name; those of [`value::normalise`] for a bad value.
+    pub fn set(&mut self, name: &str, raw: &str) -> Result<()> {
+        let Some(param) = Param::find(name.trim()) else {
+            return Err(failure(101, &format!("unknown parameter name '{}'", name.trim())));
+        };
+        let value = value::normalise(param.def(), raw)?;
+        self.values[param as usize] = Given {
+            value,
+            is_default: false,
+        };
+        Ok(())
+    }
+
+    /// Sets a value that the instance itself derived; it still counts as a default.
+    pub fn derive(&mut self, param: Param, value: impl ToString) {
+        self.values[param as usize].value = value.to_string();
+    }
+
+    /// Reads `name=value` as `--param` has it.
+    ///
+    /// # Errors
+    /// LRM-00110 when there is no `=`, and those of [`InitParams::set`].
+    pub fn set_pair(&mut self, pair: &str) -> Result<()> {
+        match pair.split_once('=') {
+            Some((name, raw)) => self.set(name, raw),
+            None => Err(failure(110, &format!("syntax error at '{pair}'"))),
+        }
+    }
+
+    /// Reads an init file: `name = value` lines, `#` begins a comment, `*.name` and `sid.name` are taken too.
+    ///
+    /// # Errors
+    /// The first bad line, under ORA-01078, with its line number.
+    pub fn read_file(&mut self, text: &str) -> Result<()> {
+        for (i, line) in text.lines().enumerate() {
+            let line = strip_comment(line).trim();
+            if line.is_empty() {
+                continue;
+            }
+            let Some((name, raw)) = line.split_once('=') else {
+                let at = format!("syntax error at '{line}' in line {}", i + 1);
+                return Err(failure(110, &at));
+            };
+            let name = name.trim();
+            let name = name.split_once('.').map_or(name, |(_, n)| n);
+            self.set(name, raw)?;
+        }
+        Ok(())
+    }
+
+    /// The value as text; empty when unset.
+    pub fn get(&self, param: Param) -> &str {
+        &self.values[param as usize].value
+    }
+
+    /// The value of a number or size. A text parameter counts as 0.
+    pub fn number(&self, param: Param) -> i64 {
+        self.get(param).parse().unwrap_or(0)
+    }
+
+    /// The value of a boolean.
+    pub fn flag(&self, param: Param) -> bool {
+        self.get(param) == "TRUE"
+    }
+
+    /// Whether nobody gave a value.
+    pub fn is_default(&self, param: Param) -> bool {
+        self.values[param as usize].is_default
+    }
+
+    /// The given parameters as init-file lines, in the list's order: what the alert log prints at start-up.
+    pub fn given_lines(&self) -> Vec<String> {
+        PARAMS
+            .iter()
+            .filter(|d| !self.is_default(d.param))
+            .map(|d| format!("{} = {}", d.name, quoted(self.get(d.param))))
+            .collect()
+    }
+}
+
+fn quoted(value: &str) -> String {
+    if value.contains([' ', '#', ',', '=']) || value.is_empty() {
+        format!("\"{value}\"")
+    } else {
+        value.to_string()
+    }
+}
+
+/// A comment begins with `#` outside quotes.
+fn strip_comment(line: &str) -> &str {
+    let mut quote = None;
+    for (i, c) in line.char_indices() {
+        match (quote, c) {
+            (None, '#') => return &line[..i],
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(q), c) if c == q => quote = None,
+            _ => {}
+        }
+    }
+    line
+}
+
+/// ORA-01078 with the parameter reader's own message below it.
+fn failure(code: u32, text: &str) -> Ora {
+    let text = format!("failure in processing system parameters\nLRM-{code:05}: {text}");
+    Ora::from_text(Facility::Ora, 1078, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_init_file_sets_what_it_names() {
+        let mut p = InitParams::default();
+        p.read_file(
+            "# first\n*.processes = 40   # forty\n\ndb_cache_size=16M\nnls_date_format = 'YYYY-MM-DD # HH24'\n_spin_count=10\n",
+        )
+        .unwrap();
+        assert_eq!(p.number(Param::Processes), 40);
+        assert_eq!(p.number(Param::DbCacheSize), 16 << 20);
+        assert_eq!(p.get(Param::NlsDateFormat), "YYYY-MM-DD # HH24");
+        assert!(p.is_default(Param::OpenCursors));
+        assert_eq!(p.given_lines().len(), 4);
+        let mut again = InitParams::default();
+        again.read_file(&p.given_lines().join("\n")).unwrap();
+        assert_eq!(again.given_lines(), p.given_lines());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let mut p = InitParams::default();
+        for (line, code) in [
+            ("no_such_parameter=1", 1078),
+            ("processes", 1078),
+            ("processes=many", 2017),
+            ("result_cache_mode=x", 96),
+        ] {
+            assert_eq!(p.read_file(line).unwrap_err().code(), code, "{line}");
+        }
+        let e = p.set_pair("nonesuch=1").unwrap_err();
+        assert!(e.to_string().contains("LRM-00101: unknown parameter name 'nonesuch'"), "{e}");
+    }
+}

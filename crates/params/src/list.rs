@@ -1,0 +1,310 @@
+//! The one list of initialisation parameters.
+//!
+//! Everything that is known about a parameter stands in one row here: its name, type, default, who may change it and
+//! what it does. The enum, `v$parameter`, the init-file parser and `ALTER SYSTEM/SESSION SET` all read this list.
+//! Names and meanings are those of the Oracle Database Reference; parameters that begin with `latch_` or that choose
+//! the design of one structure (`_cbc_design`, …) are Latchwork's own.
+
+/// The type of a parameter's value, with the limits that a value is checked against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// TRUE or FALSE.
+    Boolean,
+    /// A whole number within the limits.
+    Integer { min: i64, max: i64 },
+    /// A size in bytes, written with an optional K, M, G or T.
+    BigInteger { min: i64, max: i64 },
+    /// Any text.
+    Text,
+    /// One word of a list, kept as it stands in the list.
+    Word(&'static [&'static str]),
+}
+
+impl Kind {
+    /// Oracle's type number, as `v$parameter.type` shows it: 1 boolean, 2 string, 3 integer, 6 big integer.
+    pub fn type_number(self) -> u32 {
+        match self {
+            Kind::Boolean => 1,
+            Kind::Text | Kind::Word(_) => 2,
+            Kind::Integer { .. } => 3,
+            Kind::BigInteger { .. } => 6,
+        }
+    }
+
+    /// The type's name, as SQL*Plus prints it in `SHOW PARAMETER`.
+    pub fn type_name(self) -> &'static str {
+        match self {
+            Kind::Boolean => "boolean",
+            Kind::Text | Kind::Word(_) => "string",
+            Kind::Integer { .. } => "integer",
+            Kind::BigInteger { .. } => "big integer",
+        }
+    }
+}
+
+/// Who may change a parameter while the instance runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modifiable {
+    /// Only at start-up.
+    Static,
+    /// `ALTER SYSTEM`, at once for every session.
+    System,
+    /// `ALTER SESSION` only.
+    Session,
+    /// `ALTER SYSTEM` and `ALTER SESSION`.
+    Both,
+}
+
+/// One row of the list.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamDef {
+    pub param: Param,
+    pub name: &'static str,
+    pub kind: Kind,
+    /// The default, in the form `v$parameter.value` shows it; empty when the value is derived or unset.
+    pub default: &'static str,
+    pub modifiable: Modifiable,
+    /// A basic parameter in the Reference's sense.
+    pub basic: bool,
+    pub description: &'static str,
+}
+
+impl ParamDef {
+    /// Whether `ALTER SESSION SET` may change it.
+    pub fn session_modifiable(&self) -> bool {
+        matches!(self.modifiable, Modifiable::Session | Modifiable::Both)
+    }
+
+    /// Whether `ALTER SYSTEM SET` may change it at once.
+    pub fn system_modifiable(&self) -> bool {
+        matches!(self.modifiable, Modifiable::System | Modifiable::Both)
+    }
+
+    /// Whether the name begins with an underscore: `v$parameter` shows it only once it has been set.
+    pub fn hidden(&self) -> bool {
+        self.name.starts_with('_')
+    }
+}
+
+const K: i64 = 1 << 10;
+const M: i64 = 1 << 20;
+const G: i64 = 1 << 30;
+const T: i64 = 1 << 40;
+
+const fn int(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max }
+}
+const fn size(min: i64, max: i64) -> Kind {
+    Kind::BigInteger { min, max }
+}
+const BOOL: Kind = Kind::Boolean;
+const TEXT: Kind = Kind::Text;
+
+/// The periods that `latch_generation` can choose, oldest first.
+pub const GENERATIONS: &[&str] = &[
+    "8.1.7",
+    "9.2",
+    "10.2",
+    "11.1",
+    "11.2.0.1",
+    "11.2.0.3",
+    "12.1",
+    "12.2",
+    "12.2-hot-copies",
+    "latchwork",
+];
+
+macro_rules! params {
+    ($( $variant:ident $name:literal $kind:expr, $default:literal, $who:ident, $basic:literal, $text:literal; )*) => {
+        /// An initialisation parameter.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u16)]
+        pub enum Param { $( #[doc = $text] $variant, )* }
+
+        /// Every parameter, in the order of [`Param`].
+        pub const PARAMS: &[ParamDef] = &[ $( ParamDef {
+            param: Param::$variant, name: $name, kind: $kind, default: $default,
+            modifiable: Modifiable::$who, basic: $basic, description: $text,
+        }, )* ];
+    };
+}
+
+params! {
+    // identity and files
+    DbName "db_name" TEXT, "LATCHWRK", Static, true, "database name specified in CREATE DATABASE";
+    DbUniqueName "db_unique_name" TEXT, "", Static, true, "Database Unique Name";
+    DbDomain "db_domain" TEXT, "", Static, true, "directory part of global database name stored with CREATE DATABASE";
+    InstanceName "instance_name" TEXT, "latchwork", Static, false, "instance name supported by the instance";
+    ServiceNames "service_names" TEXT, "", System, false, "service names supported by the instance";
+    Compatible "compatible" TEXT, "12.2.0", Static, true, "Database will be completely compatible with this software version";
+    DiagnosticDest "diagnostic_dest" TEXT, "", System, true, "diagnostic base directory";
+    BackgroundDumpDest "background_dump_dest" TEXT, "", System, false, "Detached process dump directory";
+    UserDumpDest "user_dump_dest" TEXT, "", System, false, "User process dump directory";
+    MaxDumpFileSize "max_dump_file_size" TEXT, "unlimited", Both, false, "Maximum size (in bytes) of dump file";
+    DbCreateFileDest "db_create_file_dest" TEXT, "", System, true, "default database location";
+    Spfile "spfile" TEXT, "", Static, false, "server parameter file";
+
+    // processes
+    Processes "processes" int(12, 10000), "150", Static, true, "user processes";
+    Sessions "sessions" int(1, 65535), "0", Static, true, "user and system sessions";
+    DbWriterProcesses "db_writer_processes" int(1, 1), "1", Static, false, "number of background database writer processes to start";
+    JobQueueProcesses "job_queue_processes" int(0, 1000), "16", System, false, "maximum number of job queue slave processes";
+    CpuCount "cpu_count" int(0, 4096), "0", System, false, "number of CPUs for this instance";
+    ResourceLimit "resource_limit" BOOL, "TRUE", System, false, "master switch for resource limit";
+
+    // memory
+    DbBlockSize "db_block_size" int(2048, 32768), "8192", Static, true, "Size of database block in bytes";
+    DbCacheSize "db_cache_size" size(0, T), "0", Static, false, "Size of DEFAULT buffer pool for standard block size buffers";
+    DbBlockBuffers "db_block_buffers" int(0, 1 << 30), "0", Static, false, "Number of database blocks cached in memory";
+    SharedPoolSize "shared_pool_size" size(0, T), "0", Static, false, "size in bytes of shared pool";
+    LargePoolSize "large_pool_size" size(0, T), "0", Static, false, "size in bytes of large pool";
+    JavaPoolSize "java_pool_size" size(0, T), "0", Static, false, "size in bytes of java pool";
+    LogBuffer "log_buffer" size(0, G), "0", Static, false, "redo circular buffer size";
+    SgaTarget "sga_target" size(0, T), "0", Static, true, "Target size of SGA";
+    SgaMaxSize "sga_max_size" size(0, T), "0", Static, false, "max total SGA size";
+    MemoryTarget "memory_target" size(0, T), "0", Static, false, "Target size of Oracle SGA and PGA memory";
+    PgaAggregateTarget "pga_aggregate_target" size(10 * M, 4 * T), "104857600", System, true, "Target size for the aggregate PGA memory consumed by the instance";
+    WorkareaSizePolicy "workarea_size_policy" Kind::Word(&["AUTO", "MANUAL"]), "AUTO", Both, false, "policy used to size SQL working areas (MANUAL/AUTO)";
+    SortAreaSize "sort_area_size" int(0, 2 * G), "65536", Both, false, "size of in-memory sort work area";
+    HashAreaSize "hash_area_size" int(0, 2 * G), "131072", Both, false, "size of in-memory hash work area";
+    UseLargePages "use_large_pages" Kind::Word(&["TRUE", "FALSE", "ONLY", "AUTO"]), "AUTO", Static, false, "Use large pages if available (TRUE/FALSE/ONLY/AUTO)";
+    PrePageSga "pre_page_sga" BOOL, "FALSE", Static, false, "pre-page sga for process";
+    PrePageSgaAt "_pre_page_sga_at" Kind::Word(&["instance", "process"]), "instance", Static, false, "when every page of the SGA is touched: once at instance start, or by each process at its start";
+    LockSga "lock_sga" BOOL, "FALSE", Static, false, "Lock entire SGA in physical memory";
+
+    // result cache
+    ResultCacheMode "result_cache_mode" Kind::Word(&["MANUAL", "FORCE"]), "MANUAL", Both, false, "result cache operator usage mode";
+    ResultCacheMaxSize "result_cache_max_size" size(0, T), "-1", System, false, "maximum amount of memory to be used by the cache";
+    ResultCacheMaxResult "result_cache_max_result" int(0, 100), "5", System, false, "maximum result size as percent of cache size";
+    ResultCacheTimeout "_result_cache_timeout" int(0, 60000), "-1", System, false, "maximum time (sec) a session waits for a result";
+    ResultCacheRemoteExpiration "result_cache_remote_expiration" int(0, 1 << 31), "0", Both, false, "maximum life time (min) for any result using a remote object";
+
+    // latches and mutexes
+    LatchGeneration "latch_generation" Kind::Word(GENERATIONS), "latchwork", Static, false, "the period whose latch and cache designs the instance runs";
+    CbcDesign "_cbc_design" Kind::Word(&["exclusive", "shared", "versioned"]), "", Static, false, "design of the cache buffers chains; empty: by latch_generation";
+    ResultCacheDesign "_result_cache_design" Kind::Word(&["exclusive-long", "exclusive-short", "shared", "versioned"]), "", Static, false, "design of the result cache; empty: by latch_generation";
+    RowCacheDesign "_row_cache_design" Kind::Word(&["latch", "mutex", "hot-copies", "versioned"]), "", Static, false, "design of the row cache; empty: by latch_generation";
+    LatchSleep "_latch_sleep" Kind::Word(&["backoff", "post"]), "", Static, false, "how a latch miss sleeps: exponential back-off, or wait list and post; empty: by latch_generation";
+    SpinCount "_spin_count" int(0, 1_000_000), "2000", System, false, "Amount to spin waiting for a latch";
+    MaxExponentialSleep "_max_exponential_sleep" int(1, 1000), "200", Static, false, "max sleep during exponential backoff (cs)";
+    MaxSleepHoldingLatch "_max_sleep_holding_latch" int(1, 1000), "4", Static, false, "max time to sleep while holding a latch (cs)";
+    EnableReliableLatchWaits "_enable_reliable_latch_waits" BOOL, "TRUE", Static, false, "Enable reliable latch waits";
+    MutexWaitScheme "_mutex_wait_scheme" int(0, 2), "2", Static, false, "Mutex wait scheme";
+    MutexWaitTime "_mutex_wait_time" int(0, 1000), "1", Static, false, "Mutex wait time";
+    MutexSpinCount "_mutex_spin_count" int(0, 1_000_000), "255", Static, false, "Mutex spin count";
+    KglHotObjectCopies "_kgl_hot_object_copies" int(0, 255), "0", Static, false, "Number of copies for the hot object";
+    DbBlockHashLatches "_db_block_hash_latches" int(0, 1 << 20), "0", Static, false, "Number of database block hash latches";
+    DbBlockHashBuckets "_db_block_hash_buckets" int(0, 1 << 28), "0", Static, false, "Number of database block hash buckets";
+
+    // cursors and the optimizer
+    OpenCursors "open_cursors" int(0, 65535), "300", System, true, "max # cursors per session";
+    SessionCachedCursors "session_cached_cursors" int(0, 65535), "50", Both, false, "Number of cursors to cache in a session.";
+    CursorSharing "cursor_sharing" Kind::Word(&["EXACT", "FORCE", "SIMILAR"]), "EXACT", Both, false, "cursor sharing mode";
+    OptimizerMode "optimizer_mode" Kind::Word(&["ALL_ROWS", "FIRST_ROWS", "FIRST_ROWS_1", "FIRST_ROWS_10", "FIRST_ROWS_100", "FIRST_ROWS_1000", "CHOOSE", "RULE"]), "ALL_ROWS", Both, false, "optimizer mode";
+    OptimizerFeaturesEnable "optimizer_features_enable" TEXT, "12.2.0.1", Both, false, "optimizer plan compatibility parameter";
+    OptimizerIndexCostAdj "optimizer_index_cost_adj" int(1, 10000), "100", Both, false, "optimizer index cost adjustment";
+    OptimizerIndexCaching "optimizer_index_caching" int(0, 100), "0", Both, false, "optimizer percent index caching";
+    OptimizerDynamicSampling "optimizer_dynamic_sampling" int(0, 11), "2", Both, false, "optimizer dynamic sampling";
+    OptimizerAdaptivePlans "optimizer_adaptive_plans" BOOL, "TRUE", Both, false, "controls all types of adaptive plans";
+    DbFileMultiblockReadCount "db_file_multiblock_read_count" int(0, 4096), "128", Both, false, "db block to be read each IO";
+    OldConnectByEnabled "_old_connect_by_enabled" BOOL, "FALSE", Both, false, "enable/disable old connect by";
+    ParallelMaxServers "parallel_max_servers" int(0, 32767), "0", System, false, "maximum parallel query servers per instance";
+    QueryRewriteEnabled "query_rewrite_enabled" Kind::Word(&["TRUE", "FALSE", "FORCE"]), "TRUE", Both, false, "allow rewrite of queries using materialized views if enabled";
+    StarTransformationEnabled "star_transformation_enabled" Kind::Word(&["FALSE", "TRUE", "TEMP_DISABLE"]), "FALSE", Both, true, "enable the use of star transformation";
+
+    // PL/SQL
+    PlsqlOptimizeLevel "plsql_optimize_level" int(0, 3), "2", Both, false, "PL/SQL optimize level";
+    PlsqlCodeType "plsql_code_type" Kind::Word(&["INTERPRETED", "NATIVE"]), "INTERPRETED", Both, false, "PL/SQL code-type";
+    PlsqlDebug "plsql_debug" BOOL, "FALSE", Both, false, "PL/SQL debug";
+    PlsqlWarnings "plsql_warnings" TEXT, "DISABLE:ALL", Both, false, "PL/SQL compiler warnings settings";
+    UtlFileDir "utl_file_dir" TEXT, "", Static, false, "utl_file accessible directories list";
+
+    // transactions
+    UndoManagement "undo_management" Kind::Word(&["AUTO"]), "AUTO", Static, false, "instance runs in SMU mode if TRUE, else in RBU mode";
+    UndoTablespace "undo_tablespace" TEXT, "UNDO", Static, true, "use/switch undo tablespace";
+    UndoRetention "undo_retention" int(0, 1 << 31), "900", System, false, "undo retention in seconds";
+    Transactions "transactions" int(4, 1 << 30), "0", Static, false, "max. number of concurrent active transactions";
+    DmlLocks "dml_locks" int(0, 1 << 30), "0", Static, false, "dml locks - one for each table modified in a transaction";
+    DdlLockTimeout "ddl_lock_timeout" int(0, 1_000_000), "0", Both, false, "timeout to restrict the time that ddls wait for dml lock";
+    FastStartMttrTarget "fast_start_mttr_target" int(0, 3600), "0", System, false, "MTTR target in seconds";
+    LogCheckpointTimeout "log_checkpoint_timeout" int(0, 1 << 31), "1800", System, false, "Maximum time interval between checkpoints in seconds";
+    DbBlockChecksum "db_block_checksum" Kind::Word(&["TYPICAL", "FALSE", "TRUE", "OFF", "FULL"]), "TYPICAL", System, false, "store checksum in db blocks and check during reads";
+    DbBlockChecking "db_block_checking" Kind::Word(&["FALSE", "OFF", "LOW", "MEDIUM", "TRUE", "FULL"]), "FALSE", Both, false, "header checking and data and index block checking";
+    CommitWrite "commit_write" TEXT, "", Both, false, "transaction commit log write behaviour";
+
+    // statistics and tracing
+    TimedStatistics "timed_statistics" BOOL, "TRUE", Both, false, "maintain internal timing statistics";
+    StatisticsLevel "statistics_level" Kind::Word(&["TYPICAL", "ALL", "BASIC"]), "TYPICAL", Both, false, "statistics level";
+    SqlTrace "sql_trace" BOOL, "FALSE", Both, false, "enable SQL trace";
+    TracefileIdentifier "tracefile_identifier" TEXT, "", Session, false, "trace file custom identifier";
+    TimedOsStatistics "timed_os_statistics" int(0, 1 << 30), "0", Both, false, "internal os statistic gathering interval in seconds";
+
+    // national language support
+    NlsLanguage "nls_language" TEXT, "AMERICAN", Session, true, "NLS language name";
+    NlsTerritory "nls_territory" TEXT, "AMERICA", Session, true, "NLS territory name";
+    NlsDateFormat "nls_date_format" TEXT, "", Session, false, "NLS Oracle date format";
+    NlsDateLanguage "nls_date_language" TEXT, "", Session, false, "NLS date language name";
+    NlsTimestampFormat "nls_timestamp_format" TEXT, "", Session, false, "time stamp format";
+    NlsTimestampTzFormat "nls_timestamp_tz_format" TEXT, "", Session, false, "timestamp with timezone format";
+    NlsTimeFormat "nls_time_format" TEXT, "", Session, false, "time format";
+    NlsTimeTzFormat "nls_time_tz_format" TEXT, "", Session, false, "time with timezone format";
+    NlsNumericCharacters "nls_numeric_characters" TEXT, "", Session, false, "NLS numeric characters";
+    NlsCurrency "nls_currency" TEXT, "", Session, false, "NLS local currency symbol";
+    NlsIsoCurrency "nls_iso_currency" TEXT, "", Session, false, "NLS ISO currency territory name";
+    NlsDualCurrency "nls_dual_currency" TEXT, "", Session, false, "Dual currency symbol";
+    NlsSort "nls_sort" TEXT, "", Session, false, "NLS linguistic definition name";
+    NlsComp "nls_comp" Kind::Word(&["BINARY", "LINGUISTIC", "ANSI"]), "BINARY", Session, false, "NLS comparison";
+    NlsCalendar "nls_calendar" TEXT, "", Session, false, "NLS calendar system name";
+    NlsLengthSemantics "nls_length_semantics" Kind::Word(&["BYTE", "CHAR"]), "BYTE", Both, false, "create columns using byte or char semantics by default";
+    NlsNcharConvExcp "nls_nchar_conv_excp" BOOL, "FALSE", Session, false, "NLS raise an exception instead of allowing implicit conversion";
+
+    // security and the rest
+    RemoteLoginPasswordfile "remote_login_passwordfile" Kind::Word(&["EXCLUSIVE", "SHARED", "NONE"]), "EXCLUSIVE", Static, true, "password file usage parameter";
+    OsAuthentPrefix "os_authent_prefix" TEXT, "ops$", Static, false, "prefix for auto-logon accounts";
+    AuditTrail "audit_trail" Kind::Word(&["NONE", "DB", "OS"]), "NONE", Static, false, "enable system auditing";
+    SecCaseSensitiveLogon "sec_case_sensitive_logon" BOOL, "TRUE", System, false, "case sensitive password enabled for logon";
+    O7DictionaryAccessibility "o7_dictionary_accessibility" BOOL, "FALSE", Static, false, "Version 7 Dictionary Accessibility Support";
+    RecyclebinOn "recyclebin" Kind::Word(&["OFF"]), "OFF", Session, false, "recyclebin processing";
+    DeferredSegmentCreation "deferred_segment_creation" BOOL, "FALSE", Both, false, "defer segment creation to first insert";
+    BlankTrimming "blank_trimming" BOOL, "FALSE", Static, false, "blank trimming semantics parameter";
+    GlobalNames "global_names" BOOL, "FALSE", Both, false, "enforce that database links have same name as remote database";
+    Events "event" TEXT, "", Static, false, "debug event control - default null string";
+}
+
+const _: () = assert!(K == 1024 && GENERATIONS.len() == 10);
+
+impl Param {
+    /// The parameter's row.
+    pub fn def(self) -> &'static ParamDef {
+        &PARAMS[self as usize]
+    }
+
+    /// The parameter's name, in lower case.
+    pub fn name(self) -> &'static str {
+        self.def().name
+    }
+
+    /// Finds a parameter by name; case does not matter.
+    pub fn find(name: &str) -> Option<Param> {
+        PARAMS
+            .iter()
+            .find(|d| d.name.eq_ignore_ascii_case(name))
+            .map(|d| d.param)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_the_order_of_the_enum_and_names_are_unique() {
+        let mut names = std::collections::HashSet::new();
+        for (i, d) in PARAMS.iter().enumerate() {
+            assert_eq!(d.param as usize, i);
+            assert!(names.insert(d.name), "{} stands twice", d.name);
+            assert_eq!(d.name, d.name.to_lowercase());
+            assert_eq!(Param::find(&d.name.to_uppercase()), Some(d.param));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Checking and normalising a parameter's value.
+//!
+//! A value travels as the text that `v$parameter.value` shows: TRUE or FALSE, a decimal number of bytes, a word as its
+//! list spells it. What a user writes (`yes`, `64M`, `force`) becomes that form here, once.
+
+use crate::list::{Kind, ParamDef};
+use types::{Ora, Result};
+
+/// The longest value that is kept, in bytes.
+pub const MAX_VALUE_LEN: usize = 240;
+
+/// Turns what the user wrote into the form that is kept.
+///
+/// # Errors
+/// ORA-00096 for a word outside the parameter's list, ORA-00068 for a number outside its limits, ORA-02017 for text
+/// where a number must stand, ORA-01489 for a value longer than [`MAX_VALUE_LEN`] bytes.
+pub fn normalise(def: &ParamDef, raw: &str) -> Result<String> {
+    let raw = unquote(raw.trim());
+    if raw.len() > MAX_VALUE_LEN {
+        return Err(Ora::new(1489));
+    }
+    match def.kind {
+        Kind::Boolean => match raw.to_ascii_uppercase().as_str() {
+            "TRUE" | "YES" | "ON" | "1" => Ok("TRUE".into()),
+            "FALSE" | "NO" | "OFF" | "0" => Ok("FALSE".into()),
+            _ => Err(not_among(def, raw, &["TRUE", "FALSE"])),
+        },
+        Kind::Word(words) => word(def, raw, words),
+        Kind::Integer { min, max } => number(def, raw, min, max),
+        Kind::BigInteger { min, max } => number(def, raw, min, max),
+        Kind::Text => Ok(raw.to_string()),
+    }
+}
+
+fn word(def: &ParamDef, raw: &str, words: &[&str]) -> Result<String> {
+    match words.iter().find(|w| w.eq_ignore_ascii_case(raw)) {
+        Some(w) => Ok((*w).to_string()),
+        None => Err(not_among(def, raw, words)),
+    }
+}
+
+fn number(def: &ParamDef, raw: &str, min: i64, max: i64) -> Result<String> {
+    let n = parse_size(raw).ok_or_else(|| Ora::new(2017))?;
+    // A default of -1 means "derived"; nobody can write it.
+    if n < min || n > max {
+        return Err(Ora::with(
+            68,
+            &[&n, &def.name, &min, &max],
+        ));
+    }
+    Ok(n.to_string())
+}
+
+fn not_among(def: &ParamDef, raw: &str, words: &[&str]) -> Ora {
+    Ora::with(96, &[&raw, &def.name, &words.join(", ")])
+}
+
+/// Reads a whole number with an optional K, M, G or T (powers of 1024). `None` when it is not one or overflows.
+pub fn parse_size(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let (digits, shift) = match text.chars().last()? {
+        'k' | 'K' => (&text[..text.len() - 1], 10),
+        'm' | 'M' => (&text[..text.len() - 1], 20),
+        'g' | 'G' => (&text[..text.len() - 1], 30),
+        't' | 'T' => (&text[..text.len() - 1], 40),
+        _ => (text, 0),
+    };
+    let n: i64 = digits.trim().parse().ok()?;
+    n.checked_mul(1 << shift)
+}
+
+/// The value as `v$parameter.display_value` and `SHOW PARAMETER` print it: sizes with their largest exact unit.
+pub fn display(def: &ParamDef, value: &str) -> String {
+    let Kind::BigInteger { .. } = def.kind else {
+        return value.to_string();
+    };
+    let Ok(n) = value.parse::<i64>() else {
+        return value.to_string();
+    };
+    for (unit, shift) in [("G", 30), ("M", 20), ("K", 10)] {
+        if n > 0 && n % (1 << shift) == 0 {
+            return format!("{}{unit}", n >> shift);
+        }
+    }
+    n.to_string()
+}
+
+/// Takes one pair of quotes off, as an init file and `ALTER SYSTEM SET x='y'` have them.
+pub fn unquote(text: &str) -> &str {
+    for q in ['\'', '"'] {
+        if text.len() >= 2 && text.starts_with(q) && text.ends_with(q) {
+            return &text[1..text.len() - 1];
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::list::Param;
+
+    fn norm(p: Param, raw: &str) -> std::result::Result<String, u32> {
+        normalise(p.def(), raw).map_err(|e| e.code())
+    }
+
+    #[test]
+    fn values_take_the_form_the_view_shows() {
+        for (p, raw, want) in [
+            (Param::PrePageSga, "yes", Ok("TRUE")),
+            (Param::PrePageSga, "maybe", Err(96)),
+            (Param::DbCacheSize, "64M", Ok("67108864")),
+            (Param::DbCacheSize, "'1g'", Ok("1073741824")),
+            (Param::DbCacheSize, "9999999999T", Err(2017)),
+            (Param::DbCacheSize, "x", Err(2017)),
+            (Param::Processes, "5", Err(68)),
+            (Param::Processes, "100", Ok("100")),
+            (Param::ResultCacheMode, "force", Ok("FORCE")),
+            (Param::ResultCacheMode, "auto", Err(96)),
+            (Param::LatchGeneration, "11.2.0.3", Ok("11.2.0.3")),
+            (Param::NlsDateFormat, "'YYYY-MM-DD'", Ok("YYYY-MM-DD")),
+        ] {
+            assert_eq!(norm(p, raw), want.map(str::to_string), "{p:?} = {raw}");
+        }
+    }
+
+    #[test]
+    fn sizes_show_their_largest_exact_unit() {
+        let d = Param::DbCacheSize.def();
+        for (v, want) in [("67108864", "64M"), ("1536", "1536"), ("2048", "2K"), ("0", "0")] {
+            assert_eq!(display(d, v), want);
+        }
+        assert_eq!(display(Param::Processes.def(), "1024"), "1024");
+    }
+}

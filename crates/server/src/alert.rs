@@ -1,0 +1,80 @@
+//! The alert log: one text file of what happened to the instance, appended to by every process of it.
+//!
+//! Each entry is a time stamp line and the text, written with one `write` on a file opened for appending, so entries
+//! of several processes do not mix.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+/// The log's file name in the database directory.
+pub const ALERT_LOG_NAME: &str = "alert.log";
+
+/// The open log. A forked child inherits it.
+pub struct AlertLog {
+    file: Option<File>,
+}
+
+impl AlertLog {
+    /// Opens the log in `dir`. When that fails the instance goes on without one.
+    pub fn open(dir: &Path) -> Self {
+        let file = OpenOptions::new().create(true).append(true).open(dir.join(ALERT_LOG_NAME)).ok();
+        Self { file }
+    }
+
+    /// A log that drops everything, for tests.
+    pub fn silent() -> Self {
+        Self { file: None }
+    }
+
+    /// Appends one entry.
+    pub fn write(&self, text: &str) {
+        let Some(mut file) = self.file.as_ref() else { return };
+        let entry = format!("{}\n{}\n", timestamp(), text.trim_end());
+        // A full disk must not end the instance; the entry is lost.
+        let _ = file.write_all(entry.as_bytes());
+    }
+}
+
+/// The local time as the alert log has it: `2026-11-21T21:09:00+00:00`.
+pub fn timestamp() -> String {
+    let utc = (os::clock::wall_ns() / 1_000_000_000) as i64;
+    let offset = os::clock::utc_offset_seconds(utc);
+    let local = utc + i64::from(offset);
+    let (y, m, d) = civil(local.div_euclid(86_400));
+    let s = local.rem_euclid(86_400);
+    let sign = if offset < 0 { '-' } else { '+' };
+    let (oh, om) = (offset.abs() / 3600, offset.abs() / 60 % 60);
+    format!("{y:04}-{m:02}-{d:02}T{:02}:{:02}:{:02}{sign}{oh:02}:{om:02}", s / 3600, s / 60 % 60, s % 60)
+}
+
+/// Year, month and day of a day number counted from 1970-01-01, by the proleptic Gregorian calendar: years are taken
+/// from March on, so that the leap day is the last of its year, in eras of 400 years.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let doe = z.rem_euclid(146_097);
+    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let month = if mp < 10 { mp + 3 } else { mp - 9 };
+    let year = yoe + era * 400 + i64::from(month <= 2);
+    (year, month, doy - (153 * mp + 2) / 5 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_become_dates() {
+        for (days, want) in [
+            (0, (1970, 1, 1)),
+            (-1, (1969, 12, 31)),
+            (11_016, (2000, 2, 29)),
+            (20_778, (2026, 11, 21)),
+        ] {
+            assert_eq!(civil(days), want);
+        }
+    }
+}
