@@ -25,15 +25,8 @@ impl Connection {
     /// Connects to the instance whose directory is `dir`.
     pub fn open(dir: &Path) -> ClientResult<Self> {
         let path = dir.join(SOCKET_NAME);
-        let stream = connect(dir, &path).map_err(|e| {
-            ClientError::NotRunning(format!("{} ({e})", path.display()))
-        })?;
-        Ok(Self {
-            stream,
-            incoming: FrameBuffer::new(MAX_REPLY_LEN),
-            outgoing: Vec::new(),
-            scratch: vec![0; 64 << 10],
-        })
+        let stream = connect(dir, &path).map_err(|e| ClientError::NotRunning(format!("{} ({e})", path.display())))?;
+        Ok(Self { stream, incoming: FrameBuffer::new(MAX_REPLY_LEN), outgoing: Vec::new(), scratch: vec![0; 64 << 10] })
     }
 
     /// Sends one packet.

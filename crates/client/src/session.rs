@@ -2,9 +2,7 @@
 
 use crate::connection::Connection;
 use crate::error::{ClientError, ClientResult};
-use net::local::{
-    Bind, Column, Done, Execute, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome,
-};
+use net::local::{Bind, Column, Done, Execute, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use types::Value;
@@ -28,10 +26,7 @@ pub enum Credentials {
 impl Credentials {
     /// `user/password`.
     pub fn password(user: &str, password: &str) -> Self {
-        Credentials::Password {
-            user: user.into(),
-            password: password.into(),
-        }
+        Credentials::Password { user: user.into(), password: password.into() }
     }
 }
 
@@ -276,13 +271,8 @@ impl Client {
 
     fn exchange(&mut self, request: &Request) -> ClientResult<Outcome> {
         self.connection.send(request)?;
-        let mut outcome = Outcome {
-            done: Done::default(),
-            output: Vec::new(),
-            columns: Vec::new(),
-            rows: Vec::new(),
-            cursor: 0,
-        };
+        let mut outcome =
+            Outcome { done: Done::default(), output: Vec::new(), columns: Vec::new(), rows: Vec::new(), cursor: 0 };
         loop {
             match self.connection.receive()? {
                 Reply::Described { cursor, columns } => {
@@ -379,11 +369,7 @@ impl BreakHandle {
     /// When the instance does not answer.
     pub fn send(&self) -> ClientResult<()> {
         let mut connection = Connection::open(&self.dir)?;
-        connection.send(&Request::Cancel {
-            sid: self.sid,
-            serial: self.serial,
-            key: self.key,
-        })?;
+        connection.send(&Request::Cancel { sid: self.sid, serial: self.serial, key: self.key })?;
         connection.wait_for_end()
     }
 }

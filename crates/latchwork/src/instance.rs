@@ -133,11 +133,7 @@ fn options(args: &Start) -> Result<StartOptions, String> {
     for pair in &args.params {
         params.set_pair(pair).map_err(|e| e.to_string())?;
     }
-    Ok(StartOptions {
-        dir: if args.ephemeral { None } else { Some(dir) },
-        params,
-        owner_on_stdin: args.ephemeral,
-    })
+    Ok(StartOptions { dir: if args.ephemeral { None } else { Some(dir) }, params, owner_on_stdin: args.ephemeral })
 }
 
 /// Starts the supervisor as a program of its own and waits for its first line.

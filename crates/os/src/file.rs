@@ -18,6 +18,8 @@ pub enum OpenMode {
     CreateNew,
     /// It is created, or emptied if it exists.
     Truncate,
+    /// It is created unless it exists; what it has is kept.
+    OpenOrCreate,
 }
 
 /// An open file. Reads and writes name their position, so that processes that inherited it do not disturb one another.
@@ -40,6 +42,7 @@ impl File {
             OpenMode::ReadWrite => options.write(true),
             OpenMode::CreateNew => options.write(true).create_new(true),
             OpenMode::Truncate => options.write(true).create(true).truncate(true),
+            OpenMode::OpenOrCreate => options.write(true).create(true).truncate(false),
         };
         let inner = options.open(path).map_err(|e| OsError::from_io("open", path.display().to_string(), e))?;
         Ok(Self { inner, path: path.to_owned() })

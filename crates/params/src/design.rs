@@ -122,8 +122,7 @@ impl Generation {
 impl Designs {
     /// The generation's designs with each structure's own parameter over them.
     pub fn of(params: &InitParams) -> Designs {
-        let generation = Generation::from_name(params.get(Param::LatchGeneration))
-            .unwrap_or(Generation::Latchwork);
+        let generation = Generation::from_name(params.get(Param::LatchGeneration)).unwrap_or(Generation::Latchwork);
         let mut d = generation.designs();
         match params.get(Param::CbcDesign) {
             "exclusive" => d.cbc = CbcDesign::Exclusive,

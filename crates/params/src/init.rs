@@ -19,13 +19,7 @@ pub struct InitParams {
 
 impl Default for InitParams {
     fn default() -> Self {
-        let values = PARAMS
-            .iter()
-            .map(|d| Given {
-                value: d.default.to_string(),
-                is_default: true,
-            })
-            .collect();
+        let values = PARAMS.iter().map(|d| Given { value: d.default.to_string(), is_default: true }).collect();
         Self { values }
     }
 }
@@ -40,10 +34,7 @@ impl InitParams {
             return Err(failure(101, &format!("unknown parameter name '{}'", name.trim())));
         };
         let value = value::normalise(param.def(), raw)?;
-        self.values[param as usize] = Given {
-            value,
-            is_default: false,
-        };
+        self.values[param as usize] = Given { value, is_default: false };
         Ok(())
     }
 
@@ -115,11 +106,7 @@ impl InitParams {
 }
 
 fn quoted(value: &str) -> String {
-    if value.contains([' ', '#', ',', '=']) || value.is_empty() {
-        format!("\"{value}\"")
-    } else {
-        value.to_string()
-    }
+    if value.contains([' ', '#', ',', '=']) || value.is_empty() { format!("\"{value}\"") } else { value.to_string() }
 }
 
 /// A comment begins with `#` outside quotes.
@@ -166,12 +153,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let mut p = InitParams::default();
-        for (line, code) in [
-            ("no_such_parameter=1", 1078),
-            ("processes", 1078),
-            ("processes=many", 2017),
-            ("result_cache_mode=x", 96),
-        ] {
+        for (line, code) in
+            [("no_such_parameter=1", 1078), ("processes", 1078), ("processes=many", 2017), ("result_cache_mode=x", 96)]
+        {
             assert_eq!(p.read_file(line).unwrap_err().code(), code, "{line}");
         }
         let e = p.set_pair("nonesuch=1").unwrap_err();

@@ -101,18 +101,8 @@ const BOOL: Kind = Kind::Boolean;
 const TEXT: Kind = Kind::Text;
 
 /// The periods that `latch_generation` can choose, oldest first.
-pub const GENERATIONS: &[&str] = &[
-    "8.1.7",
-    "9.2",
-    "10.2",
-    "11.1",
-    "11.2.0.1",
-    "11.2.0.3",
-    "12.1",
-    "12.2",
-    "12.2-hot-copies",
-    "latchwork",
-];
+pub const GENERATIONS: &[&str] =
+    &["8.1.7", "9.2", "10.2", "11.1", "11.2.0.1", "11.2.0.3", "12.1", "12.2", "12.2-hot-copies", "latchwork"];
 
 macro_rules! params {
     ($( $variant:ident $name:literal $kind:expr, $default:literal, $who:ident, $basic:literal, $text:literal; )*) => {
@@ -286,10 +276,7 @@ impl Param {
 
     /// Finds a parameter by name; case does not matter.
     pub fn find(name: &str) -> Option<Param> {
-        PARAMS
-            .iter()
-            .find(|d| d.name.eq_ignore_ascii_case(name))
-            .map(|d| d.param)
+        PARAMS.iter().find(|d| d.name.eq_ignore_ascii_case(name)).map(|d| d.param)
     }
 }
 

@@ -13,7 +13,7 @@ pub struct SessionParams {
 }
 
 /// One row of `v$parameter` or `v$system_parameter`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ParameterRow {
     pub def: &'static ParamDef,
     /// 1-based, in the list's order.
@@ -40,10 +40,7 @@ impl ParameterRow {
 impl SessionParams {
     /// A session without values of its own.
     pub fn new(system: SystemParams) -> Self {
-        Self {
-            system,
-            own: vec![None; PARAMS.len()],
-        }
+        Self { system, own: vec![None; PARAMS.len()] }
     }
 
     /// `ALTER SESSION SET name = raw`. Returns the parameter and its new value.

@@ -43,10 +43,7 @@ fn number(def: &ParamDef, raw: &str, min: i64, max: i64) -> Result<String> {
     let n = parse_size(raw).ok_or_else(|| Ora::new(2017))?;
     // A default of -1 means "derived"; nobody can write it.
     if n < min || n > max {
-        return Err(Ora::with(
-            68,
-            &[&n, &def.name, &min, &max],
-        ));
+        return Err(Ora::with(68, &[&n, &def.name, &min, &max]));
     }
     Ok(n.to_string())
 }

@@ -1,1 +1,72 @@
-//! Supervisor, listener and server processes of Latchwork.
+#![forbid(unsafe_code)]
+//! The supervisor and the server processes.
+
+mod alert;
+mod place;
+
+pub use alert::ALERT_LOG_NAME;
+
+use params::InitParams;
+use std::path::{Path, PathBuf};
+
+/// What an instance is started with.
+pub struct StartOptions {
+    /// The database directory; `None` makes a throw-away instance in a temporary directory.
+    pub dir: Option<PathBuf>,
+    pub params: InitParams,
+    /// The instance ends when standard input does.
+    pub owner_on_stdin: bool,
+}
+
+/// How to end an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopMode {
+    /// Wait until every session has ended.
+    Normal,
+    /// End sessions, rolling their transactions back.
+    Immediate,
+    /// End at once.
+    Abort,
+}
+
+/// Runs an instance: the calling process is its supervisor until it ends. Prints `ready DIRECTORY`, or what went
+/// wrong, on standard output.
+///
+/// # Errors
+/// The text that was printed.
+pub fn run(options: StartOptions) -> Result<(), String> {
+    let place = match &options.dir {
+        Some(d) => place::Place::take(d),
+        None => place::Place::take_temporary(),
+    }
+    .map_err(|e| e.to_string())?;
+    place.release();
+    Err("ORA-03001: unimplemented feature".into())
+}
+
+/// Ends the instance of `dir` and waits until it has ended. Returns false when none runs there.
+///
+/// # Errors
+/// Why it could not be told to end.
+pub fn stop(dir: &Path, mode: StopMode) -> Result<bool, String> {
+    let Some(pid) = place::running(dir).map_err(|e| e.to_string())? else { return Ok(false) };
+    let signal = match mode {
+        StopMode::Normal => os::signal::SIGUSR1,
+        StopMode::Immediate => os::signal::SIGTERM,
+        StopMode::Abort => os::signal::SIGQUIT,
+    };
+    os::process::kill(pid, signal).map_err(|e| e.to_string())?;
+    while place::running(dir).map_err(|e| e.to_string())?.is_some() {
+        os::clock::sleep(std::time::Duration::from_millis(2));
+    }
+    Ok(true)
+}
+
+/// What `latchwork status` prints of the instance of `dir`; `None` when none runs there.
+///
+/// # Errors
+/// Why the directory could not be read.
+pub fn status(dir: &Path) -> Result<Option<String>, String> {
+    let Some(pid) = place::running(dir).map_err(|e| e.to_string())? else { return Ok(None) };
+    Ok(Some(format!("Instance runs: supervisor process {pid}, directory {}\n", dir.display())))
+}

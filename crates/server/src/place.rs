@@ -33,7 +33,10 @@ pub enum PlaceError {
 impl std::fmt::Display for PlaceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            PlaceError::InUse(pid) => write!(f, "ORA-01081: cannot start already-running ORACLE - shut it down first\nprocess {pid} has the directory"),
+            PlaceError::InUse(pid) => write!(
+                f,
+                "ORA-01081: cannot start already-running ORACLE - shut it down first\nprocess {pid} has the directory"
+            ),
             PlaceError::Os(e) => write!(f, "ORA-01565: error in identifying file\n{e}"),
             PlaceError::Io(e) => write!(f, "ORA-01565: error in identifying file\n{e}"),
         }

@@ -27,11 +27,7 @@ pub struct FrameBuffer {
 impl FrameBuffer {
     /// A buffer for frames whose bodies are at most `max_len` bytes.
     pub fn new(max_len: usize) -> Self {
-        Self {
-            bytes: Vec::new(),
-            start: 0,
-            max_len,
-        }
+        Self { bytes: Vec::new(), start: 0, max_len }
     }
 
     /// Takes what the socket gave.

@@ -59,22 +59,12 @@ pub struct Bind {
 impl Bind {
     /// An input bound by position.
     pub fn input(data_type: DataType, value: Value) -> Self {
-        Self {
-            name: None,
-            direction: Direction::In,
-            data_type,
-            value,
-        }
+        Self { name: None, direction: Direction::In, data_type, value }
     }
 
     /// An input and output bound by name.
     pub fn named(name: impl Into<String>, data_type: DataType, value: Value) -> Self {
-        Self {
-            name: Some(name.into()),
-            direction: Direction::InOut,
-            data_type,
-            value,
-        }
+        Self { name: Some(name.into()), direction: Direction::InOut, data_type, value }
     }
 }
 
@@ -95,12 +85,25 @@ pub enum Request {
     Logon(Box<Logon>),
     Execute(Box<Execute>),
     /// Parses the statement and describes its columns without running it.
-    Describe { sql: String },
-    Fetch { cursor: u32, rows: u32 },
-    CloseCursor { cursor: u32 },
-    Logoff { commit: bool },
+    Describe {
+        sql: String,
+    },
+    Fetch {
+        cursor: u32,
+        rows: u32,
+    },
+    CloseCursor {
+        cursor: u32,
+    },
+    Logoff {
+        commit: bool,
+    },
     /// Breaks the call of session `sid` if `key` is the one its `Welcome` carried.
-    Cancel { sid: u32, serial: u32, key: u64 },
+    Cancel {
+        sid: u32,
+        serial: u32,
+        key: u64,
+    },
 }
 
 /// What the server says to a good logon.
@@ -166,10 +169,18 @@ pub struct Failure {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     Welcome(Box<Welcome>),
-    Described { cursor: u32, columns: Vec<Column> },
-    Rows { cursor: u32, rows: Vec<Vec<Value>> },
+    Described {
+        cursor: u32,
+        columns: Vec<Column>,
+    },
+    Rows {
+        cursor: u32,
+        rows: Vec<Vec<Value>>,
+    },
     /// Lines of `dbms_output`; `None` is an empty line.
-    Output { lines: Vec<Option<String>> },
+    Output {
+        lines: Vec<Option<String>>,
+    },
     Done(Box<Done>),
     Error(Box<Failure>),
 }
@@ -247,17 +258,10 @@ impl Request {
                 want_output: r.bool()?,
             })),
             tag::DESCRIBE => Request::Describe { sql: r.string()? },
-            tag::FETCH => Request::Fetch {
-                cursor: r.u32()?,
-                rows: r.u32()?,
-            },
+            tag::FETCH => Request::Fetch { cursor: r.u32()?, rows: r.u32()? },
             tag::CLOSE_CURSOR => Request::CloseCursor { cursor: r.u32()? },
             tag::LOGOFF => Request::Logoff { commit: r.bool()? },
-            tag::CANCEL => Request::Cancel {
-                sid: r.u32()?,
-                serial: r.u32()?,
-                key: r.u64()?,
-            },
+            tag::CANCEL => Request::Cancel { sid: r.u32()?, serial: r.u32()?, key: r.u64()? },
             t => return Err(WireError::UnknownTag(t)),
         };
         r.finish()?;
@@ -307,17 +311,9 @@ impl Reply {
         let mut r = Reader::new(body);
         let reply = match r.u8()? {
             tag::WELCOME => Reply::Welcome(Box::new(read_welcome(&mut r)?)),
-            tag::DESCRIBED => Reply::Described {
-                cursor: r.u32()?,
-                columns: r.list(7, read_column)?,
-            },
-            tag::ROWS => Reply::Rows {
-                cursor: r.u32()?,
-                rows: r.list(4, |r| r.list(1, read_value))?,
-            },
-            tag::OUTPUT => Reply::Output {
-                lines: r.list(1, |r| r.option(|r| r.string()))?,
-            },
+            tag::DESCRIBED => Reply::Described { cursor: r.u32()?, columns: r.list(7, read_column)? },
+            tag::ROWS => Reply::Rows { cursor: r.u32()?, rows: r.list(4, |r| r.list(1, read_value))? },
+            tag::OUTPUT => Reply::Output { lines: r.list(1, |r| r.option(|r| r.string()))? },
             tag::DONE => Reply::Done(Box::new(read_done(&mut r)?)),
             tag::ERROR => Reply::Error(Box::new(read_failure(&mut r)?)),
             t => return Err(WireError::UnknownTag(t)),
@@ -452,12 +448,7 @@ fn write_column(w: &mut Writer<'_>, c: &Column) {
 }
 
 fn read_column(r: &mut Reader<'_>) -> WireResult<Column> {
-    Ok(Column {
-        name: r.string()?,
-        data_type: read_type(r)?,
-        nullable: r.bool()?,
-        display_size: r.u32()?,
-    })
+    Ok(Column { name: r.string()?, data_type: read_type(r)?, nullable: r.bool()?, display_size: r.u32()? })
 }
 
 fn write_done(w: &mut Writer<'_>, d: &Done) {

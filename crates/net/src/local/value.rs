@@ -102,10 +102,7 @@ pub fn read_value(r: &mut Reader<'_>) -> WireResult<Value> {
         DOUBLE => Value::Double(f64::from_bits(r.u64()?)),
         FLOAT => Value::Float(f32::from_bits(r.u32()?)),
         INTERVAL_YM => Value::IntervalYm(IntervalYm { months: r.i32()? }),
-        INTERVAL_DS => Value::IntervalDs(IntervalDs {
-            seconds: r.u64()? as i64,
-            nanos: read_nanos(r)?,
-        }),
+        INTERVAL_DS => Value::IntervalDs(IntervalDs { seconds: r.u64()? as i64, nanos: read_nanos(r)? }),
         t => return Err(WireError::UnknownTag(t)),
     })
 }
@@ -200,10 +197,7 @@ fn read_unit(r: &mut Reader<'_>) -> WireResult<LenUnit> {
 pub fn read_type(r: &mut Reader<'_>) -> WireResult<DataType> {
     Ok(match r.u8()? {
         0 => DataType::Null,
-        1 => DataType::Number {
-            precision: r.option(|r| r.u8())?,
-            scale: r.option(|r| Ok(r.u8()? as i8))?,
-        },
+        1 => DataType::Number { precision: r.option(|r| r.u8())?, scale: r.option(|r| Ok(r.u8()? as i8))? },
         2 => DataType::Float { binary: r.u8()? },
         3 => DataType::Varchar2 { len: r.u32()?, unit: read_unit(r)? },
         4 => DataType::Char { len: r.u32()?, unit: read_unit(r)? },
