@@ -1,1 +1,36 @@
-//! Block formats of Latchwork data files.
+//! The formats of Latchwork's blocks: bytes in, values out.
+//!
+//! Readers go through [`BlockView`], which bears any bytes and any race; mutators work on private images (`&mut [u8]`).
+//! The crate keeps the layout and the space in a block. What rows, locks and undo mean is said by the access layers.
+//! `docs/format/block.md` has the pictures.
+
+pub mod data;
+mod dump;
+pub mod file;
+mod header;
+pub mod segment;
+pub mod undo;
+mod view;
+
+pub use data::{Data, DataMut, Itl, Refused, RowAt, itl_flags};
+pub use dump::dump;
+pub use header::{
+    BLOCK_SIZE_DEFAULT, BLOCK_SIZE_MAX, BLOCK_SIZE_MIN, BlockKind, Damage, FORMAT_VERSION, HEADER_BYTES, check, checksum, format,
+    is_block_size, seal, stamp,
+};
+pub use segment::{BlockState, Extent, SegmentKind};
+pub use view::{BlockView, Image};
+
+/// Checks the rules that a block of its kind must keep; the error says which one is broken.
+///
+/// # Errors
+/// A sentence for the trace file.
+pub fn assert_invariants(block: &[u8]) -> Result<(), String> {
+    match BlockView::of_bytes(block).kind() {
+        None => Err(format!("unknown block kind {}", block[0])),
+        Some(k) if k.has_rows() => data::assert_invariants(block),
+        Some(BlockKind::Undo) => undo::assert_invariants(block),
+        Some(BlockKind::SegmentHeader | BlockKind::SpaceMap | BlockKind::FileBitmap) => segment::assert_invariants(block),
+        Some(_) => Ok(()),
+    }
+}

@@ -1,1 +1,29 @@
-//! Data files of Latchwork.
+//! The files of a database directory: control file and data files.
+//!
+//! A database is a directory. `control` says which database it is, which tablespaces and files it has and whether it was shut
+//! down cleanly; it is replaced atomically (new file, sync, rename, sync of the directory). Every data file starts with a header
+//! block that repeats database, block size and numbers, so that a file of another database is refused.
+//!
+//! Blocks are checked when they are read: a wrong checksum or address is ORA-01578 with file and block.
+
+#![forbid(unsafe_code)]
+
+mod control;
+mod files;
+
+pub use control::{ControlFile, FileEntry, TablespaceEntry};
+pub use files::{CreateDatabase, DataFiles, TablespaceSpec};
+
+/// Name of the control file in the database directory.
+pub const CONTROL_FILE: &str = "control";
+/// Tablespace numbers of a new database.
+pub mod tablespace {
+    /// Dictionary.
+    pub const SYSTEM: u32 = 0;
+    /// Undo segments.
+    pub const UNDO: u32 = 1;
+    /// Users' segments.
+    pub const USERS: u32 = 2;
+    /// Temporary segments.
+    pub const TEMP: u32 = 3;
+}

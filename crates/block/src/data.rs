@@ -1,0 +1,646 @@
+//! The data layer of table, cluster and index blocks: interested-transaction list, row directory, rows.
+//!
+//! ```text
+//!  0 +--------------------------------------------+
+//!    | common header (32 bytes)                   |
+//! 32 | itl_count  slots  rows_begin  free_bytes   |  u16 each
+//! 40 | free_slots  aux16  next                    |  u16 u16 u32
+//! 48 | accept_scn                                 |  u64: the CLEAN shortcut
+//! 56 | max_commit_scn                             |  u64
+//! 64 | prev  aux32  aux64                         |  u32 u32 u64
+//! 80 | ITL slots, 32 bytes each                   |
+//!    | row directory, u16 each: 0 = no row        |
+//!    |   free gap                                 |
+//!    | rows, each with a header of 6 bytes        |  grow down from the end of the block
+//!    +--------------------------------------------+
+//! ```
+//!
+//! `accept_scn` is the CLEAN shortcut. It is `u64::MAX` while any ITL slot belongs to a transaction not known to have
+//! committed, and the highest commit SCN there ever was in the block otherwise. A reader whose snapshot is at or above it takes
+//! the block as it is, after this one comparison. Every change of an ITL slot recomputes it.
+//!
+//! What lock bytes, flags, `aux` fields and row bodies mean is the business of the access layers; this layer keeps the space.
+
+use crate::header::{self, BlockKind, get16, get64, put16, put32, put64};
+use crate::view::BlockView;
+use types::{ObjectId, Rdba, Scn, Uba, Xid};
+
+/// Bytes of one ITL slot.
+pub const ITL_BYTES: usize = 32;
+/// Bytes of a row's header: flags, lock byte, length, extra.
+pub const ROW_HEADER_BYTES: usize = 6;
+/// Bytes of a row directory entry.
+pub const SLOT_BYTES: usize = 2;
+/// Offset of the first ITL slot.
+pub const ITL_BEGIN: usize = 80;
+/// Most ITL slots a block can have.
+pub const ITL_MAX: usize = 255;
+
+const AT_ITLS: usize = 32;
+const AT_SLOTS: usize = 34;
+const AT_ROWS_BEGIN: usize = 36;
+const AT_FREE: usize = 38;
+const AT_FREE_SLOTS: usize = 40;
+const AT_AUX16: usize = 42;
+const AT_NEXT: usize = 44;
+const AT_ACCEPT: usize = 48;
+const AT_MAX_COMMIT: usize = 56;
+const AT_PREV: usize = 64;
+const AT_AUX32: usize = 68;
+const AT_AUX64: usize = 72;
+
+/// Flags of an ITL slot.
+pub mod itl_flags {
+    /// The transaction has committed and `scn` is its commit SCN, or an upper bound of it.
+    pub const COMMITTED: u8 = 0x80;
+    /// `scn` is an upper bound: the exact commit SCN was no longer known at cleanout.
+    pub const UPPER_BOUND: u8 = 0x40;
+}
+
+/// One slot of the interested-transaction list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Itl {
+    /// The transaction; all zero for a slot that was never used.
+    pub xid: Xid,
+    /// Its newest undo record for this block.
+    pub uba: Uba,
+    /// See [`itl_flags`].
+    pub flags: u8,
+    /// How many rows carry this slot's number in their lock byte.
+    pub locks: u16,
+    /// Bytes that the transaction freed in this block and may need again to roll back; others may not use them.
+    pub credit: u16,
+    /// Commit SCN, when [`itl_flags::COMMITTED`] is set.
+    pub scn: Scn,
+}
+
+impl Itl {
+    /// True when no transaction has used the slot yet.
+    pub fn is_unused(&self) -> bool {
+        self.xid == Xid::default()
+    }
+    /// True when the transaction is known to have committed.
+    pub fn is_committed(&self) -> bool {
+        self.flags & itl_flags::COMMITTED != 0
+    }
+    fn write(&self, b: &mut [u8]) {
+        put16(b, 0, self.xid.usn);
+        put16(b, 2, self.xid.slot);
+        put32(b, 4, self.xid.sqn);
+        put32(b, 8, self.uba.rdba.0);
+        put16(b, 12, self.uba.seq);
+        put16(b, 14, self.uba.rec.into());
+        put16(b, 16, u16::from(self.flags));
+        put16(b, 18, self.locks);
+        put32(b, 20, u32::from(self.credit));
+        put64(b, 24, self.scn.0);
+    }
+}
+
+/// A row as its header describes it; the body is read through the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowAt {
+    /// Flags of the access layer.
+    pub flags: u8,
+    /// Number (1 …) of the ITL slot that locks the row, 0 for none.
+    pub lock: u8,
+    /// Two bytes for the access layer, such as the directory slot of a row's cluster key.
+    pub extra: u16,
+    /// Offset of the body in the block.
+    pub at: usize,
+    /// Bytes of the body; never reaches over the end of the block.
+    pub len: usize,
+}
+
+/// Reads the data layer of a block. Nothing it says is to be trusted before the version check.
+#[derive(Clone, Copy)]
+pub struct Data<'a> {
+    /// The words below.
+    pub view: BlockView<'a>,
+}
+
+impl<'a> Data<'a> {
+    /// Reads `view` as a block with rows.
+    #[inline]
+    pub fn new(view: BlockView<'a>) -> Self {
+        Data { view }
+    }
+    /// Number of ITL slots, clamped to what fits into the block.
+    #[inline]
+    pub fn itls(&self) -> usize {
+        usize::from(self.view.u16(AT_ITLS)).min(ITL_MAX).min(self.view.len().saturating_sub(ITL_BEGIN) / ITL_BYTES)
+    }
+    /// ITL slot number `n`, counted from 1 as lock bytes do.
+    #[inline]
+    pub fn itl(&self, n: u8) -> Option<Itl> {
+        if n == 0 || usize::from(n) > self.itls() {
+            return None;
+        }
+        let at = ITL_BEGIN + (usize::from(n) - 1) * ITL_BYTES;
+        let v = &self.view;
+        Some(Itl {
+            xid: Xid { usn: v.u16(at), slot: v.u16(at + 2), sqn: v.u32(at + 4) },
+            uba: Uba { rdba: Rdba(v.u32(at + 8)), seq: v.u16(at + 12), rec: v.u8(at + 14) },
+            flags: v.u8(at + 16),
+            locks: v.u16(at + 18),
+            credit: v.u16(at + 20),
+            scn: Scn(v.u64(at + 24)),
+        })
+    }
+    /// Entries of the row directory, used or not, clamped to the block.
+    #[inline]
+    pub fn slots(&self) -> usize {
+        usize::from(self.view.u16(AT_SLOTS)).min(self.view.len().saturating_sub(self.directory()) / SLOT_BYTES)
+    }
+    #[inline]
+    fn directory(&self) -> usize {
+        ITL_BEGIN + self.itls() * ITL_BYTES
+    }
+    /// The row in directory entry `slot`; `None` when there is none.
+    #[inline]
+    pub fn row(&self, slot: usize) -> Option<RowAt> {
+        if slot >= self.slots() {
+            return None;
+        }
+        self.row_in(self.directory(), slot)
+    }
+    #[inline]
+    fn row_in(&self, directory: usize, slot: usize) -> Option<RowAt> {
+        let at = usize::from(self.view.u16(directory + slot * SLOT_BYTES));
+        if at < ITL_BEGIN || at + ROW_HEADER_BYTES > self.view.len() {
+            return None;
+        }
+        let head = self.view.u64(at);
+        let at = at + ROW_HEADER_BYTES;
+        let len = usize::from((head >> 16) as u16).min(self.view.len() - at);
+        Some(RowAt { flags: head as u8, lock: (head >> 8) as u8, extra: (head >> 32) as u16, at, len })
+    }
+    /// Every row of the block with its directory entry.
+    pub fn rows(&self) -> impl Iterator<Item = (u16, RowAt)> + use<'a> {
+        let (me, directory) = (*self, self.directory());
+        (0..self.slots()).filter_map(move |slot| Some((slot as u16, me.row_in(directory, slot)?)))
+    }
+    /// The CLEAN shortcut: a snapshot at or above this SCN may take the block as it is.
+    #[inline]
+    pub fn accept_scn(&self) -> Scn {
+        Scn(self.view.u64(AT_ACCEPT))
+    }
+    /// Highest commit SCN that any ITL slot of the block ever had.
+    pub fn max_commit_scn(&self) -> Scn {
+        Scn(self.view.u64(AT_MAX_COMMIT))
+    }
+    /// Free bytes, in the gap and in holes together.
+    #[inline]
+    pub fn free_bytes(&self) -> usize {
+        usize::from(self.view.u16(AT_FREE)).min(self.view.len())
+    }
+    /// Bytes that a transaction using ITL slot `mine` (0: a new one) may take: free bytes less what the other active
+    /// transactions may need for their roll back.
+    pub fn usable_bytes(&self, mine: u8) -> usize {
+        let reserved: usize = (1..=self.itls() as u8)
+            .filter(|n| *n != mine)
+            .filter_map(|n| self.itl(n))
+            .filter(|itl| !itl.is_committed())
+            .map(|itl| usize::from(itl.credit))
+            .sum();
+        self.free_bytes().saturating_sub(reserved)
+    }
+    /// Directory entries without a row.
+    pub fn free_slots(&self) -> usize {
+        usize::from(self.view.u16(AT_FREE_SLOTS))
+    }
+    /// The lowest directory entry without a row, or the number of entries when all have one.
+    pub fn first_free_slot(&self) -> usize {
+        let (slots, directory) = (self.slots(), self.directory());
+        if self.free_slots() == 0 {
+            return slots;
+        }
+        (0..slots).find(|s| self.view.u16(directory + s * SLOT_BYTES) == 0).unwrap_or(slots)
+    }
+    /// Two bytes for the access layer: the level in a B-tree, the number of keys in a cluster block.
+    #[inline]
+    pub fn aux16(&self) -> u16 {
+        self.view.u16(AT_AUX16)
+    }
+    /// Four bytes for the access layer.
+    #[inline]
+    pub fn aux32(&self) -> u32 {
+        self.view.u32(AT_AUX32)
+    }
+    /// Eight bytes for the access layer.
+    #[inline]
+    pub fn aux64(&self) -> u64 {
+        self.view.u64(AT_AUX64)
+    }
+    /// The block after this one: right sibling of a leaf, overflow of a cluster block.
+    #[inline]
+    pub fn next(&self) -> Rdba {
+        Rdba(self.view.u32(AT_NEXT))
+    }
+    /// The block before this one.
+    #[inline]
+    pub fn prev(&self) -> Rdba {
+        Rdba(self.view.u32(AT_PREV))
+    }
+}
+
+/// Why a mutator did nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Not enough room in the block.
+    Full,
+    /// The slot, ITL number or length is not in the block: the caller or the block is wrong.
+    NoSuch,
+}
+
+/// Changes the data layer of a private image. The image is assumed sound: it passed its checksum or was formatted here.
+pub struct DataMut<'a> {
+    block: &'a mut [u8],
+}
+
+impl<'a> DataMut<'a> {
+    /// Changes `block`, which must have been made by [`format`].
+    pub fn new(block: &'a mut [u8]) -> Self {
+        DataMut { block }
+    }
+    /// Reads what was changed so far.
+    pub fn read(&self) -> Data<'_> {
+        Data::new(BlockView::of_bytes(self.block))
+    }
+    fn itls(&self) -> usize {
+        usize::from(get16(self.block, AT_ITLS))
+    }
+    fn slots(&self) -> usize {
+        usize::from(get16(self.block, AT_SLOTS))
+    }
+    fn rows_begin(&self) -> usize {
+        usize::from(get16(self.block, AT_ROWS_BEGIN))
+    }
+    fn free(&self) -> usize {
+        usize::from(get16(self.block, AT_FREE))
+    }
+    fn set_free(&mut self, bytes: usize) {
+        put16(self.block, AT_FREE, bytes as u16);
+    }
+    fn entry(&self, slot: usize) -> usize {
+        ITL_BEGIN + self.itls() * ITL_BYTES + slot * SLOT_BYTES
+    }
+    fn gap(&self) -> usize {
+        self.rows_begin() - self.entry(self.slots())
+    }
+    fn at(&self, slot: u16) -> Result<usize, Refused> {
+        if usize::from(slot) >= self.slots() {
+            return Err(Refused::NoSuch);
+        }
+        match usize::from(get16(self.block, self.entry(slot.into()))) {
+            0 => Err(Refused::NoSuch),
+            at => Ok(at),
+        }
+    }
+
+    /// Writes ITL slot `n` (from 1) and recomputes the CLEAN shortcut.
+    ///
+    /// # Errors
+    /// [`Refused::NoSuch`] when the block has no slot `n`.
+    pub fn set_itl(&mut self, n: u8, itl: &Itl) -> Result<(), Refused> {
+        if n == 0 || usize::from(n) > self.itls() {
+            return Err(Refused::NoSuch);
+        }
+        let at = ITL_BEGIN + (usize::from(n) - 1) * ITL_BYTES;
+        itl.write(&mut self.block[at..at + ITL_BYTES]);
+        self.refresh_shortcut();
+        Ok(())
+    }
+
+    fn refresh_shortcut(&mut self) {
+        let (mut clean, mut highest) = (true, get64(self.block, AT_MAX_COMMIT));
+        for n in 1..=self.itls() {
+            let itl = self.read().itl(n as u8).unwrap_or_default();
+            match (itl.is_unused(), itl.is_committed()) {
+                (true, _) => {}
+                (_, true) => highest = highest.max(itl.scn.0),
+                (_, false) => clean = false,
+            }
+        }
+        put64(self.block, AT_MAX_COMMIT, highest);
+        put64(self.block, AT_ACCEPT, if clean { highest } else { u64::MAX });
+    }
+
+    /// Adds an unused ITL slot and returns its number.
+    ///
+    /// # Errors
+    /// [`Refused::Full`] when there is no room for 32 more bytes, or the list is as long as it may be.
+    pub fn add_itl(&mut self) -> Result<u8, Refused> {
+        let n = self.itls();
+        if n >= ITL_MAX || self.free() < ITL_BYTES {
+            return Err(Refused::Full);
+        }
+        if self.gap() < ITL_BYTES {
+            self.compact();
+        }
+        let (from, to) = (self.entry(0), self.entry(self.slots()));
+        self.block.copy_within(from..to, from + ITL_BYTES);
+        self.block[from..from + ITL_BYTES].fill(0);
+        put16(self.block, AT_ITLS, n as u16 + 1);
+        self.set_free(self.free() - ITL_BYTES);
+        Ok(n as u8 + 1)
+    }
+
+    /// Puts a row into directory entry `slot`, which must be empty or just behind the last one.
+    ///
+    /// # Errors
+    /// [`Refused::Full`] without room, [`Refused::NoSuch`] when the entry has a row or lies further behind.
+    pub fn insert(&mut self, slot: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) -> Result<(), Refused> {
+        let (slot, slots) = (usize::from(slot), self.slots());
+        let new_entry = slot == slots;
+        if slot > slots || (!new_entry && get16(self.block, self.entry(slot)) != 0) {
+            return Err(Refused::NoSuch);
+        }
+        let room = ROW_HEADER_BYTES + body.len();
+        self.make_room(room, if new_entry { SLOT_BYTES } else { 0 })?;
+        if new_entry {
+            put16(self.block, AT_SLOTS, slots as u16 + 1);
+        } else {
+            let left = get16(self.block, AT_FREE_SLOTS).saturating_sub(1);
+            put16(self.block, AT_FREE_SLOTS, left);
+        }
+        let at = self.place(flags, lock, extra, body);
+        let entry = self.entry(slot);
+        put16(self.block, entry, at as u16);
+        Ok(())
+    }
+
+    /// Puts a row before directory entry `position`, shifting the entries behind up by one: for sorted directories.
+    ///
+    /// # Errors
+    /// [`Refused::Full`] without room, [`Refused::NoSuch`] when `position` lies behind the end.
+    pub fn insert_sorted(&mut self, position: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) -> Result<(), Refused> {
+        let (position, slots) = (usize::from(position), self.slots());
+        if position > slots {
+            return Err(Refused::NoSuch);
+        }
+        self.make_room(ROW_HEADER_BYTES + body.len(), SLOT_BYTES)?;
+        let (from, to) = (self.entry(position), self.entry(slots));
+        self.block.copy_within(from..to, from + SLOT_BYTES);
+        put16(self.block, AT_SLOTS, slots as u16 + 1);
+        let at = self.place(flags, lock, extra, body);
+        put16(self.block, from, at as u16);
+        Ok(())
+    }
+
+    /// Takes a row out of a sorted directory, shifting the entries behind down by one.
+    ///
+    /// # Errors
+    /// [`Refused::NoSuch`] when there is no such row.
+    pub fn remove_sorted(&mut self, position: u16) -> Result<(), Refused> {
+        let at = self.at(position)?;
+        let freed = self.row_bytes(at) + SLOT_BYTES;
+        let (entry, end) = (self.entry(position.into()), self.entry(self.slots()));
+        self.block.copy_within(entry + SLOT_BYTES..end, entry);
+        put16(self.block, AT_SLOTS, self.slots() as u16 - 1);
+        self.set_free(self.free() + freed);
+        Ok(())
+    }
+
+    /// Takes the row out of directory entry `slot`; the entry stays, empty, and may be used again.
+    ///
+    /// # Errors
+    /// [`Refused::NoSuch`] when there is no such row.
+    pub fn remove(&mut self, slot: u16) -> Result<(), Refused> {
+        let at = self.at(slot)?;
+        let (freed, entry) = (self.row_bytes(at), self.entry(slot.into()));
+        put16(self.block, entry, 0);
+        let free_slots = get16(self.block, AT_FREE_SLOTS) + 1;
+        put16(self.block, AT_FREE_SLOTS, free_slots);
+        self.set_free(self.free() + freed);
+        Ok(())
+    }
+
+    /// Gives the row in `slot` another body, in place when it does not grow.
+    ///
+    /// # Errors
+    /// [`Refused::Full`] without room (the row stays as it was), [`Refused::NoSuch`] when there is no such row.
+    pub fn replace(&mut self, slot: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) -> Result<(), Refused> {
+        let at = self.at(slot)?;
+        let old = self.row_bytes(at) - ROW_HEADER_BYTES;
+        if body.len() <= old {
+            self.write_row(at, flags, lock, extra, body);
+            self.set_free(self.free() + (old - body.len()));
+            return Ok(());
+        }
+        if self.free() + old < body.len() {
+            return Err(Refused::Full);
+        }
+        // The old body is given up first, so that compaction can use its bytes.
+        let entry = self.entry(slot.into());
+        put16(self.block, entry, 0);
+        self.set_free(self.free() + old + ROW_HEADER_BYTES);
+        self.make_room(ROW_HEADER_BYTES + body.len(), 0)?;
+        let at = self.place(flags, lock, extra, body);
+        put16(self.block, entry, at as u16);
+        Ok(())
+    }
+
+    /// Changes a row's flags and lock byte.
+    ///
+    /// # Errors
+    /// [`Refused::NoSuch`] when there is no such row.
+    pub fn set_row(&mut self, slot: u16, flags: u8, lock: u8) -> Result<(), Refused> {
+        let at = self.at(slot)?;
+        self.block[at] = flags;
+        self.block[at + 1] = lock;
+        Ok(())
+    }
+
+    /// Changes a row's two extra bytes.
+    ///
+    /// # Errors
+    /// [`Refused::NoSuch`] when there is no such row.
+    pub fn set_extra(&mut self, slot: u16, extra: u16) -> Result<(), Refused> {
+        let at = self.at(slot)?;
+        put16(self.block, at + 4, extra);
+        Ok(())
+    }
+
+    /// Overwrites bytes inside the body of a row, without changing its length.
+    ///
+    /// # Errors
+    /// [`Refused::NoSuch`] when there is no such row or the bytes reach over its end.
+    pub fn patch(&mut self, slot: u16, offset: usize, bytes: &[u8]) -> Result<(), Refused> {
+        let at = self.at(slot)?;
+        if offset + bytes.len() > self.row_bytes(at) - ROW_HEADER_BYTES {
+            return Err(Refused::NoSuch);
+        }
+        let from = at + ROW_HEADER_BYTES + offset;
+        self.block[from..from + bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Drops empty entries at the end of the directory, for a block without active transactions.
+    pub fn trim_directory(&mut self) {
+        let mut slots = self.slots();
+        while slots > 0 && get16(self.block, self.entry(slots - 1)) == 0 {
+            slots -= 1;
+        }
+        let dropped = self.slots() - slots;
+        put16(self.block, AT_SLOTS, slots as u16);
+        let free_slots = get16(self.block, AT_FREE_SLOTS) - dropped as u16;
+        put16(self.block, AT_FREE_SLOTS, free_slots);
+        self.set_free(self.free() + dropped * SLOT_BYTES);
+    }
+
+    /// See [`Data::aux16`].
+    pub fn set_aux16(&mut self, v: u16) {
+        put16(self.block, AT_AUX16, v);
+    }
+    /// See [`Data::aux32`].
+    pub fn set_aux32(&mut self, v: u32) {
+        put32(self.block, AT_AUX32, v);
+    }
+    /// See [`Data::aux64`].
+    pub fn set_aux64(&mut self, v: u64) {
+        put64(self.block, AT_AUX64, v);
+    }
+    /// See [`Data::next`].
+    pub fn set_next(&mut self, at: Rdba) {
+        put32(self.block, AT_NEXT, at.0);
+    }
+    /// See [`Data::prev`].
+    pub fn set_prev(&mut self, at: Rdba) {
+        put32(self.block, AT_PREV, at.0);
+    }
+    /// Changes the block's kind (a root leaf becomes a branch).
+    pub fn set_kind(&mut self, kind: BlockKind) {
+        self.block[header::AT_KIND] = kind as u8;
+    }
+
+    /// Moves all rows together at the end of the block, so that all free bytes are in the gap. Directory entries keep their
+    /// numbers; the order of the rows in the block becomes the order of the directory.
+    pub fn compact(&mut self) {
+        let mut rows = Vec::with_capacity(self.block.len());
+        let mut to = self.block.len();
+        let mut moved = Vec::with_capacity(self.slots());
+        for slot in 0..self.slots() {
+            let entry = self.entry(slot);
+            let at = usize::from(get16(self.block, entry));
+            if at != 0 {
+                let n = self.row_bytes(at);
+                rows.extend_from_slice(&self.block[at..at + n]);
+                moved.push((entry, n));
+            }
+        }
+        let mut from = 0;
+        for (entry, n) in moved {
+            to -= n;
+            self.block[to..to + n].copy_from_slice(&rows[from..from + n]);
+            from += n;
+            put16(self.block, entry, to as u16);
+        }
+        put16(self.block, AT_ROWS_BEGIN, to as u16);
+    }
+
+    fn row_bytes(&self, at: usize) -> usize {
+        ROW_HEADER_BYTES + usize::from(get16(self.block, at + 2))
+    }
+
+    fn make_room(&mut self, row: usize, entry: usize) -> Result<(), Refused> {
+        if self.free() < row + entry {
+            return Err(Refused::Full);
+        }
+        if self.gap() < row + entry {
+            self.compact();
+        }
+        self.set_free(self.free() - row - entry);
+        // A new directory entry is added by the caller after the row was placed.
+        debug_assert!(self.gap() >= row + entry);
+        Ok(())
+    }
+
+    fn place(&mut self, flags: u8, lock: u8, extra: u16, body: &[u8]) -> usize {
+        let at = self.rows_begin() - ROW_HEADER_BYTES - body.len();
+        put16(self.block, AT_ROWS_BEGIN, at as u16);
+        self.write_row(at, flags, lock, extra, body);
+        at
+    }
+
+    fn write_row(&mut self, at: usize, flags: u8, lock: u8, extra: u16, body: &[u8]) {
+        self.block[at] = flags;
+        self.block[at + 1] = lock;
+        put16(self.block, at + 2, body.len() as u16);
+        put16(self.block, at + 4, extra);
+        self.block[at + ROW_HEADER_BYTES..at + ROW_HEADER_BYTES + body.len()].copy_from_slice(body);
+    }
+}
+
+/// Makes `block` an empty block with rows and `itls` unused ITL slots.
+pub fn format(block: &mut [u8], kind: BlockKind, at: Rdba, obj: ObjectId, map: Rdba, itls: u8) {
+    assert!(kind.has_rows(), "{kind:?} has no data layer");
+    header::format(block, kind, at, obj, map);
+    let begin = ITL_BEGIN + usize::from(itls) * ITL_BYTES;
+    assert!(begin < block.len() / 2, "too many ITL slots");
+    put16(block, AT_ITLS, itls.into());
+    put16(block, AT_ROWS_BEGIN, block.len() as u16);
+    put16(block, AT_FREE, (block.len() - begin) as u16);
+}
+
+/// Bytes for rows and their directory entries in an empty block with `itls` ITL slots.
+pub fn capacity(block_size: usize, itls: u8) -> usize {
+    block_size - ITL_BEGIN - usize::from(itls) * ITL_BYTES
+}
+
+/// Checks every rule of the data layer; the error says which one is broken.
+///
+/// # Errors
+/// A sentence for the trace file.
+pub fn assert_invariants(block: &[u8]) -> Result<(), String> {
+    let d = Data::new(BlockView::of_bytes(block));
+    let (itls, slots) = (usize::from(d.view.u16(AT_ITLS)), usize::from(d.view.u16(AT_SLOTS)));
+    let directory_end = ITL_BEGIN + itls * ITL_BYTES + slots * SLOT_BYTES;
+    let rows_begin = usize::from(d.view.u16(AT_ROWS_BEGIN));
+    if directory_end > rows_begin || rows_begin > block.len() {
+        return Err(format!("directory ends at {directory_end}, rows begin at {rows_begin}, block has {}", block.len()));
+    }
+    let mut used = Vec::new();
+    for slot in 0..slots {
+        let at = usize::from(d.view.u16(directory_end - (slots - slot) * SLOT_BYTES));
+        if at == 0 {
+            continue;
+        }
+        if at < rows_begin || at + ROW_HEADER_BYTES > block.len() {
+            return Err(format!("row {slot} at {at} outside {rows_begin}..{}", block.len()));
+        }
+        let end = at + ROW_HEADER_BYTES + usize::from(get16(block, at + 2));
+        if end > block.len() {
+            return Err(format!("row {slot} at {at} ends at {end}"));
+        }
+        if usize::from(block[at + 1]) > itls {
+            return Err(format!("row {slot} locked by ITL {} of {itls}", block[at + 1]));
+        }
+        used.push((at, end, slot));
+    }
+    used.sort_unstable();
+    if let Some(w) = used.windows(2).find(|w| w[0].1 > w[1].0) {
+        return Err(format!("rows {} and {} overlap", w[0].2, w[1].2));
+    }
+    let rows: usize = used.iter().map(|r| r.1 - r.0).sum();
+    let free = block.len() - directory_end - rows;
+    if free != d.free_bytes() {
+        return Err(format!("{free} bytes are free, header says {}", d.free_bytes()));
+    }
+    if slots - used.len() != d.free_slots() {
+        return Err(format!("{} free slots, header says {}", slots - used.len(), d.free_slots()));
+    }
+    check_shortcut(&d)
+}
+
+fn check_shortcut(d: &Data) -> Result<(), String> {
+    let all = || (1..=d.itls() as u8).filter_map(|n| d.itl(n)).filter(|itl| !itl.is_unused());
+    if let Some(itl) = all().find(|itl| itl.is_committed() && itl.scn > d.max_commit_scn()) {
+        return Err(format!("commit SCN {:?} above the highest, {:?}", itl.scn, d.max_commit_scn()));
+    }
+    let want = if all().all(|itl| itl.is_committed()) { d.max_commit_scn() } else { Scn(u64::MAX) };
+    if d.accept_scn() != want {
+        return Err(format!("accept SCN {:?}, must be {want:?}", d.accept_scn()));
+    }
+    Ok(())
+}

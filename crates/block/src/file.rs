@@ -1,0 +1,57 @@
+//! Block 0 of a data file: which database and tablespace it belongs to, and its geometry.
+//!
+//! ```text
+//! 32 | magic "LATCHWRK"      8 bytes
+//! 40 | database id           u64
+//! 48 | block size  file no   u32 u32
+//! 56 | tablespace  created   u32 u32 (blocks at creation)
+//! 64 | maximum blocks, 0 = no autoextend; step in blocks   u32 u32
+//! ```
+
+use crate::header::{self, BlockKind, put32, put64};
+use crate::view::BlockView;
+use types::{ObjectId, Rdba};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"LATCHWRK");
+
+/// What a file header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileHeader {
+    /// Identifies the database; files of another one are refused.
+    pub database: u64,
+    /// Block size in bytes.
+    pub block_size: u32,
+    /// File number, 1 … 1023.
+    pub file: u32,
+    /// Tablespace number.
+    pub tablespace: u32,
+    /// Size at creation in blocks.
+    pub blocks: u32,
+    /// Size up to which the file grows by itself, in blocks; 0 when it does not.
+    pub blocks_max: u32,
+    /// How many blocks it grows by.
+    pub step: u32,
+}
+
+/// Makes `block` the header of a file.
+pub fn format(block: &mut [u8], h: &FileHeader) {
+    header::format(block, BlockKind::FileHeader, Rdba::new(h.file, 0), ObjectId(0), Rdba(0));
+    put64(block, 32, MAGIC);
+    put64(block, 40, h.database);
+    for (i, v) in [h.block_size, h.file, h.tablespace, h.blocks, h.blocks_max, h.step].into_iter().enumerate() {
+        put32(block, 48 + 4 * i, v);
+    }
+}
+
+/// Reads a file header; `None` when the magic number is missing.
+pub fn read(view: &BlockView) -> Option<FileHeader> {
+    (view.u64(32) == MAGIC && view.kind() == Some(BlockKind::FileHeader)).then(|| FileHeader {
+        database: view.u64(40),
+        block_size: view.u32(48),
+        file: view.u32(52),
+        tablespace: view.u32(56),
+        blocks: view.u32(60),
+        blocks_max: view.u32(64),
+        step: view.u32(68),
+    })
+}

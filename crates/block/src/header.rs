@@ -1,0 +1,288 @@
+//! The header that every block starts with, and its checksum.
+
+use crate::view::BlockView;
+use types::{ObjectId, Rdba, Scn};
+
+/// Smallest block size in bytes.
+pub const BLOCK_SIZE_MIN: usize = 2 * 1024;
+/// Largest block size in bytes.
+pub const BLOCK_SIZE_MAX: usize = 32 * 1024;
+/// Block size when the database is created without one.
+pub const BLOCK_SIZE_DEFAULT: usize = 8 * 1024;
+/// Bytes of the common header.
+pub const HEADER_BYTES: usize = 32;
+/// Version of all block formats; a block with another one is not read.
+pub const FORMAT_VERSION: u8 = 1;
+
+pub(crate) const AT_KIND: usize = 0;
+pub(crate) const AT_VERSION: usize = 1;
+pub(crate) const AT_SIZE_LOG2: usize = 3;
+pub(crate) const AT_RDBA: usize = 4;
+pub(crate) const AT_SCN: usize = 8;
+pub(crate) const AT_SEQ: usize = 16;
+pub(crate) const AT_CHECKSUM: usize = 20;
+pub(crate) const AT_OBJ: usize = 24;
+pub(crate) const AT_MAP: usize = 28;
+
+/// What a block holds. The numbers are on disk and never change their meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum BlockKind {
+    /// Never formatted: all zeros.
+    Unformatted = 0,
+    /// Block 0 of a data file.
+    FileHeader = 1,
+    /// Allocation bitmap of a data file.
+    FileBitmap = 2,
+    /// First block of a segment: what it is and where its extents lie.
+    SegmentHeader = 3,
+    /// First block of every extent: the state of each block in it.
+    SpaceMap = 4,
+    /// Rows of a heap table.
+    Heap = 5,
+    /// Rows and keys of a cluster.
+    Cluster = 6,
+    /// Root or branch of a B-tree.
+    IndexBranch = 7,
+    /// Leaf of a B-tree.
+    IndexLeaf = 8,
+    /// Transaction table of an undo segment.
+    UndoHeader = 9,
+    /// Undo records.
+    Undo = 10,
+    /// Sorted runs and other temporary data.
+    Temporary = 11,
+}
+
+impl BlockKind {
+    /// The kind with this number on disk.
+    pub fn from_code(code: u8) -> Option<BlockKind> {
+        use BlockKind::*;
+        [Unformatted, FileHeader, FileBitmap, SegmentHeader, SpaceMap, Heap, Cluster, IndexBranch, IndexLeaf, UndoHeader, Undo, Temporary]
+            .into_iter()
+            .find(|k| *k as u8 == code)
+    }
+
+    /// True for the blocks that have the data layer: interested-transaction list and row directory.
+    pub fn has_rows(self) -> bool {
+        matches!(self, BlockKind::Heap | BlockKind::Cluster | BlockKind::IndexBranch | BlockKind::IndexLeaf)
+    }
+
+    /// The class name that block dumps and `v$waitstat` use.
+    pub fn class(self) -> &'static str {
+        match self {
+            BlockKind::Unformatted => "unformatted",
+            BlockKind::FileHeader => "file header block",
+            BlockKind::FileBitmap => "bitmap block",
+            BlockKind::SegmentHeader => "segment header",
+            BlockKind::SpaceMap => "1st level bmb",
+            BlockKind::Heap | BlockKind::Cluster | BlockKind::IndexBranch | BlockKind::IndexLeaf => "data block",
+            BlockKind::UndoHeader => "undo header",
+            BlockKind::Undo => "undo block",
+            BlockKind::Temporary => "sort block",
+        }
+    }
+}
+
+/// True for the block sizes a database may have.
+pub fn is_block_size(size: usize) -> bool {
+    size.is_power_of_two() && (BLOCK_SIZE_MIN..=BLOCK_SIZE_MAX).contains(&size)
+}
+
+impl BlockView<'_> {
+    /// What the block holds, as its header says.
+    #[inline]
+    pub fn kind(&self) -> Option<BlockKind> {
+        BlockKind::from_code(self.kind_code())
+    }
+    /// The kind's number on disk; cheaper than [`BlockView::kind`] where one kind is expected.
+    #[inline]
+    pub fn kind_code(&self) -> u8 {
+        self.word(0) as u8
+    }
+    /// Where the block says that it lives.
+    #[inline]
+    pub fn rdba(&self) -> Rdba {
+        Rdba(self.u32(AT_RDBA))
+    }
+    /// SCN of the last change.
+    #[inline]
+    pub fn scn(&self) -> Scn {
+        Scn(self.u64(AT_SCN))
+    }
+    /// Number of the change within its SCN.
+    #[inline]
+    pub fn seq(&self) -> u32 {
+        self.u32(AT_SEQ)
+    }
+    /// The data object that the block belongs to.
+    #[inline]
+    pub fn obj(&self) -> ObjectId {
+        ObjectId(self.u32(AT_OBJ))
+    }
+    /// The space map block that keeps this block's state; 0 when none does.
+    #[inline]
+    pub fn map(&self) -> Rdba {
+        Rdba(self.u32(AT_MAP))
+    }
+}
+
+/// Makes `block` an empty block of `kind`: everything but the header is zero.
+pub fn format(block: &mut [u8], kind: BlockKind, at: Rdba, obj: ObjectId, map: Rdba) {
+    block.fill(0);
+    block[AT_KIND] = kind as u8;
+    block[AT_VERSION] = FORMAT_VERSION;
+    block[AT_SIZE_LOG2] = block.len().trailing_zeros() as u8;
+    put32(block, AT_RDBA, at.0);
+    put32(block, AT_OBJ, obj.0);
+    put32(block, AT_MAP, map.0);
+}
+
+/// Notes the SCN of a change; a further change with the same SCN counts up the sequence.
+pub fn stamp(block: &mut [u8], scn: Scn) {
+    if get64(block, AT_SCN) == scn.0 {
+        let seq = get32(block, AT_SEQ).wrapping_add(1);
+        put32(block, AT_SEQ, seq);
+    } else {
+        put64(block, AT_SCN, scn.0);
+        put32(block, AT_SEQ, 1);
+    }
+}
+
+/// Puts the checksum of the whole block into its header, before it is written.
+pub fn seal(block: &mut [u8]) {
+    let sum = checksum(block);
+    put32(block, AT_CHECKSUM, sum);
+}
+
+/// What is wrong with a block that came from disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// The checksum does not match: torn or changed outside the database.
+    Checksum,
+    /// Written by another format version.
+    Version,
+    /// The block says that it is another block, or has another size.
+    Address,
+    /// Its kind is unknown.
+    Kind,
+}
+
+/// Checks a block that came from disk at address `at`. A block of zeros was never written and is fine.
+///
+/// # Errors
+/// [`Damage`] names the first thing that is wrong; the caller makes ORA-01578 of it.
+pub fn check(block: &[u8], at: Rdba) -> Result<(), Damage> {
+    if block[AT_KIND] == 0 && block.iter().all(|b| *b == 0) {
+        return Ok(());
+    }
+    if get32(block, AT_CHECKSUM) != checksum(block) {
+        return Err(Damage::Checksum);
+    }
+    if block[AT_VERSION] != FORMAT_VERSION {
+        return Err(Damage::Version);
+    }
+    if get32(block, AT_RDBA) != at.0 || block.len() != 1usize.checked_shl(block[AT_SIZE_LOG2].into()).unwrap_or(0) {
+        return Err(Damage::Address);
+    }
+    match BlockKind::from_code(block[AT_KIND]) {
+        None | Some(BlockKind::Unformatted) => Err(Damage::Kind),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The checksum of a block, its own field counted as zero.
+///
+/// Four lanes of multiply and rotate over 64-bit words, so that a changed bit, two exchanged words or a tail of another
+/// version all show. It guards against accidents, not against an enemy.
+pub fn checksum(block: &[u8]) -> u32 {
+    const MUL: [u64; 4] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9, 0x27D4_EB2F_1656_67C5];
+    let mut lanes = [block.len() as u64, 1, 2, 3];
+    for (i, group) in block.chunks(32).enumerate() {
+        for (lane, word) in group.chunks(8).enumerate() {
+            let mut bytes = [0u8; 8];
+            bytes[..word.len()].copy_from_slice(word);
+            if i == 0 && lane == AT_CHECKSUM / 8 {
+                bytes[AT_CHECKSUM % 8..AT_CHECKSUM % 8 + 4].fill(0);
+            }
+            lanes[lane] = (lanes[lane] ^ u64::from_le_bytes(bytes)).wrapping_mul(MUL[lane]).rotate_left(29);
+        }
+    }
+    let mut sum = 0u64;
+    for lane in lanes {
+        sum = (sum.rotate_left(17) ^ lane).wrapping_mul(MUL[0]);
+    }
+    (sum ^ sum >> 32) as u32
+}
+
+pub(crate) fn get16(b: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(b[at..at + 2].try_into().expect("two bytes"))
+}
+pub(crate) fn get32(b: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(b[at..at + 4].try_into().expect("four bytes"))
+}
+pub(crate) fn get64(b: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(b[at..at + 8].try_into().expect("eight bytes"))
+}
+pub(crate) fn put16(b: &mut [u8], at: usize, v: u16) {
+    b[at..at + 2].copy_from_slice(&v.to_le_bytes());
+}
+pub(crate) fn put32(b: &mut [u8], at: usize, v: u32) {
+    b[at..at + 4].copy_from_slice(&v.to_le_bytes());
+}
+pub(crate) fn put64(b: &mut [u8], at: usize, v: u64) {
+    b[at..at + 8].copy_from_slice(&v.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<u8> {
+        let mut b = vec![0; 2048];
+        format(&mut b, BlockKind::Heap, Rdba(77), ObjectId(5), Rdba(76));
+        b[1000] = 9;
+        stamp(&mut b, Scn(10));
+        seal(&mut b);
+        b
+    }
+
+    #[test]
+    fn every_flipped_bit_is_found() {
+        let good = sample();
+        assert_eq!(check(&good, Rdba(77)), Ok(()));
+        for bit in 0..good.len() * 8 {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert!(check(&bad, Rdba(77)).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_torn_block_and_a_misplaced_block_are_found() {
+        let old = sample();
+        let mut new = old.clone();
+        new[100] = 1;
+        new[1900] = 1;
+        seal(&mut new);
+        for cut in (512..2048).step_by(512) {
+            let torn = [&new[..cut], &old[cut..]].concat();
+            assert_eq!(check(&torn, Rdba(77)), Err(Damage::Checksum));
+        }
+        assert_eq!(check(&old, Rdba(78)), Err(Damage::Address));
+        assert_eq!(check(&[0; 2048], Rdba(78)), Ok(()));
+        let mut other = old.clone();
+        other[AT_VERSION] = 9;
+        seal(&mut other);
+        assert_eq!(check(&other, Rdba(77)), Err(Damage::Version));
+    }
+
+    #[test]
+    fn changes_with_one_scn_count_up() {
+        let mut b = sample();
+        stamp(&mut b, Scn(10));
+        assert_eq!((get64(&b, AT_SCN), get32(&b, AT_SEQ)), (10, 2));
+        stamp(&mut b, Scn(11));
+        assert_eq!((get64(&b, AT_SCN), get32(&b, AT_SEQ)), (11, 1));
+    }
+}

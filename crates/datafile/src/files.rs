@@ -1,0 +1,354 @@
+//! Data files: creating, opening, reading, writing, growing.
+
+use crate::control::{ControlFile, FileEntry, TablespaceEntry};
+use crate::tablespace;
+use block::file::FileHeader;
+use block::{BlockView, Image, segment};
+use os::file::{File, OpenMode, sync_directory};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use types::{Ora, Rdba, Result, Scn};
+
+/// How a tablespace's first file is made.
+#[derive(Clone, Debug)]
+pub struct TablespaceSpec {
+    /// Name of the tablespace, in upper case.
+    pub name: String,
+    /// Number of the tablespace.
+    pub number: u32,
+    /// Name of the file.
+    pub file_name: String,
+    /// Size in bytes at creation.
+    pub bytes: u64,
+    /// Size in bytes up to which the file grows by itself; 0 when it does not.
+    pub bytes_max: u64,
+    /// How many bytes it grows by.
+    pub step_bytes: u64,
+}
+
+/// How a database is made.
+#[derive(Clone, Debug)]
+pub struct CreateDatabase {
+    /// Its name.
+    pub name: String,
+    /// A number that no other database has.
+    pub id: u64,
+    /// Block size in bytes: a power of two from 2 KB to 32 KB.
+    pub block_size: usize,
+    /// The tablespaces.
+    pub tablespaces: Vec<TablespaceSpec>,
+}
+
+impl CreateDatabase {
+    /// SYSTEM, UNDO, USERS and TEMP with files that start small and grow.
+    pub fn usual(name: &str, id: u64, block_size: usize) -> CreateDatabase {
+        let spec = |number, name: &str, file: &str| TablespaceSpec {
+            name: name.into(),
+            number,
+            file_name: file.into(),
+            bytes: 512 * block_size as u64,
+            bytes_max: (u64::from(Rdba::MAX_BLOCK) + 1) * block_size as u64,
+            step_bytes: 1024 * block_size as u64,
+        };
+        CreateDatabase {
+            name: name.into(),
+            id,
+            block_size,
+            tablespaces: vec![
+                spec(tablespace::SYSTEM, "SYSTEM", "system01.dbf"),
+                spec(tablespace::UNDO, "UNDO", "undo01.dbf"),
+                spec(tablespace::USERS, "USERS", "users01.dbf"),
+                spec(tablespace::TEMP, "TEMP", "temp01.dbf"),
+            ],
+        }
+    }
+}
+
+/// The data files of a database, open in this process. Descriptors are inherited by `fork`; a file that was added later is
+/// opened when it is first used.
+pub struct DataFiles {
+    directory: PathBuf,
+    database: u64,
+    block_size: usize,
+    open: Vec<OnceLock<File>>,
+}
+
+/// Smallest data file, in blocks: header, bitmaps and a few units.
+fn blocks_min(block_size: usize) -> u32 {
+    DataFiles::first_data_block_of(block_size) + 2 * segment::UNIT_BLOCKS
+}
+
+impl DataFiles {
+    /// Creates the files of a new database in `directory`, which must exist and not hold a control file.
+    ///
+    /// # Errors
+    /// ORA-00200 when the control file exists or cannot be written, ORA-00374 for a bad block size, ORA-01119 when a data file
+    /// cannot be made (disk full: ORA-27039 below it).
+    pub fn create(directory: &Path, spec: &CreateDatabase) -> Result<DataFiles> {
+        if !block::is_block_size(spec.block_size) {
+            return Err(Ora::with(374, &[&spec.block_size, &block::BLOCK_SIZE_MIN, &block::BLOCK_SIZE_MAX]));
+        }
+        if os::file::exists(&directory.join(crate::CONTROL_FILE)) {
+            return Err(Ora::new(200));
+        }
+        let mut control = ControlFile {
+            database: spec.id,
+            name: spec.name.clone(),
+            block_size: spec.block_size,
+            scn: Scn(1),
+            clean: true,
+            tablespaces: Vec::new(),
+            files: Vec::new(),
+        };
+        let files = DataFiles::over(directory, &control);
+        for t in &spec.tablespaces {
+            control.tablespaces.push(TablespaceEntry { number: t.number, name: t.name.clone() });
+            let entry = files.make_file(control.files.len() as u32 + 1, t)?;
+            control.files.push(entry);
+        }
+        sync_directory(directory).map_err(|e| Ora::new(200).because(Ora::internal(e)))?;
+        control.write(directory)?;
+        Ok(files)
+    }
+
+    /// Opens the database in `directory`; returns what its control file says too.
+    ///
+    /// # Errors
+    /// ORA-00205 for the control file, ORA-01157 for a missing file, ORA-01122 or ORA-01200 for a file that does not belong to
+    /// the database or is too short.
+    pub fn open(directory: &Path) -> Result<(DataFiles, ControlFile)> {
+        let control = ControlFile::read(directory)?;
+        let files = DataFiles::over(directory, &control);
+        for entry in &control.files {
+            let file = files.open_file(entry)?;
+            let _ = files.open[entry.file as usize].set(file);
+        }
+        Ok((files, control))
+    }
+
+    fn over(directory: &Path, control: &ControlFile) -> DataFiles {
+        DataFiles {
+            directory: directory.to_owned(),
+            database: control.database,
+            block_size: control.block_size,
+            open: (0..=Rdba::MAX_FILE).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// Adds a file to a tablespace. One process at a time may change the control file; the caller sees to that.
+    ///
+    /// # Errors
+    /// ORA-00959 for an unknown tablespace, ORA-00059 when all file numbers are taken, else as [`DataFiles::create`].
+    pub fn add_file(&self, spec: &TablespaceSpec) -> Result<u32> {
+        let mut control = self.control()?;
+        if control.tablespace(spec.number).is_none() {
+            return Err(Ora::with(959, &[&spec.name]));
+        }
+        let free = (1..=Rdba::MAX_FILE).find(|n| control.files.iter().all(|f| f.file != *n));
+        let number = free.ok_or_else(|| Ora::new(59))?;
+        control.files.push(self.make_file(number, spec)?);
+        control.write(&self.directory)?;
+        Ok(number)
+    }
+
+    fn make_file(&self, number: u32, spec: &TablespaceSpec) -> Result<FileEntry> {
+        let size = self.block_size as u64;
+        let most = u64::from(Rdba::MAX_BLOCK) + 1;
+        let in_blocks = |bytes: u64| bytes.div_ceil(size).min(most) as u32;
+        let entry = FileEntry {
+            file: number,
+            tablespace: spec.number,
+            blocks: in_blocks(spec.bytes).max(blocks_min(self.block_size)),
+            blocks_max: in_blocks(spec.bytes_max),
+            step: in_blocks(spec.step_bytes).max(segment::UNIT_BLOCKS),
+            name: spec.file_name.clone(),
+        };
+        let path = self.path(&entry.name);
+        let failed = |e: os::OsError| {
+            let why = if e.is_full() { Ora::new(27039) } else { Ora::internal(e) };
+            Ora::with(1119, &[&path.display()]).because(why)
+        };
+        let file = File::open(&path, OpenMode::CreateNew).map_err(failed)?;
+        file.allocate(u64::from(entry.blocks) * size).map_err(failed)?;
+        let mut image = Image::new(self.block_size);
+        let header = FileHeader {
+            database: self.database,
+            block_size: self.block_size as u32,
+            file: number,
+            tablespace: entry.tablespace,
+            blocks: entry.blocks,
+            blocks_max: entry.blocks_max,
+            step: entry.step,
+        };
+        block::file::format(image.bytes_mut(), &header);
+        block::seal(image.bytes_mut());
+        file.write_at(image.bytes(), 0).map_err(failed)?;
+        for n in 0..Self::bitmap_blocks_of(self.block_size) {
+            self.make_bitmap(&mut image, number, n, entry.blocks);
+            file.write_at(image.bytes(), u64::from(n + 1) * size).map_err(failed)?;
+        }
+        file.sync().map_err(failed)?;
+        let _ = self.open[number as usize].set(file);
+        Ok(entry)
+    }
+
+    fn make_bitmap(&self, image: &mut Image, file: u32, n: u32, file_blocks: u32) {
+        let per_block = segment::units_max(self.block_size);
+        let all = (Rdba::MAX_BLOCK + 1 - Self::first_data_block_of(self.block_size)) / segment::UNIT_BLOCKS;
+        let first = n * per_block;
+        let units = all.saturating_sub(first).min(per_block);
+        segment::format_bitmap(image.bytes_mut(), Rdba::new(file, n + 1), first, units, file_blocks);
+        block::seal(image.bytes_mut());
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    fn open_file(&self, entry: &FileEntry) -> Result<File> {
+        let path = self.path(&entry.name);
+        let name = || Ora::with(1110, &[&entry.file, &path.display()]);
+        let file = File::open(&path, OpenMode::ReadWrite).map_err(|_| Ora::with(1157, &[&entry.file]).because(name()))?;
+        let mut image = Image::new(self.block_size);
+        let sound = file.read_at(image.bytes_mut(), 0).is_ok() && block::check(image.bytes(), Rdba::new(entry.file, 0)).is_ok();
+        let header = block::file::read(&image.view()).filter(|_| sound);
+        let belongs = header.is_some_and(|h| {
+            (h.database, h.file, h.tablespace) == (self.database, entry.file, entry.tablespace)
+                && h.block_size as usize == self.block_size
+        });
+        if !belongs {
+            return Err(Ora::with(1122, &[&entry.file]).because(name()));
+        }
+        let len = file.len_bytes().unwrap_or(0) / self.block_size as u64;
+        if len < u64::from(entry.blocks) {
+            return Err(Ora::with(1200, &[&len, &entry.blocks]).because(name()));
+        }
+        Ok(file)
+    }
+
+    fn file(&self, number: u32) -> Result<&File> {
+        let unknown = || Ora::with(1157, &[&number]);
+        let slot = self.open.get(number as usize).ok_or_else(unknown)?;
+        if let Some(file) = slot.get() {
+            return Ok(file);
+        }
+        let control = self.control()?;
+        let entry = control.files.iter().find(|f| f.file == number).ok_or_else(unknown)?;
+        let file = self.open_file(entry)?;
+        Ok(slot.get_or_init(|| file))
+    }
+
+    /// Block size of the database in bytes.
+    pub fn block_size(&self) -> usize {
+        self.block_size
+    }
+
+    /// The database directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Reads the control file again.
+    ///
+    /// # Errors
+    /// ORA-00205.
+    pub fn control(&self) -> Result<ControlFile> {
+        ControlFile::read(&self.directory)
+    }
+
+    /// Notes in the control file that the database is open (`clean` false) or was shut down at `scn`.
+    ///
+    /// # Errors
+    /// ORA-00205, ORA-00200.
+    pub fn set_clean(&self, clean: bool, scn: Scn) -> Result<()> {
+        let mut control = self.control()?;
+        (control.clean, control.scn) = (clean, scn);
+        control.write(&self.directory)
+    }
+
+    /// How many bitmap blocks every file of this block size has, from block 1 on.
+    pub fn bitmap_blocks_of(block_size: usize) -> u32 {
+        (Rdba::MAX_BLOCK + 1).div_ceil(segment::UNIT_BLOCKS).div_ceil(segment::units_max(block_size))
+    }
+
+    /// The first block of every file that is given to segments.
+    pub fn first_data_block_of(block_size: usize) -> u32 {
+        (1 + Self::bitmap_blocks_of(block_size)).next_multiple_of(segment::UNIT_BLOCKS)
+    }
+
+    /// Reads one block and checks it.
+    ///
+    /// # Errors
+    /// ORA-01578 for a damaged block, ORA-01115 when the device fails or the file ends before, ORA-01157 for an unknown file.
+    pub fn read_block(&self, at: Rdba, block: &mut [u8]) -> Result<()> {
+        self.read_blocks(at, block)?;
+        self.check_block(at, block)
+    }
+
+    /// Reads neighbouring blocks at once, unchecked; each must then pass [`DataFiles::check_block`].
+    ///
+    /// # Errors
+    /// ORA-01115 when the device fails or the file ends before, ORA-01157 for an unknown file.
+    pub fn read_blocks(&self, at: Rdba, blocks: &mut [u8]) -> Result<()> {
+        assert!(blocks.len().is_multiple_of(self.block_size), "whole blocks are read");
+        let file = self.file(at.file())?;
+        let failed = |e| Ora::with(1115, &[&at.file(), &at.block()]).because(Ora::internal(e));
+        file.read_at(blocks, u64::from(at.block()) * self.block_size as u64).map_err(failed)
+    }
+
+    /// Checks a block that was read.
+    ///
+    /// # Errors
+    /// ORA-01578, with the file's name in ORA-01110 below it.
+    pub fn check_block(&self, at: Rdba, block: &[u8]) -> Result<()> {
+        let Err(_) = block::check(block, at) else { return Ok(()) };
+        let name = self.file(at.file()).map(|f| f.path().display().to_string()).unwrap_or_default();
+        Err(Ora::with(1578, &[&at.file(), &at.block()]).because(Ora::with(1110, &[&at.file(), &name])))
+    }
+
+    /// Writes one sealed block. It is on disk only after [`DataFiles::sync`].
+    ///
+    /// # Errors
+    /// ORA-01114 when the device fails (disk full: ORA-27072 below it), ORA-01157 for an unknown file.
+    pub fn write_block(&self, at: Rdba, block: &[u8]) -> Result<()> {
+        assert_eq!(block.len(), self.block_size, "whole blocks are written");
+        assert_eq!(BlockView::of_bytes(block).rdba(), at, "a block is written to its own place");
+        let file = self.file(at.file())?;
+        file.write_at(block, u64::from(at.block()) * self.block_size as u64).map_err(|e| {
+            let why = if e.is_full() { Ora::new(27072) } else { Ora::internal(e) };
+            Ora::with(1114, &[&at.file(), &at.block()]).because(why)
+        })
+    }
+
+    /// Makes a file at least `blocks` blocks long, with room that is really there.
+    ///
+    /// # Errors
+    /// ORA-01237 when the file cannot grow (disk full: ORA-27059 below it), ORA-01157 for an unknown file.
+    pub fn extend(&self, number: u32, blocks: u32) -> Result<()> {
+        let file = self.file(number)?;
+        file.allocate(u64::from(blocks) * self.block_size as u64).map_err(|e| {
+            let why = if e.is_full() { Ora::new(27059) } else { Ora::internal(e) };
+            Ora::with(1237, &[&number]).because(why)
+        })
+    }
+
+    /// Size of a file in blocks, as the operating system sees it.
+    ///
+    /// # Errors
+    /// ORA-01157 for an unknown file.
+    pub fn blocks(&self, number: u32) -> Result<u32> {
+        let len = self.file(number)?.len_bytes().map_err(|_| Ora::with(1157, &[&number]))?;
+        Ok((len / self.block_size as u64).min(u64::from(Rdba::MAX_BLOCK) + 1) as u32)
+    }
+
+    /// Waits until everything written is on the device.
+    ///
+    /// # Errors
+    /// ORA-01114 when the device fails.
+    pub fn sync(&self) -> Result<()> {
+        for (number, file) in self.open.iter().enumerate().filter_map(|(n, f)| Some((n, f.get()?))) {
+            file.sync().map_err(|e| Ora::with(1114, &[&number, &0]).because(Ora::internal(e)))?;
+        }
+        Ok(())
+    }
+}
