@@ -374,7 +374,14 @@ impl<'a> DataMut<'a> {
     ///
     /// # Errors
     /// [`Refused::Full`] without room, [`Refused::NoSuch`] when `position` lies behind the end.
-    pub fn insert_sorted(&mut self, position: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) -> Result<(), Refused> {
+    pub fn insert_sorted(
+        &mut self,
+        position: u16,
+        flags: u8,
+        lock: u8,
+        extra: u16,
+        body: &[u8],
+    ) -> Result<(), Refused> {
         let (position, slots) = (usize::from(position), self.slots());
         if position > slots {
             return Err(Refused::NoSuch);
@@ -598,7 +605,10 @@ pub fn assert_invariants(block: &[u8]) -> Result<(), String> {
     let directory_end = ITL_BEGIN + itls * ITL_BYTES + slots * SLOT_BYTES;
     let rows_begin = usize::from(d.view.u16(AT_ROWS_BEGIN));
     if directory_end > rows_begin || rows_begin > block.len() {
-        return Err(format!("directory ends at {directory_end}, rows begin at {rows_begin}, block has {}", block.len()));
+        return Err(format!(
+            "directory ends at {directory_end}, rows begin at {rows_begin}, block has {}",
+            block.len()
+        ));
     }
     let mut used = Vec::new();
     for slot in 0..slots {

@@ -9,7 +9,8 @@ use std::fmt::Write;
 pub fn dump(view: &BlockView) -> String {
     let mut out = String::new();
     let rdba = view.rdba();
-    let kind = view.kind().map_or_else(|| format!("unknown kind {}", view.kind_code()), |k| format!("{k:?} ({})", k.class()));
+    let kind =
+        view.kind().map_or_else(|| format!("unknown kind {}", view.kind_code()), |k| format!("{k:?} ({})", k.class()));
     let _ = writeln!(out, "block file {} block {} {kind}", rdba.file(), rdba.block());
     let _ = writeln!(out, "scn {} seq {} obj {} map {}", view.scn(), view.seq(), view.obj(), view.map());
     match view.kind() {
@@ -20,7 +21,14 @@ pub fn dump(view: &BlockView) -> String {
         Some(BlockKind::SpaceMap) => space_map(&mut out, &segment::MapView::new(*view)),
         Some(BlockKind::FileBitmap) => {
             let b = segment::BitmapView::new(*view);
-            let _ = writeln!(out, "units {} from {}, {} used, file {} blocks", b.units(), b.first_unit(), b.used(), b.file_blocks());
+            let _ = writeln!(
+                out,
+                "units {} from {}, {} used, file {} blocks",
+                b.units(),
+                b.first_unit(),
+                b.used(),
+                b.file_blocks()
+            );
         }
         Some(BlockKind::FileHeader) => {
             let _ = writeln!(out, "{:?}", file::read(view));
@@ -39,7 +47,13 @@ fn hex(out: &mut String, view: &BlockView, at: usize, len: usize) {
 
 fn rows(out: &mut String, d: &data::Data) {
     let (next, prev) = (d.next(), d.prev());
-    let _ = writeln!(out, "accept scn {} free {} slots {} next {next} prev {prev}", d.accept_scn(), d.free_bytes(), d.slots());
+    let _ = writeln!(
+        out,
+        "accept scn {} free {} slots {} next {next} prev {prev}",
+        d.accept_scn(),
+        d.free_bytes(),
+        d.slots()
+    );
     for n in 1..=d.itls() as u8 {
         if let Some(i) = d.itl(n) {
             let (xid, uba, flags) = (i.xid, i.uba, i.flags);

@@ -58,9 +58,22 @@ impl BlockKind {
     /// The kind with this number on disk.
     pub fn from_code(code: u8) -> Option<BlockKind> {
         use BlockKind::*;
-        [Unformatted, FileHeader, FileBitmap, SegmentHeader, SpaceMap, Heap, Cluster, IndexBranch, IndexLeaf, UndoHeader, Undo, Temporary]
-            .into_iter()
-            .find(|k| *k as u8 == code)
+        [
+            Unformatted,
+            FileHeader,
+            FileBitmap,
+            SegmentHeader,
+            SpaceMap,
+            Heap,
+            Cluster,
+            IndexBranch,
+            IndexLeaf,
+            UndoHeader,
+            Undo,
+            Temporary,
+        ]
+        .into_iter()
+        .find(|k| *k as u8 == code)
     }
 
     /// True for the blocks that have the data layer: interested-transaction list and row directory.

@@ -15,8 +15,8 @@ mod view;
 pub use data::{Data, DataMut, Itl, Refused, RowAt, itl_flags};
 pub use dump::dump;
 pub use header::{
-    BLOCK_SIZE_DEFAULT, BLOCK_SIZE_MAX, BLOCK_SIZE_MIN, BlockKind, Damage, FORMAT_VERSION, HEADER_BYTES, check, checksum, format,
-    is_block_size, seal, stamp,
+    BLOCK_SIZE_DEFAULT, BLOCK_SIZE_MAX, BLOCK_SIZE_MIN, BlockKind, Damage, FORMAT_VERSION, HEADER_BYTES, check,
+    checksum, format, is_block_size, seal, stamp,
 };
 pub use segment::{BlockState, Extent, SegmentKind};
 pub use view::{BlockView, Image};
@@ -30,7 +30,9 @@ pub fn assert_invariants(block: &[u8]) -> Result<(), String> {
         None => Err(format!("unknown block kind {}", block[0])),
         Some(k) if k.has_rows() => data::assert_invariants(block),
         Some(BlockKind::Undo) => undo::assert_invariants(block),
-        Some(BlockKind::SegmentHeader | BlockKind::SpaceMap | BlockKind::FileBitmap) => segment::assert_invariants(block),
+        Some(BlockKind::SegmentHeader | BlockKind::SpaceMap | BlockKind::FileBitmap) => {
+            segment::assert_invariants(block)
+        }
         Some(_) => Ok(()),
     }
 }

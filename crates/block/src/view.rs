@@ -33,7 +33,10 @@ impl<'a> BlockView<'a> {
     /// change group are.
     #[inline]
     pub fn of_bytes(image: &'a [u8]) -> Self {
-        assert!(image.as_ptr().addr().is_multiple_of(8) && image.len().is_multiple_of(8), "a block image is made of words");
+        assert!(
+            image.as_ptr().addr().is_multiple_of(8) && image.len().is_multiple_of(8),
+            "a block image is made of words"
+        );
         BlockView { base: image.as_ptr().cast::<AtomicU64>(), words: image.len() / 8, owner: PhantomData }
     }
 

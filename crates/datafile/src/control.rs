@@ -87,7 +87,7 @@ impl ControlFile {
     /// # Errors
     /// ORA-00200 when it cannot be written.
     pub fn write(&self, directory: &Path) -> Result<()> {
-        let failed = |e: os::OsError| Ora::new(200).because(Ora::internal(e));
+        let failed = |e: os::OsError| Ora::new(200).because(crate::files::io_error(27040, "file create error", &e));
         let (new, path) = (directory.join("control.new"), directory.join(crate::CONTROL_FILE));
         let file = File::open(&new, OpenMode::Truncate).map_err(failed)?;
         file.write_at(self.print().as_bytes(), 0).map_err(failed)?;
@@ -103,7 +103,8 @@ impl ControlFile {
             let _ = writeln!(out, "tablespace {} {}", t.number, t.name);
         }
         for f in &self.files {
-            let _ = writeln!(out, "file {} {} {} {} {} {}", f.file, f.tablespace, f.blocks, f.blocks_max, f.step, f.name);
+            let _ =
+                writeln!(out, "file {} {} {} {} {} {}", f.file, f.tablespace, f.blocks, f.blocks_max, f.step, f.name);
         }
         let sum = checksum(out.as_bytes());
         let _ = writeln!(out, "checksum {sum:016x}");
@@ -153,7 +154,8 @@ impl ControlFile {
             "file" => {
                 let mut words = rest.splitn(6, ' ');
                 let mut number = || words.next()?.parse::<u32>().ok();
-                let (file, tablespace, blocks, blocks_max, step) = (number()?, number()?, number()?, number()?, number()?);
+                let (file, tablespace, blocks, blocks_max, step) =
+                    (number()?, number()?, number()?, number()?, number()?);
                 let name = words.next()?.to_owned();
                 self.files.push(FileEntry { file, tablespace, blocks, blocks_max, step, name });
             }
@@ -194,7 +196,14 @@ mod tests {
             scn: Scn(4711),
             clean: true,
             tablespaces: vec![TablespaceEntry { number: 0, name: "SYSTEM".into() }],
-            files: vec![FileEntry { file: 1, tablespace: 0, blocks: 64, blocks_max: 0, step: 0, name: "my system.dbf".into() }],
+            files: vec![FileEntry {
+                file: 1,
+                tablespace: 0,
+                blocks: 64,
+                blocks_max: 0,
+                step: 0,
+                name: "my system.dbf".into(),
+            }],
         }
     }
 
@@ -217,7 +226,9 @@ mod tests {
 
     #[test]
     fn a_file_without_tablespace_or_number_is_refused() {
-        for change in [|c: &mut ControlFile| c.files[0].tablespace = 9, |c| c.files[0].file = 0, |c| c.block_size = 3000] {
+        for change in
+            [|c: &mut ControlFile| c.files[0].tablespace = 9, |c| c.files[0].file = 0, |c| c.block_size = 3000]
+        {
             let mut c = sample();
             change(&mut c);
             assert_eq!(ControlFile::parse(&c.print()), None);

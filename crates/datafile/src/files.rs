@@ -7,7 +7,7 @@ use block::{BlockView, Image, segment};
 use os::file::{File, OpenMode, sync_directory};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use types::{Ora, Rdba, Result, Scn};
+use types::{Facility, Ora, Rdba, Result, Scn};
 
 /// How a tablespace's first file is made.
 #[derive(Clone, Debug)]
@@ -73,6 +73,16 @@ pub struct DataFiles {
     open: Vec<OnceLock<File>>,
 }
 
+/// The operating system's part of an error stack, as `ORA-270nn: text` with the system's own words behind it.
+pub(crate) fn io_error(code: u32, text: &str, e: &os::OsError) -> Ora {
+    Ora::from_text(Facility::Ora, code, format!("{text}\nLinux Error: {}: {e}", e.errno()))
+}
+
+fn bad_block_size(size: usize) -> String {
+    let (least, most) = (block::BLOCK_SIZE_MIN, block::BLOCK_SIZE_MAX);
+    format!("parameter db_block_size = {size} invalid ; must be a power of two in the range [{least}..{most}]")
+}
+
 /// Smallest data file, in blocks: header, bitmaps and a few units.
 fn blocks_min(block_size: usize) -> u32 {
     DataFiles::first_data_block_of(block_size) + 2 * segment::UNIT_BLOCKS
@@ -83,10 +93,10 @@ impl DataFiles {
     ///
     /// # Errors
     /// ORA-00200 when the control file exists or cannot be written, ORA-00374 for a bad block size, ORA-01119 when a data file
-    /// cannot be made (disk full: ORA-27039 below it).
+    /// cannot be made (the system's words in ORA-27040 below it).
     pub fn create(directory: &Path, spec: &CreateDatabase) -> Result<DataFiles> {
         if !block::is_block_size(spec.block_size) {
-            return Err(Ora::with(374, &[&spec.block_size, &block::BLOCK_SIZE_MIN, &block::BLOCK_SIZE_MAX]));
+            return Err(Ora::from_text(Facility::Ora, 374, bad_block_size(spec.block_size)));
         }
         if os::file::exists(&directory.join(crate::CONTROL_FILE)) {
             return Err(Ora::new(200));
@@ -106,7 +116,7 @@ impl DataFiles {
             let entry = files.make_file(control.files.len() as u32 + 1, t)?;
             control.files.push(entry);
         }
-        sync_directory(directory).map_err(|e| Ora::new(200).because(Ora::internal(e)))?;
+        sync_directory(directory).map_err(|e| Ora::new(200).because(io_error(27040, "file create error", &e)))?;
         control.write(directory)?;
         Ok(files)
     }
@@ -145,7 +155,7 @@ impl DataFiles {
             return Err(Ora::with(959, &[&spec.name]));
         }
         let free = (1..=Rdba::MAX_FILE).find(|n| control.files.iter().all(|f| f.file != *n));
-        let number = free.ok_or_else(|| Ora::new(59))?;
+        let number = free.ok_or_else(|| Ora::from_text(Facility::Ora, 59, "maximum number of DB_FILES exceeded"))?;
         control.files.push(self.make_file(number, spec)?);
         control.write(&self.directory)?;
         Ok(number)
@@ -164,10 +174,8 @@ impl DataFiles {
             name: spec.file_name.clone(),
         };
         let path = self.path(&entry.name);
-        let failed = |e: os::OsError| {
-            let why = if e.is_full() { Ora::new(27039) } else { Ora::internal(e) };
-            Ora::with(1119, &[&path.display()]).because(why)
-        };
+        let failed =
+            |e: os::OsError| Ora::with(1119, &[&path.display()]).because(io_error(27040, "file create error", &e));
         let file = File::open(&path, OpenMode::CreateNew).map_err(failed)?;
         file.allocate(u64::from(entry.blocks) * size).map_err(failed)?;
         let mut image = Image::new(self.block_size);
@@ -208,9 +216,11 @@ impl DataFiles {
     fn open_file(&self, entry: &FileEntry) -> Result<File> {
         let path = self.path(&entry.name);
         let name = || Ora::with(1110, &[&entry.file, &path.display()]);
-        let file = File::open(&path, OpenMode::ReadWrite).map_err(|_| Ora::with(1157, &[&entry.file]).because(name()))?;
+        let file =
+            File::open(&path, OpenMode::ReadWrite).map_err(|_| Ora::with(1157, &[&entry.file]).because(name()))?;
         let mut image = Image::new(self.block_size);
-        let sound = file.read_at(image.bytes_mut(), 0).is_ok() && block::check(image.bytes(), Rdba::new(entry.file, 0)).is_ok();
+        let sound =
+            file.read_at(image.bytes_mut(), 0).is_ok() && block::check(image.bytes(), Rdba::new(entry.file, 0)).is_ok();
         let header = block::file::read(&image.view()).filter(|_| sound);
         let belongs = header.is_some_and(|h| {
             (h.database, h.file, h.tablespace) == (self.database, entry.file, entry.tablespace)
@@ -292,7 +302,8 @@ impl DataFiles {
     pub fn read_blocks(&self, at: Rdba, blocks: &mut [u8]) -> Result<()> {
         assert!(blocks.len().is_multiple_of(self.block_size), "whole blocks are read");
         let file = self.file(at.file())?;
-        let failed = |e| Ora::with(1115, &[&at.file(), &at.block()]).because(Ora::internal(e));
+        let failed =
+            |e: os::OsError| Ora::with(1115, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e));
         file.read_at(blocks, u64::from(at.block()) * self.block_size as u64).map_err(failed)
     }
 
@@ -309,27 +320,23 @@ impl DataFiles {
     /// Writes one sealed block. It is on disk only after [`DataFiles::sync`].
     ///
     /// # Errors
-    /// ORA-01114 when the device fails (disk full: ORA-27072 below it), ORA-01157 for an unknown file.
+    /// ORA-01114 when the device fails (the system's words in ORA-27072 below it), ORA-01157 for an unknown file.
     pub fn write_block(&self, at: Rdba, block: &[u8]) -> Result<()> {
         assert_eq!(block.len(), self.block_size, "whole blocks are written");
         assert_eq!(BlockView::of_bytes(block).rdba(), at, "a block is written to its own place");
         let file = self.file(at.file())?;
-        file.write_at(block, u64::from(at.block()) * self.block_size as u64).map_err(|e| {
-            let why = if e.is_full() { Ora::new(27072) } else { Ora::internal(e) };
-            Ora::with(1114, &[&at.file(), &at.block()]).because(why)
-        })
+        file.write_at(block, u64::from(at.block()) * self.block_size as u64)
+            .map_err(|e| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e)))
     }
 
     /// Makes a file at least `blocks` blocks long, with room that is really there.
     ///
     /// # Errors
-    /// ORA-01237 when the file cannot grow (disk full: ORA-27059 below it), ORA-01157 for an unknown file.
+    /// ORA-01237 when the file cannot grow (the system's words in ORA-27052 below it), ORA-01157 for an unknown file.
     pub fn extend(&self, number: u32, blocks: u32) -> Result<()> {
         let file = self.file(number)?;
-        file.allocate(u64::from(blocks) * self.block_size as u64).map_err(|e| {
-            let why = if e.is_full() { Ora::new(27059) } else { Ora::internal(e) };
-            Ora::with(1237, &[&number]).because(why)
-        })
+        file.allocate(u64::from(blocks) * self.block_size as u64)
+            .map_err(|e| Ora::with(1237, &[&number]).because(io_error(27052, "unable to flush file data", &e)))
     }
 
     /// Size of a file in blocks, as the operating system sees it.
@@ -347,7 +354,7 @@ impl DataFiles {
     /// ORA-01114 when the device fails.
     pub fn sync(&self) -> Result<()> {
         for (number, file) in self.open.iter().enumerate().filter_map(|(n, f)| Some((n, f.get()?))) {
-            file.sync().map_err(|e| Ora::with(1114, &[&number, &0]).because(Ora::internal(e)))?;
+            file.sync().map_err(|e| Ora::with(1114, &[&number, &0]).because(io_error(27072, "File I/O error", &e)))?;
         }
         Ok(())
     }

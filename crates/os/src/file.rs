@@ -139,6 +139,20 @@ impl File {
     }
 }
 
+/// Gives the file `from` the name `to`, replacing what had it; others see the old file or the new one.
+///
+/// # Errors
+/// One of the paths is missing, or the device failed.
+pub fn rename(from: &Path, to: &Path) -> OsResult<()> {
+    std::fs::rename(from, to).map_err(|e| OsError::from_io("rename", to.display().to_string(), e))
+}
+
+/// True when something has this path.
+#[must_use]
+pub fn exists(path: &Path) -> bool {
+    path.exists()
+}
+
 /// Waits until the entries of a directory are on the device.
 ///
 /// # Errors
