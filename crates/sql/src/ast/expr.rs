@@ -146,10 +146,7 @@ impl Expr {
             | ExprKind::Exists(_) => true,
             // The few functions that are conditions of their own.
             ExprKind::Call(call) => {
-                matches!(
-                    call.name.as_simple(),
-                    Some("REGEXP_LIKE" | "JSON_EXISTS" | "JSON_EQUAL" | "XMLEXISTS" | "UPDATING" | "CONTAINS_PATH")
-                )
+                matches!(call.name.as_simple(), Some("REGEXP_LIKE" | "JSON_EXISTS" | "JSON_EQUAL" | "XMLEXISTS"))
             }
             _ => false,
         }
@@ -363,6 +360,23 @@ pub struct Call {
     pub over: Option<Window>,
     /// `LISTAGG(... ON OVERFLOW TRUNCATE ...)`, as written.
     pub on_overflow: Option<String>,
+}
+
+impl Call {
+    /// A call of `name` without arguments.
+    pub fn new(name: Name) -> Call {
+        Call {
+            name,
+            distinct: false,
+            args: Vec::new(),
+            within_group: Vec::new(),
+            keep: None,
+            ignore_nulls: None,
+            from_last: false,
+            over: None,
+            on_overflow: None,
+        }
+    }
 }
 
 /// One actual parameter; `name => value` has a name.

@@ -1,0 +1,32 @@
+//! The face the planner sees: names in, definitions out, as one session sees them.
+
+use crate::{IndexDef, ObjectPrivilege, ProcedureDef, Resolved, SequenceDef, TableDef, UserId};
+use std::rc::Rc;
+use types::{ObjectId, Result};
+
+/// Names as one session resolves them: its schema, synonyms, its privileges. The dictionary implements it over the
+/// dictionary's tables; tests implement it over a map.
+///
+/// Every look-up returns `None` for what does not exist or may not be seen: the caller raises the error at its position (ORA-00942 for
+/// a table, ORA-02289 for a sequence, ORA-00904 for a function).
+pub trait Catalog {
+    /// The user who is logged on (or who owns the running definer's-rights unit): the value of USER is its name.
+    fn user(&self) -> (UserId, String);
+    /// CURRENT_SCHEMA: where unqualified names are looked for first.
+    fn schema(&self) -> (UserId, String);
+    /// A table or view for FROM and DML: own schema, private synonym, public synonym, fixed table, SYS object.
+    fn relation(&self, schema: Option<&str>, name: &str) -> Result<Option<Resolved>>;
+    fn sequence(&self, schema: Option<&str>, name: &str) -> Result<Option<Rc<SequenceDef>>>;
+    /// A procedure, function, package or type.
+    fn unit(&self, schema: Option<&str>, name: &str) -> Result<Option<Rc<ProcedureDef>>>;
+    /// The table of that number, without regard to privileges: for foreign keys.
+    fn table_by_id(&self, object: ObjectId) -> Result<Option<Rc<TableDef>>>;
+    fn index_by_id(&self, object: ObjectId) -> Result<Option<Rc<IndexDef>>>;
+    /// Whether the session may do that to the object. What it may not even see has not been resolved in the first place; this tells
+    /// ORA-01031 from success.
+    fn allowed(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> Result<bool>;
+    /// The same names seen by the owner of a view (`owner` is its schema): what a view's text may use.
+    fn as_owner(&self, owner: UserId) -> Result<Box<dyn Catalog + '_>>;
+    /// The dictionary epoch: a plan made at this value is good as long as it is still the value (or no object of it has changed).
+    fn epoch(&self) -> u64;
+}

@@ -1,0 +1,536 @@
+//! Definitions of schema objects, as a process keeps them.
+//!
+//! A definition is immutable and shared by `Rc`: whoever holds one holds the object as it was at one dictionary epoch. A plan keeps the
+//! definitions it was made from and is made again when the dictionary says that the epoch has moved on for one of them.
+
+use std::rc::Rc;
+use types::{DataType, ObjectId, Rdba};
+
+/// A schema's number. SYS is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UserId(pub u32);
+
+impl UserId {
+    pub const SYS: UserId = UserId(0);
+    /// The pseudo-user that owns public synonyms and receives grants to everyone.
+    pub const PUBLIC: UserId = UserId(1);
+    pub const SYSTEM: UserId = UserId(5);
+}
+
+/// Where an object's blocks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentRef {
+    pub tablespace: u32,
+    /// The segment header block.
+    pub header: Rdba,
+    /// The segment's object number, which rowids carry. TRUNCATE changes it.
+    pub data_object: ObjectId,
+    /// Percentage of a block kept free for updates.
+    pub pctfree: u8,
+    /// Interested-transaction entries of a new block.
+    pub initrans: u8,
+}
+
+/// A table, real or fixed.
+#[derive(Clone, Debug)]
+pub struct TableDef {
+    pub object: ObjectId,
+    pub owner_id: UserId,
+    pub owner: String,
+    pub name: String,
+    /// In the order of the row's pieces (`position` of each is its index). Dropped columns stay, hidden, until the table is moved.
+    pub columns: Vec<ColumnDef>,
+    pub organization: Organization,
+    pub indexes: Vec<Rc<IndexDef>>,
+    pub constraints: Vec<ConstraintDef>,
+    /// Foreign keys of other tables that refer to this one.
+    pub referenced_by: Vec<ForeignKeyTo>,
+    pub statistics: Option<TableStatistics>,
+    pub temporary: Option<TemporaryKind>,
+    pub options: TableOptions,
+    /// The dictionary epoch at which this definition was read.
+    pub epoch: u64,
+}
+
+impl TableDef {
+    /// The column of that (dictionary-form) name, unless it is hidden.
+    pub fn column(&self, name: &str) -> Option<(usize, &ColumnDef)> {
+        self.columns.iter().enumerate().find(|(_, column)| column.name == name && !column.hidden)
+    }
+    /// Columns that `SELECT *` shows, with their positions.
+    pub fn visible_columns(&self) -> impl Iterator<Item = (usize, &ColumnDef)> {
+        self.columns.iter().enumerate().filter(|(_, column)| !column.hidden && !column.invisible)
+    }
+    /// The heap segment, if the table is an ordinary one.
+    pub fn heap(&self) -> Option<&SegmentRef> {
+        match &self.organization {
+            Organization::Heap(segment) => Some(segment),
+            _ => None,
+        }
+    }
+    pub fn is_fixed(&self) -> bool {
+        matches!(self.organization, Organization::Fixed(_))
+    }
+}
+
+/// How a table's rows are kept.
+#[derive(Clone, Debug)]
+pub enum Organization {
+    Heap(SegmentRef),
+    /// The only table of a hash cluster; `key_positions` are the table's columns that make the cluster key, in its order.
+    HashCluster {
+        cluster: Rc<ClusterDef>,
+        key_positions: Vec<usize>,
+    },
+    /// An index-organised table is kept as a heap with its primary key's index; only the name differs.
+    Index(SegmentRef),
+    /// Rows made by code: V$ and X$.
+    Fixed(FixedId),
+}
+
+/// The number of a fixed table in the [`crate::FixedCatalog`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FixedId(pub u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TemporaryKind {
+    DeleteRows,
+    PreserveRows,
+}
+
+/// Table properties that only views and a few code paths look at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableOptions {
+    /// `RESULT_CACHE (MODE FORCE)`.
+    pub result_cache_force: bool,
+    pub cache: bool,
+    pub read_only: bool,
+    /// `PARALLEL` degree; 1 is serial.
+    pub degree: u32,
+    pub logging: bool,
+    /// `MINIMIZE RECORDS_PER_BLOCK`.
+    pub minimize_records: bool,
+    /// Columns given by CREATE TABLE ... ORGANIZATION INDEX.
+    pub index_organized: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnDef {
+    pub name: String,
+    pub data_type: DataType,
+    pub nullable: bool,
+    /// The text of the DEFAULT expression.
+    pub default_text: Option<String>,
+    /// `DEFAULT ON NULL`.
+    pub default_on_null: bool,
+    /// The text of a virtual column's expression; such a column has no place in the row.
+    pub virtual_text: Option<String>,
+    /// The sequence of an identity column.
+    pub identity: Option<Identity>,
+    /// A dropped column: its piece stays in old rows and nobody sees it.
+    pub hidden: bool,
+    /// `INVISIBLE`: named explicitly only.
+    pub invisible: bool,
+    pub statistics: Option<ColumnStatistics>,
+}
+
+impl ColumnDef {
+    /// A nullable column without a default.
+    pub fn new(name: impl Into<String>, data_type: DataType) -> ColumnDef {
+        ColumnDef {
+            name: name.into(),
+            data_type,
+            nullable: true,
+            default_text: None,
+            default_on_null: false,
+            virtual_text: None,
+            identity: None,
+            hidden: false,
+            invisible: false,
+            statistics: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Identity {
+    pub sequence: ObjectId,
+    pub always: bool,
+    pub on_null: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TableStatistics {
+    pub rows: u64,
+    pub blocks: u64,
+    pub average_row_bytes: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ColumnStatistics {
+    pub distinct: u64,
+    pub nulls: u64,
+}
+
+/// A cluster. Only single-table hash clusters hold rows.
+#[derive(Clone, Debug)]
+pub struct ClusterDef {
+    pub object: ObjectId,
+    pub owner_id: UserId,
+    pub owner: String,
+    pub name: String,
+    pub segment: SegmentRef,
+    pub columns: Vec<ColumnDef>,
+    /// HASHKEYS as given.
+    pub hashkeys: u64,
+    /// SIZE in bytes.
+    pub size_bytes: u32,
+    /// `HASH IS expr`.
+    pub hash_text: Option<String>,
+    pub single_table: bool,
+    pub tables: Vec<ObjectId>,
+    pub epoch: u64,
+}
+
+/// A B-tree index on a table.
+#[derive(Clone, Debug)]
+pub struct IndexDef {
+    pub object: ObjectId,
+    pub owner_id: UserId,
+    pub owner: String,
+    pub name: String,
+    pub table: ObjectId,
+    pub segment: SegmentRef,
+    pub unique: bool,
+    pub columns: Vec<IndexColumnDef>,
+    pub invisible: bool,
+    pub unusable: bool,
+    /// `BITMAP`, `REVERSE`: the word shown in INDEX_TYPE; kept as a B-tree all the same.
+    pub kind: IndexKind,
+    pub statistics: Option<IndexStatistics>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexKind {
+    Normal,
+    Bitmap,
+    Reverse,
+    FunctionBased,
+    /// The key of an index-organised table.
+    IotTop,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexColumnDef {
+    /// The table's column, or the expression of a function-based key.
+    pub key: IndexKey,
+    pub descending: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum IndexKey {
+    Column(usize),
+    Expression { text: String, data_type: DataType },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IndexStatistics {
+    pub distinct_keys: u64,
+    pub leaf_blocks: u64,
+    pub levels: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConstraintDef {
+    pub id: u32,
+    pub name: String,
+    /// The name was made by the system (`SYS_C00…`).
+    pub generated: bool,
+    pub kind: ConstraintKindDef,
+    pub enabled: bool,
+    pub validated: bool,
+    pub deferrable: bool,
+    pub initially_deferred: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ConstraintKindDef {
+    /// Positions of the columns; the index that enforces it.
+    PrimaryKey {
+        columns: Vec<usize>,
+        index: ObjectId,
+    },
+    Unique {
+        columns: Vec<usize>,
+        index: ObjectId,
+    },
+    /// `text` is the condition as written.
+    Check {
+        text: String,
+    },
+    /// A NOT NULL is a check of its own, kept apart because the column's `nullable` enforces it.
+    NotNull {
+        column: usize,
+    },
+    ForeignKey {
+        columns: Vec<usize>,
+        table: ObjectId,
+        key: u32,
+        on_delete: OnDeleteDef,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDeleteDef {
+    Restrict,
+    Cascade,
+    SetNull,
+}
+
+/// A foreign key of another table that refers to this one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForeignKeyTo {
+    /// The constraint referred to.
+    pub key: u32,
+    pub from_table: ObjectId,
+    pub constraint: u32,
+    pub on_delete: OnDeleteDef,
+    pub enabled: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct ViewDef {
+    pub object: ObjectId,
+    pub owner_id: UserId,
+    pub owner: String,
+    pub name: String,
+    /// The query's text, parsed when the view is first used.
+    pub text: String,
+    /// The view's column names; empty for catalog views, whose query names them.
+    pub columns: Vec<String>,
+    pub read_only: bool,
+    pub check_option: bool,
+    /// One of the catalog views: its query resolves names as SYS.
+    pub catalog: bool,
+    pub epoch: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct SequenceDef {
+    pub object: ObjectId,
+    pub owner_id: UserId,
+    pub owner: String,
+    pub name: String,
+    pub increment: i128,
+    pub minimum: i128,
+    pub maximum: i128,
+    pub cycle: bool,
+    pub order: bool,
+    /// 0 is NOCACHE.
+    pub cache: u64,
+    pub epoch: u64,
+}
+
+/// A stored PL/SQL unit.
+#[derive(Clone, Debug)]
+pub struct ProcedureDef {
+    pub object: ObjectId,
+    pub owner_id: UserId,
+    pub owner: String,
+    pub name: String,
+    pub kind: UnitKind,
+    /// From the kind's keyword to the end.
+    pub source: String,
+    pub valid: bool,
+    pub epoch: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum UnitKind {
+    Procedure,
+    Function,
+    Package,
+    PackageBody,
+    Trigger,
+    Type,
+    TypeBody,
+}
+
+#[derive(Clone, Debug)]
+pub struct SynonymDef {
+    pub object: ObjectId,
+    pub owner: String,
+    pub name: String,
+    pub target_owner: String,
+    pub target_name: String,
+    pub link: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct UserDef {
+    pub id: UserId,
+    pub name: String,
+    /// A role has no password and owns nothing.
+    pub is_role: bool,
+    pub verifier: Option<crate::Verifier>,
+    pub locked: bool,
+    pub expired: bool,
+    pub default_tablespace: u32,
+}
+
+/// A row of OBJ$.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObjectDef {
+    pub object: ObjectId,
+    pub data_object: ObjectId,
+    pub owner_id: UserId,
+    pub name: String,
+    pub kind: ObjectKind,
+    pub valid: bool,
+}
+
+/// TYPE# of OBJ$.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum ObjectKind {
+    Index = 1,
+    Table = 2,
+    Cluster = 3,
+    View = 4,
+    Synonym = 5,
+    Sequence = 6,
+    Procedure = 7,
+    Function = 8,
+    Package = 9,
+    PackageBody = 11,
+    Trigger = 12,
+    Type = 13,
+    TypeBody = 14,
+    Directory = 23,
+}
+
+impl ObjectKind {
+    pub const ALL: [ObjectKind; 14] = [
+        ObjectKind::Index,
+        ObjectKind::Table,
+        ObjectKind::Cluster,
+        ObjectKind::View,
+        ObjectKind::Synonym,
+        ObjectKind::Sequence,
+        ObjectKind::Procedure,
+        ObjectKind::Function,
+        ObjectKind::Package,
+        ObjectKind::PackageBody,
+        ObjectKind::Trigger,
+        ObjectKind::Type,
+        ObjectKind::TypeBody,
+        ObjectKind::Directory,
+    ];
+
+    /// The kind of that TYPE#.
+    pub fn from_code(code: u8) -> Option<ObjectKind> {
+        Self::ALL.into_iter().find(|kind| *kind as u8 == code)
+    }
+
+    /// OBJECT_TYPE of ALL_OBJECTS.
+    pub fn name(self) -> &'static str {
+        match self {
+            ObjectKind::Index => "INDEX",
+            ObjectKind::Table => "TABLE",
+            ObjectKind::Cluster => "CLUSTER",
+            ObjectKind::View => "VIEW",
+            ObjectKind::Synonym => "SYNONYM",
+            ObjectKind::Sequence => "SEQUENCE",
+            ObjectKind::Procedure => "PROCEDURE",
+            ObjectKind::Function => "FUNCTION",
+            ObjectKind::Package => "PACKAGE",
+            ObjectKind::PackageBody => "PACKAGE BODY",
+            ObjectKind::Trigger => "TRIGGER",
+            ObjectKind::Type => "TYPE",
+            ObjectKind::TypeBody => "TYPE BODY",
+            ObjectKind::Directory => "DIRECTORY",
+        }
+    }
+
+    /// The name space: objects of one schema and space have different names.
+    pub fn namespace(self) -> u8 {
+        match self {
+            ObjectKind::Index => 4,
+            ObjectKind::Cluster => 5,
+            ObjectKind::PackageBody | ObjectKind::TypeBody => 2,
+            ObjectKind::Trigger => 3,
+            ObjectKind::Directory => 9,
+            _ => 1,
+        }
+    }
+}
+
+/// What a name in a statement turned out to be.
+#[derive(Clone, Debug)]
+pub enum Resolved {
+    Table(Rc<TableDef>),
+    View(Rc<ViewDef>),
+    Sequence(Rc<SequenceDef>),
+    /// A procedure, function, package or type, with the kind in its definition.
+    Unit(Rc<ProcedureDef>),
+}
+
+/// A privilege on an object, needed where a name is resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum ObjectPrivilege {
+    Alter = 0,
+    Delete = 3,
+    Index = 5,
+    Insert = 6,
+    Lock = 7,
+    Select = 9,
+    Update = 10,
+    References = 11,
+    Execute = 12,
+    Read = 17,
+    Debug = 26,
+    Flashback = 27,
+}
+
+impl ObjectPrivilege {
+    pub const ALL: [ObjectPrivilege; 12] = [
+        ObjectPrivilege::Alter,
+        ObjectPrivilege::Delete,
+        ObjectPrivilege::Index,
+        ObjectPrivilege::Insert,
+        ObjectPrivilege::Lock,
+        ObjectPrivilege::Select,
+        ObjectPrivilege::Update,
+        ObjectPrivilege::References,
+        ObjectPrivilege::Execute,
+        ObjectPrivilege::Read,
+        ObjectPrivilege::Debug,
+        ObjectPrivilege::Flashback,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            ObjectPrivilege::Alter => "ALTER",
+            ObjectPrivilege::Delete => "DELETE",
+            ObjectPrivilege::Index => "INDEX",
+            ObjectPrivilege::Insert => "INSERT",
+            ObjectPrivilege::Lock => "LOCK",
+            ObjectPrivilege::Select => "SELECT",
+            ObjectPrivilege::Update => "UPDATE",
+            ObjectPrivilege::References => "REFERENCES",
+            ObjectPrivilege::Execute => "EXECUTE",
+            ObjectPrivilege::Read => "READ",
+            ObjectPrivilege::Debug => "DEBUG",
+            ObjectPrivilege::Flashback => "FLASHBACK",
+        }
+    }
+
+    pub fn from_code(code: u8) -> Option<ObjectPrivilege> {
+        Self::ALL.into_iter().find(|privilege| *privilege as u8 == code)
+    }
+
+    pub fn parse(name: &str) -> Option<ObjectPrivilege> {
+        Self::ALL.into_iter().find(|privilege| privilege.name() == name)
+    }
+}
