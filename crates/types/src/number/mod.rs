@@ -1,10 +1,24 @@
 //! NUMBER: exact decimal floating point with Oracle's precision and range.
+//!
+//! Whole numbers that fit a word are kept as a word, and `+ - *`, comparison, MOD and the roundings on them never leave it.
+//! Everything else is base-100 digits as Oracle stores them ([`decimal`]). The form is canonical, so equality and hashing
+//! are those of the fields. Rejected: a 128-bit coefficient, which holds 38 digits where Oracle shows 40.
 
-use crate::error::Result;
+mod bytes;
+mod decimal;
+mod math;
+#[cfg(test)]
+mod tests;
+mod text;
+mod wide;
+
+use crate::error::{Ora, Result};
+use decimal::Decimal;
 use std::cmp::Ordering;
-use std::fmt;
 
-/// An exact decimal number: up to 40 significant digits (20 base-100 digits), 1e-130 to below 1e126.
+/// An exact decimal number: 39 or 40 significant digits (20 base-100 ones), from 1e-130 to below 1e126.
+///
+/// What an operation makes smaller than 1e-130 is zero; what it makes too large is ORA-01426.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Number(Repr);
 
@@ -15,13 +29,7 @@ enum Repr {
     Dec(Decimal),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Decimal {
-    negative: bool,
-    exponent: i8,
-    len: u8,
-    digits: [u8; 20],
-}
+const _: () = assert!(size_of::<Number>() == 24);
 
 impl Number {
     /// Zero.
@@ -33,6 +41,7 @@ impl Number {
     pub const fn from_i64(n: i64) -> Number {
         Number(Repr::Int(n))
     }
+
     /// Returns the value when it is whole and fits.
     pub const fn as_i64(&self) -> Option<i64> {
         match self.0 {
@@ -40,43 +49,107 @@ impl Number {
             Repr::Dec(_) => None,
         }
     }
+
     /// Makes a whole number.
-    pub fn from_u64(_n: u64) -> Number {
-        todo!()
+    pub fn from_u64(n: u64) -> Number {
+        match i64::try_from(n) {
+            Ok(n) => Number::from_i64(n),
+            Err(_) => Number(Repr::Dec(Decimal::from_u128(false, n.into()))),
+        }
     }
+
     /// Makes a whole number.
-    pub fn from_i128(_n: i128) -> Result<Number> {
-        todo!()
+    pub fn from_i128(n: i128) -> Number {
+        match i64::try_from(n) {
+            Ok(n) => Number::from_i64(n),
+            Err(_) => Number(Repr::Dec(Decimal::from_u128(n < 0, n.unsigned_abs()))),
+        }
     }
-    /// Makes `coefficient * 10^exponent`.
-    pub fn from_scaled(_coefficient: i128, _exponent: i32) -> Result<Number> {
-        todo!()
+
+    /// Makes `coefficient * 10^exponent`, rounded to the digits a NUMBER has.
+    ///
+    /// # Errors
+    /// ORA-01426 when it is too large.
+    pub fn from_scaled(coefficient: i128, exponent: i32) -> Result<Number> {
+        if exponent == 0 {
+            return Ok(Number::from_i128(coefficient));
+        }
+        if coefficient == 0 {
+            return Ok(Number::ZERO);
+        }
+        let mut raw = [0u8; 39];
+        let mut at = raw.len();
+        let mut rest = coefficient.unsigned_abs();
+        while rest != 0 {
+            at -= 1;
+            raw[at] = (rest % 10) as u8;
+            rest /= 10;
+        }
+        let first = (raw.len() - at) as i32 - 1;
+        let exponent = exponent.saturating_add(first);
+        Decimal::from_decimal_digits(coefficient < 0, exponent, raw[at..].iter().copied()).map(Number::of)
     }
-    /// Makes the decimal nearest to a double with 15 significant digits; ORA-01426 for NaN and infinities.
-    pub fn from_f64(_x: f64) -> Result<Number> {
-        todo!()
+
+    fn of(d: Decimal) -> Number {
+        match d.to_i64() {
+            Some(n) => Number(Repr::Int(n)),
+            None => Number(Repr::Dec(d)),
+        }
     }
+
+    fn decimal(&self) -> Decimal {
+        match &self.0 {
+            Repr::Int(n) => Decimal::from_i64(*n),
+            Repr::Dec(d) => *d,
+        }
+    }
+
+    /// Makes the decimal that a double prints as, with the fewest digits that read back as the same double.
+    ///
+    /// # Errors
+    /// ORA-01426 for infinities, NaN and what is too large.
+    pub fn from_f64(x: f64) -> Result<Number> {
+        if !x.is_finite() {
+            return Err(Ora::new(1426));
+        }
+        if x.fract() == 0.0 && x.abs() < 9e15 {
+            return Ok(Number::from_i64(x as i64));
+        }
+        Number::parse(&format!("{x:e}"))
+    }
+
     /// Returns the nearest double.
     pub fn to_f64(&self) -> f64 {
-        todo!()
+        match &self.0 {
+            Repr::Int(n) => *n as f64,
+            Repr::Dec(d) => text::scientific(d).parse().expect("digits and an exponent are a double"),
+        }
     }
-    /// Returns the value rounded to a whole number, ORA-01426 when it does not fit.
+
+    /// Returns the value rounded half away from zero to a whole number.
+    ///
+    /// # Errors
+    /// ORA-01426 when that does not fit 64 bits.
     pub fn to_i64(&self) -> Result<i64> {
-        todo!()
+        match &self.0 {
+            Repr::Int(n) => Ok(*n),
+            Repr::Dec(_) => self.round(0).as_i64().ok_or_else(|| Ora::new(1426)),
+        }
     }
-    /// Reads a literal: digits, point, exponent; ORA-01722 otherwise.
-    pub fn parse(_text: &str) -> Result<Number> {
-        todo!()
-    }
-    /// Writes the default text of TO_CHAR(n).
-    pub fn write_text(&self, _out: &mut String) {
-        todo!()
+
+    /// Returns the value rounded to a whole number, when it fits a PLS_INTEGER.
+    ///
+    /// # Errors
+    /// ORA-01426 when it does not.
+    pub fn to_i32(&self) -> Result<i32> {
+        i32::try_from(self.to_i64()?).map_err(|_| Ora::new(1426))
     }
 
     /// Returns whether this is zero.
     pub const fn is_zero(&self) -> bool {
         matches!(self.0, Repr::Int(0))
     }
+
     /// Returns whether this is below zero.
     pub const fn is_negative(&self) -> bool {
         match &self.0 {
@@ -84,175 +157,246 @@ impl Number {
             Repr::Dec(d) => d.negative,
         }
     }
+
     /// Returns whether this has no fraction.
     pub fn is_integer(&self) -> bool {
-        todo!()
+        match &self.0 {
+            Repr::Int(_) => true,
+            Repr::Dec(d) => d.is_integer(),
+        }
     }
+
     /// Returns -1, 0 or 1.
     pub fn signum(&self) -> i32 {
-        todo!()
+        match &self.0 {
+            Repr::Int(n) => n.signum() as i32,
+            Repr::Dec(d) => {
+                if d.negative {
+                    -1
+                } else {
+                    1
+                }
+            }
+        }
     }
 
     /// Adds; ORA-01426 on overflow.
-    pub fn add(&self, _other: &Number) -> Result<Number> {
-        todo!()
-    }
-    /// Subtracts; ORA-01426 on overflow.
-    pub fn sub(&self, _other: &Number) -> Result<Number> {
-        todo!()
-    }
-    /// Multiplies; ORA-01426 on overflow.
-    pub fn mul(&self, _other: &Number) -> Result<Number> {
-        todo!()
-    }
-    /// Divides; ORA-01476 by zero, ORA-01426 on overflow.
-    pub fn div(&self, _other: &Number) -> Result<Number> {
-        todo!()
-    }
-    /// MOD(self, n): sign of `self`; `self` when `n` is zero.
-    pub fn modulo(&self, _n: &Number) -> Result<Number> {
-        todo!()
-    }
-    /// REMAINDER(self, n): ORA-01476 when `n` is zero.
-    pub fn remainder(&self, _n: &Number) -> Result<Number> {
-        todo!()
-    }
-    /// Changes the sign.
-    pub fn neg(&self) -> Number {
-        todo!()
-    }
-    /// Drops the sign.
-    pub fn abs(&self) -> Number {
-        todo!()
-    }
-    /// Rounds half away from zero to `places` decimals (negative: left of the point).
-    pub fn round(&self, _places: i32) -> Number {
-        todo!()
-    }
-    /// Cuts to `places` decimals.
-    pub fn trunc(&self, _places: i32) -> Number {
-        todo!()
-    }
-    /// Rounds down to a whole number.
-    pub fn floor(&self) -> Number {
-        todo!()
-    }
-    /// Rounds up to a whole number.
-    pub fn ceil(&self) -> Number {
-        todo!()
-    }
-    /// Rounds to NUMBER(precision, scale); ORA-01438 when it does not fit.
-    pub fn fit(&self, _precision: Option<u8>, _scale: Option<i8>) -> Result<Number> {
-        todo!()
-    }
-    /// Square root; ORA-01428 below zero.
-    pub fn sqrt(&self) -> Result<Number> {
-        todo!()
-    }
-    /// e to the power.
-    pub fn exp(&self) -> Result<Number> {
-        todo!()
-    }
-    /// Natural logarithm; ORA-01428 at or below zero.
-    pub fn ln(&self) -> Result<Number> {
-        todo!()
-    }
-    /// LOG(base, n).
-    pub fn log(_base: &Number, _n: &Number) -> Result<Number> {
-        todo!()
-    }
-    /// self to the power of n.
-    pub fn power(&self, _n: &Number) -> Result<Number> {
-        todo!()
-    }
-    /// Sine.
-    pub fn sin(&self) -> Result<Number> {
-        todo!()
-    }
-    /// Cosine.
-    pub fn cos(&self) -> Result<Number> {
-        todo!()
-    }
-    /// Tangent.
-    pub fn tan(&self) -> Result<Number> {
-        todo!()
-    }
-    /// Arc sine; ORA-01428 outside -1..1.
-    pub fn asin(&self) -> Result<Number> {
-        todo!()
-    }
-    /// Arc cosine; ORA-01428 outside -1..1.
-    pub fn acos(&self) -> Result<Number> {
-        todo!()
-    }
-    /// Arc tangent.
-    pub fn atan(&self) -> Result<Number> {
-        todo!()
-    }
-    /// ATAN2(self, x).
-    pub fn atan2(&self, _x: &Number) -> Result<Number> {
-        todo!()
-    }
-    /// Hyperbolic sine.
-    pub fn sinh(&self) -> Result<Number> {
-        todo!()
-    }
-    /// Hyperbolic cosine.
-    pub fn cosh(&self) -> Result<Number> {
-        todo!()
-    }
-    /// Hyperbolic tangent.
-    pub fn tanh(&self) -> Result<Number> {
-        todo!()
+    #[inline]
+    pub fn add(&self, other: &Number) -> Result<Number> {
+        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0) {
+            return Ok(match a.checked_add(*b) {
+                Some(sum) => Number::from_i64(sum),
+                None => Number::from_i128(i128::from(*a) + i128::from(*b)),
+            });
+        }
+        self.decimal().add(&other.decimal()).map(Number::of)
     }
 
-    /// Appends Oracle's stored form: at most 22 bytes that order with `memcmp`.
-    pub fn encode(&self, _out: &mut Vec<u8>) {
-        todo!()
+    /// Subtracts; ORA-01426 on overflow.
+    #[inline]
+    pub fn sub(&self, other: &Number) -> Result<Number> {
+        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0) {
+            return Ok(match a.checked_sub(*b) {
+                Some(difference) => Number::from_i64(difference),
+                None => Number::from_i128(i128::from(*a) - i128::from(*b)),
+            });
+        }
+        let mut other = other.decimal();
+        other.negative = !other.negative && other.len > 0;
+        self.decimal().add(&other).map(Number::of)
     }
-    /// Reads the stored form; `None` when the bytes are no number.
-    pub fn decode(_bytes: &[u8]) -> Option<Number> {
-        todo!()
+
+    /// Multiplies; ORA-01426 on overflow.
+    #[inline]
+    pub fn mul(&self, other: &Number) -> Result<Number> {
+        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0) {
+            return Ok(match a.checked_mul(*b) {
+                Some(product) => Number::from_i64(product),
+                None => Number::from_i128(i128::from(*a) * i128::from(*b)),
+            });
+        }
+        self.decimal().mul(&other.decimal()).map(Number::of)
+    }
+
+    /// Divides, to the twentieth base-100 digit; ORA-01476 by zero, ORA-01426 on overflow.
+    pub fn div(&self, other: &Number) -> Result<Number> {
+        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &other.0)
+            && let Some(0) = a.checked_rem(*b)
+            && let Some(quotient) = a.checked_div(*b)
+        {
+            return Ok(Number::from_i64(quotient));
+        }
+        self.decimal().div(&other.decimal()).map(Number::of)
+    }
+
+    /// MOD(self, n): the rest of the division cut to a whole number; has the sign of `self`, and is `self` when `n` is zero.
+    pub fn modulo(&self, n: &Number) -> Result<Number> {
+        if n.is_zero() {
+            return Ok(*self);
+        }
+        if let (Repr::Int(a), Repr::Int(b)) = (&self.0, &n.0) {
+            return Ok(Number::from_i64(a.checked_rem(*b).unwrap_or(0)));
+        }
+        if self.abs() < n.abs() {
+            return Ok(*self);
+        }
+        let quotient = self.div(n)?.trunc(0);
+        let rest = self.sub(&n.mul(&quotient)?)?;
+        // A quotient of more digits than there are leaves no meaningful rest.
+        let sound = rest.is_zero() || (rest.is_negative() == self.is_negative() && rest.abs() < n.abs());
+        Ok(if sound { rest } else { Number::ZERO })
+    }
+
+    /// REMAINDER(self, n): like MOD, but with the quotient rounded half to even.
+    ///
+    /// # Errors
+    /// ORA-01476 when `n` is zero.
+    pub fn remainder(&self, n: &Number) -> Result<Number> {
+        let exact = self.div(n)?;
+        let mut quotient = exact.round(0);
+        let half = Number::from_scaled(5, -1)?;
+        if exact.sub(&exact.trunc(0))?.abs() == half && !quotient.modulo(&Number::from_i64(2))?.is_zero() {
+            quotient = exact.trunc(0);
+        }
+        self.sub(&n.mul(&quotient)?)
+    }
+
+    /// Changes the sign.
+    pub fn neg(&self) -> Number {
+        match &self.0 {
+            Repr::Int(n) => n.checked_neg().map_or_else(|| Number::from_i128(-i128::from(*n)), Number::from_i64),
+            Repr::Dec(d) => Number::of(Decimal { negative: !d.negative, ..*d }),
+        }
+    }
+
+    /// Drops the sign.
+    pub fn abs(&self) -> Number {
+        if self.is_negative() { self.neg() } else { *self }
+    }
+
+    /// Rounds half away from zero to `places` decimals; negative places are left of the point.
+    ///
+    /// A value so near the end of the range that rounding up would leave it is cut instead.
+    pub fn round(&self, places: i32) -> Number {
+        match &self.0 {
+            Repr::Int(_) if places >= 0 => *self,
+            Repr::Int(n) if places > -18 => {
+                let unit = 10i128.pow(places.unsigned_abs());
+                let n = i128::from(*n);
+                Number::from_i128((n + n.signum() * unit / 2) / unit * unit)
+            }
+            _ => self.decimal().round(places, true).map_or_else(|_| self.trunc(places), Number::of),
+        }
+    }
+
+    /// Cuts to `places` decimals; negative places are left of the point.
+    pub fn trunc(&self, places: i32) -> Number {
+        match &self.0 {
+            Repr::Int(_) if places >= 0 => *self,
+            Repr::Int(n) if places > -18 => {
+                let unit = 10i64.pow(places.unsigned_abs());
+                Number::from_i64(n / unit * unit)
+            }
+            _ => Number::of(self.decimal().round(places, false).expect("cutting does not overflow")),
+        }
+    }
+
+    /// Rounds down to a whole number.
+    pub fn floor(&self) -> Number {
+        let cut = self.trunc(0);
+        if self.is_negative() && cut != *self { cut.sub(&Number::ONE).unwrap_or(cut) } else { cut }
+    }
+
+    /// Rounds up to a whole number.
+    pub fn ceil(&self) -> Number {
+        self.neg().floor().neg()
+    }
+
+    /// Rounds to NUMBER(precision, scale).
+    ///
+    /// # Errors
+    /// ORA-01438 when there are more digits before the rounding place than the precision allows.
+    pub fn fit(&self, precision: Option<u8>, scale: Option<i8>) -> Result<Number> {
+        let Some(precision) = precision else {
+            return Ok(match scale {
+                Some(scale) => self.round(scale.into()),
+                None => *self,
+            });
+        };
+        let scale = i32::from(scale.unwrap_or(0));
+        let rounded = self.round(scale);
+        let digits_before = i32::from(precision) - scale;
+        let fits = match &rounded.0 {
+            Repr::Int(n) if (0..=18).contains(&digits_before) => n.unsigned_abs() < 10u64.pow(digits_before as u32),
+            Repr::Int(0) => true,
+            _ => rounded.decimal().decimal_exponent() < digits_before,
+        };
+        if fits { Ok(rounded) } else { Err(Ora::new(1438)) }
+    }
+
+    /// Rounds to `binary` binary digits of precision, as FLOAT(binary) does: to `ceil(binary * 0.30103)` decimal ones.
+    pub fn fit_float(&self, binary: u8) -> Number {
+        let digits = (i32::from(binary) * 30103 + 99999) / 100000;
+        if self.is_zero() || digits >= 38 {
+            return *self;
+        }
+        self.round(digits - 1 - self.decimal().decimal_exponent())
+    }
+
+    /// Returns the power of ten of the first significant digit; zero for zero.
+    pub fn decimal_exponent(&self) -> i32 {
+        if self.is_zero() { 0 } else { self.decimal().decimal_exponent() }
+    }
+
+    /// Returns the significant decimal digits, without leading or trailing zeros; none for zero.
+    pub fn significant_digits(&self, out: &mut [u8; 40]) -> usize {
+        self.decimal().decimal_digits(out)
     }
 }
 
 impl PartialOrd for Number {
+    #[inline]
     fn partial_cmp(&self, other: &Number) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
+
 impl Ord for Number {
-    fn cmp(&self, _other: &Number) -> Ordering {
-        todo!()
+    #[inline]
+    fn cmp(&self, other: &Number) -> Ordering {
+        match (&self.0, &other.0) {
+            (Repr::Int(a), Repr::Int(b)) => a.cmp(b),
+            _ => self.decimal().cmp(&other.decimal()),
+        }
     }
 }
+
 impl From<i64> for Number {
     fn from(n: i64) -> Number {
         Number::from_i64(n)
     }
 }
+
 impl From<i32> for Number {
     fn from(n: i32) -> Number {
         Number::from_i64(n.into())
     }
 }
+
 impl From<u32> for Number {
     fn from(n: u32) -> Number {
         Number::from_i64(n.into())
     }
 }
+
+impl From<u64> for Number {
+    fn from(n: u64) -> Number {
+        Number::from_u64(n)
+    }
+}
+
 impl Default for Number {
     fn default() -> Number {
         Number::ZERO
-    }
-}
-impl fmt::Display for Number {
-    fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        todo!()
-    }
-}
-impl fmt::Debug for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }

@@ -1,0 +1,77 @@
+//! The stored form of a NUMBER, Oracle's own: it orders with `memcmp`.
+//!
+//! Zero is `80`. A positive number is its base-100 exponent plus 193 and then each digit plus 1; a negative one is 62 less the
+//! exponent and then 101 less each digit, closed by `66` (102) when there are fewer than twenty digits.
+
+use super::decimal::{DIGITS, Decimal};
+use super::{Number, Repr};
+
+const ZERO: u8 = 0x80;
+const TERMINATOR: u8 = 102;
+
+impl Number {
+    /// Appends the stored form: at most 21 bytes.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let d = self.decimal();
+        if d.len == 0 {
+            out.push(ZERO);
+        } else if d.negative {
+            out.push((62 - i32::from(d.exponent)) as u8);
+            out.extend(d.digits().iter().map(|&digit| 101 - digit));
+            if (d.len as usize) < DIGITS {
+                out.push(TERMINATOR);
+            }
+        } else {
+            out.push((i32::from(d.exponent) + 193) as u8);
+            out.extend(d.digits().iter().map(|&digit| digit + 1));
+        }
+    }
+
+    /// Reads the stored form; `None` when the bytes are no number.
+    #[inline]
+    pub fn decode(bytes: &[u8]) -> Option<Number> {
+        let (&head, rest) = bytes.split_first()?;
+        if head > ZERO || (head == ZERO && !rest.is_empty()) {
+            let exponent = i32::from(head) - 193;
+            decode_digits(false, exponent, rest, |b| b.wrapping_sub(1))
+        } else if head == ZERO {
+            Some(Number::ZERO)
+        } else {
+            let digits = match rest.split_last() {
+                Some((&TERMINATOR, digits)) => digits,
+                _ if rest.len() == DIGITS => rest,
+                _ => return None,
+            };
+            decode_digits(true, 62 - i32::from(head), digits, |b| 101u8.wrapping_sub(b))
+        }
+    }
+}
+
+#[inline]
+fn decode_digits(negative: bool, exponent: i32, bytes: &[u8], digit: impl Fn(u8) -> u8) -> Option<Number> {
+    if bytes.is_empty() || bytes.len() > DIGITS || !(-65..=62).contains(&exponent) {
+        return None;
+    }
+    if (0..=8).contains(&exponent) && bytes.len() as i32 <= exponent + 1 {
+        let mut n = 0i64;
+        for &b in bytes {
+            let d = digit(b);
+            if d > 99 {
+                return None;
+            }
+            n = n * 100 + i64::from(d);
+        }
+        for _ in bytes.len() as i32..=exponent {
+            n *= 100;
+        }
+        return Some(Number(Repr::Int(if negative { -n } else { n })));
+    }
+    let mut digits = [0u8; DIGITS];
+    for (place, &b) in digits.iter_mut().zip(bytes) {
+        *place = digit(b);
+        if *place > 99 {
+            return None;
+        }
+    }
+    Decimal::from_digits(negative, exponent, &digits).ok().map(Number::of)
+}
