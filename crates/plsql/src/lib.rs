@@ -1,1 +1,16 @@
 //! PL/SQL compiler, machine and packages of Latchwork.
+//!
+//! A unit is compiled to the bytecode of a register machine ([`op`]); names are resolved when it is compiled, static SQL becomes statements
+//! with binds that stay open from one execution to the next. The machine runs in the session's process; everything outside the language
+//! comes through [`World`].
+#![forbid(unsafe_code)]
+
+pub mod datum;
+mod op;
+mod session;
+mod ty;
+mod world;
+
+pub use datum::Datum;
+pub use session::{Block, CompileError, Function, Plsql};
+pub use world::{ColumnInfo, Described, DynamicKind, JobChange, JobRequest, ResultCacheRequest, StoredUnit, World};

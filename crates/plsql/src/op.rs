@@ -1,0 +1,636 @@
+//! The bytecode: instructions of a register machine.
+//!
+//! A frame is a row of slots on one stack. An operand names a slot of the frame, a constant of the unit, a scalar field of a record
+//! in the frame, or a slot of an enclosing subprogram's frame, so that the common operands are read where they lie and nothing is
+//! copied to be looked at. A call's arguments are evaluated into the slots where the callee's frame will begin.
+
+use crate::datum::{CollInfo, Datum};
+use std::rc::Rc;
+use types::{DataType, Value};
+
+/// Where an instruction reads or writes: two bits of kind, thirty of place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Opd(pub u32);
+
+/// An operand taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Local(u32),
+    Const(u32),
+    /// A scalar field of a record in a slot of the frame.
+    Field(u32, u32),
+    /// A slot of the frame so many subprogram levels up.
+    Up(u32, u32),
+}
+
+impl Opd {
+    const KIND: u32 = 30;
+    const MASK: u32 = (1 << 30) - 1;
+    /// Slots and fields up to this may be named in one `Field` operand.
+    pub const FIELD_MAX: u32 = (1 << 15) - 1;
+
+    pub fn local(slot: u32) -> Opd {
+        assert!(slot <= Opd::MASK);
+        Opd(slot)
+    }
+
+    pub fn constant(index: u32) -> Opd {
+        assert!(index <= Opd::MASK);
+        Opd(1 << Opd::KIND | index)
+    }
+
+    pub fn field(slot: u32, field: u32) -> Option<Opd> {
+        (slot <= Opd::FIELD_MAX && field <= Opd::FIELD_MAX).then_some(Opd(2 << Opd::KIND | slot << 15 | field))
+    }
+
+    pub fn up(levels: u32, slot: u32) -> Opd {
+        assert!(levels < 64 && slot < 1 << 24);
+        Opd(3 << Opd::KIND | levels << 24 | slot)
+    }
+
+    #[inline(always)]
+    pub fn place(self) -> Place {
+        let rest = self.0 & Opd::MASK;
+        match self.0 >> Opd::KIND {
+            0 => Place::Local(rest),
+            1 => Place::Const(rest),
+            2 => Place::Field(rest >> 15, rest & Opd::FIELD_MAX),
+            _ => Place::Up(rest >> 24, rest & ((1 << 24) - 1)),
+        }
+    }
+
+    pub fn is_local(self) -> bool {
+        self.0 >> Opd::KIND == 0
+    }
+}
+
+impl std::fmt::Debug for Opd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.place())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cmp {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+impl Cmp {
+    /// The comparison that is true where this one is false; NULL makes neither true.
+    pub fn negate(self) -> Cmp {
+        match self {
+            Cmp::Eq => Cmp::Ne,
+            Cmp::Ne => Cmp::Eq,
+            Cmp::Lt => Cmp::Ge,
+            Cmp::Le => Cmp::Gt,
+            Cmp::Gt => Cmp::Le,
+            Cmp::Ge => Cmp::Lt,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arith {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Power,
+    Mod,
+}
+
+/// A code address.
+pub type Label = u32;
+
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    /// Copies any content.
+    Move {
+        d: Opd,
+        s: Opd,
+    },
+    /// Sets a slot to a fresh copy of a template of the unit.
+    Init {
+        d: Opd,
+        template: u32,
+    },
+    Jump {
+        to: Label,
+    },
+    /// A jump backwards: looks whether the session was killed or interrupted.
+    Loop {
+        to: Label,
+    },
+    JumpIfTrue {
+        c: Opd,
+        to: Label,
+    },
+    JumpUnlessTrue {
+        c: Opd,
+        to: Label,
+    },
+    JumpIfFalse {
+        c: Opd,
+        to: Label,
+    },
+    JumpIfNull {
+        c: Opd,
+        to: Label,
+    },
+    /// Jumps unless the comparison is true.
+    CmpJump {
+        op: Cmp,
+        a: Opd,
+        b: Opd,
+        to: Label,
+    },
+    Cmp {
+        op: Cmp,
+        d: Opd,
+        a: Opd,
+        b: Opd,
+    },
+    /// As `Cmp` and blank-padded: both sides are CHAR.
+    CmpPadded {
+        op: Cmp,
+        d: Opd,
+        a: Opd,
+        b: Opd,
+    },
+    /// NUMBER with NUMBER.
+    Arith {
+        op: Arith,
+        d: Opd,
+        a: Opd,
+        b: Opd,
+    },
+    /// PLS_INTEGER with PLS_INTEGER: ORA-01426 beyond 32 bits.
+    ArithInt {
+        op: Arith,
+        d: Opd,
+        a: Opd,
+        b: Opd,
+    },
+    /// What the values turn out to be: dates, intervals, texts that are numbers.
+    ArithAny {
+        op: Arith,
+        d: Opd,
+        a: Opd,
+        b: Opd,
+    },
+    Neg {
+        d: Opd,
+        s: Opd,
+    },
+    Not {
+        d: Opd,
+        s: Opd,
+    },
+    And {
+        d: Opd,
+        a: Opd,
+        b: Opd,
+    },
+    Or {
+        d: Opd,
+        a: Opd,
+        b: Opd,
+    },
+    IsNull {
+        d: Opd,
+        s: Opd,
+        negated: bool,
+    },
+    Concat {
+        d: Opd,
+        a: Opd,
+        b: Opd,
+    },
+    /// `escape` is NULL when there is none.
+    Like {
+        d: Opd,
+        a: Opd,
+        pattern: Opd,
+        escape: Opd,
+    },
+    /// Converts to a type of the unit's list, enforcing its constraints.
+    Coerce {
+        d: Opd,
+        s: Opd,
+        ty: u32,
+    },
+    /// Sets up `FOR i IN lo..hi`: the counter and the bound live beside the slots.
+    ForInit {
+        counter: u32,
+        lo: Opd,
+        hi: Opd,
+        reverse: bool,
+    },
+    /// Enters the next iteration with `i` set, or jumps out.
+    ForNext {
+        counter: u32,
+        i: Opd,
+        out: Label,
+    },
+    /// Closes an iteration: back to `ForNext`'s body.
+    ForLoop {
+        counter: u32,
+        i: Opd,
+        body: Label,
+    },
+    GetPath {
+        d: Opd,
+        path: u32,
+    },
+    SetPath {
+        path: u32,
+        s: Opd,
+    },
+    /// Collection methods; `a` and `b` are arguments.
+    Collection {
+        method: Method,
+        d: Opd,
+        path: u32,
+        a: Opd,
+        b: Opd,
+    },
+    /// A constructor over `n` slots from `base`.
+    Construct {
+        d: Opd,
+        base: u32,
+        n: u32,
+        coll: u32,
+    },
+    /// `IS EMPTY`
+    IsEmpty {
+        d: Opd,
+        s: Opd,
+    },
+    /// `MEMBER OF`
+    MemberOf {
+        d: Opd,
+        a: Opd,
+        coll: Opd,
+    },
+    MultisetUnion {
+        d: Opd,
+        a: Opd,
+        b: Opd,
+    },
+    /// Calls a subprogram of the same unit; `up` says how many levels above its parent is.
+    Call {
+        proc: u32,
+        base: u32,
+        up: u32,
+    },
+    /// Calls a subprogram of another unit.
+    CallExternal {
+        external: u32,
+        base: u32,
+    },
+    /// Calls a built-in package's subprogram over `n` slots from `base + 1`; the result goes to `base`.
+    CallNative {
+        native: u32,
+        base: u32,
+        n: u32,
+    },
+    /// Calls an SQL function over `n` slots from `base + 1`; the result goes to `base`.
+    CallFunction {
+        function: u32,
+        base: u32,
+        n: u32,
+    },
+    /// Session values that are no package's: SYSDATE, USER, SQLCODE …
+    Special {
+        what: Special,
+        d: Opd,
+        a: Opd,
+    },
+    /// Runs an SQL expression (a sequence, a function only SQL has) as a query of one row.
+    Return,
+    /// ORA-06503: a function fell off its end.
+    NoReturn,
+    Raise {
+        exception: u32,
+    },
+    Reraise,
+    RaiseCode {
+        code: u32,
+    },
+    /// Leaves `n` exception handlers.
+    EndHandlers {
+        n: u32,
+    },
+    /// Executes a static DML statement; the row that RETURNING gives goes to the record slot `row`.
+    Execute {
+        sql: u32,
+        row: Opd,
+    },
+    /// Executes a static query that must give one row, into the record slot `row`.
+    SelectInto {
+        sql: u32,
+        row: Opd,
+    },
+    /// Executes a static query or DML and appends its columns to the collections of the unit's bulk list.
+    BulkInto {
+        sql: u32,
+        bulk: u32,
+    },
+    /// Opens the implicit cursor of a cursor FOR loop in slot `cursor`.
+    OpenLoop {
+        sql: u32,
+        cursor: Opd,
+    },
+    /// Fetches its next row into the record slot `row`, or closes it and jumps.
+    FetchLoop {
+        cursor: Opd,
+        row: Opd,
+        out: Label,
+    },
+    /// Opens an explicit cursor or a cursor variable on a static query.
+    Open {
+        sql: u32,
+        cursor: Opd,
+        variable: bool,
+    },
+    /// Opens the explicit cursor in `cursor` if … checks that it is not open.
+    OpenDynamic {
+        dynamic: u32,
+        cursor: Opd,
+    },
+    /// Fetches into the record slot `row`; jumps when there is no row. `width` columns are wanted.
+    Fetch {
+        cursor: Opd,
+        row: Opd,
+        width: u32,
+        none: Label,
+    },
+    FetchBulk {
+        cursor: Opd,
+        bulk: u32,
+        limit: Opd,
+    },
+    Close {
+        cursor: Opd,
+    },
+    /// A loop's cursor is left early.
+    CloseLoop {
+        cursor: Opd,
+    },
+    CursorAttribute {
+        what: Attribute,
+        d: Opd,
+        cursor: Opd,
+    },
+    SqlAttribute {
+        what: Attribute,
+        d: Opd,
+    },
+    BulkRowCount {
+        d: Opd,
+        index: Opd,
+    },
+    ExecuteImmediate {
+        dynamic: u32,
+        row: Opd,
+    },
+    /// FORALL bookkeeping.
+    ForAllBegin,
+    ForAllStep {
+        save: bool,
+        from: Label,
+        index: Opd,
+    },
+    ForAllEnd,
+    Commit,
+    Rollback,
+    Savepoint {
+        name: Opd,
+    },
+    RollbackTo {
+        name: Opd,
+    },
+    SetTransaction {
+        text: Opd,
+    },
+    Autonomous {
+        begin: bool,
+    },
+    BindGet {
+        d: Opd,
+        bind: u32,
+    },
+    BindSet {
+        bind: u32,
+        s: Opd,
+    },
+    /// Reads or writes a variable of a package.
+    PackageGet {
+        d: Opd,
+        external: u32,
+        slot: u32,
+    },
+    PackageSet {
+        external: u32,
+        slot: u32,
+        s: Opd,
+    },
+    /// Looks a RESULT_CACHE function's result up; jumps past its body on a hit.
+    ResultCacheGet {
+        d: Opd,
+        n: u32,
+        hit: Label,
+    },
+    ResultCachePut {
+        s: Opd,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    Count,
+    First,
+    Last,
+    Next,
+    Prior,
+    Exists,
+    Limit,
+    Extend,
+    Trim,
+    Delete,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attribute {
+    Found,
+    NotFound,
+    IsOpen,
+    RowCount,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    Sysdate,
+    Systimestamp,
+    CurrentDate,
+    CurrentTimestamp,
+    LocalTimestamp,
+    User,
+    Uid,
+    SysGuid,
+    SqlCode,
+    /// SQLERRM without argument, or with the code in `a`.
+    SqlErrm,
+    SqlErrmOf,
+    /// SYS_CONTEXT over slots `a` and `a + 1`.
+    SysContext,
+    Userenv,
+}
+
+/// The way to an element: `t(i).f(j)`.
+#[derive(Clone, Debug)]
+pub struct Path {
+    pub root: Root,
+    pub steps: Vec<Step>,
+    /// Whether subscripts are texts, step by step; kept beside so that errors can be told apart.
+    pub name: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Root {
+    Slot(Opd),
+    Package { external: u32, slot: u32 },
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    Scalar(u32),
+    Nested(u32),
+    Index { key: Opd, text: bool },
+}
+
+/// A stretch of code with the handlers that guard it; inner ones come first.
+#[derive(Clone, Debug)]
+pub struct Guard {
+    pub from: Label,
+    pub to: Label,
+    /// Exceptions (empty: OTHERS) and where their handler is.
+    pub handlers: Vec<(Vec<u32>, Label)>,
+    /// How many handlers of this frame are being run where the guarded code is.
+    pub depth: u32,
+}
+
+/// An exception of the unit.
+#[derive(Clone, Debug)]
+pub struct ExceptionDef {
+    pub name: String,
+    /// The Oracle error it stands for, positive; `None` for a user's own without EXCEPTION_INIT.
+    pub code: Option<u32>,
+    /// Tells user-defined exceptions apart over all units.
+    pub identity: u64,
+}
+
+/// A compiled subprogram, block or package initialisation.
+#[derive(Debug)]
+pub struct Proc {
+    pub name: String,
+    pub ops: Vec<Op>,
+    /// The source line of each instruction.
+    pub lines: Vec<u32>,
+    pub guards: Vec<Guard>,
+    pub slots: u32,
+    pub counters: u32,
+    /// Slots 1 … n are parameters.
+    pub parameters: u32,
+    pub level: u32,
+    pub autonomous: bool,
+    pub result_cache: Option<Box<ResultCacheDef>>,
+}
+
+#[derive(Debug)]
+pub struct ResultCacheDef {
+    pub name: String,
+    pub result: DataType,
+}
+
+/// A static SQL statement of the unit.
+#[derive(Clone, Debug)]
+pub struct StaticSql {
+    /// As `v$sql` shows it.
+    pub text: String,
+    pub binds: Vec<Opd>,
+    pub bind_types: Vec<DataType>,
+    /// How many values RETURNING gives.
+    pub returning: u32,
+    pub query: bool,
+}
+
+/// EXECUTE IMMEDIATE and OPEN … FOR text.
+#[derive(Clone, Debug)]
+pub struct Dynamic {
+    pub text: Opd,
+    pub using: Vec<(Opd, DataType, bool)>,
+    /// Values wanted from a query; 0 when there is no INTO.
+    pub into: u32,
+    pub bulk: Option<u32>,
+    /// Values that RETURNING gives, in the record slot.
+    pub returning: u32,
+    /// OUT arguments: which of `using`, and where the value goes in the row record.
+    pub outs: Vec<u32>,
+}
+
+/// Targets of BULK COLLECT: one path a column, or one of records for the whole row.
+#[derive(Clone, Debug)]
+pub struct Bulk {
+    pub targets: Vec<BulkTarget>,
+    pub width: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct BulkTarget {
+    pub path: u32,
+    pub coll: Rc<CollInfo>,
+    /// Columns first … first + n go into one element; a record when the flag says so.
+    pub first: u32,
+    pub n: u32,
+    pub record: bool,
+    pub types: Vec<u32>,
+}
+
+/// A type that `Coerce` converts to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    pub ty: DataType,
+    pub not_null: bool,
+    pub range: Option<(i64, i64)>,
+}
+
+/// Another unit that this one calls or whose state it reads.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct External {
+    pub owner: String,
+    pub name: String,
+    /// The subprogram and its overload number; empty for variables.
+    pub subprogram: String,
+    pub overload: u32,
+}
+
+/// Templates and constants that all subprograms of a unit share.
+#[derive(Debug, Default)]
+pub struct Pool {
+    pub consts: Vec<Value>,
+    pub templates: Vec<Datum>,
+    pub targets: Vec<Target>,
+    pub paths: Vec<Path>,
+    pub exceptions: Vec<ExceptionDef>,
+    pub sql: Vec<StaticSql>,
+    pub dynamics: Vec<Dynamic>,
+    pub bulks: Vec<Bulk>,
+    pub externals: Vec<External>,
+    pub colls: Vec<Rc<CollInfo>>,
+}

@@ -1,0 +1,252 @@
+//! Types as the compiler sees them.
+
+use crate::datum::{Coll, CollInfo, CollKind, Datum, Rec};
+use crate::op::Target;
+use sql::plsql::ast::Expr;
+use std::rc::Rc;
+use types::{DataType, Value};
+
+/// The type of an expression or a variable.
+#[derive(Clone, Debug)]
+pub enum Ty {
+    /// The literal NULL.
+    Null,
+    Scalar(ScalarTy),
+    Record(Rc<RecordTy>),
+    Coll(Rc<CollTy>),
+    /// A cursor variable.
+    Cursor,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalarTy {
+    pub ty: DataType,
+    pub not_null: bool,
+    pub range: Option<(i64, i64)>,
+}
+
+#[derive(Debug)]
+pub struct RecordTy {
+    pub name: String,
+    pub fields: Vec<FieldTy>,
+    /// A table's or cursor's row: assignable from any record of as many fields.
+    pub row: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct FieldTy {
+    pub name: String,
+    pub ty: Ty,
+    pub default: Option<Expr>,
+    /// Where it lies: an index into the record's scalars or into its nested contents.
+    pub at: FieldAt,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldAt {
+    Scalar(u32),
+    Nested(u32),
+}
+
+#[derive(Debug)]
+pub struct CollTy {
+    pub name: String,
+    pub element: Ty,
+    pub info: Rc<CollInfo>,
+}
+
+impl Ty {
+    pub const BOOLEAN: Ty = Ty::of(DataType::Boolean);
+    pub const NUMBER: Ty = Ty::of(DataType::NUMBER);
+    pub const INTEGER: Ty = Ty::of(DataType::PlsInteger);
+    pub const TEXT: Ty = Ty::of(DataType::TEXT);
+
+    pub const fn of(ty: DataType) -> Ty {
+        Ty::Scalar(ScalarTy { ty, not_null: false, range: None })
+    }
+
+    pub fn scalar(&self) -> Option<&ScalarTy> {
+        match self {
+            Ty::Scalar(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// The data type, NULL's own for the literal; `None` for composites.
+    pub fn data_type(&self) -> Option<DataType> {
+        match self {
+            Ty::Null => Some(DataType::Null),
+            Ty::Scalar(s) => Some(s.ty),
+            _ => None,
+        }
+    }
+
+    pub fn is_boolean(&self) -> bool {
+        self.data_type() == Some(DataType::Boolean)
+    }
+
+    pub fn is_null(&self) -> bool {
+        matches!(self, Ty::Null)
+    }
+
+    pub fn class(&self) -> Class {
+        match self {
+            Ty::Null => Class::Null,
+            Ty::Scalar(s) => class(&s.ty),
+            _ => Class::Composite,
+        }
+    }
+
+    /// The content of a variable that was declared and not given a value.
+    pub fn initial(&self) -> Datum {
+        match self {
+            Ty::Null | Ty::Scalar(_) => Datum::Val(Value::Null),
+            Ty::Record(r) => Datum::Rec(Rc::new(r.initial())),
+            Ty::Coll(c) if matches!(c.info.kind, CollKind::ByInteger | CollKind::ByText) => {
+                Datum::Coll(Some(Rc::new(Coll::empty(&c.info))))
+            }
+            Ty::Coll(_) => Datum::Coll(None),
+            Ty::Cursor => Datum::Cur(None),
+        }
+    }
+}
+
+impl RecordTy {
+    /// Makes a record type, laying out its fields.
+    pub fn new(name: &str, row: bool, fields: impl IntoIterator<Item = (String, Ty, Option<Expr>)>) -> RecordTy {
+        let (mut scalars, mut nested) = (0, 0);
+        let fields = fields
+            .into_iter()
+            .map(|(name, ty, default)| {
+                let next = match ty {
+                    Ty::Scalar(_) | Ty::Null => &mut scalars,
+                    _ => &mut nested,
+                };
+                let index = *next;
+                *next += 1;
+                let at = match ty {
+                    Ty::Scalar(_) | Ty::Null => FieldAt::Scalar(index),
+                    _ => FieldAt::Nested(index),
+                };
+                FieldTy { name, ty, default, at }
+            })
+            .collect();
+        RecordTy { name: name.to_string(), fields, row }
+    }
+
+    pub fn field(&self, name: &str) -> Option<&FieldTy> {
+        self.fields.iter().find(|f| f.name == name)
+    }
+
+    pub fn initial(&self) -> Rec {
+        let mut rec = Rec::default();
+        for f in &self.fields {
+            match f.at {
+                FieldAt::Scalar(_) => rec.scalars.push(Value::Null),
+                FieldAt::Nested(_) => rec.nested.push(f.ty.initial()),
+            }
+        }
+        rec
+    }
+
+    /// Whether every field is a scalar, so that the record is a row.
+    pub fn flat(&self) -> bool {
+        self.fields.iter().all(|f| matches!(f.at, FieldAt::Scalar(_)))
+    }
+}
+
+/// Families of scalar types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    Null,
+    Number,
+    Float,
+    Text,
+    Date,
+    Timestamp,
+    IntervalYm,
+    IntervalDs,
+    Raw,
+    Rowid,
+    Boolean,
+    Composite,
+}
+
+pub fn class(ty: &DataType) -> Class {
+    match ty {
+        DataType::Null => Class::Null,
+        DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => Class::Number,
+        DataType::BinaryFloat | DataType::BinaryDouble => Class::Float,
+        DataType::Varchar2 { .. }
+        | DataType::Char { .. }
+        | DataType::Nvarchar2 { .. }
+        | DataType::Nchar { .. }
+        | DataType::Long
+        | DataType::Clob
+        | DataType::Nclob => Class::Text,
+        DataType::Date => Class::Date,
+        DataType::Timestamp { .. } => Class::Timestamp,
+        DataType::IntervalYm { .. } => Class::IntervalYm,
+        DataType::IntervalDs { .. } => Class::IntervalDs,
+        DataType::Raw { .. } | DataType::LongRaw | DataType::Blob | DataType::Bfile => Class::Raw,
+        DataType::Rowid | DataType::Urowid => Class::Rowid,
+        DataType::Boolean => Class::Boolean,
+        DataType::Cursor => Class::Composite,
+    }
+}
+
+/// Whether a value of class `from` may be assigned to one of class `to`, perhaps with a conversion.
+pub fn assignable(from: Class, to: Class) -> bool {
+    use Class::*;
+    if from == to {
+        return from != Composite;
+    }
+    match (from, to) {
+        (Null, Composite) | (Composite, _) | (_, Composite) => false,
+        (Null, _) => true,
+        (Boolean, _) | (_, Boolean) => false,
+        (Text, _) | (_, Text) => true,
+        (Number, Float) | (Float, Number) | (Date, Timestamp) | (Timestamp, Date) => true,
+        _ => false,
+    }
+}
+
+/// Whether a value of type `from` can be put into `to` without any check or conversion.
+pub fn fits_without_check(from: &DataType, to: &ScalarTy) -> bool {
+    if to.not_null || to.range.is_some() {
+        return false;
+    }
+    match (from, &to.ty) {
+        (DataType::Number { .. } | DataType::PlsInteger, DataType::Number { precision: None, scale: None }) => true,
+        (DataType::Varchar2 { len: a, .. } | DataType::Char { len: a, .. }, DataType::Varchar2 { len: b, .. }) => {
+            *b == 0 || (*a != 0 && a <= b)
+        }
+        (DataType::PlsInteger, DataType::PlsInteger)
+        | (DataType::Boolean, DataType::Boolean)
+        | (DataType::Date, DataType::Date)
+        | (DataType::Rowid | DataType::Urowid, DataType::Rowid | DataType::Urowid)
+        | (DataType::BinaryDouble, DataType::BinaryDouble)
+        | (DataType::BinaryFloat, DataType::BinaryFloat)
+        | (DataType::Clob, DataType::Clob | DataType::Varchar2 { len: 0, .. }) => true,
+        (a @ DataType::Timestamp { .. }, b) => a == b,
+        (a @ (DataType::IntervalDs { .. } | DataType::IntervalYm { .. }), b) => a == b,
+        _ => false,
+    }
+}
+
+/// The same type without length and precision: what a parameter or a bind has.
+pub fn unconstrained(ty: DataType) -> DataType {
+    match ty {
+        DataType::Number { .. } | DataType::Float { .. } => DataType::NUMBER,
+        DataType::Varchar2 { .. } | DataType::Char { .. } | DataType::Nvarchar2 { .. } | DataType::Nchar { .. } => {
+            DataType::TEXT
+        }
+        other => other,
+    }
+}
+
+impl From<&ScalarTy> for Target {
+    fn from(s: &ScalarTy) -> Target {
+        Target { ty: s.ty, not_null: s.not_null, range: s.range }
+    }
+}

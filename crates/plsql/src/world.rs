@@ -1,0 +1,200 @@
+//! What PL/SQL needs of the instance around it.
+//!
+//! The compiler and the machine see SQL, the dictionary, the clock and the transaction only through [`World`]. The instance's own
+//! implementation is [`crate::ExecWorld`]; tests use a small one of their own. It is a type parameter and not a trait object, so that a
+//! cursor loop pays no indirect call a row.
+
+use types::{DataType, Date, Nls, Ora, Result, Timestamp, Value};
+
+/// A column of a table or of a query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnInfo {
+    pub name: String,
+    pub ty: DataType,
+    pub nullable: bool,
+}
+
+/// A stored unit as the dictionary holds it. A package's specification and body are two.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredUnit {
+    pub owner: String,
+    pub name: String,
+    pub kind: sql::plsql::ast::UnitKind,
+    /// From the word PROCEDURE, FUNCTION, PACKAGE or TYPE on.
+    pub source: String,
+}
+
+/// What is known of a statement when it has been compiled and not yet run.
+#[derive(Clone, Debug, Default)]
+pub struct Described {
+    pub query: bool,
+    /// The columns of a query, or of RETURNING.
+    pub columns: Vec<ColumnInfo>,
+}
+
+/// What kind of statement EXECUTE IMMEDIATE was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DynamicKind {
+    Query,
+    Dml,
+    /// An anonymous block or CALL.
+    Block,
+    /// DDL, ALTER SESSION, SET ROLE and the like: run by [`World::execute_other`].
+    Other,
+}
+
+/// A job as DBMS_JOB takes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobRequest {
+    pub what: String,
+    /// `None`: at once.
+    pub next_date: Option<Date>,
+    pub interval: Option<String>,
+    pub instance: i64,
+}
+
+/// What DBMS_JOB may change of a job; `None` leaves as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobChange {
+    pub what: Option<String>,
+    pub next_date: Option<Date>,
+    /// `Some(None)` makes it run once.
+    pub interval: Option<Option<String>>,
+    pub broken: Option<bool>,
+}
+
+/// What DBMS_RESULT_CACHE asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ResultCacheRequest {
+    /// ENABLED, DISABLED, BYPASS or SYNC, as a text.
+    Status,
+    /// Removes everything; gives TRUE when it worked.
+    Flush,
+    Bypass(bool),
+    /// Gives how many results were invalidated.
+    Invalidate {
+        owner: String,
+        name: String,
+    },
+    InvalidateObject(i64),
+    /// Writes the report through the callback's text: lines joined by line feeds.
+    MemoryReport {
+        detailed: bool,
+    },
+}
+
+/// The instance as PL/SQL sees it. Names come and go in upper case unless they were quoted.
+pub trait World {
+    /// An open SQL cursor: compiled once, executed and fetched many times.
+    type Cursor: 'static;
+
+    fn nls(&self) -> &Nls;
+    /// USER.
+    fn user(&self) -> String;
+    /// UID.
+    fn user_id(&self) -> i64;
+    /// The schema that unqualified names belong to.
+    fn schema(&self) -> String;
+    /// Runs `f` with names resolved in `schema`: a definer's-rights unit.
+    fn set_schema(&mut self, schema: &str);
+    fn sys_context(&mut self, namespace: &str, parameter: &str) -> Result<Value>;
+    /// ORA-00028, ORA-01013. Cheap.
+    fn check_cancel(&mut self) -> Result<()>;
+    /// The session's time.
+    fn now(&self) -> Timestamp;
+    /// Hundredths of a second since some fixed moment.
+    fn hsecs(&self) -> i64;
+    /// Processor time used by the process, in hundredths of a second.
+    fn cpu_hsecs(&self) -> i64;
+    /// Something that differs between sessions and runs, to seed DBMS_RANDOM with.
+    fn entropy(&self) -> u64;
+    /// Waits, on `PL/SQL lock timer`.
+    fn sleep(&mut self, seconds: f64) -> Result<()>;
+
+    /// Changes whenever anything in the dictionary does.
+    fn epoch(&mut self) -> u64;
+    /// The columns of a table or view; `None` when there is none of that name. `owner` is a schema; synonyms are followed.
+    fn table_columns(&mut self, owner: Option<&str>, name: &str) -> Result<Option<Vec<ColumnInfo>>>;
+    fn sequence_exists(&mut self, owner: Option<&str>, name: &str) -> Result<bool>;
+    /// The stored unit of that name (both parts of a package); empty when there is none. Synonyms are followed.
+    fn stored_unit(&mut self, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>>;
+    /// Whether a schema of that name exists.
+    fn schema_exists(&mut self, name: &str) -> Result<bool>;
+
+    /// Compiles a statement without registering it. Placeholders are named `:B1`, `:B2` …; `binds[0]` is the type of `:B1`.
+    ///
+    /// # Errors
+    /// What the SQL compiler finds, with the position in `text`. For a name that is no column it must be ORA-00904 at the name's first
+    /// byte: the PL/SQL compiler then looks whether it is a variable.
+    fn describe(&mut self, text: &str, binds: &[DataType]) -> Result<Described>;
+    /// Opens a cursor on a statement: one parse call.
+    fn open_cursor(&mut self, text: &str, binds: &[DataType]) -> Result<Self::Cursor>;
+    fn bind(&mut self, cursor: &mut Self::Cursor, at: usize, value: &Value) -> Result<()>;
+    /// Executes; gives the number of rows that DML changed. RETURNING's rows are fetched like a query's.
+    fn execute(&mut self, cursor: &mut Self::Cursor) -> Result<u64>;
+    /// Fetches the next row into `row`, whose values are reused.
+    fn fetch(&mut self, cursor: &mut Self::Cursor, row: &mut Vec<Value>) -> Result<bool>;
+    /// Ends the execution; the cursor can be executed again.
+    fn end_fetch(&mut self, cursor: &mut Self::Cursor);
+    /// Columns of an open query.
+    fn cursor_columns(&self, cursor: &Self::Cursor) -> Vec<ColumnInfo>;
+    /// What a dynamic statement is, and how many placeholders it has by position.
+    fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)>;
+    /// Runs a statement that is neither a query, nor DML, nor a block.
+    fn execute_other(&mut self, text: &str) -> Result<()>;
+
+    fn commit(&mut self) -> Result<()>;
+    fn rollback(&mut self) -> Result<()>;
+    fn savepoint(&mut self, name: &str) -> Result<()>;
+    fn rollback_to(&mut self, name: &str) -> Result<()>;
+    fn set_transaction(&mut self, text: &str) -> Result<()>;
+    /// Suspends the transaction and begins an independent one.
+    fn autonomous_begin(&mut self) -> Result<()> {
+        Err(Ora::unsupported())
+    }
+    /// Returns to the suspended transaction; ORA-06519 when the independent one is still active.
+    fn autonomous_end(&mut self) -> Result<()> {
+        Err(Ora::unsupported())
+    }
+
+    /// A cached result of a function: key and value are bytes.
+    fn function_result_get(&mut self, _function: &str, _key: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+    /// Keeps a result that depends on the tables read since `function_result_get` missed.
+    fn function_result_put(&mut self, _function: &str, _key: &[u8], _value: &[u8]) -> Result<()> {
+        Ok(())
+    }
+    /// The function failed: what was begun by `function_result_get` is given up.
+    fn function_result_abandon(&mut self, _function: &str, _key: &[u8]) {}
+
+    fn job_submit(&mut self, _job: &JobRequest) -> Result<i64> {
+        Err(Ora::unsupported())
+    }
+    fn job_change(&mut self, _job: i64, _change: &JobChange) -> Result<()> {
+        Err(Ora::unsupported())
+    }
+    fn job_remove(&mut self, _job: i64) -> Result<()> {
+        Err(Ora::unsupported())
+    }
+    /// Runs the job in this session now.
+    fn job_run(&mut self, _job: i64) -> Result<()> {
+        Err(Ora::unsupported())
+    }
+    fn result_cache(&mut self, _request: &ResultCacheRequest) -> Result<Value> {
+        Err(Ora::unsupported())
+    }
+    /// DBMS_LOCK.REQUEST on a user lock: 0 success, 1 timeout, 2 deadlock, 4 already owned.
+    fn user_lock_request(&mut self, _id: u32, _mode: u8, _timeout_s: Option<u32>, _until_commit: bool) -> Result<i64> {
+        Err(Ora::unsupported())
+    }
+    /// DBMS_LOCK.RELEASE: 0 success, 4 not owned.
+    fn user_lock_release(&mut self, _id: u32) -> Result<i64> {
+        Err(Ora::unsupported())
+    }
+    fn gather_table_stats(&mut self, _owner: &str, _table: &str) -> Result<()> {
+        Ok(())
+    }
+    /// DBMS_APPLICATION_INFO: module, action and client_info; `None` leaves as it is.
+    fn set_application_info(&mut self, _module: Option<&str>, _action: Option<&str>, _client_info: Option<&str>) {}
+}
