@@ -1,1 +1,18 @@
 //! Wait events and statistics of Latchwork.
+//!
+//! Two lists generate everything: [`events`] (name, class, what P1 to P3 mean) and [`statistics`] (name, class). What a
+//! session counts lies in lines of its own that it alone writes, with plain loads and stores; a view adds the lines up.
+//! Nothing on a counting path is written by two processes.
+//!
+//! A [`WaitSlot`] shows the wait that a process is in, or its last one, to any other process, live. [`EventTotals`] keeps
+//! the sums and histograms. A [`Waiter`] is the two together as the waiting process uses them.
+
+pub mod events;
+mod slot;
+pub mod statistics;
+mod totals;
+
+pub use events::{Event, WaitClass};
+pub use slot::{WaitSlot, WaitState, WaitView};
+pub use statistics::{Stat, StatClass, StatLine};
+pub use totals::{EventTotal, EventTotals, HISTOGRAM_BUCKETS, Waiter};

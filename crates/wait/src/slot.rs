@@ -1,0 +1,158 @@
+//! The live wait of one process.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::time::Duration;
+
+use crate::Event;
+
+/// What one process waits for, or waited for last: written by that process alone, read by anybody.
+///
+/// All fields but the post word change under an odd `version`, so that a reader never mixes two waits. The zero value is
+/// a process that has not waited yet.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct WaitSlot {
+    version: AtomicU64,
+    /// Event number + 1; 0 before the first wait.
+    event: AtomicU64,
+    p: [AtomicU64; 3],
+    started_ns: AtomicU64,
+    /// 0 while waiting.
+    ended_ns: AtomicU64,
+    sequence: AtomicU64,
+    /// Changed by every post; the futex that the owner sleeps on.
+    post: AtomicU32,
+    pad: [AtomicU32; 15],
+}
+
+// SAFETY: `repr(C)`, atomic words only, no pointers.
+unsafe impl os::SharedLayout for WaitSlot {}
+
+/// Whether a process waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitState {
+    /// It waits.
+    Waiting,
+    /// It does not; its last wait took this many microseconds.
+    WaitedKnownTime(u64),
+    /// It does not; its last wait was shorter than a hundredth of a second.
+    WaitedShortTime(u64),
+}
+
+impl WaitState {
+    /// The text of the column STATE of `v$session`.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Waiting => "WAITING",
+            Self::WaitedKnownTime(_) => "WAITED KNOWN TIME",
+            Self::WaitedShortTime(_) => "WAITED SHORT TIME",
+        }
+    }
+}
+
+/// One wait, as a reader saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitView {
+    /// The event.
+    pub event: Event,
+    /// Its three parameters.
+    pub p: [u64; 3],
+    /// The number of the wait in its session: SEQ#.
+    pub sequence: u64,
+    /// Whether it goes on.
+    pub state: WaitState,
+    /// Microseconds in this wait so far, or that it took: WAIT_TIME_MICRO.
+    pub wait_us: u64,
+    /// Microseconds since it ended, 0 while it goes on: TIME_SINCE_LAST_WAIT_MICRO.
+    pub since_us: u64,
+}
+
+impl WaitSlot {
+    /// Empties the slot for a new owner. Only the process that owns it, or cleans up behind its dead owner, may call this.
+    pub fn reset(&self) {
+        self.change(|s| {
+            for word in [&s.event, &s.p[0], &s.p[1], &s.p[2], &s.started_ns, &s.ended_ns, &s.sequence] {
+                word.store(0, Ordering::Relaxed);
+            }
+        });
+    }
+
+    fn change(&self, write: impl FnOnce(&Self)) {
+        let odd = self.version.load(Ordering::Relaxed) | 1;
+        self.version.store(odd, Ordering::Relaxed);
+        fence(Ordering::Release); // pairs with the Acquire fence in `view`
+        write(self);
+        self.version.store(odd.wrapping_add(1), Ordering::Release); // pairs with the Acquire load in `view`
+    }
+
+    pub(crate) fn begin(&self, event: Event, p: [u64; 3], now_ns: u64) {
+        self.change(|s| {
+            s.event.store(event as u64 + 1, Ordering::Relaxed);
+            for (word, value) in s.p.iter().zip(p) {
+                word.store(value, Ordering::Relaxed);
+            }
+            s.started_ns.store(now_ns, Ordering::Relaxed);
+            s.ended_ns.store(0, Ordering::Relaxed);
+            s.sequence.store(s.sequence.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        });
+    }
+
+    pub(crate) fn end(&self, now_ns: u64) {
+        self.change(|s| s.ended_ns.store(now_ns.max(1), Ordering::Relaxed));
+    }
+
+    /// Changes P2 or P3 of the wait in progress, where they tell how far it got.
+    pub(crate) fn progress(&self, n: usize, value: u64) {
+        self.change(|s| s.p[n].store(value, Ordering::Relaxed));
+    }
+
+    /// The wait in progress or the last one; `None` before the first, or while the owner keeps changing it.
+    #[must_use]
+    pub fn view(&self, now_ns: u64) -> Option<WaitView> {
+        for _ in 0..1000 {
+            let before = self.version.load(Ordering::Acquire); // pairs with the last store in `change`
+            let event = self.event.load(Ordering::Relaxed);
+            let p = [0, 1, 2].map(|n| self.p[n].load(Ordering::Relaxed));
+            let started = self.started_ns.load(Ordering::Relaxed);
+            let ended = self.ended_ns.load(Ordering::Relaxed);
+            let sequence = self.sequence.load(Ordering::Relaxed);
+            fence(Ordering::Acquire); // pairs with the Release fence in `change`
+            if before.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == before {
+                let event = Event::from_number(event.checked_sub(1)?)?;
+                return Some(Self::as_seen(event, p, sequence, started, ended, now_ns));
+            }
+            os::cpu::relax();
+        }
+        None
+    }
+
+    fn as_seen(event: Event, p: [u64; 3], sequence: u64, started: u64, ended: u64, now: u64) -> WaitView {
+        let (state, wait_us, since_us) = if ended == 0 {
+            (WaitState::Waiting, now.saturating_sub(started) / 1000, 0)
+        } else {
+            let us = ended.saturating_sub(started) / 1000;
+            let state = if us < 10_000 { WaitState::WaitedShortTime(us) } else { WaitState::WaitedKnownTime(us) };
+            (state, us, now.saturating_sub(ended) / 1000)
+        };
+        WaitView { event, p, sequence, state, wait_us, since_us }
+    }
+
+    /// The number to hand to [`Self::sleep`]: read it, then look whether there is anything to wait for, then sleep.
+    #[must_use]
+    pub fn posts(&self) -> u32 {
+        self.post.load(Ordering::Acquire) // pairs with the Release in `post`: who sees the post sees what it is about
+    }
+
+    /// Wakes the owner if it sleeps, and keeps it from falling asleep on what it had read before.
+    pub fn post(&self) {
+        self.post.fetch_add(1, Ordering::Release); // pairs with the Acquire in `posts`
+        os::futex::wake(&self.post, 1);
+    }
+
+    /// Sleeps until posted since `seen`, or until the time is up. True when there was a post; may return early with false.
+    pub fn sleep(&self, seen: u32, timeout: Option<Duration>) -> bool {
+        os::futex::wait(&self.post, seen, timeout);
+        self.posts() != seen
+    }
+}

@@ -1,0 +1,319 @@
+//! The list of statistics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The class of a statistic: the column CLASS, a sum of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatClass(pub u32);
+
+impl StatClass {
+    /// User.
+    pub const USER: Self = Self(1);
+    /// Redo.
+    pub const REDO: Self = Self(2);
+    /// Enqueue.
+    pub const ENQUEUE: Self = Self(4);
+    /// Cache.
+    pub const CACHE: Self = Self(8);
+    /// Operating system.
+    pub const OS: Self = Self(16);
+    /// SQL.
+    pub const SQL: Self = Self(64);
+    /// Debug.
+    pub const DEBUG: Self = Self(128);
+}
+
+macro_rules! statistics {
+    ($( $id:ident | $name:literal | $class:ident; )*) => {
+        /// A statistic.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u16)]
+        pub enum Stat { $( #[doc = concat!("`", $name, "`")] $id ),* }
+
+        const ROWS: &[(Stat, &str, StatClass)] = &[ $( (Stat::$id, $name, StatClass::$class) ),* ];
+    };
+}
+
+statistics! {
+    OsCpuUserTime | "OS User time used" | OS;
+    LogonsCumulative | "logons cumulative" | USER;
+    LogonsCurrent | "logons current" | USER;
+    OpenedCursorsCumulative | "opened cursors cumulative" | USER;
+    OpenedCursorsCurrent | "opened cursors current" | USER;
+    UserCommits | "user commits" | USER;
+    UserRollbacks | "user rollbacks" | USER;
+    UserCalls | "user calls" | USER;
+    RecursiveCalls | "recursive calls" | USER;
+    RecursiveCpuUsage | "recursive cpu usage" | USER;
+    PinnedCursorsCurrent | "pinned cursors current" | USER;
+    SessionLogicalReads | "session logical reads" | USER;
+    CpuUsedWhenCallStarted | "CPU used when call started" | DEBUG;
+    CpuUsedByThisSession | "CPU used by this session" | USER;
+    DbTime | "DB time" | USER;
+    NonIdleWaitTime | "non-idle wait time" | USER;
+    NonIdleWaitCount | "non-idle wait count" | USER;
+    ProcessLastNonIdleTime | "process last non-idle time" | DEBUG;
+    SessionConnectTime | "session connect time" | USER;
+    SessionPgaMemory | "session pga memory" | USER;
+    SessionPgaMemoryMax | "session pga memory max" | USER;
+    SessionUgaMemory | "session uga memory" | USER;
+    SessionUgaMemoryMax | "session uga memory max" | USER;
+    MessagesSent | "messages sent" | DEBUG;
+    MessagesReceived | "messages received" | DEBUG;
+    BackgroundTimeouts | "background timeouts" | DEBUG;
+    EnqueueTimeouts | "enqueue timeouts" | ENQUEUE;
+    EnqueueWaits | "enqueue waits" | ENQUEUE;
+    EnqueueDeadlocks | "enqueue deadlocks" | ENQUEUE;
+    EnqueueRequests | "enqueue requests" | ENQUEUE;
+    EnqueueConversions | "enqueue conversions" | ENQUEUE;
+    EnqueueReleases | "enqueue releases" | ENQUEUE;
+    PhysicalReadTotalIoRequests | "physical read total IO requests" | CACHE;
+    PhysicalReadTotalBytes | "physical read total bytes" | CACHE;
+    PhysicalWriteTotalIoRequests | "physical write total IO requests" | CACHE;
+    PhysicalWriteTotalBytes | "physical write total bytes" | CACHE;
+    DbBlockGets | "db block gets" | CACHE;
+    DbBlockGetsFromCache | "db block gets from cache" | CACHE;
+    DbBlockGetsFromCacheFastpath | "db block gets from cache (fastpath)" | CACHE;
+    DbBlockGetsDirect | "db block gets direct" | CACHE;
+    ConsistentGets | "consistent gets" | CACHE;
+    ConsistentGetsFromCache | "consistent gets from cache" | CACHE;
+    ConsistentGetsFromCacheFastpath | "consistent gets from cache (fastpath)" | CACHE;
+    ConsistentGetsPin | "consistent gets pin" | CACHE;
+    ConsistentGetsPinFastpath | "consistent gets pin (fastpath)" | CACHE;
+    ConsistentGetsExamination | "consistent gets - examination" | CACHE;
+    ConsistentGetsExaminationFastpath | "consistent gets examination (fastpath)" | CACHE;
+    ConsistentGetsDirect | "consistent gets direct" | CACHE;
+    PhysicalReads | "physical reads" | CACHE;
+    PhysicalReadsCache | "physical reads cache" | CACHE;
+    PhysicalReadsDirect | "physical reads direct" | CACHE;
+    PhysicalReadIoRequests | "physical read IO requests" | CACHE;
+    PhysicalReadBytes | "physical read bytes" | CACHE;
+    DbBlockChanges | "db block changes" | CACHE;
+    ConsistentChanges | "consistent changes" | CACHE;
+    RecoveryBlocksRead | "recovery blocks read" | CACHE;
+    PhysicalWrites | "physical writes" | CACHE;
+    PhysicalWritesFromCache | "physical writes from cache" | CACHE;
+    PhysicalWritesDirect | "physical writes direct" | CACHE;
+    PhysicalWriteIoRequests | "physical write IO requests" | CACHE;
+    PhysicalWriteBytes | "physical write bytes" | CACHE;
+    PhysicalWritesNonCheckpoint | "physical writes non checkpoint" | CACHE;
+    SummedDirtyQueueLength | "summed dirty queue length" | CACHE;
+    DbwrBuffersScanned | "DBWR buffers scanned" | CACHE;
+    DbwrCheckpointBuffersWritten | "DBWR checkpoint buffers written" | CACHE;
+    DbwrThreadCheckpointBuffersWritten | "DBWR thread checkpoint buffers written" | CACHE;
+    DbwrTablespaceCheckpointBuffersWritten | "DBWR tablespace checkpoint buffers written" | CACHE;
+    DbwrCheckpoints | "DBWR checkpoints" | CACHE;
+    DbwrLruScans | "DBWR lru scans" | CACHE;
+    DbwrMakeFreeRequests | "DBWR make free requests" | CACHE;
+    DbwrUndoBlockWrites | "DBWR undo block writes" | CACHE;
+    DbwrTransactionTableWrites | "DBWR transaction table writes" | CACHE;
+    DbwrRevisitedBeingWrittenBuffer | "DBWR revisited being-written buffer" | CACHE;
+    WriteClonesCreatedInForeground | "write clones created in foreground" | CACHE;
+    PrefetchedBlocks | "physical reads cache prefetch" | CACHE;
+    SwitchCurrentToNewBuffer | "switch current to new buffer" | CACHE;
+    FreeBufferRequested | "free buffer requested" | CACHE;
+    DirtyBuffersInspected | "dirty buffers inspected" | CACHE;
+    PinnedBuffersInspected | "pinned buffers inspected" | CACHE;
+    HotBuffersMovedToHeadOfLru | "hot buffers moved to head of LRU" | CACHE;
+    FreeBufferInspected | "free buffer inspected" | CACHE;
+    BufferIsPinnedCount | "buffer is pinned count" | SQL;
+    BufferIsNotPinnedCount | "buffer is not pinned count" | SQL;
+    NoBufferToKeepPinnedCount | "no buffer to keep pinned count" | SQL;
+    CrBlocksCreated | "CR blocks created" | CACHE;
+    CurrentBlocksConvertedForCr | "current blocks converted for CR" | CACHE;
+    DataBlocksConsistentReadsUndoRecordsApplied | "data blocks consistent reads - undo records applied" | DEBUG;
+    NoWorkConsistentReadGets | "no work - consistent read gets" | DEBUG;
+    CleanoutsOnlyConsistentReadGets | "cleanouts only - consistent read gets" | DEBUG;
+    RollbacksOnlyConsistentReadGets | "rollbacks only - consistent read gets" | DEBUG;
+    CleanoutsAndRollbacksConsistentReadGets | "cleanouts and rollbacks - consistent read gets" | DEBUG;
+    RollbackChangesUndoRecordsApplied | "rollback changes - undo records applied" | DEBUG;
+    TransactionRollbacks | "transaction rollbacks" | DEBUG;
+    ImmediateCrBlockCleanoutApplications | "immediate (CR) block cleanout applications" | DEBUG;
+    ImmediateCurrentBlockCleanoutApplications | "immediate (CURRENT) block cleanout applications" | DEBUG;
+    DeferredCurrentBlockCleanoutApplications | "deferred (CURRENT) block cleanout applications" | DEBUG;
+    CommitTxnCountDuringCleanout | "commit txn count during cleanout" | DEBUG;
+    ActiveTxnCountDuringCleanout | "active txn count during cleanout" | DEBUG;
+    CommitCleanouts | "commit cleanouts" | CACHE;
+    CommitCleanoutsSuccessfullyCompleted | "commit cleanouts successfully completed" | CACHE;
+    TransactionTableUndoRecordsApplied | "transaction tables consistent reads - undo records applied" | DEBUG;
+    CallsToGetSnapshotScnKcmgss | "calls to get snapshot scn: kcmgss" | DEBUG;
+    CallsToKcmgas | "calls to kcmgas" | DEBUG;
+    CallsToKcmgcs | "calls to kcmgcs" | DEBUG;
+    RedoEntries | "redo entries" | REDO;
+    RedoSize | "redo size" | REDO;
+    RedoBufferAllocationRetries | "redo buffer allocation retries" | REDO;
+    RedoWastage | "redo wastage" | REDO;
+    RedoWrites | "redo writes" | REDO;
+    RedoBlocksWritten | "redo blocks written" | REDO;
+    RedoWriteTime | "redo write time" | REDO;
+    RedoLogSpaceRequests | "redo log space requests" | REDO;
+    RedoLogSpaceWaitTime | "redo log space wait time" | REDO;
+    RedoSynchWrites | "redo synch writes" | USER;
+    RedoSynchTime | "redo synch time" | USER;
+    UndoChangeVectorSize | "undo change vector size" | REDO;
+    BackgroundCheckpointsStarted | "background checkpoints started" | CACHE;
+    BackgroundCheckpointsCompleted | "background checkpoints completed" | CACHE;
+    TableScansShortTables | "table scans (short tables)" | SQL;
+    TableScansLongTables | "table scans (long tables)" | SQL;
+    TableScansRowidRanges | "table scans (rowid ranges)" | SQL;
+    TableScanRowsGotten | "table scan rows gotten" | SQL;
+    TableScanBlocksGotten | "table scan blocks gotten" | SQL;
+    TableFetchByRowid | "table fetch by rowid" | SQL;
+    TableFetchContinuedRow | "table fetch continued row" | SQL;
+    ClusterKeyScans | "cluster key scans" | SQL;
+    ClusterKeyScanBlockGets | "cluster key scan block gets" | SQL;
+    RowsFetchedViaCallback | "rows fetched via callback" | SQL;
+    LeafNodeSplits | "leaf node splits" | DEBUG;
+    LeafNode9010Splits | "leaf node 90-10 splits" | DEBUG;
+    BranchNodeSplits | "branch node splits" | DEBUG;
+    RootNodeSplits | "root node splits" | DEBUG;
+    IndexFastFullScansFull | "index fast full scans (full)" | SQL;
+    IndexScansKdiixs1 | "index scans kdiixs1" | SQL;
+    IndexFetchByKey | "index fetch by key" | SQL;
+    HeapBlockCompress | "heap block compress" | SQL;
+    SqlAreaEvicted | "sql area evicted" | CACHE;
+    SqlAreaPurged | "sql area purged" | CACHE;
+    SessionCursorCacheHits | "session cursor cache hits" | SQL;
+    SessionCursorCacheCount | "session cursor cache count" | SQL;
+    WorkareaExecutionsOptimal | "workarea executions - optimal" | SQL;
+    WorkareaExecutionsOnepass | "workarea executions - onepass" | SQL;
+    WorkareaExecutionsMultipass | "workarea executions - multipass" | SQL;
+    WorkareaMemoryAllocated | "workarea memory allocated" | SQL;
+    ParseTimeCpu | "parse time cpu" | SQL;
+    ParseTimeElapsed | "parse time elapsed" | SQL;
+    ParseCountTotal | "parse count (total)" | SQL;
+    ParseCountHard | "parse count (hard)" | SQL;
+    ParseCountFailures | "parse count (failures)" | SQL;
+    ParseCountDescribe | "parse count (describe)" | SQL;
+    ExecuteCount | "execute count" | SQL;
+    BytesSentToClient | "bytes sent via SQL*Net to client" | USER;
+    BytesReceivedFromClient | "bytes received via SQL*Net from client" | USER;
+    RoundtripsToFromClient | "SQL*Net roundtrips to/from client" | USER;
+    SortsMemory | "sorts (memory)" | SQL;
+    SortsDisk | "sorts (disk)" | SQL;
+    SortsRows | "sorts (rows)" | SQL;
+    RowCacheGets | "row cache gets" | CACHE;
+    RowCacheMisses | "row cache misses" | CACHE;
+    ResultCacheFinds | "result cache finds" | CACHE;
+    ResultCacheFindCopies | "result cache find copies" | CACHE;
+    ResultCacheCreates | "result cache creates" | CACHE;
+    ResultCacheInvalidations | "result cache invalidations" | CACHE;
+    ResultCacheBypasses | "result cache bypasses" | CACHE;
+    VersionedReads | "versioned reads" | DEBUG;
+    VersionedReadRetries | "versioned read retries" | DEBUG;
+    VersionedReadFallbacks | "versioned read fallbacks" | DEBUG;
+    DeadProcessesCleanedUp | "dead processes cleaned up" | DEBUG;
+    MicroUndoWordsRolledBack | "micro-undo words rolled back" | DEBUG;
+    CommitBatchPerformed | "commit batch performed" | USER;
+    TransactionLockForegroundRequests | "transaction lock foreground requests" | DEBUG;
+    UserLogoutsCumulative | "user logouts cumulative" | USER;
+    CellPhysicalIoInterconnectBytes | "cell physical IO interconnect bytes" | SQL;
+    SharedHashLatchUpgradesNoWait | "shared hash latch upgrades - no wait" | CACHE;
+    SharedHashLatchUpgradesWait | "shared hash latch upgrades - wait" | CACHE;
+    CallsToKcmgrs | "calls to kcmgrs" | DEBUG;
+    BufferCacheGarbageRetries | "buffer cache versioned retries" | CACHE;
+}
+
+impl Stat {
+    /// How many there are.
+    pub const COUNT: usize = ROWS.len();
+
+    /// All statistics in order of number.
+    pub fn all() -> impl ExactSizeIterator<Item = Self> {
+        ROWS.iter().map(|row| row.0)
+    }
+
+    /// The statistic of this number.
+    #[must_use]
+    pub fn from_number(number: u64) -> Option<Self> {
+        ROWS.get(usize::try_from(number).ok()?).map(|row| row.0)
+    }
+
+    /// The statistic of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        ROWS.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+
+    /// The column STATISTIC#.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// The column NAME.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        ROWS[self as usize].1
+    }
+
+    /// The column CLASS.
+    #[must_use]
+    pub fn class(self) -> StatClass {
+        ROWS[self as usize].2
+    }
+
+    /// The column STAT_ID: a hash of the name, stable from release to release.
+    #[must_use]
+    pub fn id(self) -> u32 {
+        crate::events::name_hash(self.name())
+    }
+}
+
+/// The statistics of one session: one writer, any number of readers; zero is the first value.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct StatLine {
+    values: [AtomicU64; Stat::COUNT],
+}
+
+// SAFETY: `repr(C)`, atomic words only, no pointers.
+unsafe impl os::SharedLayout for StatLine {}
+
+impl StatLine {
+    /// Adds `n`. Only the owner of the line may call this: a plain load and store, no shared write.
+    #[inline]
+    pub fn add(&self, stat: Stat, n: u64) {
+        let word = &self.values[stat as usize];
+        word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+    }
+
+    /// Subtracts `n`, for the few that go down (`opened cursors current`). Only the owner may call this.
+    pub fn subtract(&self, stat: Stat, n: u64) {
+        self.add(stat, n.wrapping_neg());
+    }
+
+    /// Sets the value. Only the owner may call this.
+    pub fn set(&self, stat: Stat, value: u64) {
+        self.values[stat as usize].store(value, Ordering::Relaxed);
+    }
+
+    /// The value now.
+    #[must_use]
+    pub fn get(&self, stat: Stat) -> u64 {
+        self.values[stat as usize].load(Ordering::Relaxed)
+    }
+
+    /// All words in order of number, for folding a line into another.
+    #[must_use]
+    pub fn words(&self) -> &[AtomicU64; Stat::COUNT] {
+        &self.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_and_ids_are_unique_and_numbers_are_places() {
+        let names: BTreeSet<_> = Stat::all().map(Stat::name).collect();
+        let ids: BTreeSet<_> = Stat::all().map(Stat::id).collect();
+        assert_eq!((names.len(), ids.len()), (Stat::COUNT, Stat::COUNT));
+        for (n, stat) in Stat::all().enumerate() {
+            assert_eq!(stat as usize, n);
+            assert_eq!(Stat::named(stat.name()), Some(stat));
+        }
+    }
+}
