@@ -1,1 +1,40 @@
 //! Latches, mutexes and versioned reads with the full statistics of Oracle latches.
+//!
+//! A [`Latch`] is one cache line in memory that processes share: a lock word and the counters that its exclusive holders
+//! keep. A [`Domain`] is what the latches of one instance have in common: tunables, one slot for every process, misses by
+//! place. A [`Client`] is one process's (or thread's) way to use them.
+//!
+//! | kind | readers write | used for |
+//! |---|---|---|
+//! | exclusive get | the latch's line | short changes |
+//! | shared get | the latch's line | the designs of 9.2 to 12.2 |
+//! | [`Mutex`] | its own word | one object |
+//! | [`Versioned`] read | nothing shared | Latchwork's own design |
+//!
+//! The crate knows no SGA and no database: any memory that all parties map at one address will do, threads of one process
+//! included. See `examples/`.
+
+mod client;
+mod domain;
+mod generation;
+mod latch;
+mod list;
+mod mutex;
+mod places;
+mod primitive;
+mod recover;
+mod versioned;
+mod views;
+mod waiting;
+pub mod word;
+
+pub use client::{Client, Held, Mode};
+pub use domain::{Domain, LatchShared, LatchSlot, SleepAlgorithm, Tunables};
+pub use generation::Generation;
+pub use latch::Latch;
+pub use list::{LatchName, latch_hash};
+pub use mutex::{Mutex, MutexHeld, MutexKind};
+pub use places::{Owner, Where};
+pub use recover::Recovered;
+pub use versioned::Versioned;
+pub use views::{HolderView, LatchCounts, PlaceCounts};

@@ -158,7 +158,10 @@ mod tests {
         assert!(w.slot.view(0).is_none());
         let start = w.begin(Event::DbFileSequentialRead, [4, 17, 1]);
         let seen = w.slot.view(start + 5_000).unwrap();
-        assert_eq!((seen.event, seen.p, seen.state, seen.wait_us), (Event::DbFileSequentialRead, [4, 17, 1], WaitState::Waiting, 5));
+        assert_eq!(
+            (seen.event, seen.p, seen.state, seen.wait_us),
+            (Event::DbFileSequentialRead, [4, 17, 1], WaitState::Waiting, 5)
+        );
         w.progress(2, 8);
         assert_eq!(w.slot.view(start).unwrap().p, [4, 17, 8]);
         os::clock::sleep(Duration::from_millis(2));

@@ -1,0 +1,363 @@
+//! How one process gets and frees latches.
+//!
+//! The order of stores is what makes a get safe against `kill -9`: the hold is noted before the word is taken and
+//! forgotten after the word is free. An exclusive word carries its holder's number, so an intent that did not succeed is
+//! told from a hold by looking at the word. A shared count has no names in it; see [`crate::recover`].
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+
+use wait::Waiter;
+
+use crate::domain::{Domain, HOLDS, Hold, LatchSlot, NameLine};
+use crate::latch::add;
+use crate::{Latch, LatchName, Versioned, Where};
+
+/// How something is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Mode {
+    /// A latch, exclusively.
+    Exclusive = 1,
+    /// A latch, shared.
+    Shared = 2,
+    /// A versioned structure, for writing.
+    Versioned = 3,
+    /// A mutex, exclusively.
+    MutexExclusive = 4,
+    /// A mutex, shared.
+    MutexShared = 5,
+}
+
+impl Mode {
+    pub(crate) fn from_number(n: u32) -> Option<Self> {
+        [Self::Exclusive, Self::Shared, Self::Versioned, Self::MutexExclusive, Self::MutexShared]
+            .into_iter()
+            .find(|m| *m as u32 == n)
+    }
+
+    /// The column KSUPRLMD of `x$ksuprlat`.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Exclusive | Self::Versioned | Self::MutexExclusive => "EXCLUSIVE",
+            Self::Shared | Self::MutexShared => "SHARED",
+        }
+    }
+}
+
+/// The stage of a hold: on the way in, held, on the way out.
+pub(crate) const TRYING: u32 = 1 << 16;
+pub(crate) const HELD: u32 = 2 << 16;
+pub(crate) const FREEING: u32 = 3 << 16;
+pub(crate) const STAGE: u32 = 0xf << 16;
+
+/// One process's (or thread's) use of the latches of a domain. One at a time for each slot; not shared between threads.
+#[derive(Debug)]
+pub struct Client {
+    pub(crate) domain: Domain,
+    pub(crate) slot: &'static LatchSlot,
+    /// The slot's place + 1: the process number that lock words carry.
+    number: u32,
+    /// Holds in use, a bit each.
+    held: Cell<u16>,
+    pub(crate) waiter: Waiter,
+    own: bool,
+}
+
+impl Client {
+    /// Takes slot `number - 1` of the domain. The caller sees to it that nobody else uses the slot at the time.
+    ///
+    /// # Panics
+    /// There is no such slot.
+    #[must_use]
+    pub fn join(domain: Domain, number: u32, waiter: Waiter) -> Self {
+        assert!(number >= 1 && number as usize <= domain.capacity(), "process number {number}");
+        domain.raise_high(number);
+        Self { domain, slot: &domain.slots[number as usize - 1], number, held: Cell::new(0), waiter, own: false }
+    }
+
+    /// Takes any free slot; `None` when there is none. For programs without a process table: the slot is free again when
+    /// the client is dropped.
+    #[must_use]
+    pub fn join_any(domain: Domain, waiter: Waiter) -> Option<Self> {
+        let free = |slot: &LatchSlot| {
+            // Acquire pairs with the Release in `drop`: the next owner comes after the last.
+            slot.claimed.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        };
+        let n = domain.slots.iter().position(free)?;
+        let mut client = Self::join(domain, n as u32 + 1, waiter);
+        client.own = true;
+        Some(client)
+    }
+
+    /// The process number.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The domain.
+    #[must_use]
+    pub fn domain(&self) -> Domain {
+        self.domain
+    }
+
+    /// Its way of waiting.
+    #[must_use]
+    pub fn waiter(&self) -> Waiter {
+        self.waiter
+    }
+
+    /// Latches and mutexes held now.
+    #[must_use]
+    pub fn held_count(&self) -> u32 {
+        self.held.get().count_ones()
+    }
+
+    #[inline]
+    pub(crate) fn line(&self, name: LatchName) -> &'static NameLine {
+        &self.slot.lines[name as usize]
+    }
+
+    /// Gets a latch exclusively, waiting as long as it takes. Waits: the latch's event.
+    ///
+    /// # Panics
+    /// In debug builds, when a latch of the same or a higher level is held (ORA-00600 [504]); when 16 are held already.
+    #[inline]
+    pub fn get<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Held<'a> {
+        self.check_level(latch);
+        let hold = self.note(latch.address(), Mode::Exclusive, latch.name() as u32, latch.child(), at, why);
+        if latch.word.try_exclusive(self.number) {
+            add(&latch.gets, 1);
+        } else {
+            self.get_slowly(latch, at, why);
+        }
+        self.keep(hold, latch)
+    }
+
+    /// Gets a latch exclusively if it is free now. No-wait gets may break the order of levels.
+    #[inline]
+    pub fn try_get<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Option<Held<'a>> {
+        let hold = self.note(latch.address(), Mode::Exclusive, latch.name() as u32, latch.child(), at, why);
+        if latch.word.try_exclusive(self.number) {
+            add(&latch.immediate_gets, 1);
+            return Some(self.keep(hold, latch));
+        }
+        self.forget(hold);
+        latch.immediate_misses.fetch_add(1, Ordering::Relaxed);
+        self.domain.place(at).no_wait_failures.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+
+    /// Gets a latch shared, waiting as long as it takes; a latch that cannot be shared is got exclusively.
+    ///
+    /// # Panics
+    /// As [`Self::get`].
+    #[inline]
+    pub fn get_shared<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Held<'a> {
+        if !latch.is_shared_capable() {
+            return self.get(latch, at, why);
+        }
+        self.check_level(latch);
+        let name = latch.name();
+        let hold = self.note(latch.address(), Mode::Shared, name as u32, latch.child(), at, why);
+        if latch.word.try_shared() {
+            add(&self.line(name).gets, 1);
+        } else {
+            self.get_shared_slowly(latch, at, why);
+        }
+        self.keep(hold, latch)
+    }
+
+    /// Gets a latch shared if that is possible now.
+    #[inline]
+    pub fn try_get_shared<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Option<Held<'a>> {
+        if !latch.is_shared_capable() {
+            return self.try_get(latch, at, why);
+        }
+        let name = latch.name();
+        let hold = self.note(latch.address(), Mode::Shared, name as u32, latch.child(), at, why);
+        // A count that moved is not a holder in the way: look again.
+        while !latch.word.try_shared() {
+            if latch.word.peek() & (crate::word::EXCLUSIVE | crate::word::BLOCKING) != 0 {
+                self.forget(hold);
+                add(&self.line(name).immediate_misses, 1);
+                self.domain.place(at).no_wait_failures.fetch_add(1, Ordering::Relaxed);
+                return None;
+            }
+        }
+        add(&self.line(name).immediate_gets, 1);
+        Some(self.keep(hold, latch))
+    }
+
+    /// Gets a versioned structure for writing: exclusively, with its version odd until it is freed.
+    ///
+    /// # Panics
+    /// As [`Self::get`].
+    #[inline]
+    pub fn write<'a>(&'a self, versioned: &'a Versioned, at: Where, why: u64) -> Held<'a> {
+        let held = self.get(&versioned.latch, at, why);
+        self.begin_write(held, versioned)
+    }
+
+    /// Gets a versioned structure for writing if its latch is free now.
+    #[inline]
+    pub fn try_write<'a>(&'a self, versioned: &'a Versioned, at: Where, why: u64) -> Option<Held<'a>> {
+        let held = self.try_get(&versioned.latch, at, why)?;
+        Some(self.begin_write(held, versioned))
+    }
+
+    fn begin_write<'a>(&'a self, mut held: Held<'a>, versioned: &'a Versioned) -> Held<'a> {
+        let hold = &self.slot.holds[held.hold as usize];
+        let place = hold.place.load(Ordering::Relaxed) & !(0xf << 12) | (Mode::Versioned as u32) << 12;
+        // Release: the mode is there before the version is odd, for whoever cleans up.
+        hold.place.store(place, Ordering::Release);
+        std::sync::atomic::compiler_fence(Ordering::SeqCst);
+        versioned.version.write_begin();
+        held.versioned = Some(versioned);
+        held
+    }
+
+    /// Notes the intent to get; the address goes last, so that a hold with an address is whole.
+    #[inline]
+    pub(crate) fn note(&self, address: u64, mode: Mode, name: u32, child: u32, at: Where, why: u64) -> u8 {
+        let n = self.held.get().trailing_ones() as usize;
+        assert!(n < HOLDS, "a process holds at most {HOLDS} latches and mutexes");
+        let hold = &self.slot.holds[n];
+        hold.place.store(at as u32 | (mode as u32) << 12 | TRYING | name << 24, Ordering::Relaxed);
+        hold.child.store(child, Ordering::Relaxed);
+        hold.why.store(why, Ordering::Relaxed);
+        hold.address.store(address, Ordering::Release); // pairs with the Acquire of those who read holds
+        n as u8
+    }
+
+    #[inline]
+    pub(crate) fn stage(hold: &Hold, stage: u32) {
+        let place = hold.place.load(Ordering::Relaxed) & !STAGE | stage;
+        hold.place.store(place, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn keep<'a>(&'a self, n: u8, latch: &'a Latch) -> Held<'a> {
+        self.mark_held(n, latch.gets.load(Ordering::Relaxed) + latch.immediate_gets.load(Ordering::Relaxed));
+        Held { client: self, latch, versioned: None, hold: n }
+    }
+
+    #[inline]
+    pub(crate) fn mark_held(&self, n: u8, gets: u64) {
+        let hold = &self.slot.holds[n as usize];
+        hold.gets.store(gets, Ordering::Relaxed);
+        Self::stage(hold, HELD);
+        self.held.set(self.held.get() | 1 << n);
+    }
+
+    /// Forgets a hold, after its word is free.
+    #[inline]
+    pub(crate) fn forget(&self, n: u8) {
+        // Release: the note goes only after the word was freed, for whoever cleans up.
+        self.slot.holds[n as usize].address.store(0, Ordering::Release);
+        self.held.set(self.held.get() & !(1 << n));
+    }
+
+    #[inline]
+    fn free_exclusive(&self, n: u8, latch: &Latch) {
+        latch.word.free_exclusive();
+        crate::primitive::light_barrier(); // pairs with the barrier in `sleep_until_posted`
+        if latch.has_waiters() {
+            self.post_waiters(latch);
+        }
+        self.forget(n);
+    }
+
+    #[inline]
+    fn free_shared(&self, n: u8, latch: &Latch) {
+        Self::stage(&self.slot.holds[n as usize], FREEING);
+        let last = latch.word.free_shared();
+        crate::primitive::light_barrier(); // pairs with the barrier in `sleep_until_posted`
+        if last && latch.has_waiters() {
+            self.post_waiters(latch);
+        }
+        self.forget(n);
+    }
+
+    /// A latch that is held may only be followed by one of a higher level, or by the next child where two are allowed.
+    #[inline]
+    fn check_level(&self, latch: &Latch) {
+        if cfg!(debug_assertions) && self.held.get() != 0 {
+            self.check_level_against_holds(latch);
+        }
+    }
+
+    #[cold]
+    fn check_level_against_holds(&self, latch: &Latch) {
+        let name = latch.name();
+        for n in (0..HOLDS).filter(|n| self.held.get() & 1 << n != 0) {
+            let hold = &self.slot.holds[n];
+            let place = hold.place.load(Ordering::Relaxed);
+            let mode = Mode::from_number(place >> 12 & 0xf);
+            if !matches!(mode, Some(Mode::Exclusive | Mode::Shared | Mode::Versioned)) {
+                continue;
+            }
+            let Some(owned) = LatchName::from_index((place >> 24) as usize) else { continue };
+            let next_child = owned == name && name.two_children() && latch.child() > hold.child.load(Ordering::Relaxed);
+            assert!(
+                name.level() > owned.level() || next_child,
+                "ORA-00600: internal error code, arguments: [504], [{:#x}], [level {} held: {} child {}], [{}], [{}], [{}]",
+                latch.address(),
+                owned.level(),
+                owned.name(),
+                hold.child.load(Ordering::Relaxed),
+                name.level(),
+                name.name(),
+                latch.child(),
+            );
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if self.own {
+            self.slot.claimed.store(0, Ordering::Release); // pairs with the Acquire in `join_any`
+        }
+    }
+}
+
+/// A latch that is held; freed when dropped.
+#[derive(Debug)]
+#[must_use = "the latch is freed at once when this is dropped"]
+pub struct Held<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) latch: &'a Latch,
+    pub(crate) versioned: Option<&'a Versioned>,
+    pub(crate) hold: u8,
+}
+
+impl Held<'_> {
+    /// The latch.
+    #[must_use]
+    pub fn latch(&self) -> &Latch {
+        self.latch
+    }
+
+    /// True when it is held shared.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.client.slot.holds[self.hold as usize].place.load(Ordering::Relaxed) >> 12 & 0xf == Mode::Shared as u32
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(versioned) = self.versioned {
+            versioned.version.write_end();
+        }
+        if self.is_shared() {
+            self.client.free_shared(self.hold, self.latch);
+        } else {
+            self.client.free_exclusive(self.hold, self.latch);
+        }
+    }
+}

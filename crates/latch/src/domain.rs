@@ -1,0 +1,283 @@
+//! What the latches of one instance have in common.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::{Generation, LatchName, Where};
+
+/// Holds a process may have at a time.
+pub(crate) const HOLDS: usize = 16;
+
+/// How a process sleeps that spun in vain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u32)]
+pub enum SleepAlgorithm {
+    /// Join a first-in first-out list of waiters and sleep until posted: 9.2 and later.
+    #[default]
+    WaitList,
+    /// Sleep longer and longer, and look: 8i.
+    ExponentialBackOff,
+}
+
+/// Hidden parameters of latches and mutexes, changed at run time by `ALTER SYSTEM`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Tunables {
+    generation: AtomicU32,
+    spin_count: AtomicU32,
+    class_spin: [AtomicU32; 8],
+    sleep_algorithm: AtomicU32,
+    max_exponential_sleep_cs: AtomicU32,
+    max_sleep_holding_latch_cs: AtomicU32,
+    latch_wait_posting: AtomicU32,
+    watchdog_ms: AtomicU32,
+    versioned_tries: AtomicU32,
+    mutex_spin_count: AtomicU32,
+    mutex_wait_scheme: AtomicU32,
+    mutex_wait_time: AtomicU32,
+}
+
+macro_rules! tunable {
+    ($( $(#[$m:meta])* $get:ident, $set:ident; )*) => { $(
+        $(#[$m])*
+        #[must_use]
+        pub fn $get(&self) -> u32 {
+            self.$get.load(Ordering::Relaxed)
+        }
+        #[doc = concat!("Sets what [`Self::", stringify!($get), "`] returns.")]
+        pub fn $set(&self, value: u32) {
+            self.$get.store(value, Ordering::Relaxed);
+        }
+    )* };
+}
+
+impl Tunables {
+    tunable! {
+        /// `_spin_count` (2000): spins for a shared-capable latch are twice as many.
+        spin_count, set_spin_count;
+        /// `_max_exponential_sleep` in centiseconds (200).
+        max_exponential_sleep_cs, set_max_exponential_sleep_cs;
+        /// `_max_sleep_holding_latch` in centiseconds (4).
+        max_sleep_holding_latch_cs, set_max_sleep_holding_latch_cs;
+        /// `_latch_wait_posting` (1): 0 never posts with back-off, 1 for library cache and shared pool, 2 for all.
+        latch_wait_posting, set_latch_wait_posting;
+        /// Milliseconds after which a sleeper looks by itself (100), whatever became of its post.
+        watchdog_ms, set_watchdog_ms;
+        /// Failed checks after which a versioned read makes a real get (8).
+        versioned_tries, set_versioned_tries;
+        /// `_mutex_spin_count` (255).
+        mutex_spin_count, set_mutex_spin_count;
+        /// `_mutex_wait_scheme` (2): 0 yields, 1 sleeps a fixed time, 2 backs off up to a time.
+        mutex_wait_scheme, set_mutex_wait_scheme;
+        /// `_mutex_wait_time` (1): milliseconds with scheme 1, the most centiseconds with scheme 2.
+        mutex_wait_time, set_mutex_wait_time;
+    }
+
+    /// The generation whose names, events and numbers are in force.
+    #[must_use]
+    pub fn generation(&self) -> Generation {
+        Generation::from_number(self.generation.load(Ordering::Relaxed))
+    }
+
+    /// Sets the generation, and the sleep algorithm that goes with it. Latches must be formatted afterwards.
+    pub fn set_generation(&self, generation: Generation) {
+        self.generation.store(generation as u32, Ordering::Relaxed);
+        self.set_sleep_algorithm(if generation < Generation::V9_2 {
+            SleepAlgorithm::ExponentialBackOff
+        } else {
+            SleepAlgorithm::WaitList
+        });
+    }
+
+    /// How spinners in vain sleep.
+    #[must_use]
+    pub fn sleep_algorithm(&self) -> SleepAlgorithm {
+        match self.sleep_algorithm.load(Ordering::Relaxed) {
+            0 => SleepAlgorithm::WaitList,
+            _ => SleepAlgorithm::ExponentialBackOff,
+        }
+    }
+
+    /// Chooses how to sleep, at any time: sleepers of the other kind find out by themselves.
+    pub fn set_sleep_algorithm(&self, algorithm: SleepAlgorithm) {
+        self.sleep_algorithm.store(algorithm as u32, Ordering::Relaxed);
+    }
+
+    /// Spins of an exclusive latch of this class: `_latch_class_n` (20000).
+    #[must_use]
+    pub fn class_spin(&self, class: usize) -> u32 {
+        self.class_spin[class % 8].load(Ordering::Relaxed)
+    }
+
+    /// Sets the spins of a class.
+    pub fn set_class_spin(&self, class: usize, spins: u32) {
+        self.class_spin[class % 8].store(spins, Ordering::Relaxed);
+    }
+
+    pub(crate) fn watchdog(&self) -> Duration {
+        Duration::from_millis(u64::from(self.watchdog_ms().max(1)))
+    }
+
+    fn format(&self, generation: Generation) {
+        self.set_generation(generation);
+        self.set_spin_count(2000);
+        (0..8).for_each(|class| self.set_class_spin(class, 20_000));
+        self.set_max_exponential_sleep_cs(200);
+        self.set_max_sleep_holding_latch_cs(4);
+        self.set_latch_wait_posting(1);
+        self.set_watchdog_ms(100);
+        self.set_versioned_tries(8);
+        self.set_mutex_spin_count(255);
+        self.set_mutex_wait_scheme(2);
+        self.set_mutex_wait_time(1);
+    }
+}
+
+/// Misses and sleeps of one place. Changed by atomic additions, off the fast paths only.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct PlaceLine {
+    pub no_wait_failures: AtomicU64,
+    pub sleeps: AtomicU64,
+    pub waiter_sleeps: AtomicU64,
+    pub long_holds: AtomicU64,
+    pub mutex_sleeps: AtomicU64,
+    pub mutex_wait_ns: AtomicU64,
+}
+
+/// The shared head of a domain.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct LatchShared {
+    pub(crate) tunables: Tunables,
+    /// One more than the highest slot ever used.
+    pub(crate) high: AtomicU32,
+    pub(crate) places: [PlaceLine; Where::COUNT],
+}
+
+/// One latch or mutex that a process holds, or is about to: written by that process alone.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Hold {
+    /// The address; 0 when there is none. Stored last and cleared first.
+    pub address: AtomicU64,
+    pub why: AtomicU64,
+    /// Gets of the latch when it was got.
+    pub gets: AtomicU64,
+    /// Bits 0–11 the place, 12–15 the mode, 16–19 the stage, 24–31 the latch name.
+    pub place: AtomicU32,
+    pub child: AtomicU32,
+}
+
+/// What one process counts by latch name: the gets that leave no mark in the latch.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct NameLine {
+    pub gets: AtomicU64,
+    pub misses: AtomicU64,
+    pub sleeps: AtomicU64,
+    pub spin_gets: AtomicU64,
+    pub wait_ns: AtomicU64,
+    pub immediate_gets: AtomicU64,
+    pub immediate_misses: AtomicU64,
+    pub waiters_woken: AtomicU64,
+    pub waits_holding_latch: AtomicU64,
+    pub fallbacks: AtomicU64,
+}
+
+/// What one process shows of its latches: holds, the wait it is in, its counts. The counts go on from one owner of the
+/// slot to the next, so that totals need no folding.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct LatchSlot {
+    pub(crate) holds: [Hold; HOLDS],
+    /// 0 not waiting, 1 asleep, 2 posted: the futex that the process sleeps on.
+    pub(crate) sleeping: AtomicU32,
+    pub(crate) wait_mode: AtomicU32,
+    pub(crate) wait_place: AtomicU32,
+    pub(crate) claimed: AtomicU32,
+    pub(crate) wait_since_ns: AtomicU64,
+    pub(crate) wait_why: AtomicU64,
+    pub(crate) lines: [NameLine; LatchName::COUNT],
+}
+
+// SAFETY: `repr(C)`, atomic words only, no pointers.
+unsafe impl os::SharedLayout for LatchShared {}
+// SAFETY: as above.
+unsafe impl os::SharedLayout for LatchSlot {}
+
+/// The latches of one instance: shared tunables and one slot for every process. A cheap copy; every process has the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Domain {
+    pub(crate) shared: &'static LatchShared,
+    pub(crate) slots: &'static [LatchSlot],
+    /// By slot: the address of the latch that the process waits for, or 0. Apart from the slots, so that a releaser looks
+    /// at eight processes in one cache line.
+    pub(crate) waiting: &'static [AtomicU64],
+}
+
+impl Domain {
+    /// Takes zero-filled shared memory as a domain, and gives the tunables their defaults. Run once, before any process joins.
+    ///
+    /// # Panics
+    /// `slots` and `waiting` are not equally long, or longer than 65,535.
+    #[must_use]
+    pub fn create(
+        shared: &'static LatchShared,
+        slots: &'static [LatchSlot],
+        waiting: &'static [AtomicU64],
+        generation: Generation,
+    ) -> Self {
+        assert_eq!(slots.len(), waiting.len(), "every slot has its word");
+        assert!(slots.len() <= crate::word::LOW as usize, "a process number fits the latch word");
+        shared.tunables.format(generation);
+        let _ = os::cpu::join_barriers();
+        Self { shared, slots, waiting }
+    }
+
+    /// A domain for `processes` threads, and processes forked later, in new memory that is kept for good.
+    ///
+    /// # Errors
+    /// The memory cannot be had.
+    pub fn anonymous(processes: usize, generation: Generation) -> os::OsResult<Self> {
+        let head = size_of::<LatchShared>().next_multiple_of(64);
+        let slots = processes * size_of::<LatchSlot>();
+        let base = os::memory::Mapping::anonymous_shared(head + slots + processes * 8)?.leak().base;
+        // SAFETY: the mapping is page aligned, zero-filled, kept for good and as long as the three parts together; their
+        // sizes are multiples of the alignment of the next; all three are `SharedLayout`.
+        let (shared, slots, waiting) = unsafe {
+            (
+                &*base.cast::<LatchShared>(),
+                std::slice::from_raw_parts(base.add(head).cast::<LatchSlot>(), processes),
+                std::slice::from_raw_parts(base.add(head + slots).cast::<AtomicU64>(), processes),
+            )
+        };
+        Ok(Self::create(shared, slots, waiting, generation))
+    }
+
+    /// The hidden parameters.
+    #[must_use]
+    pub fn tunables(&self) -> &'static Tunables {
+        &self.shared.tunables
+    }
+
+    /// Slots there are: the most processes at a time.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Slots in use so far: all others are untouched.
+    pub(crate) fn used(&self) -> &'static [LatchSlot] {
+        let high = self.shared.high.load(Ordering::Acquire) as usize; // pairs with the Release in `raise_high`
+        &self.slots[..high.min(self.slots.len())]
+    }
+
+    pub(crate) fn raise_high(&self, number: u32) {
+        self.shared.high.fetch_max(number, Ordering::Release); // pairs with the Acquire in `used`
+    }
+
+    pub(crate) fn place(&self, at: Where) -> &'static PlaceLine {
+        &self.shared.places[at as usize]
+    }
+}

@@ -1,0 +1,109 @@
+//! One latch: a cache line.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::word::LatchWord;
+use crate::{Generation, LatchName};
+
+/// A latch: exclusive, or shared-capable. Zero-filled memory is a free latch of the first name until it is formatted.
+///
+/// The counters belong to exclusive gets and are changed under the latch, so they are exact; shared and versioned gets
+/// count in the line of the process that makes them, because a counter here would be a shared write.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Latch {
+    pub(crate) word: LatchWord,
+    /// Bits 0–7 the name, 8–29 the child number (0: the parent), 30 shared-capable, 31 somebody waits.
+    pub(crate) identity: AtomicU32,
+    pub(crate) gets: AtomicU64,
+    pub(crate) misses: AtomicU64,
+    pub(crate) sleeps: AtomicU64,
+    pub(crate) spin_gets: AtomicU64,
+    pub(crate) wait_ns: AtomicU64,
+    pub(crate) immediate_gets: AtomicU64,
+    pub(crate) immediate_misses: AtomicU64,
+}
+
+const _: () = assert!(size_of::<Latch>() == 64, "one latch, one cache line");
+
+// SAFETY: `repr(C)`, atomic words only, no pointers.
+unsafe impl os::SharedLayout for Latch {}
+
+pub(crate) const WAITERS: u32 = 1 << 31;
+const SHARED_CAPABLE: u32 = 1 << 30;
+const CHILD_MAX: u32 = (1 << 22) - 1;
+
+pub(crate) fn add(word: &AtomicU64, n: u64) {
+    // Under the latch, or in a line of one's own: no other writer, so a plain load and store lose nothing.
+    word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+}
+
+impl Latch {
+    /// A free latch outside shared memory, for programs that need no formatting step.
+    #[must_use]
+    pub fn new(name: LatchName, child: u32) -> Self {
+        let zero = || AtomicU64::new(0);
+        let latch = Self {
+            word: LatchWord(AtomicU32::new(0)),
+            identity: AtomicU32::new(0),
+            gets: zero(),
+            misses: zero(),
+            sleeps: zero(),
+            spin_gets: zero(),
+            wait_ns: zero(),
+            immediate_gets: zero(),
+            immediate_misses: zero(),
+        };
+        latch.format(name, child, Generation::default());
+        latch
+    }
+
+    /// Gives the latch its name and child number (from 1; 0 is the parent or a latch without children).
+    ///
+    /// # Panics
+    /// There are at most 4,194,303 children.
+    pub fn format(&self, name: LatchName, child: u32, generation: Generation) {
+        assert!(child <= CHILD_MAX, "child number {child} of {}", name.name());
+        let shared = if name.shared_capable(generation) { SHARED_CAPABLE } else { 0 };
+        self.identity.store(name as u32 | child << 8 | shared, Ordering::Relaxed);
+    }
+
+    /// Its name.
+    #[inline]
+    #[must_use]
+    pub fn name(&self) -> LatchName {
+        LatchName::from_index((self.identity.load(Ordering::Relaxed) & 0xff) as usize)
+            .unwrap_or(LatchName::LatchWaitList)
+    }
+
+    /// Its child number: CHILD#; 0 for a parent.
+    #[must_use]
+    pub fn child(&self) -> u32 {
+        self.identity.load(Ordering::Relaxed) >> 8 & CHILD_MAX
+    }
+
+    /// True when shared gets are shared here.
+    #[inline]
+    #[must_use]
+    pub fn is_shared_capable(&self) -> bool {
+        self.identity.load(Ordering::Relaxed) & SHARED_CAPABLE != 0
+    }
+
+    /// Its address: ADDR, and P1 of waits for it.
+    #[inline]
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        std::ptr::from_ref(self) as u64
+    }
+
+    /// True while it is held, exclusively or shared; a glance that may be over at once.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.word.peek() & !crate::word::BLOCKING != 0
+    }
+
+    #[inline]
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.identity.load(Ordering::Relaxed) & WAITERS != 0
+    }
+}

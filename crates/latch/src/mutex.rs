@@ -1,0 +1,226 @@
+//! Mutexes: a word inside the object that it protects.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use wait::Event;
+
+use crate::client::{FREEING, Mode};
+use crate::latch::add;
+use crate::word::MutexWord;
+use crate::{Client, Where};
+
+/// What a mutex belongs to: MUTEX_TYPE, and which events its waits are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MutexKind {
+    /// The parent of cursors.
+    CursorParent,
+    /// A cursor being executed.
+    CursorPin,
+    /// A library cache object or bucket.
+    LibraryCache,
+    /// A row cache object or bucket.
+    RowCache,
+}
+
+impl MutexKind {
+    /// The column MUTEX_TYPE.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CursorParent => "Cursor Parent",
+            Self::CursorPin => "Cursor Pin",
+            Self::LibraryCache => "Library Cache",
+            Self::RowCache => "Row Cache",
+        }
+    }
+
+    fn event(self, mode: Mode, exclusively_held: bool) -> Event {
+        let shared = mode == Mode::MutexShared;
+        match self {
+            Self::CursorParent if shared => Event::CursorMutexS,
+            Self::CursorParent => Event::CursorMutexX,
+            Self::CursorPin if shared && exclusively_held => Event::CursorPinSWaitOnX,
+            Self::CursorPin if shared => Event::CursorPinS,
+            Self::CursorPin => Event::CursorPinX,
+            Self::LibraryCache if shared => Event::LibraryCacheMutexS,
+            Self::LibraryCache => Event::LibraryCacheMutexX,
+            Self::RowCache => Event::RowCacheMutex,
+        }
+    }
+}
+
+/// A mutex: one exclusive holder, or any number of shared ones. Zero is free. Waiters spin and then sleep by the clock;
+/// nobody posts them.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Mutex {
+    word: MutexWord,
+    /// Exclusive gets.
+    gets: AtomicU64,
+    /// Sleeps of those who have got it.
+    sleeps: AtomicU64,
+}
+
+// SAFETY: `repr(C)`, atomic words only, no pointers.
+unsafe impl os::SharedLayout for Mutex {}
+
+impl Default for MutexWord {
+    fn default() -> Self {
+        Self(AtomicU64::new(0))
+    }
+}
+
+/// The name of holds that are mutexes.
+pub(crate) const NO_NAME: u32 = 0xff;
+
+/// The longest fixed sleep of scheme 0 and the first of scheme 2.
+const SHORT_SLEEP: Duration = Duration::from_micros(1000);
+/// Yields of scheme 0 before it sleeps.
+const YIELDS: u64 = 100;
+
+impl Mutex {
+    /// The word: the holder in the upper half, references in the lower. MUTEX_VALUE and P2.
+    #[must_use]
+    pub fn value(&self) -> u64 {
+        self.word.peek()
+    }
+
+    /// Exclusive gets so far.
+    #[must_use]
+    pub fn gets(&self) -> u64 {
+        self.gets.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps so far.
+    #[must_use]
+    pub fn sleeps(&self) -> u64 {
+        self.sleeps.load(Ordering::Relaxed)
+    }
+
+    fn address(&self) -> u64 {
+        std::ptr::from_ref(self) as u64
+    }
+
+    pub(crate) fn word(&self) -> &MutexWord {
+        &self.word
+    }
+}
+
+impl Client {
+    /// Gets a mutex exclusively, waiting as long as it takes. `idn` identifies the object: P1 of the waits.
+    #[inline]
+    pub fn mutex<'a>(&'a self, mutex: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
+        let hold = self.note(mutex.address(), Mode::MutexExclusive, NO_NAME, 0, at, idn);
+        if !mutex.word.try_exclusive(self.number()) {
+            self.wait_for_mutex(mutex, kind, Mode::MutexExclusive, at, idn);
+        }
+        add(&mutex.gets, 1);
+        self.mark_held(hold, mutex.gets());
+        MutexHeld { client: self, mutex, hold, shared: false }
+    }
+
+    /// Gets a mutex exclusively if it is free now.
+    #[inline]
+    pub fn try_mutex<'a>(&'a self, mutex: &'a Mutex, at: Where, idn: u64) -> Option<MutexHeld<'a>> {
+        let hold = self.note(mutex.address(), Mode::MutexExclusive, NO_NAME, 0, at, idn);
+        if !mutex.word.try_exclusive(self.number()) {
+            self.forget(hold);
+            return None;
+        }
+        add(&mutex.gets, 1);
+        self.mark_held(hold, mutex.gets());
+        Some(MutexHeld { client: self, mutex, hold, shared: false })
+    }
+
+    /// Gets a mutex shared, waiting as long as it takes.
+    #[inline]
+    pub fn mutex_shared<'a>(&'a self, mutex: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
+        let hold = self.note(mutex.address(), Mode::MutexShared, NO_NAME, 0, at, idn);
+        if !mutex.word.try_shared() {
+            self.wait_for_mutex(mutex, kind, Mode::MutexShared, at, idn);
+        }
+        self.mark_held(hold, mutex.gets());
+        MutexHeld { client: self, mutex, hold, shared: true }
+    }
+
+    /// Looks at an object while nobody holds its mutex exclusively: true when nobody does now (examine mode).
+    #[inline]
+    #[must_use]
+    pub fn examine(&self, mutex: &Mutex) -> bool {
+        mutex.word.peek() >> 32 == 0
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_for_mutex(&self, mutex: &Mutex, kind: MutexKind, mode: Mode, at: Where, idn: u64) {
+        let try_it = || match mode {
+            Mode::MutexShared => mutex.word.try_shared(),
+            _ => mutex.word.try_exclusive(self.number()),
+        };
+        let (mut sleeps, mut slept_ns) = (0, 0);
+        while !self.spin_for_mutex(&try_it) {
+            let value = mutex.value();
+            let event = kind.event(mode, value >> 32 != 0);
+            let p3 = if kind == MutexKind::RowCache { 0 } else { (at as u64) << 32 | sleeps };
+            let p = if kind == MutexKind::RowCache { [idn, at as u64, 0] } else { [idn, value, p3] };
+            let started = self.waiter().begin(event, p);
+            self.sleep_for_mutex(sleeps);
+            slept_ns += self.waiter().end(event, started, false);
+            sleeps += 1;
+        }
+        let place = self.domain().place(at);
+        place.mutex_sleeps.fetch_add(sleeps, Ordering::Relaxed);
+        place.mutex_wait_ns.fetch_add(slept_ns, Ordering::Relaxed);
+        mutex.sleeps.fetch_add(sleeps, Ordering::Relaxed);
+    }
+
+    fn spin_for_mutex(&self, try_it: &impl Fn() -> bool) -> bool {
+        for _ in 0..self.domain().tunables().mutex_spin_count().max(1) {
+            if try_it() {
+                return true;
+            }
+            os::cpu::relax();
+        }
+        false
+    }
+
+    fn sleep_for_mutex(&self, sleeps: u64) {
+        let tunables = self.domain().tunables();
+        let time = u64::from(tunables.mutex_wait_time().max(1));
+        match tunables.mutex_wait_scheme() {
+            0 if sleeps % YIELDS != YIELDS - 1 => os::cpu::yield_now(),
+            0 => os::clock::sleep(SHORT_SLEEP),
+            1 => os::clock::sleep(Duration::from_millis(time)),
+            _ if sleeps < 2 => os::cpu::yield_now(),
+            _ => {
+                let longest = Duration::from_millis(time * 10);
+                let factor = 1u32.checked_shl((sleeps - 2).min(31) as u32).unwrap_or(u32::MAX);
+                os::clock::sleep(SHORT_SLEEP.saturating_mul(factor).min(longest));
+            }
+        }
+    }
+}
+
+/// A mutex that is held; freed when dropped.
+#[derive(Debug)]
+#[must_use = "the mutex is freed at once when this is dropped"]
+pub struct MutexHeld<'a> {
+    client: &'a Client,
+    mutex: &'a Mutex,
+    hold: u8,
+    shared: bool,
+}
+
+impl Drop for MutexHeld<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.shared {
+            Client::stage(&self.client.slot.holds[self.hold as usize], FREEING);
+            self.mutex.word.free_shared();
+        } else {
+            self.mutex.word.free_exclusive();
+        }
+        self.client.forget(self.hold);
+    }
+}

@@ -1,0 +1,204 @@
+//! Freeing what a dead process held.
+//!
+//! The data come first: whoever calls this has rolled the dead process's changes back. Exclusive words carry the holder's
+//! number, so there is never a doubt. A shared count does not: a process killed between noting its intent and counting
+//! itself (or the other way round on the way out) leaves it open whether the count includes it. Then new shared gets are
+//! stopped, and once no living process is on its way in or out, what the count has over the living holders is the dead one's.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::client::{HELD, Mode, STAGE};
+use crate::domain::{Domain, Hold};
+use crate::mutex::Mutex;
+use crate::word::{EXCLUSIVE, LOW};
+use crate::{Latch, Versioned};
+
+/// What was done for one dead process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Latches and mutexes freed.
+    pub freed: u32,
+    /// Versions that were odd.
+    pub versions: u32,
+}
+
+/// Looks for shared memory at addresses: the caller knows which addresses are good.
+pub type IsShared<'a> = &'a dyn Fn(u64, usize) -> bool;
+
+impl Domain {
+    /// Frees every latch and mutex that process `number` holds, and takes it out of the lists of waiters.
+    ///
+    /// The process must be dead and its changes rolled back. `is_shared` says whether that many bytes at an address lie in
+    /// the memory of this domain; other addresses are not touched.
+    ///
+    /// # Panics
+    /// There is no such process number.
+    pub fn recover(&self, number: u32, is_shared: IsShared) -> Recovered {
+        let slot = &self.slots[number as usize - 1];
+        let mut done = Recovered::default();
+        for hold in &slot.holds {
+            let address = hold.address.load(Ordering::Acquire);
+            if address != 0 {
+                self.recover_hold(number, hold, address, is_shared, &mut done);
+                hold.address.store(0, Ordering::Release);
+            }
+        }
+        self.recover_wait(number, is_shared);
+        done
+    }
+
+    fn recover_hold(&self, number: u32, hold: &Hold, address: u64, is_shared: IsShared, done: &mut Recovered) {
+        let place = hold.place.load(Ordering::Relaxed);
+        match Mode::from_number(place >> 12 & 0xf) {
+            Some(mode @ (Mode::Exclusive | Mode::Versioned)) => {
+                let Some(latch) = latch_at(address, is_shared) else { return };
+                if latch.word.peek() != EXCLUSIVE | number {
+                    return; // an intent that did not succeed, or a hold already freed
+                }
+                if mode == Mode::Versioned
+                    && let Some(versioned) = versioned_of(address, is_shared)
+                    && versioned.version.is_odd()
+                {
+                    versioned.version.write_end();
+                    done.versions += 1;
+                }
+                latch.word.free_exclusive();
+                done.freed += 1;
+                self.post_behind(latch);
+            }
+            Some(Mode::Shared) => {
+                let Some(latch) = latch_at(address, is_shared) else { return };
+                if place & STAGE == HELD {
+                    latch.word.free_shared();
+                    done.freed += 1;
+                } else {
+                    done.freed += self.recover_shared_count(number, latch, address);
+                }
+                self.post_behind(latch);
+            }
+            Some(Mode::MutexExclusive) => {
+                let Some(mutex) = mutex_at(address, is_shared) else { return };
+                if mutex.value() >> 32 == u64::from(number) {
+                    mutex.word().free_exclusive();
+                    done.freed += 1;
+                }
+            }
+            Some(Mode::MutexShared) => {
+                let Some(mutex) = mutex_at(address, is_shared) else { return };
+                if place & STAGE == HELD {
+                    mutex.word().free_shared();
+                    done.freed += 1;
+                } else {
+                    done.freed += self.recover_mutex_count(number, mutex, address);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Living processes that hold the address shared, or `None` while one of them is on its way in or out.
+    fn living_holders(&self, dead: u32, address: u64) -> Option<u32> {
+        let mut count = 0;
+        for (n, slot) in self.used().iter().enumerate() {
+            if n as u32 + 1 == dead {
+                continue;
+            }
+            for hold in slot.holds.iter().filter(|h| h.address.load(Ordering::Acquire) == address) {
+                let place = hold.place.load(Ordering::Acquire);
+                let waits = self.waiting[n].load(Ordering::Acquire) == address;
+                match (Mode::from_number(place >> 12 & 0xf), place & STAGE) {
+                    (Some(Mode::Shared | Mode::MutexShared), HELD) => count += 1,
+                    (Some(Mode::Shared | Mode::MutexShared), _) if !waits => return None,
+                    _ => {}
+                }
+            }
+        }
+        Some(count)
+    }
+
+    fn recover_shared_count(&self, dead: u32, latch: &Latch, address: u64) -> u32 {
+        loop {
+            let seen = latch.word.peek();
+            if seen & EXCLUSIVE != 0 || seen & LOW == 0 {
+                return 0;
+            }
+            // The blocking mark keeps the count from rising, so an unchanged word means that nobody left either.
+            if latch.word.block()
+                && let before = latch.word.peek()
+                && before & EXCLUSIVE == 0
+                && let Some(living) = self.living_holders(dead, address)
+                && latch.word.peek() == before
+            {
+                let extra = (before & LOW).saturating_sub(living);
+                if extra == 0 || latch.word.take_away_shared(before, extra) {
+                    latch.word.unblock();
+                    return extra;
+                }
+            }
+            os::clock::sleep(Duration::from_micros(50));
+        }
+    }
+
+    /// A mutex has no blocking mark; the count is believed when it and the holders stay the same over two looks.
+    fn recover_mutex_count(&self, dead: u32, mutex: &Mutex, address: u64) -> u32 {
+        loop {
+            let before = mutex.value();
+            if before >> 32 != 0 || before == 0 {
+                return 0;
+            }
+            if let Some(living) = self.living_holders(dead, address) {
+                os::clock::sleep(Duration::from_micros(50));
+                if mutex.value() == before && self.living_holders(dead, address) == Some(living) {
+                    let extra = (before as u32).saturating_sub(living);
+                    if extra == 0 || mutex.word().take_away_shared(before, extra) {
+                        return extra;
+                    }
+                }
+            }
+            os::clock::sleep(Duration::from_micros(50));
+        }
+    }
+
+    /// A dead waiter may have been the one that was posted, or the one that set the blocking mark.
+    fn recover_wait(&self, number: u32, is_shared: IsShared) {
+        let n = number as usize - 1;
+        let address = self.waiting[n].swap(0, Ordering::AcqRel);
+        self.slots[n].sleeping.store(0, Ordering::Relaxed);
+        if address == 0 {
+            return;
+        }
+        if let Some(latch) = latch_at(address, is_shared) {
+            latch.word.unblock();
+            self.post_behind(latch);
+        }
+    }
+
+    fn post_behind(&self, latch: &Latch) {
+        if latch.has_waiters() {
+            self.post_waiters(latch);
+        }
+    }
+}
+
+fn at<T: os::SharedLayout>(address: u64, is_shared: IsShared) -> Option<&'static T> {
+    if address == 0 || !address.is_multiple_of(align_of::<T>() as u64) || !is_shared(address, size_of::<T>()) {
+        return None;
+    }
+    // SAFETY: aligned, and in the shared memory of the domain, which is mapped for good, as the caller vouches; any bit
+    // pattern there is a valid `T`, because `T` is `SharedLayout`.
+    Some(unsafe { &*(address as *const T) })
+}
+
+fn latch_at(address: u64, is_shared: IsShared) -> Option<&'static Latch> {
+    at(address, is_shared)
+}
+
+fn mutex_at(address: u64, is_shared: IsShared) -> Option<&'static Mutex> {
+    at(address, is_shared)
+}
+
+/// The versioned structure that the latch at `address` belongs to.
+fn versioned_of(address: u64, is_shared: IsShared) -> Option<&'static Versioned> {
+    at(address.checked_sub(std::mem::offset_of!(Versioned, latch) as u64)?, is_shared)
+}

@@ -1,0 +1,323 @@
+//! Spinning and sleeping.
+//!
+//! 9.2 and later: try, spin once, join the list of waiters, sleep until posted, try, sleep again. 8i: try, spin, sleep a
+//! while, spin, sleep longer. In both, nothing is counted before the get succeeds, and the time asleep excludes spinning.
+//!
+//! The list of waiters is no list: each process has one word that says which latch it waits for, and notes since when. A
+//! releaser looks at these words only when the latch's waiters bit is set, and posts the process that has waited longest.
+//! So a killed waiter leaves no broken link behind, and a post is lost at worst until the watchdog's time is up.
+//!
+//! A releaser stores the free word and then looks at the waiters bit without a fence between the two; the waiter sets the
+//! bit and then runs a barrier on all processors before its last look at the word. One of them sees the other.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::client::Mode;
+use crate::domain::{Domain, LatchSlot, SleepAlgorithm};
+use crate::latch::{WAITERS, add};
+use crate::word::{BLOCKING, EXCLUSIVE, LOW};
+use crate::{Client, Latch, Where};
+
+/// Stages of a sleeper: the values of its futex.
+pub(crate) const AWAKE: u32 = 0;
+pub(crate) const ASLEEP: u32 = 1;
+pub(crate) const POSTED: u32 = 2;
+
+/// Spins between two hints to the processor: a hint takes as long as tens of looks.
+const SPINS_A_HINT: u32 = 4;
+
+/// What one slow get came to.
+#[derive(Default)]
+struct Slow {
+    sleeps: u64,
+    slept_ns: u64,
+    sleeps_holding: u64,
+}
+
+impl Client {
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn get_slowly(&self, latch: &Latch, at: Where, why: u64) {
+        let mut try_it = || latch.word.try_exclusive(self.number());
+        let spins = if latch.is_shared_capable() {
+            2 * self.domain.tunables().spin_count()
+        } else {
+            self.domain.tunables().class_spin(latch.name().class())
+        };
+        let mut slow = Slow::default();
+        if !spin(spins, latch, EXCLUSIVE | LOW, &mut try_it) {
+            slow = self.sleep(latch, Mode::Exclusive, at, why, spins, &mut try_it);
+        }
+        add(&latch.gets, 1);
+        add(&latch.misses, 1);
+        add(&latch.sleeps, slow.sleeps);
+        add(&latch.wait_ns, slow.slept_ns);
+        add(&latch.spin_gets, u64::from(slow.sleeps == 0));
+        add(&self.line(latch.name()).waits_holding_latch, slow.sleeps_holding);
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn get_shared_slowly(&self, latch: &Latch, at: Where, why: u64) {
+        // A count that moved is tried again; a holder or a requester in the way is slept on at once.
+        let mut try_it = || loop {
+            if latch.word.try_shared() {
+                return true;
+            }
+            if latch.word.peek() & (EXCLUSIVE | BLOCKING) != 0 {
+                return false;
+            }
+        };
+        let mut slow = Slow::default();
+        if !try_it() {
+            slow = self.sleep(latch, Mode::Shared, at, why, 0, &mut try_it);
+        }
+        let line = self.line(latch.name());
+        add(&line.gets, 1);
+        add(&line.misses, 1);
+        add(&line.sleeps, slow.sleeps);
+        add(&line.wait_ns, slow.slept_ns);
+        add(&line.spin_gets, u64::from(slow.sleeps == 0));
+        add(&line.waits_holding_latch, slow.sleeps_holding);
+    }
+
+    fn sleep(
+        &self,
+        latch: &Latch,
+        mode: Mode,
+        at: Where,
+        why: u64,
+        spins: u32,
+        try_it: &mut dyn FnMut() -> bool,
+    ) -> Slow {
+        let mut slow = Slow::default();
+        self.announce(latch, mode, at, why);
+        let mut tries = 0;
+        loop {
+            let tunables = self.domain.tunables();
+            let back_off = tunables.sleep_algorithm() == SleepAlgorithm::ExponentialBackOff;
+            let time = if back_off { self.back_off(tries) } else { tunables.watchdog() };
+            tries += 1;
+            if self.sleep_once(latch, mode, at, tries, time, back_off, try_it, &mut slow) {
+                break;
+            }
+            let again = if tunables.sleep_algorithm() == SleepAlgorithm::ExponentialBackOff { spins } else { 0 };
+            if spin(again, latch, EXCLUSIVE | LOW, try_it) {
+                break;
+            }
+        }
+        self.withdraw();
+        slow
+    }
+
+    /// Writes this process into the list of waiters of the latch.
+    fn announce(&self, latch: &Latch, mode: Mode, at: Where, why: u64) {
+        self.slot.wait_mode.store(mode as u32, Ordering::Relaxed);
+        self.slot.wait_place.store(at as u32, Ordering::Relaxed);
+        self.slot.wait_why.store(why, Ordering::Relaxed);
+        self.slot.wait_since_ns.store(os::clock::now_ns(), Ordering::Relaxed);
+        // Release pairs with the Acquire in `first_waiter`: who sees the address sees since when.
+        self.domain.waiting[self.number() as usize - 1].store(latch.address(), Ordering::Release);
+    }
+
+    fn withdraw(&self) {
+        self.slot.sleeping.store(AWAKE, Ordering::Relaxed);
+        self.domain.waiting[self.number() as usize - 1].store(0, Ordering::Release);
+    }
+
+    /// Milliseconds 10, 10, 20, 20, 40, 40, … as 8i slept, with a lower limit while another latch is held.
+    fn back_off(&self, tries: u32) -> Duration {
+        let tunables = self.domain.tunables();
+        let limit = if self.held_count() > 0 {
+            tunables.max_sleep_holding_latch_cs().min(tunables.max_exponential_sleep_cs())
+        } else {
+            tunables.max_exponential_sleep_cs()
+        };
+        let cs = 1u32.checked_shl(tries / 2).unwrap_or(u32::MAX).min(limit.max(1));
+        Duration::from_millis(u64::from(cs) * 10)
+    }
+
+    /// One sleep; true when the latch was got without one after all, or after it.
+    #[allow(clippy::too_many_arguments)]
+    fn sleep_once(
+        &self,
+        latch: &Latch,
+        mode: Mode,
+        at: Where,
+        tries: u32,
+        time: Duration,
+        back_off: bool,
+        try_it: &mut dyn FnMut() -> bool,
+        slow: &mut Slow,
+    ) -> bool {
+        let generation = self.domain.tunables().generation();
+        let event = latch.name().event(generation);
+        self.slot.sleeping.store(ASLEEP, Ordering::SeqCst);
+        latch.identity.fetch_or(WAITERS, Ordering::SeqCst);
+        let fenced = os::cpu::barrier_in_all(); // pairs with the light barrier where latches are freed
+        // Without that barrier a releaser may have missed the bit for as long as its store took to arrive: look again soon.
+        let time = if fenced { time } else { time.min(Duration::from_millis(1)) };
+        // An exclusive requester that shared holders keep out stops new ones; where nobody is left to stop, it tries again.
+        loop {
+            if try_it() {
+                return true;
+            }
+            if mode != Mode::Exclusive || latch.word.block() {
+                break;
+            }
+        }
+        let holder = self.domain.holder_of(latch);
+        let started =
+            self.waiter.begin(event, [latch.address(), u64::from(latch.name().number(generation)), u64::from(tries)]);
+        let posted = self.sleep_until_posted(time, back_off && !self.posted_in_back_off(latch));
+        let ns = self.waiter.end(event, started, !posted);
+        slow.sleeps += 1;
+        slow.slept_ns += ns;
+        slow.sleeps_holding += u64::from(self.held_count() > 0);
+        self.charge_places(latch, at, holder);
+        try_it()
+    }
+
+    fn posted_in_back_off(&self, latch: &Latch) -> bool {
+        match self.domain.tunables().latch_wait_posting() {
+            0 => false,
+            1 => latch.name().posts_in_back_off(),
+            _ => true,
+        }
+    }
+
+    /// Sleeps until posted or until the time is up; true when posted.
+    fn sleep_until_posted(&self, time: Duration, only_time: bool) -> bool {
+        let word = &self.slot.sleeping;
+        if only_time {
+            os::clock::sleep(time);
+            return false;
+        }
+        os::futex::wait(word, ASLEEP, Some(time));
+        word.load(Ordering::Acquire) == POSTED // pairs with the Release in `post_one`
+    }
+
+    /// A sleep counts at the waiter's place, and at the place of the holder that was slept on.
+    fn charge_places(&self, latch: &Latch, at: Where, holder: Option<(Where, u32, u64)>) {
+        self.domain.place(at).waiter_sleeps.fetch_add(1, Ordering::Relaxed);
+        let Some((place, number, gets)) = holder else { return };
+        let line = self.domain.place(place);
+        line.sleeps.fetch_add(1, Ordering::Relaxed);
+        if self.domain.holder_of(latch) == Some((place, number, gets)) {
+            line.long_holds.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Wakes those whose turn it is: the process that has waited longest, and with a shared requester every other shared one
+    /// that came before the first exclusive one. Clears the waiters bit when nobody waits.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn post_waiters(&self, latch: &Latch) {
+        let posted = self.domain.post_waiters(latch);
+        add(&self.line(latch.name()).waiters_woken, u64::from(posted));
+    }
+}
+
+/// Tries up to `spins` times whenever the latch looks free of what is in `busy`.
+fn spin(spins: u32, latch: &Latch, busy: u32, try_it: &mut dyn FnMut() -> bool) -> bool {
+    for n in 0..spins {
+        if latch.word.peek() & busy == 0 && try_it() {
+            return true;
+        }
+        if n % SPINS_A_HINT == 0 {
+            os::cpu::relax();
+        }
+    }
+    false
+}
+
+impl Domain {
+    /// Posts the next waiters of a latch; returns how many.
+    pub(crate) fn post_waiters(&self, latch: &Latch) -> u32 {
+        if self.shared.tunables.sleep_algorithm() == SleepAlgorithm::ExponentialBackOff {
+            let posting = self.shared.tunables.latch_wait_posting();
+            if posting == 0 || (posting == 1 && !latch.name().posts_in_back_off()) {
+                return 0;
+            }
+        }
+        let address = latch.address();
+        let mut first = self.first_waiter(address, |_| true);
+        if first.is_none() {
+            latch.identity.fetch_and(!WAITERS, Ordering::SeqCst);
+            first = self.first_waiter(address, |_| true);
+            if first.is_none() {
+                return 0;
+            }
+            latch.identity.fetch_or(WAITERS, Ordering::SeqCst);
+        }
+        let Some((slot, _)) = first else { return 0 };
+        if latch.word.peek() & EXCLUSIVE != 0 {
+            return 0; // somebody got it meanwhile and will look at the bit when freeing it
+        }
+        let mut posted = post_one(slot);
+        if slot.wait_mode.load(Ordering::Relaxed) == Mode::Shared as u32 {
+            posted += self.post_shared_before_exclusive(address);
+        }
+        posted
+    }
+
+    fn post_shared_before_exclusive(&self, address: u64) -> u32 {
+        let is = |mode: Mode| move |slot: &LatchSlot| slot.wait_mode.load(Ordering::Relaxed) == mode as u32;
+        let until = self.first_waiter(address, is(Mode::Exclusive)).map_or(u64::MAX, |(_, since)| since);
+        self.waiters_of(address)
+            .filter(|(slot, since)| is(Mode::Shared)(slot) && *since < until)
+            .map(|(slot, _)| post_one(slot))
+            .sum()
+    }
+
+    fn waiters_of(&self, address: u64) -> impl Iterator<Item = (&'static LatchSlot, u64)> {
+        let slots = self.used();
+        self.waiting[..slots.len()]
+            .iter()
+            .zip(slots)
+            .filter(move |(word, _)| word.load(Ordering::Acquire) == address) // pairs with the Release in `announce`
+            .map(|(_, slot)| (slot, slot.wait_since_ns.load(Ordering::Relaxed)))
+    }
+
+    fn first_waiter(&self, address: u64, which: impl Fn(&LatchSlot) -> bool) -> Option<(&'static LatchSlot, u64)> {
+        self.waiters_of(address).filter(|(slot, _)| which(slot)).min_by_key(|(_, since)| *since)
+    }
+
+    /// The exclusive holder of a latch, or some shared one: its place, its number and the gets it counted.
+    pub(crate) fn holder_of(&self, latch: &Latch) -> Option<(Where, u32, u64)> {
+        let word = latch.word.peek();
+        let address = latch.address();
+        let slots = self.used();
+        let of = |n: usize| slots.get(n)?.holds.iter().find(|h| h.address.load(Ordering::Acquire) == address);
+        let n = if word & EXCLUSIVE != 0 {
+            ((word & LOW) as usize).checked_sub(1)?
+        } else {
+            (0..slots.len()).find(|&n| of(n).is_some())?
+        };
+        let hold = of(n)?;
+        let place = Where::from_index((hold.place.load(Ordering::Relaxed) & 0xfff) as usize)?;
+        Some((place, n as u32 + 1, hold.gets.load(Ordering::Relaxed)))
+    }
+
+    /// The latch that each process waits for: its number, the address, where, why and since when.
+    pub fn latch_waits(&self) -> impl Iterator<Item = (u32, u64, Where, u64, u64)> {
+        let slots = self.used();
+        slots.iter().enumerate().filter_map(move |(n, slot)| {
+            let address = self.waiting[n].load(Ordering::Acquire);
+            let place = Where::from_index(slot.wait_place.load(Ordering::Relaxed) as usize)?;
+            let (why, since) = (slot.wait_why.load(Ordering::Relaxed), slot.wait_since_ns.load(Ordering::Relaxed));
+            (address != 0).then_some((n as u32 + 1, address, place, why, since))
+        })
+    }
+}
+
+/// Posts one sleeper, unless it is posted already or awake.
+fn post_one(slot: &LatchSlot) -> u32 {
+    // Release pairs with the Acquire in `sleep_until_posted`.
+    if slot.sleeping.compare_exchange(ASLEEP, POSTED, Ordering::Release, Ordering::Relaxed).is_err() {
+        return 0;
+    }
+    os::futex::wake(&slot.sleeping, 1);
+    1
+}
