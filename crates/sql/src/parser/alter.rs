@@ -1,0 +1,296 @@
+//! ALTER of everything.
+
+use super::Parser;
+use crate::ast::*;
+use crate::lexer::TokenKind;
+use ::types::{Ora, Result};
+
+impl Parser<'_> {
+    /// ORA-00940 for what cannot be altered.
+    pub(super) fn alter(&mut self) -> Result<Statement> {
+        let pos = self.pos();
+        self.bump();
+        let ddl = match () {
+            () if self.eat_word("SESSION") => return self.alter_session(pos),
+            () if self.eat_word("SYSTEM") => return self.alter_system(pos),
+            () if self.eat_word("TABLE") => self.alter_table(pos)?,
+            () if self.eat_word("INDEX") => self.alter_index(pos)?,
+            () if self.eat_word("SEQUENCE") => self.alter_sequence(pos)?,
+            () if self.eat_word("USER") => {
+                let name = self.ident(1935)?;
+                Ddl::AlterUser(AlterUser { name, options: self.user_options()?, pos })
+            }
+            () if self.eat_word("VIEW") => self.alter_compile(CompileKind::View, pos)?,
+            () if self.at_any(&[
+                "TABLESPACE",
+                "DATABASE",
+                "CLUSTER",
+                "ROLE",
+                "PROFILE",
+                "MATERIALIZED",
+                "PLUGGABLE",
+            ]) =>
+            {
+                return Err(Ora::unsupported().at(pos.0));
+            }
+            () => match self.stored_kind() {
+                Some(kind) => self.alter_compile(CompileKind::Stored(kind), pos)?,
+                None => return self.fail(940),
+            },
+        };
+        Ok(Statement::Ddl(Box::new(ddl)))
+    }
+
+    fn alter_compile(&mut self, kind: CompileKind, pos: Pos) -> Result<Ddl> {
+        let name = self.name(4050)?;
+        let action = match self.eat_any(&["COMPILE", "ENABLE", "DISABLE"]) {
+            Some(0) => CompileAction::Compile,
+            Some(1) => CompileAction::Enable,
+            Some(_) => CompileAction::Disable,
+            None => return self.fail(922),
+        };
+        self.eat_word("DEBUG");
+        let body = match self.eat_any(&["BODY", "SPECIFICATION", "PACKAGE"]) {
+            Some(i) => i == 0,
+            None => false,
+        };
+        self.eat_words(&["REUSE", "SETTINGS"]);
+        Ok(Ddl::AlterCompile(AlterCompile { kind, name, body, action, pos }))
+    }
+
+    fn alter_sequence(&mut self, pos: Pos) -> Result<Ddl> {
+        let name = self.name(2277)?;
+        let mut options = SequenceOptions::default();
+        let mut any = false;
+        while self.sequence_option(&mut options)? {
+            any = true;
+        }
+        if any { Ok(Ddl::AlterSequence(AlterSequence { name, options, pos })) } else { self.fail(2286) }
+    }
+
+    fn alter_table(&mut self, pos: Pos) -> Result<Ddl> {
+        let name = self.name(903)?;
+        if self.at(TokenKind::End) {
+            return self.fail(2210);
+        }
+        let mut actions = Vec::new();
+        while !self.at(TokenKind::End) {
+            self.alter_table_action(&mut actions)?;
+        }
+        Ok(Ddl::AlterTable(AlterTable { name, actions, pos }))
+    }
+
+    fn alter_table_action(&mut self, actions: &mut Vec<AlterTableAction>) -> Result<()> {
+        let action = match () {
+            () if self.at_word("ADD") => return self.alter_table_add(actions),
+            () if self.at_word("MODIFY") => self.alter_table_modify()?,
+            () if self.at_word("DROP") => self.alter_table_drop()?,
+            () if self.at_words(&["SET", "UNUSED"]) => {
+                self.at += 2;
+                self.drop_columns(true)?
+            }
+            () if self.eat_words(&["RENAME", "TO"]) => AlterTableAction::RenameTo(self.ident(903)?),
+            () if self.eat_words(&["RENAME", "COLUMN"]) => {
+                let from = self.ident(904)?;
+                self.expect_word("TO", 946)?;
+                AlterTableAction::RenameColumn { from, to: self.ident(904)? }
+            }
+            () if self.eat_words(&["RENAME", "CONSTRAINT"]) => {
+                let from = self.ident(2250)?;
+                self.expect_word("TO", 946)?;
+                AlterTableAction::RenameConstraint { from, to: self.ident(2250)? }
+            }
+            () if self.at_any(&["ENABLE", "DISABLE"]) => self.enable_disable()?,
+            () if self.eat_words(&["MINIMIZE", "RECORDS_PER_BLOCK"]) => AlterTableAction::MinimizeRecords(true),
+            () if self.eat_words(&["NOMINIMIZE", "RECORDS_PER_BLOCK"]) => AlterTableAction::MinimizeRecords(false),
+            () if self.eat_words(&["READ", "ONLY"]) => AlterTableAction::ReadOnly(true),
+            () if self.eat_words(&["READ", "WRITE"]) => AlterTableAction::ReadOnly(false),
+            () if self.eat_word("MOVE") => {
+                self.eat_word("ONLINE");
+                let mut options = SegmentOptions::default();
+                while self.segment_option(&mut options)? {}
+                AlterTableAction::Move(options)
+            }
+            () if self.at_any(&[
+                "SHRINK",
+                "DEALLOCATE",
+                "ALLOCATE",
+                "EXCHANGE",
+                "SPLIT",
+                "MERGE",
+                "TRUNCATE",
+                "COALESCE",
+            ]) =>
+            {
+                let pos = self.pos();
+                AlterTableAction::Other { text: self.raw_rest_words()?, pos }
+            }
+            () => {
+                let mut options = SegmentOptions::default();
+                if !self.segment_option(&mut options)? {
+                    return self.fail(1735);
+                }
+                while self.segment_option(&mut options)? {}
+                AlterTableAction::Options(options)
+            }
+        };
+        actions.push(action);
+        Ok(())
+    }
+
+    fn alter_table_add(&mut self, actions: &mut Vec<AlterTableAction>) -> Result<()> {
+        self.bump();
+        let parenthesised = self.eat(TokenKind::LeftParen);
+        self.eat_word("COLUMN");
+        let mut columns = Vec::new();
+        loop {
+            let out_of_line = self.at_any(&["CONSTRAINT", "UNIQUE", "CHECK"])
+                || self.at_words(&["PRIMARY", "KEY"])
+                || self.at_words(&["FOREIGN", "KEY"]);
+            if out_of_line {
+                actions.push(AlterTableAction::AddConstraint(self.table_constraint()?));
+            } else {
+                columns.push(self.column_spec()?);
+            }
+            if !parenthesised || !self.eat(TokenKind::Comma) {
+                break;
+            }
+        }
+        if parenthesised {
+            self.right_paren()?;
+        }
+        if !columns.is_empty() {
+            // Columns first: the constraints may name them.
+            actions.insert(0, AlterTableAction::AddColumns(columns));
+        }
+        Ok(())
+    }
+
+    fn alter_table_modify(&mut self) -> Result<AlterTableAction> {
+        self.bump();
+        if let Some(target) = self.constraint_ref()? {
+            let state = self.constraint_state()?;
+            return Ok(AlterTableAction::ModifyConstraint { target, state });
+        }
+        if self.eat(TokenKind::LeftParen) {
+            let columns = self.comma_list(Self::column_spec)?;
+            self.right_paren()?;
+            return Ok(AlterTableAction::ModifyColumns(columns));
+        }
+        self.eat_word("COLUMN");
+        Ok(AlterTableAction::ModifyColumns(vec![self.column_spec()?]))
+    }
+
+    /// `CONSTRAINT name`, `PRIMARY KEY` or `UNIQUE (columns)`.
+    fn constraint_ref(&mut self) -> Result<Option<ConstraintRef>> {
+        Ok(match () {
+            () if self.eat_word("CONSTRAINT") => Some(ConstraintRef::Name(self.ident(2250)?)),
+            () if self.eat_words(&["PRIMARY", "KEY"]) => Some(ConstraintRef::PrimaryKey),
+            () if self.eat_word("UNIQUE") => Some(ConstraintRef::Unique(self.ident_list(904)?)),
+            () => None,
+        })
+    }
+
+    fn alter_table_drop(&mut self) -> Result<AlterTableAction> {
+        self.bump();
+        if let Some(target) = self.constraint_ref()? {
+            let mut cascade = false;
+            let mut keep_index = false;
+            loop {
+                match () {
+                    () if self.eat_word("CASCADE") => cascade = true,
+                    () if self.eat_words(&["KEEP", "INDEX"]) => keep_index = true,
+                    () if self.eat_words(&["DROP", "INDEX"]) => keep_index = false,
+                    () if self.eat_word("ONLINE") => {}
+                    () => break,
+                }
+            }
+            return Ok(AlterTableAction::DropConstraint { target, cascade, keep_index });
+        }
+        if self.at_words(&["UNUSED", "COLUMNS"]) {
+            let pos = self.pos();
+            return Ok(AlterTableAction::Other { text: format!("DROP {}", self.raw_rest_words()?), pos });
+        }
+        self.drop_columns(false)
+    }
+
+    fn drop_columns(&mut self, unused: bool) -> Result<AlterTableAction> {
+        let columns = if self.eat_word("COLUMN") {
+            vec![self.ident(904)?]
+        } else if self.at(TokenKind::LeftParen) {
+            self.ident_list(904)?
+        } else {
+            return self.fail(905);
+        };
+        let cascade = self.eat_words(&["CASCADE", "CONSTRAINTS"]);
+        self.eat_word("INVALIDATE");
+        Ok(AlterTableAction::DropColumns { columns, cascade, unused })
+    }
+
+    fn enable_disable(&mut self) -> Result<AlterTableAction> {
+        let pos = self.pos();
+        let start = self.at;
+        let enable = self.eat_any(&["ENABLE", "DISABLE"]) == Some(0);
+        let validate = match self.eat_any(&["VALIDATE", "NOVALIDATE"]) {
+            Some(i) => i == 0,
+            None => enable,
+        };
+        if let Some(target) = self.constraint_ref()? {
+            let cascade = self.eat_word("CASCADE");
+            if self.at_words(&["USING", "INDEX"]) {
+                self.raw_item()?;
+            }
+            return Ok(AlterTableAction::EnableConstraint { target, enable, validate, cascade });
+        }
+        self.at = start;
+        if self.word_ahead(1, "ROW") || self.word_ahead(1, "ALL") || self.word_ahead(1, "TABLE") {
+            return Ok(AlterTableAction::Other { text: self.raw_rest_words()?, pos });
+        }
+        self.fail(1735)
+    }
+
+    fn alter_index(&mut self, pos: Pos) -> Result<Ddl> {
+        let name = self.name(953)?;
+        let action = match () {
+            () if self.eat_word("REBUILD") => {
+                let mut options = SegmentOptions::default();
+                loop {
+                    if self.eat_any(&["ONLINE", "REVERSE", "NOREVERSE"]).is_some()
+                        || self.eat_words(&["COMPUTE", "STATISTICS"])
+                        || self.segment_option(&mut options)?
+                    {
+                        continue;
+                    }
+                    break;
+                }
+                AlterIndexAction::Rebuild(options)
+            }
+            () if self.eat_words(&["RENAME", "TO"]) => AlterIndexAction::RenameTo(self.ident(953)?),
+            () if self.eat_word("UNUSABLE") => AlterIndexAction::Unusable,
+            () if self.eat_word("VISIBLE") => AlterIndexAction::Visible(true),
+            () if self.eat_word("INVISIBLE") => AlterIndexAction::Visible(false),
+            () if self.eat_word("COALESCE") => AlterIndexAction::Coalesce,
+            () if self.at_any(&[
+                "SHRINK",
+                "MONITORING",
+                "NOMONITORING",
+                "COMPILE",
+                "ENABLE",
+                "DISABLE",
+                "DEALLOCATE",
+            ]) =>
+            {
+                AlterIndexAction::Other(self.raw_rest_words()?)
+            }
+            () => {
+                let mut options = SegmentOptions::default();
+                if !self.segment_option(&mut options)? {
+                    return self.fail(2243);
+                }
+                while self.segment_option(&mut options)? {}
+                AlterIndexAction::Options(options)
+            }
+        };
+        Ok(Ddl::AlterIndex(AlterIndex { name, action, pos }))
+    }
+}

@@ -1,0 +1,423 @@
+//! CREATE of everything.
+
+use super::Parser;
+use crate::ast::*;
+use crate::lexer::TokenKind;
+use ::types::{Ora, Result};
+
+impl Parser<'_> {
+    /// What follows CREATE; ORA-00901 for what cannot be created.
+    pub(super) fn create(&mut self, pos: Pos) -> Result<Ddl> {
+        let or_replace = self.eat_words(&["OR", "REPLACE"]);
+        if self.eat_any(&["EDITIONABLE", "NONEDITIONABLE"]).is_some() || or_replace {
+            return self.create_replaceable(or_replace, pos);
+        }
+        match () {
+            () if self.eat_words(&["GLOBAL", "TEMPORARY", "TABLE"]) => self.create_table(Some(false), pos),
+            () if self.eat_words(&["PRIVATE", "TEMPORARY", "TABLE"]) => self.create_table(Some(true), pos),
+            () if self.eat_word("TABLE") => self.create_table(None, pos),
+            () if self.at_any(&["INDEX", "UNIQUE", "BITMAP"]) => Ok(Ddl::CreateIndex(self.create_index(pos)?)),
+            () if self.eat_word("CLUSTER") => self.create_cluster(pos),
+            () if self.eat_word("SEQUENCE") => self.create_sequence(pos),
+            () if self.eat_word("USER") => {
+                let name = self.ident(1935)?;
+                Ok(Ddl::CreateUser(CreateUser { name, options: self.user_options()?, pos }))
+            }
+            () if self.eat_word("ROLE") => {
+                let name = self.ident(1935)?;
+                let not = self.eat_words(&["NOT", "IDENTIFIED"]);
+                let authentication = if not { None } else { self.authentication()? };
+                Ok(Ddl::CreateRole(CreateRole { name, authentication, pos }))
+            }
+            () if self.at_any(&["TABLESPACE", "BIGFILE", "SMALLFILE", "TEMPORARY", "UNDO"]) => {
+                self.create_tablespace(pos)
+            }
+            () if self.at_word("DATABASE") || self.at_words(&["PUBLIC", "DATABASE"]) || self.at_word("PROFILE") => {
+                Err(Ora::unsupported().at(pos.0))
+            }
+            () => self.create_replaceable(false, pos),
+        }
+    }
+
+    fn create_replaceable(&mut self, or_replace: bool, pos: Pos) -> Result<Ddl> {
+        if self.eat_words(&["MATERIALIZED", "VIEW"]) {
+            return self.create_view(or_replace, true, true, pos);
+        }
+        let force = self.at_words(&["FORCE", "VIEW"]) || self.at_words(&["FORCE", "EDITIONABLE"]);
+        if force {
+            self.bump();
+        } else {
+            self.eat_words(&["NO", "FORCE"]);
+        }
+        self.eat_any(&["EDITIONABLE", "NONEDITIONABLE"]);
+        if self.eat_word("VIEW") {
+            return self.create_view(or_replace, force, false, pos);
+        }
+        if self.at_word("SYNONYM") || self.at_words(&["PUBLIC", "SYNONYM"]) {
+            let public = self.eat_word("PUBLIC");
+            self.bump();
+            let name = self.name(995)?;
+            self.expect_word("FOR", 905)?;
+            let target = self.name(995)?;
+            return Ok(Ddl::CreateSynonym(CreateSynonym { or_replace, public, name, target, pos }));
+        }
+        if self.eat_word("DIRECTORY") {
+            let name = self.ident(22929)?;
+            self.expect_word("AS", 905)?;
+            let path = self.string(1780)?;
+            return Ok(Ddl::CreateDirectory(CreateDirectory { or_replace, name, path, pos }));
+        }
+        self.create_stored(or_replace, pos)
+    }
+
+    /// The unit's source begins at its kind's keyword and is not read further than its name.
+    fn create_stored(&mut self, or_replace: bool, pos: Pos) -> Result<Ddl> {
+        let source = self.text_from_here().to_owned();
+        let Some(kind) = self.stored_kind() else {
+            return self.fail(if or_replace { 922 } else { 901 });
+        };
+        let name = self.name(4050)?;
+        Ok(Ddl::CreateStored(CreateStored { or_replace, kind, name, source, pos }))
+    }
+
+    /// `temporary` is `Some(private)` for temporary tables.
+    fn create_table(&mut self, temporary: Option<bool>, pos: Pos) -> Result<Ddl> {
+        let name = self.name(903)?;
+        let mut table = CreateTable {
+            name,
+            temporary: temporary.map(|private| Temporary { private, preserve: false }),
+            columns: Vec::new(),
+            constraints: Vec::new(),
+            organization: TableOrganization::Heap,
+            options: SegmentOptions::default(),
+            partitioning: None,
+            as_query: None,
+            pos,
+        };
+        if self.at_words(&["OF"]) {
+            return Err(Ora::unsupported().at(self.pos().0));
+        }
+        if self.eat(TokenKind::LeftParen) {
+            self.relational_properties(&mut table)?;
+            self.right_paren()?;
+        }
+        self.table_properties(&mut table)?;
+        if self.eat_word("AS") {
+            table.as_query = Some(Box::new(self.query()?));
+        } else if table.columns.is_empty() {
+            return self.fail(906);
+        }
+        self.expect_end(922)?;
+        Ok(Ddl::CreateTable(table))
+    }
+
+    fn relational_properties(&mut self, table: &mut CreateTable) -> Result<()> {
+        loop {
+            let out_of_line = self.at_any(&["CONSTRAINT", "UNIQUE", "CHECK"])
+                || self.at_words(&["PRIMARY", "KEY"])
+                || self.at_words(&["FOREIGN", "KEY"]);
+            if out_of_line {
+                table.constraints.push(self.table_constraint()?);
+            } else {
+                table.columns.push(self.column_spec()?);
+            }
+            if !self.eat(TokenKind::Comma) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn table_properties(&mut self, table: &mut CreateTable) -> Result<()> {
+        loop {
+            match () {
+                () if self.eat_words(&["ORGANIZATION", "INDEX"]) => table.organization = TableOrganization::Index,
+                () if self.eat_words(&["ORGANIZATION", "HEAP"]) => {}
+                () if self.at_words(&["ORGANIZATION", "EXTERNAL"]) => {
+                    self.at += 2;
+                    table.organization = TableOrganization::External(self.raw_item()?);
+                }
+                () if self.eat_word("CLUSTER") => {
+                    let cluster = self.name(943)?;
+                    let columns = self.ident_list(904)?;
+                    table.organization = TableOrganization::Cluster { cluster, columns };
+                }
+                () if self.eat_words(&["ON", "COMMIT"]) => {
+                    let preserve = match self.eat_any(&["DELETE", "PRESERVE", "DROP"]) {
+                        Some(i) => i == 1,
+                        None => return self.fail(905),
+                    };
+                    if self.eat_any(&["ROWS", "DEFINITION"]).is_none() {
+                        return self.fail(905);
+                    }
+                    match &mut table.temporary {
+                        Some(temporary) => temporary.preserve = preserve,
+                        None => return self.fail(922),
+                    }
+                }
+                () if self.at_word("PARTITION") => {
+                    let start = self.pos();
+                    while !self.at(TokenKind::End) && !self.at_word("AS") && !matches!(self.kind(), TokenKind::Error(_))
+                    {
+                        if self.at(TokenKind::LeftParen) {
+                            self.raw_parens()?;
+                        } else {
+                            self.bump();
+                        }
+                    }
+                    table.partitioning = Some(self.text_since(start).to_owned());
+                }
+                () if self.at_word("LOB") || self.at_word("NESTED") || self.at_word("VARRAY") => {
+                    return Err(Ora::unsupported().at(self.pos().0));
+                }
+                () => {
+                    if !self.segment_option(&mut table.options)? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn create_index(&mut self, pos: Pos) -> Result<CreateIndex> {
+        let kind = self.eat_any(&["UNIQUE", "BITMAP"]);
+        self.expect_word("INDEX", 968)?;
+        let name = self.name(953)?;
+        self.expect_word("ON", 969)?;
+        let target = if self.eat_word("CLUSTER") {
+            IndexTarget::Cluster(self.name(943)?)
+        } else {
+            let table = self.name(903)?;
+            if self.at_ident() {
+                self.ident(904)?;
+            }
+            self.left_paren()?;
+            let columns = self.comma_list(Self::index_column)?;
+            self.right_paren()?;
+            IndexTarget::Table { table, columns }
+        };
+        let mut index = CreateIndex {
+            unique: kind == Some(0),
+            bitmap: kind == Some(1),
+            name,
+            target,
+            options: SegmentOptions::default(),
+            reverse: false,
+            invisible: false,
+            online: false,
+            other: None,
+            pos,
+        };
+        loop {
+            match () {
+                () if self.eat_word("REVERSE") => index.reverse = true,
+                () if self.eat_word("INVISIBLE") => index.invisible = true,
+                () if self.eat_any(&["VISIBLE", "SORT", "NOSORT", "UNUSABLE"]).is_some() => {}
+                () if self.eat_words(&["COMPUTE", "STATISTICS"]) => {}
+                () if self.eat_word("ONLINE") => index.online = true,
+                () if self.at_any(&["LOCAL", "GLOBAL", "INDEXTYPE"]) => index.other = Some(self.raw_item()?),
+                () => {
+                    if !self.segment_option(&mut index.options)? {
+                        break;
+                    }
+                }
+            }
+        }
+        if !self.at(TokenKind::RightParen) {
+            self.expect_end(2158)?;
+        }
+        Ok(index)
+    }
+
+    fn index_column(&mut self) -> Result<IndexColumn> {
+        let start = self.pos();
+        let expr = self.value()?;
+        let text = self.text_since(start).to_owned();
+        let descending = self.eat_any(&["ASC", "DESC"]) == Some(1);
+        Ok(IndexColumn { expr, text, descending })
+    }
+
+    fn create_cluster(&mut self, pos: Pos) -> Result<Ddl> {
+        let name = self.name(943)?;
+        self.left_paren()?;
+        let columns = self.comma_list(|p| {
+            let column = p.ident(904)?;
+            let ty = p.data_type()?;
+            p.eat_word("SORT");
+            Ok((column, ty))
+        })?;
+        self.right_paren()?;
+        let mut cluster = CreateCluster {
+            name,
+            columns,
+            single_table: false,
+            hashkeys: None,
+            hash_is: None,
+            size_bytes: None,
+            indexed: false,
+            options: SegmentOptions::default(),
+            pos,
+        };
+        loop {
+            match () {
+                () if self.eat_words(&["SINGLE", "TABLE"]) => cluster.single_table = true,
+                () if self.eat_word("HASHKEYS") => cluster.hashkeys = Some(self.integer64(2457)?),
+                () if self.eat_words(&["HASH", "IS"]) => cluster.hash_is = Some(self.value()?),
+                () if self.eat_word("SIZE") => cluster.size_bytes = Some(self.size_value(2219)?),
+                () if self.eat_word("INDEX") => cluster.indexed = true,
+                () => {
+                    if !self.segment_option(&mut cluster.options)? {
+                        break;
+                    }
+                }
+            }
+        }
+        self.expect_end(922)?;
+        cluster.indexed |= cluster.hashkeys.is_none();
+        Ok(Ddl::CreateCluster(cluster))
+    }
+
+    fn create_view(&mut self, or_replace: bool, force: bool, materialized: bool, pos: Pos) -> Result<Ddl> {
+        let name = self.name(999)?;
+        let mut columns = Vec::new();
+        if self.at(TokenKind::LeftParen) {
+            columns = self.ident_list(904)?;
+        }
+        if materialized {
+            while !self.at_word("AS") && !self.at(TokenKind::End) {
+                self.bump();
+            }
+        }
+        self.eat_words(&["BEQUEATH", "DEFINER"]);
+        self.eat_words(&["BEQUEATH", "CURRENT_USER"]);
+        self.expect_word("AS", 905)?;
+        let start = self.pos();
+        let query = Box::new(self.query()?);
+        let text = self.text_since(start).to_owned();
+        let read_only = self.eat_words(&["WITH", "READ", "ONLY"]);
+        let check_option = !read_only && self.eat_words(&["WITH", "CHECK", "OPTION"]);
+        if (read_only || check_option) && self.eat_word("CONSTRAINT") {
+            self.ident(2250)?;
+        }
+        let view =
+            CreateView { or_replace, force, materialized, name, columns, query, text, read_only, check_option, pos };
+        Ok(Ddl::CreateView(view))
+    }
+
+    fn create_sequence(&mut self, pos: Pos) -> Result<Ddl> {
+        let name = self.name(2277)?;
+        let mut options = SequenceOptions::default();
+        while self.sequence_option(&mut options)? {}
+        Ok(Ddl::CreateSequence(CreateSequence { name, options, pos }))
+    }
+
+    fn authentication(&mut self) -> Result<Option<Authentication>> {
+        if self.eat_words(&["NO", "AUTHENTICATION"]) {
+            return Ok(Some(Authentication::None));
+        }
+        if !self.eat_word("IDENTIFIED") {
+            return Ok(None);
+        }
+        if self.eat_word("EXTERNALLY") {
+            return Ok(Some(Authentication::Externally));
+        }
+        if self.eat_word("GLOBALLY") {
+            return Ok(Some(Authentication::Globally));
+        }
+        self.expect_word("BY", 924)?;
+        if self.eat_word("VALUES") {
+            return Ok(Some(Authentication::Verifier(self.string(988)?)));
+        }
+        Ok(Some(Authentication::Password(self.password()?)))
+    }
+
+    /// A password keeps the case it is written in, quoted or not.
+    pub(super) fn password(&mut self) -> Result<String> {
+        let token = self.token();
+        match token.kind {
+            TokenKind::Word | TokenKind::QuotedIdent => {
+                self.bump();
+                Ok(self.source(token).trim_matches('"').to_owned())
+            }
+            _ => self.fail(988),
+        }
+    }
+
+    pub(super) fn user_options(&mut self) -> Result<UserOptions> {
+        let mut options = UserOptions::default();
+        loop {
+            match () {
+                () if self.at_word("IDENTIFIED") || self.at_words(&["NO", "AUTHENTICATION"]) => {
+                    options.authentication = self.authentication()?;
+                    if self.eat_word("REPLACE") {
+                        self.password()?;
+                    }
+                }
+                () if self.eat_words(&["DEFAULT", "TABLESPACE"]) => {
+                    options.default_tablespace = Some(self.ident(2216)?)
+                }
+                () if self.eat_words(&["TEMPORARY", "TABLESPACE"]) => {
+                    options.temporary_tablespace = Some(self.ident(2216)?);
+                }
+                () if self.eat_word("QUOTA") => {
+                    let start = self.pos();
+                    if !self.eat_word("UNLIMITED") {
+                        self.size_value(2194)?;
+                    }
+                    let quota = self.text_since(start).to_uppercase();
+                    self.expect_word("ON", 969)?;
+                    options.quotas.push((self.ident(2216)?, quota));
+                }
+                () if self.eat_word("PROFILE") => options.profile = Some(self.any_word(2377)?),
+                () if self.eat_words(&["ACCOUNT", "LOCK"]) => options.account_locked = Some(true),
+                () if self.eat_words(&["ACCOUNT", "UNLOCK"]) => options.account_locked = Some(false),
+                () if self.eat_words(&["PASSWORD", "EXPIRE"]) => options.password_expire = true,
+                () if self.eat_words(&["DEFAULT", "ROLE"]) => options.default_role = Some(self.raw_rest_words()?),
+                () if self.eat_words(&["ENABLE", "EDITIONS"]) => {}
+                () if self.eat_word("CONTAINER") => {
+                    self.expect(TokenKind::Eq, 922)?;
+                    self.any_word(922)?;
+                }
+                () => break,
+            }
+        }
+        self.expect_end(922)?;
+        Ok(options)
+    }
+
+    fn create_tablespace(&mut self, pos: Pos) -> Result<Ddl> {
+        let (mut temporary, mut undo, mut bigfile) = (false, false, false);
+        loop {
+            match self.eat_any(&["BIGFILE", "SMALLFILE", "TEMPORARY", "UNDO", "TABLESPACE"]) {
+                Some(0) => bigfile = true,
+                Some(1) => {}
+                Some(2) => temporary = true,
+                Some(3) => undo = true,
+                Some(_) => break,
+                None => return self.fail(901),
+            }
+        }
+        let name = self.ident(2216)?;
+        let mut files = Vec::new();
+        if self.eat_any(&["DATAFILE", "TEMPFILE"]).is_some() {
+            loop {
+                let file = if self.at(TokenKind::String) { Some(self.string(2236)?) } else { None };
+                let size = if self.eat_word("SIZE") { Some(self.size_value(2236)?) } else { None };
+                files.push((file, size));
+                while !self.at(TokenKind::End)
+                    && !self.at(TokenKind::Comma)
+                    && self.at_any(&["REUSE", "AUTOEXTEND", "NEXT", "MAXSIZE", "ON", "OFF", "UNLIMITED"])
+                {
+                    self.bump();
+                    if self.at(TokenKind::Number) {
+                        self.size_value(2236)?;
+                    }
+                }
+                if !self.eat(TokenKind::Comma) {
+                    break;
+                }
+            }
+        }
+        let options = self.raw_rest_words()?;
+        Ok(Ddl::CreateTablespace(CreateTablespace { name, temporary, undo, bigfile, files, options, pos }))
+    }
+}

@@ -1,0 +1,487 @@
+//! Recursive descent over the token vector.
+//!
+//! The grammar is split by subject, a module each. This one holds what they share: the cursor over the tokens, the helpers that
+//! name an Oracle error at the current token, and the limits that keep hostile text from exhausting the stack.
+
+mod admin;
+mod alter;
+mod create;
+mod ddl;
+mod dml;
+mod expr;
+mod hints;
+mod predicate;
+mod query;
+mod table_ref;
+mod types;
+
+use crate::ast::{DataTypeName, Expr, Hints, Ident, Name, Pos, Query, Statement};
+use crate::keywords::is_reserved;
+use crate::lexer::{HintSpan, IDENT_LENGTH_MAX, Lexed, Token, TokenKind, lex, string_contents};
+use ::types::{Ora, Result};
+
+/// How deep parentheses, subqueries, calls and CASE may nest in each other.
+pub const NESTING_MAX: u32 = 100;
+/// How many infix operators may follow each other in one chain.
+pub const CHAIN_MAX: u32 = 2000;
+/// How many expressions an IN list may have.
+pub const IN_LIST_MAX: usize = 1000;
+
+/// A parser at some token of a text.
+pub struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<Token>,
+    hints: Vec<HintSpan>,
+    at: usize,
+    depth: u32,
+}
+
+impl<'a> Parser<'a> {
+    /// A parser at the first token of `text`.
+    pub fn new(text: &'a str) -> Parser<'a> {
+        let Lexed { tokens, hints } = lex(text);
+        Parser { text, tokens, hints, at: 0, depth: 0 }
+    }
+
+    // Looking.
+
+    pub(crate) fn token(&self) -> Token {
+        self.tokens[self.at]
+    }
+
+    /// The token `ahead` places on; the end token beyond the end.
+    pub(crate) fn peek(&self, ahead: usize) -> Token {
+        self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
+    }
+
+    pub(crate) fn kind(&self) -> TokenKind {
+        self.token().kind
+    }
+
+    pub(crate) fn pos(&self) -> Pos {
+        self.token().pos()
+    }
+
+    pub(crate) fn at(&self, kind: TokenKind) -> bool {
+        self.kind() == kind
+    }
+
+    pub(crate) fn source(&self, token: Token) -> &'a str {
+        &self.text[token.start as usize..token.end as usize]
+    }
+
+    /// The text from `start` to the end of the last token taken.
+    pub(crate) fn text_since(&self, start: Pos) -> &'a str {
+        let end = self.at.checked_sub(1).map_or(start.0, |last| self.tokens[last].end);
+        &self.text[start.offset()..end.max(start.0) as usize]
+    }
+
+    /// The text from the current token to the end.
+    pub(crate) fn text_from_here(&self) -> &'a str {
+        &self.text[self.pos().offset()..]
+    }
+
+    pub(crate) fn word_ahead(&self, ahead: usize, word: &str) -> bool {
+        let token = self.peek(ahead);
+        token.kind == TokenKind::Word && self.source(token).eq_ignore_ascii_case(word)
+    }
+
+    pub(crate) fn kind_ahead(&self, ahead: usize, kind: TokenKind) -> bool {
+        self.peek(ahead).kind == kind
+    }
+
+    pub(crate) fn at_word(&self, word: &str) -> bool {
+        self.word_ahead(0, word)
+    }
+
+    pub(crate) fn at_words(&self, words: &[&str]) -> bool {
+        words.iter().enumerate().all(|(ahead, word)| self.word_ahead(ahead, word))
+    }
+
+    pub(crate) fn at_any(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.at_word(word))
+    }
+
+    /// The current word in upper case, if the token is an unquoted word.
+    pub(crate) fn word(&self) -> Option<String> {
+        self.at(TokenKind::Word).then(|| self.source(self.token()).to_uppercase())
+    }
+
+    // Taking.
+
+    pub(crate) fn bump(&mut self) -> Token {
+        let token = self.token();
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+        token
+    }
+
+    pub(crate) fn eat(&mut self, kind: TokenKind) -> bool {
+        let found = self.at(kind);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    pub(crate) fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.at_word(word);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    pub(crate) fn eat_words(&mut self, words: &[&str]) -> bool {
+        let found = self.at_words(words);
+        if found {
+            self.at += words.len();
+        }
+        found
+    }
+
+    /// Takes the first of the words that stands here and returns its index.
+    pub(crate) fn eat_any(&mut self, words: &[&str]) -> Option<usize> {
+        let found = words.iter().position(|word| self.at_word(word));
+        if found.is_some() {
+            self.bump();
+        }
+        found
+    }
+
+    pub(crate) fn expect(&mut self, kind: TokenKind, code: u32) -> Result<Token> {
+        if self.at(kind) { Ok(self.bump()) } else { self.fail(code) }
+    }
+
+    pub(crate) fn expect_word(&mut self, word: &str, code: u32) -> Result<()> {
+        if self.eat_word(word) { Ok(()) } else { self.fail(code) }
+    }
+
+    pub(crate) fn left_paren(&mut self) -> Result<()> {
+        self.expect(TokenKind::LeftParen, 906).map(drop)
+    }
+
+    pub(crate) fn right_paren(&mut self) -> Result<()> {
+        self.expect(TokenKind::RightParen, 907).map(drop)
+    }
+
+    /// `item {, item}`.
+    pub(crate) fn comma_list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut list = vec![item(self)?];
+        while self.eat(TokenKind::Comma) {
+            list.push(item(self)?);
+        }
+        Ok(list)
+    }
+
+    // Failing.
+
+    /// The error of that number at the current token; a token that is itself an error comes first.
+    pub(crate) fn error(&self, code: u32) -> Ora {
+        let code = match self.kind() {
+            TokenKind::Error(lexical) => u32::from(lexical),
+            _ => code,
+        };
+        self.error_at(code, self.pos())
+    }
+
+    pub(crate) fn error_at(&self, code: u32, pos: Pos) -> Ora {
+        Ora::new(code).at(pos.0)
+    }
+
+    pub(crate) fn fail<T>(&self, code: u32) -> Result<T> {
+        Err(self.error(code))
+    }
+
+    /// ORA-02000, which names the keyword that is missing.
+    pub(crate) fn expect_named(&mut self, word: &str) -> Result<()> {
+        if self.eat_word(word) {
+            return Ok(());
+        }
+        match self.kind() {
+            TokenKind::Error(code) => self.fail(code.into()),
+            _ => Err(Ora::with(2000, &[&word]).at(self.pos().0)),
+        }
+    }
+
+    /// Runs `f` one level deeper.
+    pub(crate) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= NESTING_MAX {
+            return Err(self.too_deep());
+        }
+        self.depth += 1;
+        let result = f(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Oracle's own answer to an expression without end is to run out of process memory.
+    pub(crate) fn too_deep(&self) -> Ora {
+        Ora::with(4030, &[&"64", &"parse heap", &"expression nesting"]).at(self.pos().0)
+    }
+
+    // Names.
+
+    /// Whether the current token can be an identifier.
+    pub(crate) fn at_ident(&self) -> bool {
+        self.ident_ahead(0)
+    }
+
+    pub(crate) fn ident_ahead(&self, ahead: usize) -> bool {
+        let token = self.peek(ahead);
+        match token.kind {
+            TokenKind::QuotedIdent => true,
+            TokenKind::Word => !is_reserved(&self.source(token).to_ascii_uppercase()),
+            _ => false,
+        }
+    }
+
+    /// An identifier; `code` is the error when there is none.
+    pub(crate) fn ident(&mut self, code: u32) -> Result<Ident> {
+        if self.at_ident() { self.any_word(code) } else { self.fail(code) }
+    }
+
+    /// An identifier that may be a reserved word: after a dot, and where the grammar leaves no doubt.
+    pub(crate) fn any_word(&mut self, code: u32) -> Result<Ident> {
+        let token = self.token();
+        let name = match token.kind {
+            TokenKind::Word => self.source(token).to_uppercase(),
+            TokenKind::QuotedIdent => self.source(token).trim_matches('"').to_owned(),
+            _ => return self.fail(code),
+        };
+        if name.len() > IDENT_LENGTH_MAX {
+            return self.fail(972);
+        }
+        self.bump();
+        Ok(Ident { name, pos: token.pos() })
+    }
+
+    /// A dotted name, with a database link if there is one.
+    pub(crate) fn name(&mut self, code: u32) -> Result<Name> {
+        let first = self.ident(code)?;
+        self.name_after(first, code)
+    }
+
+    pub(crate) fn name_after(&mut self, first: Ident, code: u32) -> Result<Name> {
+        let is_word = |kind| matches!(kind, TokenKind::Word | TokenKind::QuotedIdent);
+        let mut name = Name::simple(first);
+        while self.at(TokenKind::Dot) && is_word(self.peek(1).kind) {
+            self.bump();
+            name.parts.push(self.any_word(code)?);
+        }
+        if self.at(TokenKind::At) && is_word(self.peek(1).kind) {
+            self.bump();
+            name.link = Some(Box::new(self.nested(|p| p.name(1729))?));
+        }
+        Ok(name)
+    }
+
+    /// `(a, b, c)`.
+    pub(crate) fn ident_list(&mut self, code: u32) -> Result<Vec<Ident>> {
+        self.left_paren()?;
+        let list = self.comma_list(|p| p.ident(code))?;
+        self.right_paren()?;
+        Ok(list)
+    }
+
+    // Literals.
+
+    /// The contents of a string literal; `code` is the error when there is none.
+    pub(crate) fn string(&mut self, code: u32) -> Result<String> {
+        match self.kind() {
+            TokenKind::String | TokenKind::NationalString => {
+                let token = self.bump();
+                Ok(string_contents(self.source(token)))
+            }
+            _ => self.fail(code),
+        }
+    }
+
+    /// A whole number of at most 32 bits.
+    pub(crate) fn integer(&mut self, code: u32) -> Result<u32> {
+        let here = self.pos();
+        let value = self.integer64(code)?;
+        u32::try_from(value).map_err(|_| self.error_at(code, here))
+    }
+
+    pub(crate) fn integer64(&mut self, code: u32) -> Result<u64> {
+        let token = self.token();
+        match self.source(token).parse::<u64>() {
+            Ok(value) if token.kind == TokenKind::Number => {
+                self.bump();
+                Ok(value)
+            }
+            _ => self.fail(code),
+        }
+    }
+
+    /// A number with an optional sign, as written.
+    pub(crate) fn signed_number(&mut self, code: u32) -> Result<String> {
+        let mut text = String::new();
+        if self.eat(TokenKind::Minus) {
+            text.push('-');
+        } else {
+            self.eat(TokenKind::Plus);
+        }
+        let token = self.expect(TokenKind::Number, code)?;
+        text.push_str(self.source(token));
+        Ok(text)
+    }
+
+    // Text kept as written.
+
+    /// Takes balanced tokens up to a comma or closing parenthesis of this level, or the end.
+    pub(crate) fn raw_item(&mut self) -> Result<String> {
+        let start = self.pos();
+        let mut open = 0u32;
+        loop {
+            match self.kind() {
+                TokenKind::End => break,
+                TokenKind::Error(code) => return self.fail(code.into()),
+                TokenKind::Comma | TokenKind::RightParen if open == 0 => break,
+                TokenKind::LeftParen => open += 1,
+                TokenKind::RightParen => open -= 1,
+                _ => {}
+            }
+            self.bump();
+        }
+        Ok(self.text_since(start).to_owned())
+    }
+
+    /// A parenthesised group, parentheses included.
+    pub(crate) fn raw_parens(&mut self) -> Result<String> {
+        let start = self.pos();
+        self.left_paren()?;
+        self.comma_list(|p| p.raw_item())?;
+        self.right_paren()?;
+        Ok(self.text_since(start).to_owned())
+    }
+
+    /// Takes everything up to the end, as written.
+    pub(crate) fn raw_rest(&mut self) -> Result<String> {
+        let start = self.pos();
+        self.raw_rest_words()?;
+        Ok(self.text_since(start).to_owned())
+    }
+
+    /// The rest in upper case with blanks collapsed, for clauses that are recognised by their words.
+    pub(crate) fn raw_rest_words(&mut self) -> Result<String> {
+        let mut words: Vec<String> = Vec::new();
+        while !self.at(TokenKind::End) {
+            if let TokenKind::Error(code) = self.kind() {
+                return self.fail(code.into());
+            }
+            let token = self.bump();
+            words.push(match token.kind {
+                TokenKind::Word => self.source(token).to_uppercase(),
+                _ => self.source(token).to_owned(),
+            });
+        }
+        // The end token may have been taken back by `bump`; the text ends where the last token does.
+        Ok(words.join(" "))
+    }
+
+    /// The hints of the comments that stand before the current token, which follows SELECT or its kin.
+    pub(crate) fn hints_here(&self) -> Hints {
+        let mut found = Hints::default();
+        for span in self.hints.iter().filter(|span| span.before_token as usize == self.at) {
+            let text = &self.text[span.start as usize..span.end as usize];
+            if !found.text.is_empty() {
+                found.text.push(' ');
+            }
+            found.text.push_str(text.trim());
+            found.list.extend(hints::parse(text, span.start));
+        }
+        found
+    }
+
+    /// Fails unless everything has been taken.
+    pub(crate) fn expect_end(&self, code: u32) -> Result<()> {
+        if self.at(TokenKind::End) { Ok(()) } else { self.fail(code) }
+    }
+
+    fn statement(&mut self) -> Result<Statement> {
+        let pos = self.pos();
+        if self.at(TokenKind::LeftParen) {
+            return Ok(Statement::Query(Box::new(self.query()?)));
+        }
+        if self.at(TokenKind::LabelStart) {
+            return Ok(Statement::Block { pos });
+        }
+        let Some(word) = self.word() else {
+            return self.fail(900);
+        };
+        match word.as_str() {
+            "SELECT" | "WITH" => Ok(Statement::Query(Box::new(self.query()?))),
+            "BEGIN" | "DECLARE" => Ok(Statement::Block { pos }),
+            "EXPLAIN" => self.explain_plan(),
+            "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "SET" | "LOCK" => self.transaction_control(),
+            "CREATE" | "DROP" | "TRUNCATE" | "RENAME" | "COMMENT" | "GRANT" | "REVOKE" | "ANALYZE" | "PURGE"
+            | "AUDIT" | "NOAUDIT" => Ok(Statement::Ddl(Box::new(self.ddl(&word)?))),
+            "ALTER" => self.alter(),
+            _ => self.dml(&word),
+        }
+    }
+}
+
+/// Parses all of `text` by `rule`; `code` is the error when something is left over.
+fn parse_all<'a, T>(text: &'a str, code: u32, rule: impl FnOnce(&mut Parser<'a>) -> Result<T>) -> Result<T> {
+    if u32::try_from(text.len()).is_err() {
+        return Err(Ora::with(4030, &[&text.len(), &"parse heap", &"statement text"]));
+    }
+    let mut parser = Parser::new(text);
+    let tree = rule(&mut parser)?;
+    parser.expect_end(code)?;
+    Ok(tree)
+}
+
+/// Parses one SQL statement, without a terminator.
+///
+/// An anonymous PL/SQL block is recognised by its first word and not read further: the whole text is the block.
+/// # Errors
+/// Syntax errors with Oracle's numbers, at the byte offset where Oracle reports them.
+pub fn parse_statement(text: &str) -> Result<Statement> {
+    parse_all(text, 933, |p| {
+        let statement = p.statement()?;
+        if matches!(statement, Statement::Block { .. } | Statement::Ddl(_)) {
+            p.skip_source(&statement);
+        }
+        Ok(statement)
+    })
+}
+
+/// Parses a query alone, as a view's text or a subquery held in the dictionary.
+pub fn parse_query(text: &str) -> Result<Query> {
+    parse_all(text, 933, Parser::query)
+}
+
+/// Parses a value expression alone, as a column's DEFAULT held in the dictionary.
+pub fn parse_expression(text: &str) -> Result<Expr> {
+    parse_all(text, 933, Parser::value)
+}
+
+/// Parses a condition alone, as a CHECK constraint held in the dictionary.
+pub fn parse_condition(text: &str) -> Result<Expr> {
+    parse_all(text, 933, Parser::condition)
+}
+
+/// Parses a data type alone.
+pub fn parse_data_type(text: &str) -> Result<DataTypeName> {
+    parse_all(text, 902, Parser::data_type)
+}
+
+impl Parser<'_> {
+    /// PL/SQL source is not SQL's to read: goes to the end after a block or the CREATE of a stored unit.
+    fn skip_source(&mut self, statement: &Statement) {
+        use crate::ast::Ddl;
+        let is_source = match statement {
+            Statement::Block { .. } => true,
+            Statement::Ddl(ddl) => matches!(**ddl, Ddl::CreateStored(_)),
+            _ => false,
+        };
+        if is_source {
+            self.at = self.tokens.len() - 1;
+        }
+    }
+}

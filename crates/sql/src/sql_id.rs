@@ -1,0 +1,152 @@
+//! SQL_ID, and the form that PL/SQL gives its static SQL before it asks for one.
+
+use crate::lexer::{TokenKind, lex};
+use md5::{Digest, Md5};
+
+/// Oracle's base 32: digits and letters without e, i, l and o.
+const ALPHABET: &[u8; 32] = b"0123456789abcdfghjkmnpqrstuvwxyz";
+
+/// SQL_ID of a statement's text: the last eight bytes of the MD5 of the text and a NUL, each word of four little-endian, in base 32.
+pub fn sql_id(text: &str) -> String {
+    let digest = Md5::new().chain_update(text.as_bytes()).chain_update([0]).finalize();
+    let word = |i: usize| u64::from(u32::from_le_bytes([digest[i], digest[i + 1], digest[i + 2], digest[i + 3]]));
+    let mut bits = word(8) << 32 | word(12);
+    let mut letters = [0u8; 13];
+    for letter in letters.iter_mut().rev() {
+        *letter = ALPHABET[(bits % 32) as usize];
+        bits /= 32;
+    }
+    letters.iter().map(|letter| char::from(*letter)).collect()
+}
+
+/// Static SQL as PL/SQL hands it on, and what each of its binds stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaticSql {
+    pub text: String,
+    /// The source text of the variable behind `:B1`, `:B2` ... in the order in which the text's binds appear, repeats included.
+    pub binds: Vec<String>,
+}
+
+/// Puts the text of a static SQL statement into the form that `v$sql` shows.
+///
+/// Upper case outside quotes, blanks collapsed, comments dropped and hints kept, the stretches in `removed` (INTO lists, as byte ranges) left
+/// out, and each stretch in `variables` (byte ranges of PL/SQL variables, ascending) replaced by `:Bn ` with the *last* distinct
+/// variable as `:B1`.
+pub fn normalise_static(text: &str, variables: &[(u32, u32)], removed: &[(u32, u32)]) -> StaticSql {
+    let lexed = lex(text);
+    let source = |range: (u32, u32)| text[range.0 as usize..range.1 as usize].to_uppercase();
+    let mut distinct: Vec<String> = Vec::new();
+    for range in variables {
+        let name = source(*range);
+        distinct.retain(|seen| *seen != name);
+        distinct.push(name);
+    }
+    let number = |name: &str| distinct.len() - distinct.iter().position(|seen| seen == name).unwrap_or(0);
+    let mut out = Collapser::default();
+    let mut binds = Vec::new();
+    let mut hints = lexed.hints.iter().peekable();
+    let mut skip_to = 0;
+    for (index, token) in lexed.tokens.iter().enumerate() {
+        while let Some(hint) = hints.next_if(|hint| hint.before_token as usize <= index) {
+            out.blank();
+            out.word(&format!("/*+{}*/", &text[hint.start as usize..hint.end as usize]));
+            out.blank();
+        }
+        if token.start < skip_to || token.kind == TokenKind::End {
+            continue;
+        }
+        let gap = index > 0 && lexed.tokens[index - 1].end < token.start;
+        if let Some(range) = removed.iter().find(|range| range.0 <= token.start && token.start < range.1) {
+            skip_to = range.1;
+            out.blank();
+            continue;
+        }
+        if gap {
+            out.blank();
+        }
+        if let Some(range) = variables.iter().find(|range| range.0 == token.start) {
+            let name = source(*range);
+            out.word(&format!(":B{}", number(&name)));
+            out.blank();
+            binds.push(text[range.0 as usize..range.1 as usize].to_owned());
+            skip_to = range.1;
+            continue;
+        }
+        let piece = &text[token.start as usize..token.end as usize];
+        match token.kind {
+            TokenKind::String | TokenKind::NationalString | TokenKind::QuotedIdent => out.word(piece),
+            _ => out.word(&piece.to_uppercase()),
+        }
+    }
+    out.finish(variables.last().is_some_and(|range| text[range.1 as usize..].trim().is_empty()));
+    StaticSql { text: out.text, binds }
+}
+
+/// Text with single blanks between its pieces.
+#[derive(Default)]
+struct Collapser {
+    text: String,
+    pending: bool,
+}
+
+impl Collapser {
+    fn blank(&mut self) {
+        self.pending = !self.text.is_empty();
+    }
+    fn word(&mut self, piece: &str) {
+        if std::mem::take(&mut self.pending) {
+            self.text.push(' ');
+        }
+        self.text.push_str(piece);
+    }
+    /// A bind keeps the blank after it even at the end of the text.
+    fn finish(&mut self, ends_in_bind: bool) {
+        if ends_in_bind {
+            self.text.push(' ');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_sql_ids() {
+        assert_eq!(sql_id("select * from dual"), "a5ks9fhw2v9s1");
+        assert_eq!(
+            sql_id("SELECT VALUE FROM NLS_DATABASE_PARAMETERS WHERE PARAMETER = 'NLS_CHARACTERSET'"),
+            "7mgsfc44trnr8"
+        );
+        assert_eq!(sql_id("SELECT COUNT(C2) FROM CF1 WHERE CUSTID > :B1 - 256 AND CUSTID < :B1 "), "68vu5q46nu22s");
+    }
+
+    /// Ranges of every occurrence of each of `names`, ascending.
+    fn places(text: &str, names: &[&str]) -> Vec<(u32, u32)> {
+        let mut list: Vec<(u32, u32)> = names
+            .iter()
+            .flat_map(|name| text.match_indices(name).map(|(at, name)| (at as u32, (at + name.len()) as u32)))
+            .collect();
+        list.sort();
+        list
+    }
+
+    #[test]
+    fn static_sql_of_the_reader() {
+        let text = "SELECT COUNT(c2) into x FROM cf1 where custid > v_r - 256 AND custid < v_r";
+        let got = normalise_static(text, &places(text, &["v_r"]), &places(text, &["into x"]));
+        assert_eq!(got.text, "SELECT COUNT(C2) FROM CF1 WHERE CUSTID > :B1 - 256 AND CUSTID < :B1 ");
+        assert_eq!(got.binds, ["v_r", "v_r"]);
+        assert_eq!(sql_id(&got.text), "68vu5q46nu22s");
+    }
+
+    #[test]
+    fn static_sql_with_quotes_comments_and_two_variables() {
+        let text = "select value\n into l_val from nls_database_parameters -- x\n where parameter = 'NLS_characterset'";
+        let got = normalise_static(text, &[], &places(text, &["into l_val"]));
+        assert_eq!(got.text, "SELECT VALUE FROM NLS_DATABASE_PARAMETERS WHERE PARAMETER = 'NLS_characterset'");
+        let text = "update /*+ Full(t) */ t set a=v_one,b = v_two where c=v_one";
+        let got = normalise_static(text, &places(text, &["v_one", "v_two"]), &[]);
+        assert_eq!(got.text, "UPDATE /*+ Full(t) */ T SET A=:B1 ,B = :B2 WHERE C=:B1 ");
+    }
+}
