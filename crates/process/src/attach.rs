@@ -1,0 +1,166 @@
+//! Joining and leaving the instance.
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+
+use latch::{Client, LatchName, Where};
+use types::{Ora, Result};
+use wait::{Event, EventTotals, Stat, StatLine, Waiter};
+
+use crate::slots::ProcessState;
+use crate::{Process, Processes, SessionStatus};
+
+/// Who joins.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Attach<'a> {
+    /// The name of a background process (`PMON`); `None` for a user's.
+    pub background: Option<&'a str>,
+    /// PROGRAM.
+    pub program: &'a str,
+    /// OSUSER.
+    pub os_user: &'a str,
+    /// MACHINE.
+    pub machine: &'a str,
+    /// TERMINAL.
+    pub terminal: &'a str,
+    /// PROCESS: the client's process id.
+    pub client_process: &'a str,
+}
+
+impl Processes {
+    /// Makes the calling process one of the instance, in the first free slot, with a session.
+    ///
+    /// Latches: none held on entry or return; gets `process allocation` and `session allocation`.
+    /// # Errors
+    /// ORA-00020 when all slots are taken.
+    pub fn attach(&'static self, who: &Attach<'_>) -> Result<Process> {
+        let os_pid = os::process::own_id();
+        let n =
+            self.slots.iter().position(|slot| slot.claim(os_pid)).ok_or_else(|| Ora::with(20, &[&self.slots.len()]))?;
+        let waiter = Waiter { slot: &self.waits[n], totals: &self.totals[n] };
+        waiter.slot.reset();
+        let process = Process {
+            all: self,
+            number: n as u32 + 1,
+            client: Client::join(self.domain, n as u32 + 1, waiter),
+            stats: &self.stats[n],
+            section_ids: Cell::new(0),
+        };
+        let _ = os::cpu::join_barriers();
+        process.start(who);
+        Ok(process)
+    }
+}
+
+impl Process {
+    fn start(&self, who: &Attach<'_>) {
+        let (slot, session) = (self.slot(), self.session());
+        {
+            let section = self.lock(self.all.latch(LatchName::ProcessAllocation), Where::KsuAllocateProcess, 0);
+            section.add(&slot.serial, 1);
+        }
+        slot.background.store(u32::from(who.background.is_some()), Ordering::Relaxed);
+        slot.started_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
+        slot.name.set(who.background.unwrap_or(who.program));
+        session.reset();
+        {
+            let section = self.lock(self.all.latch(LatchName::SessionAllocation), Where::KsuCreateSession, 0);
+            section.add(&session.serial, 1);
+        }
+        session.background.store(u32::from(who.background.is_some()), Ordering::Relaxed);
+        session.logon_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
+        for (text, value) in
+            [(&session.os_user, who.os_user), (&session.machine, who.machine), (&session.program, who.program)]
+        {
+            text.set(value);
+        }
+        session.terminal.set(who.terminal);
+        session.client_process.set(who.client_process);
+        session.username.set("");
+        session.schema_name.set("");
+        session.set_status(SessionStatus::Active);
+        slot.to(ProcessState::Starting, ProcessState::Active);
+        self.count(Stat::LogonsCumulative, 1);
+        self.count(Stat::LogonsCurrent, 1);
+    }
+
+    /// Leaves the instance: the same as dropping.
+    pub fn detach(self) {}
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.undo().roll_back(self.sga());
+        }
+        self.stats.set(Stat::LogonsCurrent, 0);
+        self.all.fold(self, self.number);
+        self.slot().to(ProcessState::Active, ProcessState::Free);
+    }
+}
+
+impl Processes {
+    /// Moves the statistics of a session to those of the sessions that are gone. `by` may be the session itself.
+    ///
+    /// Each count moves in a step of its own, so a process that is killed here moves it once, before or after.
+    pub(crate) fn fold(&self, by: &Process, sid: u32) {
+        let n = sid as usize - 1;
+        let dead = self.slots.len();
+        let section = by.write_versioned(self.folding, Where::KsuFoldStatistics, u64::from(sid));
+        let (own, all): (&StatLine, &StatLine) = (&self.stats[n], &self.stats[dead]);
+        for (from, to) in own.words().iter().zip(all.words()) {
+            let value = from.load(Ordering::Relaxed);
+            if value != 0 {
+                section.add(to, value);
+                section.set(from, 0);
+                section.checkpoint();
+            }
+        }
+        let (own, all): (&EventTotals, &EventTotals) = (&self.totals[n], &self.totals[dead]);
+        for event in Event::all().filter(|e| own.of(*e).waits() != 0) {
+            let (from, to) = (own.of(event), all.of(event));
+            for (from, to) in from.sums().zip(to.sums()).filter(|(from, _)| from.load(Ordering::Relaxed) != 0) {
+                section.add(to, from.load(Ordering::Relaxed));
+                section.set(from, 0);
+            }
+            section.set(to.max_word(), to.max_us().max(from.max_us()));
+            section.set(from.max_word(), 0);
+            section.checkpoint();
+        }
+    }
+
+    /// The row of `v$sysstat` for every statistic: all sessions, past and present.
+    #[must_use]
+    pub fn system_stats(&self, by: &Process) -> Vec<u64> {
+        by.read_versioned(self.folding, Where::KsuFoldStatistics, || {
+            let mut sums = vec![0u64; Stat::COUNT];
+            let live = self.live().map(|(number, _)| number as usize - 1);
+            for line in live.chain([self.slots.len()]).map(|n| &self.stats[n]) {
+                for (sum, word) in sums.iter_mut().zip(line.words()) {
+                    *sum = sum.wrapping_add(word.load(Ordering::Relaxed));
+                }
+            }
+            sums
+        })
+    }
+
+    /// The row of `v$system_event` for an event: waits, timeouts, microseconds, the longest, and the histogram.
+    #[must_use]
+    pub fn system_event(&self, by: &Process, event: Event) -> ([u64; 4], [u64; wait::HISTOGRAM_BUCKETS]) {
+        by.read_versioned(self.folding, Where::KsuFoldStatistics, || {
+            let mut sums = [0u64; 4];
+            let mut histogram = [0u64; wait::HISTOGRAM_BUCKETS];
+            let live = self.live().map(|(number, _)| number as usize - 1);
+            for total in live.chain([self.slots.len()]).map(|n| self.totals[n].of(event)) {
+                for (sum, value) in sums.iter_mut().zip([total.waits(), total.timeouts(), total.time_us()]) {
+                    *sum = sum.wrapping_add(value);
+                }
+                sums[3] = sums[3].max(total.max_us());
+                for (sum, value) in histogram.iter_mut().zip(total.histogram()) {
+                    *sum = sum.wrapping_add(value);
+                }
+            }
+            (sums, histogram)
+        })
+    }
+}

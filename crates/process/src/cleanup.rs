@@ -1,0 +1,105 @@
+//! Cleaning up behind dead processes.
+
+use std::fmt;
+
+use wait::Stat;
+
+use crate::slots::ProcessState;
+use crate::{Process, Processes};
+
+/// When a hook runs: state objects go children first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CleanupOrder {
+    /// Buffer pins and block changes in the middle of being published.
+    Pins,
+    /// What a session was building for others: result cache objects.
+    Builds,
+    /// The transaction, rolled back.
+    Transaction,
+    /// Enqueues: released after the transaction they protect.
+    Enqueues,
+    /// Cursors, jobs, and all else of a session.
+    Session,
+}
+
+type HookFn = Box<dyn Fn(&Process, u32) + Send>;
+
+/// What a crate does when a process has died: with PMON's process, and the number of the dead one.
+pub(crate) struct Hook {
+    order: CleanupOrder,
+    name: &'static str,
+    run: HookFn,
+}
+
+impl fmt::Debug for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.order, self.name)
+    }
+}
+
+/// What cleaning up behind one process came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Words put back from micro-undo.
+    pub words: u32,
+    /// Latches and mutexes freed.
+    pub latches: u32,
+}
+
+impl Processes {
+    /// Registers what to do when a process has died. Done by the supervisor, before it forks; the hooks of one order run as
+    /// registered.
+    ///
+    /// # Panics
+    /// Another thread panicked in here.
+    pub fn on_death(&self, order: CleanupOrder, name: &'static str, run: impl Fn(&Process, u32) + Send + 'static) {
+        let mut hooks = self.hooks.lock().expect("no panic under this lock");
+        let at = hooks.partition_point(|h| h.order <= order);
+        hooks.insert(at, Hook { order, name, run: Box::new(run) });
+    }
+
+    /// Cleans up behind a process that is dead: changes back, latches free, hooks, statistics, slot free.
+    ///
+    /// `by` is PMON. `None` when the slot is free, or belongs to `by`, or is being cleaned up already.
+    /// Latches: none held on entry or return.
+    ///
+    /// # Panics
+    /// A hook panics.
+    pub fn cleanup(&'static self, by: &Process, dead: u32) -> Option<Cleaned> {
+        let slot = self.slot(dead)?;
+        if dead == by.number() {
+            return None;
+        }
+        let claimed = slot.to(ProcessState::Active, ProcessState::Cleaning)
+            || slot.to(ProcessState::Starting, ProcessState::Cleaning);
+        if !claimed {
+            return None;
+        }
+        let words = self.undo[dead as usize - 1].roll_back(self.sga);
+        let (base, end) = (self.sga.base_address() as u64, self.sga.base_address() as u64 + self.sga.len_bytes());
+        let inside = |at: u64, len: usize| at >= base && at.checked_add(len as u64).is_some_and(|e| e <= end);
+        let latches = self.domain.recover(dead, &inside).freed;
+        for hook in self.hooks.lock().expect("no panic under this lock").iter() {
+            (hook.run)(by, dead);
+        }
+        self.stats[dead as usize - 1].set(Stat::LogonsCurrent, 0);
+        self.fold(by, dead);
+        by.count(Stat::DeadProcessesCleanedUp, 1);
+        by.count(Stat::MicroUndoWordsRolledBack, u64::from(words));
+        slot.to(ProcessState::Cleaning, ProcessState::Free);
+        Some(Cleaned { words, latches })
+    }
+
+    /// Cleans up behind every process that the operating system no longer has; returns how many.
+    pub fn sweep(&'static self, by: &Process) -> u32 {
+        let gone: Vec<u32> = self
+            .live()
+            .filter(|(_, slot)| {
+                let (state, os_pid) = slot.state();
+                state != ProcessState::Cleaning && !os::process::exists(os_pid)
+            })
+            .map(|(number, _)| number)
+            .collect();
+        gone.into_iter().filter(|number| self.cleanup(by, *number).is_some()).count() as u32
+    }
+}

@@ -1,0 +1,253 @@
+//! The handle that a process passes down through every call.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use latch::{Client, Latch, Mutex, MutexHeld, MutexKind, Versioned, Where};
+use sga::Sga;
+use types::{Ora, Result};
+use wait::{Event, Stat, StatLine};
+
+use crate::section::{Section, SharedHold};
+use crate::session::{Cancel, SessionSlot};
+use crate::undo::UndoLog;
+use crate::{ProcessSlot, Processes};
+
+/// A process of the instance: a server process, a background process, or a thread of a test.
+///
+/// One thread uses it. Dropping it leaves the instance in order; a process that is killed is cleaned up behind.
+#[derive(Debug)]
+pub struct Process {
+    pub(crate) all: &'static Processes,
+    pub(crate) number: u32,
+    pub(crate) client: Client,
+    pub(crate) stats: &'static StatLine,
+    pub(crate) section_ids: Cell<u32>,
+}
+
+impl Process {
+    /// The process number (PID of `v$process`), from 1.
+    #[inline]
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The session number (SID): equal to the process number, since each process has one session.
+    #[inline]
+    #[must_use]
+    pub fn sid(&self) -> u32 {
+        self.number
+    }
+
+    /// The session's serial number.
+    #[must_use]
+    pub fn serial(&self) -> u64 {
+        self.session().serial()
+    }
+
+    /// All processes of the instance.
+    #[inline]
+    #[must_use]
+    pub fn all(&self) -> &'static Processes {
+        self.all
+    }
+
+    /// The SGA.
+    #[inline]
+    #[must_use]
+    pub fn sga(&self) -> &'static Sga {
+        self.all.sga
+    }
+
+    /// Its slot.
+    #[must_use]
+    pub fn slot(&self) -> &'static ProcessSlot {
+        &self.all.slots[self.number as usize - 1]
+    }
+
+    /// Its session.
+    #[inline]
+    #[must_use]
+    pub fn session(&self) -> &'static SessionSlot {
+        &self.all.sessions[self.number as usize - 1]
+    }
+
+    /// Its latches, below sections: for gets whose changes need no micro-undo.
+    #[inline]
+    #[must_use]
+    pub fn latches(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn undo(&self) -> &'static UndoLog {
+        &self.all.undo[self.number as usize - 1]
+    }
+
+    /// Adds `n` to a statistic of its own session: no shared write.
+    #[inline]
+    pub fn count(&self, stat: Stat, n: u64) {
+        self.stats.add(stat, n);
+    }
+
+    /// Its own statistics.
+    #[inline]
+    #[must_use]
+    pub fn stats(&self) -> &'static StatLine {
+        self.stats
+    }
+
+    /// Gets a latch exclusively, waiting as long as it takes. Waits: the latch's event.
+    ///
+    /// # Panics
+    /// In debug builds, when the levels forbid it (ORA-00600 [504]).
+    #[inline]
+    pub fn lock<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Section<'a> {
+        Section::new(self, self.client.get(latch, at, why))
+    }
+
+    /// Gets a latch exclusively if it is free now.
+    #[inline]
+    pub fn try_lock<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Option<Section<'a>> {
+        self.client.try_get(latch, at, why).map(|held| Section::new(self, held))
+    }
+
+    /// Gets a latch shared (exclusively, where it cannot be shared), waiting as long as it takes.
+    #[inline]
+    pub fn lock_shared<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> SharedHold<'a> {
+        SharedHold::new(self.client.get_shared(latch, at, why))
+    }
+
+    /// Gets a latch shared if that is possible now.
+    #[inline]
+    pub fn try_lock_shared<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Option<SharedHold<'a>> {
+        self.client.try_get_shared(latch, at, why).map(SharedHold::new)
+    }
+
+    /// Gets a versioned structure for writing; its version is odd until the section ends.
+    #[inline]
+    pub fn write_versioned<'a>(&'a self, v: &'a Versioned, at: Where, why: u64) -> Section<'a> {
+        Section::new(self, self.client.write(v, at, why))
+    }
+
+    /// Gets a versioned structure for writing if its latch is free now.
+    #[inline]
+    pub fn try_write_versioned<'a>(&'a self, v: &'a Versioned, at: Where, why: u64) -> Option<Section<'a>> {
+        self.client.try_write(v, at, why).map(|held| Section::new(self, held))
+    }
+
+    /// Reads optimistically: counted as a get, a failed check as a miss, after a number of them a real get.
+    #[inline]
+    pub fn read_versioned<R>(&self, v: &Versioned, at: Where, f: impl FnMut() -> R) -> R {
+        self.client.read(v, at, f)
+    }
+
+    /// Gets a mutex exclusively. `idn` identifies the object.
+    #[inline]
+    pub fn mutex<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
+        self.client.mutex(m, kind, at, idn)
+    }
+
+    /// Gets a mutex shared.
+    #[inline]
+    pub fn mutex_shared<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
+        self.client.mutex_shared(m, kind, at, idn)
+    }
+
+    /// Begins a wait, live in `v$session` until the guard is dropped.
+    pub fn wait(&self, event: Event, p1: u64, p2: u64, p3: u64) -> WaitGuard<'_> {
+        let started_ns = self.client.waiter().begin(event, [p1, p2, p3]);
+        WaitGuard { process: self, event, started_ns, timed_out: Cell::new(false) }
+    }
+
+    /// Fails when the session was killed (ORA-00028, every time) or the user pressed the key (ORA-01013, once).
+    ///
+    /// One relaxed load when nothing is asked: cheap enough for every row.
+    ///
+    /// # Errors
+    /// ORA-00028, ORA-01013.
+    #[inline]
+    pub fn check_cancel(&self) -> Result<()> {
+        if self.session().is_asked() { self.cancelled() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn cancelled(&self) -> Result<()> {
+        match self.session().take_request() {
+            Some(Cancel::Killed) => Err(Ora::new(28)),
+            Some(Cancel::Break) => Err(Ora::new(1013)),
+            None => Ok(()),
+        }
+    }
+
+    /// The number to hand to [`Self::sleep`]: read it, look whether there is anything to wait for, then sleep.
+    #[must_use]
+    pub fn posts(&self) -> u32 {
+        self.client.waiter().slot.posts()
+    }
+
+    /// Sleeps until posted since `seen` or until the time is up; true when posted. May return early with false.
+    ///
+    /// The caller has begun a wait, and loops: what it waits for, `check_cancel`, its own deadline.
+    pub fn sleep(&self, seen: u32, timeout: Option<Duration>) -> bool {
+        self.client.waiter().slot.sleep(seen, timeout)
+    }
+
+    #[inline]
+    pub(crate) fn take_section_id(&self) -> u8 {
+        let used = self.section_ids.get();
+        let id = used.trailing_ones();
+        assert!(id < 32, "a process has at most 32 sections open");
+        self.section_ids.set(used | 1 << id);
+        id as u8
+    }
+
+    #[inline]
+    pub(crate) fn return_section_id(&self, id: u8) {
+        self.section_ids.set(self.section_ids.get() & !(1 << id));
+    }
+
+    /// Undoes all open sections of a thread that panics: its changes must not be seen half-done.
+    #[cold]
+    pub(crate) fn roll_back_panicking(&self) {
+        self.undo().roll_back(self.sga());
+    }
+}
+
+/// A wait in progress; it ends when this is dropped.
+#[derive(Debug)]
+#[must_use = "the wait ends at once when this is dropped"]
+pub struct WaitGuard<'a> {
+    process: &'a Process,
+    event: Event,
+    started_ns: u64,
+    timed_out: Cell<bool>,
+}
+
+impl WaitGuard<'_> {
+    /// Says that the wait ends because its time is up.
+    pub fn timed_out(&self) {
+        self.timed_out.set(true);
+    }
+
+    /// Shows another value of P1, P2 or P3 (0 to 2).
+    pub fn progress(&self, n: usize, value: u64) {
+        self.process.client.waiter().progress(n, value);
+    }
+}
+
+impl Drop for WaitGuard<'_> {
+    fn drop(&mut self) {
+        let ns = self.process.client.waiter().end(self.event, self.started_ns, self.timed_out.get());
+        if self.event.class() != wait::WaitClass::Idle {
+            self.process.count(Stat::NonIdleWaitCount, 1);
+            self.process.count(Stat::NonIdleWaitTime, ns / 10_000_000);
+        }
+    }
+}
+
+// A `Process` is used by one thread at a time and may move between threads; it holds no address of one.
+const _: () = {
+    const fn may_move<T: Send>() {}
+    may_move::<Process>();
+};

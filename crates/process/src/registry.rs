@@ -1,0 +1,257 @@
+//! All processes of an instance, and the latches everybody has.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+use latch::{Domain, Generation, Latch, LatchCounts, LatchName, LatchShared, LatchSlot, Versioned};
+use sga::{Sga, SgaBuilder, SgaSlice};
+use wait::{EventTotals, StatLine, WaitSlot};
+
+use crate::cleanup::Hook;
+use crate::session::{Cancel, SessionSlot};
+use crate::slots::{ProcessSlot, ProcessState};
+use crate::undo::UndoLog;
+
+/// How many processes an instance may have.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessConfig {
+    /// The parameter `processes`: user and background processes together.
+    pub processes: u32,
+    /// The designs in force, which latch names and numbers follow.
+    pub generation: Generation,
+}
+
+/// Where the areas of processes lie.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessLayout {
+    slots: SgaSlice<ProcessSlot>,
+    sessions: SgaSlice<SessionSlot>,
+    waits: SgaSlice<WaitSlot>,
+    totals: SgaSlice<EventTotals>,
+    stats: SgaSlice<StatLine>,
+    undo: SgaSlice<UndoLog>,
+    latch_head: SgaSlice<LatchShared>,
+    latch_slots: SgaSlice<LatchSlot>,
+    latch_waits: SgaSlice<AtomicU64>,
+    parents: SgaSlice<Versioned>,
+    folding: SgaSlice<Versioned>,
+    generation: Generation,
+}
+
+impl ProcessLayout {
+    /// Reserves the areas of processes, sessions, statistics and latches.
+    #[must_use]
+    pub fn reserve(b: &mut SgaBuilder, config: &ProcessConfig) -> Self {
+        let n = config.processes.clamp(2, 60_000) as usize;
+        Self {
+            slots: b.reserve("processes", n),
+            sessions: b.reserve("sessions", n),
+            waits: b.reserve("session waits", n),
+            // One more than there are processes: the totals of those that are gone.
+            totals: b.reserve("event statistics per sess", n + 1),
+            stats: b.reserve("sess statistics", n + 1),
+            undo: b.reserve("micro-undo logs", n),
+            latch_head: b.reserve("latch tunables", 1),
+            latch_slots: b.reserve("latch state objects", n),
+            latch_waits: b.reserve("latch wait list", n),
+            parents: b.reserve("fixed latches", LatchName::COUNT),
+            folding: b.reserve("fixed latches", 1),
+            generation: config.generation,
+        }
+    }
+}
+
+/// The children of a latch, as the crate that has them keeps them.
+#[derive(Clone, Copy, Debug)]
+pub enum LatchSet {
+    /// A row of latches.
+    Plain(&'static [Latch]),
+    /// A row of versioned structures.
+    Versioned(&'static [Versioned]),
+}
+
+impl LatchSet {
+    /// The latches.
+    pub fn iter(self) -> impl Iterator<Item = &'static Latch> {
+        let (plain, versioned): (&[Latch], &[Versioned]) = match self {
+            Self::Plain(l) => (l, &[]),
+            Self::Versioned(v) => (&[], v),
+        };
+        plain.iter().chain(versioned.iter().map(Versioned::latch))
+    }
+}
+
+/// All processes of an instance. Made once by the supervisor and inherited by every process it forks.
+#[derive(Debug)]
+pub struct Processes {
+    pub(crate) sga: &'static Sga,
+    pub(crate) domain: Domain,
+    pub(crate) slots: &'static [ProcessSlot],
+    pub(crate) sessions: &'static [SessionSlot],
+    pub(crate) waits: &'static [WaitSlot],
+    pub(crate) totals: &'static [EventTotals],
+    pub(crate) stats: &'static [StatLine],
+    pub(crate) undo: &'static [UndoLog],
+    parents: &'static [Versioned],
+    /// Odd while the totals of a session move to those of the dead: readers of both see each count once.
+    pub(crate) folding: &'static Versioned,
+    pub(crate) hooks: Mutex<Vec<Hook>>,
+    children: Mutex<Vec<(LatchName, LatchSet)>>,
+}
+
+impl Processes {
+    /// Formats the areas. Run once, by the supervisor.
+    #[must_use]
+    pub fn create(sga: &'static Sga, layout: &ProcessLayout) -> &'static Self {
+        let domain = Domain::create(
+            &sga.slice(layout.latch_head)[0],
+            sga.slice(layout.latch_slots),
+            sga.slice(layout.latch_waits),
+            layout.generation,
+        );
+        let parents = sga.slice(layout.parents);
+        for (parent, name) in parents.iter().zip(LatchName::all()) {
+            parent.format(name, 0, layout.generation);
+        }
+        let folding = &sga.slice(layout.folding)[0];
+        folding.format(LatchName::SessionAllocation, 1, layout.generation);
+        Box::leak(Box::new(Self {
+            sga,
+            domain,
+            slots: sga.slice(layout.slots),
+            sessions: sga.slice(layout.sessions),
+            waits: sga.slice(layout.waits),
+            totals: sga.slice(layout.totals),
+            stats: sga.slice(layout.stats),
+            undo: sga.slice(layout.undo),
+            parents,
+            folding,
+            hooks: Mutex::new(Vec::new()),
+            children: Mutex::new(Vec::new()),
+        }))
+    }
+
+    /// The SGA.
+    #[must_use]
+    pub fn sga(&self) -> &'static Sga {
+        self.sga
+    }
+
+    /// The domain of its latches: tunables, holders, misses by place.
+    #[must_use]
+    pub fn domain(&self) -> Domain {
+        self.domain
+    }
+
+    /// The most processes at a time.
+    #[must_use]
+    pub fn capacity(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// The slot of a process; `None` for a number that is none.
+    #[must_use]
+    pub fn slot(&self, number: u32) -> Option<&'static ProcessSlot> {
+        self.slots.get((number as usize).checked_sub(1)?)
+    }
+
+    /// The session of a process.
+    #[must_use]
+    pub fn session(&self, sid: u32) -> Option<&'static SessionSlot> {
+        self.sessions.get((sid as usize).checked_sub(1)?)
+    }
+
+    /// The live wait of a process.
+    #[must_use]
+    pub fn wait_slot(&self, number: u32) -> Option<&'static WaitSlot> {
+        self.waits.get((number as usize).checked_sub(1)?)
+    }
+
+    /// The event totals of a session.
+    #[must_use]
+    pub fn event_totals(&self, sid: u32) -> Option<&'static EventTotals> {
+        self.totals[..self.slots.len()].get((sid as usize).checked_sub(1)?)
+    }
+
+    /// The statistics of a session.
+    #[must_use]
+    pub fn stat_line(&self, sid: u32) -> Option<&'static StatLine> {
+        self.stats[..self.slots.len()].get((sid as usize).checked_sub(1)?)
+    }
+
+    /// The processes that are not free: their numbers and slots.
+    pub fn live(&self) -> impl Iterator<Item = (u32, &'static ProcessSlot)> {
+        let numbered = self.slots.iter().enumerate().map(|(n, slot)| (n as u32 + 1, slot));
+        numbered.filter(|(_, slot)| slot.state().0 != ProcessState::Free)
+    }
+
+    /// The process that has this process id of the operating system.
+    #[must_use]
+    pub fn by_os_pid(&self, os_pid: i32) -> Option<u32> {
+        self.live().find(|(_, slot)| slot.state().1 == os_pid).map(|(number, _)| number)
+    }
+
+    /// Wakes a process that sleeps in [`crate::Process::sleep`].
+    pub fn post(&self, number: u32) {
+        if let Some(slot) = self.wait_slot(number) {
+            slot.post();
+        }
+    }
+
+    /// Asks a session to stop: it sees so at its next [`crate::Process::check_cancel`]. False when there is no such session.
+    pub fn cancel(&self, sid: u32, serial: u64, why: Cancel) -> bool {
+        let live = self.slot(sid).is_some_and(|s| s.state().0 == ProcessState::Active);
+        match self.session(sid) {
+            Some(session) if live && session.serial() == serial => {
+                session.request(why);
+                self.post(sid);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The latch of a name that has no children, or the parent of those that have: with a version, for designs that read it so.
+    #[inline]
+    #[must_use]
+    pub fn versioned_latch(&self, name: LatchName) -> &'static Versioned {
+        &self.parents[name as usize]
+    }
+
+    /// The latch of a name that has no children, or the parent of those that have.
+    #[inline]
+    #[must_use]
+    pub fn latch(&self, name: LatchName) -> &'static Latch {
+        self.parents[name as usize].latch()
+    }
+
+    /// Tells the views of the children of a latch. The caller has formatted them, numbered from 1.
+    ///
+    /// # Panics
+    /// Another thread panicked in here.
+    pub fn register_children(&self, name: LatchName, children: LatchSet) {
+        self.children.lock().expect("no panic under this lock").push((name, children));
+    }
+
+    /// The sets of children of a name.
+    ///
+    /// # Panics
+    /// Another thread panicked in here.
+    #[must_use]
+    pub fn children(&self, name: LatchName) -> Vec<LatchSet> {
+        let all = self.children.lock().expect("no panic under this lock");
+        let mut sets: Vec<_> = all.iter().filter(|(n, _)| *n == name).map(|(_, set)| *set).collect();
+        if name == LatchName::SessionAllocation {
+            sets.push(LatchSet::Versioned(std::slice::from_ref(self.folding)));
+        }
+        sets
+    }
+
+    /// The row of `v$latch` for a name: parent, children, and the shared and versioned gets of all processes.
+    #[must_use]
+    pub fn latch_counts(&self, name: LatchName) -> LatchCounts {
+        let children = self.children(name);
+        let all = children.iter().flat_map(|set| set.iter());
+        self.domain.counts(name, all.chain(std::iter::once(self.latch(name))))
+    }
+}

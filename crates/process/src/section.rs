@@ -1,0 +1,114 @@
+//! Sections: a latch held exclusively, and the changes made under it.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use latch::{Held, Latch};
+
+use crate::Process;
+use crate::undo::Word;
+
+/// A latch held exclusively, with the right to change what it protects.
+///
+/// Dropping it makes its changes final and then frees the latch. Sections may nest and end in any order; each ends for
+/// itself. Changes under two latches that must stay together are ended by [`Section::end_with`].
+#[derive(Debug)]
+#[must_use = "the latch is freed at once when this is dropped"]
+pub struct Section<'a> {
+    process: &'a Process,
+    /// Freed after `drop` has committed: fields are dropped after the value.
+    held: Held<'a>,
+    id: u8,
+}
+
+impl<'a> Section<'a> {
+    #[inline]
+    pub(crate) fn new(process: &'a Process, held: Held<'a>) -> Self {
+        let id = process.take_section_id();
+        Self { process, held, id }
+    }
+
+    /// Stores `new`, having noted the old word: if the process dies before the section ends, the old word comes back.
+    ///
+    /// # Panics
+    /// The word does not lie in the SGA, or the log of 2,048 words is full.
+    #[inline]
+    pub fn set(&self, word: &AtomicU64, new: u64) {
+        self.process.undo().note(self.process.sga(), self.id, Word::Whole(word));
+        word.store(new, Ordering::Release); // after the note, for whoever cleans up
+    }
+
+    /// As [`Self::set`], for half a word.
+    #[inline]
+    pub fn set32(&self, word: &AtomicU32, new: u32) {
+        self.process.undo().note(self.process.sga(), self.id, Word::Half(word));
+        word.store(new, Ordering::Release); // as above
+    }
+
+    /// Adds to a word, as [`Self::set`]; returns the new value.
+    #[inline]
+    pub fn add(&self, word: &AtomicU64, n: u64) -> u64 {
+        let new = word.load(Ordering::Relaxed).wrapping_add(n);
+        self.set(word, new);
+        new
+    }
+
+    /// Notes the word without changing it: for words that are changed by other means before the section ends.
+    #[inline]
+    pub fn protect(&self, word: &AtomicU64) {
+        self.process.undo().note(self.process.sga(), self.id, Word::Whole(word));
+    }
+
+    /// Makes the changes so far final without freeing the latch: for long work that is whole after each step.
+    pub fn checkpoint(&self) {
+        self.process.undo().commit(1 << self.id);
+    }
+
+    /// Ends both sections: their changes become final together, then both latches are freed.
+    pub fn end_with(self, other: Section<'_>) {
+        assert!(std::ptr::eq(self.process, other.process), "both sections are of one process");
+        self.process.undo().commit(1 << self.id | 1 << other.id);
+    }
+
+    /// The latch.
+    #[must_use]
+    pub fn latch(&self) -> &Latch {
+        self.held.latch()
+    }
+
+    /// The process.
+    #[must_use]
+    pub fn process(&self) -> &'a Process {
+        self.process
+    }
+}
+
+impl Drop for Section<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // A panic leaves half-done changes: put them back before anybody else sees them.
+        if std::thread::panicking() {
+            self.process.roll_back_panicking();
+        }
+        self.process.undo().commit(1 << self.id);
+        self.process.return_section_id(self.id);
+    }
+}
+
+/// A latch held shared.
+#[derive(Debug)]
+#[must_use = "the latch is freed at once when this is dropped"]
+pub struct SharedHold<'a> {
+    held: Held<'a>,
+}
+
+impl<'a> SharedHold<'a> {
+    pub(crate) fn new(held: Held<'a>) -> Self {
+        Self { held }
+    }
+
+    /// The latch.
+    #[must_use]
+    pub fn latch(&self) -> &Latch {
+        self.held.latch()
+    }
+}

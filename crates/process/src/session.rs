@@ -1,0 +1,196 @@
+//! Session slots. Each process has one session, in the slot of the same number.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use sga::{SgaText, sga_struct};
+
+/// The column STATUS of `v$session`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum SessionStatus {
+    /// Between calls.
+    Inactive = 0,
+    /// In a call.
+    Active = 1,
+    /// To be ended, and not yet gone.
+    Killed = 2,
+}
+
+impl SessionStatus {
+    /// The text of the column.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Inactive => "INACTIVE",
+            Self::Active => "ACTIVE",
+            Self::Killed => "KILLED",
+        }
+    }
+}
+
+/// Why a session should stop what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancel {
+    /// ORA-00028: ended by an administrator. It stays so.
+    Killed,
+    /// ORA-01013: the user pressed the key. Once.
+    Break,
+}
+
+const KILLED: u32 = 1;
+const BREAK: u32 = 2;
+
+sga_struct! {
+    /// One session: a row of `v$session`. Written by its own process, but for the request to stop.
+    #[derive(Debug)]
+    pub struct SessionSlot {
+        pub(crate) cancel: AtomicU32,
+        pub(crate) status: AtomicU32,
+        /// SERIAL#: counts the sessions that had the slot.
+        pub(crate) serial: AtomicU64,
+        pub(crate) logon_wall_ns: AtomicU64,
+        /// Monotonic nanoseconds of the last change between active and inactive: LAST_CALL_ET.
+        pub(crate) last_call_ns: AtomicU64,
+        /// COMMAND: Oracle's number of the statement being run; 0 for none.
+        pub command: AtomicU32,
+        /// USER#, and the user whose names are looked up first: SCHEMA#.
+        pub user: AtomicU32,
+        /// SCHEMA#.
+        pub schema: AtomicU32,
+        /// TYPE: 1 for a background process.
+        pub(crate) background: AtomicU32,
+        /// SQL_HASH_VALUE.
+        pub sql_hash: AtomicU64,
+        /// SQL_EXEC_ID.
+        pub sql_execution: AtomicU64,
+        /// TADDR, as the number of a transaction slot + 1; 0 for none.
+        pub transaction: AtomicU64,
+        /// The row waited for: ROW_WAIT_OBJ#, and the rest as the lock manager wrote it.
+        pub row_wait_object: AtomicU64,
+        /// ROW_WAIT_FILE#, ROW_WAIT_BLOCK# as an rdba; and ROW_WAIT_ROW#.
+        pub row_wait_block: AtomicU64,
+        /// ROW_WAIT_ROW#.
+        pub row_wait_row: AtomicU64,
+        /// BLOCKING_SESSION: the sid, 0 for none.
+        pub blocking_session: AtomicU64,
+        /// JOB running in it, 0 for none.
+        pub job: AtomicU64,
+        /// SQL_ID.
+        pub sql_id: SgaText<2>,
+        /// PREV_SQL_ID.
+        pub previous_sql_id: SgaText<2>,
+        /// USERNAME.
+        pub username: SgaText<16>,
+        /// SCHEMANAME.
+        pub schema_name: SgaText<16>,
+        /// OSUSER.
+        pub os_user: SgaText<8>,
+        /// MACHINE.
+        pub machine: SgaText<8>,
+        /// TERMINAL.
+        pub terminal: SgaText<4>,
+        /// PROGRAM.
+        pub program: SgaText<8>,
+        /// MODULE.
+        pub module: SgaText<8>,
+        /// ACTION.
+        pub action: SgaText<8>,
+        /// CLIENT_INFO.
+        pub client_info: SgaText<8>,
+        /// CLIENT_IDENTIFIER.
+        pub client_identifier: SgaText<8>,
+        /// PROCESS: the client's process id as text.
+        pub client_process: SgaText<3>,
+    }
+}
+
+impl SessionSlot {
+    /// SERIAL#.
+    #[must_use]
+    pub fn serial(&self) -> u64 {
+        self.serial.load(Ordering::Relaxed)
+    }
+
+    /// LOGON_TIME in wall-clock nanoseconds since 1970.
+    #[must_use]
+    pub fn logon_wall_ns(&self) -> u64 {
+        self.logon_wall_ns.load(Ordering::Relaxed)
+    }
+
+    /// Monotonic nanoseconds of the last change of status.
+    #[must_use]
+    pub fn last_call_ns(&self) -> u64 {
+        self.last_call_ns.load(Ordering::Relaxed)
+    }
+
+    /// True for the session of a background process.
+    #[must_use]
+    pub fn is_background(&self) -> bool {
+        self.background.load(Ordering::Relaxed) != 0
+    }
+
+    /// STATUS.
+    #[must_use]
+    pub fn status(&self) -> SessionStatus {
+        if self.cancel.load(Ordering::Relaxed) & KILLED != 0 {
+            return SessionStatus::Killed;
+        }
+        if self.status.load(Ordering::Relaxed) == SessionStatus::Active as u32 {
+            SessionStatus::Active
+        } else {
+            SessionStatus::Inactive
+        }
+    }
+
+    /// Says that a call begins or has ended.
+    pub fn set_status(&self, status: SessionStatus) {
+        self.status.store(status as u32, Ordering::Relaxed);
+        self.last_call_ns.store(os::clock::coarse_ns(), Ordering::Relaxed);
+    }
+
+    /// Asks the session to stop. The caller also posts its process.
+    pub(crate) fn request(&self, cancel: Cancel) {
+        let bit = if cancel == Cancel::Killed { KILLED } else { BREAK };
+        self.cancel.fetch_or(bit, Ordering::Release); // pairs with the Acquire in `take_request`
+    }
+
+    /// Forgets a break that came too late for the call it was meant for.
+    pub fn clear_break(&self) {
+        self.cancel.fetch_and(!BREAK, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn is_asked(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed) != 0
+    }
+
+    pub(crate) fn take_request(&self) -> Option<Cancel> {
+        let asked = self.cancel.fetch_and(!BREAK, Ordering::Acquire); // pairs with the Release in `request`
+        if asked & KILLED != 0 { Some(Cancel::Killed) } else { (asked & BREAK != 0).then_some(Cancel::Break) }
+    }
+
+    /// Makes the slot the first state of a new session.
+    pub(crate) fn reset(&self) {
+        for word in [&self.command, &self.user, &self.schema, &self.background, &self.status, &self.cancel] {
+            word.store(0, Ordering::Relaxed);
+        }
+        for word in [
+            &self.sql_hash,
+            &self.sql_execution,
+            &self.transaction,
+            &self.row_wait_object,
+            &self.row_wait_block,
+            &self.row_wait_row,
+            &self.blocking_session,
+            &self.job,
+        ] {
+            word.store(0, Ordering::Relaxed);
+        }
+        for text in [&self.sql_id, &self.previous_sql_id] {
+            text.set("");
+        }
+        for text in [&self.module, &self.action, &self.client_info, &self.client_identifier] {
+            text.set("");
+        }
+    }
+}

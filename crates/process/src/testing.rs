@@ -1,0 +1,123 @@
+//! Instances for tests: an SGA with processes and whatever else the test reserves, in memory of this process.
+
+use std::time::{Duration, Instant};
+
+use latch::Generation;
+use os::process::{Ended, Fork};
+use sga::{LargePages, SgaBuilder};
+
+use crate::{Attach, Process, ProcessConfig, ProcessLayout, Processes};
+
+/// Makes an SGA for `processes` processes, with what `reserve` adds to it. Kept until the test process ends.
+///
+/// # Panics
+/// The memory cannot be had.
+pub fn instance<L>(processes: u32, reserve: impl FnOnce(&mut SgaBuilder) -> L) -> (&'static Processes, L) {
+    instance_of(processes, Generation::default(), reserve)
+}
+
+/// As [`instance`], in a generation.
+///
+/// # Panics
+/// The memory cannot be had.
+pub fn instance_of<L>(
+    processes: u32,
+    generation: Generation,
+    reserve: impl FnOnce(&mut SgaBuilder) -> L,
+) -> (&'static Processes, L) {
+    let mut b = SgaBuilder::new();
+    let layout = ProcessLayout::reserve(&mut b, &ProcessConfig { processes, generation });
+    let more = reserve(&mut b);
+    let sga = b.create(LargePages::False).expect("memory for a test's SGA");
+    (Processes::create(sga, &layout), more)
+}
+
+/// Joins the calling thread to a test's instance.
+///
+/// # Panics
+/// All slots are taken.
+#[must_use]
+pub fn attach(all: &'static Processes, name: &str) -> Process {
+    all.attach(&Attach { program: name, ..Attach::default() }).expect("a free process slot")
+}
+
+/// Runs `body` in `count` threads at once, each with a process of its own, and waits for all.
+///
+/// # Panics
+/// A thread panics.
+pub fn run_threads<R: Send>(
+    all: &'static Processes,
+    count: usize,
+    body: impl Fn(&Process, usize) -> R + Sync,
+) -> Vec<R> {
+    std::thread::scope(|scope| {
+        let body = &body;
+        let threads: Vec<_> = (0..count).map(|n| scope.spawn(move || body(&attach(all, "test"), n))).collect();
+        threads.into_iter().map(|t| t.join().expect("a test thread does not panic")).collect()
+    })
+}
+
+/// What [`kill_children`] saw.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kills {
+    /// Children killed.
+    pub killed: u64,
+    /// Of these, those with words to put back.
+    pub in_a_section: u64,
+    /// Of these, those that held a latch.
+    pub holding: u64,
+}
+
+/// Keeps `children` forked processes running `body` (which gets a seed and loops for ever), and kills one after the other
+/// at random moments, cleaning up behind each with the calling thread's process, until `time` is over.
+///
+/// # Panics
+/// A child ends by itself, or cleaning up takes longer than 20 seconds.
+pub fn kill_children(by: &Process, children: usize, time: Duration, seed: u64, body: impl Fn(&Process, u64)) -> Kills {
+    let mut random = seed | 1;
+    let mut next = move || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random
+    };
+    let parent = os::process::own_id();
+    let start = |seed: u64| match os::process::fork().expect("a child") {
+        Fork::Parent(child) => child,
+        Fork::Child => {
+            // Whatever happens in here must not run the parent's test harness.
+            if !os::process::die_with_parent(parent, os::signal::SIGKILL) {
+                os::process::exit_now(0);
+            }
+            let run = std::panic::AssertUnwindSafe(|| body(&attach(by.all(), "child"), seed));
+            let _ = std::panic::catch_unwind(run);
+            os::process::exit_now(1);
+        }
+    };
+    let mut kills = Kills::default();
+    let mut running: Vec<i32> = (0..children).map(|_| start(next())).collect();
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        os::clock::sleep(Duration::from_nanos(next() % 1_000_000));
+        let victim = next() as usize % running.len();
+        reap(by, running[victim], &mut kills);
+        running[victim] = start(next());
+    }
+    running.into_iter().for_each(|child| reap(by, child, &mut kills));
+    kills
+}
+
+fn reap(by: &Process, child: i32, kills: &mut Kills) {
+    // A child that was stopped anywhere is killed there: `kill` takes effect at its next instruction.
+    let _ = os::process::kill(child, os::signal::SIGKILL);
+    assert_eq!(os::process::wait(child), Some(Ended::Killed(os::signal::SIGKILL)), "a child ends by being killed only");
+    kills.killed += 1;
+    while let Some(number) = by.all().by_os_pid(child) {
+        let started = Instant::now();
+        if let Some(cleaned) = by.all().cleanup(by, number) {
+            kills.in_a_section += u64::from(cleaned.words > 0);
+            kills.holding += u64::from(cleaned.latches > 0);
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "cleaning up hangs");
+    }
+}
