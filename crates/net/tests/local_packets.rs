@@ -1,0 +1,215 @@
+//! Packets come back as they went, and no bytes whatever make the decoders panic.
+
+use net::StatementKind;
+use net::local::{
+    Bind, Column, Direction, Done, Execute, Failure, FrameBuffer, Logon, MAX_REQUEST_LEN, Reply, Request, Welcome,
+    encode_rows, write_frame,
+};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, ObjectId, Rdba, Rowid, Timestamp, Value, Zone};
+
+fn number() -> impl Strategy<Value = Number> {
+    prop_oneof![
+        any::<i64>().prop_map(Number::from_i64),
+        (any::<i64>(), -100i32..100).prop_map(|(c, e)| Number::from_scaled(c.into(), e).unwrap()),
+    ]
+}
+
+fn date() -> impl Strategy<Value = Date> {
+    (1i32..=9999, 1u32..=12, 1u32..=28, 0u32..24, 0u32..60, 0u32..60)
+        .prop_map(|(y, mo, d, h, mi, s)| Date::new(y, mo, d, h, mi, s).unwrap())
+}
+
+fn rowid() -> impl Strategy<Value = Rowid> {
+    (any::<u32>(), 0..1023u32, 0..(1u32 << 22), any::<u16>()).prop_map(|(o, f, b, slot)| Rowid {
+        obj: ObjectId(o),
+        rdba: Rdba::new(f, b),
+        slot,
+    })
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        number().prop_map(Value::Number),
+        ".{1,40}".prop_map(Value::Text),
+        date().prop_map(Value::Date),
+        (date(), 0u32..1_000_000_000, option::of(-840i16..840))
+            .prop_map(|(date, nanos, offset)| Value::Timestamp(Timestamp { date, nanos, offset })),
+        vec(any::<u8>(), 1..40).prop_map(Value::Raw),
+        rowid().prop_map(Value::Rowid),
+        any::<bool>().prop_map(Value::Boolean),
+        (-1e300f64..1e300).prop_map(Value::Double),
+        (-1e30f32..1e30).prop_map(Value::Float),
+        any::<i32>().prop_map(|months| Value::IntervalYm(IntervalYm { months })),
+        (any::<i64>(), 0u32..1_000_000_000)
+            .prop_map(|(seconds, nanos)| Value::IntervalDs(IntervalDs { seconds, nanos })),
+    ]
+}
+
+fn data_type() -> impl Strategy<Value = DataType> {
+    let unit = prop_oneof![Just(LenUnit::Byte), Just(LenUnit::Char)];
+    let zone = prop_oneof![Just(Zone::None), Just(Zone::WithTimeZone), Just(Zone::WithLocalTimeZone)];
+    prop_oneof![
+        (option::of(1u8..=38), option::of(-84i8..=127))
+            .prop_map(|(precision, scale)| DataType::Number { precision, scale }),
+        (any::<u32>(), unit).prop_map(|(len, unit)| DataType::Varchar2 { len, unit }),
+        (any::<u8>(), zone).prop_map(|(digits, zone)| DataType::Timestamp { digits, zone }),
+        (any::<u8>(), any::<u8>()).prop_map(|(days, digits)| DataType::IntervalDs { days, digits }),
+        any::<u32>().prop_map(|len| DataType::Raw { len }),
+        proptest::sample::select(vec![
+            DataType::Null,
+            DataType::Date,
+            DataType::Rowid,
+            DataType::Urowid,
+            DataType::BinaryDouble,
+            DataType::BinaryFloat,
+            DataType::Clob,
+            DataType::Blob,
+            DataType::Long,
+            DataType::Boolean,
+            DataType::PlsInteger,
+            DataType::Cursor,
+            DataType::Float { binary: 63 },
+            DataType::Nchar { len: 3 },
+            DataType::IntervalYm { years: 2 },
+        ]),
+    ]
+}
+
+fn bind() -> impl Strategy<Value = Bind> {
+    let direction = prop_oneof![Just(Direction::In), Just(Direction::Out), Just(Direction::InOut)];
+    (option::of("[a-z]{1,8}"), direction, data_type(), value()).prop_map(|(name, direction, data_type, value)| Bind {
+        name,
+        direction,
+        data_type,
+        value,
+    })
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    prop_oneof![
+        (any::<u16>(), ".{0,10}", ".{0,10}", any::<bool>(), any::<u32>()).prop_map(|(version, user, password, as_sysdba, process_id)| {
+            let logon = Logon { version, user, password, as_sysdba, process_id, program: "p".into(), ..Logon::default() };
+            Request::Logon(Box::new(logon))
+        }),
+        (".{0,200}", vec(bind(), 0..6), any::<u32>(), any::<bool>()).prop_map(|(sql, binds, prefetch, want_output)| {
+            Request::Execute(Box::new(Execute { sql, binds, prefetch, want_output }))
+        }),
+        ".{0,50}".prop_map(|sql| Request::Describe { sql }),
+        (any::<u32>(), any::<u32>()).prop_map(|(cursor, rows)| Request::Fetch { cursor, rows }),
+        any::<u32>().prop_map(|cursor| Request::CloseCursor { cursor }),
+        any::<bool>().prop_map(|commit| Request::Logoff { commit }),
+        (any::<u32>(), any::<u32>(), any::<u64>()).prop_map(|(sid, serial, key)| Request::Cancel { sid, serial, key }),
+    ]
+}
+
+fn failure() -> impl Strategy<Value = Failure> {
+    (any::<u32>(), ".{0,60}", option::of(any::<u32>()), any::<u16>(), any::<bool>()).prop_map(
+        |(code, text, position, kind, fatal)| Failure {
+            facility: "ORA".into(),
+            code,
+            text,
+            position,
+            kind: StatementKind(kind),
+            fatal,
+        },
+    )
+}
+
+fn reply() -> impl Strategy<Value = Reply> {
+    let column = (".{1,30}", data_type(), any::<bool>(), any::<u32>()).prop_map(
+        |(name, data_type, nullable, display_size)| Column { name, data_type, nullable, display_size },
+    );
+    let done = (any::<u16>(), any::<u64>(), any::<bool>(), option::of(failure()), vec((any::<u16>(), value()), 0..4))
+        .prop_map(|(kind, rows, more, warning, out)| {
+            let kind = StatementKind(kind);
+            Reply::Done(Box::new(Done { kind, rows, more, warning, out, in_transaction: true, schema: "S".into() }))
+        });
+    prop_oneof![
+        (any::<u32>(), any::<u32>(), any::<u64>(), ".{0,20}").prop_map(|(sid, serial, cancel_key, user)| {
+            Reply::Welcome(Box::new(Welcome { sid, serial, cancel_key, user, ..Welcome::default() }))
+        }),
+        (any::<u32>(), vec(column, 0..8)).prop_map(|(cursor, columns)| Reply::Described { cursor, columns }),
+        (any::<u32>(), vec(vec(value(), 0..5), 0..8)).prop_map(|(cursor, rows)| Reply::Rows { cursor, rows }),
+        vec(option::of(".{0,20}"), 0..5).prop_map(|lines| Reply::Output { lines }),
+        done,
+        failure().prop_map(|f| Reply::Error(Box::new(f))),
+    ]
+}
+
+fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut out = Vec::new();
+    write(&mut out);
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_request_comes_back(r in request()) {
+        let bytes = encoded(|o| r.encode(o));
+        prop_assert_eq!(Request::decode(&bytes).unwrap(), r);
+        // Every shorter packet is refused, and so is a longer one.
+        for cut in 0..bytes.len().min(200) {
+            prop_assert!(Request::decode(&bytes[..cut]).is_err());
+        }
+        let longer = [&bytes[..], &[0]].concat();
+        prop_assert!(Request::decode(&longer).is_err());
+    }
+
+    #[test]
+    fn a_reply_comes_back(r in reply()) {
+        let bytes = encoded(|o| r.encode(o));
+        prop_assert_eq!(Reply::decode(&bytes).unwrap(), r);
+        for cut in 0..bytes.len().min(200) {
+            prop_assert!(Reply::decode(&bytes[..cut]).is_err());
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..300), tag in 0u8..80) {
+        let _ = Request::decode(&bytes);
+        let _ = Reply::decode(&bytes);
+        let tagged = [&[tag][..], &bytes].concat();
+        let _ = Request::decode(&tagged);
+        let _ = Reply::decode(&tagged);
+        let mut frames = FrameBuffer::new(MAX_REQUEST_LEN);
+        frames.extend(&bytes);
+        while let Ok(Some(_)) = frames.next_frame() {}
+    }
+
+    #[test]
+    fn a_damaged_packet_never_panics(r in reply(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut bytes = encoded(|o| r.encode(o));
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let _ = Reply::decode(&bytes);
+    }
+
+    #[test]
+    fn rows_written_one_by_one_are_a_rows_packet(rows in vec(vec(value(), 0..5), 0..8)) {
+        let mut left = rows.iter();
+        let mut out = Vec::new();
+        let n = encode_rows(&mut out, 7, |w| -> Result<bool, ()> {
+            let Some(row) = left.next() else { return Ok(false) };
+            w.row(row.iter());
+            Ok(true)
+        });
+        prop_assert_eq!(n, Ok(rows.len() as u32));
+        prop_assert_eq!(Reply::decode(&out).unwrap(), Reply::Rows { cursor: 7, rows });
+    }
+}
+
+#[test]
+fn a_count_that_the_packet_cannot_hold_is_refused_before_memory_is_taken() {
+    // Tag of Output, then a list of 4 G lines.
+    let bytes = [68, 0xFF, 0xFF, 0xFF, 0xFF];
+    assert!(Reply::decode(&bytes).is_err());
+    let mut stream = Vec::new();
+    write_frame(&mut stream, |o| o.extend_from_slice(&bytes));
+    assert_eq!(stream.len(), 9);
+}

@@ -1,0 +1,130 @@
+//! What a forked child does first and last, whatever it is.
+
+use crate::alert::AlertLog;
+use crate::serve;
+use net::local::{Failure, Reply, write_frame};
+use os::signal;
+use os::socket::EventFd;
+use session::Instance;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use types::Ora;
+
+/// What a child of the supervisor is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Pmon,
+    Dbw0,
+    Smon,
+    Cjq0,
+    /// A job slave, by number.
+    Slave(u32),
+    /// Serves one connection.
+    Server,
+}
+
+impl Role {
+    /// The process's name, as `v$session.program` and the alert log show it.
+    pub fn name(self) -> String {
+        match self {
+            Role::Pmon => "PMON".into(),
+            Role::Dbw0 => "DBW0".into(),
+            Role::Smon => "SMON".into(),
+            Role::Cjq0 => "CJQ0".into(),
+            Role::Slave(n) => format!("J{n:03}"),
+            Role::Server => "server".into(),
+        }
+    }
+
+    /// Whether the instance cannot live without it.
+    pub fn is_background(self) -> bool {
+        !matches!(self, Role::Slave(_) | Role::Server)
+    }
+
+    /// The error of an instance whose background process ended.
+    pub fn failure_code(self) -> u32 {
+        match self {
+            Role::Pmon => 472,
+            Role::Dbw0 => 471,
+            Role::Smon => 474,
+            _ => 449,
+        }
+    }
+}
+
+/// Runs a child to its end.
+pub fn run(
+    instance: &'static Instance,
+    role: Role,
+    stream: Option<UnixStream>,
+    alert: &AlertLog,
+    wanted: &EventFd,
+    supervisor: i32,
+) -> ! {
+    if !os::process::die_with_parent(supervisor, signal::SIGKILL) {
+        os::process::exit_now(1);
+    }
+    os::process::set_name(&format!("lw_{}", role.name().to_lowercase()));
+    // Ctrl-C on the terminal is the supervisor's; SIGTERM stays blocked and is read from a descriptor.
+    signal::ignore(signal::SIGINT);
+    signal::unblock(&[signal::SIGINT, signal::SIGCHLD, signal::SIGQUIT, signal::SIGUSR1]);
+    signal::restore_default(signal::SIGQUIT);
+    log_panics(role, alert);
+    let body = || match (role, stream) {
+        (Role::Server, Some(stream)) => serve::serve(instance, stream, alert),
+        (Role::Server, None) => Ok(()),
+        (Role::Pmon, _) => background::pmon(instance),
+        (Role::Dbw0, _) => background::dbw0(instance),
+        (Role::Smon, _) => background::smon(instance),
+        (Role::Cjq0, _) => background::cjq0(instance, &|| wanted.signal()),
+        (Role::Slave(n), _) => background::slave(instance, n, &|text| alert.write(text)),
+    };
+    let status = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => 0,
+        Ok(Err(e)) => {
+            alert.write(&format!("Process {} ended: {e}", role.name()));
+            1
+        }
+        Err(_) => 101,
+    };
+    os::process::exit_now(status)
+}
+
+/// Writes a panic to the alert log before the process ends: a broken invariant is better dead than wrong.
+fn log_panics(role: Role, alert: &AlertLog) {
+    let alert = alert.duplicate();
+    std::panic::set_hook(Box::new(move |info| {
+        let what = info.payload();
+        let text = what.downcast_ref::<&str>().copied().or_else(|| what.downcast_ref::<String>().map(String::as_str));
+        let place = info.location().map(|l| format!("{}:{}", l.file(), l.line())).unwrap_or_default();
+        alert.write(&format!(
+            "Errors in process {} (pid {}):\nORA-00600: internal error code, arguments: [{}], [{place}]",
+            role.name(),
+            os::process::own_id(),
+            text.unwrap_or("unknown")
+        ));
+    }));
+}
+
+/// Tells a client that there is no room, without a process of its own.
+pub fn refuse(mut stream: UnixStream, processes: usize) {
+    let e = Ora::with(20, &[&processes]);
+    let mut out = Vec::new();
+    write_frame(&mut out, |o| Reply::Error(Box::new(failure(&e, true))).encode(o));
+    // A fresh socket takes so few bytes without blocking; a client that is gone needs none.
+    let _ = stream.set_nonblocking(true);
+    let _ = stream.write_all(&out);
+}
+
+/// An error as the packet has it.
+pub fn failure(e: &Ora, fatal: bool) -> Failure {
+    Failure {
+        facility: e.facility().prefix().to_string(),
+        code: e.code(),
+        text: e.to_string(),
+        position: e.position(),
+        fatal,
+        ..Failure::default()
+    }
+}

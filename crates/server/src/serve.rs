@@ -1,0 +1,148 @@
+//! A dedicated server process: packets in, calls to the session, packets out.
+//!
+//! The connection is trusted in nothing. What is no packet ends the connection; half a message waits for its rest; a
+//! client that vanishes ends the session, whose open transaction is rolled back.
+
+use crate::alert::AlertLog;
+use crate::children::failure;
+use net::local::{FrameBuffer, MAX_REQUEST_LEN, Reply, Request, write_frame};
+use os::signal::{self, SignalFd};
+use os::socket::Poll;
+use session::{Flow, Instance, Session};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+use types::{Ora, Result};
+
+/// How long a connection may take to say who it is.
+const LOGON_LIMIT: Duration = Duration::from_secs(60);
+
+/// What came of waiting for the client.
+enum Heard {
+    Packet(Request),
+    /// SIGTERM: the session was killed or the instance closes.
+    Signal,
+    /// The connection is over: ended, broken, no packet, or silent for too long.
+    Gone,
+}
+
+struct Line {
+    stream: UnixStream,
+    signals: SignalFd,
+    incoming: FrameBuffer,
+    scratch: Vec<u8>,
+}
+
+/// Serves one connection to its end.
+pub fn serve(instance: &'static Instance, stream: UnixStream, alert: &AlertLog) -> Result<()> {
+    let os_error = |e: os::OsError| Ora::internal(e);
+    let (uid, _) = os::socket::peer(&stream).map_err(os_error)?;
+    // Accepted sockets do not inherit the listener's mode on Linux; to be sure it is said here.
+    if stream.set_nonblocking(false).is_err() {
+        return Ok(());
+    }
+    let signals = SignalFd::new(&[signal::SIGTERM]).map_err(os_error)?;
+    let incoming = FrameBuffer::new(MAX_REQUEST_LEN);
+    let mut line = Line { stream, signals, incoming, scratch: vec![0; 16 << 10] };
+    let Some(mut session) = line.logon(instance, uid) else { return Ok(()) };
+    if let Err(e) = line.talk(instance, &mut session) {
+        alert.write(&format!("Session {} ended: {e}", session.sid()));
+    }
+    session.end();
+    Ok(())
+}
+
+impl Line {
+    /// Waits for the first packet: a logon opens a session, a cancel breaks another session's call.
+    fn logon(&mut self, instance: &'static Instance, uid: u32) -> Option<Session> {
+        let logon = match self.hear(Some(LOGON_LIMIT)) {
+            Heard::Packet(Request::Logon(l)) => l,
+            Heard::Packet(Request::Cancel { sid, serial, key }) => {
+                instance.cancel(sid, serial, key);
+                return None;
+            }
+            Heard::Packet(_) => {
+                self.say_error(&Ora::new(1012));
+                return None;
+            }
+            Heard::Signal | Heard::Gone => return None,
+        };
+        match Session::logon(instance, &logon, uid) {
+            Ok(session) => {
+                let welcome = Reply::Welcome(Box::new(session.welcome()));
+                self.say(&welcome).ok()?;
+                Some(session)
+            }
+            Err(e) => {
+                self.say_error(&e);
+                None
+            }
+        }
+    }
+
+    /// Answers calls until the session ends.
+    fn talk(&mut self, instance: &'static Instance, session: &mut Session) -> Result<()> {
+        let mut out = Vec::new();
+        loop {
+            let heard = {
+                let _wait = session.wait_for_client();
+                self.hear(None)
+            };
+            let request = match heard {
+                Heard::Packet(r) => r,
+                Heard::Gone => return Ok(()),
+                Heard::Signal if instance.is_closing() => {
+                    self.say_error(&Ora::new(1089));
+                    return Ok(());
+                }
+                Heard::Signal => {
+                    session.release_if_killed();
+                    continue;
+                }
+            };
+            out.clear();
+            let flow = session.call(&request, &mut out);
+            if self.stream.write_all(&out).is_err() || flow == Flow::End {
+                return Ok(());
+            }
+        }
+    }
+
+    fn hear(&mut self, limit: Option<Duration>) -> Heard {
+        loop {
+            match self.incoming.next_frame() {
+                Ok(Some(frame)) => return Request::decode(frame).map_or(Heard::Gone, Heard::Packet),
+                Ok(None) => {}
+                Err(_) => return Heard::Gone,
+            }
+            let mut set = [Poll::read(&self.stream), Poll::read(&self.signals)];
+            match os::socket::poll(&mut set, limit) {
+                Ok(0) if limit.is_some() => return Heard::Gone,
+                Ok(_) => {}
+                Err(_) => return Heard::Gone,
+            }
+            if set[1].ready() && self.signals.next().is_some() {
+                return Heard::Signal;
+            }
+            if set[0].ready() {
+                match self.stream.read(&mut self.scratch) {
+                    Ok(0) => return Heard::Gone,
+                    Ok(n) => self.incoming.extend(&self.scratch[..n]),
+                    Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+                    Err(_) => return Heard::Gone,
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, reply: &Reply) -> std::io::Result<()> {
+        let mut out = Vec::new();
+        write_frame(&mut out, |o| reply.encode(o));
+        self.stream.write_all(&out)
+    }
+
+    /// The last thing this connection hears; it may have gone.
+    fn say_error(&mut self, e: &Ora) {
+        let _ = self.say(&Reply::Error(Box::new(failure(e, true))));
+    }
+}

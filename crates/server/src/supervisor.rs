@@ -1,0 +1,381 @@
+//! The supervisor: one thread that forks every other process of the instance and watches them.
+//!
+//! It was made a single loop over `poll` so that forking is safe (no other thread can hold a lock at that moment) and
+//! every child inherits the SGA at the same address. It runs no SQL and takes no latch while the instance is open: a
+//! supervisor that waited for a latch whose holder is dead could not start the cleaning.
+//!
+//! | event | what happens |
+//! |---|---|
+//! | a connection | fork a server process; the error ORA-00020 when there are too many |
+//! | a child of the job queue is asked for | fork a job slave |
+//! | a server process or job slave ended | its slots are marked dead, PMON is posted |
+//! | a background process ended | the instance ends |
+//! | SIGTERM, SIGINT · SIGUSR1 · SIGQUIT · end of the owner's pipe | stop: immediate · normal · abort · abort |
+//! | the supervisor dies | the kernel kills every child (PDEATHSIG) |
+
+use crate::alert::AlertLog;
+use crate::children::{self, Role};
+use crate::place::Place;
+use crate::{StartOptions, StopMode};
+use os::process::{Ended, Fork};
+use os::signal::{self, SignalFd};
+use os::socket::{EventFd, Poll};
+use session::{Instance, Phase};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// The socket's file name in the database directory.
+pub const SOCKET_NAME: &str = "latchwork.sock";
+
+/// Server processes that may exist beyond `processes` for a moment: they come to break calls, or to be refused.
+const SPARE_CHILDREN: usize = 16;
+
+/// How long sessions may take to end in an immediate stop before they are killed.
+const END_LIMIT: Duration = Duration::from_secs(5);
+
+/// How long a background process may take to finish its work at a stop.
+const FINISH_LIMIT: Duration = Duration::from_secs(60);
+
+/// The longest path a socket address takes.
+const MAX_SOCKET_PATH: usize = 107;
+
+/// The supervisor of an open instance.
+pub struct Supervisor {
+    instance: &'static Instance,
+    alert: AlertLog,
+    signals: SignalFd,
+    listener: Option<UnixListener>,
+    /// Written to by CJQ0 when it wants a job slave.
+    wanted: EventFd,
+    children: BTreeMap<i32, Role>,
+    owner_on_stdin: bool,
+    own_id: i32,
+}
+
+/// Why the loop ended.
+enum End {
+    Stop(StopMode),
+    /// A background process is gone.
+    Failed(Role, Ended),
+}
+
+/// Runs an instance from start to end.
+pub fn run(options: StartOptions) -> Result<(), String> {
+    let place = match &options.dir {
+        Some(d) => Place::take(d),
+        None => Place::take_temporary(),
+    };
+    let place = place.map_err(|e| say(e.to_string()))?;
+    let outcome = run_in(&options, &place);
+    place.release();
+    outcome
+}
+
+fn say(text: String) -> String {
+    // Who started the instance may have gone; then nobody needs the text.
+    let _ = writeln!(std::io::stdout(), "{text}");
+    let _ = std::io::stdout().flush();
+    text
+}
+
+fn run_in(options: &StartOptions, place: &Place) -> Result<(), String> {
+    let alert = AlertLog::open(place.dir());
+    let mut supervisor = match Supervisor::open(options, place, alert) {
+        Ok(s) => s,
+        Err((alert, text)) => {
+            alert.write(&text);
+            return Err(say(text));
+        }
+    };
+    say(format!("ready {}", place.dir().display()));
+    let end = supervisor.watch();
+    supervisor.finish(end, place)
+}
+
+impl Supervisor {
+    fn open(options: &StartOptions, place: &Place, alert: AlertLog) -> Result<Self, (AlertLog, String)> {
+        alert.write("Starting Latchwork instance (normal)");
+        match Self::open_instance(options, place, &alert) {
+            Ok((instance, signals, wanted)) => {
+                let mut s = Supervisor {
+                    instance,
+                    alert,
+                    signals,
+                    listener: None,
+                    wanted,
+                    children: BTreeMap::new(),
+                    owner_on_stdin: options.owner_on_stdin,
+                    own_id: os::process::own_id(),
+                };
+                match s.start_processes(place) {
+                    Ok(()) => Ok(s),
+                    Err(text) => {
+                        s.kill_all();
+                        Err((s.alert, text))
+                    }
+                }
+            }
+            Err(text) => Err((alert, text)),
+        }
+    }
+
+    fn open_instance(
+        options: &StartOptions,
+        place: &Place,
+        alert: &AlertLog,
+    ) -> Result<(&'static Instance, SignalFd, EventFd), String> {
+        let lines = options.params.given_lines();
+        if !lines.is_empty() {
+            alert.write(&format!("System parameters with non-default values:\n  {}", lines.join("\n  ")));
+        }
+        signal::ignore(signal::SIGPIPE);
+        let text = |e: os::OsError| e.to_string();
+        let stop = [signal::SIGCHLD, signal::SIGTERM, signal::SIGINT, signal::SIGQUIT, signal::SIGUSR1];
+        let signals = SignalFd::new(&stop).map_err(text)?;
+        let wanted = EventFd::new().map_err(text)?;
+        let instance = Instance::open(place.dir(), &options.params, place.is_ephemeral()).map_err(|e| e.to_string())?;
+        alert.write(&instance.memory_report());
+        Ok((Box::leak(Box::new(instance)), signals, wanted))
+    }
+
+    fn start_processes(&mut self, place: &Place) -> Result<(), String> {
+        for role in [Role::Pmon, Role::Dbw0, Role::Smon, Role::Cjq0] {
+            let pid = self.fork(role, None)?;
+            self.alert.write(&format!("{} started with pid={pid}", role.name()));
+        }
+        self.listener = Some(listen(place).map_err(|e| e.to_string())?);
+        self.instance.set_phase(Phase::Open);
+        self.alert.write("Database opened");
+        Ok(())
+    }
+
+    /// Forks one child. In the child this does not return.
+    fn fork(&mut self, role: Role, stream: Option<UnixStream>) -> Result<i32, String> {
+        match os::process::fork().map_err(|e| format!("ORA-27300: OS system dependent operation:fork failed\n{e}"))? {
+            Fork::Parent(pid) => {
+                self.children.insert(pid, role);
+                Ok(pid)
+            }
+            Fork::Child => {
+                // The listener stays with the supervisor alone, so that the socket dies with it.
+                drop(self.listener.take());
+                children::run(self.instance, role, stream, &self.alert, &self.wanted, self.own_id)
+            }
+        }
+    }
+
+    fn watch(&mut self) -> End {
+        loop {
+            let Some(listener) = &self.listener else { return End::Stop(StopMode::Immediate) };
+            let mut set = vec![Poll::read(&self.signals), Poll::read(listener), Poll::read(&self.wanted)];
+            if self.owner_on_stdin {
+                set.push(Poll::read(&std::io::stdin()));
+            }
+            if os::socket::poll(&mut set, None).is_err() {
+                return End::Stop(StopMode::Abort);
+            }
+            if set[0].ready()
+                && let Some(end) = self.take_signals()
+            {
+                return end;
+            }
+            if set[1].ready() {
+                self.accept();
+            }
+            if set[2].ready() {
+                self.fork_slaves();
+            }
+            if set.get(3).is_some_and(Poll::ready) {
+                return End::Stop(StopMode::Abort);
+            }
+        }
+    }
+
+    fn take_signals(&mut self) -> Option<End> {
+        let mut end = None;
+        while let Some((signal, _)) = self.signals.next() {
+            match signal {
+                signal::SIGTERM | signal::SIGINT => end = Some(End::Stop(StopMode::Immediate)),
+                signal::SIGUSR1 => end = Some(End::Stop(StopMode::Normal)),
+                signal::SIGQUIT => end = Some(End::Stop(StopMode::Abort)),
+                _ => {}
+            }
+        }
+        self.reap().or(end)
+    }
+
+    /// Collects ended children.
+    fn reap(&mut self) -> Option<End> {
+        let mut end = None;
+        while let Some((pid, how)) = os::process::wait_any_nohang() {
+            let Some(role) = self.children.remove(&pid) else { continue };
+            if !role.is_background() {
+                self.instance.process_ended(pid);
+                if let Role::Slave(n) = role {
+                    self.instance.slave_ended(n);
+                }
+                if how != Ended::Exited(0) {
+                    self.alert.write(&format!("Process {} (pid {pid}) {}", role.name(), describe(how)));
+                }
+            } else if how != Ended::Exited(0) || self.instance.phase() == Phase::Open {
+                end = Some(End::Failed(role, how));
+            }
+        }
+        end
+    }
+
+    fn accept(&mut self) {
+        let Some(Ok((stream, _))) = self.listener.as_ref().map(UnixListener::accept) else { return };
+        if self.children.len() >= self.instance.max_processes() + SPARE_CHILDREN {
+            children::refuse(stream, self.instance.max_processes());
+            return;
+        }
+        if let Err(text) = self.fork(Role::Server, Some(stream)) {
+            // The client sees its connection end.
+            self.alert.write(&text);
+        }
+    }
+
+    fn fork_slaves(&mut self) {
+        let _ = self.wanted.take();
+        while let Some(n) = self.instance.take_wanted_slave() {
+            if let Err(text) = self.fork(Role::Slave(n), None) {
+                self.alert.write(&text);
+                self.instance.slave_ended(n);
+            }
+        }
+    }
+
+    fn finish(mut self, end: End, place: &Place) -> Result<(), String> {
+        // Nobody connects any more, and who looks at the directory sees no socket.
+        self.listener = None;
+        let _ = std::fs::remove_file(place.dir().join(SOCKET_NAME));
+        match end {
+            End::Failed(role, how) => {
+                self.kill_all();
+                let text = format!(
+                    "ORA-{:05}: {} process terminated with error\nInstance terminated by supervisor: {} {}",
+                    role.failure_code(),
+                    role.name(),
+                    role.name(),
+                    describe(how)
+                );
+                self.alert.write(&text);
+                Err(text)
+            }
+            End::Stop(StopMode::Abort) => {
+                self.kill_all();
+                self.alert.write("Shutting down instance (abort)\nInstance shutdown complete");
+                Ok(())
+            }
+            End::Stop(mode) => {
+                self.alert.write(&format!("Shutting down instance ({})", mode.name()));
+                let outcome = self.close(mode);
+                self.kill_all();
+                let last = outcome.as_ref().err().map_or("Instance shutdown complete", String::as_str);
+                self.alert.write(last);
+                outcome
+            }
+        }
+    }
+
+    /// Ends sessions, then the background processes in the order in which they need one another, then the database.
+    fn close(&mut self, mode: StopMode) -> Result<(), String> {
+        self.instance.set_phase(Phase::Closing);
+        self.end_role(|r| r == Role::Cjq0, FINISH_LIMIT)?;
+        if mode == StopMode::Immediate {
+            self.instance.kill_all_sessions();
+            self.signal_clients(signal::SIGTERM);
+            if self.wait_gone(|r| !r.is_background(), Some(END_LIMIT)).is_err() {
+                self.signal_clients(signal::SIGKILL);
+            }
+        }
+        self.wait_gone(|r| !r.is_background(), None)?;
+        self.end_role(|r| r == Role::Smon, FINISH_LIMIT)?;
+        self.end_role(|r| r == Role::Pmon, FINISH_LIMIT)?;
+        self.end_role(|r| r == Role::Dbw0, FINISH_LIMIT)?;
+        self.instance.close().map_err(|e| e.to_string())
+    }
+
+    fn end_role(&mut self, which: impl Fn(Role) -> bool, limit: Duration) -> Result<(), String> {
+        for (&pid, &role) in &self.children {
+            if which(role) {
+                self.instance.ask_to_end(pid);
+                // The process may have ended already.
+                let _ = os::process::kill(pid, signal::SIGTERM);
+            }
+        }
+        self.wait_gone(which, Some(limit))
+    }
+
+    fn signal_clients(&self, signal: i32) {
+        for (&pid, role) in &self.children {
+            if !role.is_background() {
+                let _ = os::process::kill(pid, signal);
+            }
+        }
+    }
+
+    /// Waits until no child of these roles is left.
+    fn wait_gone(&mut self, which: impl Fn(Role) -> bool, limit: Option<Duration>) -> Result<(), String> {
+        let start = Instant::now();
+        loop {
+            if let Some(End::Failed(role, how)) = self.reap() {
+                return Err(format!("{} {} during shutdown", role.name(), describe(how)));
+            }
+            let Some(role) = self.children.values().copied().find(|r| which(*r)) else { return Ok(()) };
+            if limit.is_some_and(|l| start.elapsed() > l) {
+                return Err(format!("{} did not end in time", role.name()));
+            }
+            while let Some((signal, _)) = self.signals.next() {
+                match signal {
+                    signal::SIGQUIT => return Err("Shutdown aborted".into()),
+                    signal::SIGTERM | signal::SIGINT if limit.is_none() => {
+                        self.instance.kill_all_sessions();
+                        self.signal_clients(signal::SIGTERM);
+                    }
+                    _ => {}
+                }
+            }
+            let mut set = [Poll::read(&self.signals)];
+            // A failed poll only makes the wait busier.
+            let _ = os::socket::poll(&mut set, Some(Duration::from_millis(20)));
+        }
+    }
+
+    /// Kills every child and waits for them, so that none touches the directory afterwards.
+    fn kill_all(&mut self) {
+        for &pid in self.children.keys() {
+            let _ = os::process::kill(pid, signal::SIGKILL);
+        }
+        for (pid, _) in std::mem::take(&mut self.children) {
+            let _ = os::process::wait(pid);
+        }
+    }
+}
+
+fn describe(how: Ended) -> String {
+    match how {
+        Ended::Exited(status) => format!("ended with status {status}"),
+        Ended::Killed(signal) => format!("was killed by signal {signal}"),
+    }
+}
+
+/// Listens in the directory, through a descriptor of it when its path is too long for an address.
+fn listen(place: &Place) -> os::OsResult<UnixListener> {
+    use std::os::fd::AsRawFd;
+    let path = place.dir().join(SOCKET_NAME);
+    let listener = if path.as_os_str().len() <= MAX_SOCKET_PATH {
+        os::socket::listen(&path, 0o600)?
+    } else {
+        let dir = std::fs::File::open(place.dir())
+            .map_err(|e| os::OsError::from_io("open", place.dir().display().to_string(), e))?;
+        let short = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET_NAME}", dir.as_raw_fd()));
+        os::socket::listen(&short, 0o600)?
+    };
+    listener.set_nonblocking(true).map_err(|e| os::OsError::from_io("fcntl", path.display().to_string(), e))?;
+    Ok(listener)
+}
