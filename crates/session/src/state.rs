@@ -1,0 +1,308 @@
+//! The state of the instance as a whole, in the SGA: its phase, the job slaves, the keys that break calls.
+
+use sga::{Sga, SgaBuilder, SgaSlice};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Most job slaves an instance can have: the limit of `job_queue_processes`.
+pub const SLAVES_MAX: usize = 1000;
+
+/// What the instance is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Phase {
+    /// Being built; nobody is connected.
+    Starting = 0,
+    /// Open for everybody.
+    Open = 1,
+    /// No new sessions or jobs; what runs is ending.
+    Closing = 2,
+}
+
+/// The states of a job slave's slot.
+///
+/// | state | set by | next |
+/// |---|---|---|
+/// | FREE | supervisor, when the slave has ended | WANTED by CJQ0 |
+/// | WANTED | CJQ0, with a job | STARTING by the supervisor |
+/// | STARTING | supervisor, which forks the slave | RUNNING by the slave |
+/// | RUNNING | the slave | IDLE by the slave |
+/// | IDLE | the slave | ASSIGNED by CJQ0, with a job; LEAVING by the slave |
+/// | ASSIGNED | CJQ0 | RUNNING by the slave |
+/// | LEAVING | the slave, which ends | FREE |
+mod slave {
+    pub const FREE: u32 = 0;
+    pub const WANTED: u32 = 1;
+    pub const STARTING: u32 = 2;
+    pub const RUNNING: u32 = 3;
+    pub const IDLE: u32 = 4;
+    pub const ASSIGNED: u32 = 5;
+    pub const LEAVING: u32 = 6;
+}
+
+sga::sga_struct! {
+    /// One for the instance.
+    struct Fixed {
+        phase: AtomicU32,
+        supervisor: AtomicU32,
+        started_wall_ns: AtomicU64,
+        /// Grows when the job queue may have changed.
+        job_posts: AtomicU64,
+        /// Process slot of CJQ0 + 1; 0 while there is none.
+        job_coordinator: AtomicU32,
+        pad: AtomicU32,
+    }
+
+    /// One for each job slave.
+    struct Slave {
+        state: AtomicU32,
+        /// Process slot of the slave + 1.
+        slot: AtomicU32,
+        job: AtomicU64,
+    }
+}
+
+/// Where the state lies.
+pub struct StateLayout {
+    fixed: SgaSlice<Fixed>,
+    slaves: SgaSlice<Slave>,
+    keys: SgaSlice<AtomicU64>,
+    end_flags: SgaSlice<AtomicU64>,
+}
+
+/// The state of the instance.
+pub struct State {
+    fixed: &'static Fixed,
+    slaves: &'static [Slave],
+    keys: &'static [AtomicU64],
+    flags: &'static [AtomicU64],
+}
+
+/// What a slave found when it looked for work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assignment {
+    Job(u64),
+    None,
+}
+
+impl StateLayout {
+    /// Reserves the areas; `processes` is the number of process slots.
+    pub fn reserve(builder: &mut SgaBuilder, processes: usize) -> StateLayout {
+        StateLayout {
+            fixed: builder.reserve("instance", 1),
+            slaves: builder.reserve("instance", SLAVES_MAX),
+            keys: builder.reserve("instance", processes),
+            end_flags: builder.reserve("instance", processes),
+        }
+    }
+}
+
+impl State {
+    /// Formats the areas: all zero is right for all but the time.
+    pub fn create(sga: &'static Sga, layout: &StateLayout) -> State {
+        let state = State {
+            fixed: &sga.slice(layout.fixed)[0],
+            slaves: sga.slice(layout.slaves),
+            keys: sga.slice(layout.keys),
+            flags: sga.slice(layout.end_flags),
+        };
+        state.fixed.started_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
+        state.fixed.supervisor.store(os::process::own_id() as u32, Ordering::Relaxed);
+        state
+    }
+
+    /// What the instance is doing.
+    pub fn phase(&self) -> Phase {
+        match self.fixed.phase.load(Ordering::Acquire) {
+            0 => Phase::Starting,
+            1 => Phase::Open,
+            _ => Phase::Closing,
+        }
+    }
+
+    /// Sets what the instance is doing. Only the supervisor may.
+    pub fn set_phase(&self, phase: Phase) {
+        self.fixed.phase.store(phase as u32, Ordering::Release);
+    }
+
+    /// When the instance started, in nanoseconds since 1970 UTC.
+    pub fn started_wall_ns(&self) -> u64 {
+        self.fixed.started_wall_ns.load(Ordering::Relaxed)
+    }
+
+    /// The supervisor's process id.
+    pub fn supervisor(&self) -> u32 {
+        self.fixed.supervisor.load(Ordering::Relaxed)
+    }
+
+    /// Sets the key that breaks the calls of the process in `slot`; 0 takes it away.
+    pub fn set_cancel_key(&self, slot: usize, key: u64) {
+        self.keys[slot].store(key, Ordering::Release);
+    }
+
+    /// Whether `key` breaks the calls of the process in `slot`.
+    pub fn is_cancel_key(&self, slot: usize, key: u64) -> bool {
+        key != 0 && self.keys.get(slot).is_some_and(|k| k.load(Ordering::Acquire) == key)
+    }
+
+    /// Whether the background process in `slot` is asked to end; see [`State::ask_to_end`].
+    pub fn is_asked_to_end(&self, slot: usize) -> bool {
+        self.flags[slot].load(Ordering::Acquire) != 0
+    }
+
+    /// Asks the background process in `slot` to finish and end, or takes that back for a new owner of the slot.
+    pub fn ask_to_end(&self, slot: usize, on: bool) {
+        self.flags[slot].store(u64::from(on), Ordering::Release);
+    }
+
+    /// Says who coordinates the job queue, so that posts reach it.
+    pub fn set_job_coordinator(&self, slot: Option<usize>) {
+        let word = slot.map_or(0, |s| s as u32 + 1);
+        self.fixed.job_coordinator.store(word, Ordering::Release);
+    }
+
+    /// The process slot of CJQ0.
+    pub fn job_coordinator(&self) -> Option<usize> {
+        (self.fixed.job_coordinator.load(Ordering::Acquire) as usize).checked_sub(1)
+    }
+
+    /// Notes that the job queue may have changed.
+    pub fn note_job_change(&self) {
+        self.fixed.job_posts.fetch_add(1, Ordering::Release);
+    }
+
+    /// How often the job queue may have changed.
+    pub fn job_changes(&self) -> u64 {
+        self.fixed.job_posts.load(Ordering::Acquire)
+    }
+
+    /// Whether a slave has this job.
+    pub fn has_job(&self, job: u64) -> bool {
+        self.slaves.iter().any(|s| {
+            let busy = !matches!(s.state.load(Ordering::Acquire), slave::FREE | slave::IDLE | slave::LEAVING);
+            busy && s.job.load(Ordering::Relaxed) == job
+        })
+    }
+
+    /// Gives `job` to an idle slave, or to a new one while fewer than `limit` exist. Only CJQ0 may. Returns the process
+    /// slot to post, or that the supervisor must fork a slave; `None` when all slaves are busy.
+    pub fn assign(&self, job: u64, limit: usize) -> Option<Assigned> {
+        for s in self.slaves {
+            if s.state.load(Ordering::Acquire) != slave::IDLE {
+                continue;
+            }
+            // Only this process writes the job of an idle slave; the slave reads it after it has seen ASSIGNED.
+            s.job.store(job, Ordering::Relaxed);
+            if s.state.compare_exchange(slave::IDLE, slave::ASSIGNED, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                let slot = s.slot.load(Ordering::Relaxed);
+                return Some(Assigned::Post((slot as usize).saturating_sub(1)));
+            }
+        }
+        let free = |s: &&Slave| s.state.load(Ordering::Acquire) == slave::FREE;
+        let s = self.slaves[..limit.min(SLAVES_MAX)].iter().find(free)?;
+        s.job.store(job, Ordering::Relaxed);
+        s.slot.store(0, Ordering::Relaxed);
+        s.state.store(slave::WANTED, Ordering::Release);
+        Some(Assigned::Fork)
+    }
+
+    /// The next slave that is to be forked. Only the supervisor may ask.
+    pub fn take_wanted_slave(&self) -> Option<u32> {
+        let cas = |s: &Slave| {
+            s.state.compare_exchange(slave::WANTED, slave::STARTING, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        };
+        self.slaves.iter().position(cas).map(|n| n as u32)
+    }
+
+    /// Notes that slave `n` has ended, however. Only the supervisor may.
+    pub fn slave_ended(&self, n: u32) {
+        self.slaves[n as usize].state.store(slave::FREE, Ordering::Release);
+    }
+
+    /// What slave `n`, whose process slot is `slot`, is to run now.
+    pub fn take_assignment(&self, n: u32, slot: usize) -> Assignment {
+        let s = &self.slaves[n as usize];
+        s.slot.store(slot as u32 + 1, Ordering::Relaxed);
+        match s.state.load(Ordering::Acquire) {
+            slave::STARTING | slave::ASSIGNED => {
+                let job = s.job.load(Ordering::Relaxed);
+                s.state.store(slave::RUNNING, Ordering::Release);
+                Assignment::Job(job)
+            }
+            _ => Assignment::None,
+        }
+    }
+
+    /// Notes that slave `n` has finished its job and waits for another.
+    pub fn slave_idle(&self, n: u32) {
+        self.slaves[n as usize].state.store(slave::IDLE, Ordering::Release);
+    }
+
+    /// Lets slave `n` end unless it has just got a job.
+    pub fn slave_may_leave(&self, n: u32) -> bool {
+        let state = &self.slaves[n as usize].state;
+        state.compare_exchange(slave::IDLE, slave::LEAVING, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// The jobs that slaves have: slave number, process slot of the slave and job.
+    pub fn running_jobs(&self) -> Vec<(u32, usize, u64)> {
+        let running = |(n, s): (usize, &Slave)| {
+            let busy = s.state.load(Ordering::Acquire) == slave::RUNNING;
+            let slot = (s.slot.load(Ordering::Relaxed) as usize).checked_sub(1)?;
+            busy.then(|| (n as u32, slot, s.job.load(Ordering::Relaxed)))
+        };
+        self.slaves.iter().enumerate().filter_map(running).collect()
+    }
+}
+
+/// Where a job went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assigned {
+    /// To the slave in this process slot: post it.
+    Post(usize),
+    /// To a slave that does not exist yet: wake the supervisor.
+    Fork,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> State {
+        let mut builder = SgaBuilder::new();
+        let layout = StateLayout::reserve(&mut builder, 4);
+        let sga = builder.create(sga::LargePages::False).unwrap();
+        State::create(sga, &layout)
+    }
+
+    #[test]
+    fn a_job_goes_to_one_slave_and_the_slave_lives_on_for_the_next() {
+        let s = state();
+        assert_eq!(s.assign(7, 1), Some(Assigned::Fork));
+        assert!(s.has_job(7));
+        assert_eq!(s.assign(8, 1), None);
+        assert_eq!(s.take_wanted_slave(), Some(0));
+        assert_eq!(s.take_wanted_slave(), None);
+        assert_eq!(s.take_assignment(0, 3), Assignment::Job(7));
+        assert_eq!(s.running_jobs(), [(0, 3, 7)]);
+        s.slave_idle(0);
+        assert!(!s.has_job(7));
+        assert_eq!(s.assign(8, 1), Some(Assigned::Post(3)));
+        assert!(!s.slave_may_leave(0));
+        assert_eq!(s.take_assignment(0, 3), Assignment::Job(8));
+        s.slave_idle(0);
+        assert!(s.slave_may_leave(0));
+        assert_eq!(s.take_assignment(0, 3), Assignment::None);
+        s.slave_ended(0);
+        assert_eq!(s.assign(9, 1), Some(Assigned::Fork));
+    }
+
+    #[test]
+    fn a_cancel_key_is_needed_to_break_a_call() {
+        let s = state();
+        assert!(!s.is_cancel_key(1, 0));
+        s.set_cancel_key(1, 99);
+        assert!(s.is_cancel_key(1, 99) && !s.is_cancel_key(1, 98) && !s.is_cancel_key(50, 99));
+        s.set_cancel_key(1, 0);
+        assert!(!s.is_cancel_key(1, 0));
+    }
+}
