@@ -51,6 +51,14 @@ impl Connection {
         }
     }
 
+    /// The error that the server sent before it closed the connection, if it did.
+    pub fn last_word(&mut self) -> Option<ClientError> {
+        match self.receive() {
+            Ok(Reply::Error(f)) => Some(ClientError::Server(f)),
+            _ => None,
+        }
+    }
+
     /// Waits until the server closes the connection.
     pub fn wait_for_end(&mut self) -> ClientResult<()> {
         loop {

@@ -1,0 +1,251 @@
+//! The instance seen from outside: processes, connections, and what becomes of those that break.
+
+use client::{Client, ClientError, Credentials, Ephemeral, EphemeralOptions};
+use net::local::{Request, write_frame};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use types::Value;
+
+fn executable() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))
+}
+
+fn start(params: &[(&str, &str)]) -> Ephemeral {
+    let params = params.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    let options = EphemeralOptions { params, executable: Some(executable()) };
+    Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
+}
+
+fn sysdba(instance: &Ephemeral) -> Client {
+    instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
+}
+
+fn number(client: &mut Client, sql: &str) -> i64 {
+    let rows = client.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    match &rows[0][0] {
+        Value::Number(n) => n.as_i64().expect("a whole number"),
+        other => panic!("{sql}: {other:?}"),
+    }
+}
+
+/// Waits until `probe` says so; fails after a generous time.
+fn eventually(what: &str, mut probe: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !probe() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn raw(instance: &Ephemeral) -> UnixStream {
+    UnixStream::connect(instance.dir().join(client::SOCKET_NAME)).expect("the socket is there")
+}
+
+fn latchwork(args: &[&str], dir: &Path) -> (bool, String) {
+    let out = Command::new(executable()).args(args).arg("--dir").arg(dir).output().expect("the program runs");
+    let text = [out.stdout, out.stderr].concat();
+    (out.status.success(), String::from_utf8_lossy(&text).into_owned())
+}
+
+struct TempDir(PathBuf);
+
+impl TempDir {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("latchwork-test-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        Self(dir)
+    }
+}
+
+impl Drop for TempDir {
+    fn drop(&mut self) {
+        let _ = latchwork(&["stop", "--mode", "abort"], &self.0);
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_throw_away_instance_answers_and_goes_away() {
+    let instance = start(&[]);
+    let dir = instance.dir().to_path_buf();
+    let mut session = sysdba(&instance);
+    assert_eq!(number(&mut session, "select 1 + 1 from dual"), 2);
+    drop(session);
+    drop(instance);
+    assert!(!dir.exists(), "the directory is removed");
+}
+
+#[test]
+fn several_instances_live_side_by_side() {
+    let instances = [start(&[]), start(&[])];
+    let mut sessions: Vec<Client> = instances.iter().map(sysdba).collect();
+    for (n, s) in sessions.iter_mut().enumerate() {
+        s.execute("create table t (n number)", &[]).unwrap();
+        s.execute(&format!("insert into t values ({n})"), &[]).unwrap();
+        s.commit().unwrap();
+    }
+    for (n, s) in sessions.iter_mut().enumerate() {
+        assert_eq!(number(s, "select n from t"), n as i64);
+    }
+}
+
+#[test]
+fn a_bad_parameter_is_refused_with_its_name() {
+    let params = vec![("no_such_parameter".to_string(), "1".to_string())];
+    let options = EphemeralOptions { params, executable: Some(executable()) };
+    let Err(ClientError::Start(text)) = Ephemeral::start_with(&options) else { panic!("it must not start") };
+    assert!(text.contains("LRM-00101: unknown parameter name 'no_such_parameter'"), "{text}");
+}
+
+#[test]
+fn too_many_sessions_are_refused_and_room_comes_back() {
+    let instance = start(&[("processes", "12")]);
+    let mut open = Vec::new();
+    let refusal = loop {
+        match instance.connect(&Credentials::Sysdba) {
+            Ok(c) => open.push(c),
+            Err(e) => break e,
+        }
+        assert!(open.len() <= 12, "processes bounds the sessions");
+    };
+    assert!([18, 20].contains(&refusal.code()), "{refusal}");
+    assert!(!open.is_empty());
+    assert_eq!(number(&mut open[0], "select 5 from dual"), 5);
+    open.pop();
+    let mut again = None;
+    eventually("a slot comes back", || {
+        again = instance.connect(&Credentials::Sysdba).ok();
+        again.is_some()
+    });
+    assert_eq!(number(again.as_mut().unwrap(), "select 6 from dual"), 6);
+}
+
+#[test]
+fn garbage_and_half_messages_hurt_nobody() {
+    let instance = start(&[]);
+    let mut good = sysdba(&instance);
+    // Garbage: the length is out of bounds.
+    let mut s = raw(&instance);
+    s.write_all(&[0xFF; 64]).unwrap();
+    let mut rest = Vec::new();
+    let _ = s.read_to_end(&mut rest);
+    // A well-framed packet that means nothing.
+    let mut s = raw(&instance);
+    let mut bytes = Vec::new();
+    write_frame(&mut bytes, |o| o.extend_from_slice(&[200, 1, 2, 3]));
+    s.write_all(&bytes).unwrap();
+    let _ = s.read_to_end(&mut rest);
+    // Half a logon, and then nobody.
+    let mut whole = Vec::new();
+    write_frame(&mut whole, |o| Request::Logon(Box::default()).encode(o));
+    let mut s = raw(&instance);
+    s.write_all(&whole[..whole.len() / 2]).unwrap();
+    drop(s);
+    // A call before a logon.
+    let mut s = raw(&instance);
+    let mut bytes = Vec::new();
+    write_frame(&mut bytes, |o| Request::Fetch { cursor: 1, rows: 1 }.encode(o));
+    s.write_all(&bytes).unwrap();
+    let mut answer = Vec::new();
+    s.read_to_end(&mut answer).unwrap();
+    assert!(String::from_utf8_lossy(&answer).contains("ORA-01012"));
+    assert_eq!(number(&mut good, "select 7 from dual"), 7);
+}
+
+#[test]
+fn a_vanished_client_loses_its_transaction_and_its_locks() {
+    let instance = start(&[]);
+    let mut keeper = sysdba(&instance);
+    keeper.execute("create table t (n number)", &[]).unwrap();
+    keeper.execute("insert into t values (1)", &[]).unwrap();
+    keeper.commit().unwrap();
+    let mut goner = sysdba(&instance);
+    goner.execute("update t set n = 2", &[]).unwrap();
+    drop(goner);
+    // Waits for the row lock, which goes with the vanished session.
+    keeper.execute("update t set n = n + 10", &[]).unwrap();
+    keeper.commit().unwrap();
+    assert_eq!(number(&mut keeper, "select n from t"), 11);
+}
+
+#[test]
+fn a_killed_server_process_loses_its_transaction_and_its_locks() {
+    let instance = start(&[]);
+    let mut keeper = sysdba(&instance);
+    keeper.execute("create table t (n number)", &[]).unwrap();
+    keeper.execute("insert into t values (1)", &[]).unwrap();
+    keeper.commit().unwrap();
+    let mut goner = sysdba(&instance);
+    goner.execute("update t set n = 2", &[]).unwrap();
+    os::process::kill(goner.welcome().server_process as i32, os::signal::SIGKILL).unwrap();
+    let e = goner.execute("select 1 from dual", &[]).unwrap_err();
+    assert_eq!(e.code(), 3113, "{e}");
+    assert_eq!(goner.execute("select 1 from dual", &[]).unwrap_err().code(), 3114);
+    keeper.execute("update t set n = n + 10", &[]).unwrap();
+    keeper.commit().unwrap();
+    assert_eq!(number(&mut keeper, "select n from t"), 11);
+}
+
+#[test]
+fn a_break_ends_the_call_and_the_session_lives_on() {
+    let instance = start(&[]);
+    let mut session = sysdba(&instance);
+    let handle = session.break_handle();
+    let breaker = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        handle.send()
+    });
+    let e = session.execute("begin loop null; end loop; end;", &[]).unwrap_err();
+    assert_eq!(e.code(), 1013, "{e}");
+    breaker.join().unwrap().unwrap();
+    assert_eq!(number(&mut session, "select 8 from dual"), 8);
+}
+
+#[test]
+fn the_death_of_a_background_process_ends_the_instance() {
+    let mut instance = start(&[]);
+    let mut session = sysdba(&instance);
+    let pid = number(&mut session, "select to_number(spid) from v$process where pname = 'SMON'");
+    os::process::kill(pid as i32, os::signal::SIGKILL).unwrap();
+    eventually("the instance ends", || !instance.is_running());
+    assert!(session.execute("select 1 from dual", &[]).is_err());
+}
+
+#[test]
+fn the_death_of_the_supervisor_ends_every_process() {
+    let dir = TempDir::new("supervisor");
+    let (ok, text) = latchwork(&["start"], &dir.0);
+    assert!(ok, "{text}");
+    let session = Client::connect(&dir.0, &Credentials::Sysdba).unwrap();
+    let server = session.welcome().server_process as i32;
+    let pid: i32 = std::fs::read_to_string(dir.0.join("latchwork.pid")).unwrap().trim().parse().unwrap();
+    os::process::kill(pid, os::signal::SIGKILL).unwrap();
+    eventually("the server process ends", || !os::process::exists(server));
+    eventually("the directory is free", || latchwork(&["status"], &dir.0).1.contains("No Latchwork instance"));
+}
+
+#[test]
+fn committed_rows_survive_a_clean_stop() {
+    let dir = TempDir::new("stop");
+    let (ok, text) = latchwork(&["start"], &dir.0);
+    assert!(ok, "{text}");
+    let (ok, text) = latchwork(&["start"], &dir.0);
+    assert!(!ok && text.contains("ORA-01081"), "{text}");
+    let mut session = Client::connect(&dir.0, &Credentials::Sysdba).unwrap();
+    session.execute("create table t (n number)", &[]).unwrap();
+    session.execute("insert into t select level from dual connect by level <= 1000", &[]).unwrap();
+    session.commit().unwrap();
+    session.execute("insert into t values (5000)", &[]).unwrap();
+    let (ok, text) = latchwork(&["stop"], &dir.0);
+    assert!(ok, "{text}");
+    assert!(session.execute("select 1 from dual", &[]).unwrap_err().is_fatal());
+    let (ok, text) = latchwork(&["status"], &dir.0);
+    assert!(!ok, "{text}");
+    let (ok, text) = latchwork(&["start"], &dir.0);
+    assert!(ok, "{text}");
+    let mut session = Client::connect(&dir.0, &Credentials::Sysdba).unwrap();
+    assert_eq!(number(&mut session, "select sum(n) from t"), 500_500);
+}

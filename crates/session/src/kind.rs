@@ -1,0 +1,119 @@
+//! From a statement's tree to its kind: what `v$session.command` shows and the client says after success.
+
+use net::StatementKind;
+use sql::ast::{AnalyzeKind, CompileKind, Ddl, DropKind, Statement, StoredKind};
+
+/// The kind of a parsed statement.
+pub fn kind_of(statement: &Statement) -> StatementKind {
+    match statement {
+        Statement::Query(_) => StatementKind::SELECT,
+        Statement::Insert(_) => StatementKind::INSERT,
+        Statement::Update(_) => StatementKind::UPDATE,
+        Statement::Delete(_) => StatementKind::DELETE,
+        Statement::Merge(_) => StatementKind::UPSERT,
+        Statement::Call(_) => StatementKind::CALL,
+        Statement::ExplainPlan(_) => StatementKind::EXPLAIN,
+        Statement::Commit(_) => StatementKind::COMMIT,
+        Statement::Rollback(_) => StatementKind::ROLLBACK,
+        Statement::Savepoint(_) => StatementKind::SAVEPOINT,
+        Statement::SetTransaction(_) => StatementKind::SET_TRANSACTION,
+        Statement::SetRole(_) => StatementKind::SET_ROLE,
+        Statement::SetConstraints(_) => StatementKind::SET_CONSTRAINTS,
+        Statement::LockTable(_) => StatementKind::LOCK_TABLE,
+        Statement::Block { .. } => StatementKind::PLSQL_EXECUTE,
+        Statement::Ddl(ddl) => ddl_kind(ddl),
+        Statement::AlterSession(_) => StatementKind::ALTER_SESSION,
+        Statement::AlterSystem(_) => StatementKind::ALTER_SYSTEM,
+    }
+}
+
+fn ddl_kind(ddl: &Ddl) -> StatementKind {
+    match ddl {
+        Ddl::CreateTable(_) => StatementKind::CREATE_TABLE,
+        Ddl::CreateCluster(_) => StatementKind::CREATE_CLUSTER,
+        Ddl::CreateIndex(_) => StatementKind::CREATE_INDEX,
+        Ddl::CreateView(_) => StatementKind::CREATE_VIEW,
+        Ddl::CreateSequence(_) => StatementKind::CREATE_SEQUENCE,
+        Ddl::CreateSynonym(_) => StatementKind::CREATE_SYNONYM,
+        Ddl::CreateUser(_) => StatementKind::CREATE_USER,
+        Ddl::CreateRole(_) => StatementKind::CREATE_ROLE,
+        Ddl::CreateStored(c) => create_stored(c.kind),
+        Ddl::CreateTablespace(_) => StatementKind::CREATE_TABLESPACE,
+        Ddl::CreateDirectory(_) => StatementKind::CREATE_DIRECTORY,
+        Ddl::Drop(d) => drop_kind(d.kind),
+        Ddl::AlterTable(_) => StatementKind::ALTER_TABLE,
+        Ddl::AlterIndex(_) => StatementKind::ALTER_INDEX,
+        Ddl::AlterSequence(_) => StatementKind::ALTER_SEQUENCE,
+        Ddl::AlterUser(_) => StatementKind::ALTER_USER,
+        Ddl::AlterCompile(a) => match a.kind {
+            CompileKind::View => StatementKind::ALTER_VIEW,
+            CompileKind::Stored(kind) => alter_stored(kind, a.body),
+        },
+        Ddl::Truncate(t) if t.cluster => StatementKind::TRUNCATE_CLUSTER,
+        Ddl::Truncate(_) => StatementKind::TRUNCATE_TABLE,
+        Ddl::Rename { .. } => StatementKind::RENAME,
+        Ddl::Comment(_) => StatementKind::COMMENT,
+        Ddl::Grant(_) => StatementKind::GRANT,
+        Ddl::Revoke(_) => StatementKind::REVOKE,
+        Ddl::Analyze(a) => match a.kind {
+            AnalyzeKind::Table => StatementKind::ANALYZE_TABLE,
+            AnalyzeKind::Index => StatementKind::ANALYZE_INDEX,
+            AnalyzeKind::Cluster => StatementKind::ANALYZE_CLUSTER,
+        },
+        Ddl::Purge(_) => StatementKind::PURGE,
+    }
+}
+
+fn create_stored(kind: StoredKind) -> StatementKind {
+    match kind {
+        StoredKind::Procedure => StatementKind::CREATE_PROCEDURE,
+        StoredKind::Function => StatementKind::CREATE_FUNCTION,
+        StoredKind::Package => StatementKind::CREATE_PACKAGE,
+        StoredKind::PackageBody => StatementKind::CREATE_PACKAGE_BODY,
+        StoredKind::Trigger => StatementKind::CREATE_TRIGGER,
+        StoredKind::Type => StatementKind::CREATE_TYPE,
+        StoredKind::TypeBody => StatementKind::CREATE_TYPE_BODY,
+        StoredKind::Java => StatementKind::UNKNOWN,
+    }
+}
+
+fn alter_stored(kind: StoredKind, body: bool) -> StatementKind {
+    match kind {
+        StoredKind::Procedure => StatementKind::ALTER_PROCEDURE,
+        StoredKind::Function => StatementKind::ALTER_FUNCTION,
+        StoredKind::Package if body => StatementKind::ALTER_PACKAGE_BODY,
+        StoredKind::Package => StatementKind::ALTER_PACKAGE,
+        StoredKind::PackageBody => StatementKind::ALTER_PACKAGE_BODY,
+        StoredKind::Trigger => StatementKind::ALTER_TRIGGER,
+        StoredKind::Type | StoredKind::TypeBody => StatementKind::ALTER_TYPE,
+        StoredKind::Java => StatementKind::UNKNOWN,
+    }
+}
+
+fn drop_kind(kind: DropKind) -> StatementKind {
+    match kind {
+        DropKind::Table => StatementKind::DROP_TABLE,
+        DropKind::Cluster => StatementKind::DROP_CLUSTER,
+        DropKind::Index => StatementKind::DROP_INDEX,
+        DropKind::View => StatementKind::DROP_VIEW,
+        DropKind::MaterializedView => StatementKind::DROP_MATERIALIZED_VIEW,
+        DropKind::Sequence => StatementKind::DROP_SEQUENCE,
+        DropKind::Synonym | DropKind::PublicSynonym => StatementKind::DROP_SYNONYM,
+        DropKind::User => StatementKind::DROP_USER,
+        DropKind::Role => StatementKind::DROP_ROLE,
+        DropKind::Tablespace => StatementKind::DROP_TABLESPACE,
+        DropKind::Directory => StatementKind::DROP_DIRECTORY,
+        DropKind::DatabaseLink => StatementKind::DROP_DATABASE_LINK,
+        DropKind::Profile => StatementKind::DROP_PROFILE,
+        DropKind::Stored(stored) => match stored {
+            StoredKind::Procedure => StatementKind::DROP_PROCEDURE,
+            StoredKind::Function => StatementKind::DROP_FUNCTION,
+            StoredKind::Package => StatementKind::DROP_PACKAGE,
+            StoredKind::PackageBody => StatementKind::DROP_PACKAGE_BODY,
+            StoredKind::Trigger => StatementKind::DROP_TRIGGER,
+            StoredKind::Type => StatementKind::DROP_TYPE,
+            StoredKind::TypeBody => StatementKind::DROP_TYPE_BODY,
+            StoredKind::Java => StatementKind::UNKNOWN,
+        },
+    }
+}

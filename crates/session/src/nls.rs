@@ -1,0 +1,113 @@
+//! NLS settings: from parameters to what conversions need.
+
+use params::{Param, SessionParams};
+use types::Nls;
+
+/// What a parameter stands for while nobody has set it: the values of AMERICAN_AMERICA.
+fn effective(params: &SessionParams, param: Param) -> String {
+    let value = params.get(param);
+    if !value.is_empty() {
+        return value;
+    }
+    match param {
+        Param::NlsDateFormat => "DD-MON-RR",
+        Param::NlsTimestampFormat => "DD-MON-RR HH.MI.SSXFF AM",
+        Param::NlsTimestampTzFormat => "DD-MON-RR HH.MI.SSXFF AM TZR",
+        Param::NlsTimeFormat => "HH.MI.SSXFF AM",
+        Param::NlsTimeTzFormat => "HH.MI.SSXFF AM TZR",
+        Param::NlsDateLanguage => "AMERICAN",
+        Param::NlsNumericCharacters => ".,",
+        Param::NlsCurrency | Param::NlsDualCurrency => "$",
+        Param::NlsIsoCurrency => "AMERICA",
+        Param::NlsSort => "BINARY",
+        Param::NlsCalendar => "GREGORIAN",
+        _ => "",
+    }
+    .to_string()
+}
+
+/// The rows of `nls_session_parameters`, in its order.
+pub fn session_rows(params: &SessionParams) -> Vec<(&'static str, String)> {
+    [
+        ("NLS_LANGUAGE", Param::NlsLanguage),
+        ("NLS_TERRITORY", Param::NlsTerritory),
+        ("NLS_CURRENCY", Param::NlsCurrency),
+        ("NLS_ISO_CURRENCY", Param::NlsIsoCurrency),
+        ("NLS_NUMERIC_CHARACTERS", Param::NlsNumericCharacters),
+        ("NLS_CALENDAR", Param::NlsCalendar),
+        ("NLS_DATE_FORMAT", Param::NlsDateFormat),
+        ("NLS_DATE_LANGUAGE", Param::NlsDateLanguage),
+        ("NLS_SORT", Param::NlsSort),
+        ("NLS_TIME_FORMAT", Param::NlsTimeFormat),
+        ("NLS_TIMESTAMP_FORMAT", Param::NlsTimestampFormat),
+        ("NLS_TIME_TZ_FORMAT", Param::NlsTimeTzFormat),
+        ("NLS_TIMESTAMP_TZ_FORMAT", Param::NlsTimestampTzFormat),
+        ("NLS_DUAL_CURRENCY", Param::NlsDualCurrency),
+        ("NLS_COMP", Param::NlsComp),
+        ("NLS_LENGTH_SEMANTICS", Param::NlsLengthSemantics),
+        ("NLS_NCHAR_CONV_EXCP", Param::NlsNcharConvExcp),
+    ]
+    .map(|(name, p)| (name, effective(params, p)))
+    .to_vec()
+}
+
+/// Puts the parameters into the settings; the time zone and the current date stay.
+pub fn apply(params: &SessionParams, nls: &mut Nls) {
+    let get = |p| effective(params, p);
+    nls.language = get(Param::NlsLanguage);
+    nls.territory = get(Param::NlsTerritory);
+    nls.currency = get(Param::NlsCurrency);
+    nls.iso_currency = get(Param::NlsIsoCurrency);
+    nls.date_format = get(Param::NlsDateFormat);
+    nls.timestamp_format = get(Param::NlsTimestampFormat);
+    nls.timestamp_tz_format = get(Param::NlsTimestampTzFormat);
+    nls.date_language = get(Param::NlsDateLanguage);
+    nls.sort = get(Param::NlsSort);
+    nls.comp = get(Param::NlsComp);
+    let mut characters = get(Param::NlsNumericCharacters).chars().collect::<Vec<_>>().into_iter();
+    nls.decimal = characters.next().unwrap_or('.');
+    nls.group = characters.next().unwrap_or(',');
+    nls.length_semantics = match get(Param::NlsLengthSemantics).as_str() {
+        "CHAR" => types::LenUnit::Char,
+        _ => types::LenUnit::Byte,
+    };
+}
+
+/// `ALTER SESSION SET time_zone`: minutes east of UTC for `+hh:mm`, `-hh:mm`, `LOCAL` or `DBTIMEZONE`.
+pub fn zone_minutes(text: &str, local: i16) -> Option<i16> {
+    match text.trim().to_ascii_uppercase().as_str() {
+        "LOCAL" => return Some(local),
+        "DBTIMEZONE" | "UTC" | "GMT" | "Z" => return Some(0),
+        _ => {}
+    }
+    let text = text.trim();
+    let (sign, rest) = match text.as_bytes().first()? {
+        b'-' => (-1, &text[1..]),
+        b'+' => (1, &text[1..]),
+        _ => (1, text),
+    };
+    let (hours, minutes) = rest.split_once(':')?;
+    let (hours, minutes): (i16, i16) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let total = sign * (hours * 60 + minutes);
+    ((0..60).contains(&minutes) && (-12 * 60..=14 * 60).contains(&total)).then_some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_zones_are_offsets_within_the_worlds() {
+        for (text, want) in [
+            ("+02:00", Some(120)),
+            ("-03:30", Some(-210)),
+            ("local", Some(60)),
+            ("DBTIMEZONE", Some(0)),
+            ("+15:00", None),
+            ("+1:99", None),
+            ("Mars", None),
+        ] {
+            assert_eq!(zone_minutes(text, 60), want, "{text}");
+        }
+    }
+}
