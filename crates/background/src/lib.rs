@@ -1,1 +1,24 @@
-//! Background processes of Latchwork.
+#![forbid(unsafe_code)]
+//! Background processes: PMON, DBW0, SMON, CJQ0 and the job slaves.
+
+mod jobs;
+mod pmon;
+mod smon;
+mod writer;
+
+pub use jobs::{cjq0, slave};
+pub use pmon::pmon;
+pub use smon::smon;
+pub use writer::dbw0;
+
+use process::Process;
+use std::time::Duration;
+use wait::Event;
+
+/// Sleeps until posted since `posts`, or until the time is up.
+fn idle(p: &Process, event: Event, posts: u32, time: Duration) {
+    let guard = p.wait(event, time.as_millis() as u64 / 10, 0, 0);
+    if !p.sleep(posts, Some(time)) {
+        guard.timed_out();
+    }
+}

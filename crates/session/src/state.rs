@@ -49,6 +49,10 @@ sga::sga_struct! {
         job_posts: AtomicU64,
         /// Process slot of CJQ0 + 1; 0 while there is none.
         job_coordinator: AtomicU32,
+        /// The same of PMON.
+        pmon: AtomicU32,
+        /// The same of DBW0.
+        writer: AtomicU32,
         pad: AtomicU32,
     }
 
@@ -67,6 +71,7 @@ pub struct StateLayout {
     slaves: SgaSlice<Slave>,
     keys: SgaSlice<AtomicU64>,
     end_flags: SgaSlice<AtomicU64>,
+    dead: SgaSlice<AtomicU64>,
 }
 
 /// The state of the instance.
@@ -75,6 +80,8 @@ pub struct State {
     slaves: &'static [Slave],
     keys: &'static [AtomicU64],
     flags: &'static [AtomicU64],
+    /// Process ids of ended children that still have a slot, by slot; 0 for none.
+    dead: &'static [AtomicU64],
 }
 
 /// What a slave found when it looked for work.
@@ -92,6 +99,7 @@ impl StateLayout {
             slaves: builder.reserve("instance", SLAVES_MAX),
             keys: builder.reserve("instance", processes),
             end_flags: builder.reserve("instance", processes),
+            dead: builder.reserve("instance", processes),
         }
     }
 }
@@ -104,6 +112,7 @@ impl State {
             slaves: sga.slice(layout.slaves),
             keys: sga.slice(layout.keys),
             flags: sga.slice(layout.end_flags),
+            dead: sga.slice(layout.dead),
         };
         state.fixed.started_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
         state.fixed.supervisor.store(os::process::own_id() as u32, Ordering::Relaxed);
@@ -152,6 +161,42 @@ impl State {
     /// Asks the background process in `slot` to finish and end, or takes that back for a new owner of the slot.
     pub fn ask_to_end(&self, slot: usize, on: bool) {
         self.flags[slot].store(u64::from(on), Ordering::Release);
+    }
+
+    /// Notes that the process in `slot` is dead. Only the supervisor, which has collected the child, may.
+    pub fn mark_dead(&self, slot: usize, os_pid: i32) {
+        self.dead[slot].store(os_pid as u64, Ordering::Release);
+    }
+
+    /// Forgets that the former owner of `slot` died.
+    pub fn clear_dead(&self, slot: usize) {
+        self.dead[slot].store(0, Ordering::Release);
+    }
+
+    /// The slots whose processes are dead, with their process ids.
+    pub fn dead(&self) -> impl Iterator<Item = (usize, i32)> + '_ {
+        let word = |(n, w): (usize, &AtomicU64)| (n, w.load(Ordering::Acquire) as i32);
+        self.dead.iter().enumerate().map(word).filter(|(_, pid)| *pid != 0)
+    }
+
+    /// Says who cleans up behind dead processes.
+    pub fn set_pmon(&self, slot: usize) {
+        self.fixed.pmon.store(slot as u32 + 1, Ordering::Release);
+    }
+
+    /// The process slot of PMON.
+    pub fn pmon(&self) -> Option<usize> {
+        (self.fixed.pmon.load(Ordering::Acquire) as usize).checked_sub(1)
+    }
+
+    /// Says who writes dirty blocks.
+    pub fn set_writer(&self, slot: usize) {
+        self.fixed.writer.store(slot as u32 + 1, Ordering::Release);
+    }
+
+    /// The process slot of DBW0.
+    pub fn writer(&self) -> Option<usize> {
+        (self.fixed.writer.load(Ordering::Acquire) as usize).checked_sub(1)
     }
 
     /// Says who coordinates the job queue, so that posts reach it.

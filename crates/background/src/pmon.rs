@@ -1,0 +1,48 @@
+//! PMON: cleans up behind dead processes.
+//!
+//! The supervisor, which collects ended children, says who died and posts. Now and then PMON also looks by itself
+//! whether a slot's process still exists, so that a lost word costs seconds and not for ever.
+
+use process::{Process, ProcessState};
+use session::Instance;
+use std::time::{Duration, Instant};
+use types::Result;
+use wait::Event;
+
+/// How long PMON sleeps unless it is posted.
+const SLEEP: Duration = Duration::from_secs(3);
+
+/// Runs PMON until it is asked to end and nothing is left to clean.
+pub fn pmon(instance: &'static Instance) -> Result<()> {
+    let p = instance.attach_background("PMON")?;
+    let slot = p.number() as usize - 1;
+    instance.state().set_pmon(slot);
+    let mut swept = Instant::now();
+    loop {
+        let posts = p.posts();
+        // What is asked is read before the dead are looked for: whoever asks has seen all others end before.
+        let asked = instance.state().is_asked_to_end(slot);
+        clean_dead(instance, &p);
+        if asked {
+            return Ok(());
+        }
+        if swept.elapsed() >= SLEEP {
+            instance.processes().sweep(&p);
+            swept = Instant::now();
+        }
+        crate::idle(&p, Event::PmonTimer, posts, SLEEP);
+    }
+}
+
+/// Cleans up behind the processes that the supervisor saw end.
+fn clean_dead(instance: &'static Instance, p: &Process) {
+    for (slot, os_pid) in instance.state().dead() {
+        let number = slot as u32 + 1;
+        let owner = instance.processes().slot(number).map(|s| s.state());
+        // Another process may have the slot by now, if a sweep was faster than the word of the supervisor.
+        if owner.is_some_and(|(state, pid)| pid == os_pid && state != ProcessState::Free) {
+            instance.processes().cleanup(p, number);
+        }
+        instance.state().clear_dead(slot);
+    }
+}

@@ -1,0 +1,21 @@
+//! SMON: housekeeping that nobody waits for.
+
+use session::Instance;
+use std::time::Duration;
+use types::Result;
+use wait::Event;
+
+/// How long SMON sleeps unless it is posted.
+const SLEEP: Duration = Duration::from_secs(5);
+
+/// Runs SMON until it is asked to end.
+pub fn smon(instance: &'static Instance) -> Result<()> {
+    let p = instance.attach_background("SMON")?;
+    let slot = p.number() as usize - 1;
+    while !instance.state().is_asked_to_end(slot) {
+        let posts = p.posts();
+        instance.housekeeping(&p);
+        crate::idle(&p, Event::SmonTimer, posts, SLEEP);
+    }
+    Ok(())
+}

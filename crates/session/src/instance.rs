@@ -1,0 +1,214 @@
+//! The instance: every shared structure, made once and inherited by every process.
+//!
+//! Opening goes in the two phases of every structure: all areas are reserved, then the mapping is made, then each
+//! structure formats its own. The order of reservation is the order of the crates, lowest first. Clean-up hooks are
+//! registered here too, because only here all structures are known.
+
+use crate::sizes::Sizes;
+use crate::state::{Phase, State, StateLayout};
+use latch::SleepAlgorithm;
+use params::{Designs, InitParams, LatchSleep, Param, ParamsLayout, SystemParams};
+use process::{Attach, Cancel, Process, ProcessConfig, ProcessLayout, Processes};
+use sga::{LargePages, Sga, SgaBuilder};
+use std::path::{Path, PathBuf};
+use types::{Ora, Result};
+
+/// A running instance.
+pub struct Instance {
+    dir: PathBuf,
+    ephemeral: bool,
+    sizes: Sizes,
+    designs: Designs,
+    sga: &'static Sga,
+    processes: &'static Processes,
+    params: SystemParams,
+    state: State,
+}
+
+impl Instance {
+    /// Opens the database in `dir`, creating it when there is none.
+    ///
+    /// # Errors
+    /// Parameters that do not fit together, memory or files that cannot be had.
+    pub fn open(dir: &Path, given: &InitParams, ephemeral: bool) -> Result<Instance> {
+        let mut init = given.clone();
+        let sizes = Sizes::derive(&mut init)?;
+        let designs = Designs::of(&init);
+        let generation = latch::Generation::named(designs.generation.name()).unwrap_or_default();
+        let processes = ProcessConfig { processes: sizes.processes as u32, generation };
+        let mut builder = SgaBuilder::new();
+        let process_layout = ProcessLayout::reserve(&mut builder, &processes);
+        let params_layout = ParamsLayout::reserve(&mut builder);
+        let state_layout = StateLayout::reserve(&mut builder, sizes.processes);
+        let sga = builder.create(large_pages(&init)).map_err(|e| Ora::from_text(types::Facility::Ora, e.ora(), e.to_string()))?;
+        if init.flag(Param::PrePageSga) && init.get(Param::PrePageSgaAt) == "instance" {
+            sga.pre_page();
+        }
+        let processes = Processes::create(sga, &process_layout);
+        tune(processes, &init, &designs);
+        let params = SystemParams::create(sga, &params_layout, &init);
+        let state = State::create(sga, &state_layout);
+        Ok(Instance { dir: dir.to_path_buf(), ephemeral, sizes, designs, sga, processes, params, state })
+    }
+
+    /// Marks the database as closed cleanly. The supervisor calls it when all other processes have ended.
+    ///
+    /// # Errors
+    /// A write that failed.
+    pub fn close(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The database directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Whether the database goes away with the instance.
+    pub fn is_ephemeral(&self) -> bool {
+        self.ephemeral
+    }
+
+    /// How many of everything there is.
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    /// The designs in force.
+    pub fn designs(&self) -> &Designs {
+        &self.designs
+    }
+
+    /// The shared memory.
+    pub fn sga(&self) -> &'static Sga {
+        self.sga
+    }
+
+    /// The processes of the instance.
+    pub fn processes(&self) -> &'static Processes {
+        self.processes
+    }
+
+    /// The parameters in force.
+    pub fn params(&self) -> &SystemParams {
+        &self.params
+    }
+
+    /// Phase, job slaves and keys.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The most processes, background processes included.
+    pub fn max_processes(&self) -> usize {
+        self.sizes.processes
+    }
+
+    /// Whether sessions are being ended.
+    pub fn is_closing(&self) -> bool {
+        self.state.phase() == Phase::Closing
+    }
+
+    /// Wakes the process in `slot` (its number less one).
+    pub fn post(&self, slot: usize) {
+        self.processes.post(slot as u32 + 1);
+    }
+
+    /// Notes that the child with this process id has ended, and wakes PMON if it left a slot behind.
+    pub fn process_ended(&self, os_pid: i32) {
+        let Some(number) = self.processes.by_os_pid(os_pid) else { return };
+        self.state.mark_dead(number as usize - 1, os_pid);
+        if let Some(pmon) = self.state.pmon() {
+            self.post(pmon);
+        }
+    }
+
+    /// Asks the background process with this process id to finish its work and end.
+    pub fn ask_to_end(&self, os_pid: i32) {
+        if let Some(number) = self.processes.by_os_pid(os_pid) {
+            self.state.ask_to_end(number as usize - 1, true);
+            self.processes.post(number);
+        }
+    }
+
+    /// Kills every user's session: its call ends with ORA-00028.
+    pub fn kill_all_sessions(&self) {
+        for (number, slot) in self.processes.live() {
+            if !slot.is_background()
+                && let Some(session) = self.processes.session(number)
+            {
+                self.processes.cancel(number, session.serial(), Cancel::Killed);
+            }
+        }
+    }
+
+    /// Breaks the call of a session, if `key` is the one its logon got.
+    pub fn cancel(&self, sid: u32, serial: u32, key: u64) {
+        if sid > 0 && self.state.is_cancel_key(sid as usize - 1, key) {
+            self.processes.cancel(sid, serial.into(), Cancel::Break);
+        }
+    }
+
+    /// Joins the instance as a background process.
+    ///
+    /// # Errors
+    /// ORA-00020 when all process slots are taken.
+    pub fn attach_background(&self, name: &str) -> Result<Process> {
+        let process = self.processes.attach(&Attach {
+            background: Some(name),
+            program: name,
+            os_user: &os::process::user_name(),
+            machine: &os::process::host_name(),
+            terminal: "UNKNOWN",
+            client_process: &os::process::own_id().to_string(),
+        })?;
+        let slot = process.number() as usize - 1;
+        self.state.ask_to_end(slot, false);
+        self.state.clear_dead(slot);
+        self.state.set_cancel_key(slot, 0);
+        self.pre_page();
+        Ok(process)
+    }
+
+    /// Touches every page of the SGA when each process is to do so.
+    pub(crate) fn pre_page(&self) {
+        if self.params.flag(Param::PrePageSga) && self.params.get(Param::PrePageSgaAt) == "process" {
+            self.sga.pre_page();
+        }
+    }
+
+    /// The SGA's pages and areas, for the alert log.
+    pub fn memory_report(&self) -> String {
+        let report = self.sga.page_report();
+        let mut text = format!("Total System Global Area {} bytes\n{report}", self.sga.len_bytes());
+        for area in self.sga.areas() {
+            text.push_str(&format!("\n  {:<36}{:>16}", area.name, area.bytes));
+        }
+        text
+    }
+}
+
+fn large_pages(init: &InitParams) -> LargePages {
+    match init.get(Param::UseLargePages) {
+        "TRUE" => LargePages::True,
+        "FALSE" => LargePages::False,
+        "ONLY" => LargePages::Only,
+        _ => LargePages::Auto,
+    }
+}
+
+/// Puts the latch parameters into force.
+fn tune(processes: &Processes, init: &InitParams, designs: &Designs) {
+    let t = processes.domain().tunables();
+    let n = |p| init.number(p).clamp(0, i64::from(u32::MAX)) as u32;
+    t.set_sleep_algorithm(match designs.sleep {
+        LatchSleep::Post => SleepAlgorithm::WaitList,
+        LatchSleep::Backoff => SleepAlgorithm::ExponentialBackOff,
+    });
+    t.set_spin_count(n(Param::SpinCount));
+    t.set_max_exponential_sleep_cs(n(Param::MaxExponentialSleep));
+    t.set_max_sleep_holding_latch_cs(n(Param::MaxSleepHoldingLatch));
+    t.set_mutex_spin_count(n(Param::MutexSpinCount));
+    t.set_mutex_wait_scheme(n(Param::MutexWaitScheme));
+    t.set_mutex_wait_time(n(Param::MutexWaitTime));
+}

@@ -1,0 +1,170 @@
+//! From init parameters to sizes: how many of everything the instance reserves.
+//!
+//! Memory that is reserved and not used costs nothing (the mapping is filled page by page), so the defaults are roomy;
+//! what is chosen here is what `v$parameter` and `v$sgastat` then show.
+
+use params::{InitParams, Param};
+use types::{Ora, Result};
+
+const MB: u64 = 1 << 20;
+
+/// Buffers unless anything says otherwise: 128 MB.
+const DEFAULT_CACHE_BYTES: u64 = 128 * MB;
+
+/// Shared pool unless anything says otherwise.
+const DEFAULT_POOL_BYTES: u64 = 256 * MB;
+
+/// Process slots the background processes, job slaves not counted, need.
+pub const BACKGROUND_PROCESSES: usize = 4;
+
+/// How many of everything there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Process slots.
+    pub processes: usize,
+    pub sessions: usize,
+    pub block_size: usize,
+    pub buffers: usize,
+    pub pool_bytes: u64,
+    pub result_cache_bytes: u64,
+    /// Statements the library cache holds.
+    pub statements: usize,
+    pub enqueue_resources: usize,
+    pub enqueue_locks: usize,
+    pub undo_segments: usize,
+    pub transactions_per_segment: usize,
+}
+
+impl Sizes {
+    /// Derives the sizes and writes derived parameter values back.
+    ///
+    /// # Errors
+    /// ORA-00068 when a given value cannot be: a block size that is no power of two, a cache of fewer than 32 buffers.
+    pub fn derive(params: &mut InitParams) -> Result<Sizes> {
+        let block_size = block_size(params)?;
+        let buffers = buffers(params, block_size)?;
+        let pool_bytes = match params.number(Param::SharedPoolSize) as u64 {
+            0 => pool_default(params),
+            n => n,
+        };
+        let processes = params.number(Param::Processes) as usize;
+        let sessions = match params.number(Param::Sessions) as usize {
+            0 => processes * 3 / 2 + 22,
+            n => n.max(processes),
+        };
+        let result_cache_bytes = result_cache(params, pool_bytes);
+        let transactions = match params.number(Param::Transactions) as usize {
+            0 => sessions * 11 / 10,
+            n => n,
+        };
+        let undo_segments = 16;
+        let sizes = Sizes {
+            processes,
+            sessions,
+            block_size,
+            buffers,
+            pool_bytes,
+            result_cache_bytes,
+            statements: (pool_bytes / (16 << 10)).clamp(1024, 65_536) as usize,
+            enqueue_resources: (processes * 24).max(2048),
+            enqueue_locks: (processes * 32).max(4096),
+            undo_segments,
+            transactions_per_segment: transactions.div_ceil(undo_segments).max(16) * 2,
+        };
+        sizes.write_back(params, transactions);
+        Ok(sizes)
+    }
+
+    fn write_back(&self, params: &mut InitParams, transactions: usize) {
+        params.derive(Param::Sessions, self.sessions);
+        params.derive(Param::Transactions, transactions);
+        params.derive(Param::DbCacheSize, (self.buffers * self.block_size) as u64);
+        params.derive(Param::SharedPoolSize, self.pool_bytes);
+        params.derive(Param::ResultCacheMaxSize, self.result_cache_bytes);
+        params.derive(Param::CpuCount, os::cpu::count());
+        if params.number(Param::DmlLocks) == 0 {
+            params.derive(Param::DmlLocks, 4 * transactions);
+        }
+        if params.number(Param::ResultCacheTimeout) < 0 {
+            let old = ["8.1.7", "9.2", "10.2", "11.1"].contains(&params.get(Param::LatchGeneration));
+            params.derive(Param::ResultCacheTimeout, if old { 60 } else { 10 });
+        }
+    }
+}
+
+fn block_size(params: &InitParams) -> Result<usize> {
+    let n = params.number(Param::DbBlockSize);
+    let fine = n > 0 && (n as u64).is_power_of_two() && (2048..=32768).contains(&n);
+    if fine { Ok(n as usize) } else { Err(Ora::with(374, &[&n, &2048, &32768])) }
+}
+
+fn buffers(params: &InitParams, block_size: usize) -> Result<usize> {
+    let given = params.number(Param::DbBlockBuffers) as usize;
+    if given > 0 {
+        return at_least_32(given, "db_block_buffers", given as i64);
+    }
+    let target = params.number(Param::SgaTarget) as u64;
+    let bytes = match params.number(Param::DbCacheSize) as u64 {
+        0 if target > 0 => target * 6 / 10,
+        0 => DEFAULT_CACHE_BYTES,
+        n => n,
+    };
+    at_least_32((bytes / block_size as u64) as usize, "db_cache_size", bytes as i64)
+}
+
+fn at_least_32(buffers: usize, name: &str, value: i64) -> Result<usize> {
+    if buffers < 32 { Err(Ora::with(68, &[&value, &name, &"32 blocks", &"memory"])) } else { Ok(buffers) }
+}
+
+fn pool_default(params: &InitParams) -> u64 {
+    match params.number(Param::SgaTarget) as u64 {
+        0 => DEFAULT_POOL_BYTES,
+        target => (target * 3 / 10).max(32 * MB),
+    }
+}
+
+/// `result_cache_max_size`: given, or a quarter of the shared pool; whole chunks of 32 KB, at most 75 % of the pool.
+/// Oracle's own default is 1 % of a pool that holds much else; here the pool's memory costs nothing until it is used.
+fn result_cache(params: &InitParams, pool_bytes: u64) -> u64 {
+    const CHUNK: u64 = 32 << 10;
+    let bytes = match params.number(Param::ResultCacheMaxSize) {
+        n if n < 0 => pool_bytes / 4,
+        n => n as u64,
+    };
+    bytes.min(pool_bytes * 3 / 4).div_ceil(CHUNK) * CHUNK
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn derive(pairs: &[&str]) -> Result<(Sizes, InitParams)> {
+        let mut p = InitParams::default();
+        for pair in pairs {
+            p.set_pair(pair)?;
+        }
+        Ok((Sizes::derive(&mut p)?, p))
+    }
+
+    #[test]
+    fn what_is_given_holds_and_the_rest_follows() {
+        let (s, p) = derive(&["db_cache_size=16M", "processes=40"]).unwrap();
+        assert_eq!((s.buffers, s.processes, s.sessions), (2048, 40, 82));
+        assert_eq!(p.number(Param::Sessions), 82);
+        assert_eq!(p.number(Param::ResultCacheTimeout), 10);
+        let (s, _) = derive(&["sga_target=1G"]).unwrap();
+        assert_eq!(s.buffers as u64 * 8192 / MB, 614);
+        let (s, _) = derive(&["db_block_buffers=100", "db_block_size=2048"]).unwrap();
+        assert_eq!((s.buffers, s.block_size), (100, 2048));
+        let (s, _) = derive(&["result_cache_max_size=100K"]).unwrap();
+        assert_eq!(s.result_cache_bytes, 128 << 10);
+        let (_, p) = derive(&["latch_generation=11.1"]).unwrap();
+        assert_eq!(p.number(Param::ResultCacheTimeout), 60);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        assert_eq!(derive(&["db_block_size=3000"]).unwrap_err().code(), 374);
+        assert_eq!(derive(&["db_block_buffers=10"]).unwrap_err().code(), 68);
+    }
+}
