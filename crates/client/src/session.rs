@@ -270,7 +270,10 @@ impl Client {
     }
 
     fn exchange(&mut self, request: &Request) -> ClientResult<Outcome> {
-        self.connection.send(request)?;
+        if let Err(e) = self.connection.send(request) {
+            // A server that ended the session has said why before it closed the connection.
+            return Err(self.connection.last_word().unwrap_or(e));
+        }
         let mut outcome =
             Outcome { done: Done::default(), output: Vec::new(), columns: Vec::new(), rows: Vec::new(), cursor: 0 };
         loop {

@@ -91,10 +91,13 @@ fn bind() -> impl Strategy<Value = Bind> {
 
 fn request() -> impl Strategy<Value = Request> {
     prop_oneof![
-        (any::<u16>(), ".{0,10}", ".{0,10}", any::<bool>(), any::<u32>()).prop_map(|(version, user, password, as_sysdba, process_id)| {
-            let logon = Logon { version, user, password, as_sysdba, process_id, program: "p".into(), ..Logon::default() };
-            Request::Logon(Box::new(logon))
-        }),
+        (any::<u16>(), ".{0,10}", ".{0,10}", any::<bool>(), any::<u32>()).prop_map(
+            |(version, user, password, as_sysdba, process_id)| {
+                let logon =
+                    Logon { version, user, password, as_sysdba, process_id, program: "p".into(), ..Logon::default() };
+                Request::Logon(Box::new(logon))
+            }
+        ),
         (".{0,200}", vec(bind(), 0..6), any::<u32>(), any::<bool>()).prop_map(|(sql, binds, prefetch, want_output)| {
             Request::Execute(Box::new(Execute { sql, binds, prefetch, want_output }))
         }),
@@ -120,9 +123,8 @@ fn failure() -> impl Strategy<Value = Failure> {
 }
 
 fn reply() -> impl Strategy<Value = Reply> {
-    let column = (".{1,30}", data_type(), any::<bool>(), any::<u32>()).prop_map(
-        |(name, data_type, nullable, display_size)| Column { name, data_type, nullable, display_size },
-    );
+    let column = (".{1,30}", data_type(), any::<bool>(), any::<u32>())
+        .prop_map(|(name, data_type, nullable, display_size)| Column { name, data_type, nullable, display_size });
     let done = (any::<u16>(), any::<u64>(), any::<bool>(), option::of(failure()), vec((any::<u16>(), value()), 0..4))
         .prop_map(|(kind, rows, more, warning, out)| {
             let kind = StatementKind(kind);

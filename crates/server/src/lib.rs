@@ -2,9 +2,13 @@
 //! The supervisor and the server processes.
 
 mod alert;
+mod children;
 mod place;
+mod serve;
+mod supervisor;
 
 pub use alert::ALERT_LOG_NAME;
+pub use supervisor::SOCKET_NAME;
 
 use params::InitParams;
 use std::path::{Path, PathBuf};
@@ -29,19 +33,24 @@ pub enum StopMode {
     Abort,
 }
 
+impl StopMode {
+    /// The word the alert log has.
+    pub fn name(self) -> &'static str {
+        match self {
+            StopMode::Normal => "normal",
+            StopMode::Immediate => "immediate",
+            StopMode::Abort => "abort",
+        }
+    }
+}
+
 /// Runs an instance: the calling process is its supervisor until it ends. Prints `ready DIRECTORY`, or what went
 /// wrong, on standard output.
 ///
 /// # Errors
 /// The text that was printed.
 pub fn run(options: StartOptions) -> Result<(), String> {
-    let place = match &options.dir {
-        Some(d) => place::Place::take(d),
-        None => place::Place::take_temporary(),
-    }
-    .map_err(|e| e.to_string())?;
-    place.release();
-    Err("ORA-03001: unimplemented feature".into())
+    supervisor::run(options)
 }
 
 /// Ends the instance of `dir` and waits until it has ended. Returns false when none runs there.

@@ -147,7 +147,7 @@ impl Supervisor {
             self.alert.write(&format!("{} started with pid={pid}", role.name()));
         }
         self.listener = Some(listen(place).map_err(|e| e.to_string())?);
-        self.instance.set_phase(Phase::Open);
+        self.instance.state().set_phase(Phase::Open);
         self.alert.write("Database opened");
         Ok(())
     }
@@ -215,12 +215,12 @@ impl Supervisor {
             if !role.is_background() {
                 self.instance.process_ended(pid);
                 if let Role::Slave(n) = role {
-                    self.instance.slave_ended(n);
+                    self.instance.state().slave_ended(n);
                 }
                 if how != Ended::Exited(0) {
                     self.alert.write(&format!("Process {} (pid {pid}) {}", role.name(), describe(how)));
                 }
-            } else if how != Ended::Exited(0) || self.instance.phase() == Phase::Open {
+            } else if how != Ended::Exited(0) || self.instance.state().phase() == Phase::Open {
                 end = Some(End::Failed(role, how));
             }
         }
@@ -241,10 +241,10 @@ impl Supervisor {
 
     fn fork_slaves(&mut self) {
         let _ = self.wanted.take();
-        while let Some(n) = self.instance.take_wanted_slave() {
+        while let Some(n) = self.instance.state().take_wanted_slave() {
             if let Err(text) = self.fork(Role::Slave(n), None) {
                 self.alert.write(&text);
-                self.instance.slave_ended(n);
+                self.instance.state().slave_ended(n);
             }
         }
     }
@@ -284,7 +284,7 @@ impl Supervisor {
 
     /// Ends sessions, then the background processes in the order in which they need one another, then the database.
     fn close(&mut self, mode: StopMode) -> Result<(), String> {
-        self.instance.set_phase(Phase::Closing);
+        self.instance.state().set_phase(Phase::Closing);
         self.end_role(|r| r == Role::Cjq0, FINISH_LIMIT)?;
         if mode == StopMode::Immediate {
             self.instance.kill_all_sessions();

@@ -40,7 +40,9 @@ impl Instance {
         let process_layout = ProcessLayout::reserve(&mut builder, &processes);
         let params_layout = ParamsLayout::reserve(&mut builder);
         let state_layout = StateLayout::reserve(&mut builder, sizes.processes);
-        let sga = builder.create(large_pages(&init)).map_err(|e| Ora::from_text(types::Facility::Ora, e.ora(), e.to_string()))?;
+        let sga = builder
+            .create(large_pages(&init))
+            .map_err(|e| Ora::from_text(types::Facility::Ora, e.ora(), e.to_string()))?;
         if init.flag(Param::PrePageSga) && init.get(Param::PrePageSgaAt) == "instance" {
             sga.pre_page();
         }
@@ -177,12 +179,38 @@ impl Instance {
         }
     }
 
+    /// What SMON does every few seconds.
+    pub fn housekeeping(&self, _p: &Process) {}
+
+    /// Writes a batch of dirty blocks; true when more are waiting.
+    ///
+    /// # Errors
+    /// A write that failed.
+    pub fn write_some(&self, _p: &Process) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Writes every dirty block.
+    ///
+    /// # Errors
+    /// A write that failed.
+    pub fn write_all(&self, _p: &Process) -> Result<()> {
+        Ok(())
+    }
+
     /// The SGA's pages and areas, for the alert log.
     pub fn memory_report(&self) -> String {
         let report = self.sga.page_report();
         let mut text = format!("Total System Global Area {} bytes\n{report}", self.sga.len_bytes());
+        let mut areas: Vec<(&str, u64)> = Vec::new();
         for area in self.sga.areas() {
-            text.push_str(&format!("\n  {:<36}{:>16}", area.name, area.bytes));
+            match areas.iter_mut().find(|(name, _)| *name == area.name) {
+                Some((_, bytes)) => *bytes += area.bytes,
+                None => areas.push((area.name, area.bytes)),
+            }
+        }
+        for (name, bytes) in areas {
+            text.push_str(&format!("\n  {name:<36}{bytes:>16}"));
         }
         text
     }
