@@ -1,1 +1,230 @@
-//! The buffer cache of Latchwork.
+//! The buffer cache: blocks of data files in shared memory, and the atomic change of several blocks.
+//!
+//! A block is found through a hash chain ([`chains`]), read in one of three designs ([`read`]), changed by a change group
+//! ([`group`]), replaced by touch count ([`lru`]) and written by DBWR ([`writer`]). Pins and what happens to them when their
+//! holder dies are in [`pins`]; [`header`] has the table of a buffer's states. [`Segments`] gives blocks to segments.
+//!
+//! The cache knows no undo: which version of a block a query may see is decided above it.
+
+mod apply;
+mod chains;
+mod config;
+mod frames;
+mod group;
+mod header;
+mod lru;
+mod pins;
+mod read;
+mod segments;
+mod writer;
+
+pub use apply::{op, register};
+pub use config::{CacheConfig, ChainDesign, GROUP_BLOCKS_MAX};
+pub use group::{BlockRef, ChangeGroup, is_retry};
+pub use header::BufferInfo;
+pub use segments::{InsertHint, Segments, unable_to_extend};
+
+use datafile::DataFiles;
+use header::{BufferHeader, DIRTY, READING};
+use latch::{Latch, LatchName, Where};
+use lru::WorkingSet;
+use pins::ProcessArea;
+use process::{Process, Section, SharedHold};
+use redo::{ApplyTable, RedoSink};
+use sga::{Sga, SgaBuilder, SgaSlice};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use types::Rdba;
+
+/// What a read is for; decides which statistics count it and how the historical designs take the latch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GetKind {
+    /// `db block gets`: the newest version, by somebody who will change it or who needs no consistency.
+    Current,
+    /// `consistent gets`: two latch gets in the historical designs (pin, unpin).
+    Consistent,
+    /// `consistent gets - examination`: a short look, one latch get in the historical designs.
+    Examination,
+}
+
+/// Where the cache's areas lie in the SGA.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheLayout {
+    headers: SgaSlice<BufferHeader>,
+    chains: SgaSlice<AtomicU64>,
+    latches: SgaSlice<Latch>,
+    frames: SgaSlice<AtomicU64>,
+    sets: SgaSlice<WorkingSet>,
+    set_latches: SgaSlice<Latch>,
+    areas: SgaSlice<ProcessArea>,
+    images: SgaSlice<AtomicU64>,
+}
+
+impl CacheLayout {
+    /// Reserves the cache's areas.
+    ///
+    /// # Panics
+    /// When the configuration makes no sense: block size, no buffers, more than 65,535 processes.
+    pub fn reserve(sga: &mut SgaBuilder, config: &CacheConfig) -> CacheLayout {
+        assert!(block::is_block_size(config.block_size), "block size {}", config.block_size);
+        assert!(config.buffers >= 32 && config.buffers < u32::MAX as usize / 2, "{} buffers", config.buffers);
+        assert!((1..u16::MAX as usize).contains(&config.processes), "{} processes", config.processes);
+        let (words, sets) = (config.block_size / 8, config.working_sets.clamp(1, 2));
+        CacheLayout {
+            headers: sga.reserve("buffer headers", config.buffers),
+            chains: sga.reserve("db_block_hash_buckets", config.chains()),
+            latches: sga.reserve("cache buffers chains latches", config.latches() + 1),
+            frames: sga.reserve("buffer_cache", config.buffers * words),
+            sets: sga.reserve("buffer working sets", sets),
+            set_latches: sga.reserve("cache buffers lru chain latches", 2 * (sets + 1)),
+            areas: sga.reserve("buffer handles", config.processes),
+            images: sga.reserve("change group images", config.processes * GROUP_BLOCKS_MAX * words),
+        }
+    }
+}
+
+/// Asks DBWR to write; true when there is one to ask.
+pub type PostWriter = Box<dyn Fn(&Process) -> bool + Send + Sync>;
+
+/// The buffer cache. Made by the supervisor and inherited by `fork`.
+pub struct BufferCache {
+    design: ChainDesign,
+    block_size: usize,
+    chain_shift: u32,
+    latch_shift: u32,
+    headers: &'static [BufferHeader],
+    chains: &'static [AtomicU64],
+    latches: &'static [Latch],
+    frames: &'static [AtomicU64],
+    sets: &'static [WorkingSet],
+    set_latches: &'static [Latch],
+    areas: &'static [ProcessArea],
+    images: &'static [AtomicU64],
+    files: Arc<DataFiles>,
+    apply: ApplyTable,
+    redo: Box<dyn RedoSink>,
+    post_writer: OnceLock<PostWriter>,
+}
+
+impl BufferCache {
+    /// Formats the cache; run once, before any other process exists. `apply` holds all layers, also those of [`register`].
+    pub fn create(
+        sga: &'static Sga,
+        layout: &CacheLayout,
+        config: &CacheConfig,
+        files: Arc<DataFiles>,
+        apply: ApplyTable,
+        redo: Box<dyn RedoSink>,
+    ) -> BufferCache {
+        assert_eq!(files.block_size(), config.block_size, "the cache has the block size of the database");
+        let cache = BufferCache {
+            design: config.design,
+            block_size: config.block_size,
+            chain_shift: 64 - config.chains().trailing_zeros(),
+            latch_shift: (config.chains() / config.latches()).trailing_zeros(),
+            headers: sga.slice(layout.headers),
+            chains: sga.slice(layout.chains),
+            latches: sga.slice(layout.latches),
+            frames: sga.slice(layout.frames),
+            sets: sga.slice(layout.sets),
+            set_latches: sga.slice(layout.set_latches),
+            areas: sga.slice(layout.areas),
+            images: sga.slice(layout.images),
+            files,
+            apply,
+            redo,
+            post_writer: OnceLock::new(),
+        };
+        cache.format_sets();
+        cache
+    }
+
+    /// Says how DBWR is asked for free buffers. Without it, who needs a buffer writes dirty ones itself.
+    pub fn set_writer(&self, post: PostWriter) {
+        let _ = self.post_writer.set(post);
+    }
+
+    fn post_writer(&self, p: &Process) -> bool {
+        self.post_writer.get().is_some_and(|post| post(p))
+    }
+
+    /// The data files below the cache.
+    pub fn files(&self) -> &DataFiles {
+        &self.files
+    }
+
+    /// Block size in bytes.
+    pub fn block_size(&self) -> usize {
+        self.block_size
+    }
+
+    /// The design of the chains.
+    pub fn design(&self) -> ChainDesign {
+        self.design
+    }
+
+    /// Number of buffers.
+    pub fn buffers(&self) -> usize {
+        self.headers.len()
+    }
+
+    /// Space management over this cache.
+    pub fn segments(&self) -> Segments<'_> {
+        Segments::new(self)
+    }
+
+    /// State of buffer `number`, as `v$bh` shows it: read without a latch, so the parts may be of different moments.
+    pub fn info(&self, number: usize) -> Option<BufferInfo> {
+        let h = self.headers.get(number)?;
+        let (at, state, view) = (h.block(), h.state(), block::BlockView::of_frame(self.frame(number)));
+        let status = if at.is_none() {
+            "free"
+        } else if state.is(READING) {
+            "read"
+        } else {
+            "xcur"
+        };
+        Some(BufferInfo {
+            number,
+            block: (!at.is_none()).then_some(at),
+            obj: view.obj(),
+            kind: view.kind(),
+            status,
+            dirty: state.is(DIRTY),
+            shared_pins: state.shared(),
+            owner: state.owner(),
+            touches: h.touch.load(Ordering::Relaxed) & 0xFFFF_FFFF,
+            hot: h.hot.load(Ordering::Relaxed) == 1,
+            latch: self.latch_number(at),
+        })
+    }
+
+    /// Checks chains, lists, pins and every frame that is stable. Only valid while nobody else uses the cache.
+    ///
+    /// # Errors
+    /// A sentence that says which rule is broken.
+    pub fn assert_invariants(&self) -> Result<(), String> {
+        self.check_chains()?;
+        self.check_sets()?;
+        for (n, h) in self.headers.iter().enumerate() {
+            let state = h.state();
+            if state.is_pinned() {
+                return Err(format!("buffer {n} is pinned: state {:#x}", state.0));
+            }
+            if h.block().is_none() {
+                continue;
+            }
+            if h.version.load(Ordering::Relaxed) & 1 == 1 {
+                return Err(format!("buffer {n} with block {} has an odd version", h.block()));
+            }
+            let mut image = block::Image::new(self.block_size);
+            block::BlockView::of_frame(self.frame(n)).copy_block(image.bytes_mut());
+            if image.view().kind() != Some(block::BlockKind::Unformatted) && image.view().rdba() != h.block() {
+                return Err(format!("buffer {n} holds {}, header says {}", image.view().rdba(), h.block()));
+            }
+            block::assert_invariants(image.bytes()).map_err(|e| format!("block {}: {e}", h.block()))?;
+        }
+        let pinned = (0..self.areas.len()).find(|slot| self.areas[*slot].pins.iter().any(|w| w.load(Ordering::Relaxed) != 0));
+        pinned.map_or(Ok(()), |slot| Err(format!("process slot {slot} has pins")))
+    }
+}

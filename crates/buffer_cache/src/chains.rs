@@ -1,0 +1,206 @@
+//! Hash chains: from a block's address to its buffer.
+//!
+//! There are twice as many chains as buffers, rounded up to a power of two, and one `cache buffers chains` child latch for every
+//! 32 chains. Links change only under the latch. A versioned read walks without it: every link is an index that is checked, the
+//! walk is bounded, and a walk that strays into another chain because a buffer was moved finds nothing or finds a header whose
+//! identity is checked between two loads of its version.
+
+use crate::BufferCache;
+use crate::header::*;
+use process::{Process, Section};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::Duration;
+use types::{Ora, Rdba, Result};
+use wait::{Event, Stat};
+
+/// Longest chain a walk without latch follows; longer ones are walked under the latch.
+const WALK_MAX: usize = 64;
+
+impl BufferCache {
+    /// Chain of a block.
+    #[inline]
+    pub(crate) fn chain(&self, at: Rdba) -> usize {
+        (u64::from(at.0).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.chain_shift) as usize
+    }
+
+    /// Number of the child latch of a block's chain.
+    #[inline]
+    pub fn latch_number(&self, at: Rdba) -> usize {
+        self.chain(at) >> self.latch_shift
+    }
+
+    /// Finds a block's buffer without a latch; `None` may also mean that the chain changed on the way.
+    #[inline]
+    pub(crate) fn find(&self, at: Rdba) -> Option<usize> {
+        let mut link = self.chains[self.chain(at)].load(Ordering::Relaxed);
+        for _ in 0..WALK_MAX {
+            let buffer = (link as usize).wrapping_sub(1);
+            let h = self.headers.get(buffer)?;
+            if h.identity.load(Ordering::Relaxed) == u64::from(at.0) {
+                return Some(buffer);
+            }
+            link = h.next.load(Ordering::Relaxed);
+        }
+        None
+    }
+
+    /// Finds a block's buffer under its chain's latch.
+    pub(crate) fn find_latched(&self, at: Rdba) -> Option<usize> {
+        let mut link = self.chains[self.chain(at)].load(Ordering::Relaxed);
+        for _ in 0..=self.headers.len() {
+            let buffer = (link as usize).checked_sub(1)?;
+            let h = &self.headers[buffer];
+            if h.identity.load(Ordering::Relaxed) == u64::from(at.0) {
+                return Some(buffer);
+            }
+            link = h.next.load(Ordering::Relaxed);
+        }
+        panic!("the chain of block {at} has a circle");
+    }
+
+    /// Takes a buffer out of its chain; the chain's latch is held and the caller is the only owner.
+    pub(crate) fn unlink_chain(&self, s: &mut Section, buffer: usize) {
+        let h = &self.headers[buffer];
+        let mut link: &AtomicU64 = &self.chains[self.chain(h.block())];
+        for _ in 0..=self.headers.len() {
+            let at = link.load(Ordering::Relaxed);
+            if at == buffer as u64 + 1 {
+                s.set(link, h.next.load(Ordering::Relaxed));
+                s.set(&h.identity, 0);
+                return;
+            }
+            let next = (at as usize).checked_sub(1).expect("a buffer is in the chain of its block");
+            link = &self.headers[next].next;
+        }
+        panic!("the chain of buffer {buffer} has a circle");
+    }
+
+    /// Puts a claimed buffer into the chain of `at`, whose latch is held.
+    fn link_chain(&self, s: &mut Section, buffer: usize, at: Rdba) {
+        let (h, head) = (&self.headers[buffer], &self.chains[self.chain(at)]);
+        s.set(&h.next, head.load(Ordering::Relaxed));
+        s.set(&h.identity, at.0.into());
+        fence(Ordering::Release); // who finds the buffer through the chain sees its identity and its odd version
+        s.set(head, buffer as u64 + 1);
+    }
+
+    /// Gets a buffer for `at` that this process owns and whose frame is to be filled, linked into the chain.
+    ///
+    /// `None` when the block got a buffer in the meantime. Entry `entry` of the pin table then holds `pin`.
+    /// Waits: `free buffer waits`. Latches: `cache buffers lru chain`, `cache buffers chains`; none on return.
+    /// # Errors
+    /// ORA-00379 when every buffer stays pinned.
+    pub(crate) fn claim(&self, p: &Process, at: Rdba, entry: usize, pin: u64) -> Result<Option<usize>> {
+        p.count(Stat::FreeBufferRequested, 1);
+        let buffer = self.claim_free(p, at, entry, pin)?;
+        let mut s = self.lock_chain(p, at);
+        if self.find_latched(at).is_none() {
+            self.link_chain(&mut s, buffer, at);
+            return Ok(Some(buffer));
+        }
+        drop(s);
+        self.abandon(p, p.slot(), entry, buffer);
+        Ok(None)
+    }
+
+    fn claim_free(&self, p: &Process, at: Rdba, entry: usize, pin: u64) -> Result<usize> {
+        use crate::lru::Candidate;
+        let sets = self.sets.len();
+        let mut failures = 0;
+        for attempt in 0.. {
+            let n = (p.slot() + attempt) % sets;
+            match self.search_free(p, n) {
+                Candidate::Buffer(buffer) if self.claim_buffer(p, buffer, entry, pin) => return Ok(buffer),
+                Candidate::Buffer(_) | Candidate::Again => {}
+                Candidate::None => {
+                    failures += 1;
+                    if failures > 20_000 {
+                        return Err(Ora::with(379, &[&"DEFAULT", &format_args!("{}K", self.block_size / 1024)]));
+                    }
+                    self.wait_for_free(p, at, n, failures)?;
+                }
+            }
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    /// Takes buffer `buffer` away from its block, if it is still unpinned and clean.
+    fn claim_buffer(&self, p: &Process, buffer: usize, entry: usize, pin: u64) -> bool {
+        let h = &self.headers[buffer];
+        let old = h.block();
+        let mut s = self.lock_chain(p, old);
+        let state = h.state();
+        if h.block() != old || state.is_pinned() || state.is(DIRTY) {
+            return false;
+        }
+        s.set(&self.area(p).pins[entry], pin | (buffer as u64 + 1));
+        s.set(&h.state, State(0).with_owner(p.slot()).set(READING).0);
+        s.set(&h.version, h.version.load(Ordering::Relaxed) | 1);
+        fence(Ordering::Release); // pairs with the fence of a versioned read: who sees another identity sees the odd version
+        if !old.is_none() {
+            self.unlink_chain(&mut s, buffer);
+        }
+        h.touch.store(0, Ordering::Relaxed);
+        true
+    }
+
+    /// Nobody has a free buffer: asks DBWR, or writes, and waits.
+    fn wait_for_free(&self, p: &Process, at: Rdba, set: usize, failures: usize) -> Result<()> {
+        let asked = self.post_writer(p);
+        if !asked || failures > 200 {
+            let written = self.write_batch(p, 16)?;
+            if written > 0 {
+                return Ok(());
+            }
+        }
+        let _w = p.wait(Event::FreeBufferWaits, at.file().into(), at.block().into(), set as u64);
+        os::clock::sleep(Duration::from_micros(if failures < 50 { 200 } else { 2000 }));
+        Ok(())
+    }
+
+    /// Sleeps until somebody changes the buffer's state or some milliseconds have passed.
+    pub(crate) fn sleep_on(&self, p: &Process, h: &BufferHeader, event: Event, unless: impl Fn() -> bool) {
+        let at = h.block();
+        let class = self.class_number(h);
+        let _w = p.wait(event, at.file().into(), at.block().into(), class);
+        h.sleepers.fetch_add(1, Ordering::SeqCst);
+        let seen = h.changes.load(Ordering::SeqCst);
+        if !unless() {
+            os::futex::wait(&h.changes, seen, Some(Duration::from_millis(10)));
+        }
+        h.sleepers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn class_number(&self, h: &BufferHeader) -> u64 {
+        let view = block::BlockView::of_frame(self.frame_of(h));
+        u64::from(view.kind_code())
+    }
+
+    /// Wakes everybody who sleeps on a buffer.
+    pub(crate) fn wake(&self, h: &BufferHeader) {
+        fence(Ordering::SeqCst); // the state change before, the sleepers' count after
+        if h.sleepers.load(Ordering::SeqCst) > 0 {
+            h.changes.fetch_add(1, Ordering::SeqCst);
+            os::futex::wake(&h.changes, u32::MAX);
+        }
+    }
+
+    /// Checks the chains; only valid while nobody else uses the cache.
+    pub(crate) fn check_chains(&self) -> std::result::Result<(), String> {
+        let mut linked = vec![false; self.headers.len()];
+        for (n, head) in self.chains.iter().enumerate() {
+            let mut link = head.load(Ordering::Relaxed);
+            while let Some(buffer) = (link as usize).checked_sub(1) {
+                let h = self.headers.get(buffer).ok_or(format!("chain {n} leads to buffer {buffer}"))?;
+                if std::mem::replace(&mut linked[buffer], true) || h.block().is_none() || self.chain(h.block()) != n {
+                    return Err(format!("buffer {buffer} with block {} is wrongly in chain {n}", h.block()));
+                }
+                link = h.next.load(Ordering::Relaxed);
+            }
+        }
+        match (0..linked.len()).find(|b| linked[*b] == self.headers[*b].block().is_none()) {
+            None => Ok(()),
+            Some(b) => Err(format!("buffer {b} with block {} is in {} chain", self.headers[b].block(), linked[b] as u8)),
+        }
+    }
+}

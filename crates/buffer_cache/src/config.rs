@@ -1,0 +1,56 @@
+//! Sizes and designs: what the cache is made with.
+
+/// How a chain is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChainDesign {
+    /// One exclusive latch: two gets for a read with a pin (pin, unpin), one for an examination under the latch.
+    Exclusive,
+    /// As before, but an examination takes the latch in shared mode; a pin still takes it exclusively.
+    Shared,
+    /// Optimistic: the chain is walked and the frame is read without any shared write, then the header's version is checked.
+    Versioned,
+}
+
+/// How the buffer cache is made.
+#[derive(Clone, Debug)]
+pub struct CacheConfig {
+    /// Number of buffers; at least 32.
+    pub buffers: usize,
+    /// Block size of the database in bytes.
+    pub block_size: usize,
+    /// The design of the chains.
+    pub design: ChainDesign,
+    /// Hash chains to a child latch: a power of two.
+    pub chains_per_latch: usize,
+    /// Working sets (LRU lists): 1 or 2.
+    pub working_sets: usize,
+    /// Process slots: every process has a pin table and private images.
+    pub processes: usize,
+}
+
+impl CacheConfig {
+    /// The usual cache with this many buffers.
+    pub fn new(buffers: usize, block_size: usize, processes: usize) -> CacheConfig {
+        CacheConfig {
+            buffers: buffers.max(32),
+            block_size,
+            design: ChainDesign::Versioned,
+            chains_per_latch: 32,
+            working_sets: 1,
+            processes,
+        }
+    }
+
+    /// Number of hash chains: the power of two at or above twice the buffers.
+    pub fn chains(&self) -> usize {
+        (2 * self.buffers).next_power_of_two()
+    }
+
+    /// Number of `cache buffers chains` child latches; at least 64.
+    pub fn latches(&self) -> usize {
+        (self.chains() / self.chains_per_latch.max(1)).max(64).min(self.chains())
+    }
+}
+
+/// Private images a process has: the most blocks a change group may change.
+pub const GROUP_BLOCKS_MAX: usize = 16;

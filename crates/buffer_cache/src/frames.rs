@@ -1,0 +1,63 @@
+//! The memory of frames and private images: the only unsafe code of the crate.
+
+use crate::header::BufferHeader;
+use crate::{BufferCache, GROUP_BLOCKS_MAX};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+impl BufferCache {
+    /// Words of a block.
+    fn words(&self) -> usize {
+        self.block_size / 8
+    }
+
+    /// The frame of a buffer.
+    #[inline]
+    pub(crate) fn frame(&self, buffer: usize) -> &'static [AtomicU64] {
+        let words = self.words();
+        &self.frames[buffer * words..(buffer + 1) * words]
+    }
+
+    /// The frame that goes with a header of this cache.
+    pub(crate) fn frame_of(&self, h: &BufferHeader) -> &'static [AtomicU64] {
+        let first = self.headers.as_ptr().addr();
+        self.frame((std::ptr::from_ref(h).addr() - first) / size_of::<BufferHeader>())
+    }
+
+    /// Private image number `entry` of process slot `slot`.
+    pub(crate) fn image(&self, slot: usize, entry: usize) -> &'static [AtomicU64] {
+        let n = slot * GROUP_BLOCKS_MAX + entry;
+        &self.images[n * self.words()..(n + 1) * self.words()]
+    }
+
+    /// The image's bytes. The process must own the slot and have its change group open.
+    pub(crate) fn image_bytes(&self, slot: usize, entry: usize) -> &[u8] {
+        let words = self.image(slot, entry);
+        // SAFETY: the words are plain memory of the SGA. Only the slot's process changes its images, through `image_bytes_mut`
+        // and only from its open `ChangeGroup`, whose borrow this one is derived from. PMON touches them after its death.
+        unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), self.block_size) }
+    }
+
+    /// The image's bytes, to be changed. The caller is the one open `ChangeGroup` of the slot's process and hands the slice out
+    /// under its own exclusive borrow.
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) fn image_bytes_mut(&self, slot: usize, entry: usize) -> &mut [u8] {
+        let words = self.image(slot, entry);
+        // SAFETY: as in `image_bytes`; a process has one change group at a time (asserted when it is opened), and that group
+        // lends the image out under `&mut self`. The atomics are interior mutable, so writing through them is allowed.
+        unsafe { std::slice::from_raw_parts_mut(words.as_ptr().cast_mut().cast(), self.block_size) }
+    }
+
+    /// Makes an image a copy of a buffer that this process owns exclusively, unless it is one already.
+    pub(crate) fn refresh_image(&self, slot: usize, entry: usize, buffer: usize) {
+        let (area, version) = (&self.areas[slot], self.headers[buffer].version.load(Ordering::Relaxed));
+        let (of, at) = (&area.image_of[entry], &area.image_version[entry]);
+        if of.load(Ordering::Relaxed) == buffer as u64 + 1 && at.load(Ordering::Relaxed) == version {
+            return;
+        }
+        for (word, frame) in self.image(slot, entry).iter().zip(self.frame(buffer)) {
+            word.store(frame.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        of.store(buffer as u64 + 1, Ordering::Relaxed);
+        at.store(version, Ordering::Relaxed);
+    }
+}

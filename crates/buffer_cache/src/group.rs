@@ -1,0 +1,426 @@
+//! Change groups: several blocks change together or not at all.
+//!
+//! A group pins its blocks exclusively and works on private copies of them in the process's own part of the SGA. The frames keep
+//! the old blocks, so readers do not notice anything until [`ChangeGroup::commit`]. It puts the group into the state PUBLISHING
+//! and copies the images into the frames: all versions turn odd, the words that differ are stored, all versions turn even.
+//! A process that dies before PUBLISHING leaves its pins, which PMON drops; during it PMON does the copying again, which
+//! gives the same result however often it is done.
+//!
+//! **Waiting for pins.** The first block of a group is waited for as long as it takes. Each further block is waited for without
+//! limit when its address is above all that the group holds, as then no circle of waits can close; else for some milliseconds,
+//! after which [`ChangeGroup::current`] answers with an error for which [`is_retry`] is true: the caller drops the group and
+//! starts it again, or uses [`BufferCache::in_group`], which does.
+
+use crate::header::*;
+use crate::pins::*;
+use crate::{BufferCache, GROUP_BLOCKS_MAX};
+use block::{BlockKind, BlockView};
+use process::Process;
+use redo::{ChangeVector, Layer, RecordWriter};
+use std::sync::atomic::{Ordering, fence};
+use std::time::Duration;
+use types::{Facility, ObjectId, Ora, Rdba, Result, Scn};
+use wait::{Event, Stat};
+
+/// Number of LWK-00060.
+const RETRY: u32 = 60;
+/// How long a group waits for a further block out of order, in nanoseconds.
+const PATIENCE_NS: u64 = 3_000_000;
+
+/// A block of a change group. Only good for the group that gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BlockRef {
+    pub(crate) entry: usize,
+    at: Rdba,
+}
+
+impl BlockRef {
+    /// The block's address.
+    pub fn rdba(self) -> Rdba {
+        self.at
+    }
+}
+
+/// True for the error that asks to drop the group and to start it again.
+pub fn is_retry(e: &Ora) -> bool {
+    e.facility() == Facility::Lwk && e.code() == RETRY
+}
+
+fn retry() -> Ora {
+    Ora::from_text(Facility::Lwk, RETRY, "change group gave way to another one")
+}
+
+/// An atomic set of block changes, being made. Dropping it undoes everything.
+pub struct ChangeGroup<'a> {
+    cache: &'a BufferCache,
+    p: &'a Process,
+    used: usize,
+    redo: Option<RecordWriter>,
+}
+
+impl BufferCache {
+    /// Opens a change group.
+    ///
+    /// # Panics
+    /// When the process has one open already.
+    pub fn group<'a>(&'a self, p: &'a Process) -> ChangeGroup<'a> {
+        let area = self.area(p);
+        assert_eq!(area.group.load(Ordering::Relaxed), GROUP_IDLE, "a process has one change group at a time");
+        area.group.store(GROUP_OPEN, Ordering::Relaxed);
+        ChangeGroup { cache: self, p, used: 0, redo: self.redo.wanted().then(RecordWriter::new) }
+    }
+
+    /// Runs `f` in a change group and commits it at `scn()`; runs it again when the group has to give way to another one.
+    ///
+    /// # Errors
+    /// What `f` says; nothing has changed then.
+    pub fn in_group<R>(
+        &self,
+        p: &Process,
+        scn: &dyn Fn() -> Scn,
+        f: &mut dyn FnMut(&mut ChangeGroup) -> Result<R>,
+    ) -> Result<R> {
+        for attempt in 1u64.. {
+            let mut g = self.group(p);
+            match f(&mut g) {
+                Ok(r) => {
+                    g.commit(scn());
+                    return Ok(r);
+                }
+                Err(e) if is_retry(&e) => drop(g),
+                Err(e) => return Err(e),
+            }
+            // Processes that gave way to one another come back at different times.
+            os::clock::sleep(Duration::from_micros((p.slot() as u64 * 37 + attempt * 101) % 1000));
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    /// Copies the images of a group that is PUBLISHING into the frames. Done again, it changes nothing.
+    pub(crate) fn publish(&self, slot: usize) {
+        let area = &self.areas[slot];
+        let changed = || {
+            (0..GROUP_BLOCKS_MAX).filter_map(|entry| {
+                let pin = area.pins[entry].load(Ordering::Relaxed);
+                (pin & PIN_CHANGED != 0).then(|| (entry, buffer_of(pin).expect("a pin names its buffer")))
+            })
+        };
+        for (_, buffer) in changed() {
+            let h = &self.headers[buffer];
+            h.version.store(h.version.load(Ordering::Relaxed) | 1, Ordering::Relaxed);
+        }
+        fence(Ordering::Release); // pairs with the Acquire fence of a reader: who sees a new word sees the odd version
+        for (entry, buffer) in changed() {
+            for (new, word) in self.image(slot, entry).iter().zip(self.frame(buffer)) {
+                let new = new.load(Ordering::Relaxed);
+                if word.load(Ordering::Relaxed) != new {
+                    word.store(new, Ordering::Relaxed);
+                }
+            }
+        }
+        for (entry, buffer) in changed() {
+            let h = &self.headers[buffer];
+            let even = (h.version.load(Ordering::Relaxed) | 1).wrapping_add(1);
+            area.image_version[entry].store(even, Ordering::Relaxed);
+            h.version.store(even, Ordering::Release); // pairs with the Acquire load of a reader
+        }
+    }
+}
+
+impl<'a> ChangeGroup<'a> {
+    /// The cache that the group changes.
+    pub fn cache(&self) -> &'a BufferCache {
+        self.cache
+    }
+
+    /// The process that makes the changes.
+    pub fn process(&self) -> &'a Process {
+        self.p
+    }
+
+    /// Pins a block for change and copies it into a private image; a block that the group has already is given again.
+    ///
+    /// Waits: `buffer busy waits`, `read by other session`, `db file sequential read`, `free buffer waits`.
+    /// Statistics: `db block gets`. Latches: none on entry or return; 1 get of `cache buffers chains` (and 1 to unpin).
+    ///
+    /// # Errors
+    /// An error for which [`is_retry`] is true: drop the group and start again. ORA-01578, ORA-01115, ORA-00379.
+    ///
+    /// # Panics
+    /// When the group has 16 blocks already.
+    pub fn current(&mut self, at: Rdba) -> Result<BlockRef> {
+        if let Some(have) = self.find(at) {
+            return Ok(have);
+        }
+        self.p.count(Stat::SessionLogicalReads, 1);
+        self.p.count(Stat::DbBlockGets, 1);
+        self.p.count(Stat::DbBlockGetsFromCache, 1);
+        let mut patience = Patience::of(self, at);
+        loop {
+            match self.try_pin(at)? {
+                Pin::Got(entry, buffer) => {
+                    self.cache.refresh_image(self.p.slot(), entry, buffer);
+                    self.used += 1;
+                    return Ok(BlockRef { entry, at });
+                }
+                Pin::Missing => self.cache.read_in(self.p, at)?,
+                Pin::Busy(buffer) => patience.wait(self, buffer)?,
+            }
+        }
+    }
+
+    fn try_pin(&mut self, at: Rdba) -> Result<Pin> {
+        let (cache, p) = (self.cache, self.p);
+        let mut s = cache.lock_chain_current(p, at);
+        let Some(buffer) = cache.find_latched(at) else { return Ok(Pin::Missing) };
+        let h = &cache.headers[buffer];
+        let state = h.state();
+        if state.is(READING) || state.owner().is_some() {
+            return Ok(Pin::Busy(buffer));
+        }
+        let entry = self.entry_for(buffer);
+        s.set(&cache.area(p).pins[entry], PIN_GROUP | (buffer as u64 + 1));
+        s.set(&h.state, state.with_owner(p.slot()).0);
+        drop(s);
+        cache.touch(h);
+        Ok(Pin::Got(entry, buffer))
+    }
+
+    /// An unused entry, best the one whose image is a copy of this buffer already.
+    fn entry_for(&self, buffer: usize) -> usize {
+        let area = self.cache.area(self.p);
+        let free = |e: &usize| area.pins[*e].load(Ordering::Relaxed) == 0;
+        let copy_of = |e: usize| area.image_of[e].load(Ordering::Relaxed);
+        let all = || (0..GROUP_BLOCKS_MAX).filter(free);
+        all()
+            .find(|e| copy_of(*e) == buffer as u64 + 1)
+            .or_else(|| all().find(|e| copy_of(*e) == 0))
+            .or_else(|| all().nth((buffer ^ self.used) % all().count().max(1)))
+            .expect("a change group has at most 16 blocks")
+    }
+
+    fn find(&self, at: Rdba) -> Option<BlockRef> {
+        let area = self.cache.area(self.p);
+        (0..GROUP_BLOCKS_MAX)
+            .find(|e| {
+                buffer_of(area.pins[*e].load(Ordering::Relaxed)).is_some_and(|b| self.cache.headers[b].block() == at)
+            })
+            .map(|entry| BlockRef { entry, at })
+    }
+
+    /// Pins a block that is to be made anew, without reading it, and makes its image an empty block of `kind` with `itls` ITL
+    /// slots where the kind has rows. Nobody else may know the block: it comes from [`crate::Segments`].
+    ///
+    /// # Errors
+    /// As [`ChangeGroup::current`], without those of reading.
+    pub fn format(
+        &mut self,
+        at: Rdba,
+        kind: BlockKind,
+        obj: ObjectId,
+        map: Rdba,
+        itls: u8,
+    ) -> Result<BlockRef> {
+        let data = crate::apply::format_vector(kind, at, obj, map, itls);
+        self.format_with(ChangeVector { rdba: at, layer: Layer::Block, op: crate::apply::op::FORMAT, data: &data })
+    }
+
+    /// Pins a block that is to be made anew, without reading it, and makes its image by applying `cv` to zeros.
+    ///
+    /// # Errors
+    /// As [`ChangeGroup::format`], and what the layer says.
+    pub fn format_with(&mut self, cv: ChangeVector) -> Result<BlockRef> {
+        let b = self.pin_new(cv.rdba)?;
+        self.image_mut(b).fill(0);
+        self.apply(b, cv)?;
+        Ok(b)
+    }
+
+    fn pin_new(&mut self, at: Rdba) -> Result<BlockRef> {
+        if let Some(have) = self.find(at) {
+            return Ok(have);
+        }
+        self.p.count(Stat::SessionLogicalReads, 1);
+        self.p.count(Stat::DbBlockGets, 1);
+        self.p.count(Stat::DbBlockGetsFromCache, 1);
+        let mut patience = Patience::of(self, at);
+        loop {
+            let entry = match self.try_pin(at)? {
+                Pin::Got(entry, _) => entry,
+                Pin::Busy(buffer) => {
+                    patience.wait(self, buffer)?;
+                    continue;
+                }
+                Pin::Missing => {
+                    let entry = self.entry_for(usize::MAX - 1);
+                    match self.cache.claim(self.p, at, entry, PIN_GROUP)? {
+                        Some(_) => entry,
+                        None => continue,
+                    }
+                }
+            };
+            self.cache.area(self.p).image_of[entry].store(0, Ordering::Relaxed);
+            self.used += 1;
+            return Ok(BlockRef { entry, at });
+        }
+    }
+
+    /// The private image of a block, with the changes of this group.
+    pub fn view(&self, b: BlockRef) -> &[u8] {
+        self.cache.image_bytes(self.p.slot(), b.entry)
+    }
+
+    /// A reader over the private image.
+    pub fn block(&self, b: BlockRef) -> BlockView<'_> {
+        BlockView::of_frame(self.cache.image(self.p.slot(), b.entry))
+    }
+
+    fn image_mut(&mut self, b: BlockRef) -> &mut [u8] {
+        let area = self.cache.area(self.p);
+        let pin = &area.pins[b.entry];
+        // The image is no copy of the frame any more, until it has been published.
+        pin.store(pin.load(Ordering::Relaxed) | PIN_CHANGED, Ordering::Relaxed);
+        area.image_of[b.entry].store(0, Ordering::Relaxed);
+        self.cache.image_bytes_mut(self.p.slot(), b.entry)
+    }
+
+    /// Changes the private image of a block by a change vector.
+    ///
+    /// # Errors
+    /// What the layer says (ORA-00600 for a change that does not fit the block); the group must be dropped then.
+    ///
+    /// # Panics
+    /// When the vector is for another block.
+    pub fn apply(&mut self, b: BlockRef, cv: ChangeVector) -> Result<()> {
+        assert_eq!(b.at, cv.rdba, "a change vector is applied to its own block");
+        let cache = self.cache;
+        cache.apply.apply(self.image_mut(b), &cv)?;
+        self.p.count(Stat::DbBlockChanges, 1);
+        if let Some(redo) = &mut self.redo {
+            redo.push(&cv);
+        }
+        Ok(())
+    }
+
+    /// Changes the private image of a block; the short form of [`ChangeGroup::apply`].
+    ///
+    /// # Errors
+    /// As [`ChangeGroup::apply`].
+    pub fn change(&mut self, b: BlockRef, layer: Layer, op: u8, data: &[u8]) -> Result<()> {
+        self.apply(b, ChangeVector { rdba: b.at, layer, op, data })
+    }
+
+    /// Publishes all changes with `scn`, marks the blocks dirty and unpins them.
+    ///
+    /// Latches: `checkpoint queue latch` and `cache buffers chains`, one at a time; none on return.
+    ///
+    /// # Panics
+    /// When the redo sink does not take the record: the instance cannot go on.
+    pub fn commit(mut self, scn: Scn) {
+        let (cache, p) = (self.cache, self.p);
+        let area = cache.area(p);
+        let mut changes = false;
+        for entry in 0..GROUP_BLOCKS_MAX {
+            if area.pins[entry].load(Ordering::Relaxed) & PIN_CHANGED != 0 {
+                block::stamp(cache.image_bytes_mut(p.slot(), entry), scn);
+                changes = true;
+            }
+        }
+        if changes {
+            if let Some(redo) = &mut self.redo {
+                cache.redo.put(scn, redo.finish(scn)).expect("redo takes every record");
+            }
+            area.group.store(GROUP_PUBLISHING, Ordering::Release); // the images are complete
+            cache.publish(p.slot());
+        }
+        self.release(changes);
+    }
+
+    /// Unpins all blocks; with `published`, the changed ones are dirty.
+    fn release(&mut self, published: bool) {
+        let (cache, p) = (self.cache, self.p);
+        let area = cache.area(p);
+        for entry in 0..GROUP_BLOCKS_MAX {
+            let pin = area.pins[entry].load(Ordering::Relaxed);
+            let Some(buffer) = buffer_of(pin) else { continue };
+            let changed = pin & PIN_CHANGED != 0;
+            if published && changed {
+                cache.enqueue_dirty(p, buffer);
+                // The image equals the frame now: the next group of this process need not copy it.
+                area.image_of[entry].store(buffer as u64 + 1, Ordering::Relaxed);
+                cache.drop_exclusive(p, p.slot(), entry, buffer, DIRTY);
+            } else if cache.headers[buffer].state().is(READING) {
+                cache.abandon(p, p.slot(), entry, buffer);
+            } else {
+                cache.drop_exclusive(p, p.slot(), entry, buffer, 0);
+            }
+        }
+        self.used = 0;
+        area.group.store(GROUP_IDLE, Ordering::Release);
+    }
+
+    /// Reads a block as it is in this group, or else as it was published. `f` may run several times.
+    ///
+    /// # Errors
+    /// As [`BufferCache::read`].
+    pub fn peek<R>(&self, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Result<R> {
+        match self.find(at) {
+            Some(b) => Ok(f(&self.block(b))),
+            None => self.cache.read(self.p, at, crate::GetKind::Current, f),
+        }
+    }
+}
+
+impl Drop for ChangeGroup<'_> {
+    fn drop(&mut self) {
+        if self.cache.area(self.p).group.load(Ordering::Relaxed) == GROUP_OPEN {
+            self.release(false);
+        }
+    }
+}
+
+enum Pin {
+    Got(usize, usize),
+    Missing,
+    Busy(usize),
+}
+
+/// How long a group waits for one more block.
+struct Patience {
+    forever: bool,
+    until_ns: u64,
+}
+
+impl Patience {
+    fn of(g: &ChangeGroup, at: Rdba) -> Patience {
+        let area = g.cache.area(g.p);
+        let highest = (0..GROUP_BLOCKS_MAX)
+            .filter_map(|e| buffer_of(area.pins[e].load(Ordering::Relaxed)))
+            .map(|b| g.cache.headers[b].block())
+            .max();
+        Patience { forever: highest.is_none_or(|h| h < at), until_ns: 0 }
+    }
+
+    fn wait(&mut self, g: &ChangeGroup, buffer: usize) -> Result<()> {
+        let h = &g.cache.headers[buffer];
+        let at = h.block();
+        if !self.forever {
+            let now = os::clock::now_ns();
+            if self.until_ns == 0 {
+                self.until_ns = now + PATIENCE_NS;
+            } else if now >= self.until_ns {
+                return Err(retry());
+            }
+        }
+        let free = || h.block() != at || (h.state().owner().is_none() && !h.state().is(READING));
+        for _ in 0..100 {
+            if free() {
+                return Ok(());
+            }
+            os::cpu::relax();
+        }
+        let event = if h.state().is(READING) { Event::ReadByOtherSession } else { Event::BufferBusyWaits };
+        g.cache.sleep_on(g.p, h, event, free);
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! Buffer headers.
+//!
+//! | state of a buffer | identity | state word                   | version | may be trusted | leaves it by |
+//! |-------------------|----------|------------------------------|---------|----------------|--------------|
+//! | free              | none     | no pins                      | any     | nothing        | `claim` |
+//! | claimed           | none     | X owner, READING             | odd     | nothing        | `link`, `give_back` |
+//! | being read        | block    | X owner, READING             | odd     | nothing        | `finish_read`, `abandon` |
+//! | being formatted   | block    | X owner, READING             | odd     | nothing        | `publish`, `abandon` |
+//! | current           | block    | any pins but no READING      | even    | the frame      | `publish`, `claim` |
+//! | publishing        | block    | X owner                      | odd     | nothing; the owner's image is the truth | `publish` |
+//! | being written     | block    | WRITING                      | even    | the frame      | `write_done` |
+//!
+//! The state word and the identity change only under the latch of the chain that the identity belongs to (identity none belongs
+//! to the chain of address 0). Frames and version change only at the hands of the X owner.
+
+use sga::SgaLayout;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use types::Rdba;
+
+/// The first cache line is all that a versioned read looks at.
+#[repr(C, align(64))]
+pub(crate) struct BufferHeader {
+    /// Even: the frame holds the block `identity`. Odd: the X owner is changing it.
+    pub version: AtomicU64,
+    /// The block's address; 0 for none.
+    pub identity: AtomicU64,
+    /// Next buffer of the chain, as index + 1; 0 ends it.
+    pub next: AtomicU64,
+    /// Touch count, and the time of the last touch in seconds in the upper half.
+    pub touch: AtomicU64,
+    pub line: [AtomicU64; 4],
+    /// See the constants below.
+    pub state: AtomicU64,
+    /// Neighbours on the LRU list, as index + 1: hotter and colder.
+    pub hotter: AtomicU64,
+    pub colder: AtomicU64,
+    /// 1 while in the hot half.
+    pub hot: AtomicU64,
+    /// Neighbours on the checkpoint queue, as index + 1.
+    pub queue_before: AtomicU64,
+    pub queue_after: AtomicU64,
+    /// 1 while on the checkpoint queue.
+    pub queued: AtomicU64,
+    /// Futex word: counts the changes that sleepers wait for; the other half counts sleepers.
+    pub changes: AtomicU32,
+    pub sleepers: AtomicU32,
+}
+
+// SAFETY: `repr(C)`, atomics only, every bit pattern is valid.
+unsafe impl SgaLayout for BufferHeader {}
+const _: () = assert!(size_of::<BufferHeader>() == 128, "two cache lines");
+
+/// Bits 0-15: number of shared pins.
+pub(crate) const SHARED_ONE: u64 = 1;
+pub(crate) const SHARED_MASK: u64 = 0xFFFF;
+/// Bits 16-31: process slot + 1 of the exclusive owner.
+pub(crate) const OWNER_SHIFT: u32 = 16;
+pub(crate) const OWNER_MASK: u64 = 0xFFFF << OWNER_SHIFT;
+/// The frame is newer than the disk.
+pub(crate) const DIRTY: u64 = 1 << 32;
+/// A copy of the frame is being written: it may be read and changed but not replaced.
+pub(crate) const WRITING: u64 = 1 << 33;
+/// The frame does not hold its block yet.
+pub(crate) const READING: u64 = 1 << 34;
+
+impl BufferHeader {
+    #[inline]
+    pub fn block(&self) -> Rdba {
+        Rdba(self.identity.load(Ordering::Relaxed) as u32)
+    }
+    #[inline]
+    pub fn state(&self) -> State {
+        State(self.state.load(Ordering::Acquire))
+    }
+}
+
+/// A state word that was read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct State(pub u64);
+
+impl State {
+    pub fn shared(self) -> u64 {
+        self.0 & SHARED_MASK
+    }
+    /// Process slot of the exclusive owner.
+    pub fn owner(self) -> Option<usize> {
+        ((self.0 & OWNER_MASK) >> OWNER_SHIFT).checked_sub(1).map(|slot| slot as usize)
+    }
+    pub fn with_owner(self, slot: usize) -> State {
+        State(self.0 & !OWNER_MASK | (slot as u64 + 1) << OWNER_SHIFT)
+    }
+    pub fn without_owner(self) -> State {
+        State(self.0 & !OWNER_MASK)
+    }
+    pub fn is(self, flag: u64) -> bool {
+        self.0 & flag != 0
+    }
+    pub fn set(self, flag: u64) -> State {
+        State(self.0 | flag)
+    }
+    pub fn clear(self, flag: u64) -> State {
+        State(self.0 & !flag)
+    }
+    pub fn is_pinned(self) -> bool {
+        self.0 & (SHARED_MASK | OWNER_MASK | READING | WRITING) != 0
+    }
+}
+
+/// State of a buffer as `v$bh` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferInfo {
+    /// The buffer's number.
+    pub number: usize,
+    /// The block; `None` for a free buffer.
+    pub block: Option<Rdba>,
+    /// Data object of the block.
+    pub obj: types::ObjectId,
+    /// Kind of block.
+    pub kind: Option<block::BlockKind>,
+    /// `free`, `read` (being read in) or `xcur`.
+    pub status: &'static str,
+    /// Newer than the disk.
+    pub dirty: bool,
+    /// Shared pins, and process slot of the exclusive owner.
+    pub shared_pins: u64,
+    /// Process slot of the exclusive owner.
+    pub owner: Option<usize>,
+    /// Touch count.
+    pub touches: u64,
+    /// In the hot half of its LRU list.
+    pub hot: bool,
+    /// Child latch number of its chain.
+    pub latch: usize,
+}

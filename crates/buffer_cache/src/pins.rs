@@ -1,0 +1,154 @@
+//! Pins: who may go on using a buffer, and what becomes of them when the holder dies.
+//!
+//! Every process has a pin table in the SGA. An entry is written in the same latch section as the header's state word, so both
+//! change or neither does. Cleaning up after a dead process walks its table.
+//!
+//! A shared pin keeps a buffer from being replaced; it does not keep its frame from being changed, as every reader checks the
+//! version afterwards in any design. An exclusive pin is the right to publish a new version, or to fill a claimed buffer.
+
+use crate::header::*;
+use crate::{BufferCache, GROUP_BLOCKS_MAX};
+use process::{Process, Section};
+use sga::SgaLayout;
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::Rdba;
+
+/// Shared pins and claims that a process may hold beside those of its change group.
+pub(crate) const OTHER_PINS: usize = 16;
+/// Buffers that one process may be writing at once.
+pub(crate) const WRITES_MAX: usize = 64;
+
+/// What a pin table entry means; in its upper half. The lower half is the buffer's index + 1.
+pub(crate) const PIN_SHARED: u64 = 1 << 32;
+/// Exclusive, by the process's change group.
+pub(crate) const PIN_GROUP: u64 = 2 << 32;
+/// Exclusive, to fill the buffer from disk.
+pub(crate) const PIN_CLAIM: u64 = 3 << 32;
+const PIN_KIND: u64 = 0xF << 32;
+/// Set with [`PIN_GROUP`]: the image differs from the frame.
+pub(crate) const PIN_CHANGED: u64 = 1 << 40;
+
+/// States of a process's change group.
+pub(crate) const GROUP_IDLE: u64 = 0;
+pub(crate) const GROUP_OPEN: u64 = 1;
+/// From here on the group is finished, by its process or by PMON.
+pub(crate) const GROUP_PUBLISHING: u64 = 2;
+
+/// Part of the SGA that belongs to one process slot.
+#[repr(C, align(64))]
+pub(crate) struct ProcessArea {
+    pub group: AtomicU64,
+    pub pad: [AtomicU64; 7],
+    /// The first [`GROUP_BLOCKS_MAX`] entries belong to the change group and go with the image of the same number.
+    pub pins: [AtomicU64; GROUP_BLOCKS_MAX + OTHER_PINS],
+    /// Which buffer (index + 1) and version of it each image is a copy of.
+    pub image_of: [AtomicU64; GROUP_BLOCKS_MAX],
+    pub image_version: [AtomicU64; GROUP_BLOCKS_MAX],
+    /// Buffers (index + 1) whose copies this process is writing.
+    pub writes: [AtomicU64; WRITES_MAX],
+}
+
+// SAFETY: `repr(C)`, atomics only, every bit pattern is valid.
+unsafe impl SgaLayout for ProcessArea {}
+
+pub(crate) fn buffer_of(entry: u64) -> Option<usize> {
+    ((entry & 0xFFFF_FFFF) as usize).checked_sub(1)
+}
+
+impl BufferCache {
+    pub(crate) fn area(&self, p: &Process) -> &'static ProcessArea {
+        &self.areas[p.slot()]
+    }
+
+    /// An unused entry for a shared pin or a claim.
+    pub(crate) fn free_entry(&self, p: &Process) -> usize {
+        let area = self.area(p);
+        (GROUP_BLOCKS_MAX..area.pins.len())
+            .find(|i| area.pins[*i].load(Ordering::Relaxed) == 0)
+            .expect("a process nests at most 16 reads")
+    }
+
+    /// Takes a shared pin; the chain's latch is held by `s`.
+    pub(crate) fn add_shared(&self, p: &Process, s: &mut Section, buffer: usize) -> usize {
+        let (entry, h) = (self.free_entry(p), &self.headers[buffer]);
+        s.set(&self.area(p).pins[entry], PIN_SHARED | (buffer as u64 + 1));
+        s.set(&h.state, h.state().0 + SHARED_ONE);
+        entry
+    }
+
+    /// Gives a shared pin back. Latches: the chain's, taken and released.
+    pub(crate) fn drop_shared(&self, p: &Process, slot: usize, entry: usize, buffer: usize) {
+        let h = &self.headers[buffer];
+        let mut s = self.lock_chain(p, h.block());
+        s.set(&h.state, h.state().0 - SHARED_ONE);
+        s.set(&self.areas[slot].pins[entry], 0);
+    }
+
+    /// Gives an exclusive pin back and wakes who waits for it. `flags` are added to the state. Latches: the chain's.
+    pub(crate) fn drop_exclusive(&self, p: &Process, slot: usize, entry: usize, buffer: usize, flags: u64) {
+        let h = &self.headers[buffer];
+        let mut s = self.lock_chain(p, h.block());
+        s.set(&h.state, h.state().without_owner().clear(READING).set(flags).0);
+        s.set(&self.areas[slot].pins[entry], 0);
+        drop(s);
+        self.wake(h);
+    }
+
+    /// Takes a buffer whose frame never got its contents out of its chain and frees it. Latches: the chain's.
+    pub(crate) fn abandon(&self, p: &Process, slot: usize, entry: usize, buffer: usize) {
+        let h = &self.headers[buffer];
+        let mut s = self.lock_chain(p, h.block());
+        if h.identity.load(Ordering::Relaxed) != 0 {
+            self.unlink_chain(&mut s, buffer);
+        }
+        s.set(&h.state, 0);
+        s.set(&self.areas[slot].pins[entry], 0);
+        drop(s);
+        self.wake(h);
+    }
+
+    /// Frees everything a dead process had in the cache: finishes the publication it was in, or drops its pins.
+    ///
+    /// To be called after the dead process's micro-undo was rolled back and its latches were freed.
+    /// Latches: `cache buffers chains` and `checkpoint queue latch`, one at a time; none on return.
+    pub fn clean_up(&self, p: &Process, dead: usize) {
+        let area = &self.areas[dead];
+        let publishing = area.group.load(Ordering::Acquire) == GROUP_PUBLISHING;
+        if publishing {
+            self.publish(dead);
+        }
+        for (entry, word) in area.pins.iter().enumerate() {
+            let pin = word.load(Ordering::Acquire);
+            let Some(buffer) = buffer_of(pin).filter(|b| *b < self.headers.len()) else { continue };
+            match pin & PIN_KIND {
+                PIN_SHARED => self.drop_shared(p, dead, entry, buffer),
+                PIN_GROUP if publishing && pin & PIN_CHANGED != 0 => {
+                    self.enqueue_dirty(p, buffer);
+                    self.drop_exclusive(p, dead, entry, buffer, DIRTY);
+                }
+                _ if self.headers[buffer].state().is(READING) => self.abandon(p, dead, entry, buffer),
+                _ => self.drop_exclusive(p, dead, entry, buffer, 0),
+            }
+        }
+        for word in &area.writes {
+            if let Some(buffer) = buffer_of(word.load(Ordering::Acquire)).filter(|b| *b < self.headers.len()) {
+                self.end_write(p, dead, word, buffer, false);
+            }
+        }
+        for word in &area.image_of {
+            word.store(0, Ordering::Relaxed);
+        }
+        area.group.store(GROUP_IDLE, Ordering::Release);
+    }
+
+    /// True when the process owns a buffer exclusively: it must not wait for others' buffers without end.
+    pub(crate) fn owns_any(&self, p: &Process) -> bool {
+        self.area(p).pins.iter().any(|w| matches!(w.load(Ordering::Relaxed) & PIN_KIND, PIN_GROUP | PIN_CLAIM))
+    }
+
+    /// Entries of a process's pin table that are in use, for tests and views.
+    pub fn pins_of(&self, slot: usize) -> Vec<Rdba> {
+        let pins = self.areas[slot].pins.iter().filter_map(|w| buffer_of(w.load(Ordering::Acquire)));
+        pins.map(|b| self.headers[b].block()).collect()
+    }
+}

@@ -1,0 +1,227 @@
+//! Reads in the three designs, and reading blocks in.
+//!
+//! Every design ends with the same check: the frame is read through a [`BlockView`], and what was read counts only if the
+//! header's version was even before and is the same after. The designs differ in what they do to the chain and the header on the
+//! way: the historical ones write the latch word, and the pin count, of every reader into one shared cache line.
+
+use crate::header::*;
+use crate::pins::PIN_CLAIM;
+use crate::{BufferCache, ChainDesign, GetKind};
+use block::{BlockView, Image};
+use process::Process;
+use std::sync::atomic::{Ordering, fence};
+use types::{Rdba, Result};
+use wait::{Event, Stat};
+
+/// Optimistic tries before a read takes a pin.
+const TRIES: usize = 16;
+/// Spins on a frame that is being published before the reader sleeps: publishing takes about a microsecond.
+const SPINS: usize = 200;
+/// One read in this many looks at the touch count, in the versioned design.
+const TOUCH_SAMPLE: u64 = 16;
+
+impl BufferCache {
+    /// Reads a block as it is now, by the design in force.
+    ///
+    /// `f` may run several times and may see torn data: it must copy what it wants out, and only its last result counts.
+    /// A block that this process has changed in an open group is seen as before the change.
+    /// Latches: none on entry but lower levels than `cache buffers chains`; none on return. In the historical designs, `f` runs
+    /// under the chain's latch when `kind` is [`GetKind::Examination`] and must not take one.
+    /// Waits: `db file sequential read`, `read by other session`, `buffer busy waits`, `free buffer waits`.
+    /// Statistics: `session logical reads` and those of `kind`.
+    ///
+    /// # Errors
+    /// ORA-01578 for a damaged block, ORA-01115 for a failing device, ORA-00379 when no buffer can be had.
+    #[inline]
+    pub fn read<R>(&self, p: &Process, at: Rdba, kind: GetKind, f: &mut dyn FnMut(&BlockView) -> R) -> Result<R> {
+        self.count_get(p, kind);
+        if self.design == ChainDesign::Versioned {
+            if let Some(r) = self.read_versioned(p, at, f) {
+                return Ok(r);
+            }
+        }
+        self.read_slow(p, at, kind, f)
+    }
+
+    #[inline]
+    fn count_get(&self, p: &Process, kind: GetKind) {
+        p.count(Stat::SessionLogicalReads, 1);
+        match kind {
+            GetKind::Current => {
+                p.count(Stat::DbBlockGets, 1);
+                p.count(Stat::DbBlockGetsFromCache, 1);
+            }
+            GetKind::Consistent => {
+                p.count(Stat::ConsistentGets, 1);
+                p.count(Stat::ConsistentGetsFromCache, 1);
+            }
+            GetKind::Examination => {
+                p.count(Stat::ConsistentGets, 1);
+                p.count(Stat::ConsistentGetsFromCache, 1);
+                p.count(Stat::ConsistentGetsExamination, 1);
+            }
+        }
+    }
+
+    #[inline]
+    fn read_versioned<R>(&self, p: &Process, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Option<R> {
+        for attempt in 0..TRIES {
+            let buffer = self.find(at)?;
+            if let Some(r) = self.read_frame_once(buffer, at, f) {
+                self.count_chain_get(p, at, attempt as u64);
+                self.touch_sampled(p, buffer);
+                return Some(r);
+            }
+            os::cpu::relax();
+        }
+        None
+    }
+
+    /// One try: even version, the right block, `f`, the same version.
+    #[inline]
+    fn read_frame_once<R>(&self, buffer: usize, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Option<R> {
+        let h = &self.headers[buffer];
+        let version = h.version.load(Ordering::Acquire); // pairs with the last store of `publish_frame`
+        if version & 1 == 1 || h.identity.load(Ordering::Relaxed) != u64::from(at.0) {
+            return None;
+        }
+        let r = f(&BlockView::of_frame(self.frame(buffer)));
+        fence(Ordering::Acquire); // pairs with the Release fence after the version turned odd
+        (h.version.load(Ordering::Relaxed) == version).then_some(r)
+    }
+
+    #[inline]
+    fn touch_sampled(&self, p: &Process, buffer: usize) {
+        if p.stats().get(Stat::SessionLogicalReads) % TOUCH_SAMPLE == 0 {
+            self.touch(&self.headers[buffer]);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn read_slow<R>(&self, p: &Process, at: Rdba, kind: GetKind, f: &mut dyn FnMut(&BlockView) -> R) -> Result<R> {
+        loop {
+            let done = match (self.design, kind) {
+                (ChainDesign::Exclusive, GetKind::Examination) => self.examine_exclusive(p, at, f),
+                (ChainDesign::Shared, GetKind::Examination) => self.examine_shared(p, at, f),
+                _ => self.read_pinned(p, at, f),
+            };
+            match done {
+                Found::Read(r) => return Ok(r),
+                Found::Busy(buffer) => self.wait_while_busy(p, buffer, at),
+                Found::Missing => self.read_in(p, at)?,
+            }
+        }
+    }
+
+    fn examine_exclusive<R>(&self, p: &Process, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Found<R> {
+        let _s = self.lock_chain_examine(p, at);
+        self.examine(at, f)
+    }
+
+    fn examine_shared<R>(&self, p: &Process, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Found<R> {
+        let _s = self.lock_chain_shared(p, at);
+        self.examine(at, f)
+    }
+
+    fn examine<R>(&self, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Found<R> {
+        let Some(buffer) = self.find_latched(at) else { return Found::Missing };
+        match self.read_frame_once(buffer, at, f) {
+            Some(r) => {
+                self.touch(&self.headers[buffer]);
+                Found::Read(r)
+            }
+            None => Found::Busy(buffer),
+        }
+    }
+
+    fn read_pinned<R>(&self, p: &Process, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Found<R> {
+        let mut s = self.lock_chain_pin(p, at);
+        let Some(buffer) = self.find_latched(at) else { return Found::Missing };
+        let h = &self.headers[buffer];
+        if h.state().is(READING) {
+            return Found::Busy(buffer);
+        }
+        let entry = self.add_shared(p, &mut s, buffer);
+        drop(s);
+        let pin = SharedPin { cache: self, p, buffer, entry };
+        self.touch(h);
+        loop {
+            if let Some(r) = self.read_frame_once(buffer, at, f) {
+                drop(pin);
+                return Found::Read(r);
+            }
+            self.wait_while_busy(p, buffer, at);
+        }
+    }
+
+    /// Waits while the frame of `at` is being filled or published: spins, then sleeps.
+    fn wait_while_busy(&self, p: &Process, buffer: usize, at: Rdba) {
+        let h = &self.headers[buffer];
+        let over = || h.version.load(Ordering::Acquire) & 1 == 0 || h.block() != at;
+        if !h.state().is(READING) {
+            for _ in 0..SPINS {
+                if over() {
+                    return;
+                }
+                os::cpu::relax();
+            }
+        }
+        if !over() {
+            let event = if h.state().is(READING) { Event::ReadByOtherSession } else { Event::BufferBusyWaits };
+            self.sleep_on(p, h, event, over);
+        }
+    }
+
+    /// Brings a block into the cache. Waits: `db file sequential read`.
+    #[cold]
+    pub(crate) fn read_in(&self, p: &Process, at: Rdba) -> Result<()> {
+        let entry = self.free_entry(p);
+        let Some(buffer) = self.claim(p, at, entry, PIN_CLAIM)? else { return Ok(()) };
+        let mut image = Image::new(self.block_size);
+        let read = {
+            let _w = p.wait(Event::DbFileSequentialRead, at.file().into(), at.block().into(), 1);
+            self.files.read_block(at, image.bytes_mut())
+        };
+        p.count(Stat::PhysicalReads, 1);
+        p.count(Stat::PhysicalReadsCache, 1);
+        p.count(Stat::PhysicalReadIoRequests, 1);
+        p.count(Stat::PhysicalReadTotalIoRequests, 1);
+        p.count(Stat::PhysicalReadBytes, self.block_size as u64);
+        p.count(Stat::PhysicalReadTotalBytes, self.block_size as u64);
+        if let Err(e) = read {
+            self.abandon(p, p.slot(), entry, buffer);
+            return Err(e);
+        }
+        let image = image.view();
+        for (i, word) in self.frame(buffer).iter().enumerate() {
+            word.store(image.word(i).to_le(), Ordering::Relaxed);
+        }
+        let h = &self.headers[buffer];
+        let odd = h.version.load(Ordering::Relaxed) | 1;
+        h.version.store(odd.wrapping_add(1), Ordering::Release); // pairs with the Acquire load of a versioned read
+        self.drop_exclusive(p, p.slot(), entry, buffer, 0);
+        Ok(())
+    }
+}
+
+enum Found<R> {
+    Read(R),
+    /// The buffer is there, but its frame is being filled or published.
+    Busy(usize),
+    Missing,
+}
+
+/// Gives the pin back also when the reader's function panics.
+struct SharedPin<'a> {
+    cache: &'a BufferCache,
+    p: &'a Process,
+    buffer: usize,
+    entry: usize,
+}
+
+impl Drop for SharedPin<'_> {
+    fn drop(&mut self) {
+        self.cache.drop_shared(self.p, self.p.slot(), self.entry, self.buffer);
+    }
+}

@@ -1,0 +1,629 @@
+//! Space management: which blocks belong to which segment, and which of them have room.
+//!
+//! A segment is named by the address of its header block. Extents of 8, then 128, then 1024 blocks come from the bitmaps of the
+//! tablespace's files; files grow by themselves up to their maximum. The first block of each extent is its space map. Everything
+//! is changed by change vectors in change groups, so an extent never belongs to two segments or to none.
+//!
+//! Inserters do not collide because each process starts its search in a map at a place of its own, and stays with the block it
+//! found ([`InsertHint`]) until that block is full.
+
+use crate::apply::{op, space};
+use crate::{BlockRef, BufferCache, ChangeGroup, GetKind};
+use block::segment::{BitmapView, MapView, SegmentView, UNIT_BLOCKS, extents_max};
+use block::{BlockKind, BlockState, BlockView, Extent, SegmentKind};
+use datafile::{ControlFile, DataFiles};
+use process::Process;
+use redo::{ChangeVector, Layer};
+use types::{Facility, ObjectId, Ora, Rdba, Result, Scn};
+
+/// The block that a process inserted into last, for one segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InsertHint {
+    /// The block; none at first, or once it was full.
+    pub block: Rdba,
+}
+
+impl InsertHint {
+    /// Looks for another block next time.
+    pub fn forget(&mut self) {
+        self.block = Rdba::NONE;
+    }
+}
+
+/// The error for a segment that cannot grow: ORA-01653, 01654, 01655, 01652, 01691 or 30036 by the kind of segment.
+pub fn unable_to_extend(kind: SegmentKind, owner: &str, name: &str, blocks: u32, tablespace: &str) -> Ora {
+    match kind {
+        SegmentKind::Table => Ora::with(1653, &[&owner, &name, &blocks, &tablespace]),
+        SegmentKind::Index => Ora::with(1654, &[&owner, &name, &blocks, &tablespace]),
+        SegmentKind::Cluster => Ora::with(1655, &[&owner, &name, &blocks, &tablespace]),
+        SegmentKind::Temporary => Ora::with(1652, &[&blocks, &tablespace]),
+        SegmentKind::Undo => Ora::with(30036, &[&blocks, &tablespace]),
+        SegmentKind::Lob => {
+            let text = format!("unable to extend lob segment {owner}.{name} by {blocks} in tablespace {tablespace}");
+            Ora::from_text(Facility::Ora, 1691, text)
+        }
+    }
+}
+
+/// Space management over a cache.
+#[derive(Clone, Copy)]
+pub struct Segments<'a> {
+    cache: &'a BufferCache,
+}
+
+/// Blocks in the next extent of a segment that has `extents` of them.
+fn next_extent_blocks(extents: u32) -> u32 {
+    match extents {
+        0..16 => UNIT_BLOCKS,
+        16..79 => 16 * UNIT_BLOCKS,
+        _ => 128 * UNIT_BLOCKS,
+    }
+}
+
+fn le(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|w| w.to_le_bytes()).collect()
+}
+
+impl<'a> Segments<'a> {
+    pub(crate) fn new(cache: &'a BufferCache) -> Segments<'a> {
+        Segments { cache }
+    }
+
+    /// Creates a segment with one extent and returns the address of its header block.
+    ///
+    /// # Errors
+    /// ORA-01653 and the like when no file of the tablespace has room, ORA-00959 for an unknown tablespace, and those of reading.
+    pub fn create(
+        &self,
+        p: &Process,
+        tablespace: u32,
+        kind: SegmentKind,
+        obj: ObjectId,
+        scn: &dyn Fn() -> Scn,
+    ) -> Result<Rdba> {
+        self.cache.in_group(p, scn, &mut |g| self.create_in(g, tablespace, kind, obj))
+    }
+
+    fn create_in(&self, g: &mut ChangeGroup, tablespace: u32, kind: SegmentKind, obj: ObjectId) -> Result<Rdba> {
+        let blocks = next_extent_blocks(0);
+        let extent = self.take_extent(g, tablespace, blocks).map_err(|e| self.no_room(e, kind, obj, blocks, tablespace))?;
+        let (header, map) = (extent.start, Rdba(extent.start.0 + 1));
+        let mut data = le(&[header.0, obj.0, map.0, tablespace]);
+        data.push(kind as u8);
+        let cv = |rdba, op, data| ChangeVector { rdba, layer: Layer::Space, op, data };
+        let h = g.format_with(cv(header, space::FORMAT_SEGMENT, &data))?;
+        g.change(h, Layer::Space, space::ADD_EXTENT, &le(&[header.0, blocks]))?;
+        g.format_with(cv(map, space::FORMAT_MAP, &le(&[map.0, obj.0, header.0, 0, blocks, 2])))?;
+        Ok(header)
+    }
+
+    /// Adds an extent to a segment, in the caller's group.
+    ///
+    /// # Errors
+    /// ORA-01653 and the like; ORA-01631 when the extent map is full; ORA-08103 when there is no segment at `segment`.
+    pub fn extend(&self, g: &mut ChangeGroup, segment: Rdba) -> Result<Extent> {
+        let h = g.current(segment)?;
+        let view = self.segment_view(g.block(h))?;
+        let (n, obj, tablespace) = (view.extents(), view.view.obj(), view.tablespace());
+        let kind = view.segment_kind().unwrap_or(SegmentKind::Table);
+        let blocks = next_extent_blocks(n);
+        if n >= extents_max(self.cache.block_size) {
+            return Err(Ora::with(1631, &[&n, &"OBJECT", &obj]));
+        }
+        let extent = match self.take_extent(g, tablespace, blocks) {
+            Err(e) if blocks > UNIT_BLOCKS && is_full(&e) => self.take_extent(g, tablespace, UNIT_BLOCKS),
+            other => other,
+        };
+        let extent = extent.map_err(|e| self.no_room(e, kind, obj, blocks, tablespace))?;
+        g.change(h, Layer::Space, space::ADD_EXTENT, &le(&[extent.start.0, extent.blocks]))?;
+        let map = extent.start;
+        let data = le(&[map.0, obj.0, segment.0, n, extent.blocks, 1]);
+        g.format_with(ChangeVector { rdba: map, layer: Layer::Space, op: space::FORMAT_MAP, data: &data })?;
+        Ok(extent)
+    }
+
+    fn segment_view<'v>(&self, view: BlockView<'v>) -> Result<SegmentView<'v>> {
+        if view.kind() != Some(BlockKind::SegmentHeader) {
+            return Err(Ora::new(8103));
+        }
+        Ok(SegmentView::new(view))
+    }
+
+    fn no_room(&self, e: Ora, kind: SegmentKind, obj: ObjectId, blocks: u32, tablespace: u32) -> Ora {
+        if !is_full(&e) {
+            return e;
+        }
+        let control = self.cache.files.control().ok();
+        let name = control.as_ref().and_then(|c| c.tablespace(tablespace)).map_or("?", |t| t.name.as_str());
+        let error = unable_to_extend(kind, "OBJECT", &obj.to_string(), blocks, name);
+        // What kept a file from growing, such as a full disk, goes below.
+        e.context().iter().fold(error, |error, why| error.because(why.clone()))
+    }
+
+    /// Takes a run of free blocks from a file of the tablespace; makes a file grow when none has room.
+    fn take_extent(&self, g: &mut ChangeGroup, tablespace: u32, blocks: u32) -> Result<Extent> {
+        let control = self.cache.files.control()?;
+        if control.tablespace(tablespace).is_none() {
+            return Err(Ora::with(959, &[&tablespace]));
+        }
+        let files = || control.files.iter().filter(|f| f.tablespace == tablespace);
+        for f in files() {
+            if let Some(extent) = self.take_from_file(g, f.file, blocks)? {
+                return Ok(extent);
+            }
+        }
+        let mut why = full();
+        for f in files().filter(|f| f.blocks_max > 0) {
+            match self.grow(g, &control, f.file, blocks) {
+                Ok(true) => {
+                    if let Some(extent) = self.take_from_file(g, f.file, blocks)? {
+                        return Ok(extent);
+                    }
+                }
+                Ok(false) => {}
+                Err(e) if e.is(1237) => why = why.because(e),
+                Err(e) => return Err(e),
+            }
+        }
+        Err(why)
+    }
+
+    fn take_from_file(&self, g: &mut ChangeGroup, file: u32, blocks: u32) -> Result<Option<Extent>> {
+        let size = self.cache.block_size;
+        let units = blocks.div_ceil(UNIT_BLOCKS);
+        let first_block = DataFiles::first_data_block_of(size);
+        let file_blocks = self.peek(g, Rdba::new(file, 1), |v| BitmapView::new(v).file_blocks())?;
+        let all_units = file_blocks.saturating_sub(first_block) / UNIT_BLOCKS;
+        for n in 0..DataFiles::bitmap_blocks_of(size) {
+            let at = Rdba::new(file, n + 1);
+            let find = |v: BlockView| {
+                let b = BitmapView::new(v);
+                (b.first_unit(), b.find(units, all_units.saturating_sub(b.first_unit())))
+            };
+            let (first_unit, found) = self.peek(g, at, find)?;
+            if first_unit >= all_units {
+                break;
+            }
+            if found.is_none() {
+                continue;
+            }
+            let b = g.current(at)?;
+            // Somebody else may have been faster: what counts is the image.
+            if let Some(unit) = find(g.block(b)).1 {
+                g.change(b, Layer::Space, space::USE_UNITS, &le(&[unit, units]))?;
+                let start = Rdba::new(file, first_block + (first_unit + unit) * UNIT_BLOCKS);
+                return Ok(Some(Extent { start, blocks: units * UNIT_BLOCKS }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes a file grow by its step, up to its maximum; false when it has its maximum.
+    fn grow(&self, g: &mut ChangeGroup, control: &ControlFile, file: u32, blocks: u32) -> Result<bool> {
+        let entry = control.files.iter().find(|f| f.file == file).expect("a file of the control file");
+        let b = g.current(Rdba::new(file, 1))?;
+        let old = BitmapView::new(g.block(b)).file_blocks();
+        let new = old.saturating_add(entry.step.max(blocks + UNIT_BLOCKS)).min(entry.blocks_max);
+        if new <= old {
+            return Ok(false);
+        }
+        self.cache.files.extend(file, new)?;
+        g.change(b, Layer::Space, space::FILE_BLOCKS, &le(&[new]))?;
+        Ok(true)
+    }
+
+    /// Reads a block as it is in the group, or as published.
+    fn peek<R>(&self, g: &ChangeGroup, at: Rdba, f: impl Fn(BlockView) -> R) -> Result<R> {
+        g.peek(at, &mut |v| f(*v))
+    }
+
+    /// Gives a free block of the segment to the caller for good, in the caller's group; returns it with its space map. The
+    /// caller formats it in the same group. The segment grows when it has no free block.
+    ///
+    /// # Errors
+    /// As [`Segments::extend`].
+    pub fn allocate(&self, g: &mut ChangeGroup, segment: Rdba) -> Result<(Rdba, Rdba)> {
+        let (first, extents) = self.peek(g, segment, |v| {
+            let s = SegmentView::new(v);
+            let kind = v.kind();
+            (kind == Some(BlockKind::SegmentHeader)).then(|| (s.first_with_room(), s.extents()))
+        })?.ok_or_else(|| Ora::new(8103))?;
+        for n in first..extents {
+            if let Some(found) = self.allocate_from(g, segment, n)? {
+                return Ok(found);
+            }
+        }
+        let extent = self.extend(g, segment)?;
+        let h = g.current(segment)?;
+        let s = SegmentView::new(g.block(h));
+        let last = s.extents() - 1;
+        if s.first_with_room() != last {
+            g.change(h, Layer::Space, space::FIRST_WITH_ROOM, &le(&[last]))?;
+        }
+        let map = g.current(extent.start)?;
+        self.take_free(g, map, extent.start)?.ok_or_else(|| Ora::internal("a new extent has no free block"))
+    }
+
+    fn allocate_from(&self, g: &mut ChangeGroup, segment: Rdba, n: u32) -> Result<Option<(Rdba, Rdba)>> {
+        let Some(extent) = self.peek(g, segment, |v| SegmentView::new(v).extent(n))? else { return Ok(None) };
+        let at = map_of(extent, n);
+        let is_free = |v: BlockView| MapView::new(v).find(0, |s| s == BlockState::Free).is_some();
+        if !self.peek(g, at, is_free)? {
+            return Ok(None);
+        }
+        let map = g.current(at)?;
+        self.take_free(g, map, extent.start)
+    }
+
+    fn take_free(&self, g: &mut ChangeGroup, map: BlockRef, start: Rdba) -> Result<Option<(Rdba, Rdba)>> {
+        let Some(i) = MapView::new(g.block(map)).find(0, |s| s == BlockState::Free) else { return Ok(None) };
+        self.set_state(g, map, i, BlockState::Used)?;
+        Ok(Some((Rdba(start.0 + i), map.rdba())))
+    }
+
+    fn set_state(&self, g: &mut ChangeGroup, map: BlockRef, i: u32, state: BlockState) -> Result<()> {
+        let mut data = le(&[i]);
+        data.push(state as u8);
+        g.change(map, Layer::Space, space::SET_STATE, &data)
+    }
+
+    /// Notes the state of a block in its space map (`map`, from the block's header), in the caller's group: full, with room
+    /// again, or free.
+    ///
+    /// # Errors
+    /// ORA-08103 when `map` is no map of the block, and those of [`ChangeGroup::current`].
+    pub fn mark(&self, g: &mut ChangeGroup, map: Rdba, at: Rdba, state: BlockState) -> Result<()> {
+        let m = g.current(map)?;
+        let view = MapView::new(g.block(m));
+        let (extent, segment) = (view.extent(), view.segment());
+        let start = map_start(map, extent);
+        let i = at.0.wrapping_sub(start.0);
+        if view.view.kind() != Some(BlockKind::SpaceMap) || i >= view.blocks() {
+            return Err(Ora::new(8103));
+        }
+        if view.state(i) == state {
+            return Ok(());
+        }
+        self.set_state(g, m, i, state)?;
+        let room = matches!(state, BlockState::Free | BlockState::Room);
+        if room && extent < self.peek(g, segment, |v| SegmentView::new(v).first_with_room())? {
+            let h = g.current(segment)?;
+            if extent < SegmentView::new(g.block(h)).first_with_room() {
+                g.change(h, Layer::Space, space::FIRST_WITH_ROOM, &le(&[extent]))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds a block with room for a row: the one of the hint, or another one that has room or is free; a free one is formatted
+    /// as `kind` with `itls` ITL slots. The caller inserts in a group of its own; if the block turns out to be full, it marks
+    /// it ([`Segments::mark`]), forgets the hint and asks again.
+    ///
+    /// # Errors
+    /// As [`Segments::extend`].
+    pub fn insert_block(
+        &self,
+        p: &Process,
+        segment: Rdba,
+        hint: &mut InsertHint,
+        kind: BlockKind,
+        itls: u8,
+        scn: &dyn Fn() -> Scn,
+    ) -> Result<Rdba> {
+        if !hint.block.is_none() {
+            return Ok(hint.block);
+        }
+        loop {
+            let (first, extents, obj) = self.header(p, segment)?;
+            for (n, extent) in extents.iter().enumerate().skip(first as usize) {
+                if let Some(at) = self.room_in(p, *extent, n as u32, obj, kind, itls, scn)? {
+                    hint.block = at;
+                    return Ok(at);
+                }
+            }
+            self.extend_if(p, segment, extents.len() as u32, scn)?;
+        }
+    }
+
+    /// Adds an extent unless somebody else did, and notes that the ones before have no room.
+    fn extend_if(&self, p: &Process, segment: Rdba, seen: u32, scn: &dyn Fn() -> Scn) -> Result<()> {
+        self.cache.in_group(p, scn, &mut |g| {
+            let h = g.current(segment)?;
+            if self.segment_view(g.block(h))?.extents() > seen {
+                return Ok(());
+            }
+            self.extend(g, segment)?;
+            g.change(h, Layer::Space, space::FIRST_WITH_ROOM, &le(&[seen]))
+        })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn room_in(
+        &self,
+        p: &Process,
+        extent: Extent,
+        n: u32,
+        obj: ObjectId,
+        kind: BlockKind,
+        itls: u8,
+        scn: &dyn Fn() -> Scn,
+    ) -> Result<Option<Rdba>> {
+        let map = map_of(extent, n);
+        let from = (p.slot() as u32).wrapping_mul(0x9E37_79B9) >> 16;
+        loop {
+            let found = self.cache.read(p, map, GetKind::Current, &mut |v| {
+                let m = MapView::new(*v);
+                let wanted = |s| matches!(s, BlockState::Free | BlockState::Room);
+                m.find(from, wanted).map(|i| (i, m.state(i)))
+            })?;
+            let Some((i, state)) = found else { return Ok(None) };
+            let at = Rdba(extent.start.0 + i);
+            if state == BlockState::Room {
+                return Ok(Some(at));
+            }
+            let made = self.cache.in_group(p, scn, &mut |g| {
+                let m = g.current(map)?;
+                if MapView::new(g.block(m)).state(i) != BlockState::Free {
+                    return Ok(false);
+                }
+                self.set_state(g, m, i, BlockState::Room)?;
+                g.format(at, kind, obj, map, itls)?;
+                Ok(true)
+            })?;
+            if made {
+                return Ok(Some(at));
+            }
+        }
+    }
+
+    fn header(&self, p: &Process, segment: Rdba) -> Result<(u32, Vec<Extent>, ObjectId)> {
+        let read = self.cache.read(p, segment, GetKind::Current, &mut |v| {
+            let s = SegmentView::new(*v);
+            let extents: Vec<Extent> = (0..s.extents()).filter_map(|n| s.extent(n)).collect();
+            (v.kind(), s.first_with_room(), extents, v.obj())
+        })?;
+        match read {
+            (Some(BlockKind::SegmentHeader), first, extents, obj) => Ok((first, extents, obj)),
+            _ => Err(Ora::new(8103)),
+        }
+    }
+
+    /// The segment's extents, in order.
+    ///
+    /// # Errors
+    /// ORA-08103 when there is no segment at `segment`, and those of reading.
+    pub fn extents(&self, p: &Process, segment: Rdba) -> Result<Vec<Extent>> {
+        Ok(self.header(p, segment)?.1)
+    }
+
+    /// The data object number of the segment; a TRUNCATE changes it.
+    ///
+    /// # Errors
+    /// As [`Segments::extents`].
+    pub fn object(&self, p: &Process, segment: Rdba) -> Result<ObjectId> {
+        Ok(self.header(p, segment)?.2)
+    }
+
+    /// Appends the formatted blocks of extent number `n`, without header and map: what a full scan reads.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn formatted_blocks(&self, p: &Process, extent: Extent, n: u32, to: &mut Vec<Rdba>) -> Result<()> {
+        let first = data_begin(n);
+        let before = to.len();
+        self.cache.read(p, map_of(extent, n), GetKind::Consistent, &mut |v| {
+            to.truncate(before);
+            let m = MapView::new(*v);
+            let blocks = (first..m.blocks().min(extent.blocks)).filter(|i| m.state(*i) != BlockState::Free);
+            to.extend(blocks.map(|i| Rdba(extent.start.0 + i)));
+        })
+    }
+
+    /// Makes sure that the segment has at least `blocks` blocks beside headers and maps, all formatted as `kind` with `itls`
+    /// ITL slots and in the state Used: the blocks of a hash cluster. [`Segments::nth_block`] addresses them.
+    ///
+    /// # Errors
+    /// As [`Segments::extend`].
+    pub fn preallocate(
+        &self,
+        p: &Process,
+        segment: Rdba,
+        blocks: u32,
+        kind: BlockKind,
+        itls: u8,
+        scn: &dyn Fn() -> Scn,
+    ) -> Result<()> {
+        let mut done = 0;
+        for n in 0.. {
+            let (_, extents, obj) = self.header(p, segment)?;
+            let Some(extent) = extents.get(n as usize) else {
+                self.extend_if(p, segment, n, scn)?;
+                continue;
+            };
+            let end = extent.blocks.min(data_begin(n) + (blocks - done));
+            let mut i = data_begin(n);
+            while i < end {
+                let upto = end.min(i + 8);
+                self.cache.in_group(p, scn, &mut |g| self.format_run(g, *extent, n, i..upto, kind, obj, itls))?;
+                i = upto;
+            }
+            done += end - data_begin(n);
+            if done >= blocks {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn format_run(
+        &self,
+        g: &mut ChangeGroup,
+        extent: Extent,
+        n: u32,
+        run: std::ops::Range<u32>,
+        kind: BlockKind,
+        obj: ObjectId,
+        itls: u8,
+    ) -> Result<()> {
+        let map = g.current(map_of(extent, n))?;
+        for i in run {
+            if MapView::new(g.block(map)).state(i) == BlockState::Free {
+                self.set_state(g, map, i, BlockState::Used)?;
+                g.format(Rdba(extent.start.0 + i), kind, obj, map.rdba(), itls)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Address of block number `n` (from 0) of the segment, headers and maps not counted. Pure arithmetic over the extents.
+    pub fn nth_block(extents: &[Extent], n: u32) -> Option<Rdba> {
+        let mut left = n;
+        for (i, extent) in extents.iter().enumerate() {
+            let here = extent.blocks.saturating_sub(data_begin(i as u32));
+            if left < here {
+                return Some(Rdba(extent.start.0 + data_begin(i as u32) + left));
+            }
+            left -= here;
+        }
+        None
+    }
+
+    /// Drops a segment: all its blocks may be used again. Every step leaves a sound, shorter segment, so a drop that was cut
+    /// off is simply done again.
+    ///
+    /// # Errors
+    /// ORA-08103 when there is no segment at `segment`, and those of reading.
+    pub fn drop_segment(&self, p: &Process, segment: Rdba, scn: &dyn Fn() -> Scn) -> Result<()> {
+        self.header(p, segment)?;
+        while self.drop_last_extent(p, segment, 1, scn)? {}
+        self.cache.in_group(p, scn, &mut |g| {
+            let h = g.current(segment)?;
+            let view = self.segment_view(g.block(h))?;
+            let (extent, obj) = (view.extent(0), view.view.obj());
+            if let Some(extent) = extent {
+                g.change(h, Layer::Space, space::DROP_EXTENT, &[])?;
+                self.give_back(g, extent)?;
+            }
+            let data = crate::apply::format_vector(BlockKind::Temporary, segment, obj, Rdba::NONE, 0);
+            g.change(h, Layer::Block, op::FORMAT, &data)
+        })
+    }
+
+    /// Empties a segment: one extent is left, all its blocks are free, and it has the data object number `obj` from now on.
+    ///
+    /// # Errors
+    /// As [`Segments::drop_segment`].
+    pub fn truncate(&self, p: &Process, segment: Rdba, obj: ObjectId, scn: &dyn Fn() -> Scn) -> Result<()> {
+        self.header(p, segment)?;
+        while self.drop_last_extent(p, segment, 1, scn)? {}
+        self.cache.in_group(p, scn, &mut |g| {
+            let h = g.current(segment)?;
+            let Some(extent) = self.segment_view(g.block(h))?.extent(0) else { return Ok(()) };
+            g.change(h, Layer::Space, space::SET_OBJ, &le(&[obj.0]))?;
+            g.change(h, Layer::Space, space::FIRST_WITH_ROOM, &le(&[0]))?;
+            g.change(h, Layer::Space, space::SEGMENT_AUX, &[0; 16])?;
+            let map = g.current(map_of(extent, 0))?;
+            let data = le(&[map.rdba().0, obj.0, segment.0, 0, extent.blocks, 2]);
+            g.change(map, Layer::Space, space::FORMAT_MAP, &data)
+        })
+    }
+
+    /// Sets the access layer's fields of a segment header, in the caller's group.
+    ///
+    /// # Errors
+    /// ORA-08103 when there is no segment at `segment`.
+    pub fn set_aux(&self, g: &mut ChangeGroup, segment: Rdba, a: u32, b: u32, c: u64) -> Result<()> {
+        let h = g.current(segment)?;
+        self.segment_view(g.block(h))?;
+        let mut data = le(&[a, b]);
+        data.extend_from_slice(&c.to_le_bytes());
+        g.change(h, Layer::Space, space::SEGMENT_AUX, &data)
+    }
+
+    /// The access layer's fields of a segment header.
+    ///
+    /// # Errors
+    /// As [`Segments::extents`].
+    pub fn aux(&self, p: &Process, segment: Rdba, kind: GetKind) -> Result<(u32, u32, u64)> {
+        let read = self.cache.read(p, segment, kind, &mut |v| {
+            let s = SegmentView::new(*v);
+            (v.kind(), s.aux32(), s.aux64())
+        })?;
+        match read {
+            (Some(BlockKind::SegmentHeader), (a, b), c) => Ok((a, b, c)),
+            _ => Err(Ora::new(8103)),
+        }
+    }
+
+    fn drop_last_extent(&self, p: &Process, segment: Rdba, keep: u32, scn: &dyn Fn() -> Scn) -> Result<bool> {
+        self.cache.in_group(p, scn, &mut |g| {
+            let h = g.current(segment)?;
+            let view = self.segment_view(g.block(h))?;
+            let n = view.extents();
+            if n <= keep {
+                return Ok(false);
+            }
+            let extent = view.extent(n - 1).ok_or_else(|| Ora::internal("extent map"))?;
+            g.change(h, Layer::Space, space::DROP_EXTENT, &[])?;
+            self.give_back(g, extent)?;
+            Ok(true)
+        })
+    }
+
+    fn give_back(&self, g: &mut ChangeGroup, extent: Extent) -> Result<()> {
+        let size = self.cache.block_size;
+        let unit = (extent.start.block() - DataFiles::first_data_block_of(size)) / UNIT_BLOCKS;
+        let per_block = block::segment::units_max(size);
+        let b = g.current(Rdba::new(extent.start.file(), 1 + unit / per_block))?;
+        g.change(b, Layer::Space, space::FREE_UNITS, &le(&[unit % per_block, extent.blocks.div_ceil(UNIT_BLOCKS)]))
+    }
+
+    /// Free and total bytes of a file's space for segments, as `dba_free_space` and `dba_data_files` count them.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn file_space(&self, p: &Process, file: u32) -> Result<(u64, u64)> {
+        let size = self.cache.block_size;
+        let first_block = DataFiles::first_data_block_of(size);
+        let (mut used, mut blocks) = (0u64, 0);
+        for n in 0..DataFiles::bitmap_blocks_of(size) {
+            let (u, b) = self.cache.read(p, Rdba::new(file, n + 1), GetKind::Current, &mut |v| {
+                let b = BitmapView::new(*v);
+                (b.used(), b.file_blocks())
+            })?;
+            used += u64::from(u);
+            if n == 0 {
+                blocks = b;
+            }
+        }
+        let total = u64::from(blocks.saturating_sub(first_block) / UNIT_BLOCKS);
+        let unit = u64::from(UNIT_BLOCKS) * size as u64;
+        Ok((total.saturating_sub(used) * unit, u64::from(blocks) * size as u64))
+    }
+}
+
+/// Where the first extent's data begins behind header and map, and the others' behind the map.
+fn data_begin(n: u32) -> u32 {
+    if n == 0 { 2 } else { 1 }
+}
+
+/// The space map of extent number `n`.
+fn map_of(extent: Extent, n: u32) -> Rdba {
+    if n == 0 { Rdba(extent.start.0 + 1) } else { extent.start }
+}
+
+/// Start of the extent number `n` that has its space map at `map`.
+fn map_start(map: Rdba, n: u32) -> Rdba {
+    if n == 0 { Rdba(map.0 - 1) } else { map }
+}
+
+const FULL: u32 = 61;
+
+fn full() -> Ora {
+    Ora::from_text(Facility::Lwk, FULL, "no file of the tablespace has room")
+}
+
+fn is_full(e: &Ora) -> bool {
+    e.facility() == Facility::Lwk && e.code() == FULL
+}
