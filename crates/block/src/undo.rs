@@ -95,7 +95,8 @@ pub fn format(block: &mut [u8], at: Rdba, obj: ObjectId, map: Rdba, xid: Xid, se
 /// [`Refused::Full`] when the record does not fit.
 pub fn append(block: &mut [u8], record: &[u8]) -> Result<u8, Refused> {
     let v = UndoView::new(BlockView::of_bytes(block));
-    if v.free_bytes() < record.len() || v.records() == u8::MAX {
+    // An empty record is refused like one of a byte: it needs its directory entry all the same.
+    if v.free_bytes() < record.len().max(1) || v.records() == u8::MAX {
         return Err(Refused::Full);
     }
     let (n, begin) = (v.records(), usize::from(get16(block, AT_END)));
