@@ -5,9 +5,10 @@
 //! walk is bounded, and a walk that strays into another chain because a buffer was moved finds nothing or finds a header whose
 //! identity is checked between two loads of its version.
 
-use crate::BufferCache;
+use crate::{BufferCache, slot_of};
+use latch::{Latch, LatchName, Where};
 use crate::header::*;
-use process::{Process, Section};
+use process::{Process, Section, SharedHold};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 use types::{Ora, Rdba, Result};
@@ -27,6 +28,26 @@ impl BufferCache {
     #[inline]
     pub fn latch_number(&self, at: Rdba) -> usize {
         self.chain(at) >> self.latch_shift
+    }
+
+    fn latch(&self, at: Rdba) -> &'static Latch {
+        &self.latches[self.latch_number(at)]
+    }
+
+    /// Gets the latch of a block's chain exclusively.
+    pub(crate) fn lock_chain<'p>(&self, p: &'p Process, at: Rdba, place: Where) -> Section<'p> {
+        p.lock(self.latch(at), place, at.0.into())
+    }
+
+    /// Gets the latch of a block's chain in shared mode.
+    pub(crate) fn lock_chain_shared<'p>(&self, p: &'p Process, at: Rdba, place: Where) -> SharedHold<'p> {
+        p.lock_shared(self.latch(at), place, at.0.into())
+    }
+
+    /// Counts a get of the chain's latch that a versioned read did without: the get, and a miss when a check failed before.
+    #[inline]
+    pub(crate) fn count_chain_get(&self, p: &Process, missed: bool) {
+        p.latches().count_read(LatchName::CacheBuffersChains, missed);
     }
 
     /// Finds a block's buffer without a latch; `None` may also mean that the chain changed on the way.
@@ -59,7 +80,7 @@ impl BufferCache {
     }
 
     /// Takes a buffer out of its chain; the chain's latch is held and the caller is the only owner.
-    pub(crate) fn unlink_chain(&self, s: &mut Section, buffer: usize) {
+    pub(crate) fn unlink_chain(&self, s: &Section, buffer: usize) {
         let h = &self.headers[buffer];
         let mut link: &AtomicU64 = &self.chains[self.chain(h.block())];
         for _ in 0..=self.headers.len() {
@@ -76,7 +97,7 @@ impl BufferCache {
     }
 
     /// Puts a claimed buffer into the chain of `at`, whose latch is held.
-    fn link_chain(&self, s: &mut Section, buffer: usize, at: Rdba) {
+    fn link_chain(&self, s: &Section, buffer: usize, at: Rdba) {
         let (h, head) = (&self.headers[buffer], &self.chains[self.chain(at)]);
         s.set(&h.next, head.load(Ordering::Relaxed));
         s.set(&h.identity, at.0.into());
@@ -93,13 +114,13 @@ impl BufferCache {
     pub(crate) fn claim(&self, p: &Process, at: Rdba, entry: usize, pin: u64) -> Result<Option<usize>> {
         p.count(Stat::FreeBufferRequested, 1);
         let buffer = self.claim_free(p, at, entry, pin)?;
-        let mut s = self.lock_chain(p, at);
+        let s = self.lock_chain(p, at, Where::KcbLinkBuffer);
         if self.find_latched(at).is_none() {
-            self.link_chain(&mut s, buffer, at);
+            self.link_chain(&s, buffer, at);
             return Ok(Some(buffer));
         }
         drop(s);
-        self.abandon(p, p.slot(), entry, buffer);
+        self.abandon(p, slot_of(p), entry, buffer);
         Ok(None)
     }
 
@@ -108,7 +129,7 @@ impl BufferCache {
         let sets = self.sets.len();
         let mut failures = 0;
         for attempt in 0.. {
-            let n = (p.slot() + attempt) % sets;
+            let n = (slot_of(p) + attempt) % sets;
             match self.search_free(p, n) {
                 Candidate::Buffer(buffer) if self.claim_buffer(p, buffer, entry, pin) => return Ok(buffer),
                 Candidate::Buffer(_) | Candidate::Again => {}
@@ -128,17 +149,17 @@ impl BufferCache {
     fn claim_buffer(&self, p: &Process, buffer: usize, entry: usize, pin: u64) -> bool {
         let h = &self.headers[buffer];
         let old = h.block();
-        let mut s = self.lock_chain(p, old);
+        let s = self.lock_chain(p, old, Where::KcbFindVictim);
         let state = h.state();
         if h.block() != old || state.is_pinned() || state.is(DIRTY) {
             return false;
         }
         s.set(&self.area(p).pins[entry], pin | (buffer as u64 + 1));
-        s.set(&h.state, State(0).with_owner(p.slot()).set(READING).0);
+        s.set(&h.state, State(0).with_owner(slot_of(p)).set(READING).0);
         s.set(&h.version, h.version.load(Ordering::Relaxed) | 1);
         fence(Ordering::Release); // pairs with the fence of a versioned read: who sees another identity sees the odd version
         if !old.is_none() {
-            self.unlink_chain(&mut s, buffer);
+            self.unlink_chain(&s, buffer);
         }
         h.touch.store(0, Ordering::Relaxed);
         true

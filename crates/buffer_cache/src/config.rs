@@ -20,6 +20,8 @@ pub struct CacheConfig {
     pub block_size: usize,
     /// The design of the chains.
     pub design: ChainDesign,
+    /// The generation that the latches behave as; [`ChainDesign::Shared`] needs one from 9.2 on.
+    pub generation: latch::Generation,
     /// Hash chains to a child latch: a power of two.
     pub chains_per_latch: usize,
     /// Working sets (LRU lists): 1 or 2.
@@ -35,6 +37,7 @@ impl CacheConfig {
             buffers: buffers.max(32),
             block_size,
             design: ChainDesign::Versioned,
+            generation: latch::Generation::default(),
             chains_per_latch: 32,
             working_sets: 1,
             processes,

@@ -13,7 +13,8 @@
 
 use crate::header::*;
 use crate::pins::*;
-use crate::{BufferCache, GROUP_BLOCKS_MAX};
+use crate::{BufferCache, GROUP_BLOCKS_MAX, slot_of};
+use latch::Where;
 use block::{BlockKind, BlockView};
 use process::Process;
 use redo::{ChangeVector, Layer, RecordWriter};
@@ -91,7 +92,7 @@ impl BufferCache {
                 Err(e) => return Err(e),
             }
             // Processes that gave way to one another come back at different times.
-            os::clock::sleep(Duration::from_micros((p.slot() as u64 * 37 + attempt * 101) % 1000));
+            os::clock::sleep(Duration::from_micros((slot_of(p) as u64 * 37 + attempt * 101) % 1000));
         }
         unreachable!("the loop ends by returning")
     }
@@ -159,7 +160,7 @@ impl<'a> ChangeGroup<'a> {
         loop {
             match self.try_pin(at)? {
                 Pin::Got(entry, buffer) => {
-                    self.cache.refresh_image(self.p.slot(), entry, buffer);
+                    self.cache.refresh_image(slot_of(self.p), entry, buffer);
                     self.used += 1;
                     return Ok(BlockRef { entry, at });
                 }
@@ -171,7 +172,7 @@ impl<'a> ChangeGroup<'a> {
 
     fn try_pin(&mut self, at: Rdba) -> Result<Pin> {
         let (cache, p) = (self.cache, self.p);
-        let mut s = cache.lock_chain_current(p, at);
+        let s = cache.lock_chain(p, at, Where::KcbGetCurrent);
         let Some(buffer) = cache.find_latched(at) else { return Ok(Pin::Missing) };
         let h = &cache.headers[buffer];
         let state = h.state();
@@ -180,7 +181,7 @@ impl<'a> ChangeGroup<'a> {
         }
         let entry = self.entry_for(buffer);
         s.set(&cache.area(p).pins[entry], PIN_GROUP | (buffer as u64 + 1));
-        s.set(&h.state, state.with_owner(p.slot()).0);
+        s.set(&h.state, state.with_owner(slot_of(p)).0);
         drop(s);
         cache.touch(h);
         Ok(Pin::Got(entry, buffer))
@@ -267,12 +268,12 @@ impl<'a> ChangeGroup<'a> {
 
     /// The private image of a block, with the changes of this group.
     pub fn view(&self, b: BlockRef) -> &[u8] {
-        self.cache.image_bytes(self.p.slot(), b.entry)
+        self.cache.image_bytes(slot_of(self.p), b.entry)
     }
 
     /// A reader over the private image.
     pub fn block(&self, b: BlockRef) -> BlockView<'_> {
-        BlockView::of_frame(self.cache.image(self.p.slot(), b.entry))
+        BlockView::of_frame(self.cache.image(slot_of(self.p), b.entry))
     }
 
     fn image_mut(&mut self, b: BlockRef) -> &mut [u8] {
@@ -281,7 +282,7 @@ impl<'a> ChangeGroup<'a> {
         // The image is no copy of the frame any more, until it has been published.
         pin.store(pin.load(Ordering::Relaxed) | PIN_CHANGED, Ordering::Relaxed);
         area.image_of[b.entry].store(0, Ordering::Relaxed);
-        self.cache.image_bytes_mut(self.p.slot(), b.entry)
+        self.cache.image_bytes_mut(slot_of(self.p), b.entry)
     }
 
     /// Changes the private image of a block by a change vector.
@@ -322,7 +323,7 @@ impl<'a> ChangeGroup<'a> {
         let mut changes = false;
         for entry in 0..GROUP_BLOCKS_MAX {
             if area.pins[entry].load(Ordering::Relaxed) & PIN_CHANGED != 0 {
-                block::stamp(cache.image_bytes_mut(p.slot(), entry), scn);
+                block::stamp(cache.image_bytes_mut(slot_of(p), entry), scn);
                 changes = true;
             }
         }
@@ -331,7 +332,7 @@ impl<'a> ChangeGroup<'a> {
                 cache.redo.put(scn, redo.finish(scn)).expect("redo takes every record");
             }
             area.group.store(GROUP_PUBLISHING, Ordering::Release); // the images are complete
-            cache.publish(p.slot());
+            cache.publish(slot_of(p));
         }
         self.release(changes);
     }
@@ -348,11 +349,11 @@ impl<'a> ChangeGroup<'a> {
                 cache.enqueue_dirty(p, buffer);
                 // The image equals the frame now: the next group of this process need not copy it.
                 area.image_of[entry].store(buffer as u64 + 1, Ordering::Relaxed);
-                cache.drop_exclusive(p, p.slot(), entry, buffer, DIRTY);
+                cache.drop_exclusive(p, slot_of(p), entry, buffer, DIRTY);
             } else if cache.headers[buffer].state().is(READING) {
-                cache.abandon(p, p.slot(), entry, buffer);
+                cache.abandon(p, slot_of(p), entry, buffer);
             } else {
-                cache.drop_exclusive(p, p.slot(), entry, buffer, 0);
+                cache.drop_exclusive(p, slot_of(p), entry, buffer, 0);
             }
         }
         self.used = 0;

@@ -26,15 +26,14 @@ pub use segments::{InsertHint, Segments, unable_to_extend};
 
 use datafile::DataFiles;
 use header::{BufferHeader, DIRTY, READING};
-use latch::{Latch, LatchName, Where};
+use latch::{Generation, Latch, LatchName};
 use lru::WorkingSet;
 use pins::ProcessArea;
-use process::{Process, Section, SharedHold};
+use process::{CleanupOrder, LatchSet, Process, Processes};
 use redo::{ApplyTable, RedoSink};
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use types::Rdba;
 
 /// What a read is for; decides which statistics count it and how the historical designs take the latch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,10 +72,10 @@ impl CacheLayout {
         CacheLayout {
             headers: sga.reserve("buffer headers", config.buffers),
             chains: sga.reserve("db_block_hash_buckets", config.chains()),
-            latches: sga.reserve("cache buffers chains latches", config.latches() + 1),
+            latches: sga.reserve("cache buffers chains latches", config.latches()),
             frames: sga.reserve("buffer_cache", config.buffers * words),
             sets: sga.reserve("buffer working sets", sets),
-            set_latches: sga.reserve("cache buffers lru chain latches", 2 * (sets + 1)),
+            set_latches: sga.reserve("cache buffers lru chain latches", 2 * sets),
             areas: sga.reserve("buffer handles", config.processes),
             images: sga.reserve("change group images", config.processes * GROUP_BLOCKS_MAX * words),
         }
@@ -104,6 +103,11 @@ pub struct BufferCache {
     apply: ApplyTable,
     redo: Box<dyn RedoSink>,
     post_writer: OnceLock<PostWriter>,
+}
+
+/// Index of a process's part of the cache's areas.
+pub(crate) fn slot_of(p: &Process) -> usize {
+    p.number() as usize - 1
 }
 
 impl BufferCache {
@@ -136,7 +140,31 @@ impl BufferCache {
             post_writer: OnceLock::new(),
         };
         cache.format_sets();
+        cache.format_latches(config.generation);
         cache
+    }
+
+    fn format_latches(&self, generation: Generation) {
+        let sets = self.sets.len();
+        let (lru, queue) = self.set_latches.split_at(sets);
+        let all = [
+            (LatchName::CacheBuffersChains, self.latches),
+            (LatchName::CacheBuffersLruChain, lru),
+            (LatchName::CheckpointQueue, queue),
+        ];
+        for (name, latches) in all {
+            latches.iter().zip(1..).for_each(|(latch, child)| latch.format(name, child, generation));
+        }
+    }
+
+    /// Tells the processes of the instance about the cache's latches, and what to do when a process dies. Run once, by the
+    /// supervisor, before it forks.
+    pub fn register_with(&'static self, all: &Processes) {
+        let (lru, queue) = self.set_latches.split_at(self.sets.len());
+        all.register_children(LatchName::CacheBuffersChains, LatchSet::Plain(self.latches));
+        all.register_children(LatchName::CacheBuffersLruChain, LatchSet::Plain(lru));
+        all.register_children(LatchName::CheckpointQueue, LatchSet::Plain(queue));
+        all.on_death(CleanupOrder::Pins, "buffer pins", |p, dead| self.clean_up(p, dead));
     }
 
     /// Says how DBWR is asked for free buffers. Without it, who needs a buffer writes dirty ones itself.

@@ -10,6 +10,7 @@
 //! Buffers that are newer than the disk are also on the set's checkpoint queue, in the order of their first change.
 
 use crate::BufferCache;
+use latch::Where;
 use crate::header::{BufferHeader, DIRTY, WRITING};
 use process::{Process, Section};
 use sga::SgaLayout;
@@ -39,8 +40,8 @@ unsafe impl SgaLayout for WorkingSet {}
 
 /// Touch count from which a buffer goes to the hot end instead of being replaced.
 const HOT_TOUCHES: u64 = 2;
-/// Hot buffers moved under one hold of the latch; more would overflow the process's micro-undo.
-const MOVES_MAX: usize = 2;
+/// Hot buffers moved under one hold of the latch: each notes up to 14 words of micro-undo, and others wait.
+const MOVES_MAX: usize = 32;
 /// Seconds between two touches that count.
 const TOUCH_SECONDS: u64 = 3;
 
@@ -82,12 +83,20 @@ impl BufferCache {
         buffer % self.sets.len()
     }
 
+    fn lock_lru<'p>(&self, p: &'p Process, n: usize, place: Where) -> Section<'p> {
+        p.lock(&self.set_latches[n], place, n as u64 + 1)
+    }
+
+    fn lock_queue<'p>(&self, p: &'p Process, n: usize, place: Where) -> Section<'p> {
+        p.lock(&self.set_latches[self.sets.len() + n], place, n as u64 + 1)
+    }
+
     fn link(&self, index_plus_one: u64) -> Option<&BufferHeader> {
         index_plus_one.checked_sub(1).and_then(|i| self.headers.get(i as usize))
     }
 
     /// Takes a buffer out of its list.
-    fn unlink_lru(&self, s: &mut Section, set: &WorkingSet, h: &BufferHeader, me: u64) {
+    fn unlink_lru(&self, s: &Section, set: &WorkingSet, h: &BufferHeader, me: u64) {
         let (hotter, colder) = (load(&h.hotter), load(&h.colder));
         match self.link(hotter) {
             Some(n) => s.set(&n.colder, colder),
@@ -106,7 +115,7 @@ impl BufferCache {
     }
 
     /// Puts an unlinked buffer between `hotter` and `colder`.
-    fn insert_lru(&self, s: &mut Section, set: &WorkingSet, me: u64, hotter: u64, colder: u64) {
+    fn insert_lru(&self, s: &Section, set: &WorkingSet, me: u64, hotter: u64, colder: u64) {
         let h = self.link(me).expect("a buffer of this cache");
         s.set(&h.hotter, hotter);
         s.set(&h.colder, colder);
@@ -121,7 +130,7 @@ impl BufferCache {
     }
 
     /// Moves a buffer to the hot end of the cold half.
-    fn move_to_middle(&self, s: &mut Section, set: &WorkingSet, buffer: usize) {
+    fn move_to_middle(&self, s: &Section, set: &WorkingSet, buffer: usize) {
         let (h, me) = (&self.headers[buffer], buffer as u64 + 1);
         self.unlink_lru(s, set, h, me);
         let middle = load(&set.middle);
@@ -132,7 +141,7 @@ impl BufferCache {
     }
 
     /// Moves a buffer to the hot end; the last of the hot half becomes cold when that half is full.
-    fn move_to_hot(&self, s: &mut Section, set: &WorkingSet, buffer: usize) {
+    fn move_to_hot(&self, s: &Section, set: &WorkingSet, buffer: usize) {
         let (h, me) = (&self.headers[buffer], buffer as u64 + 1);
         self.unlink_lru(s, set, h, me);
         self.insert_lru(s, set, me, 0, load(&set.hottest));
@@ -158,7 +167,7 @@ impl BufferCache {
     pub(crate) fn search_free(&self, p: &Process, n: usize) -> Candidate {
         use wait::Stat;
         let set = &self.sets[n];
-        let mut s = self.lock_lru(p, n);
+        let s = self.lock_lru(p, n, Where::KcbLruAllocate);
         let (mut at, mut moved, mut inspected) = (load(&set.coldest), 0, 0u64);
         let mut found = Candidate::None;
         let (mut dirty, mut pinned) = (0, 0);
@@ -173,14 +182,14 @@ impl BufferCache {
                 dirty += 1;
             } else if h.touch.load(Ordering::Relaxed) & 0xFFFF_FFFF >= HOT_TOUCHES {
                 h.touch.store(0, Ordering::Relaxed);
-                self.move_to_hot(&mut s, set, buffer);
+                self.move_to_hot(&s, set, buffer);
                 moved += 1;
                 if moved == MOVES_MAX {
                     found = Candidate::Again;
                     break;
                 }
             } else {
-                self.move_to_middle(&mut s, set, buffer);
+                self.move_to_middle(&s, set, buffer);
                 found = Candidate::Buffer(buffer);
                 break;
             }
@@ -217,7 +226,7 @@ impl BufferCache {
             return; // DBWR takes only clean buffers, and buffers nobody owns, off the queue.
         }
         let set = &self.sets[self.set_of(buffer)];
-        let mut s = self.lock_queue(p, self.set_of(buffer));
+        let s = self.lock_queue(p, self.set_of(buffer), Where::KcbCheckpointLink);
         if load(&h.queued) == 1 {
             return;
         }
@@ -233,7 +242,7 @@ impl BufferCache {
         s.set(&h.queued, 1);
     }
 
-    fn dequeue(&self, s: &mut Section, set: &WorkingSet, h: &BufferHeader) {
+    fn dequeue(&self, s: &Section, set: &WorkingSet, h: &BufferHeader) {
         let (before, after) = (load(&h.queue_before), load(&h.queue_after));
         match self.link(before) {
             Some(n) => s.set(&n.queue_after, after),
@@ -251,7 +260,7 @@ impl BufferCache {
     /// queue on the way.
     pub(crate) fn queue_head(&self, p: &Process, n: usize, max: usize, to: &mut Vec<usize>) {
         let set = &self.sets[n];
-        let mut s = self.lock_queue(p, n);
+        let s = self.lock_queue(p, n, Where::KcbCheckpointScan);
         let (mut at, mut dropped, end) = (load(&set.queue_first), 0, to.len() + max);
         let mut steps = load(&set.count);
         while let Some(h) = self.link(at) {
@@ -261,7 +270,7 @@ impl BufferCache {
                 to.push(at as usize - 1);
             } else if state.owner().is_none() && !state.is(WRITING) && dropped < 4 {
                 // An owner may be about to make it dirty, a writer to make it dirty again: they stay.
-                self.dequeue(&mut s, set, h);
+                self.dequeue(&s, set, h);
                 dropped += 1;
             }
             at = after;
@@ -275,7 +284,7 @@ impl BufferCache {
     /// Appends up to `max` dirty buffers from the cold end of set `n`: the ones that keep others from finding a free buffer.
     pub(crate) fn cold_dirty(&self, p: &Process, n: usize, max: usize, to: &mut Vec<usize>) {
         let set = &self.sets[n];
-        let s = self.lock_lru(p, n);
+        let s = self.lock_lru(p, n, Where::KcbLruWrite);
         let (mut at, mut steps, end) = (load(&set.coldest), load(&set.count) / 2 + 1, to.len() + max);
         while let Some(h) = self.link(at) {
             if h.state().is(DIRTY) {

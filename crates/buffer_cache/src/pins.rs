@@ -7,7 +7,8 @@
 //! version afterwards in any design. An exclusive pin is the right to publish a new version, or to fill a claimed buffer.
 
 use crate::header::*;
-use crate::{BufferCache, GROUP_BLOCKS_MAX};
+use crate::{BufferCache, GROUP_BLOCKS_MAX, slot_of};
+use latch::Where;
 use process::{Process, Section};
 use sga::SgaLayout;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,7 +58,7 @@ pub(crate) fn buffer_of(entry: u64) -> Option<usize> {
 
 impl BufferCache {
     pub(crate) fn area(&self, p: &Process) -> &'static ProcessArea {
-        &self.areas[p.slot()]
+        &self.areas[slot_of(p)]
     }
 
     /// An unused entry for a shared pin or a claim.
@@ -69,7 +70,7 @@ impl BufferCache {
     }
 
     /// Takes a shared pin; the chain's latch is held by `s`.
-    pub(crate) fn add_shared(&self, p: &Process, s: &mut Section, buffer: usize) -> usize {
+    pub(crate) fn add_shared(&self, p: &Process, s: &Section, buffer: usize) -> usize {
         let (entry, h) = (self.free_entry(p), &self.headers[buffer]);
         s.set(&self.area(p).pins[entry], PIN_SHARED | (buffer as u64 + 1));
         s.set(&h.state, h.state().0 + SHARED_ONE);
@@ -79,7 +80,7 @@ impl BufferCache {
     /// Gives a shared pin back. Latches: the chain's, taken and released.
     pub(crate) fn drop_shared(&self, p: &Process, slot: usize, entry: usize, buffer: usize) {
         let h = &self.headers[buffer];
-        let mut s = self.lock_chain(p, h.block());
+        let s = self.lock_chain(p, h.block(), Where::KcbRelease);
         s.set(&h.state, h.state().0 - SHARED_ONE);
         s.set(&self.areas[slot].pins[entry], 0);
     }
@@ -87,7 +88,7 @@ impl BufferCache {
     /// Gives an exclusive pin back and wakes who waits for it. `flags` are added to the state. Latches: the chain's.
     pub(crate) fn drop_exclusive(&self, p: &Process, slot: usize, entry: usize, buffer: usize, flags: u64) {
         let h = &self.headers[buffer];
-        let mut s = self.lock_chain(p, h.block());
+        let s = self.lock_chain(p, h.block(), Where::KcbReleaseSlow);
         s.set(&h.state, h.state().without_owner().clear(READING).set(flags).0);
         s.set(&self.areas[slot].pins[entry], 0);
         drop(s);
@@ -97,9 +98,9 @@ impl BufferCache {
     /// Takes a buffer whose frame never got its contents out of its chain and frees it. Latches: the chain's.
     pub(crate) fn abandon(&self, p: &Process, slot: usize, entry: usize, buffer: usize) {
         let h = &self.headers[buffer];
-        let mut s = self.lock_chain(p, h.block());
+        let s = self.lock_chain(p, h.block(), Where::KcbUnlinkBuffer);
         if h.identity.load(Ordering::Relaxed) != 0 {
-            self.unlink_chain(&mut s, buffer);
+            self.unlink_chain(&s, buffer);
         }
         s.set(&h.state, 0);
         s.set(&self.areas[slot].pins[entry], 0);
@@ -109,9 +110,10 @@ impl BufferCache {
 
     /// Frees everything a dead process had in the cache: finishes the publication it was in, or drops its pins.
     ///
-    /// To be called after the dead process's micro-undo was rolled back and its latches were freed.
+    /// To be called after the dead process's micro-undo was rolled back and its latches were freed; `number` is the dead one's.
     /// Latches: `cache buffers chains` and `checkpoint queue latch`, one at a time; none on return.
-    pub fn clean_up(&self, p: &Process, dead: usize) {
+    pub fn clean_up(&self, p: &Process, number: u32) {
+        let dead = number as usize - 1;
         let area = &self.areas[dead];
         let publishing = area.group.load(Ordering::Acquire) == GROUP_PUBLISHING;
         if publishing {
@@ -141,14 +143,9 @@ impl BufferCache {
         area.group.store(GROUP_IDLE, Ordering::Release);
     }
 
-    /// True when the process owns a buffer exclusively: it must not wait for others' buffers without end.
-    pub(crate) fn owns_any(&self, p: &Process) -> bool {
-        self.area(p).pins.iter().any(|w| matches!(w.load(Ordering::Relaxed) & PIN_KIND, PIN_GROUP | PIN_CLAIM))
-    }
-
-    /// Entries of a process's pin table that are in use, for tests and views.
-    pub fn pins_of(&self, slot: usize) -> Vec<Rdba> {
-        let pins = self.areas[slot].pins.iter().filter_map(|w| buffer_of(w.load(Ordering::Acquire)));
+    /// Blocks that process `number` has pinned, for tests and views.
+    pub fn pins_of(&self, number: u32) -> Vec<Rdba> {
+        let pins = self.areas[number as usize - 1].pins.iter().filter_map(|w| buffer_of(w.load(Ordering::Acquire)));
         pins.map(|b| self.headers[b].block()).collect()
     }
 }

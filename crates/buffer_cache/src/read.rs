@@ -6,7 +6,8 @@
 
 use crate::header::*;
 use crate::pins::PIN_CLAIM;
-use crate::{BufferCache, ChainDesign, GetKind};
+use crate::{BufferCache, ChainDesign, GetKind, slot_of};
+use latch::Where;
 use block::{BlockView, Image};
 use process::Process;
 use std::sync::atomic::{Ordering, fence};
@@ -68,7 +69,7 @@ impl BufferCache {
         for attempt in 0..TRIES {
             let buffer = self.find(at)?;
             if let Some(r) = self.read_frame_once(buffer, at, f) {
-                self.count_chain_get(p, at, attempt as u64);
+                self.count_chain_get(p, attempt > 0);
                 self.touch_sampled(p, buffer);
                 return Some(r);
             }
@@ -115,12 +116,12 @@ impl BufferCache {
     }
 
     fn examine_exclusive<R>(&self, p: &Process, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Found<R> {
-        let _s = self.lock_chain_examine(p, at);
+        let _s = self.lock_chain(p, at, Where::KcbGetConsistent);
         self.examine(at, f)
     }
 
     fn examine_shared<R>(&self, p: &Process, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Found<R> {
-        let _s = self.lock_chain_shared(p, at);
+        let _s = self.lock_chain_shared(p, at, Where::KcbGetConsistentShared);
         self.examine(at, f)
     }
 
@@ -136,13 +137,13 @@ impl BufferCache {
     }
 
     fn read_pinned<R>(&self, p: &Process, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Found<R> {
-        let mut s = self.lock_chain_pin(p, at);
+        let s = self.lock_chain(p, at, Where::KcbGetConsistentPin);
         let Some(buffer) = self.find_latched(at) else { return Found::Missing };
         let h = &self.headers[buffer];
         if h.state().is(READING) {
             return Found::Busy(buffer);
         }
-        let entry = self.add_shared(p, &mut s, buffer);
+        let entry = self.add_shared(p, &s, buffer);
         drop(s);
         let pin = SharedPin { cache: self, p, buffer, entry };
         self.touch(h);
@@ -190,7 +191,7 @@ impl BufferCache {
         p.count(Stat::PhysicalReadBytes, self.block_size as u64);
         p.count(Stat::PhysicalReadTotalBytes, self.block_size as u64);
         if let Err(e) = read {
-            self.abandon(p, p.slot(), entry, buffer);
+            self.abandon(p, slot_of(p), entry, buffer);
             return Err(e);
         }
         let image = image.view();
@@ -200,7 +201,7 @@ impl BufferCache {
         let h = &self.headers[buffer];
         let odd = h.version.load(Ordering::Relaxed) | 1;
         h.version.store(odd.wrapping_add(1), Ordering::Release); // pairs with the Acquire load of a versioned read
-        self.drop_exclusive(p, p.slot(), entry, buffer, 0);
+        self.drop_exclusive(p, slot_of(p), entry, buffer, 0);
         Ok(())
     }
 }
@@ -222,6 +223,6 @@ struct SharedPin<'a> {
 
 impl Drop for SharedPin<'_> {
     fn drop(&mut self) {
-        self.cache.drop_shared(self.p, self.p.slot(), self.entry, self.buffer);
+        self.cache.drop_shared(self.p, slot_of(self.p), self.entry, self.buffer);
     }
 }

@@ -8,7 +8,7 @@
 //! found ([`InsertHint`]) until that block is full.
 
 use crate::apply::{op, space};
-use crate::{BlockRef, BufferCache, ChangeGroup, GetKind};
+use crate::{BlockRef, BufferCache, ChangeGroup, GetKind, slot_of};
 use block::segment::{BitmapView, MapView, SegmentView, UNIT_BLOCKS, extents_max};
 use block::{BlockKind, BlockState, BlockView, Extent, SegmentKind};
 use datafile::{ControlFile, DataFiles};
@@ -349,7 +349,7 @@ impl<'a> Segments<'a> {
         scn: &dyn Fn() -> Scn,
     ) -> Result<Option<Rdba>> {
         let map = map_of(extent, n);
-        let from = (p.slot() as u32).wrapping_mul(0x9E37_79B9) >> 16;
+        let from = (slot_of(p) as u32).wrapping_mul(0x9E37_79B9) >> 16;
         loop {
             let found = self.cache.read(p, map, GetKind::Current, &mut |v| {
                 let m = MapView::new(*v);

@@ -6,7 +6,8 @@
 
 use crate::header::*;
 use crate::pins::WRITES_MAX;
-use crate::BufferCache;
+use crate::{BufferCache, slot_of};
+use latch::Where;
 use block::Image;
 use process::Process;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -82,7 +83,7 @@ impl BufferCache {
                 false => None,
                 true => Some(self.write_image(p, &mut image)),
             };
-            self.end_write(p, p.slot(), word, buffer, matches!(done, Some(Ok(()))));
+            self.end_write(p, slot_of(p), word, buffer, matches!(done, Some(Ok(()))));
             match done {
                 Some(Ok(())) => written += 1,
                 Some(Err(e)) => failed = Some(e),
@@ -111,7 +112,7 @@ impl BufferCache {
     fn begin_write(&self, p: &Process, word: &AtomicU64, buffer: usize) -> bool {
         let h = &self.headers[buffer];
         let at = h.block();
-        let mut s = self.lock_chain(p, at);
+        let s = self.lock_chain(p, at, Where::KcbWriteBegin);
         let state = h.state();
         if h.block() != at || !state.is(DIRTY) || state.is(WRITING) || state.is(READING) {
             return false;
@@ -142,7 +143,7 @@ impl BufferCache {
     pub(crate) fn end_write(&self, p: &Process, slot: usize, word: &AtomicU64, buffer: usize, written: bool) {
         debug_assert!(self.areas[slot].writes.iter().any(|w| std::ptr::eq(w, word)), "a note of that process");
         let h = &self.headers[buffer];
-        let mut s = self.lock_chain(p, h.block());
+        let s = self.lock_chain(p, h.block(), Where::KcbWriteDone);
         let state = h.state().clear(WRITING);
         s.set(&h.state, if written { state.0 } else { state.set(DIRTY).0 });
         s.set(word, 0);

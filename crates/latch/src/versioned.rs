@@ -69,6 +69,18 @@ impl Client {
         self.read_again(versioned, at, &mut f)
     }
 
+    /// Counts a get of `name` for a reader that keeps versions of its own and took no latch; a check that failed before is
+    /// a miss.
+    #[inline]
+    pub fn count_read(&self, name: LatchName, missed: bool) {
+        let line = self.line(name);
+        add(&line.gets, 1);
+        if missed {
+            add(&line.misses, 1);
+            add(&line.spin_gets, 1);
+        }
+    }
+
     #[cold]
     fn read_again<R>(&self, versioned: &Versioned, at: Where, f: &mut dyn FnMut() -> R) -> R {
         let line = self.line(versioned.latch.name());

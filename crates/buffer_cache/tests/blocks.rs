@@ -1,0 +1,210 @@
+//! Blocks through the cache: what is committed is read, by every design, also when the cache is far smaller than the data.
+
+mod common;
+use buffer_cache::{ChainDesign, GetKind, is_retry};
+use common::*;
+use datafile::DataFiles;
+use latch::LatchName;
+use process::testing;
+use std::io::{Seek, SeekFrom, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::Scn;
+use wait::Stat;
+
+#[test]
+fn committed_changes_are_seen_and_dropped_groups_leave_nothing() {
+    for design in DESIGNS {
+        let db = database(design, 32);
+        let p = testing::attach(db.all, "t");
+        let at = loose_blocks(2);
+        db.cache.in_group(&p, &scn, &mut |g| at.iter().try_for_each(|a| make_block(g, *a, 5))).unwrap();
+        let mut g = db.cache.group(&p);
+        set_value(&mut g, at[0], 6).unwrap();
+        assert_eq!(value_in(&mut g, at[0]).unwrap(), 6, "the group sees its own change");
+        assert_eq!(value(&db, &p, at[0], GetKind::Consistent), 5, "readers do not");
+        drop(g);
+        assert_eq!(value(&db, &p, at[0], GetKind::Current), 5);
+        // A block that was only formatted in a dropped group is read from disk again.
+        let mut g = db.cache.group(&p);
+        let third = loose_blocks(3)[2];
+        make_block(&mut g, third, 9).unwrap();
+        drop(g);
+        assert_eq!(value(&db, &p, third, GetKind::Current), 0);
+        assert!(db.cache.pins_of(p.number()).is_empty());
+        db.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn data_larger_than_the_cache_survives_in_the_files() {
+    for design in DESIGNS {
+        let db = database(design, 33);
+        let p = testing::attach(db.all, "t");
+        let at = loose_blocks(150);
+        for (i, a) in at.iter().enumerate() {
+            db.cache.in_group(&p, &scn, &mut |g| make_block(g, *a, i as u64)).unwrap();
+        }
+        for round in 0..3 {
+            for (i, a) in at.iter().enumerate().skip(round) {
+                assert_eq!(value(&db, &p, *a, GetKind::Consistent), i as u64);
+            }
+        }
+        assert!(p.stats().get(Stat::PhysicalReads) > 150);
+        assert!(p.stats().get(Stat::DirtyBuffersInspected) + p.stats().get(Stat::PhysicalWrites) > 100);
+        db.cache.assert_invariants().unwrap();
+        db.cache.shut_down(&p, Scn(99)).unwrap();
+        let (files, control) = DataFiles::open(&db.directory).unwrap();
+        assert_eq!((control.clean, control.scn), (true, Scn(99)));
+        let again = over(directory(), files, design, 40);
+        let q = testing::attach(again.all, "t");
+        for (i, a) in at.iter().enumerate() {
+            assert_eq!(value(&again, &q, *a, GetKind::Consistent), i as u64);
+        }
+    }
+}
+
+#[test]
+fn every_design_counts_its_latch_gets() {
+    for (design, pinned, examined) in [
+        (ChainDesign::Exclusive, 2, 1),
+        (ChainDesign::Shared, 2, 1),
+        (ChainDesign::Versioned, 1, 1),
+    ] {
+        let db = database(design, 64);
+        let p = testing::attach(db.all, "t");
+        let at = loose_blocks(1)[0];
+        db.cache.in_group(&p, &scn, &mut |g| make_block(g, at, 1)).unwrap();
+        let gets = || db.all.latch_counts(LatchName::CacheBuffersChains).gets;
+        for (kind, want, stat) in [
+            (GetKind::Consistent, pinned, Stat::ConsistentGets),
+            (GetKind::Examination, examined, Stat::ConsistentGetsExamination),
+        ] {
+            let (before, counted) = (gets(), p.stats().get(stat));
+            for _ in 0..100 {
+                value(&db, &p, at, kind);
+            }
+            assert_eq!(gets() - before, 100 * want, "{design:?} {kind:?}");
+            assert_eq!(p.stats().get(stat) - counted, 100);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_block_is_an_error_and_harms_nothing_else() {
+    let db = database(ChainDesign::Versioned, 32);
+    let p = testing::attach(db.all, "t");
+    let at = loose_blocks(40);
+    for a in &at {
+        db.cache.in_group(&p, &scn, &mut |g| make_block(g, *a, 4)).unwrap();
+    }
+    db.cache.flush(&p).unwrap();
+    let mut file = std::fs::OpenOptions::new().write(true).open(db.directory.join("users01.dbf")).unwrap();
+    // Push the block out of the cache, then damage it.
+    at[1..].iter().for_each(|a| assert_eq!(value(&db, &p, *a, GetKind::Current), 4));
+    file.seek(SeekFrom::Start(u64::from(at[0].block()) * BLOCK as u64 + 700)).unwrap();
+    file.write_all(b"x").unwrap();
+    let e = db.cache.read(&p, at[0], GetKind::Consistent, &mut |v| v.u64(0)).unwrap_err();
+    assert!(e.is(1578), "{e}");
+    assert!(e.to_string().contains(&format!("block # {}", at[0].block())) && e.to_string().contains("users01.dbf"), "{e}");
+    let beyond = types::Rdba::new(3, 4_000_000);
+    assert!(db.cache.read(&p, beyond, GetKind::Consistent, &mut |_| ()).unwrap_err().is(1115));
+    let unknown = types::Rdba::new(77, 1);
+    assert!(db.cache.read(&p, unknown, GetKind::Consistent, &mut |_| ()).unwrap_err().is(1157));
+    assert_eq!(value(&db, &p, at[1], GetKind::Current), 4);
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn money_moves_between_blocks_and_none_is_lost() {
+    for design in DESIGNS {
+        let db = database(design, 37);
+        let p = testing::attach(db.all, "t");
+        let at = loose_blocks(60);
+        for a in &at {
+            db.cache.in_group(&p, &scn, &mut |g| make_block(g, *a, 1000)).unwrap();
+        }
+        let total = AtomicU64::new(0);
+        testing::run_threads(db.all, 4, |p, n| {
+            let mut random = n as u64 * 77 + 5;
+            for _ in 0..400 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let (from, to) = (at[(random >> 33) as usize % 60], at[(random >> 40) as usize % 60]);
+                if from == to {
+                    continue;
+                }
+                let moved = db.cache.in_group(p, &scn, &mut |g| {
+                    let (a, b) = (value_in(g, from)?, value_in(g, to)?);
+                    let amount = a.min(random >> 58);
+                    set_value(g, from, a - amount)?;
+                    set_value(g, to, b + amount)?;
+                    Ok(amount)
+                });
+                total.fetch_add(moved.unwrap(), Ordering::Relaxed);
+                value(&db, p, from, GetKind::Consistent);
+                value(&db, p, to, GetKind::Examination);
+            }
+        });
+        assert!(total.load(Ordering::Relaxed) > 0);
+        assert_eq!(at.iter().map(|a| value(&db, &p, *a, GetKind::Current)).sum::<u64>(), 60_000, "{design:?}");
+        db.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn groups_that_wait_for_one_another_give_way() {
+    let db = database(ChainDesign::Versioned, 64);
+    let p = testing::attach(db.all, "p");
+    let q = testing::attach(db.all, "q");
+    let at = loose_blocks(2);
+    db.cache.in_group(&p, &scn, &mut |g| at.iter().try_for_each(|a| make_block(g, *a, 1))).unwrap();
+    let mut g = db.cache.group(&p);
+    g.current(at[0]).unwrap();
+    let mut h = db.cache.group(&q);
+    h.current(at[1]).unwrap();
+    // The second group wants a lower address than it holds: it does not wait for ever.
+    assert!(is_retry(&h.current(at[0]).unwrap_err()));
+    drop(h);
+    g.current(at[1]).unwrap();
+    g.commit(scn());
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn pmon_drops_pins_and_finishes_publications_of_the_dead() {
+    let db = database(ChainDesign::Versioned, 48);
+    let pmon = testing::attach(db.all, "pmon");
+    let at = loose_blocks(6);
+    for a in &at {
+        db.cache.in_group(&pmon, &scn, &mut |g| make_block(g, *a, 0)).unwrap();
+    }
+    let done = loose_blocks(7)[6];
+    db.cache.in_group(&pmon, &scn, &mut |g| make_block(g, done, 0)).unwrap();
+    // Each child adds 1 to a triple of blocks at a time: whenever it is killed, the three agree.
+    let time = std::time::Duration::from_millis(1500);
+    let kills = testing::kill_children(&pmon, 2, time, 42, |p, seed| {
+        let mut n = seed;
+        loop {
+            n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+            let three = if n >> 63 == 0 { [at[0], at[1], at[2]] } else { [at[3], at[4], at[5]] };
+            let added = db.cache.in_group(p, &scn, &mut |g| {
+                for a in three {
+                    let v = value_in(g, a)?;
+                    set_value(g, a, v + 1)?;
+                }
+                Ok(())
+            });
+            added.expect("a change");
+            value(&db, p, three[1], GetKind::Consistent);
+            if n >> 60 == 3 {
+                db.cache.write_batch(p, 8).expect("a write");
+            }
+        }
+    });
+    assert!(kills.killed > 20, "{kills:?}");
+    for three in [&at[..3], &at[3..]] {
+        let values: Vec<u64> = three.iter().map(|a| value(&db, &pmon, *a, GetKind::Current)).collect();
+        assert!(values[0] > 0 && values.iter().all(|v| *v == values[0]), "{values:?}");
+    }
+    db.cache.assert_invariants().unwrap();
+    db.cache.shut_down(&pmon, Scn(5)).unwrap();
+}
