@@ -175,7 +175,8 @@ fn the_clean_shortcut_follows_the_transactions() {
     let mut image = fresh(BlockKind::Heap);
     let mut data = DataMut::new(image.bytes_mut());
     assert_eq!(data.read().accept_scn(), Scn(0));
-    let active = Itl { xid: Xid { usn: 1, slot: 1, sqn: 1 }, uba: Uba { rdba: Rdba(4), seq: 1, rec: 0 }, ..Itl::default() };
+    let active =
+        Itl { xid: Xid { usn: 1, slot: 1, sqn: 1 }, uba: Uba { rdba: Rdba(4), seq: 1, rec: 0 }, ..Itl::default() };
     data.set_itl(1, &active).unwrap();
     assert_eq!(data.read().accept_scn(), Scn::MAX);
     data.set_itl(1, &Itl { flags: itl_flags::COMMITTED, scn: Scn(50), ..active }).unwrap();

@@ -5,9 +5,9 @@
 //! walk is bounded, and a walk that strays into another chain because a buffer was moved finds nothing or finds a header whose
 //! identity is checked between two loads of its version.
 
+use crate::header::*;
 use crate::{BufferCache, slot_of};
 use latch::{Latch, LatchName, Where};
-use crate::header::*;
 use process::{Process, Section, SharedHold};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
@@ -221,7 +221,9 @@ impl BufferCache {
         }
         match (0..linked.len()).find(|b| linked[*b] == self.headers[*b].block().is_none()) {
             None => Ok(()),
-            Some(b) => Err(format!("buffer {b} with block {} is in {} chain", self.headers[b].block(), linked[b] as u8)),
+            Some(b) => {
+                Err(format!("buffer {b} with block {} is in {} chain", self.headers[b].block(), linked[b] as u8))
+            }
         }
     }
 }

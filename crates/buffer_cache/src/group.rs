@@ -14,8 +14,8 @@
 use crate::header::*;
 use crate::pins::*;
 use crate::{BufferCache, GROUP_BLOCKS_MAX, slot_of};
-use latch::Where;
 use block::{BlockKind, BlockView};
+use latch::Where;
 use process::Process;
 use redo::{ChangeVector, Layer, RecordWriter};
 use std::sync::atomic::{Ordering, fence};
@@ -214,14 +214,7 @@ impl<'a> ChangeGroup<'a> {
     ///
     /// # Errors
     /// As [`ChangeGroup::current`], without those of reading.
-    pub fn format(
-        &mut self,
-        at: Rdba,
-        kind: BlockKind,
-        obj: ObjectId,
-        map: Rdba,
-        itls: u8,
-    ) -> Result<BlockRef> {
+    pub fn format(&mut self, at: Rdba, kind: BlockKind, obj: ObjectId, map: Rdba, itls: u8) -> Result<BlockRef> {
         let data = crate::apply::format_vector(kind, at, obj, map, itls);
         self.format_with(ChangeVector { rdba: at, layer: Layer::Block, op: crate::apply::op::FORMAT, data: &data })
     }

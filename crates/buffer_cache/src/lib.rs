@@ -252,7 +252,8 @@ impl BufferCache {
             }
             block::assert_invariants(image.bytes()).map_err(|e| format!("block {}: {e}", h.block()))?;
         }
-        let pinned = (0..self.areas.len()).find(|slot| self.areas[*slot].pins.iter().any(|w| w.load(Ordering::Relaxed) != 0));
+        let pinned =
+            (0..self.areas.len()).find(|slot| self.areas[*slot].pins.iter().any(|w| w.load(Ordering::Relaxed) != 0));
         pinned.map_or(Ok(()), |slot| Err(format!("process slot {slot} has pins")))
     }
 }

@@ -10,8 +10,8 @@
 //! Buffers that are newer than the disk are also on the set's checkpoint queue, in the order of their first change.
 
 use crate::BufferCache;
-use latch::Where;
 use crate::header::{BufferHeader, DIRTY, WRITING};
+use latch::Where;
 use process::{Process, Section};
 use sga::SgaLayout;
 use std::sync::atomic::{AtomicU64, Ordering};

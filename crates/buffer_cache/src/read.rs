@@ -7,8 +7,8 @@
 use crate::header::*;
 use crate::pins::PIN_CLAIM;
 use crate::{BufferCache, ChainDesign, GetKind, slot_of};
-use latch::Where;
 use block::{BlockView, Image};
+use latch::Where;
 use process::Process;
 use std::sync::atomic::{Ordering, fence};
 use types::{Rdba, Result};

@@ -86,7 +86,8 @@ impl<'a> Segments<'a> {
 
     fn create_in(&self, g: &mut ChangeGroup, tablespace: u32, kind: SegmentKind, obj: ObjectId) -> Result<Rdba> {
         let blocks = next_extent_blocks(0);
-        let extent = self.take_extent(g, tablespace, blocks).map_err(|e| self.no_room(e, kind, obj, blocks, tablespace))?;
+        let extent =
+            self.take_extent(g, tablespace, blocks).map_err(|e| self.no_room(e, kind, obj, blocks, tablespace))?;
         let (header, map) = (extent.start, Rdba(extent.start.0 + 1));
         let mut data = le(&[header.0, obj.0, map.0, tablespace]);
         data.push(kind as u8);
@@ -223,11 +224,13 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// As [`Segments::extend`].
     pub fn allocate(&self, g: &mut ChangeGroup, segment: Rdba) -> Result<(Rdba, Rdba)> {
-        let (first, extents) = self.peek(g, segment, |v| {
-            let s = SegmentView::new(v);
-            let kind = v.kind();
-            (kind == Some(BlockKind::SegmentHeader)).then(|| (s.first_with_room(), s.extents()))
-        })?.ok_or_else(|| Ora::new(8103))?;
+        let (first, extents) = self
+            .peek(g, segment, |v| {
+                let s = SegmentView::new(v);
+                let kind = v.kind();
+                (kind == Some(BlockKind::SegmentHeader)).then(|| (s.first_with_room(), s.extents()))
+            })?
+            .ok_or_else(|| Ora::new(8103))?;
         for n in first..extents {
             if let Some(found) = self.allocate_from(g, segment, n)? {
                 return Ok(found);
@@ -433,8 +436,8 @@ impl<'a> Segments<'a> {
         itls: u8,
         scn: &dyn Fn() -> Scn,
     ) -> Result<()> {
-        let mut done = 0;
-        for n in 0.. {
+        let (mut done, mut n) = (0, 0);
+        while done < blocks {
             let (_, extents, obj) = self.header(p, segment)?;
             let Some(extent) = extents.get(n as usize) else {
                 self.extend_if(p, segment, n, scn)?;
@@ -448,9 +451,7 @@ impl<'a> Segments<'a> {
                 i = upto;
             }
             done += end - data_begin(n);
-            if done >= blocks {
-                return Ok(());
-            }
+            n += 1;
         }
         Ok(())
     }

@@ -7,8 +7,8 @@
 use crate::header::*;
 use crate::pins::WRITES_MAX;
 use crate::{BufferCache, slot_of};
-use latch::Where;
 use block::Image;
+use latch::Where;
 use process::Process;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use types::{Ora, Result};

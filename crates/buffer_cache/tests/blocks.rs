@@ -65,11 +65,9 @@ fn data_larger_than_the_cache_survives_in_the_files() {
 
 #[test]
 fn every_design_counts_its_latch_gets() {
-    for (design, pinned, examined) in [
-        (ChainDesign::Exclusive, 2, 1),
-        (ChainDesign::Shared, 2, 1),
-        (ChainDesign::Versioned, 1, 1),
-    ] {
+    for (design, pinned, examined) in
+        [(ChainDesign::Exclusive, 2, 1), (ChainDesign::Shared, 2, 1), (ChainDesign::Versioned, 1, 1)]
+    {
         let db = database(design, 64);
         let p = testing::attach(db.all, "t");
         let at = loose_blocks(1)[0];
@@ -105,7 +103,10 @@ fn a_damaged_block_is_an_error_and_harms_nothing_else() {
     file.write_all(b"x").unwrap();
     let e = db.cache.read(&p, at[0], GetKind::Consistent, &mut |v| v.u64(0)).unwrap_err();
     assert!(e.is(1578), "{e}");
-    assert!(e.to_string().contains(&format!("block # {}", at[0].block())) && e.to_string().contains("users01.dbf"), "{e}");
+    assert!(
+        e.to_string().contains(&format!("block # {}", at[0].block())) && e.to_string().contains("users01.dbf"),
+        "{e}"
+    );
     let beyond = types::Rdba::new(3, 4_000_000);
     assert!(db.cache.read(&p, beyond, GetKind::Consistent, &mut |_| ()).unwrap_err().is(1115));
     let unknown = types::Rdba::new(77, 1);

@@ -1,0 +1,207 @@
+//! Space: no block belongs to two segments, full files say so, and dropped space is used again.
+
+mod common;
+use block::{BlockKind, BlockState, SegmentKind};
+use buffer_cache::{ChainDesign, InsertHint, Segments};
+use common::*;
+use datafile::tablespace;
+use process::{Process, testing};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use types::{ObjectId, Rdba};
+
+fn create(db: &Db, p: &Process, obj: u32) -> types::Result<Rdba> {
+    db.cache.segments().create(p, tablespace::USERS, SegmentKind::Table, ObjectId(obj), &scn)
+}
+
+fn allocate(db: &Db, p: &Process, segment: Rdba) -> types::Result<Rdba> {
+    db.cache.in_group(p, &scn, &mut |g| {
+        let (at, map) = db.cache.segments().allocate(g, segment)?;
+        g.format(at, BlockKind::Temporary, ObjectId(1), map, 0)?;
+        Ok(at)
+    })
+}
+
+fn blocks_of(db: &Db, p: &Process, segment: Rdba) -> BTreeSet<Rdba> {
+    let extents = db.cache.segments().extents(p, segment).unwrap();
+    extents.iter().flat_map(|e| (0..e.blocks).map(|i| Rdba(e.start.0 + i))).collect()
+}
+
+fn free_bytes(db: &Db, p: &Process) -> u64 {
+    db.cache.segments().file_space(p, 3).unwrap().0
+}
+
+#[test]
+fn segments_grow_and_no_block_is_given_twice() {
+    let db = database(ChainDesign::Versioned, 64);
+    let p = testing::attach(db.all, "t");
+    let segments: Vec<Rdba> = (0..3).map(|i| create(&db, &p, 10 + i).unwrap()).collect();
+    let mut given = BTreeSet::new();
+    for i in 0..300 {
+        let segment = segments[i % 3];
+        let at = allocate(&db, &p, segment).unwrap();
+        assert!(given.insert(at), "{at} was given twice");
+        assert!(blocks_of(&db, &p, segment).contains(&at));
+    }
+    let all: Vec<_> = segments.iter().map(|s| blocks_of(&db, &p, *s)).collect();
+    assert!(all[0].is_disjoint(&all[1]) && all[1].is_disjoint(&all[2]) && all[0].is_disjoint(&all[2]));
+    assert_eq!(db.cache.segments().object(&p, segments[1]).unwrap(), ObjectId(11));
+    let extents = db.cache.segments().extents(&p, segments[0]).unwrap();
+    let mut scanned = Vec::new();
+    for (n, e) in extents.iter().enumerate() {
+        db.cache.segments().formatted_blocks(&p, *e, n as u32, &mut scanned).unwrap();
+    }
+    assert_eq!(scanned.len(), 100);
+    assert!((0..100).all(|n| Segments::nth_block(&extents, n) == Some(scanned[n as usize])));
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn a_full_file_is_an_error_and_dropped_space_comes_back() {
+    let mut spec = small_database();
+    tablespace(&mut spec, tablespace::USERS).bytes_max = 0;
+    let db = database_of(&spec, ChainDesign::Versioned, 64);
+    let p = testing::attach(db.all, "t");
+    let free = free_bytes(&db, &p);
+    let (keep, gone) = (create(&db, &p, 1).unwrap(), create(&db, &p, 2).unwrap());
+    let kept = allocate(&db, &p, keep).unwrap();
+    let error = loop {
+        if let Err(e) = allocate(&db, &p, gone) {
+            break e;
+        }
+    };
+    assert!(error.is(1653), "{error}");
+    assert!(error.to_string().contains("USERS"), "{error}");
+    assert!(create(&db, &p, 3).unwrap_err().is(1653));
+    let index = db.cache.segments().create(&p, tablespace::USERS, SegmentKind::Index, ObjectId(4), &scn);
+    assert!(index.unwrap_err().is(1654));
+    db.cache.segments().drop_segment(&p, gone, &scn).unwrap();
+    assert!(db.cache.segments().drop_segment(&p, gone, &scn).unwrap_err().is(8103));
+    let again = create(&db, &p, 5).unwrap();
+    let new = allocate(&db, &p, again).unwrap();
+    assert_ne!(new, kept);
+    for s in [again, keep] {
+        db.cache.segments().drop_segment(&p, s, &scn).unwrap();
+    }
+    assert_eq!(free_bytes(&db, &p), free, "all space is free again");
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn a_file_grows_to_its_maximum() {
+    let mut spec = small_database();
+    tablespace(&mut spec, tablespace::USERS).bytes_max = 500 * BLOCK as u64;
+    let db = database_of(&spec, ChainDesign::Versioned, 64);
+    let p = testing::attach(db.all, "t");
+    let segment = create(&db, &p, 1).unwrap();
+    let mut given = 0;
+    while allocate(&db, &p, segment).is_ok() {
+        given += 1;
+    }
+    assert!((300..500).contains(&given), "{given}");
+    assert_eq!(db.cache.files().blocks(3).unwrap(), 500);
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn truncate_keeps_the_segment_and_frees_its_blocks() {
+    let db = database(ChainDesign::Versioned, 64);
+    let p = testing::attach(db.all, "t");
+    let free = free_bytes(&db, &p);
+    let segment = create(&db, &p, 1).unwrap();
+    let after_create = free_bytes(&db, &p);
+    for _ in 0..40 {
+        allocate(&db, &p, segment).unwrap();
+    }
+    db.cache.segments().truncate(&p, segment, ObjectId(77), &scn).unwrap();
+    assert_eq!(free_bytes(&db, &p), after_create);
+    assert_eq!(db.cache.segments().object(&p, segment).unwrap(), ObjectId(77));
+    let mut scanned = Vec::new();
+    let extent = db.cache.segments().extents(&p, segment).unwrap()[0];
+    db.cache.segments().formatted_blocks(&p, extent, 0, &mut scanned).unwrap();
+    assert!(scanned.is_empty());
+    allocate(&db, &p, segment).unwrap();
+    db.cache.segments().drop_segment(&p, segment, &scn).unwrap();
+    assert_eq!(free_bytes(&db, &p), free);
+}
+
+#[test]
+fn inserters_find_room_and_full_blocks_are_left_alone() {
+    let db = database(ChainDesign::Versioned, 96);
+    let p = testing::attach(db.all, "t");
+    let segment = create(&db, &p, 1).unwrap();
+    let full: Vec<Rdba> = testing::run_threads(db.all, 3, |p, _| {
+        let (mut hint, mut full) = (InsertHint::default(), Vec::new());
+        let s = db.cache.segments();
+        for _ in 0..30 {
+            let at = s.insert_block(p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap();
+            assert_eq!(s.insert_block(p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap(), at, "the hint holds");
+            let map = db.cache.read(p, at, buffer_cache::GetKind::Current, &mut |v| {
+                assert_eq!(v.kind(), Some(BlockKind::Heap));
+                v.map()
+            });
+            db.cache.in_group(p, &scn, &mut |g| s.mark(g, map.clone().unwrap(), at, BlockState::Full)).unwrap();
+            hint.forget();
+            full.push(at);
+        }
+        full
+    })
+    .concat();
+    let mut hint = InsertHint::default();
+    let s = db.cache.segments();
+    let at = s.insert_block(&p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap();
+    assert!(!full.contains(&at), "a full block was offered");
+    // A block that has room again is found, also in an extent behind the search.
+    let map = db.cache.read(&p, full[0], buffer_cache::GetKind::Current, &mut |v| v.map()).unwrap();
+    db.cache.in_group(&p, &scn, &mut |g| s.mark(g, map, full[0], BlockState::Room)).unwrap();
+    hint.forget();
+    let offered = s.insert_block(&p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap();
+    assert_eq!(offered, full[0]);
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn preallocated_blocks_are_addressed_by_number() {
+    let db = database(ChainDesign::Versioned, 64);
+    let p = testing::attach(db.all, "t");
+    let s = db.cache.segments();
+    let segment = s.create(&p, tablespace::USERS, SegmentKind::Cluster, ObjectId(9), &scn).unwrap();
+    s.preallocate(&p, segment, 150, BlockKind::Cluster, 2, &scn).unwrap();
+    let extents = s.extents(&p, segment).unwrap();
+    let mut seen = BTreeSet::new();
+    for n in 0..150 {
+        let at = Segments::nth_block(&extents, n).unwrap();
+        assert!(seen.insert(at));
+        let kind = db.cache.read(&p, at, buffer_cache::GetKind::Examination, &mut |v| (v.kind(), v.obj())).unwrap();
+        assert_eq!(kind, (Some(BlockKind::Cluster), ObjectId(9)));
+    }
+    let more = db.cache.in_group(&p, &scn, &mut |g| s.allocate(g, segment)).unwrap();
+    assert!(!seen.contains(&more.0));
+    db.cache.in_group(&p, &scn, &mut |g| s.set_aux(g, segment, 1, 2, 3)).unwrap();
+    assert_eq!(s.aux(&p, segment, buffer_cache::GetKind::Examination).unwrap(), (1, 2, 3));
+}
+
+#[test]
+fn sessions_killed_while_creating_and_dropping_lose_no_space() {
+    let db = database(ChainDesign::Versioned, 80);
+    let pmon = testing::attach(db.all, "pmon");
+    let anchor = create(&db, &pmon, 1).unwrap();
+    testing::kill_children(&pmon, 3, Duration::from_millis(1200), 7, |p, seed| {
+        let mut n = seed as u32;
+        loop {
+            n = n.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let at = allocate(&db, p, anchor).expect("a block");
+            if n >> 30 != 0 {
+                let map = db.cache.read(p, at, buffer_cache::GetKind::Current, &mut |v| v.map()).expect("a block");
+                let free = |g: &mut buffer_cache::ChangeGroup| db.cache.segments().mark(g, map, at, BlockState::Free);
+                db.cache.in_group(p, &scn, &mut |g| free(g)).expect("a change");
+            }
+        }
+    });
+    // What the segment says and what the bitmap says agree: dropping it brings everything back but nothing more.
+    let blocks = blocks_of(&db, &pmon, anchor).len() as u64;
+    let before = free_bytes(&db, &pmon);
+    db.cache.segments().drop_segment(&pmon, anchor, &scn).unwrap();
+    assert_eq!(free_bytes(&db, &pmon) - before, blocks * BLOCK as u64);
+    db.cache.assert_invariants().unwrap();
+}
