@@ -1,32 +1,39 @@
-//! Data types of columns, expressions and variables.
+//! Data types of columns, expressions and variables, and how a value becomes one of a type.
 
-use crate::error::Result;
-use crate::{Nls, Value};
+use crate::datetime::Timestamp;
+use crate::error::{Ora, Result};
+use crate::nls::Nls;
+use crate::value::Value;
 use std::fmt;
 
 /// What the length of a character type counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
 pub enum LenUnit {
+    /// Bytes of UTF-8.
     Byte,
+    /// Characters.
     Char,
 }
 
 /// The time zone part of a TIMESTAMP type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
 pub enum Zone {
+    /// TIMESTAMP.
     None,
+    /// TIMESTAMP WITH TIME ZONE.
     WithTimeZone,
+    /// TIMESTAMP WITH LOCAL TIME ZONE.
     WithLocalTimeZone,
 }
 
-/// A data type. `Null` is the type of the literal NULL; `Varchar2 { len: 0 }` is of unknown length.
+/// A data type.
+///
+/// `Null` is the type of the literal NULL. A text or raw type of length 0 is of unknown length, as the result of an expression is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum DataType {
     Null,
-    /// `precision: None, scale: None` is NUMBER; `precision: None, scale: Some(0)` is NUMBER(*,0), INTEGER.
+    /// Both `None` is NUMBER; a scale alone is NUMBER(*, scale), and INTEGER is NUMBER(*, 0).
     Number {
         precision: Option<u8>,
         scale: Option<i8>,
@@ -43,9 +50,11 @@ pub enum DataType {
         len: u32,
         unit: LenUnit,
     },
+    /// The length counts characters.
     Nvarchar2 {
         len: u32,
     },
+    /// The length counts characters.
     Nchar {
         len: u32,
     },
@@ -78,52 +87,393 @@ pub enum DataType {
     Boolean,
     /// PL/SQL only: PLS_INTEGER, BINARY_INTEGER.
     PlsInteger,
+    /// REF CURSOR.
     Cursor,
+}
+
+/// What a text type holds at most.
+#[derive(Clone, Copy)]
+struct Limit {
+    len: u32,
+    unit: LenUnit,
+    padded: bool,
 }
 
 impl DataType {
     /// NUMBER.
     pub const NUMBER: DataType = DataType::Number { precision: None, scale: None };
+    /// NUMBER(*, 0).
+    pub const INTEGER: DataType = DataType::Number { precision: None, scale: Some(0) };
     /// VARCHAR2 of unknown length.
     pub const TEXT: DataType = DataType::Varchar2 { len: 0, unit: LenUnit::Byte };
+    /// CHAR of unknown length, as the type of a text literal.
+    pub const CHAR: DataType = DataType::Char { len: 0, unit: LenUnit::Byte };
     /// TIMESTAMP(6).
     pub const TIMESTAMP: DataType = DataType::Timestamp { digits: 6, zone: Zone::None };
     /// TIMESTAMP(6) WITH TIME ZONE.
     pub const TIMESTAMP_TZ: DataType = DataType::Timestamp { digits: 6, zone: Zone::WithTimeZone };
 
-    /// Returns the name that ORA-00932 and DATA_TYPE use: `NUMBER`, `VARCHAR2`, `CHAR`, `DATE` …
+    /// Returns the name that ORA-00932 uses.
     pub fn name(&self) -> &'static str {
-        todo!()
+        match self {
+            DataType::Null => "NULL",
+            DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => "NUMBER",
+            DataType::Varchar2 { .. } => "CHAR",
+            DataType::Char { .. } => "CHAR",
+            DataType::Nvarchar2 { .. } | DataType::Nchar { .. } => "NCHAR",
+            DataType::Date => "DATE",
+            DataType::Timestamp { zone: Zone::None, .. } => "TIMESTAMP",
+            DataType::Timestamp { zone: Zone::WithTimeZone, .. } => "TIMESTAMP WITH TIME ZONE",
+            DataType::Timestamp { zone: Zone::WithLocalTimeZone, .. } => "TIMESTAMP WITH LOCAL TIME ZONE",
+            DataType::IntervalYm { .. } => "INTERVAL YEAR TO MONTH",
+            DataType::IntervalDs { .. } => "INTERVAL DAY TO SECOND",
+            DataType::Raw { .. } => "BINARY",
+            DataType::Rowid | DataType::Urowid => "ROWID",
+            DataType::BinaryFloat => "BINARY_FLOAT",
+            DataType::BinaryDouble => "BINARY_DOUBLE",
+            DataType::Long => "LONG",
+            DataType::LongRaw => "LONG BINARY",
+            DataType::Clob => "CLOB",
+            DataType::Nclob => "NCLOB",
+            DataType::Blob => "BLOB",
+            DataType::Bfile => "FILE",
+            DataType::Boolean => "BOOLEAN",
+            DataType::Cursor => "CURSER",
+        }
     }
-    /// Returns the code that DUMP and V$ views use: 1 VARCHAR2, 2 NUMBER, 12 DATE, 96 CHAR …
+
+    /// Returns the name in the DATA_TYPE column of the dictionary views, without lengths.
+    pub fn dictionary_name(&self) -> String {
+        match self {
+            DataType::Null => "UNDEFINED".into(),
+            DataType::Varchar2 { .. } => "VARCHAR2".into(),
+            DataType::Nvarchar2 { .. } => "NVARCHAR2".into(),
+            DataType::Nchar { .. } => "NCHAR".into(),
+            DataType::Float { .. } => "FLOAT".into(),
+            DataType::Raw { .. } => "RAW".into(),
+            DataType::LongRaw => "LONG RAW".into(),
+            DataType::Urowid => "UROWID".into(),
+            DataType::Bfile => "BFILE".into(),
+            DataType::PlsInteger => "PLS_INTEGER".into(),
+            DataType::Cursor => "REF CURSOR".into(),
+            DataType::Timestamp { digits, zone } => {
+                let tail = match zone {
+                    Zone::None => "",
+                    Zone::WithTimeZone => " WITH TIME ZONE",
+                    Zone::WithLocalTimeZone => " WITH LOCAL TIME ZONE",
+                };
+                format!("TIMESTAMP({digits}){tail}")
+            }
+            DataType::IntervalYm { years } => format!("INTERVAL YEAR({years}) TO MONTH"),
+            DataType::IntervalDs { days, digits } => format!("INTERVAL DAY({days}) TO SECOND({digits})"),
+            _ => self.name().into(),
+        }
+    }
+
+    /// Returns the code that DUMP, describe calls and COL$ use.
     pub fn code(&self) -> u8 {
-        todo!()
+        match self {
+            DataType::Null | DataType::Varchar2 { .. } | DataType::Nvarchar2 { .. } => 1,
+            DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => 2,
+            DataType::Long => 8,
+            DataType::Date => 12,
+            DataType::Raw { .. } => 23,
+            DataType::LongRaw => 24,
+            DataType::Rowid => 69,
+            DataType::Char { .. } | DataType::Nchar { .. } => 96,
+            DataType::BinaryFloat => 100,
+            DataType::BinaryDouble => 101,
+            DataType::Cursor => 102,
+            DataType::Clob | DataType::Nclob => 112,
+            DataType::Blob => 113,
+            DataType::Bfile => 114,
+            DataType::Timestamp { zone: Zone::None, .. } => 180,
+            DataType::Timestamp { zone: Zone::WithTimeZone, .. } => 181,
+            DataType::IntervalYm { .. } => 182,
+            DataType::IntervalDs { .. } => 183,
+            DataType::Urowid => 208,
+            DataType::Timestamp { zone: Zone::WithLocalTimeZone, .. } => 231,
+            DataType::Boolean => 252,
+        }
     }
-    /// Returns whether values are text.
+
+    /// Returns whether values are text (LOBs of text included).
     pub fn is_text(&self) -> bool {
-        todo!()
+        self.limit().is_some() || matches!(self, DataType::Long | DataType::Clob | DataType::Nclob)
     }
+
+    /// Returns whether values are CHAR or NCHAR, which compare blank-padded with each other.
+    pub fn is_padded(&self) -> bool {
+        matches!(self, DataType::Char { .. } | DataType::Nchar { .. })
+    }
+
     /// Returns whether values are NUMBER, BINARY_FLOAT, BINARY_DOUBLE or PLS_INTEGER.
     pub fn is_numeric(&self) -> bool {
-        todo!()
+        use DataType::*;
+        matches!(self, Number { .. } | Float { .. } | BinaryFloat | BinaryDouble | PlsInteger)
     }
+
     /// Returns whether values are DATE or TIMESTAMP.
     pub fn is_datetime(&self) -> bool {
-        todo!()
+        matches!(self, DataType::Date | DataType::Timestamp { .. })
     }
-    /// Makes `value` a value of this type, in place: converts implicitly, pads CHAR, rounds NUMBER.
-    /// `column` names the column in ORA-12899.
-    pub fn assign(&self, _value: &mut Value, _nls: &Nls, _column: &dyn fmt::Display) -> Result<()> {
-        todo!()
+
+    /// Returns whether values are INTERVAL.
+    pub fn is_interval(&self) -> bool {
+        matches!(self, DataType::IntervalYm { .. } | DataType::IntervalDs { .. })
     }
-    /// CAST(value AS type): like `assign`, but cuts text that is too long.
-    pub fn cast(&self, _value: &mut Value, _nls: &Nls) -> Result<()> {
-        todo!()
+
+    /// Returns whether values are LOBs or LONG, which cannot be compared, sorted or grouped.
+    pub fn is_lob(&self) -> bool {
+        use DataType::*;
+        matches!(self, Clob | Nclob | Blob | Bfile | Long | LongRaw)
+    }
+
+    /// Returns the greatest length of a stored value in bytes: DATA_LENGTH of the dictionary views.
+    pub fn max_bytes(&self) -> u32 {
+        match self {
+            DataType::Varchar2 { len, unit } | DataType::Char { len, unit } => match unit {
+                LenUnit::Byte => *len,
+                LenUnit::Char => (*len * 4).min(32767),
+            },
+            DataType::Nvarchar2 { len } | DataType::Nchar { len } => len * 2,
+            DataType::Raw { len } => *len,
+            DataType::Null | DataType::Long | DataType::LongRaw => 0,
+            DataType::Date => 7,
+            DataType::Timestamp { zone: Zone::WithTimeZone, .. } => 13,
+            DataType::Timestamp { .. } | DataType::IntervalDs { .. } => 11,
+            DataType::IntervalYm { .. } => 5,
+            DataType::Rowid => 10,
+            DataType::Boolean => 1,
+            DataType::BinaryFloat | DataType::PlsInteger => 4,
+            DataType::BinaryDouble => 8,
+            DataType::Number { .. } | DataType::Float { .. } => 22,
+            DataType::Urowid | DataType::Clob | DataType::Nclob | DataType::Blob => 4000,
+            DataType::Bfile => 530,
+            DataType::Cursor => 0,
+        }
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        let (len, unit, padded) = match *self {
+            DataType::Varchar2 { len, unit } => (len, unit, false),
+            DataType::Char { len, unit } => (len, unit, true),
+            DataType::Nvarchar2 { len } => (len, LenUnit::Char, false),
+            DataType::Nchar { len } => (len, LenUnit::Char, true),
+            _ => return None,
+        };
+        Some(Limit { len, unit, padded })
+    }
+
+    /// Makes `value` one of this type, in place, as INSERT, UPDATE and assignment do: converts, pads CHAR, rounds NUMBER.
+    ///
+    /// `column` names the column in ORA-12899, for instance `"SCOTT"."EMP"."ENAME"`.
+    /// # Errors
+    /// ORA-12899 (too long), ORA-01438 (number too large), ORA-00932 (no conversion), or what the conversion raises.
+    pub fn assign(&self, value: &mut Value, nls: &Nls, column: &dyn fmt::Display) -> Result<()> {
+        self.convert(value, nls)?;
+        let too_long = |actual: usize, len: u32| Err(Ora::with(12899, &[column, &actual, &len]));
+        match (&mut *value, self.limit()) {
+            (Value::Text(text), Some(limit)) if limit.len > 0 => {
+                let actual = length(text, limit.unit);
+                if actual > limit.len as usize {
+                    return too_long(actual, limit.len);
+                }
+                if limit.padded {
+                    pad(text, limit.len as usize - actual);
+                }
+            }
+            (Value::Raw(bytes), _) => {
+                if let DataType::Raw { len } = *self
+                    && len > 0
+                    && bytes.len() > len as usize
+                {
+                    return too_long(bytes.len(), len);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// CAST(value AS type): like [`DataType::assign`], but text that is too long is cut.
+    ///
+    /// # Errors
+    /// ORA-01438, ORA-00932, ORA-25137 for a number whose text is too long, or what the conversion raises.
+    pub fn cast(&self, value: &mut Value, nls: &Nls) -> Result<()> {
+        let from_number = matches!(value, Value::Number(_));
+        self.convert(value, nls)?;
+        if let (Value::Text(text), Some(limit)) = (&mut *value, self.limit())
+            && limit.len > 0
+        {
+            let actual = length(text, limit.unit);
+            if actual > limit.len as usize {
+                if from_number {
+                    return Err(Ora::new(25137));
+                }
+                cut(text, &limit);
+            } else if limit.padded {
+                pad(text, limit.len as usize - actual);
+            }
+        }
+        if let (Value::Raw(bytes), DataType::Raw { len }) = (&mut *value, *self)
+            && len > 0
+        {
+            bytes.truncate(len as usize);
+        }
+        Ok(())
+    }
+
+    /// Converts to this kind of value, without a check of its length.
+    fn convert(&self, value: &mut Value, nls: &Nls) -> Result<()> {
+        if value.is_null() {
+            return Ok(());
+        }
+        let converted = match *self {
+            DataType::Number { precision, scale } => {
+                value.to_number(nls)?.map(|n| n.fit(precision, scale)).transpose()?.map(Value::Number)
+            }
+            DataType::Float { binary } => value.to_number(nls)?.map(|n| Value::Number(n.fit_float(binary))),
+            DataType::PlsInteger => {
+                value.to_number(nls)?.map(|n| n.to_i32()).transpose()?.map(|n| Value::Number(n.into()))
+            }
+            DataType::BinaryDouble => value.to_double(nls)?.map(Value::Double),
+            DataType::BinaryFloat => value.to_double(nls)?.map(|x| Value::Float(x as f32)),
+            DataType::Date => value.to_date(nls)?.map(Value::Date),
+            DataType::Timestamp { digits, zone } => value
+                .to_timestamp(nls)?
+                .map(|t| zoned(t, zone, nls))
+                .transpose()?
+                .map(|t| Value::Timestamp(t.round(digits))),
+            DataType::Raw { .. } | DataType::LongRaw | DataType::Blob => {
+                if matches!(value, Value::Raw(_)) {
+                    return Ok(());
+                }
+                value.to_raw()?.map(Value::Raw)
+            }
+            DataType::Rowid | DataType::Urowid => value.to_rowid()?.map(Value::Rowid),
+            DataType::IntervalYm { .. } => value.to_interval_ym()?.map(Value::IntervalYm),
+            DataType::IntervalDs { .. } => value.to_interval_ds()?.map(Value::IntervalDs),
+            DataType::Boolean if matches!(value, Value::Boolean(_)) => return Ok(()),
+            DataType::Boolean | DataType::Cursor | DataType::Bfile => return Err(value.mismatch(self)),
+            DataType::Null => return Ok(()),
+            _ if matches!(value, Value::Text(_)) => return Ok(()),
+            _ => value.to_text(nls)?.map(|text| Value::Text(text.into_owned())),
+        };
+        *value = converted.unwrap_or(Value::Null);
+        Ok(())
     }
 }
 
+fn zoned(t: Timestamp, zone: Zone, nls: &Nls) -> Result<Timestamp> {
+    match (zone, t.offset) {
+        (Zone::None, _) => Ok(Timestamp { offset: None, ..t }),
+        (Zone::WithTimeZone, Some(_)) => Ok(t),
+        (_, None) => Ok(Timestamp { offset: Some(nls.zone_minutes), ..t }),
+        (Zone::WithLocalTimeZone, Some(_)) => t.at_offset(nls.zone_minutes),
+    }
+}
+
+/// Returns the length of a text in a unit.
+pub(crate) fn length(text: &str, unit: LenUnit) -> usize {
+    match unit {
+        LenUnit::Byte => text.len(),
+        LenUnit::Char => text.chars().count(),
+    }
+}
+
+fn pad(text: &mut String, missing: usize) {
+    text.extend(std::iter::repeat_n(' ', missing));
+}
+
+fn cut(text: &mut String, limit: &Limit) {
+    let len = limit.len as usize;
+    let end = match limit.unit {
+        LenUnit::Byte => (0..=len).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0),
+        LenUnit::Char => text.char_indices().nth(len).map_or(text.len(), |(at, _)| at),
+    };
+    text.truncate(end);
+}
+
 impl fmt::Display for DataType {
-    fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        todo!()
+    /// Prints the type as DESCRIBE does: `NUMBER(10,2)`, `VARCHAR2(30)`, `VARCHAR2(30 CHAR)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            DataType::Number { precision: None, scale: None } => f.write_str("NUMBER"),
+            DataType::Number { precision: None, scale: Some(0) } => f.write_str("NUMBER(38)"),
+            DataType::Number { precision: None, scale: Some(scale) } => write!(f, "NUMBER(38,{scale})"),
+            DataType::Number { precision: Some(p), scale: None | Some(0) } => write!(f, "NUMBER({p})"),
+            DataType::Number { precision: Some(p), scale: Some(s) } => write!(f, "NUMBER({p},{s})"),
+            DataType::Float { binary } => write!(f, "FLOAT({binary})"),
+            DataType::Varchar2 { len: 0, .. } => f.write_str("VARCHAR2"),
+            DataType::Varchar2 { len, unit: LenUnit::Byte } => write!(f, "VARCHAR2({len})"),
+            DataType::Varchar2 { len, unit: LenUnit::Char } => write!(f, "VARCHAR2({len} CHAR)"),
+            DataType::Char { len: 0, .. } => f.write_str("CHAR"),
+            DataType::Char { len, unit: LenUnit::Byte } => write!(f, "CHAR({len})"),
+            DataType::Char { len, unit: LenUnit::Char } => write!(f, "CHAR({len} CHAR)"),
+            DataType::Nvarchar2 { len } => write!(f, "NVARCHAR2({len})"),
+            DataType::Nchar { len } => write!(f, "NCHAR({len})"),
+            DataType::Raw { len } => write!(f, "RAW({len})"),
+            _ => f.write_str(&self.dictionary_name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assigned(data_type: DataType, value: impl Into<String>) -> Result<Value> {
+        let mut value = Value::text(value);
+        data_type.assign(&mut value, &Nls::default(), &"\"T\".\"C\"")?;
+        Ok(value)
+    }
+
+    #[test]
+    fn assignment_checks_lengths() {
+        let varchar = |len| DataType::Varchar2 { len, unit: LenUnit::Byte };
+        assert_eq!(assigned(varchar(3), "abc").unwrap(), Value::text("abc"));
+        assert_eq!(
+            assigned(varchar(2), "abc").unwrap_err().to_string(),
+            "ORA-12899: value too large for column \"T\".\"C\" (actual: 3, maximum: 2)"
+        );
+        assert!(assigned(varchar(1), "ä").unwrap_err().is(12899));
+        assert!(assigned(DataType::Varchar2 { len: 1, unit: LenUnit::Char }, "ä").is_ok());
+        assert_eq!(assigned(DataType::Char { len: 4, unit: LenUnit::Byte }, "ab").unwrap(), Value::text("ab  "));
+        assert!(assigned(DataType::Number { precision: Some(3), scale: Some(0) }, "1234").unwrap_err().is(1438));
+        assert!(assigned(DataType::NUMBER, "x").unwrap_err().is(1722));
+        assert_eq!(assigned(DataType::NUMBER, "").unwrap(), Value::Null);
+        assert!(assigned(DataType::Raw { len: 1 }, "ABCD").unwrap_err().is(12899));
+        assert!(assigned(DataType::Raw { len: 1 }, "XY").unwrap_err().is(1465));
+    }
+
+    #[test]
+    fn cast_cuts() {
+        let nls = Nls::default();
+        let mut value = Value::text("abcdef");
+        DataType::Varchar2 { len: 3, unit: LenUnit::Byte }.cast(&mut value, &nls).unwrap();
+        assert_eq!(value, Value::text("abc"));
+        let mut value = Value::Number(12345.into());
+        assert!(DataType::Varchar2 { len: 2, unit: LenUnit::Byte }.cast(&mut value, &nls).unwrap_err().is(25137));
+        let mut value = Value::Date(crate::Date::UNIX_EPOCH);
+        assert_eq!(
+            DataType::NUMBER.cast(&mut value, &nls).unwrap_err().to_string(),
+            "ORA-00932: inconsistent datatypes: expected NUMBER got DATE"
+        );
+    }
+
+    #[test]
+    fn prints_as_describe() {
+        for (data_type, text) in [
+            (DataType::NUMBER, "NUMBER"),
+            (DataType::INTEGER, "NUMBER(38)"),
+            (DataType::Number { precision: Some(7), scale: Some(2) }, "NUMBER(7,2)"),
+            (DataType::Varchar2 { len: 30, unit: LenUnit::Byte }, "VARCHAR2(30)"),
+            (DataType::TIMESTAMP, "TIMESTAMP(6)"),
+            (DataType::IntervalDs { days: 2, digits: 6 }, "INTERVAL DAY(2) TO SECOND(6)"),
+            (DataType::LongRaw, "LONG RAW"),
+        ] {
+            assert_eq!(data_type.to_string(), text);
+        }
     }
 }

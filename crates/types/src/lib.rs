@@ -18,10 +18,10 @@ pub mod row;
 mod value;
 
 pub use datatype::{DataType, LenUnit, Zone};
-pub use datetime::{Date, DateFields, IntervalDs, IntervalYm, Timestamp};
+pub use datetime::{DAY_SECONDS, Date, DateFields, IntervalDs, IntervalYm, Timestamp, days_in_month};
 pub use error::{Facility, Ora, Result, bare_message, is_listed};
 pub use ids::{ObjectId, Rdba, Rowid, Scn, Uba, Xid};
 pub use nls::Nls;
 pub use number::Number;
 pub use row::{Column, RowReader, RowWriter};
-pub use value::Value;
+pub use value::{Value, compare_padded, parse_hex, text_length, write_hex};

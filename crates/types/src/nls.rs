@@ -1,26 +1,62 @@
 //! What a session's language settings say about texts, numbers and dates.
 
-use crate::Date;
+use crate::datatype::LenUnit;
+use crate::datetime::Date;
 
 /// Session settings that conversions between text and values need.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)]
 pub struct Nls {
+    /// NLS_LANGUAGE.
     pub language: String,
+    /// NLS_TERRITORY.
     pub territory: String,
+    /// NLS_CURRENCY: what `L` stands for.
     pub currency: String,
+    /// NLS_ISO_CURRENCY as its code: what `C` stands for.
     pub iso_currency: String,
+    /// NLS_DATE_FORMAT.
     pub date_format: String,
+    /// NLS_TIMESTAMP_FORMAT.
     pub timestamp_format: String,
+    /// NLS_TIMESTAMP_TZ_FORMAT.
     pub timestamp_tz_format: String,
+    /// NLS_DATE_LANGUAGE.
     pub date_language: String,
+    /// First of NLS_NUMERIC_CHARACTERS: what `D` stands for.
     pub decimal: char,
+    /// Second of NLS_NUMERIC_CHARACTERS: what `G` stands for.
     pub group: char,
+    /// NLS_SORT.
     pub sort: String,
+    /// NLS_COMP.
     pub comp: String,
-    pub length_semantics: crate::LenUnit,
+    /// NLS_LENGTH_SEMANTICS.
+    pub length_semantics: LenUnit,
     /// Session time zone: minutes east of UTC.
     pub zone_minutes: i16,
-    /// The current date of the statement, for fields that a date format does not give.
+    /// The current date of the statement: gives the fields that a date format leaves out, and the century of RR.
     pub today: Date,
+}
+
+impl Default for Nls {
+    /// The settings of AMERICAN_AMERICA at UTC, on 1 January 1970: the session sets `today` at each call.
+    fn default() -> Nls {
+        Nls {
+            language: "AMERICAN".into(),
+            territory: "AMERICA".into(),
+            currency: "$".into(),
+            iso_currency: "USD".into(),
+            date_format: "DD-MON-RR".into(),
+            timestamp_format: "DD-MON-RR HH.MI.SSXFF AM".into(),
+            timestamp_tz_format: "DD-MON-RR HH.MI.SSXFF AM TZR".into(),
+            date_language: "AMERICAN".into(),
+            decimal: '.',
+            group: ',',
+            sort: "BINARY".into(),
+            comp: "BINARY".into(),
+            length_semantics: LenUnit::Byte,
+            zone_minutes: 0,
+            today: Date::UNIX_EPOCH,
+        }
+    }
 }

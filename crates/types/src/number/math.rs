@@ -210,11 +210,6 @@ impl Number {
         slope.atan_fixed().add(turn).to_decimal(0).map(Number::of)
     }
 
-    /// Returns e^self and e^-self with a common power of ten taken out of neither.
-    fn both_exponentials(&self) -> Result<(Number, Number)> {
-        Ok((self.exp()?, self.neg().exp()?))
-    }
-
     /// Returns the hyperbolic sine.
     pub fn sinh(&self) -> Result<Number> {
         if self.is_tiny() {
@@ -231,8 +226,11 @@ impl Number {
 
     /// Returns the hyperbolic cosine.
     pub fn cosh(&self) -> Result<Number> {
-        let (up, down) = self.both_exponentials()?;
-        up.add(&down)?.div(&Number::from_i64(2))
+        if self.to_f64().abs() > 100.0 {
+            return self.abs().exp()?.div(&Number::from_i64(2));
+        }
+        let (up, down) = (self.scaled_exp(), self.neg().scaled_exp());
+        up.add(down).div_int(2).to_decimal(0).map(Number::of)
     }
 
     /// Returns the hyperbolic tangent.
