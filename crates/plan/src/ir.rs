@@ -1,0 +1,668 @@
+//! The plan: a tree of row sources over one register file.
+//!
+//! Every value that flows through a statement (a column of a table, the result of an aggregate, ROWNUM) has a fixed register of
+//! the cursor's register file. A row source's `next` leaves the columns of its row in its registers; expressions read registers.
+//! A join copies nothing, a correlated subquery reads the outer row's registers directly, and what buffers rows (sort, hash build)
+//! saves and restores exactly the registers that its input produces. Tuples passed by value between row sources were rejected:
+//! they cost an allocation a row and make correlation a special case.
+
+use dictionary::{IndexDef, TableDef};
+use std::rc::Rc;
+use types::{DataType, Value};
+
+/// A register of the cursor's register file.
+pub type Reg = u32;
+/// A subquery of the plan, an index into [`Plan::subs`].
+pub type SubId = usize;
+
+/// An output column of a query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    pub name: String,
+    pub ty: DataType,
+    pub nullable: bool,
+}
+
+/// What a value is compared as. Decided when the statement is compiled; conversions are already inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    /// Both sides have one type, compared as its values order. Text is compared unpadded.
+    Plain,
+    /// Both sides are CHAR or literals: trailing blanks do not count.
+    Padded,
+    /// A side's type is known only at run time (a bind of unknown type).
+    Dynamic,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CmpOp {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+impl CmpOp {
+    /// The operator with its operands exchanged.
+    pub fn swap(self) -> CmpOp {
+        match self {
+            CmpOp::Lt => CmpOp::Gt,
+            CmpOp::Le => CmpOp::Ge,
+            CmpOp::Gt => CmpOp::Lt,
+            CmpOp::Ge => CmpOp::Le,
+            same => same,
+        }
+    }
+
+    /// The operator that is true where this one is false.
+    pub fn negate(self) -> CmpOp {
+        match self {
+            CmpOp::Eq => CmpOp::Ne,
+            CmpOp::Ne => CmpOp::Eq,
+            CmpOp::Lt => CmpOp::Ge,
+            CmpOp::Le => CmpOp::Gt,
+            CmpOp::Gt => CmpOp::Le,
+            CmpOp::Ge => CmpOp::Lt,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArithOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+}
+
+/// Values that come from the session or the clock, fixed for one execution of the statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    Sysdate,
+    Systimestamp,
+    CurrentDate,
+    CurrentTimestamp,
+    LocalTimestamp,
+    User,
+    Uid,
+    SysGuid,
+}
+
+/// A resolved and typed expression. Conditions are expressions of type BOOLEAN with three values.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    pub node: Node,
+    pub ty: DataType,
+}
+
+#[derive(Clone, Debug)]
+pub enum Node {
+    Const(Value),
+    Reg(Reg),
+    Bind(usize),
+    Special(Special),
+    Neg(Box<Expr>),
+    Arith(ArithOp, Box<Expr>, Box<Expr>),
+    Concat(Box<Expr>, Box<Expr>),
+    /// A scalar function of the `functions` crate.
+    Func(Func, Vec<Expr>),
+    /// An implicit conversion to the expression's type.
+    Convert(Box<Expr>),
+    /// CAST: as `Convert`, and lengths and precision are enforced.
+    Cast(Box<Expr>),
+    Case(Vec<(Expr, Expr)>, Option<Box<Expr>>),
+    Cmp(CmpOp, Compare, Box<Expr>, Box<Expr>),
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    Not(Box<Expr>),
+    IsNull(Box<Expr>, bool),
+    Like {
+        value: Box<Expr>,
+        pattern: Box<Expr>,
+        escape: Option<Box<Expr>>,
+        negated: bool,
+    },
+    InList {
+        value: Box<Expr>,
+        list: Vec<Expr>,
+        compare: Compare,
+        negated: bool,
+    },
+    /// A one-row, one-column subquery: ORA-01427 when it gives more rows.
+    Scalar(SubId),
+    Exists(SubId),
+    /// `(values) [NOT] IN (subquery)`; the subquery's outputs have the values' types.
+    InSub {
+        values: Vec<Expr>,
+        sub: SubId,
+        compare: Vec<Compare>,
+        negated: bool,
+    },
+    /// `value op ANY | ALL (subquery)`.
+    Quantified {
+        op: CmpOp,
+        compare: Compare,
+        all: bool,
+        value: Box<Expr>,
+        sub: SubId,
+    },
+    Nextval(Rc<SequenceRef>),
+    Currval(Rc<SequenceRef>),
+    /// A stored or packaged function, called through the host.
+    Call(Rc<HostFunction>, Vec<Expr>),
+}
+
+/// A scalar function, bound when the statement is compiled.
+#[derive(Clone)]
+pub struct Func(pub &'static functions::Scalar);
+
+impl std::fmt::Debug for Func {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+
+/// A sequence as a statement names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SequenceRef {
+    pub owner: String,
+    pub name: String,
+    pub object: types::ObjectId,
+    /// Which of the statement's sequences it is: NEXTVAL advances once a row however often it is written.
+    pub ordinal: usize,
+}
+
+/// A function outside SQL's own: what the host resolved its name to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostFunction {
+    pub owner: String,
+    pub package: Option<String>,
+    pub name: String,
+    /// The host's own key for it.
+    pub handle: u64,
+    pub arg_types: Vec<DataType>,
+    /// Parameter names, for calls by name; in the order of `arg_types`.
+    pub arg_names: Vec<String>,
+    pub ty: DataType,
+    pub deterministic: bool,
+    /// Objects a cached result depends on.
+    pub dependencies: Vec<types::ObjectId>,
+}
+
+/// How many columns a table gives up to a row source: which column goes to which register.
+pub type ColumnMap = Vec<(u16, Reg)>;
+
+#[derive(Clone, Debug)]
+pub struct SortKey {
+    pub expr: Expr,
+    pub desc: bool,
+    pub nulls_first: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinKind {
+    Inner,
+    /// The left side is kept when nothing on the right matches.
+    Left,
+    Full,
+    Semi,
+    Anti,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetKind {
+    UnionAll,
+    Union,
+    Intersect,
+    Minus,
+}
+
+/// How a table's rows are reached.
+#[derive(Clone, Debug)]
+pub enum Access {
+    Full,
+    /// By the value of a ROWID expression.
+    Rowid(Expr),
+    /// Equality on all columns of a unique index; the table is visited unless `index_only`.
+    IndexUnique { index: Rc<IndexDef>, keys: Vec<Expr>, index_only: bool },
+    IndexRange {
+        index: Rc<IndexDef>,
+        /// Equality on a leading part of the key.
+        prefix: Vec<Expr>,
+        low: Option<(Expr, bool)>,
+        high: Option<(Expr, bool)>,
+        descending: bool,
+        index_only: bool,
+    },
+    /// Equality on the whole key of a hash cluster.
+    ClusterHash { keys: Vec<Expr> },
+}
+
+#[derive(Clone, Debug)]
+pub struct Scan {
+    pub table: Rc<TableDef>,
+    /// The name it goes by in the statement.
+    pub alias: String,
+    pub access: Access,
+    pub columns: ColumnMap,
+    pub rowid: Option<Reg>,
+    pub filter: Vec<Expr>,
+    /// Expected rows, for the display and for the join order.
+    pub rows: f64,
+}
+
+/// Aggregate functions the executor knows by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AggKind {
+    CountStar,
+    Count,
+    Sum,
+    Avg,
+    Min,
+    Max,
+    StddevSamp,
+    Stddev,
+    StddevPop,
+    VarSamp,
+    Variance,
+    VarPop,
+    Median,
+    Listagg,
+    /// GROUPING(x): 1 where the key is rolled up. `args` is empty; `keys` says which.
+    Grouping,
+    GroupingId,
+    /// GROUP_ID().
+    GroupId,
+    // Window functions only.
+    RowNumber,
+    Rank,
+    DenseRank,
+    PercentRank,
+    CumeDist,
+    Ntile,
+    Lag,
+    Lead,
+    FirstValue,
+    LastValue,
+    NthValue,
+    RatioToReport,
+}
+
+#[derive(Clone, Debug)]
+pub struct Agg {
+    pub kind: AggKind,
+    pub distinct: bool,
+    pub args: Vec<Expr>,
+    /// LISTAGG's WITHIN GROUP order, or KEEP's order.
+    pub order: Vec<SortKey>,
+    /// `KEEP (DENSE_RANK FIRST | LAST ORDER BY …)`: Some(true) is LAST.
+    pub keep_last: Option<bool>,
+    /// GROUPING and GROUPING_ID: positions of the keys.
+    pub keys: Vec<usize>,
+    pub ignore_nulls: bool,
+    pub out: Reg,
+    pub ty: DataType,
+}
+
+/// One edge of a window frame.
+#[derive(Clone, Debug)]
+pub enum Bound {
+    UnboundedPreceding,
+    Preceding(Expr),
+    CurrentRow,
+    Following(Expr),
+    UnboundedFollowing,
+}
+
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// ROWS, else RANGE.
+    pub rows: bool,
+    pub start: Bound,
+    pub end: Bound,
+}
+
+#[derive(Clone, Debug)]
+pub struct WindowFunc {
+    pub agg: Agg,
+    pub partition: Vec<Expr>,
+    pub order: Vec<SortKey>,
+    pub frame: Option<Frame>,
+}
+
+/// A row source.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// One row without columns: FROM dual.
+    Dual,
+    /// No row: a condition that is false for ever.
+    Empty,
+    Scan(Box<Scan>),
+    Fixed {
+        name: String,
+        alias: String,
+        /// The host's own key for the table.
+        handle: u64,
+        columns: ColumnMap,
+        filter: Vec<Expr>,
+    },
+    Filter { input: Box<Source>, conds: Vec<Expr> },
+    /// Evaluates expressions into registers; the boundary of an inline view.
+    Project { input: Box<Source>, exprs: Vec<(Expr, Reg)>, view: Option<String> },
+    NestedLoops { left: Box<Source>, right: Box<Source>, kind: JoinKind, on: Vec<Expr>, right_regs: Vec<Reg> },
+    HashJoin {
+        left: Box<Source>,
+        right: Box<Source>,
+        kind: JoinKind,
+        left_keys: Vec<Expr>,
+        right_keys: Vec<Expr>,
+        /// What is left of the condition, checked with both rows in place.
+        residual: Vec<Expr>,
+        left_regs: Vec<Reg>,
+        right_regs: Vec<Reg>,
+    },
+    /// Runs its input once an execution and replays the rows.
+    Buffer { input: Box<Source>, regs: Vec<Reg> },
+    /// A WITH query, run once an execution; several readers.
+    Cte { id: usize, name: String, regs: Vec<Reg> },
+    /// Numbers rows in `reg` from 1; rows that fail `conds` take no number.
+    Count { input: Box<Source>, reg: Option<Reg>, stop: Option<Expr>, conds: Vec<Expr> },
+    Sort { input: Box<Source>, keys: Vec<SortKey>, regs: Vec<Reg>, top: Option<Expr> },
+    Distinct { input: Box<Source>, regs: Vec<Reg> },
+    Group {
+        input: Box<Source>,
+        keys: Vec<(Expr, Reg)>,
+        /// Grouping sets as positions in `keys`; a plain GROUP BY has one with all.
+        sets: Vec<Vec<usize>>,
+        aggs: Vec<Agg>,
+        /// No GROUP BY: one row even from no input.
+        scalar: bool,
+    },
+    Window { input: Box<Source>, funcs: Vec<WindowFunc>, regs: Vec<Reg> },
+    Set { kind: SetKind, inputs: Vec<(Source, Vec<Expr>)>, out: Vec<Reg> },
+    ConnectBy(Box<ConnectBy>),
+    Limit { input: Box<Source>, offset: Option<Expr>, count: Option<Expr>, percent: bool, ties: Vec<SortKey> },
+    /// Locks each row before it is given up.
+    ForUpdate { input: Box<Source>, tables: Vec<LockTarget>, wait: LockWait },
+    /// TABLE(collection): elements of a host value. One column.
+    Elements { value: Expr, column: Reg },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockWait {
+    Forever,
+    NoWait,
+    Seconds(u32),
+    SkipLocked,
+}
+
+#[derive(Clone, Debug)]
+pub struct LockTarget {
+    pub table: Rc<TableDef>,
+    pub rowid: Reg,
+}
+
+/// CONNECT BY. The general form finds the children of a row by running `child` with the row in the PRIOR registers.
+#[derive(Clone, Debug)]
+pub struct ConnectBy {
+    pub start: Source,
+    pub child: Source,
+    /// Evaluated with the parent in `prior` and the candidate in `row`.
+    pub condition: Vec<Expr>,
+    pub row: Vec<Reg>,
+    /// The parent's columns while children are looked for, and while a row is given up.
+    pub prior: Vec<Reg>,
+    pub level: Reg,
+    /// ROWNUM within CONNECT BY.
+    pub rownum: Option<Reg>,
+    pub is_leaf: Option<Reg>,
+    pub is_cycle: Option<Reg>,
+    pub nocycle: bool,
+    /// CONNECT_BY_ROOT expressions.
+    pub roots: Vec<(Expr, Reg)>,
+    /// SYS_CONNECT_BY_PATH(expr, separator).
+    pub paths: Vec<(Expr, Expr, Reg)>,
+    /// ORDER SIBLINGS BY.
+    pub siblings: Vec<SortKey>,
+    /// PRIOR does not occur: rows repeat without a cycle check, as in the row generator over DUAL.
+    pub generator: bool,
+}
+
+/// A subquery of the plan.
+#[derive(Clone, Debug)]
+pub struct SubPlan {
+    pub source: Source,
+    pub out: Vec<Expr>,
+    /// Registers of outer rows it reads. Empty: it is run once an execution.
+    pub outer: Vec<Reg>,
+    /// The same outer values give the same answer: sequences, clocks and fixed tables are not read.
+    pub cacheable: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct QueryPlan {
+    pub source: Source,
+    pub out: Vec<Expr>,
+    pub columns: Vec<Column>,
+}
+
+#[derive(Clone, Debug)]
+pub enum InsertSource {
+    Values(Vec<Expr>),
+    Query(QueryPlan),
+}
+
+/// A CHECK constraint with the registers of its columns.
+#[derive(Clone, Debug)]
+pub struct Check {
+    pub owner: String,
+    pub name: String,
+    pub cond: Expr,
+}
+
+/// A parent key that a new foreign key value must meet.
+#[derive(Clone, Debug)]
+pub struct ForeignKey {
+    pub owner: String,
+    pub name: String,
+    /// Columns of the child, 0-based.
+    pub columns: Vec<u16>,
+    pub parent: Rc<TableDef>,
+    /// The parent's unique index, key columns in the order of `columns`.
+    pub parent_index: Rc<IndexDef>,
+}
+
+/// A child table that may refer to a row of the table changed.
+#[derive(Clone, Debug)]
+pub struct ChildKey {
+    pub owner: String,
+    pub name: String,
+    /// Columns of the parent, 0-based.
+    pub parent_columns: Vec<u16>,
+    pub child: Rc<TableDef>,
+    pub child_columns: Vec<u16>,
+    pub on_delete: OnDelete,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDelete {
+    Restrict,
+    Cascade,
+    SetNull,
+}
+
+/// The table a DML statement changes and what must hold for its rows.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub table: Rc<TableDef>,
+    /// New values of all columns, in column order: what CHECK, RETURNING and index keys read.
+    pub new: Vec<Reg>,
+    pub checks: Vec<Check>,
+    pub foreign: Vec<ForeignKey>,
+    pub children: Vec<ChildKey>,
+}
+
+#[derive(Clone, Debug)]
+pub struct InsertPlan {
+    pub target: Target,
+    /// Which column each source expression goes to.
+    pub columns: Vec<u16>,
+    pub source: InsertSource,
+    /// Values of the columns not named.
+    pub defaults: Vec<(u16, Expr)>,
+    pub returning: Vec<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub struct UpdatePlan {
+    pub target: Target,
+    pub source: Source,
+    pub rowid: Reg,
+    /// Old values of all columns.
+    pub old: Vec<Reg>,
+    pub sets: Vec<SetItem>,
+    pub returning: Vec<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub enum SetItem {
+    One(u16, Expr),
+    /// `(a, b) = (subquery)`.
+    Row(Vec<u16>, SubId),
+}
+
+#[derive(Clone, Debug)]
+pub struct DeletePlan {
+    pub target: Target,
+    pub source: Source,
+    pub rowid: Reg,
+    pub old: Vec<Reg>,
+    pub returning: Vec<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub struct MergePlan {
+    pub target: Target,
+    /// Source rows left-joined to the target; `rowid` is null where no target row matches.
+    pub source: Source,
+    pub rowid: Reg,
+    pub old: Vec<Reg>,
+    pub update: Option<MergeUpdate>,
+    pub insert: Option<MergeInsert>,
+}
+
+#[derive(Clone, Debug)]
+pub struct MergeUpdate {
+    pub sets: Vec<SetItem>,
+    pub filter: Option<Expr>,
+    pub delete: Option<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub struct MergeInsert {
+    pub columns: Vec<u16>,
+    pub values: Vec<Expr>,
+    pub defaults: Vec<(u16, Expr)>,
+    pub filter: Option<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub enum PlanBody {
+    Query(QueryPlan),
+    Insert(Box<InsertPlan>),
+    /// INSERT ALL.
+    InsertAll(Box<InsertAllPlan>),
+    Update(Box<UpdatePlan>),
+    Delete(Box<DeletePlan>),
+    Merge(Box<MergePlan>),
+}
+
+#[derive(Clone, Debug)]
+pub struct InsertAllPlan {
+    pub query: QueryPlan,
+    /// First matching WHEN only (INSERT FIRST).
+    pub first: bool,
+    pub branches: Vec<InsertBranch>,
+}
+
+#[derive(Clone, Debug)]
+pub struct InsertBranch {
+    pub when: Option<Expr>,
+    pub otherwise: bool,
+    pub insert: InsertPlan,
+}
+
+/// A compiled statement.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub body: PlanBody,
+    pub subs: Vec<SubPlan>,
+    /// WITH queries that are run once and read by `Source::Cte`.
+    pub ctes: Vec<QueryPlan>,
+    /// Registers used; the executor appends its own after them.
+    pub regs: u32,
+    /// Names of the binds in the order of their indexes.
+    pub binds: Vec<String>,
+    pub sequences: Vec<Rc<SequenceRef>>,
+    /// Tables, views, sequences and functions it was compiled from.
+    pub dependencies: Vec<types::ObjectId>,
+    /// Tables and views whose change makes a cached result stale. None: the result may not be cached.
+    pub cacheable: Option<Vec<types::ObjectId>>,
+    pub result_cache: bool,
+    /// `RESULT_CACHE_MODE = FORCE` does not apply (hint NO_RESULT_CACHE).
+    pub no_result_cache: bool,
+}
+
+impl Expr {
+    pub fn new(node: Node, ty: DataType) -> Expr {
+        Expr { node, ty }
+    }
+
+    /// Calls `f` on each direct operand.
+    pub fn for_each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        match &self.node {
+            Node::Const(_) | Node::Reg(_) | Node::Bind(_) | Node::Special(_) => {}
+            Node::Scalar(_) | Node::Exists(_) | Node::Nextval(_) | Node::Currval(_) => {}
+            Node::Neg(a) | Node::Convert(a) | Node::Cast(a) | Node::Not(a) | Node::IsNull(a, _) => f(a),
+            Node::Arith(_, a, b) | Node::Concat(a, b) | Node::Cmp(_, _, a, b) => {
+                f(a);
+                f(b);
+            }
+            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) => args.iter().for_each(f),
+            Node::Case(arms, otherwise) => {
+                for (when, then) in arms {
+                    f(when);
+                    f(then);
+                }
+                if let Some(e) = otherwise {
+                    f(e);
+                }
+            }
+            Node::Like { value, pattern, escape, .. } => {
+                f(value);
+                f(pattern);
+                if let Some(e) = escape {
+                    f(e);
+                }
+            }
+            Node::InList { value, list, .. } => {
+                f(value);
+                list.iter().for_each(f);
+            }
+            Node::InSub { values, .. } => values.iter().for_each(f),
+            Node::Quantified { value, .. } => f(value),
+        }
+    }
+
+    /// Calls `f` on this expression and all below it, subqueries not entered.
+    pub fn walk<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        f(self);
+        self.for_each_child(&mut |e| e.walk(f));
+    }
+
+    pub fn is_const(&self) -> bool {
+        matches!(self.node, Node::Const(_))
+    }
+}

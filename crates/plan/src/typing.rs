@@ -1,0 +1,316 @@
+//! Types of expressions: which conversions Oracle inserts, and what type comes out.
+//!
+//! All of it happens when the statement is compiled: an expression that reaches the executor has operands of the types its operator
+//! works on. Text meets number as number, text meets date as date (by `NLS_DATE_FORMAT`), text meets RAW as hexadecimal.
+
+use crate::ir::{ArithOp, CmpOp, Compare, Expr, Node};
+use types::{DataType, Ora, Result, Value};
+
+/// Families of types that compare and convert alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    Number,
+    Float,
+    Double,
+    Text,
+    Lob,
+    Date,
+    Timestamp,
+    IntervalYm,
+    IntervalDs,
+    Raw,
+    Rowid,
+    Boolean,
+    Other,
+}
+
+pub fn class(ty: &DataType) -> Class {
+    match ty {
+        DataType::Number { .. } => Class::Number,
+        DataType::BinaryFloat => Class::Float,
+        DataType::BinaryDouble => Class::Double,
+        DataType::Varchar2 { .. } | DataType::Char { .. } => Class::Text,
+        DataType::Clob => Class::Lob,
+        DataType::Date => Class::Date,
+        DataType::Timestamp { .. } => Class::Timestamp,
+        DataType::IntervalYm { .. } => Class::IntervalYm,
+        DataType::IntervalDs { .. } => Class::IntervalDs,
+        DataType::Raw { .. } => Class::Raw,
+        DataType::Rowid => Class::Rowid,
+        DataType::Boolean => Class::Boolean,
+        _ => Class::Other,
+    }
+}
+
+/// The name ORA-00932 gives a type.
+pub fn type_name(ty: &DataType) -> &'static str {
+    match ty {
+        DataType::Number { .. } => "NUMBER",
+        DataType::BinaryFloat => "BINARY_FLOAT",
+        DataType::BinaryDouble => "BINARY_DOUBLE",
+        DataType::Varchar2 { .. } | DataType::Char { .. } => "CHAR",
+        DataType::Clob => "CLOB",
+        DataType::Blob => "BLOB",
+        DataType::Date => "DATE",
+        DataType::Timestamp { .. } => "TIMESTAMP",
+        DataType::IntervalYm { .. } => "INTERVAL YEAR TO MONTH",
+        DataType::IntervalDs { .. } => "INTERVAL DAY TO SECOND",
+        DataType::Raw { .. } => "BINARY",
+        DataType::Rowid => "ROWID",
+        DataType::Boolean => "BOOLEAN",
+        _ => "OBJECT",
+    }
+}
+
+pub fn number() -> DataType {
+    DataType::NUMBER
+}
+
+pub fn text(len: u32) -> DataType {
+    DataType::varchar2(len.min(4000))
+}
+
+pub fn is_null(e: &Expr) -> bool {
+    matches!(e.node, Node::Const(Value::Null))
+}
+
+pub fn null() -> Expr {
+    Expr::new(Node::Const(Value::Null), text(0))
+}
+
+/// ORA-00932: inconsistent datatypes.
+pub fn inconsistent(expected: &str, got: &str, pos: u32) -> Ora {
+    Ora::with(932, &[&expected, &got]).at(pos as usize)
+}
+
+/// Converts `e` to the class of `ty`. The value's own precision or length is not changed.
+pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
+    let (from, to) = (class(&e.ty), class(ty));
+    if from == to && from != Class::Other {
+        return Ok(e);
+    }
+    if is_null(&e) {
+        return Ok(Expr::new(Node::Const(Value::Null), ty.clone()));
+    }
+    if !convertible(from, to) {
+        return Err(inconsistent(type_name(ty), type_name(&e.ty), pos));
+    }
+    let target = plain(ty);
+    Ok(Expr::new(Node::Convert(Box::new(e)), target))
+}
+
+/// The type without its limits: a conversion yields any NUMBER, any length.
+fn plain(ty: &DataType) -> DataType {
+    match class(ty) {
+        Class::Number => number(),
+        Class::Text => text(4000),
+        _ => ty.clone(),
+    }
+}
+
+fn convertible(from: Class, to: Class) -> bool {
+    use Class::*;
+    match (from, to) {
+        (a, b) if a == b => true,
+        (Text | Lob, Number | Float | Double | Date | Timestamp | IntervalYm | IntervalDs | Raw | Rowid | Text | Lob) => true,
+        (Number | Float | Double, Number | Float | Double | Text | Lob) => true,
+        (Date | Timestamp, Date | Timestamp | Text | Lob) => true,
+        (IntervalYm | IntervalDs | Raw | Rowid, Text | Lob) => true,
+        (Boolean, Text) => true,
+        _ => false,
+    }
+}
+
+/// The numeric class two operands meet in.
+fn numeric(a: Class, b: Class) -> DataType {
+    if a == Class::Double || b == Class::Double {
+        DataType::BinaryDouble
+    } else if a == Class::Float || b == Class::Float {
+        DataType::BinaryFloat
+    } else {
+        number()
+    }
+}
+
+/// `a op b` for `+ - * /`. `pos` is the operator's place.
+pub fn arith(op: ArithOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
+    use Class::*;
+    let (ca, cb) = (class(&a.ty), class(&b.ty));
+    let (na, nb) = (is_null(&a), is_null(&b));
+    let binary = |a: Expr, b: Expr, ty: DataType| Ok(Expr::new(Node::Arith(op, Box::new(a), Box::new(b)), ty));
+    let is_time = |c: Class| matches!(c, Date | Timestamp);
+    let is_interval = |c: Class| matches!(c, IntervalYm | IntervalDs);
+    let additive = matches!(op, ArithOp::Add | ArithOp::Sub);
+    match (ca, cb) {
+        // DATE - DATE is days; with a TIMESTAMP it is an interval.
+        (Date, Date) if op == ArithOp::Sub => binary(a, b, number()),
+        (x, y) if op == ArithOp::Sub && is_time(x) && is_time(y) => {
+            let ts = DataType::TIMESTAMP;
+            binary(convert(a, &ts, pos)?, convert(b, &ts, pos)?, DataType::INTERVAL_DS)
+        }
+        (Date, Text) if op == ArithOp::Sub && !nb && !matches!(b.node, Node::Const(_)) => {
+            let b = convert(b, &number(), pos)?;
+            binary(a, b, DataType::Date)
+        }
+        (x, y) if additive && is_time(x) && is_interval(y) => {
+            let ty = a.ty.clone();
+            binary(a, b, ty)
+        }
+        (x, y) if op == ArithOp::Add && is_interval(x) && is_time(y) => {
+            let ty = b.ty.clone();
+            binary(b, a, ty)
+        }
+        (x, Number | Float | Double | Text) if additive && is_time(x) => {
+            let a = convert(a, &DataType::Date, pos)?;
+            binary(a, convert(b, &number(), pos)?, DataType::Date)
+        }
+        (Number | Float | Double | Text, y) if op == ArithOp::Add && is_time(y) => {
+            let b = convert(b, &DataType::Date, pos)?;
+            binary(b, convert(a, &number(), pos)?, DataType::Date)
+        }
+        (Text, Date) if op == ArithOp::Sub && na => binary(convert(a, &DataType::Date, pos)?, b, number()),
+        (x, y) if is_time(x) && is_time(y) => {
+            Err(Ora::new(975).at(pos as usize)) // date + date not allowed
+        }
+        (IntervalYm, IntervalYm) | (IntervalDs, IntervalDs) if additive => {
+            let ty = a.ty.clone();
+            binary(a, b, ty)
+        }
+        (x, Number | Text) if is_interval(x) && !additive => {
+            let ty = a.ty.clone();
+            binary(a, convert(b, &number(), pos)?, ty)
+        }
+        (Number | Text, y) if is_interval(y) && op == ArithOp::Mul => {
+            let ty = b.ty.clone();
+            binary(b, convert(a, &number(), pos)?, ty)
+        }
+        _ => {
+            let ty = numeric(ca, cb);
+            for (c, ty) in [(ca, &a.ty), (cb, &b.ty)] {
+                if !matches!(c, Number | Float | Double | Text | Lob) {
+                    return Err(inconsistent("NUMBER", type_name(ty), pos));
+                }
+            }
+            let (a, b) = (convert(a, &ty, pos)?, convert(b, &ty, pos)?);
+            binary(a, b, ty)
+        }
+    }
+}
+
+/// Brings two operands of a comparison to one type.
+pub fn comparable(a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr, Compare)> {
+    use Class::*;
+    let (ca, cb) = (class(&a.ty), class(&b.ty));
+    if is_null(&a) || is_null(&b) {
+        return Ok((a, b, Compare::Plain));
+    }
+    if ca == cb {
+        if matches!(ca, Lob | Other) {
+            return Err(inconsistent("-", type_name(&a.ty), pos));
+        }
+        let compare = if ca == Text && padded(&a) && padded(&b) { Compare::Padded } else { Compare::Plain };
+        return Ok((a, b, compare));
+    }
+    let rank = |c: Class| match c {
+        Text => 0,
+        Number => 1,
+        Float => 2,
+        Double => 3,
+        Raw => 4,
+        Rowid => 5,
+        Date => 6,
+        Timestamp => 7,
+        IntervalYm => 8,
+        IntervalDs => 9,
+        _ => 99,
+    };
+    let fits = match (ca, cb) {
+        (Text, x) | (x, Text) => !matches!(x, Lob | Boolean | Other),
+        (Number | Float | Double, Number | Float | Double) | (Date | Timestamp, Date | Timestamp) => true,
+        _ => false,
+    };
+    if !fits {
+        return Err(inconsistent(type_name(&a.ty), type_name(&b.ty), pos));
+    }
+    if rank(ca) < rank(cb) {
+        let ty = b.ty.clone();
+        Ok((convert(a, &ty, pos)?, b, Compare::Plain))
+    } else {
+        let ty = a.ty.clone();
+        Ok((a, convert(b, &ty, pos)?, Compare::Plain))
+    }
+}
+
+/// CHAR columns and text literals take part in blank-padded comparison.
+fn padded(e: &Expr) -> bool {
+    matches!(e.ty, DataType::Char { .. })
+}
+
+pub fn compare(op: CmpOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
+    let (a, b, how) = comparable(a, b, pos)?;
+    Ok(Expr::new(Node::Cmp(op, how, Box::new(a), Box::new(b)), DataType::Boolean))
+}
+
+/// The type that branches of CASE, arguments of COALESCE and columns of set operations meet in. `strict` refuses text with number.
+pub fn common(a: &DataType, b: &DataType) -> Option<DataType> {
+    use Class::*;
+    let (ca, cb) = (class(a), class(b));
+    if a == b {
+        return Some(a.clone());
+    }
+    match (ca, cb) {
+        (Number | Float | Double, Number | Float | Double) => Some(numeric(ca, cb)),
+        (Text, Text) => Some(match (a, b) {
+            (DataType::Char { .. }, DataType::Char { .. }) if length(a) == length(b) => a.clone(),
+            _ => text(length(a).max(length(b))),
+        }),
+        (Text | Lob, Text | Lob) => Some(DataType::Clob),
+        (Date | Timestamp, Date | Timestamp) => Some(if ca == Timestamp { a.clone() } else { b.clone() }),
+        (Raw, Raw) => Some(if length(a) >= length(b) { a.clone() } else { b.clone() }),
+        (x, y) if x == y && x != Other => Some(a.clone()),
+        _ => None,
+    }
+}
+
+/// Declared length of text and RAW; a display length of others.
+pub fn length(ty: &DataType) -> u32 {
+    match ty {
+        DataType::Varchar2 { len, .. } | DataType::Char { len, .. } => *len,
+        DataType::Raw { len } => *len,
+        DataType::Number { .. } => 40,
+        DataType::Date => 19,
+        DataType::Timestamp { .. } => 32,
+        DataType::Rowid => 18,
+        _ => 4000,
+    }
+}
+
+pub fn concat(a: Expr, b: Expr, pos: u32) -> Result<Expr> {
+    let lob = class(&a.ty) == Class::Lob || class(&b.ty) == Class::Lob;
+    let side = |e: Expr| {
+        if class(&e.ty) == Class::Lob || class(&e.ty) == Class::Text { Ok(e) } else { convert(e, &text(4000), pos) }
+    };
+    let len = length(&a.ty) + length(&b.ty);
+    let (a, b) = (side(a)?, side(b)?);
+    let ty = if lob { DataType::Clob } else { text(len) };
+    Ok(Expr::new(Node::Concat(Box::new(a), Box::new(b)), ty))
+}
+
+/// Makes all of `items` one type; the type of the first that is not NULL leads.
+pub fn unify(items: Vec<Expr>, pos: &[u32]) -> Result<(Vec<Expr>, DataType)> {
+    let mut ty: Option<DataType> = None;
+    for (i, e) in items.iter().enumerate() {
+        if is_null(e) {
+            continue;
+        }
+        ty = Some(match ty {
+            None => e.ty.clone(),
+            Some(t) => {
+                common(&t, &e.ty).ok_or_else(|| inconsistent(type_name(&t), type_name(&e.ty), pos.get(i).copied().unwrap_or(0)))?
+            }
+        });
+    }
+    let ty = ty.unwrap_or_else(|| text(0));
+    let items = items.into_iter().enumerate().map(|(i, e)| convert(e, &ty, pos.get(i).copied().unwrap_or(0)));
+    Ok((items.collect::<Result<_>>()?, ty))
+}
