@@ -91,13 +91,13 @@ pub enum Special {
 }
 
 /// A resolved and typed expression. Conditions are expressions of type BOOLEAN with three values.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     pub node: Node,
     pub ty: DataType,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     Const(Value),
     Reg(Reg),
@@ -158,6 +158,12 @@ pub enum Node {
 #[derive(Clone)]
 pub struct Func(pub &'static functions::Scalar);
 
+impl PartialEq for Func {
+    fn eq(&self, other: &Func) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
 impl std::fmt::Debug for Func {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.0.name)
@@ -194,7 +200,7 @@ pub struct HostFunction {
 /// How many columns a table gives up to a row source: which column goes to which register.
 pub type ColumnMap = Vec<(u16, Reg)>;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SortKey {
     pub expr: Expr,
     pub desc: bool,
@@ -290,7 +296,7 @@ pub enum AggKind {
     RatioToReport,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Agg {
     pub kind: AggKind,
     pub distinct: bool,
@@ -332,6 +338,9 @@ pub struct WindowFunc {
     pub frame: Option<Frame>,
 }
 
+/// Rows are numbered while `number op limit` holds; the operator is `<`, `<=` or `=`.
+pub type StopKey = (CmpOp, Expr);
+
 /// A row source.
 #[derive(Clone, Debug)]
 pub enum Source {
@@ -349,6 +358,8 @@ pub enum Source {
         filter: Vec<Expr>,
     },
     Filter { input: Box<Source>, conds: Vec<Expr> },
+    /// Conditions that do not depend on the row: checked once, before the input is opened.
+    Startup { input: Box<Source>, conds: Vec<Expr> },
     /// Evaluates expressions into registers; the boundary of an inline view.
     Project { input: Box<Source>, exprs: Vec<(Expr, Reg)>, view: Option<String> },
     NestedLoops { left: Box<Source>, right: Box<Source>, kind: JoinKind, on: Vec<Expr>, right_regs: Vec<Reg> },
@@ -368,8 +379,8 @@ pub enum Source {
     /// A WITH query, run once an execution; several readers.
     Cte { id: usize, name: String, regs: Vec<Reg> },
     /// Numbers rows in `reg` from 1; rows that fail `conds` take no number.
-    Count { input: Box<Source>, reg: Option<Reg>, stop: Option<Expr>, conds: Vec<Expr> },
-    Sort { input: Box<Source>, keys: Vec<SortKey>, regs: Vec<Reg>, top: Option<Expr> },
+    Count { input: Box<Source>, reg: Option<Reg>, stop: Option<StopKey>, conds: Vec<Expr> },
+    Sort { input: Box<Source>, keys: Vec<SortKey>, regs: Vec<Reg>, top: Option<StopKey> },
     Distinct { input: Box<Source>, regs: Vec<Reg> },
     Group {
         input: Box<Source>,
@@ -652,6 +663,42 @@ impl Expr {
                 list.iter().for_each(f);
             }
             Node::InSub { values, .. } => values.iter().for_each(f),
+            Node::Quantified { value, .. } => f(value),
+        }
+    }
+
+    /// As [`Expr::for_each_child`], to change the operands.
+    pub fn for_each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        match &mut self.node {
+            Node::Const(_) | Node::Reg(_) | Node::Bind(_) | Node::Special(_) => {}
+            Node::Scalar(_) | Node::Exists(_) | Node::Nextval(_) | Node::Currval(_) => {}
+            Node::Neg(a) | Node::Convert(a) | Node::Cast(a) | Node::Not(a) | Node::IsNull(a, _) => f(a),
+            Node::Arith(_, a, b) | Node::Concat(a, b) | Node::Cmp(_, _, a, b) => {
+                f(a);
+                f(b);
+            }
+            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) => args.iter_mut().for_each(f),
+            Node::Case(arms, otherwise) => {
+                for (when, then) in arms {
+                    f(when);
+                    f(then);
+                }
+                if let Some(e) = otherwise {
+                    f(e);
+                }
+            }
+            Node::Like { value, pattern, escape, .. } => {
+                f(value);
+                f(pattern);
+                if let Some(e) = escape {
+                    f(e);
+                }
+            }
+            Node::InList { value, list, .. } => {
+                f(value);
+                list.iter_mut().for_each(f);
+            }
+            Node::InSub { values, .. } => values.iter_mut().for_each(f),
             Node::Quantified { value, .. } => f(value),
         }
     }

@@ -4,7 +4,7 @@
 //! works on. Text meets number as number, text meets date as date (by `NLS_DATE_FORMAT`), text meets RAW as hexadecimal.
 
 use crate::ir::{ArithOp, CmpOp, Compare, Expr, Node};
-use types::{DataType, Ora, Result, Value};
+use types::{DataType, LenUnit, Ora, Result, Value};
 
 /// Families of types that compare and convert alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,17 +26,18 @@ pub enum Class {
 
 pub fn class(ty: &DataType) -> Class {
     match ty {
-        DataType::Number { .. } => Class::Number,
+        DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => Class::Number,
         DataType::BinaryFloat => Class::Float,
         DataType::BinaryDouble => Class::Double,
-        DataType::Varchar2 { .. } | DataType::Char { .. } => Class::Text,
-        DataType::Clob => Class::Lob,
+        DataType::Varchar2 { .. } | DataType::Char { .. } | DataType::Nvarchar2 { .. } | DataType::Nchar { .. } => Class::Text,
+        DataType::Null => Class::Text,
+        DataType::Long | DataType::Nclob | DataType::Clob => Class::Lob,
         DataType::Date => Class::Date,
         DataType::Timestamp { .. } => Class::Timestamp,
         DataType::IntervalYm { .. } => Class::IntervalYm,
         DataType::IntervalDs { .. } => Class::IntervalDs,
         DataType::Raw { .. } => Class::Raw,
-        DataType::Rowid => Class::Rowid,
+        DataType::Rowid | DataType::Urowid => Class::Rowid,
         DataType::Boolean => Class::Boolean,
         _ => Class::Other,
     }
@@ -44,21 +45,20 @@ pub fn class(ty: &DataType) -> Class {
 
 /// The name ORA-00932 gives a type.
 pub fn type_name(ty: &DataType) -> &'static str {
-    match ty {
-        DataType::Number { .. } => "NUMBER",
-        DataType::BinaryFloat => "BINARY_FLOAT",
-        DataType::BinaryDouble => "BINARY_DOUBLE",
-        DataType::Varchar2 { .. } | DataType::Char { .. } => "CHAR",
-        DataType::Clob => "CLOB",
-        DataType::Blob => "BLOB",
-        DataType::Date => "DATE",
-        DataType::Timestamp { .. } => "TIMESTAMP",
-        DataType::IntervalYm { .. } => "INTERVAL YEAR TO MONTH",
-        DataType::IntervalDs { .. } => "INTERVAL DAY TO SECOND",
-        DataType::Raw { .. } => "BINARY",
-        DataType::Rowid => "ROWID",
-        DataType::Boolean => "BOOLEAN",
-        _ => "OBJECT",
+    match class(ty) {
+        Class::Number => "NUMBER",
+        Class::Float => "BINARY_FLOAT",
+        Class::Double => "BINARY_DOUBLE",
+        Class::Text => "CHAR",
+        Class::Lob => "CLOB",
+        Class::Date => "DATE",
+        Class::Timestamp => "TIMESTAMP",
+        Class::IntervalYm => "INTERVAL YEAR TO MONTH",
+        Class::IntervalDs => "INTERVAL DAY TO SECOND",
+        Class::Raw => "BINARY",
+        Class::Rowid => "ROWID",
+        Class::Boolean => "BOOLEAN",
+        Class::Other => ty.name(),
     }
 }
 
@@ -67,7 +67,11 @@ pub fn number() -> DataType {
 }
 
 pub fn text(len: u32) -> DataType {
-    DataType::varchar2(len.min(4000))
+    DataType::Varchar2 { len: len.min(4000), unit: LenUnit::Byte }
+}
+
+pub fn char_type(len: u32) -> DataType {
+    DataType::Char { len, unit: LenUnit::Byte }
 }
 
 pub fn is_null(e: &Expr) -> bool {
@@ -75,12 +79,12 @@ pub fn is_null(e: &Expr) -> bool {
 }
 
 pub fn null() -> Expr {
-    Expr::new(Node::Const(Value::Null), text(0))
+    Expr::new(Node::Const(Value::Null), DataType::Null)
 }
 
 /// ORA-00932: inconsistent datatypes.
 pub fn inconsistent(expected: &str, got: &str, pos: u32) -> Ora {
-    Ora::with(932, &[&expected, &got]).at(pos as usize)
+    Ora::with(932, &[&expected, &got]).at(pos)
 }
 
 /// Converts `e` to the class of `ty`. The value's own precision or length is not changed.
@@ -90,7 +94,7 @@ pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
         return Ok(e);
     }
     if is_null(&e) {
-        return Ok(Expr::new(Node::Const(Value::Null), ty.clone()));
+        return Ok(Expr::new(Node::Const(Value::Null), *ty));
     }
     if !convertible(from, to) {
         return Err(inconsistent(type_name(ty), type_name(&e.ty), pos));
@@ -104,7 +108,7 @@ fn plain(ty: &DataType) -> DataType {
     match class(ty) {
         Class::Number => number(),
         Class::Text => text(4000),
-        _ => ty.clone(),
+        _ => *ty,
     }
 }
 
@@ -146,18 +150,18 @@ pub fn arith(op: ArithOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
         (Date, Date) if op == ArithOp::Sub => binary(a, b, number()),
         (x, y) if op == ArithOp::Sub && is_time(x) && is_time(y) => {
             let ts = DataType::TIMESTAMP;
-            binary(convert(a, &ts, pos)?, convert(b, &ts, pos)?, DataType::INTERVAL_DS)
+            binary(convert(a, &ts, pos)?, convert(b, &ts, pos)?, DataType::IntervalDs { days: 9, digits: 6 })
         }
         (Date, Text) if op == ArithOp::Sub && !nb && !matches!(b.node, Node::Const(_)) => {
             let b = convert(b, &number(), pos)?;
             binary(a, b, DataType::Date)
         }
         (x, y) if additive && is_time(x) && is_interval(y) => {
-            let ty = a.ty.clone();
+            let ty = a.*ty;
             binary(a, b, ty)
         }
         (x, y) if op == ArithOp::Add && is_interval(x) && is_time(y) => {
-            let ty = b.ty.clone();
+            let ty = b.*ty;
             binary(b, a, ty)
         }
         (x, Number | Float | Double | Text) if additive && is_time(x) => {
@@ -170,18 +174,18 @@ pub fn arith(op: ArithOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
         }
         (Text, Date) if op == ArithOp::Sub && na => binary(convert(a, &DataType::Date, pos)?, b, number()),
         (x, y) if is_time(x) && is_time(y) => {
-            Err(Ora::new(975).at(pos as usize)) // date + date not allowed
+            Err(Ora::new(975).at(pos)) // date + date not allowed
         }
         (IntervalYm, IntervalYm) | (IntervalDs, IntervalDs) if additive => {
-            let ty = a.ty.clone();
+            let ty = a.*ty;
             binary(a, b, ty)
         }
         (x, Number | Text) if is_interval(x) && !additive => {
-            let ty = a.ty.clone();
+            let ty = a.*ty;
             binary(a, convert(b, &number(), pos)?, ty)
         }
         (Number | Text, y) if is_interval(y) && op == ArithOp::Mul => {
-            let ty = b.ty.clone();
+            let ty = b.*ty;
             binary(b, convert(a, &number(), pos)?, ty)
         }
         _ => {
@@ -233,17 +237,17 @@ pub fn comparable(a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr, Compare)> {
         return Err(inconsistent(type_name(&a.ty), type_name(&b.ty), pos));
     }
     if rank(ca) < rank(cb) {
-        let ty = b.ty.clone();
+        let ty = b.*ty;
         Ok((convert(a, &ty, pos)?, b, Compare::Plain))
     } else {
-        let ty = a.ty.clone();
+        let ty = a.*ty;
         Ok((a, convert(b, &ty, pos)?, Compare::Plain))
     }
 }
 
 /// CHAR columns and text literals take part in blank-padded comparison.
-fn padded(e: &Expr) -> bool {
-    matches!(e.ty, DataType::Char { .. })
+pub fn padded(e: &Expr) -> bool {
+    matches!(e.ty, DataType::Char { .. } | DataType::Nchar { .. })
 }
 
 pub fn compare(op: CmpOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
@@ -256,18 +260,18 @@ pub fn common(a: &DataType, b: &DataType) -> Option<DataType> {
     use Class::*;
     let (ca, cb) = (class(a), class(b));
     if a == b {
-        return Some(a.clone());
+        return Some(*a);
     }
     match (ca, cb) {
         (Number | Float | Double, Number | Float | Double) => Some(numeric(ca, cb)),
         (Text, Text) => Some(match (a, b) {
-            (DataType::Char { .. }, DataType::Char { .. }) if length(a) == length(b) => a.clone(),
+            (DataType::Char { .. }, DataType::Char { .. }) if length(a) == length(b) => *a,
             _ => text(length(a).max(length(b))),
         }),
         (Text | Lob, Text | Lob) => Some(DataType::Clob),
-        (Date | Timestamp, Date | Timestamp) => Some(if ca == Timestamp { a.clone() } else { b.clone() }),
-        (Raw, Raw) => Some(if length(a) >= length(b) { a.clone() } else { b.clone() }),
-        (x, y) if x == y && x != Other => Some(a.clone()),
+        (Date | Timestamp, Date | Timestamp) => Some(if ca == Timestamp { *a } else { *b }),
+        (Raw, Raw) => Some(if length(a) >= length(b) { *a } else { *b }),
+        (x, y) if x == y && x != Other => Some(*a),
         _ => None,
     }
 }
@@ -275,7 +279,10 @@ pub fn common(a: &DataType, b: &DataType) -> Option<DataType> {
 /// Declared length of text and RAW; a display length of others.
 pub fn length(ty: &DataType) -> u32 {
     match ty {
+        DataType::Null => 0,
+        DataType::Varchar2 { len: 0, .. } => 4000,
         DataType::Varchar2 { len, .. } | DataType::Char { len, .. } => *len,
+        DataType::Nvarchar2 { len } | DataType::Nchar { len } => *len * 2,
         DataType::Raw { len } => *len,
         DataType::Number { .. } => 40,
         DataType::Date => 19,
@@ -304,13 +311,13 @@ pub fn unify(items: Vec<Expr>, pos: &[u32]) -> Result<(Vec<Expr>, DataType)> {
             continue;
         }
         ty = Some(match ty {
-            None => e.ty.clone(),
+            None => e.*ty,
             Some(t) => {
                 common(&t, &e.ty).ok_or_else(|| inconsistent(type_name(&t), type_name(&e.ty), pos.get(i).copied().unwrap_or(0)))?
             }
         });
     }
-    let ty = ty.unwrap_or_else(|| text(0));
+    let ty = ty.unwrap_or(DataType::Null);
     let items = items.into_iter().enumerate().map(|(i, e)| convert(e, &ty, pos.get(i).copied().unwrap_or(0)));
     Ok((items.collect::<Result<_>>()?, ty))
 }

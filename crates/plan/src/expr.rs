@@ -1,0 +1,649 @@
+//! Expressions: from the parser's tree to resolved and typed ones.
+
+use crate::ir::*;
+use crate::scope::*;
+use crate::typing::*;
+use sql::ast::{self, BinaryOp, ExprKind, InSource, IsTest, Literal, Quantifier, UnaryOp};
+use types::{DataType, Number, Ora, Result, Value};
+
+impl Compiler<'_> {
+    /// Resolves an expression.
+    pub fn expr(&mut self, e: &ast::Expr) -> Result<Expr> {
+        let pos = e.pos.0;
+        match &e.kind {
+            ExprKind::Literal(l) => literal(l, pos),
+            ExprKind::Name(name) => self.name(name),
+            ExprKind::OuterJoined(inner) => self.expr(inner),
+            ExprKind::Bind(b) => Ok(self.bind(&b.name)),
+            ExprKind::Unary { op, expr } => self.unary(*op, expr, pos),
+            ExprKind::Binary { op, left, right } => self.binary(*op, left, right, pos),
+            ExprKind::Quantified { op, quantifier, left, right } => self.quantified(*op, *quantifier, left, right, pos),
+            ExprKind::Between { expr, low, high, negated } => self.between(expr, low, high, *negated, pos),
+            ExprKind::In { expr, source, negated } => self.in_condition(expr, source, *negated, pos),
+            ExprKind::Like { expr, pattern, escape, negated, .. } => self.like(expr, pattern, escape.as_deref(), *negated, pos),
+            ExprKind::Is { expr, test, negated } => self.is_condition(expr, test, *negated, pos),
+            ExprKind::Exists(query) => {
+                let sub = self.subquery(query, SubUse::Exists)?;
+                Ok(Expr::new(Node::Exists(sub.0), DataType::Boolean))
+            }
+            ExprKind::Subquery(query) => {
+                let (sub, columns) = self.subquery(query, SubUse::Scalar)?;
+                if columns.len() != 1 {
+                    return Err(Ora::new(if columns.is_empty() { 936 } else { 913 }).at(pos));
+                }
+                Ok(Expr::new(Node::Scalar(sub), columns[0].ty))
+            }
+            ExprKind::Case(case) => self.case(case, pos),
+            ExprKind::Call(call) => self.call(call, pos),
+            ExprKind::Cast { expr, ty, .. } => {
+                let to = crate::data_type(ty)?;
+                let e = self.expr(expr)?;
+                cast(e, to, pos)
+            }
+            ExprKind::Extract { field, expr } => {
+                let arg = self.expr(expr)?;
+                let field = Expr::new(Node::Const(Value::Text(field.name().to_owned())), text(20));
+                self.scalar_function("EXTRACT", vec![field, arg], &[pos, pos], pos)
+            }
+            ExprKind::Trim { side, chars, expr } => {
+                let name = match side {
+                    ast::TrimSide::Both => "TRIM",
+                    ast::TrimSide::Leading => "LTRIM",
+                    ast::TrimSide::Trailing => "RTRIM",
+                };
+                let mut args = vec![self.expr(expr)?];
+                if let Some(chars) = chars {
+                    args.push(self.expr(chars)?);
+                }
+                let places = vec![pos; args.len()];
+                self.scalar_function(name, args, &places, pos)
+            }
+            ExprKind::AtTimeZone { .. } => Err(unsupported("AT TIME ZONE", pos)),
+            ExprKind::AsInterval { expr, .. } => self.expr(expr),
+            ExprKind::Star => Err(Ora::new(936).at(pos)),
+            ExprKind::Default => Err(Ora::new(936).at(pos)),
+            ExprKind::Row(_) => Err(Ora::new(907).at(pos)),
+            ExprKind::Cursor(_) => Err(Ora::new(22902).at(pos)),
+            ExprKind::Member { .. }
+            | ExprKind::CastMultiset { .. }
+            | ExprKind::Field { .. }
+            | ExprKind::Apply { .. }
+            | ExprKind::New { .. }
+            | ExprKind::Attribute { .. }
+            | ExprKind::Multiset { .. } => Err(unsupported("object expression", pos)),
+        }
+    }
+
+    /// Resolves a condition and splits it at AND.
+    pub fn conditions(&mut self, e: &ast::Expr, into: &mut Vec<Expr>) -> Result<()> {
+        match &e.kind {
+            ExprKind::Binary { op: BinaryOp::And, left, right } => {
+                self.conditions(left, into)?;
+                self.conditions(right, into)
+            }
+            _ => {
+                let cond = self.condition(e)?;
+                flatten_and(cond, into);
+                Ok(())
+            }
+        }
+    }
+
+    pub fn condition(&mut self, e: &ast::Expr) -> Result<Expr> {
+        let cond = self.expr(e)?;
+        if class(&cond.ty) != Class::Boolean {
+            return Err(Ora::new(920).at(e.pos.0));
+        }
+        Ok(cond)
+    }
+
+    fn name(&mut self, name: &ast::Name) -> Result<Expr> {
+        let pos = name.pos.0;
+        if name.link.is_some() {
+            return Err(Ora::new(2019).at(pos));
+        }
+        let part = |i: usize| name.parts[i].name.as_str();
+        let n = name.parts.len();
+        if n == 1 && !self.block_aliases_hide(part(0))
+            && let Some(e) = self.alias(part(0))
+        {
+            return Ok(e);
+        }
+        let column = match n {
+            1 => self.find_column(None, None, part(0), pos)?,
+            2 => self.find_column(None, Some(part(0)), part(1), pos)?,
+            3 => self.find_column(Some(part(0)), Some(part(1)), part(2), pos)?,
+            _ => None,
+        };
+        if let Some(e) = column {
+            return Ok(e);
+        }
+        if n == 1 && let Some(e) = self.pseudo_column(part(0), pos)? {
+            return Ok(e);
+        }
+        if n >= 2 && matches!(part(n - 1), "NEXTVAL" | "CURRVAL") {
+            return self.sequence(name);
+        }
+        // A function without parentheses.
+        let call = ast::Call {
+            name: name.clone(),
+            distinct: false,
+            args: Vec::new(),
+            within_group: Vec::new(),
+            keep: None,
+            ignore_nulls: None,
+            from_last: false,
+            over: None,
+            on_overflow: None,
+        };
+        match self.named_function(&call, pos)? {
+            Some(e) => Ok(e),
+            None => Err(invalid_identifier(name)),
+        }
+    }
+
+    fn block_aliases_hide(&self, _name: &str) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// A select-list alias, in ORDER BY.
+    fn alias(&mut self, name: &str) -> Option<Expr> {
+        let block = self.blocks.last()?;
+        block.aliases.iter().find(|(n, _)| n == name).map(|(_, e)| e.clone())
+    }
+
+    fn pseudo_column(&mut self, name: &str, pos: u32) -> Result<Option<Expr>> {
+        let special = |s: Special, ty: DataType| Some(Expr::new(Node::Special(s), ty));
+        if self.blocks.is_empty() && matches!(name, "ROWNUM" | "LEVEL") {
+            return Err(Ora::new(976).at(pos));
+        }
+        Ok(match name {
+            "ROWNUM" => Some(self.rownum()),
+            "LEVEL" => Some(self.level(pos)?),
+            "CONNECT_BY_ISLEAF" | "CONNECT_BY_ISCYCLE" => Some(self.connect_flag(name, pos)?),
+            "SYSDATE" => self.clock(Special::Sysdate, DataType::Date),
+            "CURRENT_DATE" => self.clock(Special::CurrentDate, DataType::Date),
+            "SYSTIMESTAMP" => self.clock(Special::Systimestamp, DataType::TIMESTAMP_TZ),
+            "CURRENT_TIMESTAMP" => self.clock(Special::CurrentTimestamp, DataType::TIMESTAMP_TZ),
+            "LOCALTIMESTAMP" => self.clock(Special::LocalTimestamp, DataType::TIMESTAMP),
+            "SYS_GUID" => {
+                self.unstable += 1;
+                self.clock(Special::SysGuid, DataType::Raw { len: 16 })
+            }
+            // The user is part of a cached result's key.
+            "USER" => special(Special::User, text(128)),
+            "UID" => special(Special::Uid, number()),
+            _ => None,
+        })
+    }
+
+    fn clock(&mut self, s: Special, ty: DataType) -> Option<Expr> {
+        self.volatile += 1;
+        Some(Expr::new(Node::Special(s), ty))
+    }
+
+    fn level(&mut self, pos: u32) -> Result<Expr> {
+        for depth in (0..self.blocks.len()).rev() {
+            if let Some(connect) = &self.blocks[depth].connect {
+                let value = Expr::new(Node::Reg(connect.level), number());
+                self.note_use(depth, &value, pos);
+                return Ok(value);
+            }
+            if self.blocks[depth].opaque {
+                break;
+            }
+        }
+        // ORA-01788: CONNECT BY clause required in this query block
+        Err(Ora::new(1788).at(pos))
+    }
+
+    fn connect_flag(&mut self, name: &str, pos: u32) -> Result<Expr> {
+        let reg = self.new_reg();
+        let Some(connect) = &mut self.block().connect else { return Err(Ora::new(1788).at(pos)) };
+        let slot = if name == "CONNECT_BY_ISLEAF" { &mut connect.is_leaf } else { &mut connect.is_cycle };
+        let reg = *slot.get_or_insert(reg);
+        Ok(Expr::new(Node::Reg(reg), number()))
+    }
+
+    fn sequence(&mut self, name: &ast::Name) -> Result<Expr> {
+        let pos = name.pos.0;
+        let n = name.parts.len();
+        let block_bad = self.blocks.last().is_some_and(|b| {
+            matches!(b.clause, Clause::Where | Clause::GroupBy | Clause::Having | Clause::OrderBy | Clause::ConnectBy | Clause::StartWith)
+        });
+        if block_bad {
+            return Err(Ora::new(2287).at(pos));
+        }
+        let owner = (n >= 3).then(|| name.parts[n - 3].name.as_str());
+        let seq_name = name.parts[n - 2].name.as_str();
+        let Some((owner, object)) = self.cat.sequence(owner, seq_name)? else {
+            return Err(Ora::new(2289).at(pos));
+        };
+        self.depend(object);
+        self.volatile += 1;
+        self.unstable += 1;
+        let known = self.sequences.iter().find(|s| s.object == object).cloned();
+        let seq = known.unwrap_or_else(|| {
+            let s = std::rc::Rc::new(SequenceRef {
+                owner,
+                name: seq_name.to_owned(),
+                object,
+                ordinal: self.sequences.len(),
+            });
+            self.sequences.push(s.clone());
+            s
+        });
+        let node = if name.last() == "NEXTVAL" { Node::Nextval(seq) } else { Node::Currval(seq) };
+        Ok(Expr::new(node, number()))
+    }
+
+    fn unary(&mut self, op: UnaryOp, operand: &ast::Expr, pos: u32) -> Result<Expr> {
+        match op {
+            UnaryOp::Plus => {
+                let e = self.expr(operand)?;
+                numeric_operand(e, pos)
+            }
+            UnaryOp::Minus => {
+                if let ExprKind::Literal(Literal::Number(digits)) = &operand.kind {
+                    let n = parse_number(digits, pos)?;
+                    return Ok(Expr::new(Node::Const(Value::Number(n.neg())), number()));
+                }
+                let e = self.expr(operand)?;
+                let e = match class(&e.ty) {
+                    Class::IntervalDs | Class::IntervalYm => e,
+                    _ => numeric_operand(e, pos)?,
+                };
+                let ty = e.ty;
+                Ok(Expr::new(Node::Neg(Box::new(e)), ty))
+            }
+            UnaryOp::Not => {
+                let e = self.condition(operand)?;
+                Ok(negate(e))
+            }
+            UnaryOp::Prior => self.prior(operand, pos),
+            UnaryOp::ConnectByRoot => self.connect_by_root(operand, pos),
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, pos: u32) -> Result<Expr> {
+        let arith_op = match op {
+            BinaryOp::Add => Some(ArithOp::Add),
+            BinaryOp::Sub => Some(ArithOp::Sub),
+            BinaryOp::Mul => Some(ArithOp::Mul),
+            BinaryOp::Div => Some(ArithOp::Div),
+            _ => None,
+        };
+        if let Some(op) = arith_op {
+            let (a, b) = (self.value(left)?, self.value(right)?);
+            return arith(op, a, b, pos);
+        }
+        match op {
+            BinaryOp::And | BinaryOp::Or => {
+                let (a, b) = (self.condition(left)?, self.condition(right)?);
+                Ok(if op == BinaryOp::And { and(vec![a, b]) } else { or(vec![a, b]) })
+            }
+            BinaryOp::Concat => {
+                let (a, b) = (self.value(left)?, self.value(right)?);
+                concat(a, b, pos)
+            }
+            _ => self.comparison(cmp_op(op, pos)?, left, right, pos),
+        }
+    }
+
+    /// An operand that must be a value, not a condition.
+    fn value(&mut self, e: &ast::Expr) -> Result<Expr> {
+        let v = self.expr(e)?;
+        if class(&v.ty) == Class::Boolean && e.is_condition() {
+            return Err(Ora::new(907).at(e.pos.0));
+        }
+        Ok(v)
+    }
+
+    fn comparison(&mut self, op: CmpOp, left: &ast::Expr, right: &ast::Expr, pos: u32) -> Result<Expr> {
+        if let ExprKind::Row(items) = &left.kind {
+            return self.row_comparison(op, items, right, pos);
+        }
+        let (a, b) = (self.value(left)?, self.value(right)?);
+        let (a, b) = pad_literals(a, b);
+        // Oracle reports a mismatch at the operand to be converted.
+        compare(op, a, b, right.pos.0.max(left.pos.0))
+    }
+
+    /// `(a, b) = (c, d)` and `(a, b) = (subquery)`.
+    fn row_comparison(&mut self, op: CmpOp, left: &[ast::Expr], right: &ast::Expr, pos: u32) -> Result<Expr> {
+        if !matches!(op, CmpOp::Eq | CmpOp::Ne) {
+            return Err(Ora::new(1796).at(pos));
+        }
+        match &right.kind {
+            ExprKind::Row(items) if items.len() == 1 && matches!(items[0].kind, ExprKind::Row(_)) => {
+                self.row_comparison(op, left, &items[0], pos)
+            }
+            ExprKind::Row(items) => {
+                if items.len() != left.len() {
+                    return Err(Ora::new(if items.len() > left.len() { 913 } else { 947 }).at(pos));
+                }
+                let mut conds = Vec::new();
+                for (l, r) in left.iter().zip(items) {
+                    conds.push(self.comparison(CmpOp::Eq, l, r, pos)?);
+                }
+                let all = and(conds);
+                Ok(if op == CmpOp::Ne { negate(all) } else { all })
+            }
+            ExprKind::Subquery(query) => {
+                let e = self.in_subquery(left, query, op == CmpOp::Ne, pos)?;
+                Ok(e)
+            }
+            _ => Err(Ora::new(920).at(pos)),
+        }
+    }
+
+    fn quantified(&mut self, op: BinaryOp, quantifier: Quantifier, left: &ast::Expr, right: &InSource, pos: u32) -> Result<Expr> {
+        let op = cmp_op(op, pos)?;
+        let all = quantifier == Quantifier::All;
+        match right {
+            InSource::List(items) => {
+                let mut conds = Vec::new();
+                for item in items {
+                    conds.push(self.comparison(op, left, item, pos)?);
+                }
+                Ok(if all { and(conds) } else { or(conds) })
+            }
+            InSource::Query(query) => {
+                if let ExprKind::Row(items) = &left.kind {
+                    return match (op, all) {
+                        (CmpOp::Eq, false) => self.in_subquery(items, query, false, pos),
+                        (CmpOp::Ne, true) => self.in_subquery(items, query, true, pos),
+                        _ => Err(Ora::new(1796).at(pos)),
+                    };
+                }
+                match (op, all) {
+                    (CmpOp::Eq, false) => return self.in_subquery(std::slice::from_ref(left), query, false, pos),
+                    (CmpOp::Ne, true) => return self.in_subquery(std::slice::from_ref(left), query, true, pos),
+                    _ => {}
+                }
+                let value = self.value(left)?;
+                let (sub, columns) = self.subquery(query, SubUse::Rows)?;
+                if columns.len() != 1 {
+                    return Err(Ora::new(913).at(pos));
+                }
+                let out = self.subs[sub].out[0].clone();
+                let (value, out, compare) = comparable(value, out, pos)?;
+                self.subs[sub].out[0] = out;
+                let node = Node::Quantified { op, compare, all, value: Box::new(value), sub };
+                Ok(Expr::new(node, DataType::Boolean))
+            }
+            InSource::Expr(_) => Err(unsupported("ANY of a collection", pos)),
+        }
+    }
+
+    fn between(&mut self, e: &ast::Expr, low: &ast::Expr, high: &ast::Expr, negated: bool, pos: u32) -> Result<Expr> {
+        let ge = self.comparison(CmpOp::Ge, e, low, pos)?;
+        let le = self.comparison(CmpOp::Le, e, high, pos)?;
+        let both = and(vec![ge, le]);
+        Ok(if negated { negate(both) } else { both })
+    }
+
+    fn in_condition(&mut self, e: &ast::Expr, source: &InSource, negated: bool, pos: u32) -> Result<Expr> {
+        match source {
+            InSource::List(items) => {
+                if let ExprKind::Row(left) = &e.kind {
+                    let mut any = Vec::new();
+                    for item in items {
+                        any.push(self.row_comparison(CmpOp::Eq, left, item, pos)?);
+                    }
+                    let any = or(any);
+                    return Ok(if negated { negate(any) } else { any });
+                }
+                self.in_list(e, items, negated, pos)
+            }
+            InSource::Query(query) => match &e.kind {
+                ExprKind::Row(left) => self.in_subquery(left, query, negated, pos),
+                _ => self.in_subquery(std::slice::from_ref(e), query, negated, pos),
+            },
+            InSource::Expr(item) => self.in_list(e, std::slice::from_ref(item), negated, pos),
+        }
+    }
+
+    fn in_list(&mut self, e: &ast::Expr, items: &[ast::Expr], negated: bool, pos: u32) -> Result<Expr> {
+        let value = self.value(e)?;
+        let mut list = Vec::with_capacity(items.len());
+        let mut how = Compare::Plain;
+        let mut plain = true;
+        for item in items {
+            let i = self.value(item)?;
+            let (v, i) = pad_literals(value.clone(), i);
+            let (v, i, c) = comparable(v, i, item.pos.0)?;
+            if v != value {
+                plain = false;
+            }
+            how = c;
+            list.push(i);
+        }
+        if plain {
+            let node = Node::InList { value: Box::new(value), list, compare: how, negated };
+            return Ok(Expr::new(node, DataType::Boolean));
+        }
+        // The value itself is converted, perhaps not the same way for each item.
+        let mut any = Vec::new();
+        for item in items {
+            any.push(self.comparison(CmpOp::Eq, e, item, pos)?);
+        }
+        let any = or(any);
+        Ok(if negated { negate(any) } else { any })
+    }
+
+    fn in_subquery(&mut self, left: &[ast::Expr], query: &ast::Query, negated: bool, pos: u32) -> Result<Expr> {
+        let mut values = Vec::with_capacity(left.len());
+        for e in left {
+            values.push(self.value(e)?);
+        }
+        let (sub, columns) = self.subquery(query, SubUse::Rows)?;
+        if columns.len() != values.len() {
+            return Err(Ora::new(if columns.len() > values.len() { 913 } else { 947 }).at(pos));
+        }
+        let mut compares = Vec::new();
+        for (i, value) in values.iter_mut().enumerate() {
+            let out = self.subs[sub].out[i].clone();
+            let (v, o, how) = comparable(value.clone(), out, pos)?;
+            *value = v;
+            self.subs[sub].out[i] = o;
+            compares.push(how);
+        }
+        Ok(Expr::new(Node::InSub { values, sub, compare: compares, negated }, DataType::Boolean))
+    }
+
+    fn like(&mut self, e: &ast::Expr, pattern: &ast::Expr, escape: Option<&ast::Expr>, negated: bool, pos: u32) -> Result<Expr> {
+        let as_text = |e: Expr| if class(&e.ty) == Class::Lob { Ok(e) } else { convert(e, &text(4000), pos) };
+        let value = Box::new(as_text(self.value(e)?)?);
+        let pattern = Box::new(as_text(self.value(pattern)?)?);
+        let escape = match escape {
+            Some(e) => Some(Box::new(as_text(self.value(e)?)?)),
+            None => None,
+        };
+        Ok(Expr::new(Node::Like { value, pattern, escape, negated }, DataType::Boolean))
+    }
+
+    fn is_condition(&mut self, e: &ast::Expr, test: &IsTest, negated: bool, pos: u32) -> Result<Expr> {
+        let value = self.value(e)?;
+        match test {
+            IsTest::Null => Ok(Expr::new(Node::IsNull(Box::new(value), negated), DataType::Boolean)),
+            IsTest::Nan | IsTest::Infinite => {
+                let double = convert(value, &DataType::BinaryDouble, pos)?;
+                let name = if *test == IsTest::Nan { "IS_NAN" } else { "IS_INFINITE" };
+                let is = self.scalar_function(name, vec![double], &[pos], pos)?;
+                let one = Expr::new(Node::Const(Value::Number(Number::from(1))), number());
+                compare(if negated { CmpOp::Ne } else { CmpOp::Eq }, is, one, pos)
+            }
+            _ => Err(unsupported("IS condition", pos)),
+        }
+    }
+
+    fn case(&mut self, case: &ast::Case, pos: u32) -> Result<Expr> {
+        let mut whens = Vec::new();
+        let mut results = Vec::new();
+        let mut places = Vec::new();
+        for branch in &case.branches {
+            let when = match &case.operand {
+                Some(operand) => self.comparison(CmpOp::Eq, operand, &branch.when, branch.when.pos.0)?,
+                None => self.condition(&branch.when)?,
+            };
+            whens.push(when);
+            results.push(self.value(&branch.then)?);
+            places.push(branch.then.pos.0);
+        }
+        if let Some(e) = &case.otherwise {
+            results.push(self.value(e)?);
+            places.push(e.pos.0);
+        }
+        let _ = pos;
+        let (mut results, ty) = unify(results, &places)?;
+        let otherwise = case.otherwise.is_some().then(|| Box::new(results.pop().expect("ELSE was pushed last")));
+        let arms = whens.into_iter().zip(results).collect();
+        Ok(Expr::new(Node::Case(arms, otherwise), ty))
+    }
+}
+
+/// What a subquery is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SubUse {
+    Scalar,
+    Exists,
+    Rows,
+}
+
+pub fn unsupported(what: &str, pos: u32) -> Ora {
+    Ora::with(3001, &[&what]).at(pos)
+}
+
+fn cmp_op(op: BinaryOp, pos: u32) -> Result<CmpOp> {
+    Ok(match op {
+        BinaryOp::Eq => CmpOp::Eq,
+        BinaryOp::Ne => CmpOp::Ne,
+        BinaryOp::Lt => CmpOp::Lt,
+        BinaryOp::Le => CmpOp::Le,
+        BinaryOp::Gt => CmpOp::Gt,
+        BinaryOp::Ge => CmpOp::Ge,
+        _ => return Err(Ora::new(920).at(pos)),
+    })
+}
+
+/// A literal compared with a CHAR value is itself CHAR: trailing blanks do not count.
+fn pad_literals(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
+    let is_char = |e: &Expr| matches!(e.ty, DataType::Char { .. });
+    let literal_length = |e: &Expr| match &e.node {
+        Node::Const(Value::Text(s)) => Some(s.len() as u32),
+        _ => None,
+    };
+    if is_char(&a) && let Some(n) = literal_length(&b) {
+        b.ty = char_type(n);
+    } else if is_char(&b) && let Some(n) = literal_length(&a) {
+        a.ty = char_type(n);
+    }
+    (a, b)
+}
+
+fn numeric_operand(e: Expr, pos: u32) -> Result<Expr> {
+    match class(&e.ty) {
+        Class::Number | Class::Float | Class::Double => Ok(e),
+        Class::Text | Class::Lob => convert(e, &number(), pos),
+        _ => Err(inconsistent("NUMBER", type_name(&e.ty), pos)),
+    }
+}
+
+pub fn parse_number(digits: &str, pos: u32) -> Result<Number> {
+    digits.parse::<Number>().map_err(|e| e.at(pos))
+}
+
+fn literal(l: &Literal, pos: u32) -> Result<Expr> {
+    let constant = |v: Value, ty: DataType| Ok(Expr::new(Node::Const(v), ty));
+    match l {
+        Literal::Null => Ok(null()),
+        Literal::Number(digits) => constant(Value::Number(parse_number(digits, pos)?), number()),
+        Literal::BinaryFloat(digits) => match digits.parse::<f32>() {
+            Ok(v) => constant(Value::Float(v), DataType::BinaryFloat),
+            Err(_) => Err(Ora::new(1722).at(pos)),
+        },
+        Literal::BinaryDouble(digits) => match digits.parse::<f64>() {
+            Ok(v) => constant(Value::Double(v), DataType::BinaryDouble),
+            Err(_) => Err(Ora::new(1722).at(pos)),
+        },
+        Literal::String { text: s, .. } if s.is_empty() => Ok(null()),
+        Literal::String { text: s, .. } => {
+            if s.len() > 4000 {
+                return Err(Ora::new(1704).at(pos));
+            }
+            // A literal is CHAR; blank padding matters only against another CHAR.
+            constant(Value::Text(s.clone()), char_type(s.len() as u32))
+        }
+        Literal::Date(s) => constant(Value::Date(types::format::date_literal(s).map_err(|e| e.at(pos))?), DataType::Date),
+        Literal::Timestamp(s) => {
+            let ts = types::format::timestamp_literal(s).map_err(|e| e.at(pos))?;
+            constant(Value::Timestamp(ts), DataType::TIMESTAMP)
+        }
+        Literal::Interval { text, qualifier } => crate::interval_literal(text, qualifier, pos),
+        Literal::Boolean(b) => constant(Value::Boolean(*b), DataType::Boolean),
+    }
+}
+
+/// CAST: the value must fit the type it names.
+pub fn cast(e: Expr, to: DataType, pos: u32) -> Result<Expr> {
+    let converted = convert(e, &to, pos)?;
+    Ok(Expr::new(Node::Cast(Box::new(converted)), to))
+}
+
+pub fn and(mut conds: Vec<Expr>) -> Expr {
+    if conds.len() == 1 {
+        return conds.pop().expect("one condition");
+    }
+    let mut flat = Vec::with_capacity(conds.len());
+    for c in conds {
+        match c.node {
+            Node::And(inner) => flat.extend(inner),
+            _ => flat.push(c),
+        }
+    }
+    Expr::new(Node::And(flat), DataType::Boolean)
+}
+
+pub fn or(mut conds: Vec<Expr>) -> Expr {
+    if conds.len() == 1 {
+        return conds.pop().expect("one condition");
+    }
+    let mut flat = Vec::with_capacity(conds.len());
+    for c in conds {
+        match c.node {
+            Node::Or(inner) => flat.extend(inner),
+            _ => flat.push(c),
+        }
+    }
+    Expr::new(Node::Or(flat), DataType::Boolean)
+}
+
+/// NOT, pushed down where three-valued logic allows it.
+pub fn negate(e: Expr) -> Expr {
+    let ty = DataType::Boolean;
+    match e.node {
+        Node::Cmp(op, how, a, b) => Expr::new(Node::Cmp(op.negate(), how, a, b), ty),
+        Node::IsNull(a, negated) => Expr::new(Node::IsNull(a, !negated), ty),
+        Node::Not(inner) => *inner,
+        Node::Like { value, pattern, escape, negated } => {
+            Expr::new(Node::Like { value, pattern, escape, negated: !negated }, ty)
+        }
+        Node::InList { value, list, compare, negated } => {
+            Expr::new(Node::InList { value, list, compare, negated: !negated }, ty)
+        }
+        Node::InSub { values, sub, compare, negated } => {
+            Expr::new(Node::InSub { values, sub, compare, negated: !negated }, ty)
+        }
+        Node::And(conds) => or(conds.into_iter().map(negate).collect()),
+        Node::Or(conds) => and(conds.into_iter().map(negate).collect()),
+        node => Expr::new(Node::Not(Box::new(Expr::new(node, e.ty))), ty),
+    }
+}
+
+pub fn flatten_and(e: Expr, into: &mut Vec<Expr>) {
+    match e.node {
+        Node::And(conds) => conds.into_iter().for_each(|c| flatten_and(c, into)),
+        _ => into.push(e),
+    }
+}

@@ -1,0 +1,487 @@
+//! FROM: tables, views, subqueries and joins become a set of row sources and conditions.
+//!
+//! Inner joins and simple views are flattened into one set, so that the join order is free; a right side of an outer join keeps its
+//! condition; a FULL join, and an outer join's right side that is a join itself, stay sets of their own inside it.
+
+use crate::Relation;
+use crate::expr::unsupported;
+use crate::ir::*;
+use crate::query::Compiled;
+use crate::scope::*;
+use crate::typing::*;
+use sql::ast::{self, ExprKind, JoinConstraint, TableRefKind};
+use std::collections::BTreeSet;
+use types::{Ora, Result, Value};
+
+/// Row sources to be joined and the conditions on them.
+#[derive(Default)]
+pub struct JoinSet {
+    pub parts: Vec<Part>,
+    pub conds: Vec<Expr>,
+    pub hints: Vec<ast::Hint>,
+}
+
+pub struct Part {
+    pub kind: PartKind,
+    /// The right side of a left outer join: its condition.
+    pub outer_on: Option<Vec<Expr>>,
+}
+
+pub enum PartKind {
+    Leaf(ItemId),
+    Set(JoinSet),
+    Full(Box<(JoinSet, JoinSet, Vec<Expr>)>),
+}
+
+impl Part {
+    fn leaf(id: ItemId) -> Part {
+        Part { kind: PartKind::Leaf(id), outer_on: None }
+    }
+}
+
+impl Compiler<'_> {
+    /// Adds one row source of FROM. `merge`: views may become part of the block.
+    pub fn from_item(&mut self, t: &ast::TableRef, set: &mut JoinSet, merge: bool) -> Result<()> {
+        self.table_ref(t, set, merge)
+    }
+
+    /// Adds one row source. `merge` is false where it may be filled with NULLs by an outer join.
+    fn table_ref(&mut self, t: &ast::TableRef, set: &mut JoinSet, merge: bool) -> Result<()> {
+        let pos = t.pos.0;
+        match &t.kind {
+            TableRefKind::Table(name) => self.table(name, set, merge, pos),
+            TableRefKind::Subquery { query, lateral, alias, pivot } => {
+                if pivot.is_some() {
+                    return Err(unsupported("PIVOT", pos));
+                }
+                let alias = alias.as_ref().map_or(String::new(), |a| a.name.clone());
+                self.inline_view(query, *lateral, alias, &[], set, merge)
+            }
+            TableRefKind::Collection { expr, alias, .. } => {
+                let value = self.expr(expr)?;
+                let item = Item {
+                    alias: alias.as_ref().map_or(String::new(), |a| a.name.clone()),
+                    schema: None,
+                    kind: ItemKind::Elements { value },
+                    columns: vec![ItemColumn {
+                        name: "COLUMN_VALUE".into(),
+                        ty: text(4000),
+                        nullable: true,
+                        value: None,
+                        hidden: false,
+                    }],
+                    rowid: None,
+                };
+                self.unstable += 1;
+                self.volatile += 1;
+                let id = self.add_item(item);
+                set.parts.push(Part::leaf(id));
+                Ok(())
+            }
+            TableRefKind::Join { kind, left, right, constraint } => self.join(*kind, left, right, constraint, set, merge),
+        }
+    }
+
+    fn join(
+        &mut self,
+        kind: ast::JoinKind,
+        left: &ast::TableRef,
+        right: &ast::TableRef,
+        constraint: &JoinConstraint,
+        set: &mut JoinSet,
+        merge: bool,
+    ) -> Result<()> {
+        let first = self.block().items.len();
+        match kind {
+            ast::JoinKind::Inner | ast::JoinKind::Cross => {
+                self.table_ref(left, set, merge)?;
+                let middle = self.block().items.len();
+                self.table_ref(right, set, merge)?;
+                let on = self.join_condition(constraint, first, middle)?;
+                set.conds.extend(on);
+                Ok(())
+            }
+            ast::JoinKind::Left | ast::JoinKind::Right => {
+                // Names keep the order they were written in; only the roles are exchanged.
+                let left_outer = kind == ast::JoinKind::Left;
+                let mut left_set = JoinSet::default();
+                let mut right_set = JoinSet::default();
+                self.table_ref(left, &mut left_set, merge && left_outer)?;
+                let middle = self.block().items.len();
+                self.table_ref(right, &mut right_set, merge && !left_outer)?;
+                let on = self.join_condition(constraint, first, middle)?;
+                let (kept, optional) = if left_outer { (left_set, right_set) } else { (right_set, left_set) };
+                set.parts.extend(kept.parts);
+                set.conds.extend(kept.conds);
+                set.hints.extend(kept.hints);
+                set.parts.push(optional_part(optional, on));
+                Ok(())
+            }
+            ast::JoinKind::Full => {
+                let mut left_set = JoinSet::default();
+                let mut right_set = JoinSet::default();
+                self.table_ref(left, &mut left_set, false)?;
+                let middle = self.block().items.len();
+                self.table_ref(right, &mut right_set, false)?;
+                let on = self.join_condition(constraint, first, middle)?;
+                let kind = PartKind::Full(Box::new((left_set, right_set, on)));
+                set.parts.push(Part { kind, outer_on: None });
+                Ok(())
+            }
+            ast::JoinKind::CrossApply | ast::JoinKind::OuterApply => {
+                self.table_ref(left, set, merge)?;
+                let mut right_set = JoinSet::default();
+                match &right.kind {
+                    TableRefKind::Subquery { query, alias, .. } => {
+                        let alias = alias.as_ref().map_or(String::new(), |a| a.name.clone());
+                        self.inline_view(query, true, alias, &[], &mut right_set, false)?;
+                    }
+                    _ => self.table_ref(right, &mut right_set, false)?,
+                }
+                if kind == ast::JoinKind::OuterApply {
+                    set.parts.push(optional_part(right_set, Vec::new()));
+                } else {
+                    set.parts.extend(right_set.parts);
+                    set.conds.extend(right_set.conds);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The condition of a join whose items begin at `first`, the right side's at `middle`.
+    fn join_condition(&mut self, constraint: &JoinConstraint, first: usize, middle: usize) -> Result<Vec<Expr>> {
+        let mut conds = Vec::new();
+        match constraint {
+            JoinConstraint::None => {}
+            JoinConstraint::On(e) => {
+                let saved = std::mem::replace(&mut self.block().first_visible, first);
+                let result = self.conditions(e, &mut conds);
+                self.block().first_visible = saved;
+                result?;
+            }
+            JoinConstraint::Using(columns) => {
+                for c in columns {
+                    conds.push(self.using_column(&c.name, c.pos.0, first, middle)?);
+                }
+            }
+            JoinConstraint::Natural => {
+                let items = self.block().items.clone();
+                let mut names = Vec::new();
+                for &left in &items[first..middle] {
+                    for c in &self.items[left].columns {
+                        let shared = items[middle..].iter().any(|&r| self.items[r].columns.iter().any(|d| d.name == c.name));
+                        if shared && !c.hidden && !names.contains(&c.name) {
+                            names.push(c.name.clone());
+                        }
+                    }
+                }
+                for name in names {
+                    conds.push(self.using_column(&name, 0, first, middle)?);
+                }
+            }
+        }
+        Ok(conds)
+    }
+
+    fn using_column(&mut self, name: &str, pos: u32, first: usize, middle: usize) -> Result<Expr> {
+        let items = self.block().items.clone();
+        let find = |c: &Compiler<'_>, ids: &[ItemId]| {
+            ids.iter().find_map(|&id| {
+                let at = c.items[id].columns.iter().position(|col| col.name == name && !col.hidden)?;
+                Some((id, at))
+            })
+        };
+        let missing = || Ora::with(904, &[&format!("\"{name}\"")]).at(pos);
+        let (li, lc) = find(self, &items[first..middle]).ok_or_else(missing)?;
+        let (ri, rc) = find(self, &items[middle..]).ok_or_else(missing)?;
+        let (a, b) = (self.column_value(li, lc), self.column_value(ri, rc));
+        self.items[ri].columns[rc].hidden = true;
+        compare(CmpOp::Eq, a, b, pos)
+    }
+
+    pub fn add_item(&mut self, item: Item) -> ItemId {
+        let id = self.items.len();
+        self.items.push(item);
+        self.block().items.push(id);
+        id
+    }
+
+    fn table(&mut self, t: &ast::TableName, set: &mut JoinSet, merge: bool, pos: u32) -> Result<()> {
+        if t.pivot.is_some() {
+            return Err(unsupported("PIVOT", pos));
+        }
+        if t.as_of.is_some() {
+            return Err(unsupported("AS OF", pos));
+        }
+        if t.name.link.is_some() {
+            return Err(Ora::new(2019).at(pos));
+        }
+        let name = t.name.last();
+        let alias = t.alias.as_ref().map_or_else(|| name.to_owned(), |a| a.name.clone());
+        if let Some(simple) = t.name.as_simple()
+            && let Some(cte) = self.cte_scopes.iter().rposition(|c| c.name == simple)
+        {
+            return self.cte(cte, alias, set, merge);
+        }
+        let owner = t.name.qualifier();
+        if name == "DUAL" && owner.is_none_or(|o| o == "SYS") {
+            self.dual(alias, set);
+            return Ok(());
+        }
+        let relation = self.cat.relation(owner, name).map_err(|e| if e.position().is_none() { e.at(pos) } else { e })?;
+        let Some(relation) = relation else { return Err(Ora::new(942).at(pos)) };
+        match relation {
+            Relation::Table { owner, table } => {
+                self.depend(table.id);
+                if !self.cache_deps.contains(&table.id) {
+                    self.cache_deps.push(table.id);
+                }
+                let item = table_item(alias, t.alias.is_none().then_some(owner), table);
+                let id = self.add_item(item);
+                set.parts.push(Part::leaf(id));
+                Ok(())
+            }
+            Relation::Fixed { name, handle, columns } => {
+                self.volatile += 1;
+                self.unstable += 1;
+                let columns = columns.iter().map(|c| item_column(&c.name, c.ty, c.nullable)).collect();
+                let schema = t.alias.is_none().then(|| "SYS".to_owned());
+                let item = Item { alias, schema, kind: ItemKind::Fixed { name, handle }, columns, rowid: None };
+                let id = self.add_item(item);
+                set.parts.push(Part::leaf(id));
+                Ok(())
+            }
+            Relation::View { owner, object, columns, query } => {
+                self.depend(object);
+                if !self.cache_deps.contains(&object) {
+                    self.cache_deps.push(object);
+                }
+                self.view_depth += 1;
+                if self.view_depth > 32 {
+                    return Err(Ora::new(1731).at(pos));
+                }
+                let saved_ctes = std::mem::take(&mut self.cte_scopes);
+                let saved_schema = self.cat.enter_schema(&owner);
+                let first = self.block().items.len();
+                let result = self.inline_view(&query, false, alias, &columns, set, merge);
+                self.cat.enter_schema(&saved_schema);
+                self.cte_scopes = saved_ctes;
+                self.view_depth -= 1;
+                if t.alias.is_none()
+                    && let Some(&id) = self.block().items.get(first)
+                {
+                    self.items[id].schema = Some(owner);
+                }
+                // An error inside a view has no place in the statement's own text.
+                result.map_err(|e| e.at(pos))
+            }
+        }
+    }
+
+    fn dual(&mut self, alias: String, set: &mut JoinSet) {
+        let mut column = item_column("DUMMY", text(1), true);
+        column.value = Some(Expr::new(Node::Const(Value::Text("X".into())), column.ty));
+        let item = Item { alias, schema: Some("SYS".into()), kind: ItemKind::Dual, columns: vec![column], rowid: None };
+        let id = self.add_item(item);
+        set.parts.push(Part::leaf(id));
+    }
+
+    fn cte(&mut self, index: usize, alias: String, set: &mut JoinSet, merge: bool) -> Result<()> {
+        match &self.cte_scopes[index].kind {
+            CteKind::Shared(id) => {
+                let id = *id;
+                let columns =
+                    self.cte_scopes[index].columns.iter().map(|c| item_column(&c.name, c.ty, c.nullable)).collect();
+                let item = Item { alias, schema: None, kind: ItemKind::Cte { id }, columns, rowid: None };
+                let id = self.add_item(item);
+                set.parts.push(Part::leaf(id));
+                Ok(())
+            }
+            CteKind::Inline(query, names) => {
+                let (query, names) = (query.clone(), names.clone());
+                let names: Vec<String> = names.into_iter().map(|i| i.name).collect();
+                // It sees only the WITH queries before it.
+                let hidden = self.cte_scopes.split_off(index);
+                let result = self.inline_view(&query, false, alias, &names, set, merge);
+                self.cte_scopes.extend(hidden);
+                result
+            }
+        }
+    }
+
+    /// Adds a query as a row source: merged into the block when it is a plain join, with a plan of its own otherwise.
+    pub fn inline_view(
+        &mut self,
+        query: &ast::Query,
+        lateral: bool,
+        alias: String,
+        names: &[String],
+        set: &mut JoinSet,
+        merge: bool,
+    ) -> Result<()> {
+        let compiled = self.query(query, !lateral, merge && !lateral)?;
+        let columns = match &compiled {
+            Compiled::Open { columns, .. } | Compiled::Built { columns, .. } => columns,
+        };
+        if !names.is_empty() && names.len() != columns.len() {
+            return Err(Ora::new(1730).at(query.pos.0));
+        }
+        let mut item_columns: Vec<ItemColumn> =
+            columns.iter().map(|c| item_column(&c.name, c.ty, c.nullable)).collect();
+        for (c, name) in item_columns.iter_mut().zip(names) {
+            c.name.clone_from(name);
+        }
+        match compiled {
+            Compiled::Open { set: inner, out, .. } => {
+                for (c, e) in item_columns.iter_mut().zip(out) {
+                    c.value = Some(e);
+                }
+                let item = Item { alias, schema: None, kind: ItemKind::Merged, columns: item_columns, rowid: None };
+                self.add_item(item);
+                set.parts.extend(inner.parts);
+                set.conds.extend(inner.conds);
+                set.hints.extend(inner.hints);
+            }
+            Compiled::Built { source, out, outer, rows, .. } => {
+                let lateral = if lateral { outer.into_iter().collect() } else { Vec::new() };
+                let kind = ItemKind::Derived { source: Some(Box::new(source)), out, lateral, rows };
+                let id = self.add_item(Item { alias, schema: None, kind, columns: item_columns, rowid: None });
+                set.parts.push(Part::leaf(id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Turns Oracle's `(+)` into outer joins: conditions of WHERE that mark a row source move to its outer join.
+    pub fn plus_joins(&mut self, filter: &ast::Expr, set: &mut JoinSet) -> Result<()> {
+        let mut conjuncts = Vec::new();
+        split_and(filter, &mut conjuncts);
+        for e in conjuncts {
+            let mut marked = Vec::new();
+            marks(e, &mut marked);
+            if marked.is_empty() {
+                self.conditions(e, &mut set.conds)?;
+                continue;
+            }
+            let mut on = Vec::new();
+            self.conditions(e, &mut on)?;
+            let mut owners = BTreeSet::new();
+            for name in &marked {
+                let value = self.expr(name)?;
+                let Node::Reg(reg) = value.node else { return Err(Ora::new(1416).at(e.pos.0)) };
+                match self.part_of(set, reg) {
+                    Some(part) => owners.insert(part),
+                    None => return Err(Ora::new(1705).at(e.pos.0)),
+                };
+            }
+            if owners.len() != 1 {
+                // ORA-01468: a predicate may reference only one outer-joined table
+                return Err(Ora::new(1468).at(e.pos.0));
+            }
+            if matches!(e.kind, ExprKind::Binary { op: ast::BinaryOp::Or, .. }) || has_subquery(&on) {
+                // ORA-01719, ORA-01799
+                return Err(Ora::new(if has_subquery(&on) { 1799 } else { 1719 }).at(e.pos.0));
+            }
+            let part = owners.into_iter().next().expect("one owner");
+            set.parts[part].outer_on.get_or_insert_with(Vec::new).extend(on);
+        }
+        Ok(())
+    }
+
+    /// The part of a set whose leaf owns a register.
+    fn part_of(&self, set: &JoinSet, reg: Reg) -> Option<usize> {
+        set.parts.iter().position(|p| match p.kind {
+            PartKind::Leaf(id) => self.item_owns(id, reg),
+            _ => false,
+        })
+    }
+
+    pub fn item_owns(&self, id: ItemId, reg: Reg) -> bool {
+        let item = &self.items[id];
+        item.rowid == Some(reg)
+            || item.columns.iter().any(|c| matches!(&c.value, Some(Expr { node: Node::Reg(r), .. }) if *r == reg))
+    }
+}
+
+fn optional_part(mut optional: JoinSet, on: Vec<Expr>) -> Part {
+    if optional.parts.len() == 1 && optional.conds.is_empty() && optional.parts[0].outer_on.is_none() {
+        let part = optional.parts.pop().expect("one part");
+        return Part { kind: part.kind, outer_on: Some(on) };
+    }
+    Part { kind: PartKind::Set(optional), outer_on: Some(on) }
+}
+
+pub fn item_column(name: &str, ty: types::DataType, nullable: bool) -> ItemColumn {
+    ItemColumn { name: name.to_owned(), ty, nullable, value: None, hidden: false }
+}
+
+pub fn table_item(alias: String, schema: Option<String>, table: std::rc::Rc<dictionary::TableDef>) -> Item {
+    let columns = table
+        .columns
+        .iter()
+        .map(|c| ItemColumn { hidden: c.hidden, ..item_column(&c.name, c.data_type, !c.not_null) })
+        .collect();
+    Item { alias, schema, kind: ItemKind::Table(table), columns, rowid: None }
+}
+
+fn split_and<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {
+    match &e.kind {
+        ExprKind::Binary { op: ast::BinaryOp::And, left, right } => {
+            split_and(left, into);
+            split_and(right, into);
+        }
+        _ => into.push(e),
+    }
+}
+
+/// The columns marked `(+)` in a condition.
+fn marks<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {
+    match &e.kind {
+        ExprKind::OuterJoined(inner) => into.push(inner),
+        ExprKind::Unary { expr, .. } | ExprKind::Is { expr, .. } => marks(expr, into),
+        ExprKind::Cast { expr, .. } | ExprKind::Extract { expr, .. } | ExprKind::Trim { expr, .. } => marks(expr, into),
+        ExprKind::Binary { left, right, .. } => {
+            marks(left, into);
+            marks(right, into);
+        }
+        ExprKind::Between { expr, low, high, .. } => {
+            marks(expr, into);
+            marks(low, into);
+            marks(high, into);
+        }
+        ExprKind::Like { expr, pattern, .. } => {
+            marks(expr, into);
+            marks(pattern, into);
+        }
+        ExprKind::In { expr, source, .. } => {
+            marks(expr, into);
+            if let ast::InSource::List(items) = source {
+                items.iter().for_each(|i| marks(i, into));
+            }
+        }
+        ExprKind::Call(call) => call.args.iter().for_each(|a| marks(&a.value, into)),
+        ExprKind::Case(case) => {
+            case.operand.iter().for_each(|e| marks(e, into));
+            for b in &case.branches {
+                marks(&b.when, into);
+                marks(&b.then, into);
+            }
+            case.otherwise.iter().for_each(|e| marks(e, into));
+        }
+        _ => {}
+    }
+}
+
+fn has_subquery(conds: &[Expr]) -> bool {
+    let mut found = false;
+    for c in conds {
+        c.walk(&mut |e| {
+            found |= matches!(
+                e.node,
+                Node::Scalar(_) | Node::Exists(_) | Node::InSub { .. } | Node::Quantified { .. }
+            )
+        });
+    }
+    found
+}

@@ -1,0 +1,779 @@
+//! Query blocks: SELECT with its clauses, set operations, WITH.
+//!
+//! A block is resolved clause by clause, in the order the clauses are evaluated in, and then assembled from the bottom up:
+//! joins, CONNECT BY, ROWNUM, grouping, HAVING, window functions, DISTINCT, ORDER BY, row limit, FOR UPDATE. The select list itself
+//! is evaluated when a row is fetched, unless DISTINCT, a set operation or an enclosing block needs it in registers.
+
+use crate::expr::{SubUse, and, flatten_and, unsupported};
+use crate::from::{JoinSet, item_column};
+use crate::group::GroupShape;
+use crate::ir::*;
+use crate::scope::*;
+use crate::typing::*;
+use sql::ast::{self, ExprKind, Literal, QueryBody, SelectItemKind};
+use std::collections::BTreeSet;
+use types::{DataType, Ora, Result, Value};
+
+/// A compiled query.
+pub enum Compiled {
+    /// A plain join that may become part of the enclosing block.
+    Open { set: JoinSet, out: Vec<Expr>, columns: Vec<Column> },
+    Built { source: Source, out: Vec<Expr>, columns: Vec<Column>, outer: BTreeSet<Reg>, rows: f64 },
+}
+
+impl Compiler<'_> {
+    /// Compiles a query in a block of its own. `opaque`: it does not see the blocks around it.
+    pub fn query(&mut self, q: &ast::Query, opaque: bool, merge: bool) -> Result<Compiled> {
+        let ctes = self.cte_scopes.len();
+        let result = self.with_clause(q).and_then(|()| self.query_body(q, opaque, merge));
+        self.cte_scopes.truncate(ctes);
+        result
+    }
+
+    /// As [`Compiler::query`], always with a plan of its own.
+    pub fn built(&mut self, q: &ast::Query, opaque: bool) -> Result<(Source, Vec<Expr>, Vec<Column>, BTreeSet<Reg>)> {
+        match self.query(q, opaque, false)? {
+            Compiled::Built { source, out, columns, outer, .. } => Ok((source, out, columns, outer)),
+            Compiled::Open { .. } => unreachable!("merging was not asked for"),
+        }
+    }
+
+    fn with_clause(&mut self, q: &ast::Query) -> Result<()> {
+        for (i, cte) in q.with.iter().enumerate() {
+            if self.cte_scopes.iter().rev().take(i).any(|c| c.name == cte.name.name) {
+                return Err(Ora::new(32039).at(cte.name.pos.0));
+            }
+            if crate::refs::mentions(&cte.query, &cte.name.name) > 0 {
+                return Err(unsupported("recursive WITH", cte.name.pos.0));
+            }
+            let mut uses = crate::refs::mentions_body(q, &cte.name.name);
+            for later in &q.with[i + 1..] {
+                uses += crate::refs::mentions(&later.query, &cte.name.name);
+            }
+            let materialize = has_hint(&cte.query, "MATERIALIZE");
+            let inline = has_hint(&cte.query, "INLINE");
+            if !inline && (materialize || uses > 1) {
+                let before = self.unstable;
+                let (source, out, mut columns, _) = self.built(&cte.query, true)?;
+                if self.unstable == before || materialize {
+                    name_columns(&mut columns, &cte.columns)?;
+                    let id = self.ctes.len();
+                    self.ctes.push(QueryPlan { source, out, columns: columns.clone() });
+                    let kind = CteKind::Shared(id);
+                    self.cte_scopes.push(CteScope { name: cte.name.name.clone(), columns, kind });
+                    continue;
+                }
+            }
+            let kind = CteKind::Inline(std::rc::Rc::new(cte.query.clone()), cte.columns.clone());
+            self.cte_scopes.push(CteScope { name: cte.name.name.clone(), columns: Vec::new(), kind });
+        }
+        Ok(())
+    }
+
+    fn query_body(&mut self, q: &ast::Query, opaque: bool, merge: bool) -> Result<Compiled> {
+        match &q.body {
+            QueryBody::Select(select) => self.select(select, q, opaque, merge),
+            QueryBody::Nested(inner) if q.order_by.is_none() && q.limit.is_none() && q.for_update.is_none() => {
+                self.query(inner, opaque, merge)
+            }
+            QueryBody::Nested(_) | QueryBody::SetOperation { .. } => self.set_query(q, opaque),
+        }
+    }
+
+    fn set_query(&mut self, q: &ast::Query, opaque: bool) -> Result<Compiled> {
+        if q.for_update.is_some() {
+            return Err(Ora::new(2014).at(q.pos.0));
+        }
+        self.blocks.push(Block::new(opaque));
+        let result = self.set_query_in_block(q);
+        let block = self.blocks.pop().expect("pushed above");
+        let (source, out, columns) = result?;
+        Ok(Compiled::Built { source, out, columns, outer: block.outer, rows: 1000.0 })
+    }
+
+    fn set_query_in_block(&mut self, q: &ast::Query) -> Result<(Source, Vec<Expr>, Vec<Column>)> {
+        let (mut source, out, columns) = self.set_operand(&q.body)?;
+        if let Some(order) = &q.order_by {
+            if order.siblings {
+                return Err(Ora::new(30929).at(order.pos.0));
+            }
+            let mut keys = Vec::new();
+            for item in &order.items {
+                let expr = match self.position(&item.expr, out.len())? {
+                    Some(i) => out[i].clone(),
+                    None => self.set_order_item(&item.expr, &out, &columns)?,
+                };
+                keys.push(sort_key(expr, item));
+            }
+            source = self.sort(source, keys);
+        }
+        if let Some(limit) = &q.limit {
+            source = self.row_limit(source, limit, Vec::new())?;
+        }
+        Ok((source, out, columns))
+    }
+
+    /// ORDER BY after a set operation sees only the columns of the first query.
+    fn set_order_item(&mut self, e: &ast::Expr, out: &[Expr], columns: &[Column]) -> Result<Expr> {
+        self.block().aliases = columns.iter().zip(out).map(|(c, e)| (c.name.clone(), e.clone())).collect();
+        self.expr(e)
+    }
+
+    fn set_operand(&mut self, body: &QueryBody) -> Result<(Source, Vec<Expr>, Vec<Column>)> {
+        match body {
+            QueryBody::SetOperation { op, all, left, right, pos } => {
+                let kind = match (op, all) {
+                    (ast::SetOp::Union, true) => SetKind::UnionAll,
+                    (ast::SetOp::Union, false) => SetKind::Union,
+                    (ast::SetOp::Intersect, false) => SetKind::Intersect,
+                    (ast::SetOp::Minus, false) => SetKind::Minus,
+                    _ => return Err(unsupported("ALL in INTERSECT and MINUS", pos.0)),
+                };
+                let (ls, lo, lc) = self.set_operand(left)?;
+                let (rs, ro, rc) = self.set_operand(right)?;
+                if lo.len() != ro.len() {
+                    return Err(Ora::new(1789).at(first_pos(left)));
+                }
+                self.set_node(kind, (ls, lo, lc), (rs, ro, rc), first_pos(left))
+            }
+            QueryBody::Select(select) => {
+                let q = ast::Query {
+                    with: Vec::new(),
+                    body: QueryBody::Select(Box::new((**select).clone())),
+                    order_by: None,
+                    limit: None,
+                    for_update: None,
+                    pos: select.pos,
+                };
+                self.operand_query(&q)
+            }
+            QueryBody::Nested(q) => self.operand_query(q),
+        }
+    }
+
+    fn operand_query(&mut self, q: &ast::Query) -> Result<(Source, Vec<Expr>, Vec<Column>)> {
+        let (source, out, columns, _) = self.built(q, false)?;
+        Ok((source, out, columns))
+    }
+
+    fn set_node(
+        &mut self,
+        kind: SetKind,
+        left: (Source, Vec<Expr>, Vec<Column>),
+        right: (Source, Vec<Expr>, Vec<Column>),
+        pos: u32,
+    ) -> Result<(Source, Vec<Expr>, Vec<Column>)> {
+        let (ls, lo, mut columns) = left;
+        let (rs, ro, right_columns) = right;
+        let mut left_out = Vec::new();
+        let mut right_out = Vec::new();
+        let mut out = Vec::new();
+        for (i, (a, b)) in lo.into_iter().zip(ro).enumerate() {
+            let ty = if is_null(&a) {
+                b.ty
+            } else if is_null(&b) {
+                a.ty
+            } else {
+                // ORA-01790: expression must have same datatype as corresponding expression
+                common(&a.ty, &b.ty).ok_or_else(|| Ora::new(1790).at(pos))?
+            };
+            columns[i].ty = ty;
+            columns[i].nullable |= right_columns[i].nullable;
+            left_out.push(convert(a, &ty, pos)?);
+            right_out.push(convert(b, &ty, pos)?);
+            let reg = self.new_reg();
+            out.push((reg, ty));
+        }
+        let regs: Vec<Reg> = out.iter().map(|(r, _)| *r).collect();
+        let mut inputs = Vec::new();
+        // UNION ALL of UNION ALL is one list.
+        match ls {
+            Source::Set { kind: SetKind::UnionAll, inputs: mut inner, out: inner_out }
+                if kind == SetKind::UnionAll && plain_regs(&left_out, &inner_out) =>
+            {
+                inputs.append(&mut inner);
+            }
+            other => inputs.push((other, left_out)),
+        }
+        inputs.push((rs, right_out));
+        let source = Source::Set { kind, inputs, out: regs };
+        let exprs = out.into_iter().map(|(r, ty)| Expr::new(Node::Reg(r), ty)).collect();
+        Ok((source, exprs, columns))
+    }
+
+    fn select(&mut self, s: &ast::Select, q: &ast::Query, opaque: bool, merge: bool) -> Result<Compiled> {
+        self.blocks.push(Block::new(opaque));
+        let result = self.select_in_block(s, q, merge);
+        let block = self.blocks.pop().expect("pushed above");
+        match result? {
+            Compiled::Built { source, out, columns, rows, .. } => {
+                Ok(Compiled::Built { source, out, columns, outer: block.outer, rows })
+            }
+            open => Ok(open),
+        }
+    }
+
+    fn select_in_block(&mut self, s: &ast::Select, q: &ast::Query, merge: bool) -> Result<Compiled> {
+        let mut set = JoinSet { hints: s.hints.list.clone(), ..JoinSet::default() };
+        self.note_hints(&s.hints);
+        let plus = s.filter.as_ref().is_some_and(crate::refs::has_plus);
+        for t in &s.from {
+            self.from_item(t, &mut set, !plus && s.connect_by.is_none())?;
+        }
+        if let Some(connect) = &s.connect_by {
+            self.enter_connect_by();
+            let _ = connect;
+        }
+        self.block().clause = Clause::Where;
+        if let Some(filter) = &s.filter {
+            if plus {
+                self.plus_joins(filter, &mut set)?;
+            } else {
+                self.conditions(filter, &mut set.conds)?;
+            }
+        }
+        let connect = match &s.connect_by {
+            Some(c) => Some(self.connect_by_conditions(c)?),
+            None => None,
+        };
+        self.block().clause = Clause::GroupBy;
+        let mut shape = GroupShape::default();
+        if let Some(g) = &s.group_by {
+            self.group_by(g, &mut shape)?;
+        }
+        self.block().clause = Clause::Select;
+        let (mut out, mut columns, places) = self.select_list(s)?;
+        self.block().clause = Clause::Having;
+        let mut having = Vec::new();
+        if let Some(h) = &s.having {
+            self.conditions(h, &mut having)?;
+        }
+        self.block().clause = Clause::OrderBy;
+        let mut order = Vec::new();
+        let mut siblings = Vec::new();
+        if let Some(o) = &q.order_by {
+            let keys = self.order_by(o, &out, &columns, s.distinct)?;
+            if o.siblings { siblings = keys } else { order = keys }
+        }
+        let grouped = s.group_by.is_some() || s.having.is_some() || !self.block().aggs.is_empty();
+        let simple = merge
+            && !grouped
+            && !s.distinct
+            && connect.is_none()
+            && order.is_empty()
+            && q.limit.is_none()
+            && q.for_update.is_none()
+            && self.block().windows.is_empty()
+            && self.block().rownum.is_none()
+            && !s.hints.has("NO_MERGE")
+            && !s.hints.has("RESULT_CACHE")
+            && !out.iter().any(|e| has_sequence(e));
+        if simple {
+            return Ok(Compiled::Open { set, out, columns });
+        }
+        // ROWNUM conditions are checked while rows are numbered, the others before.
+        let mut numbered = Vec::new();
+        if let Some(rownum) = self.block().rownum {
+            let (with, without) = set.conds.into_iter().partition(|c| self.reads(c, rownum));
+            numbered = with;
+            set.conds = without;
+        }
+        let mut rows;
+        let mut source;
+        if let Some(conditions) = connect {
+            source = self.build_connect_by(set, conditions, siblings)?;
+            rows = 1000.0;
+        } else {
+            let locks = q.for_update.as_ref().map(|f| self.lock_targets(f, &set)).transpose()?;
+            (source, rows) = self.build_set(set)?;
+            if let Some(targets) = locks {
+                let wait = lock_wait(&q.for_update.as_ref().expect("just used").wait)?;
+                if grouped || s.distinct {
+                    return Err(Ora::new(2014).at(q.pos.0)); // FOR UPDATE cannot be specified with GROUP BY and such
+                }
+                let tables = targets;
+                source = Source::ForUpdate { input: Box::new(source), tables, wait };
+            }
+        }
+        if let Some(reg) = self.block().rownum {
+            source = self.number_rows(source, reg, numbered);
+        }
+        if grouped {
+            source = self.build_group(source, shape, &mut out, &mut having, &mut order, &places, s.group_by.is_some())?;
+            rows = (rows / 10.0).max(1.0);
+            if !having.is_empty() {
+                source = Source::Filter { input: Box::new(source), conds: having };
+            }
+        }
+        let windows = std::mem::take(&mut self.block().windows);
+        if !windows.is_empty() {
+            let regs = produced(&source);
+            source = Source::Window { input: Box::new(source), funcs: windows, regs };
+        }
+        if s.distinct {
+            (source, out) = self.distinct(source, out, &mut order)?;
+        }
+        if !order.is_empty() {
+            let ties = q.limit.as_ref().and_then(|l| l.fetch.as_ref()).is_some_and(|f| f.with_ties);
+            let keys = if ties { order.clone() } else { Vec::new() };
+            source = self.sort(source, order);
+            if let Some(limit) = &q.limit {
+                source = self.row_limit(source, limit, keys)?;
+            }
+        } else if let Some(limit) = &q.limit {
+            source = self.row_limit(source, limit, Vec::new())?;
+        }
+        for c in &mut columns {
+            c.name.shrink_to_fit();
+        }
+        Ok(Compiled::Built { source, out, columns, outer: BTreeSet::new(), rows })
+    }
+
+    pub fn note_hints(&mut self, hints: &ast::Hints) {
+        // Only the statement's own hint counts: a result is cached whole.
+        if self.blocks.len() == 1 {
+            self.result_cache |= hints.has("RESULT_CACHE");
+            self.no_result_cache |= hints.has("NO_RESULT_CACHE");
+        }
+    }
+
+    /// The select list: expressions, columns and the places of the items.
+    fn select_list(&mut self, s: &ast::Select) -> Result<(Vec<Expr>, Vec<Column>, Vec<u32>)> {
+        let mut out = Vec::new();
+        let mut columns = Vec::new();
+        let mut places = Vec::new();
+        for item in &s.items {
+            let pos = item.pos.0;
+            match &item.kind {
+                SelectItemKind::Star => {
+                    let items = self.block().items.clone();
+                    if items.is_empty() {
+                        return Err(Ora::new(923).at(pos));
+                    }
+                    for id in items {
+                        self.star(id, &mut out, &mut columns);
+                    }
+                }
+                SelectItemKind::TableStar(name) => {
+                    let ids = self.block().items.clone();
+                    let found: Vec<ItemId> = ids
+                        .into_iter()
+                        .filter(|&id| {
+                            let item = &self.items[id];
+                            item.alias == name.last()
+                                && name.qualifier().is_none_or(|q| item.schema.as_deref() == Some(q))
+                        })
+                        .collect();
+                    match found[..] {
+                        [] => return Err(invalid_identifier(name)),
+                        [id] => self.star(id, &mut out, &mut columns),
+                        _ => return Err(Ora::new(918).at(pos)),
+                    }
+                }
+                SelectItemKind::Expr { expr, alias, text } => {
+                    let e = self.expr(expr)?;
+                    if class(&e.ty) == Class::Boolean {
+                        return Err(Ora::new(923).at(expr.pos.0));
+                    }
+                    columns.push(Column {
+                        name: item_name(expr, alias.as_ref(), &text.0),
+                        ty: e.ty,
+                        nullable: self.nullable(&e),
+                    });
+                    out.push(e);
+                }
+            }
+            places.resize(out.len(), pos);
+        }
+        Ok((out, columns, places))
+    }
+
+    fn star(&mut self, id: ItemId, out: &mut Vec<Expr>, columns: &mut Vec<Column>) {
+        for i in 0..self.items[id].columns.len() {
+            if self.items[id].columns[i].hidden {
+                continue;
+            }
+            let value = self.column_value(id, i);
+            let c = &self.items[id].columns[i];
+            columns.push(Column { name: c.name.clone(), ty: c.ty, nullable: c.nullable });
+            out.push(value);
+        }
+    }
+
+    fn nullable(&self, e: &Expr) -> bool {
+        let Node::Reg(reg) = e.node else { return !matches!(&e.node, Node::Const(v) if !v.is_null()) };
+        let Some(block) = self.blocks.last() else { return true };
+        block
+            .items
+            .iter()
+            .flat_map(|&id| &self.items[id].columns)
+            .find(|c| matches!(c.value, Some(Expr { node: Node::Reg(r), .. }) if r == reg))
+            .is_none_or(|c| c.nullable)
+    }
+
+    fn order_by(&mut self, o: &ast::OrderBy, out: &[Expr], columns: &[Column], distinct: bool) -> Result<Vec<SortKey>> {
+        self.block().aliases = columns.iter().zip(out).map(|(c, e)| (c.name.clone(), e.clone())).collect();
+        let mut keys = Vec::new();
+        for item in &o.items {
+            let expr = match self.position(&item.expr, out.len())? {
+                Some(i) => out[i].clone(),
+                None => self.expr(&item.expr)?,
+            };
+            if distinct && !out.contains(&expr) && !expr.is_const() {
+                return Err(Ora::new(1791).at(item.expr.pos.0)); // not a SELECTed expression
+            }
+            keys.push(sort_key(expr, item));
+        }
+        self.block().aliases.clear();
+        Ok(keys)
+    }
+
+    /// ORDER BY n: the n-th item of the select list.
+    fn position(&self, e: &ast::Expr, columns: usize) -> Result<Option<usize>> {
+        let ExprKind::Literal(Literal::Number(digits)) = &e.kind else { return Ok(None) };
+        let Ok(n) = digits.parse::<usize>() else { return Ok(None) };
+        if n == 0 || n > columns {
+            return Err(Ora::new(1785).at(e.pos.0)); // ORDER BY item must be the number of a SELECT-list expression
+        }
+        Ok(Some(n - 1))
+    }
+
+    pub fn sort(&mut self, input: Source, keys: Vec<SortKey>) -> Source {
+        let keys: Vec<SortKey> = keys.into_iter().filter(|k| !k.expr.is_const()).collect();
+        if keys.is_empty() {
+            return input;
+        }
+        let regs = produced(&input);
+        Source::Sort { input: Box::new(input), keys, regs, top: None }
+    }
+
+    fn row_limit(&mut self, input: Source, limit: &ast::RowLimit, ties: Vec<SortKey>) -> Result<Source> {
+        let number_of = |c: &mut Self, e: &ast::Expr| {
+            let v = c.expr(e)?;
+            convert(v, &number(), e.pos.0)
+        };
+        let offset = limit.offset.as_ref().map(|e| number_of(self, e)).transpose()?;
+        let (count, percent) = match &limit.fetch {
+            Some(f) => {
+                let count = match &f.count {
+                    Some(e) => number_of(self, e)?,
+                    None => Expr::new(Node::Const(Value::Number(1.into())), number()),
+                };
+                (Some(count), f.percent)
+            }
+            None => (None, false),
+        };
+        Ok(Source::Limit { input: Box::new(input), offset, count, percent, ties })
+    }
+
+    /// Puts the select list into registers and drops repeated rows.
+    fn distinct(&mut self, input: Source, out: Vec<Expr>, order: &mut [SortKey]) -> Result<(Source, Vec<Expr>)> {
+        let (source, regs, exprs) = self.project(input, &out, None);
+        for key in order {
+            if let Some(i) = out.iter().position(|e| *e == key.expr) {
+                key.expr = exprs[i].clone();
+            }
+        }
+        Ok((Source::Distinct { input: Box::new(source), regs }, exprs))
+    }
+
+    /// Evaluates expressions into registers of their own, except those that are registers already.
+    pub fn project(&mut self, input: Source, out: &[Expr], view: Option<String>) -> (Source, Vec<Reg>, Vec<Expr>) {
+        let mut exprs = Vec::new();
+        let mut regs: Vec<Reg> = Vec::new();
+        let mut result = Vec::new();
+        for e in out {
+            let reg = match e.node {
+                Node::Reg(r) if !regs.contains(&r) => r,
+                _ => {
+                    let r = self.new_reg();
+                    exprs.push((e.clone(), r));
+                    r
+                }
+            };
+            regs.push(reg);
+            result.push(Expr::new(Node::Reg(reg), e.ty));
+        }
+        if exprs.is_empty() {
+            return (input, regs, result);
+        }
+        (Source::Project { input: Box::new(input), exprs, view }, regs, result)
+    }
+
+    /// Numbers rows; `rownum <= n` ends the numbering, other conditions are checked on the numbered row.
+    fn number_rows(&mut self, input: Source, reg: Reg, conds: Vec<Expr>) -> Source {
+        let mut stop = None;
+        let mut rest = Vec::new();
+        for c in conds {
+            match stop_key(&c, reg) {
+                Some(limit) if stop.is_none() => stop = Some(limit),
+                _ => rest.push(c),
+            }
+        }
+        let input = match (input, &stop) {
+            // SELECT … FROM (… ORDER BY …) WHERE ROWNUM <= n keeps the n first rows only.
+            (Source::Sort { input, keys, regs, top: None }, Some(limit)) if rest.is_empty() => {
+                Source::Sort { input, keys, regs, top: Some(limit.clone()) }
+            }
+            (Source::Project { input, exprs, view }, Some(limit)) if rest.is_empty() => {
+                let input = match *input {
+                    Source::Sort { input, keys, regs, top: None } => {
+                        Box::new(Source::Sort { input, keys, regs, top: Some(limit.clone()) })
+                    }
+                    other => Box::new(other),
+                };
+                Source::Project { input, exprs, view }
+            }
+            (input, _) => input,
+        };
+        Source::Count { input: Box::new(input), reg: Some(reg), stop, conds: rest }
+    }
+
+    pub fn reads(&self, e: &Expr, reg: Reg) -> bool {
+        let mut found = false;
+        self.expr_regs(e, &mut |r| found |= r == reg);
+        found
+    }
+
+    /// Compiles a subquery of an expression.
+    pub fn subquery(&mut self, q: &ast::Query, used: SubUse) -> Result<(SubId, Vec<Column>)> {
+        let unstable = self.unstable;
+        if self.blocks.is_empty() {
+            self.blocks.push(Block::new(true));
+            let result = self.subquery_in(q, used, unstable);
+            self.blocks.pop();
+            return result;
+        }
+        self.subquery_in(q, used, unstable)
+    }
+
+    fn subquery_in(&mut self, q: &ast::Query, used: SubUse, unstable: u32) -> Result<(SubId, Vec<Column>)> {
+        if q.order_by.is_some() && q.limit.is_none() && used != SubUse::Exists && matches!(q.body, QueryBody::Select(_)) {
+            // ORDER BY without a row limit is not allowed in a subquery of an expression: ORA-00907.
+            return Err(Ora::new(907).at(q.order_by.as_ref().expect("just seen").pos.0));
+        }
+        let (source, mut out, columns, outer) = self.built(q, false)?;
+        if used == SubUse::Exists {
+            out.clear();
+        }
+        let sub = SubPlan { source, out, outer: outer.into_iter().collect(), cacheable: self.unstable == unstable };
+        self.subs.push(sub);
+        Ok((self.subs.len() - 1, columns))
+    }
+
+    fn lock_targets(&mut self, f: &ast::ForUpdate, set: &JoinSet) -> Result<Vec<LockTarget>> {
+        let mut ids = Vec::new();
+        if f.of.is_empty() {
+            for part in &set.parts {
+                match part.kind {
+                    crate::from::PartKind::Leaf(id) => ids.push(id),
+                    _ => return Err(Ora::new(2014).at(f.pos.0)),
+                }
+            }
+        } else {
+            for name in &f.of {
+                let qualifier = name.qualifier();
+                let value = self.find_column(None, qualifier, name.last(), name.pos.0)?;
+                let Some(Expr { node: Node::Reg(reg), .. }) = value else { return Err(invalid_identifier(name)) };
+                for part in &set.parts {
+                    if let crate::from::PartKind::Leaf(id) = part.kind
+                        && self.item_owns(id, reg)
+                        && !ids.contains(&id)
+                    {
+                        ids.push(id);
+                    }
+                }
+            }
+        }
+        let mut targets = Vec::new();
+        for id in ids {
+            let table = match &self.items[id].kind {
+                ItemKind::Table(t) => t.clone(),
+                ItemKind::Dual => continue,
+                ItemKind::Fixed { .. } => return Err(Ora::new(2030).at(f.pos.0)),
+                _ => return Err(Ora::new(2014).at(f.pos.0)),
+            };
+            let rowid = self.rowid_value(id).expect("a table has rowids");
+            let Node::Reg(rowid) = rowid.node else { unreachable!("a rowid is a register") };
+            targets.push(LockTarget { table, rowid });
+        }
+        Ok(targets)
+    }
+}
+
+fn lock_wait(w: &ast::LockWait) -> Result<LockWait> {
+    Ok(match w {
+        ast::LockWait::Wait => LockWait::Forever,
+        ast::LockWait::NoWait => LockWait::NoWait,
+        ast::LockWait::SkipLocked => LockWait::SkipLocked,
+        ast::LockWait::Seconds(e) => match &e.kind {
+            ExprKind::Literal(Literal::Number(n)) => {
+                LockWait::Seconds(n.parse().map_err(|_| Ora::new(30005).at(e.pos.0))?)
+            }
+            _ => return Err(Ora::new(30005).at(e.pos.0)),
+        },
+    })
+}
+
+fn sort_key(expr: Expr, item: &ast::OrderItem) -> SortKey {
+    let nulls_first = item.nulls_first.unwrap_or(item.descending);
+    SortKey { expr, desc: item.descending, nulls_first }
+}
+
+/// Resolves the ORDER BY of a window, KEEP or WITHIN GROUP.
+pub fn sort_item(c: &mut Compiler<'_>, item: &ast::OrderItem) -> Result<SortKey> {
+    let expr = c.expr(&item.expr)?;
+    Ok(sort_key(expr, item))
+}
+
+/// The limit of `rownum < n`, `rownum <= n` and `rownum = 1`, when it does not depend on the row.
+fn stop_key(c: &Expr, reg: Reg) -> Option<StopKey> {
+    let Node::Cmp(op, _, a, b) = &c.node else { return None };
+    let is_rownum = |e: &Expr| matches!(e.node, Node::Reg(r) if r == reg);
+    let (op, limit) = if is_rownum(a) {
+        (*op, b)
+    } else if is_rownum(b) {
+        (op.swap(), a)
+    } else {
+        return None;
+    };
+    if !matches!(limit.node, Node::Const(_) | Node::Bind(_)) && !matches!(&limit.node, Node::Convert(e) if matches!(e.node, Node::Bind(_))) {
+        return None;
+    }
+    matches!(op, CmpOp::Lt | CmpOp::Le | CmpOp::Eq).then(|| (op, (**limit).clone()))
+}
+
+fn has_sequence(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e.node, Node::Nextval(_) | Node::Currval(_)));
+    found
+}
+
+fn has_hint(q: &ast::Query, name: &str) -> bool {
+    match &q.body {
+        QueryBody::Select(s) => s.hints.has(name),
+        _ => false,
+    }
+}
+
+fn name_columns(columns: &mut [Column], names: &[ast::Ident]) -> Result<()> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    if names.len() != columns.len() {
+        return Err(Ora::new(32038).at(names[0].pos.0));
+    }
+    for (c, n) in columns.iter_mut().zip(names) {
+        c.name.clone_from(&n.name);
+    }
+    Ok(())
+}
+
+fn plain_regs(out: &[Expr], regs: &[Reg]) -> bool {
+    out.len() == regs.len() && out.iter().zip(regs).all(|(e, r)| matches!(e.node, Node::Reg(x) if x == *r))
+}
+
+fn first_pos(body: &QueryBody) -> u32 {
+    match body {
+        QueryBody::Select(s) => s.items.first().map_or(s.pos.0, |i| i.pos.0),
+        QueryBody::SetOperation { left, .. } => first_pos(left),
+        QueryBody::Nested(q) => first_pos(&q.body),
+    }
+}
+
+/// The heading of a select-list item: alias, column name, or the text in upper case without blanks.
+fn item_name(expr: &ast::Expr, alias: Option<&ast::Ident>, text: &str) -> String {
+    if let Some(a) = alias {
+        return a.name.clone();
+    }
+    if let ExprKind::Name(name) = &expr.kind {
+        return name.last().to_owned();
+    }
+    let mut quoted = false;
+    let mut name = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\'' {
+            quoted = !quoted;
+        }
+        if quoted || c == '\'' {
+            name.push(c);
+        } else if !c.is_whitespace() {
+            name.extend(c.to_uppercase());
+        }
+    }
+    name
+}
+
+/// The registers a row source leaves a row in, as far as its readers may name them.
+pub fn produced(source: &Source) -> Vec<Reg> {
+    let mut regs = Vec::new();
+    collect(source, &mut regs);
+    regs.sort_unstable();
+    regs.dedup();
+    regs
+}
+
+fn collect(source: &Source, into: &mut Vec<Reg>) {
+    match source {
+        Source::Dual | Source::Empty => {}
+        Source::Scan(s) => {
+            into.extend(s.columns.iter().map(|(_, r)| *r));
+            into.extend(s.rowid);
+        }
+        Source::Fixed { columns, .. } => into.extend(columns.iter().map(|(_, r)| *r)),
+        Source::Filter { input, .. } | Source::Startup { input, .. } => collect(input, into),
+        Source::Sort { regs, .. } | Source::Buffer { regs, .. } | Source::Cte { regs, .. } => into.extend(regs),
+        Source::Window { funcs, regs, .. } => {
+            into.extend(regs);
+            into.extend(funcs.iter().map(|f| f.agg.out));
+        }
+        Source::Project { input, exprs, .. } => {
+            collect(input, into);
+            into.extend(exprs.iter().map(|(_, r)| *r));
+        }
+        Source::NestedLoops { left, right, kind, .. } | Source::HashJoin { left, right, kind, .. } => {
+            collect(left, into);
+            if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+                collect(right, into);
+            }
+        }
+        Source::Count { input, reg, .. } => {
+            collect(input, into);
+            into.extend(*reg);
+        }
+        Source::Distinct { regs, .. } => into.extend(regs),
+        Source::Group { keys, aggs, .. } => {
+            into.extend(keys.iter().map(|(_, r)| *r));
+            into.extend(aggs.iter().map(|a| a.out));
+        }
+        Source::Set { out, .. } => into.extend(out),
+        Source::ConnectBy(c) => {
+            into.extend(&c.row);
+            into.extend(&c.prior);
+            into.push(c.level);
+            into.extend(c.is_leaf);
+            into.extend(c.is_cycle);
+            into.extend(c.roots.iter().map(|(_, r)| *r));
+            into.extend(c.paths.iter().map(|(_, _, r)| *r));
+        }
+        Source::Limit { input, .. } | Source::ForUpdate { input, .. } => collect(input, into),
+        Source::Elements { column, .. } => into.push(*column),
+    }
+}
+
+/// Joins conditions that were split.
+pub fn conjunction(conds: Vec<Expr>) -> Option<Expr> {
+    if conds.is_empty() { None } else { Some(and(conds)) }
+}
+
+/// Splits a condition that was joined.
+pub fn split(e: Expr) -> Vec<Expr> {
+    let mut conds = Vec::new();
+    flatten_and(e, &mut conds);
+    conds
+}
+
+/// A column for a target list without an item behind it.
+pub fn plain_column(name: &str, ty: DataType) -> ItemColumn {
+    item_column(name, ty, true)
+}

@@ -1,0 +1,359 @@
+//! Name resolution: what a name in a statement stands for.
+//!
+//! The compiler keeps a stack of query blocks. A name is looked for in the innermost block first; found further out it makes every
+//! block in between correlated, which is noted register by register, so that a subquery knows exactly which values it depends on.
+//! Columns get registers when they are first used: what nobody names is never decoded.
+
+use crate::Catalog;
+use crate::ir::*;
+use crate::typing::*;
+use dictionary::TableDef;
+use sql::ast;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use types::{DataType, Ora, Result};
+
+/// An index into [`Compiler::items`].
+pub type ItemId = usize;
+
+/// A row source of some FROM clause.
+pub struct Item {
+    pub alias: String,
+    /// The table's owner, when the item is a table without an alias: `owner.table.column` may be written.
+    pub schema: Option<String>,
+    pub kind: ItemKind,
+    pub columns: Vec<ItemColumn>,
+    pub rowid: Option<Reg>,
+}
+
+pub enum ItemKind {
+    Table(Rc<TableDef>),
+    Fixed { name: String, handle: u64 },
+    Dual,
+    /// A view or subquery with a plan of its own. Its columns are projected when they are used.
+    Derived { source: Option<Box<Source>>, out: Vec<Expr>, lateral: Vec<Reg>, rows: f64 },
+    /// A view whose row sources became part of the block; its columns are expressions over them.
+    Merged,
+    Cte { id: usize },
+    Elements { value: Expr },
+}
+
+pub struct ItemColumn {
+    pub name: String,
+    pub ty: DataType,
+    pub nullable: bool,
+    /// What the name stands for, once it was used.
+    pub value: Option<Expr>,
+    /// The right side of a USING or NATURAL join: reached by a qualified name only.
+    pub hidden: bool,
+}
+
+/// The clause being resolved; it decides what may occur there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clause {
+    From,
+    Where,
+    StartWith,
+    ConnectBy,
+    GroupBy,
+    Having,
+    Select,
+    OrderBy,
+    Dml,
+}
+
+/// What CONNECT BY adds to a block.
+#[derive(Default)]
+pub struct ConnectScope {
+    pub level: Reg,
+    pub rownum: Option<Reg>,
+    pub is_leaf: Option<Reg>,
+    pub is_cycle: Option<Reg>,
+    /// Registers of the row and of its parent.
+    pub prior: Vec<(Reg, Reg)>,
+    pub roots: Vec<(Expr, Reg)>,
+    pub paths: Vec<(Expr, Expr, Reg)>,
+    pub uses_prior: bool,
+}
+
+/// One query block while it is resolved.
+pub struct Block {
+    pub items: Vec<ItemId>,
+    /// Names are looked for from this item on: an ON clause sees its own join only.
+    pub first_visible: usize,
+    /// Blocks further out are not visible: views, and inline views without LATERAL.
+    pub opaque: bool,
+    pub clause: Clause,
+    pub rownum: Option<Reg>,
+    pub connect: Option<ConnectScope>,
+    pub aggs: Vec<Agg>,
+    pub windows: Vec<WindowFunc>,
+    pub in_aggregate: bool,
+    pub in_window: bool,
+    /// ORDER BY sees the select list's aliases.
+    pub aliases: Vec<(String, Expr)>,
+    /// Registers of blocks further out that this one, or one inside it, reads.
+    pub outer: BTreeSet<Reg>,
+    /// Where columns were named, for errors found later.
+    pub places: Vec<(Reg, u32)>,
+    /// Inside PRIOR.
+    pub in_prior: bool,
+}
+
+impl Block {
+    pub fn new(opaque: bool) -> Block {
+        Block {
+            items: Vec::new(),
+            first_visible: 0,
+            opaque,
+            clause: Clause::From,
+            rownum: None,
+            connect: None,
+            aggs: Vec::new(),
+            windows: Vec::new(),
+            in_aggregate: false,
+            in_window: false,
+            aliases: Vec::new(),
+            outer: BTreeSet::new(),
+            places: Vec::new(),
+            in_prior: false,
+        }
+    }
+}
+
+/// A WITH query in scope.
+pub struct CteScope {
+    pub name: String,
+    pub columns: Vec<Column>,
+    pub kind: CteKind,
+}
+
+pub enum CteKind {
+    /// Run once, read by id.
+    Shared(usize),
+    /// Written out again at each use.
+    Inline(Rc<ast::Query>, Vec<ast::Ident>),
+}
+
+/// The state of one compilation.
+pub struct Compiler<'c> {
+    pub cat: &'c mut dyn Catalog,
+    pub regs: u32,
+    pub items: Vec<Item>,
+    pub blocks: Vec<Block>,
+    pub subs: Vec<SubPlan>,
+    pub ctes: Vec<QueryPlan>,
+    pub cte_scopes: Vec<CteScope>,
+    pub binds: Vec<String>,
+    pub bind_types: &'c [Option<DataType>],
+    pub sequences: Vec<Rc<SequenceRef>>,
+    pub dependencies: Vec<types::ObjectId>,
+    /// Objects a cached result depends on.
+    pub cache_deps: Vec<types::ObjectId>,
+    /// Something whose value changes by itself is read (fixed table, clock, sequence): counts occurrences.
+    pub volatile: u32,
+    /// Of those, what makes even one execution's subquery uncacheable: sequences, fixed tables, functions not deterministic.
+    pub unstable: u32,
+    /// Depth of view expansion, against views that name each other.
+    pub view_depth: u32,
+    pub result_cache: bool,
+    pub no_result_cache: bool,
+}
+
+impl Compiler<'_> {
+    pub fn new_reg(&mut self) -> Reg {
+        self.regs += 1;
+        self.regs - 1
+    }
+
+    pub fn block(&mut self) -> &mut Block {
+        self.blocks.last_mut().expect("a query block is being resolved")
+    }
+
+    /// The expression of column `column` of an item, giving it a register at its first use.
+    pub fn column_value(&mut self, item: ItemId, column: usize) -> Expr {
+        if let Some(value) = &self.items[item].columns[column].value {
+            return value.clone();
+        }
+        let reg = self.new_reg();
+        let c = &mut self.items[item].columns[column];
+        let value = Expr::new(Node::Reg(reg), c.ty);
+        c.value = Some(value.clone());
+        value
+    }
+
+    /// The ROWID of an item that is a table, or of the only table under a merged view.
+    pub fn rowid_value(&mut self, item: ItemId) -> Option<Expr> {
+        match self.items[item].kind {
+            ItemKind::Table(_) => {}
+            _ => return None,
+        }
+        let reg = match self.items[item].rowid {
+            Some(reg) => reg,
+            None => {
+                let reg = self.new_reg();
+                self.items[item].rowid = Some(reg);
+                reg
+            }
+        };
+        Some(Expr::new(Node::Reg(reg), DataType::Rowid))
+    }
+
+    /// Finds a column by name. `qualifier` is the part before the dot, `schema` the one before that.
+    ///
+    /// # Errors
+    /// ORA-00918 when several row sources of one block have it.
+    pub fn find_column(&mut self, schema: Option<&str>, qualifier: Option<&str>, name: &str, pos: u32) -> Result<Option<Expr>> {
+        for depth in (0..self.blocks.len()).rev() {
+            if let Some((item, column)) = self.find_in_block(depth, schema, qualifier, name, pos)? {
+                let value = match column {
+                    Some(column) => self.column_value(item, column),
+                    None => match self.rowid_value(item) {
+                        Some(value) => value,
+                        None => return Err(Ora::new(1445).at(pos)),
+                    },
+                };
+                self.note_use(depth, &value, pos);
+                return Ok(Some(value));
+            }
+            if self.blocks[depth].opaque {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// The item and column of a name in one block; a column of `None` is ROWID.
+    fn find_in_block(
+        &self,
+        depth: usize,
+        schema: Option<&str>,
+        qualifier: Option<&str>,
+        name: &str,
+        pos: u32,
+    ) -> Result<Option<(ItemId, Option<usize>)>> {
+        let block = &self.blocks[depth];
+        let mut found: Option<(ItemId, Option<usize>)> = None;
+        for &id in &block.items[block.first_visible.min(block.items.len())..] {
+            let item = &self.items[id];
+            if let Some(q) = qualifier {
+                if item.alias != q {
+                    continue;
+                }
+                if let Some(s) = schema
+                    && item.schema.as_deref() != Some(s)
+                {
+                    continue;
+                }
+            }
+            let mut hit = None;
+            for (i, c) in item.columns.iter().enumerate() {
+                if c.name == name && (qualifier.is_some() || !c.hidden) {
+                    if hit.is_some() {
+                        return Err(ambiguous(name, pos));
+                    }
+                    hit = Some(Some(i));
+                }
+            }
+            if hit.is_none() && name == "ROWID" && matches!(item.kind, ItemKind::Table(_)) {
+                hit = Some(None);
+            }
+            if let Some(column) = hit {
+                if found.is_some() {
+                    return Err(ambiguous(name, pos));
+                }
+                found = Some((id, column));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Notes that the current block reads `value`, which belongs to the block at `depth`.
+    pub fn note_use(&mut self, depth: usize, value: &Expr, pos: u32) {
+        let mut regs = Vec::new();
+        self.expr_regs(value, &mut |r| regs.push(r));
+        let top = self.blocks.len() - 1;
+        for block in &mut self.blocks[depth + 1..=top] {
+            block.outer.extend(regs.iter().copied());
+        }
+        if depth == top {
+            let block = self.block();
+            for r in regs {
+                block.places.push((r, pos));
+            }
+        }
+    }
+
+    /// Calls `f` with each register that `e` reads, those its subqueries take from outside included.
+    pub fn expr_regs(&self, e: &Expr, f: &mut dyn FnMut(Reg)) {
+        e.walk(&mut |e| match &e.node {
+            Node::Reg(r) => f(*r),
+            Node::Scalar(s) | Node::Exists(s) | Node::InSub { sub: s, .. } | Node::Quantified { sub: s, .. } => {
+                self.subs[*s].outer.iter().for_each(|&r| f(r))
+            }
+            _ => {}
+        });
+    }
+
+    /// Where register `reg` was last named in the current block.
+    pub fn place_of(&mut self, reg: Reg) -> Option<u32> {
+        self.block().places.iter().rev().find(|(r, _)| *r == reg).map(|(_, pos)| *pos)
+    }
+
+    /// ROWNUM of the current block.
+    pub fn rownum(&mut self) -> Expr {
+        let in_connect = self.block().clause == Clause::ConnectBy;
+        let known = match (&self.block().connect, in_connect) {
+            (Some(c), true) => c.rownum,
+            _ => self.block().rownum,
+        };
+        let reg = match known {
+            Some(reg) => reg,
+            None => {
+                let reg = self.new_reg();
+                let block = self.block();
+                match (&mut block.connect, in_connect) {
+                    (Some(c), true) => c.rownum = Some(reg),
+                    _ => block.rownum = Some(reg),
+                }
+                reg
+            }
+        };
+        Expr::new(Node::Reg(reg), number())
+    }
+
+    /// Notes a dependency on an object of the dictionary.
+    pub fn depend(&mut self, object: types::ObjectId) {
+        if !self.dependencies.contains(&object) {
+            self.dependencies.push(object);
+        }
+    }
+
+    /// The number of a bind variable, by its name's first occurrence.
+    pub fn bind(&mut self, name: &str) -> Expr {
+        let index = match self.binds.iter().position(|b| b == name) {
+            Some(index) => index,
+            None => {
+                self.binds.push(name.to_owned());
+                self.binds.len() - 1
+            }
+        };
+        let ty = self.bind_types.get(index).cloned().flatten().unwrap_or_else(|| text(4000));
+        Expr::new(Node::Bind(index), ty)
+    }
+}
+
+fn ambiguous(name: &str, pos: u32) -> Ora {
+    let _ = name;
+    Ora::new(918).at(pos)
+}
+
+/// The name of a column as ORA-00904 shows it.
+pub fn quoted_path(parts: &[ast::Ident]) -> String {
+    parts.iter().map(|p| format!("\"{}\"", p.name)).collect::<Vec<_>>().join(".")
+}
+
+/// ORA-00904: invalid identifier.
+pub fn invalid_identifier(name: &ast::Name) -> Ora {
+    Ora::with(904, &[&quoted_path(&name.parts)]).at(name.pos.0)
+}
