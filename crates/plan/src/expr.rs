@@ -104,7 +104,7 @@ impl Compiler<'_> {
         }
         let part = |i: usize| name.parts[i].name.as_str();
         let n = name.parts.len();
-        if n == 1 && !self.block_aliases_hide(part(0))
+        if n == 1
             && let Some(e) = self.alias(part(0))
         {
             return Ok(e);
@@ -140,10 +140,6 @@ impl Compiler<'_> {
             Some(e) => Ok(e),
             None => Err(invalid_identifier(name)),
         }
-    }
-
-    fn block_aliases_hide(&self, _name: &str) -> bool {
-        self.blocks.is_empty()
     }
 
     /// A select-list alias, in ORDER BY.
@@ -216,18 +212,18 @@ impl Compiler<'_> {
         }
         let owner = (n >= 3).then(|| name.parts[n - 3].name.as_str());
         let seq_name = name.parts[n - 2].name.as_str();
-        let Some((owner, object)) = self.cat.sequence(owner, seq_name)? else {
+        let Some(def) = self.catalog().sequence(owner, seq_name)? else {
             return Err(Ora::new(2289).at(pos));
         };
+        self.check_privilege(def.object, def.owner_id, dictionary::ObjectPrivilege::Select, pos)?;
+        let object = def.object;
         self.depend(object);
         self.volatile += 1;
         self.unstable += 1;
-        let known = self.sequences.iter().find(|s| s.object == object).cloned();
+        let known = self.sequences.iter().find(|s| s.def.object == object).cloned();
         let seq = known.unwrap_or_else(|| {
             let s = std::rc::Rc::new(SequenceRef {
-                owner,
-                name: seq_name.to_owned(),
-                object,
+                def,
                 ordinal: self.sequences.len(),
             });
             self.sequences.push(s.clone());

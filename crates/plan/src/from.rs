@@ -3,30 +3,33 @@
 //! Inner joins and simple views are flattened into one set, so that the join order is free; a right side of an outer join keeps its
 //! condition; a FULL join, and an outer join's right side that is a join itself, stay sets of their own inside it.
 
-use crate::Relation;
 use crate::expr::unsupported;
 use crate::ir::*;
 use crate::query::Compiled;
 use crate::scope::*;
 use crate::typing::*;
 use sql::ast::{self, ExprKind, JoinConstraint, TableRefKind};
+use dictionary::{ObjectPrivilege, Organization, Resolved, TableDef, UserId, ViewDef};
 use std::collections::BTreeSet;
-use types::{Ora, Result, Value};
+use std::rc::Rc;
+use types::{ObjectId, Ora, Result, Value};
 
 /// Row sources to be joined and the conditions on them.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct JoinSet {
     pub parts: Vec<Part>,
     pub conds: Vec<Expr>,
     pub hints: Vec<ast::Hint>,
 }
 
+#[derive(Clone)]
 pub struct Part {
     pub kind: PartKind,
     /// The right side of a left outer join: its condition.
     pub outer_on: Option<Vec<Expr>>,
 }
 
+#[derive(Clone)]
 pub enum PartKind {
     Leaf(ItemId),
     Set(JoinSet),
@@ -69,6 +72,7 @@ impl Compiler<'_> {
                         nullable: true,
                         value: None,
                         hidden: false,
+                        dropped: false,
                     }],
                     rowid: None,
                 };
@@ -229,54 +233,73 @@ impl Compiler<'_> {
             self.dual(alias, set);
             return Ok(());
         }
-        let relation = self.cat.relation(owner, name).map_err(|e| if e.position().is_none() { e.at(pos) } else { e })?;
-        let Some(relation) = relation else { return Err(Ora::new(942).at(pos)) };
-        match relation {
-            Relation::Table { owner, table } => {
-                self.depend(table.id);
-                if !self.cache_deps.contains(&table.id) {
-                    self.cache_deps.push(table.id);
-                }
-                let item = table_item(alias, t.alias.is_none().then_some(owner), table);
-                let id = self.add_item(item);
-                set.parts.push(Part::leaf(id));
+        let resolved = self.catalog().relation(owner, name).map_err(|e| if e.position().is_none() { e.at(pos) } else { e })?;
+        match resolved {
+            Some(Resolved::Table(table)) => {
+                self.check_privilege(table.object, table.owner_id, ObjectPrivilege::Select, pos)?;
+                self.table_item(table, alias, t.alias.is_none(), set);
                 Ok(())
             }
-            Relation::Fixed { name, handle, columns } => {
-                self.volatile += 1;
-                self.unstable += 1;
-                let columns = columns.iter().map(|c| item_column(&c.name, c.ty, c.nullable)).collect();
-                let schema = t.alias.is_none().then(|| "SYS".to_owned());
-                let item = Item { alias, schema, kind: ItemKind::Fixed { name, handle }, columns, rowid: None };
-                let id = self.add_item(item);
-                set.parts.push(Part::leaf(id));
-                Ok(())
+            Some(Resolved::View(view)) => {
+                self.check_privilege(view.object, view.owner_id, ObjectPrivilege::Select, pos)?;
+                self.view(&view, alias, t.alias.is_none(), set, merge, pos)
             }
-            Relation::View { owner, object, columns, query } => {
-                self.depend(object);
-                if !self.cache_deps.contains(&object) {
-                    self.cache_deps.push(object);
-                }
-                self.view_depth += 1;
-                if self.view_depth > 32 {
-                    return Err(Ora::new(1731).at(pos));
-                }
-                let saved_ctes = std::mem::take(&mut self.cte_scopes);
-                let saved_schema = self.cat.enter_schema(&owner);
-                let first = self.block().items.len();
-                let result = self.inline_view(&query, false, alias, &columns, set, merge);
-                self.cat.enter_schema(&saved_schema);
-                self.cte_scopes = saved_ctes;
-                self.view_depth -= 1;
-                if t.alias.is_none()
-                    && let Some(&id) = self.block().items.get(first)
-                {
-                    self.items[id].schema = Some(owner);
-                }
-                // An error inside a view has no place in the statement's own text.
-                result.map_err(|e| e.at(pos))
-            }
+            _ => Err(Ora::new(942).at(pos)),
         }
+    }
+
+    /// ORA-01031 unless the session may do that to the object.
+    pub fn check_privilege(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege, pos: u32) -> Result<()> {
+        if self.catalog().allowed(object, owner, privilege)? { Ok(()) } else { Err(Ora::new(1031).at(pos)) }
+    }
+
+    fn table_item(&mut self, table: Rc<TableDef>, alias: String, named: bool, set: &mut JoinSet) {
+        let schema = named.then(|| table.owner.clone());
+        let item = if let Organization::Fixed(handle) = table.organization {
+            self.volatile += 1;
+            self.unstable += 1;
+            let columns = table.visible_columns().map(|(_, c)| item_column(&c.name, c.data_type, c.nullable)).collect();
+            Item { alias, schema, kind: ItemKind::Fixed { name: table.name.clone(), handle }, columns, rowid: None }
+        } else {
+            self.depend(table.object);
+            if !self.cache_deps.contains(&table.object) {
+                self.cache_deps.push(table.object);
+            }
+            self.force_results |= table.options.result_cache_force;
+            self.all_force &= table.options.result_cache_force;
+            table_item(alias, schema, table)
+        };
+        let id = self.add_item(item);
+        set.parts.push(Part::leaf(id));
+    }
+
+    /// A view is its query, seen with its owner's eyes.
+    fn view(&mut self, view: &ViewDef, alias: String, named: bool, set: &mut JoinSet, merge: bool, pos: u32) -> Result<()> {
+        self.depend(view.object);
+        if !view.catalog && !self.cache_deps.contains(&view.object) {
+            self.cache_deps.push(view.object);
+        }
+        if self.catalogs.len() > 32 {
+            return Err(Ora::new(1731).at(pos));
+        }
+        // An error inside a view has no place in the statement's own text.
+        let query = match sql::parse_statement(&view.text).map_err(|e| e.at(pos))? {
+            ast::Statement::Query(q) => q,
+            _ => return Err(Ora::internal(format!("view {}.{} is not a query", view.owner, view.name))),
+        };
+        let saved_ctes = std::mem::take(&mut self.cte_scopes);
+        let owner = if view.catalog { UserId::SYS } else { view.owner_id };
+        let catalog = self.base.as_owner(owner)?;
+        self.catalogs.push(catalog);
+        let result = self.inline_view(&query, false, alias, &view.columns, set, merge);
+        self.catalogs.pop();
+        self.cte_scopes = saved_ctes;
+        if named
+            && let Some(&id) = self.block().items.last()
+        {
+            self.items[id].schema = Some(view.owner.clone());
+        }
+        result.map_err(|e| e.at(pos))
     }
 
     fn dual(&mut self, alias: String, set: &mut JoinSet) {
@@ -413,14 +436,14 @@ fn optional_part(mut optional: JoinSet, on: Vec<Expr>) -> Part {
 }
 
 pub fn item_column(name: &str, ty: types::DataType, nullable: bool) -> ItemColumn {
-    ItemColumn { name: name.to_owned(), ty, nullable, value: None, hidden: false }
+    ItemColumn { name: name.to_owned(), ty, nullable, value: None, hidden: false, dropped: false }
 }
 
 pub fn table_item(alias: String, schema: Option<String>, table: std::rc::Rc<dictionary::TableDef>) -> Item {
     let columns = table
         .columns
         .iter()
-        .map(|c| ItemColumn { hidden: c.hidden, ..item_column(&c.name, c.data_type, !c.not_null) })
+        .map(|c| ItemColumn { hidden: c.invisible, dropped: c.hidden, ..item_column(&c.name, c.data_type, c.nullable) })
         .collect();
     Item { alias, schema, kind: ItemKind::Table(table), columns, rowid: None }
 }

@@ -107,12 +107,16 @@ pub enum Node {
     Arith(ArithOp, Box<Expr>, Box<Expr>),
     Concat(Box<Expr>, Box<Expr>),
     /// A scalar function of the `functions` crate.
-    Func(Func, Vec<Expr>),
+    Func(crate::function::Func, Vec<Expr>),
     /// An implicit conversion to the expression's type.
     Convert(Box<Expr>),
     /// CAST: as `Convert`, and lengths and precision are enforced.
     Cast(Box<Expr>),
     Case(Vec<(Expr, Expr)>, Option<Box<Expr>>),
+    /// The first operand that is not NULL.
+    Coalesce(Vec<Expr>),
+    /// SYS_CONTEXT(namespace, parameter).
+    SysContext(Box<Expr>, Box<Expr>),
     Cmp(CmpOp, Compare, Box<Expr>, Box<Expr>),
     And(Vec<Expr>),
     Or(Vec<Expr>),
@@ -154,30 +158,18 @@ pub enum Node {
     Call(Rc<HostFunction>, Vec<Expr>),
 }
 
-/// A scalar function, bound when the statement is compiled.
-#[derive(Clone)]
-pub struct Func(pub &'static functions::Scalar);
-
-impl PartialEq for Func {
-    fn eq(&self, other: &Func) -> bool {
-        std::ptr::eq(self.0, other.0)
-    }
-}
-
-impl std::fmt::Debug for Func {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0.name)
-    }
-}
-
 /// A sequence as a statement names it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct SequenceRef {
-    pub owner: String,
-    pub name: String,
-    pub object: types::ObjectId,
+    pub def: Rc<dictionary::SequenceDef>,
     /// Which of the statement's sequences it is: NEXTVAL advances once a row however often it is written.
     pub ordinal: usize,
+}
+
+impl PartialEq for SequenceRef {
+    fn eq(&self, other: &SequenceRef) -> bool {
+        self.ordinal == other.ordinal
+    }
 }
 
 /// A function outside SQL's own: what the host resolved its name to.
@@ -191,6 +183,8 @@ pub struct HostFunction {
     pub arg_types: Vec<DataType>,
     /// Parameter names, for calls by name; in the order of `arg_types`.
     pub arg_names: Vec<String>,
+    /// How many arguments have no default.
+    pub required: usize,
     pub ty: DataType,
     pub deterministic: bool,
     /// Objects a cached result depends on.
@@ -353,7 +347,7 @@ pub enum Source {
         name: String,
         alias: String,
         /// The host's own key for the table.
-        handle: u64,
+        handle: dictionary::FixedId,
         columns: ColumnMap,
         filter: Vec<Expr>,
     },
@@ -362,7 +356,8 @@ pub enum Source {
     Startup { input: Box<Source>, conds: Vec<Expr> },
     /// Evaluates expressions into registers; the boundary of an inline view.
     Project { input: Box<Source>, exprs: Vec<(Expr, Reg)>, view: Option<String> },
-    NestedLoops { left: Box<Source>, right: Box<Source>, kind: JoinKind, on: Vec<Expr>, right_regs: Vec<Reg> },
+    /// The right side is started again for each left row; what it buffers it keeps, unless it is `lateral`.
+    NestedLoops { left: Box<Source>, right: Box<Source>, kind: JoinKind, right_regs: Vec<Reg>, lateral: bool },
     HashJoin {
         left: Box<Source>,
         right: Box<Source>,
@@ -377,7 +372,7 @@ pub enum Source {
     /// Runs its input once an execution and replays the rows.
     Buffer { input: Box<Source>, regs: Vec<Reg> },
     /// A WITH query, run once an execution; several readers.
-    Cte { id: usize, name: String, regs: Vec<Reg> },
+    Cte { id: usize, name: String, columns: ColumnMap },
     /// Numbers rows in `reg` from 1; rows that fail `conds` take no number.
     Count { input: Box<Source>, reg: Option<Reg>, stop: Option<StopKey>, conds: Vec<Expr> },
     Sort { input: Box<Source>, keys: Vec<SortKey>, regs: Vec<Reg>, top: Option<StopKey> },
@@ -420,11 +415,10 @@ pub struct LockTarget {
 pub struct ConnectBy {
     pub start: Source,
     pub child: Source,
-    /// Evaluated with the parent in `prior` and the candidate in `row`.
-    pub condition: Vec<Expr>,
+    /// The columns of a row, whether `start` or `child` found it.
     pub row: Vec<Reg>,
-    /// The parent's columns while children are looked for, and while a row is given up.
-    pub prior: Vec<Reg>,
+    /// Where the parent's columns are while children are looked for, and while a row is given up: (column, its copy).
+    pub prior: Vec<(Reg, Reg)>,
     pub level: Reg,
     /// ROWNUM within CONNECT BY.
     pub rownum: Option<Reg>,
@@ -521,9 +515,11 @@ pub struct InsertPlan {
     /// Which column each source expression goes to.
     pub columns: Vec<u16>,
     pub source: InsertSource,
-    /// Values of the columns not named.
+    /// Values of the columns not named, and of those that are DEFAULT ON NULL.
     pub defaults: Vec<(u16, Expr)>,
-    pub returning: Vec<Expr>,
+    /// The new row's rowid.
+    pub rowid: Reg,
+    pub returning: Vec<(Expr, Column)>,
 }
 
 #[derive(Clone, Debug)]
@@ -534,7 +530,7 @@ pub struct UpdatePlan {
     /// Old values of all columns.
     pub old: Vec<Reg>,
     pub sets: Vec<SetItem>,
-    pub returning: Vec<Expr>,
+    pub returning: Vec<(Expr, Column)>,
 }
 
 #[derive(Clone, Debug)]
@@ -550,7 +546,7 @@ pub struct DeletePlan {
     pub source: Source,
     pub rowid: Reg,
     pub old: Vec<Reg>,
-    pub returning: Vec<Expr>,
+    pub returning: Vec<(Expr, Column)>,
 }
 
 #[derive(Clone, Debug)]
@@ -601,6 +597,9 @@ pub struct InsertAllPlan {
 #[derive(Clone, Debug)]
 pub struct InsertBranch {
     pub when: Option<Expr>,
+    /// A further INTO of the branch before it.
+    pub same_as_previous: bool,
+    /// ELSE.
     pub otherwise: bool,
     pub insert: InsertPlan,
 }
@@ -637,11 +636,11 @@ impl Expr {
             Node::Const(_) | Node::Reg(_) | Node::Bind(_) | Node::Special(_) => {}
             Node::Scalar(_) | Node::Exists(_) | Node::Nextval(_) | Node::Currval(_) => {}
             Node::Neg(a) | Node::Convert(a) | Node::Cast(a) | Node::Not(a) | Node::IsNull(a, _) => f(a),
-            Node::Arith(_, a, b) | Node::Concat(a, b) | Node::Cmp(_, _, a, b) => {
+            Node::Arith(_, a, b) | Node::Concat(a, b) | Node::Cmp(_, _, a, b) | Node::SysContext(a, b) => {
                 f(a);
                 f(b);
             }
-            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) => args.iter().for_each(f),
+            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) | Node::Coalesce(args) => args.iter().for_each(f),
             Node::Case(arms, otherwise) => {
                 for (when, then) in arms {
                     f(when);
@@ -673,11 +672,11 @@ impl Expr {
             Node::Const(_) | Node::Reg(_) | Node::Bind(_) | Node::Special(_) => {}
             Node::Scalar(_) | Node::Exists(_) | Node::Nextval(_) | Node::Currval(_) => {}
             Node::Neg(a) | Node::Convert(a) | Node::Cast(a) | Node::Not(a) | Node::IsNull(a, _) => f(a),
-            Node::Arith(_, a, b) | Node::Concat(a, b) | Node::Cmp(_, _, a, b) => {
+            Node::Arith(_, a, b) | Node::Concat(a, b) | Node::Cmp(_, _, a, b) | Node::SysContext(a, b) => {
                 f(a);
                 f(b);
             }
-            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) => args.iter_mut().for_each(f),
+            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) | Node::Coalesce(args) => args.iter_mut().for_each(f),
             Node::Case(arms, otherwise) => {
                 for (when, then) in arms {
                     f(when);

@@ -1,1 +1,241 @@
-//! Name resolution and optimiser of Latchwork.
+//! Name resolution, typing and optimisation: from the parser's tree to a [`Plan`] that the executor runs.
+//!
+//! The compiler works in one pass over the tree. It resolves names through [`dictionary::Catalog`], gives every value a register,
+//! inserts Oracle's implicit conversions, and builds row sources block by block, innermost first. It evaluates nothing and reads no
+//! data: statistics come with the table definitions.
+#![forbid(unsafe_code)]
+
+mod access;
+mod call;
+mod connect;
+mod dml;
+mod explain;
+mod expr;
+mod from;
+mod function;
+mod group;
+mod ir;
+mod join;
+mod query;
+mod refs;
+mod scope;
+mod typing;
+
+pub use function::Func;
+pub use ir::*;
+pub use query::produced;
+pub use typing::{Class, class};
+
+use dictionary::Catalog;
+use scope::Compiler;
+use sql::ast::{self, Statement, TypeKind};
+use types::{DataType, LenUnit, Ora, Result, Value, Zone};
+
+/// The type of a bind as far as the caller knows it; `None` is taken for VARCHAR2.
+pub type BindType = Option<DataType>;
+
+/// Stored functions, as the host finds them.
+pub trait Functions {
+    /// The function of that `[owner.][package.]name` that takes `args` arguments. `None`: no such function (ORA-00904).
+    fn function(&self, path: &[String], args: usize) -> Result<Option<HostFunction>>;
+}
+
+/// No stored functions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFunctions;
+
+impl Functions for NoFunctions {
+    fn function(&self, _path: &[String], _args: usize) -> Result<Option<HostFunction>> {
+        Ok(None)
+    }
+}
+
+/// Compiles a query or a DML statement.
+///
+/// # Errors
+/// What Oracle reports at parse time, at its position: ORA-00904, 00918, 00932, 00934, 00937, 00942, 00947, 00979, 01031 and others.
+pub fn compile(statement: &Statement, catalog: &dyn Catalog, functions: &dyn Functions, binds: &[BindType]) -> Result<Plan> {
+    let mut c = Compiler {
+        base: catalog,
+        catalogs: Vec::new(),
+        functions,
+        regs: 0,
+        items: Vec::new(),
+        blocks: Vec::new(),
+        subs: Vec::new(),
+        ctes: Vec::new(),
+        cte_scopes: Vec::new(),
+        binds: Vec::new(),
+        bind_types: binds,
+        sequences: Vec::new(),
+        dependencies: Vec::new(),
+        cache_deps: Vec::new(),
+        volatile: 0,
+        unstable: 0,
+        force_results: false,
+        all_force: true,
+        copy_derived: false,
+        result_cache: false,
+        no_result_cache: false,
+    };
+    let body = match statement {
+        Statement::Query(q) => {
+            let (source, out, columns, _) = c.built(q, true)?;
+            PlanBody::Query(QueryPlan { source, out, columns })
+        }
+        Statement::Insert(i) => c.insert(i)?,
+        Statement::Update(u) => c.update(u)?,
+        Statement::Delete(d) => c.delete(d)?,
+        Statement::Merge(m) => c.merge(m)?,
+        _ => return Err(Ora::new(900)),
+    };
+    let locks = matches!(&body, PlanBody::Query(q) if locks_rows(&q.source));
+    let cacheable = (matches!(body, PlanBody::Query(_)) && c.volatile == 0 && !locks).then_some(c.cache_deps);
+    Ok(Plan {
+        body,
+        subs: c.subs,
+        ctes: c.ctes,
+        regs: c.regs,
+        binds: c.binds,
+        sequences: c.sequences,
+        dependencies: c.dependencies,
+        cacheable,
+        result_cache: c.result_cache || (c.force_results && c.all_force),
+        no_result_cache: c.no_result_cache,
+    })
+}
+
+fn locks_rows(source: &Source) -> bool {
+    match source {
+        Source::ForUpdate { .. } => true,
+        Source::Sort { input, .. }
+        | Source::Limit { input, .. }
+        | Source::Count { input, .. }
+        | Source::Window { input, .. }
+        | Source::Project { input, .. } => locks_rows(input),
+        _ => false,
+    }
+}
+
+/// A data type as written in CAST or in a column's definition.
+///
+/// # Errors
+/// ORA-00906, 01727, 01728, 00910 for numbers out of range; ORA-00902 for a type that is none of SQL's.
+pub fn data_type(ty: &ast::DataTypeName) -> Result<DataType> {
+    let pos = ty.pos.0;
+    let unit = |u: Option<ast::LengthUnit>| match u {
+        Some(ast::LengthUnit::Char) => LenUnit::Char,
+        _ => LenUnit::Byte,
+    };
+    let length = |n: Option<u32>, most: u32, default: Option<u32>| match n.or(default) {
+        None => Err(Ora::new(906).at(pos)),
+        Some(0) => Err(Ora::new(1723).at(pos)),
+        Some(n) if n > most => Err(Ora::new(910).at(pos)),
+        Some(n) => Ok(n),
+    };
+    Ok(match &ty.kind {
+        TypeKind::Number { precision, scale } => {
+            if precision.is_some_and(|p| p == 0 || p > 38) {
+                return Err(Ora::new(1727).at(pos));
+            }
+            if scale.is_some_and(|s| !(-84..=127).contains(&s)) {
+                return Err(Ora::new(1728).at(pos));
+            }
+            DataType::Number { precision: precision.map(|p| p as u8), scale: scale.map(|s| s as i8) }
+        }
+        TypeKind::Float { binary_precision } => {
+            let binary = binary_precision.unwrap_or(126);
+            if binary == 0 || binary > 126 {
+                return Err(Ora::new(1727).at(pos));
+            }
+            DataType::Float { binary: binary as u8 }
+        }
+        TypeKind::BinaryFloat => DataType::BinaryFloat,
+        TypeKind::BinaryDouble => DataType::BinaryDouble,
+        TypeKind::Varchar2 { length: n, national: true, .. } => DataType::Nvarchar2 { len: length(*n, 2000, None)? },
+        TypeKind::Varchar2 { length: n, unit: u, .. } => DataType::Varchar2 { len: length(*n, 32767, None)?, unit: unit(*u) },
+        TypeKind::Char { length: n, national: true, .. } => DataType::Nchar { len: length(*n, 1000, Some(1))? },
+        TypeKind::Char { length: n, unit: u, .. } => DataType::Char { len: length(*n, 2000, Some(1))?, unit: unit(*u) },
+        TypeKind::Date => DataType::Date,
+        TypeKind::Timestamp { precision, zone } => {
+            let digits = precision.unwrap_or(6);
+            if digits > 9 {
+                return Err(Ora::new(30088).at(pos));
+            }
+            let zone = match zone {
+                ast::ZoneKind::None => Zone::None,
+                ast::ZoneKind::WithTimeZone => Zone::WithTimeZone,
+                ast::ZoneKind::WithLocalTimeZone => Zone::WithLocalTimeZone,
+            };
+            DataType::Timestamp { digits: digits as u8, zone }
+        }
+        TypeKind::IntervalYearToMonth { precision } => DataType::IntervalYm { years: precision.unwrap_or(2).min(9) as u8 },
+        TypeKind::IntervalDayToSecond { day_precision, second_precision } => DataType::IntervalDs {
+            days: day_precision.unwrap_or(2).min(9) as u8,
+            digits: second_precision.unwrap_or(6).min(9) as u8,
+        },
+        TypeKind::Raw { length: n } => DataType::Raw { len: length(*n, 32767, None)? },
+        TypeKind::Long => DataType::Long,
+        TypeKind::LongRaw => DataType::LongRaw,
+        TypeKind::Clob { national: false } => DataType::Clob,
+        TypeKind::Clob { national: true } => DataType::Nclob,
+        TypeKind::Blob => DataType::Blob,
+        TypeKind::Rowid => DataType::Rowid,
+        TypeKind::Urowid { .. } => DataType::Urowid,
+        _ => return Err(Ora::new(902).at(pos)),
+    })
+}
+
+/// INTERVAL '…' DAY TO SECOND and its kin.
+fn interval_literal(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Result<Expr> {
+    use ast::DateField::*;
+    let bad = || Ora::new(1867).at(pos);
+    let to = q.to.unwrap_or(q.from);
+    let value = match (q.from, to) {
+        (Year, Month) => Value::IntervalYm(types::format::interval_ym_from_text(text).map_err(|e| e.at(pos))?),
+        (Year, Year) => Value::IntervalYm(types::IntervalYm { months: text.trim().parse::<i32>().map_err(|_| bad())? * 12 }),
+        (Month, Month) => Value::IntervalYm(types::IntervalYm { months: text.trim().parse().map_err(|_| bad())? }),
+        (Day, Second) => Value::IntervalDs(types::format::interval_ds_from_text(text).map_err(|e| e.at(pos))?),
+        _ => {
+            let full = day_to_second(text.trim(), q.from, to).ok_or_else(bad)?;
+            Value::IntervalDs(types::format::interval_ds_from_text(&full).map_err(|e| e.at(pos))?)
+        }
+    };
+    let ty = match value {
+        Value::IntervalYm(_) => DataType::IntervalYm { years: 9 },
+        _ => DataType::IntervalDs { days: 9, digits: 9 },
+    };
+    Ok(Expr::new(Node::Const(value), ty))
+}
+
+/// Fills the fields a shorter day-to-second literal leaves out. Single fields may exceed their range: `INTERVAL '90' MINUTE`.
+fn day_to_second(text: &str, from: ast::DateField, to: ast::DateField) -> Option<String> {
+    use ast::DateField::*;
+    let (sign, text) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    if from == to {
+        if from == Second {
+            let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+            let s: i64 = whole.parse().ok()?;
+            return Some(format!("{sign}{} {:02}:{:02}:{:02}.{fraction}", s / 86400, s / 3600 % 24, s / 60 % 60, s % 60));
+        }
+        let n: i64 = text.parse().ok()?;
+        let seconds = match from {
+            Day => n * 86400,
+            Hour => n * 3600,
+            Minute => n * 60,
+            _ => return None,
+        };
+        return Some(format!("{sign}{} {:02}:{:02}:{:02}", seconds / 86400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60));
+    }
+    Some(match (from, to) {
+        (Day, Hour) => format!("{sign}{text}:00:00"),
+        (Day, Minute) => format!("{sign}{text}:00"),
+        (Hour, Minute) => format!("{sign}0 {text}:00"),
+        (Hour, Second) => format!("{sign}0 {text}"),
+        (Minute, Second) => format!("{sign}0 00:{text}"),
+        _ => return None,
+    })
+}

@@ -390,7 +390,7 @@ impl Compiler<'_> {
 
     fn star(&mut self, id: ItemId, out: &mut Vec<Expr>, columns: &mut Vec<Column>) {
         for i in 0..self.items[id].columns.len() {
-            if self.items[id].columns[i].hidden {
+            if self.items[id].columns[i].hidden || self.items[id].columns[i].dropped {
                 continue;
             }
             let value = self.column_value(id, i);
@@ -722,7 +722,8 @@ fn collect(source: &Source, into: &mut Vec<Reg>) {
         }
         Source::Fixed { columns, .. } => into.extend(columns.iter().map(|(_, r)| *r)),
         Source::Filter { input, .. } | Source::Startup { input, .. } => collect(input, into),
-        Source::Sort { regs, .. } | Source::Buffer { regs, .. } | Source::Cte { regs, .. } => into.extend(regs),
+        Source::Sort { regs, .. } | Source::Buffer { regs, .. } => into.extend(regs),
+        Source::Cte { columns, .. } => into.extend(columns.iter().map(|(_, r)| *r)),
         Source::Window { funcs, regs, .. } => {
             into.extend(regs);
             into.extend(funcs.iter().map(|f| f.agg.out));
@@ -749,7 +750,7 @@ fn collect(source: &Source, into: &mut Vec<Reg>) {
         Source::Set { out, .. } => into.extend(out),
         Source::ConnectBy(c) => {
             into.extend(&c.row);
-            into.extend(&c.prior);
+            into.extend(c.prior.iter().map(|(_, p)| *p));
             into.push(c.level);
             into.extend(c.is_leaf);
             into.extend(c.is_cycle);

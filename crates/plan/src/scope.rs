@@ -4,10 +4,10 @@
 //! block in between correlated, which is noted register by register, so that a subquery knows exactly which values it depends on.
 //! Columns get registers when they are first used: what nobody names is never decoded.
 
-use crate::Catalog;
+use crate::Functions;
 use crate::ir::*;
 use crate::typing::*;
-use dictionary::TableDef;
+use dictionary::{Catalog, FixedId, TableDef};
 use sql::ast;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ pub struct Item {
 
 pub enum ItemKind {
     Table(Rc<TableDef>),
-    Fixed { name: String, handle: u64 },
+    Fixed { name: String, handle: FixedId },
     Dual,
     /// A view or subquery with a plan of its own. Its columns are projected when they are used.
     Derived { source: Option<Box<Source>>, out: Vec<Expr>, lateral: Vec<Reg>, rows: f64 },
@@ -46,6 +46,8 @@ pub struct ItemColumn {
     pub value: Option<Expr>,
     /// The right side of a USING or NATURAL join: reached by a qualified name only.
     pub hidden: bool,
+    /// A column of the table that was dropped: it keeps its place and has no name.
+    pub dropped: bool,
 }
 
 /// The clause being resolved; it decides what may occur there.
@@ -137,7 +139,10 @@ pub enum CteKind {
 
 /// The state of one compilation.
 pub struct Compiler<'c> {
-    pub cat: &'c mut dyn Catalog,
+    pub base: &'c dyn Catalog,
+    /// Names as the owners of the views being expanded see them, innermost last.
+    pub catalogs: Vec<Box<dyn Catalog + 'c>>,
+    pub functions: &'c dyn Functions,
     pub regs: u32,
     pub items: Vec<Item>,
     pub blocks: Vec<Block>,
@@ -154,8 +159,11 @@ pub struct Compiler<'c> {
     pub volatile: u32,
     /// Of those, what makes even one execution's subquery uncacheable: sequences, fixed tables, functions not deterministic.
     pub unstable: u32,
-    /// Depth of view expansion, against views that name each other.
-    pub view_depth: u32,
+    /// A table (`force_results`), or every table (`all_force`), asks for RESULT_CACHE (MODE FORCE).
+    pub force_results: bool,
+    pub all_force: bool,
+    /// Plans of inline views are copied, not moved, when they are built in.
+    pub copy_derived: bool,
     pub result_cache: bool,
     pub no_result_cache: bool,
 }
@@ -164,6 +172,11 @@ impl Compiler<'_> {
     pub fn new_reg(&mut self) -> Reg {
         self.regs += 1;
         self.regs - 1
+    }
+
+    /// Names as the current view's owner, or the session, sees them.
+    pub fn catalog(&self) -> &dyn Catalog {
+        self.catalogs.last().map_or(self.base, |c| &**c)
     }
 
     pub fn block(&mut self) -> &mut Block {
@@ -248,7 +261,7 @@ impl Compiler<'_> {
             }
             let mut hit = None;
             for (i, c) in item.columns.iter().enumerate() {
-                if c.name == name && (qualifier.is_some() || !c.hidden) {
+                if c.name == name && !c.dropped && (qualifier.is_some() || !c.hidden) {
                     if hit.is_some() {
                         return Err(ambiguous(name, pos));
                     }
@@ -338,7 +351,7 @@ impl Compiler<'_> {
                 self.binds.len() - 1
             }
         };
-        let ty = self.bind_types.get(index).cloned().flatten().unwrap_or_else(|| text(4000));
+        let ty = self.bind_types.get(index).copied().flatten().unwrap_or_else(|| text(4000));
         Expr::new(Node::Bind(index), ty)
     }
 }

@@ -1,0 +1,279 @@
+//! Function calls: aggregates, functions of the language that need the compiler, scalar functions, stored functions.
+
+use crate::expr::{or, unsupported};
+use crate::function::Func;
+use crate::ir::*;
+use crate::scope::*;
+use crate::typing::*;
+use sql::ast::{self, ExprKind};
+use std::rc::Rc;
+use types::{DataType, Ora, Result, Value};
+
+impl Compiler<'_> {
+    /// Resolves a call.
+    pub fn call(&mut self, call: &ast::Call, pos: u32) -> Result<Expr> {
+        if let Some(e) = self.aggregate_call(call, pos)? {
+            return Ok(e);
+        }
+        match self.named_function(call, pos)? {
+            Some(e) => Ok(e),
+            None => Err(invalid_identifier(&call.name)),
+        }
+    }
+
+    /// A function that is not an aggregate. `None`: no such function.
+    pub fn named_function(&mut self, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
+        if let Some(name) = call.name.as_simple() {
+            if name == "SYS_CONNECT_BY_PATH" {
+                return self.connect_by_path(call, pos).map(Some);
+            }
+            let known = is_special(name) || crate::function::exists(name);
+            if known && call.args.iter().any(|a| a.name.is_some()) {
+                return Err(Ora::new(907).at(pos));
+            }
+            if known {
+                let mut args = Vec::new();
+                let mut places = Vec::new();
+                for a in &call.args {
+                    if matches!(a.value.kind, ExprKind::Star) {
+                        return Err(Ora::new(936).at(a.value.pos.0));
+                    }
+                    args.push(self.expr(&a.value)?);
+                    places.push(a.value.pos.0);
+                }
+                return match self.special(name, args, &places, pos)? {
+                    Ok(e) => Ok(Some(e)),
+                    Err(args) => self.scalar_function(name, args, &places, pos).map(Some),
+                };
+            }
+        }
+        self.host_function(call, pos)
+    }
+
+    /// Functions the compiler turns into other expressions. Gives the arguments back when `name` is none of them.
+    #[allow(clippy::type_complexity)]
+    fn special(&mut self, name: &str, args: Vec<Expr>, places: &[u32], pos: u32) -> Result<std::result::Result<Expr, Vec<Expr>>> {
+        let count = |least: usize, most: usize| -> Result<()> {
+            match args.len() {
+                n if n < least => Err(Ora::new(if n == 0 { 909 } else { 938 }).at(pos)),
+                n if n > most => Err(Ora::new(if least == 2 { 909 } else { 939 }).at(pos)),
+                _ => Ok(()),
+            }
+        };
+        let at = |i: usize| places.get(i).copied().unwrap_or(pos);
+        Ok(Ok(match name {
+            "NVL" => {
+                count(2, 2)?;
+                let [a, b] = two(args);
+                let (a, b, ty) = self.nvl_types(a, b, at(1))?;
+                Expr::new(Node::Coalesce(vec![a, b]), ty)
+            }
+            "COALESCE" => {
+                count(2, usize::MAX)?;
+                let (args, ty) = unify(args, places)?;
+                Expr::new(Node::Coalesce(args), ty)
+            }
+            "NVL2" => {
+                count(3, 3)?;
+                let mut args = args.into_iter();
+                let tested = args.next().expect("three arguments");
+                let (first, second) = (args.next().expect("three arguments"), args.next().expect("three arguments"));
+                let (first, second, ty) = self.nvl_types(first, second, at(2))?;
+                let is = Expr::new(Node::IsNull(Box::new(tested), true), DataType::Boolean);
+                Expr::new(Node::Case(vec![(is, first)], Some(Box::new(second))), ty)
+            }
+            "NULLIF" => {
+                count(2, 2)?;
+                let [a, b] = two(args);
+                if is_null(&a) {
+                    return Err(inconsistent("-", "CHAR", at(0)));
+                }
+                let ty = a.ty;
+                let same = compare(CmpOp::Eq, a.clone(), b, at(1))?;
+                let nothing = Expr::new(Node::Const(Value::Null), ty);
+                Expr::new(Node::Case(vec![(same, nothing)], Some(Box::new(a))), ty)
+            }
+            "DECODE" => {
+                count(3, usize::MAX)?;
+                decode(args, places, pos)?
+            }
+            "SYS_CONTEXT" | "USERENV" => {
+                let mut args = args;
+                if name == "USERENV" {
+                    count(1, 1)?;
+                    args.insert(0, Expr::new(Node::Const(Value::Text("USERENV".into())), text(7)));
+                } else {
+                    count(2, 3)?;
+                    args.truncate(2);
+                }
+                let [a, b] = two(args);
+                let (a, b) = (convert(a, &text(128), at(0))?, convert(b, &text(128), at(1))?);
+                self.volatile += 1;
+                Expr::new(Node::SysContext(Box::new(a), Box::new(b)), text(256))
+            }
+            "SYS_GUID" => {
+                count(0, 0)?;
+                self.volatile += 1;
+                self.unstable += 1;
+                Expr::new(Node::Special(Special::SysGuid), DataType::Raw { len: 16 })
+            }
+            "ROWIDTOCHAR" | "ROWIDTONCHAR" => {
+                count(1, 1)?;
+                let a = args.into_iter().next().expect("one argument");
+                convert(convert(a, &DataType::Rowid, pos)?, &text(18), pos)?
+            }
+            "CHARTOROWID" => {
+                count(1, 1)?;
+                convert(args.into_iter().next().expect("one argument"), &DataType::Rowid, pos)?
+            }
+            _ => return Ok(Err(args)),
+        }))
+    }
+
+    /// NVL converts its second argument to the type of the first.
+    fn nvl_types(&mut self, a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr, DataType)> {
+        if is_null(&a) {
+            let ty = b.ty;
+            return Ok((Expr::new(Node::Const(Value::Null), ty), b, ty));
+        }
+        let ty = match (class(&a.ty), class(&b.ty)) {
+            (Class::Text, Class::Text) => text(length(&a.ty).max(length(&b.ty))),
+            (Class::Number | Class::Float | Class::Double, _) => common(&a.ty, &b.ty).unwrap_or(a.ty),
+            _ => a.ty,
+        };
+        let (a, b) = (convert(a, &ty, pos)?, convert(b, &ty, pos)?);
+        Ok((a, b, ty))
+    }
+
+    /// A function of the `functions` crate.
+    pub fn scalar_function(&mut self, name: &str, args: Vec<Expr>, places: &[u32], pos: u32) -> Result<Expr> {
+        let (func, args, ty) = Func::resolve(name, args, places, pos)?;
+        Ok(Expr::new(Node::Func(func, args), ty))
+    }
+
+    /// A stored or packaged function.
+    fn host_function(&mut self, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
+        let path: Vec<String> = call.name.parts.iter().map(|p| p.name.clone()).collect();
+        let Some(f) = self.functions.function(&path, call.args.len())? else { return Ok(None) };
+        let mut args: Vec<Option<Expr>> = vec![None; f.arg_types.len()];
+        for (i, a) in call.args.iter().enumerate() {
+            let at = match &a.name {
+                None => i,
+                Some(name) => match f.arg_names.iter().position(|n| *n == name.name) {
+                    Some(at) => at,
+                    None => return Err(wrong_arguments(&f.name, pos)),
+                },
+            };
+            if at >= args.len() || args[at].is_some() {
+                return Err(wrong_arguments(&f.name, pos));
+            }
+            let value = self.expr(&a.value)?;
+            args[at] = Some(convert(value, &f.arg_types[at], a.value.pos.0)?);
+        }
+        let given = args.iter().rposition(Option::is_some).map_or(0, |i| i + 1);
+        if given < f.required {
+            return Err(wrong_arguments(&f.name, pos));
+        }
+        args.truncate(given);
+        let mut values = Vec::new();
+        for a in args {
+            // A gap in front of a named argument would need the callee's default.
+            values.push(a.ok_or_else(|| unsupported("default argument before a named one", pos))?);
+        }
+        if !f.deterministic {
+            self.volatile += 1;
+            self.unstable += 1;
+        }
+        for d in &f.dependencies {
+            self.depend(*d);
+            if !self.cache_deps.contains(d) {
+                self.cache_deps.push(*d);
+            }
+        }
+        let ty = f.ty;
+        Ok(Some(Expr::new(Node::Call(Rc::new(f), values), ty)))
+    }
+}
+
+/// ORA-06553: PLS-306: wrong number or types of arguments.
+fn wrong_arguments(name: &str, pos: u32) -> Ora {
+    Ora::with(6553, &[&"PLS", &306]).at(pos).because(Ora::pls(306, &[&name]))
+}
+
+fn is_special(name: &str) -> bool {
+    matches!(
+        name,
+        "NVL"
+            | "COALESCE"
+            | "NVL2"
+            | "NULLIF"
+            | "DECODE"
+            | "SYS_CONTEXT"
+            | "USERENV"
+            | "SYS_GUID"
+            | "ROWIDTOCHAR"
+            | "ROWIDTONCHAR"
+            | "CHARTOROWID"
+    )
+}
+
+fn two(args: Vec<Expr>) -> [Expr; 2] {
+    args.try_into().expect("two arguments were counted")
+}
+
+/// DECODE: NULL equals NULL; everything is compared as the first search value's type and returned as the first result's.
+fn decode(args: Vec<Expr>, places: &[u32], pos: u32) -> Result<Expr> {
+    let at = |i: usize| places.get(i).copied().unwrap_or(pos);
+    let mut args = args.into_iter().enumerate();
+    let (_, value) = args.next().expect("at least three arguments");
+    let mut arms = Vec::new();
+    let mut otherwise = None;
+    let mut rest: Vec<(usize, Expr)> = args.collect();
+    if rest.len() % 2 == 1 {
+        otherwise = rest.pop();
+    }
+    let mut compare_type = None;
+    let mut result_type: Option<DataType> = None;
+    let mut rest = rest.into_iter();
+    while let (Some((i, search)), Some((j, result))) = (rest.next(), rest.next()) {
+        let by = *compare_type.get_or_insert(if is_null(&search) { value.ty } else { search.ty });
+        let cond = if is_null(&search) {
+            Expr::new(Node::IsNull(Box::new(value.clone()), false), DataType::Boolean)
+        } else {
+            let (a, b) = (convert(value.clone(), &by, at(0))?, convert(search, &by, at(i))?);
+            let known = b.is_const();
+            let same = compare(CmpOp::Eq, a.clone(), b.clone(), at(i))?;
+            if known {
+                same
+            } else {
+                let null = |e: Expr| Expr::new(Node::IsNull(Box::new(e), false), DataType::Boolean);
+                or(vec![same, crate::expr::and(vec![null(a), null(b)])])
+            }
+        };
+        result_type = Some(match result_type {
+            None if is_null(&result) => text(4000),
+            None => result.ty,
+            Some(t) => match (class(&t), class(&result.ty)) {
+                (Class::Text, Class::Text) => text(length(&t).max(length(&result.ty))),
+                _ => t,
+            },
+        });
+        arms.push((cond, j, result));
+    }
+    let mut ty = result_type.expect("one arm at least");
+    if let Some((_, e)) = &otherwise
+        && class(&ty) == Class::Text
+        && class(&e.ty) == Class::Text
+    {
+        ty = text(length(&ty).max(length(&e.ty)));
+    }
+    let mut whens = Vec::new();
+    for (cond, j, result) in arms {
+        whens.push((cond, convert(result, &ty, at(j))?));
+    }
+    let otherwise = match otherwise {
+        Some((j, e)) => Some(Box::new(convert(e, &ty, at(j))?)),
+        None => None,
+    };
+    Ok(Expr::new(Node::Case(whens, otherwise), ty))
+}

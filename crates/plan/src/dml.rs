@@ -1,0 +1,651 @@
+//! INSERT, UPDATE, DELETE and MERGE.
+//!
+//! A DML statement reads rows through an ordinary row source and writes through a [`Target`], which says what must hold for a row of
+//! the table: its CHECK conditions, unique keys and foreign keys, over the registers of the new row.
+
+use crate::expr::unsupported;
+use crate::from::{JoinSet, Part, PartKind, table_item};
+use crate::ir::*;
+use crate::query::conjunction;
+use crate::scope::*;
+use crate::typing::*;
+use dictionary::{ConstraintKindDef, IndexDef, ObjectPrivilege, OnDeleteDef, Organization, Resolved, TableDef};
+use sql::ast::{self, ExprKind, TableRefKind};
+use std::rc::Rc;
+use types::{DataType, ObjectId, Ora, Result};
+
+impl Compiler<'_> {
+    /// The table that a DML statement changes.
+    fn dml_table(&mut self, t: &ast::TableRef, privilege: ObjectPrivilege) -> Result<(Rc<TableDef>, String)> {
+        let pos = t.pos.0;
+        let TableRefKind::Table(name) = &t.kind else { return Err(Ora::new(1732).at(pos)) };
+        if name.name.link.is_some() {
+            return Err(Ora::new(2019).at(pos));
+        }
+        let alias = name.alias.as_ref().map_or_else(|| name.name.last().to_owned(), |a| a.name.clone());
+        let resolved = self.catalog().relation(name.name.qualifier(), name.name.last())?;
+        let table = match resolved {
+            Some(Resolved::Table(table)) => table,
+            // Changing rows through a view is not there yet, simple or not.
+            Some(Resolved::View(_)) => return Err(Ora::new(1732).at(pos)),
+            _ => return Err(Ora::new(942).at(pos)),
+        };
+        self.check_privilege(table.object, table.owner_id, privilege, pos)?;
+        if table.is_fixed() {
+            return Err(Ora::new(2030).at(pos));
+        }
+        if table.options.read_only {
+            return Err(Ora::with(12081, &[&format!("\"{}\".\"{}\"", table.owner, table.name)]).at(pos));
+        }
+        self.depend(table.object);
+        Ok((table, alias))
+    }
+
+    /// An item whose columns are the registers `regs`, in a block of its own.
+    fn push_row_block(&mut self, table: &Rc<TableDef>, alias: &str, regs: &[Reg], rowid: Option<Reg>, clause: Clause) {
+        let mut item = table_item(alias.to_owned(), Some(table.owner.clone()), table.clone());
+        for (c, &r) in item.columns.iter_mut().zip(regs) {
+            c.value = Some(Expr::new(Node::Reg(r), c.ty));
+        }
+        item.rowid = rowid;
+        self.blocks.push(Block::new(true));
+        self.block().clause = clause;
+        self.add_item(item);
+    }
+
+    fn new_regs(&mut self, n: usize) -> Vec<Reg> {
+        (0..n).map(|_| self.new_reg()).collect()
+    }
+
+    /// What must hold for new rows of a table. `changed`: the columns an UPDATE sets, all of them for INSERT and MERGE.
+    fn target(&mut self, table: &Rc<TableDef>, changed: Option<&[u16]>, deletes: bool) -> Result<Target> {
+        let new = self.new_regs(table.columns.len());
+        let touches = |columns: &[usize]| changed.is_none_or(|set| columns.iter().any(|c| set.contains(&(*c as u16))));
+        let mut checks = Vec::new();
+        let mut foreign = Vec::new();
+        for c in table.constraints.iter().filter(|c| c.enabled) {
+            match &c.kind {
+                ConstraintKindDef::Check { text } if changed.is_none_or(|s| !s.is_empty()) => {
+                    let parsed = sql::parse_condition(text)?;
+                    self.push_row_block(table, &table.name.clone(), &new, None, Clause::Dml);
+                    let cond = self.condition(&parsed);
+                    self.blocks.pop();
+                    checks.push(Check { owner: table.owner.clone(), name: c.name.clone(), cond: cond? });
+                }
+                ConstraintKindDef::ForeignKey { columns, table: parent, key, .. } if touches(columns) => {
+                    foreign.push(self.foreign_key(table, c, columns, *parent, *key)?);
+                }
+                _ => {}
+            }
+        }
+        let children = if deletes || changed.is_some() { self.child_keys(table, changed, deletes)? } else { Vec::new() };
+        Ok(Target { table: table.clone(), new, checks, foreign, children })
+    }
+
+    fn foreign_key(
+        &mut self,
+        table: &TableDef,
+        c: &dictionary::ConstraintDef,
+        columns: &[usize],
+        parent: ObjectId,
+        key: u32,
+    ) -> Result<ForeignKey> {
+        let parent = if parent == table.object {
+            // The definition of the table itself may be the one being compiled against.
+            self.catalog().table_by_id(parent)?
+        } else {
+            self.catalog().table_by_id(parent)?
+        };
+        let parent = parent.ok_or_else(|| Ora::new(942))?;
+        let parent_index = key_index(&parent, key).ok_or_else(|| Ora::new(2270))?;
+        let columns = columns.iter().map(|&c| c as u16).collect();
+        Ok(ForeignKey { owner: table.owner.clone(), name: c.name.clone(), columns, parent, parent_index })
+    }
+
+    /// Foreign keys of other tables that a deleted or changed row may break.
+    fn child_keys(&mut self, table: &Rc<TableDef>, changed: Option<&[u16]>, deletes: bool) -> Result<Vec<ChildKey>> {
+        let mut children = Vec::new();
+        for r in table.referenced_by.iter().filter(|r| r.enabled) {
+            let Some(key) = table.constraints.iter().find(|c| c.id == r.key) else { continue };
+            let (ConstraintKindDef::PrimaryKey { columns, .. } | ConstraintKindDef::Unique { columns, .. }) = &key.kind else {
+                continue;
+            };
+            let parent_columns: Vec<u16> = columns.iter().map(|&c| c as u16).collect();
+            if !deletes && !changed.is_some_and(|set| parent_columns.iter().any(|c| set.contains(c))) {
+                continue;
+            }
+            let Some(child) = self.catalog().table_by_id(r.from_table)? else { continue };
+            let Some(c) = child.constraints.iter().find(|c| c.id == r.constraint) else { continue };
+            let ConstraintKindDef::ForeignKey { columns, .. } = &c.kind else { continue };
+            let child_columns = columns.iter().map(|&c| c as u16).collect();
+            let on_delete = match r.on_delete {
+                OnDeleteDef::Restrict => OnDelete::Restrict,
+                OnDeleteDef::Cascade => OnDelete::Cascade,
+                OnDeleteDef::SetNull => OnDelete::SetNull,
+            };
+            let (owner, name) = (child.owner.clone(), c.name.clone());
+            self.depend(child.object);
+            children.push(ChildKey { owner, name, parent_columns, child: child.clone(), child_columns, on_delete });
+        }
+        Ok(children)
+    }
+
+    /// The column of a target list.
+    fn target_column(&self, table: &TableDef, alias: &str, name: &ast::Name) -> Result<u16> {
+        if name.qualifier().is_some_and(|q| q != alias && q != table.name) {
+            return Err(invalid_identifier(name));
+        }
+        match table.column(name.last()) {
+            Some((i, _)) => Ok(i as u16),
+            None => Err(invalid_identifier(name)),
+        }
+    }
+
+    fn default_of(&mut self, table: &TableDef, column: u16) -> Result<Expr> {
+        let c = &table.columns[column as usize];
+        if let Some(identity) = &c.identity {
+            let _ = identity;
+            return Err(unsupported("identity column", 0));
+        }
+        match &c.default_text {
+            Some(text) => {
+                let parsed = sql::parse_expression(text)?;
+                self.blocks.push(Block::new(true));
+                self.block().clause = Clause::Dml;
+                let e = self.expr(&parsed);
+                self.blocks.pop();
+                convert(e?, &c.data_type, 0)
+            }
+            None => Ok(Expr::new(Node::Const(types::Value::Null), c.data_type)),
+        }
+    }
+
+    fn column_expr(&mut self, table: &TableDef, column: u16, e: &ast::Expr) -> Result<Expr> {
+        if matches!(e.kind, ExprKind::Default) {
+            return self.default_of(table, column);
+        }
+        let value = self.expr(e)?;
+        if class(&value.ty) == Class::Boolean {
+            return Err(Ora::new(907).at(e.pos.0));
+        }
+        convert(value, &table.columns[column as usize].data_type, e.pos.0)
+    }
+
+    pub fn insert(&mut self, i: &ast::Insert) -> Result<PlanBody> {
+        match &i.kind {
+            ast::InsertKind::Single { target, source, returning, error_log } => {
+                if error_log.is_some() {
+                    return Err(unsupported("LOG ERRORS", i.pos.0));
+                }
+                let (table, alias, columns) = self.insert_target(target)?;
+                let plan_target = self.target(&table, None, false)?;
+                let source = self.insert_source(&table, &columns, source, i.pos.0)?;
+                let defaults = self.defaults(&table, &columns)?;
+                let rowid = self.new_reg();
+                let returning = self.returning(returning.as_ref(), &table, &alias, &plan_target.new, rowid)?;
+                let plan = InsertPlan { target: plan_target, columns, source, defaults, rowid, returning };
+                Ok(PlanBody::Insert(Box::new(plan)))
+            }
+            ast::InsertKind::Multi { first, branches, otherwise, query } => {
+                self.insert_all(*first, branches, otherwise, query, i.pos.0)
+            }
+        }
+    }
+
+    fn insert_target(&mut self, target: &ast::InsertTarget) -> Result<(Rc<TableDef>, String, Vec<u16>)> {
+        let (table, alias) = self.dml_table(&target.table, ObjectPrivilege::Insert)?;
+        let mut columns = Vec::new();
+        if target.columns.is_empty() {
+            columns.extend(table.visible_columns().filter(|(_, c)| c.virtual_text.is_none()).map(|(i, _)| i as u16));
+        } else {
+            for name in &target.columns {
+                let c = self.target_column(&table, &alias, name)?;
+                if columns.contains(&c) {
+                    return Err(Ora::new(957).at(name.pos.0));
+                }
+                if table.columns[c as usize].virtual_text.is_some() {
+                    return Err(Ora::new(54013).at(name.pos.0));
+                }
+                columns.push(c);
+            }
+        }
+        Ok((table, alias, columns))
+    }
+
+    fn insert_source(&mut self, table: &Rc<TableDef>, columns: &[u16], source: &ast::InsertSource, pos: u32) -> Result<InsertSource> {
+        match source {
+            ast::InsertSource::Values(values) => {
+                if values.len() != columns.len() {
+                    let at = values.last().map_or(pos, |v| v.pos.0);
+                    return Err(Ora::new(if values.len() < columns.len() { 947 } else { 913 }).at(at));
+                }
+                self.blocks.push(Block::new(true));
+                self.block().clause = Clause::Dml;
+                let mut exprs = Vec::new();
+                for (e, &c) in values.iter().zip(columns) {
+                    match self.column_expr(table, c, e) {
+                        Ok(e) => exprs.push(e),
+                        // A column may not be named in VALUES: ORA-00984.
+                        Err(error) => {
+                            self.blocks.pop();
+                            let names_column = matches!(&e.kind, ExprKind::Name(n) if n.parts.len() == 1 && table.column(n.last()).is_some());
+                            return Err(if error.is(904) && names_column { Ora::new(984).at(e.pos.0) } else { error });
+                        }
+                    }
+                }
+                self.blocks.pop();
+                Ok(InsertSource::Values(exprs))
+            }
+            ast::InsertSource::Record(_) => Err(unsupported("VALUES of a record", pos)),
+            ast::InsertSource::Query(q) => {
+                let (source, mut out, names, _) = self.built(q, true)?;
+                if out.len() != columns.len() {
+                    return Err(Ora::new(if out.len() < columns.len() { 947 } else { 913 }).at(pos));
+                }
+                for (e, &c) in out.iter_mut().zip(columns) {
+                    let taken = std::mem::replace(e, null());
+                    *e = convert(taken, &table.columns[c as usize].data_type, pos)?;
+                }
+                Ok(InsertSource::Query(QueryPlan { source, out, columns: names }))
+            }
+        }
+    }
+
+    fn defaults(&mut self, table: &Rc<TableDef>, columns: &[u16]) -> Result<Vec<(u16, Expr)>> {
+        let mut defaults = Vec::new();
+        for (i, c) in table.columns.iter().enumerate() {
+            let missing = !columns.contains(&(i as u16)) || c.default_on_null;
+            if missing && !c.hidden && (c.default_text.is_some() || c.identity.is_some()) {
+                defaults.push((i as u16, self.default_of(table, i as u16)?));
+            }
+        }
+        Ok(defaults)
+    }
+
+    fn returning(
+        &mut self,
+        r: Option<&ast::Returning>,
+        table: &Rc<TableDef>,
+        alias: &str,
+        regs: &[Reg],
+        rowid: Reg,
+    ) -> Result<Vec<(Expr, Column)>> {
+        let Some(r) = r else { return Ok(Vec::new()) };
+        self.push_row_block(table, alias, regs, Some(rowid), Clause::Dml);
+        let mut out = Vec::new();
+        for e in &r.exprs {
+            match self.expr(e) {
+                Ok(value) => {
+                    let name = match &e.kind {
+                        ExprKind::Name(n) => n.last().to_owned(),
+                        _ => String::new(),
+                    };
+                    let ty = value.ty;
+                    out.push((value, Column { name, ty, nullable: true }));
+                }
+                Err(error) => {
+                    self.blocks.pop();
+                    return Err(error);
+                }
+            }
+        }
+        self.blocks.pop();
+        Ok(out)
+    }
+
+    fn insert_all(
+        &mut self,
+        first: bool,
+        branches: &[ast::InsertBranch],
+        otherwise: &[ast::InsertInto],
+        query: &ast::Query,
+        pos: u32,
+    ) -> Result<PlanBody> {
+        let (source, out, columns, _) = self.built(query, true)?;
+        // The query's columns become a row that conditions and values name.
+        let (source, regs, _) = self.project(source, &out, None);
+        let mut plans = Vec::new();
+        for b in branches {
+            let when = match &b.when {
+                Some(e) => {
+                    self.push_query_block(&columns, &regs);
+                    let cond = self.condition(e);
+                    self.blocks.pop();
+                    Some(cond?)
+                }
+                None => None,
+            };
+            for (n, into) in b.into.iter().enumerate() {
+                let insert = self.insert_into(into, &columns, &regs, pos)?;
+                plans.push(InsertBranch { when: when.clone(), same_as_previous: n > 0, otherwise: false, insert });
+            }
+        }
+        for (n, into) in otherwise.iter().enumerate() {
+            let insert = self.insert_into(into, &columns, &regs, pos)?;
+            plans.push(InsertBranch { when: None, same_as_previous: n > 0, otherwise: true, insert });
+        }
+        let out = regs.iter().zip(&columns).map(|(&r, c)| Expr::new(Node::Reg(r), c.ty)).collect();
+        let query = QueryPlan { source, out, columns };
+        Ok(PlanBody::InsertAll(Box::new(InsertAllPlan { query, first, branches: plans })))
+    }
+
+    fn push_query_block(&mut self, columns: &[Column], regs: &[Reg]) {
+        let columns = columns
+            .iter()
+            .zip(regs)
+            .map(|(c, &r)| {
+                let value = Some(Expr::new(Node::Reg(r), c.ty));
+                ItemColumn { name: c.name.clone(), ty: c.ty, nullable: true, value, hidden: false, dropped: false }
+            })
+            .collect();
+        self.blocks.push(Block::new(true));
+        self.block().clause = Clause::Dml;
+        self.add_item(Item { alias: String::new(), schema: None, kind: ItemKind::Merged, columns, rowid: None });
+    }
+
+    fn insert_into(&mut self, into: &ast::InsertInto, columns: &[Column], regs: &[Reg], pos: u32) -> Result<InsertPlan> {
+        let (table, _, targets) = self.insert_target(&into.target)?;
+        let target = self.target(&table, None, false)?;
+        self.push_query_block(columns, regs);
+        let values = self.insert_into_values(into, &table, &targets, columns, regs, pos);
+        self.blocks.pop();
+        let source = InsertSource::Values(values?);
+        let defaults = self.defaults(&table, &targets)?;
+        let rowid = self.new_reg();
+        Ok(InsertPlan { target, columns: targets, source, defaults, rowid, returning: Vec::new() })
+    }
+
+    fn insert_into_values(
+        &mut self,
+        into: &ast::InsertInto,
+        table: &Rc<TableDef>,
+        targets: &[u16],
+        columns: &[Column],
+        regs: &[Reg],
+        pos: u32,
+    ) -> Result<Vec<Expr>> {
+        let count = into.values.as_ref().map_or(columns.len(), Vec::len);
+        if count != targets.len() {
+            return Err(Ora::new(if count < targets.len() { 947 } else { 913 }).at(pos));
+        }
+        match &into.values {
+            Some(values) => values.iter().zip(targets).map(|(e, &c)| self.column_expr(table, c, e)).collect(),
+            None => columns
+                .iter()
+                .zip(regs)
+                .zip(targets)
+                .map(|((c, &r), &t)| convert(Expr::new(Node::Reg(r), c.ty), &table.columns[t as usize].data_type, pos))
+                .collect(),
+        }
+    }
+
+    /// The rows an UPDATE or DELETE changes: all columns in registers, and the rowid. The block stays open.
+    fn open_changed_rows(&mut self, table: &Rc<TableDef>, alias: &str) -> (ItemId, Reg, Vec<Reg>) {
+        self.blocks.push(Block::new(true));
+        let id = self.add_item(table_item(alias.to_owned(), Some(table.owner.clone()), table.clone()));
+        let mut old = Vec::new();
+        for i in 0..table.columns.len() {
+            let Node::Reg(r) = self.column_value(id, i).node else { unreachable!("a table's column is a register") };
+            old.push(r);
+        }
+        let Some(Expr { node: Node::Reg(rowid), .. }) = self.rowid_value(id) else { unreachable!("a table has rowids") };
+        (id, rowid, old)
+    }
+
+    fn changed_rows(&mut self, id: ItemId, filter: Option<&ast::Expr>, hints: &ast::Hints) -> Result<Source> {
+        let mut set = JoinSet { hints: hints.list.clone(), ..JoinSet::default() };
+        set.parts.push(Part { kind: PartKind::Leaf(id), outer_on: None });
+        self.block().clause = Clause::Where;
+        if let Some(f) = filter {
+            self.conditions(f, &mut set.conds)?;
+        }
+        let mut numbered = Vec::new();
+        let rownum = self.block().rownum;
+        if let Some(r) = rownum {
+            let (with, without) = set.conds.into_iter().partition(|c| self.reads(c, r));
+            numbered = with;
+            set.conds = without;
+        }
+        self.block().clause = Clause::Dml;
+        let (source, _) = self.build_set(set)?;
+        Ok(match rownum {
+            Some(r) => self.number_rows(source, r, numbered),
+            None => source,
+        })
+    }
+
+    pub fn update(&mut self, u: &ast::Update) -> Result<PlanBody> {
+        if u.error_log.is_some() {
+            return Err(unsupported("LOG ERRORS", u.pos.0));
+        }
+        if u.current_of.is_some() {
+            return Err(unsupported("WHERE CURRENT OF", u.pos.0));
+        }
+        let (table, alias) = self.dml_table(&u.table, ObjectPrivilege::Update)?;
+        let (id, rowid, old) = self.open_changed_rows(&table, &alias);
+        let result = self.update_in_block(u, &table, &alias, id, rowid, &old);
+        self.blocks.pop();
+        let (source, sets) = result?;
+        let changed = set_columns(&sets);
+        let target = self.target(&table, Some(&changed), false)?;
+        let returning = self.returning(u.returning.as_ref(), &table, &alias, &target.new, rowid)?;
+        Ok(PlanBody::Update(Box::new(UpdatePlan { target, source, rowid, old, sets, returning })))
+    }
+
+    fn update_in_block(
+        &mut self,
+        u: &ast::Update,
+        table: &Rc<TableDef>,
+        alias: &str,
+        id: ItemId,
+        _rowid: Reg,
+        _old: &[Reg],
+    ) -> Result<(Source, Vec<SetItem>)> {
+        self.block().clause = Clause::Dml;
+        let sets = self.set_items(&u.set, table, alias)?;
+        let source = self.changed_rows(id, u.filter.as_ref(), &u.hints)?;
+        Ok((source, sets))
+    }
+
+    fn set_items(&mut self, set: &[ast::Assignment], table: &Rc<TableDef>, alias: &str) -> Result<Vec<SetItem>> {
+        let mut sets: Vec<SetItem> = Vec::new();
+        for a in set {
+            let item = match a {
+                ast::Assignment::Column { column, value } => {
+                    let c = self.target_column(table, alias, column)?;
+                    self.refuse_twice(&sets, c, column)?;
+                    SetItem::One(c, self.column_expr(table, c, value)?)
+                }
+                ast::Assignment::Columns { columns, query, pos } => {
+                    let mut targets = Vec::new();
+                    for name in columns {
+                        let c = self.target_column(table, alias, name)?;
+                        self.refuse_twice(&sets, c, name)?;
+                        targets.push(c);
+                    }
+                    let (sub, out) = self.subquery(query, crate::expr::SubUse::Rows)?;
+                    if out.len() != targets.len() {
+                        return Err(Ora::new(if out.len() < targets.len() { 947 } else { 913 }).at(pos.0));
+                    }
+                    for (i, &c) in targets.iter().enumerate() {
+                        let e = std::mem::replace(&mut self.subs[sub].out[i], null());
+                        self.subs[sub].out[i] = convert(e, &table.columns[c as usize].data_type, pos.0)?;
+                    }
+                    SetItem::Row(targets, sub)
+                }
+                ast::Assignment::Row(e) => return Err(unsupported("SET ROW", e.pos.0)),
+            };
+            sets.push(item);
+        }
+        Ok(sets)
+    }
+
+    fn refuse_twice(&self, sets: &[SetItem], column: u16, name: &ast::Name) -> Result<()> {
+        // ORA-00957: duplicate column name
+        if set_columns(sets).contains(&column) { Err(Ora::new(957).at(name.pos.0)) } else { Ok(()) }
+    }
+
+    pub fn delete(&mut self, d: &ast::Delete) -> Result<PlanBody> {
+        if d.error_log.is_some() {
+            return Err(unsupported("LOG ERRORS", d.pos.0));
+        }
+        if d.current_of.is_some() {
+            return Err(unsupported("WHERE CURRENT OF", d.pos.0));
+        }
+        let (table, alias) = self.dml_table(&d.table, ObjectPrivilege::Delete)?;
+        let (id, rowid, old) = self.open_changed_rows(&table, &alias);
+        let source = self.changed_rows(id, d.filter.as_ref(), &d.hints);
+        self.blocks.pop();
+        let source = source?;
+        let target = self.target(&table, Some(&[]), true)?;
+        let returning = self.returning(d.returning.as_ref(), &table, &alias, &old, rowid)?;
+        Ok(PlanBody::Delete(Box::new(DeletePlan { target, source, rowid, old, returning })))
+    }
+
+    pub fn merge(&mut self, m: &ast::Merge) -> Result<PlanBody> {
+        if m.error_log.is_some() {
+            return Err(unsupported("LOG ERRORS", m.pos.0));
+        }
+        let (table, alias) = self.dml_table(&m.target, ObjectPrivilege::Update)?;
+        let (id, rowid, old) = self.open_changed_rows(&table, &alias);
+        let plan = self.merge_in_block(m, &table, &alias, id, rowid, old);
+        self.blocks.pop();
+        Ok(PlanBody::Merge(Box::new(plan?)))
+    }
+
+    fn merge_in_block(
+        &mut self,
+        m: &ast::Merge,
+        table: &Rc<TableDef>,
+        alias: &str,
+        id: ItemId,
+        rowid: Reg,
+        old: Vec<Reg>,
+    ) -> Result<MergePlan> {
+        let mut set = JoinSet { hints: m.hints.list.clone(), ..JoinSet::default() };
+        // The source may be merged: it is the side of the outer join that is kept.
+        self.from_item(&m.source, &mut set, true)?;
+        let mut on = Vec::new();
+        self.block().clause = Clause::Where;
+        self.conditions(&m.on, &mut on)?;
+        let on_columns: Vec<u16> = on.iter().flat_map(|c| self.columns_of(id, c)).collect();
+        self.block().clause = Clause::Dml;
+        let update = match &m.update {
+            Some(u) => {
+                let sets = self.set_items(&u.set, table, alias)?;
+                if let Some(&c) = set_columns(&sets).iter().find(|c| on_columns.contains(c)) {
+                    // ORA-38104: Columns referenced in the ON Clause cannot be updated
+                    let name = format!("\"{}\".\"{}\"", alias, table.columns[c as usize].name);
+                    return Err(Ora::with(38104, &[&name]).at(m.pos.0));
+                }
+                let filter = self.optional_condition(u.filter.as_ref())?;
+                Some((sets, filter, u.delete.as_ref()))
+            }
+            None => None,
+        };
+        let insert = match &m.insert {
+            Some(i) => Some(self.merge_insert(i, table, alias, m.pos.0)?),
+            None => None,
+        };
+        let target = self.target(table, None, update.is_some())?;
+        let update = match update {
+            Some((sets, filter, delete)) => {
+                // DELETE WHERE sees the row as updated.
+                let delete = match delete {
+                    Some(e) => {
+                        let saved = self.rebind(id, &target.new);
+                        let cond = self.condition(e);
+                        self.restore(id, saved);
+                        Some(cond?)
+                    }
+                    None => None,
+                };
+                Some(MergeUpdate { sets, filter, delete })
+            }
+            None => None,
+        };
+        set.parts.push(Part { kind: PartKind::Leaf(id), outer_on: Some(on) });
+        let (source, _) = self.build_set(set)?;
+        Ok(MergePlan { target, source, rowid, old, update, insert })
+    }
+
+    fn optional_condition(&mut self, e: Option<&ast::Expr>) -> Result<Option<Expr>> {
+        let mut conds = Vec::new();
+        if let Some(e) = e {
+            self.conditions(e, &mut conds)?;
+        }
+        Ok(conjunction(conds))
+    }
+
+    fn merge_insert(&mut self, i: &ast::MergeInsert, table: &Rc<TableDef>, alias: &str, pos: u32) -> Result<MergeInsert> {
+        let mut columns = Vec::new();
+        for name in &i.columns {
+            let c = self.target_column(table, alias, name)?;
+            if columns.contains(&c) {
+                return Err(Ora::new(957).at(name.pos.0));
+            }
+            columns.push(c);
+        }
+        if columns.is_empty() {
+            columns.extend(table.visible_columns().map(|(i, _)| i as u16));
+        }
+        if columns.len() != i.values.len() {
+            return Err(Ora::new(if i.values.len() < columns.len() { 947 } else { 913 }).at(pos));
+        }
+        let mut values = Vec::new();
+        for (e, &c) in i.values.iter().zip(&columns) {
+            values.push(self.column_expr(table, c, e)?);
+        }
+        let filter = self.optional_condition(i.filter.as_ref())?;
+        let defaults = self.defaults(table, &columns)?;
+        Ok(MergeInsert { columns, values, defaults, filter })
+    }
+
+    fn columns_of(&self, id: ItemId, e: &Expr) -> Vec<u16> {
+        let mut regs = Vec::new();
+        self.expr_regs(e, &mut |r| regs.push(r));
+        let item = &self.items[id];
+        let is = |c: &ItemColumn| matches!(&c.value, Some(Expr { node: Node::Reg(r), .. }) if regs.contains(r));
+        item.columns.iter().enumerate().filter(|(_, c)| is(c)).map(|(i, _)| i as u16).collect()
+    }
+
+    /// Lets an item's names stand for other registers for a while.
+    fn rebind(&mut self, id: ItemId, regs: &[Reg]) -> Vec<Option<Expr>> {
+        let columns = &mut self.items[id].columns;
+        columns.iter_mut().zip(regs).map(|(c, &r)| c.value.replace(Expr::new(Node::Reg(r), c.ty))).collect()
+    }
+
+    fn restore(&mut self, id: ItemId, saved: Vec<Option<Expr>>) {
+        for (c, value) in self.items[id].columns.iter_mut().zip(saved) {
+            c.value = value;
+        }
+    }
+}
+
+fn set_columns(sets: &[SetItem]) -> Vec<u16> {
+    let mut columns = Vec::new();
+    for s in sets {
+        match s {
+            SetItem::One(c, _) => columns.push(*c),
+            SetItem::Row(cs, _) => columns.extend(cs),
+        }
+    }
+    columns
+}
+
+/// The index that enforces a key of a table.
+fn key_index(table: &TableDef, key: u32) -> Option<Rc<IndexDef>> {
+    let c = table.constraints.iter().find(|c| c.id == key)?;
+    let (ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. }) = c.kind else { return None };
+    table.indexes.iter().find(|i| i.object == index).cloned()
+}
+
+/// Whether a table's rows are in a hash cluster.
+pub fn is_clustered(table: &TableDef) -> bool {
+    matches!(table.organization, Organization::HashCluster { .. })
+}
+
+/// The type DML converts to; precision and length are checked when the row is made.
+pub fn column_type(table: &TableDef, column: u16) -> DataType {
+    table.columns[column as usize].data_type
+}

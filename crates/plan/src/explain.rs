@@ -1,0 +1,166 @@
+//! The plan as text, in the indented form of DBMS_XPLAN.
+
+use crate::ir::*;
+use std::fmt;
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, source) = match &self.body {
+            PlanBody::Query(q) => ("SELECT STATEMENT", Some(&q.source)),
+            PlanBody::Insert(i) => match &i.source {
+                InsertSource::Query(q) => ("INSERT STATEMENT", Some(&q.source)),
+                InsertSource::Values(_) => ("INSERT STATEMENT", None),
+            },
+            PlanBody::InsertAll(i) => ("INSERT STATEMENT (MULTI-TABLE)", Some(&i.query.source)),
+            PlanBody::Update(u) => ("UPDATE STATEMENT", Some(&u.source)),
+            PlanBody::Delete(d) => ("DELETE STATEMENT", Some(&d.source)),
+            PlanBody::Merge(m) => ("MERGE STATEMENT", Some(&m.source)),
+        };
+        writeln!(f, "{what}")?;
+        let mut depth = 1;
+        if self.result_cache && self.cacheable.is_some() {
+            writeln!(f, " RESULT CACHE")?;
+            depth = 2;
+        }
+        if let Some(s) = source {
+            line(s, depth, f)?;
+        }
+        for (i, s) in self.subs.iter().enumerate() {
+            writeln!(f, "SUBQUERY {i}{}", if s.outer.is_empty() { "" } else { " (correlated)" })?;
+            line(&s.source, 1, f)?;
+        }
+        for (i, c) in self.ctes.iter().enumerate() {
+            writeln!(f, "WITH {i}")?;
+            line(&c.source, 1, f)?;
+        }
+        Ok(())
+    }
+}
+
+fn line(s: &Source, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let pad = " ".repeat(depth);
+    let filtered = |n: usize| if n == 0 { String::new() } else { format!(" [{n} filters]") };
+    match s {
+        Source::Dual => writeln!(f, "{pad}FAST DUAL"),
+        Source::Empty => writeln!(f, "{pad}NO ROWS"),
+        Source::Scan(scan) => scan_line(scan, &pad, f),
+        Source::Fixed { name, filter, .. } => writeln!(f, "{pad}FIXED TABLE FULL {name}{}", filtered(filter.len())),
+        Source::Filter { input, conds } => {
+            writeln!(f, "{pad}FILTER{}", filtered(conds.len()))?;
+            line(input, depth + 1, f)
+        }
+        Source::Startup { input, .. } => {
+            writeln!(f, "{pad}FILTER (STARTUP)")?;
+            line(input, depth + 1, f)
+        }
+        Source::Project { input, view, .. } => match view {
+            Some(v) => {
+                writeln!(f, "{pad}VIEW {v}")?;
+                line(input, depth + 1, f)
+            }
+            None => line(input, depth, f),
+        },
+        Source::NestedLoops { left, right, kind, .. } => {
+            writeln!(f, "{pad}NESTED LOOPS{}", kind_name(*kind))?;
+            line(left, depth + 1, f)?;
+            line(right, depth + 1, f)
+        }
+        Source::HashJoin { left, right, kind, .. } => {
+            writeln!(f, "{pad}HASH JOIN{}", kind_name(*kind))?;
+            line(left, depth + 1, f)?;
+            line(right, depth + 1, f)
+        }
+        Source::Buffer { input, .. } => {
+            writeln!(f, "{pad}BUFFER SORT")?;
+            line(input, depth + 1, f)
+        }
+        Source::Cte { name, .. } => writeln!(f, "{pad}TABLE ACCESS FULL (WITH) {name}"),
+        Source::Count { input, stop, .. } => {
+            writeln!(f, "{pad}COUNT{}", if stop.is_some() { " STOPKEY" } else { "" })?;
+            line(input, depth + 1, f)
+        }
+        Source::Sort { input, top, .. } => {
+            writeln!(f, "{pad}SORT ORDER BY{}", if top.is_some() { " STOPKEY" } else { "" })?;
+            line(input, depth + 1, f)
+        }
+        Source::Distinct { input, .. } => {
+            writeln!(f, "{pad}HASH UNIQUE")?;
+            line(input, depth + 1, f)
+        }
+        Source::Group { input, sets, scalar, .. } => {
+            let how = if *scalar {
+                "SORT AGGREGATE"
+            } else if sets.len() > 1 {
+                "SORT GROUP BY ROLLUP"
+            } else {
+                "HASH GROUP BY"
+            };
+            writeln!(f, "{pad}{how}")?;
+            line(input, depth + 1, f)
+        }
+        Source::Window { input, .. } => {
+            writeln!(f, "{pad}WINDOW SORT")?;
+            line(input, depth + 1, f)
+        }
+        Source::Set { kind, inputs, .. } => {
+            let name = match kind {
+                SetKind::UnionAll => "UNION-ALL",
+                SetKind::Union => "UNION",
+                SetKind::Intersect => "INTERSECTION",
+                SetKind::Minus => "MINUS",
+            };
+            writeln!(f, "{pad}{name}")?;
+            inputs.iter().try_for_each(|(s, _)| line(s, depth + 1, f))
+        }
+        Source::ConnectBy(c) => {
+            writeln!(f, "{pad}CONNECT BY{}", if c.generator { " WITHOUT FILTERING" } else { "" })?;
+            line(&c.start, depth + 1, f)?;
+            if !c.generator {
+                line(&c.child, depth + 1, f)?;
+            }
+            Ok(())
+        }
+        Source::Limit { input, .. } => {
+            writeln!(f, "{pad}VIEW (ROW LIMIT)")?;
+            line(input, depth + 1, f)
+        }
+        Source::ForUpdate { input, .. } => {
+            writeln!(f, "{pad}FOR UPDATE")?;
+            line(input, depth + 1, f)
+        }
+        Source::Elements { .. } => writeln!(f, "{pad}COLLECTION ITERATOR"),
+    }
+}
+
+fn kind_name(k: JoinKind) -> &'static str {
+    match k {
+        JoinKind::Inner => "",
+        JoinKind::Left => " OUTER",
+        JoinKind::Full => " FULL OUTER",
+        JoinKind::Semi => " SEMI",
+        JoinKind::Anti => " ANTI",
+    }
+}
+
+fn scan_line(s: &Scan, pad: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let name = &s.table.name;
+    let filters = if s.filter.is_empty() { String::new() } else { format!(" [{} filters]", s.filter.len()) };
+    match &s.access {
+        Access::Full => writeln!(f, "{pad}TABLE ACCESS FULL {name}{filters}"),
+        Access::Rowid(_) => writeln!(f, "{pad}TABLE ACCESS BY USER ROWID {name}{filters}"),
+        Access::ClusterHash { .. } => writeln!(f, "{pad}TABLE ACCESS HASH {name}{filters}"),
+        Access::IndexUnique { index, index_only, .. } => {
+            if !index_only {
+                writeln!(f, "{pad}TABLE ACCESS BY INDEX ROWID {name}{filters}")?;
+            }
+            writeln!(f, "{pad} INDEX UNIQUE SCAN {}", index.name)
+        }
+        Access::IndexRange { index, index_only, descending, .. } => {
+            if !index_only {
+                writeln!(f, "{pad}TABLE ACCESS BY INDEX ROWID {name}{filters}")?;
+            }
+            let down = if *descending { " DESCENDING" } else { "" };
+            writeln!(f, "{pad} INDEX RANGE SCAN{down} {}", index.name)
+        }
+    }
+}
