@@ -53,8 +53,9 @@ impl Compiler<'_> {
     /// Functions the compiler turns into other expressions. Gives the arguments back when `name` is none of them.
     #[allow(clippy::type_complexity)]
     fn special(&mut self, name: &str, args: Vec<Expr>, places: &[u32], pos: u32) -> Result<std::result::Result<Expr, Vec<Expr>>> {
+        let given = args.len();
         let count = |least: usize, most: usize| -> Result<()> {
-            match args.len() {
+            match given {
                 n if n < least => Err(Ora::new(if n == 0 { 909 } else { 938 }).at(pos)),
                 n if n > most => Err(Ora::new(if least == 2 { 909 } else { 939 }).at(pos)),
                 _ => Ok(()),

@@ -68,8 +68,6 @@ impl Compiler<'_> {
             | ExprKind::CastMultiset { .. }
             | ExprKind::Field { .. }
             | ExprKind::Apply { .. }
-            | ExprKind::New { .. }
-            | ExprKind::Attribute { .. }
             | ExprKind::Multiset { .. } => Err(unsupported("object expression", pos)),
         }
     }
@@ -571,13 +569,12 @@ fn literal(l: &Literal, pos: u32) -> Result<Expr> {
             // A literal is CHAR; blank padding matters only against another CHAR.
             constant(Value::Text(s.clone()), char_type(s.len() as u32))
         }
-        Literal::Date(s) => constant(Value::Date(types::format::date_literal(s).map_err(|e| e.at(pos))?), DataType::Date),
+        Literal::Date(s) => constant(Value::Date(date_literal(s).map_err(|e| e.at(pos))?), DataType::Date),
         Literal::Timestamp(s) => {
-            let ts = types::format::timestamp_literal(s).map_err(|e| e.at(pos))?;
+            let ts = timestamp_literal(s).map_err(|e| e.at(pos))?;
             constant(Value::Timestamp(ts), DataType::TIMESTAMP)
         }
         Literal::Interval { text, qualifier } => crate::interval_literal(text, qualifier, pos),
-        Literal::Boolean(b) => constant(Value::Boolean(*b), DataType::Boolean),
     }
 }
 
@@ -642,4 +639,13 @@ pub fn flatten_and(e: Expr, into: &mut Vec<Expr>) {
         Node::And(conds) => conds.into_iter().for_each(|c| flatten_and(c, into)),
         _ => into.push(e),
     }
+}
+
+fn date_literal(s: &str) -> Result<types::Date> {
+    types::format::date_from_text(s, "SYYYY-MM-DD", &types::Nls::default())
+}
+
+fn timestamp_literal(s: &str) -> Result<types::Timestamp> {
+    let format = if s.contains('.') { "SYYYY-MM-DD HH24:MI:SS.FF" } else { "SYYYY-MM-DD HH24:MI:SS" };
+    types::format::timestamp_from_text(s, format, &types::Nls::default())
 }

@@ -283,10 +283,7 @@ impl Compiler<'_> {
             return Err(Ora::new(1731).at(pos));
         }
         // An error inside a view has no place in the statement's own text.
-        let query = match sql::parse_statement(&view.text).map_err(|e| e.at(pos))? {
-            ast::Statement::Query(q) => q,
-            _ => return Err(Ora::internal(format!("view {}.{} is not a query", view.owner, view.name))),
-        };
+        let query = sql::parse_query(&view.text).map_err(|e| e.at(pos))?;
         let saved_ctes = std::mem::take(&mut self.cte_scopes);
         let owner = if view.catalog { UserId::SYS } else { view.owner_id };
         let catalog = self.base.as_owner(owner)?;

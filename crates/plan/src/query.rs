@@ -501,7 +501,7 @@ impl Compiler<'_> {
     }
 
     /// Numbers rows; `rownum <= n` ends the numbering, other conditions are checked on the numbered row.
-    fn number_rows(&mut self, input: Source, reg: Reg, conds: Vec<Expr>) -> Source {
+    pub fn number_rows(&mut self, input: Source, reg: Reg, conds: Vec<Expr>) -> Source {
         let mut stop = None;
         let mut rest = Vec::new();
         for c in conds {

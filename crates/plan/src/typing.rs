@@ -157,11 +157,11 @@ pub fn arith(op: ArithOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
             binary(a, b, DataType::Date)
         }
         (x, y) if additive && is_time(x) && is_interval(y) => {
-            let ty = a.*ty;
+            let ty = a.ty;
             binary(a, b, ty)
         }
         (x, y) if op == ArithOp::Add && is_interval(x) && is_time(y) => {
-            let ty = b.*ty;
+            let ty = b.ty;
             binary(b, a, ty)
         }
         (x, Number | Float | Double | Text) if additive && is_time(x) => {
@@ -177,15 +177,15 @@ pub fn arith(op: ArithOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
             Err(Ora::new(975).at(pos)) // date + date not allowed
         }
         (IntervalYm, IntervalYm) | (IntervalDs, IntervalDs) if additive => {
-            let ty = a.*ty;
+            let ty = a.ty;
             binary(a, b, ty)
         }
         (x, Number | Text) if is_interval(x) && !additive => {
-            let ty = a.*ty;
+            let ty = a.ty;
             binary(a, convert(b, &number(), pos)?, ty)
         }
         (Number | Text, y) if is_interval(y) && op == ArithOp::Mul => {
-            let ty = b.*ty;
+            let ty = b.ty;
             binary(b, convert(a, &number(), pos)?, ty)
         }
         _ => {
@@ -237,10 +237,10 @@ pub fn comparable(a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr, Compare)> {
         return Err(inconsistent(type_name(&a.ty), type_name(&b.ty), pos));
     }
     if rank(ca) < rank(cb) {
-        let ty = b.*ty;
+        let ty = b.ty;
         Ok((convert(a, &ty, pos)?, b, Compare::Plain))
     } else {
-        let ty = a.*ty;
+        let ty = a.ty;
         Ok((a, convert(b, &ty, pos)?, Compare::Plain))
     }
 }
@@ -311,7 +311,7 @@ pub fn unify(items: Vec<Expr>, pos: &[u32]) -> Result<(Vec<Expr>, DataType)> {
             continue;
         }
         ty = Some(match ty {
-            None => e.*ty,
+            None => e.ty,
             Some(t) => {
                 common(&t, &e.ty).ok_or_else(|| inconsistent(type_name(&t), type_name(&e.ty), pos.get(i).copied().unwrap_or(0)))?
             }
