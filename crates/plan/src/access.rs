@@ -52,7 +52,8 @@ impl Compiler<'_> {
             return hashed;
         }
         let alias = &self.items[id].alias;
-        let for_table = |name: &str| hints.iter().find(|h| h.name == name && h.args.first().is_some_and(|a| a == alias));
+        let for_table =
+            |name: &str| hints.iter().find(|h| h.name == name && h.args.first().is_some_and(|a| a == alias));
         if for_table("FULL").is_some() && !table.options.index_organized {
             return best;
         }
@@ -137,7 +138,14 @@ impl Compiler<'_> {
         None
     }
 
-    fn hash_access(&self, id: ItemId, table: &TableDef, key: &[usize], conds: &[Expr], table_rows: f64) -> Option<Access> {
+    fn hash_access(
+        &self,
+        id: ItemId,
+        table: &TableDef,
+        key: &[usize],
+        conds: &[Expr],
+        table_rows: f64,
+    ) -> Option<Access> {
         let _ = table;
         let mut keys = Vec::new();
         let mut used = Vec::new();
@@ -201,14 +209,8 @@ impl Compiler<'_> {
             return Some(Access { access, used, rows: filtered_rows.min(1.0), cost: 1.5 });
         }
         let rows = rows.max(1.0);
-        let access = crate::ir::Access::IndexRange {
-            index: index.clone(),
-            prefix,
-            low,
-            high,
-            descending: false,
-            index_only,
-        };
+        let access =
+            crate::ir::Access::IndexRange { index: index.clone(), prefix, low, high, descending: false, index_only };
         Some(Access { access, used, rows: filtered_rows.min(rows), cost: 2.0 + rows * 0.6 })
     }
 }

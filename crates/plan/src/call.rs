@@ -52,7 +52,13 @@ impl Compiler<'_> {
 
     /// Functions the compiler turns into other expressions. Gives the arguments back when `name` is none of them.
     #[allow(clippy::type_complexity)]
-    fn special(&mut self, name: &str, args: Vec<Expr>, places: &[u32], pos: u32) -> Result<std::result::Result<Expr, Vec<Expr>>> {
+    fn special(
+        &mut self,
+        name: &str,
+        args: Vec<Expr>,
+        places: &[u32],
+        pos: u32,
+    ) -> Result<std::result::Result<Expr, Vec<Expr>>> {
         let given = args.len();
         let count = |least: usize, most: usize| -> Result<()> {
             match given {

@@ -59,7 +59,15 @@ impl Compiler<'_> {
             && !outer.contains(r)
         {
             let row = *r;
-            let known = self.block().connect.as_ref().expect("in CONNECT BY").prior.iter().find(|(x, _)| *x == row).map(|(_, p)| *p);
+            let known = self
+                .block()
+                .connect
+                .as_ref()
+                .expect("in CONNECT BY")
+                .prior
+                .iter()
+                .find(|(x, _)| *x == row)
+                .map(|(_, p)| *p);
             let prior = match known {
                 Some(p) => p,
                 None => {
@@ -111,7 +119,12 @@ impl Compiler<'_> {
     }
 
     /// Builds the hierarchical row source: roots, children, and the WHERE conditions that are no join conditions.
-    pub fn build_connect_by(&mut self, mut set: JoinSet, c: ConnectConditions, siblings: Vec<SortKey>) -> Result<Source> {
+    pub fn build_connect_by(
+        &mut self,
+        mut set: JoinSet,
+        c: ConnectConditions,
+        siblings: Vec<SortKey>,
+    ) -> Result<Source> {
         let scope = self.block().connect.take().expect("a hierarchical block");
         let mut join_conds = Vec::new();
         let mut after = Vec::new();
@@ -124,7 +137,11 @@ impl Compiler<'_> {
             own.extend(scope.roots.iter().map(|(_, r)| *r));
             own.extend(scope.paths.iter().map(|(_, _, r)| *r));
             let hierarchical = own.iter().any(|&r| self.reads(&cond, r));
-            if several && !hierarchical && self.spans_parts(&set, &cond) { join_conds.push(cond) } else { after.push(cond) }
+            if several && !hierarchical && self.spans_parts(&set, &cond) {
+                join_conds.push(cond)
+            } else {
+                after.push(cond)
+            }
         }
         set.conds = join_conds;
         let mut child_set = set.clone();

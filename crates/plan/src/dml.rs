@@ -78,7 +78,8 @@ impl Compiler<'_> {
                 _ => {}
             }
         }
-        let children = if deletes || changed.is_some() { self.child_keys(table, changed, deletes)? } else { Vec::new() };
+        let children =
+            if deletes || changed.is_some() { self.child_keys(table, changed, deletes)? } else { Vec::new() };
         Ok(Target { table: table.clone(), new, checks, foreign, children })
     }
 
@@ -107,7 +108,8 @@ impl Compiler<'_> {
         let mut children = Vec::new();
         for r in table.referenced_by.iter().filter(|r| r.enabled) {
             let Some(key) = table.constraints.iter().find(|c| c.id == r.key) else { continue };
-            let (ConstraintKindDef::PrimaryKey { columns, .. } | ConstraintKindDef::Unique { columns, .. }) = &key.kind else {
+            let (ConstraintKindDef::PrimaryKey { columns, .. } | ConstraintKindDef::Unique { columns, .. }) = &key.kind
+            else {
                 continue;
             };
             let parent_columns: Vec<u16> = columns.iter().map(|&c| c as u16).collect();
@@ -212,7 +214,13 @@ impl Compiler<'_> {
         Ok((table, alias, columns))
     }
 
-    fn insert_source(&mut self, table: &Rc<TableDef>, columns: &[u16], source: &ast::InsertSource, pos: u32) -> Result<InsertSource> {
+    fn insert_source(
+        &mut self,
+        table: &Rc<TableDef>,
+        columns: &[u16],
+        source: &ast::InsertSource,
+        pos: u32,
+    ) -> Result<InsertSource> {
         match source {
             ast::InsertSource::Values(values) => {
                 if values.len() != columns.len() {
@@ -343,7 +351,13 @@ impl Compiler<'_> {
         self.add_item(Item { alias: String::new(), schema: None, kind: ItemKind::Merged, columns, rowid: None });
     }
 
-    fn insert_into(&mut self, into: &ast::InsertInto, columns: &[Column], regs: &[Reg], pos: u32) -> Result<InsertPlan> {
+    fn insert_into(
+        &mut self,
+        into: &ast::InsertInto,
+        columns: &[Column],
+        regs: &[Reg],
+        pos: u32,
+    ) -> Result<InsertPlan> {
         let (table, _, targets) = self.insert_target(&into.target)?;
         let target = self.target(&table, None, false)?;
         self.push_query_block(columns, regs);
@@ -388,7 +402,9 @@ impl Compiler<'_> {
             let Node::Reg(r) = self.column_value(id, i).node else { unreachable!("a table's column is a register") };
             old.push(r);
         }
-        let Some(Expr { node: Node::Reg(rowid), .. }) = self.rowid_value(id) else { unreachable!("a table has rowids") };
+        let Some(Expr { node: Node::Reg(rowid), .. }) = self.rowid_value(id) else {
+            unreachable!("a table has rowids")
+        };
         (id, rowid, old)
     }
 
@@ -577,7 +593,13 @@ impl Compiler<'_> {
         Ok(conjunction(conds))
     }
 
-    fn merge_insert(&mut self, i: &ast::MergeInsert, table: &Rc<TableDef>, alias: &str, pos: u32) -> Result<MergeInsert> {
+    fn merge_insert(
+        &mut self,
+        i: &ast::MergeInsert,
+        table: &Rc<TableDef>,
+        alias: &str,
+        pos: u32,
+    ) -> Result<MergeInsert> {
         let mut columns = Vec::new();
         for name in &i.columns {
             let c = self.target_column(table, alias, name)?;
@@ -636,7 +658,9 @@ fn set_columns(sets: &[SetItem]) -> Vec<u16> {
 /// The index that enforces a key of a table.
 fn key_index(table: &TableDef, key: u32) -> Option<Rc<IndexDef>> {
     let c = table.constraints.iter().find(|c| c.id == key)?;
-    let (ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. }) = c.kind else { return None };
+    let (ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. }) = c.kind else {
+        return None;
+    };
     table.indexes.iter().find(|i| i.object == index).cloned()
 }
 

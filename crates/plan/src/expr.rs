@@ -20,7 +20,9 @@ impl Compiler<'_> {
             ExprKind::Quantified { op, quantifier, left, right } => self.quantified(*op, *quantifier, left, right, pos),
             ExprKind::Between { expr, low, high, negated } => self.between(expr, low, high, *negated, pos),
             ExprKind::In { expr, source, negated } => self.in_condition(expr, source, *negated, pos),
-            ExprKind::Like { expr, pattern, escape, negated, .. } => self.like(expr, pattern, escape.as_deref(), *negated, pos),
+            ExprKind::Like { expr, pattern, escape, negated, .. } => {
+                self.like(expr, pattern, escape.as_deref(), *negated, pos)
+            }
             ExprKind::Is { expr, test, negated } => self.is_condition(expr, test, *negated, pos),
             ExprKind::Exists(query) => {
                 let sub = self.subquery(query, SubUse::Exists)?;
@@ -116,7 +118,9 @@ impl Compiler<'_> {
         if let Some(e) = column {
             return Ok(e);
         }
-        if n == 1 && let Some(e) = self.pseudo_column(part(0), pos)? {
+        if n == 1
+            && let Some(e) = self.pseudo_column(part(0), pos)?
+        {
             return Ok(e);
         }
         if n >= 2 && matches!(part(n - 1), "NEXTVAL" | "CURRVAL") {
@@ -203,7 +207,15 @@ impl Compiler<'_> {
         let pos = name.pos.0;
         let n = name.parts.len();
         let block_bad = self.blocks.last().is_some_and(|b| {
-            matches!(b.clause, Clause::Where | Clause::GroupBy | Clause::Having | Clause::OrderBy | Clause::ConnectBy | Clause::StartWith)
+            matches!(
+                b.clause,
+                Clause::Where
+                    | Clause::GroupBy
+                    | Clause::Having
+                    | Clause::OrderBy
+                    | Clause::ConnectBy
+                    | Clause::StartWith
+            )
         });
         if block_bad {
             return Err(Ora::new(2287).at(pos));
@@ -220,10 +232,7 @@ impl Compiler<'_> {
         self.unstable += 1;
         let known = self.sequences.iter().find(|s| s.def.object == object).cloned();
         let seq = known.unwrap_or_else(|| {
-            let s = std::rc::Rc::new(SequenceRef {
-                def,
-                ordinal: self.sequences.len(),
-            });
+            let s = std::rc::Rc::new(SequenceRef { def, ordinal: self.sequences.len() });
             self.sequences.push(s.clone());
             s
         });
@@ -331,7 +340,14 @@ impl Compiler<'_> {
         }
     }
 
-    fn quantified(&mut self, op: BinaryOp, quantifier: Quantifier, left: &ast::Expr, right: &InSource, pos: u32) -> Result<Expr> {
+    fn quantified(
+        &mut self,
+        op: BinaryOp,
+        quantifier: Quantifier,
+        left: &ast::Expr,
+        right: &InSource,
+        pos: u32,
+    ) -> Result<Expr> {
         let op = cmp_op(op, pos)?;
         let all = quantifier == Quantifier::All;
         match right {
@@ -446,7 +462,14 @@ impl Compiler<'_> {
         Ok(Expr::new(Node::InSub { values, sub, compare: compares, negated }, DataType::Boolean))
     }
 
-    fn like(&mut self, e: &ast::Expr, pattern: &ast::Expr, escape: Option<&ast::Expr>, negated: bool, pos: u32) -> Result<Expr> {
+    fn like(
+        &mut self,
+        e: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::Expr>,
+        negated: bool,
+        pos: u32,
+    ) -> Result<Expr> {
         let as_text = |e: Expr| if class(&e.ty) == Class::Lob { Ok(e) } else { convert(e, &text(4000), pos) };
         let value = Box::new(as_text(self.value(e)?)?);
         let pattern = Box::new(as_text(self.value(pattern)?)?);
@@ -528,9 +551,13 @@ fn pad_literals(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
         Node::Const(Value::Text(s)) => Some(s.len() as u32),
         _ => None,
     };
-    if is_char(&a) && let Some(n) = literal_length(&b) {
+    if is_char(&a)
+        && let Some(n) = literal_length(&b)
+    {
         b.ty = char_type(n);
-    } else if is_char(&b) && let Some(n) = literal_length(&a) {
+    } else if is_char(&b)
+        && let Some(n) = literal_length(&a)
+    {
         a.ty = char_type(n);
     }
     (a, b)

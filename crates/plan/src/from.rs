@@ -8,8 +8,8 @@ use crate::ir::*;
 use crate::query::Compiled;
 use crate::scope::*;
 use crate::typing::*;
-use sql::ast::{self, ExprKind, JoinConstraint, TableRefKind};
 use dictionary::{ObjectPrivilege, Organization, Resolved, TableDef, UserId, ViewDef};
+use sql::ast::{self, ExprKind, JoinConstraint, TableRefKind};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result, Value};
@@ -82,7 +82,9 @@ impl Compiler<'_> {
                 set.parts.push(Part::leaf(id));
                 Ok(())
             }
-            TableRefKind::Join { kind, left, right, constraint } => self.join(*kind, left, right, constraint, set, merge),
+            TableRefKind::Join { kind, left, right, constraint } => {
+                self.join(*kind, left, right, constraint, set, merge)
+            }
         }
     }
 
@@ -174,7 +176,8 @@ impl Compiler<'_> {
                 let mut names = Vec::new();
                 for &left in &items[first..middle] {
                     for c in &self.items[left].columns {
-                        let shared = items[middle..].iter().any(|&r| self.items[r].columns.iter().any(|d| d.name == c.name));
+                        let shared =
+                            items[middle..].iter().any(|&r| self.items[r].columns.iter().any(|d| d.name == c.name));
                         if shared && !c.hidden && !names.contains(&c.name) {
                             names.push(c.name.clone());
                         }
@@ -233,7 +236,8 @@ impl Compiler<'_> {
             self.dual(alias, set);
             return Ok(());
         }
-        let resolved = self.catalog().relation(owner, name).map_err(|e| if e.position().is_none() { e.at(pos) } else { e })?;
+        let resolved =
+            self.catalog().relation(owner, name).map_err(|e| if e.position().is_none() { e.at(pos) } else { e })?;
         match resolved {
             Some(Resolved::Table(table)) => {
                 self.check_privilege(table.object, table.owner_id, ObjectPrivilege::Select, pos)?;
@@ -274,7 +278,15 @@ impl Compiler<'_> {
     }
 
     /// A view is its query, seen with its owner's eyes.
-    fn view(&mut self, view: &ViewDef, alias: String, named: bool, set: &mut JoinSet, merge: bool, pos: u32) -> Result<()> {
+    fn view(
+        &mut self,
+        view: &ViewDef,
+        alias: String,
+        named: bool,
+        set: &mut JoinSet,
+        merge: bool,
+        pos: u32,
+    ) -> Result<()> {
         self.depend(view.object);
         if !view.catalog && !self.cache_deps.contains(&view.object) {
             self.cache_deps.push(view.object);
@@ -291,9 +303,7 @@ impl Compiler<'_> {
         let result = self.inline_view(&query, false, alias, &view.columns, set, merge);
         self.catalogs.pop();
         self.cte_scopes = saved_ctes;
-        if named
-            && let Some(&id) = self.block().items.last()
-        {
+        if named && let Some(&id) = self.block().items.last() {
             self.items[id].schema = Some(view.owner.clone());
         }
         result.map_err(|e| e.at(pos))
@@ -497,10 +507,7 @@ fn has_subquery(conds: &[Expr]) -> bool {
     let mut found = false;
     for c in conds {
         c.walk(&mut |e| {
-            found |= matches!(
-                e.node,
-                Node::Scalar(_) | Node::Exists(_) | Node::InSub { .. } | Node::Quantified { .. }
-            )
+            found |= matches!(e.node, Node::Scalar(_) | Node::Exists(_) | Node::InSub { .. } | Node::Quantified { .. })
         });
     }
     found

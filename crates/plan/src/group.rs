@@ -448,8 +448,12 @@ fn aggregate_type(kind: AggKind, mut args: Vec<Expr>, pos: u32) -> Result<(Vec<E
         Ok(ty)
     };
     let ty = match kind {
-        CountStar | Count | Grouping | GroupingId | GroupId | RowNumber | Rank | DenseRank | PercentRank | CumeDist => number(),
-        Sum | Avg | StddevSamp | Stddev | StddevPop | VarSamp | Variance | VarPop | RatioToReport => numeric(&mut args)?,
+        CountStar | Count | Grouping | GroupingId | GroupId | RowNumber | Rank | DenseRank | PercentRank | CumeDist => {
+            number()
+        }
+        Sum | Avg | StddevSamp | Stddev | StddevPop | VarSamp | Variance | VarPop | RatioToReport => {
+            numeric(&mut args)?
+        }
         Median => match class(&args[0].ty) {
             Class::Date | Class::Timestamp => args[0].ty,
             _ => numeric(&mut args)?,

@@ -226,7 +226,11 @@ pub enum Access {
     /// By the value of a ROWID expression.
     Rowid(Expr),
     /// Equality on all columns of a unique index; the table is visited unless `index_only`.
-    IndexUnique { index: Rc<IndexDef>, keys: Vec<Expr>, index_only: bool },
+    IndexUnique {
+        index: Rc<IndexDef>,
+        keys: Vec<Expr>,
+        index_only: bool,
+    },
     IndexRange {
         index: Rc<IndexDef>,
         /// Equality on a leading part of the key.
@@ -237,7 +241,9 @@ pub enum Access {
         index_only: bool,
     },
     /// Equality on the whole key of a hash cluster.
-    ClusterHash { keys: Vec<Expr> },
+    ClusterHash {
+        keys: Vec<Expr>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -351,13 +357,29 @@ pub enum Source {
         columns: ColumnMap,
         filter: Vec<Expr>,
     },
-    Filter { input: Box<Source>, conds: Vec<Expr> },
+    Filter {
+        input: Box<Source>,
+        conds: Vec<Expr>,
+    },
     /// Conditions that do not depend on the row: checked once, before the input is opened.
-    Startup { input: Box<Source>, conds: Vec<Expr> },
+    Startup {
+        input: Box<Source>,
+        conds: Vec<Expr>,
+    },
     /// Evaluates expressions into registers; the boundary of an inline view.
-    Project { input: Box<Source>, exprs: Vec<(Expr, Reg)>, view: Option<String> },
+    Project {
+        input: Box<Source>,
+        exprs: Vec<(Expr, Reg)>,
+        view: Option<String>,
+    },
     /// The right side is started again for each left row; what it buffers it keeps, unless it is `lateral`.
-    NestedLoops { left: Box<Source>, right: Box<Source>, kind: JoinKind, right_regs: Vec<Reg>, lateral: bool },
+    NestedLoops {
+        left: Box<Source>,
+        right: Box<Source>,
+        kind: JoinKind,
+        right_regs: Vec<Reg>,
+        lateral: bool,
+    },
     HashJoin {
         left: Box<Source>,
         right: Box<Source>,
@@ -370,13 +392,33 @@ pub enum Source {
         right_regs: Vec<Reg>,
     },
     /// Runs its input once an execution and replays the rows.
-    Buffer { input: Box<Source>, regs: Vec<Reg> },
+    Buffer {
+        input: Box<Source>,
+        regs: Vec<Reg>,
+    },
     /// A WITH query, run once an execution; several readers.
-    Cte { id: usize, name: String, columns: ColumnMap },
+    Cte {
+        id: usize,
+        name: String,
+        columns: ColumnMap,
+    },
     /// Numbers rows in `reg` from 1; rows that fail `conds` take no number.
-    Count { input: Box<Source>, reg: Option<Reg>, stop: Option<StopKey>, conds: Vec<Expr> },
-    Sort { input: Box<Source>, keys: Vec<SortKey>, regs: Vec<Reg>, top: Option<StopKey> },
-    Distinct { input: Box<Source>, regs: Vec<Reg> },
+    Count {
+        input: Box<Source>,
+        reg: Option<Reg>,
+        stop: Option<StopKey>,
+        conds: Vec<Expr>,
+    },
+    Sort {
+        input: Box<Source>,
+        keys: Vec<SortKey>,
+        regs: Vec<Reg>,
+        top: Option<StopKey>,
+    },
+    Distinct {
+        input: Box<Source>,
+        regs: Vec<Reg>,
+    },
     Group {
         input: Box<Source>,
         keys: Vec<(Expr, Reg)>,
@@ -386,14 +428,35 @@ pub enum Source {
         /// No GROUP BY: one row even from no input.
         scalar: bool,
     },
-    Window { input: Box<Source>, funcs: Vec<WindowFunc>, regs: Vec<Reg> },
-    Set { kind: SetKind, inputs: Vec<(Source, Vec<Expr>)>, out: Vec<Reg> },
+    Window {
+        input: Box<Source>,
+        funcs: Vec<WindowFunc>,
+        regs: Vec<Reg>,
+    },
+    Set {
+        kind: SetKind,
+        inputs: Vec<(Source, Vec<Expr>)>,
+        out: Vec<Reg>,
+    },
     ConnectBy(Box<ConnectBy>),
-    Limit { input: Box<Source>, offset: Option<Expr>, count: Option<Expr>, percent: bool, ties: Vec<SortKey> },
+    Limit {
+        input: Box<Source>,
+        offset: Option<Expr>,
+        count: Option<Expr>,
+        percent: bool,
+        ties: Vec<SortKey>,
+    },
     /// Locks each row before it is given up.
-    ForUpdate { input: Box<Source>, tables: Vec<LockTarget>, wait: LockWait },
+    ForUpdate {
+        input: Box<Source>,
+        tables: Vec<LockTarget>,
+        wait: LockWait,
+    },
     /// TABLE(collection): elements of a host value. One column.
-    Elements { value: Expr, column: Reg },
+    Elements {
+        value: Expr,
+        column: Reg,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -640,7 +703,9 @@ impl Expr {
                 f(a);
                 f(b);
             }
-            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) | Node::Coalesce(args) => args.iter().for_each(f),
+            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) | Node::Coalesce(args) => {
+                args.iter().for_each(f)
+            }
             Node::Case(arms, otherwise) => {
                 for (when, then) in arms {
                     f(when);
@@ -676,7 +741,9 @@ impl Expr {
                 f(a);
                 f(b);
             }
-            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) | Node::Coalesce(args) => args.iter_mut().for_each(f),
+            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) | Node::Coalesce(args) => {
+                args.iter_mut().for_each(f)
+            }
             Node::Case(arms, otherwise) => {
                 for (when, then) in arms {
                     f(when);

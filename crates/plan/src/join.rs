@@ -340,9 +340,7 @@ impl Compiler<'_> {
                 _ => false,
             },
             PartKind::Set(set) => set.parts.iter().any(|p| self.unstable_parts(&p.kind)),
-            PartKind::Full(full) => {
-                full.0.parts.iter().chain(&full.1.parts).any(|p| self.unstable_parts(&p.kind))
-            }
+            PartKind::Full(full) => full.0.parts.iter().chain(&full.1.parts).any(|p| self.unstable_parts(&p.kind)),
         }
     }
 
@@ -504,7 +502,13 @@ fn loops(left: Source, right: Source, kind: JoinKind, lateral: bool) -> Source {
     Source::NestedLoops { left: Box::new(left), right: Box::new(right), kind, right_regs, lateral }
 }
 
-fn hash_join(left: Source, right: Source, kind: JoinKind, conds: Vec<Expr>, keys: Vec<(usize, (Expr, Expr))>) -> Source {
+fn hash_join(
+    left: Source,
+    right: Source,
+    kind: JoinKind,
+    conds: Vec<Expr>,
+    keys: Vec<(usize, (Expr, Expr))>,
+) -> Source {
     let used: Vec<usize> = keys.iter().map(|(at, _)| *at).collect();
     let residual = conds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, c)| c).collect();
     let (left_keys, right_keys) = keys.into_iter().map(|(_, pair)| pair).unzip();

@@ -54,7 +54,12 @@ impl Functions for NoFunctions {
 ///
 /// # Errors
 /// What Oracle reports at parse time, at its position: ORA-00904, 00918, 00932, 00934, 00937, 00942, 00947, 00979, 01031 and others.
-pub fn compile(statement: &Statement, catalog: &dyn Catalog, functions: &dyn Functions, binds: &[BindType]) -> Result<Plan> {
+pub fn compile(
+    statement: &Statement,
+    catalog: &dyn Catalog,
+    functions: &dyn Functions,
+    binds: &[BindType],
+) -> Result<Plan> {
     let mut c = Compiler {
         base: catalog,
         catalogs: Vec::new(),
@@ -153,7 +158,9 @@ pub fn data_type(ty: &ast::DataTypeName) -> Result<DataType> {
         TypeKind::BinaryFloat => DataType::BinaryFloat,
         TypeKind::BinaryDouble => DataType::BinaryDouble,
         TypeKind::Varchar2 { length: n, national: true, .. } => DataType::Nvarchar2 { len: length(*n, 2000, None)? },
-        TypeKind::Varchar2 { length: n, unit: u, .. } => DataType::Varchar2 { len: length(*n, 32767, None)?, unit: unit(*u) },
+        TypeKind::Varchar2 { length: n, unit: u, .. } => {
+            DataType::Varchar2 { len: length(*n, 32767, None)?, unit: unit(*u) }
+        }
         TypeKind::Char { length: n, national: true, .. } => DataType::Nchar { len: length(*n, 1000, Some(1))? },
         TypeKind::Char { length: n, unit: u, .. } => DataType::Char { len: length(*n, 2000, Some(1))?, unit: unit(*u) },
         TypeKind::Date => DataType::Date,
@@ -169,7 +176,9 @@ pub fn data_type(ty: &ast::DataTypeName) -> Result<DataType> {
             };
             DataType::Timestamp { digits: digits as u8, zone }
         }
-        TypeKind::IntervalYearToMonth { precision } => DataType::IntervalYm { years: precision.unwrap_or(2).min(9) as u8 },
+        TypeKind::IntervalYearToMonth { precision } => {
+            DataType::IntervalYm { years: precision.unwrap_or(2).min(9) as u8 }
+        }
         TypeKind::IntervalDayToSecond { day_precision, second_precision } => DataType::IntervalDs {
             days: day_precision.unwrap_or(2).min(9) as u8,
             digits: second_precision.unwrap_or(6).min(9) as u8,
@@ -193,7 +202,9 @@ fn interval_literal(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Result<
     let to = q.to.unwrap_or(q.from);
     let value = match (q.from, to) {
         (Year, Month) => Value::IntervalYm(types::format::interval_ym_from_text(text).map_err(|e| e.at(pos))?),
-        (Year, Year) => Value::IntervalYm(types::IntervalYm { months: text.trim().parse::<i32>().map_err(|_| bad())? * 12 }),
+        (Year, Year) => {
+            Value::IntervalYm(types::IntervalYm { months: text.trim().parse::<i32>().map_err(|_| bad())? * 12 })
+        }
         (Month, Month) => Value::IntervalYm(types::IntervalYm { months: text.trim().parse().map_err(|_| bad())? }),
         (Day, Second) => Value::IntervalDs(types::format::interval_ds_from_text(text).map_err(|e| e.at(pos))?),
         _ => {
@@ -219,7 +230,13 @@ fn day_to_second(text: &str, from: ast::DateField, to: ast::DateField) -> Option
         if from == Second {
             let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
             let s: i64 = whole.parse().ok()?;
-            return Some(format!("{sign}{} {:02}:{:02}:{:02}.{fraction}", s / 86400, s / 3600 % 24, s / 60 % 60, s % 60));
+            return Some(format!(
+                "{sign}{} {:02}:{:02}:{:02}.{fraction}",
+                s / 86400,
+                s / 3600 % 24,
+                s / 60 % 60,
+                s % 60
+            ));
         }
         let n: i64 = text.parse().ok()?;
         let seconds = match from {
@@ -228,7 +245,13 @@ fn day_to_second(text: &str, from: ast::DateField, to: ast::DateField) -> Option
             Minute => n * 60,
             _ => return None,
         };
-        return Some(format!("{sign}{} {:02}:{:02}:{:02}", seconds / 86400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60));
+        return Some(format!(
+            "{sign}{} {:02}:{:02}:{:02}",
+            seconds / 86400,
+            seconds / 3600 % 24,
+            seconds / 60 % 60,
+            seconds % 60
+        ));
     }
     Some(match (from, to) {
         (Day, Hour) => format!("{sign}{text}:00:00"),

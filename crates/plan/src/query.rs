@@ -17,8 +17,18 @@ use types::{DataType, Ora, Result, Value};
 /// A compiled query.
 pub enum Compiled {
     /// A plain join that may become part of the enclosing block.
-    Open { set: JoinSet, out: Vec<Expr>, columns: Vec<Column> },
-    Built { source: Source, out: Vec<Expr>, columns: Vec<Column>, outer: BTreeSet<Reg>, rows: f64 },
+    Open {
+        set: JoinSet,
+        out: Vec<Expr>,
+        columns: Vec<Column>,
+    },
+    Built {
+        source: Source,
+        out: Vec<Expr>,
+        columns: Vec<Column>,
+        outer: BTreeSet<Reg>,
+        rows: f64,
+    },
 }
 
 impl Compiler<'_> {
@@ -299,7 +309,8 @@ impl Compiler<'_> {
             source = self.number_rows(source, reg, numbered);
         }
         if grouped {
-            source = self.build_group(source, shape, &mut out, &mut having, &mut order, &places, s.group_by.is_some())?;
+            source =
+                self.build_group(source, shape, &mut out, &mut having, &mut order, &places, s.group_by.is_some())?;
             rows = (rows / 10.0).max(1.0);
             if !having.is_empty() {
                 source = Source::Filter { input: Box::new(source), conds: having };
@@ -548,7 +559,8 @@ impl Compiler<'_> {
     }
 
     fn subquery_in(&mut self, q: &ast::Query, used: SubUse, unstable: u32) -> Result<(SubId, Vec<Column>)> {
-        if q.order_by.is_some() && q.limit.is_none() && used != SubUse::Exists && matches!(q.body, QueryBody::Select(_)) {
+        if q.order_by.is_some() && q.limit.is_none() && used != SubUse::Exists && matches!(q.body, QueryBody::Select(_))
+        {
             // ORDER BY without a row limit is not allowed in a subquery of an expression: ORA-00907.
             return Err(Ora::new(907).at(q.order_by.as_ref().expect("just seen").pos.0));
         }
@@ -637,7 +649,9 @@ fn stop_key(c: &Expr, reg: Reg) -> Option<StopKey> {
     } else {
         return None;
     };
-    if !matches!(limit.node, Node::Const(_) | Node::Bind(_)) && !matches!(&limit.node, Node::Convert(e) if matches!(e.node, Node::Bind(_))) {
+    if !matches!(limit.node, Node::Const(_) | Node::Bind(_))
+        && !matches!(&limit.node, Node::Convert(e) if matches!(e.node, Node::Bind(_)))
+    {
         return None;
     }
     matches!(op, CmpOp::Lt | CmpOp::Le | CmpOp::Eq).then(|| (op, (**limit).clone()))

@@ -28,14 +28,26 @@ pub struct Item {
 
 pub enum ItemKind {
     Table(Rc<TableDef>),
-    Fixed { name: String, handle: FixedId },
+    Fixed {
+        name: String,
+        handle: FixedId,
+    },
     Dual,
     /// A view or subquery with a plan of its own. Its columns are projected when they are used.
-    Derived { source: Option<Box<Source>>, out: Vec<Expr>, lateral: Vec<Reg>, rows: f64 },
+    Derived {
+        source: Option<Box<Source>>,
+        out: Vec<Expr>,
+        lateral: Vec<Reg>,
+        rows: f64,
+    },
     /// A view whose row sources became part of the block; its columns are expressions over them.
     Merged,
-    Cte { id: usize },
-    Elements { value: Expr },
+    Cte {
+        id: usize,
+    },
+    Elements {
+        value: Expr,
+    },
 }
 
 pub struct ItemColumn {
@@ -216,7 +228,13 @@ impl Compiler<'_> {
     ///
     /// # Errors
     /// ORA-00918 when several row sources of one block have it.
-    pub fn find_column(&mut self, schema: Option<&str>, qualifier: Option<&str>, name: &str, pos: u32) -> Result<Option<Expr>> {
+    pub fn find_column(
+        &mut self,
+        schema: Option<&str>,
+        qualifier: Option<&str>,
+        name: &str,
+        pos: u32,
+    ) -> Result<Option<Expr>> {
         for depth in (0..self.blocks.len()).rev() {
             if let Some((item, column)) = self.find_in_block(depth, schema, qualifier, name, pos)? {
                 let value = match column {

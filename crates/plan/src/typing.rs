@@ -29,7 +29,9 @@ pub fn class(ty: &DataType) -> Class {
         DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => Class::Number,
         DataType::BinaryFloat => Class::Float,
         DataType::BinaryDouble => Class::Double,
-        DataType::Varchar2 { .. } | DataType::Char { .. } | DataType::Nvarchar2 { .. } | DataType::Nchar { .. } => Class::Text,
+        DataType::Varchar2 { .. } | DataType::Char { .. } | DataType::Nvarchar2 { .. } | DataType::Nchar { .. } => {
+            Class::Text
+        }
         DataType::Null => Class::Text,
         DataType::Long | DataType::Nclob | DataType::Clob => Class::Lob,
         DataType::Date => Class::Date,
@@ -116,7 +118,10 @@ fn convertible(from: Class, to: Class) -> bool {
     use Class::*;
     match (from, to) {
         (a, b) if a == b => true,
-        (Text | Lob, Number | Float | Double | Date | Timestamp | IntervalYm | IntervalDs | Raw | Rowid | Text | Lob) => true,
+        (
+            Text | Lob,
+            Number | Float | Double | Date | Timestamp | IntervalYm | IntervalDs | Raw | Rowid | Text | Lob,
+        ) => true,
         (Number | Float | Double, Number | Float | Double | Text | Lob) => true,
         (Date | Timestamp, Date | Timestamp | Text | Lob) => true,
         (IntervalYm | IntervalDs | Raw | Rowid, Text | Lob) => true,
@@ -312,9 +317,8 @@ pub fn unify(items: Vec<Expr>, pos: &[u32]) -> Result<(Vec<Expr>, DataType)> {
         }
         ty = Some(match ty {
             None => e.ty,
-            Some(t) => {
-                common(&t, &e.ty).ok_or_else(|| inconsistent(type_name(&t), type_name(&e.ty), pos.get(i).copied().unwrap_or(0)))?
-            }
+            Some(t) => common(&t, &e.ty)
+                .ok_or_else(|| inconsistent(type_name(&t), type_name(&e.ty), pos.get(i).copied().unwrap_or(0)))?,
         });
     }
     let ty = ty.unwrap_or(DataType::Null);

@@ -1,0 +1,563 @@
+//! Expressions as the executor runs them.
+//!
+//! An expression is a tree of nodes that each own a result register; evaluating a node gives the register its value is in. A column, a
+//! bind and a constant are registers already, so comparing two of them touches nothing else. Conditions have an evaluation of their own
+//! that gives a three-valued truth and no register at all. A stack bytecode was not taken: it moves values that can stay where they are.
+
+use crate::ctx::ExecCtx;
+use crate::machine::Machine;
+use crate::sub;
+use plan::{ArithOp, CmpOp, Compare, Expr, Func, HostFunction, Node, Reg, SequenceRef, Special, SubId};
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::rc::Rc;
+use types::{DataType, Number, Ora, Result, Value};
+
+/// TRUE, FALSE or UNKNOWN.
+pub type Truth = Option<bool>;
+
+#[derive(Debug)]
+pub enum Code {
+    Reg(Reg),
+    Special(Special, Reg),
+    Neg(Box<Code>, Reg),
+    Arith(ArithOp, Box<Code>, Box<Code>, Reg),
+    Concat(Box<Code>, Box<Code>, Reg),
+    Func(Func, Vec<Code>, Vec<Reg>, Reg),
+    Convert(Box<Code>, DataType, Reg),
+    Cast(Box<Code>, DataType, Reg),
+    Case(Vec<(Code, Code)>, Option<Box<Code>>, Reg),
+    Coalesce(Vec<Code>, Reg),
+    SysContext(Box<Code>, Box<Code>, Reg),
+    Scalar(SubId, Reg),
+    Nextval(Rc<SequenceRef>, Reg),
+    Currval(Rc<SequenceRef>, Reg),
+    Call(Rc<HostFunction>, Vec<Code>, Reg),
+    /// A condition as a value.
+    Truth(Box<Cond>, Reg),
+}
+
+#[derive(Debug)]
+pub enum Cond {
+    /// A value of type BOOLEAN.
+    Value(Code),
+    Cmp(CmpOp, Compare, Code, Code),
+    And(Vec<Cond>),
+    Or(Vec<Cond>),
+    Not(Box<Cond>),
+    IsNull(Code, bool),
+    Like { value: Code, pattern: Code, escape: Option<Code>, negated: bool },
+    InList { value: Code, list: Vec<Code>, compare: Compare, negated: bool },
+    /// IN of constants: their encodings; `null`: NULL is among them.
+    InSet { value: Code, set: HashSet<Vec<u8>>, null: bool, padded: bool, negated: bool },
+    Exists(SubId),
+    InSub { values: Vec<Code>, sub: SubId, compare: Vec<Compare>, negated: bool },
+    Quantified { op: CmpOp, compare: Compare, all: bool, value: Code, sub: SubId },
+}
+
+/// Gives out registers and loads constants while expressions are compiled.
+pub struct Builder<'b> {
+    pub regs: &'b mut Vec<Value>,
+    /// Register of the first bind.
+    pub binds: Reg,
+    pub nls: &'b types::Nls,
+}
+
+impl Builder<'_> {
+    fn reg(&mut self) -> Reg {
+        self.regs.push(Value::Null);
+        (self.regs.len() - 1) as Reg
+    }
+
+    fn constant(&mut self, v: Value) -> Code {
+        self.regs.push(v);
+        Code::Reg((self.regs.len() - 1) as Reg)
+    }
+
+    fn boxed(&mut self, e: &Expr) -> Box<Code> {
+        Box::new(self.code(e))
+    }
+
+    pub fn codes(&mut self, list: &[Expr]) -> Vec<Code> {
+        list.iter().map(|e| self.code(e)).collect()
+    }
+
+    pub fn conds(&mut self, list: &[Expr]) -> Vec<Cond> {
+        list.iter().map(|e| self.cond(e)).collect()
+    }
+
+    /// Compiles a value.
+    pub fn code(&mut self, e: &Expr) -> Code {
+        match &e.node {
+            Node::Const(v) => self.constant(v.clone()),
+            Node::Reg(r) => Code::Reg(*r),
+            Node::Bind(i) => Code::Reg(self.binds + *i as Reg),
+            Node::Special(s) => Code::Special(*s, self.reg()),
+            Node::Neg(a) => Code::Neg(self.boxed(a), self.reg()),
+            Node::Arith(op, a, b) => {
+                if let (Node::Const(Value::Number(x)), Node::Const(Value::Number(y))) = (&a.node, &b.node)
+                    && let Ok(n) = arith_numbers(*op, x, y)
+                {
+                    return self.constant(Value::Number(n));
+                }
+                Code::Arith(*op, self.boxed(a), self.boxed(b), self.reg())
+            }
+            Node::Concat(a, b) => Code::Concat(self.boxed(a), self.boxed(b), self.reg()),
+            Node::Func(f, args) => {
+                let codes = self.codes(args);
+                let places = args.iter().map(|_| 0).collect();
+                Code::Func(*f, codes, places, self.reg())
+            }
+            Node::Convert(a) => {
+                if let (Node::Const(v), DataType::Number { .. }) = (&a.node, &e.ty)
+                    && let Ok(Some(n)) = v.to_number(self.nls)
+                {
+                    return self.constant(Value::Number(n));
+                }
+                Code::Convert(self.boxed(a), e.ty, self.reg())
+            }
+            Node::Cast(a) => Code::Cast(self.boxed(a), e.ty, self.reg()),
+            Node::Case(arms, otherwise) => {
+                let arms = arms.iter().map(|(w, t)| (self.cond_code(w), self.code(t))).collect();
+                let otherwise = otherwise.as_ref().map(|e| self.boxed(e));
+                Code::Case(arms, otherwise, self.reg())
+            }
+            Node::Coalesce(args) => Code::Coalesce(self.codes(args), self.reg()),
+            Node::SysContext(a, b) => Code::SysContext(self.boxed(a), self.boxed(b), self.reg()),
+            Node::Scalar(s) => Code::Scalar(*s, self.reg()),
+            Node::Nextval(s) => Code::Nextval(s.clone(), self.reg()),
+            Node::Currval(s) => Code::Currval(s.clone(), self.reg()),
+            Node::Call(f, args) => Code::Call(f.clone(), self.codes(args), self.reg()),
+            _ => Code::Truth(Box::new(self.cond(e)), self.reg()),
+        }
+    }
+
+    /// A condition wrapped as code: CASE keeps its arms in one shape.
+    fn cond_code(&mut self, e: &Expr) -> Code {
+        Code::Truth(Box::new(self.cond(e)), self.reg())
+    }
+
+    /// Compiles a condition.
+    pub fn cond(&mut self, e: &Expr) -> Cond {
+        match &e.node {
+            Node::Cmp(op, how, a, b) => Cond::Cmp(*op, *how, self.code(a), self.code(b)),
+            Node::And(list) => Cond::And(self.conds(list)),
+            Node::Or(list) => Cond::Or(self.conds(list)),
+            Node::Not(a) => Cond::Not(Box::new(self.cond(a))),
+            Node::IsNull(a, negated) => Cond::IsNull(self.code(a), *negated),
+            Node::Like { value, pattern, escape, negated } => Cond::Like {
+                value: self.code(value),
+                pattern: self.code(pattern),
+                escape: escape.as_ref().map(|e| self.code(e)),
+                negated: *negated,
+            },
+            Node::InList { value, list, compare, negated } => self.in_list(value, list, *compare, *negated),
+            Node::Exists(s) => Cond::Exists(*s),
+            Node::InSub { values, sub, compare, negated } => {
+                Cond::InSub { values: self.codes(values), sub: *sub, compare: compare.clone(), negated: *negated }
+            }
+            Node::Quantified { op, compare, all, value, sub } => {
+                Cond::Quantified { op: *op, compare: *compare, all: *all, value: self.code(value), sub: *sub }
+            }
+            _ => Cond::Value(self.code(e)),
+        }
+    }
+
+    fn in_list(&mut self, value: &Expr, list: &[Expr], compare: Compare, negated: bool) -> Cond {
+        let padded = compare == Compare::Padded;
+        let constant = list.len() > 8 && list.iter().all(Expr::is_const);
+        let encodable = !matches!(value.ty, DataType::Timestamp { .. } | DataType::BinaryDouble | DataType::BinaryFloat);
+        if !(constant && encodable) {
+            return Cond::InList { value: self.code(value), list: self.codes(list), compare, negated };
+        }
+        let mut set = HashSet::with_capacity(list.len());
+        let mut null = false;
+        for e in list {
+            match &e.node {
+                Node::Const(Value::Null) => null = true,
+                Node::Const(v) => {
+                    let mut key = Vec::new();
+                    encode_comparable(v, padded, &mut key);
+                    set.insert(key);
+                }
+                _ => unreachable!("all constants, as just checked"),
+            }
+        }
+        Cond::InSet { value: self.code(value), set, null, padded, negated }
+    }
+}
+
+/// The bytes by which equal values are equal: trailing blanks do not count where the comparison pads.
+pub fn encode_comparable(v: &Value, padded: bool, out: &mut Vec<u8>) {
+    match v {
+        Value::Text(s) if padded => out.extend_from_slice(s.trim_end_matches(' ').as_bytes()),
+        v => types::codec::encode(v, out),
+    }
+}
+
+impl Code {
+    /// Evaluates into a register and says which.
+    pub fn eval(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
+        Ok(match self {
+            Code::Reg(r) => *r,
+            Code::Special(s, dst) => {
+                special(*s, *dst, m, cx)?;
+                *dst
+            }
+            Code::Neg(a, dst) => {
+                let a = a.eval(m, cx)?;
+                let v = match m.value(a) {
+                    Value::Number(n) => Value::Number(n.neg()),
+                    Value::Double(d) => Value::Double(-d),
+                    Value::Float(d) => Value::Float(-d),
+                    Value::IntervalYm(i) => Value::IntervalYm(types::IntervalYm { months: -i.months }),
+                    Value::IntervalDs(i) => Value::IntervalDs(crate::datetime::negate(i)),
+                    _ => Value::Null,
+                };
+                m.put(*dst, v)
+            }
+            Code::Arith(op, a, b, dst) => {
+                let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
+                let v = match (m.value(a), m.value(b)) {
+                    (Value::Number(x), Value::Number(y)) => Value::Number(arith_numbers(*op, x, y)?),
+                    (Value::Null, _) | (_, Value::Null) => Value::Null,
+                    (x, y) => crate::datetime::arith(*op, x, y)?,
+                };
+                m.put(*dst, v)
+            }
+            Code::Concat(a, b, dst) => {
+                let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
+                let mut out = m.take(*dst);
+                let result = concat(m.value(a), m.value(b), &cx.session.nls, &mut out);
+                m.put(*dst, out);
+                result?;
+                *dst
+            }
+            Code::Func(f, args, _, dst) => {
+                crate::function::call(f, args, *dst, m, cx)?;
+                *dst
+            }
+            Code::Convert(a, ty, dst) => {
+                let a = a.eval(m, cx)?;
+                let mut out = m.take(*dst);
+                let result = convert(m.value(a), ty, &cx.session.nls, &mut out);
+                m.put(*dst, out);
+                result?;
+                *dst
+            }
+            Code::Cast(a, ty, dst) => {
+                let a = a.eval(m, cx)?;
+                let mut out = m.take(*dst);
+                out.set(m.value(a));
+                let result = if out.is_null() { Ok(()) } else { ty.cast(&mut out, &cx.session.nls) };
+                m.put(*dst, out);
+                result?;
+                *dst
+            }
+            Code::Case(arms, otherwise, dst) => {
+                for (when, then) in arms {
+                    if when.test(m, cx)? == Some(true) {
+                        return then.eval(m, cx);
+                    }
+                }
+                match otherwise {
+                    Some(e) => return e.eval(m, cx),
+                    None => m.put(*dst, Value::Null),
+                }
+            }
+            Code::Coalesce(args, dst) => {
+                for a in args {
+                    let r = a.eval(m, cx)?;
+                    if !m.value(r).is_null() {
+                        return Ok(r);
+                    }
+                }
+                m.put(*dst, Value::Null)
+            }
+            Code::SysContext(a, b, dst) => {
+                let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
+                let v = match (m.value(a), m.value(b)) {
+                    (Value::Text(ns), Value::Text(name)) => {
+                        let (ns, name) = (ns.to_uppercase(), name.to_uppercase());
+                        cx.host.sys_context(cx, &ns, &name)?
+                    }
+                    _ => Value::Null,
+                };
+                m.put(*dst, v)
+            }
+            Code::Scalar(s, dst) => {
+                sub::scalar(*s, *dst, m, cx)?;
+                *dst
+            }
+            Code::Nextval(s, dst) => {
+                let v = crate::sequence::nextval(s, m, cx)?;
+                m.put(*dst, Value::Number(v))
+            }
+            Code::Currval(s, dst) => {
+                let v = crate::sequence::currval(s, m, cx)?;
+                m.put(*dst, Value::Number(v))
+            }
+            Code::Call(f, args, dst) => {
+                let mut values = Vec::with_capacity(args.len());
+                for a in args {
+                    let r = a.eval(m, cx)?;
+                    values.push(m.value(r).clone());
+                }
+                let v = cx.host.call(cx, f, &values)?;
+                m.put(*dst, v)
+            }
+            Code::Truth(c, dst) => {
+                let v = c.test(m, cx)?.map_or(Value::Null, Value::Boolean);
+                m.put(*dst, v)
+            }
+        })
+    }
+
+    fn test(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
+        if let Code::Truth(c, _) = self {
+            return c.test(m, cx);
+        }
+        let r = self.eval(m, cx)?;
+        Ok(match m.value(r) {
+            Value::Boolean(b) => Some(*b),
+            _ => None,
+        })
+    }
+}
+
+impl Cond {
+    /// Evaluates the condition.
+    pub fn test(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
+        match self {
+            Cond::Cmp(op, how, a, b) => {
+                let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
+                let order = compare_values(m.value(a), m.value(b), *how, &cx.session.nls)?;
+                Ok(order.map(|o| holds(*op, o)))
+            }
+            Cond::And(list) => {
+                let mut truth = Some(true);
+                for c in list {
+                    match c.test(m, cx)? {
+                        Some(false) => return Ok(Some(false)),
+                        None => truth = None,
+                        Some(true) => {}
+                    }
+                }
+                Ok(truth)
+            }
+            Cond::Or(list) => {
+                let mut truth = Some(false);
+                for c in list {
+                    match c.test(m, cx)? {
+                        Some(true) => return Ok(Some(true)),
+                        None => truth = None,
+                        Some(false) => {}
+                    }
+                }
+                Ok(truth)
+            }
+            Cond::Not(c) => Ok(c.test(m, cx)?.map(|b| !b)),
+            Cond::IsNull(a, negated) => {
+                let r = a.eval(m, cx)?;
+                Ok(Some(m.value(r).is_null() != *negated))
+            }
+            Cond::Like { value, pattern, escape, negated } => {
+                let (v, p) = (value.eval(m, cx)?, pattern.eval(m, cx)?);
+                let escape = match escape {
+                    None => None,
+                    Some(e) => {
+                        let r = e.eval(m, cx)?;
+                        match m.value(r) {
+                            Value::Text(s) => Some(single_char(s)?),
+                            _ => return Ok(None),
+                        }
+                    }
+                };
+                match (m.value(v), m.value(p)) {
+                    (Value::Text(s), Value::Text(p)) => Ok(Some(crate::like::matches(s, p, escape)? != *negated)),
+                    _ => Ok(None),
+                }
+            }
+            Cond::InList { value, list, compare, negated } => {
+                let v = value.eval(m, cx)?;
+                if m.value(v).is_null() {
+                    return Ok(None);
+                }
+                let mut truth = Some(false);
+                for e in list {
+                    let r = e.eval(m, cx)?;
+                    match compare_values(m.value(v), m.value(r), *compare, &cx.session.nls)? {
+                        Some(Ordering::Equal) => return Ok(Some(!negated)),
+                        Some(_) => {}
+                        None => truth = None,
+                    }
+                }
+                Ok(truth.map(|b| b != *negated))
+            }
+            Cond::InSet { value, set, null, padded, negated } => {
+                let v = value.eval(m, cx)?;
+                if m.value(v).is_null() {
+                    return Ok(None);
+                }
+                let mut key = std::mem::take(&mut m.key);
+                key.clear();
+                encode_comparable(m.value(v), *padded, &mut key);
+                let found = set.contains(&key);
+                m.key = key;
+                Ok(match (found, null) {
+                    (true, _) => Some(!negated),
+                    (false, true) => None,
+                    (false, false) => Some(*negated),
+                })
+            }
+            Cond::Exists(s) => Ok(Some(sub::exists(*s, m, cx)?)),
+            Cond::InSub { values, sub: s, compare, negated } => {
+                let mut regs = Vec::with_capacity(values.len());
+                for v in values {
+                    regs.push(v.eval(m, cx)?);
+                }
+                Ok(sub::contains(*s, &regs, compare, m, cx)?.map(|b| b != *negated))
+            }
+            Cond::Quantified { op, compare, all, value, sub: s } => {
+                let v = value.eval(m, cx)?;
+                sub::quantified(*s, *op, *compare, *all, v, m, cx)
+            }
+            Cond::Value(c) => c.test(m, cx),
+        }
+    }
+}
+
+/// Whether all of `conds` are TRUE.
+#[inline]
+pub fn all_true(conds: &[Cond], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+    for c in conds {
+        if c.test(m, cx)? != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+pub fn holds(op: CmpOp, o: Ordering) -> bool {
+    match op {
+        CmpOp::Eq => o == Ordering::Equal,
+        CmpOp::Ne => o != Ordering::Equal,
+        CmpOp::Lt => o == Ordering::Less,
+        CmpOp::Le => o != Ordering::Greater,
+        CmpOp::Gt => o == Ordering::Greater,
+        CmpOp::Ge => o != Ordering::Less,
+    }
+}
+
+/// Compares two values as the plan decided. `None` when one is NULL.
+pub fn compare_values(a: &Value, b: &Value, how: Compare, nls: &types::Nls) -> Result<Option<Ordering>> {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => Ok(Some(x.cmp(y))),
+        (Value::Null, _) | (_, Value::Null) => Ok(None),
+        (Value::Text(x), Value::Text(y)) => Ok(Some(match how {
+            Compare::Padded => padded_order(x, y),
+            _ => x.as_bytes().cmp(y.as_bytes()),
+        })),
+        _ => a.compare(b, nls),
+    }
+}
+
+/// Text order with the shorter side padded with blanks.
+pub fn padded_order(a: &str, b: &str) -> Ordering {
+    let (x, y) = (a.as_bytes(), b.as_bytes());
+    let n = x.len().min(y.len());
+    let head = x[..n].cmp(&y[..n]);
+    if head != Ordering::Equal {
+        return head;
+    }
+    for &c in &x[n..] {
+        if c != b' ' {
+            return c.cmp(&b' ');
+        }
+    }
+    for &c in &y[n..] {
+        if c != b' ' {
+            return b' '.cmp(&c);
+        }
+    }
+    Ordering::Equal
+}
+
+pub fn arith_numbers(op: ArithOp, a: &Number, b: &Number) -> Result<Number> {
+    match op {
+        ArithOp::Add => a.add(b),
+        ArithOp::Sub => a.sub(b),
+        ArithOp::Mul => a.mul(b),
+        ArithOp::Div => a.div(b),
+    }
+}
+
+fn concat(a: &Value, b: &Value, nls: &types::Nls, out: &mut Value) -> Result<()> {
+    let text = out.text_buffer();
+    a.write_text(nls, text)?;
+    b.write_text(nls, text)?;
+    let long = text.len() > 4000;
+    out.normalize();
+    if long {
+        return Err(Ora::new(1489)); // result of string concatenation is too long
+    }
+    Ok(())
+}
+
+/// An implicit conversion.
+pub fn convert(v: &Value, ty: &DataType, nls: &types::Nls, out: &mut Value) -> Result<()> {
+    *out = match ty {
+        _ if v.is_null() => Value::Null,
+        DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => v.to_number(nls)?.map_or(Value::Null, Value::Number),
+        DataType::Date => v.to_date(nls)?.map_or(Value::Null, Value::Date),
+        DataType::Timestamp { .. } => v.to_timestamp(nls)?.map_or(Value::Null, Value::Timestamp),
+        DataType::BinaryDouble => v.to_double(nls)?.map_or(Value::Null, Value::Double),
+        DataType::BinaryFloat => v.to_double(nls)?.map_or(Value::Null, |d| Value::Float(d as f32)),
+        DataType::Raw { .. } => v.to_raw()?.map_or(Value::Null, Value::Raw),
+        ty if ty.is_text() || matches!(ty, DataType::Clob | DataType::Nclob | DataType::Long) => {
+            let text = out.text_buffer();
+            v.write_text(nls, text)?;
+            out.normalize();
+            return Ok(());
+        }
+        DataType::Rowid | DataType::Urowid => match v {
+            Value::Rowid(r) => Value::Rowid(*r),
+            Value::Text(s) => Value::Rowid(s.parse().map_err(|_| Ora::new(1410))?),
+            _ => return Err(Ora::new(1410)),
+        },
+        ty => {
+            let mut copy = v.clone();
+            ty.cast(&mut copy, nls)?;
+            copy
+        }
+    };
+    Ok(())
+}
+
+fn single_char(s: &str) -> Result<char> {
+    let mut chars = s.chars();
+    match (chars.next(), chars.next()) {
+        (Some(c), None) => Ok(c),
+        _ => Err(Ora::new(1425)), // escape character must be character string of length 1
+    }
+}
+
+fn special(s: Special, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+    let v = match s {
+        Special::User => {
+            let mut out = m.take(dst);
+            out.set_text(&cx.session.user);
+            out
+        }
+        Special::Uid => Value::Number(Number::from(cx.session.user_id)),
+        Special::SysGuid => Value::Raw(cx.host.sys_guid().to_vec()),
+        Special::Sysdate | Special::CurrentDate => Value::Date(m.now(cx).date),
+        Special::Systimestamp | Special::CurrentTimestamp => Value::Timestamp(m.now(cx)),
+        Special::LocalTimestamp => {
+            let t = m.now(cx);
+            Value::Timestamp(types::Timestamp { offset: None, ..t })
+        }
+    };
+    m.put(dst, v);
+    Ok(())
+}

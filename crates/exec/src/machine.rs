@@ -1,0 +1,133 @@
+//! The state of one cursor's execution: registers, subqueries, the snapshot, the memory it uses.
+
+use crate::ctx::ExecCtx;
+use crate::source::Op;
+use crate::sub::SubState;
+use plan::Reg;
+use std::rc::Rc;
+use txn::Snapshot;
+use types::{Number, Ora, Result, Timestamp, Value};
+
+/// A buffered row: the values of the registers it was taken from.
+pub type Saved = Box<[Value]>;
+
+/// A WITH query: run when it is first read, once an execution.
+pub struct CteState {
+    pub op: Op,
+    pub out: Vec<crate::code::Code>,
+    pub rows: Option<Rc<Vec<Saved>>>,
+}
+
+/// Registers and all else an execution needs. Lives as long as its cursor; re-execution keeps its buffers.
+pub struct Machine {
+    pub regs: Vec<Value>,
+    pub subs: Vec<Option<Box<SubState>>>,
+    pub ctes: Vec<Option<Box<CteState>>>,
+    pub snapshot: Option<Snapshot>,
+    /// Counts executions: what was cached by an earlier one is stale.
+    pub execution: u64,
+    /// Values of the statement's sequences for the current row.
+    pub sequence_values: Vec<Option<Number>>,
+    /// Scratch for an encoded key.
+    pub key: Vec<u8>,
+    pub scratch: Vec<u8>,
+    now: Option<Timestamp>,
+    memory: usize,
+}
+
+impl Machine {
+    pub fn new(regs: Vec<Value>, sequences: usize) -> Machine {
+        Machine {
+            regs,
+            subs: Vec::new(),
+            ctes: Vec::new(),
+            snapshot: None,
+            execution: 0,
+            sequence_values: vec![None; sequences],
+            key: Vec::new(),
+            scratch: Vec::new(),
+            now: None,
+            memory: 0,
+        }
+    }
+
+    /// Starts an execution that sees the database as of `snapshot`.
+    pub fn begin(&mut self, snapshot: Snapshot) {
+        self.snapshot = Some(snapshot);
+        self.execution += 1;
+        self.now = None;
+        self.memory = 0;
+        for cte in self.ctes.iter_mut().flatten() {
+            cte.rows = None;
+        }
+    }
+
+    /// The snapshot of the running execution.
+    pub fn snapshot(&self) -> &Snapshot {
+        self.snapshot.as_ref().expect("an execution has begun")
+    }
+
+    #[inline]
+    pub fn value(&self, r: Reg) -> &Value {
+        &self.regs[r as usize]
+    }
+
+    #[inline]
+    pub fn put(&mut self, r: Reg, v: Value) -> Reg {
+        self.regs[r as usize] = v;
+        r
+    }
+
+    /// Takes a register's value, to reuse its buffer.
+    #[inline]
+    pub fn take(&mut self, r: Reg) -> Value {
+        std::mem::take(&mut self.regs[r as usize])
+    }
+
+    /// The statement's time: the same wherever it asks.
+    pub fn now(&mut self, cx: &ExecCtx<'_>) -> Timestamp {
+        *self.now.get_or_insert_with(|| cx.host.now())
+    }
+
+    /// Copies registers out.
+    pub fn save(&mut self, regs: &[Reg], cx: &ExecCtx<'_>) -> Result<Saved> {
+        let row: Saved = regs.iter().map(|&r| self.regs[r as usize].clone()).collect();
+        let bytes = row.iter().map(heap_bytes).sum::<usize>() + regs.len() * size_of::<Value>() + 16;
+        self.charge(bytes, cx)?;
+        Ok(row)
+    }
+
+    /// Copies registers back.
+    #[inline]
+    pub fn restore(&mut self, regs: &[Reg], row: &[Value]) {
+        for (&r, v) in regs.iter().zip(row) {
+            self.regs[r as usize].set(v);
+        }
+    }
+
+    pub fn nulls(&mut self, regs: &[Reg]) {
+        for &r in regs {
+            self.regs[r as usize] = Value::Null;
+        }
+    }
+
+    /// Accounts for memory of a work area.
+    ///
+    /// # Errors
+    /// ORA-04030 past the session's limit.
+    pub fn charge(&mut self, bytes: usize, cx: &ExecCtx<'_>) -> Result<()> {
+        self.memory += bytes;
+        if self.memory > cx.session.options.work_area_limit_bytes {
+            return Err(Ora::with(4030, &[&bytes, &"QERHJ hash-joi,sort subheap"]));
+        }
+        Ok(())
+    }
+}
+
+fn heap_bytes(v: &Value) -> usize {
+    match v {
+        Value::Text(s) => s.len() + 16,
+        Value::Raw(b) => b.len() + 16,
+        _ => 0,
+    }
+}

@@ -1,0 +1,377 @@
+//! The smaller row sources: fixed tables, buffers, ROWNUM, row limits, FOR UPDATE.
+
+use super::{Op, Stop};
+use crate::code::{Builder, Code, Cond, all_true};
+use crate::ctx::{ExecCtx, FixedScan, Row};
+use crate::machine::{Machine, Saved};
+use crate::table::Storage;
+use plan::{ColumnMap, Expr, LockTarget, LockWait, Reg, SortKey, Source};
+use std::rc::Rc;
+use txn::Snapshot;
+use types::{Number, Ora, Result, Value};
+
+/// A fixed table: read by its own code, anew each time it is opened.
+pub struct Fixed {
+    handle: dictionary::FixedId,
+    columns: ColumnMap,
+    filter: Vec<Cond>,
+    scan: Option<Box<dyn FixedScan>>,
+    row: Row,
+}
+
+impl Fixed {
+    pub fn new(handle: dictionary::FixedId, columns: ColumnMap, filter: Vec<Cond>) -> Fixed {
+        Fixed { handle, columns, filter, scan: None, row: Row::new() }
+    }
+
+    pub fn open(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let table = cx.host.fixed_table(self.handle);
+        self.scan = Some(table.open(cx)?);
+        Ok(())
+    }
+
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let Some(scan) = &mut self.scan else { return Ok(false) };
+        while scan.next(cx, &mut self.row)? {
+            for &(column, reg) in &self.columns {
+                let v = self.row.get_mut(column as usize).ok_or_else(|| Ora::internal("fixed table row too short"))?;
+                std::mem::swap(v, &mut m.regs[reg as usize]);
+            }
+            if all_true(&self.filter, m, cx)? {
+                return Ok(true);
+            }
+            cx.p.check_cancel()?;
+        }
+        self.scan = None;
+        Ok(false)
+    }
+}
+
+/// Rows read once and replayed.
+pub struct Buffer {
+    input: Op,
+    regs: Vec<Reg>,
+    rows: Option<Vec<Saved>>,
+    at: usize,
+}
+
+impl Buffer {
+    pub fn new(input: Op, regs: Vec<Reg>) -> Buffer {
+        Buffer { input, regs, rows: None, at: 0 }
+    }
+
+    pub fn open(&mut self) {
+        self.rows = None;
+        self.at = 0;
+    }
+
+    pub fn rewind(&mut self) {
+        self.at = 0;
+    }
+
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if self.rows.is_none() {
+            self.input.open(m, cx)?;
+            let mut rows = Vec::new();
+            while self.input.next(m, cx)? {
+                rows.push(m.save(&self.regs, cx)?);
+            }
+            self.rows = Some(rows);
+        }
+        let Some(row) = self.rows.as_ref().and_then(|rows| rows.get(self.at)) else { return Ok(false) };
+        self.at += 1;
+        m.restore(&self.regs, row);
+        Ok(true)
+    }
+}
+
+/// A reader of a WITH query.
+pub struct Cte {
+    id: usize,
+    columns: ColumnMap,
+    rows: Option<Rc<Vec<Saved>>>,
+    at: usize,
+}
+
+impl Cte {
+    pub fn new(id: usize, columns: ColumnMap) -> Cte {
+        Cte { id, columns, rows: None, at: 0 }
+    }
+
+    pub fn open(&mut self) {
+        self.rows = None;
+        self.at = 0;
+    }
+
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if self.rows.is_none() {
+            self.rows = Some(crate::sub::cte_rows(self.id, m, cx)?);
+        }
+        let rows = self.rows.as_ref().expect("just read");
+        let Some(row) = rows.get(self.at) else { return Ok(false) };
+        self.at += 1;
+        for &(column, reg) in &self.columns {
+            m.regs[reg as usize].set(&row[column as usize]);
+        }
+        Ok(true)
+    }
+}
+
+/// ROWNUM.
+pub struct Count {
+    input: Op,
+    reg: Option<Reg>,
+    stop: Option<Stop>,
+    conds: Vec<Cond>,
+    given: u64,
+    most: u64,
+}
+
+impl Count {
+    pub fn new(input: Op, reg: Option<Reg>, stop: Option<Stop>, conds: Vec<Cond>) -> Count {
+        Count { input, reg, stop, conds, given: 0, most: u64::MAX }
+    }
+
+    pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.given = 0;
+        self.most = match &self.stop {
+            Some(s) => s.most(m, cx)?,
+            None => u64::MAX,
+        };
+        if self.most > 0 { self.input.open(m, cx) } else { Ok(()) }
+    }
+
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if self.given >= self.most {
+            return Ok(false);
+        }
+        while self.input.next(m, cx)? {
+            if let Some(r) = self.reg {
+                m.put(r, Value::Number(Number::from_u64(self.given + 1)));
+            }
+            if all_true(&self.conds, m, cx)? {
+                self.given += 1;
+                return Ok(true);
+            }
+        }
+        self.most = 0;
+        Ok(false)
+    }
+}
+
+/// OFFSET and FETCH FIRST.
+pub struct Limit {
+    input: Op,
+    offset: Option<Code>,
+    count: Option<Code>,
+    percent: bool,
+    ties: super::sort::Keys,
+    /// What PERCENT needs: all rows, to know how many there are.
+    regs: Vec<Reg>,
+    rows: Option<std::vec::IntoIter<Saved>>,
+    left: u64,
+    last_key: Vec<u8>,
+    in_ties: bool,
+}
+
+impl Limit {
+    pub fn build(
+        input: &Source,
+        offset: Option<&Expr>,
+        count: Option<&Expr>,
+        percent: bool,
+        ties: &[SortKey],
+        b: &mut Builder<'_>,
+    ) -> Result<Limit> {
+        let regs = plan::produced(input);
+        Ok(Limit {
+            input: Op::build(input, b)?,
+            offset: offset.map(|e| b.code(e)),
+            count: count.map(|e| b.code(e)),
+            percent,
+            ties: super::sort::Keys::build(ties, b),
+            regs,
+            rows: None,
+            left: 0,
+            last_key: Vec::new(),
+            in_ties: false,
+        })
+    }
+
+    pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.input.open(m, cx)?;
+        self.rows = None;
+        self.in_ties = false;
+        let skip = whole(&self.offset, 0, m, cx)?;
+        let count = whole(&self.count, u64::MAX, m, cx)?;
+        if self.percent {
+            let mut rows = Vec::new();
+            while self.input.next(m, cx)? {
+                rows.push(m.save(&self.regs, cx)?);
+            }
+            let percent = number(&self.count, m, cx)?.unwrap_or_default();
+            let all = Number::from_u64(rows.len() as u64);
+            let wanted = all.mul(&percent)?.div(&Number::from(100i64))?.ceil();
+            self.left = wanted.to_i64().map_or(u64::MAX, |n| n.max(0) as u64);
+            let mut rows = rows.into_iter();
+            for _ in 0..skip {
+                if rows.next().is_none() {
+                    break;
+                }
+            }
+            self.rows = Some(rows);
+            return Ok(());
+        }
+        self.left = count;
+        for _ in 0..skip {
+            if !self.input.next(m, cx)? {
+                self.left = 0;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn pull(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        match &mut self.rows {
+            Some(rows) => match rows.next() {
+                Some(row) => {
+                    m.restore(&self.regs, &row);
+                    Ok(true)
+                }
+                None => Ok(false),
+            },
+            None => self.input.next(m, cx),
+        }
+    }
+
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if self.left == 0 && !self.in_ties {
+            return Ok(false);
+        }
+        if !self.pull(m, cx)? {
+            self.left = 0;
+            self.in_ties = false;
+            return Ok(false);
+        }
+        if self.in_ties {
+            let mut key = Vec::new();
+            self.ties.encode(m, cx, &mut key)?;
+            self.in_ties = key == self.last_key;
+            return Ok(self.in_ties);
+        }
+        self.left -= 1;
+        if self.left == 0 && !self.ties.is_empty() {
+            self.last_key.clear();
+            let mut key = std::mem::take(&mut self.last_key);
+            self.ties.encode(m, cx, &mut key)?;
+            self.last_key = key;
+            self.in_ties = true;
+        }
+        Ok(true)
+    }
+}
+
+fn number(code: &Option<Code>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Option<Number>> {
+    match code {
+        None => Ok(None),
+        Some(c) => {
+            let r = c.eval(m, cx)?;
+            m.value(r).to_number(&cx.session.nls)
+        }
+    }
+}
+
+/// A count of rows: negative and NULL are 0, fractions are cut.
+fn whole(code: &Option<Code>, absent: u64, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
+    if code.is_none() {
+        return Ok(absent);
+    }
+    let n = number(code, m, cx)?.unwrap_or_default().trunc(0);
+    if n.signum() <= 0 {
+        return Ok(0);
+    }
+    Ok(n.to_i64().map_or(u64::MAX, |n| n as u64))
+}
+
+/// SELECT … FOR UPDATE: all rows are found and locked before the first is given up.
+pub struct ForUpdate {
+    input: Op,
+    regs: Vec<Reg>,
+    tables: Vec<(Storage, Reg)>,
+    wait: LockWait,
+    rows: std::vec::IntoIter<Saved>,
+}
+
+impl ForUpdate {
+    pub fn build(input: &Source, tables: &[LockTarget], wait: LockWait, b: &mut Builder<'_>) -> Result<ForUpdate> {
+        let regs = plan::produced(input);
+        let tables = tables.iter().map(|t| Ok((Storage::of(&t.table)?, t.rowid))).collect::<Result<_>>()?;
+        Ok(ForUpdate { input: Op::build(input, b)?, regs, tables, wait, rows: Vec::new().into_iter() })
+    }
+
+    pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let wait = match self.wait {
+            LockWait::Forever => txn::LockWait::Forever,
+            LockWait::NoWait => txn::LockWait::NoWait,
+            LockWait::Seconds(s) => txn::LockWait::Seconds(s),
+            LockWait::SkipLocked => txn::LockWait::SkipLocked,
+        };
+        self.input.open(m, cx)?;
+        let mut rows = Vec::new();
+        let snapshot: Snapshot = *m.snapshot();
+        'rows: while self.input.next(m, cx)? {
+            for (storage, rowid) in &self.tables {
+                let Value::Rowid(rowid) = *m.value(*rowid) else { continue };
+                match storage.lock_row(cx, rowid, &snapshot, wait)? {
+                    heap::RowOutcome::Done => {}
+                    heap::RowOutcome::Skipped => continue 'rows,
+                    heap::RowOutcome::Changed => return Err(crate::restart()),
+                }
+            }
+            rows.push(m.save(&self.regs, cx)?);
+        }
+        self.rows = rows.into_iter();
+        Ok(())
+    }
+
+    pub fn next(&mut self, m: &mut Machine, _cx: &mut ExecCtx<'_>) -> Result<bool> {
+        match self.rows.next() {
+            Some(row) => {
+                m.restore(&self.regs, &row);
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+}
+
+/// TABLE(collection).
+pub struct Elements {
+    value: Code,
+    column: Reg,
+    rows: std::vec::IntoIter<Value>,
+}
+
+impl Elements {
+    pub fn new(value: Code, column: Reg) -> Elements {
+        Elements { value, column, rows: Vec::new().into_iter() }
+    }
+
+    pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let r = self.value.eval(m, cx)?;
+        let value = m.value(r).clone();
+        self.rows = cx.host.elements(cx, &value)?.into_iter();
+        Ok(())
+    }
+
+    pub fn next(&mut self, m: &mut Machine) -> Result<bool> {
+        match self.rows.next() {
+            Some(v) => {
+                m.put(self.column, v);
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Row sources.
+//!
+//! A row source is a node of [`Op`]. `open` starts it afresh, forgetting what it had buffered; `rewind` starts it again for another
+//! row of an enclosing nested loop and keeps what does not depend on that row; `next` leaves a row in the plan's registers. An enum and
+//! not a trait object: the hot paths are a match and no indirect call.
+
+pub mod basic;
+pub mod connect;
+pub mod group;
+pub mod join;
+pub mod scan;
+pub mod set;
+pub mod sort;
+pub mod window;
+
+use crate::code::{Builder, Code, Cond, all_true};
+use crate::ctx::ExecCtx;
+use crate::machine::Machine;
+use plan::{CmpOp, JoinKind, Source, StopKey};
+use types::{Number, Result, Value};
+
+pub enum Op {
+    Dual { done: bool },
+    Empty,
+    Scan(Box<scan::Scan>),
+    Fixed(Box<basic::Fixed>),
+    Filter { input: Box<Op>, conds: Vec<Cond> },
+    Startup { input: Box<Op>, conds: Vec<Cond>, passed: bool },
+    Project { input: Box<Op>, exprs: Vec<(Code, plan::Reg)> },
+    Loops(Box<join::Loops>),
+    Hash(Box<join::Hash>),
+    Buffer(Box<basic::Buffer>),
+    Cte(Box<basic::Cte>),
+    Count(Box<basic::Count>),
+    Sort(Box<sort::Sort>),
+    Distinct(Box<sort::Distinct>),
+    Group(Box<group::Group>),
+    Window(Box<window::Window>),
+    Set(Box<set::Set>),
+    Connect(Box<connect::Connect>),
+    Limit(Box<basic::Limit>),
+    ForUpdate(Box<basic::ForUpdate>),
+    Elements(Box<basic::Elements>),
+}
+
+impl Op {
+    /// Builds the row sources of a plan.
+    pub fn build(s: &Source, b: &mut Builder<'_>) -> Result<Op> {
+        Ok(match s {
+            Source::Dual => Op::Dual { done: true },
+            Source::Empty => Op::Empty,
+            Source::Scan(scan) => Op::Scan(Box::new(scan::Scan::build(scan, b)?)),
+            Source::Fixed { handle, columns, filter, .. } => {
+                Op::Fixed(Box::new(basic::Fixed::new(*handle, columns.clone(), b.conds(filter))))
+            }
+            Source::Filter { input, conds } => Op::Filter { input: Op::boxed(input, b)?, conds: b.conds(conds) },
+            Source::Startup { input, conds } => {
+                Op::Startup { input: Op::boxed(input, b)?, conds: b.conds(conds), passed: false }
+            }
+            Source::Project { input, exprs, .. } => {
+                let input = Op::boxed(input, b)?;
+                if exprs.is_empty() {
+                    return Ok(*input);
+                }
+                Op::Project { input, exprs: exprs.iter().map(|(e, r)| (b.code(e), *r)).collect() }
+            }
+            Source::NestedLoops { left, right, kind, right_regs, lateral } => Op::Loops(Box::new(join::Loops::new(
+                Op::build(left, b)?,
+                Op::build(right, b)?,
+                *kind,
+                right_regs.clone(),
+                *lateral,
+            ))),
+            Source::HashJoin { left, right, kind, left_keys, right_keys, residual, left_regs, right_regs } => {
+                if *kind == JoinKind::Semi || *kind == JoinKind::Anti {
+                    return Err(types::Ora::internal("semijoins are subqueries"));
+                }
+                Op::Hash(Box::new(join::Hash::new(
+                    (Op::build(left, b)?, b.codes(left_keys), left_regs.clone()),
+                    (Op::build(right, b)?, b.codes(right_keys), right_regs.clone()),
+                    *kind,
+                    b.conds(residual),
+                )))
+            }
+            Source::Buffer { input, regs } => Op::Buffer(Box::new(basic::Buffer::new(Op::build(input, b)?, regs.clone()))),
+            Source::Cte { id, columns, .. } => Op::Cte(Box::new(basic::Cte::new(*id, columns.clone()))),
+            Source::Count { input, reg, stop, conds } => {
+                let input = Op::build(input, b)?;
+                let stop = stop.as_ref().map(|k| Stop::build(k, b));
+                Op::Count(Box::new(basic::Count::new(input, *reg, stop, b.conds(conds))))
+            }
+            Source::Sort { input, keys, regs, top } => {
+                let input = Op::build(input, b)?;
+                let top = top.as_ref().map(|k| Stop::build(k, b));
+                Op::Sort(Box::new(sort::Sort::new(input, sort::Keys::build(keys, b), regs.clone(), top)))
+            }
+            Source::Distinct { input, regs } => {
+                Op::Distinct(Box::new(sort::Distinct::new(Op::build(input, b)?, regs.clone())))
+            }
+            Source::Group { input, keys, sets, aggs, scalar } => {
+                Op::Group(Box::new(group::Group::build(input, keys, sets, aggs, *scalar, b)?))
+            }
+            Source::Window { input, funcs, regs } => Op::Window(Box::new(window::Window::build(input, funcs, regs, b)?)),
+            Source::Set { kind, inputs, out } => Op::Set(Box::new(set::Set::build(*kind, inputs, out, b)?)),
+            Source::ConnectBy(c) => Op::Connect(Box::new(connect::Connect::build(c, b)?)),
+            Source::Limit { input, offset, count, percent, ties } => {
+                Op::Limit(Box::new(basic::Limit::build(input, offset.as_ref(), count.as_ref(), *percent, ties, b)?))
+            }
+            Source::ForUpdate { input, tables, wait } => {
+                Op::ForUpdate(Box::new(basic::ForUpdate::build(input, tables, *wait, b)?))
+            }
+            Source::Elements { value, column } => Op::Elements(Box::new(basic::Elements::new(b.code(value), *column))),
+        })
+    }
+
+    fn boxed(s: &Source, b: &mut Builder<'_>) -> Result<Box<Op>> {
+        Ok(Box::new(Op::build(s, b)?))
+    }
+
+    /// Starts afresh: nothing that was buffered before is used again.
+    pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        match self {
+            Op::Dual { done } => *done = false,
+            Op::Empty => {}
+            Op::Scan(s) => s.open(m, cx)?,
+            Op::Fixed(f) => f.open(cx)?,
+            Op::Filter { input, .. } | Op::Project { input, .. } => input.open(m, cx)?,
+            Op::Startup { input, conds, passed } => {
+                *passed = all_true(conds, m, cx)?;
+                if *passed {
+                    input.open(m, cx)?;
+                }
+            }
+            Op::Loops(j) => j.open(m, cx)?,
+            Op::Hash(j) => j.open(m, cx)?,
+            Op::Buffer(b) => b.open(),
+            Op::Cte(c) => c.open(),
+            Op::Count(c) => c.open(m, cx)?,
+            Op::Sort(s) => s.open(),
+            Op::Distinct(d) => d.open(m, cx)?,
+            Op::Group(g) => g.open(),
+            Op::Window(w) => w.open(),
+            Op::Set(s) => s.open(m, cx)?,
+            Op::Connect(c) => c.open(),
+            Op::Limit(l) => l.open(m, cx)?,
+            Op::ForUpdate(f) => f.open(m, cx)?,
+            Op::Elements(e) => e.open(m, cx)?,
+        }
+        Ok(())
+    }
+
+    /// Starts again within one opening of the enclosing nested loops.
+    pub fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        match self {
+            Op::Filter { input, .. } | Op::Project { input, .. } => input.rewind(m, cx),
+            Op::Startup { input, conds, passed } => {
+                let before = *passed;
+                *passed = all_true(conds, m, cx)?;
+                match (before, *passed) {
+                    (true, true) => input.rewind(m, cx),
+                    (false, true) => input.open(m, cx),
+                    _ => Ok(()),
+                }
+            }
+            Op::Buffer(b) => {
+                b.rewind();
+                Ok(())
+            }
+            Op::Cte(c) => {
+                c.open();
+                Ok(())
+            }
+            Op::Sort(s) => {
+                s.rewind();
+                Ok(())
+            }
+            Op::Loops(j) => j.rewind(m, cx),
+            Op::Hash(j) => j.rewind(m, cx),
+            other => other.open(m, cx),
+        }
+    }
+
+    /// Finds the next row. False: there is none, and the registers mean nothing.
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        match self {
+            Op::Dual { done } => Ok(!std::mem::replace(done, true)),
+            Op::Empty => Ok(false),
+            Op::Scan(s) => s.next(m, cx),
+            Op::Fixed(f) => f.next(m, cx),
+            Op::Filter { input, conds } => {
+                while input.next(m, cx)? {
+                    if all_true(conds, m, cx)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Op::Startup { input, passed, .. } => {
+                if *passed {
+                    input.next(m, cx)
+                } else {
+                    Ok(false)
+                }
+            }
+            Op::Project { input, exprs } => {
+                if !input.next(m, cx)? {
+                    return Ok(false);
+                }
+                for (code, dst) in exprs {
+                    assign(code, *dst, m, cx)?;
+                }
+                Ok(true)
+            }
+            Op::Loops(j) => j.next(m, cx),
+            Op::Hash(j) => j.next(m, cx),
+            Op::Buffer(b) => b.next(m, cx),
+            Op::Cte(c) => c.next(m, cx),
+            Op::Count(c) => c.next(m, cx),
+            Op::Sort(s) => s.next(m, cx),
+            Op::Distinct(d) => d.next(m, cx),
+            Op::Group(g) => g.next(m, cx),
+            Op::Window(w) => w.next(m, cx),
+            Op::Set(s) => s.next(m, cx),
+            Op::Connect(c) => c.next(m, cx),
+            Op::Limit(l) => l.next(m, cx),
+            Op::ForUpdate(f) => f.next(m, cx),
+            Op::Elements(e) => e.next(m),
+        }
+    }
+}
+
+/// Evaluates `code` into register `dst`.
+pub fn assign(code: &Code, dst: plan::Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+    let r = code.eval(m, cx)?;
+    if r != dst {
+        copy(r, dst, m);
+    }
+    Ok(())
+}
+
+/// Copies one register to another, reusing the target's buffer.
+pub fn copy(from: plan::Reg, to: plan::Reg, m: &mut Machine) {
+    let mut v = m.take(to);
+    v.set(m.value(from));
+    m.put(to, v);
+}
+
+/// The limit of a row numbering.
+pub struct Stop {
+    op: CmpOp,
+    limit: Code,
+}
+
+impl Stop {
+    pub fn build(k: &StopKey, b: &mut Builder<'_>) -> Stop {
+        Stop { op: k.0, limit: b.code(&k.1) }
+    }
+
+    /// The greatest number a row may get: 0 when none may.
+    pub fn most(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
+        let r = self.limit.eval(m, cx)?;
+        let n = match m.value(r) {
+            Value::Null => return Ok(0),
+            v => match v.to_number(&cx.session.nls)? {
+                Some(n) => n,
+                None => return Ok(0),
+            },
+        };
+        let whole = match self.op {
+            CmpOp::Le => n.floor(),
+            CmpOp::Lt => n.ceil().sub(&Number::from(1i64))?,
+            // ROWNUM = n holds for the first row only.
+            _ if n == Number::from(1i64) => n,
+            _ => return Ok(0),
+        };
+        if whole.signum() <= 0 {
+            return Ok(0);
+        }
+        Ok(whole.to_i64().map_or(u64::MAX, |n| n as u64))
+    }
+}
