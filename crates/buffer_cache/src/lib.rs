@@ -159,12 +159,13 @@ impl BufferCache {
 
     /// Tells the processes of the instance about the cache's latches, and what to do when a process dies. Run once, by the
     /// supervisor, before it forks.
-    pub fn register_with(&'static self, all: &Processes) {
+    pub fn register_with(self: &Arc<Self>, all: &Processes) {
         let (lru, queue) = self.set_latches.split_at(self.sets.len());
         all.register_children(LatchName::CacheBuffersChains, LatchSet::Plain(self.latches));
         all.register_children(LatchName::CacheBuffersLruChain, LatchSet::Plain(lru));
         all.register_children(LatchName::CheckpointQueue, LatchSet::Plain(queue));
-        all.on_death(CleanupOrder::Pins, "buffer pins", |p, dead| self.clean_up(p, dead));
+        let cache = Arc::clone(self);
+        all.on_death(CleanupOrder::Pins, "buffer pins", move |p, dead| cache.clean_up(p, dead));
     }
 
     /// Says how DBWR is asked for free buffers. Without it, who needs a buffer writes dirty ones itself.

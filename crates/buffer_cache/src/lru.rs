@@ -209,7 +209,7 @@ impl BufferCache {
     /// Counts a touch, at most one in three seconds.
     #[inline]
     pub(crate) fn touch(&self, h: &BufferHeader) {
-        let now = os::clock::coarse_ns() / 1_000_000_000 & 0xFFFF_FFFF;
+        let now = (os::clock::coarse_ns() / 1_000_000_000) & 0xFFFF_FFFF;
         let old = h.touch.load(Ordering::Relaxed);
         if now.wrapping_sub(old >> 32) >= TOUCH_SECONDS {
             // A lost update loses a touch: nothing depends on the exact count.

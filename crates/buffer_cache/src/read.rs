@@ -36,10 +36,10 @@ impl BufferCache {
     #[inline]
     pub fn read<R>(&self, p: &Process, at: Rdba, kind: GetKind, f: &mut dyn FnMut(&BlockView) -> R) -> Result<R> {
         self.count_get(p, kind);
-        if self.design == ChainDesign::Versioned {
-            if let Some(r) = self.read_versioned(p, at, f) {
-                return Ok(r);
-            }
+        if self.design == ChainDesign::Versioned
+            && let Some(r) = self.read_versioned(p, at, f)
+        {
+            return Ok(r);
         }
         self.read_slow(p, at, kind, f)
     }
@@ -93,7 +93,7 @@ impl BufferCache {
 
     #[inline]
     fn touch_sampled(&self, p: &Process, buffer: usize) {
-        if p.stats().get(Stat::SessionLogicalReads) % TOUCH_SAMPLE == 0 {
+        if p.stats().get(Stat::SessionLogicalReads).is_multiple_of(TOUCH_SAMPLE) {
             self.touch(&self.headers[buffer]);
         }
     }

@@ -13,7 +13,7 @@ use types::{ObjectId, Rdba, Result, Scn};
 
 pub struct Db {
     pub all: &'static Processes,
-    pub cache: &'static BufferCache,
+    pub cache: Arc<BufferCache>,
     pub directory: PathBuf,
 }
 
@@ -54,7 +54,7 @@ pub fn over(directory: PathBuf, files: DataFiles, design: ChainDesign, buffers: 
     let mut table = ApplyTable::new();
     buffer_cache::register(&mut table);
     let cache = BufferCache::create(all.sga(), &layout, &config, Arc::new(files), table, Box::new(NoRedo));
-    let cache: &'static BufferCache = Box::leak(Box::new(cache));
+    let cache = Arc::new(cache);
     cache.register_with(all);
     Db { all, cache, directory }
 }
