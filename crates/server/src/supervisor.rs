@@ -264,11 +264,14 @@ impl Supervisor {
                     describe(how)
                 );
                 self.alert.write(&text);
+                self.salvage(place);
                 Err(text)
             }
             End::Stop(StopMode::Abort) => {
+                self.alert.write("Shutting down instance (abort)");
                 self.kill_all();
-                self.alert.write("Shutting down instance (abort)\nInstance shutdown complete");
+                self.salvage(place);
+                self.alert.write("Instance shutdown complete");
                 Ok(())
             }
             End::Stop(mode) => {
@@ -280,6 +283,20 @@ impl Supervisor {
                 outcome
             }
         }
+    }
+
+    /// Brings the files of a database whose processes were killed up to date from the SGA, which outlived them.
+    fn salvage(&self, place: &Place) {
+        if place.is_ephemeral() {
+            return;
+        }
+        let instance = self.instance;
+        let text = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| instance.close())) {
+            Ok(Ok(())) => "Blocks of the buffer cache written, database closed".to_string(),
+            Ok(Err(e)) => format!("The database could not be closed: {e}"),
+            Err(_) => "The database could not be closed: shared memory is damaged".to_string(),
+        };
+        self.alert.write(&text);
     }
 
     /// Ends sessions, then the background processes in the order in which they need one another, then the database.

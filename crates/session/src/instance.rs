@@ -6,12 +6,16 @@
 
 use crate::sizes::Sizes;
 use crate::state::{Phase, State, StateLayout};
+use crate::storage::{Database, Storage, StorageLayout};
 use latch::SleepAlgorithm;
 use params::{Designs, InitParams, LatchSleep, Param, ParamsLayout, SystemParams};
 use process::{Attach, Cancel, Process, ProcessConfig, ProcessLayout, Processes};
 use sga::{LargePages, Sga, SgaBuilder};
 use std::path::{Path, PathBuf};
 use types::{Ora, Result};
+
+/// Blocks DBW0 writes at a time.
+const WRITE_BATCH: usize = 64;
 
 /// A running instance.
 pub struct Instance {
@@ -23,6 +27,7 @@ pub struct Instance {
     processes: &'static Processes,
     params: SystemParams,
     state: State,
+    storage: Storage,
 }
 
 impl Instance {
@@ -32,14 +37,16 @@ impl Instance {
     /// Parameters that do not fit together, memory or files that cannot be had.
     pub fn open(dir: &Path, given: &InitParams, ephemeral: bool) -> Result<Instance> {
         let mut init = given.clone();
+        let database = Database::open_or_create(dir, &mut init)?;
         let sizes = Sizes::derive(&mut init)?;
         let designs = Designs::of(&init);
         let generation = latch::Generation::named(designs.generation.name()).unwrap_or_default();
-        let processes = ProcessConfig { processes: sizes.processes as u32, generation };
+        let processes = ProcessConfig { processes: sizes.slots() as u32, generation };
         let mut builder = SgaBuilder::new();
         let process_layout = ProcessLayout::reserve(&mut builder, &processes);
         let params_layout = ParamsLayout::reserve(&mut builder);
-        let state_layout = StateLayout::reserve(&mut builder, sizes.processes);
+        let state_layout = StateLayout::reserve(&mut builder, sizes.slots());
+        let storage_layout = StorageLayout::reserve(&mut builder, &sizes, &designs, generation);
         let sga = builder
             .create(large_pages(&init))
             .map_err(|e| Ora::from_text(types::Facility::Ora, e.ora(), e.to_string()))?;
@@ -50,15 +57,26 @@ impl Instance {
         tune(processes, &init, &designs);
         let params = SystemParams::create(sga, &params_layout, &init);
         let state = State::create(sga, &state_layout);
-        Ok(Instance { dir: dir.to_path_buf(), ephemeral, sizes, designs, sga, processes, params, state })
+        let storage = Storage::create(processes, &storage_layout, &database);
+        storage.mark_open(database.scn)?;
+        Ok(Instance { dir: dir.to_path_buf(), ephemeral, sizes, designs, sga, processes, params, state, storage })
     }
 
-    /// Marks the database as closed cleanly. The supervisor calls it when all other processes have ended.
+    /// Closes the database: cleans up behind every dead process, writes every dirty block and notes in the control file
+    /// that nothing is missing. The supervisor calls it when all other processes have ended, however they did: what they
+    /// left half-done in the SGA is put right first, so a database survives the death of any process but the supervisor.
     ///
     /// # Errors
-    /// A write that failed.
-    pub fn close(&self) -> Result<()> {
-        Ok(())
+    /// A write that failed; the database then cannot be opened again.
+    pub fn close(&'static self) -> Result<()> {
+        let p = self.attach_background("supervisor")?;
+        self.processes.sweep(&p);
+        self.storage.shut_down(&p, self.current_scn())
+    }
+
+    /// The newest SCN.
+    pub fn current_scn(&self) -> types::Scn {
+        types::Scn(1)
     }
 
     /// The database directory.
@@ -186,16 +204,16 @@ impl Instance {
     ///
     /// # Errors
     /// A write that failed.
-    pub fn write_some(&self, _p: &Process) -> Result<bool> {
-        Ok(false)
+    pub fn write_some(&self, p: &Process) -> Result<bool> {
+        Ok(self.storage.cache.write_batch(p, WRITE_BATCH)? == WRITE_BATCH)
     }
 
     /// Writes every dirty block.
     ///
     /// # Errors
     /// A write that failed.
-    pub fn write_all(&self, _p: &Process) -> Result<()> {
-        Ok(())
+    pub fn write_all(&self, p: &Process) -> Result<()> {
+        self.storage.cache.flush(p)
     }
 
     /// The SGA's pages and areas, for the alert log.

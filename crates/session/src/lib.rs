@@ -7,9 +7,11 @@ mod nls;
 mod session;
 mod sizes;
 mod state;
+mod storage;
 
 pub use instance::Instance;
 pub use kind::kind_of;
 pub use session::{BANNER, Flow, Session};
 pub use sizes::{BACKGROUND_PROCESSES, Sizes};
 pub use state::{Assigned, Assignment, Phase, SLAVES_MAX, State, StateLayout};
+pub use storage::Storage;

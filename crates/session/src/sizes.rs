@@ -35,7 +35,15 @@ pub struct Sizes {
     pub transactions_per_segment: usize,
 }
 
+/// Process slots beyond `processes`: room for the supervisor's own work at a stop while every other slot is taken.
+const SPARE_SLOTS: usize = 2;
+
 impl Sizes {
+    /// Process slots in the SGA.
+    pub fn slots(&self) -> usize {
+        self.processes + SPARE_SLOTS
+    }
+
     /// Derives the sizes and writes derived parameter values back.
     ///
     /// # Errors

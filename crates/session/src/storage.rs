@@ -1,0 +1,111 @@
+//! The storage stack of the instance: data files, buffer cache, and what is registered between them.
+
+use crate::sizes::Sizes;
+use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
+use datafile::{CreateDatabase, DataFiles};
+use latch::Generation;
+use params::{CbcDesign, Designs, InitParams, Param};
+use process::{Process, Processes};
+use redo::{ApplyTable, NoRedo};
+use sga::SgaBuilder;
+use std::path::Path;
+use std::sync::Arc;
+use types::{Ora, Result, Scn};
+
+/// The database's files before the cache exists.
+pub struct Database {
+    pub files: Arc<DataFiles>,
+    /// The SCN of the last clean shutdown.
+    pub scn: Scn,
+    /// The files were made just now and hold no dictionary.
+    pub is_new: bool,
+}
+
+impl Database {
+    /// Opens the files in `dir`, or makes them.
+    ///
+    /// # Errors
+    /// ORA-00058 when the block size asked for is not the database's; ORA-01113 when it was not closed cleanly; those of
+    /// `datafile`.
+    pub fn open_or_create(dir: &Path, init: &mut InitParams) -> Result<Database> {
+        if !os::file::exists(&dir.join(datafile::CONTROL_FILE)) {
+            let name = init.get(Param::DbName).to_string();
+            let spec = CreateDatabase::usual(&name, os::clock::wall_ns(), init.number(Param::DbBlockSize) as usize);
+            let files = Arc::new(DataFiles::create(dir, &spec)?);
+            return Ok(Database { files, scn: Scn(1), is_new: true });
+        }
+        let (files, control) = DataFiles::open(dir)?;
+        let (is, wanted) = (files.block_size(), init.number(Param::DbBlockSize) as usize);
+        if is != wanted && !init.is_default(Param::DbBlockSize) {
+            return Err(Ora::with(58, &[&is, &wanted]));
+        }
+        init.derive(Param::DbBlockSize, is);
+        init.derive(Param::DbName, &control.name);
+        if !control.clean {
+            return Err(Ora::with(1113, &[&1]));
+        }
+        Ok(Database { files: Arc::new(files), scn: control.scn, is_new: false })
+    }
+}
+
+/// Where the stack's areas lie.
+pub struct StorageLayout {
+    cache: CacheLayout,
+    cache_config: CacheConfig,
+}
+
+/// The stack.
+#[derive(Clone, Copy)]
+pub struct Storage {
+    pub cache: &'static Arc<BufferCache>,
+}
+
+impl StorageLayout {
+    /// Reserves the areas.
+    pub fn reserve(
+        builder: &mut SgaBuilder,
+        sizes: &Sizes,
+        designs: &Designs,
+        generation: Generation,
+    ) -> StorageLayout {
+        let mut config = CacheConfig::new(sizes.buffers, sizes.block_size, sizes.slots());
+        config.generation = generation;
+        config.design = match designs.cbc {
+            CbcDesign::Exclusive => ChainDesign::Exclusive,
+            // Latches of before 9.2 cannot be shared.
+            CbcDesign::Shared if generation < Generation::V9_2 => ChainDesign::Exclusive,
+            CbcDesign::Shared => ChainDesign::Shared,
+            CbcDesign::Versioned => ChainDesign::Versioned,
+        };
+        StorageLayout { cache: CacheLayout::reserve(builder, &config), cache_config: config }
+    }
+}
+
+impl Storage {
+    /// Makes the stack. Run once, by the supervisor, before it forks.
+    pub fn create(processes: &'static Processes, layout: &StorageLayout, database: &Database) -> Storage {
+        let mut apply = ApplyTable::new();
+        buffer_cache::register(&mut apply);
+        let (sga, files) = (processes.sga(), Arc::clone(&database.files));
+        let cache = BufferCache::create(sga, &layout.cache, &layout.cache_config, files, apply, Box::new(NoRedo));
+        let cache: &'static Arc<BufferCache> = Box::leak(Box::new(Arc::new(cache)));
+        BufferCache::register_with(cache, processes);
+        Storage { cache }
+    }
+
+    /// Notes in the control file that blocks may be newer in memory than on disk.
+    ///
+    /// # Errors
+    /// ORA-00200, ORA-00205.
+    pub fn mark_open(&self, scn: Scn) -> Result<()> {
+        self.cache.files().set_clean(false, scn)
+    }
+
+    /// Writes every dirty block and notes that the database is closed.
+    ///
+    /// # Errors
+    /// A write that failed.
+    pub fn shut_down(&self, p: &Process, scn: Scn) -> Result<()> {
+        self.cache.shut_down(p, scn)
+    }
+}
