@@ -1,1 +1,353 @@
 //! Queued locks with modes and deadlock detection.
+//!
+//! A resource is a type and two numbers; a session owns it in a mode, waits for it, or owns it and waits for a stronger
+//! mode. Requests are granted first come, first served, converters before waiters. A waiter sleeps until its process is
+//! posted. All queues are linked lists in the SGA, changed under the `enqueue hash chains` latch of the resource through
+//! micro-undo, so a process that dies at any instruction leaves them whole; its locks are then released for it.
+//!
+//! A releaser grants a lock inside its section and posts after it. A waiter that sees its request granted gets the latch
+//! once before it believes it: the releaser may have died before its section ended, and the grant may be rolled back.
+
+#![deny(unsafe_code)]
+
+mod deadlock;
+mod kinds;
+mod queue;
+mod slots;
+#[cfg(test)]
+mod tests;
+mod views;
+
+use std::time::{Duration, Instant};
+
+use latch::{Latch, LatchName, Where};
+use process::{CleanupOrder, LatchSet, Process, Processes, Section};
+use sga::{SgaBuilder, SgaSlice};
+use std::sync::atomic::{AtomicU32, Ordering};
+use types::Ora;
+use wait::{Event, Stat};
+
+pub use kinds::{EnqueueType, LockMode};
+use slots::{FreeLists, Lock, Resource};
+pub use views::LockView;
+
+/// How long a request may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timeout {
+    /// Not at all: ORA-00054 at once.
+    NoWait,
+    /// This long: ORA-30006 afterwards.
+    After(Duration),
+    /// As long as it takes.
+    Never,
+}
+
+/// Why a lock was not had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EnqueueError {
+    /// ORA-00054: somebody owns it, and the request was not to wait.
+    Busy,
+    /// ORA-30006: somebody owned it all the time.
+    TimedOut,
+    /// ORA-00060: waiting any longer would be for ever.
+    Deadlock,
+    /// ORA-00052: no resource is free.
+    OutOfResources,
+    /// ORA-00053: no lock is free.
+    OutOfLocks,
+    /// ORA-00028 or ORA-01013 while waiting.
+    Cancelled(Ora),
+}
+
+impl From<EnqueueError> for Ora {
+    fn from(error: EnqueueError) -> Self {
+        match error {
+            EnqueueError::Busy => Ora::new(54),
+            EnqueueError::TimedOut => Ora::new(30006),
+            EnqueueError::Deadlock => Ora::new(60),
+            EnqueueError::OutOfResources => Ora::new(52),
+            EnqueueError::OutOfLocks => Ora::new(53),
+            EnqueueError::Cancelled(ora) => ora,
+        }
+    }
+}
+
+/// A lock that a process owns. It is not released by dropping this: locks outlive calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use = "the lock is kept until it is released"]
+pub struct LockId(u32);
+
+/// How many resources and locks there may be.
+#[derive(Clone, Copy, Debug)]
+pub struct EnqueueConfig {
+    /// `processes`.
+    pub processes: u32,
+    /// `_enqueue_resources`.
+    pub resources: u32,
+    /// `_enqueue_locks`.
+    pub locks: u32,
+    /// `_enqueue_hash_chain_latches`.
+    pub chains: u32,
+}
+
+impl EnqueueConfig {
+    /// What suits this number of processes.
+    #[must_use]
+    pub fn for_processes(processes: u32) -> Self {
+        let locks = 1000 + processes * 40;
+        Self { processes, resources: locks, locks, chains: 64 }
+    }
+}
+
+/// Where the areas of enqueues lie.
+#[derive(Clone, Copy, Debug)]
+pub struct EnqueueLayout {
+    resources: SgaSlice<Resource>,
+    locks: SgaSlice<Lock>,
+    chains: SgaSlice<AtomicU32>,
+    latches: SgaSlice<Latch>,
+    owners: SgaSlice<AtomicU32>,
+    free: SgaSlice<FreeLists>,
+}
+
+impl EnqueueLayout {
+    /// Reserves the areas of enqueues.
+    #[must_use]
+    pub fn reserve(b: &mut SgaBuilder, config: &EnqueueConfig) -> Self {
+        let chains = config.chains.clamp(1, 1 << 16).next_power_of_two() as usize;
+        Self {
+            resources: b.reserve("enqueue resources", config.resources.max(16) as usize),
+            locks: b.reserve("enqueue", config.locks.max(16) as usize),
+            chains: b.reserve("enqueue hash", chains),
+            latches: b.reserve("enqueue hash", chains),
+            owners: b.reserve("enqueue", config.processes.max(2) as usize),
+            free: b.reserve("enqueue", 1),
+        }
+    }
+}
+
+/// The enqueues of an instance.
+#[derive(Clone, Copy, Debug)]
+pub struct Enqueues {
+    all: &'static Processes,
+    resources: &'static [Resource],
+    locks: &'static [Lock],
+    /// By chain: its first resource + 1.
+    chains: &'static [AtomicU32],
+    latches: &'static [Latch],
+    /// By process: its first lock + 1.
+    owners: &'static [AtomicU32],
+    free: &'static FreeLists,
+}
+
+/// How often a waiter looks for a deadlock that had not been there when it began to wait.
+const DEADLOCK_CHECK: Duration = Duration::from_secs(1);
+
+impl Enqueues {
+    /// Formats the areas and registers what to do when a process dies. Run once, by the supervisor.
+    #[must_use]
+    pub fn create(all: &'static Processes, layout: &EnqueueLayout) -> Self {
+        let sga = all.sga();
+        let enqueues = Self {
+            all,
+            resources: sga.slice(layout.resources),
+            locks: sga.slice(layout.locks),
+            chains: sga.slice(layout.chains),
+            latches: sga.slice(layout.latches),
+            owners: sga.slice(layout.owners),
+            free: &sga.slice(layout.free)[0],
+        };
+        let generation = all.domain().tunables().generation();
+        for (n, latch) in enqueues.latches.iter().enumerate() {
+            latch.format(LatchName::EnqueueHashChains, n as u32 + 1, generation);
+        }
+        all.register_children(LatchName::EnqueueHashChains, LatchSet::Plain(enqueues.latches));
+        all.on_death(CleanupOrder::Enqueues, "enqueues", move |by, dead| enqueues.release_all(by, dead));
+        enqueues
+    }
+
+    /// Gets a lock. A process that owns the resource already gets its lock converted to the stronger of both modes.
+    ///
+    /// Latches: none held on entry or return; gets `enqueue hash chains` and `enqueues`. Waits: the event of the type.
+    /// # Errors
+    /// [`EnqueueError`]: busy, timed out, deadlock, no room, cancelled.
+    pub fn get(
+        &self,
+        p: &Process,
+        kind: EnqueueType,
+        id1: u64,
+        id2: u64,
+        mode: LockMode,
+        timeout: Timeout,
+    ) -> Result<LockId, EnqueueError> {
+        self.get_as(p, kind, id1, id2, mode, timeout, kind.event(mode))
+    }
+
+    /// As [`Self::get`], with another event to wait on: `enq: TX - allocate ITL entry`.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    #[allow(clippy::too_many_arguments)]
+    pub fn get_as(
+        &self,
+        p: &Process,
+        kind: EnqueueType,
+        id1: u64,
+        id2: u64,
+        mode: LockMode,
+        timeout: Timeout,
+        event: Event,
+    ) -> Result<LockId, EnqueueError> {
+        p.count(Stat::EnqueueRequests, 1);
+        let (lock, granted) = self.request(p, kind, id1, id2, mode, timeout)?;
+        if !granted {
+            self.wait(p, lock, timeout, event)?;
+        }
+        Ok(LockId(lock))
+    }
+
+    /// Changes the mode of a lock, up or down.
+    ///
+    /// # Errors
+    /// As [`Self::get`]; the lock stays in its old mode.
+    ///
+    /// # Panics
+    /// The lock is not the process's own.
+    pub fn convert(&self, p: &Process, lock: LockId, mode: LockMode, timeout: Timeout) -> Result<(), EnqueueError> {
+        p.count(Stat::EnqueueConversions, 1);
+        let (kind, granted, posts) = {
+            let resource = self.resource_of_own(p, lock);
+            let section = self.lock_chain(p, resource, Where::KsqConvertEnqueue);
+            let kind = resource.kind();
+            let granted = self.convert_in(&section, lock.0, mode, timeout == Timeout::NoWait)?;
+            (kind, granted, if granted { self.grant(&section, resource) } else { Vec::new() })
+        };
+        self.post(&posts);
+        if granted { Ok(()) } else { self.wait(p, lock.0, timeout, kind.event(mode)) }
+    }
+
+    /// Releases a lock, and posts those whose turn it is.
+    ///
+    /// # Panics
+    /// The lock is not the process's own.
+    pub fn release(&self, p: &Process, lock: LockId) {
+        let resource = self.resource_of_own(p, lock);
+        p.count(Stat::EnqueueReleases, 1);
+        self.take_out(p, resource, lock.0, Where::KsqReleaseEnqueue);
+    }
+
+    /// The mode in which the process owns a resource; [`LockMode::None`] when it does not.
+    #[must_use]
+    pub fn held(&self, p: &Process, kind: EnqueueType, id1: u64, id2: u64) -> LockMode {
+        let own = self.own_locks(p.number()).find(|lock| {
+            let resource = self.resource(lock.resource.load(Ordering::Relaxed));
+            resource.is(kind, id1, id2)
+        });
+        own.map_or(LockMode::None, Lock::held)
+    }
+
+    /// Releases every lock of process `of`: its own at the end of its session, or a dead one's.
+    pub fn release_all(&self, p: &Process, of: u32) {
+        let Some(head) = self.owners.get((of as usize).wrapping_sub(1)) else { return };
+        loop {
+            let lock = head.load(Ordering::Relaxed);
+            if lock == 0 {
+                return;
+            }
+            let resource = self.resource(self.lock(lock).resource.load(Ordering::Relaxed));
+            self.take_out(p, resource, lock, Where::KsqCleanup);
+        }
+    }
+
+    /// Sleeps until the request of `lock` is granted, or takes it out of the queue.
+    fn wait(&self, p: &Process, lock: u32, timeout: Timeout, event: Event) -> Result<(), EnqueueError> {
+        let slot = self.lock(lock);
+        let resource = self.resource(slot.resource.load(Ordering::Relaxed));
+        let requested = slot.requested();
+        p.count(Stat::EnqueueWaits, 1);
+        p.session().blocking_session.store(u64::from(self.blocker_of(lock)), Ordering::Relaxed);
+        let p1 = u64::from(resource.kind().code()) << 16 | requested as u64;
+        let guard = p.wait(event, p1, resource.id1(), resource.id2());
+        let outcome = self.wait_in(p, lock, timeout);
+        if outcome == Err(EnqueueError::TimedOut) {
+            guard.timed_out();
+            p.count(Stat::EnqueueTimeouts, 1);
+        }
+        drop(guard);
+        p.session().blocking_session.store(0, Ordering::Relaxed);
+        outcome
+    }
+
+    fn wait_in(&self, p: &Process, lock: u32, timeout: Timeout) -> Result<(), EnqueueError> {
+        let deadline = match timeout {
+            Timeout::After(time) => Some(Instant::now() + time),
+            Timeout::Never => None,
+            Timeout::NoWait => Some(Instant::now()),
+        };
+        let mut look_for_deadlock = true;
+        loop {
+            let seen = p.posts();
+            if self.lock(lock).requested.load(Ordering::Acquire) == 0 {
+                if self.confirm(p, lock) {
+                    return Ok(());
+                }
+                continue;
+            }
+            if let Err(ora) = p.check_cancel() {
+                return self.give_up(p, lock, EnqueueError::Cancelled(ora));
+            }
+            if look_for_deadlock && self.is_deadlocked(p, lock) {
+                return Err(EnqueueError::Deadlock);
+            }
+            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return self.give_up(p, lock, EnqueueError::TimedOut);
+            }
+            look_for_deadlock = !p.sleep(seen, Some(left.unwrap_or(DEADLOCK_CHECK).min(DEADLOCK_CHECK)));
+        }
+    }
+
+    /// Looks at the request under the latch: a releaser that died in its section has granted nothing.
+    fn confirm(&self, p: &Process, lock: u32) -> bool {
+        let slot = self.lock(lock);
+        let resource = self.resource(slot.resource.load(Ordering::Relaxed));
+        let _section = self.lock_chain(p, resource, Where::KsqGetEnqueue);
+        slot.requested() == LockMode::None
+    }
+
+    /// Takes a request back, unless it was granted at the last moment.
+    fn give_up(&self, p: &Process, lock: u32, error: EnqueueError) -> Result<(), EnqueueError> {
+        let resource = self.resource(self.lock(lock).resource.load(Ordering::Relaxed));
+        if self.withdraw(p, resource, lock) { Err(error) } else { Ok(()) }
+    }
+
+    fn resource_of_own(&self, p: &Process, lock: LockId) -> &'static Resource {
+        let slot = self.lock(lock.0);
+        assert_eq!(slot.process.load(Ordering::Relaxed), p.number(), "a lock is released and converted by its owner");
+        self.resource(slot.resource.load(Ordering::Relaxed))
+    }
+
+    fn lock_chain<'a>(&self, p: &'a Process, resource: &Resource, at: Where) -> Section<'a> {
+        let chain = self.chain_of(resource.kind(), resource.id1(), resource.id2());
+        p.lock(&self.latches[chain], at, resource.id1())
+    }
+
+    fn chain_of(&self, kind: EnqueueType, id1: u64, id2: u64) -> usize {
+        let mixed = (u64::from(kind.code()) << 32 ^ id1 ^ id2.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 40) as usize & (self.chains.len() - 1)
+    }
+
+    fn post(&self, numbers: &[u32]) {
+        numbers.iter().for_each(|n| self.all.post(*n));
+    }
+
+    /// The resource of a number + 1, as lists keep it.
+    fn resource(&self, n: u32) -> &'static Resource {
+        &self.resources[n as usize - 1]
+    }
+
+    /// The lock of a number + 1, as lists keep it.
+    fn lock(&self, n: u32) -> &'static Lock {
+        &self.locks[n as usize - 1]
+    }
+}
