@@ -1,0 +1,364 @@
+//! The transaction table in the SGA: what readers ask instead of reading undo headers.
+//!
+//! One entry mirrors one slot of an undo segment's transaction table. Its word holds (sqn, process, state) together, so that a
+//! single load tells whether a transaction is still the one an interested-transaction entry names.
+//!
+//! The commit SCN is only ever raised, never cleared: for a transaction whose entry has been used again it is an upper bound of
+//! its commit SCN. While an owner commits, the word says COMMITTING from before the SCN is given out until after it is stored.
+//! Without that state a reader whose snapshot is newer than the new SCN could still find the transaction active, miss its
+//! changes in one block and see them in the next.
+
+use sga::{Sga, SgaBuilder, SgaSlice};
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::{Scn, Uba, Xid};
+
+/// State of a transaction table entry; see the table in the crate's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    Free = 0,
+    Active = 1,
+    Committing = 2,
+    Committed = 3,
+    Dead = 4,
+}
+
+impl State {
+    fn from_word(word: u64) -> State {
+        match word & 0xFF {
+            1 => State::Active,
+            2 => State::Committing,
+            3 => State::Committed,
+            4 => State::Dead,
+            _ => State::Free,
+        }
+    }
+}
+
+fn word(sqn: u32, process: u32, state: State) -> u64 {
+    debug_assert!(process < 1 << 24);
+    u64::from(sqn) << 32 | u64::from(process) << 8 | state as u64
+}
+
+fn sqn_of(word: u64) -> u32 {
+    (word >> 32) as u32
+}
+
+fn process_of(word: u64) -> u32 {
+    (word >> 8) as u32 & 0xFF_FFFF
+}
+
+sga::sga_struct! {
+    /// One entry: a cache line.
+    pub struct Entry {
+        word: AtomicU64,
+        commit_scn: AtomicU64,
+        start_scn: AtomicU64,
+        last_uba: AtomicU64,
+        records: AtomicU64,
+        blocks: AtomicU64,
+        pad: [AtomicU64; 2],
+    }
+
+    /// The oldest snapshot one process has open. Written by that process only.
+    pub struct SnapshotLine {
+        /// SCN of the oldest open snapshot; 0 when none is open.
+        oldest: AtomicU64,
+        open: AtomicU64,
+        pad: [AtomicU64; 6],
+    }
+
+    /// The instance's SCN, on a line of its own, and the round robin over undo segments on another.
+    pub struct Clock {
+        scn: AtomicU64,
+        pad: [AtomicU64; 15],
+        next_segment: AtomicU64,
+        /// Undo segments that are online.
+        segments: AtomicU64,
+        pad2: [AtomicU64; 14],
+    }
+
+    /// One undo segment.
+    pub struct SegmentEntry {
+        /// Block address of the undo header.
+        header: AtomicU64,
+        pad: [AtomicU64; 7],
+    }
+}
+
+/// How a transaction named by an interested-transaction entry ended, or did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Not committed: its changes are nobody else's business.
+    Active,
+    /// Committed at exactly this SCN.
+    Committed(Scn),
+    /// Committed, at or below this SCN.
+    Before(Scn),
+    /// Just being committed: ask again.
+    Unsettled,
+}
+
+/// Reserved areas.
+#[derive(Debug, Clone)]
+pub struct TableLayout {
+    pub(crate) slots: u32,
+    entries: SgaSlice<Entry>,
+    snapshots: SgaSlice<SnapshotLine>,
+    clock: SgaSlice<Clock>,
+    segments: SgaSlice<SegmentEntry>,
+}
+
+impl TableLayout {
+    pub(crate) fn reserve(sga: &mut SgaBuilder, segments: u32, slots: u32, processes: u32) -> TableLayout {
+        TableLayout {
+            slots,
+            entries: sga.reserve("transactions", segments as usize * slots as usize),
+            snapshots: sga.reserve("transaction snapshots", processes as usize),
+            clock: sga.reserve("system change number", 1),
+            segments: sga.reserve("undo segments", segments as usize),
+        }
+    }
+}
+
+/// The table, as every process sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Table {
+    pub slots: u32,
+    entries: &'static [Entry],
+    snapshots: &'static [SnapshotLine],
+    clock: &'static Clock,
+    segments: &'static [SegmentEntry],
+}
+
+impl Table {
+    pub fn new(sga: &'static Sga, layout: &TableLayout) -> Table {
+        Table {
+            slots: layout.slots,
+            entries: sga.slice(layout.entries),
+            snapshots: sga.slice(layout.snapshots),
+            clock: &sga.slice(layout.clock)[0],
+            segments: sga.slice(layout.segments),
+        }
+    }
+
+    pub fn entry(&self, xid: Xid) -> Option<&'static Entry> {
+        if u32::from(xid.slot) >= self.slots || xid.usn == 0 {
+            return None;
+        }
+        self.entries.get((usize::from(xid.usn) - 1) * self.slots as usize + usize::from(xid.slot))
+    }
+
+    /// Undo segment numbers are 1 …; 0 is the SYSTEM segment of the field's dumps, so that an [`Xid`] is never all zero.
+    pub fn segments_max(&self) -> u16 {
+        self.segments.len() as u16
+    }
+
+    pub fn segments_online(&self) -> u16 {
+        self.clock.segments.load(Ordering::Acquire) as u16
+    }
+
+    pub fn set_segments_online(&self, n: u16) {
+        self.clock.segments.store(u64::from(n), Ordering::Release);
+    }
+
+    pub fn header(&self, usn: u16) -> types::Rdba {
+        types::Rdba(self.segments[usize::from(usn) - 1].header.load(Ordering::Relaxed) as u32)
+    }
+
+    pub fn set_header(&self, usn: u16, at: types::Rdba) {
+        self.segments[usize::from(usn) - 1].header.store(u64::from(at.0), Ordering::Relaxed);
+    }
+
+    /// The newest SCN given out. Acquire pairs with the commit's increment: who sees a commit SCN sees COMMITTING.
+    pub fn scn(&self) -> Scn {
+        Scn(self.clock.scn.load(Ordering::SeqCst))
+    }
+
+    pub fn next_scn(&self) -> Scn {
+        Scn(self.clock.scn.fetch_add(1, Ordering::SeqCst) + 1)
+    }
+
+    pub fn advance_scn(&self, scn: Scn) {
+        self.clock.scn.fetch_max(scn.0, Ordering::SeqCst);
+    }
+
+    /// What has become of `xid`.
+    pub fn fate(&self, xid: Xid) -> Fate {
+        let Some(entry) = self.entry(xid) else {
+            return Fate::Before(Scn::ZERO);
+        };
+        loop {
+            let now = entry.word.load(Ordering::SeqCst);
+            let scn = Scn(entry.commit_scn.load(Ordering::Acquire));
+            if sqn_of(now) != xid.sqn {
+                return Fate::Before(scn);
+            }
+            match State::from_word(now) {
+                State::Active | State::Dead => return Fate::Active,
+                State::Committing => return Fate::Unsettled,
+                // The SCN is raised only while the word says COMMITTING, so the same word twice means it was this one's.
+                State::Committed | State::Free if entry.word.load(Ordering::Acquire) == now => {
+                    return Fate::Committed(scn);
+                }
+                State::Committed | State::Free => {}
+            }
+        }
+    }
+
+    pub fn is_active(&self, xid: Xid) -> bool {
+        matches!(self.fate(xid), Fate::Active | Fate::Unsettled)
+    }
+
+    /// Claims a free entry for `process`: one whose last owner is older than every open snapshot if there is one, the oldest
+    /// otherwise. Undo segments are tried round robin.
+    pub fn claim(&self, process: u32) -> Option<Xid> {
+        let online = self.segments_online();
+        let first = self.clock.next_segment.fetch_add(1, Ordering::Relaxed);
+        let keep = self.oldest_snapshot();
+        (0..u64::from(online)).find_map(|i| self.claim_in(((first + i) % u64::from(online)) as u16 + 1, process, keep))
+    }
+
+    fn claim_in(&self, usn: u16, process: u32, keep: Scn) -> Option<Xid> {
+        loop {
+            let mut best: Option<(u64, u16, u64)> = None;
+            for slot in 0..self.slots as u16 {
+                let entry = self.entry(Xid { usn, slot, sqn: 0 })?;
+                let now = entry.word.load(Ordering::Acquire);
+                if State::from_word(now) != State::Free {
+                    continue;
+                }
+                let scn = entry.commit_scn.load(Ordering::Acquire);
+                if best.is_none_or(|(oldest, _, _)| scn < oldest) {
+                    best = Some((scn, slot, now));
+                }
+                if scn <= keep.0 {
+                    best = Some((scn, slot, now));
+                    break;
+                }
+            }
+            let (_, slot, now) = best?;
+            let xid = Xid { usn, slot, sqn: sqn_of(now).wrapping_add(1).max(1) };
+            let entry = self.entry(xid)?;
+            let claimed = word(xid.sqn, process, State::Active);
+            if entry.word.compare_exchange(now, claimed, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+                entry.start_scn.store(self.scn().0, Ordering::Relaxed);
+                entry.last_uba.store(0, Ordering::Relaxed);
+                entry.records.store(0, Ordering::Relaxed);
+                entry.blocks.store(0, Ordering::Relaxed);
+                return Some(xid);
+            }
+        }
+    }
+
+    /// Sets an entry as it was found in an undo header, when the instance starts.
+    pub fn load(&self, xid: Xid, active: bool, scn: Scn) {
+        if let Some(entry) = self.entry(xid) {
+            let state = if active { State::Dead } else { State::Free };
+            entry.commit_scn.store(scn.0, Ordering::Relaxed);
+            entry.word.store(word(xid.sqn, 0, state), Ordering::Release);
+        }
+    }
+
+    /// The oldest SCN any process may still read as of; the present SCN when no snapshot is open.
+    pub fn oldest_snapshot(&self) -> Scn {
+        let now = self.scn();
+        let open = self.snapshots.iter().map(|l| l.oldest.load(Ordering::Acquire)).filter(|s| *s != 0).min();
+        Scn(open.map_or(now.0, |s| (s - 1).min(now.0)))
+    }
+
+    /// Notes a snapshot of `process`. SCNs are kept plus one, so that 0 means none.
+    pub fn open_snapshot(&self, process: u32, scn: Scn) {
+        let Some(line) = self.snapshots.get(process as usize) else { return };
+        let open = line.open.load(Ordering::Relaxed);
+        if open == 0 {
+            line.oldest.store(scn.0 + 1, Ordering::Release);
+        }
+        line.open.store(open + 1, Ordering::Relaxed);
+    }
+
+    pub fn close_snapshot(&self, process: u32) {
+        let Some(line) = self.snapshots.get(process as usize) else { return };
+        let open = line.open.load(Ordering::Relaxed).saturating_sub(1);
+        line.open.store(open, Ordering::Relaxed);
+        if open == 0 {
+            line.oldest.store(0, Ordering::Release);
+        }
+    }
+
+    pub fn clear_snapshots(&self, process: u32) {
+        if let Some(line) = self.snapshots.get(process as usize) {
+            line.open.store(0, Ordering::Relaxed);
+            line.oldest.store(0, Ordering::Release);
+        }
+    }
+
+    /// Every entry that is not free, with its transaction and owner.
+    pub fn busy(&self) -> impl Iterator<Item = (Xid, u32, State, &'static Entry)> + use<> {
+        let (slots, entries) = (self.slots as usize, self.entries);
+        entries.iter().enumerate().filter_map(move |(i, entry)| {
+            let now = entry.word.load(Ordering::Acquire);
+            let xid = Xid { usn: (i / slots + 1) as u16, slot: (i % slots) as u16, sqn: sqn_of(now) };
+            let state = State::from_word(now);
+            (state != State::Free).then_some((xid, process_of(now), state, entry))
+        })
+    }
+}
+
+impl Entry {
+    pub fn state(&self) -> State {
+        State::from_word(self.word.load(Ordering::Acquire))
+    }
+
+    fn set_state(&self, state: State) {
+        let now = self.word.load(Ordering::Relaxed);
+        self.word.store(now & !0xFF | state as u64, Ordering::SeqCst);
+    }
+
+    /// Gives out the commit SCN. From its return on the transaction is committed, whoever dies.
+    pub fn settle(&self, table: &Table) -> Scn {
+        self.set_state(State::Committing);
+        let scn = table.next_scn();
+        self.commit_scn.fetch_max(scn.0, Ordering::SeqCst);
+        self.set_state(State::Committed);
+        scn
+    }
+
+    pub fn mark_dead(&self) {
+        self.set_state(State::Dead);
+    }
+
+    pub fn free(&self) {
+        self.set_state(State::Free);
+    }
+
+    pub fn commit_scn(&self) -> Scn {
+        Scn(self.commit_scn.load(Ordering::Acquire))
+    }
+
+    /// Ends a transaction whose changes are all rolled back. Its commit SCN is raised above every snapshot taken so far, so
+    /// that a reader still holding an old copy of a block does not take the undone changes for committed ones.
+    pub fn settle_rolled_back(&self, table: &Table) -> Scn {
+        let scn = table.next_scn();
+        self.commit_scn.fetch_max(scn.0, Ordering::SeqCst);
+        scn
+    }
+
+    pub fn note_undo(&self, last: Uba, records: u64, blocks: u64) {
+        self.last_uba.store(last.to_bits(), Ordering::Relaxed);
+        self.records.store(records, Ordering::Relaxed);
+        self.blocks.store(blocks, Ordering::Relaxed);
+    }
+
+    pub fn start_scn(&self) -> Scn {
+        Scn(self.start_scn.load(Ordering::Relaxed))
+    }
+
+    pub fn last_uba(&self) -> Uba {
+        Uba::from_bits(self.last_uba.load(Ordering::Relaxed))
+    }
+
+    pub fn used(&self) -> (u64, u64) {
+        (self.records.load(Ordering::Relaxed), self.blocks.load(Ordering::Relaxed))
+    }
+}
