@@ -1,17 +1,30 @@
 //! Single-table hash clusters of Latchwork.
 //!
-//! The rows of a key lie in the block its hash value names, so a lookup reads one block.
+//! The rows of a key lie in the block its hash names, their home block, so a lookup reads one block and no index. Home blocks
+//! are allocated when the cluster is created. What does not fit there goes to overflow blocks, chained from the home block. A
+//! row too long for a block keeps its head in the cluster and has its other pieces in heap blocks of the same segment.
 #![forbid(unsafe_code)]
 
-use buffer_cache::BufferCache;
-use heap::RowOutcome;
-use process::Process;
-use redo::ApplyTable;
-use txn::{LockWait, Snapshot, Transactions, Txn};
-use types::{ObjectId, Rdba, Result, Rowid};
+mod dml;
+mod geometry;
+mod lookup;
+pub mod tags;
 
-/// A single-table hash cluster, as the dictionary describes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub use geometry::{Geometry, hash, tag};
+pub use lookup::{ClusterScan, RowSet};
+
+use block::{BlockKind, SegmentKind};
+use buffer_cache::{GetKind, Segments};
+use heap::{Heap, HeapTable, RowSegment};
+use process::Process;
+use redo::{ApplyTable, Layer};
+use std::sync::Arc;
+use txn::Transactions;
+use types::row::RowReader;
+use types::{ObjectId, Ora, Rdba, Result};
+
+/// A single-table hash cluster, ready for use. Clones share the table of home blocks.
+#[derive(Debug, Clone)]
 pub struct HashCluster {
     /// The table's object number: TM enqueue, touched objects.
     pub object: ObjectId,
@@ -19,161 +32,137 @@ pub struct HashCluster {
     pub data_object: ObjectId,
     /// Segment header block of the cluster.
     pub header: Rdba,
-    /// First of the preallocated home blocks' map: see [`Geometry`].
+    /// How HASHKEYS and SIZE lay it out.
     pub geometry: Geometry,
+    /// Positions of the cluster key's columns in the table's rows, in the order of the key.
+    pub key_columns: Vec<u16>,
     pub initrans: u8,
+    /// Address of each home block.
+    homes: Arc<[Rdba]>,
 }
 
-/// How HASHKEYS and SIZE lay the cluster out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Geometry {
-    /// HASHKEYS rounded up to a prime: the number of hash values.
-    pub hash_buckets: u32,
-    /// Hash values that share a block: usable bytes / SIZE.
-    pub buckets_per_block: u32,
-    /// Home blocks, allocated when the cluster is created.
-    pub home_blocks: u32,
-}
+impl HashCluster {
+    /// The home block of a key with this hash.
+    #[inline]
+    fn home(&self, hash: u64) -> Rdba {
+        self.homes[self.geometry.home(hash) as usize]
+    }
 
-impl Geometry {
-    /// The layout for HASHKEYS `hashkeys`, SIZE `size_bytes` in blocks of `block_size_bytes`.
-    pub fn new(_hashkeys: u64, _size_bytes: u32, _block_size_bytes: u32) -> Result<Geometry> {
-        todo!()
+    fn as_table(&self) -> HeapTable {
+        HeapTable {
+            object: self.object,
+            data_object: self.data_object,
+            header: self.header,
+            pctfree: 0,
+            initrans: self.initrans,
+        }
     }
-}
 
-/// Rows copied out of a lookup: bytes one after another. Its buffers are kept between lookups.
-#[derive(Debug, Default, Clone)]
-pub struct RowSet {
-    bytes: Vec<u8>,
-    ends: Vec<u32>,
-    rowids: Vec<Rowid>,
-}
+    /// True when the key is the row's first columns, so that its bytes follow the row's column count.
+    #[inline]
+    fn key_leads(&self) -> bool {
+        self.key_columns.iter().enumerate().all(|(i, c)| usize::from(*c) == i)
+    }
 
-impl RowSet {
-    pub fn new() -> RowSet {
-        RowSet::default()
-    }
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-        self.rowids.clear();
-    }
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-    /// Row `i`: its rowid and bytes (`types::row`).
-    pub fn get(&self, i: usize) -> (Rowid, &[u8]) {
-        let from = if i == 0 { 0 } else { self.ends[i - 1] as usize };
-        (self.rowids[i], &self.bytes[from..self.ends[i] as usize])
+    /// Writes the key of a row (`types::row` bytes) into `key` (cleared first): a row of the key's columns.
+    ///
+    /// # Errors
+    /// ORA-00600 for a damaged row.
+    pub fn key_of(&self, row: &[u8], key: &mut Vec<u8>) -> Result<()> {
+        key.clear();
+        let reader = RowReader::new(row).ok_or_else(|| Ora::internal("a damaged row"))?;
+        let mut out = types::row::RowWriter::new(key, self.key_columns.len());
+        for c in &self.key_columns {
+            match reader.column((*c).into()).ok_or_else(|| Ora::internal("a damaged row"))?.bytes() {
+                Some(bytes) => out.bytes(bytes),
+                None => out.null(),
+            }
+        }
+        Ok(())
     }
 }
 
-/// The hash cluster access method of an instance.
+fn rows_of(table: &HeapTable) -> RowSegment<'_> {
+    RowSegment { table, kind: BlockKind::Cluster, layer: Layer::Cluster }
+}
+
+/// The hash cluster access method of an instance. Clones share everything.
 #[derive(Clone)]
 pub struct Clusters {
-    _p: (),
+    heap: Heap,
+    txns: Transactions,
 }
 
 impl Clusters {
     /// Registers the change vectors of hash clusters.
-    pub fn register_apply(_table: &mut ApplyTable) {
-        todo!()
+    pub fn register_apply(table: &mut ApplyTable) {
+        table.register(Layer::Cluster, tags::apply);
     }
-    pub fn new(_cache: &BufferCache, _txns: &Transactions, _heap: &heap::Heap) -> Clusters {
-        todo!()
-    }
-    /// Allocates and formats the home blocks of a new cluster whose segment has just been created.
-    pub fn format(&self, _p: &Process, _cluster: &HashCluster) -> Result<()> {
-        todo!()
-    }
-    /// The hash value of a key: the encodings (`types::codec`) of the cluster columns, one after another.
-    pub fn hash(_cluster: &HashCluster, _key: &[u8]) -> u32 {
-        todo!()
-    }
-    /// Inserts a row whose cluster key is `key`.
-    pub fn insert(&self, _p: &Process, _t: &mut Txn, _cluster: &HashCluster, _key: &[u8], _row: &[u8]) -> Result<Rowid> {
-        todo!()
-    }
-    /// Replaces a row found through `seen`; its key stays (a changed key is a delete and an insert, by the caller).
-    #[allow(clippy::too_many_arguments)]
-    pub fn update(
-        &self,
-        _p: &Process,
-        _t: &mut Txn,
-        _cluster: &HashCluster,
-        _rowid: Rowid,
-        _row: &[u8],
-        _seen: &Snapshot,
-        _wait: LockWait,
-    ) -> Result<RowOutcome> {
-        todo!()
-    }
-    pub fn delete(
-        &self,
-        _p: &Process,
-        _t: &mut Txn,
-        _cluster: &HashCluster,
-        _rowid: Rowid,
-        _seen: &Snapshot,
-        _wait: LockWait,
-    ) -> Result<RowOutcome> {
-        todo!()
-    }
-    pub fn lock_row(
-        &self,
-        _p: &Process,
-        _t: &mut Txn,
-        _cluster: &HashCluster,
-        _rowid: Rowid,
-        _seen: &Snapshot,
-        _wait: LockWait,
-    ) -> Result<RowOutcome> {
-        todo!()
-    }
-    /// Copies the rows whose key is `key` into `rows` (cleared first), as of `s`: one consistent get - examination a block.
-    pub fn lookup(
-        &self,
-        _p: &Process,
-        _s: &Snapshot,
-        _cluster: &HashCluster,
-        _key: &[u8],
-        _rows: &mut RowSet,
-    ) -> Result<()> {
-        todo!()
-    }
-    /// Copies the row into `row` (cleared first). False when there is no such row as of `s`.
-    pub fn fetch_by_rowid(
-        &self,
-        _p: &Process,
-        _s: &Snapshot,
-        _cluster: &HashCluster,
-        _rowid: Rowid,
-        _row: &mut Vec<u8>,
-    ) -> Result<bool> {
-        todo!()
-    }
-}
 
-/// A full scan of a cluster. Holds nothing in the SGA between calls.
-#[derive(Default)]
-pub struct ClusterScan {
-    _p: (),
-}
+    /// The access method over a transaction system.
+    pub fn new(heap: &Heap) -> Clusters {
+        Clusters { heap: heap.clone(), txns: heap.transactions().clone() }
+    }
 
-impl ClusterScan {
-    pub fn new() -> ClusterScan {
-        ClusterScan::default()
+    /// Creates the segment of a cluster, with all its home blocks, and returns its header block.
+    ///
+    /// # Errors
+    /// ORA-01655 when the tablespace has no room; what was allocated is given back.
+    pub fn create_segment(
+        &self,
+        p: &Process,
+        tablespace: u32,
+        data_object: ObjectId,
+        geometry: &Geometry,
+        initrans: u8,
+    ) -> Result<Rdba> {
+        let (cache, scn) = (self.txns.cache(), || self.txns.current_scn());
+        let segments = cache.segments();
+        let header = segments.create(p, tablespace, SegmentKind::Cluster, data_object, &scn)?;
+        let made = segments
+            .preallocate(p, header, geometry.home_blocks, BlockKind::Cluster, initrans.max(1), &scn)
+            .and_then(|()| {
+                let packed = u64::from(geometry.home_blocks) << 8 | u64::from(initrans.max(1));
+                let Geometry { hash_buckets, buckets_per_block, .. } = *geometry;
+                cache.in_group(p, &scn, &mut |g| segments.set_aux(g, header, hash_buckets, buckets_per_block, packed))
+            });
+        match made {
+            Ok(()) => Ok(header),
+            Err(e) => {
+                segments.drop_segment(p, header, &scn)?;
+                Err(e)
+            }
+        }
     }
-    /// Starts (again) from the first block.
-    pub fn start(&mut self, _clusters: &Clusters, _p: &Process, _s: &Snapshot, _cluster: &HashCluster) -> Result<()> {
-        todo!()
-    }
-    /// The next row: its rowid and its bytes, valid until the next call.
-    pub fn next(&mut self, _clusters: &Clusters, _p: &Process) -> Result<Option<(Rowid, &[u8])>> {
-        todo!()
+
+    /// The cluster whose segment begins at `header`, as its segment header describes it.
+    ///
+    /// # Errors
+    /// ORA-08103 when there is no cluster.
+    pub fn describe(
+        &self,
+        p: &Process,
+        object: ObjectId,
+        data_object: ObjectId,
+        header: Rdba,
+        key_columns: &[u16],
+    ) -> Result<HashCluster> {
+        let segments = self.txns.cache().segments();
+        let (hash_buckets, buckets_per_block, packed) = segments.aux(p, header, GetKind::Current)?;
+        let (home_blocks, initrans) = ((packed >> 8) as u32, packed as u8);
+        if hash_buckets == 0 || buckets_per_block == 0 || home_blocks != hash_buckets.div_ceil(buckets_per_block) {
+            return Err(Ora::new(8103));
+        }
+        let extents = segments.extents(p, header)?;
+        let homes: Option<Arc<[Rdba]>> = (0..home_blocks).map(|n| Segments::nth_block(&extents, n)).collect();
+        Ok(HashCluster {
+            object,
+            data_object,
+            header,
+            geometry: Geometry { hash_buckets, buckets_per_block, home_blocks },
+            key_columns: key_columns.to_vec(),
+            initrans,
+            homes: homes.ok_or_else(|| Ora::new(8103))?,
+        })
     }
 }

@@ -5,18 +5,31 @@
 //! Every change a layer makes to a block goes through a [`Change`]: one change group that holds the block's change and the
 //! undo record that reverses it, so a process that dies leaves both or neither.
 //!
-//! The blocks are the truth and the SGA mirror is what readers ask: is this transaction active, and if not, at which SCN
-//! did it commit. The mirror goes through these states.
+//! The blocks are the truth about what must be rolled back; the SGA table is what readers ask, and holds the commit point.
 //!
-//! | state      | undo header slot | may be trusted                                   | leaves it by |
-//! |------------|------------------|--------------------------------------------------|--------------|
-//! | FREE       | not active       | the commit SCN of the last owner                 | `begin` |
-//! | ACTIVE     | active, or about to be | the changes are invisible to everyone else | `commit`, `rollback`, PMON |
-//! | COMMITTING | active           | once the commit SCN is stored the transaction is committed | `commit`, PMON |
-//! | DEAD       | active           | the owner died; changes are being rolled back    | PMON, SMON |
+//! | state | undo header slot | what may be trusted | leaves it by |
+//! |---|---|---|---|
+//! | FREE | ended, or never used | the commit SCN of the last owner; of earlier owners, that they committed at or below it | `begin` |
+//! | ACTIVE | active, or its last owner's as long as nothing was written | the changes are invisible to others | `commit`, `rollback`, PMON |
+//! | COMMITTING | active | nothing: ask again; the commit SCN is being given out | `commit`, PMON (rolls back) |
+//! | COMMITTED | active or ended | committed at the commit SCN | `commit`, PMON (completes) |
+//! | DEAD | active | as ACTIVE; the owner is gone and PMON or SMON rolls back | `rollback_dead`, `recover` |
 //!
-//! Rejected: deciding visibility from the undo header block itself, as that costs a block get for every row lock found.
-#![forbid(unsafe_code)]
+//! Rejected: deciding visibility by the undo header block itself, since that costs a block get for every entry judged; undo
+//! kept by object instead of by transaction, since a rollback would have to search.
+#![deny(unsafe_code)]
 
-mod api;
-pub use api::*;
+mod change;
+mod end;
+mod read;
+mod segment;
+mod session;
+mod table;
+mod transactions;
+mod undo;
+
+pub use change::{Change, ItlGet};
+pub use end::{CommitHook, NoHook, Rollback, UndoLayer};
+pub use session::{Savepoint, Snapshot, Txn};
+pub use transactions::{LockWait, TableLock, TransactionRow, Transactions, TxnConfig, TxnLayout};
+pub use undo::UndoRecord;

@@ -82,7 +82,9 @@ sga::sga_struct! {
     pub struct SegmentEntry {
         /// Block address of the undo header.
         header: AtomicU64,
-        pad: [AtomicU64; 7],
+        /// Block address of the segment header.
+        segment: AtomicU64,
+        pad: [AtomicU64; 6],
     }
 }
 
@@ -166,8 +168,14 @@ impl Table {
         types::Rdba(self.segments[usize::from(usn) - 1].header.load(Ordering::Relaxed) as u32)
     }
 
-    pub fn set_header(&self, usn: u16, at: types::Rdba) {
-        self.segments[usize::from(usn) - 1].header.store(u64::from(at.0), Ordering::Relaxed);
+    pub fn segment(&self, usn: u16) -> types::Rdba {
+        types::Rdba(self.segments[usize::from(usn) - 1].segment.load(Ordering::Relaxed) as u32)
+    }
+
+    pub fn set_segment(&self, usn: u16, segment: types::Rdba, header: types::Rdba) {
+        let entry = &self.segments[usize::from(usn) - 1];
+        entry.segment.store(u64::from(segment.0), Ordering::Relaxed);
+        entry.header.store(u64::from(header.0), Ordering::Relaxed);
     }
 
     /// The newest SCN given out. Acquire pairs with the commit's increment: who sees a commit SCN sees COMMITTING.

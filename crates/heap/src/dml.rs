@@ -1,0 +1,658 @@
+//! Changing rows: insert, update, delete, lock.
+//!
+//! A row is found through a snapshot and changed in its current version. In between, another transaction may have changed it
+//! and committed; the change then reports [`RowOutcome::Changed`], and the caller starts its statement again. The question is
+//! first put to the block (is any commit in it newer than the snapshot?) and only then to the row, by comparing its bytes now
+//! with its bytes as of the snapshot.
+
+use crate::fetch::{ADDRESS_BYTES, Piece, PieceAddress};
+use crate::ops::{self, flags};
+use crate::{Heap, HeapTable};
+use block::{BlockKind, BlockState, BlockView, Data, RowAt, data};
+use buffer_cache::{BlockRef, GetKind, InsertHint};
+use process::Process;
+use redo::Layer;
+use std::collections::HashMap;
+use txn::{Change, ItlGet, LockWait, Snapshot, Txn};
+use types::{Ora, Rdba, Result, Rowid, Xid};
+
+/// The block each segment's last insert of this process went to.
+pub(crate) type Hints = HashMap<Rdba, InsertHint>;
+
+/// What became of a change to a row found by a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowOutcome {
+    Done,
+    /// The row was changed or deleted by another transaction after the snapshot: roll the statement back and start it again.
+    Changed,
+    /// The row is locked and the caller said [`LockWait::SkipLocked`].
+    Skipped,
+}
+
+/// Rows that are changed: a heap's, or those of a cluster, which have heads in blocks of their own kind.
+#[derive(Debug, Clone, Copy)]
+pub struct RowSegment<'a> {
+    pub table: &'a HeapTable,
+    /// Kind of the blocks that heads of rows lie in. Other pieces always lie in heap blocks.
+    pub kind: BlockKind,
+    /// The layer that applies changes to heads.
+    pub layer: Layer,
+}
+
+/// What is to be done with a row.
+#[derive(Debug, Clone, Copy)]
+pub enum RowAction<'a> {
+    Update(&'a [u8]),
+    Delete,
+    Lock,
+}
+
+/// What one attempt at a row came to.
+enum Step {
+    Done,
+    Changed,
+    /// Another transaction has locked the row.
+    Wait(Xid),
+    WaitItl(Xid),
+    /// The undo is longer than thought.
+    MoreUndo(usize),
+    /// The block was changed since the snapshot: compare the row.
+    Compare,
+    /// The row is locked now and lies in several pieces: compare all of it.
+    CompareWhole,
+    /// Done with the head; these pieces are no longer the row's.
+    Tail(PieceAddress),
+    /// The new row does not fit beside its head, which is locked: it has to move. The old pieces, if any.
+    Move(Option<PieceAddress>),
+}
+
+/// What is known about the row between attempts.
+struct Attempt<'a> {
+    rowid: Rowid,
+    seen: &'a Snapshot,
+    undo_bytes: usize,
+    /// The head as of the snapshot: flags and body.
+    as_of: Option<(u8, Vec<u8>)>,
+    /// The row is locked and was found unchanged.
+    verified: bool,
+    /// The new place of a row that has to move.
+    moved_to: Option<PieceAddress>,
+}
+
+/// Rows keep at least this many bytes, so that a forwarding address always fits in their place.
+const BODY_BYTES_MIN: usize = ADDRESS_BYTES;
+/// Longest body of a piece: it and its undo have to fit into a block.
+fn piece_max(block_size: usize, initrans: u8) -> usize {
+    let fits = data::capacity(block_size, initrans) - ops::ROW_OVERHEAD - data::ITL_BYTES;
+    fits.min(block_size - 192)
+}
+
+/// The body of a row: at least [`BODY_BYTES_MIN`] long. Readers stop at the row's end.
+fn padded<'a>(row: &'a [u8], buffer: &'a mut [u8; BODY_BYTES_MIN]) -> &'a [u8] {
+    if row.len() >= BODY_BYTES_MIN {
+        return row;
+    }
+    buffer[..row.len()].copy_from_slice(row);
+    buffer
+}
+
+/// The address that a piece without [`flags::LAST`] begins with.
+fn next_of(view: &BlockView<'_>, row: &RowAt) -> Option<PieceAddress> {
+    (row.flags & flags::LAST == 0).then(|| PieceAddress::read(view, row.at))
+}
+
+/// Where in a block another piece may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Slot(u16),
+    Full,
+}
+
+/// Finds a directory entry for a piece of `body` bytes: one that a committed delete left, or a new one. `reserve` bytes stay
+/// free unless the block is empty.
+pub fn place(c: &Change<'_>, b: BlockRef, itl: u8, body: usize, reserve: usize) -> Place {
+    let d = c.data(b);
+    let usable = d.usable_bytes(itl);
+    let empty = d.slots() == usize::from(d.aux16()) + d.free_slots();
+    let keep = if empty { 0 } else { reserve };
+    if d.aux16() > 0 && usable >= body + keep {
+        let old = d.rows().find(|(_, r)| r.flags & flags::DELETED != 0 && may_take(c, b, itl, r.lock));
+        if let Some((slot, _)) = old {
+            return Place::Slot(slot);
+        }
+    }
+    if d.free_slots() > 0 && usable >= body + data::ROW_HEADER_BYTES + keep {
+        return Place::Slot(d.first_free_slot() as u16);
+    }
+    // A directory entry outlives a rollback, so it is never paid with bytes that a rollback needs back.
+    let entry_is_free = d.usable_bytes(0) >= data::SLOT_BYTES;
+    if entry_is_free && usable >= body + ops::ROW_OVERHEAD + keep {
+        return Place::Slot(d.slots() as u16);
+    }
+    Place::Full
+}
+
+/// Whether the lock byte of a deleted piece names nobody who may still want it back, or this transaction itself.
+fn may_take(c: &Change<'_>, b: BlockRef, itl: u8, lock: u8) -> bool {
+    lock == itl || c.itl_holder(b, lock).is_none()
+}
+
+impl Heap {
+    /// Inserts a row (`types::row` bytes).
+    ///
+    /// Waits: `enq: TM - contention`, `enq: TX - allocate ITL entry`, those of the buffer cache. Latches: none on entry or return.
+    /// # Errors
+    /// ORA-01653 when the tablespace is full, ORA-30036 for undo.
+    pub fn insert(&self, p: &Process, t: &mut Txn, table: &HeapTable, row: &[u8]) -> Result<Rowid> {
+        self.txns.touch(p, t, table.object)?;
+        let max = piece_max(self.cache().block_size(), table.initrans);
+        let at = if row.len() <= max {
+            let mut small = [0; BODY_BYTES_MIN];
+            self.insert_piece(p, t, table, flags::WHOLE, padded(row, &mut small))?
+        } else {
+            self.insert_chain(p, t, table, row, flags::HEAD)?
+        };
+        Ok(Rowid { obj: table.data_object, rdba: at.rdba, slot: at.slot })
+    }
+
+    /// Inserts a row as a chain of pieces, last piece first, so that every piece knows its next. `head` is added to the flags of
+    /// the first one.
+    pub fn insert_chain(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        table: &HeapTable,
+        row: &[u8],
+        head: u8,
+    ) -> Result<PieceAddress> {
+        let max = piece_max(self.cache().block_size(), table.initrans) - ADDRESS_BYTES;
+        let mut small = [0; BODY_BYTES_MIN];
+        let row = padded(row, &mut small);
+        let mut next: Option<PieceAddress> = None;
+        let mut body = Vec::with_capacity(max + ADDRESS_BYTES);
+        for (n, chunk) in row.chunks(max).enumerate().rev() {
+            body.clear();
+            let mut f = if n == 0 { flags::FIRST | head } else { 0 };
+            match next {
+                Some(at) => body.extend_from_slice(&at.to_bytes()),
+                None => f |= flags::LAST,
+            }
+            body.extend_from_slice(chunk);
+            // The last chunk of a long row may be shorter than an address.
+            body.resize(body.len().max(BODY_BYTES_MIN), 0);
+            next = Some(self.insert_piece(p, t, table, f, &body)?);
+        }
+        next.ok_or_else(|| Ora::internal("a row without bytes"))
+    }
+
+    fn insert_piece(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        table: &HeapTable,
+        piece_flags: u8,
+        body: &[u8],
+    ) -> Result<PieceAddress> {
+        let mut cv = Vec::with_capacity(body.len() + 8);
+        loop {
+            let at = self.block_with_room(p, table)?;
+            let done = self.txns.retrying(p, &mut || {
+                let mut c = self.txns.change(p, t, 1, 8)?;
+                let Some((b, itl)) = self.open_for_insert(&mut c, table, at)? else { return Ok(None) };
+                let Place::Slot(slot) = place(&c, b, itl, body.len(), self.reserve(table)) else { return Ok(None) };
+                ops::encode_put(&mut cv, slot, piece_flags, itl, 0, body);
+                let mut undo = Vec::with_capacity(8);
+                let undo_op = ops::undo_of(&c.data(b), slot, itl, &mut undo);
+                c.change(b, itl, table.object, Layer::Heap, (ops::PUT, &cv), (undo_op, &undo))?;
+                c.commit();
+                Ok(Some(PieceAddress { rdba: at, slot }))
+            })?;
+            match done {
+                Some(at) => return Ok(at),
+                None => self.give_up(p, table, at)?,
+            }
+        }
+    }
+
+    /// Pins a block for insert and gets an entry in it. `None` when the block is not one of the segment's any more or has no entry.
+    fn open_for_insert(&self, c: &mut Change<'_>, table: &HeapTable, at: Rdba) -> Result<Option<(BlockRef, u8)>> {
+        let b = c.current(at)?;
+        let view = c.data(b).view;
+        if view.kind() != Some(BlockKind::Heap) || view.obj() != table.data_object {
+            return Ok(None);
+        }
+        Ok(match c.itl(b)? {
+            ItlGet::Got(itl) => Some((b, itl)),
+            ItlGet::Full(_) => None,
+        })
+    }
+
+    fn reserve(&self, table: &HeapTable) -> usize {
+        data::capacity(self.cache().block_size(), table.initrans) * usize::from(table.pctfree.min(90)) / 100
+    }
+
+    fn block_with_room(&self, p: &Process, table: &HeapTable) -> Result<Rdba> {
+        let mut hint = self.hints.lock().ok().and_then(|h| h.get(&table.header).copied()).unwrap_or_default();
+        let scn = || self.txns.current_scn();
+        let segments = self.cache().segments();
+        let at = segments.insert_block(p, table.header, &mut hint, BlockKind::Heap, table.initrans.max(1), &scn)?;
+        if let Ok(mut hints) = self.hints.lock() {
+            hints.insert(table.header, hint);
+        }
+        Ok(at)
+    }
+
+    /// Notes that a block has no room for what was to be inserted, so that the next search passes over it.
+    fn give_up(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
+        if let Ok(mut hints) = self.hints.lock() {
+            hints.remove(&table.header);
+        }
+        self.mark(p, table, at, BlockState::Full)
+    }
+
+    fn mark(&self, p: &Process, table: &HeapTable, at: Rdba, state: BlockState) -> Result<()> {
+        let ours = |v: &BlockView<'_>| (v.kind() == Some(BlockKind::Heap) && v.obj() == table.data_object).then(|| v.map());
+        let Some(map) = self.cache().read(p, at, GetKind::Current, &mut |v| ours(v))? else { return Ok(()) };
+        if map.is_none() {
+            return Ok(());
+        }
+        self.cache().in_group(p, &|| self.txns.current_scn(), &mut |g| g.cache().segments().mark(g, map, at, state))
+    }
+
+    /// Inserts many rows, a block at a time. `rows` holds them one after another, `ends` says where each ends; their rowids are
+    /// appended to `rowids` in the same order.
+    pub fn insert_many(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        table: &HeapTable,
+        rows: &[u8],
+        ends: &[u32],
+        rowids: &mut Vec<Rowid>,
+    ) -> Result<()> {
+        self.txns.touch(p, t, table.object)?;
+        let max = piece_max(self.cache().block_size(), table.initrans);
+        let begin = |i: usize| if i == 0 { 0 } else { ends[i - 1] as usize };
+        let mut i = 0;
+        while i < ends.len() {
+            let row = &rows[begin(i)..ends[i] as usize];
+            if row.len() > max {
+                rowids.push(self.insert(p, t, table, row)?);
+                i += 1;
+                continue;
+            }
+            // Never more than would fill an empty block.
+            let upto = begin(i) + max;
+            let batch = (i..ends.len()).take_while(|n| ends[*n] as usize <= upto).take(BATCH_ROWS);
+            let batch: Vec<&[u8]> = batch.map(|n| &rows[begin(n)..ends[n] as usize]).collect();
+            i += self.insert_batch(p, t, table, &batch, rowids)?;
+        }
+        Ok(())
+    }
+
+    /// Inserts as many rows of `batch` as go into one block; returns how many.
+    fn insert_batch(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        table: &HeapTable,
+        batch: &[&[u8]],
+        rowids: &mut Vec<Rowid>,
+    ) -> Result<usize> {
+        loop {
+            let at = self.block_with_room(p, table)?;
+            let before = rowids.len();
+            let fitted = self.txns.retrying(p, &mut || {
+                rowids.truncate(before);
+                let mut c = self.txns.change(p, t, 1, 2 * batch.len() + 8)?;
+                let Some((b, itl)) = self.open_for_insert(&mut c, table, at)? else { return Ok(0) };
+                let (redo, undo, n) = self.fill(&c, b, itl, table, batch, rowids);
+                if n == 0 {
+                    return Ok(0);
+                }
+                let (op, undo_op) = (ops::PUT_MANY, ops::REMOVE_MANY);
+                c.change(b, itl, table.object, Layer::Heap, (op, &redo), (undo_op, &undo))?;
+                c.commit();
+                Ok(n)
+            })?;
+            match fitted {
+                0 => {
+                    self.give_up(p, table, at)?;
+                    // What is left are pieces that only a single insert finds room for.
+                    rowids.push(self.insert(p, t, table, batch[0])?);
+                    return Ok(1);
+                }
+                n => {
+                    if n < batch.len() {
+                        self.give_up(p, table, at)?;
+                    }
+                    return Ok(n);
+                }
+            }
+        }
+    }
+
+    /// Plans new directory entries for as many rows as fit. Returns redo, undo and their number.
+    fn fill(
+        &self,
+        c: &Change<'_>,
+        b: BlockRef,
+        itl: u8,
+        table: &HeapTable,
+        batch: &[&[u8]],
+        rowids: &mut Vec<Rowid>,
+    ) -> (Vec<u8>, Vec<u8>, usize) {
+        let d = c.data(b);
+        let (first, keep) = (d.slots(), self.reserve(table));
+        let (mut left, mut spare_entries) = (d.usable_bytes(itl), d.usable_bytes(0));
+        let (mut redo, mut undo) = (vec![itl], Vec::new());
+        let mut n = 0;
+        for row in batch {
+            let mut small = [0; BODY_BYTES_MIN];
+            let body = padded(row, &mut small);
+            let need = body.len() + ops::ROW_OVERHEAD;
+            let empty = first + n == 0;
+            if left < need + if empty { 0 } else { keep } || spare_entries < data::SLOT_BYTES {
+                break;
+            }
+            let slot = (first + n) as u16;
+            ops::add_to_many(&mut redo, slot, flags::WHOLE, 0, body);
+            undo.extend_from_slice(&slot.to_le_bytes());
+            rowids.push(Rowid { obj: table.data_object, rdba: b.rdba(), slot });
+            left -= need;
+            spare_entries = spare_entries.saturating_sub(need);
+            n += 1;
+        }
+        (redo, undo, n)
+    }
+
+    /// Replaces a row found through `seen`. Waits for the row's lock.
+    ///
+    /// Waits: `enq: TX - row lock contention`. Latches: none on entry or return.
+    /// # Errors
+    /// ORA-00060 (the caller rolls the statement back), ORA-00054, ORA-30006, ORA-01410 for a rowid of another segment.
+    #[allow(clippy::too_many_arguments)]
+    pub fn update(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        table: &HeapTable,
+        rowid: Rowid,
+        row: &[u8],
+        seen: &Snapshot,
+        wait: LockWait,
+    ) -> Result<RowOutcome> {
+        self.change_row(p, t, &heap_rows(table), rowid, RowAction::Update(row), seen, wait)
+    }
+
+    /// Deletes a row found through `seen`. As [`Heap::update`].
+    pub fn delete(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        table: &HeapTable,
+        rowid: Rowid,
+        seen: &Snapshot,
+        wait: LockWait,
+    ) -> Result<RowOutcome> {
+        let done = self.change_row(p, t, &heap_rows(table), rowid, RowAction::Delete, seen, wait)?;
+        if done == RowOutcome::Done {
+            self.note_room(p, table, rowid.rdba)?;
+        }
+        Ok(done)
+    }
+
+    /// Locks a row found through `seen` (SELECT FOR UPDATE). As [`Heap::update`].
+    pub fn lock_row(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        table: &HeapTable,
+        rowid: Rowid,
+        seen: &Snapshot,
+        wait: LockWait,
+    ) -> Result<RowOutcome> {
+        self.change_row(p, t, &heap_rows(table), rowid, RowAction::Lock, seen, wait)
+    }
+
+    /// Enters a block in the space map again once two fifths of it are free.
+    fn note_room(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
+        let (free, len) = self.cache().read(p, at, GetKind::Current, &mut |v| (Data::new(*v).free_bytes(), v.len()))?;
+        // Marked when the limit is crossed, and not at each delete after it.
+        let limit = len * 2 / 5;
+        if (limit..limit + len / 16).contains(&free) { self.mark(p, table, at, BlockState::Room) } else { Ok(()) }
+    }
+
+    /// Does something with a row of a heap or cluster.
+    #[allow(clippy::too_many_arguments)]
+    pub fn change_row(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        rows: &RowSegment<'_>,
+        rowid: Rowid,
+        action: RowAction<'_>,
+        seen: &Snapshot,
+        wait: LockWait,
+    ) -> Result<RowOutcome> {
+        if rowid.obj != rows.table.data_object {
+            return Err(Ora::new(1410));
+        }
+        self.txns.touch(p, t, rows.table.object)?;
+        let undo_bytes = if let RowAction::Update(row) = action { row.len().min(1024) + 64 } else { 256 };
+        let mut a = Attempt { rowid, seen, undo_bytes, as_of: None, verified: false, moved_to: None };
+        let mut old_pieces = None;
+        loop {
+            match self.txns.retrying(p, &mut || self.attempt(p, t, rows, &a, action))? {
+                Step::Done => {
+                    if let Some(first) = old_pieces {
+                        self.delete_pieces(p, t, rows.table, first)?;
+                    }
+                    return Ok(RowOutcome::Done);
+                }
+                Step::Changed => return Ok(RowOutcome::Changed),
+                Step::MoreUndo(bytes) => a.undo_bytes = bytes,
+                Step::Wait(_) if wait == LockWait::SkipLocked => return Ok(RowOutcome::Skipped),
+                Step::Wait(holder) => self.txns.wait_for(p, holder, wait)?,
+                Step::WaitItl(holder) => self.txns.wait_for_itl(p, holder)?,
+                Step::Compare => match self.head_as_of(p, rows, rowid, seen)? {
+                    Some(head) => a.as_of = Some(head),
+                    None => return Ok(RowOutcome::Changed),
+                },
+                Step::CompareWhole => {
+                    if !self.same_as_of(p, t, rows, rowid, seen)? {
+                        return Ok(RowOutcome::Changed);
+                    }
+                    a.verified = true;
+                }
+                Step::Tail(first) => {
+                    self.delete_pieces(p, t, rows.table, first)?;
+                    return Ok(RowOutcome::Done);
+                }
+                Step::Move(pieces) => {
+                    let RowAction::Update(row) = action else { return Err(Ora::internal("only an update moves a row")) };
+                    (a.verified, old_pieces) = (true, pieces);
+                    a.moved_to = Some(self.insert_chain(p, t, rows.table, row, 0)?);
+                }
+            }
+        }
+    }
+
+    /// One attempt, in one change group.
+    fn attempt(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        rows: &RowSegment<'_>,
+        a: &Attempt<'_>,
+        action: RowAction<'_>,
+    ) -> Result<Step> {
+        let (slot, object) = (a.rowid.slot, rows.table.object);
+        let mut c = self.txns.change(p, t, 1, a.undo_bytes)?;
+        let b = c.current(a.rowid.rdba)?;
+        let view = c.data(b).view;
+        if view.kind() != Some(rows.kind) || view.obj() != rows.table.data_object {
+            return Err(Ora::new(1410));
+        }
+        let Some(row) = c.data(b).row(slot.into()) else { return Ok(Step::Changed) };
+        if let Some(holder) = c.itl_holder(b, row.lock) {
+            return Ok(Step::Wait(holder));
+        }
+        if row.flags & flags::HEAD == 0 || row.flags & flags::DELETED != 0 {
+            return Ok(Step::Changed);
+        }
+        let whole = row.flags & flags::LAST != 0;
+        let mut compare_whole = false;
+        if !a.verified && self.txns.changed_since(&view, a.seen) {
+            match &a.as_of {
+                None => return Ok(Step::Compare),
+                Some((f, body)) if *f != row.flags || !same_bytes(&view, &row, body) => return Ok(Step::Changed),
+                Some(_) => compare_whole = !whole,
+            }
+        }
+        let itl = match c.itl(b)? {
+            ItlGet::Got(itl) => itl,
+            ItlGet::Full(holder) => return Ok(Step::WaitItl(holder)),
+        };
+        let row = c.data(b).row(slot.into()).ok_or_else(|| Ora::internal("a row vanished from its pinned block"))?;
+        let lock = |c: &mut Change<'_>| -> Result<()> {
+            if row.lock == itl {
+                return Ok(());
+            }
+            let (redo, undo) = (ops::mark(slot, row.flags, itl), ops::undo_mark(&c.data(b), slot, itl));
+            c.change(b, itl, object, rows.layer, (ops::MARK, &redo), (ops::MARK, &undo)).map(|_| ())
+        };
+        if compare_whole {
+            lock(&mut c)?;
+            c.commit();
+            return Ok(Step::CompareWhole);
+        }
+        let tail = next_of(&c.data(b).view, &row);
+        let mut small = [0; BODY_BYTES_MIN];
+        let (new_flags, address);
+        let body: &[u8] = match (action, a.moved_to) {
+            (RowAction::Lock, _) => {
+                lock(&mut c)?;
+                c.commit();
+                return Ok(Step::Done);
+            }
+            (RowAction::Delete, _) => {
+                new_flags = flags::DELETED;
+                &[]
+            }
+            (RowAction::Update(_), Some(at)) => {
+                new_flags = flags::HEAD;
+                address = at.to_bytes();
+                &address
+            }
+            (RowAction::Update(new), None) => {
+                new_flags = flags::WHOLE;
+                let body = padded(new, &mut small);
+                if body.len() > row.len && c.data(b).usable_bytes(itl) < body.len() - row.len {
+                    lock(&mut c)?;
+                    c.commit();
+                    return Ok(Step::Move(tail));
+                }
+                body
+            }
+        };
+        let mut undo = Vec::with_capacity(row.len + 8);
+        let undo_op = ops::undo_of(&c.data(b), slot, itl, &mut undo);
+        if undo.len() > a.undo_bytes {
+            return Ok(Step::MoreUndo(undo.len()));
+        }
+        let mut cv = Vec::with_capacity(body.len() + 8);
+        ops::encode_put(&mut cv, slot, new_flags, itl, row.extra, body);
+        c.change(b, itl, object, rows.layer, (ops::PUT, &cv), (undo_op, &undo))?;
+        c.commit();
+        Ok(match tail {
+            Some(tail) if a.moved_to.is_none() => Step::Tail(tail),
+            _ => Step::Done,
+        })
+    }
+
+    /// Flags and body of the head as of `seen`.
+    fn head_as_of(
+        &self,
+        p: &Process,
+        rows: &RowSegment<'_>,
+        rowid: Rowid,
+        seen: &Snapshot,
+    ) -> Result<Option<(u8, Vec<u8>)>> {
+        self.txns.consistent_read(p, rowid.rdba, GetKind::Consistent, seen, &mut |v: &BlockView<'_>| {
+            let row = Data::new(*v).row(rowid.slot.into())?;
+            let mut body = Vec::with_capacity(row.len);
+            v.append_to(row.at, row.len, &mut body);
+            (v.kind() == Some(rows.kind)).then_some((row.flags, body))
+        })
+    }
+
+    /// Whether a row that this transaction has locked is, all its pieces together, what it was as of `seen`.
+    fn same_as_of(&self, p: &Process, t: &Txn, rows: &RowSegment<'_>, rowid: Rowid, seen: &Snapshot) -> Result<bool> {
+        let (mut then, mut now) = (Vec::new(), Vec::new());
+        let present = self.txns.view_as_of(t, self.txns.current_scn());
+        let was = self.read_row(p, seen, rows.kind, rowid, &mut then)?;
+        let is = self.read_row(p, &present, rows.kind, rowid, &mut now)?;
+        Ok(was == Piece::Last && is == Piece::Last && then == now)
+    }
+
+    /// Deletes the pieces of a row behind its head, which this transaction has locked.
+    fn delete_pieces(&self, p: &Process, t: &mut Txn, table: &HeapTable, first: PieceAddress) -> Result<()> {
+        let mut next = Some(first);
+        while let Some(at) = next {
+            let mut undo_bytes = 256;
+            next = loop {
+                match self.txns.retrying(p, &mut || self.delete_piece(p, t, table, at, undo_bytes))? {
+                    (Step::Done, next) => break next,
+                    (Step::MoreUndo(bytes), _) => undo_bytes = bytes,
+                    (Step::WaitItl(holder), _) => self.txns.wait_for_itl(p, holder)?,
+                    _ => return Err(Ora::internal(format_args!("no piece of a row at {}.{}", at.rdba, at.slot))),
+                }
+            };
+        }
+        Ok(())
+    }
+
+    fn delete_piece(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        table: &HeapTable,
+        at: PieceAddress,
+        undo_bytes: usize,
+    ) -> Result<(Step, Option<PieceAddress>)> {
+        let mut c = self.txns.change(p, t, 1, undo_bytes)?;
+        let b = c.current(at.rdba)?;
+        let row = c.data(b).row(at.slot.into()).filter(|r| r.flags & (flags::HEAD | flags::DELETED) == 0);
+        if row.is_none() || c.data(b).view.obj() != table.data_object {
+            return Ok((Step::Changed, None));
+        }
+        let itl = match c.itl(b)? {
+            ItlGet::Got(itl) => itl,
+            ItlGet::Full(holder) => return Ok((Step::WaitItl(holder), None)),
+        };
+        let d = c.data(b);
+        let next = d.row(at.slot.into()).and_then(|r| next_of(&d.view, &r));
+        let mut undo = Vec::new();
+        let undo_op = ops::undo_of(&d, at.slot, itl, &mut undo);
+        if undo.len() > undo_bytes {
+            return Ok((Step::MoreUndo(undo.len()), None));
+        }
+        let mut cv = Vec::with_capacity(8);
+        ops::encode_put(&mut cv, at.slot, flags::DELETED, itl, 0, &[]);
+        c.change(b, itl, table.object, Layer::Heap, (ops::PUT, &cv), (undo_op, &undo))?;
+        c.commit();
+        Ok((Step::Done, next))
+    }
+}
+
+/// Most rows of one batch.
+const BATCH_ROWS: usize = 1024;
+
+fn heap_rows(table: &HeapTable) -> RowSegment<'_> {
+    RowSegment { table, kind: BlockKind::Heap, layer: Layer::Heap }
+}
+
+fn same_bytes(view: &BlockView<'_>, row: &RowAt, body: &[u8]) -> bool {
+    row.len == body.len() && view.compare(row.at, row.len, body).is_eq()
+}

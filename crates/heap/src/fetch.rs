@@ -1,0 +1,143 @@
+//! Reading rows by rowid, and putting the pieces of a row together.
+
+use crate::ops::flags;
+use crate::{Heap, HeapTable};
+use block::{BlockKind, BlockView, Data};
+use buffer_cache::GetKind;
+use process::Process;
+use txn::Snapshot;
+use types::{ObjectId, Ora, Rdba, Result, Rowid};
+use wait::Stat;
+
+/// Where a piece of a row lies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PieceAddress {
+    pub rdba: Rdba,
+    pub slot: u16,
+}
+
+/// Bytes of an address in front of a piece's own.
+pub(crate) const ADDRESS_BYTES: usize = 6;
+
+impl PieceAddress {
+    pub fn to_bytes(self) -> [u8; ADDRESS_BYTES] {
+        let mut bytes = [0; ADDRESS_BYTES];
+        bytes[..4].copy_from_slice(&self.rdba.0.to_le_bytes());
+        bytes[4..].copy_from_slice(&self.slot.to_le_bytes());
+        bytes
+    }
+
+    pub fn read(view: &BlockView<'_>, at: usize) -> PieceAddress {
+        PieceAddress { rdba: Rdba(view.u32(at)), slot: view.u16(at + 4) }
+    }
+}
+
+/// A row's bytes, in a buffer that is used again.
+pub type RowBuffer = Vec<u8>;
+
+/// What a look at one piece found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece {
+    /// The last piece of the row, or the only one.
+    Last,
+    Next(PieceAddress),
+    None,
+    /// The block is not one of the segment's.
+    Foreign,
+}
+
+/// Appends the bytes of the piece at `slot` to `row`. Everything is checked: what it sees may be garbage.
+pub fn take_piece(
+    view: &BlockView<'_>,
+    kind: BlockKind,
+    obj: ObjectId,
+    slot: u16,
+    head: bool,
+    row: &mut RowBuffer,
+) -> Piece {
+    if view.kind_code() != kind as u8 || view.obj() != obj {
+        return Piece::Foreign;
+    }
+    let Some(r) = Data::new(*view).row(slot.into()) else { return Piece::None };
+    if r.flags & flags::DELETED != 0 || (r.flags & flags::HEAD != 0) != head {
+        return Piece::None;
+    }
+    if r.flags & flags::LAST != 0 {
+        view.append_to(r.at, r.len, row);
+        return Piece::Last;
+    }
+    let Some(len) = r.len.checked_sub(ADDRESS_BYTES) else { return Piece::None };
+    view.append_to(r.at + ADDRESS_BYTES, len, row);
+    Piece::Next(PieceAddress::read(view, r.at))
+}
+
+/// Most pieces a row may have: a row of 4 GB in blocks of 2 KB.
+const PIECES_MAX: usize = 1 << 21;
+
+impl Heap {
+    /// Copies the row into `row` (cleared first). False when there is no such row as of `s`.
+    ///
+    /// Latches: none on entry or return. Statistics: `consistent gets`, `table fetch by rowid`, `table fetch continued row`.
+    /// # Errors
+    /// ORA-01410 when the rowid's block is not one of the table's; ORA-01555.
+    pub fn fetch_by_rowid(
+        &self,
+        p: &Process,
+        s: &Snapshot,
+        table: &HeapTable,
+        rowid: Rowid,
+        row: &mut RowBuffer,
+    ) -> Result<bool> {
+        if rowid.obj != table.data_object {
+            return Err(Ora::new(1410));
+        }
+        p.count(Stat::TableFetchByRowid, 1);
+        let found = self.read_row(p, s, BlockKind::Heap, rowid, row)?;
+        if found == Piece::Foreign { Err(Ora::new(1410)) } else { Ok(found == Piece::Last) }
+    }
+
+    /// Copies the row at `rowid`, all its pieces, as of `s`. `Last` when there is one.
+    pub fn read_row(
+        &self,
+        p: &Process,
+        s: &Snapshot,
+        kind: BlockKind,
+        rowid: Rowid,
+        row: &mut RowBuffer,
+    ) -> Result<Piece> {
+        let found = self.txns.consistent_read(p, rowid.rdba, GetKind::Consistent, s, &mut |view: &BlockView<'_>| {
+            row.clear();
+            take_piece(view, kind, rowid.obj, rowid.slot, true, row)
+        })?;
+        if let Piece::Next(at) = found {
+            self.read_rest(p, s, rowid.obj, at, row)?;
+            return Ok(Piece::Last);
+        }
+        Ok(found)
+    }
+
+    /// Completes a row of which the head is in `row` already and the rest begins at `next`.
+    pub fn read_rest(
+        &self,
+        p: &Process,
+        s: &Snapshot,
+        obj: ObjectId,
+        mut next: PieceAddress,
+        row: &mut RowBuffer,
+    ) -> Result<()> {
+        for _ in 0..PIECES_MAX {
+            p.count(Stat::TableFetchContinuedRow, 1);
+            let start = row.len();
+            let found = self.txns.consistent_read(p, next.rdba, GetKind::Consistent, s, &mut |view: &BlockView<'_>| {
+                row.truncate(start);
+                take_piece(view, BlockKind::Heap, obj, next.slot, false, row)
+            })?;
+            match found {
+                Piece::Last => return Ok(()),
+                Piece::Next(at) => next = at,
+                Piece::None | Piece::Foreign => break,
+            }
+        }
+        Err(Ora::internal(format_args!("a row of object {obj} has no piece at {}.{}", next.rdba, next.slot)))
+    }
+}

@@ -1,0 +1,189 @@
+//! Row operations on one block, as change vectors. Forward changes and their undo are the same few operations.
+//!
+//! | op | data | does |
+//! |---|---|---|
+//! | PUT | slot, flags, lock, extra, body | puts or replaces a row |
+//! | REMOVE | slot | empties the directory entry |
+//! | MARK | slot, flags, lock | sets flags and lock byte |
+//! | PUT_MANY | lock, then (slot, flags, extra, length, body) … | puts new rows |
+//! | REMOVE_MANY | slots | empties directory entries |
+//!
+//! A row that is replaced by a shorter one, or deleted, leaves its bytes as credit of the locking transaction, so that nobody
+//! else can take the room a roll back needs. A deleted row stays as an empty piece with [`flags::DELETED`] until a later
+//! insert takes its directory entry, for the same reason. `aux16` of the block counts such pieces.
+
+use block::{Data, DataMut, Refused};
+use types::{Ora, Result};
+
+/// Flags in a row's header. Block dumps print them `K`, `C`, `H`, `D`, `F`, `L`, `P`, `N`.
+pub mod flags {
+    /// The row starts here: its rowid names this piece.
+    pub const HEAD: u8 = 0x20;
+    /// Deleted; the directory entry may be used again once the deleting transaction has committed.
+    pub const DELETED: u8 = 0x10;
+    /// First bytes of the row.
+    pub const FIRST: u8 = 0x08;
+    /// Last bytes of the row. A piece without this flag begins with the address of the next piece.
+    pub const LAST: u8 = 0x04;
+    /// A whole row in one piece.
+    pub const WHOLE: u8 = HEAD | FIRST | LAST;
+}
+
+pub const PUT: u8 = 1;
+pub const REMOVE: u8 = 2;
+pub const MARK: u8 = 3;
+pub const PUT_MANY: u8 = 4;
+pub const REMOVE_MANY: u8 = 5;
+
+/// Bytes of a row in a block besides its body.
+pub const ROW_OVERHEAD: usize = block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES;
+
+/// Encodes a PUT into `out` (cleared first).
+pub fn encode_put(out: &mut Vec<u8>, slot: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) {
+    out.clear();
+    put_head(out, slot, flags, lock, extra);
+    out.extend_from_slice(body);
+}
+
+/// Begins a PUT in `out` (cleared first); the body is appended by the caller.
+pub fn put_head(out: &mut Vec<u8>, slot: u16, flags: u8, lock: u8, extra: u16) {
+    out.clear();
+    out.extend_from_slice(&slot.to_le_bytes());
+    out.extend_from_slice(&[flags, lock]);
+    out.extend_from_slice(&extra.to_le_bytes());
+}
+
+/// Encodes a MARK.
+pub fn mark(slot: u16, flags: u8, lock: u8) -> [u8; 4] {
+    let s = slot.to_le_bytes();
+    [s[0], s[1], flags, lock]
+}
+
+/// Appends a row to a PUT_MANY, which begins with the lock byte.
+pub fn add_to_many(out: &mut Vec<u8>, slot: u16, flags: u8, extra: u16, body: &[u8]) {
+    out.extend_from_slice(&slot.to_le_bytes());
+    out.extend_from_slice(&extra.to_le_bytes());
+    out.extend_from_slice(&(body.len() as u16).to_le_bytes());
+    out.push(flags);
+    out.extend_from_slice(body);
+}
+
+/// Applies a row operation to a block: the apply function of heap blocks.
+pub fn apply(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
+    let mut d = DataMut::new(block);
+    let done = match op {
+        PUT => apply_put(&mut d, data),
+        REMOVE => remove(&mut d, u16_at(data, 0)?),
+        MARK => apply_mark(&mut d, data),
+        PUT_MANY => apply_put_many(&mut d, data),
+        REMOVE_MANY => data.chunks_exact(2).try_for_each(|s| remove(&mut d, u16::from_le_bytes([s[0], s[1]]))),
+        _ => return Err(Ora::internal(format_args!("heap operation {op}"))),
+    };
+    done.map_err(|e| Ora::internal(format_args!("heap operation {op}: {e:?}")))
+}
+
+fn u16_at(data: &[u8], at: usize) -> Result<u16> {
+    match data.get(at..at + 2) {
+        Some(b) => Ok(u16::from_le_bytes([b[0], b[1]])),
+        None => Err(Ora::internal("short heap change vector")),
+    }
+}
+
+fn apply_put(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
+    let Some((head, body)) = data.split_at_checked(6) else { return Err(Refused::NoSuch) };
+    let (slot, extra) = (u16::from_le_bytes([head[0], head[1]]), u16::from_le_bytes([head[4], head[5]]));
+    put(d, slot, head[2], head[3], extra, body)
+}
+
+fn apply_put_many(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
+    let Some((lock, mut rest)) = data.split_first() else { return Err(Refused::NoSuch) };
+    while let Some((head, tail)) = rest.split_at_checked(7) {
+        let word = |i: usize| u16::from_le_bytes([head[i], head[i + 1]]);
+        let Some((body, next)) = tail.split_at_checked(usize::from(word(4))) else { return Err(Refused::NoSuch) };
+        put(d, word(0), head[6], *lock, word(2), body)?;
+        rest = next;
+    }
+    Ok(())
+}
+
+fn apply_mark(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
+    let &[s0, s1, flags, lock] = data else { return Err(Refused::NoSuch) };
+    let slot = u16::from_le_bytes([s0, s1]);
+    let old = d.read().row(slot.into()).ok_or(Refused::NoSuch)?;
+    d.set_row(slot, flags, lock)?;
+    count_deleted(d, old.flags, flags);
+    move_lock(d, old.lock, lock, 0)
+}
+
+fn put(d: &mut DataMut<'_>, slot: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) -> std::result::Result<(), Refused> {
+    match d.read().row(slot.into()) {
+        Some(old) => {
+            d.replace(slot, flags, lock, extra, body)?;
+            count_deleted(d, old.flags, flags);
+            move_lock(d, old.lock, lock, old.len.saturating_sub(body.len()))
+        }
+        None => {
+            d.insert(slot, flags, lock, extra, body)?;
+            count_deleted(d, 0, flags);
+            move_lock(d, 0, lock, 0)
+        }
+    }
+}
+
+fn remove(d: &mut DataMut<'_>, slot: u16) -> std::result::Result<(), Refused> {
+    let old = d.read().row(slot.into()).ok_or(Refused::NoSuch)?;
+    d.remove(slot)?;
+    count_deleted(d, old.flags, 0);
+    move_lock(d, old.lock, 0, 0)
+}
+
+fn count_deleted(d: &mut DataMut<'_>, old: u8, new: u8) {
+    match (old & flags::DELETED != 0, new & flags::DELETED != 0) {
+        (false, true) => d.set_aux16(d.read().aux16() + 1),
+        (true, false) => d.set_aux16(d.read().aux16().saturating_sub(1)),
+        _ => {}
+    }
+}
+
+/// Keeps the count of rows that each entry locks, and gives `freed` bytes to the new locker as credit.
+fn move_lock(d: &mut DataMut<'_>, old: u8, new: u8, freed: usize) -> std::result::Result<(), Refused> {
+    if old == new && freed == 0 {
+        return Ok(());
+    }
+    if old != new && old != 0 {
+        let mut itl = d.read().itl(old).ok_or(Refused::NoSuch)?;
+        itl.locks = itl.locks.saturating_sub(1);
+        d.set_itl(old, &itl)?;
+    }
+    if new != 0 {
+        let mut itl = d.read().itl(new).ok_or(Refused::NoSuch)?;
+        itl.locks += u16::from(old != new);
+        itl.credit += freed as u16;
+        d.set_itl(new, &itl)?;
+    }
+    Ok(())
+}
+
+/// The PUT that puts back the row in `slot` as it is now, or the REMOVE when there is none. Returns the operation.
+///
+/// A lock byte other than `mine` is stale, so it is put back as none.
+pub fn undo_of(d: &Data<'_>, slot: u16, mine: u8, out: &mut Vec<u8>) -> u8 {
+    match d.row(slot.into()) {
+        Some(row) => {
+            put_head(out, slot, row.flags, if row.lock == mine { mine } else { 0 }, row.extra);
+            d.view.append_to(row.at, row.len, out);
+            PUT
+        }
+        None => {
+            out.clear();
+            out.extend_from_slice(&slot.to_le_bytes());
+            REMOVE
+        }
+    }
+}
+
+/// The MARK that puts back flags and lock byte of the row in `slot`.
+pub fn undo_mark(d: &Data<'_>, slot: u16, mine: u8) -> [u8; 4] {
+    let row = d.row(slot.into());
+    mark(slot, row.map_or(0, |r| r.flags), if row.is_some_and(|r| r.lock == mine) { mine } else { 0 })
+}

@@ -1,0 +1,188 @@
+//! Full scans: each block is copied once, as of the snapshot, and then taken apart row by row in private memory.
+
+use crate::fetch::{ADDRESS_BYTES, PieceAddress};
+use crate::ops::flags;
+use crate::{Heap, HeapTable};
+use block::{BlockKind, BlockView, Data, Extent, Image};
+use buffer_cache::GetKind;
+use process::Process;
+use txn::Snapshot;
+use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn};
+use wait::Stat;
+
+/// Byte offsets in the data layer's header that say which bytes of a block are used.
+const DIRECTORY_BEGIN: usize = block::data::ITL_BEGIN;
+
+/// A full scan. Holds nothing in the SGA between calls; its buffers are kept when it is started again.
+pub struct Scan {
+    snapshot: Snapshot,
+    kind: BlockKind,
+    object: ObjectId,
+    extents: Vec<Extent>,
+    next_extent: usize,
+    blocks: Vec<Rdba>,
+    next_block: usize,
+    image: Image,
+    /// Address of the block in `image`, and the next directory entry of it.
+    at: Rdba,
+    slot: usize,
+    slots: usize,
+    /// A row of several pieces, put together.
+    row: Vec<u8>,
+}
+
+impl Default for Scan {
+    fn default() -> Scan {
+        Scan {
+            snapshot: Snapshot { scn: Scn::ZERO, xid: None, own: None },
+            kind: BlockKind::Heap,
+            object: ObjectId(0),
+            extents: Vec::new(),
+            next_extent: 0,
+            blocks: Vec::new(),
+            next_block: 0,
+            image: Image::new(0),
+            at: Rdba::NONE,
+            slot: 0,
+            slots: 0,
+            row: Vec::new(),
+        }
+    }
+}
+
+/// What a row in the image is.
+enum Seen {
+    Whole(usize, usize),
+    Chained(PieceAddress, usize, usize),
+}
+
+impl Scan {
+    /// A scan that was not started yet: it has no rows.
+    pub fn new() -> Scan {
+        Scan::default()
+    }
+
+    /// Starts (again) from the first block.
+    ///
+    /// # Errors
+    /// ORA-08103 when the segment is gone or was truncated.
+    pub fn start(&mut self, heap: &Heap, p: &Process, s: &Snapshot, table: &HeapTable) -> Result<()> {
+        self.start_kind(heap, p, s, table, BlockKind::Heap)
+    }
+
+    /// Starts a scan over the blocks of one kind in a segment.
+    pub fn start_kind(
+        &mut self,
+        heap: &Heap,
+        p: &Process,
+        s: &Snapshot,
+        table: &HeapTable,
+        kind: BlockKind,
+    ) -> Result<()> {
+        self.snapshot = *s;
+        (self.kind, self.object) = (kind, table.data_object);
+        self.extents = heap.cache().segments().extents(p, table.header)?;
+        (self.next_extent, self.next_block, self.slot, self.slots) = (0, 0, 0, 0);
+        self.blocks.clear();
+        Ok(())
+    }
+
+    /// The next row: its rowid and its bytes (`types::row`), valid until the next call.
+    ///
+    /// Statistics: `table scan rows gotten`, `table scan blocks gotten`, `consistent gets`.
+    /// # Errors
+    /// ORA-01555, and those of reading.
+    pub fn next(&mut self, heap: &Heap, p: &Process) -> Result<Option<(Rowid, &[u8])>> {
+        loop {
+            while self.slot < self.slots {
+                let slot = self.slot;
+                self.slot += 1;
+                let Some(seen) = self.look(slot) else { continue };
+                let rowid = Rowid { obj: self.object, rdba: self.at, slot: slot as u16 };
+                p.count(Stat::TableScanRowsGotten, 1);
+                return match seen {
+                    Seen::Whole(at, len) => Ok(Some((rowid, &self.image.bytes()[at..at + len]))),
+                    Seen::Chained(next, at, len) => {
+                        self.row.clear();
+                        self.row.extend_from_slice(&self.image.bytes()[at..at + len]);
+                        heap.read_rest(p, &self.snapshot, self.object, next, &mut self.row)?;
+                        Ok(Some((rowid, &self.row)))
+                    }
+                };
+            }
+            if !self.next_block(heap, p)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn look(&self, slot: usize) -> Option<Seen> {
+        let view = self.image.view();
+        let r = Data::new(view).row(slot)?;
+        if r.flags & flags::HEAD == 0 || r.flags & flags::DELETED != 0 {
+            return None;
+        }
+        if r.flags & flags::LAST != 0 {
+            return Some(Seen::Whole(r.at, r.len));
+        }
+        let len = r.len.checked_sub(ADDRESS_BYTES)?;
+        Some(Seen::Chained(PieceAddress::read(&view, r.at), r.at + ADDRESS_BYTES, len))
+    }
+
+    /// Copies the next block of the segment that has rows. False at the end.
+    fn next_block(&mut self, heap: &Heap, p: &Process) -> Result<bool> {
+        loop {
+            while self.next_block < self.blocks.len() {
+                let at = self.blocks[self.next_block];
+                self.next_block += 1;
+                if self.copy_block(heap, p, at)? {
+                    return Ok(true);
+                }
+            }
+            let Some(extent) = self.extents.get(self.next_extent) else { return Ok(false) };
+            self.blocks.clear();
+            self.next_block = 0;
+            let n = self.next_extent as u32;
+            self.next_extent += 1;
+            heap.cache().segments().formatted_blocks(p, *extent, n, &mut self.blocks)?;
+        }
+    }
+
+    /// Copies the used bytes of a block as of the snapshot. False when it is of another kind, ORA-08103 of another object.
+    fn copy_block(&mut self, heap: &Heap, p: &Process, at: Rdba) -> Result<bool> {
+        let (image, kind, object) = (&mut self.image, self.kind, self.object);
+        let read = heap.transactions().consistent_read(p, at, GetKind::Consistent, &self.snapshot, &mut |v| {
+            if v.obj() != object {
+                return Err(());
+            }
+            if v.kind() != Some(kind) {
+                return Ok(None);
+            }
+            Ok(Some(copy_used(v, image)))
+        })?;
+        match read {
+            Ok(None) => Ok(false),
+            Ok(Some(slots)) => {
+                (self.at, self.slot, self.slots) = (at, 0, slots);
+                p.count(Stat::TableScanBlocksGotten, 1);
+                Ok(slots > 0)
+            }
+            Err(()) => Err(Ora::new(8103)),
+        }
+    }
+}
+
+/// Copies header, directory and rows, not the gap between; returns the number of directory entries.
+fn copy_used(v: &BlockView<'_>, image: &mut Image) -> usize {
+    if image.bytes().len() != v.len() {
+        *image = Image::new(v.len());
+    }
+    let d = Data::new(*v);
+    let slots = d.slots();
+    let directory_end = DIRECTORY_BEGIN + d.itls() * block::data::ITL_BYTES + slots * block::data::SLOT_BYTES;
+    let rows_begin = d.rows_begin().clamp(directory_end.min(v.len()), v.len()) & !7;
+    let bytes = image.bytes_mut();
+    v.copy_into(0, &mut bytes[..directory_end.min(v.len())]);
+    v.copy_into(rows_begin, &mut bytes[rows_begin..]);
+    slots
+}

@@ -1,0 +1,245 @@
+//! A change group by a transaction: every block change in it comes with its undo record.
+//!
+//! Room for the undo is made before the group is opened, in a group of its own, so that this one pins data blocks and then the
+//! transaction's newest undo block, nothing else. Every data block is pinned before the first [`Change::change`].
+
+use crate::session::Chain;
+use crate::undo::{RECORD_ENTRY, RECORD_HEAD, UndoRecord, encode_record, op};
+use crate::{Transactions, Txn};
+use block::{BlockView, Data, Itl, data};
+use buffer_cache::{BlockRef, ChangeGroup};
+use process::Process;
+use redo::Layer;
+use types::{ObjectId, Ora, Rdba, Result, Uba, Xid};
+use wait::Stat;
+
+/// What [`Change::itl`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItlGet {
+    /// Number of this transaction's entry in the block.
+    Got(u8),
+    /// No entry is free and the block cannot take another: drop the group, wait for this transaction, and start again.
+    Full(Xid),
+}
+
+/// A change group by a transaction. Dropping it without [`Change::commit`] leaves nothing behind.
+pub struct Change<'a> {
+    txns: &'a Transactions,
+    p: &'a Process,
+    t: &'a mut Txn,
+    xid: Xid,
+    group: ChangeGroup<'a>,
+    /// The transaction's chain as it will be when the group is published.
+    chain: Chain,
+    undo_block: Option<BlockRef>,
+    changed: Vec<(Rdba, u8)>,
+    /// Entries taken in this group, as their last owners left them.
+    taken: Vec<(Rdba, u8, Itl)>,
+    record: Vec<u8>,
+}
+
+impl<'a> Change<'a> {
+    pub(crate) fn open(
+        txns: &'a Transactions,
+        p: &'a Process,
+        t: &'a mut Txn,
+        records: usize,
+        data_bytes: usize,
+    ) -> Result<Change<'a>> {
+        let xid = txns.begin(p, t)?;
+        txns.make_undo_room(p, t, records, records * RECORD_HEAD + data_bytes)?;
+        let chain = t.chain;
+        let group = txns.cache().group(p);
+        let (changed, taken, record) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Change { txns, p, t, xid, group, chain, undo_block: None, changed, taken, record })
+    }
+
+    /// The transaction.
+    pub fn xid(&self) -> Xid {
+        self.xid
+    }
+
+    /// The group, for changes that need no undo (formatting a new block, space management).
+    pub fn group(&mut self) -> &mut ChangeGroup<'a> {
+        &mut self.group
+    }
+
+    /// Pins a block for change (`db block gets`). Waits: `buffer busy waits`, `db file sequential read`.
+    pub fn current(&mut self, at: Rdba) -> Result<BlockRef> {
+        debug_assert!(self.undo_block.is_none(), "data blocks are pinned before undo");
+        self.group.current(at)
+    }
+
+    /// The private image of a pinned block, with this group's changes.
+    pub fn view(&self, b: BlockRef) -> &[u8] {
+        self.group.view(b)
+    }
+
+    /// The rows and entries of a pinned data block.
+    pub fn data(&self, b: BlockRef) -> Data<'_> {
+        Data::new(self.group.block(b))
+    }
+
+    /// Finds, takes or adds this transaction's entry in a data block. Entries of transactions that have committed are cleaned
+    /// out on the way, so that their room and locks are free to use.
+    pub fn itl(&mut self, b: BlockRef) -> Result<ItlGet> {
+        self.clean_out(b)?;
+        let d = self.data(b);
+        let all = || (1..=d.itls() as u8).filter_map(|n| Some((n, d.itl(n)?)));
+        if let Some((n, _)) = all().find(|(_, itl)| itl.xid == self.xid && !itl.is_committed()) {
+            return Ok(ItlGet::Got(n));
+        }
+        let unused = all().find(|(_, itl)| itl.is_unused());
+        let oldest = || all().filter(|(_, itl)| itl.is_committed()).min_by_key(|(_, itl)| itl.scn);
+        if let Some((n, _)) = unused.or_else(oldest) {
+            self.take(b, n)?;
+            return Ok(ItlGet::Got(n));
+        }
+        let count = d.itls();
+        if count < usize::from(self.txns.itl_max()) && d.usable_bytes(0) >= data::ITL_BYTES {
+            let n = count as u8 + 1;
+            self.apply(b, Layer::Transaction, op::ITL_ADD, &[n])?;
+            self.take(b, n)?;
+            return Ok(ItlGet::Got(n));
+        }
+        let holder = all().map(|(_, itl)| itl.xid).find(|x| *x != self.xid);
+        holder.map(ItlGet::Full).ok_or_else(|| Ora::internal("a data block without interested-transaction entries"))
+    }
+
+    fn take(&mut self, b: BlockRef, n: u8) -> Result<()> {
+        let last_owner = self.data(b).itl(n).unwrap_or_default();
+        self.taken.push((b.rdba(), n, last_owner));
+        let mut cv = [n; 9];
+        cv[1..].copy_from_slice(&self.xid.to_bits().to_le_bytes());
+        self.apply(b, Layer::Transaction, op::ITL_TAKE, &cv)
+    }
+
+    /// Delayed block cleanout of a pinned block.
+    fn clean_out(&mut self, b: BlockRef) -> Result<()> {
+        for n in 1..=self.data(b).itls() as u8 {
+            let Some(itl) = self.data(b).itl(n) else { break };
+            if itl.is_unused() || itl.is_committed() || itl.xid == self.xid {
+                continue;
+            }
+            if let Some(cv) = self.txns.cleanout_of(n, itl.xid) {
+                self.apply(b, Layer::Transaction, op::ITL_CLEANOUT, &cv)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The transaction, other than this one and not ended, that holds entry `itl` of the block: it has locked what carries the
+    /// entry's number.
+    pub fn itl_holder(&self, b: BlockRef, itl: u8) -> Option<Xid> {
+        let entry = self.data(b).itl(itl)?;
+        let held = !entry.is_unused() && !entry.is_committed() && entry.xid != self.xid;
+        (held && self.txns.table().is_active(entry.xid)).then_some(entry.xid)
+    }
+
+    /// Writes the undo record (`undo`: op and data), points entry `itl` at it and applies `redo` (op and data) of `layer`.
+    pub fn change(
+        &mut self,
+        b: BlockRef,
+        itl: u8,
+        object: ObjectId,
+        layer: Layer,
+        redo: (u8, &[u8]),
+        undo: (u8, &[u8]),
+    ) -> Result<Uba> {
+        let at = b.rdba();
+        let itl_before = self.before(b, itl)?;
+        let uba = self.add_undo(UndoRecord {
+            xid: self.xid,
+            uba: Uba::NONE,
+            prev: self.chain.newest,
+            object,
+            rdba: at,
+            layer,
+            op: undo.0,
+            itl,
+            itl_before,
+            data: undo.1,
+        })?;
+        let mut cv = Vec::with_capacity(9);
+        cv.push(itl);
+        cv.extend_from_slice(&uba.rdba.0.to_le_bytes());
+        cv.extend_from_slice(&uba.seq.to_le_bytes());
+        cv.extend_from_slice(&u16::from(uba.rec).to_le_bytes());
+        self.apply(b, Layer::Transaction, op::ITL_POINT, &cv)?;
+        self.apply(b, layer, redo.0, redo.1)?;
+        if self.changed.last() != Some(&(at, itl)) {
+            self.changed.push((at, itl));
+        }
+        Ok(uba)
+    }
+
+    /// Writes an undo record that belongs to no entry of a block, for changes a layer undoes logically.
+    pub fn logical_undo(&mut self, object: ObjectId, layer: Layer, at: Rdba, undo: (u8, &[u8])) -> Result<Uba> {
+        self.add_undo(UndoRecord {
+            xid: self.xid,
+            uba: Uba::NONE,
+            prev: self.chain.newest,
+            object,
+            rdba: at,
+            layer,
+            op: undo.0,
+            itl: 0,
+            itl_before: Itl::default(),
+            data: undo.1,
+        })
+    }
+
+    /// The entry as a roll back of the coming change must leave it. An entry just taken goes back to its last owner.
+    fn before(&self, b: BlockRef, n: u8) -> Result<Itl> {
+        let own = self.data(b).itl(n).filter(|itl| itl.xid == self.xid);
+        let now = own.ok_or_else(|| Ora::internal("a change through an entry that was not taken"))?;
+        let at = b.rdba();
+        let taken = self.taken.iter().find(|(rdba, entry, _)| (*rdba, *entry) == (at, n));
+        Ok(if now.uba.is_none() { taken.map_or(Itl::default(), |t| t.2) } else { now })
+    }
+
+    fn apply(&mut self, b: BlockRef, layer: Layer, op: u8, data: &[u8]) -> Result<()> {
+        self.group.change(b, layer, op, data)
+    }
+
+    fn add_undo(&mut self, mut rec: UndoRecord<'_>) -> Result<Uba> {
+        let bytes = RECORD_HEAD + rec.data.len();
+        if !self.chain.fits(1, bytes) {
+            return Err(Ora::internal(format_args!("a change writes more undo than it asked for, by {bytes} bytes")));
+        }
+        let b = match self.undo_block {
+            Some(b) => b,
+            None => {
+                let b = self.group.current(self.chain.last)?;
+                self.undo_block = Some(b);
+                b
+            }
+        };
+        let uba = Uba { rdba: self.chain.last, seq: self.chain.seq, rec: self.chain.block_records as u8 };
+        rec.uba = uba;
+        let mut record = std::mem::take(&mut self.record);
+        encode_record(&mut record, &rec);
+        let done = self.apply(b, Layer::Undo, op::APPEND, &record);
+        self.record = record;
+        done?;
+        self.p.count(Stat::UndoChangeVectorSize, bytes as u64);
+        self.chain.block_records += 1;
+        self.chain.free_bytes -= bytes + RECORD_ENTRY;
+        self.chain.newest = uba;
+        self.chain.records += 1;
+        Ok(uba)
+    }
+
+    /// Publishes the group: all its changes at once, or, when the process dies first, none.
+    pub fn commit(self) {
+        let Change { txns, t, xid, group, chain, changed, .. } = self;
+        group.commit(txns.current_scn());
+        t.chain = chain;
+        for (at, itl) in changed {
+            t.note_changed(at, itl, txns.cleanout_max());
+        }
+        if let Some(entry) = txns.table().entry(xid) {
+            entry.note_undo(chain.newest, chain.records, chain.blocks.into());
+        }
+    }
+}

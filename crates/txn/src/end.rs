@@ -1,0 +1,284 @@
+//! How transactions end: commit, rollback, and the rollback of those whose process or instance died.
+
+use crate::session::Chain;
+use crate::table::{Entry, Fate, State};
+use crate::undo::{UndoRecord, copy_record, decode_record, op, put_itl};
+use crate::{Savepoint, Transactions, Txn};
+use block::{BlockView, Data, itl_flags};
+use buffer_cache::{BlockRef, ChangeGroup, GetKind};
+use process::Process;
+use redo::Layer;
+use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
+use wait::Stat;
+
+/// Called around a commit with the objects the transaction changed or locked.
+pub trait CommitHook {
+    /// Runs before the transaction becomes visible. An error keeps the transaction open.
+    fn before_visible(&self, p: &Process, objects: &[ObjectId]) -> Result<()>;
+    /// Runs once the transaction is committed at `scn`.
+    fn after(&self, p: &Process, scn: Scn, objects: &[ObjectId]);
+}
+
+/// A commit that nobody wants to hear of.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoHook;
+
+impl CommitHook for NoHook {
+    fn before_visible(&self, _p: &Process, _objects: &[ObjectId]) -> Result<()> {
+        Ok(())
+    }
+    fn after(&self, _p: &Process, _scn: Scn, _objects: &[ObjectId]) {}
+}
+
+/// How a layer reverses its own changes. `op` and `data` of the record are the layer's own.
+///
+/// A layer whose undo is physical within one block (`heap`, `cluster`) needs none: the record's (layer, op, data) is then a
+/// change vector for the block itself. A layer whose rows move between blocks (`btree`) registers one of these.
+pub trait UndoLayer: Send + Sync {
+    /// Reverses the change in a private image of block `rec.rdba`, for a consistent get. The caller puts back the
+    /// interested-transaction entry. Work that is no longer in this block is skipped.
+    fn undo_image(&self, image: &mut [u8], rec: &UndoRecord<'_>) -> Result<()>;
+    /// Reverses the change for a rollback: finds the block where the change now lies, changes it through `undo`, and puts back
+    /// the entry there with [`Rollback::restore_itl`] when it is still this record's.
+    fn rollback(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()>;
+}
+
+/// The change group of one rolled back undo record: the layer adds its compensating changes, and the record is retired in it.
+pub struct Rollback<'a> {
+    group: ChangeGroup<'a>,
+}
+
+impl<'a> Rollback<'a> {
+    /// The group the compensating changes go into.
+    pub fn group(&mut self) -> &mut ChangeGroup<'a> {
+        &mut self.group
+    }
+
+    /// Puts back the interested-transaction entry that `rec` had changed, in block `b`.
+    pub fn restore_itl(&mut self, b: BlockRef, rec: &UndoRecord<'_>) -> Result<()> {
+        let mut cv = vec![rec.itl];
+        put_itl(&mut cv, &rec.itl_before);
+        self.apply(b, Layer::Transaction, op::ITL_RESTORE, &cv)
+    }
+
+    /// Applies one change vector to a pinned block.
+    pub fn apply(&mut self, b: BlockRef, layer: Layer, op: u8, data: &[u8]) -> Result<()> {
+        self.group.change(b, layer, op, data)
+    }
+}
+
+impl Transactions {
+    /// Commits. Nothing happens when nothing was changed.
+    ///
+    /// The commit point is in the SGA transaction table: from then on every reader takes the changes for committed, and PMON
+    /// completes the rest if this process dies. The undo header, the blocks changed and the locks follow.
+    /// # Errors
+    /// Those of `before_visible`: the transaction is still open. Any other leaves it committed.
+    pub fn commit(&self, p: &Process, t: &mut Txn, hook: &dyn CommitHook) -> Result<Scn> {
+        let Some(xid) = t.xid else {
+            self.release_tables(p, t);
+            t.reset();
+            return Ok(self.current_scn());
+        };
+        hook.before_visible(p, &t.touched)?;
+        let entry = self.own_entry(xid);
+        let scn = entry.settle(self.table());
+        let ended = self.end_in_header(p, xid, &t.chain, scn);
+        p.count(Stat::UserCommits, 1);
+        if ended.is_ok() {
+            self.clean_out_changed(p, xid, t, scn);
+            entry.free();
+        }
+        self.release_locks(p, xid, t);
+        hook.after(p, scn, &t.touched);
+        t.reset();
+        ended.map(|()| scn)
+    }
+
+    fn own_entry(&self, xid: Xid) -> &'static Entry {
+        self.table().entry(xid).expect("a transaction has an entry in the transaction table")
+    }
+
+    /// Rolls the whole transaction back and ends it.
+    pub fn rollback(&self, p: &Process, t: &mut Txn) -> Result<()> {
+        let Some(xid) = t.xid else {
+            self.release_tables(p, t);
+            t.reset();
+            return Ok(());
+        };
+        p.count(Stat::UserRollbacks, 1);
+        p.count(Stat::TransactionRollbacks, u64::from(!t.chain.newest.is_none()));
+        self.undo_down_to(p, xid, &mut t.chain, Uba::NONE)?;
+        self.end_rolled_back(p, xid, &t.chain)?;
+        self.release_locks(p, xid, t);
+        t.reset();
+        Ok(())
+    }
+
+    fn end_rolled_back(&self, p: &Process, xid: Xid, chain: &Chain) -> Result<()> {
+        let entry = self.own_entry(xid);
+        let scn = entry.settle_rolled_back(self.table());
+        self.end_in_header(p, xid, chain, scn)?;
+        entry.free();
+        Ok(())
+    }
+
+    /// The present position: for SAVEPOINT, and at the start of a statement that must be atomic.
+    pub fn savepoint(&self, t: &Txn) -> Savepoint {
+        Savepoint { xid: t.xid, at: t.chain.newest }
+    }
+
+    /// Undoes what the transaction did since `to`. Row locks taken since are released; table locks and the transaction stay.
+    ///
+    /// # Errors
+    /// ORA-01086 when `to` belongs to another transaction.
+    pub fn rollback_to(&self, p: &Process, t: &mut Txn, to: &Savepoint) -> Result<()> {
+        let Some(xid) = t.xid else { return Ok(()) };
+        match to.xid {
+            None => self.undo_down_to(p, xid, &mut t.chain, Uba::NONE),
+            Some(of) if of == xid => self.undo_down_to(p, xid, &mut t.chain, to.at),
+            Some(_) => Err(Ora::with(1086, &[&""])),
+        }
+    }
+
+    /// Reverses the transaction's records, newest first, until `stop` is the newest.
+    fn undo_down_to(&self, p: &Process, xid: Xid, chain: &mut Chain, stop: Uba) -> Result<()> {
+        let mut bytes = Vec::new();
+        while !chain.newest.is_none() && chain.newest != stop {
+            let uba = chain.newest;
+            let found = self.cache().read(p, uba.rdba, GetKind::Examination, &mut |v: &BlockView<'_>| {
+                copy_record(v, uba, &mut bytes)
+            })?;
+            found.ok_or_else(|| Ora::internal(format_args!("undo record {uba} of {xid} is gone")))?;
+            let rec = decode_record(uba, &bytes)?;
+            if rec.xid != xid {
+                return Err(Ora::internal(format_args!("undo record {uba} of {xid} belongs to {}", rec.xid)));
+            }
+            self.undo_one(p, &rec)?;
+            chain.newest = rec.prev;
+            p.count(Stat::RollbackChangesUndoRecordsApplied, 1);
+        }
+        Ok(())
+    }
+
+    /// Reverses one record and retires it, in one group.
+    fn undo_one(&self, p: &Process, rec: &UndoRecord<'_>) -> Result<()> {
+        let mut undo = Rollback { group: self.cache().group(p) };
+        match self.undo_layer(rec.layer) {
+            Some(layer) => layer.rollback(self, p, rec, &mut undo)?,
+            None => {
+                let b = undo.group.current(rec.rdba)?;
+                undo.apply(b, rec.layer, rec.op, rec.data)?;
+                undo.restore_itl(b, rec)?;
+            }
+        }
+        let b = undo.group.current(rec.uba.rdba)?;
+        let same_block = rec.prev.rdba == rec.uba.rdba && rec.prev.seq == rec.uba.seq;
+        let newest = if same_block { u32::from(rec.prev.rec) + 1 } else { 0 };
+        undo.apply(b, Layer::Undo, op::RETIRE_RECORD, &newest.to_le_bytes())?;
+        undo.group.commit(self.current_scn());
+        Ok(())
+    }
+
+    /// The CLEANOUT vector for entry `n` of transaction `xid`; `None` while it is active.
+    pub(crate) fn cleanout_of(&self, n: u8, xid: Xid) -> Option<[u8; 10]> {
+        let (flags, scn) = match self.table().fate(xid) {
+            Fate::Committed(scn) => (itl_flags::COMMITTED, scn),
+            Fate::Before(scn) => (itl_flags::COMMITTED | itl_flags::UPPER_BOUND, scn),
+            Fate::Active | Fate::Unsettled => return None,
+        };
+        Some(cleanout(n, flags, scn))
+    }
+
+    /// Commit-time cleanout of the blocks the transaction changed, as far as it kept note of them and they are in the cache.
+    /// Whatever goes wrong is left to delayed cleanout.
+    fn clean_out_changed(&self, p: &Process, xid: Xid, t: &Txn, scn: Scn) {
+        for (at, n) in &t.changed {
+            p.count(Stat::CommitCleanouts, 1);
+            if let Ok(true) = self.clean_out_one(p, xid, *at, *n, scn) {
+                p.count(Stat::CommitCleanoutsSuccessfullyCompleted, 1);
+            }
+        }
+    }
+
+    fn clean_out_one(&self, p: &Process, xid: Xid, at: Rdba, n: u8, scn: Scn) -> Result<bool> {
+        let mut g = self.cache().group(p);
+        let b = g.current(at)?;
+        let itl = Data::new(g.block(b)).itl(n);
+        if !itl.is_some_and(|itl| itl.xid == xid && !itl.is_committed()) {
+            return Ok(false);
+        }
+        let data = cleanout(n, itl_flags::COMMITTED, scn);
+        g.change(b, Layer::Transaction, op::ITL_CLEANOUT, &data)?;
+        g.commit(self.current_scn());
+        Ok(true)
+    }
+
+    /// Delayed block cleanout: notes the commit SCNs of ended transactions in a block, so that later readers need not ask.
+    pub(crate) fn clean_out(&self, p: &Process, at: Rdba) -> Result<()> {
+        let mut g = self.cache().group(p);
+        let b = g.current(at)?;
+        let d = Data::new(g.block(b));
+        let stale: Vec<_> = (1..=d.itls() as u8)
+            .filter_map(|n| Some((n, d.itl(n)?)))
+            .filter(|(_, itl)| !itl.is_unused() && !itl.is_committed())
+            .filter_map(|(n, itl)| self.cleanout_of(n, itl.xid))
+            .collect();
+        for data in &stale {
+            g.change(b, Layer::Transaction, op::ITL_CLEANOUT, data)?;
+        }
+        if stale.is_empty() {
+            return Ok(());
+        }
+        p.count(Stat::DeferredCurrentBlockCleanoutApplications, stale.len() as u64);
+        g.commit(self.current_scn());
+        Ok(())
+    }
+
+    /// Completes or rolls back the transactions of a dead process, by PMON. Returns how many.
+    pub fn rollback_dead(&self, p: &Process, dead_slot: u32) -> Result<u32> {
+        self.table().clear_snapshots(dead_slot);
+        let mut ended = 0;
+        for (xid, owner, state, entry) in self.table().busy() {
+            if owner == dead_slot {
+                self.end_orphan(p, xid, state, entry)?;
+                ended += 1;
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Rolls back the transactions that were active when the instance stopped. Returns how many.
+    pub fn recover(&self, p: &Process) -> Result<u32> {
+        let mut ended = 0;
+        for (xid, _, state, entry) in self.table().busy() {
+            if state == State::Dead {
+                self.end_orphan(p, xid, state, entry)?;
+                ended += 1;
+            }
+        }
+        Ok(ended)
+    }
+
+    fn end_orphan(&self, p: &Process, xid: Xid, state: State, entry: &'static Entry) -> Result<()> {
+        let chain = self.chain_on_disk(p, xid)?;
+        if state == State::Committed {
+            if let Some(chain) = &chain {
+                self.end_in_header(p, xid, chain, entry.commit_scn())?;
+            }
+            entry.free();
+            return Ok(());
+        }
+        entry.mark_dead();
+        let mut chain = chain.unwrap_or_default();
+        self.undo_down_to(p, xid, &mut chain, Uba::NONE)?;
+        self.end_rolled_back(p, xid, &chain)
+    }
+}
+
+fn cleanout(n: u8, flags: u8, scn: Scn) -> [u8; 10] {
+    let mut cv = [n; 10];
+    cv[1] = flags;
+    cv[2..].copy_from_slice(&scn.0.to_le_bytes());
+    cv
+}

@@ -1,0 +1,285 @@
+//! Consistent gets: is the current version of a block old enough for a snapshot, and if not, what did it look like.
+//!
+//! The clean path compares one SCN of the block with the snapshot's. Otherwise every interested-transaction entry is judged;
+//! when one of them is too new the block is copied and undo applied to the copy: first of transactions that have not
+//! committed, then of committed ones from the highest commit SCN down, one record at a time, until no entry is too new. A
+//! record puts back the entry as it was before, which may name an earlier transaction and so lead further into the past.
+
+use crate::table::Fate;
+use crate::undo::{UndoRecord, copy_record, decode_record, is_newer};
+use crate::{Snapshot, Transactions};
+use block::{BlockView, Data, DataMut, Image, Itl, data, itl_flags};
+use buffer_cache::GetKind;
+use process::Process;
+use redo::ChangeVector;
+use types::{Ora, Rdba, Result, Scn, Xid};
+use wait::Stat;
+
+/// What an entry means for a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Visible,
+    /// Uncommitted, or own but after the start of the statement.
+    Uncommitted,
+    /// Committed after the snapshot.
+    Newer(Scn),
+    /// Committed nobody knows when, perhaps after the snapshot.
+    Unknown,
+    /// Being committed this instant.
+    Unsettled,
+}
+
+/// What one look at the current version came to.
+enum Look<R> {
+    /// Old enough; `stale` when a committed transaction's entry has not been cleaned out.
+    Seen { out: R, stale: bool },
+    Copied,
+    Again,
+}
+
+/// Private memory to build a CR image in, kept from one to the next.
+pub(crate) struct Scratch {
+    image: Image,
+    record: Vec<u8>,
+}
+
+impl Scratch {
+    fn new(block_size: usize) -> Scratch {
+        Scratch { image: Image::new(block_size), record: Vec::with_capacity(block_size) }
+    }
+}
+
+/// Bytes a CR image is widened by when undo does not fit: directory entries and interested-transaction entries that came
+/// later stay in the image and take room that the older rows had.
+const SLACK_BYTES: usize = 4096;
+
+impl Transactions {
+    fn judge(&self, itl: &Itl, s: &Snapshot) -> Verdict {
+        if itl.is_unused() {
+            return Verdict::Visible;
+        }
+        if s.xid == Some(itl.xid) {
+            return match s.own {
+                Some(own) if !is_newer(itl.uba, own) => Verdict::Visible,
+                _ => Verdict::Uncommitted,
+            };
+        }
+        let fate = match (itl.is_committed(), itl.flags & itl_flags::UPPER_BOUND != 0) {
+            (true, false) => Fate::Committed(itl.scn),
+            (true, true) => Fate::Before(itl.scn),
+            (false, _) => self.table().fate(itl.xid),
+        };
+        match fate {
+            Fate::Active => Verdict::Uncommitted,
+            Fate::Unsettled => Verdict::Unsettled,
+            Fate::Committed(scn) | Fate::Before(scn) if scn <= s.scn => Verdict::Visible,
+            Fate::Committed(scn) => Verdict::Newer(scn),
+            Fate::Before(_) => Verdict::Unknown,
+        }
+    }
+
+    /// Reads a block as of `s`: the current version when it is old enough, a CR image built from undo when not.
+    ///
+    /// `f` may run several times and may see torn data: it copies what it wants out. Nothing is allocated and nothing shared is
+    /// written when the block is clean and old enough.
+    /// Latches: none held on entry or return. Waits: `db file sequential read` for blocks that are not in the cache.
+    /// Statistics: `consistent gets`, `CR blocks created`, `consistent changes`,
+    /// `data blocks consistent reads - undo records applied`.
+    /// # Errors
+    /// ORA-01555 when undo the image needs has been overwritten.
+    pub fn consistent_read<R>(
+        &self,
+        p: &Process,
+        at: Rdba,
+        kind: GetKind,
+        s: &Snapshot,
+        f: &mut dyn FnMut(&BlockView<'_>) -> R,
+    ) -> Result<R> {
+        let mut scratch: Option<Box<Scratch>> = None;
+        loop {
+            let look = self.cache().read(p, at, kind, &mut |view: &BlockView<'_>| {
+                let d = Data::new(*view);
+                if d.accept_scn() <= s.scn {
+                    return Look::Seen { out: f(view), stale: false };
+                }
+                match self.look(&d, s) {
+                    (Verdict::Visible, stale) => Look::Seen { out: f(view), stale },
+                    (Verdict::Unsettled, _) => Look::Again,
+                    _ => {
+                        let scratch = scratch.get_or_insert_with(|| self.take_scratch(view.len()));
+                        if scratch.image.bytes().len() != view.len() {
+                            scratch.image = Image::new(view.len());
+                        }
+                        view.copy_block(scratch.image.bytes_mut());
+                        Look::Copied
+                    }
+                }
+            })?;
+            match look {
+                Look::Seen { out, stale } => {
+                    if let Some(scratch) = scratch {
+                        self.give_scratch(scratch);
+                    }
+                    if stale {
+                        self.clean_out(p, at)?;
+                    }
+                    return Ok(out);
+                }
+                Look::Again => self.pause(p)?,
+                Look::Copied => {
+                    let mut scratch = scratch.take().expect("the copy lies in it");
+                    let built = self.rebuild(p, at, s, &mut scratch);
+                    let out = built.map(|()| f(&scratch.image.view()));
+                    self.give_scratch(scratch);
+                    return out;
+                }
+            }
+        }
+    }
+
+    /// Whether another transaction may have committed a change to the block after `s`. Never false when one has.
+    ///
+    /// Uncommitted changes do not count: rows that they touch are locked.
+    pub fn changed_since(&self, view: &BlockView<'_>, s: &Snapshot) -> bool {
+        let d = Data::new(*view);
+        // An entry used again since has left its commit SCN in the block's highest one.
+        if d.max_commit_scn() > s.scn {
+            return true;
+        }
+        let stale = (1..=d.itls() as u8).filter_map(|n| d.itl(n)).filter(|itl| !itl.is_unused() && !itl.is_committed());
+        stale.into_iter().any(|itl| match self.table().fate(itl.xid) {
+            Fate::Active => false,
+            Fate::Unsettled => true,
+            Fate::Committed(scn) | Fate::Before(scn) => scn > s.scn,
+        })
+    }
+
+    /// The worst verdict over the block's entries, and whether a committed one has not been cleaned out and none is active.
+    fn look(&self, d: &Data<'_>, s: &Snapshot) -> (Verdict, bool) {
+        let (mut stale, mut active) = (false, false);
+        for n in 1..=d.itls() as u8 {
+            let Some(itl) = d.itl(n) else { break };
+            let verdict = self.judge(&itl, s);
+            match verdict {
+                Verdict::Visible if itl.is_unused() || itl.is_committed() => {}
+                Verdict::Visible if s.xid == Some(itl.xid) => active = true,
+                Verdict::Visible => stale = true,
+                _ => return (verdict, false),
+            }
+        }
+        (Verdict::Visible, stale && !active)
+    }
+
+    fn take_scratch(&self, block_size: usize) -> Box<Scratch> {
+        self.scratch().lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_else(|| Box::new(Scratch::new(block_size)))
+    }
+
+    fn give_scratch(&self, scratch: Box<Scratch>) {
+        if let Ok(mut pool) = self.scratch().lock() {
+            pool.push(scratch);
+        }
+    }
+
+    /// Turns the copy of a block in `scratch` into the block as of `s`.
+    fn rebuild(&self, p: &Process, at: Rdba, s: &Snapshot, scratch: &mut Scratch) -> Result<()> {
+        p.count(Stat::CrBlocksCreated, 1);
+        loop {
+            let d = Data::new(scratch.image.view());
+            let mut worst: Option<(Scn, u8, Itl)> = None;
+            let mut unsettled = false;
+            for n in 1..=d.itls() as u8 {
+                let Some(itl) = d.itl(n) else { break };
+                let rank = match self.judge(&itl, s) {
+                    Verdict::Visible => continue,
+                    Verdict::Uncommitted => Scn::MAX,
+                    Verdict::Newer(scn) => scn,
+                    Verdict::Unknown => return Err(snapshot_too_old(itl.xid)),
+                    Verdict::Unsettled => {
+                        unsettled = true;
+                        continue;
+                    }
+                };
+                if worst.is_none_or(|(w, _, _)| rank > w) {
+                    worst = Some((rank, n, itl));
+                }
+            }
+            match worst {
+                // One that is being committed belongs among the committed ones, where it has to wait for its turn.
+                Some((rank, _, _)) if unsettled && rank != Scn::MAX => self.pause(p)?,
+                Some((_, n, itl)) => self.step_back(p, at, n, &itl, scratch)?,
+                None if unsettled => self.pause(p)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Reverses the newest change made through entry `n` of the image.
+    fn step_back(&self, p: &Process, at: Rdba, n: u8, itl: &Itl, scratch: &mut Scratch) -> Result<()> {
+        let Scratch { image, record } = scratch;
+        let found = self.cache().read(p, itl.uba.rdba, GetKind::Examination, &mut |view: &BlockView<'_>| {
+            copy_record(view, itl.uba, record)
+        })?;
+        found.ok_or_else(|| snapshot_too_old(itl.xid))?;
+        let rec = decode_record(itl.uba, record)?;
+        if rec.xid != itl.xid || rec.rdba != at || rec.itl != n {
+            return Err(snapshot_too_old(itl.xid));
+        }
+        if self.undo_in_image(image.bytes_mut(), &rec).is_err() {
+            *image = widened(image, SLACK_BYTES)?;
+            self.undo_in_image(image.bytes_mut(), &rec)?;
+        }
+        let mut d = DataMut::new(image.bytes_mut());
+        d.set_itl(n, &rec.itl_before).map_err(|_| Ora::internal("undo names an entry that the block does not have"))?;
+        p.count(Stat::ConsistentChanges, 1);
+        p.count(Stat::DataBlocksConsistentReadsUndoRecordsApplied, 1);
+        Ok(())
+    }
+
+    fn undo_in_image(&self, image: &mut [u8], rec: &UndoRecord<'_>) -> Result<()> {
+        match self.undo_layer(rec.layer) {
+            Some(layer) => layer.undo_image(image, rec),
+            None => {
+                let cv = ChangeVector { rdba: rec.rdba, layer: rec.layer, op: rec.op, data: rec.data };
+                self.cache().apply_table().apply(image, &cv)
+            }
+        }
+    }
+}
+
+fn snapshot_too_old(xid: Xid) -> Ora {
+    Ora::with(1555, &[&xid.usn, &format_args!("_SYSSMU{}$", xid.usn)])
+}
+
+/// The same block in a longer image: every row at its directory entry, with more free bytes between.
+fn widened(image: &Image, by: usize) -> Result<Image> {
+    let old = Data::new(image.view());
+    let mut wide = Image::new(image.bytes().len() + by);
+    let kind = old.view.kind().ok_or_else(|| Ora::internal("CR image without a kind"))?;
+    let b = wide.bytes_mut();
+    data::format(b, kind, old.view.rdba(), old.view.obj(), old.view.map(), old.itls() as u8);
+    let mut d = DataMut::new(b);
+    let full = |e| Ora::internal(format_args!("widening a CR image: {e:?}"));
+    for n in 1..=old.itls() as u8 {
+        d.set_itl(n, &old.itl(n).unwrap_or_default()).map_err(full)?;
+    }
+    let mut body = Vec::new();
+    for slot in 0..old.slots() {
+        body.clear();
+        match old.row(slot) {
+            Some(row) => {
+                old.view.append_to(row.at, row.len, &mut body);
+                d.insert(slot as u16, row.flags, row.lock, row.extra, &body).map_err(full)?;
+            }
+            None => d.insert(slot as u16, 0, 0, 0, &[]).map_err(full)?,
+        }
+    }
+    for slot in (0..old.slots()).filter(|s| old.row(*s).is_none()) {
+        d.remove(slot as u16).map_err(full)?;
+    }
+    d.set_aux16(old.aux16());
+    d.set_aux32(old.aux32());
+    d.set_aux64(old.aux64());
+    d.set_next(old.next());
+    d.set_prev(old.prev());
+    Ok(wide)
+}

@@ -1,0 +1,322 @@
+//! Undo segments: making them, giving their blocks to transactions, taking the blocks back.
+//!
+//! A segment keeps the undo blocks of ended transactions in a queue, oldest first, and a block that the last one left room in.
+//! A transaction that needs a block gets, in this order: the block with room, when it just begins; the oldest retired block,
+//! when no open snapshot can need what is in it; a new block of the tablespace; the oldest retired block after all, and then
+//! a reader that needs it gets ORA-01555.
+
+use crate::session::Chain;
+use crate::table::Fate;
+use crate::undo::{RECORD_ENTRY, RECORDS_MAX, SegmentState, encode_address, encode_format, encode_header, op};
+use crate::{Transactions, Txn};
+use block::segment::SegmentView;
+use block::undo::{TxSlot, UndoHeaderView, UndoView, record_bytes_max};
+use block::{BlockView, SegmentKind};
+use buffer_cache::{BlockRef, ChangeGroup, GetKind};
+use datafile::{DataFiles, tablespace};
+use process::Process;
+use redo::{ChangeVector, Layer};
+use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
+
+/// States of a slot in an undo header.
+pub(crate) const SLOT_ACTIVE: u8 = 10;
+pub(crate) const SLOT_ENDED: u8 = 9;
+
+/// A block goes back into use at once when at least this part of it is free.
+const PARTIAL_FREE_DIVISOR: usize = 4;
+const PARTIAL_RECORDS_MAX: u16 = RECORDS_MAX - 32;
+
+fn apply(g: &mut ChangeGroup<'_>, b: BlockRef, op: u8, data: &[u8]) -> Result<()> {
+    g.change(b, Layer::Undo, op, data)
+}
+
+fn undo_view<'g>(g: &'g ChangeGroup<'_>, b: BlockRef) -> UndoView<'g> {
+    UndoView::new(g.block(b))
+}
+
+fn state_of(g: &ChangeGroup<'_>, header: BlockRef) -> SegmentState {
+    SegmentState::read(&UndoHeaderView::new(g.block(header)))
+}
+
+/// The object number of undo blocks, which belong to no object.
+const UNDO_OBJECT: ObjectId = ObjectId(0);
+
+/// What a transaction needs of its next undo block.
+struct BlockWanted {
+    records: usize,
+    bytes: usize,
+    /// The tablespace is full: take the oldest retired block even though a reader may still need it.
+    from_queue_only: bool,
+}
+
+fn next_seq(state: &mut SegmentState) -> u16 {
+    state.seq = state.seq.wrapping_add(1);
+    state.seq
+}
+
+impl Transactions {
+    /// Makes the undo segments of a new database, the first ones in tablespace UNDO. Each names the next in its header.
+    ///
+    /// # Errors
+    /// ORA-30036 when the tablespace has no room.
+    pub fn create_undo_segments(&self, p: &Process) -> Result<()> {
+        let mut next = Rdba::NONE;
+        for usn in (1..=self.table().segments_max()).rev() {
+            next = self.create_undo_segment(p, next).map_err(|e| e.because(Ora::with(30012, &[&usn])))?;
+        }
+        self.cache().in_group(p, &|| self.current_scn(), &mut |g| self.note_first_segment(g, next))?;
+        self.open(p)
+    }
+
+    fn create_undo_segment(&self, p: &Process, next: Rdba) -> Result<Rdba> {
+        let (cache, scn) = (self.cache(), || self.current_scn());
+        let segments = cache.segments();
+        let at = segments.create(p, tablespace::UNDO, SegmentKind::Undo, UNDO_OBJECT, &scn)?;
+        let slots = self.table().slots as u16;
+        cache.in_group(p, &scn, &mut |g| {
+            let (header, map) = segments.allocate(g, at)?;
+            let mut data = encode_address(header, UNDO_OBJECT, map);
+            data.extend_from_slice(&slots.to_le_bytes());
+            g.format_with(ChangeVector { rdba: header, layer: Layer::Undo, op: op::FORMAT_HEADER, data: &data })?;
+            segments.set_aux(g, at, header.0, next.0, 0)
+        })?;
+        Ok(at)
+    }
+
+    /// The header of the first segment in tablespace UNDO, which was created first, names the segment that comes first by number.
+    fn note_first_segment(&self, g: &mut ChangeGroup<'_>, first: Rdba) -> Result<()> {
+        let root = self.first_created()?;
+        let (header, next) = g.peek(root, &mut |v: &BlockView<'_>| SegmentView::new(*v).aux32())?;
+        self.cache().segments().set_aux(g, root, header, next, u64::from(first.0))
+    }
+
+    fn first_created(&self) -> Result<Rdba> {
+        let files = self.cache().files();
+        let control = files.control()?;
+        let file = control.files.iter().find(|f| f.tablespace == tablespace::UNDO);
+        let file = file.ok_or_else(|| Ora::with(30012, &[&"UNDO"]))?.file;
+        Ok(Rdba::new(file, DataFiles::first_data_block_of(self.block_size())))
+    }
+
+    /// Loads the transaction tables at instance start; then [`Transactions::recover`] rolls back what an unclean stop left.
+    ///
+    /// Raises the SCN to the highest commit SCN found. Errors: ORA-30012 when tablespace UNDO has no undo segments.
+    pub fn open(&self, p: &Process) -> Result<()> {
+        let segments = self.cache().segments();
+        let mut at = Rdba(segments.aux(p, self.first_created()?, GetKind::Current)?.2 as u32);
+        let mut online = 0;
+        while !at.is_none() && online < self.table().segments_max() {
+            let (header, next, _) = segments.aux(p, at, GetKind::Current)?;
+            online += 1;
+            self.table().set_segment(online, at, Rdba(header));
+            self.load_slots(p, online)?;
+            at = Rdba(next);
+        }
+        if online == 0 {
+            return Err(Ora::with(30012, &[&"UNDO"]));
+        }
+        self.table().set_segments_online(online);
+        Ok(())
+    }
+
+    fn load_slots(&self, p: &Process, usn: u16) -> Result<()> {
+        let all = self.cache().read(p, self.table().header(usn), GetKind::Current, &mut |v: &BlockView<'_>| {
+            let h = UndoHeaderView::new(*v);
+            (0..h.slots()).filter_map(|slot| Some((slot, h.tx(slot)?))).collect::<Vec<_>>()
+        })?;
+        if (all.len() as u32) < self.table().slots {
+            return Err(Ora::internal(format_args!("undo segment {usn} has {} slots", all.len())));
+        }
+        for (slot, tx) in all {
+            self.table().load(Xid { usn, slot, sqn: tx.sqn }, tx.state == SLOT_ACTIVE, tx.scn);
+            self.advance_scn(tx.scn);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that `records` more undo records of `bytes` together fit into the transaction's newest undo block.
+    pub(crate) fn make_undo_room(&self, p: &Process, t: &mut Txn, records: usize, bytes: usize) -> Result<()> {
+        if t.chain.fits(records, bytes) {
+            return Ok(());
+        }
+        if bytes + records * RECORD_ENTRY > record_bytes_max(self.block_size()) || records > usize::from(RECORDS_MAX) {
+            return Err(Ora::internal(format_args!("{records} undo records of {bytes} bytes in one change")));
+        }
+        let xid = t.xid.ok_or_else(|| Ora::internal("undo without a transaction"))?;
+        let (mut ask, chain) = (BlockWanted { records, bytes, from_queue_only: false }, t.chain);
+        let scn = || self.current_scn();
+        let taken = self.cache().in_group(p, &scn, &mut |g| self.take_undo_block(g, xid, &chain, &ask));
+        t.chain = match taken {
+            Err(e) if e.is(30036) => {
+                ask.from_queue_only = true;
+                let again = self.cache().in_group(p, &scn, &mut |g| self.take_undo_block(g, xid, &chain, &ask))?;
+                again.ok_or(e)?
+            }
+            taken => taken?.ok_or_else(|| Ora::internal("no undo block"))?,
+        };
+        Ok(())
+    }
+
+    /// Enters one more undo block in the transaction's slot.
+    fn take_undo_block(
+        &self,
+        g: &mut ChangeGroup<'_>,
+        xid: Xid,
+        chain: &Chain,
+        ask: &BlockWanted,
+    ) -> Result<Option<Chain>> {
+        let header = g.current(self.table().header(xid.usn))?;
+        let mut state = state_of(g, header);
+        let partial = if chain.last.is_none() { self.partial_with_room(g, &state, ask)? } else { None };
+        let b = if let Some(b) = partial {
+            state.partial = Rdba::NONE;
+            apply(g, b, op::REOPEN, &xid.to_bits().to_le_bytes())?;
+            b
+        } else if !state.head.is_none() && (ask.from_queue_only || self.may_reuse(g, state.head)?) {
+            let b = g.current(state.head)?;
+            self.pop_retired(g, b, &mut state);
+            let v = g.block(b);
+            let (object, map) = (v.obj(), v.map());
+            let data = encode_format(b.rdba(), object, map, xid, next_seq(&mut state), chain.last);
+            apply(g, b, op::FORMAT, &data)?;
+            b
+        } else if ask.from_queue_only {
+            return Ok(None);
+        } else {
+            let (at, map) = self.cache().segments().allocate(g, self.table().segment(xid.usn))?;
+            let data = encode_format(at, UNDO_OBJECT, map, xid, next_seq(&mut state), chain.last);
+            g.format_with(ChangeVector { rdba: at, layer: Layer::Undo, op: op::FORMAT, data: &data })?
+        };
+        let next = extended(chain, b.rdba(), &undo_view(g, b));
+        let tx = TxSlot {
+            state: SLOT_ACTIVE,
+            flags: 0,
+            sqn: xid.sqn,
+            scn: Scn::ZERO,
+            uba: Uba { rdba: next.last, seq: next.seq, rec: 0 },
+            blocks: next.blocks,
+        };
+        apply(g, header, op::HEADER, &encode_header(xid.slot, &tx, &state))?;
+        Ok(Some(next))
+    }
+
+    /// The block that the last transaction to end left room in, when there is one and the room is enough.
+    fn partial_with_room(
+        &self,
+        g: &mut ChangeGroup<'_>,
+        state: &SegmentState,
+        ask: &BlockWanted,
+    ) -> Result<Option<BlockRef>> {
+        if state.partial.is_none() {
+            return Ok(None);
+        }
+        let b = g.current(state.partial)?;
+        let v = undo_view(g, b);
+        let bytes = ask.bytes + ask.records * RECORD_ENTRY;
+        let room = v.free_bytes() >= bytes && usize::from(v.records()) + ask.records <= usize::from(RECORDS_MAX);
+        Ok(room.then_some(b))
+    }
+
+    /// Whether the oldest retired block holds nothing that an open snapshot may need.
+    fn may_reuse(&self, g: &mut ChangeGroup<'_>, head: Rdba) -> Result<bool> {
+        if head.is_none() {
+            return Ok(false);
+        }
+        let b = g.current(head)?;
+        let keep = self.table().oldest_snapshot();
+        Ok(match self.table().fate(undo_view(g, b).xid()) {
+            Fate::Committed(scn) | Fate::Before(scn) => scn <= keep,
+            Fate::Active | Fate::Unsettled => false,
+        })
+    }
+
+    fn pop_retired(&self, g: &ChangeGroup<'_>, b: BlockRef, state: &mut SegmentState) {
+        if state.head == state.tail {
+            (state.head, state.tail) = (Rdba::NONE, Rdba::NONE);
+        } else {
+            state.head = undo_view(g, b).prev();
+        }
+    }
+
+    /// Ends a transaction in its undo header and gives its undo blocks back to the segment.
+    pub(crate) fn end_in_header(&self, p: &Process, xid: Xid, chain: &Chain, scn: Scn) -> Result<()> {
+        if chain.last.is_none() {
+            return Ok(());
+        }
+        self.cache().in_group(p, &|| scn, &mut |g| self.end_slot(g, xid, chain, scn))
+    }
+
+    fn end_slot(&self, g: &mut ChangeGroup<'_>, xid: Xid, chain: &Chain, scn: Scn) -> Result<()> {
+        let header = g.current(self.table().header(xid.usn))?;
+        let mut state = state_of(g, header);
+        let keep_last = state.partial.is_none()
+            && chain.free_bytes >= self.block_size() / PARTIAL_FREE_DIVISOR
+            && chain.block_records <= PARTIAL_RECORDS_MAX;
+        let mut retire = Some(chain.last);
+        if keep_last {
+            state.partial = chain.last;
+            retire = (chain.first != chain.last).then_some(chain.before_last);
+        }
+        if let Some(newest) = retire {
+            if state.tail.is_none() {
+                state.head = newest;
+            } else {
+                let tail = g.current(state.tail)?;
+                apply(g, tail, op::LINK, &newest.0.to_le_bytes())?;
+            }
+            state.tail = chain.first;
+        }
+        let tx = TxSlot { state: SLOT_ENDED, flags: 0, sqn: xid.sqn, scn, uba: Uba::NONE, blocks: chain.blocks };
+        apply(g, header, op::HEADER, &encode_header(xid.slot, &tx, &state))
+    }
+
+    /// The chain of a transaction whose process is gone, as its undo header and blocks tell it. `None` when it wrote nothing.
+    pub(crate) fn chain_on_disk(&self, p: &Process, xid: Xid) -> Result<Option<Chain>> {
+        let slot = self.cache().read(p, self.table().header(xid.usn), GetKind::Examination, &mut |v: &BlockView<'_>| {
+            UndoHeaderView::new(*v).tx(xid.slot)
+        })?;
+        let Some(slot) = slot.filter(|s| s.state == SLOT_ACTIVE && s.sqn == xid.sqn) else { return Ok(None) };
+        let mut chain = Chain { last: slot.uba.rdba, blocks: slot.blocks, ..Chain::default() };
+        let mut at = chain.last;
+        for n in 0.. {
+            let (seq, owner, prev, newest, records, free) = self.undo_block_state(p, at)?;
+            if owner != xid {
+                return Err(Ora::internal(format_args!("undo block {at} of {xid} belongs to {owner}")));
+            }
+            if n == 0 {
+                (chain.seq, chain.block_records, chain.free_bytes) = (seq, records, free);
+                chain.before_last = prev;
+            }
+            if chain.newest.is_none() && newest > 0 {
+                chain.newest = Uba { rdba: at, seq, rec: (newest - 1) as u8 };
+            }
+            chain.first = at;
+            if prev.is_none() {
+                break;
+            }
+            at = prev;
+        }
+        Ok(Some(chain))
+    }
+
+    fn undo_block_state(&self, p: &Process, at: Rdba) -> Result<(u16, Xid, Rdba, u32, u16, usize)> {
+        self.cache().read(p, at, GetKind::Examination, &mut |v: &BlockView<'_>| {
+            let u = UndoView::new(*v);
+            (u.seq(), u.xid(), u.prev(), u.aux32(), u16::from(u.records()), u.free_bytes())
+        })
+    }
+}
+
+/// `chain` with undo block `at` as its newest.
+fn extended(chain: &Chain, at: Rdba, v: &UndoView<'_>) -> Chain {
+    Chain {
+        first: if chain.last.is_none() { at } else { chain.first },
+        last: at,
+        before_last: chain.last,
+        seq: v.seq(),
+        block_records: u16::from(v.records()),
+        free_bytes: v.free_bytes(),
+        blocks: chain.blocks + 1,
+        ..*chain
+    }
+}

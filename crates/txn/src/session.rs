@@ -1,0 +1,114 @@
+//! What a process keeps of its own transaction.
+
+use crate::undo::{RECORDS_MAX, RECORD_ENTRY};
+use types::{ObjectId, Rdba, Scn, Uba, Xid};
+
+/// What a statement may see: everything committed at or below `scn`, and what its own transaction had changed up to `own`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Changes committed at or below it are visible.
+    pub scn: Scn,
+    /// The reader's own transaction, when it had one at the start of the statement.
+    pub xid: Option<Xid>,
+    /// The newest undo record of the own transaction at the start of the statement; changes after it are invisible.
+    pub own: Option<Uba>,
+}
+
+/// A place in a transaction to come back to: a named savepoint or the start of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Savepoint {
+    pub(crate) xid: Option<Xid>,
+    pub(crate) at: Uba,
+}
+
+/// The process's end of its transaction's chain of undo.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Chain {
+    /// First and newest undo block, and the one before the newest.
+    pub first: Rdba,
+    pub last: Rdba,
+    pub before_last: Rdba,
+    /// Sequence number, record count and free bytes of the newest block.
+    pub seq: u16,
+    pub block_records: u16,
+    pub free_bytes: usize,
+    /// Newest record that is not undone.
+    pub newest: Uba,
+    pub records: u64,
+    pub blocks: u32,
+}
+
+impl Chain {
+    /// Whether `records` more records of `bytes` together fit into the newest block.
+    pub fn fits(&self, records: usize, bytes: usize) -> bool {
+        !self.last.is_none()
+            && usize::from(self.block_records) + records <= usize::from(RECORDS_MAX)
+            && bytes + records * RECORD_ENTRY <= self.free_bytes + RECORD_ENTRY
+    }
+}
+
+/// A session's transaction: process-local. One `Txn` lives as long as its session and is used again for each transaction.
+#[derive(Debug, Default)]
+pub struct Txn {
+    pub(crate) xid: Option<Xid>,
+    pub(crate) chain: Chain,
+    pub(crate) touched: Vec<ObjectId>,
+    /// Table locks held, with their modes.
+    pub(crate) tables: Vec<(ObjectId, crate::TableLock)>,
+    /// Blocks to clean out at commit, with the transaction's entry in each.
+    pub(crate) changed: Vec<(Rdba, u8)>,
+    /// More blocks were changed than `changed` may hold.
+    pub(crate) more_changed: bool,
+}
+
+impl Txn {
+    /// A transaction that has not changed anything yet.
+    pub fn new() -> Txn {
+        Txn::default()
+    }
+
+    /// The transaction's id, once it has changed something.
+    pub fn xid(&self) -> Option<Xid> {
+        self.xid
+    }
+
+    /// Whether something was changed or locked since the last commit or rollback.
+    pub fn is_active(&self) -> bool {
+        self.xid.is_some() || !self.tables.is_empty() || !self.touched.is_empty()
+    }
+
+    /// Objects changed or locked (SELECT FOR UPDATE counts) by this transaction, each once.
+    pub fn touched_objects(&self) -> &[ObjectId] {
+        &self.touched
+    }
+
+    /// Whether this transaction changed or locked `object`.
+    pub fn has_touched(&self, object: ObjectId) -> bool {
+        self.touched.contains(&object)
+    }
+
+    /// Undo records written so far.
+    pub fn undo_records(&self) -> u64 {
+        self.chain.records
+    }
+
+    pub(crate) fn note_changed(&mut self, at: Rdba, itl: u8, max: usize) {
+        if self.changed.last() == Some(&(at, itl)) || self.changed.contains(&(at, itl)) {
+            return;
+        }
+        if self.changed.len() < max {
+            self.changed.push((at, itl));
+        } else {
+            self.more_changed = true;
+        }
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.xid = None;
+        self.chain = Chain::default();
+        self.touched.clear();
+        self.tables.clear();
+        self.changed.clear();
+        self.more_changed = false;
+    }
+}

@@ -1,0 +1,420 @@
+//! The transaction system of an instance: making it, beginning transactions, locks, views.
+
+use crate::change::Change;
+use crate::read::Scratch;
+use crate::table::{Fate, State, Table, TableLayout};
+use crate::undo::{apply_itl, apply_undo};
+use crate::{Snapshot, Txn, UndoLayer};
+use buffer_cache::{BufferCache, is_retry};
+use enqueue::{EnqueueMode, EnqueueType, Enqueues, Timeout};
+use process::Process;
+use redo::{ApplyTable, LAYERS, Layer};
+use sga::{Sga, SgaBuilder};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+use types::{ObjectId, Ora, Result, Scn, Uba, Xid};
+use wait::Event;
+
+/// How many undo segments and transactions an instance has.
+#[derive(Debug, Clone)]
+pub struct TxnConfig {
+    /// Undo segments online; transactions are bound to them round robin.
+    pub undo_segments: u32,
+    /// Transaction table slots in each undo segment.
+    pub slots_per_segment: u32,
+    /// Process slots of the instance, for the oldest snapshot each of them has open.
+    pub processes: u32,
+    /// Most interested-transaction entries a data block may grow to.
+    pub itl_max: u8,
+    /// Most blocks a commit cleans out at once; the rest are left to delayed cleanout.
+    pub commit_cleanout_blocks: u32,
+}
+
+impl TxnConfig {
+    /// The usual sizes for this many process slots.
+    pub fn new(processes: u32) -> TxnConfig {
+        TxnConfig { undo_segments: 10, slots_per_segment: 48, processes, itl_max: 200, commit_cleanout_blocks: 64 }
+    }
+}
+
+/// Where the crate's areas lie in the SGA.
+#[derive(Debug, Clone)]
+pub struct TxnLayout {
+    table: TableLayout,
+}
+
+impl TxnLayout {
+    /// Reserves the transaction table and the snapshot lines.
+    pub fn reserve(sga: &mut SgaBuilder, config: &TxnConfig) -> TxnLayout {
+        let table = TableLayout::reserve(sga, config.undo_segments, config.slots_per_segment, config.processes);
+        TxnLayout { table }
+    }
+}
+
+/// How long to wait for a row or table that another transaction has locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockWait {
+    Forever,
+    /// ORA-00054 at once.
+    NoWait,
+    /// ORA-30006 after so many seconds.
+    Seconds(u32),
+    /// Passes over locked rows.
+    SkipLocked,
+}
+
+/// Mode of a table lock (TM enqueue).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TableLock {
+    /// SS, also called RS.
+    RowShare,
+    /// SX, also called RX: what DML takes.
+    RowExclusive,
+    /// S.
+    Share,
+    /// SSX, also called SRX.
+    ShareRowExclusive,
+    /// X.
+    Exclusive,
+}
+
+/// A row of `v$transaction`.
+#[derive(Debug, Clone)]
+pub struct TransactionRow {
+    pub xid: Xid,
+    /// Slot number of the owning process.
+    pub process: u32,
+    pub status: &'static str,
+    pub start_scn: Scn,
+    pub last_uba: Uba,
+    pub used_undo_blocks: u64,
+    pub used_undo_records: u64,
+}
+
+struct Inner {
+    table: Table,
+    cache: Arc<BufferCache>,
+    enqueues: Enqueues,
+    config: TxnConfig,
+    layers: [OnceLock<Arc<dyn UndoLayer>>; LAYERS],
+    /// Private memory for CR images. Each process has its own copy of the pool.
+    scratch: Mutex<Vec<Box<Scratch>>>,
+}
+
+/// The transaction system of an instance. Clones share everything.
+#[derive(Clone)]
+pub struct Transactions {
+    inner: Arc<Inner>,
+}
+
+impl Transactions {
+    /// Registers the crate's change vectors: undo blocks, undo headers, interested-transaction entries.
+    pub fn register_apply(table: &mut ApplyTable) {
+        table.register(Layer::Undo, apply_undo).register(Layer::Transaction, apply_itl);
+    }
+
+    /// Makes the face of the areas in the SGA. Run once by the supervisor.
+    pub fn create(
+        sga: &'static Sga,
+        layout: &TxnLayout,
+        config: &TxnConfig,
+        cache: &Arc<BufferCache>,
+        enqueues: &Enqueues,
+    ) -> Transactions {
+        let inner = Inner {
+            table: Table::new(sga, &layout.table),
+            cache: Arc::clone(cache),
+            enqueues: enqueues.clone(),
+            config: config.clone(),
+            layers: Default::default(),
+            scratch: Mutex::new(Vec::new()),
+        };
+        Transactions { inner: Arc::new(inner) }
+    }
+
+    /// Registers a layer whose undo is not physical within a block. Before the first fork, and once.
+    pub fn register_undo(&self, layer: Layer, by: Arc<dyn UndoLayer>) {
+        assert!(self.inner.layers[layer as usize].set(by).is_ok(), "the undo of {layer:?} is registered twice");
+    }
+
+    pub(crate) fn undo_layer(&self, layer: Layer) -> Option<&dyn UndoLayer> {
+        self.inner.layers[layer as usize].get().map(|l| &**l)
+    }
+
+    pub(crate) fn table(&self) -> &Table {
+        &self.inner.table
+    }
+
+    /// The buffer cache below.
+    pub fn cache(&self) -> &Arc<BufferCache> {
+        &self.inner.cache
+    }
+
+    pub(crate) fn scratch(&self) -> &Mutex<Vec<Box<Scratch>>> {
+        &self.inner.scratch
+    }
+
+    pub(crate) fn block_size(&self) -> usize {
+        self.inner.cache.block_size()
+    }
+
+    pub(crate) fn itl_max(&self) -> u8 {
+        self.inner.config.itl_max
+    }
+
+    pub(crate) fn cleanout_max(&self) -> usize {
+        self.inner.config.commit_cleanout_blocks as usize
+    }
+
+    pub(crate) fn config(&self) -> &TxnConfig {
+        &self.inner.config
+    }
+
+    /// The newest SCN given out.
+    pub fn current_scn(&self) -> Scn {
+        self.table().scn()
+    }
+
+    /// Raises the SCN, at start-up, to at least `scn`.
+    pub fn advance_scn(&self, scn: Scn) {
+        self.table().advance_scn(scn);
+    }
+
+    /// A read-consistent view as of now, seeing `t`'s own changes up to now. Notes its SCN in the process's line, so that undo
+    /// it needs is kept if possible; give it back with [`Transactions::release`] when the cursor closes.
+    pub fn snapshot(&self, p: &Process, t: &Txn) -> Snapshot {
+        let scn = self.current_scn();
+        self.table().open_snapshot(p.number(), scn);
+        self.view_as_of(t, scn)
+    }
+
+    /// A view as of `scn` that is not noted, such as for a flashback query.
+    pub fn view_as_of(&self, t: &Txn, scn: Scn) -> Snapshot {
+        Snapshot { scn, xid: t.xid, own: t.xid.map(|_| t.chain.newest).filter(|uba| !uba.is_none()) }
+    }
+
+    /// Gives a snapshot back.
+    pub fn release(&self, p: &Process, _s: &Snapshot) {
+        self.table().close_snapshot(p.number());
+    }
+
+    /// Makes the transaction active, which the first change does by itself.
+    ///
+    /// # Errors
+    /// ORA-01554 when every slot of every undo segment is taken.
+    pub fn begin(&self, p: &Process, t: &mut Txn) -> Result<Xid> {
+        if let Some(xid) = t.xid {
+            return Ok(xid);
+        }
+        let xid = self.table().claim(p.number()).ok_or_else(|| Ora::new(1554))?;
+        let (id1, id2) = tx_name(xid);
+        let got = self.inner.enqueues.get(p, EnqueueType::Tx, id1, id2, EnqueueMode::X, Timeout::NoWait);
+        if let Err(e) = got {
+            if let Some(entry) = self.table().entry(xid) {
+                entry.free();
+            }
+            return Err(e);
+        }
+        t.xid = Some(xid);
+        Ok(xid)
+    }
+
+    /// Opens a group of changes that will write at most `records` undo records with `data_bytes` of layer data together.
+    ///
+    /// No other group may be open in the process. Latches: none on entry or return.
+    pub fn change<'a>(
+        &'a self,
+        p: &'a Process,
+        t: &'a mut Txn,
+        records: usize,
+        data_bytes: usize,
+    ) -> Result<Change<'a>> {
+        Change::open(self, p, t, records, data_bytes)
+    }
+
+    /// Runs `f`, and runs it again whenever a change group in it had to give way to another one.
+    pub fn retrying<R>(&self, p: &Process, f: &mut dyn FnMut() -> Result<R>) -> Result<R> {
+        let mut attempt = 0u64;
+        loop {
+            match f() {
+                Err(e) if is_retry(&e) => {
+                    p.check_cancel()?;
+                    attempt += 1;
+                    os::clock::sleep(Duration::from_micros((u64::from(p.number()) * 37 + attempt * 101) % 1000));
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Whether `xid` has neither committed nor been rolled back.
+    pub fn is_active(&self, xid: Xid) -> bool {
+        self.table().is_active(xid)
+    }
+
+    /// Locks a table for the transaction (TM enqueue), until it ends. DML through `heap` and `cluster` takes RowExclusive itself.
+    ///
+    /// # Errors
+    /// ORA-00054, ORA-30006, ORA-00060, ORA-01013.
+    pub fn lock_table(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        object: ObjectId,
+        mode: TableLock,
+        wait: LockWait,
+    ) -> Result<()> {
+        let held = t.tables.iter().position(|(o, _)| *o == object);
+        if held.is_some_and(|i| covers(t.tables[i].1, mode)) {
+            return Ok(());
+        }
+        let wanted = held.map_or(mode, |i| joined(t.tables[i].1, mode));
+        let e = &self.inner.enqueues;
+        match held {
+            None => e.get(p, EnqueueType::Tm, object.0, 0, enqueue_mode(wanted), timeout(wait))?,
+            Some(_) => e.convert(p, EnqueueType::Tm, object.0, 0, enqueue_mode(wanted), timeout(wait))?,
+        }
+        match held {
+            None => t.tables.push((object, wanted)),
+            Some(i) => t.tables[i].1 = wanted,
+        }
+        Ok(())
+    }
+
+    /// Notes that the transaction is about to change or lock rows of `object`, and takes its TM enqueue in SX once.
+    #[inline]
+    pub fn touch(&self, p: &Process, t: &mut Txn, object: ObjectId) -> Result<()> {
+        if t.touched.contains(&object) {
+            return Ok(());
+        }
+        self.lock_table(p, t, object, TableLock::RowExclusive, LockWait::Forever)?;
+        t.touched.push(object);
+        Ok(())
+    }
+
+    /// Waits until `holder` ends (`enq: TX - row lock contention`). The caller holds no block.
+    ///
+    /// # Errors
+    /// ORA-00060 (the statement is to be rolled back), ORA-00054, ORA-30006, ORA-01013.
+    pub fn wait_for(&self, p: &Process, holder: Xid, wait: LockWait) -> Result<()> {
+        self.wait_for_mode(p, holder, EnqueueMode::X, wait)
+    }
+
+    /// Waits for an interested-transaction entry of `holder` to come free (`enq: TX - allocate ITL entry`).
+    pub fn wait_for_itl(&self, p: &Process, holder: Xid) -> Result<()> {
+        self.wait_for_mode(p, holder, EnqueueMode::S, LockWait::Forever)
+    }
+
+    fn wait_for_mode(&self, p: &Process, holder: Xid, mode: EnqueueMode, wait: LockWait) -> Result<()> {
+        let (id1, id2) = tx_name(holder);
+        while self.table().is_active(holder) {
+            self.inner.enqueues.get(p, EnqueueType::Tx, id1, id2, mode, timeout(wait))?;
+            self.inner.enqueues.release(p, EnqueueType::Tx, id1, id2);
+            if self.table().is_active(holder) {
+                // Its process has died and PMON is still rolling it back.
+                if wait == LockWait::NoWait || wait == LockWait::SkipLocked {
+                    return Err(Ora::new(54));
+                }
+                p.check_cancel()?;
+                let _w = p.wait(Event::EnqTxContention, 0, id1.into(), id2.into());
+                os::clock::sleep(Duration::from_millis(2));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets another process finish the few instructions between COMMITTING and COMMITTED.
+    pub(crate) fn pause(&self, p: &Process) -> Result<()> {
+        p.check_cancel()?;
+        os::clock::sleep(Duration::from_micros(20));
+        Ok(())
+    }
+
+    pub(crate) fn release_locks(&self, p: &Process, xid: Xid, t: &mut Txn) {
+        let (id1, id2) = tx_name(xid);
+        self.inner.enqueues.release(p, EnqueueType::Tx, id1, id2);
+        self.release_tables(p, t);
+    }
+
+    pub(crate) fn release_tables(&self, p: &Process, t: &mut Txn) {
+        for (object, _) in t.tables.drain(..) {
+            self.inner.enqueues.release(p, EnqueueType::Tm, object.0, 0);
+        }
+    }
+
+    /// The rows of `v$transaction`.
+    pub fn transactions(&self) -> Vec<TransactionRow> {
+        self.table()
+            .busy()
+            .map(|(xid, process, state, entry)| TransactionRow {
+                xid,
+                process,
+                status: match state {
+                    State::Active => "ACTIVE",
+                    State::Dead => "RECOVERING",
+                    _ => "COMMITTING",
+                },
+                start_scn: entry.start_scn(),
+                last_uba: entry.last_uba(),
+                used_undo_blocks: entry.used().1,
+                used_undo_records: entry.used().0,
+            })
+            .collect()
+    }
+
+    /// Checks the transaction table: what its entries say agrees with the SCN and with each other. For a moment without commits.
+    ///
+    /// # Panics
+    /// When an invariant is broken.
+    pub fn assert_invariants(&self) {
+        let now = self.current_scn();
+        for (xid, _, state, entry) in self.table().busy() {
+            assert!(entry.commit_scn() <= now, "{xid} has commit SCN {} above {now}", entry.commit_scn());
+            assert!(entry.start_scn() <= now, "{xid} began at {} above {now}", entry.start_scn());
+            let fate = self.table().fate(xid);
+            let expected = matches!(
+                (state, fate),
+                (State::Active | State::Dead, Fate::Active)
+                    | (State::Committing, Fate::Unsettled)
+                    | (State::Committed, Fate::Committed(_))
+            );
+            assert!(expected, "{xid} is {state:?} and {fate:?}");
+        }
+        assert!(self.table().oldest_snapshot() <= now, "a snapshot is open above the SCN");
+    }
+}
+
+fn tx_name(xid: Xid) -> (u32, u32) {
+    (u32::from(xid.usn) << 16 | u32::from(xid.slot), xid.sqn)
+}
+
+fn enqueue_mode(mode: TableLock) -> EnqueueMode {
+    match mode {
+        TableLock::RowShare => EnqueueMode::SS,
+        TableLock::RowExclusive => EnqueueMode::SX,
+        TableLock::Share => EnqueueMode::S,
+        TableLock::ShareRowExclusive => EnqueueMode::SSX,
+        TableLock::Exclusive => EnqueueMode::X,
+    }
+}
+
+fn timeout(wait: LockWait) -> Timeout {
+    match wait {
+        LockWait::Forever => Timeout::Forever,
+        LockWait::NoWait | LockWait::SkipLocked => Timeout::NoWait,
+        LockWait::Seconds(n) => Timeout::Seconds(n),
+    }
+}
+
+/// Whether a lock held in `held` gives everything that `wanted` would.
+fn covers(held: TableLock, wanted: TableLock) -> bool {
+    joined(held, wanted) == held
+}
+
+/// The weakest mode that gives what both give: S and SX together are SSX.
+fn joined(a: TableLock, b: TableLock) -> TableLock {
+    match (a.min(b), a.max(b)) {
+        (TableLock::RowExclusive, TableLock::Share) => TableLock::ShareRowExclusive,
+        (_, higher) => higher,
+    }
+}
