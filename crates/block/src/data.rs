@@ -209,6 +209,10 @@ impl<'a> Data<'a> {
     pub fn free_slots(&self) -> usize {
         usize::from(self.view.u16(AT_FREE_SLOTS))
     }
+    /// Offset of the first byte of a row: nothing but free bytes lies between the directory and it.
+    pub fn rows_begin(&self) -> usize {
+        usize::from(self.view.u16(AT_ROWS_BEGIN)).min(self.view.len())
+    }
     /// The lowest directory entry without a row, or the number of entries when all have one.
     pub fn first_free_slot(&self) -> usize {
         let (slots, directory) = (self.slots(), self.directory());

@@ -132,6 +132,18 @@ pub fn set_aux32(block: &mut [u8], v: u32) {
     put32(block, AT_AUX, v);
 }
 
+/// Names the transaction that goes on in the block.
+pub fn set_xid(block: &mut [u8], xid: Xid) {
+    put16(block, AT_XID, xid.usn);
+    put16(block, AT_XID + 2, xid.slot);
+    put32(block, AT_XID + 4, xid.sqn);
+}
+
+/// Sets the block before this one; see [`UndoView::prev`].
+pub fn set_prev(block: &mut [u8], prev: Rdba) {
+    put32(block, AT_PREV, prev.0);
+}
+
 /// Largest record that fits into an empty undo block.
 pub fn record_bytes_max(block_size: usize) -> usize {
     block_size - RECORDS_BEGIN - 2

@@ -197,6 +197,11 @@ impl BufferCache {
         self.headers.len()
     }
 
+    /// Which function applies the vectors of which layer.
+    pub fn apply_table(&self) -> &ApplyTable {
+        &self.apply
+    }
+
     /// Space management over this cache.
     pub fn segments(&self) -> Segments<'_> {
         Segments::new(self)
