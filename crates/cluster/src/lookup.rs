@@ -4,7 +4,7 @@ use crate::{Clusters, HashCluster, geometry, tags};
 use block::{BlockKind, BlockView, Data};
 use buffer_cache::GetKind;
 use heap::ops::flags;
-use heap::{Piece, PieceAddress, Scan, take_piece};
+use heap::{Piece, PieceAddress, Scan};
 use process::Process;
 use txn::Snapshot;
 use types::{Ora, Rdba, Result, Rowid};

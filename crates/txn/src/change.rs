@@ -6,7 +6,7 @@
 use crate::session::Chain;
 use crate::undo::{RECORD_ENTRY, RECORD_HEAD, UndoRecord, encode_record, op};
 use crate::{Transactions, Txn};
-use block::{BlockView, Data, Itl, data};
+use block::{Data, Itl, data};
 use buffer_cache::{BlockRef, ChangeGroup};
 use process::Process;
 use redo::Layer;

@@ -76,7 +76,7 @@ impl Transactions {
     /// Those of `before_visible`: the transaction is still open. Any other leaves it committed.
     pub fn commit(&self, p: &Process, t: &mut Txn, hook: &dyn CommitHook) -> Result<Scn> {
         let Some(xid) = t.xid else {
-            self.release_tables(p, t);
+            self.release_locks(p, t);
             t.reset();
             return Ok(self.current_scn());
         };
@@ -89,7 +89,7 @@ impl Transactions {
             self.clean_out_changed(p, xid, t, scn);
             entry.free();
         }
-        self.release_locks(p, xid, t);
+        self.release_locks(p, t);
         hook.after(p, scn, &t.touched);
         t.reset();
         ended.map(|()| scn)
@@ -102,7 +102,7 @@ impl Transactions {
     /// Rolls the whole transaction back and ends it.
     pub fn rollback(&self, p: &Process, t: &mut Txn) -> Result<()> {
         let Some(xid) = t.xid else {
-            self.release_tables(p, t);
+            self.release_locks(p, t);
             t.reset();
             return Ok(());
         };
@@ -110,7 +110,7 @@ impl Transactions {
         p.count(Stat::TransactionRollbacks, u64::from(!t.chain.newest.is_none()));
         self.undo_down_to(p, xid, &mut t.chain, Uba::NONE)?;
         self.end_rolled_back(p, xid, &t.chain)?;
-        self.release_locks(p, xid, t);
+        self.release_locks(p, t);
         t.reset();
         Ok(())
     }

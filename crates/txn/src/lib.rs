@@ -31,5 +31,6 @@ mod undo;
 pub use change::{Change, ItlGet};
 pub use end::{CommitHook, NoHook, Rollback, UndoLayer};
 pub use session::{Savepoint, Snapshot, Txn};
-pub use transactions::{LockWait, TableLock, TransactionRow, Transactions, TxnConfig, TxnLayout};
+pub use enqueue::LockMode;
+pub use transactions::{LockWait, TransactionRow, Transactions, TxnConfig, TxnLayout};
 pub use undo::UndoRecord;

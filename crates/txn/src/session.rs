@@ -1,6 +1,7 @@
 //! What a process keeps of its own transaction.
 
 use crate::undo::{RECORDS_MAX, RECORD_ENTRY};
+use enqueue::{LockId, LockMode};
 use types::{ObjectId, Rdba, Scn, Uba, Xid};
 
 /// What a statement may see: everything committed at or below `scn`, and what its own transaction had changed up to `own`.
@@ -47,14 +48,23 @@ impl Chain {
     }
 }
 
+/// A table lock held until the transaction ends.
+#[derive(Debug)]
+pub(crate) struct TableHold {
+    pub object: ObjectId,
+    pub mode: LockMode,
+    pub lock: LockId,
+}
+
 /// A session's transaction: process-local. One `Txn` lives as long as its session and is used again for each transaction.
 #[derive(Debug, Default)]
 pub struct Txn {
     pub(crate) xid: Option<Xid>,
     pub(crate) chain: Chain,
     pub(crate) touched: Vec<ObjectId>,
-    /// Table locks held, with their modes.
-    pub(crate) tables: Vec<(ObjectId, crate::TableLock)>,
+    /// The TX enqueue.
+    pub(crate) lock: Option<LockId>,
+    pub(crate) tables: Vec<TableHold>,
     /// Blocks to clean out at commit, with the transaction's entry in each.
     pub(crate) changed: Vec<(Rdba, u8)>,
     /// More blocks were changed than `changed` may hold.

@@ -218,6 +218,12 @@ impl Table {
         matches!(self.fate(xid), Fate::Active | Fate::Unsettled)
     }
 
+    /// The process whose transaction `xid` is, while it is not free.
+    pub fn owner(&self, xid: Xid) -> Option<u32> {
+        let now = self.entry(xid)?.word.load(Ordering::Acquire);
+        (sqn_of(now) == xid.sqn && State::from_word(now) != State::Free).then(|| process_of(now))
+    }
+
     /// Claims a free entry for `process`: one whose last owner is older than every open snapshot if there is one, the oldest
     /// otherwise. Undo segments are tried round robin.
     pub fn claim(&self, process: u32) -> Option<Xid> {
@@ -314,10 +320,6 @@ impl Table {
 }
 
 impl Entry {
-    pub fn state(&self) -> State {
-        State::from_word(self.word.load(Ordering::Acquire))
-    }
-
     fn set_state(&self, state: State) {
         let now = self.word.load(Ordering::Relaxed);
         self.word.store(now & !0xFF | state as u64, Ordering::SeqCst);

@@ -4,9 +4,10 @@ use crate::change::Change;
 use crate::read::Scratch;
 use crate::table::{Fate, State, Table, TableLayout};
 use crate::undo::{apply_itl, apply_undo};
+use crate::session::TableHold;
 use crate::{Snapshot, Txn, UndoLayer};
 use buffer_cache::{BufferCache, is_retry};
-use enqueue::{EnqueueMode, EnqueueType, Enqueues, Timeout};
+use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
 use process::Process;
 use redo::{ApplyTable, LAYERS, Layer};
 use sga::{Sga, SgaBuilder};
@@ -63,21 +64,6 @@ pub enum LockWait {
     SkipLocked,
 }
 
-/// Mode of a table lock (TM enqueue).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TableLock {
-    /// SS, also called RS.
-    RowShare,
-    /// SX, also called RX: what DML takes.
-    RowExclusive,
-    /// S.
-    Share,
-    /// SSX, also called SRX.
-    ShareRowExclusive,
-    /// X.
-    Exclusive,
-}
-
 /// A row of `v$transaction`.
 #[derive(Debug, Clone)]
 pub struct TransactionRow {
@@ -124,7 +110,7 @@ impl Transactions {
         let inner = Inner {
             table: Table::new(sga, &layout.table),
             cache: Arc::clone(cache),
-            enqueues: enqueues.clone(),
+            enqueues: *enqueues,
             config: config.clone(),
             layers: Default::default(),
             scratch: Mutex::new(Vec::new()),
@@ -166,10 +152,6 @@ impl Transactions {
         self.inner.config.commit_cleanout_blocks as usize
     }
 
-    pub(crate) fn config(&self) -> &TxnConfig {
-        &self.inner.config
-    }
-
     /// The newest SCN given out.
     pub fn current_scn(&self) -> Scn {
         self.table().scn()
@@ -208,14 +190,15 @@ impl Transactions {
         }
         let xid = self.table().claim(p.number()).ok_or_else(|| Ora::new(1554))?;
         let (id1, id2) = tx_name(xid);
-        let got = self.inner.enqueues.get(p, EnqueueType::Tx, id1, id2, EnqueueMode::X, Timeout::NoWait);
-        if let Err(e) = got {
-            if let Some(entry) = self.table().entry(xid) {
-                entry.free();
+        match self.inner.enqueues.get(p, EnqueueType::Tx, id1, id2, LockMode::Exclusive, Timeout::NoWait) {
+            Ok(lock) => (t.xid, t.lock) = (Some(xid), Some(lock)),
+            Err(e) => {
+                if let Some(entry) = self.table().entry(xid) {
+                    entry.free();
+                }
+                return Err(e.into());
             }
-            return Err(e);
         }
-        t.xid = Some(xid);
         Ok(xid)
     }
 
@@ -252,7 +235,7 @@ impl Transactions {
         self.table().is_active(xid)
     }
 
-    /// Locks a table for the transaction (TM enqueue), until it ends. DML through `heap` and `cluster` takes RowExclusive itself.
+    /// Locks a table for the transaction (TM enqueue), until it ends. DML through `heap` and `cluster` takes SX itself.
     ///
     /// # Errors
     /// ORA-00054, ORA-30006, ORA-00060, ORA-01013.
@@ -261,22 +244,17 @@ impl Transactions {
         p: &Process,
         t: &mut Txn,
         object: ObjectId,
-        mode: TableLock,
+        mode: LockMode,
         wait: LockWait,
     ) -> Result<()> {
-        let held = t.tables.iter().position(|(o, _)| *o == object);
-        if held.is_some_and(|i| covers(t.tables[i].1, mode)) {
+        let held = t.tables.iter().position(|l| l.object == object);
+        if held.is_some_and(|i| t.tables[i].mode.union(mode) == t.tables[i].mode) {
             return Ok(());
         }
-        let wanted = held.map_or(mode, |i| joined(t.tables[i].1, mode));
-        let e = &self.inner.enqueues;
+        let lock = self.inner.enqueues.get(p, EnqueueType::Tm, object.0.into(), 0, mode, timeout(wait))?;
         match held {
-            None => e.get(p, EnqueueType::Tm, object.0, 0, enqueue_mode(wanted), timeout(wait))?,
-            Some(_) => e.convert(p, EnqueueType::Tm, object.0, 0, enqueue_mode(wanted), timeout(wait))?,
-        }
-        match held {
-            None => t.tables.push((object, wanted)),
-            Some(i) => t.tables[i].1 = wanted,
+            None => t.tables.push(TableHold { object, mode, lock }),
+            Some(i) => t.tables[i].mode = t.tables[i].mode.union(mode),
         }
         Ok(())
     }
@@ -287,7 +265,7 @@ impl Transactions {
         if t.touched.contains(&object) {
             return Ok(());
         }
-        self.lock_table(p, t, object, TableLock::RowExclusive, LockWait::Forever)?;
+        self.lock_table(p, t, object, LockMode::SubExclusive, LockWait::Forever)?;
         t.touched.push(object);
         Ok(())
     }
@@ -297,26 +275,30 @@ impl Transactions {
     /// # Errors
     /// ORA-00060 (the statement is to be rolled back), ORA-00054, ORA-30006, ORA-01013.
     pub fn wait_for(&self, p: &Process, holder: Xid, wait: LockWait) -> Result<()> {
-        self.wait_for_mode(p, holder, EnqueueMode::X, wait)
+        self.wait_on(p, holder, LockMode::Exclusive, wait, Event::EnqTxRowLockContention)
     }
 
     /// Waits for an interested-transaction entry of `holder` to come free (`enq: TX - allocate ITL entry`).
     pub fn wait_for_itl(&self, p: &Process, holder: Xid) -> Result<()> {
-        self.wait_for_mode(p, holder, EnqueueMode::S, LockWait::Forever)
+        self.wait_on(p, holder, LockMode::Share, LockWait::Forever, Event::EnqTxAllocateItlEntry)
     }
 
-    fn wait_for_mode(&self, p: &Process, holder: Xid, mode: EnqueueMode, wait: LockWait) -> Result<()> {
+    fn wait_on(&self, p: &Process, holder: Xid, mode: LockMode, wait: LockWait, event: Event) -> Result<()> {
         let (id1, id2) = tx_name(holder);
+        if self.table().owner(holder) == Some(p.number()) {
+            // Another transaction of this very process: it would wait for itself.
+            return Err(Ora::new(60));
+        }
         while self.table().is_active(holder) {
-            self.inner.enqueues.get(p, EnqueueType::Tx, id1, id2, mode, timeout(wait))?;
-            self.inner.enqueues.release(p, EnqueueType::Tx, id1, id2);
+            let lock = self.inner.enqueues.get_as(p, EnqueueType::Tx, id1, id2, mode, timeout(wait), event)?;
+            self.inner.enqueues.release(p, lock);
             if self.table().is_active(holder) {
-                // Its process has died and PMON is still rolling it back.
-                if wait == LockWait::NoWait || wait == LockWait::SkipLocked {
+                // Its process has died, and PMON is still rolling it back.
+                if matches!(wait, LockWait::NoWait | LockWait::SkipLocked) {
                     return Err(Ora::new(54));
                 }
                 p.check_cancel()?;
-                let _w = p.wait(Event::EnqTxContention, 0, id1.into(), id2.into());
+                let _w = p.wait(Event::EnqTxContention, 0, id1, id2);
                 os::clock::sleep(Duration::from_millis(2));
             }
         }
@@ -330,15 +312,12 @@ impl Transactions {
         Ok(())
     }
 
-    pub(crate) fn release_locks(&self, p: &Process, xid: Xid, t: &mut Txn) {
-        let (id1, id2) = tx_name(xid);
-        self.inner.enqueues.release(p, EnqueueType::Tx, id1, id2);
-        self.release_tables(p, t);
-    }
-
-    pub(crate) fn release_tables(&self, p: &Process, t: &mut Txn) {
-        for (object, _) in t.tables.drain(..) {
-            self.inner.enqueues.release(p, EnqueueType::Tm, object.0, 0);
+    pub(crate) fn release_locks(&self, p: &Process, t: &mut Txn) {
+        if let Some(lock) = t.lock.take() {
+            self.inner.enqueues.release(p, lock);
+        }
+        for table in t.tables.drain(..) {
+            self.inner.enqueues.release(p, table.lock);
         }
     }
 
@@ -384,37 +363,14 @@ impl Transactions {
     }
 }
 
-fn tx_name(xid: Xid) -> (u32, u32) {
-    (u32::from(xid.usn) << 16 | u32::from(xid.slot), xid.sqn)
-}
-
-fn enqueue_mode(mode: TableLock) -> EnqueueMode {
-    match mode {
-        TableLock::RowShare => EnqueueMode::SS,
-        TableLock::RowExclusive => EnqueueMode::SX,
-        TableLock::Share => EnqueueMode::S,
-        TableLock::ShareRowExclusive => EnqueueMode::SSX,
-        TableLock::Exclusive => EnqueueMode::X,
-    }
+fn tx_name(xid: Xid) -> (u64, u64) {
+    (u64::from(xid.usn) << 16 | u64::from(xid.slot), xid.sqn.into())
 }
 
 fn timeout(wait: LockWait) -> Timeout {
     match wait {
-        LockWait::Forever => Timeout::Forever,
+        LockWait::Forever => Timeout::Never,
         LockWait::NoWait | LockWait::SkipLocked => Timeout::NoWait,
-        LockWait::Seconds(n) => Timeout::Seconds(n),
-    }
-}
-
-/// Whether a lock held in `held` gives everything that `wanted` would.
-fn covers(held: TableLock, wanted: TableLock) -> bool {
-    joined(held, wanted) == held
-}
-
-/// The weakest mode that gives what both give: S and SX together are SSX.
-fn joined(a: TableLock, b: TableLock) -> TableLock {
-    match (a.min(b), a.max(b)) {
-        (TableLock::RowExclusive, TableLock::Share) => TableLock::ShareRowExclusive,
-        (_, higher) => higher,
+        LockWait::Seconds(n) => Timeout::After(Duration::from_secs(n.into())),
     }
 }
