@@ -251,7 +251,8 @@ impl Heap {
     }
 
     fn mark(&self, p: &Process, table: &HeapTable, at: Rdba, state: BlockState) -> Result<()> {
-        let ours = |v: &BlockView<'_>| (v.kind() == Some(BlockKind::Heap) && v.obj() == table.data_object).then(|| v.map());
+        let ours =
+            |v: &BlockView<'_>| (v.kind() == Some(BlockKind::Heap) && v.obj() == table.data_object).then(|| v.map());
         let Some(map) = self.cache().read(p, at, GetKind::Current, &mut |v| ours(v))? else { return Ok(()) };
         if map.is_none() {
             return Ok(());
@@ -470,7 +471,9 @@ impl Heap {
                     return Ok(RowOutcome::Done);
                 }
                 Step::Move(pieces) => {
-                    let RowAction::Update(row) = action else { return Err(Ora::internal("only an update moves a row")) };
+                    let RowAction::Update(row) = action else {
+                        return Err(Ora::internal("only an update moves a row"));
+                    };
                     (a.verified, old_pieces) = (true, pieces);
                     a.moved_to = Some(self.insert_chain(p, t, rows.table, row, 0)?);
                 }

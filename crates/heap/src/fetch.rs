@@ -128,10 +128,11 @@ impl Heap {
         for _ in 0..PIECES_MAX {
             p.count(Stat::TableFetchContinuedRow, 1);
             let start = row.len();
-            let found = self.txns.consistent_read(p, next.rdba, GetKind::Consistent, s, &mut |view: &BlockView<'_>| {
-                row.truncate(start);
-                take_piece(view, BlockKind::Heap, obj, next.slot, false, row)
-            })?;
+            let found =
+                self.txns.consistent_read(p, next.rdba, GetKind::Consistent, s, &mut |view: &BlockView<'_>| {
+                    row.truncate(start);
+                    take_piece(view, BlockKind::Heap, obj, next.slot, false, row)
+                })?;
             match found {
                 Piece::Last => return Ok(()),
                 Piece::Next(at) => next = at,

@@ -115,7 +115,14 @@ fn apply_mark(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refus
     move_lock(d, old.lock, lock, 0)
 }
 
-fn put(d: &mut DataMut<'_>, slot: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) -> std::result::Result<(), Refused> {
+fn put(
+    d: &mut DataMut<'_>,
+    slot: u16,
+    flags: u8,
+    lock: u8,
+    extra: u16,
+    body: &[u8],
+) -> std::result::Result<(), Refused> {
     match d.read().row(slot.into()) {
         Some(old) => {
             d.replace(slot, flags, lock, extra, body)?;

@@ -146,9 +146,9 @@ impl Transactions {
         let mut bytes = Vec::new();
         while !chain.newest.is_none() && chain.newest != stop {
             let uba = chain.newest;
-            let found = self.cache().read(p, uba.rdba, GetKind::Examination, &mut |v: &BlockView<'_>| {
-                copy_record(v, uba, &mut bytes)
-            })?;
+            let found = self
+                .cache()
+                .read(p, uba.rdba, GetKind::Examination, &mut |v: &BlockView<'_>| copy_record(v, uba, &mut bytes))?;
             found.ok_or_else(|| Ora::internal(format_args!("undo record {uba} of {xid} is gone")))?;
             let rec = decode_record(uba, &bytes)?;
             if rec.xid != xid {

@@ -30,7 +30,7 @@ mod undo;
 
 pub use change::{Change, ItlGet};
 pub use end::{CommitHook, NoHook, Rollback, UndoLayer};
-pub use session::{Savepoint, Snapshot, Txn};
 pub use enqueue::LockMode;
+pub use session::{Savepoint, Snapshot, Txn};
 pub use transactions::{LockWait, TransactionRow, Transactions, TxnConfig, TxnLayout};
 pub use undo::UndoRecord;

@@ -32,7 +32,10 @@ enum Verdict {
 /// What one look at the current version came to.
 enum Look<R> {
     /// Old enough; `stale` when a committed transaction's entry has not been cleaned out.
-    Seen { out: R, stale: bool },
+    Seen {
+        out: R,
+        stale: bool,
+    },
     Copied,
     Again,
 }

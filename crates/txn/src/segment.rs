@@ -272,9 +272,10 @@ impl Transactions {
 
     /// The chain of a transaction whose process is gone, as its undo header and blocks tell it. `None` when it wrote nothing.
     pub(crate) fn chain_on_disk(&self, p: &Process, xid: Xid) -> Result<Option<Chain>> {
-        let slot = self.cache().read(p, self.table().header(xid.usn), GetKind::Examination, &mut |v: &BlockView<'_>| {
-            UndoHeaderView::new(*v).tx(xid.slot)
-        })?;
+        let slot =
+            self.cache().read(p, self.table().header(xid.usn), GetKind::Examination, &mut |v: &BlockView<'_>| {
+                UndoHeaderView::new(*v).tx(xid.slot)
+            })?;
         let Some(slot) = slot.filter(|s| s.state == SLOT_ACTIVE && s.sqn == xid.sqn) else { return Ok(None) };
         let mut chain = Chain { last: slot.uba.rdba, blocks: slot.blocks, ..Chain::default() };
         let mut at = chain.last;

@@ -1,6 +1,6 @@
 //! What a process keeps of its own transaction.
 
-use crate::undo::{RECORDS_MAX, RECORD_ENTRY};
+use crate::undo::{RECORD_ENTRY, RECORDS_MAX};
 use enqueue::{LockId, LockMode};
 use types::{ObjectId, Rdba, Scn, Uba, Xid};
 

@@ -116,7 +116,7 @@ impl TableLayout {
         TableLayout {
             slots,
             entries: sga.reserve("transactions", segments as usize * slots as usize),
-            snapshots: sga.reserve("transaction snapshots", processes as usize),
+            snapshots: sga.reserve("transaction snapshots", processes as usize + 1),
             clock: sga.reserve("system change number", 1),
             segments: sga.reserve("undo segments", segments as usize),
         }
@@ -281,7 +281,7 @@ impl Table {
         Scn(open.map_or(now.0, |s| (s - 1).min(now.0)))
     }
 
-    /// Notes a snapshot of `process`. SCNs are kept plus one, so that 0 means none.
+    /// Notes a snapshot of `process` (numbers begin with 1). SCNs are kept plus one, so that 0 means none.
     pub fn open_snapshot(&self, process: u32, scn: Scn) {
         let Some(line) = self.snapshots.get(process as usize) else { return };
         let open = line.open.load(Ordering::Relaxed);

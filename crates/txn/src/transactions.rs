@@ -2,13 +2,13 @@
 
 use crate::change::Change;
 use crate::read::Scratch;
+use crate::session::TableHold;
 use crate::table::{Fate, State, Table, TableLayout};
 use crate::undo::{apply_itl, apply_undo};
-use crate::session::TableHold;
 use crate::{Snapshot, Txn, UndoLayer};
 use buffer_cache::{BufferCache, is_retry};
 use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
-use process::Process;
+use process::{CleanupOrder, Process, Processes};
 use redo::{ApplyTable, LAYERS, Layer};
 use sga::{Sga, SgaBuilder};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -116,6 +116,15 @@ impl Transactions {
             scratch: Mutex::new(Vec::new()),
         };
         Transactions { inner: Arc::new(inner) }
+    }
+
+    /// Registers what is to be done with the transaction of a process that has died: PMON rolls it back, or completes its commit.
+    pub fn register_with(&self, all: &Processes) {
+        let txns = self.clone();
+        all.on_death(CleanupOrder::Transaction, "transaction", move |by, dead| {
+            // What cannot be rolled back now, for want of a block, stays DEAD and is left to SMON.
+            let _ = txns.rollback_dead(by, dead);
+        });
     }
 
     /// Registers a layer whose undo is not physical within a block. Before the first fork, and once.
@@ -239,14 +248,7 @@ impl Transactions {
     ///
     /// # Errors
     /// ORA-00054, ORA-30006, ORA-00060, ORA-01013.
-    pub fn lock_table(
-        &self,
-        p: &Process,
-        t: &mut Txn,
-        object: ObjectId,
-        mode: LockMode,
-        wait: LockWait,
-    ) -> Result<()> {
+    pub fn lock_table(&self, p: &Process, t: &mut Txn, object: ObjectId, mode: LockMode, wait: LockWait) -> Result<()> {
         let held = t.tables.iter().position(|l| l.object == object);
         if held.is_some_and(|i| t.tables[i].mode.union(mode) == t.tables[i].mode) {
             return Ok(());
