@@ -3,6 +3,7 @@
 use crate::sizes::Sizes;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use datafile::{CreateDatabase, DataFiles};
+use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use latch::Generation;
 use params::{CbcDesign, Designs, InitParams, Param};
 use process::{Process, Processes};
@@ -52,12 +53,14 @@ impl Database {
 pub struct StorageLayout {
     cache: CacheLayout,
     cache_config: CacheConfig,
+    enqueues: EnqueueLayout,
 }
 
 /// The stack.
 #[derive(Clone, Copy)]
 pub struct Storage {
     pub cache: &'static Arc<BufferCache>,
+    pub enqueues: &'static Enqueues,
 }
 
 impl StorageLayout {
@@ -77,7 +80,16 @@ impl StorageLayout {
             CbcDesign::Shared => ChainDesign::Shared,
             CbcDesign::Versioned => ChainDesign::Versioned,
         };
-        StorageLayout { cache: CacheLayout::reserve(builder, &config), cache_config: config }
+        let enqueues = EnqueueConfig {
+            resources: sizes.enqueue_resources as u32,
+            locks: sizes.enqueue_locks as u32,
+            ..EnqueueConfig::for_processes(sizes.slots() as u32)
+        };
+        StorageLayout {
+            cache: CacheLayout::reserve(builder, &config),
+            cache_config: config,
+            enqueues: EnqueueLayout::reserve(builder, &enqueues),
+        }
     }
 }
 
@@ -90,7 +102,8 @@ impl Storage {
         let cache = BufferCache::create(sga, &layout.cache, &layout.cache_config, files, apply, Box::new(NoRedo));
         let cache: &'static Arc<BufferCache> = Box::leak(Box::new(Arc::new(cache)));
         BufferCache::register_with(cache, processes);
-        Storage { cache }
+        let enqueues = Box::leak(Box::new(Enqueues::create(processes, &layout.enqueues)));
+        Storage { cache, enqueues }
     }
 
     /// Notes in the control file that blocks may be newer in memory than on disk.
