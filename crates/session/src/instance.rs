@@ -59,7 +59,11 @@ impl Instance {
         let state = State::create(sga, &state_layout);
         let storage = Storage::create(processes, &storage_layout, &database);
         storage.mark_open(database.scn)?;
-        Ok(Instance { dir: dir.to_path_buf(), ephemeral, sizes, designs, sga, processes, params, state, storage })
+        let instance =
+            Instance { dir: dir.to_path_buf(), ephemeral, sizes, designs, sga, processes, params, state, storage };
+        let p = instance.attach_background("supervisor")?;
+        storage.open(&p, &database)?;
+        Ok(instance)
     }
 
     /// Closes the database: cleans up behind every dead process, writes every dirty block and notes in the control file
@@ -71,12 +75,17 @@ impl Instance {
     pub fn close(&'static self) -> Result<()> {
         let p = self.attach_background("supervisor")?;
         self.processes.sweep(&p);
-        self.storage.shut_down(&p, self.current_scn())
+        self.storage.shut_down(&p)
     }
 
     /// The newest SCN.
     pub fn current_scn(&self) -> types::Scn {
-        types::Scn(1)
+        self.storage.txns.current_scn()
+    }
+
+    /// Files, blocks, transactions and rows.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
     }
 
     /// The database directory.

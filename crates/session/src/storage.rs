@@ -2,8 +2,10 @@
 
 use crate::sizes::Sizes;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
+use cluster::Clusters;
 use datafile::{CreateDatabase, DataFiles};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
+use heap::Heap;
 use latch::Generation;
 use params::{CbcDesign, Designs, InitParams, Param};
 use process::{Process, Processes};
@@ -11,6 +13,7 @@ use redo::{ApplyTable, NoRedo};
 use sga::SgaBuilder;
 use std::path::Path;
 use std::sync::Arc;
+use txn::{Transactions, TxnConfig, TxnLayout};
 use types::{Ora, Result, Scn};
 
 /// The database's files before the cache exists.
@@ -54,6 +57,8 @@ pub struct StorageLayout {
     cache: CacheLayout,
     cache_config: CacheConfig,
     enqueues: EnqueueLayout,
+    txns: TxnLayout,
+    txn_config: TxnConfig,
 }
 
 /// The stack.
@@ -61,6 +66,9 @@ pub struct StorageLayout {
 pub struct Storage {
     pub cache: &'static Arc<BufferCache>,
     pub enqueues: &'static Enqueues,
+    pub txns: &'static Transactions,
+    pub heap: &'static Heap,
+    pub clusters: &'static Clusters,
 }
 
 impl StorageLayout {
@@ -85,10 +93,17 @@ impl StorageLayout {
             locks: sizes.enqueue_locks as u32,
             ..EnqueueConfig::for_processes(sizes.slots() as u32)
         };
+        let txn_config = TxnConfig {
+            undo_segments: sizes.undo_segments as u32,
+            slots_per_segment: sizes.transactions_per_segment as u32,
+            ..TxnConfig::new(sizes.slots() as u32)
+        };
         StorageLayout {
             cache: CacheLayout::reserve(builder, &config),
             cache_config: config,
             enqueues: EnqueueLayout::reserve(builder, &enqueues),
+            txns: TxnLayout::reserve(builder, &txn_config),
+            txn_config,
         }
     }
 }
@@ -98,12 +113,35 @@ impl Storage {
     pub fn create(processes: &'static Processes, layout: &StorageLayout, database: &Database) -> Storage {
         let mut apply = ApplyTable::new();
         buffer_cache::register(&mut apply);
+        Transactions::register_apply(&mut apply);
+        Heap::register_apply(&mut apply);
+        Clusters::register_apply(&mut apply);
         let (sga, files) = (processes.sga(), Arc::clone(&database.files));
         let cache = BufferCache::create(sga, &layout.cache, &layout.cache_config, files, apply, Box::new(NoRedo));
         let cache: &'static Arc<BufferCache> = Box::leak(Box::new(Arc::new(cache)));
         BufferCache::register_with(cache, processes);
         let enqueues = Box::leak(Box::new(Enqueues::create(processes, &layout.enqueues)));
-        Storage { cache, enqueues }
+        let txns = Transactions::create(sga, &layout.txns, &layout.txn_config, cache, enqueues);
+        txns.register_with(processes);
+        let txns: &'static Transactions = Box::leak(Box::new(txns));
+        let heap: &'static Heap = Box::leak(Box::new(Heap::new(txns)));
+        let clusters = Box::leak(Box::new(Clusters::new(heap)));
+        Storage { cache, enqueues, txns, heap, clusters }
+    }
+
+    /// Opens the transaction tables, having made the undo segments of a new database, and rolls back what an unclean stop
+    /// left.
+    ///
+    /// # Errors
+    /// ORA-30012 when there are no undo segments; those of reading and writing blocks.
+    pub fn open(&self, p: &Process, database: &Database) -> Result<()> {
+        self.txns.advance_scn(database.scn);
+        if database.is_new {
+            self.txns.create_undo_segments(p)?;
+        }
+        self.txns.open(p)?;
+        self.txns.recover(p)?;
+        Ok(())
     }
 
     /// Notes in the control file that blocks may be newer in memory than on disk.
@@ -118,7 +156,8 @@ impl Storage {
     ///
     /// # Errors
     /// A write that failed.
-    pub fn shut_down(&self, p: &Process, scn: Scn) -> Result<()> {
-        self.cache.shut_down(p, scn)
+    pub fn shut_down(&self, p: &Process) -> Result<()> {
+        self.txns.recover(p)?;
+        self.cache.shut_down(p, self.txns.current_scn())
     }
 }
