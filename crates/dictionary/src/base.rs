@@ -1,0 +1,222 @@
+//! The base tables: what the dictionary is made of.
+//!
+//! They have Oracle's names and, where they matter to queries that people write, Oracle's columns. All of them are heap tables in SYSTEM,
+//! created in the order of this list when the database is created; their definitions are in the code, everything else is read from them.
+
+use crate::{ColumnDef, UserId};
+use types::{DataType, LenUnit, ObjectId};
+
+/// The type of a base table's column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BaseType {
+    /// NUMBER.
+    N,
+    /// VARCHAR2(n).
+    V(u32),
+    /// DATE.
+    D,
+}
+
+impl BaseType {
+    pub fn data_type(self) -> DataType {
+        match self {
+            BaseType::N => DataType::NUMBER,
+            BaseType::V(len) => DataType::Varchar2 { len, unit: LenUnit::Byte },
+            BaseType::D => DataType::Date,
+        }
+    }
+}
+
+/// The name, object number and columns of a base table.
+#[derive(Debug)]
+pub struct BaseTable {
+    pub name: &'static str,
+    pub object: ObjectId,
+    pub columns: &'static [(&'static str, BaseType)],
+}
+
+macro_rules! base_tables {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $object:literal $module:ident { $($column:ident $text:literal $kind:expr),* $(,)? })*) => {
+        /// A base table.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(usize)]
+        pub enum Base { $($(#[$doc])* $variant),* }
+
+        impl Base {
+            /// All of them, in the order in which they are created.
+            pub const ALL: &'static [Base] = &[$(Base::$variant),*];
+        }
+
+        static TABLES: &[BaseTable] = &[$(BaseTable {
+            name: $name,
+            object: ObjectId($object),
+            columns: { use BaseType::*; &[$(($text, $kind)),*] },
+        }),*];
+
+        $(
+            $(#[$doc])*
+            #[allow(missing_docs, dead_code)]
+            pub mod $module {
+                #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+                enum Position { $($column),* }
+                $(pub const $column: usize = Position::$column as usize;)*
+            }
+        )*
+    };
+}
+
+base_tables! {
+    /// Objects.
+    Obj "OBJ$" 18 obj {
+        OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, OWNER "OWNER#" N, NAME "NAME" V(128), NAMESPACE "NAMESPACE" N, SUBNAME "SUBNAME" V(128),
+        TYPE "TYPE#" N, CTIME "CTIME" D, MTIME "MTIME" D, STIME "STIME" D, STATUS "STATUS" N, FLAGS "FLAGS" N,
+    }
+    /// Tables. PROPERTY bits are in [`crate::image::property`].
+    Tab "TAB$" 4 tab {
+        OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, TS "TS#" N, FILE "FILE#" N, BLOCK "BLOCK#" N, BOBJ "BOBJ#" N, COLS "COLS" N, CLUCOLS "CLUCOLS" N,
+        PCTFREE "PCTFREE$" N, INITRANS "INITRANS" N, FLAGS "FLAGS" N, ROWCNT "ROWCNT" N, BLKCNT "BLKCNT" N, AVGRLN "AVGRLN" N,
+        ANALYZETIME "ANALYZETIME" D, DEGREE "DEGREE" N, PROPERTY "PROPERTY" N,
+    }
+    /// Columns of tables, clusters and views.
+    Col "COL$" 21 col {
+        OBJ "OBJ#" N, COL "COL#" N, NAME "NAME" V(128), TYPE "TYPE#" N, LENGTH "LENGTH" N, PRECISION "PRECISION#" N, SCALE "SCALE" N,
+        NULLS "NULL$" N, DEFAULT "DEFAULT$" V(4000), CHARSETFORM "CHARSETFORM" N, CHARLENGTH "CHARLENGTH" N, PROPERTY "PROPERTY" N,
+        VIRTUAL "VIRTUAL$" V(4000), SEQ "SEQ#" N, DISTCNT "DISTCNT" N, NULLCNT "NULL_CNT" N,
+    }
+    /// Clusters.
+    Clu "CLU$" 5 clu {
+        OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, TS "TS#" N, FILE "FILE#" N, BLOCK "BLOCK#" N, COLS "COLS" N, PCTFREE "PCTFREE$" N,
+        INITRANS "INITRANS" N, SIZE "SIZE$" N, HASHKEYS "HASHKEYS" N, HASHFUNC "HASHFUNC" V(4000), FLAGS "FLAGS" N,
+    }
+    /// Indexes.
+    Ind "IND$" 19 ind {
+        OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, TS "TS#" N, FILE "FILE#" N, BLOCK "BLOCK#" N, BO "BO#" N, COLS "COLS" N, PCTFREE "PCTFREE$" N,
+        INITRANS "INITRANS" N, TYPE "TYPE#" N, PROPERTY "PROPERTY" N, FLAGS "FLAGS" N, BLEVEL "BLEVEL" N, LEAFCNT "LEAFCNT" N,
+        DISTKEY "DISTKEY" N,
+    }
+    /// Columns of indexes. COL# is the table's column, 0 for an expression.
+    Icol "ICOL$" 20 icol {
+        OBJ "OBJ#" N, BO "BO#" N, COL "COL#" N, POS "POS#" N, DESCENDING "DESC$" N, EXPR "EXPR$" V(4000), TYPE "TYPE#" N, LENGTH "LENGTH" N,
+        PRECISION "PRECISION#" N, SCALE "SCALE" N, CHARSETFORM "CHARSETFORM" N, CHARLENGTH "CHARLENGTH" N,
+    }
+    /// Names of constraints.
+    Con "CON$" 28 con { OWNER "OWNER#" N, NAME "NAME" V(128), CON "CON#" N }
+    /// Constraints: TYPE# 1 check, 2 primary key, 3 unique, 4 foreign key, 7 not null. ENABLED is the index's number for keys.
+    Cdef "CDEF$" 31 cdef {
+        CON "CON#" N, OBJ "OBJ#" N, TYPE "TYPE#" N, ROBJ "ROBJ#" N, RCON "RCON#" N, CONDITION "CONDITION" V(4000), REFACT "REFACT" N,
+        ENABLED "ENABLED" N, DEFER "DEFER" N, MTIME "MTIME" D, INDEX "INDEX#" N,
+    }
+    /// Columns of constraints.
+    Ccol "CCOL$" 32 ccol { CON "CON#" N, OBJ "OBJ#" N, COL "COL#" N, POS "POS#" N }
+    /// Views.
+    View "VIEW$" 69 view { OBJ "OBJ#" N, COLS "COLS" N, PROPERTY "PROPERTY" N, TEXTLENGTH "TEXTLENGTH" N, TEXT "TEXT" V(32767) }
+    /// Sequences. HIGHWATER is the first number not yet given to a cache.
+    Seq "SEQ$" 80 seq {
+        OBJ "OBJ#" N, INCREMENT "INCREMENT$" N, MINVALUE "MINVALUE" N, MAXVALUE "MAXVALUE" N, CYCLE "CYCLE#" N, ORDER "ORDER$" N,
+        CACHE "CACHE" N, HIGHWATER "HIGHWATER" N,
+    }
+    /// Source of stored units, a row a line.
+    Source "SOURCE$" 95 source { OBJ "OBJ#" N, LINE "LINE" N, SOURCE "SOURCE" V(4000) }
+    /// Compilation errors.
+    Error "ERROR$" 96 error {
+        OBJ "OBJ#" N, SEQUENCE "SEQUENCE#" N, LINE "LINE" N, POSITION "POSITION#" N, TEXT "TEXT" V(4000), ATTRIBUTE "PROPERTY" N,
+    }
+    /// Users (TYPE# 1) and roles (0). SPARE4 is the verifier. ASTATUS: 0 open, 1 expired, 8 locked.
+    User "USER$" 22 user {
+        USER "USER#" N, NAME "NAME" V(128), TYPE "TYPE#" N, PASSWORD "PASSWORD" V(4000), DATATS "DATATS#" N, TEMPTS "TEMPTS#" N,
+        CTIME "CTIME" D, PTIME "PTIME" D, ASTATUS "ASTATUS" N, PROFILE "PROFILE" V(128), SPARE4 "SPARE4" V(1000),
+    }
+    /// System privileges (negative numbers) and roles (user numbers) granted.
+    Sysauth "SYSAUTH$" 98 sysauth { GRANTEE "GRANTEE#" N, PRIVILEGE "PRIVILEGE#" N, SEQUENCE "SEQUENCE#" N, OPTION "OPTION$" N }
+    /// Object privileges granted.
+    Objauth "OBJAUTH$" 99 objauth {
+        OBJ "OBJ#" N, GRANTOR "GRANTOR#" N, GRANTEE "GRANTEE#" N, PRIVILEGE "PRIVILEGE#" N, SEQUENCE "SEQUENCE#" N, COL "COL#" N,
+        OPTION "OPTION$" N,
+    }
+    /// Synonyms.
+    Syn "SYN$" 88 syn { OBJ "OBJ#" N, NODE "NODE" V(128), OWNER "OWNER" V(128), NAME "NAME" V(128) }
+    /// Comments on tables and columns.
+    Com "COM$" 97 com { OBJ "OBJ#" N, COL "COL#" N, COMMENT "COMMENT$" V(4000) }
+    /// Triggers.
+    Trigger "TRIGGER$" 81 trigger { OBJ "OBJ#" N, TYPE "TYPE#" N, BASEOBJECT "BASEOBJECT" N, ENABLED "ENABLED" N }
+    /// Directories.
+    Dir "DIR$" 102 dir { OBJ "OBJ#" N, PATH "OS_PATH" V(4000) }
+    /// Jobs of DBMS_JOB. FLAG 1 is broken.
+    Job "JOB$" 110 job {
+        JOB "JOB" N, LOWNER "LOWNER" V(128), POWNER "POWNER" V(128), COWNER "COWNER" V(128), LAST_DATE "LAST_DATE" D,
+        THIS_DATE "THIS_DATE" D, NEXT_DATE "NEXT_DATE" D, TOTAL "TOTAL" N, INTERVAL "INTERVAL#" V(200), FAILURES "FAILURES" N, FLAG "FLAG" N,
+        WHAT "WHAT" V(4000), NLSENV "NLSENV" V(4000), FIELD1 "FIELD1" N, SID "SID" N,
+    }
+    /// Database properties.
+    Props "PROPS$" 115 props { NAME "NAME" V(128), VALUE "VALUE$" V(4000), COMMENT "COMMENT$" V(4000) }
+    /// Tablespaces.
+    Ts "TS$" 16 ts { TS "TS#" N, NAME "NAME" V(30), CONTENTS "CONTENTS$" N, BLOCKSIZE "BLOCKSIZE" N, STATUS "ONLINE$" N }
+    /// Numbers and names of system privileges.
+    SystemPrivilegeMap "SYSTEM_PRIVILEGE_MAP" 120 system_privilege_map { PRIVILEGE "PRIVILEGE" N, NAME "NAME" V(40), PROPERTY "PROPERTY" N }
+    /// Numbers and names of object privileges.
+    TablePrivilegeMap "TABLE_PRIVILEGE_MAP" 122 table_privilege_map { PRIVILEGE "PRIVILEGE" N, NAME "NAME" V(40) }
+    /// Numbers and names of kinds of objects, for the views.
+    ObjectTypeMap "OBJECT_TYPE_MAP" 124 object_type_map { TYPE "TYPE#" N, NAME "NAME" V(30) }
+    /// The table of one row.
+    Dual "DUAL" 142 dual { DUMMY "DUMMY" V(1) }
+    /// EXPLAIN PLAN's default table.
+    PlanTable "PLAN_TABLE$" 144 plan_table {
+        STATEMENT_ID "STATEMENT_ID" V(30), PLAN_ID "PLAN_ID" N, TIMESTAMP "TIMESTAMP" D, REMARKS "REMARKS" V(4000), OPERATION "OPERATION" V(30),
+        OPTIONS "OPTIONS" V(255), OBJECT_NODE "OBJECT_NODE" V(128), OBJECT_OWNER "OBJECT_OWNER" V(128), OBJECT_NAME "OBJECT_NAME" V(128),
+        OBJECT_ALIAS "OBJECT_ALIAS" V(261), OBJECT_INSTANCE "OBJECT_INSTANCE" N, OBJECT_TYPE "OBJECT_TYPE" V(30), OPTIMIZER "OPTIMIZER" V(255),
+        SEARCH_COLUMNS "SEARCH_COLUMNS" N, ID "ID" N, PARENT_ID "PARENT_ID" N, DEPTH "DEPTH" N, POSITION "POSITION" N, COST "COST" N,
+        CARDINALITY "CARDINALITY" N, BYTES "BYTES" N, ACCESS_PREDICATES "ACCESS_PREDICATES" V(4000),
+        FILTER_PREDICATES "FILTER_PREDICATES" V(4000), PROJECTION "PROJECTION" V(4000),
+    }
+}
+
+/// The first object number that the database gives to objects of users.
+pub const FIRST_USER_OBJECT: u32 = 20_000;
+
+impl Base {
+    pub fn table(self) -> &'static BaseTable {
+        &TABLES[self as usize]
+    }
+
+    /// The base table of that name.
+    pub fn named(name: &str) -> Option<Base> {
+        Base::ALL.iter().copied().find(|base| base.table().name == name)
+    }
+
+    /// The base table of that object number.
+    pub fn of_object(object: ObjectId) -> Option<Base> {
+        Base::ALL.iter().copied().find(|base| base.table().object == object)
+    }
+
+    pub fn columns(self) -> Vec<ColumnDef> {
+        self.table().columns.iter().map(|(name, kind)| ColumnDef::new(*name, kind.data_type())).collect()
+    }
+
+    /// Base tables belong to SYS.
+    pub fn owner(self) -> UserId {
+        UserId::SYS
+    }
+
+    /// Whether everybody may read it: DUAL and the maps of privileges.
+    pub fn is_public(self) -> bool {
+        use Base::*;
+        matches!(self, Dual | SystemPrivilegeMap | TablePrivilegeMap)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_and_numbers_are_unique() {
+        let names: HashSet<_> = Base::ALL.iter().map(|base| base.table().name).collect();
+        let numbers: HashSet<_> = Base::ALL.iter().map(|base| base.table().object).collect();
+        assert_eq!((names.len(), numbers.len()), (Base::ALL.len(), Base::ALL.len()));
+        assert!(numbers.iter().all(|object| object.0 < FIRST_USER_OBJECT));
+        assert_eq!(Base::named("CDEF$"), Some(Base::Cdef));
+        assert_eq!(Base::Obj.table().columns[obj::TYPE].0, "TYPE#");
+        assert_eq!(Base::Job.table().columns[job::WHAT].0, "WHAT");
+    }
+}

@@ -1,0 +1,789 @@
+//! One process's picture of the dictionary.
+//!
+//! The rows of the base tables, as of one snapshot, kept by the object they belong to; definitions are made of them when they are first
+//! asked for. The picture is immutable: when the dictionary epoch has moved, a new one is read. Reading everything at once is one short
+//! scan per table, since the dictionary holds only what users made (the catalog views and the base tables themselves are in the code);
+//! a cache by object would need a shared write per object to know when it is stale.
+
+use crate::base::*;
+use crate::rows::{Row, as_i64, as_optional_text, as_text, as_u32, type_of_columns};
+use crate::*;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use types::{Number, ObjectId, Ora, Rdba, Result, Value};
+
+/// Bits of PROPERTY and FLAGS columns.
+pub mod property {
+    pub const TAB_TEMPORARY: i64 = 1;
+    pub const TAB_PRESERVE_ROWS: i64 = 2;
+    pub const TAB_INDEX_ORGANIZED: i64 = 4;
+    pub const TAB_CACHE: i64 = 8;
+    pub const TAB_READ_ONLY: i64 = 16;
+    pub const TAB_RESULT_CACHE_FORCE: i64 = 32;
+    pub const TAB_NOLOGGING: i64 = 64;
+    pub const TAB_MINIMIZE_RECORDS: i64 = 128;
+    pub const COL_HIDDEN: i64 = 1;
+    pub const COL_INVISIBLE: i64 = 2;
+    pub const COL_DEFAULT_ON_NULL: i64 = 4;
+    pub const COL_IDENTITY_ALWAYS: i64 = 8;
+    pub const COL_IDENTITY_ON_NULL: i64 = 16;
+    pub const IND_UNIQUE: i64 = 1;
+    pub const IND_REVERSE: i64 = 4;
+    pub const IND_FUNCTION_BASED: i64 = 16;
+    /// In FLAGS of IND$.
+    pub const IND_UNUSABLE: i64 = 1;
+    pub const IND_INVISIBLE: i64 = 2;
+    /// In DEFER of CDEF$.
+    pub const CON_DEFERRABLE: i64 = 1;
+    pub const CON_INITIALLY_DEFERRED: i64 = 2;
+    pub const CON_VALIDATED: i64 = 4;
+    pub const CON_GENERATED: i64 = 8;
+    pub const CON_DISABLED: i64 = 16;
+    pub const VIEW_READ_ONLY: i64 = 1;
+    pub const VIEW_CHECK_OPTION: i64 = 2;
+}
+
+/// Reads base tables; the heap in an instance, a map in tests.
+pub trait BaseReader {
+    /// Calls `f` with every row.
+    fn scan(&self, base: Base, f: &mut dyn FnMut(&[Value]) -> Result<()>) -> Result<()>;
+}
+
+type ByObject = HashMap<u32, Vec<Row>>;
+
+/// The picture.
+pub struct Image {
+    epoch: u64,
+    objects: HashMap<u32, ObjectDef>,
+    names: HashMap<(u32, u8), HashMap<String, u32>>,
+    users: HashMap<u32, Rc<UserDef>>,
+    user_names: HashMap<String, u32>,
+    /// Grantee to privileges (negative) and roles.
+    granted: HashMap<u32, Vec<i64>>,
+    /// Object to (grantee, privilege, column, with grant option).
+    object_grants: HashMap<u32, Vec<(u32, u8, u32, bool)>>,
+    rows: HashMap<Base, ByObject>,
+    /// Constraint number to table.
+    constraint_tables: HashMap<u32, u32>,
+    /// Table to the tables with foreign keys to it.
+    referencing: HashMap<u32, Vec<u32>>,
+    /// (owner, constraint name) to constraint.
+    constraint_names: HashMap<(u32, String), u32>,
+    constraint_name_of: HashMap<u32, String>,
+    cluster_tables: HashMap<u32, Vec<ObjectId>>,
+    tablespaces: Vec<(u32, String)>,
+    base_headers: HashMap<Base, Rdba>,
+    made: RefCell<Made>,
+}
+
+/// Definitions already made.
+#[derive(Default)]
+struct Made {
+    tables: HashMap<u32, Rc<TableDef>>,
+    clusters: HashMap<u32, Rc<ClusterDef>>,
+    views: HashMap<u32, Rc<ViewDef>>,
+    sequences: HashMap<u32, Rc<SequenceDef>>,
+}
+
+/// The base tables that the picture holds by object, and the column that says whose row it is.
+const GROUPED: &[(Base, usize)] = &[
+    (Base::Tab, tab::OBJ),
+    (Base::Col, col::OBJ),
+    (Base::Clu, clu::OBJ),
+    (Base::Ind, ind::BO),
+    (Base::Icol, icol::OBJ),
+    (Base::Cdef, cdef::OBJ),
+    (Base::Ccol, ccol::CON),
+    (Base::View, self::view::OBJ),
+    (Base::Seq, seq::OBJ),
+    (Base::Syn, syn::OBJ),
+    (Base::Trigger, trigger::OBJ),
+    (Base::Dir, dir::OBJ),
+];
+
+impl Image {
+    /// Reads the picture. `epoch` was read before the reader's snapshot was taken; `headers` says where the base tables are.
+    pub fn load(reader: &dyn BaseReader, epoch: u64, headers: &[(Base, Rdba)]) -> Result<Image> {
+        let mut image = Image {
+            epoch,
+            objects: HashMap::new(),
+            names: HashMap::new(),
+            users: HashMap::new(),
+            user_names: HashMap::new(),
+            granted: HashMap::new(),
+            object_grants: HashMap::new(),
+            rows: HashMap::new(),
+            constraint_tables: HashMap::new(),
+            referencing: HashMap::new(),
+            constraint_names: HashMap::new(),
+            constraint_name_of: HashMap::new(),
+            cluster_tables: HashMap::new(),
+            tablespaces: Vec::new(),
+            base_headers: headers.iter().copied().collect(),
+            made: RefCell::default(),
+        };
+        reader.scan(Base::User, &mut |row| image.add_user(row))?;
+        reader.scan(Base::Obj, &mut |row| image.add_object(row))?;
+        for (base, key) in GROUPED {
+            let mut groups = ByObject::new();
+            reader.scan(*base, &mut |row| {
+                groups.entry(as_u32(&row[*key])).or_default().push(row.to_vec());
+                Ok(())
+            })?;
+            image.rows.insert(*base, groups);
+        }
+        reader.scan(Base::Con, &mut |row| image.add_constraint_name(row))?;
+        reader.scan(Base::Sysauth, &mut |row| {
+            let privilege = as_i64(&row[sysauth::PRIVILEGE]).unwrap_or(0);
+            image.granted.entry(as_u32(&row[sysauth::GRANTEE])).or_default().push(privilege);
+            Ok(())
+        })?;
+        reader.scan(Base::Objauth, &mut |row| image.add_object_grant(row))?;
+        reader.scan(Base::Ts, &mut |row| {
+            image.tablespaces.push((as_u32(&row[ts::TS]), as_text(&row[ts::NAME]).to_owned()));
+            Ok(())
+        })?;
+        image.index_constraints();
+        Ok(image)
+    }
+
+    fn add_user(&mut self, row: &[Value]) -> Result<()> {
+        let id = as_u32(&row[user::USER]);
+        let name = as_text(&row[user::NAME]).to_owned();
+        let status = as_i64(&row[user::ASTATUS]).unwrap_or(0);
+        let def = UserDef {
+            id: UserId(id),
+            name: name.clone(),
+            is_role: as_i64(&row[user::TYPE]) == Some(0),
+            verifier: Verifier::from_text(as_text(&row[user::SPARE4])),
+            locked: status & 8 != 0,
+            expired: status & 1 != 0,
+            default_tablespace: as_u32(&row[user::DATATS]),
+        };
+        self.user_names.insert(name, id);
+        self.users.insert(id, Rc::new(def));
+        Ok(())
+    }
+
+    fn add_object(&mut self, row: &[Value]) -> Result<()> {
+        let object = as_u32(&row[obj::OBJ]);
+        let Some(kind) = as_i64(&row[obj::TYPE]).and_then(|code| ObjectKind::from_code(code as u8)) else {
+            return Err(Ora::internal(format_args!("[obj$ {object}]")));
+        };
+        let def = ObjectDef {
+            object: ObjectId(object),
+            data_object: ObjectId(as_u32(&row[obj::DATAOBJ])),
+            owner_id: UserId(as_u32(&row[obj::OWNER])),
+            name: as_text(&row[obj::NAME]).to_owned(),
+            kind,
+            valid: as_i64(&row[obj::STATUS]) == Some(1),
+        };
+        let space = self.names.entry((def.owner_id.0, kind.namespace())).or_default();
+        space.insert(def.name.clone(), object);
+        self.objects.insert(object, def);
+        Ok(())
+    }
+
+    fn add_constraint_name(&mut self, row: &[Value]) -> Result<()> {
+        let (owner, id) = (as_u32(&row[con::OWNER]), as_u32(&row[con::CON]));
+        let name = as_text(&row[con::NAME]).to_owned();
+        self.constraint_name_of.insert(id, name.clone());
+        self.constraint_names.insert((owner, name), id);
+        Ok(())
+    }
+
+    fn add_object_grant(&mut self, row: &[Value]) -> Result<()> {
+        let grant = (
+            as_u32(&row[objauth::GRANTEE]),
+            as_u32(&row[objauth::PRIVILEGE]) as u8,
+            as_u32(&row[objauth::COL]),
+            as_i64(&row[objauth::OPTION]) == Some(1),
+        );
+        self.object_grants.entry(as_u32(&row[objauth::OBJ])).or_default().push(grant);
+        Ok(())
+    }
+
+    fn index_constraints(&mut self) {
+        for (table, list) in &self.rows[&Base::Cdef] {
+            for row in list {
+                self.constraint_tables.insert(as_u32(&row[cdef::CON]), *table);
+                if as_i64(&row[cdef::TYPE]) == Some(4) {
+                    self.referencing.entry(as_u32(&row[cdef::ROBJ])).or_default().push(*table);
+                }
+            }
+        }
+        for list in self.referencing.values_mut() {
+            list.sort_unstable();
+            list.dedup();
+        }
+        for (table, list) in &self.rows[&Base::Tab] {
+            for row in list {
+                let cluster = as_u32(&row[tab::BOBJ]);
+                if cluster != 0 {
+                    self.cluster_tables.entry(cluster).or_default().push(ObjectId(*table));
+                }
+            }
+        }
+    }
+
+    /// The dictionary epoch this was read at.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    fn rows(&self, base: Base, object: u32) -> &[Row] {
+        self.rows.get(&base).and_then(|groups| groups.get(&object)).map_or(&[], Vec::as_slice)
+    }
+
+    // Users.
+
+    pub fn user(&self, id: UserId) -> Option<&Rc<UserDef>> {
+        self.users.get(&id.0)
+    }
+
+    pub fn user_named(&self, name: &str) -> Option<&Rc<UserDef>> {
+        self.user_names.get(name).and_then(|id| self.users.get(id))
+    }
+
+    pub fn user_name(&self, id: UserId) -> String {
+        self.user(id).map_or_else(String::new, |user| user.name.clone())
+    }
+
+    pub fn users(&self) -> impl Iterator<Item = &Rc<UserDef>> {
+        self.users.values()
+    }
+
+    pub fn tablespace_named(&self, name: &str) -> Option<u32> {
+        self.tablespaces.iter().find(|(_, have)| have == name).map(|(number, _)| *number)
+    }
+
+    // Privileges.
+
+    /// The user, PUBLIC, and every role that reaches the user.
+    pub fn grantees(&self, user: UserId) -> Vec<u32> {
+        let mut list = vec![user.0, UserId::PUBLIC.0];
+        let mut at = 0;
+        while at < list.len() {
+            for privilege in self.granted.get(&list[at]).into_iter().flatten() {
+                let role = u32::try_from(*privilege).unwrap_or(u32::MAX);
+                if *privilege > 0 && !list.contains(&role) {
+                    list.push(role);
+                }
+            }
+            at += 1;
+        }
+        list
+    }
+
+    /// Whether the user has the system privilege, directly or through a role.
+    pub fn has_privilege(&self, user: UserId, privilege: SystemPrivilege) -> bool {
+        let has = |grantee: &u32| self.granted.get(grantee).is_some_and(|list| list.contains(&privilege.number()));
+        user == UserId::SYS || self.grantees(user).iter().any(has)
+    }
+
+    /// Whether exactly this user or role has been granted the system privilege (negative) or role.
+    pub fn is_granted(&self, grantee: UserId, privilege: i64) -> bool {
+        self.granted.get(&grantee.0).is_some_and(|list| list.contains(&privilege))
+    }
+
+    /// Whether the user has been granted the privilege on the object, directly or through a role. `grantable` asks for the option.
+    pub fn has_object_grant(&self, user: UserId, object: ObjectId, privilege: ObjectPrivilege, grantable: bool) -> bool {
+        let Some(grants) = self.object_grants.get(&object.0) else {
+            return false;
+        };
+        let grantees = self.grantees(user);
+        grants.iter().any(|(grantee, code, _, option)| {
+            *code == privilege as u8 && grantees.contains(grantee) && (*option || !grantable)
+        })
+    }
+
+    /// Whether the user has been granted anything on the object.
+    pub fn has_any_object_grant(&self, user: UserId, object: ObjectId) -> bool {
+        let Some(grants) = self.object_grants.get(&object.0) else {
+            return false;
+        };
+        let grantees = self.grantees(user);
+        grants.iter().any(|(grantee, ..)| grantees.contains(grantee))
+    }
+
+    // Objects.
+
+    pub fn object(&self, object: ObjectId) -> Option<&ObjectDef> {
+        self.objects.get(&object.0)
+    }
+
+    pub fn objects(&self) -> impl Iterator<Item = &ObjectDef> {
+        self.objects.values()
+    }
+
+    /// The object of that owner, name space and name.
+    pub fn object_named(&self, owner: UserId, namespace: u8, name: &str) -> Option<&ObjectDef> {
+        let id = self.names.get(&(owner.0, namespace))?.get(name)?;
+        self.objects.get(id)
+    }
+
+    /// The object of that kind.
+    pub fn find(&self, owner: UserId, kind: ObjectKind, name: &str) -> Option<&ObjectDef> {
+        self.object_named(owner, kind.namespace(), name).filter(|object| object.kind == kind)
+    }
+
+    /// The greatest object or data object number in use.
+    pub fn max_object(&self) -> u32 {
+        let max = |object: &ObjectDef| object.object.0.max(object.data_object.0);
+        self.objects.values().map(max).max().unwrap_or(0).max(FIRST_USER_OBJECT)
+    }
+
+    pub fn max_user(&self) -> u32 {
+        self.users.keys().copied().max().unwrap_or(0)
+    }
+
+    pub fn max_constraint(&self) -> u32 {
+        self.constraint_name_of.keys().copied().max().unwrap_or(0)
+    }
+
+    /// The constraint of that owner and name.
+    pub fn constraint_named(&self, owner: UserId, name: &str) -> Option<u32> {
+        self.constraint_names.get(&(owner.0, name.to_owned())).copied()
+    }
+
+    /// The table a constraint is on.
+    pub fn constraint_table(&self, constraint: u32) -> Option<ObjectId> {
+        self.constraint_tables.get(&constraint).map(|table| ObjectId(*table))
+    }
+
+    pub fn synonym(&self, object: ObjectId) -> Option<SynonymDef> {
+        let def = self.object(object)?;
+        let row = self.rows(Base::Syn, object.0).first()?;
+        Some(SynonymDef {
+            object,
+            owner: self.user_name(def.owner_id),
+            name: def.name.clone(),
+            target_owner: as_text(&row[syn::OWNER]).to_owned(),
+            target_name: as_text(&row[syn::NAME]).to_owned(),
+            link: as_optional_text(&row[syn::NODE]),
+        })
+    }
+
+    /// Triggers on a table: number and whether enabled.
+    pub fn triggers_on(&self, table: ObjectId) -> Vec<(ObjectId, bool)> {
+        let mut list = Vec::new();
+        for rows in self.rows[&Base::Trigger].values() {
+            for row in rows.iter().filter(|row| as_u32(&row[trigger::BASEOBJECT]) == table.0) {
+                list.push((ObjectId(as_u32(&row[trigger::OBJ])), as_i64(&row[trigger::ENABLED]) == Some(1)));
+            }
+        }
+        list.sort_unstable_by_key(|(object, _)| *object);
+        list
+    }
+
+    // Definitions.
+
+    /// The definition of a base table.
+    pub fn base_table(&self, base: Base) -> Rc<TableDef> {
+        let table = base.table();
+        if let Some(def) = self.made.borrow().tables.get(&table.object.0) {
+            return def.clone();
+        }
+        let segment = SegmentRef {
+            tablespace: 0,
+            header: self.base_headers.get(&base).copied().unwrap_or(Rdba::NONE),
+            data_object: table.object,
+            pctfree: BASE_PCTFREE,
+            initrans: 1,
+        };
+        let def = Rc::new(TableDef {
+            object: table.object,
+            owner_id: UserId::SYS,
+            owner: "SYS".into(),
+            name: table.name.into(),
+            columns: base.columns(),
+            organization: Organization::Heap(segment),
+            indexes: Vec::new(),
+            constraints: Vec::new(),
+            referenced_by: Vec::new(),
+            statistics: None,
+            temporary: None,
+            options: TableOptions { degree: 1, logging: true, ..TableOptions::default() },
+            epoch: self.epoch,
+        });
+        self.made.borrow_mut().tables.insert(table.object.0, def.clone());
+        def
+    }
+
+    /// The table of that number.
+    pub fn table(&self, object: ObjectId) -> Result<Option<Rc<TableDef>>> {
+        if let Some(base) = Base::of_object(object) {
+            return Ok(Some(self.base_table(base)));
+        }
+        if let Some(def) = self.made.borrow().tables.get(&object.0) {
+            return Ok(Some(def.clone()));
+        }
+        let (Some(def), Some(row)) = (self.object(object), self.rows(Base::Tab, object.0).first()) else {
+            return Ok(None);
+        };
+        let table = Rc::new(self.make_table(def, row)?);
+        self.made.borrow_mut().tables.insert(object.0, table.clone());
+        Ok(Some(table))
+    }
+
+    fn make_table(&self, def: &ObjectDef, row: &Row) -> Result<TableDef> {
+        let bits = as_i64(&row[tab::PROPERTY]).unwrap_or(0);
+        let on = |bit| bits & bit != 0;
+        let columns = self.columns(def.object)?;
+        let segment = SegmentRef {
+            tablespace: as_u32(&row[tab::TS]),
+            header: segment_header(row, tab::FILE, tab::BLOCK),
+            data_object: ObjectId(as_u32(&row[tab::DATAOBJ])),
+            pctfree: as_u32(&row[tab::PCTFREE]) as u8,
+            initrans: as_u32(&row[tab::INITRANS]) as u8,
+        };
+        let cluster = as_u32(&row[tab::BOBJ]);
+        let organization = if cluster != 0 {
+            let missing = || Ora::internal(format_args!("[cluster {cluster}]"));
+            let cluster = self.cluster(ObjectId(cluster))?.ok_or_else(missing)?;
+            // CLUCOLS holds the table's column positions of the cluster key, four decimal digits each, from 1.
+            let key_positions = as_text_digits(&row[tab::CLUCOLS]);
+            Organization::HashCluster { cluster, key_positions }
+        } else if on(property::TAB_INDEX_ORGANIZED) {
+            Organization::Index(segment)
+        } else {
+            Organization::Heap(segment)
+        };
+        let temporary = match (on(property::TAB_TEMPORARY), on(property::TAB_PRESERVE_ROWS)) {
+            (false, _) => None,
+            (true, false) => Some(TemporaryKind::DeleteRows),
+            (true, true) => Some(TemporaryKind::PreserveRows),
+        };
+        Ok(TableDef {
+            object: def.object,
+            owner_id: def.owner_id,
+            owner: self.user_name(def.owner_id),
+            name: def.name.clone(),
+            indexes: self.indexes(def.object)?,
+            constraints: self.constraints(def.object),
+            referenced_by: self.referenced_by(def.object),
+            statistics: as_i64(&row[tab::ROWCNT]).map(|rows| TableStatistics {
+                rows: rows as u64,
+                blocks: u64::from(as_u32(&row[tab::BLKCNT])),
+                average_row_bytes: as_u32(&row[tab::AVGRLN]),
+            }),
+            columns,
+            organization,
+            temporary,
+            options: TableOptions {
+                result_cache_force: on(property::TAB_RESULT_CACHE_FORCE),
+                cache: on(property::TAB_CACHE),
+                read_only: on(property::TAB_READ_ONLY),
+                degree: as_u32(&row[tab::DEGREE]).max(1),
+                logging: !on(property::TAB_NOLOGGING),
+                minimize_records: on(property::TAB_MINIMIZE_RECORDS),
+                index_organized: on(property::TAB_INDEX_ORGANIZED),
+            },
+            epoch: self.epoch,
+        })
+    }
+
+    /// The columns of a table, cluster or view, in their order.
+    pub fn columns(&self, object: ObjectId) -> Result<Vec<ColumnDef>> {
+        let mut rows: Vec<&Row> = self.rows(Base::Col, object.0).iter().collect();
+        rows.sort_by_key(|row| as_i64(&row[col::COL]));
+        rows.into_iter().map(|row| make_column(row)).collect()
+    }
+
+    fn indexes(&self, table: ObjectId) -> Result<Vec<Rc<IndexDef>>> {
+        let mut list = Vec::new();
+        for row in self.rows(Base::Ind, table.0) {
+            let object = ObjectId(as_u32(&row[ind::OBJ]));
+            if let Some(def) = self.object(object) {
+                list.push(Rc::new(self.make_index(def, row)?));
+            }
+        }
+        list.sort_by_key(|index| index.object);
+        Ok(list)
+    }
+
+    fn make_index(&self, def: &ObjectDef, row: &Row) -> Result<IndexDef> {
+        let bits = as_i64(&row[ind::PROPERTY]).unwrap_or(0);
+        let flags = as_i64(&row[ind::FLAGS]).unwrap_or(0);
+        let mut columns: Vec<&Row> = self.rows(Base::Icol, def.object.0).iter().collect();
+        columns.sort_by_key(|row| as_i64(&row[icol::POS]));
+        let columns = columns.into_iter().map(|row| make_index_column(row)).collect::<Result<_>>()?;
+        let kind = match as_i64(&row[ind::TYPE]) {
+            Some(2) => IndexKind::Bitmap,
+            Some(4) => IndexKind::IotTop,
+            _ if bits & property::IND_FUNCTION_BASED != 0 => IndexKind::FunctionBased,
+            _ if bits & property::IND_REVERSE != 0 => IndexKind::Reverse,
+            _ => IndexKind::Normal,
+        };
+        Ok(IndexDef {
+            object: def.object,
+            owner_id: def.owner_id,
+            owner: self.user_name(def.owner_id),
+            name: def.name.clone(),
+            table: ObjectId(as_u32(&row[ind::BO])),
+            segment: SegmentRef {
+                tablespace: as_u32(&row[ind::TS]),
+                header: segment_header(row, ind::FILE, ind::BLOCK),
+                data_object: ObjectId(as_u32(&row[ind::DATAOBJ])),
+                pctfree: as_u32(&row[ind::PCTFREE]) as u8,
+                initrans: as_u32(&row[ind::INITRANS]) as u8,
+            },
+            unique: bits & property::IND_UNIQUE != 0,
+            columns,
+            invisible: flags & property::IND_INVISIBLE != 0,
+            unusable: flags & property::IND_UNUSABLE != 0,
+            kind,
+            statistics: as_i64(&row[ind::DISTKEY]).map(|distinct| IndexStatistics {
+                distinct_keys: distinct as u64,
+                leaf_blocks: u64::from(as_u32(&row[ind::LEAFCNT])),
+                levels: as_u32(&row[ind::BLEVEL]),
+            }),
+        })
+    }
+
+    /// The index of that number, with the table it is on.
+    pub fn index(&self, object: ObjectId) -> Result<Option<Rc<IndexDef>>> {
+        for (table, rows) in &self.rows[&Base::Ind] {
+            if rows.iter().any(|row| as_u32(&row[ind::OBJ]) == object.0) {
+                let table = self.table(ObjectId(*table))?;
+                return Ok(table.and_then(|table| table.indexes.iter().find(|i| i.object == object).cloned()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn constraints(&self, table: ObjectId) -> Vec<ConstraintDef> {
+        let mut list: Vec<ConstraintDef> =
+            self.rows(Base::Cdef, table.0).iter().filter_map(|row| self.make_constraint(row)).collect();
+        list.sort_by_key(|constraint| constraint.id);
+        list
+    }
+
+    fn make_constraint(&self, row: &Row) -> Option<ConstraintDef> {
+        let id = as_u32(&row[cdef::CON]);
+        let bits = as_i64(&row[cdef::DEFER]).unwrap_or(0);
+        let mut columns: Vec<(i64, usize)> = self
+            .rows(Base::Ccol, id)
+            .iter()
+            .map(|row| (as_i64(&row[ccol::POS]).unwrap_or(0), as_u32(&row[ccol::COL]).saturating_sub(1) as usize))
+            .collect();
+        columns.sort_unstable();
+        let columns: Vec<usize> = columns.into_iter().map(|(_, column)| column).collect();
+        let index = ObjectId(as_u32(&row[cdef::INDEX]));
+        let kind = match as_i64(&row[cdef::TYPE])? {
+            1 => ConstraintKindDef::Check { text: as_text(&row[cdef::CONDITION]).to_owned() },
+            2 => ConstraintKindDef::PrimaryKey { columns, index },
+            3 => ConstraintKindDef::Unique { columns, index },
+            4 => ConstraintKindDef::ForeignKey {
+                columns,
+                table: ObjectId(as_u32(&row[cdef::ROBJ])),
+                key: as_u32(&row[cdef::RCON]),
+                on_delete: on_delete(row),
+            },
+            7 => ConstraintKindDef::NotNull { column: *columns.first()? },
+            _ => return None,
+        };
+        Some(ConstraintDef {
+            id,
+            name: self.constraint_name_of.get(&id).cloned().unwrap_or_default(),
+            generated: bits & property::CON_GENERATED != 0,
+            kind,
+            enabled: bits & property::CON_DISABLED == 0,
+            validated: bits & property::CON_VALIDATED != 0,
+            deferrable: bits & property::CON_DEFERRABLE != 0,
+            initially_deferred: bits & property::CON_INITIALLY_DEFERRED != 0,
+        })
+    }
+
+    fn referenced_by(&self, table: ObjectId) -> Vec<ForeignKeyTo> {
+        let mut list = Vec::new();
+        for from in self.referencing.get(&table.0).into_iter().flatten() {
+            for row in self.rows(Base::Cdef, *from) {
+                if as_i64(&row[cdef::TYPE]) == Some(4) && as_u32(&row[cdef::ROBJ]) == table.0 {
+                    list.push(ForeignKeyTo {
+                        key: as_u32(&row[cdef::RCON]),
+                        from_table: ObjectId(*from),
+                        constraint: as_u32(&row[cdef::CON]),
+                        on_delete: on_delete(row),
+                        enabled: as_i64(&row[cdef::DEFER]).unwrap_or(0) & property::CON_DISABLED == 0,
+                    });
+                }
+            }
+        }
+        list
+    }
+
+    pub fn cluster(&self, object: ObjectId) -> Result<Option<Rc<ClusterDef>>> {
+        if let Some(def) = self.made.borrow().clusters.get(&object.0) {
+            return Ok(Some(def.clone()));
+        }
+        let (Some(def), Some(row)) = (self.object(object), self.rows(Base::Clu, object.0).first()) else {
+            return Ok(None);
+        };
+        let cluster = Rc::new(ClusterDef {
+            object,
+            owner_id: def.owner_id,
+            owner: self.user_name(def.owner_id),
+            name: def.name.clone(),
+            segment: SegmentRef {
+                tablespace: as_u32(&row[clu::TS]),
+                header: segment_header(row, clu::FILE, clu::BLOCK),
+                data_object: ObjectId(as_u32(&row[clu::DATAOBJ])),
+                pctfree: as_u32(&row[clu::PCTFREE]) as u8,
+                initrans: as_u32(&row[clu::INITRANS]) as u8,
+            },
+            columns: self.columns(object)?,
+            hashkeys: as_i64(&row[clu::HASHKEYS]).unwrap_or(0) as u64,
+            size_bytes: as_u32(&row[clu::SIZE]),
+            hash_text: as_optional_text(&row[clu::HASHFUNC]),
+            single_table: as_i64(&row[clu::FLAGS]) == Some(1),
+            tables: self.cluster_tables.get(&object.0).cloned().unwrap_or_default(),
+            epoch: self.epoch,
+        });
+        self.made.borrow_mut().clusters.insert(object.0, cluster.clone());
+        Ok(Some(cluster))
+    }
+
+    pub fn view(&self, object: ObjectId) -> Result<Option<Rc<ViewDef>>> {
+        if let Some(def) = self.made.borrow().views.get(&object.0) {
+            return Ok(Some(def.clone()));
+        }
+        let (Some(def), Some(row)) = (self.object(object), self.rows(Base::View, object.0).first()) else {
+            return Ok(None);
+        };
+        let bits = as_i64(&row[self::view::PROPERTY]).unwrap_or(0);
+        let view = Rc::new(ViewDef {
+            object,
+            owner_id: def.owner_id,
+            owner: self.user_name(def.owner_id),
+            name: def.name.clone(),
+            text: as_text(&row[self::view::TEXT]).to_owned(),
+            columns: self.columns(object)?.into_iter().map(|column| column.name).collect(),
+            read_only: bits & property::VIEW_READ_ONLY != 0,
+            check_option: bits & property::VIEW_CHECK_OPTION != 0,
+            catalog: false,
+            epoch: self.epoch,
+        });
+        self.made.borrow_mut().views.insert(object.0, view.clone());
+        Ok(Some(view))
+    }
+
+    pub fn sequence(&self, object: ObjectId) -> Option<Rc<SequenceDef>> {
+        if let Some(def) = self.made.borrow().sequences.get(&object.0) {
+            return Some(def.clone());
+        }
+        let (def, row) = (self.object(object)?, self.rows(Base::Seq, object.0).first()?);
+        let sequence = Rc::new(SequenceDef {
+            object,
+            owner_id: def.owner_id,
+            owner: self.user_name(def.owner_id),
+            name: def.name.clone(),
+            increment: big(&row[seq::INCREMENT]),
+            minimum: big(&row[seq::MINVALUE]),
+            maximum: big(&row[seq::MAXVALUE]),
+            cycle: as_i64(&row[seq::CYCLE]) == Some(1),
+            order: as_i64(&row[seq::ORDER]) == Some(1),
+            cache: u64::from(as_u32(&row[seq::CACHE])),
+            epoch: self.epoch,
+        });
+        self.made.borrow_mut().sequences.insert(object.0, sequence.clone());
+        Some(sequence)
+    }
+}
+
+/// PCTFREE of base tables: their rows seldom grow.
+pub const BASE_PCTFREE: u8 = 10;
+
+fn segment_header(row: &Row, file: usize, block: usize) -> Rdba {
+    let (file, block) = (as_u32(&row[file]), as_u32(&row[block]));
+    if file == 0 || file > Rdba::MAX_FILE || block > Rdba::MAX_BLOCK { Rdba::NONE } else { Rdba::new(file, block) }
+}
+
+/// The decimal digits of CLUCOLS, four a column, as positions from 0.
+fn as_text_digits(value: &Value) -> Vec<usize> {
+    let Value::Number(n) = value else {
+        return Vec::new();
+    };
+    let mut rest = big_number(n);
+    let mut list = Vec::new();
+    while rest > 0 {
+        list.push((rest % 10_000 - 1).max(0) as usize);
+        rest /= 10_000;
+    }
+    list.reverse();
+    list
+}
+
+/// The number that CLUCOLS holds for the positions (from 0) of a cluster key's columns.
+pub fn cluster_columns(positions: &[usize]) -> Value {
+    let packed = positions.iter().fold(0i128, |n, position| n * 10_000 + *position as i128 + 1);
+    Value::Number(Number::from_i128(packed))
+}
+
+fn big(value: &Value) -> i128 {
+    match value {
+        Value::Number(n) => big_number(n),
+        _ => 0,
+    }
+}
+
+/// A whole number of up to 38 digits.
+pub fn big_number(n: &Number) -> i128 {
+    match n.as_i64() {
+        Some(small) => i128::from(small),
+        None => n.to_string().parse().unwrap_or(if n.is_negative() { i128::MIN } else { i128::MAX }),
+    }
+}
+
+fn on_delete(row: &Row) -> OnDeleteDef {
+    match as_i64(&row[cdef::REFACT]) {
+        Some(1) => OnDeleteDef::Cascade,
+        Some(2) => OnDeleteDef::SetNull,
+        _ => OnDeleteDef::Restrict,
+    }
+}
+
+fn make_column(row: &Row) -> Result<ColumnDef> {
+    let bits = as_i64(&row[col::PROPERTY]).unwrap_or(0);
+    let on = |bit| bits & bit != 0;
+    let ty: Vec<Value> = [col::TYPE, col::LENGTH, col::PRECISION, col::SCALE, col::CHARSETFORM, col::CHARLENGTH]
+        .iter()
+        .map(|at| row[*at].clone())
+        .collect();
+    Ok(ColumnDef {
+        name: as_text(&row[col::NAME]).to_owned(),
+        data_type: type_of_columns(&ty)?,
+        nullable: as_i64(&row[col::NULLS]).unwrap_or(0) == 0,
+        default_text: as_optional_text(&row[col::DEFAULT]),
+        default_on_null: on(property::COL_DEFAULT_ON_NULL),
+        virtual_text: as_optional_text(&row[col::VIRTUAL]),
+        identity: as_i64(&row[col::SEQ]).map(|sequence| Identity {
+            sequence: ObjectId(sequence as u32),
+            always: on(property::COL_IDENTITY_ALWAYS),
+            on_null: on(property::COL_IDENTITY_ON_NULL),
+        }),
+        hidden: on(property::COL_HIDDEN),
+        invisible: on(property::COL_INVISIBLE),
+        statistics: as_i64(&row[col::DISTCNT]).map(|distinct| ColumnStatistics {
+            distinct: distinct as u64,
+            nulls: u64::from(as_u32(&row[col::NULLCNT])),
+        }),
+    })
+}
+
+fn make_index_column(row: &Row) -> Result<IndexColumnDef> {
+    let descending = as_i64(&row[icol::DESCENDING]) == Some(1);
+    let key = match as_u32(&row[icol::COL]) {
+        0 => {
+            let ty: Vec<Value> =
+                [icol::TYPE, icol::LENGTH, icol::PRECISION, icol::SCALE, icol::CHARSETFORM, icol::CHARLENGTH]
+                    .iter()
+                    .map(|at| row[*at].clone())
+                    .collect();
+            IndexKey::Expression { text: as_text(&row[icol::EXPR]).to_owned(), data_type: type_of_columns(&ty)? }
+        }
+        position => IndexKey::Column(position as usize - 1),
+    };
+    Ok(IndexColumnDef { key, descending })
+}
