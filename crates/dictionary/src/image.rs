@@ -84,6 +84,7 @@ struct Made {
     clusters: HashMap<u32, Rc<ClusterDef>>,
     views: HashMap<u32, Rc<ViewDef>>,
     sequences: HashMap<u32, Rc<SequenceDef>>,
+    units: HashMap<u32, Rc<ProcedureDef>>,
 }
 
 /// The base tables that the picture holds by object, and the column that says whose row it is.
@@ -98,6 +99,7 @@ const GROUPED: &[(Base, usize)] = &[
     (Base::View, self::view::OBJ),
     (Base::Seq, seq::OBJ),
     (Base::Syn, syn::OBJ),
+    (Base::Source, source::OBJ),
     (Base::Trigger, trigger::OBJ),
     (Base::Dir, dir::OBJ),
 ];
@@ -288,7 +290,13 @@ impl Image {
     }
 
     /// Whether the user has been granted the privilege on the object, directly or through a role. `grantable` asks for the option.
-    pub fn has_object_grant(&self, user: UserId, object: ObjectId, privilege: ObjectPrivilege, grantable: bool) -> bool {
+    pub fn has_object_grant(
+        &self,
+        user: UserId,
+        object: ObjectId,
+        privilege: ObjectPrivilege,
+        grantable: bool,
+    ) -> bool {
         let Some(grants) = self.object_grants.get(&object.0) else {
             return false;
         };
@@ -667,6 +675,38 @@ impl Image {
         });
         self.made.borrow_mut().views.insert(object.0, view.clone());
         Ok(Some(view))
+    }
+
+    /// The stored unit of that number, with its source.
+    pub fn unit(&self, object: ObjectId) -> Option<Rc<ProcedureDef>> {
+        if let Some(def) = self.made.borrow().units.get(&object.0) {
+            return Some(def.clone());
+        }
+        let def = self.object(object)?;
+        let kind = match def.kind {
+            ObjectKind::Procedure => UnitKind::Procedure,
+            ObjectKind::Function => UnitKind::Function,
+            ObjectKind::Package => UnitKind::Package,
+            ObjectKind::PackageBody => UnitKind::PackageBody,
+            ObjectKind::Trigger => UnitKind::Trigger,
+            ObjectKind::Type => UnitKind::Type,
+            ObjectKind::TypeBody => UnitKind::TypeBody,
+            _ => return None,
+        };
+        let mut lines: Vec<&Row> = self.rows(Base::Source, object.0).iter().collect();
+        lines.sort_by_key(|row| as_i64(&row[source::LINE]));
+        let unit = Rc::new(ProcedureDef {
+            object,
+            owner_id: def.owner_id,
+            owner: self.user_name(def.owner_id),
+            name: def.name.clone(),
+            kind,
+            source: lines.iter().map(|row| as_text(&row[source::SOURCE])).collect(),
+            valid: def.valid,
+            epoch: self.epoch,
+        });
+        self.made.borrow_mut().units.insert(object.0, unit.clone());
+        Some(unit)
     }
 
     pub fn sequence(&self, object: ObjectId) -> Option<Rc<SequenceDef>> {

@@ -1,12 +1,23 @@
 //! The data dictionary of Latchwork.
 #![forbid(unsafe_code)]
 
+pub mod base;
 mod catalog;
+mod catalog_views;
 mod defs;
 mod fixed;
+pub mod image;
+mod names;
+mod privilege;
+pub mod rows;
 mod verifier;
 
+pub use base::{Base, FIRST_USER_OBJECT};
 pub use catalog::Catalog;
+pub use catalog_views::{CATALOG_FIRST_OBJECT, catalog_view, catalog_views};
 pub use defs::*;
 pub use fixed::{FixedCatalog, NoFixedTables};
+pub use image::Image;
+pub use names::SessionCatalog;
+pub use privilege::SystemPrivilege;
 pub use verifier::{SALT_BYTES, Verifier};

@@ -147,10 +147,7 @@ pub fn type_of_columns(c: &[Value]) -> Result<DataType> {
     Ok(match code {
         0 => DataType::Null,
         2 if as_i64(&c[3]) == Some(-127) => DataType::Float { binary: small(&c[2]) },
-        2 => DataType::Number {
-            precision: as_i64(&c[2]).map(|n| n as u8),
-            scale: as_i64(&c[3]).map(|n| n as i8),
-        },
+        2 => DataType::Number { precision: as_i64(&c[2]).map(|n| n as u8), scale: as_i64(&c[3]).map(|n| n as i8) },
         1 if national => DataType::Nvarchar2 { len },
         1 => DataType::Varchar2 { len, unit },
         96 if national => DataType::Nchar { len },

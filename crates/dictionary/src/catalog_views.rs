@@ -1,0 +1,491 @@
+//! USER_, ALL_ and DBA_ views, as SQL over the base tables.
+//!
+//! Each family is one query with a place for its filter and its first column: USER_ views show what the session's user owns and have no
+//! OWNER, ALL_ views what it may see, DBA_ views everything. The texts are parsed when a view is first used.
+
+use std::sync::OnceLock;
+
+/// The first object number of catalog views.
+pub const CATALOG_FIRST_OBJECT: u32 = 2_000;
+
+/// A family of views. In `query`, `{owner}` becomes `u.name owner, ` or nothing, `{filter}` the condition that limits what is shown;
+/// the query must join `user$ u` and have `{object}` name the expression of the object's number.
+struct Family {
+    name: &'static str,
+    query: &'static str,
+    /// The name of the OWNER column.
+    owner: &'static str,
+    /// The expression of the object's number, for ALL_.
+    object: &'static str,
+    members: &'static [Member],
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Member {
+    User,
+    All,
+    Dba,
+}
+
+use Member::*;
+const EVERY: &[Member] = &[User, All, Dba];
+
+/// The type's name as DATA_TYPE shows it.
+const DATA_TYPE: &str = "decode(c.type#, 1, decode(c.charsetform, 2, 'NVARCHAR2', 'VARCHAR2'), 2, decode(c.scale, -127, 'FLOAT', 'NUMBER'), \
+    8, 'LONG', 12, 'DATE', 23, 'RAW', 24, 'LONG RAW', 69, 'ROWID', 96, decode(c.charsetform, 2, 'NCHAR', 'CHAR'), 100, 'BINARY_FLOAT', \
+    101, 'BINARY_DOUBLE', 112, decode(c.charsetform, 2, 'NCLOB', 'CLOB'), 113, 'BLOB', 114, 'BFILE', 180, 'TIMESTAMP(' || c.scale || ')', \
+    181, 'TIMESTAMP(' || c.scale || ') WITH TIME ZONE', 231, 'TIMESTAMP(' || c.scale || ') WITH LOCAL TIME ZONE', \
+    182, 'INTERVAL YEAR(' || c.precision# || ') TO MONTH', \
+    183, 'INTERVAL DAY(' || c.precision# || ') TO SECOND(' || c.scale || ')', 208, 'UROWID', 252, 'BOOLEAN', 'UNDEFINED')";
+
+const FAMILIES: &[Family] = &[
+    Family {
+        name: "OBJECTS",
+        query: "select {owner}o.name object_name, o.subname subobject_name, o.obj# object_id, o.dataobj# data_object_id, \
+            m.name object_type, o.ctime created, o.mtime last_ddl_time, to_char(o.stime, 'YYYY-MM-DD:HH24:MI:SS') timestamp, \
+            decode(o.status, 1, 'VALID', 'INVALID') status, decode(bitand(o.flags, 1), 1, 'Y', 'N') temporary, \
+            decode(bitand(o.flags, 2), 2, 'Y', 'N') generated, 'N' secondary, o.namespace namespace, null edition_name, \
+            'NONE' sharing, null editionable, decode(o.owner#, 0, 'Y', 'N') oracle_maintained \
+            from obj$ o, user$ u, object_type_map m where u.user# = o.owner# and m.type# = o.type#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "TABLES",
+        query: "select {owner}o.name table_name, ts.name tablespace_name, \
+            (select co.name from obj$ co where co.obj# = t.bobj#) cluster_name, null iot_name, 'VALID' status, t.pctfree$ pct_free, \
+            null pct_used, t.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, \
+            2147483645 max_extents, decode(bitand(t.property, 64), 64, 'NO', 'YES') logging, 'N' backed_up, t.rowcnt num_rows, \
+            t.blkcnt blocks, 0 empty_blocks, 0 avg_space, 0 chain_cnt, t.avgrln avg_row_len, lpad(to_char(t.degree), 10) degree, \
+            lpad('1', 10) instances, decode(bitand(t.property, 8), 8, '    Y', '    N') cache, 'ENABLED' table_lock, \
+            t.rowcnt sample_size, t.analyzetime last_analyzed, 'NO' partitioned, decode(bitand(t.property, 4), 4, 'IOT', null) iot_type, \
+            decode(bitand(t.property, 1), 1, 'Y', 'N') temporary, 'N' secondary, 'NO' nested, 'DEFAULT' buffer_pool, \
+            'DISABLED' row_movement, 'YES' global_stats, 'NO' user_stats, \
+            decode(bitand(t.property, 3), 1, 'SYS$TRANSACTION', 3, 'SYS$SESSION', null) duration, 'DISABLED' skip_corrupt, \
+            'YES' monitoring, null cluster_owner, 'DISABLED' dependencies, 'DISABLED' compression, null compress_for, 'NO' dropped, \
+            decode(bitand(t.property, 16), 16, 'YES', 'NO') read_only, 'YES' segment_created, \
+            decode(bitand(t.property, 32), 32, 'FORCE', 'DEFAULT') result_cache \
+            from tab$ t, obj$ o, user$ u, ts$ ts where o.obj# = t.obj# and u.user# = o.owner# and ts.ts# (+) = t.ts#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "TAB_COLUMNS",
+        query: "select {owner}o.name table_name, c.name column_name, {data_type} data_type, null data_type_mod, null data_type_owner, \
+            c.length data_length, decode(c.type#, 2, c.precision#, null) data_precision, decode(c.scale, -127, null, c.scale) data_scale, \
+            decode(c.null$, 0, 'Y', 'N') nullable, c.col# column_id, length(c.default$) default_length, c.default$ data_default, \
+            c.distcnt num_distinct, null low_value, null high_value, decode(c.distcnt, 0, 0, null, null, 1 / c.distcnt) density, \
+            c.null_cnt num_nulls, decode(c.distcnt, null, null, 1) num_buckets, null last_analyzed, null sample_size, \
+            decode(c.charsetform, 1, 'CHAR_CS', 2, 'NCHAR_CS', null) character_set_name, \
+            nvl(c.charlength, decode(c.type#, 1, c.length, 96, c.length, 0)) char_length, \
+            decode(c.type#, 1, nvl2(c.charlength, 'C', 'B'), 96, nvl2(c.charlength, 'C', 'B'), null) char_used, 'NONE' histogram, \
+            'YES' default_on_null, decode(c.seq#, null, 'NO', 'YES') identity_column \
+            from col$ c, obj$ o, user$ u where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# \
+            and bitand(c.property, 3) = 0{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "TAB_COLS",
+        query: "select {owner}o.name table_name, c.name column_name, {data_type} data_type, c.length data_length, \
+            decode(c.type#, 2, c.precision#, null) data_precision, decode(c.scale, -127, null, c.scale) data_scale, \
+            decode(c.null$, 0, 'Y', 'N') nullable, decode(bitand(c.property, 3), 0, c.col#, null) column_id, c.default$ data_default, \
+            decode(bitand(c.property, 3), 0, 'NO', 'YES') hidden_column, nvl2(c.virtual$, 'YES', 'NO') virtual_column, \
+            c.col# internal_column_id from col$ c, obj$ o, user$ u \
+            where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "INDEXES",
+        query: "select {owner}o.name index_name, decode(i.type#, 2, 'BITMAP', 4, 'IOT - TOP', 'NORMAL') || \
+            decode(bitand(i.property, 4), 4, '/REV', '') index_type, tu.name table_owner, b.name table_name, 'TABLE' table_type, \
+            decode(bitand(i.property, 1), 1, 'UNIQUE', 'NONUNIQUE') uniqueness, 'DISABLED' compression, null prefix_length, \
+            ts.name tablespace_name, i.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, \
+            2147483645 max_extents, i.pctfree$ pct_free, 'YES' logging, i.blevel blevel, i.leafcnt leaf_blocks, \
+            i.distkey distinct_keys, null avg_leaf_blocks_per_key, null avg_data_blocks_per_key, null clustering_factor, \
+            decode(bitand(i.flags, 1), 1, 'UNUSABLE', 'VALID') status, null num_rows, null sample_size, null last_analyzed, '1' degree, \
+            '1' instances, 'NO' partitioned, 'N' temporary, 'N' generated, 'N' secondary, 'DEFAULT' buffer_pool, \
+            decode(bitand(i.property, 16), 16, 'ENABLED', null) funcidx_status, \
+            decode(bitand(i.flags, 2), 2, 'INVISIBLE', 'VISIBLE') visibility \
+            from ind$ i, obj$ o, user$ u, obj$ b, user$ tu, ts$ ts where o.obj# = i.obj# and u.user# = o.owner# and b.obj# = i.bo# \
+            and tu.user# = b.owner# and ts.ts# (+) = i.ts#{filter}",
+        owner: "owner",
+        object: "i.bo#",
+        members: EVERY,
+    },
+    Family {
+        name: "IND_COLUMNS",
+        query: "select {index_owner}o.name index_name, {table_owner}b.name table_name, nvl(c.name, 'SYS_NC' || lpad(to_char(ic.pos#), 5, '0') || '$') \
+            column_name, ic.pos# column_position, nvl(c.length, 0) column_length, nvl(c.charlength, 0) char_length, \
+            decode(ic.desc$, 1, 'DESC', 'ASC') descend \
+            from icol$ ic, obj$ o, user$ u, obj$ b, user$ tu, col$ c where o.obj# = ic.obj# and u.user# = o.owner# and b.obj# = ic.bo# \
+            and tu.user# = b.owner# and c.obj# (+) = ic.bo# and c.col# (+) = ic.col#{filter}",
+        owner: "",
+        object: "ic.bo#",
+        members: EVERY,
+    },
+    Family {
+        name: "CONSTRAINTS",
+        query: "select u.name owner, n.name constraint_name, decode(c.type#, 1, 'C', 2, 'P', 3, 'U', 4, 'R', 7, 'C', '?') constraint_type, \
+            o.name table_name, c.condition search_condition, ru.name r_owner, rn.name r_constraint_name, \
+            decode(c.type#, 4, decode(c.refact, 1, 'CASCADE', 2, 'SET NULL', 'NO ACTION'), null) delete_rule, \
+            decode(bitand(c.defer, 16), 16, 'DISABLED', 'ENABLED') status, \
+            decode(bitand(c.defer, 1), 1, 'DEFERRABLE', 'NOT DEFERRABLE') deferrable, \
+            decode(bitand(c.defer, 2), 2, 'DEFERRED', 'IMMEDIATE') deferred, \
+            decode(bitand(c.defer, 4), 4, 'VALIDATED', 'NOT VALIDATED') validated, \
+            decode(bitand(c.defer, 8), 8, 'GENERATED NAME', 'USER NAME') generated, null bad, null rely, c.mtime last_change, \
+            decode(c.index#, null, null, u.name) index_owner, (select io.name from obj$ io where io.obj# = c.index#) index_name, \
+            null invalid, null view_related \
+            from cdef$ c, con$ n, obj$ o, user$ u, con$ rn, user$ ru where n.con# = c.con# and o.obj# = c.obj# \
+            and u.user# = n.owner# and rn.con# (+) = c.rcon# and ru.user# (+) = rn.owner#{filter}",
+        owner: "",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "CONS_COLUMNS",
+        query: "select u.name owner, n.name constraint_name, o.name table_name, c.name column_name, \
+            decode(d.type#, 1, null, 7, null, cc.pos#) position \
+            from ccol$ cc, con$ n, cdef$ d, obj$ o, col$ c, user$ u where n.con# = cc.con# and d.con# = cc.con# and o.obj# = cc.obj# \
+            and c.obj# = cc.obj# and c.col# = cc.col# and u.user# = n.owner#{filter}",
+        owner: "",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "VIEWS",
+        query: "select {owner}o.name view_name, v.textlength text_length, v.text text, v.text text_vc, \
+            decode(bitand(v.property, 1), 1, 'Y', 'N') read_only from view$ v, obj$ o, user$ u \
+            where o.obj# = v.obj# and u.user# = o.owner#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "SEQUENCES",
+        query: "select {sequence_owner}o.name sequence_name, s.minvalue min_value, s.maxvalue max_value, s.increment$ increment_by, \
+            decode(s.cycle#, 1, 'Y', 'N') cycle_flag, decode(s.order$, 1, 'Y', 'N') order_flag, s.cache cache_size, \
+            s.highwater last_number from seq$ s, obj$ o, user$ u where o.obj# = s.obj# and u.user# = o.owner#{filter}",
+        owner: "",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "SOURCE",
+        query: "select {owner}o.name name, m.name type, s.line line, s.source text from source$ s, obj$ o, user$ u, object_type_map m \
+            where o.obj# = s.obj# and u.user# = o.owner# and m.type# = o.type#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "PROCEDURES",
+        query: "select {owner}o.name object_name, null procedure_name, o.obj# object_id, 1 subprogram_id, null overload, \
+            m.name object_type, 'NO' aggregate, 'NO' pipelined, 'NO' parallel, 'NO' interface, 'NO' deterministic, 'DEFINER' authid \
+            from obj$ o, user$ u, object_type_map m where o.type# in (7, 8, 9, 12, 13) and u.user# = o.owner# \
+            and m.type# = o.type#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "ERRORS",
+        query: "select {owner}o.name name, m.name type, e.sequence# sequence, e.line line, e.position# position, e.text text, \
+            'ERROR' attribute, 0 message_number from error$ e, obj$ o, user$ u, object_type_map m \
+            where o.obj# = e.obj# and u.user# = o.owner# and m.type# = o.type#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "CLUSTERS",
+        query: "select {owner}o.name cluster_name, ts.name tablespace_name, c.pctfree$ pct_free, null pct_used, c.size$ key_size, \
+            c.initrans ini_trans, 255 max_trans, decode(c.hashkeys, 0, 'INDEX', 'HASH') cluster_type, \
+            decode(c.hashkeys, 0, null, decode(c.hashfunc, null, 'DEFAULT2', 'HASH EXPRESSION')) function, c.hashkeys hashkeys, \
+            lpad('1', 10) degree, lpad('1', 10) instances, '    N' cache, 'DEFAULT' buffer_pool, \
+            decode(c.flags, 1, '    Y', '    N') single_table, 'DISABLED' dependencies \
+            from clu$ c, obj$ o, user$ u, ts$ ts where o.obj# = c.obj# and u.user# = o.owner# and ts.ts# (+) = c.ts#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "SYNONYMS",
+        query: "select {owner}o.name synonym_name, s.owner table_owner, s.name table_name, s.node db_link, 0 origin_con_id \
+            from syn$ s, obj$ o, user$ u where o.obj# = s.obj# and u.user# = o.owner#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "TAB_COMMENTS",
+        query: "select {owner}o.name table_name, decode(o.type#, 4, 'VIEW', 'TABLE') table_type, c.comment$ comments, 0 origin_con_id \
+            from obj$ o, user$ u, com$ c where o.type# in (2, 4) and o.obj# >= 20000 and u.user# = o.owner# and c.obj# (+) = o.obj# \
+            and c.col# (+) = 0{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "COL_COMMENTS",
+        query: "select {owner}o.name table_name, c.name column_name, m.comment$ comments, 0 origin_con_id \
+            from obj$ o, user$ u, col$ c, com$ m where o.type# in (2, 4) and u.user# = o.owner# and c.obj# = o.obj# \
+            and m.obj# (+) = c.obj# and m.col# (+) = c.col#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "TRIGGERS",
+        query: "select {owner}o.name trigger_name, null trigger_type, null triggering_event, u.name table_owner, 'TABLE' base_object_type, \
+            b.name table_name, decode(t.enabled, 1, 'ENABLED', 'DISABLED') status from trigger$ t, obj$ o, user$ u, obj$ b \
+            where o.obj# = t.obj# and u.user# = o.owner# and b.obj# (+) = t.baseobject{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "SEGMENTS",
+        query: "select {owner}o.name segment_name, null partition_name, m.name segment_type, null segment_subtype, ts.name tablespace_name, \
+            s.file# header_file, s.block# header_block, o.obj# object_id from \
+            (select obj#, ts#, file#, block# from tab$ where bobj# is null union all select obj#, ts#, file#, block# from clu$ \
+            union all select obj#, ts#, file#, block# from ind$) s, obj$ o, user$ u, ts$ ts, object_type_map m \
+            where o.obj# = s.obj# and u.user# = o.owner# and ts.ts# = s.ts# and m.type# = o.type#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: &[User, Dba],
+    },
+    Family {
+        name: "TAB_STATISTICS",
+        query: "select {owner}o.name table_name, null partition_name, 'TABLE' object_type, t.rowcnt num_rows, t.blkcnt blocks, \
+            t.avgrln avg_row_len, t.rowcnt sample_size, t.analyzetime last_analyzed, 'NO' stale_stats from tab$ t, obj$ o, user$ u \
+            where o.obj# = t.obj# and u.user# = o.owner#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+];
+
+/// Views that are no family.
+const SINGLE: &[(&str, &str)] = &[
+    (
+        "DBA_USERS",
+        "select u.name username, u.user# user_id, decode(u.spare4, null, null, '********') password, \
+            decode(u.astatus, 0, 'OPEN', 1, 'EXPIRED', 8, 'LOCKED', 9, 'EXPIRED & LOCKED', 'OPEN') account_status, \
+            decode(bitand(u.astatus, 8), 8, u.ptime, null) lock_date, null expiry_date, d.name default_tablespace, \
+            t.name temporary_tablespace, u.ctime created, nvl(u.profile, 'DEFAULT') profile, 'DEFAULT_CONSUMER_GROUP' \
+            initial_rsrc_consumer_group, null external_name, '12C' password_versions, 'N' editions_enabled, \
+            decode(u.spare4, null, 'NONE', 'PASSWORD') authentication_type, 'NO' common, \
+            decode(sign(u.user# - 100), -1, 'Y', 'N') oracle_maintained \
+            from user$ u, ts$ d, ts$ t where u.type# = 1 and u.user# <> 1 and d.ts# (+) = u.datats# and t.ts# (+) = u.tempts#",
+    ),
+    (
+        "ALL_USERS",
+        "select u.name username, u.user# user_id, u.ctime created, 'NO' common, decode(sign(u.user# - 100), -1, 'Y', 'N') \
+            oracle_maintained from user$ u where u.type# = 1 and u.user# <> 1",
+    ),
+    (
+        "USER_USERS",
+        "select u.name username, u.user# user_id, decode(u.astatus, 0, 'OPEN', 1, 'EXPIRED', 8, 'LOCKED', 9, 'EXPIRED & LOCKED', 'OPEN') \
+            account_status, null lock_date, null expiry_date, d.name default_tablespace, t.name temporary_tablespace, \
+            u.ctime created, 'DEFAULT_CONSUMER_GROUP' initial_rsrc_consumer_group, null external_name \
+            from user$ u, ts$ d, ts$ t where u.user# = uid and d.ts# (+) = u.datats# and t.ts# (+) = u.tempts#",
+    ),
+    (
+        "DBA_ROLES",
+        "select u.name role, u.user# role_id, 'NO' password_required, 'NONE' authentication_type from user$ u where u.type# = 0",
+    ),
+    (
+        "DBA_SYS_PRIVS",
+        "select u.name grantee, m.name privilege, decode(a.option$, 1, 'YES', 'NO') admin_option, 'NO' common \
+            from sysauth$ a, user$ u, system_privilege_map m where u.user# = a.grantee# and m.privilege = a.privilege#",
+    ),
+    (
+        "USER_SYS_PRIVS",
+        "select u.name username, m.name privilege, decode(a.option$, 1, 'YES', 'NO') admin_option, 'NO' common \
+            from sysauth$ a, user$ u, system_privilege_map m where u.user# = a.grantee# and m.privilege = a.privilege# \
+            and a.grantee# in (uid, 1)",
+    ),
+    (
+        "SESSION_PRIVS",
+        "select m.name privilege from system_privilege_map m where uid = 0 or m.privilege in (select a.privilege# from sysauth$ a \
+            where a.grantee# in (uid, 1) or a.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 \
+            start with r.grantee# in (uid, 1) connect by nocycle prior r.privilege# = r.grantee#))",
+    ),
+    (
+        "SESSION_ROLES",
+        "select distinct u.name role from sysauth$ r, user$ u where r.privilege# > 0 and u.user# = r.privilege# \
+            start with r.grantee# in (uid, 1) connect by nocycle prior r.privilege# = r.grantee#",
+    ),
+    (
+        "DBA_ROLE_PRIVS",
+        "select u.name grantee, r.name granted_role, decode(a.option$, 1, 'YES', 'NO') admin_option, 'NO' delegate_option, \
+            'YES' default_role, 'NO' common from sysauth$ a, user$ u, user$ r where u.user# = a.grantee# and r.user# = a.privilege#",
+    ),
+    (
+        "USER_ROLE_PRIVS",
+        "select u.name username, r.name granted_role, decode(a.option$, 1, 'YES', 'NO') admin_option, 'NO' delegate_option, \
+            'YES' default_role, 'NO' os_granted, 'NO' common from sysauth$ a, user$ u, user$ r \
+            where u.user# = a.grantee# and r.user# = a.privilege# and a.grantee# in (uid, 1)",
+    ),
+    (
+        "DBA_TAB_PRIVS",
+        "select e.name grantee, u.name owner, o.name table_name, r.name grantor, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
+            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
+            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
+            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null",
+    ),
+    (
+        "ALL_TAB_PRIVS",
+        "select r.name grantor, e.name grantee, u.name table_schema, o.name table_name, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
+            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
+            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
+            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null \
+            and (uid in (a.grantor#, a.grantee#, o.owner#, 0) or a.grantee# = 1)",
+    ),
+    (
+        "USER_TAB_PRIVS",
+        "select e.name grantee, u.name owner, o.name table_name, r.name grantor, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
+            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
+            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
+            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null and uid in (a.grantor#, a.grantee#, o.owner#)",
+    ),
+    (
+        "DBA_JOBS",
+        "select j.job job, j.lowner log_user, j.powner priv_user, j.cowner schema_user, j.last_date last_date, \
+            to_char(j.last_date, 'HH24:MI:SS') last_sec, j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, \
+            j.next_date next_date, to_char(j.next_date, 'HH24:MI:SS') next_sec, j.total total_time, \
+            decode(bitand(j.flag, 1), 1, 'Y', 'N') broken, nvl(j.interval#, 'null') interval, j.failures failures, j.what what, \
+            j.nlsenv nls_env, null misc_env, nvl(j.field1, 0) instance from job$ j",
+    ),
+    (
+        "USER_JOBS",
+        "select j.job job, j.lowner log_user, j.powner priv_user, j.cowner schema_user, j.last_date last_date, \
+            to_char(j.last_date, 'HH24:MI:SS') last_sec, j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, \
+            j.next_date next_date, to_char(j.next_date, 'HH24:MI:SS') next_sec, j.total total_time, \
+            decode(bitand(j.flag, 1), 1, 'Y', 'N') broken, nvl(j.interval#, 'null') interval, j.failures failures, j.what what, \
+            j.nlsenv nls_env, null misc_env, nvl(j.field1, 0) instance from job$ j where j.powner = user",
+    ),
+    (
+        "DBA_JOBS_RUNNING",
+        "select j.sid sid, j.job job, j.failures failures, j.last_date last_date, to_char(j.last_date, 'HH24:MI:SS') last_sec, \
+            j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, nvl(j.field1, 0) instance from job$ j \
+            where j.this_date is not null",
+    ),
+    (
+        "DBA_TABLESPACES",
+        "select t.name tablespace_name, t.blocksize block_size, 65536 initial_extent, null next_extent, 1 min_extents, \
+            2147483645 max_extents, 'ONLINE' status, decode(t.contents$, 0, 'PERMANENT', 1, 'TEMPORARY', 'UNDO') contents, \
+            'LOGGING' logging, 'NO' force_logging, 'LOCAL' extent_management, 'SYSTEM' allocation_type, \
+            decode(t.contents$, 0, 'AUTO', 'MANUAL') segment_space_management, 'NO' bigfile from ts$ t",
+    ),
+    (
+        "USER_TABLESPACES",
+        "select t.name tablespace_name, t.blocksize block_size, 'ONLINE' status, \
+            decode(t.contents$, 0, 'PERMANENT', 1, 'TEMPORARY', 'UNDO') contents from ts$ t",
+    ),
+    (
+        "NLS_DATABASE_PARAMETERS",
+        "select p.name parameter, substr(p.value$, 1, 64) value from props$ p where p.name like 'NLS%'",
+    ),
+    (
+        "DATABASE_PROPERTIES",
+        "select p.name property_name, p.value$ property_value, p.comment$ description from props$ p",
+    ),
+    ("GLOBAL_NAME", "select p.value$ global_name from props$ p where p.name = 'GLOBAL_DB_NAME'"),
+    (
+        "DBA_DIRECTORIES",
+        "select u.name owner, o.name directory_name, d.os_path directory_path from dir$ d, obj$ o, user$ u where o.obj# = d.obj# and u.user# = o.owner#",
+    ),
+    (
+        "ALL_DIRECTORIES",
+        "select u.name owner, o.name directory_name, d.os_path directory_path from dir$ d, obj$ o, user$ u where o.obj# = d.obj# and u.user# = o.owner#",
+    ),
+    ("DICTIONARY", "select o.name table_name, null comments from obj$ o where o.owner# = 0 and o.type# = 4"),
+    ("DICT", "select o.name table_name, null comments from obj$ o where o.owner# = 0 and o.type# = 4"),
+    (
+        "CAT",
+        "select o.name table_name, m.name table_type from obj$ o, object_type_map m where o.owner# = uid and o.type# in (2, 3, 4, 5, 6) and m.type# = o.type#",
+    ),
+    (
+        "TAB",
+        "select o.name tname, m.name tabtype, null clusterid from obj$ o, object_type_map m where o.owner# = uid and o.type# in (2, 3, 4, 5) and m.type# = o.type#",
+    ),
+    ("USER_RECYCLEBIN", "select o.name object_name, o.name original_name from obj$ o where 1 = 0"),
+    ("RECYCLEBIN", "select o.name object_name, o.name original_name from obj$ o where 1 = 0"),
+];
+
+/// Short names for USER_ views.
+const SHORT: &[(&str, &str)] = &[
+    ("OBJ", "USER_OBJECTS"),
+    ("TABS", "USER_TABLES"),
+    ("COLS", "USER_TAB_COLUMNS"),
+    ("IND", "USER_INDEXES"),
+    ("SEQ", "USER_SEQUENCES"),
+    ("SYN", "USER_SYNONYMS"),
+];
+
+/// What the session's user may see of another's objects.
+const SEEN: &str = " and (o.owner# in (uid, 0, 1) or uid = 0 or {object} in (select g.obj# from objauth$ g where g.grantee# in (uid, 1) \
+    or g.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1))) \
+    or exists (select null from sysauth$ a where a.privilege# in (-47, -48, -49, -50, -144) and (a.grantee# in (uid, 1) \
+    or a.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1)))))";
+
+fn expand(family: &Family, member: Member) -> String {
+    let user = member == User;
+    let column = |expr: &str, name: &str| if user { String::new() } else { format!("{expr} {name}, ") };
+    let filter = match member {
+        User => " and o.owner# = uid".to_owned(),
+        All => SEEN.replace("{object}", family.object),
+        Dba => String::new(),
+    };
+    family
+        .query
+        .replace("{owner}", &column("u.name", family.owner))
+        .replace("{index_owner}", &column("u.name", "index_owner"))
+        .replace("{table_owner}", &column("tu.name", "table_owner"))
+        .replace("{sequence_owner}", &column("u.name", "sequence_owner"))
+        .replace("{data_type}", DATA_TYPE)
+        .replace("{filter}", &filter)
+}
+
+/// Every catalog view: its name and the query it stands for, which resolves names as SYS. Sorted by name.
+pub fn catalog_views() -> &'static [(&'static str, &'static str)] {
+    static VIEWS: OnceLock<Vec<(&'static str, &'static str)>> = OnceLock::new();
+    VIEWS.get_or_init(|| {
+        // Expanded once a process and kept for its life.
+        fn keep(text: String) -> &'static str {
+            Box::leak(text.into_boxed_str())
+        }
+        let mut list: Vec<(&'static str, &'static str)> = SINGLE.to_vec();
+        for family in FAMILIES {
+            for member in family.members {
+                let prefix = match member {
+                    User => "USER",
+                    All => "ALL",
+                    Dba => "DBA",
+                };
+                list.push((keep(format!("{prefix}_{}", family.name)), keep(expand(family, *member))));
+            }
+        }
+        for (short, long) in SHORT {
+            let text = list.iter().find(|(name, _)| name == long).map(|(_, text)| *text);
+            list.extend(text.map(|text| (*short, text)));
+        }
+        list.sort_unstable_by_key(|(name, _)| *name);
+        list
+    })
+}
+
+/// The index in [`catalog_views`] of the view of that name.
+pub fn catalog_view(name: &str) -> Option<usize> {
+    catalog_views().binary_search_by_key(&name, |(have, _)| have).ok()
+}
