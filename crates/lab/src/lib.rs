@@ -1,1 +1,212 @@
-//! Contention laboratory of Latchwork.
+//! The laboratory: contention experiments that are run, repeated, compared and drawn.
+//!
+//! An experiment is a folder: a manifest, a set-up script, a worker for each variant. The laboratory starts an instance
+//! for every generation, runs the cells of the sweep in random order, reads `v$latch` before and after each, and leaves
+//! `results.json`, `results.csv` and one self-contained HTML page. It knows an instance through SQL and V$ alone.
+#![forbid(unsafe_code)]
+
+mod host;
+mod html;
+mod manifest;
+mod results;
+mod run;
+mod svg;
+mod table;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+pub use manifest::{Experiment, Manifest};
+pub use results::{LatchFigures, Results, Row};
+pub use run::{Plan, run};
+
+/// Why a run failed; the text is for the user.
+#[derive(Debug)]
+pub struct LabError {
+    message: String,
+}
+
+impl LabError {
+    pub(crate) fn new(message: String) -> LabError {
+        LabError { message }
+    }
+}
+
+impl fmt::Display for LabError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for LabError {}
+
+impl From<client::ClientError> for LabError {
+    fn from(e: client::ClientError) -> LabError {
+        LabError::new(e.to_string())
+    }
+}
+
+/// The laboratory's commands.
+#[derive(clap::Subcommand, Debug)]
+pub enum Command {
+    /// List the experiments that ship with Latchwork
+    List,
+    /// Run an experiment, print its tables, and write results.json, results.csv and report.html
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArguments),
+    /// Print the tables of an earlier run and write its page again
+    Report {
+        /// Folder of the run, or its results.json
+        place: PathBuf,
+    },
+}
+
+const RUN_EXAMPLES: &str = "Examples:
+  latchwork lab run result-cache --quick
+  latchwork lab run result-cache --sessions 1,2,4 --iterations 100000 --repeat 3 --variant result-cache
+  latchwork lab run result-cache --variant result-cache@11.1 --param _spin_count=100 --out run-1
+  latchwork lab run my-experiment/";
+
+/// Arguments of `lab run`.
+#[derive(clap::Args, Debug)]
+pub struct RunArguments {
+    /// A shipped experiment's name, or a folder with a manifest.toml
+    #[arg(default_value = "result-cache")]
+    experiment: String,
+    /// Numbers of sessions, as 1,2,4
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000))]
+    sessions: Vec<u32>,
+    /// Operations of each session in a cell (instead of --seconds)
+    #[arg(long)]
+    iterations: Option<u64>,
+    /// How long a cell should take
+    #[arg(long)]
+    seconds: Option<f64>,
+    /// Repeats of each cell; the median is shown
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: Option<u32>,
+    /// Only these: a workload, a generation, or workload@generation; may be repeated
+    #[arg(long, value_delimiter = ',')]
+    variant: Vec<String>,
+    /// Generations to run instead of the manifest's
+    #[arg(long, value_delimiter = ',')]
+    generation: Vec<String>,
+    /// Init parameter NAME=VALUE over the manifest's; may be repeated
+    #[arg(long)]
+    param: Vec<String>,
+    /// Folder to write to (default: results/EXPERIMENT-TIME)
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Seed of the order of the cells
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Fewer numbers of sessions, shorter cells: a run of about a minute
+    #[arg(long)]
+    quick: bool,
+    /// No progress bar
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Runs a command of the laboratory. Returns the exit code.
+pub fn main(command: &Command) -> u8 {
+    let outcome = match command {
+        Command::List => {
+            list();
+            Ok(())
+        }
+        Command::Run(arguments) => run_command(arguments),
+        Command::Report { place } => report_command(place),
+    };
+    match outcome {
+        Ok(()) => 0,
+        Err(e) => {
+            eprintln!("latchwork lab: {e}");
+            1
+        }
+    }
+}
+
+fn list() {
+    for experiment in Experiment::shipped() {
+        let m = &experiment.manifest;
+        println!("{}\n  {}\n  after: {}", m.name, m.title, m.source);
+        let variants: Vec<&str> = m.variants.iter().map(|v| v.name.as_str()).collect();
+        println!("  variants: {}; generations: {}", variants.join(", "), m.sweep.generations.join(", "));
+    }
+}
+
+impl RunArguments {
+    fn plan(&self, manifest: &Manifest) -> Result<Plan, LabError> {
+        let sweep = &manifest.sweep;
+        let sessions = match (self.sessions.is_empty(), self.quick && !sweep.quick_sessions.is_empty()) {
+            (false, _) => self.sessions.clone(),
+            (true, true) => sweep.quick_sessions.clone(),
+            (true, false) => sweep.sessions.clone(),
+        };
+        let mut params = Vec::new();
+        for pair in &self.param {
+            let (name, value) =
+                pair.split_once('=').ok_or_else(|| LabError::new(format!("--param {pair}: NAME=VALUE is wanted")))?;
+            params.push((name.trim().to_string(), value.trim().to_string()));
+        }
+        let seconds = self.seconds.unwrap_or(if self.quick { 0.5 } else { 2.0 });
+        if !(seconds > 0.0 && seconds.is_finite()) {
+            return Err(LabError::new("--seconds wants a number above 0".into()));
+        }
+        Ok(Plan {
+            sessions,
+            iterations: self.iterations,
+            seconds,
+            repeat: self.repeat.unwrap_or(if self.quick { 2 } else { 5 }),
+            variants: self.variant.clone(),
+            generations: if self.generation.is_empty() { sweep.generations.clone() } else { self.generation.clone() },
+            params,
+            seed: self.seed,
+            progress: !self.quiet,
+        })
+    }
+}
+
+fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
+    let experiment = Experiment::find(&arguments.experiment)?;
+    let plan = arguments.plan(&experiment.manifest)?;
+    let results = run(&experiment, &plan)?;
+    let folder = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("results/{}-{}", results.experiment, results.started)));
+    write(&results, &folder)?;
+    print!("{}", table::all(&results));
+    println!("\nPage:    {}", folder.join("report.html").display());
+    println!("Figures: {} and results.csv", folder.join("results.json").display());
+    Ok(())
+}
+
+fn report_command(place: &Path) -> Result<(), LabError> {
+    let file = if place.is_dir() { place.join("results.json") } else { place.to_path_buf() };
+    let text = std::fs::read_to_string(&file).map_err(|e| LabError::new(format!("{}: {e}", file.display())))?;
+    let results: Results =
+        serde_json::from_str(&text).map_err(|e| LabError::new(format!("{}: {e}", file.display())))?;
+    let folder = file.parent().unwrap_or(Path::new("."));
+    write_file(&folder.join("report.html"), &html::page(&results))?;
+    print!("{}", table::all(&results));
+    println!("\nPage: {}", folder.join("report.html").display());
+    Ok(())
+}
+
+/// Writes JSON, CSV and the page into a folder.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write(results: &Results, folder: &Path) -> Result<(), LabError> {
+    std::fs::create_dir_all(folder).map_err(|e| LabError::new(format!("{}: {e}", folder.display())))?;
+    let json = serde_json::to_string_pretty(results).map_err(|e| LabError::new(e.to_string()))?;
+    write_file(&folder.join("results.json"), &json)?;
+    write_file(&folder.join("results.csv"), &results.csv())?;
+    write_file(&folder.join("report.html"), &html::page(results))
+}
+
+fn write_file(path: &Path, text: &str) -> Result<(), LabError> {
+    std::fs::write(path, text).map_err(|e| LabError::new(format!("{}: {e}", path.display())))
+}

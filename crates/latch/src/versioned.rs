@@ -104,6 +104,20 @@ impl Client {
         f()
     }
 
+    /// Counts a get that an optimistic read with a version of its own has made in place of latch `name`.
+    #[inline]
+    pub fn count_versioned_get(&self, name: LatchName) {
+        add(&self.line(name).gets, 1);
+    }
+
+    /// Counts a failed check of such a read: a miss, once the read has succeeded in the end.
+    #[inline]
+    pub fn count_versioned_miss(&self, name: LatchName) {
+        let line = self.line(name);
+        add(&line.misses, 1);
+        add(&line.spin_gets, 1);
+    }
+
     /// Spins while a writer is at work; false when that takes too long.
     fn spin_while_odd(&self, versioned: &Versioned) -> bool {
         for _ in 0..self.domain.tunables().spin_count() {

@@ -33,9 +33,14 @@ pub struct Place {
 
 impl Place {
     fn dir(&self) -> PathBuf {
-        let home = || std::env::var_os("LATCHWORK_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
-        self.dir.clone().or_else(home).unwrap_or_else(|| PathBuf::from("latchwork-db"))
+        self.dir.clone().unwrap_or_else(default_dir)
     }
+}
+
+/// The database directory when none is named.
+pub fn default_dir() -> PathBuf {
+    let home = std::env::var_os("LATCHWORK_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
+    home.unwrap_or_else(|| PathBuf::from("latchwork-db"))
 }
 
 #[derive(Args)]

@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! The `latchwork` program: starts and stops instances.
+//! The `latchwork` program: starts and stops instances, and is the shell and the laboratory.
 
 mod instance;
 
@@ -22,12 +22,34 @@ enum Command {
     Stop(instance::Stop),
     /// Say whether an instance runs, with its processes and memory
     Status(instance::Status),
+    /// SQL*Plus-compatible shell; also when the program is called sqlplus
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Sql {
+        /// As SQL*Plus takes them; --help lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Run, compare and report contention experiments
+    #[command(subcommand)]
+    Lab(lab::Command),
 }
 
 fn main() -> ExitCode {
+    if called_as_sqlplus() {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        return ExitCode::from(shell::main(&arguments, &instance::default_dir()));
+    }
     match Cli::parse().command {
         Command::Start(a) => instance::start(&a),
         Command::Stop(a) => instance::stop(&a),
         Command::Status(a) => instance::status(&a),
+        Command::Sql { arguments } => ExitCode::from(shell::main(&arguments, &instance::default_dir())),
+        Command::Lab(command) => ExitCode::from(lab::main(&command)),
     }
+}
+
+/// Whether the program was started under the name scripts know.
+fn called_as_sqlplus() -> bool {
+    let name = std::env::args_os().next().map(std::path::PathBuf::from);
+    name.as_deref().and_then(std::path::Path::file_stem).is_some_and(|stem| stem == "sqlplus")
 }

@@ -1,1 +1,188 @@
-//! The result cache of Latchwork.
+//! The result cache: rows of queries and of PL/SQL functions, kept in shared memory until what they depend on changes.
+//!
+//! Keys and rows are bytes and dependencies are object numbers; the crate knows neither SQL nor plans. See `README.md`
+//! for the invariants and the lock order, `layout` for the blocks, `cache` for the four designs of a hit, `build` for
+//! the gets of a miss and `depend` for why no stale and no future row is ever returned.
+#![deny(unsafe_code)]
+
+mod build;
+mod cache;
+mod depend;
+mod layout;
+mod memory;
+mod view;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use latch::{Latch, LatchName};
+use process::{Process, Processes};
+use sga::{SgaBuilder, SgaSlice};
+
+pub use build::Build;
+pub use cache::{Description, Key, Opened, ResultBuffer};
+pub use layout::{
+    BLOCK_SIZE_BYTES, BLOCKS_PER_CHUNK, DEPENDENCIES_MAX, KEY_BYTES_MAX, Kind, Namespace, RcBlock, RcControl,
+    RcProcess, Status,
+};
+pub use view::{DependencyRow, MemoryRow, ObjectRow};
+
+/// How a hit is protected; see the table in module `cache`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Design {
+    /// 11.1: exclusive gets, rows copied under the latch.
+    ExclusiveLong = 0,
+    /// 11.2.0.1: exclusive gets, held only to find and pin.
+    ExclusiveShort = 1,
+    /// 11.2.0.3: one shared get.
+    Shared = 2,
+    /// Latchwork: no shared write.
+    Versioned = 3,
+}
+
+/// Sizes and settings, fixed at start-up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `result_cache_max_size`, bytes; rounded down to whole chunks of 32 KB. Zero disables the cache.
+    pub max_size_bytes: u64,
+    /// `result_cache_max_result`: the most one result may take, percent of the cache.
+    pub max_result_percent: u32,
+    /// `_result_cache_timeout`: how long a session waits for another that builds the same result, ms.
+    pub timeout_ms: u64,
+    pub design: Design,
+    /// Process slots of the instance.
+    pub processes: u32,
+}
+
+/// Figures of `v$result_cache_statistics` that are counted, in each process's own line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Statistic {
+    CreateCountSuccess,
+    CreateCountFailure,
+    FindCount,
+    InvalidationCount,
+    DeleteCountInvalid,
+    DeleteCountValid,
+}
+
+impl Statistic {
+    /// How many there are.
+    pub const COUNT: usize = 6;
+}
+
+/// Where the result cache lies in the SGA.
+pub struct Layout {
+    control: SgaSlice<RcControl>,
+    blocks: SgaSlice<RcBlock>,
+    heads: SgaSlice<AtomicU64>,
+    buckets: SgaSlice<AtomicU64>,
+    depends: SgaSlice<layout::DependSlot>,
+    processes: SgaSlice<RcProcess>,
+}
+
+impl Layout {
+    /// Reserves the areas.
+    pub fn reserve(builder: &mut SgaBuilder, config: &Config) -> Layout {
+        let chunks = (config.max_size_bytes as usize / BLOCK_SIZE_BYTES) / BLOCKS_PER_CHUNK as usize;
+        let blocks = chunks * BLOCKS_PER_CHUNK as usize;
+        Layout {
+            control: builder.reserve("Result Cache: Fixed", 1),
+            blocks: builder.reserve("Result Cache: Blocks", blocks),
+            heads: builder.reserve("Result Cache: Chunk Maps", blocks),
+            buckets: builder.reserve("Result Cache: Hash Table", blocks.next_power_of_two().max(4096)),
+            depends: builder.reserve("Result Cache: Dependencies", layout::DEPEND_SLOTS),
+            processes: builder.reserve("Result Cache: State Objs", config.processes as usize),
+        }
+    }
+}
+
+/// The result cache: one process's view of the shared structure.
+pub struct ResultCache {
+    /// `Result Cache: Latch` (11.1) or `Result Cache: RC Latch` (11.2 on): one parent, no children.
+    latch: &'static Latch,
+    /// `Result Cache: SO Latch`: the dependency table's `pending` and `last_change`.
+    so_latch: &'static Latch,
+    control: &'static RcControl,
+    blocks: &'static [RcBlock],
+    /// For every block, whether an object starts there.
+    heads: &'static [AtomicU64],
+    buckets: &'static [AtomicU64],
+    depends: &'static [layout::DependSlot],
+    processes: &'static [RcProcess],
+}
+
+impl ResultCache {
+    /// Formats the areas; run once, before the first process is forked.
+    pub fn create(all: &'static Processes, layout: &Layout, config: &Config) -> ResultCache {
+        let sga = all.sga();
+        let control = &sga.slice(layout.control)[0];
+        control.design.store(config.design as u32, Ordering::Relaxed);
+        control.timeout_ms.store(config.timeout_ms, Ordering::Relaxed);
+        let blocks = sga.slice(layout.blocks);
+        let most = blocks.len() as u64 * u64::from(config.max_result_percent) / 100;
+        control.result_blocks_max.store(most, Ordering::Relaxed);
+        ResultCache {
+            latch: all.latch(LatchName::ResultCache),
+            so_latch: all.latch(LatchName::ResultCacheSo),
+            control,
+            blocks,
+            heads: sga.slice(layout.heads),
+            buckets: sga.slice(layout.buckets),
+            depends: sga.slice(layout.depends),
+            processes: sga.slice(layout.processes),
+        }
+    }
+
+    /// The design in force.
+    pub fn design(&self) -> Design {
+        match self.control.design.load(Ordering::Relaxed) {
+            0 => Design::ExclusiveLong,
+            1 => Design::ExclusiveShort,
+            2 => Design::Shared,
+            _ => Design::Versioned,
+        }
+    }
+
+    /// Whether there is any memory to cache in.
+    pub fn is_enabled(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
+    /// `DBMS_RESULT_CACHE.BYPASS`: while it is on, statements neither read nor fill the cache.
+    pub fn set_bypass(&self, on: bool) {
+        self.control.bypass.store(on.into(), Ordering::Release);
+    }
+
+    /// `DBMS_RESULT_CACHE.STATUS`.
+    pub fn status(&self) -> &'static str {
+        match (self.is_enabled(), self.control.bypass.load(Ordering::Relaxed)) {
+            (false, _) => "DISABLED",
+            (true, 0) => "ENABLED",
+            (true, _) => "BYPASS",
+        }
+    }
+
+    fn line(&self, p: &Process) -> &RcProcess {
+        &self.processes[p.number() as usize - 1]
+    }
+
+    fn count(&self, p: &Process, what: Statistic) {
+        self.add(p, what, 1);
+    }
+
+    fn add(&self, p: &Process, what: Statistic, more: u64) {
+        let figure = &self.line(p).statistics[what as usize];
+        figure.store(figure.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+    }
+
+    /// Centiseconds of the monotonic clock.
+    fn clock_cs(&self) -> u64 {
+        os::clock::coarse_ns() / 10_000_000
+    }
+
+    /// Seconds since 1970.
+    fn wall_clock_s(&self) -> u64 {
+        os::clock::wall_ns() / 1_000_000_000
+    }
+}

@@ -1,1 +1,156 @@
-//! SQL*Plus-compatible shell of Latchwork.
+//! `latchwork sql`: a shell in the manner of SQL*Plus, also when the program is called `sqlplus`.
+//!
+//! It knows the instance through [`client`] alone. Scripts written for SQL*Plus run unmodified: statements end with
+//! `;` or `/`, `&1` are arguments, errors are printed with the place they are at, exit codes are what the script says.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod classify;
+mod command;
+mod describe;
+mod input;
+mod output;
+mod report;
+mod settings;
+mod shell;
+mod substitute;
+mod terminal;
+mod text;
+
+pub use arguments::{Arguments, USAGE, parse};
+pub use command::{Logon, parse_logon};
+pub use input::LineReader;
+pub use output::Output;
+pub use report::json_text;
+pub use shell::{Connector, Ended, Shell, split_script};
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use client::{Client, ClientError, ConnectOptions, Credentials, Ephemeral};
+
+/// Connects to the instance of a directory, or to the throw-away instance this shell has started.
+struct Place {
+    home: PathBuf,
+    /// Kept so that the instance ends with the shell.
+    ephemeral: Option<Ephemeral>,
+    options: ConnectOptions,
+}
+
+impl Connector for Place {
+    fn connect(&mut self, credentials: &Credentials, place: Option<&str>) -> Result<Client, ClientError> {
+        if let Some(instance) = &self.ephemeral {
+            return instance.connect_with(credentials, &self.options);
+        }
+        // `@place` names a database directory; any other name is the default instance's.
+        let dir = place.map(Path::new).filter(|dir| dir.is_dir()).unwrap_or(&self.home);
+        Client::connect_with(dir, credentials, &self.options)
+    }
+}
+
+/// The time of day for `SET TIME ON`.
+pub(crate) fn clock_text() -> String {
+    let s = os::clock::wall_ns() / 1_000_000_000 % 86_400;
+    format!("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+}
+
+/// Runs the shell with the program's arguments (those after `sql`, or all of `sqlplus`'s). `home` is the database
+/// directory to connect to when none is named. Returns the exit code.
+pub fn main(arguments: &[String], home: &Path) -> u8 {
+    let arguments = match parse(arguments) {
+        Ok(arguments) => arguments,
+        Err(message) => {
+            eprintln!("{message}\n{USAGE}");
+            return 1;
+        }
+    };
+    if arguments.help {
+        println!("{USAGE}");
+        return 0;
+    }
+    if arguments.version {
+        println!("Latchwork SQL: Release {}", env!("CARGO_PKG_VERSION"));
+        return 0;
+    }
+    let ephemeral = match arguments.ephemeral.then(|| start_ephemeral(&arguments)).transpose() {
+        Ok(ephemeral) => ephemeral,
+        Err(e) => {
+            eprintln!("{e}");
+            return 1;
+        }
+    };
+    let mut place = Place {
+        home: arguments.dir.clone().unwrap_or_else(|| home.to_path_buf()),
+        ephemeral,
+        options: ConnectOptions { program: "sqlplus".into(), ..ConnectOptions::default() },
+    };
+    let interactive = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let mut reader: Box<dyn LineReader> =
+        if interactive { Box::new(terminal::Terminal::new()) } else { Box::new(terminal::Pipe::default()) };
+    run(&arguments, &mut place, reader.as_mut(), interactive)
+}
+
+fn start_ephemeral(arguments: &Arguments) -> Result<Ephemeral, ClientError> {
+    let params: Vec<(&str, &str)> = arguments.params.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    Ephemeral::start(&params)
+}
+
+fn run(arguments: &Arguments, place: &mut Place, reader: &mut dyn LineReader, interactive: bool) -> u8 {
+    let out = Output::to(Box::new(io::BufWriter::new(io::stdout())));
+    let mut shell = Shell::new(reader, out, place, arguments.silent);
+    shell.set_markup(&arguments.markup);
+    break_on_interrupt(&shell);
+    if !arguments.silent {
+        shell.banner();
+    }
+    if let Some(logon) = &arguments.logon {
+        if !shell.log_on(logon.clone()) {
+            return 1;
+        }
+    } else if !arguments.nolog {
+        let logon = if arguments.ephemeral { Some("/ as sysdba".to_string()) } else { shell.ask_logon(interactive) };
+        let Some(logon) = logon else {
+            eprintln!("SP2-0306: no user name; say for instance: latchwork sql / as sysdba");
+            return 1;
+        };
+        match parse_logon(&logon) {
+            Ok(logon) if shell.log_on(logon.clone()) => {}
+            Ok(_) => return 1,
+            Err(message) => {
+                eprintln!("{message}");
+                return 1;
+            }
+        }
+    }
+    if let Some((script, rest)) = arguments.script.split_first() {
+        shell.start_script(script, rest, false);
+    }
+    shell.run().code
+}
+
+/// Lets Ctrl-C break the call in flight instead of ending the shell. A second one within a second ends it.
+fn break_on_interrupt(shell: &Shell<'_>) {
+    let breaker = shell.breaker();
+    os::signal::flag_on(os::signal::SIGINT);
+    std::thread::spawn(move || {
+        let mut idle = 0u32;
+        loop {
+            std::thread::sleep(Duration::from_millis(20));
+            idle = idle.saturating_add(1);
+            if os::signal::take_flag(os::signal::SIGINT) == 0 {
+                continue;
+            }
+            let handle = breaker.lock().unwrap_or_else(|e| e.into_inner()).clone();
+            match handle {
+                Some(handle) if idle > 50 => {
+                    idle = 0;
+                    if handle.send().is_err() {
+                        std::process::exit(130);
+                    }
+                }
+                _ => std::process::exit(130),
+            }
+        }
+    });
+}

@@ -1,0 +1,22 @@
+//! What the machine is.
+
+use crate::results::Host;
+
+/// Reads the machine's description from `/proc`; what cannot be read is left empty.
+pub fn describe() -> Host {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let cpu = read("/proc/cpuinfo");
+    let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("");
+    let memory = read("/proc/meminfo");
+    let memory_kb: u64 = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))
+        .and_then(|rest| rest.trim().trim_end_matches(" kB").trim().parse().ok())
+        .unwrap_or(0);
+    Host {
+        cpu: cpu.trim_start_matches(['\t', ' ', ':']).trim().to_string(),
+        cores: std::thread::available_parallelism().map_or(1, usize::from),
+        memory_bytes: memory_kb * 1024,
+        kernel: read("/proc/sys/kernel/osrelease").trim().to_string(),
+    }
+}

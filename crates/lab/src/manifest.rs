@@ -1,0 +1,203 @@
+//! An experiment's manifest: what is set up, what a worker does, what is varied and what is measured.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::LabError;
+
+/// A manifest, as `manifest.toml` says it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    pub name: String,
+    pub title: String,
+    /// Whose experiment it is.
+    #[serde(default)]
+    pub source: String,
+    #[serde(default)]
+    pub question: String,
+    /// Script that each instance runs first, relative to the manifest.
+    pub setup: String,
+    /// Statement that each instance runs before anything is measured.
+    #[serde(default)]
+    pub warm_up: Option<String>,
+    /// Init parameters of every instance.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    pub sweep: Sweep,
+    #[serde(rename = "variant")]
+    pub variants: Vec<Variant>,
+    #[serde(default)]
+    pub measure: Measure,
+    #[serde(default)]
+    pub published: Vec<Published>,
+}
+
+/// What is varied.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sweep {
+    pub sessions: Vec<u32>,
+    #[serde(default)]
+    pub quick_sessions: Vec<u32>,
+    /// Values of `latch_generation`; each has an instance of its own.
+    pub generations: Vec<String>,
+}
+
+/// One way to do the work.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    pub name: String,
+    pub title: String,
+    /// The statement every session executes once a run, with `:iterations` bound.
+    pub worker: String,
+}
+
+/// What is measured besides time.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    #[serde(default)]
+    pub latches: Vec<String>,
+}
+
+/// A published curve.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    pub title: String,
+    pub variant: String,
+    pub sessions: Vec<u32>,
+    pub ops_per_s: Vec<f64>,
+    #[serde(default)]
+    pub gets: Vec<u64>,
+    #[serde(default)]
+    pub misses: Vec<u64>,
+    #[serde(default)]
+    pub sleeps: Vec<u64>,
+}
+
+/// An experiment: its manifest and its set-up script.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    pub manifest: Manifest,
+    pub setup: String,
+    /// The folder it came from; `None` for one that ships with the program.
+    pub folder: Option<PathBuf>,
+}
+
+/// The experiments that are part of the program.
+const SHIPPED: &[(&str, &str)] = &[(
+    include_str!("../../../experiments/result-cache/manifest.toml"),
+    include_str!("../../../experiments/result-cache/setup.sql"),
+)];
+
+impl Experiment {
+    /// Reads an experiment from its folder.
+    ///
+    /// # Errors
+    /// What is missing or wrong in it.
+    pub fn read(folder: &Path) -> Result<Experiment, LabError> {
+        let path = folder.join("manifest.toml");
+        let text = std::fs::read_to_string(&path).map_err(|e| LabError::new(format!("{}: {e}", path.display())))?;
+        let manifest = parse(&text).map_err(|e| LabError::new(format!("{}: {e}", path.display())))?;
+        let setup = folder.join(&manifest.setup);
+        let script = std::fs::read_to_string(&setup).map_err(|e| LabError::new(format!("{}: {e}", setup.display())))?;
+        Ok(Experiment { manifest, setup: script, folder: Some(folder.to_path_buf()) })
+    }
+
+    /// The experiments that ship with the program.
+    pub fn shipped() -> Vec<Experiment> {
+        let parsed = SHIPPED.iter().map(|(manifest, setup)| Experiment {
+            manifest: parse(manifest).expect("a shipped manifest is right"),
+            setup: setup.to_string(),
+            folder: None,
+        });
+        parsed.collect()
+    }
+
+    /// Finds an experiment: a shipped one by its name, or any folder with a manifest.
+    ///
+    /// # Errors
+    /// When there is none, with the names there are.
+    pub fn find(name: &str) -> Result<Experiment, LabError> {
+        let folder = Path::new(name);
+        if folder.join("manifest.toml").is_file() {
+            return Experiment::read(folder);
+        }
+        let shipped = Experiment::shipped();
+        let names: Vec<String> = shipped.iter().map(|e| e.manifest.name.clone()).collect();
+        shipped.into_iter().find(|e| e.manifest.name == name).ok_or_else(|| {
+            LabError::new(format!(
+                "no experiment '{name}': neither a folder with a manifest.toml nor one of {}",
+                names.join(", ")
+            ))
+        })
+    }
+}
+
+fn parse(text: &str) -> Result<Manifest, String> {
+    let manifest: Manifest = toml::from_str(text).map_err(|e| e.to_string())?;
+    check(&manifest)?;
+    Ok(manifest)
+}
+
+/// What the types cannot say.
+fn check(manifest: &Manifest) -> Result<(), String> {
+    if manifest.variants.is_empty() {
+        return Err("at least one [[variant]] is needed".into());
+    }
+    if manifest.sweep.sessions.is_empty() || manifest.sweep.sessions.contains(&0) {
+        return Err("sweep.sessions needs numbers from 1 on".into());
+    }
+    if manifest.sweep.generations.is_empty() {
+        return Err("sweep.generations needs at least one generation, such as \"latchwork\"".into());
+    }
+    for variant in &manifest.variants {
+        if !variant.worker.contains(":iterations") {
+            return Err(format!("variant '{}': the worker does not use :iterations", variant.name));
+        }
+    }
+    for published in &manifest.published {
+        if published.sessions.len() != published.ops_per_s.len() {
+            return Err(format!("published '{}': sessions and ops_per_s differ in length", published.title));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_experiments_are_right() {
+        for experiment in Experiment::shipped() {
+            assert!(!experiment.setup.is_empty(), "{}", experiment.manifest.name);
+            for published in &experiment.manifest.published {
+                assert!(experiment.manifest.variants.iter().any(|v| v.name == published.variant));
+            }
+        }
+        assert!(Experiment::find("result-cache").is_ok());
+        assert!(Experiment::find("no-such").unwrap_err().to_string().contains("result-cache"));
+    }
+
+    #[test]
+    fn a_wrong_manifest_is_refused_with_the_reason() {
+        let good = "name='n'\ntitle='t'\nsetup='s'\n[sweep]\nsessions=[1]\ngenerations=['latchwork']\n\
+                    [[variant]]\nname='v'\ntitle='v'\nworker='begin w(:iterations); end;'\n";
+        assert!(parse(good).is_ok());
+        for (from, to, reason) in [
+            ("sessions=[1]", "sessions=[0]", "sweep.sessions"),
+            (":iterations", "1", ":iterations"),
+            ("generations=['latchwork']", "generations=[]", "sweep.generations"),
+            ("title='t'", "titel='t'", "titel"),
+        ] {
+            let message = parse(&good.replacen(from, to, 1)).unwrap_err();
+            assert!(message.contains(reason), "{message}");
+        }
+    }
+}

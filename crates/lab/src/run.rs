@@ -1,0 +1,376 @@
+//! Running an experiment: an instance for each generation, the cells in random order, figures before and after.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+use client::{Bind, Client, Credentials, Ephemeral};
+use indicatif::{ProgressBar, ProgressStyle};
+use types::{DataType, Number, Value};
+
+use crate::LabError;
+use crate::manifest::{Experiment, Variant};
+use crate::results::{LatchFigures, PublishedCurve, Results, Row};
+
+/// What a run varies and how long it takes.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub sessions: Vec<u32>,
+    /// Operations of each session in a cell; otherwise as many as take `seconds`.
+    pub iterations: Option<u64>,
+    pub seconds: f64,
+    pub repeat: u32,
+    /// Names of workloads, generations, or `workload@generation`; empty is all.
+    pub variants: Vec<String>,
+    pub generations: Vec<String>,
+    /// Init parameters over the manifest's.
+    pub params: Vec<(String, String)>,
+    pub seed: u64,
+    pub progress: bool,
+}
+
+/// One cell to run.
+#[derive(Clone, Debug)]
+struct Cell {
+    variant: usize,
+    generation: usize,
+    sessions: u32,
+    repeat: u32,
+}
+
+struct Instance {
+    ephemeral: Ephemeral,
+    observer: Client,
+    /// Operations a second of one session, by variant.
+    rates: Vec<f64>,
+}
+
+/// Runs an experiment and returns its results.
+///
+/// # Errors
+/// When an instance cannot be started, or a statement of the experiment fails: with the statement's error.
+pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
+    let manifest = &experiment.manifest;
+    let cells = cells(experiment, plan)?;
+    let bar = progress_bar(plan.progress, cells.len() as u64 + plan.generations.len() as u64);
+    let mut instances: Vec<Option<Instance>> = Vec::new();
+    for (at, generation) in plan.generations.iter().enumerate() {
+        if !cells.iter().any(|c| c.generation == at) {
+            instances.push(None);
+            bar.inc(1);
+            continue;
+        }
+        bar.set_message(format!("setting up {generation}"));
+        instances.push(Some(start(experiment, plan, generation)?));
+        bar.inc(1);
+    }
+    let mut results = Results {
+        experiment: manifest.name.clone(),
+        title: manifest.title.clone(),
+        source: manifest.source.clone(),
+        question: manifest.question.clone(),
+        started: os::clock::wall_ns() / 1_000_000_000,
+        host: crate::host::describe(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        parameters: parameters(experiment, plan),
+        rows: Vec::new(),
+        published: manifest
+            .published
+            .iter()
+            .map(|p| PublishedCurve {
+                title: p.title.clone(),
+                workload: p.variant.clone(),
+                sessions: p.sessions.clone(),
+                ops_per_s: p.ops_per_s.clone(),
+                gets: p.gets.clone(),
+                misses: p.misses.clone(),
+                sleeps: p.sleeps.clone(),
+            })
+            .collect(),
+    };
+    for cell in &cells {
+        let variant = &manifest.variants[cell.variant];
+        let generation = &plan.generations[cell.generation];
+        bar.set_message(format!("{}@{generation}, {} sessions", variant.name, cell.sessions));
+        let instance = instances[cell.generation].as_mut().expect("the instance of a cell was started");
+        let row = run_cell(instance, plan, &manifest.measure.latches, variant, generation, cell)?;
+        results.rows.push(row);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    results.rows.sort_by(|a, b| {
+        let key = |r: &Row| (r.workload.clone(), crate::results::generation_order(&r.generation), r.sessions, r.repeat);
+        key(a).cmp(&key(b))
+    });
+    results.fill_pct_linear();
+    Ok(results)
+}
+
+fn progress_bar(show: bool, steps: u64) -> ProgressBar {
+    if !show {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(steps);
+    if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len}  {elapsed_precise} (about {eta} left)  {msg}")
+    {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// All cells that the plan wants, in random order.
+fn cells(experiment: &Experiment, plan: &Plan) -> Result<Vec<Cell>, LabError> {
+    let mut out = Vec::new();
+    for (variant_at, variant) in experiment.manifest.variants.iter().enumerate() {
+        for (generation_at, generation) in plan.generations.iter().enumerate() {
+            let id = format!("{}@{generation}", variant.name);
+            let wanted = plan.variants.is_empty()
+                || plan.variants.iter().any(|v| *v == variant.name || v == generation || *v == id);
+            if !wanted {
+                continue;
+            }
+            for sessions in &plan.sessions {
+                for repeat in 1..=plan.repeat {
+                    out.push(Cell { variant: variant_at, generation: generation_at, sessions: *sessions, repeat });
+                }
+            }
+        }
+    }
+    if out.is_empty() {
+        let names: Vec<&str> = experiment.manifest.variants.iter().map(|v| v.name.as_str()).collect();
+        return Err(LabError::new(format!(
+            "no cell fits --variant {}: there are {} in generations {}",
+            plan.variants.join(","),
+            names.join(", "),
+            plan.generations.join(", ")
+        )));
+    }
+    shuffle(&mut out, plan.seed);
+    Ok(out)
+}
+
+/// Fisher and Yates's shuffle with a small generator of its own, so that a seed gives the same order everywhere.
+fn shuffle<T>(items: &mut [T], seed: u64) {
+    let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
+    for last in (1..items.len()).rev() {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = state;
+        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        items.swap(last, ((x ^ x >> 31) % (last as u64 + 1)) as usize);
+    }
+}
+
+fn parameters(experiment: &Experiment, plan: &Plan) -> BTreeMap<String, String> {
+    let mut out = experiment.manifest.parameters.clone();
+    out.extend(plan.params.iter().cloned());
+    match plan.iterations {
+        Some(iterations) => out.insert("iterations a session".into(), iterations.to_string()),
+        None => out.insert("seconds a cell".into(), plan.seconds.to_string()),
+    };
+    out.insert("repeats".into(), plan.repeat.to_string());
+    out.insert("seed of the order".into(), plan.seed.to_string());
+    out
+}
+
+/// Starts an instance of one generation and sets the experiment up in it.
+fn start(experiment: &Experiment, plan: &Plan, generation: &str) -> Result<Instance, LabError> {
+    let mut params = experiment.manifest.parameters.clone();
+    params.insert("latch_generation".into(), generation.into());
+    params.extend(plan.params.iter().cloned());
+    let pairs: Vec<(&str, &str)> = params.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    let ephemeral = Ephemeral::start(&pairs)?;
+    let mut observer = ephemeral.connect(&Credentials::Sysdba)?;
+    for statement in shell::split_script(&experiment.setup) {
+        observer
+            .execute(&statement, &[])
+            .map_err(|e| LabError::new(format!("{e}\nin the set-up's statement\n{statement}")))?;
+    }
+    if let Some(statement) = &experiment.manifest.warm_up {
+        observer.execute(statement, &[]).map_err(|e| LabError::new(format!("{e}\nin the warm-up {statement}")))?;
+    }
+    let mut instance = Instance { ephemeral, observer, rates: Vec::new() };
+    for variant in &experiment.manifest.variants {
+        let rate = calibrate(&mut instance, variant)?;
+        instance.rates.push(rate);
+    }
+    Ok(instance)
+}
+
+/// Finds how many operations a second one session does: enough of them to take a twentieth of a second.
+fn calibrate(instance: &mut Instance, variant: &Variant) -> Result<f64, LabError> {
+    let mut session = instance.ephemeral.connect(&Credentials::Sysdba)?;
+    let mut iterations = 200;
+    loop {
+        let started = Instant::now();
+        execute_worker(&mut session, &variant.worker, iterations)?;
+        let elapsed = started.elapsed().as_secs_f64();
+        if elapsed > 0.05 || iterations >= 100_000_000 {
+            session.logoff(true)?;
+            return Ok(iterations as f64 / elapsed.max(1e-9));
+        }
+        iterations *= 4;
+    }
+}
+
+fn execute_worker(session: &mut Client, worker: &str, iterations: u64) -> Result<(), LabError> {
+    let bind = Bind::named("iterations", DataType::NUMBER, Value::Number(Number::from_u64(iterations)));
+    session.execute(worker, &[bind]).map(drop).map_err(|e| LabError::new(format!("{e}\nin the worker {worker}")))
+}
+
+/// Runs one cell: sessions that are connected and ready start together.
+fn run_cell(
+    instance: &mut Instance,
+    plan: &Plan,
+    latches: &[String],
+    variant: &Variant,
+    generation: &str,
+    cell: &Cell,
+) -> Result<Row, LabError> {
+    let cores = crate::host::describe().cores.max(1) as f64;
+    // With more sessions than cores each gets its share: the cell takes about as long with any number of them.
+    let share = (cores / f64::from(cell.sessions)).min(1.0);
+    let rate = instance.rates[cell.variant];
+    let iterations = plan.iterations.unwrap_or_else(|| ((rate * plan.seconds * share) as u64).max(1));
+    let before = latch_figures(&mut instance.observer, latches)?;
+    let elapsed_s = work(instance, variant, cell.sessions, iterations)?;
+    let after = latch_figures(&mut instance.observer, latches)?;
+    let operations = iterations * u64::from(cell.sessions);
+    let figures = after.into_iter().map(|(name, f)| {
+        let since = f.since(before.get(&name).copied().unwrap_or_default());
+        (name, since)
+    });
+    Ok(Row {
+        variant: format!("{}@{generation}", variant.name),
+        workload: variant.name.clone(),
+        generation: generation.to_string(),
+        sessions: cell.sessions,
+        repeat: cell.repeat,
+        operations,
+        elapsed_s,
+        ops_per_s: operations as f64 / elapsed_s.max(1e-9),
+        pct_linear: None,
+        latches: figures.collect(),
+    })
+}
+
+/// Seconds from the common start to the end of the last session. The sessions have logged off when it returns.
+fn work(instance: &Instance, variant: &Variant, sessions: u32, iterations: u64) -> Result<f64, LabError> {
+    let barrier = Arc::new(Barrier::new(sessions as usize + 1));
+    let (sender, receiver) = mpsc::channel();
+    let mut threads = Vec::new();
+    let mut clients = Vec::new();
+    for _ in 0..sessions {
+        let mut client = instance.ephemeral.connect(&Credentials::Sysdba)?;
+        // Parsed, and every page of the session touched once, before the clock runs.
+        execute_worker(&mut client, &variant.worker, 0)?;
+        clients.push(client);
+    }
+    for mut client in clients {
+        let barrier = Arc::clone(&barrier);
+        let sender = sender.clone();
+        let worker = variant.worker.clone();
+        threads.push(std::thread::spawn(move || {
+            barrier.wait();
+            let outcome = execute_worker(&mut client, &worker, iterations);
+            let ended = Instant::now();
+            let outcome = outcome.and_then(|()| client.logoff(true).map_err(LabError::from));
+            // The receiver is gone only when the run has failed.
+            let _ = sender.send(outcome.map(|()| ended));
+        }));
+    }
+    drop(sender);
+    barrier.wait();
+    let started = Instant::now();
+    let mut last = started;
+    let mut failure = None;
+    for outcome in receiver {
+        match outcome {
+            Ok(ended) => last = last.max(ended),
+            Err(e) => failure = Some(e),
+        }
+    }
+    for thread in threads {
+        thread.join().map_err(|_| LabError::new("a worker's thread panicked".into()))?;
+    }
+    match failure {
+        Some(e) => Err(e),
+        None => Ok(last.duration_since(started).as_secs_f64()),
+    }
+}
+
+/// The figures of the latches whose names are wanted.
+fn latch_figures(observer: &mut Client, latches: &[String]) -> Result<BTreeMap<String, LatchFigures>, LabError> {
+    if latches.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let names: Vec<String> = latches.iter().map(|name| format!("'{}'", name.replace('\'', "''"))).collect();
+    let sql = format!(
+        "select name, gets, misses, sleeps, spin_gets, wait_time from v$latch where name in ({})",
+        names.join(", ")
+    );
+    let rows = observer.query(&sql, &[])?.all()?;
+    let mut out = BTreeMap::new();
+    for row in rows {
+        let number = |at: usize| match &row[at] {
+            Value::Number(n) => n.to_i64().ok().and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+            _ => 0,
+        };
+        if let Value::Text(name) = &row[0] {
+            let figures = LatchFigures {
+                gets: number(1),
+                misses: number(2),
+                sleeps: number(3),
+                spin_gets: number(4),
+                wait_time_us: number(5),
+            };
+            out.insert(name.clone(), figures);
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_one_order_and_every_cell_once() {
+        let mut a: Vec<u32> = (0..50).collect();
+        let mut b = a.clone();
+        shuffle(&mut a, 7);
+        shuffle(&mut b, 7);
+        assert_eq!(a, b);
+        let mut c: Vec<u32> = (0..50).collect();
+        shuffle(&mut c, 8);
+        assert_ne!(a, c);
+        a.sort_unstable();
+        assert_eq!(a, (0..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn variants_are_chosen_by_workload_generation_or_both() {
+        let experiment = Experiment::find("result-cache").unwrap();
+        let mut plan = Plan {
+            sessions: vec![1, 2],
+            iterations: Some(1),
+            seconds: 1.0,
+            repeat: 3,
+            variants: vec![],
+            generations: experiment.manifest.sweep.generations.clone(),
+            params: vec![],
+            seed: 1,
+            progress: false,
+        };
+        let all = cells(&experiment, &plan).unwrap().len();
+        assert_eq!(all, 2 * 4 * 2 * 3);
+        plan.variants = vec!["result-cache".into()];
+        assert_eq!(cells(&experiment, &plan).unwrap().len(), all / 2);
+        plan.variants = vec!["hash-cluster@11.1".into()];
+        assert_eq!(cells(&experiment, &plan).unwrap().len(), 6);
+        plan.variants = vec!["nothing".into()];
+        assert!(cells(&experiment, &plan).unwrap_err().to_string().contains("hash-cluster"));
+    }
+}

@@ -1,0 +1,143 @@
+//! The source's own tables: operations a second with percent of linear, and the figures of a latch.
+
+use crate::results::{Results, spread};
+
+/// A whole number with commas between thousands.
+pub fn thousands(number: f64) -> String {
+    let digits = format!("{:.0}", number.abs());
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if number < -0.5 { format!("-{out}") } else { out }
+}
+
+/// Sets cells in columns: the first left, the others right.
+fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let wide: Vec<usize> = (0..count)
+        .map(|at| rows.iter().filter_map(|r| r.get(at)).map(|c| c.chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut out = String::new();
+    for (line, row) in rows.iter().enumerate() {
+        let cells: Vec<String> = row
+            .iter()
+            .enumerate()
+            .map(|(at, cell)| {
+                let pad = " ".repeat(wide[at] - cell.chars().count());
+                if at == 0 { format!("{cell}{pad}") } else { format!("{pad}{cell}") }
+            })
+            .collect();
+        out.push_str(cells.join("  ").trim_end());
+        out.push('\n');
+        if line == 0 {
+            let rules: Vec<String> = wide.iter().map(|w| "-".repeat(*w)).collect();
+            out.push_str(&rules.join("  "));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// Operations a second and percent of linear, by sessions, a pair of columns for each variant.
+pub fn throughput(results: &Results) -> String {
+    let variants = results.variants();
+    let mut rows = vec![vec!["sessions".to_string()]];
+    for variant in &variants {
+        rows[0].push(variant.clone());
+        rows[0].push("± %".into());
+        rows[0].push("% linear".into());
+    }
+    for sessions in results.sessions() {
+        let mut row = vec![sessions.to_string()];
+        for variant in &variants {
+            match spread(results.cell(variant, sessions).map(|r| r.ops_per_s)) {
+                Some(s) => {
+                    row.push(thousands(s.median));
+                    row.push(format!("{:.0}", 50.0 * (s.greatest - s.least) / s.median.max(1e-9)));
+                    let linear = spread(results.cell(variant, sessions).filter_map(|r| r.pct_linear));
+                    row.push(linear.map_or("-".into(), |l| format!("{:.2}", l.median)));
+                }
+                None => row.extend(["-".to_string(), "-".into(), "-".into()]),
+            }
+        }
+        rows.push(row);
+    }
+    columns(&rows)
+}
+
+/// Gets, misses, sleeps and wait time of one latch for one variant, by sessions; nothing when the latch was not used.
+pub fn latch(results: &Results, variant: &str, latch: &str) -> Option<String> {
+    let head = ["sessions", "gets", "misses", "spin gets", "sleeps", "wait time us", "% miss", "% sleep/miss"];
+    let mut rows = vec![head.map(str::to_string).to_vec()];
+    let mut any = false;
+    for sessions in results.sessions() {
+        let figure = |pick: fn(&crate::results::LatchFigures) -> u64| {
+            let all = results.cell(variant, sessions).filter_map(|r| r.latches.get(latch)).map(|f| pick(f) as f64);
+            spread(all).map(|s| s.median)
+        };
+        let Some(gets) = figure(|f| f.gets) else {
+            continue;
+        };
+        any |= gets > 0.0;
+        let value = |pick| figure(pick).unwrap_or(0.0);
+        let (misses, sleeps) = (value(|f| f.misses), value(|f| f.sleeps));
+        let percent = |part: f64, whole: f64| {
+            if whole > 0.0 { format!("{:.3}", 100.0 * part / whole) } else { "-".into() }
+        };
+        rows.push(vec![
+            sessions.to_string(),
+            thousands(gets),
+            thousands(misses),
+            thousands(value(|f| f.spin_gets)),
+            thousands(sleeps),
+            thousands(value(|f| f.wait_time_us)),
+            percent(misses, gets),
+            percent(sleeps, misses),
+        ]);
+    }
+    any.then(|| columns(&rows))
+}
+
+/// All tables of a run, as they are printed.
+pub fn all(results: &Results) -> String {
+    let mut out = String::new();
+    out.push_str(&format!("{}\n{}\n\n", results.title, "=".repeat(results.title.chars().count())));
+    out.push_str("Operations per second (median of the repeats, ± half of their range) and % of linear\n\n");
+    out.push_str(&throughput(results));
+    for name in results.latches() {
+        for variant in results.variants() {
+            if let Some(table) = latch(results, &variant, &name) {
+                out.push_str(&format!("\nLatch \"{name}\", {variant}\n\n{table}"));
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(thousands(0.0), "0");
+        assert_eq!(thousands(999.4), "999");
+        assert_eq!(thousands(1_234_567.0), "1,234,567");
+        assert_eq!(thousands(-1000.0), "-1,000");
+    }
+
+    #[test]
+    fn tables_have_a_line_for_each_number_of_sessions() {
+        let results = crate::results::tests::results();
+        let text = throughput(&results);
+        assert_eq!(text.lines().count(), 4);
+        assert!(text.contains("81.82"), "{text}");
+        let text = latch(&results, "b@latchwork", "Result Cache: Latch").unwrap();
+        assert!(text.contains("2,001") && text.contains("30.000"), "{text}");
+        assert!(latch(&results, "b@latchwork", "no latch").is_none());
+    }
+}

@@ -1,0 +1,97 @@
+//! The published scripts, unmodified, through the program itself. Where the folder with them is absent these tests say so.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn scripts() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/acceptance/scripts");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("skipped: {} is not here", folder.display());
+    None
+}
+
+/// Runs a script on a throw-away instance and returns what it printed.
+fn run(params: &[&str], script: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_latchwork"));
+    command.args(["sql", "-s", "--ephemeral"]);
+    for param in params {
+        command.args(["--param", param]);
+    }
+    command.arg(format!("@{}", script.display())).args(arguments);
+    let Output { status, stdout, stderr } = command.output().expect("the program runs");
+    let text = String::from_utf8_lossy(&stdout).into_owned();
+    assert!(status.success(), "{status}\n{text}\n{}", String::from_utf8_lossy(&stderr));
+    for mark in ["ORA-", "PLS-", "SP2-"] {
+        assert!(!text.contains(mark), "{text}");
+    }
+    text
+}
+
+/// The number that stands alone under a heading, for each time the heading is printed.
+fn under(text: &str, heading: &str) -> Vec<Vec<i64>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut out = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let is_heading = line.split_whitespace().collect::<Vec<_>>().join(" ") == heading;
+        if is_heading && lines.get(at + 1).is_some_and(|rule| rule.starts_with('-')) {
+            let row = lines.get(at + 2).copied().unwrap_or("");
+            out.push(row.split_whitespace().filter_map(|word| word.parse().ok()).collect());
+        }
+    }
+    out
+}
+
+#[test]
+fn memory_and_gets_of_one_cached_result_come_out_as_published() {
+    let Some(folder) = scripts() else {
+        return;
+    };
+    let text = run(&["latch_generation=11.1"], &folder.join("s2-memory-and-gets.sql"), &[]);
+    assert!(text.contains("373") && text.contains("1545889529"), "{text}");
+    assert!(text.contains("374") && text.contains("986859868"), "{text}");
+    assert_eq!(under(&text, "GETS"), [[0], [204], [206]], "{text}");
+    let compact: Vec<String> = text.lines().map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert!(compact.contains(&"NO 200".into()) && compact.contains(&"YES 24".into()), "{text}");
+    assert_eq!(under(&text, "COUNT(*)"), [[0]], "{text}");
+    for line in ["Table created.", "100 rows created.", "Commit complete.", "no rows selected"] {
+        assert!(text.contains(line), "{line} is missing in\n{text}");
+    }
+}
+
+/// Gets after each part of the jobs script: before, after `do_work`, before and after `do_rc`.
+fn job_gets(text: &str) -> Vec<i64> {
+    let all = under(text, "GETS MISSES SLEEPS WAIT_TIME");
+    all.iter().map(|row| row[0]).collect()
+}
+
+#[test]
+fn four_jobs_make_the_published_number_of_gets() {
+    let Some(folder) = scripts() else {
+        return;
+    };
+    let n = 2000;
+    let text = run(&["latch_generation=11.1"], &folder.join("s2-jobs.sql"), &[&n.to_string()]);
+    let gets = job_gets(&text);
+    assert_eq!(gets.len(), 5, "{text}");
+    // The first of the four jobs builds the result: 199 blocks and one, a dependency's two.
+    assert_eq!(gets[1] - gets[0], 4 * (2 * n + 1) + 200 + 2, "{text}");
+    assert_eq!(gets[2], gets[1], "{text}");
+    // Two a key that was cached and two for the dependency; how many keys four random sequences hit is not fixed.
+    let built = gets[3] - gets[2] - 4 * (2 * n + 1) - 2;
+    assert!(built % 2 == 0 && built > 0 && built <= 2 * 9999, "{built}\n{text}");
+    assert_eq!(text.matches("Total:").count(), 3, "{text}");
+    assert!(text.contains("4 rows deleted.") && text.contains("10000 rows created."), "{text}");
+}
+
+#[test]
+fn the_default_generation_runs_the_same_scripts() {
+    let Some(folder) = scripts() else {
+        return;
+    };
+    let text = run(&[], &folder.join("s2-jobs.sql"), &["500"]);
+    assert_eq!(text.matches("Total:").count(), 3, "{text}");
+    let text = run(&[], &folder.join("s0-latch-sampling.sql"), &[]);
+    assert!(text.contains("SAMPLE_ID") || text.contains("no rows selected"), "{text}");
+}

@@ -1,0 +1,223 @@
+//! Building a result: what the first reader of a key does while the others wait.
+//!
+//! Gets in the exclusive designs (`R` blocks): the find of the access puts the first block in place; then one get for
+//! each further block, one to attach the dependencies, two more for each dependency that was not known yet, one to
+//! publish; and the unpin of the access. That is `R + 1` for a result and 2 for a dependency beyond the two gets of any
+//! access: 204 for the published case of 199 blocks and one new dependency.
+
+use latch::Where;
+use process::{Process, Section};
+use std::sync::atomic::Ordering;
+
+use enqueue::{Enqueues, LockId};
+use types::{ObjectId, Scn};
+
+use crate::cache::{Key, push_frame};
+use crate::layout::*;
+use crate::{ResultCache, Statistic};
+
+/// A result that is being built by this process. Ends with [`ResultCache::publish`] or [`ResultCache::abandon`].
+#[must_use = "others wait until it is published or abandoned"]
+pub struct Build {
+    id: u64,
+    snapshot: Scn,
+    /// Its RC enqueue; `None` when none was to be had, and waiters poll.
+    lock: Option<LockId>,
+    depends: [ObjectId; DEPENDENCIES_MAX],
+    depend_count: usize,
+    started_cs: u64,
+    data: Vec<u8>,
+    rows: u64,
+    row_min: u32,
+    row_max: u32,
+    too_large: bool,
+}
+
+impl Build {
+    pub(crate) fn new(id: u64, snapshot: Scn, lock: Option<LockId>, objects: &[ObjectId], started_cs: u64) -> Build {
+        let mut depends = [ObjectId(0); DEPENDENCIES_MAX];
+        depends[..objects.len()].copy_from_slice(objects);
+        Build {
+            id,
+            snapshot,
+            lock,
+            depends,
+            depend_count: objects.len(),
+            started_cs,
+            data: Vec::new(),
+            rows: 0,
+            row_min: u32::MAX,
+            row_max: 0,
+            too_large: false,
+        }
+    }
+}
+
+impl ResultCache {
+    /// Adds a row (a `types::row` row). A result that has grown past its limit is remembered as too large, not kept.
+    pub fn push(&self, build: &mut Build, row: &[u8]) {
+        let limit = self.control.result_blocks_max.load(Ordering::Relaxed) as usize * PAYLOAD_BYTES;
+        if build.too_large || build.data.len() + row.len() + 6 > limit {
+            build.too_large = true;
+            build.data = Vec::new();
+            return;
+        }
+        push_frame(&mut build.data, row);
+        build.rows += 1;
+        build.row_min = build.row_min.min(row.len() as u32);
+        build.row_max = build.row_max.max(row.len() as u32);
+    }
+
+    /// Stores the rows and lets everybody see them, unless a dependency has changed since the snapshot or memory ran
+    /// out. Returns whether it was published; the statement's own answer is right in either case.
+    ///
+    /// Latches: none held on entry or return. Statistics: `Create Count Success`, `Create Count Failure`.
+    pub fn publish(&self, p: &Process, enqueues: &Enqueues, build: Build) -> bool {
+        if build.too_large || !self.store_rows(p, &build) || !self.attach_dependencies(p, &build) {
+            self.abandon(p, enqueues, build);
+            return false;
+        }
+        let published = {
+            let section = p.lock(self.latch, Where::RcPublish, build.id);
+            let head = &self.blocks[build.id as usize];
+            let depends = &build.depends[..build.depend_count];
+            // A flush or an invalidation cannot take a New object away, but a commit may have come between.
+            let fits = self.may_build(depends, build.snapshot);
+            let state = head.get(word::STATE);
+            if fits {
+                for object in depends {
+                    let word = &self.slot(*object).object;
+                    section.set(word, word.load(Ordering::Relaxed) + (1 << 32));
+                }
+                section.set(&head.words[word::OWNER], 0);
+                section.set(&head.words[word::BUILD_TIME_CS], self.clock_cs().saturating_sub(build.started_cs));
+                section.set(&head.words[word::STATE], State::with_status(state, Status::Published));
+            }
+            fits
+        };
+        if published {
+            self.finish(p, enqueues, build, None);
+            self.count(p, Statistic::CreateCountSuccess);
+        } else {
+            self.abandon(p, enqueues, build);
+        }
+        published
+    }
+
+    /// Gives up a result that was being built. One that was too large stays as a note not to try again.
+    pub fn abandon(&self, p: &Process, enqueues: &Enqueues, build: Build) {
+        let status = if build.too_large { Status::Bypass } else { Status::Invalid };
+        self.finish(p, enqueues, build, Some(status));
+        self.count(p, Statistic::CreateCountFailure);
+    }
+
+    /// The last get of the access: takes the pin off, and the object away if it came to nothing; lets the waiters go.
+    fn finish(&self, p: &Process, enqueues: &Enqueues, build: Build, failed: Option<Status>) {
+        {
+            let section = p.lock(self.latch, Where::RcRelease, build.id);
+            let head = &self.blocks[build.id as usize];
+            if let Some(status) = failed {
+                section.set(&head.words[word::STATE], State::with_status(head.get(word::STATE), status));
+                section.set(&head.words[word::OWNER], 0);
+            }
+            let pins = &head.words[word::PINS];
+            section.set(pins, pins.load(Ordering::Relaxed).checked_sub(1).expect("the builder has a pin"));
+            let building = &self.line(p).building;
+            let mine = building.iter().find(|slot| slot.load(Ordering::Relaxed) == build.id + 1);
+            section.set(mine.expect("the builder has noted what it builds"), 0);
+            if failed == Some(Status::Invalid) {
+                self.retire(&section, build.id);
+            } else {
+                self.free_if_retired(&section, build.id);
+            }
+        }
+        if let Some(lock) = build.lock {
+            enqueues.release(p, lock);
+        }
+    }
+
+    /// Puts the rows into the first block, or into as many further blocks as they need: one get for each.
+    fn store_rows(&self, p: &Process, build: &Build) -> bool {
+        let head = &self.blocks[build.id as usize];
+        let state = State::unpack(head.get(word::STATE));
+        let body = word::BODY * 8 + state.key_len + state.name_len;
+        head.words[word::ROW_COUNT].store(build.rows, Ordering::Relaxed);
+        head.words[word::DATA_LEN].store(build.data.len() as u64, Ordering::Relaxed);
+        let row_min = if build.rows == 0 { 0 } else { build.row_min };
+        head.words[word::ROW_SIZE].store(row_min as u64 | (build.row_max as u64) << 32, Ordering::Relaxed);
+        if body + build.data.len() <= BLOCK_SIZE_BYTES {
+            head.copy_in(body, &build.data);
+            return true;
+        }
+        for part in build.data.chunks(PAYLOAD_BYTES) {
+            let section = p.lock(self.latch, Where::RcAllocate, build.id);
+            let Some(block) = self.allocate(p, &section) else {
+                return false;
+            };
+            self.blocks[block as usize].copy_in(8, part);
+            self.append(&section, head, block);
+        }
+        true
+    }
+
+    /// Makes a block the last of an object.
+    fn append(&self, section: &Section<'_>, head: &RcBlock, block: u64) {
+        let last = head.get(word::LAST).checked_sub(1).expect("an object has a last block");
+        section.set(&self.blocks[last as usize].words[word::NEXT], block + 1);
+        section.set(&head.words[word::LAST], block + 1);
+        section.set(&head.words[word::BLOCK_COUNT], head.get(word::BLOCK_COUNT) + 1);
+    }
+
+    /// Sees to it that there is a dependency object for each table the result depends on.
+    fn attach_dependencies(&self, p: &Process, build: &Build) -> bool {
+        let mut created = [None; DEPENDENCIES_MAX];
+        {
+            let section = p.lock(self.latch, Where::RcDependency, build.id);
+            for (at, object) in build.depends[..build.depend_count].iter().enumerate() {
+                if self.slot(*object).object.load(Ordering::Relaxed) as u32 == 0 {
+                    let Some(id) = self.create_dependency(p, &section, *object) else {
+                        return false;
+                    };
+                    created[at] = Some(id);
+                }
+            }
+        }
+        for id in created.into_iter().flatten() {
+            // First the description, then the status: the views show a dependency only when it is whole.
+            let head = &self.blocks[id as usize];
+            {
+                let section = p.lock(self.latch, Where::RcDependency, id);
+                section.set(&head.words[word::CREATED], self.wall_clock_s());
+                section.set(&head.words[word::LAST_USED], self.clock_cs());
+            }
+            let section = p.lock(self.latch, Where::RcPublish, id);
+            section.set(&head.words[word::STATE], State::with_status(head.get(word::STATE), Status::Published));
+        }
+        true
+    }
+
+    fn create_dependency(&self, p: &Process, section: &Section<'_>, object: ObjectId) -> Option<u64> {
+        let id = self.allocate(p, section)?;
+        let head = &self.blocks[id as usize];
+        let number = object.0.to_le_bytes();
+        let key = Key::of_dependency(&number);
+        for at in 0..word::BODY {
+            // The version goes on through every life of the block; the link is micro-undo's to restore.
+            if at != word::VERSION && at != word::NEXT {
+                head.words[at].store(0, Ordering::Relaxed);
+            }
+        }
+        head.words[word::HASH].store(key.hash, Ordering::Relaxed);
+        let state = State::pack(Status::Invalid, Kind::Dependency, Namespace::Sql, 0, number.len(), 0);
+        head.words[word::STATE].store(state, Ordering::Relaxed);
+        head.words[word::SCN].store(self.slot(object).last_change.load(Ordering::Relaxed), Ordering::Relaxed);
+        head.words[word::BLOCK_COUNT].store(1, Ordering::Relaxed);
+        head.words[word::LAST].store(id + 1, Ordering::Relaxed);
+        head.words[word::OBJECT_NO].store(object.0 as u64, Ordering::Relaxed);
+        head.copy_in(word::BODY * 8, &number);
+        self.link(section, id);
+        let word = &self.slot(object).object;
+        section.set(word, word.load(Ordering::Relaxed) & !0xffff_ffff | (id + 1));
+        Some(id)
+    }
+}

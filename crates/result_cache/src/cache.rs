@@ -1,0 +1,453 @@
+//! Finding a result: the four designs of a hit.
+//!
+//! | design | gets of a hit | what it holds while |
+//! |---|---|---|
+//! | exclusive, long hold (11.1) | 2 exclusive | find, LRU touch and copying the rows; then unpin |
+//! | exclusive, short hold (11.2.0.1) | 2 exclusive | find and pin; the rows are copied under the pin; then unpin |
+//! | shared (11.2.0.3) | 1 shared | find and copy |
+//! | versioned (Latchwork) | 1 versioned | nothing: copy, then check that the object's version has not moved |
+//!
+//! All four read the same structure. The first two differ in how long others are kept out, which is what the published
+//! figures of 11.1 and 11.2 differ in; the third still writes the latch word twice an access; the fourth writes nothing
+//! that is shared.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::Duration;
+
+use enqueue::{EnqueueError, EnqueueType, Enqueues, LockMode, Timeout};
+use latch::{LatchName, Where};
+use process::{Process, Section};
+use types::{ObjectId, Result, Scn};
+
+use crate::build::Build;
+use crate::layout::*;
+use crate::{Design, ResultCache, Statistic};
+
+/// What identifies a result: the digest of the statement (and of all that changes its meaning: schema, user, NLS
+/// settings) followed by the encoded bind values.
+#[derive(Clone, Copy)]
+pub struct Key<'a> {
+    pub(crate) hash: u64,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> Key<'a> {
+    /// Makes a key of its bytes.
+    pub fn new(bytes: &'a [u8]) -> Key<'a> {
+        Key { hash: hash(bytes), bytes }
+    }
+
+    pub(crate) fn of_dependency(bytes: &'a [u8; 4]) -> Key<'a> {
+        Key { hash: hash(bytes) ^ 0x5bd1_e995, bytes }
+    }
+}
+
+/// Multiply-rotate hash over words; only the place in the table depends on it, equality is decided by the whole key.
+fn hash(bytes: &[u8]) -> u64 {
+    let mut h = 0x9e37_79b9_7f4a_7c15 ^ bytes.len() as u64;
+    for part in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..part.len()].copy_from_slice(part);
+        h = (h ^ u64::from_le_bytes(word)).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29);
+    }
+    h ^ h >> 32
+}
+
+/// What a statement tells about itself when its result is made.
+#[derive(Clone, Copy)]
+pub struct Description<'a> {
+    /// Statement or function text; the first 128 bytes are kept.
+    pub name: &'a str,
+    pub namespace: Namespace,
+    /// User number of the creator.
+    pub creator: u32,
+    pub column_count: u32,
+}
+
+/// Rows of a result, copied into the reader's own memory. Kept and reused from one execution to the next.
+#[derive(Default)]
+pub struct ResultBuffer {
+    pub(crate) bytes: Vec<u8>,
+    at: usize,
+}
+
+impl ResultBuffer {
+    /// Makes an empty buffer.
+    pub fn new() -> ResultBuffer {
+        ResultBuffer::default()
+    }
+
+    /// The next row's bytes (a `types::row` row), or `None` after the last.
+    pub fn next_row(&mut self) -> Option<&[u8]> {
+        let (start, len) = frame_at(&self.bytes, self.at)?;
+        self.at = start + len;
+        self.bytes.get(start..start + len)
+    }
+
+    /// Starts again at the first row.
+    pub fn rewind(&mut self) {
+        self.at = 0;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.at = 0;
+    }
+}
+
+/// Appends a row with its length in front: two bytes, or 0xffff and four for a long one.
+pub(crate) fn push_frame(out: &mut Vec<u8>, row: &[u8]) {
+    if row.len() < 0xffff {
+        out.extend_from_slice(&(row.len() as u16).to_le_bytes());
+    } else {
+        out.extend_from_slice(&0xffffu16.to_le_bytes());
+        out.extend_from_slice(&(row.len() as u32).to_le_bytes());
+    }
+    out.extend_from_slice(row);
+}
+
+/// Start and length of the row whose frame begins at `at`.
+fn frame_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    let short = bytes.get(at..at + 2)?;
+    let short = u16::from_le_bytes([short[0], short[1]]);
+    if short < 0xffff {
+        return Some((at + 2, short as usize));
+    }
+    let long = bytes.get(at + 2..at + 6)?;
+    Some((at + 6, u32::from_le_bytes([long[0], long[1], long[2], long[3]]) as usize))
+}
+
+/// What came of looking for a result.
+pub enum Opened {
+    /// The rows are in the buffer.
+    Hit,
+    /// Nobody has it: execute, push every row, then publish or abandon.
+    Build(Build),
+    /// Execute without the cache.
+    Bypass,
+}
+
+/// What the search under a latch found.
+enum Found {
+    Usable(u64),
+    Building(u64),
+    Stale(u64),
+    Refused,
+    Nothing,
+}
+
+/// Versioned tries before a real get.
+const VERSIONED_TRIES: usize = 4;
+/// Longest walk of a chain that may be changing under the reader.
+const WALK_MAX: usize = 64;
+
+impl ResultCache {
+    /// Looks for the result of `key` as of `snapshot`, and copies its rows to `buffer` when it is there.
+    ///
+    /// `depends` are the objects the statement reads; they were declared with [`ResultCache::track`] before `snapshot`
+    /// was taken. Latches: none held on entry or return; gets by design as in the module's table, plus those of
+    /// [`ResultCache::publish`] for a build. Waits: `enq: RC - Result Cache: Contention` while another session builds
+    /// the same result, at most `_result_cache_timeout`. Statistics: `Find Count`.
+    /// # Errors
+    /// ORA-00028, ORA-01013 when the session is killed or interrupted while it waits.
+    pub fn open(
+        &self,
+        p: &Process,
+        enqueues: &Enqueues,
+        key: Key<'_>,
+        about: Description<'_>,
+        depends: &[ObjectId],
+        snapshot: Scn,
+        buffer: &mut ResultBuffer,
+    ) -> Result<Opened> {
+        buffer.clear();
+        let control = self.control;
+        if control.bypass.load(Ordering::Relaxed) != 0
+            || key.bytes.len() > KEY_BYTES_MAX
+            || depends.len() > DEPENDENCIES_MAX
+            || !self.is_enabled()
+        {
+            return Ok(Opened::Bypass);
+        }
+        if self.line(p).attached.load(Ordering::Relaxed) == 0 {
+            self.line(p).attached.store(1, Ordering::Relaxed);
+        }
+        match self.design() {
+            Design::Versioned => {
+                if self.read_versioned(p, key, snapshot, buffer) {
+                    self.count(p, Statistic::FindCount);
+                    return Ok(Opened::Hit);
+                }
+            }
+            Design::Shared => {
+                let hold = p.lock_shared(self.latch, Where::RcFind, key.hash);
+                let found = self.find(key, snapshot);
+                if let Found::Usable(id) = found {
+                    self.copy_rows(id, buffer);
+                    self.touch_coarsely(id);
+                    drop(hold);
+                    self.count(p, Statistic::FindCount);
+                    return Ok(Opened::Hit);
+                }
+                if let Found::Refused = found {
+                    return Ok(Opened::Bypass);
+                }
+            }
+            Design::ExclusiveLong | Design::ExclusiveShort => {}
+        }
+        self.open_exclusive(p, enqueues, key, about, depends, snapshot, buffer)
+    }
+
+    /// Finds, pins and copies under the exclusive latch, or inserts a new object to be built.
+    #[allow(clippy::too_many_arguments)]
+    fn open_exclusive(
+        &self,
+        p: &Process,
+        enqueues: &Enqueues,
+        key: Key<'_>,
+        about: Description<'_>,
+        depends: &[ObjectId],
+        snapshot: Scn,
+        buffer: &mut ResultBuffer,
+    ) -> Result<Opened> {
+        let long_hold = self.design() == Design::ExclusiveLong;
+        let section = p.lock(self.latch, Where::RcFind, key.hash);
+        match self.find(key, snapshot) {
+            Found::Usable(id) => {
+                self.pin(p, &section, id);
+                self.touch(&section, id);
+                if long_hold {
+                    self.copy_rows(id, buffer);
+                    drop(section);
+                } else {
+                    drop(section);
+                    self.copy_rows(id, buffer);
+                }
+                self.unpin(p, id);
+                self.count(p, Statistic::FindCount);
+                Ok(Opened::Hit)
+            }
+            Found::Building(id) => {
+                self.pin(p, &section, id);
+                drop(section);
+                let waited = self.wait_for_builder(p, enqueues, id);
+                let head = &self.blocks[id as usize];
+                // The pin keeps the object, so its words may be read without the latch; Acquire pairs with the
+                // Release of the section in which the builder published it.
+                let state = State::unpack(head.words[word::STATE].load(Ordering::Acquire));
+                let usable = waited.is_ok()
+                    && state.status == Some(Status::Published)
+                    && head.get(word::SCN) <= snapshot.0
+                    && self.depends_unchanged(head);
+                if usable {
+                    self.copy_rows(id, buffer);
+                    self.count(p, Statistic::FindCount);
+                }
+                self.unpin(p, id);
+                waited?;
+                Ok(if usable { Opened::Hit } else { Opened::Bypass })
+            }
+            Found::Refused => Ok(Opened::Bypass),
+            found @ (Found::Stale(_) | Found::Nothing) => {
+                if !self.may_build(depends, snapshot) {
+                    return Ok(Opened::Bypass);
+                }
+                if let Found::Stale(id) = found {
+                    self.retire(&section, id);
+                    self.count(p, Statistic::DeleteCountInvalid);
+                }
+                let Some(id) = self.insert_new(p, &section, key, about, depends, snapshot) else {
+                    drop(section);
+                    self.count(p, Statistic::CreateCountFailure);
+                    return Ok(Opened::Bypass);
+                };
+                let version = self.blocks[id as usize].get(word::VERSION);
+                drop(section);
+                let lock = enqueues.get(p, EnqueueType::Rc, id, version, LockMode::Exclusive, Timeout::NoWait).ok();
+                Ok(Opened::Build(Build::new(id, snapshot, lock, depends, self.clock_cs())))
+            }
+        }
+    }
+
+    /// Waits until the builder of a pinned object has let go of its RC enqueue.
+    fn wait_for_builder(&self, p: &Process, enqueues: &Enqueues, id: u64) -> Result<()> {
+        let head = &self.blocks[id as usize];
+        let version = head.get(word::VERSION);
+        let wait = Duration::from_millis(self.control.timeout_ms.load(Ordering::Relaxed));
+        let deadline = os::clock::now_ns() + wait.as_nanos() as u64;
+        let is_new = || Status::of(head.words[word::STATE].load(Ordering::Acquire)) == Some(Status::New);
+        while is_new() {
+            p.check_cancel()?;
+            let left = deadline.saturating_sub(os::clock::now_ns());
+            if left == 0 {
+                break;
+            }
+            let timeout = Timeout::After(Duration::from_nanos(left));
+            match enqueues.get(p, EnqueueType::Rc, id, version, LockMode::Share, timeout) {
+                Ok(lock) => enqueues.release(p, lock),
+                Err(EnqueueError::Cancelled(ora)) => return Err(ora),
+                // Too long, a deadlock, no room: the statement is executed without the cache.
+                Err(_) => return Ok(()),
+            }
+            if is_new() {
+                // The builder has inserted the object but not yet got its enqueue, or has just died.
+                os::clock::sleep(Duration::from_micros(50));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a result without writing anything shared. Counts one get, and a miss for every failed check.
+    fn read_versioned(&self, p: &Process, key: Key<'_>, snapshot: Scn, buffer: &mut ResultBuffer) -> bool {
+        for _ in 0..VERSIONED_TRIES {
+            let Some((id, version)) = self.walk_versioned(key) else {
+                break;
+            };
+            let head = &self.blocks[id as usize];
+            let state = State::unpack(head.get(word::STATE));
+            if state.status != Some(Status::Published) || head.get(word::SCN) > snapshot.0 {
+                break;
+            }
+            let unchanged = self.depends_unchanged(head);
+            buffer.clear();
+            let whole = self.copy_rows(id, buffer);
+            // Pairs with the Release fence in `retire`: who has seen a word of the block's next life sees its version.
+            fence(Ordering::Acquire);
+            if head.words[word::VERSION].load(Ordering::Relaxed) == version {
+                if !unchanged || !whole {
+                    break;
+                }
+                p.latches().count_versioned_get(LatchName::ResultCache);
+                self.touch_coarsely(id);
+                return true;
+            }
+            p.latches().count_versioned_miss(LatchName::ResultCache);
+        }
+        buffer.clear();
+        false
+    }
+
+    /// Walks a hash chain without a latch; what it returns has had this key at this (even) version.
+    fn walk_versioned(&self, key: Key<'_>) -> Option<(u64, u64)> {
+        let mut link = self.bucket(key.hash).load(Ordering::Acquire);
+        for _ in 0..WALK_MAX {
+            let id = link.checked_sub(1)?;
+            let head = self.blocks.get(id as usize)?;
+            let version = head.words[word::VERSION].load(Ordering::Acquire);
+            if version % 2 == 0 && head.get(word::HASH) == key.hash && self.key_equals(head, key) {
+                return Some((id, version));
+            }
+            link = head.words[word::CHAIN].load(Ordering::Acquire);
+        }
+        None
+    }
+
+    /// Searches under the latch, in either mode.
+    fn find(&self, key: Key<'_>, snapshot: Scn) -> Found {
+        if self.control.closed.load(Ordering::Acquire) != 0 {
+            return Found::Refused;
+        }
+        let Some(id) = self.search(key) else {
+            return Found::Nothing;
+        };
+        let head = &self.blocks[id as usize];
+        let state = State::unpack(head.get(word::STATE));
+        match state.status {
+            Some(Status::New) => Found::Building(id),
+            Some(Status::Published) => {
+                if !self.depends_settled(head) || head.get(word::SCN) > snapshot.0 {
+                    Found::Refused
+                } else if self.depends_unchanged(head) {
+                    Found::Usable(id)
+                } else {
+                    Found::Stale(id)
+                }
+            }
+            Some(Status::Invalid) => Found::Stale(id),
+            // Too large the last time: not tried again until it is evicted.
+            Some(Status::Bypass) | None => Found::Refused,
+        }
+    }
+
+    /// The object of `key`, under the latch.
+    pub(crate) fn search(&self, key: Key<'_>) -> Option<u64> {
+        let mut link = self.bucket(key.hash).load(Ordering::Relaxed);
+        while let Some(id) = link.checked_sub(1) {
+            let head = &self.blocks[id as usize];
+            if head.get(word::HASH) == key.hash && self.key_equals(head, key) {
+                return Some(id);
+            }
+            link = head.get(word::CHAIN);
+        }
+        None
+    }
+
+    fn key_equals(&self, head: &RcBlock, key: Key<'_>) -> bool {
+        let state = State::unpack(head.get(word::STATE));
+        state.key_len == key.bytes.len() && head.equals(word::BODY * 8, key.bytes)
+    }
+
+    /// Copies all rows of an object. Bounded whatever the words say; false when they make no sense.
+    fn copy_rows(&self, id: u64, buffer: &mut ResultBuffer) -> bool {
+        let head = &self.blocks[id as usize];
+        let state = State::unpack(head.get(word::STATE));
+        let len = head.get(word::DATA_LEN) as usize;
+        if len > self.blocks.len() * BLOCK_SIZE_BYTES {
+            return false;
+        }
+        let body = word::BODY * 8 + state.key_len + state.name_len;
+        if head.get(word::BLOCK_COUNT) == 1 {
+            head.copy_out(body, len, &mut buffer.bytes);
+            return buffer.bytes.len() == len;
+        }
+        let mut left = len;
+        let mut link = head.words[word::NEXT].load(Ordering::Acquire);
+        while left > 0 {
+            let Some(block) = link.checked_sub(1).and_then(|id| self.blocks.get(id as usize)) else {
+                return false;
+            };
+            let part = left.min(PAYLOAD_BYTES);
+            block.copy_out(8, part, &mut buffer.bytes);
+            left -= part;
+            link = block.words[word::NEXT].load(Ordering::Acquire);
+        }
+        true
+    }
+
+    /// Notes the use under the exclusive latch.
+    fn touch(&self, section: &Section<'_>, id: u64) {
+        let head = &self.blocks[id as usize];
+        section.set(&head.words[word::LAST_USED], self.clock_cs());
+        section.set(&head.words[word::SCANS], head.get(word::SCANS) + 1);
+    }
+
+    /// Notes the use at most once in three seconds, so that readers of a hot result write nothing shared.
+    fn touch_coarsely(&self, id: u64) {
+        let last = &self.blocks[id as usize].words[word::LAST_USED];
+        let now = self.clock_cs();
+        if now.saturating_sub(last.load(Ordering::Relaxed)) > 300 {
+            last.store(now, Ordering::Relaxed);
+        }
+    }
+
+    fn pin(&self, p: &Process, section: &Section<'_>, id: u64) {
+        let pins = &self.blocks[id as usize].words[word::PINS];
+        section.set(&self.line(p).pinned, id + 1);
+        section.set(pins, pins.load(Ordering::Relaxed) + 1);
+    }
+
+    /// The second get of an access.
+    fn unpin(&self, p: &Process, id: u64) {
+        let section = p.lock(self.latch, Where::RcRelease, id);
+        let head = &self.blocks[id as usize];
+        let pins = &head.words[word::PINS];
+        section.set(pins, pins.load(Ordering::Relaxed).checked_sub(1).expect("a pinned object has a pin"));
+        section.set(&self.line(p).pinned, 0);
+        self.free_if_retired(&section, id);
+    }
+
+    /// The bucket of a hash value.
+    pub(crate) fn bucket(&self, hash: u64) -> &AtomicU64 {
+        &self.buckets[(hash & (self.buckets.len() as u64 - 1)) as usize]
+    }
+}

@@ -1,0 +1,357 @@
+//! What the result cache looks like in the SGA.
+//!
+//! Memory is an array of 1 KB blocks; 32 blocks make a chunk, and chunks come into use one after another as blocks are
+//! wanted. An object (a result or a dependency) is a chain of blocks; the identifier of its first block is the object's
+//! identifier. Every block starts with one link word, which leaves 1016 bytes; a result whose rows fit beside its header
+//! lives in one block, a larger one keeps its first block for the header alone (metadata) and its rows in the others.
+//!
+//! All words are atomics: a versioned reader copies them while a writer may be changing them.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Bytes of one block.
+pub const BLOCK_SIZE_BYTES: usize = 1024;
+/// Blocks of one chunk.
+pub const BLOCKS_PER_CHUNK: u64 = 32;
+/// Bytes of a block that carry data: all but the link word.
+pub const PAYLOAD_BYTES: usize = BLOCK_SIZE_BYTES - 8;
+/// Words of a block.
+pub(crate) const BLOCK_WORDS: usize = BLOCK_SIZE_BYTES / 8;
+/// Dependencies of one result that can be recorded; a result with more is not cached.
+pub const DEPENDENCIES_MAX: usize = 8;
+/// Longest name (statement text) kept with an object, in bytes.
+pub const NAME_BYTES_MAX: usize = 128;
+/// Longest key: the statement's digest and the bind values. A longer one is not cached.
+pub const KEY_BYTES_MAX: usize = 256;
+/// Slots of the dependency table; object numbers that are equal modulo this share a slot, which only costs rebuilds.
+pub(crate) const DEPEND_SLOTS: usize = 16384;
+/// Objects that one committing transaction can hold pending; the rest of a longer list closes the whole cache meanwhile.
+pub(crate) const PENDING_MAX: usize = 32;
+
+/// One block.
+#[repr(C, align(64))]
+pub struct RcBlock {
+    pub(crate) words: [AtomicU64; BLOCK_WORDS],
+}
+const _: () = assert!(size_of::<RcBlock>() == BLOCK_SIZE_BYTES);
+
+/// Words of an object's first block. A link is a block identifier plus one; zero is the end of a chain.
+pub(crate) mod word {
+    /// Next block of the object, or of the free list.
+    pub const NEXT: usize = 0;
+    /// Version of the identity: odd while the block is no object; every reuse moves it on.
+    pub const VERSION: usize = 1;
+    pub const HASH: usize = 2;
+    /// `status | kind << 8 | namespace << 16 | dependencies << 24 | key_len << 32 | name_len << 48`.
+    pub const STATE: usize = 3;
+    /// Result: the SCN it was built at. Dependency: the SCN of its last invalidation.
+    pub const SCN: usize = 4;
+    /// Next object of the hash chain.
+    pub const CHAIN: usize = 5;
+    pub const PINS: usize = 6;
+    /// Slot of the process that builds it, plus one.
+    pub const OWNER: usize = 7;
+    /// Centiseconds of the instance's clock at the last use (coarse in the designs whose readers write nothing shared).
+    pub const LAST_USED: usize = 8;
+    /// Bytes of row data.
+    pub const DATA_LEN: usize = 9;
+    pub const ROW_COUNT: usize = 10;
+    pub const BLOCK_COUNT: usize = 11;
+    /// Last block of the object, as a link.
+    pub const LAST: usize = 12;
+    pub const CREATED: usize = 13;
+    pub const BUILD_TIME_CS: usize = 14;
+    pub const CREATOR: usize = 15;
+    /// Smallest row in the low half, largest in the high half; bytes.
+    pub const ROW_SIZE: usize = 16;
+    /// Hits counted under the latch (the exclusive designs) — others leave it at zero.
+    pub const SCANS: usize = 17;
+    /// A dependency's object number, and how many times it was invalidated in the high half.
+    pub const OBJECT_NO: usize = 18;
+    pub const COLUMN_COUNT: usize = 19;
+    /// Four words: eight object numbers of 32 bits.
+    pub const DEPENDS: usize = 20;
+    /// Key, name, then rows if they fit.
+    pub const BODY: usize = 24;
+}
+const _: () = assert!(word::BODY * 8 + KEY_BYTES_MAX + NAME_BYTES_MAX < BLOCK_SIZE_BYTES);
+
+/// Status of an object, as `v$result_cache_objects` prints it.
+///
+/// | status | may be read | next |
+/// |---|---|---|
+/// | New | by nobody; others wait for the RC enqueue | Published (publish), freed (abandon, death of the builder) |
+/// | Published | while no dependency changed after its SCN | Invalid (commit on a dependency), freed (memory wanted) |
+/// | Bypass | by nobody: too large or refused | freed |
+/// | Invalid | by nobody | freed (rebuilt, memory wanted) |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Status {
+    New = 1,
+    Published = 2,
+    Bypass = 3,
+    Invalid = 4,
+}
+
+impl Status {
+    /// The name Oracle's view shows.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::New => "New",
+            Status::Published => "Published",
+            Status::Bypass => "Bypass",
+            Status::Invalid => "Invalid",
+        }
+    }
+
+    pub(crate) fn of(state: u64) -> Option<Status> {
+        match state as u8 {
+            1 => Some(Status::New),
+            2 => Some(Status::Published),
+            3 => Some(Status::Bypass),
+            4 => Some(Status::Invalid),
+            _ => None,
+        }
+    }
+}
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    Result = 1,
+    Dependency = 2,
+}
+
+/// Whose results: SQL statements or PL/SQL functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Namespace {
+    Sql = 1,
+    PlSql = 2,
+}
+
+/// The state word, unpacked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    pub status: Option<Status>,
+    pub kind: u8,
+    pub namespace: u8,
+    pub depends: usize,
+    pub key_len: usize,
+    pub name_len: usize,
+}
+
+impl State {
+    pub fn pack(
+        status: Status,
+        kind: Kind,
+        namespace: Namespace,
+        depends: usize,
+        key_len: usize,
+        name_len: usize,
+    ) -> u64 {
+        debug_assert!(depends <= DEPENDENCIES_MAX && key_len <= KEY_BYTES_MAX && name_len <= NAME_BYTES_MAX);
+        status as u64
+            | (kind as u64) << 8
+            | (namespace as u64) << 16
+            | (depends as u64) << 24
+            | (key_len as u64) << 32
+            | (name_len as u64) << 48
+    }
+
+    /// Unpacks a word that may be garbage: every length is clamped.
+    pub fn unpack(state: u64) -> State {
+        State {
+            status: Status::of(state),
+            kind: (state >> 8) as u8,
+            namespace: (state >> 16) as u8,
+            depends: ((state >> 24) as u8 as usize).min(DEPENDENCIES_MAX),
+            key_len: ((state >> 32) as u16 as usize).min(KEY_BYTES_MAX),
+            name_len: ((state >> 48) as usize).min(NAME_BYTES_MAX),
+        }
+    }
+
+    pub fn with_status(state: u64, status: Status) -> u64 {
+        state & !0xff | status as u64
+    }
+}
+
+/// One slot of the dependency table, by object number.
+#[repr(C, align(32))]
+pub struct DependSlot {
+    /// Not zero once some statement has declared that it depends on the object.
+    pub(crate) tracked: AtomicU64,
+    /// Committing transactions that changed the object and whose SCN is not known here yet. Changed under the SO latch.
+    pub(crate) pending: AtomicU64,
+    /// SCN of the last commit that changed the object. Changed under the SO latch.
+    pub(crate) last_change: AtomicU64,
+    /// The dependency object, as a link, and the number of valid results that depend on it in the high half.
+    pub(crate) object: AtomicU64,
+}
+
+/// What one process does in the result cache; written by that process alone, or by its clean-up.
+#[repr(C, align(128))]
+pub struct RcProcess {
+    /// Not zero between `before_visible` and `after` of a commit.
+    pub(crate) committing: AtomicU64,
+    /// Commits so far: the value `committing` takes.
+    pub(crate) commits: AtomicU64,
+    /// The session has used the cache and has to say goodbye.
+    pub(crate) attached: AtomicU64,
+    /// The object it has pinned, as a link: a pin lasts for one access, so there is one at most besides the one being built.
+    pub(crate) pinned: AtomicU64,
+    /// Objects it builds, as links (a query inside a cached function may build a second one, and so on).
+    pub(crate) building: [AtomicU64; 8],
+    /// Object numbers plus one that it holds pending.
+    pub(crate) pending: [AtomicU64; PENDING_MAX],
+    /// Not zero while it holds the whole cache closed because `pending` was too short.
+    pub(crate) pending_all: AtomicU64,
+    pub(crate) statistics: [AtomicU64; super::Statistic::COUNT],
+}
+
+/// The fixed part.
+#[repr(C, align(64))]
+pub struct RcControl {
+    /// First free block, as a link.
+    pub(crate) free: AtomicU64,
+    /// Blocks from here to the end of the last chunk have never been used.
+    pub(crate) fresh: AtomicU64,
+    /// Chunks in use.
+    pub(crate) chunks: AtomicU64,
+    pub(crate) used_blocks: AtomicU64,
+    /// Where the search for a victim goes on.
+    pub(crate) hand: AtomicU64,
+    /// Transactions that hold the whole cache closed.
+    pub(crate) closed: AtomicU64,
+    /// DBMS_RESULT_CACHE.BYPASS(TRUE) is in force.
+    pub(crate) bypass: AtomicU32,
+    pub(crate) design: AtomicU32,
+    /// Longest result, in blocks.
+    pub(crate) result_blocks_max: AtomicU64,
+    pub(crate) timeout_ms: AtomicU64,
+}
+
+#[allow(unsafe_code)]
+mod shared {
+    use sga::SgaLayout;
+
+    use super::{DependSlot, RcBlock, RcControl, RcProcess};
+
+    // SAFETY: `repr(C)`, atomics only, valid for every bit pattern.
+    unsafe impl SgaLayout for RcBlock {}
+    // SAFETY: `repr(C)`, atomics only, valid for every bit pattern.
+    unsafe impl SgaLayout for DependSlot {}
+    // SAFETY: `repr(C)`, atomics only, valid for every bit pattern.
+    unsafe impl SgaLayout for RcProcess {}
+    // SAFETY: `repr(C)`, atomics only, valid for every bit pattern.
+    unsafe impl SgaLayout for RcControl {}
+}
+
+impl RcBlock {
+    pub(crate) fn get(&self, at: usize) -> u64 {
+        self.words[at].load(Ordering::Relaxed)
+    }
+
+    /// Copies `len` bytes from byte `from` on and appends them to `out`. Clamped to the block.
+    pub(crate) fn copy_out(&self, from: usize, len: usize, out: &mut Vec<u8>) {
+        let end = from.saturating_add(len).min(BLOCK_SIZE_BYTES);
+        let mut at = from.min(end);
+        while at < end {
+            let bytes = self.words[at / 8].load(Ordering::Relaxed).to_le_bytes();
+            let skip = at % 8;
+            let take = (8 - skip).min(end - at);
+            out.extend_from_slice(&bytes[skip..skip + take]);
+            at += take;
+        }
+    }
+
+    /// Whether the bytes from `from` on are `wanted`.
+    pub(crate) fn equals(&self, from: usize, wanted: &[u8]) -> bool {
+        if from + wanted.len() > BLOCK_SIZE_BYTES {
+            return false;
+        }
+        let mut at = from;
+        let mut rest = wanted;
+        while !rest.is_empty() {
+            let bytes = self.words[at / 8].load(Ordering::Relaxed).to_le_bytes();
+            let skip = at % 8;
+            let take = (8 - skip).min(rest.len());
+            if bytes[skip..skip + take] != rest[..take] {
+                return false;
+            }
+            rest = &rest[take..];
+            at += take;
+        }
+        true
+    }
+
+    /// Stores bytes from byte `from` on. The caller owns the block: nobody else writes it, though a reader of the
+    /// block's former life may still be looking, and will find its version moved on.
+    pub(crate) fn copy_in(&self, from: usize, data: &[u8]) {
+        assert!(from + data.len() <= BLOCK_SIZE_BYTES);
+        let mut at = from;
+        let mut rest = data;
+        while !rest.is_empty() {
+            let skip = at % 8;
+            let take = (8 - skip).min(rest.len());
+            let mut bytes = self.words[at / 8].load(Ordering::Relaxed).to_le_bytes();
+            bytes[skip..skip + take].copy_from_slice(&rest[..take]);
+            self.words[at / 8].store(u64::from_le_bytes(bytes), Ordering::Relaxed);
+            rest = &rest[take..];
+            at += take;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block() -> RcBlock {
+        RcBlock { words: [const { AtomicU64::new(0) }; BLOCK_WORDS] }
+    }
+
+    #[test]
+    fn bytes_go_in_and_come_out_at_any_place() {
+        for from in [8, 9, 15, 200, 1016, 1017] {
+            for len in [0, 1, 7, 8, 9, 100] {
+                let block = block();
+                let len = len.min(BLOCK_SIZE_BYTES - from);
+                let data: Vec<u8> = (0..len).map(|i| (i * 7 + from) as u8).collect();
+                block.copy_in(from, &data);
+                let mut out = vec![1];
+                block.copy_out(from, len, &mut out);
+                assert_eq!(out[1..], data);
+                assert!(block.equals(from, &data));
+                if len > 0 {
+                    let mut other = data.clone();
+                    other[len - 1] ^= 1;
+                    assert!(!block.equals(from, &other));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_copy_is_clamped_to_the_block() {
+        let mut out = Vec::new();
+        block().copy_out(1000, usize::MAX, &mut out);
+        assert_eq!(out.len(), 24);
+        assert!(!block().equals(1020, &[0; 10]));
+    }
+
+    #[test]
+    fn a_state_word_unpacks_to_what_was_packed() {
+        let packed = State::pack(Status::Published, Kind::Result, Namespace::PlSql, 3, 200, 128);
+        let state = State::unpack(packed);
+        assert_eq!(state.status, Some(Status::Published));
+        assert_eq!((state.kind, state.namespace, state.depends), (Kind::Result as u8, Namespace::PlSql as u8, 3));
+        assert_eq!((state.key_len, state.name_len), (200, 128));
+        let invalid = State::unpack(State::with_status(packed, Status::Invalid));
+        assert_eq!(invalid.status, Some(Status::Invalid));
+        assert_eq!(invalid.key_len, 200);
+        let garbage = State::unpack(u64::MAX);
+        assert!(garbage.key_len <= KEY_BYTES_MAX && garbage.depends <= DEPENDENCIES_MAX);
+    }
+}

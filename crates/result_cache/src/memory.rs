@@ -1,0 +1,331 @@
+//! Blocks and objects: allocation, the free list, insertion into the hash table, retirement and eviction.
+//!
+//! Everything here runs under the exclusive latch and changes shared words through the [`Section`], so a process that is
+//! killed in the middle leaves nothing behind: its micro-undo takes back what it had changed.
+//!
+//! Eviction approximates least-recently-used: a hand goes round the objects, and of the next few that may go it takes
+//! an invalid one, or else the one that was used longest ago. A list in exact order of use would have to be written on
+//! every hit.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use process::{Process, Section};
+use types::{ObjectId, Scn};
+
+use crate::cache::{Description, Key};
+use crate::layout::*;
+use crate::{ResultCache, Statistic};
+
+/// Marks in the table of object heads, by block identifier.
+pub(crate) mod mark {
+    /// No object starts here.
+    pub const NONE: u64 = 0;
+    /// An object that is in the hash table.
+    pub const LINKED: u64 = 1;
+    /// An object that is out of the hash table and is freed when its last pin goes.
+    pub const RETIRED: u64 = 2;
+}
+
+/// Objects that may go which the hand compares before it takes one.
+const VICTIMS_COMPARED: usize = 8;
+
+impl ResultCache {
+    /// Takes a free block, opens the next chunk, or evicts. `None` when everything is pinned or being built.
+    pub(crate) fn allocate(&self, p: &Process, section: &Section<'_>) -> Option<u64> {
+        loop {
+            let control = self.control;
+            if let Some(id) = control.free.load(Ordering::Relaxed).checked_sub(1) {
+                let next = &self.blocks[id as usize].words[word::NEXT];
+                section.set(&control.free, next.load(Ordering::Relaxed));
+                section.set(next, 0);
+                self.note_used(section, 1);
+                return Some(id);
+            }
+            let fresh = control.fresh.load(Ordering::Relaxed);
+            if fresh < self.blocks.len() as u64 {
+                if fresh % BLOCKS_PER_CHUNK == 0 {
+                    section.set(&control.chunks, fresh / BLOCKS_PER_CHUNK + 1);
+                }
+                section.set(&control.fresh, fresh + 1);
+                // A block is no object until its version is even, and a fresh one still has version 0.
+                section.set(&self.blocks[fresh as usize].words[word::VERSION], 1);
+                self.note_used(section, 1);
+                return Some(fresh);
+            }
+            if !self.evict_one(p, section) {
+                return None;
+            }
+        }
+    }
+
+    fn note_used(&self, section: &Section<'_>, more: i64) {
+        let used = &self.control.used_blocks;
+        section.set(used, used.load(Ordering::Relaxed).wrapping_add_signed(more));
+    }
+
+    /// Inserts a new object, owned and pinned by `p`, at the head of its hash chain.
+    pub(crate) fn insert_new(
+        &self,
+        p: &Process,
+        section: &Section<'_>,
+        key: Key<'_>,
+        about: Description<'_>,
+        depends: &[ObjectId],
+        snapshot: Scn,
+    ) -> Option<u64> {
+        let building = self.line(p).building.iter().find(|slot| slot.load(Ordering::Relaxed) == 0)?;
+        let id = self.allocate(p, section)?;
+        let head = &self.blocks[id as usize];
+        let mut cut = about.name.len().min(NAME_BYTES_MAX);
+        while !about.name.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let name = &about.name.as_bytes()[..cut];
+        for (at, value) in [
+            (word::HASH, key.hash),
+            (
+                word::STATE,
+                State::pack(Status::New, Kind::Result, about.namespace, depends.len(), key.bytes.len(), name.len()),
+            ),
+            (word::SCN, snapshot.0),
+            (word::PINS, 1),
+            (word::OWNER, p.number() as u64 + 1),
+            (word::LAST_USED, self.clock_cs()),
+            (word::DATA_LEN, 0),
+            (word::ROW_COUNT, 0),
+            (word::BLOCK_COUNT, 1),
+            (word::LAST, id + 1),
+            (word::CREATED, self.wall_clock_s()),
+            (word::BUILD_TIME_CS, 0),
+            (word::CREATOR, about.creator as u64),
+            (word::ROW_SIZE, 0),
+            (word::SCANS, 0),
+            (word::OBJECT_NO, 0),
+            (word::COLUMN_COUNT, about.column_count as u64),
+        ] {
+            head.words[at].store(value, Ordering::Relaxed);
+        }
+        for pair in 0..DEPENDENCIES_MAX / 2 {
+            let number = |i: usize| depends.get(i).map_or(0, |object| object.0 as u64);
+            let both = number(2 * pair) | number(2 * pair + 1) << 32;
+            head.words[word::DEPENDS + pair].store(both, Ordering::Relaxed);
+        }
+        head.copy_in(word::BODY * 8, key.bytes);
+        head.copy_in(word::BODY * 8 + key.bytes.len(), name);
+        self.link(section, id);
+        section.set(building, id + 1);
+        Some(id)
+    }
+
+    /// Makes a block an object that can be found.
+    pub(crate) fn link(&self, section: &Section<'_>, id: u64) {
+        let head = &self.blocks[id as usize];
+        let bucket = self.bucket(head.get(word::HASH));
+        section.set(&head.words[word::CHAIN], bucket.load(Ordering::Relaxed));
+        // Pairs with the Acquire load in `walk_versioned`: who sees the even version sees the words above.
+        fence(Ordering::Release);
+        section.set(&head.words[word::VERSION], head.get(word::VERSION) + 1);
+        section.set(&self.heads[id as usize], mark::LINKED);
+        section.set(bucket, id + 1);
+    }
+
+    /// Takes an object out of the hash table; its blocks are freed now or with its last pin.
+    pub(crate) fn retire(&self, section: &Section<'_>, id: u64) {
+        let head = &self.blocks[id as usize];
+        let mut link: &AtomicU64 = self.bucket(head.get(word::HASH));
+        loop {
+            let next = link.load(Ordering::Relaxed).checked_sub(1).expect("a linked object is in its chain");
+            if next == id {
+                break;
+            }
+            link = &self.blocks[next as usize].words[word::CHAIN];
+        }
+        section.set(link, head.get(word::CHAIN));
+        section.set(&head.words[word::VERSION], head.get(word::VERSION) + 1);
+        // Pairs with the Acquire fence in `read_versioned`: the version moves before any word of the next life.
+        fence(Ordering::Release);
+        section.set(&self.heads[id as usize], mark::RETIRED);
+        self.forget_dependents(section, head);
+        if State::unpack(head.get(word::STATE)).kind == Kind::Dependency as u8 {
+            let slot = self.slot(ObjectId(head.get(word::OBJECT_NO) as u32));
+            section.set(&slot.object, 0);
+        }
+        self.free_if_retired(section, id);
+    }
+
+    /// Gives the blocks of a retired object that nobody pins back to the free list, in one splice.
+    pub(crate) fn free_if_retired(&self, section: &Section<'_>, id: u64) {
+        let head = &self.blocks[id as usize];
+        if self.heads[id as usize].load(Ordering::Relaxed) != mark::RETIRED || head.get(word::PINS) != 0 {
+            return;
+        }
+        let last = head.get(word::LAST).checked_sub(1).expect("an object has a last block");
+        let count = head.get(word::BLOCK_COUNT);
+        section.set(&self.heads[id as usize], mark::NONE);
+        section.set(&self.blocks[last as usize].words[word::NEXT], self.control.free.load(Ordering::Relaxed));
+        section.set(&self.control.free, id + 1);
+        self.note_used(section, -(count as i64));
+    }
+
+    /// A published result that goes no longer counts as a valid dependent of what it depends on.
+    fn forget_dependents(&self, section: &Section<'_>, head: &RcBlock) {
+        let state = State::unpack(head.get(word::STATE));
+        if state.kind != Kind::Result as u8 || state.status != Some(Status::Published) {
+            return;
+        }
+        let scn = head.get(word::SCN);
+        for object in self.depends_of(head) {
+            let slot = self.slot(object);
+            let word = slot.object.load(Ordering::Relaxed);
+            // A result that a commit has made invalid was taken off the count by that commit.
+            if slot.last_change.load(Ordering::Relaxed) <= scn && word >> 32 > 0 {
+                section.set(&slot.object, word - (1 << 32));
+            }
+        }
+    }
+
+    /// Frees one object that nobody pins: an invalid one, or else one not used for long.
+    fn evict_one(&self, p: &Process, section: &Section<'_>) -> bool {
+        let blocks = self.blocks.len() as u64;
+        let start = self.control.hand.load(Ordering::Relaxed) % blocks;
+        let mut best: Option<(u64, u64)> = None;
+        let mut compared = 0;
+        let mut at = start;
+        for _ in 0..blocks {
+            if self.heads[at as usize].load(Ordering::Relaxed) == mark::LINKED
+                && let Some(used) = self.victim_age(at)
+            {
+                if best.is_none_or(|(_, best_used)| used < best_used) {
+                    best = Some((at, used));
+                }
+                compared += 1;
+                if used == 0 || compared == VICTIMS_COMPARED {
+                    break;
+                }
+            }
+            at = (at + 1) % blocks;
+        }
+        section.set(&self.control.hand, (at + 1) % blocks);
+        let Some((id, used)) = best else {
+            return false;
+        };
+        self.retire(section, id);
+        self.count(p, if used == 0 { Statistic::DeleteCountInvalid } else { Statistic::DeleteCountValid });
+        true
+    }
+
+    /// When an object that may be evicted was used last; 0 for one that is good for nothing; `None` if it has to stay.
+    fn victim_age(&self, id: u64) -> Option<u64> {
+        let head = &self.blocks[id as usize];
+        let state = State::unpack(head.get(word::STATE));
+        if head.get(word::PINS) != 0 || state.status == Some(Status::New) {
+            return None;
+        }
+        if state.kind == Kind::Dependency as u8 {
+            let slot = self.slot(ObjectId(head.get(word::OBJECT_NO) as u32));
+            return (slot.object.load(Ordering::Relaxed) >> 32 == 0).then_some(1);
+        }
+        match state.status {
+            Some(Status::Published) if self.depends_unchanged(head) => Some(head.get(word::LAST_USED).max(2)),
+            _ => Some(0),
+        }
+    }
+
+    /// Frees every object that nobody pins or builds (`DBMS_RESULT_CACHE.FLUSH`). Returns how many there were.
+    pub fn flush(&self, p: &Process) -> u64 {
+        let mut freed = 0;
+        // Results first: a dependency goes when no result needs it.
+        for kind in [Kind::Result, Kind::Dependency] {
+            for id in 0..self.control.fresh.load(Ordering::Relaxed) {
+                if self.heads[id as usize].load(Ordering::Relaxed) != mark::LINKED {
+                    continue;
+                }
+                let section = p.lock(self.latch, latch::Where::RcFlush, id);
+                let head = &self.blocks[id as usize];
+                let state = State::unpack(head.get(word::STATE));
+                if self.heads[id as usize].load(Ordering::Relaxed) == mark::LINKED
+                    && state.kind == kind as u8
+                    && state.status != Some(Status::New)
+                {
+                    self.retire(&section, id);
+                    freed += 1;
+                }
+            }
+        }
+        freed
+    }
+
+    /// Checks the structure: every block is in exactly one object or free, chains hold what is linked, counts agree.
+    ///
+    /// For tests and the death-of-a-process check; the caller sees to it that nobody changes the cache meanwhile.
+    /// # Errors
+    /// Says which rule is broken.
+    pub fn assert_invariants(&self) -> Result<(), String> {
+        let fresh = self.control.fresh.load(Ordering::Relaxed);
+        let mut owner: Vec<Option<u64>> = vec![None; fresh as usize];
+        let mut own = |id: u64, by: u64| -> Result<(), String> {
+            let place = owner.get_mut(id as usize).ok_or(format!("block {id} was never handed out"))?;
+            match place.replace(by) {
+                None => Ok(()),
+                Some(other) => Err(format!("block {id} belongs to {other} and to {by}")),
+            }
+        };
+        let mut used = 0;
+        let mut linked = 0;
+        for id in 0..fresh {
+            if self.heads[id as usize].load(Ordering::Relaxed) == mark::NONE {
+                continue;
+            }
+            linked += u64::from(self.heads[id as usize].load(Ordering::Relaxed) == mark::LINKED);
+            let head = &self.blocks[id as usize];
+            let mut link = id + 1;
+            let mut count = 0;
+            while let Some(at) = link.checked_sub(1) {
+                own(at, id)?;
+                count += 1;
+                if count == head.get(word::BLOCK_COUNT) {
+                    if head.get(word::LAST) != at + 1 {
+                        return Err(format!("object {id}: last block is not {at}"));
+                    }
+                    break;
+                }
+                link = self.blocks[at as usize].get(word::NEXT);
+            }
+            if count != head.get(word::BLOCK_COUNT) {
+                return Err(format!("object {id} has {count} blocks of {}", head.get(word::BLOCK_COUNT)));
+            }
+            used += count;
+        }
+        let mut link = self.control.free.load(Ordering::Relaxed);
+        let mut free = 0;
+        while let Some(at) = link.checked_sub(1) {
+            own(at, u64::MAX)?;
+            free += 1;
+            link = self.blocks[at as usize].get(word::NEXT);
+        }
+        if used + free != fresh {
+            return Err(format!("{used} used and {free} free blocks of {fresh}"));
+        }
+        if used != self.control.used_blocks.load(Ordering::Relaxed) {
+            return Err(format!("{used} used blocks, not as counted"));
+        }
+        let mut found = 0;
+        for bucket in self.buckets {
+            let mut link = bucket.load(Ordering::Relaxed);
+            while let Some(at) = link.checked_sub(1) {
+                if self.heads[at as usize].load(Ordering::Relaxed) != mark::LINKED {
+                    return Err(format!("block {at} is in a chain and no object"));
+                }
+                found += 1;
+                if found > fresh {
+                    return Err("a hash chain runs in a circle".into());
+                }
+                link = self.blocks[at as usize].get(word::CHAIN);
+            }
+        }
+        if found != linked {
+            return Err(format!("{linked} linked objects, {found} in the chains"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! Never a stale and never a future row: readers and writers at once, against a model that remembers every version.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
+use process::{CleanupOrder, Process, testing};
+use result_cache::{Config, Description, Design, Key, Layout, Namespace, Opened, ResultBuffer, ResultCache};
+use types::{ObjectId, Scn};
+
+const OBJECTS: u32 = 3;
+const ABOUT: Description<'static> =
+    Description { name: "select v from t", namespace: Namespace::Sql, creator: 0, column_count: 1 };
+
+/// Tables of one value each, every version remembered with the SCN it was committed at.
+struct Model {
+    scn: AtomicU64,
+    versions: Mutex<Vec<Vec<(u64, u64)>>>,
+}
+
+impl Model {
+    fn new() -> Model {
+        Model { scn: AtomicU64::new(1), versions: Mutex::new(vec![vec![(1, 0)]; OBJECTS as usize]) }
+    }
+
+    fn value(&self, object: u32, scn: u64) -> u64 {
+        let versions = self.versions.lock().unwrap();
+        versions[object as usize].iter().rev().find(|(at, _)| *at <= scn).unwrap().1
+    }
+
+    /// A commit: visible at once to whoever loads the SCN afterwards.
+    fn commit(&self, object: u32, value: u64) -> u64 {
+        let mut versions = self.versions.lock().unwrap();
+        let scn = self.scn.load(Ordering::Relaxed) + 1;
+        versions[object as usize].push((scn, value));
+        self.scn.store(scn, Ordering::Release);
+        scn
+    }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n
+    }
+}
+
+/// Reads the sum of two objects through the cache; checks what comes against the model. Returns whether it was a hit.
+fn read(cache: &ResultCache, enqueues: &Enqueues, model: &Model, p: &Process, random: &mut Random) -> bool {
+    let (a, b) = (random.below(OBJECTS.into()) as u32, random.below(OBJECTS.into()) as u32);
+    let depends = [ObjectId(100 + a), ObjectId(100 + b)];
+    cache.track(p, &depends, || Scn(model.scn.load(Ordering::Acquire)));
+    let now = model.scn.load(Ordering::Acquire);
+    // Now and then a snapshot that is a little old, as a long query has.
+    let snapshot = now.saturating_sub(if random.below(4) == 0 { random.below(3) } else { 0 }).max(1);
+    let expected = model.value(a, snapshot) + model.value(b, snapshot);
+    let key = [a as u8, b as u8];
+    let mut buffer = ResultBuffer::new();
+    match cache.open(p, enqueues, Key::new(&key), ABOUT, &depends, Scn(snapshot), &mut buffer).unwrap() {
+        Opened::Hit => {
+            let row = buffer.next_row().expect("one row");
+            assert_eq!(u64::from_le_bytes(row[..8].try_into().unwrap()), expected, "as of {snapshot}");
+            assert_eq!(row.len(), 8 + (expected % 3000) as usize);
+            assert!(buffer.next_row().is_none());
+            true
+        }
+        Opened::Build(mut build) => {
+            let mut row = expected.to_le_bytes().to_vec();
+            row.resize(8 + (expected % 3000) as usize, 1);
+            cache.push(&mut build, &row);
+            if random.below(10) == 0 {
+                cache.abandon(p, enqueues, build);
+            } else {
+                cache.publish(p, enqueues, build);
+            }
+            false
+        }
+        Opened::Bypass => false,
+    }
+}
+
+fn write(cache: &ResultCache, model: &Model, p: &Process, random: &mut Random) {
+    let object = random.below(OBJECTS.into()) as u32;
+    let touched = [ObjectId(100 + object)];
+    cache.before_visible(p, &touched);
+    let scn = model.commit(object, random.below(1_000_000));
+    cache.after(p, Scn(scn), &touched);
+}
+
+fn storm(design: Design, blocks: u64, time: Duration) {
+    let config =
+        Config { max_size_bytes: blocks * 1024, max_result_percent: 100, timeout_ms: 1000, design, processes: 8 };
+    let (all, (enqueues, layout)) = testing::instance(8, |b| {
+        (EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(8)), Layout::reserve(b, &config))
+    });
+    let enqueues = Enqueues::create(all, &enqueues);
+    let cache = ResultCache::create(all, &layout, &config);
+    let model = Model::new();
+    let end = Instant::now() + time;
+    let hits = testing::run_threads(all, 5, |p, n| {
+        let mut random = Random(0x1234_5678 + n as u64);
+        let mut hits = 0u64;
+        while Instant::now() < end {
+            if n == 0 {
+                write(&cache, &model, p, &mut random);
+                std::thread::sleep(Duration::from_micros(random.below(300)));
+            } else {
+                hits += u64::from(read(&cache, &enqueues, &model, p, &mut random));
+            }
+        }
+        hits
+    });
+    assert!(hits.iter().sum::<u64>() > 0, "nothing was ever read from the cache");
+    cache.assert_invariants().unwrap();
+    assert!(cache.object_rows().iter().all(|object| object.pin_count == 0), "no pin is left");
+}
+
+#[test]
+fn exclusive_designs_return_only_rows_as_of_the_snapshot() {
+    storm(Design::ExclusiveLong, 64, Duration::from_millis(700));
+    storm(Design::ExclusiveShort, 32, Duration::from_millis(700));
+}
+
+#[test]
+fn the_shared_design_returns_only_rows_as_of_the_snapshot() {
+    storm(Design::Shared, 64, Duration::from_millis(700));
+}
+
+#[test]
+fn the_versioned_design_returns_only_rows_as_of_the_snapshot() {
+    storm(Design::Versioned, 32, Duration::from_millis(700));
+    storm(Design::Versioned, 256, Duration::from_millis(700));
+}
+
+#[test]
+fn killed_processes_leave_the_cache_whole_and_nobody_waiting() {
+    for design in [Design::ExclusiveLong, Design::Versioned] {
+        let config =
+            Config { max_size_bytes: 64 * 1024, max_result_percent: 100, timeout_ms: 2000, design, processes: 8 };
+        let (all, (enqueue_layout, layout)) = testing::instance(8, |b| {
+            (EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(8)), Layout::reserve(b, &config))
+        });
+        let enqueues = Enqueues::create(all, &enqueue_layout);
+        let cache: &'static ResultCache = Box::leak(Box::new(ResultCache::create(all, &layout, &config)));
+        all.on_death(CleanupOrder::Builds, "result cache", move |by, dead| cache.cleanup(by, dead, Scn(u64::MAX >> 1)));
+        let pmon = testing::attach(all, "PMON");
+        let kills = testing::kill_children(&pmon, 3, Duration::from_millis(1500), 11, |p, seed| {
+            let mut random = Random(seed | 1);
+            // Each child has a model of its own that never changes: values depend on the objects alone.
+            let model = Model::new();
+            loop {
+                read(cache, &enqueues, &model, p, &mut random);
+                if random.below(5) == 0 {
+                    cache.invalidate(p, ObjectId(100 + random.below(3) as u32), Scn(1));
+                }
+            }
+        });
+        assert!(kills.killed > 50, "{kills:?}");
+        cache.assert_invariants().unwrap();
+        assert!(cache.object_rows().iter().all(|object| object.pin_count == 0), "no pin is left");
+        let model = Model::new();
+        let mut random = Random(5);
+        for _ in 0..100 {
+            read(cache, &enqueues, &model, &pmon, &mut random);
+        }
+    }
+}

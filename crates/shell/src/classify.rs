@@ -1,0 +1,226 @@
+//! What a line of input begins: a command of the shell, a SQL statement, or a PL/SQL unit.
+
+use crate::text::split_word;
+
+/// What a first line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begins {
+    /// A shell command; complete with its line (or its continuation lines).
+    Command,
+    /// SQL: ends with `;` at the end of a line, `/` on a line, or an empty line.
+    Sql,
+    /// PL/SQL: ends with `/` or `.` on a line of its own.
+    PlSql,
+    /// A comment or nothing.
+    Nothing,
+    /// A word that begins neither.
+    Unknown,
+}
+
+/// Shell commands: the full name and the fewest letters that select it.
+const COMMANDS: &[(&str, usize)] = &[
+    ("accept", 3),
+    ("append", 1),
+    ("archive", 7),
+    ("break", 3),
+    ("btitle", 3),
+    ("clear", 2),
+    ("column", 3),
+    ("compute", 4),
+    ("connect", 4),
+    ("copy", 4),
+    ("define", 3),
+    ("describe", 4),
+    ("disconnect", 4),
+    ("edit", 2),
+    ("execute", 4),
+    ("exit", 4),
+    ("get", 3),
+    ("help", 4),
+    ("history", 4),
+    ("host", 2),
+    ("list", 1),
+    ("oradebug", 8),
+    ("password", 5),
+    ("pause", 3),
+    ("print", 3),
+    ("prompt", 3),
+    ("quit", 4),
+    ("remark", 3),
+    ("repfooter", 4),
+    ("repheader", 4),
+    ("run", 1),
+    ("save", 3),
+    ("set", 3),
+    ("show", 3),
+    ("shutdown", 8),
+    ("spool", 3),
+    ("start", 3),
+    ("startup", 7),
+    ("store", 5),
+    ("timing", 4),
+    ("ttitle", 3),
+    ("undefine", 5),
+    ("variable", 3),
+    ("whenever", 8),
+    ("xquery", 6),
+];
+
+const SQL: &[&str] = &[
+    "alter",
+    "analyze",
+    "associate",
+    "audit",
+    "call",
+    "comment",
+    "commit",
+    "create",
+    "delete",
+    "disassociate",
+    "drop",
+    "explain",
+    "flashback",
+    "grant",
+    "insert",
+    "lock",
+    "merge",
+    "noaudit",
+    "purge",
+    "rename",
+    "revoke",
+    "rollback",
+    "savepoint",
+    "select",
+    "truncate",
+    "update",
+    "upsert",
+    "with",
+];
+
+/// The full name of a shell command from its first word.
+pub fn command_name(word: &str) -> Option<&'static str> {
+    let lower = word.to_ascii_lowercase();
+    match lower.as_str() {
+        "@" | "@@" => return Some("start"),
+        "!" | "$" => return Some("host"),
+        "?" => return Some("help"),
+        "desc" => return Some("describe"),
+        "conn" => return Some("connect"),
+        "exec" => return Some("execute"),
+        "ed" => return Some("edit"),
+        "rem" => return Some("remark"),
+        "sho" => return Some("show"),
+        "undef" => return Some("undefine"),
+        "disc" => return Some("disconnect"),
+        _ => {}
+    }
+    COMMANDS.iter().find(|(full, least)| full.starts_with(&lower) && lower.len() >= *least).map(|(full, _)| *full)
+}
+
+/// What a line begins, when no statement is being entered.
+pub fn begins(line: &str) -> Begins {
+    let trimmed = line.trim();
+    if trimmed.is_empty() || trimmed.starts_with("--") {
+        return Begins::Nothing;
+    }
+    if trimmed.starts_with("/*") {
+        return match trimmed.find("*/") {
+            Some(end) if trimmed[end + 2..].trim().is_empty() => Begins::Nothing,
+            Some(end) => begins(&trimmed[end + 2..]),
+            None => Begins::Sql,
+        };
+    }
+    if trimmed.starts_with('@') || trimmed.starts_with('!') {
+        return Begins::Command;
+    }
+    let (word, rest) = split_word(trimmed);
+    let word = word.trim_end_matches(';').trim_start_matches('(').to_ascii_lowercase();
+    match word.as_str() {
+        "begin" | "declare" => return Begins::PlSql,
+        w if w.starts_with("<<") => return Begins::PlSql,
+        "create" if creates_plsql(rest) => return Begins::PlSql,
+        "" => return if trimmed.starts_with('(') { Begins::Sql } else { Begins::Unknown },
+        _ => {}
+    }
+    // SET belongs to both: SET TRANSACTION, SET ROLE and SET CONSTRAINT(S) go to the server.
+    if word == "set" {
+        let next = split_word(rest).0.to_ascii_lowercase();
+        let sql = ["transaction", "role", "constraint", "constraints"].contains(&next.trim_end_matches(';'));
+        return if sql { Begins::Sql } else { Begins::Command };
+    }
+    if SQL.contains(&word.as_str()) {
+        return Begins::Sql;
+    }
+    if command_name(&word).is_some() {
+        return Begins::Command;
+    }
+    if trimmed.starts_with('(') { Begins::Sql } else { Begins::Unknown }
+}
+
+/// Whether what follows `CREATE` is a unit whose text contains semicolons.
+pub fn creates_plsql(rest: &str) -> bool {
+    let mut words = rest.split_whitespace().map(str::to_ascii_lowercase);
+    let mut word = words.next();
+    if word.as_deref() == Some("or") {
+        words.next();
+        word = words.next();
+    }
+    if matches!(word.as_deref(), Some("editionable" | "noneditionable")) {
+        word = words.next();
+    }
+    if word.as_deref() == Some("and") {
+        return true;
+    }
+    match word.as_deref() {
+        Some("procedure" | "function" | "package" | "trigger" | "library") => true,
+        Some("type") => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_lines() {
+        for (line, what) in [
+            ("", Begins::Nothing),
+            ("--allow jobs to complete", Begins::Nothing),
+            ("/* a */", Begins::Nothing),
+            ("/* a */ select 1 from dual;", Begins::Sql),
+            ("select * from t", Begins::Sql),
+            ("SELECT", Begins::Sql),
+            ("(select 1 from dual)", Begins::Sql),
+            ("with a as", Begins::Sql),
+            ("declare", Begins::PlSql),
+            ("begin null; end;", Begins::PlSql),
+            ("create or replace procedure p(", Begins::PlSql),
+            ("create table t (n number);", Begins::Sql),
+            ("create or replace view v as", Begins::Sql),
+            ("create or replace", Begins::Sql),
+            ("set echo on", Begins::Command),
+            ("set transaction read only;", Begins::Sql),
+            ("commit;", Begins::Sql),
+            ("col x format a10", Begins::Command),
+            ("exit", Begins::Command),
+            ("exit;", Begins::Command),
+            ("@script 1 2", Begins::Command),
+            ("!ls", Begins::Command),
+            ("desc t", Begins::Command),
+            ("nonsense here", Begins::Unknown),
+        ] {
+            assert_eq!(begins(line), what, "{line}");
+        }
+    }
+
+    #[test]
+    fn commands_are_known_by_their_abbreviations() {
+        for (word, full) in
+            [("col", "column"), ("DEF", "define"), ("l", "list"), ("r", "run"), ("sta", "start"), ("EXEC", "execute")]
+        {
+            assert_eq!(command_name(word), Some(full));
+        }
+        assert_eq!(command_name("zzz"), None);
+    }
+}

@@ -1,0 +1,89 @@
+//! Where text goes: the terminal, the spool file, or both.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+
+/// The shell's output.
+pub struct Output {
+    out: Box<dyn Write>,
+    spool: Option<(String, BufWriter<File>)>,
+    /// `SET TERMOUT OFF` in a script: only the spool file is written.
+    pub muted: bool,
+    /// The reader of a pipe has gone; nothing more is written.
+    pub broken: bool,
+}
+
+impl Output {
+    /// Output to a writer.
+    pub fn to(out: Box<dyn Write>) -> Output {
+        Output { out, spool: None, muted: false, broken: false }
+    }
+
+    /// Writes text as it is.
+    pub fn write(&mut self, text: &str) {
+        if !self.muted {
+            self.to_terminal(text);
+        }
+        self.to_spool(text);
+    }
+
+    /// Writes a line.
+    pub fn line(&mut self, text: &str) {
+        self.write(text);
+        self.write("\n");
+    }
+
+    /// Writes to the spool file alone: what the terminal already shows because the user typed it.
+    pub fn to_spool(&mut self, text: &str) {
+        if let Some((_, file)) = &mut self.spool {
+            // A full disk shows when the file is closed.
+            let _ = file.write_all(text.as_bytes());
+        }
+    }
+
+    fn to_terminal(&mut self, text: &str) {
+        if self.out.write_all(text.as_bytes()).is_err() {
+            self.broken = true;
+        }
+    }
+
+    /// Lets the reader see what was written.
+    pub fn flush(&mut self) {
+        if self.out.flush().is_err() {
+            self.broken = true;
+        }
+    }
+
+    /// Starts spooling to a file.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn spool_to(&mut self, path: &str, append: bool) -> io::Result<()> {
+        let file = OpenOptions::new().create(true).write(true).append(append).truncate(!append).open(path)?;
+        self.spool = Some((path.to_string(), BufWriter::new(file)));
+        Ok(())
+    }
+
+    /// Ends spooling; false when there was none.
+    ///
+    /// # Errors
+    /// When what was left could not be written.
+    pub fn spool_off(&mut self) -> io::Result<bool> {
+        match self.spool.take() {
+            None => Ok(false),
+            Some((_, mut file)) => file.flush().map(|()| true),
+        }
+    }
+
+    /// The spool file's name.
+    pub fn spool_name(&self) -> Option<&str> {
+        self.spool.as_ref().map(|(name, _)| name.as_str())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        let _ = self.out.flush();
+        let _ = self.spool_off();
+    }
+}

@@ -1,0 +1,390 @@
+//! Results on pages: column widths, headings, wrapping, `COLUMN` settings, `BREAK`.
+//!
+//! Widths follow SQL*Plus: a number takes `NUMWIDTH` or its heading, whichever is wider, and is right-justified; a
+//! character column takes the size of its type and cuts its heading to it; a date takes the size of its format.
+
+use std::collections::HashMap;
+
+use client::Column;
+use types::{DataType, Value};
+
+use crate::settings::{Markup, Settings};
+use crate::text::{fold, left, right, width};
+
+/// What a `COLUMN` command says of a column.
+#[derive(Clone, Debug, Default)]
+pub struct ColumnFormat {
+    pub format: Option<String>,
+    pub heading: Option<String>,
+    pub hidden: bool,
+    pub justify: Option<Justify>,
+    pub new_value: Option<String>,
+    pub null: Option<String>,
+    pub wrapping: Option<Wrapping>,
+    pub off: bool,
+}
+
+/// Where a heading stands over its column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Justify {
+    Left,
+    Center,
+    Right,
+}
+
+/// What becomes of a value that is wider than its column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrapping {
+    Wrapped,
+    WordWrapped,
+    Truncated,
+}
+
+/// The `COLUMN` settings, by column name in upper case.
+pub type ColumnFormats = HashMap<String, ColumnFormat>;
+
+/// How one column is laid out.
+struct Field {
+    heading: Vec<String>,
+    width: usize,
+    numeric: bool,
+    justify: Justify,
+    wrapping: Wrapping,
+    format: Option<String>,
+    null: String,
+    hidden: bool,
+}
+
+/// Lays out and prints the rows of one query.
+pub struct Report<'a> {
+    settings: &'a Settings,
+    columns: &'a [Column],
+    fields: Vec<Field>,
+    /// Indexes of the fields, line by line, when a row does not fit into `LINESIZE`.
+    lines: Vec<Vec<usize>>,
+    /// Lines left on the page.
+    left_on_page: usize,
+    first_page: bool,
+}
+
+impl<'a> Report<'a> {
+    /// Prepares the layout of a query's columns.
+    pub fn new(settings: &'a Settings, columns: &'a [Column], formats: &ColumnFormats) -> Report<'a> {
+        let fields: Vec<Field> = columns.iter().map(|column| field(settings, column, formats)).collect();
+        let lines = break_lines(settings, &fields);
+        Report { settings, columns, fields, lines, left_on_page: 0, first_page: true }
+    }
+
+    /// What comes before the first row.
+    pub fn start(&mut self, out: &mut String) {
+        match self.settings.markup {
+            Markup::Csv if self.settings.heading => {
+                let names: Vec<String> = self.columns.iter().map(|c| csv_text(&c.name)).collect();
+                out.push_str(&names.join(","));
+                out.push('\n');
+            }
+            _ => {}
+        }
+    }
+
+    /// Prints a row.
+    pub fn row(&mut self, row: &[Value], out: &mut String) {
+        match self.settings.markup {
+            Markup::Csv => self.csv_row(row, out),
+            Markup::Json => self.json_row(row, out),
+            Markup::Text => self.text_row(row, out),
+        }
+    }
+
+    /// What comes after the last row.
+    pub fn finish(&mut self, rows: u64, out: &mut String) {
+        if self.settings.markup == Markup::Text && rows > 0 && self.settings.pagesize > 0 {
+            out.push('\n');
+        }
+    }
+
+    fn csv_row(&self, row: &[Value], out: &mut String) {
+        for (at, value) in row.iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            match value {
+                Value::Null => {}
+                Value::Number(n) => out.push_str(&n.to_string()),
+                other => out.push_str(&csv_text(&text_of(other, &self.settings.nls))),
+            }
+        }
+        out.push('\n');
+    }
+
+    fn json_row(&self, row: &[Value], out: &mut String) {
+        out.push('{');
+        for (at, (column, value)) in self.columns.iter().zip(row).enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            out.push_str(&json_text(&column.name));
+            out.push(':');
+            match value {
+                Value::Null => out.push_str("null"),
+                Value::Number(n) => out.push_str(&json_number(&n.to_string())),
+                other => out.push_str(&json_text(&text_of(other, &self.settings.nls))),
+            }
+        }
+        out.push_str("}\n");
+    }
+
+    fn text_row(&mut self, row: &[Value], out: &mut String) {
+        let cells: Vec<Vec<String>> =
+            self.fields.iter().zip(row).map(|(field, value)| cell(self.settings, field, value)).collect();
+        let mut height = 0;
+        let mut lines = Vec::new();
+        for line in &self.lines {
+            let tall = line.iter().map(|at| cells[*at].len()).max().unwrap_or(1);
+            for piece in 0..tall {
+                let mut text = String::new();
+                for (place, at) in line.iter().enumerate() {
+                    if place > 0 {
+                        text.push_str(&self.settings.colsep);
+                    }
+                    let field = &self.fields[*at];
+                    let part = cells[*at].get(piece).map(String::as_str).unwrap_or("");
+                    text.push_str(&if field.numeric { right(part, field.width) } else { left(part, field.width) });
+                }
+                lines.push(text);
+                height += 1;
+            }
+        }
+        let folded = lines.len() > self.lines.len();
+        let needed = height + usize::from(folded);
+        if self.settings.pagesize > 0 && self.left_on_page < needed {
+            self.page_top(out);
+        }
+        for line in lines {
+            self.put(&line, out);
+        }
+        if folded {
+            out.push('\n');
+        }
+        self.left_on_page = self.left_on_page.saturating_sub(needed);
+    }
+
+    fn page_top(&mut self, out: &mut String) {
+        let settings = self.settings;
+        for _ in 0..settings.newpage {
+            out.push('\n');
+        }
+        self.first_page = false;
+        let mut used = settings.newpage;
+        if settings.heading {
+            for line in self.lines.clone() {
+                let tall = line.iter().map(|at| self.fields[*at].heading.len()).max().unwrap_or(1);
+                for piece in 0..tall {
+                    let mut text = String::new();
+                    for (place, at) in line.iter().enumerate() {
+                        if place > 0 {
+                            text.push_str(&settings.colsep);
+                        }
+                        let field = &self.fields[*at];
+                        // Shorter headings stand at the bottom.
+                        let gap = tall - field.heading.len();
+                        let part = piece.checked_sub(gap).map_or("", |i| field.heading[i].as_str());
+                        text.push_str(&justified(part, field.width, field.justify));
+                    }
+                    self.put(&text, out);
+                    used += 1;
+                }
+                if let Some(underline) = settings.underline {
+                    let rules: Vec<String> =
+                        line.iter().map(|at| underline.to_string().repeat(self.fields[*at].width)).collect();
+                    self.put(&rules.join(&settings.colsep), out);
+                    used += 1;
+                }
+            }
+        }
+        self.left_on_page = settings.pagesize.saturating_sub(used).max(1);
+    }
+
+    fn put(&self, line: &str, out: &mut String) {
+        let line = if self.settings.trimout { line.trim_end() } else { line };
+        out.push_str(line);
+        out.push('\n');
+    }
+}
+
+fn field(settings: &Settings, column: &Column, formats: &ColumnFormats) -> Field {
+    let none = ColumnFormat::default();
+    let set = formats.get(&column.name.to_uppercase()).filter(|f| !f.off).unwrap_or(&none);
+    let numeric = is_numeric(&column.data_type);
+    let heading: Vec<String> =
+        set.heading.as_deref().unwrap_or(&column.name).split(settings.headsep).map(str::to_string).collect();
+    let heading_width = heading.iter().map(|line| width(line)).max().unwrap_or(0);
+    let text_format = set.format.as_deref().and_then(|f| f.strip_prefix(['a', 'A'])).and_then(|w| w.parse().ok());
+    let number_format = match text_format {
+        Some(_) => None,
+        None => set
+            .format
+            .clone()
+            .or_else(|| Some(settings.numformat.clone()).filter(|f| !f.is_empty()))
+            .filter(|_| numeric),
+    };
+    let wide = match (text_format, &number_format) {
+        (Some(width), _) if !numeric => width,
+        (_, Some(format)) => (format_width(format) + 1).max(heading_width),
+        _ if numeric => settings.numwidth.max(heading_width),
+        _ => default_width(settings, column, heading_width),
+    };
+    Field {
+        heading: heading.iter().flat_map(|line| fold(line, wide.max(1), false).into_iter().take(1)).collect(),
+        width: wide.max(1),
+        numeric,
+        justify: set.justify.unwrap_or(if numeric { Justify::Right } else { Justify::Left }),
+        wrapping: set.wrapping.unwrap_or(if settings.wrap { Wrapping::Wrapped } else { Wrapping::Truncated }),
+        format: number_format,
+        null: set.null.clone().unwrap_or_else(|| settings.null.clone()),
+        hidden: set.hidden,
+    }
+}
+
+fn is_numeric(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Number { .. } | DataType::BinaryDouble | DataType::BinaryFloat)
+}
+
+fn default_width(settings: &Settings, column: &Column, heading: usize) -> usize {
+    match &column.data_type {
+        DataType::Clob => settings.long.min(80).max(heading.min(80)),
+        DataType::Blob => settings.long.min(80),
+        // The size of the date format, never less than a short heading would need.
+        DataType::Date => (column.display_size as usize).max(9),
+        _ => (column.display_size as usize).min(settings.linesize.max(1)).max(1),
+    }
+}
+
+/// Width of a number in a number format.
+fn format_width(format: &str) -> usize {
+    let upper = format.to_ascii_uppercase();
+    let mut wide = width(&upper);
+    for (mark, extra) in [("EEEE", 1), ("FM", 0), ("L", 9)] {
+        if upper.contains(mark) {
+            wide += extra;
+        }
+    }
+    wide
+}
+
+/// Groups the visible fields into lines that fit `LINESIZE`.
+fn break_lines(settings: &Settings, fields: &[Field]) -> Vec<Vec<usize>> {
+    let gap = width(&settings.colsep);
+    let mut lines: Vec<Vec<usize>> = Vec::new();
+    let mut used = 0;
+    for (at, field) in fields.iter().enumerate().filter(|(_, field)| !field.hidden) {
+        let fits = used + gap + field.width <= settings.linesize;
+        match lines.last_mut() {
+            Some(line) if fits => {
+                line.push(at);
+                used += gap + field.width;
+            }
+            _ => {
+                lines.push(vec![at]);
+                used = field.width;
+            }
+        }
+    }
+    lines
+}
+
+fn justified(text: &str, to: usize, how: Justify) -> String {
+    match how {
+        Justify::Left => left(text, to),
+        Justify::Right => left(&right(text, to), to),
+        Justify::Center => {
+            let before = to.saturating_sub(width(text)) / 2;
+            left(&format!("{}{text}", " ".repeat(before)), to)
+        }
+    }
+}
+
+/// The lines of a value in its field.
+fn cell(settings: &Settings, field: &Field, value: &Value) -> Vec<String> {
+    let text = match value {
+        Value::Null => field.null.clone(),
+        Value::Number(number) => {
+            return vec![match &field.format {
+                Some(format) => formatted(number, format, field.width, &settings.nls),
+                None => {
+                    let mut text = String::new();
+                    types::format::number_in_width(number, field.width, &mut text);
+                    text
+                }
+            }];
+        }
+        other => text_of(other, &settings.nls),
+    };
+    match field.wrapping {
+        Wrapping::Truncated => vec![text.lines().next().unwrap_or("").chars().take(field.width).collect()],
+        Wrapping::Wrapped => fold(&text, field.width, false),
+        Wrapping::WordWrapped => fold(&text, field.width, true),
+    }
+}
+
+fn formatted(number: &types::Number, format: &str, to: usize, nls: &types::Nls) -> String {
+    let mut text = String::new();
+    match types::format::number_to_char(number, format, nls, &mut text) {
+        Ok(()) => text.trim().to_string(),
+        Err(_) => "#".repeat(to),
+    }
+}
+
+/// A value as text, by the session's formats; nothing for NULL.
+pub fn text_of(value: &Value, nls: &types::Nls) -> String {
+    let mut text = String::new();
+    match value.write_text(nls, &mut text) {
+        Ok(()) => text,
+        Err(e) => e.to_string(),
+    }
+}
+
+fn csv_text(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// A JSON string.
+pub fn json_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if (c as u32) < 0x20 => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// An Oracle number as JSON wants it: `.5` becomes `0.5`.
+fn json_number(text: &str) -> String {
+    match text.strip_prefix("-.") {
+        Some(rest) => format!("-0.{rest}"),
+        None if text.starts_with('.') => format!("0{text}"),
+        None => text.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_escapes_and_completes_numbers() {
+        assert_eq!(json_text("a\"b\\\n\u{1}"), "\"a\\\"b\\\\\\n\\u0001\"");
+        assert_eq!(json_number(".5"), "0.5");
+        assert_eq!(json_number("-.5"), "-0.5");
+        assert_eq!(csv_text("a\"b"), "\"a\"\"b\"");
+    }
+}

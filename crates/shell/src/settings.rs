@@ -1,0 +1,406 @@
+//! The variables of `SET` and what `SHOW` says of them.
+
+use crate::text::parse_on_off;
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Markup {
+    /// Pages of columns, as SQL*Plus prints them.
+    Text,
+    /// `SET MARKUP CSV ON`.
+    Csv,
+    /// One JSON object a row.
+    Json,
+}
+
+/// The shell's variables, with SQL*Plus's defaults.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub autocommit: bool,
+    pub arraysize: u32,
+    pub colsep: String,
+    /// The substitution character, unless switched off.
+    pub define: Option<char>,
+    pub echo: bool,
+    /// Rows from which on their number is told; `None` is off.
+    pub feedback: Option<u64>,
+    pub heading: bool,
+    pub headsep: char,
+    pub linesize: usize,
+    pub long: usize,
+    pub markup: Markup,
+    pub newpage: usize,
+    /// The session's language settings, with which dates and numbers are printed.
+    pub nls: types::Nls,
+    pub null: String,
+    pub numwidth: usize,
+    pub numformat: String,
+    pub pagesize: usize,
+    pub pause: bool,
+    pub serveroutput: bool,
+    pub sqlblanklines: bool,
+    pub sqlprompt: String,
+    pub tab: bool,
+    pub termout: bool,
+    pub time: bool,
+    pub timing: bool,
+    pub trimout: bool,
+    pub trimspool: bool,
+    pub underline: Option<char>,
+    pub verify: bool,
+    pub wrap: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            autocommit: false,
+            arraysize: 15,
+            colsep: " ".into(),
+            define: Some('&'),
+            echo: false,
+            feedback: Some(6),
+            heading: true,
+            headsep: '|',
+            linesize: 80,
+            long: 80,
+            markup: Markup::Text,
+            newpage: 1,
+            nls: types::Nls::default(),
+            null: String::new(),
+            numwidth: 10,
+            numformat: String::new(),
+            pagesize: 14,
+            pause: false,
+            serveroutput: false,
+            sqlblanklines: false,
+            sqlprompt: "SQL> ".into(),
+            tab: true,
+            termout: true,
+            time: false,
+            timing: false,
+            trimout: true,
+            trimspool: false,
+            underline: Some('-'),
+            verify: true,
+            wrap: true,
+        }
+    }
+}
+
+/// Variables that SQL*Plus knows and that change nothing here: accepted with any value.
+const ACCEPTED: &[&str] = &[
+    "appinfo",
+    "autoprint",
+    "autotrace",
+    "blockterminator",
+    "cmdsep",
+    "compatibility",
+    "concat",
+    "copycommit",
+    "copytypecheck",
+    "describe",
+    "editfile",
+    "embedded",
+    "errorlogging",
+    "escape",
+    "escchar",
+    "exitcommit",
+    "flagger",
+    "flush",
+    "history",
+    "instance",
+    "lobprefetch",
+    "logsource",
+    "longchunksize",
+    "recsep",
+    "recsepchar",
+    "rowprefetch",
+    "securedcol",
+    "shiftinout",
+    "showmode",
+    "sqlcase",
+    "sqlcontinue",
+    "sqlnumber",
+    "sqlpluscompatibility",
+    "sqlprefix",
+    "sqlterminator",
+    "statementcache",
+    "suffix",
+    "xquery",
+];
+
+/// Full names with the shortest abbreviation, for every variable that means something here.
+const NAMES: &[(&str, &str)] = &[
+    ("arraysize", "array"),
+    ("autocommit", "auto"),
+    ("colsep", "colsep"),
+    ("define", "def"),
+    ("echo", "echo"),
+    ("feedback", "feed"),
+    ("heading", "hea"),
+    ("headsep", "heads"),
+    ("linesize", "lin"),
+    ("long", "long"),
+    ("markup", "mark"),
+    ("newpage", "newp"),
+    ("null", "null"),
+    ("numformat", "numf"),
+    ("numwidth", "num"),
+    ("pagesize", "pages"),
+    ("pause", "pau"),
+    ("scan", "scan"),
+    ("serveroutput", "serverout"),
+    ("space", "spa"),
+    ("sqlblanklines", "sqlbl"),
+    ("sqlprompt", "sqlp"),
+    ("tab", "tab"),
+    ("termout", "term"),
+    ("time", "ti"),
+    ("timing", "timi"),
+    ("trimout", "trim"),
+    ("trimspool", "trims"),
+    ("underline", "und"),
+    ("verify", "ver"),
+    ("wrap", "wra"),
+];
+
+/// The full name of a variable given by its name or an abbreviation.
+pub fn full_name(word: &str) -> Option<&'static str> {
+    let word = word.to_ascii_lowercase();
+    // "lines" and "pages" and the like are common; any prefix not shorter than the shortest will do.
+    NAMES.iter().find(|(full, short)| full.starts_with(&word) && word.len() >= short.len()).map(|(full, _)| *full)
+}
+
+fn is_accepted(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    word.len() >= 3 && ACCEPTED.iter().any(|name| name.starts_with(&word))
+}
+
+fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, String> {
+    match value.parse::<u64>() {
+        Ok(n) if (least..=most).contains(&n) => Ok(n),
+        Ok(n) => Err(format!("SP2-0267: {name} option {n} out of range ({least} through {most})")),
+        Err(_) => Err(format!("SP2-0268: {name} option not a valid number")),
+    }
+}
+
+fn on_off(name: &str, value: &str) -> Result<bool, String> {
+    parse_on_off(value).ok_or_else(|| format!("SP2-0265: {name} must be set ON or OFF"))
+}
+
+impl Settings {
+    /// Sets variables from the words after `SET`: `name value [name value]…`.
+    ///
+    /// # Errors
+    /// The SP2 message of the first one that is wrong; those before it are set.
+    pub fn set(&mut self, words: &[String]) -> Result<(), String> {
+        let mut rest = words;
+        if rest.is_empty() {
+            return Err("SP2-0281: SET missing set option\nUsage: SET { option value }".into());
+        }
+        while let Some((name, tail)) = rest.split_first() {
+            if name.eq_ignore_ascii_case("markup") || name.eq_ignore_ascii_case("mark") {
+                return self.set_markup(tail);
+            }
+            let Some(full) = full_name(name) else {
+                if is_accepted(name) {
+                    return Ok(());
+                }
+                return Err(format!("SP2-0158: unknown SET option \"{name}\""));
+            };
+            let Some((value, tail)) = tail.split_first() else {
+                return Err(format!("SP2-0281: {full} missing set option"));
+            };
+            self.set_one(full, value)?;
+            rest = tail;
+            if full == "serveroutput" {
+                // SIZE n FORMAT f
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn set_one(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "arraysize" => self.arraysize = number(name, value, 1, 5000)? as u32,
+            "autocommit" => self.autocommit = parse_on_off(value).unwrap_or(value.parse::<u64>().is_ok()),
+            "colsep" | "space" => {
+                self.colsep =
+                    if name == "space" { " ".repeat(number(name, value, 0, 10)? as usize) } else { value.to_string() }
+            }
+            "define" | "scan" => {
+                self.define = match parse_on_off(value) {
+                    Some(true) => Some('&'),
+                    Some(false) => None,
+                    None => value.chars().next(),
+                }
+            }
+            "echo" => self.echo = on_off(name, value)?,
+            "feedback" => {
+                self.feedback = match parse_on_off(value) {
+                    Some(true) => Some(self.feedback.unwrap_or(6)),
+                    Some(false) => None,
+                    None if value.eq_ignore_ascii_case("only") => Some(1),
+                    None => match number(name, value, 0, 50000)? {
+                        0 => None,
+                        n => Some(n),
+                    },
+                }
+            }
+            "heading" => self.heading = on_off(name, value)?,
+            "headsep" => self.headsep = value.chars().next().unwrap_or('|'),
+            "linesize" => self.linesize = number(name, value, 1, 32767)? as usize,
+            "long" => self.long = number(name, value, 1, 2_000_000_000)? as usize,
+            "newpage" => {
+                self.newpage =
+                    if value.eq_ignore_ascii_case("none") { 0 } else { number(name, value, 0, 999)? as usize }
+            }
+            "null" => self.null = value.to_string(),
+            "numformat" => self.numformat = value.to_string(),
+            "numwidth" => self.numwidth = number(name, value, 2, 128)? as usize,
+            "pagesize" => self.pagesize = number(name, value, 0, 50000)? as usize,
+            "pause" => self.pause = parse_on_off(value).unwrap_or(false),
+            "serveroutput" => self.serveroutput = on_off(name, value)?,
+            "sqlblanklines" => self.sqlblanklines = on_off(name, value)?,
+            "sqlprompt" => self.sqlprompt = value.to_string(),
+            "tab" => self.tab = on_off(name, value)?,
+            "termout" => self.termout = on_off(name, value)?,
+            "time" => self.time = on_off(name, value)?,
+            "timing" => self.timing = on_off(name, value)?,
+            "trimout" => self.trimout = on_off(name, value)?,
+            "trimspool" => self.trimspool = on_off(name, value)?,
+            "underline" => {
+                self.underline = match parse_on_off(value) {
+                    Some(true) => Some('-'),
+                    Some(false) => None,
+                    None => value.chars().next(),
+                }
+            }
+            "verify" => self.verify = on_off(name, value)?,
+            "wrap" => self.wrap = on_off(name, value)?,
+            _ => unreachable!("every name of the list is set here"),
+        }
+        Ok(())
+    }
+
+    fn set_markup(&mut self, words: &[String]) -> Result<(), String> {
+        let kind = words.first().map(|word| word.to_ascii_lowercase());
+        let on = words.get(1).and_then(|word| parse_on_off(word));
+        self.markup = match (kind.as_deref(), on) {
+            (Some("csv"), Some(true)) => Markup::Csv,
+            (Some("json"), Some(true)) => Markup::Json,
+            (Some("csv" | "json" | "html"), Some(false)) => Markup::Text,
+            (Some("html"), Some(true)) => {
+                return Err("SP2-0158: MARKUP HTML is not supported (CSV and JSON are)".into());
+            }
+            _ => {
+                return Err("SP2-0281: markup missing set option\nUsage: SET MARKUP { CSV | JSON } { ON | OFF }".into());
+            }
+        };
+        Ok(())
+    }
+
+    /// What `SHOW name` prints.
+    pub fn show(&self, name: &str) -> Option<String> {
+        let state = |on: bool| if on { "ON" } else { "OFF" };
+        let full = full_name(name)?;
+        Some(match full {
+            "arraysize" => format!("arraysize {}", self.arraysize),
+            "autocommit" => format!("autocommit {}", state(self.autocommit)),
+            "colsep" | "space" => format!("colsep \"{}\"", self.colsep),
+            "define" | "scan" => match self.define {
+                Some(c) => format!("define \"{c}\" (hex {:x})", c as u32),
+                None => "define OFF".into(),
+            },
+            "echo" => format!("echo {}", state(self.echo)),
+            "feedback" => match self.feedback {
+                Some(n) => format!("FEEDBACK ON for {n} or more rows SQL_ID OFF"),
+                None => "feedback OFF SQL_ID OFF".into(),
+            },
+            "heading" => format!("heading {}", state(self.heading)),
+            "headsep" => format!("headsep \"{}\" (hex {:x})", self.headsep, self.headsep as u32),
+            "linesize" => format!("linesize {}", self.linesize),
+            "long" => format!("long {}", self.long),
+            "markup" => format!(
+                "markup {}",
+                match self.markup {
+                    Markup::Text => "HTML OFF CSV OFF JSON OFF",
+                    Markup::Csv => "CSV ON",
+                    Markup::Json => "JSON ON",
+                }
+            ),
+            "newpage" => format!("newpage {}", self.newpage),
+            "null" => format!("null \"{}\"", self.null),
+            "numformat" => format!("numformat \"{}\"", self.numformat),
+            "numwidth" => format!("numwidth {}", self.numwidth),
+            "pagesize" => format!("pagesize {}", self.pagesize),
+            "pause" => format!("PAUSE is {}", state(self.pause)),
+            "serveroutput" => format!("serveroutput {}", state(self.serveroutput)),
+            "sqlblanklines" => format!("sqlblanklines {}", state(self.sqlblanklines)),
+            "sqlprompt" => format!("sqlprompt \"{}\"", self.sqlprompt),
+            "tab" => format!("tab {}", state(self.tab)),
+            "termout" => format!("termout {}", state(self.termout)),
+            "time" => format!("time {}", state(self.time)),
+            "timing" => format!("timing {}", state(self.timing)),
+            "trimout" => format!("trimout {}", state(self.trimout)),
+            "trimspool" => format!("trimspool {}", state(self.trimspool)),
+            "underline" => match self.underline {
+                Some(c) => format!("underline \"{c}\" (hex {:x})", c as u32),
+                None => "underline OFF".into(),
+            },
+            "verify" => format!("verify {}", state(self.verify)),
+            "wrap" => format!("wrap : lines will be {}", if self.wrap { "wrapped" } else { "truncated" }),
+            _ => return None,
+        })
+    }
+
+    /// The names `SHOW ALL` goes through.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(full, _)| *full).filter(|full| !matches!(*full, "scan" | "space"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::words;
+
+    fn set(settings: &mut Settings, line: &str) -> Result<(), String> {
+        settings.set(&words(line))
+    }
+
+    #[test]
+    fn several_variables_are_set_by_one_line_and_by_abbreviations() {
+        let mut s = Settings::default();
+        set(&mut s, "lines 200 pages 0 feed off").unwrap();
+        assert_eq!((s.linesize, s.pagesize, s.feedback), (200, 0, None));
+        set(&mut s, "feedback 1").unwrap();
+        assert_eq!(s.feedback, Some(1));
+        set(&mut s, "define #").unwrap();
+        assert_eq!(s.define, Some('#'));
+        set(&mut s, "serveroutput on size unlimited format wrapped").unwrap();
+        assert!(s.serveroutput);
+        set(&mut s, "colsep '|'").unwrap();
+        assert_eq!(s.colsep, "|");
+    }
+
+    #[test]
+    fn a_wrong_name_or_value_is_told_and_changes_nothing() {
+        let mut s = Settings::default();
+        assert!(set(&mut s, "nonsense 1").unwrap_err().starts_with("SP2-0158"));
+        assert!(set(&mut s, "linesize 0").unwrap_err().starts_with("SP2-0267"));
+        assert!(set(&mut s, "linesize x").unwrap_err().starts_with("SP2-0268"));
+        assert!(set(&mut s, "echo maybe").unwrap_err().starts_with("SP2-0265"));
+        assert_eq!(s.linesize, 80);
+    }
+
+    #[test]
+    fn every_name_can_be_shown() {
+        let s = Settings::default();
+        for name in Settings::names() {
+            assert!(s.show(name).is_some(), "{name}");
+        }
+    }
+}

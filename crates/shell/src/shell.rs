@@ -1,0 +1,847 @@
+//! The loop: read a line, see what it begins, gather the statement, run it, print what came.
+
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use client::{Bind, BreakHandle, Client, ClientError, Credentials, Outcome, StatementKind};
+use types::{DataType, Value};
+
+use crate::classify::{Begins, begins};
+use crate::input::{LineReader, Scripts};
+use crate::output::Output;
+use crate::report::{ColumnFormats, Report};
+use crate::settings::{Markup, Settings};
+use crate::substitute::Variables;
+
+/// Gives sessions to the shell: `CONNECT` and the start use it.
+pub trait Connector {
+    /// Opens a session.
+    fn connect(&mut self, credentials: &Credentials, place: Option<&str>) -> Result<Client, ClientError>;
+}
+
+/// What `WHENEVER` asks for.
+#[derive(Clone, Debug, Default)]
+pub struct OnError {
+    pub exit: Option<ExitCode>,
+    pub rollback: bool,
+    pub commit: bool,
+}
+
+/// The code of an exit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExitCode {
+    Number(i64),
+    SqlCode,
+    Variable(String),
+    Bind(String),
+}
+
+/// A bind variable of `VARIABLE`.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    pub data_type: DataType,
+    pub declared: String,
+    pub value: Value,
+}
+
+/// How the shell ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub code: u8,
+    pub commit: bool,
+}
+
+/// The shell.
+pub struct Shell<'a> {
+    pub(crate) settings: Settings,
+    pub(crate) formats: ColumnFormats,
+    pub(crate) variables: Variables,
+    pub(crate) binds: Vec<(String, Variable)>,
+    pub(crate) scripts: Scripts,
+    pub(crate) reader: &'a mut dyn LineReader,
+    pub(crate) out: Output,
+    pub(crate) connector: &'a mut dyn Connector,
+    pub(crate) session: Option<Client>,
+    /// Where Ctrl-C finds the call to break.
+    pub(crate) breaker: Arc<Mutex<Option<BreakHandle>>>,
+    pub(crate) silent: bool,
+    pub(crate) on_sql_error: OnError,
+    pub(crate) on_os_error: OnError,
+    pub(crate) last_code: i64,
+    pub(crate) last_unit: Option<(String, String)>,
+    /// The statement buffer, line by line.
+    pub(crate) buffer: Vec<String>,
+    pub(crate) ended: Option<Ended>,
+    pub(crate) history: Vec<String>,
+}
+
+impl<'a> Shell<'a> {
+    /// A shell that is not connected yet.
+    pub fn new(reader: &'a mut dyn LineReader, out: Output, connector: &'a mut dyn Connector, silent: bool) -> Self {
+        Shell {
+            settings: Settings::default(),
+            formats: ColumnFormats::new(),
+            variables: Variables::default(),
+            binds: Vec::new(),
+            scripts: Scripts::default(),
+            reader,
+            out,
+            connector,
+            session: None,
+            breaker: Arc::new(Mutex::new(None)),
+            silent,
+            on_sql_error: OnError::default(),
+            on_os_error: OnError::default(),
+            last_code: 0,
+            last_unit: None,
+            buffer: Vec::new(),
+            ended: None,
+            history: Vec::new(),
+        }
+    }
+
+    /// What a Ctrl-C handler needs.
+    pub fn breaker(&self) -> Arc<Mutex<Option<BreakHandle>>> {
+        Arc::clone(&self.breaker)
+    }
+
+    /// What is printed first.
+    pub fn banner(&mut self) {
+        self.out.line("");
+        self.out.line(&format!("Latchwork SQL: Release {} - speaks SQL*Plus", env!("CARGO_PKG_VERSION")));
+        self.out.line("");
+    }
+
+    /// Rows as CSV or JSON, from the command line's `--markup`.
+    pub fn set_markup(&mut self, words: &[String]) {
+        if words.is_empty() {
+            return;
+        }
+        let all: Vec<String> = std::iter::once("markup".to_string()).chain(words.iter().cloned()).collect();
+        if let Err(message) = self.settings.set(&all) {
+            self.out.line(&message);
+        }
+    }
+
+    /// Asks a person who wants to log on; nobody is asked when nobody is there.
+    pub fn ask_logon(&mut self, interactive: bool) -> Option<String> {
+        if !interactive {
+            return None;
+        }
+        self.out.flush();
+        self.reader.read("Enter user-name: ").filter(|name| !name.trim().is_empty())
+    }
+
+    /// Logs on for the first time and says what it is connected to.
+    pub fn log_on(&mut self, logon: crate::command::Logon) -> bool {
+        let logon = self.with_password(logon);
+        let connected = self.connect(&logon.credentials, logon.place.as_deref());
+        if connected && !self.silent {
+            let banner = self.session.as_ref().map_or(String::new(), |s| s.welcome().banner.clone());
+            self.out.line("");
+            self.out.line("Connected to:");
+            self.out.line(&banner);
+            self.out.line("");
+        }
+        self.out.flush();
+        connected
+    }
+
+    /// Opens the first session. The error has been printed when false comes back.
+    pub fn connect(&mut self, credentials: &Credentials, place: Option<&str>) -> bool {
+        match self.connector.connect(credentials, place) {
+            Ok(session) => {
+                self.adopt(session);
+                true
+            }
+            Err(e) => {
+                self.last_code = i64::from(e.code());
+                self.out.line("ERROR:");
+                self.out.line(&e.to_string());
+                self.out.line("");
+                self.out.line("");
+                false
+            }
+        }
+    }
+
+    pub(crate) fn adopt(&mut self, mut session: Client) {
+        session.set_want_output(self.settings.serveroutput);
+        self.variables.define("_USER", &session.welcome().user.clone());
+        self.variables.define("_CONNECT_IDENTIFIER", &session.welcome().instance.clone());
+        *self.breaker.lock().unwrap_or_else(|e| e.into_inner()) = Some(session.break_handle());
+        self.session = Some(session);
+    }
+
+    /// Starts a script as `@name args` does.
+    pub fn start_script(&mut self, name: &str, arguments: &[String], beside: bool) {
+        let mut saved = Vec::new();
+        for (at, argument) in arguments.iter().enumerate() {
+            let name = (at + 1).to_string();
+            saved.push((name.clone(), self.variables.get(&name).map(str::to_string)));
+            self.variables.define(&name, argument);
+        }
+        if let Err(message) = self.scripts.open(name, beside, saved) {
+            self.out.line(&message);
+            self.os_error();
+        }
+    }
+
+    /// Runs until `EXIT` or the end of the input.
+    pub fn run(&mut self) -> Ended {
+        while self.ended.is_none() && !self.out.broken {
+            let prompt = self.prompt();
+            let Some(line) = self.next_line(&prompt) else {
+                break;
+            };
+            self.first_line(&line);
+        }
+        let ended = self.ended.unwrap_or(Ended { code: 0, commit: true });
+        if let Err(e) = self.out.spool_off() {
+            self.out.line(&format!("SP2-0308: cannot close spool file ({e})"));
+        }
+        self.disconnect(ended.commit);
+        self.out.flush();
+        ended
+    }
+
+    pub(crate) fn disconnect(&mut self, commit: bool) {
+        *self.breaker.lock().unwrap_or_else(|e| e.into_inner()) = None;
+        if let Some(session) = self.session.take()
+            && !session.is_closed()
+            && let Err(e) = session.logoff(commit)
+            && !e.is_fatal()
+        {
+            self.out.line(&e.to_string());
+        }
+    }
+
+    fn prompt(&self) -> String {
+        let mut prompt = String::new();
+        if self.settings.time {
+            prompt.push_str(&crate::clock_text());
+            prompt.push(' ');
+        }
+        prompt.push_str(&self.settings.sqlprompt);
+        prompt
+    }
+
+    /// The next line of the innermost script, or of the user. Echoes as `SET ECHO` says.
+    pub(crate) fn next_line(&mut self, prompt: &str) -> Option<String> {
+        while let Some(next) = self.scripts.next_line() {
+            match next {
+                Ok(line) => {
+                    if self.settings.echo {
+                        self.out.line(&format!("{prompt}{line}"));
+                    }
+                    return Some(line);
+                }
+                Err(saved) => {
+                    for (name, value) in saved {
+                        match value {
+                            Some(value) => self.variables.define(&name, &value),
+                            None => {
+                                self.variables.undefine(&name);
+                            }
+                        }
+                    }
+                    self.out.muted = false;
+                }
+            }
+        }
+        self.out.flush();
+        let terminal = self.reader.is_terminal();
+        if !self.silent && !terminal {
+            self.out.write(prompt);
+            self.out.flush();
+        }
+        let line = self.reader.read(if self.silent { "" } else { prompt });
+        match &line {
+            Some(line) if terminal => self.out.to_spool(&format!("{prompt}{line}\n")),
+            Some(line) if self.settings.echo => self.out.line(line),
+            Some(_) => {}
+            None if !terminal => {}
+            None => self.out.line(""),
+        }
+        line
+    }
+
+    /// A line at the prompt.
+    fn first_line(&mut self, line: &str) {
+        if line.trim() == "/" {
+            self.run_buffer();
+            return;
+        }
+        match begins(line) {
+            Begins::Nothing => {}
+            Begins::Command => {
+                let mut line = line.to_string();
+                while line.ends_with('-') && !line.trim_start().starts_with("--") {
+                    line.pop();
+                    let Some(more) = self.next_line("> ") else {
+                        break;
+                    };
+                    line.push_str(&more);
+                }
+                self.command(&line);
+            }
+            Begins::Sql => self.gather(line, false),
+            Begins::PlSql => self.gather(line, true),
+            Begins::Unknown => {
+                let word = line.trim();
+                let shown: String = word.chars().take(10).collect();
+                let dots = if word.chars().count() > 10 { "..." } else { "" };
+                self.out
+                    .line(&format!("SP2-0734: unknown command beginning \"{shown}{dots}\" - rest of line ignored."));
+            }
+        }
+        self.out.flush();
+    }
+
+    /// Gathers a statement from its first line on and runs it when it is whole.
+    fn gather(&mut self, first: &str, plsql: bool) {
+        let mut plsql = plsql;
+        let mut lines: Vec<String> = Vec::new();
+        let mut line = first.to_string();
+        loop {
+            let trimmed = line.trim();
+            if !lines.is_empty() && (trimmed == "/" || trimmed == ".") {
+                self.buffer = lines;
+                if trimmed == "/" {
+                    self.run_buffer();
+                }
+                return;
+            }
+            if trimmed.is_empty() && !lines.is_empty() && !plsql && !self.settings.sqlblanklines {
+                self.buffer = lines;
+                return;
+            }
+            let complete = !plsql && ends_statement(&lines, &line);
+            if complete {
+                let cut = line.trim_end();
+                let cut = cut[..cut.len() - 1].to_string();
+                lines.push(cut);
+                while lines.len() > 1 && lines.last().is_some_and(|l| l.trim().is_empty()) {
+                    lines.pop();
+                }
+                self.buffer = lines;
+                self.run_buffer();
+                return;
+            }
+            lines.push(line);
+            if !plsql && lines.len() <= 4 {
+                // CREATE on one line and PROCEDURE on the next make PL/SQL of it.
+                plsql = begins(&lines.join(" ")) == Begins::PlSql;
+            }
+            let prompt = format!("{:>3}  ", lines.len() + 1);
+            match self.next_line(&prompt) {
+                Some(next) => line = next,
+                None => {
+                    // The input ends: SQL*Plus does not run what was not terminated.
+                    self.buffer = lines;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Runs the statement buffer.
+    pub(crate) fn run_buffer(&mut self) {
+        if self.buffer.is_empty() {
+            self.out.line("SP2-0103: Nothing in SQL buffer to run.");
+            return;
+        }
+        let lines = self.buffer.clone();
+        let Some(lines) = self.substituted(&lines) else {
+            return;
+        };
+        let text = lines.join("\n");
+        self.reader.remember(&self.buffer.join("\n"));
+        self.history.push(self.buffer.join("\n"));
+        self.statement(text.trim_end());
+    }
+
+    /// Replaces the variables of a statement's lines and tells, when `VERIFY` is on.
+    fn substituted(&mut self, lines: &[String]) -> Option<Vec<String>> {
+        let Some(mark) = self.settings.define else {
+            return Some(lines.to_vec());
+        };
+        let mut out = Vec::with_capacity(lines.len());
+        for (at, line) in lines.iter().enumerate() {
+            match self.replace(line, mark) {
+                Ok(None) => out.push(line.clone()),
+                Ok(Some(new)) => {
+                    if self.settings.verify {
+                        self.out.line(&format!("old {:>3}: {line}", at + 1));
+                        self.out.line(&format!("new {:>3}: {new}", at + 1));
+                    }
+                    out.push(new);
+                }
+                Err(name) => {
+                    self.out.line(&format!("SP2-0546: User requested Interrupt or EOF detected. (variable {name})"));
+                    return None;
+                }
+            }
+        }
+        Some(out)
+    }
+
+    /// Replaces the variables of one line, asking for those that are not defined.
+    pub(crate) fn replace(&mut self, line: &str, mark: char) -> Result<Option<String>, String> {
+        let mut variables = std::mem::take(&mut self.variables);
+        let replaced = variables.replace(line, mark, &mut |name| {
+            let prompt = format!("Enter value for {name}: ");
+            if self.reader.is_terminal() {
+                self.out.flush();
+            } else {
+                self.out.write(&prompt);
+                self.out.flush();
+            }
+            let value = self.reader.read(&prompt);
+            if !self.reader.is_terminal() {
+                self.out.line(value.as_deref().unwrap_or(""));
+            }
+            value
+        });
+        self.variables = variables;
+        replaced
+    }
+
+    /// Sends a statement to the server and prints what comes back. Returns whether it succeeded.
+    pub(crate) fn statement(&mut self, text: &str) -> bool {
+        let started = Instant::now();
+        let succeeded = match self.execute(text) {
+            Ok(()) => {
+                self.last_code = 0;
+                if self.settings.autocommit {
+                    let _ = self.with_session(|session| session.commit());
+                }
+                true
+            }
+            Err(e) => {
+                self.print_output();
+                self.sql_error(text, &e);
+                false
+            }
+        };
+        if self.settings.timing {
+            let cs = started.elapsed().as_millis() / 10;
+            let (s, cs) = (cs / 100, cs % 100);
+            self.out.line(&format!("Elapsed: {:02}:{:02}:{:02}.{cs:02}", s / 3600, s / 60 % 60, s % 60));
+        }
+        succeeded
+    }
+
+    fn with_session<T>(&mut self, f: impl FnOnce(&mut Client) -> Result<T, ClientError>) -> Result<T, ClientError> {
+        match &mut self.session {
+            Some(session) => f(session),
+            None => Err(ClientError::NotRunning("SP2-0640: Not connected".into())),
+        }
+    }
+
+    /// The binds a statement names, in the order of the shell's list.
+    pub(crate) fn binds_of(&self, text: &str) -> Vec<Bind> {
+        let named = bind_names(text);
+        self.binds
+            .iter()
+            .filter(|(name, _)| named.iter().any(|n| n.eq_ignore_ascii_case(name)))
+            .map(|(name, v)| Bind::named(name.clone(), v.data_type.clone(), v.value.clone()))
+            .collect()
+    }
+
+    fn execute(&mut self, text: &str) -> Result<(), ClientError> {
+        if self.session.is_none() {
+            self.out.line("SP2-0640: Not connected");
+            return Ok(());
+        }
+        for name in bind_names(text) {
+            if !self.binds.iter().any(|(known, _)| known.eq_ignore_ascii_case(&name)) {
+                self.out.line(&format!("SP2-0552: Bind variable \"{}\" not declared.", name.to_uppercase()));
+                return Ok(());
+            }
+        }
+        let binds = self.binds_of(text);
+        let array = self.settings.arraysize;
+        let outcome = self.with_session(|session| session.execute_prefetch(text, &binds, array))?;
+        self.take_binds(&binds, &outcome);
+        self.note_unit(text, &outcome);
+        if outcome.done.kind == StatementKind::ALTER_SESSION {
+            self.read_nls();
+        }
+        if outcome.columns.is_empty() {
+            self.print_output();
+            self.feedback(&outcome);
+            return Ok(());
+        }
+        self.print_rows(outcome)
+    }
+
+    /// Learns the session's formats: the server sends values, the shell prints them.
+    fn read_nls(&mut self) {
+        let Some(session) = &mut self.session else {
+            return;
+        };
+        let sql = "select parameter, value from nls_session_parameters";
+        let Ok(rows) = session.query(sql, &[]).and_then(client::Query::all) else {
+            return;
+        };
+        for row in rows {
+            let [Value::Text(name), Value::Text(value)] = row.as_slice() else {
+                continue;
+            };
+            let nls = &mut self.settings.nls;
+            match name.as_str() {
+                "NLS_DATE_FORMAT" => nls.date_format.clone_from(value),
+                "NLS_TIMESTAMP_FORMAT" => nls.timestamp_format.clone_from(value),
+                "NLS_TIMESTAMP_TZ_FORMAT" => nls.timestamp_tz_format.clone_from(value),
+                "NLS_NUMERIC_CHARACTERS" => {
+                    let mut marks = value.chars();
+                    if let (Some(decimal), Some(group)) = (marks.next(), marks.next()) {
+                        (nls.decimal, nls.group) = (decimal, group);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn take_binds(&mut self, binds: &[Bind], outcome: &Outcome) {
+        for (at, value) in &outcome.done.out {
+            let name = binds.get(*at as usize).and_then(|bind| bind.name.as_deref());
+            if let Some(name) = name
+                && let Some((_, variable)) = self.binds.iter_mut().find(|(known, _)| known == name)
+            {
+                variable.value = value.clone();
+            }
+        }
+    }
+
+    fn note_unit(&mut self, text: &str, outcome: &Outcome) {
+        if begins(text) == Begins::PlSql && outcome.done.kind != StatementKind::PLSQL_EXECUTE {
+            let mut words = text.split_whitespace().skip(1);
+            let kind = words
+                .by_ref()
+                .find(|w| !["or", "replace", "editionable", "noneditionable"].contains(&w.to_lowercase().as_str()));
+            let mut name = words.next().unwrap_or("");
+            if name.eq_ignore_ascii_case("body") {
+                name = words.next().unwrap_or("");
+            }
+            let name = name.split('(').next().unwrap_or("").rsplit('.').next().unwrap_or("");
+            self.last_unit = Some((kind.unwrap_or("").to_uppercase(), name.trim_matches('"').to_uppercase()));
+        }
+    }
+
+    fn feedback(&mut self, outcome: &Outcome) {
+        let Some(line) = outcome.done.kind.feedback_line(outcome.done.rows) else {
+            return;
+        };
+        if self.settings.feedback.is_none() {
+            return;
+        }
+        self.out.line("");
+        match &outcome.done.warning {
+            Some(warning) if warning.code == 24344 => {
+                let what = line.trim_end_matches("created.").trim_end_matches("altered.").trim_end();
+                let verb = if line.contains("altered") { "altered" } else { "created" };
+                self.out.line(&format!("Warning: {what} {verb} with compilation errors."));
+            }
+            _ => self.out.line(&line),
+        }
+        self.out.line("");
+    }
+
+    fn print_rows(&mut self, first: Outcome) -> Result<(), ClientError> {
+        let columns = first.columns;
+        let mut rows = first.rows;
+        let mut more = first.done.more;
+        let mut count = 0u64;
+        let mut last: Option<Vec<Value>> = None;
+        let settings = self.settings.clone();
+        let formats = self.formats.clone();
+        let mut report = Report::new(&settings, &columns, &formats);
+        let mut text = String::new();
+        report.start(&mut text);
+        loop {
+            for row in &rows {
+                report.row(row, &mut text);
+                count += 1;
+            }
+            self.out.write(&text);
+            text.clear();
+            if let Some(row) = rows.pop() {
+                last = Some(row);
+            }
+            if !more || self.out.broken {
+                break;
+            }
+            let array = settings.arraysize;
+            match self.with_session(|session| session.fetch(first.cursor, array)) {
+                Ok(outcome) => {
+                    rows = outcome.rows;
+                    more = outcome.done.more;
+                }
+                Err(e) => {
+                    report.finish(count, &mut text);
+                    self.out.write(&text);
+                    return Err(e);
+                }
+            }
+        }
+        report.finish(count, &mut text);
+        self.out.write(&text);
+        self.note_new_values(&columns, last.as_deref());
+        self.rows_feedback(count);
+        self.print_output();
+        Ok(())
+    }
+
+    fn note_new_values(&mut self, columns: &[client::Column], last: Option<&[Value]>) {
+        for (at, column) in columns.iter().enumerate() {
+            let format = self.formats.get(&column.name.to_uppercase());
+            if let Some(name) = format.and_then(|f| f.new_value.clone())
+                && let Some(row) = last
+            {
+                let value = crate::report::text_of(&row[at], &self.settings.nls);
+                self.variables.define(&name, &value);
+            }
+        }
+    }
+
+    fn rows_feedback(&mut self, count: u64) {
+        if self.settings.markup != Markup::Text {
+            return;
+        }
+        let Some(least) = self.settings.feedback else {
+            return;
+        };
+        match count {
+            0 => {
+                self.out.line("");
+                self.out.line("no rows selected");
+                self.out.line("");
+            }
+            n if n >= least => {
+                self.out.line(&format!("{n} row{} selected.", if n == 1 { "" } else { "s" }));
+                self.out.line("");
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn print_output(&mut self) {
+        let Some(session) = &mut self.session else {
+            return;
+        };
+        for line in session.take_output() {
+            self.out.line(line.as_deref().unwrap_or(""));
+        }
+    }
+
+    /// Prints an error with the place it is at, and does what `WHENEVER SQLERROR` asks.
+    fn sql_error(&mut self, text: &str, error: &ClientError) {
+        self.last_code = i64::from(error.code());
+        let message = error.to_string();
+        if let Some(position) = error.position().filter(|at| *at <= text.len()) {
+            let before = &text.as_bytes()[..position];
+            let line = before.iter().filter(|b| **b == b'\n').count();
+            let start = before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+            let shown = text.lines().nth(line).unwrap_or("");
+            let column = String::from_utf8_lossy(&before[start..]).chars().count();
+            self.out.line(shown);
+            self.out.line(&format!("{}*", " ".repeat(column)));
+            self.out.line(&format!("ERROR at line {}:", line + 1));
+        } else if matches!(error, ClientError::Server(_)) && self.session.as_ref().is_some_and(|s| !s.is_closed()) {
+            self.out.line(text.lines().next().unwrap_or(""));
+            self.out.line("*");
+            self.out.line("ERROR at line 1:");
+        } else {
+            self.out.line("ERROR:");
+        }
+        self.out.line(&message);
+        self.out.line("");
+        self.out.line("");
+        if self.session.as_ref().is_some_and(Client::is_closed) {
+            self.session = None;
+            *self.breaker.lock().unwrap_or_else(|e| e.into_inner()) = None;
+        }
+        let rule = self.on_sql_error.clone();
+        self.apply(&rule);
+    }
+
+    /// Does what `WHENEVER OSERROR` asks.
+    pub(crate) fn os_error(&mut self) {
+        let rule = self.on_os_error.clone();
+        self.apply(&rule);
+    }
+
+    fn apply(&mut self, rule: &OnError) {
+        if let Some(code) = &rule.exit {
+            let code = self.exit_code(code);
+            self.ended = Some(Ended { code, commit: !rule.rollback });
+        } else if rule.rollback {
+            let _ = self.with_session(|session| session.rollback());
+        } else if rule.commit {
+            let _ = self.with_session(|session| session.commit());
+        }
+    }
+
+    /// The number of an exit code, as the operating system takes it: its low eight bits.
+    pub(crate) fn exit_code(&self, code: &ExitCode) -> u8 {
+        let number = match code {
+            ExitCode::Number(n) => *n,
+            ExitCode::SqlCode => self.last_code,
+            ExitCode::Variable(name) => self.variables.get(name).and_then(|v| v.trim().parse().ok()).unwrap_or(1),
+            ExitCode::Bind(name) => {
+                let value = self.binds.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+                value.and_then(|(_, v)| self.text(&v.value).parse().ok()).unwrap_or(1)
+            }
+        };
+        let low = (number & 0xff) as u8;
+        // A failure whose number is a multiple of 256 must not look like success.
+        if low == 0 && number != 0 { 1 } else { low }
+    }
+}
+
+/// The statements of a script that holds SQL and PL/SQL only, as the shell would send them one after another.
+pub fn split_script(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
+    let mut plsql = false;
+    let mut flush = |lines: &mut Vec<String>| {
+        let statement = lines.join("\n").trim().to_string();
+        lines.clear();
+        if !statement.is_empty() {
+            out.push(statement);
+        }
+    };
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if lines.is_empty() {
+            match begins(line) {
+                Begins::Nothing => continue,
+                kind => plsql = kind == Begins::PlSql,
+            }
+        }
+        if trimmed == "/" || (trimmed.is_empty() && !plsql) {
+            flush(&mut lines);
+        } else if !plsql && ends_statement(&lines, line) {
+            let line = line.trim_end();
+            lines.push(line[..line.len() - 1].to_string());
+            flush(&mut lines);
+        } else {
+            lines.push(line.to_string());
+            plsql |= begins(&lines.join(" ")) == Begins::PlSql;
+        }
+    }
+    flush(&mut lines);
+    out
+}
+
+/// Whether a line ends the statement: a semicolon last, outside quotes and comments.
+fn ends_statement(before: &[String], line: &str) -> bool {
+    if !line.trim_end().ends_with(';') {
+        return false;
+    }
+    let mut text = before.join("\n");
+    text.push('\n');
+    text.push_str(line.trim_end());
+    // Only the state at the last character matters: scan what is open there.
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'-' if bytes.get(at + 1) == Some(&b'-') => {
+                while at < bytes.len() && bytes[at] != b'\n' {
+                    at += 1;
+                }
+                if at >= bytes.len() {
+                    return false;
+                }
+            }
+            b'/' if bytes.get(at + 1) == Some(&b'*') => match text[at + 2..].find("*/") {
+                Some(end) => at += end + 4,
+                None => return false,
+            },
+            quote @ (b'\'' | b'"') => match text[at + 1..].find(quote as char) {
+                Some(end) => at += end + 2,
+                None => return false,
+            },
+            _ => at += 1,
+        }
+    }
+    true
+}
+
+/// The bind variables a statement names, outside quotes and comments.
+fn bind_names(text: &str) -> Vec<String> {
+    let bytes = text.as_bytes();
+    let mut out: Vec<String> = Vec::new();
+    let mut at = 0;
+    let lower = text.to_ascii_lowercase();
+    // The :new and :old of a trigger's text are its own.
+    if begins(text) == Begins::PlSql && lower.trim_start().starts_with("create") {
+        return out;
+    }
+    while at < bytes.len() {
+        match bytes[at] {
+            b'-' if bytes.get(at + 1) == Some(&b'-') => {
+                at = text[at..].find('\n').map_or(bytes.len(), |end| at + end);
+            }
+            b'/' if bytes.get(at + 1) == Some(&b'*') => {
+                at = text[at + 2..].find("*/").map_or(bytes.len(), |end| at + end + 4);
+            }
+            quote @ (b'\'' | b'"') => {
+                at = text[at + 1..].find(quote as char).map_or(bytes.len(), |end| at + end + 2);
+            }
+            b':' if bytes.get(at + 1).is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_') => {
+                let rest = &text[at + 1..];
+                let end = rest.find(|c: char| !(c.is_alphanumeric() || "_$#".contains(c))).unwrap_or(rest.len());
+                let name = rest[..end].to_string();
+                if !out.iter().any(|known| known.eq_ignore_ascii_case(&name)) {
+                    out.push(name);
+                }
+                at += 1 + end;
+            }
+            _ => at += 1,
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_semicolon_ends_a_statement_unless_it_is_quoted_or_commented() {
+        assert!(ends_statement(&[], "select 1 from dual;"));
+        assert!(ends_statement(&[], "select ';' from dual;  "));
+        assert!(!ends_statement(&[], "select 'a;"));
+        assert!(!ends_statement(&[], "select 1 -- no;"));
+        assert!(!ends_statement(&["select /* a".into()], "b;"));
+        assert!(ends_statement(&["select /* a".into()], "b */ 1 from dual;"));
+        assert!(!ends_statement(&[], "select 1 from dual"));
+    }
+
+    #[test]
+    fn a_script_is_split_into_its_statements() {
+        let script = "-- a comment\ncreate table t (n number);\n\ninsert into t\n values (';');\n\
+                      create or replace\nprocedure p is\nbegin\n\n  null;\nend;\n/\nselect 1 from dual";
+        assert_eq!(
+            split_script(script),
+            [
+                "create table t (n number)",
+                "insert into t\n values (';')",
+                "create or replace\nprocedure p is\nbegin\n\n  null;\nend;",
+                "select 1 from dual"
+            ]
+        );
+    }
+
+    #[test]
+    fn bind_variables_are_found_outside_quotes() {
+        assert_eq!(bind_names("begin :x := ':y'; :X := :z; end; -- :w"), ["x", "z"]);
+        assert_eq!(bind_names("select to_char(d, 'hh24:mi:ss') from t"), Vec::<String>::new());
+        assert!(bind_names("create trigger t before insert on x begin :new.a := 1; end;").is_empty());
+    }
+}

@@ -1,0 +1,227 @@
+//! Lines from a person, with history and completion, or from a pipe.
+
+use std::borrow::Cow;
+use std::io::{self, BufRead};
+use std::path::PathBuf;
+
+use rustyline::completion::{Completer, Pair};
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::DefaultHistory;
+use rustyline::validate::Validator;
+use rustyline::{Config, Context, Editor, Helper};
+
+use crate::input::LineReader;
+
+/// Standard input that is no terminal.
+#[derive(Default)]
+pub struct Pipe {
+    ended: bool,
+}
+
+impl LineReader for Pipe {
+    fn read(&mut self, _prompt: &str) -> Option<String> {
+        if self.ended {
+            return None;
+        }
+        let mut line = Vec::new();
+        match io::stdin().lock().read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => {
+                self.ended = true;
+                None
+            }
+            Ok(_) => {
+                let text = String::from_utf8_lossy(&line);
+                Some(text.trim_end_matches(['\n', '\r']).to_string())
+            }
+        }
+    }
+
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+/// What Tab completes: words of SQL, of the shell, and the views people ask for.
+const WORDS: &[&str] = &[
+    "alter",
+    "and",
+    "between",
+    "cluster",
+    "column",
+    "commit",
+    "connect",
+    "create",
+    "delete",
+    "describe",
+    "distinct",
+    "drop",
+    "dual",
+    "execute",
+    "exists",
+    "from",
+    "function",
+    "group by",
+    "having",
+    "index",
+    "insert into",
+    "is null",
+    "like",
+    "not null",
+    "number",
+    "order by",
+    "parameter",
+    "primary key",
+    "procedure",
+    "rollback",
+    "rownum",
+    "select",
+    "session",
+    "set",
+    "show",
+    "spool",
+    "sysdate",
+    "system",
+    "table",
+    "truncate",
+    "update",
+    "user_indexes",
+    "user_objects",
+    "user_tab_columns",
+    "user_tables",
+    "values",
+    "varchar2",
+    "view",
+    "where",
+    "v$event_name",
+    "v$instance",
+    "v$latch",
+    "v$latch_children",
+    "v$latch_misses",
+    "v$latch_parent",
+    "v$latchholder",
+    "v$latchname",
+    "v$mystat",
+    "v$parameter",
+    "v$process",
+    "v$result_cache_dependency",
+    "v$result_cache_memory",
+    "v$result_cache_objects",
+    "v$result_cache_statistics",
+    "v$session",
+    "v$session_event",
+    "v$session_wait",
+    "v$sesstat",
+    "v$sga",
+    "v$sgastat",
+    "v$sql",
+    "v$statname",
+    "v$sysstat",
+    "v$system_event",
+    "v$timer",
+    "x$ksuprlat",
+    "dbms_job",
+    "dbms_lock",
+    "dbms_output",
+    "dbms_random",
+    "dbms_result_cache",
+    "dbms_utility",
+];
+
+struct Words;
+
+impl Completer for Words {
+    type Candidate = Pair;
+
+    fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let start = line[..at]
+            .rfind(|c: char| !(c.is_alphanumeric() || "_$#".contains(c)))
+            .map_or(0, |before| before + line[before..].chars().next().map_or(1, char::len_utf8));
+        let begun = &line[start..at];
+        if begun.is_empty() {
+            return Ok((start, Vec::new()));
+        }
+        let lower = begun.to_lowercase();
+        let shout = begun.chars().next().is_some_and(char::is_uppercase);
+        let found = WORDS.iter().filter(|word| word.starts_with(&lower)).map(|word| {
+            let word = if shout { word.to_uppercase() } else { word.to_string() };
+            Pair { display: word.clone(), replacement: word }
+        });
+        Ok((start, found.collect()))
+    }
+}
+
+impl Hinter for Words {
+    type Hint = String;
+}
+
+impl Highlighter for Words {
+    fn highlight_candidate<'c>(&self, candidate: &'c str, _: rustyline::CompletionType) -> Cow<'c, str> {
+        Cow::Borrowed(candidate)
+    }
+}
+
+impl Validator for Words {}
+impl Helper for Words {}
+
+/// A person at a terminal.
+pub struct Terminal {
+    editor: Option<Editor<Words, DefaultHistory>>,
+    history: Option<PathBuf>,
+}
+
+impl Terminal {
+    /// Opens the terminal and reads the history of earlier sessions.
+    pub fn new() -> Terminal {
+        let config = Config::builder().history_ignore_space(true).max_history_size(2000).map(|b| b.build());
+        let mut editor = config.and_then(Editor::with_config).ok();
+        let state = std::env::var_os("XDG_STATE_HOME")
+            .map(PathBuf::from)
+            .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state")));
+        let history = state.map(|dir| dir.join("latchwork").join("sql-history"));
+        if let Some(editor) = &mut editor {
+            editor.set_helper(Some(Words));
+            if let Some(path) = &history {
+                // The first session has no history yet.
+                let _ = editor.load_history(path);
+            }
+        }
+        Terminal { editor, history }
+    }
+}
+
+impl LineReader for Terminal {
+    fn read(&mut self, prompt: &str) -> Option<String> {
+        let editor = self.editor.as_mut()?;
+        loop {
+            match editor.readline(prompt) {
+                Ok(line) => return Some(line),
+                // Ctrl-C at the prompt drops the line.
+                Err(ReadlineError::Interrupted) => continue,
+                Err(_) => return None,
+            }
+        }
+    }
+
+    fn is_terminal(&self) -> bool {
+        true
+    }
+
+    fn remember(&mut self, statement: &str) {
+        if let Some(editor) = &mut self.editor {
+            let _ = editor.add_history_entry(statement.replace('\n', " "));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if let (Some(editor), Some(path)) = (&mut self.editor, &self.history) {
+            if let Some(dir) = path.parent() {
+                let _ = std::fs::create_dir_all(dir);
+            }
+            let _ = editor.save_history(path);
+        }
+    }
+}
