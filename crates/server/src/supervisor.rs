@@ -138,7 +138,7 @@ impl Supervisor {
         let wanted = EventFd::new().map_err(text)?;
         let instance = Instance::open(place.dir(), &options.params, place.is_ephemeral()).map_err(|e| e.to_string())?;
         alert.write(&instance.memory_report());
-        Ok((Box::leak(Box::new(instance)), signals, wanted))
+        Ok((instance, signals, wanted))
     }
 
     fn start_processes(&mut self, place: &Place) -> Result<(), String> {

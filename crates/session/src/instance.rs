@@ -35,7 +35,7 @@ impl Instance {
     ///
     /// # Errors
     /// Parameters that do not fit together, memory or files that cannot be had.
-    pub fn open(dir: &Path, given: &InitParams, ephemeral: bool) -> Result<Instance> {
+    pub fn open(dir: &Path, given: &InitParams, ephemeral: bool) -> Result<&'static Instance> {
         let mut init = given.clone();
         let database = Database::open_or_create(dir, &mut init)?;
         let sizes = Sizes::derive(&mut init)?;
@@ -49,7 +49,7 @@ impl Instance {
         let storage_layout = StorageLayout::reserve(&mut builder, &sizes, &designs, generation);
         let sga = builder
             .create(large_pages(&init))
-            .map_err(|e| Ora::from_text(types::Facility::Ora, e.ora(), e.to_string()))?;
+            .map_err(|e| sga_error(&e))?;
         if init.flag(Param::PrePageSga) && init.get(Param::PrePageSgaAt) == "instance" {
             sga.pre_page();
         }
@@ -59,8 +59,10 @@ impl Instance {
         let state = State::create(sga, &state_layout);
         let storage = Storage::create(processes, &storage_layout, &database);
         storage.mark_open(database.scn)?;
-        let instance =
-            Instance { dir: dir.to_path_buf(), ephemeral, sizes, designs, sga, processes, params, state, storage };
+        let dir = dir.to_path_buf();
+        let instance = Instance { dir, ephemeral, sizes, designs, sga, processes, params, state, storage };
+        let instance: &'static Instance = Box::leak(Box::new(instance));
+        storage.cache.set_writer(Box::new(|_| instance.post_writer()));
         let p = instance.attach_background("supervisor")?;
         storage.open(&p, &database)?;
         Ok(instance)
@@ -141,6 +143,17 @@ impl Instance {
     /// Wakes the process in `slot` (its number less one).
     pub fn post(&self, slot: usize) {
         self.processes.post(slot as u32 + 1);
+    }
+
+    /// Asks DBW0 for free buffers; false while there is none.
+    fn post_writer(&self) -> bool {
+        match self.state.writer() {
+            Some(slot) => {
+                self.post(slot);
+                true
+            }
+            None => false,
+        }
     }
 
     /// Notes that the child with this process id has ended, and wakes PMON if it left a slot behind.
@@ -241,6 +254,13 @@ impl Instance {
         }
         text
     }
+}
+
+/// The error of a mapping that could not be made. Its text begins with the number, which [`Ora`] prints itself.
+fn sga_error(e: &sga::SgaError) -> Ora {
+    let text = e.to_string();
+    let bare = text.split_once(": ").filter(|(head, _)| head.starts_with("ORA-")).map_or(text.as_str(), |(_, rest)| rest);
+    Ora::from_text(types::Facility::Ora, e.ora(), bare)
 }
 
 fn large_pages(init: &InitParams) -> LargePages {

@@ -1,6 +1,7 @@
 #![deny(unsafe_code)]
 //! The instance and its sessions: every shared structure, made once, and the calls of one user.
 
+mod in_process;
 mod instance;
 mod kind;
 mod nls;
@@ -9,6 +10,7 @@ mod sizes;
 mod state;
 mod storage;
 
+pub use in_process::InProcess;
 pub use instance::Instance;
 pub use kind::kind_of;
 pub use session::{BANNER, Flow, Session};
