@@ -40,6 +40,10 @@ impl Session {
         if logon.user.is_empty() && logon.as_sysdba && peer_uid != os::process::user_id() && peer_uid != 0 {
             return Err(Ora::new(1031));
         }
+        // A few slots are kept for the supervisor's own work at a stop.
+        if instance.processes().live().count() >= instance.max_processes() {
+            return Err(Ora::with(20, &[&instance.max_processes()]));
+        }
         let p = instance.processes().attach(&Attach {
             background: None,
             program: &logon.program,
