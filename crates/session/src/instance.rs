@@ -4,6 +4,7 @@
 //! structure formats its own. The order of reservation is the order of the crates, lowest first. Clean-up hooks are
 //! registered here too, because only here all structures are known.
 
+use crate::caches::{Caches, CachesLayout, OnCommit};
 use crate::sizes::Sizes;
 use crate::state::{Phase, State, StateLayout};
 use crate::storage::{Database, Storage, StorageLayout};
@@ -28,6 +29,7 @@ pub struct Instance {
     params: SystemParams,
     state: State,
     storage: Storage,
+    caches: Caches,
 }
 
 impl Instance {
@@ -47,9 +49,8 @@ impl Instance {
         let params_layout = ParamsLayout::reserve(&mut builder);
         let state_layout = StateLayout::reserve(&mut builder, sizes.slots());
         let storage_layout = StorageLayout::reserve(&mut builder, &sizes, &designs, generation);
-        let sga = builder
-            .create(large_pages(&init))
-            .map_err(|e| sga_error(&e))?;
+        let caches_layout = CachesLayout::reserve(&mut builder, &sizes, &designs, &init);
+        let sga = builder.create(large_pages(&init)).map_err(|e| sga_error(&e))?;
         if init.flag(Param::PrePageSga) && init.get(Param::PrePageSgaAt) == "instance" {
             sga.pre_page();
         }
@@ -60,7 +61,8 @@ impl Instance {
         let storage = Storage::create(processes, &storage_layout, &database);
         storage.mark_open(database.scn)?;
         let dir = dir.to_path_buf();
-        let instance = Instance { dir, ephemeral, sizes, designs, sga, processes, params, state, storage };
+        let caches = Caches::create(processes, &caches_layout, storage.txns);
+        let instance = Instance { dir, ephemeral, sizes, designs, sga, processes, params, state, storage, caches };
         let instance: &'static Instance = Box::leak(Box::new(instance));
         storage.cache.set_writer(Box::new(|_| instance.post_writer()));
         let p = instance.attach_background("supervisor")?;
@@ -88,6 +90,16 @@ impl Instance {
     /// Files, blocks, transactions and rows.
     pub fn storage(&self) -> &Storage {
         &self.storage
+    }
+
+    /// Library cache and result cache.
+    pub fn caches(&self) -> &Caches {
+        &self.caches
+    }
+
+    /// What every commit is to tell.
+    pub fn on_commit(&'static self) -> OnCommit {
+        OnCommit { results: self.caches.results, state: &self.state, processes: self.processes }
     }
 
     /// The database directory.
@@ -259,7 +271,8 @@ impl Instance {
 /// The error of a mapping that could not be made. Its text begins with the number, which [`Ora`] prints itself.
 fn sga_error(e: &sga::SgaError) -> Ora {
     let text = e.to_string();
-    let bare = text.split_once(": ").filter(|(head, _)| head.starts_with("ORA-")).map_or(text.as_str(), |(_, rest)| rest);
+    let bare =
+        text.split_once(": ").filter(|(head, _)| head.starts_with("ORA-")).map_or(text.as_str(), |(_, rest)| rest);
     Ora::from_text(types::Facility::Ora, e.ora(), bare)
 }
 

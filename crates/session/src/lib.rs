@@ -1,6 +1,7 @@
 #![deny(unsafe_code)]
 //! The instance and its sessions: every shared structure, made once, and the calls of one user.
 
+mod caches;
 mod in_process;
 mod instance;
 mod kind;
@@ -10,6 +11,7 @@ mod sizes;
 mod state;
 mod storage;
 
+pub use caches::{Caches, OnCommit};
 pub use in_process::InProcess;
 pub use instance::Instance;
 pub use kind::kind_of;
