@@ -1,0 +1,279 @@
+//! Latchwork, PostgreSQL and SQLite on the same loop in the same run: single-row lookups from inside the engine.
+//!
+//! Ten thousand rows of 200 characters, read one at a time by a random key. Latchwork runs PL/SQL cursor loops over a hash
+//! cluster and over the result cache; PostgreSQL a PL/pgSQL cursor loop over a hash index; SQLite a prepared statement in a
+//! compiled loop. Rounds are interleaved; medians and ratios are printed. What is not installed is left out, and said.
+//!
+//!     cargo bench -p lab --features peers --bench peers [-- --rounds 7 --seconds 1]
+//!
+//! PostgreSQL is started in a temporary folder (as user `postgres` when run by root) with fsync off and 256 MB of buffers.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Barrier};
+use std::time::Instant;
+
+use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
+use types::{DataType, Number, Value};
+
+const ROWS: i64 = 10_000;
+const SETUP: &str = include_str!("../../../experiments/result-cache/setup.sql");
+
+/// One competitor: runs so many lookups in each of so many sessions and says how long it took.
+struct Runner<'a> {
+    name: String,
+    run: Box<dyn FnMut(u32, u64) -> f64 + 'a>,
+    rate: f64,
+    rates: Vec<Vec<f64>>,
+}
+
+impl<'a> Runner<'a> {
+    fn new(name: &str, run: Box<dyn FnMut(u32, u64) -> f64 + 'a>) -> Runner<'a> {
+        Runner { name: name.to_string(), run, rate: 0.0, rates: vec![Vec::new(), Vec::new()] }
+    }
+}
+
+fn argument(name: &str, default: f64) -> f64 {
+    let all: Vec<String> = std::env::args().collect();
+    all.iter().position(|a| a == name).and_then(|at| all.get(at + 1)).and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+fn median(all: &mut [f64]) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+fn latchwork() -> Ephemeral {
+    let executable = std::env::var_os("LATCHWORK_EXE").map(PathBuf::from).unwrap_or_else(|| {
+        let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/release/latchwork");
+        assert!(built.is_file(), "build it first: cargo build --release");
+        built
+    });
+    let pair = |n: &str, v: &str| (n.to_string(), v.to_string());
+    let params = vec![pair("db_cache_size", "64M"), pair("result_cache_max_size", "32M")];
+    let instance = Ephemeral::start_with(&EphemeralOptions { params, executable: Some(executable) }).expect("starts");
+    let mut session = instance.connect(&Credentials::Sysdba).expect("connects");
+    for statement in shell::split_script(SETUP) {
+        session.execute(&statement, &[]).unwrap_or_else(|e| panic!("{e}\n{statement}"));
+    }
+    session.execute("begin warm_up; end;", &[]).expect("warms up");
+    session.logoff(true).expect("ends");
+    instance
+}
+
+fn run_latchwork(instance: &Ephemeral, worker: &str, sessions: u32, lookups: u64) -> f64 {
+    let call = |session: &mut Client, n: u64| {
+        let bind = Bind::named("n", DataType::NUMBER, Value::Number(Number::from_u64(n)));
+        session.execute(worker, &[bind]).map(drop).unwrap_or_else(|e| panic!("{e}"));
+    };
+    let mut all = Vec::new();
+    for _ in 0..sessions {
+        let mut session = instance.connect(&Credentials::Sysdba).expect("connects");
+        call(&mut session, 1000);
+        all.push(session);
+    }
+    together(all, move |mut session| call(&mut session, lookups))
+}
+
+/// Starts one thread for each item at the same moment; seconds until the last has ended.
+fn together<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) -> f64 {
+    let barrier = Arc::new(Barrier::new(items.len() + 1));
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = items
+            .into_iter()
+            .map(|item| {
+                let (barrier, work) = (Arc::clone(&barrier), &work);
+                scope.spawn(move || {
+                    barrier.wait();
+                    work(item);
+                })
+            })
+            .collect();
+        barrier.wait();
+        let started = Instant::now();
+        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        started.elapsed().as_secs_f64()
+    })
+}
+
+/// A PostgreSQL server in a temporary folder.
+struct Postgres {
+    bin: PathBuf,
+    folder: PathBuf,
+    as_user: bool,
+}
+
+impl Postgres {
+    fn start() -> Option<Postgres> {
+        let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+        let bin = versions.filter_map(|v| v.ok()).map(|v| v.path().join("bin")).find(|b| b.join("initdb").is_file())?;
+        let root =
+            std::fs::metadata("/proc/self").map(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0).unwrap_or(false);
+        let folder = std::env::temp_dir().join(format!("latchwork-peers-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).ok()?;
+        let server = Postgres { bin, folder, as_user: root };
+        if root {
+            Command::new("chown").arg("postgres").arg(&server.folder).status().ok()?;
+        }
+        let data = server.folder.join("data");
+        let done = server.command("initdb").arg("-D").arg(&data).arg("-A").arg("trust").stdout(Stdio::null()).status();
+        done.ok().filter(|s| s.success())?;
+        let options = format!(
+            "-c listen_addresses='' -c unix_socket_directories='{}' -c fsync=off -c shared_buffers=256MB -c jit=off",
+            server.folder.display()
+        );
+        let log = server.folder.join("log");
+        let mut start = server.command("pg_ctl");
+        start
+            .arg("-D")
+            .arg(&data)
+            .arg("-o")
+            .arg(options)
+            .arg("-l")
+            .arg(log)
+            .arg("-w")
+            .arg("start")
+            .stdout(Stdio::null());
+        start.status().ok().filter(|s| s.success())?;
+        server.psql(
+            "create table lookup (id int, payload varchar(200));
+             insert into lookup select g, rpad(md5(g::text), 200, md5((g * 7)::text)) from generate_series(1, 10000) g;
+             create index lookup_hash on lookup using hash (id);
+             vacuum analyze lookup;
+             create function look_up(n bigint) returns double precision language plpgsql as $$
+             declare k int; r record; t timestamptz := clock_timestamp();
+             begin
+               for i in 1 .. n loop
+                 k := trunc(1 + random() * 9999);
+                 for r in select * from lookup where id = k loop null; end loop;
+               end loop;
+               return extract(epoch from clock_timestamp() - t);
+             end $$;",
+        );
+        Some(server)
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let path = self.bin.join(program);
+        if !self.as_user {
+            return Command::new(path);
+        }
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
+        command.current_dir(&self.folder);
+        command
+    }
+
+    fn psql(&self, sql: &str) -> String {
+        let output = self
+            .command("psql")
+            .arg("-h")
+            .arg(&self.folder)
+            .args(["-d", "postgres", "-qAt", "-v", "ON_ERROR_STOP=1", "-c", sql])
+            .output()
+            .expect("psql runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_string()
+    }
+
+    /// The longest of the sessions' own times: connecting does not count.
+    fn run(&self, sessions: u32, lookups: u64) -> f64 {
+        let times = std::sync::Mutex::new(Vec::new());
+        together((0..sessions).collect(), |_| {
+            // One call first, so that the plan is made and the function compiled before the clock runs.
+            let text = self.psql(&format!("select look_up(1000); select look_up({lookups})"));
+            let time = text.lines().last().and_then(|line| line.parse::<f64>().ok()).expect("a time");
+            times.lock().expect("no panic").push(time);
+        });
+        times.into_inner().expect("no panic").into_iter().fold(0.0, f64::max)
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        let data = self.folder.join("data");
+        let _ =
+            self.command("pg_ctl").arg("-D").arg(data).args(["-m", "immediate", "stop"]).stdout(Stdio::null()).status();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// SQLite: one database in memory for each session, a prepared statement, a compiled loop.
+fn run_sqlite(sessions: u32, lookups: u64) -> f64 {
+    let databases: Vec<rusqlite::Connection> = (0..sessions).map(|_| sqlite_database()).collect();
+    together(databases, move |database| {
+        let mut statement = database.prepare("select id, payload from lookup where id = ?1").expect("prepares");
+        let mut state = 0x2545_f491_4f6c_dd1du64;
+        let mut bytes = 0usize;
+        for _ in 0..lookups {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let key = 1 + (state % (ROWS as u64 - 1)) as i64;
+            let mut rows = statement.query([key]).expect("runs");
+            while let Some(row) = rows.next().expect("fetches") {
+                bytes += row.get_ref(1).expect("a column").as_str().expect("text").len();
+            }
+        }
+        assert!(lookups == 0 || bytes > 0);
+    })
+}
+
+fn sqlite_database() -> rusqlite::Connection {
+    let database = rusqlite::Connection::open_in_memory().expect("opens");
+    database.execute_batch("create table lookup (id integer primary key, payload text)").expect("creates");
+    let payload = "x".repeat(200);
+    database.execute_batch("begin").expect("begins");
+    {
+        let mut insert = database.prepare("insert into lookup values (?1, ?2)").expect("prepares");
+        for id in 1..=ROWS {
+            insert.execute(rusqlite::params![id, payload]).expect("inserts");
+        }
+    }
+    database.execute_batch("commit").expect("commits");
+    database
+}
+
+fn main() {
+    let rounds = argument("--rounds", 7.0) as usize;
+    let seconds = argument("--seconds", 1.0);
+    let instance = latchwork();
+    let postgres = Postgres::start();
+    if postgres.is_none() {
+        println!("PostgreSQL is not installed (Debian: postgresql) or could not be started: left out");
+    }
+    let mut runners: Vec<Runner<'_>> = Vec::new();
+    let cluster = "begin look_up_in_cluster(:n); end;";
+    let cache = "begin look_up_in_result_cache(:n); end;";
+    runners.push(Runner::new("Latchwork, hash cluster", Box::new(|s, n| run_latchwork(&instance, cluster, s, n))));
+    runners.push(Runner::new("Latchwork, result cache", Box::new(|s, n| run_latchwork(&instance, cache, s, n))));
+    runners.push(Runner::new("SQLite, prepared, in process", Box::new(run_sqlite)));
+    if let Some(server) = &postgres {
+        runners.push(Runner::new("PostgreSQL, PL/pgSQL, hash index", Box::new(|s, n| server.run(s, n))));
+    }
+    for runner in &mut runners {
+        let elapsed = (runner.run)(1, 20_000);
+        runner.rate = 20_000.0 / elapsed.max(1e-9);
+    }
+    for _ in 0..rounds {
+        for sessions in [1u32, 2] {
+            for runner in &mut runners {
+                let lookups = (runner.rate * seconds) as u64;
+                let elapsed = (runner.run)(sessions, lookups);
+                runner.rates[sessions as usize - 1].push(lookups as f64 * f64::from(sessions) / elapsed);
+            }
+        }
+    }
+    let medians: Vec<(String, f64, f64)> =
+        runners.iter_mut().map(|r| (r.name.clone(), median(&mut r.rates[0]), median(&mut r.rates[1]))).collect();
+    println!("\n{:<34} {:>14} {:>14} {:>9}", "lookups a second", "1 session", "2 sessions", "% linear");
+    for (name, one, two) in &medians {
+        println!("{name:<34} {one:>14.0} {two:>14.0} {:>9.1}", 100.0 * two / (2.0 * one));
+    }
+    println!();
+    for (name, one, _) in medians.iter().filter(|m| m.0.starts_with("Latchwork")) {
+        for (peer, rate, _) in medians.iter().filter(|m| !m.0.starts_with("Latchwork")) {
+            println!("{name}: {:.2} times {peer}", one / rate);
+        }
+    }
+}
