@@ -1,0 +1,379 @@
+//! Model checking of the lock words with loom: every interleaving, and every value that a weak load may return.
+//!
+//! `src/word.rs` is compiled here several times, each time over loom's atomics and with the orderings of `primitive.rs`,
+//! or with one of them weakened. The sound words must pass; each weakened one must fail, which shows that the model would
+//! have found the mistake. One command runs both: `cargo test -p latch --features model --test model`.
+
+#![allow(dead_code)]
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use loom::thread;
+
+/// One copy of the words over loom, with the named orderings replaced.
+macro_rules! words {
+    ($module:ident, $($name:ident = $order:ident),*) => {
+        #[path = "../src"]
+        mod $module {
+            pub mod primitive {
+                pub use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
+                pub mod order {
+                    #![allow(unused_imports)]
+                    use super::super::super::sound_orders as sound;
+                    pub use sound::*;
+                    use loom::sync::atomic::Ordering;
+                    $( pub const $name: Ordering = Ordering::$order; )*
+                }
+            }
+            #[path = "word.rs"]
+            pub mod word;
+        }
+    };
+}
+
+/// The orderings of `primitive.rs`, read from that file.
+mod sound_orders {
+    pub use super::sound_primitive::order::*;
+}
+#[allow(unused_imports)]
+#[path = "../src/primitive.rs"]
+mod sound_primitive;
+
+words!(sound,);
+words!(weak_free_exclusive, FREE_EXCLUSIVE = Relaxed);
+words!(weak_get_exclusive, GET_EXCLUSIVE = Relaxed);
+words!(weak_get_shared, GET_SHARED = Relaxed);
+words!(weak_free_shared, FREE_SHARED = Relaxed);
+words!(weak_version_even, VERSION_EVEN = Relaxed);
+words!(weak_read_begin, READ_BEGIN = Relaxed);
+words!(weak_mutex_get, MUTEX_GET = Relaxed);
+words!(weak_mutex_free, MUTEX_FREE_EXCLUSIVE = Relaxed);
+
+/// Runs a model with a bound on preemptions, which keeps each within seconds.
+fn check(model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = None;
+    builder.check(model);
+}
+
+/// Two processes get a latch exclusively by trying until they have it, and change plain memory under it.
+macro_rules! exclusive_model {
+    ($words:ident) => {
+        check(|| {
+            let latch = Arc::new((($words::word::LatchWord(AtomicU32::new(0))), UnsafeCell::new(0u32)));
+            let work = |latch: Arc<($words::word::LatchWord, UnsafeCell<u32>)>, number: u32| {
+                while !latch.0.try_exclusive(number) {
+                    thread::yield_now();
+                }
+                // SAFETY: the model itself checks that nobody else is in here.
+                latch.1.with_mut(|data| unsafe { *data += 1 });
+                latch.0.free_exclusive();
+            };
+            let other = thread::spawn({
+                let latch = Arc::clone(&latch);
+                move || work(latch, 2)
+            });
+            work(Arc::clone(&latch), 1);
+            other.join().unwrap();
+            while !latch.0.try_exclusive(3) {
+                thread::yield_now();
+            }
+            // SAFETY: as above.
+            latch.1.with(|data| assert_eq!(unsafe { *data }, 2));
+        });
+    };
+}
+
+/// A writer and two readers that hold the latch shared.
+macro_rules! shared_model {
+    ($words:ident) => {
+        check(|| {
+            let latch = Arc::new((($words::word::LatchWord(AtomicU32::new(0))), UnsafeCell::new([0u32; 2])));
+            let reader = thread::spawn({
+                let latch = Arc::clone(&latch);
+                move || {
+                    if latch.0.try_shared() {
+                        // SAFETY: the model itself checks that no writer is in here.
+                        latch.1.with(|data| unsafe { assert_eq!((*data)[0], (*data)[1]) });
+                        latch.0.free_shared();
+                    }
+                }
+            });
+            let writer = thread::spawn({
+                let latch = Arc::clone(&latch);
+                move || {
+                    if latch.0.try_exclusive(1) {
+                        // SAFETY: as above.
+                        latch.1.with_mut(|data| unsafe { *data = [7, 7] });
+                        latch.0.free_exclusive();
+                    }
+                }
+            });
+            if latch.0.try_shared() {
+                // SAFETY: as above.
+                latch.1.with(|data| unsafe { assert_eq!((*data)[0], (*data)[1]) });
+                latch.0.free_shared();
+            }
+            reader.join().unwrap();
+            writer.join().unwrap();
+        });
+    };
+}
+
+/// An exclusive requester stops new shared gets, and is let in by the last reader.
+macro_rules! blocking_model {
+    ($words:ident) => {
+        check(|| {
+            let latch = Arc::new($words::word::LatchWord(AtomicU32::new(0)));
+            let reader = thread::spawn({
+                let latch = Arc::clone(&latch);
+                move || {
+                    if latch.try_shared() {
+                        latch.free_shared();
+                    }
+                }
+            });
+            while !latch.try_exclusive(1) {
+                latch.block();
+                thread::yield_now();
+            }
+            assert!(!latch.try_shared(), "held exclusively");
+            latch.free_exclusive();
+            reader.join().unwrap();
+            assert_eq!(latch.peek(), 0, "nothing is left of the blocking mark");
+        });
+    };
+}
+
+/// A versioned write of two words, and a reader that believes what it saw when the version did not change.
+///
+/// The writer runs in the first thread: loom remembers only the last access to a word when it looks for interleavings, and
+/// a writer that loads its own version first would hide the reader's look from it.
+macro_rules! versioned_model {
+    ($words:ident) => {
+        check(|| {
+            let shared = Arc::new((
+                $words::word::VersionWord(AtomicU64::new(0)),
+                [AtomicU64::new(0), AtomicU64::new(0)],
+            ));
+            let reader = thread::spawn({
+                let shared = Arc::clone(&shared);
+                move || {
+                    let before = shared.0.read_begin();
+                    if before % 2 == 0 {
+                        let seen = [shared.1[0].load(Ordering::Relaxed), shared.1[1].load(Ordering::Relaxed)];
+                        if shared.0.read_check(before) {
+                            assert_eq!(seen[0], seen[1], "torn");
+                            assert_eq!(seen[0] == 7, before == 2, "the data are of another version");
+                        }
+                    }
+                }
+            });
+            shared.0.write_begin();
+            shared.1[0].store(7, Ordering::Relaxed);
+            shared.1[1].store(7, Ordering::Relaxed);
+            shared.0.write_end();
+            reader.join().unwrap();
+        });
+    };
+}
+
+/// Two processes get a mutex, one exclusively and one shared.
+macro_rules! mutex_model {
+    ($words:ident) => {
+        check(|| {
+            let mutex = Arc::new((($words::word::MutexWord(AtomicU64::new(0))), UnsafeCell::new(0u32)));
+            let writer = thread::spawn({
+                let mutex = Arc::clone(&mutex);
+                move || {
+                    if mutex.0.try_exclusive(1) {
+                        // SAFETY: the model itself checks that nobody else is in here.
+                        mutex.1.with_mut(|data| unsafe { *data += 1 });
+                        mutex.0.free_exclusive();
+                    }
+                }
+            });
+            if mutex.0.try_shared() {
+                // SAFETY: as above.
+                mutex.1.with(|data| unsafe { assert!(*data < 2) });
+                mutex.0.free_shared();
+            }
+            if mutex.0.try_exclusive(2) {
+                // SAFETY: as above.
+                mutex.1.with_mut(|data| unsafe { *data += 1 });
+                mutex.0.free_exclusive();
+            }
+            writer.join().unwrap();
+        });
+    };
+}
+
+#[test]
+fn an_exclusive_latch_lets_one_in_and_hands_its_data_on() {
+    exclusive_model!(sound);
+}
+
+#[test]
+#[should_panic]
+fn without_release_at_the_free_the_next_holder_misses_data() {
+    exclusive_model!(weak_free_exclusive);
+}
+
+#[test]
+#[should_panic]
+fn without_acquire_at_the_get_the_holder_misses_data() {
+    exclusive_model!(weak_get_exclusive);
+}
+
+#[test]
+fn a_shared_latch_keeps_writers_and_readers_apart() {
+    shared_model!(sound);
+}
+
+#[test]
+#[should_panic]
+fn without_acquire_at_a_shared_get_the_reader_misses_data() {
+    shared_model!(weak_get_shared);
+}
+
+#[test]
+#[should_panic]
+fn without_release_at_a_shared_free_the_writer_meets_a_reader() {
+    shared_model!(weak_free_shared);
+}
+
+#[test]
+fn a_blocking_requester_gets_in_and_leaves_no_mark() {
+    blocking_model!(sound);
+}
+
+#[test]
+fn a_versioned_reader_never_believes_torn_data() {
+    versioned_model!(sound);
+}
+
+#[test]
+#[should_panic]
+fn without_release_at_the_even_version_data_are_missed() {
+    versioned_model!(weak_version_even);
+}
+
+#[test]
+#[should_panic]
+fn without_acquire_at_the_first_look_data_are_missed() {
+    versioned_model!(weak_read_begin);
+}
+
+#[test]
+fn a_mutex_keeps_holders_apart() {
+    mutex_model!(sound);
+}
+
+#[test]
+#[should_panic]
+fn without_acquire_at_the_get_a_mutex_holder_misses_data() {
+    mutex_model!(weak_mutex_get);
+}
+
+#[test]
+#[should_panic]
+fn without_release_at_the_free_a_mutex_holder_misses_data() {
+    mutex_model!(weak_mutex_free);
+}
+
+/// The fences of a version, taken out one at a time: loom has no relaxed fence, so these copies leave them away.
+mod without_fences {
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicU64, Ordering, fence};
+    use loom::thread;
+
+    fn model(writer_fence: bool, reader_fence: bool) {
+        super::check(move || {
+            let shared = Arc::new((AtomicU64::new(0), [AtomicU64::new(0), AtomicU64::new(0)]));
+            let writer = thread::spawn({
+                let shared = Arc::clone(&shared);
+                move || {
+                    shared.0.store(1, Ordering::Relaxed);
+                    if writer_fence {
+                        fence(Ordering::Release);
+                    }
+                    shared.1[0].store(7, Ordering::Relaxed);
+                    shared.1[1].store(7, Ordering::Relaxed);
+                    shared.0.store(2, Ordering::Release);
+                }
+            });
+            let before = shared.0.load(Ordering::Acquire);
+            let seen = [shared.1[0].load(Ordering::Relaxed), shared.1[1].load(Ordering::Relaxed)];
+            if reader_fence {
+                fence(Ordering::Acquire);
+            }
+            if before % 2 == 0 && shared.0.load(Ordering::Relaxed) == before {
+                assert_eq!(seen[0], seen[1], "torn");
+            }
+            writer.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn both_fences_together_are_enough() {
+        model(true, true);
+    }
+
+    #[test]
+    #[should_panic]
+    fn without_the_writers_fence_data_are_torn() {
+        model(false, true);
+    }
+
+    #[test]
+    #[should_panic]
+    fn without_the_readers_fence_data_are_torn() {
+        model(true, false);
+    }
+}
+
+/// The protocol between freeing a latch and going to sleep: a waiter sets its bit and looks at the word again; a releaser
+/// frees the word and looks at the bit. The asymmetric barrier is modelled as a full fence on both sides.
+mod sleeping {
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicBool, Ordering, fence};
+    use loom::thread;
+
+    fn model(barrier: bool) {
+        super::check(move || {
+            // Held at first. (word, waiters bit, posted)
+            let latch = Arc::new((AtomicBool::new(true), AtomicBool::new(false), AtomicBool::new(false)));
+            let releaser = thread::spawn({
+                let latch = Arc::clone(&latch);
+                move || {
+                    latch.0.store(false, Ordering::Release);
+                    if barrier {
+                        fence(Ordering::SeqCst);
+                    }
+                    if latch.1.load(Ordering::Relaxed) {
+                        latch.2.store(true, Ordering::Release);
+                    }
+                }
+            });
+            latch.1.store(true, Ordering::Relaxed);
+            if barrier {
+                fence(Ordering::SeqCst);
+            }
+            let would_sleep = latch.0.load(Ordering::Relaxed);
+            releaser.join().unwrap();
+            assert!(!would_sleep || latch.2.load(Ordering::Acquire), "asleep, and nobody posts");
+        });
+    }
+
+    #[test]
+    fn a_post_is_never_lost() {
+        model(true);
+    }
+
+    #[test]
+    #[should_panic]
+    fn without_the_barrier_a_post_is_lost() {
+        model(false);
+    }
+}
