@@ -23,6 +23,8 @@ mod mutex;
 mod places;
 mod primitive;
 mod recover;
+#[cfg(test)]
+mod tests;
 mod versioned;
 mod views;
 mod waiting;
@@ -35,6 +37,6 @@ pub use latch::Latch;
 pub use list::{LatchName, latch_hash};
 pub use mutex::{Mutex, MutexHeld, MutexKind};
 pub use places::{Owner, Where};
-pub use recover::Recovered;
+pub use recover::{Known, Recovered};
 pub use versioned::Versioned;
 pub use views::{HolderView, LatchCounts, PlaceCounts};

@@ -26,29 +26,38 @@ pub struct Recovered {
 /// Looks for shared memory at addresses: the caller knows which addresses are good.
 pub type IsShared<'a> = &'a dyn Fn(u64, usize) -> bool;
 
+/// What the caller knows about memory and processes.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// Whether that many bytes at an address lie in the memory of the domain; other addresses are not touched.
+    pub is_shared: IsShared<'a>,
+    /// Whether a process still runs.
+    pub is_alive: &'a dyn Fn(u32) -> bool,
+}
+
 impl Domain {
     /// Frees every latch and mutex that process `number` holds, and takes it out of the lists of waiters.
     ///
-    /// The process must be dead and its changes rolled back. `is_shared` says whether that many bytes at an address lie in
-    /// the memory of this domain; other addresses are not touched.
+    /// The process must be dead and its changes rolled back.
     ///
     /// # Panics
     /// There is no such process number.
-    pub fn recover(&self, number: u32, is_shared: IsShared) -> Recovered {
+    pub fn recover(&self, number: u32, known: Known<'_>) -> Recovered {
         let slot = &self.slots[number as usize - 1];
         let mut done = Recovered::default();
         for hold in &slot.holds {
             let address = hold.address.load(Ordering::Acquire);
             if address != 0 {
-                self.recover_hold(number, hold, address, is_shared, &mut done);
+                self.recover_hold(number, hold, address, known, &mut done);
                 hold.address.store(0, Ordering::Release);
             }
         }
-        self.recover_wait(number, is_shared);
+        self.recover_wait(number, known.is_shared);
         done
     }
 
-    fn recover_hold(&self, number: u32, hold: &Hold, address: u64, is_shared: IsShared, done: &mut Recovered) {
+    fn recover_hold(&self, number: u32, hold: &Hold, address: u64, known: Known<'_>, done: &mut Recovered) {
+        let is_shared = known.is_shared;
         let place = hold.place.load(Ordering::Relaxed);
         match Mode::from_number(place >> 12 & 0xf) {
             Some(mode @ (Mode::Exclusive | Mode::Versioned)) => {
@@ -73,7 +82,7 @@ impl Domain {
                     latch.word.free_shared();
                     done.freed += 1;
                 } else {
-                    done.freed += self.recover_shared_count(number, latch, address);
+                    done.freed += self.recover_shared_count(number, latch, address, known);
                 }
                 self.post_behind(latch);
             }
@@ -90,34 +99,51 @@ impl Domain {
                     mutex.word().free_shared();
                     done.freed += 1;
                 } else {
-                    done.freed += self.recover_mutex_count(number, mutex, address);
+                    done.freed += self.recover_mutex_count(number, mutex, address, known);
                 }
             }
             None => {}
         }
     }
 
-    /// Living processes that hold the address shared, or `None` while one of them is on its way in or out.
-    fn living_holders(&self, dead: u32, address: u64) -> Option<u32> {
+    /// Processes that certainly hold the address shared, dead ones too, or `None` while a living one is on its way in or
+    /// out. Another dead one in doubt is not counted: it goes with the one being cleaned up behind.
+    fn certain_holders(&self, dead: u32, address: u64, known: Known<'_>) -> Option<u32> {
         let mut count = 0;
-        for (n, slot) in self.used().iter().enumerate() {
-            if n as u32 + 1 == dead {
-                continue;
-            }
-            for hold in slot.holds.iter().filter(|h| h.address.load(Ordering::Acquire) == address) {
-                let place = hold.place.load(Ordering::Acquire);
-                let waits = self.waiting[n].load(Ordering::Acquire) == address;
-                match (Mode::from_number(place >> 12 & 0xf), place & STAGE) {
-                    (Some(Mode::Shared | Mode::MutexShared), HELD) => count += 1,
-                    (Some(Mode::Shared | Mode::MutexShared), _) if !waits => return None,
-                    _ => {}
-                }
+        for (number, hold) in self.shared_holds(address).filter(|(number, _)| *number != dead) {
+            let place = hold.place.load(Ordering::Acquire);
+            let waits = self.waiting[number as usize - 1].load(Ordering::Acquire) == address;
+            if place & STAGE == HELD {
+                count += 1;
+            } else if !waits && (known.is_alive)(number) {
+                return None;
             }
         }
         Some(count)
     }
 
-    fn recover_shared_count(&self, dead: u32, latch: &Latch, address: u64) -> u32 {
+    /// The holds of an address in a shared mode, whatever their stage, with their processes.
+    fn shared_holds(&self, address: u64) -> impl Iterator<Item = (u32, &'static Hold)> {
+        self.used().iter().enumerate().flat_map(move |(n, slot)| {
+            let here = slot.holds.iter().filter(move |h| h.address.load(Ordering::Acquire) == address);
+            let shared = here.filter(|h| {
+                let mode = Mode::from_number(h.place.load(Ordering::Acquire) >> 12 & 0xf);
+                matches!(mode, Some(Mode::Shared | Mode::MutexShared))
+            });
+            shared.map(move |h| (n as u32 + 1, h))
+        })
+    }
+
+    /// Forgets the doubtful holds of other dead processes, once the count is right.
+    fn forget_doubtful(&self, dead: u32, address: u64, known: Known<'_>) {
+        for (number, hold) in self.shared_holds(address).filter(|(number, _)| *number != dead) {
+            if hold.place.load(Ordering::Acquire) & STAGE != HELD && !(known.is_alive)(number) {
+                hold.address.store(0, Ordering::Release);
+            }
+        }
+    }
+
+    fn recover_shared_count(&self, dead: u32, latch: &Latch, address: u64, known: Known<'_>) -> u32 {
         loop {
             let seen = latch.word.peek();
             if seen & EXCLUSIVE != 0 || seen & LOW == 0 {
@@ -127,11 +153,12 @@ impl Domain {
             if latch.word.block()
                 && let before = latch.word.peek()
                 && before & EXCLUSIVE == 0
-                && let Some(living) = self.living_holders(dead, address)
+                && let Some(living) = self.certain_holders(dead, address, known)
                 && latch.word.peek() == before
             {
                 let extra = (before & LOW).saturating_sub(living);
                 if extra == 0 || latch.word.take_away_shared(before, extra) {
+                    self.forget_doubtful(dead, address, known);
                     latch.word.unblock();
                     return extra;
                 }
@@ -141,17 +168,18 @@ impl Domain {
     }
 
     /// A mutex has no blocking mark; the count is believed when it and the holders stay the same over two looks.
-    fn recover_mutex_count(&self, dead: u32, mutex: &Mutex, address: u64) -> u32 {
+    fn recover_mutex_count(&self, dead: u32, mutex: &Mutex, address: u64, known: Known<'_>) -> u32 {
         loop {
             let before = mutex.value();
             if before >> 32 != 0 || before == 0 {
                 return 0;
             }
-            if let Some(living) = self.living_holders(dead, address) {
+            if let Some(living) = self.certain_holders(dead, address, known) {
                 os::clock::sleep(Duration::from_micros(50));
-                if mutex.value() == before && self.living_holders(dead, address) == Some(living) {
+                if mutex.value() == before && self.certain_holders(dead, address, known) == Some(living) {
                     let extra = (before as u32).saturating_sub(living);
                     if extra == 0 || mutex.word().take_away_shared(before, extra) {
+                        self.forget_doubtful(dead, address, known);
                         return extra;
                     }
                 }

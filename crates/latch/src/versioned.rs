@@ -1,6 +1,6 @@
 //! Versioned reads: look at the version, read, look again.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::latch::add;
 use crate::word::VersionWord;
@@ -100,7 +100,14 @@ impl Client {
             }
         }
         add(&line.fallbacks, 1);
+        let misses = || line.misses.load(Ordering::Relaxed) + versioned.latch.misses.load(Ordering::Relaxed);
+        let before = misses();
         let _held = self.get_shared(&versioned.latch, at, 0);
+        if misses() == before {
+            // The get itself went through at once; the read as a whole did not.
+            add(&line.misses, 1);
+            add(&line.spin_gets, 1);
+        }
         f()
     }
 

@@ -153,10 +153,8 @@ macro_rules! blocking_model {
 macro_rules! versioned_model {
     ($words:ident) => {
         check(|| {
-            let shared = Arc::new((
-                $words::word::VersionWord(AtomicU64::new(0)),
-                [AtomicU64::new(0), AtomicU64::new(0)],
-            ));
+            let shared =
+                Arc::new(($words::word::VersionWord(AtomicU64::new(0)), [AtomicU64::new(0), AtomicU64::new(0)]));
             let reader = thread::spawn({
                 let shared = Arc::clone(&shared);
                 move || {

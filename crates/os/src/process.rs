@@ -120,6 +120,15 @@ pub fn exists(process: i32) -> bool {
     }
 }
 
+/// True while a process with this id runs: one that has ended and was not yet waited for does not.
+#[must_use]
+pub fn is_running(process: i32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return false };
+    // The state follows the name, which is in brackets and may hold anything.
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+    !matches!(state, None | Some('Z' | 'X' | 'x'))
+}
+
 /// Asks the kernel to send this process `signal` when its parent dies.
 ///
 /// Returns false when the parent is already another than `parent`: the caller should leave.
@@ -215,7 +224,12 @@ mod tests {
             Fork::Parent(child) => {
                 let fd = open_pidfd(child).unwrap();
                 assert!(exists(child));
+                assert!(is_running(child));
                 kill(child, libc::SIGKILL).unwrap();
+                while is_running(child) {
+                    crate::clock::sleep(std::time::Duration::from_millis(1));
+                }
+                assert!(exists(child), "not waited for yet");
                 assert_eq!(wait(child), Some(Ended::Killed(libc::SIGKILL)));
                 assert!(!exists(child));
                 drop(fd);

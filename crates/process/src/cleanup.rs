@@ -4,7 +4,7 @@ use std::fmt;
 
 use wait::Stat;
 
-use crate::slots::ProcessState;
+use crate::slots::{ProcessSlot, ProcessState};
 use crate::{Process, Processes};
 
 /// When a hook runs: state objects go children first.
@@ -78,7 +78,8 @@ impl Processes {
         let words = self.undo[dead as usize - 1].roll_back(self.sga);
         let (base, end) = (self.sga.base_address() as u64, self.sga.base_address() as u64 + self.sga.len_bytes());
         let inside = |at: u64, len: usize| at >= base && at.checked_add(len as u64).is_some_and(|e| e <= end);
-        let latches = self.domain.recover(dead, &inside).freed;
+        let alive = |number: u32| self.slot(number).is_some_and(ProcessSlot::is_alive);
+        let latches = self.domain.recover(dead, latch::Known { is_shared: &inside, is_alive: &alive }).freed;
         for hook in self.hooks.lock().expect("no panic under this lock").iter() {
             (hook.run)(by, dead);
         }
@@ -96,7 +97,7 @@ impl Processes {
             .live()
             .filter(|(_, slot)| {
                 let (state, os_pid) = slot.state();
-                state != ProcessState::Cleaning && !os::process::exists(os_pid)
+                state != ProcessState::Cleaning && !os::process::is_running(os_pid)
             })
             .map(|(number, _)| number)
             .collect();

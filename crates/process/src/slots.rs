@@ -78,6 +78,13 @@ impl ProcessSlot {
         self.name.get()
     }
 
+    /// True while the operating system runs its process.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        let (state, os_pid) = self.state();
+        matches!(state, ProcessState::Starting | ProcessState::Active) && os::process::is_running(os_pid)
+    }
+
     /// Takes a free slot for a process; false when it is not free.
     pub(crate) fn claim(&self, os_pid: i32) -> bool {
         let to = pack(ProcessState::Starting, os_pid);

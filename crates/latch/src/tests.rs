@@ -1,0 +1,427 @@
+//! Tests of what is counted, who waits for whom, and what a dead holder leaves.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use wait::{Event, Waiter};
+
+use crate::*;
+
+fn domain(generation: Generation) -> Domain {
+    Domain::anonymous(16, generation).expect("memory")
+}
+
+fn client(domain: Domain) -> Client {
+    Client::join_any(domain, Waiter::private()).expect("a slot")
+}
+
+fn place(domain: Domain, at: Where) -> PlaceCounts {
+    domain.places().find(|p| p.place == at).expect("every place is listed")
+}
+
+/// Waits until so many processes sleep on the latch.
+fn until_asleep(domain: Domain, latch: &Latch, count: usize) {
+    while domain.latch_waits().filter(|w| w.1 == latch.address()).count() != count {
+        std::thread::yield_now();
+    }
+    // Announced is not asleep yet; what is tested holds either way.
+    os::clock::sleep(Duration::from_millis(20));
+}
+
+#[test]
+fn an_uncontended_get_counts_one_get_and_nothing_else() {
+    let d = domain(Generation::default());
+    let c = client(d);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    {
+        let _held = c.get(&latch, Where::TestExclusive, 42);
+        let seen: Vec<_> = d.holders().collect();
+        assert_eq!(seen.len(), 1);
+        let h = seen[0];
+        assert_eq!((h.number, h.address, h.name, h.child), (1, latch.address(), Some(LatchName::TestUnit), 1));
+        assert_eq!((h.mode, h.place, h.why, h.gets), (Mode::Exclusive, Where::TestExclusive, 42, 1));
+    }
+    assert_eq!(d.holders().count(), 0);
+    assert_eq!(latch.counts(), LatchCounts { gets: 1, ..LatchCounts::default() });
+}
+
+#[test]
+fn no_wait_gets_count_apart() {
+    let d = domain(Generation::default());
+    let (a, b) = (client(d), client(d));
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    let held = a.try_get(&latch, Where::TestExclusive, 0).unwrap();
+    assert!(b.try_get(&latch, Where::TestSecond, 0).is_none());
+    assert_eq!(b.held_count(), 0);
+    drop(held);
+    let expected = LatchCounts { immediate_gets: 1, immediate_misses: 1, ..LatchCounts::default() };
+    assert_eq!(latch.counts(), expected);
+    assert_eq!(place(d, Where::TestSecond).no_wait_failures, 1);
+    assert_eq!(place(d, Where::TestExclusive).no_wait_failures, 0);
+}
+
+#[test]
+fn a_miss_counts_only_after_the_get_and_wait_time_is_sleep() {
+    let d = domain(Generation::default());
+    d.tunables().set_class_spin(0, 10);
+    let a = client(d);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    let held = a.get(&latch, Where::TestExclusive, 0);
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let b = client(d);
+            drop(b.get(&latch, Where::TestSecond, 7));
+            b.waiter()
+        });
+        until_asleep(d, &latch, 1);
+        assert_eq!(latch.counts(), LatchCounts { gets: 1, ..LatchCounts::default() }, "a waiter is in no counter");
+        let waits: Vec<_> = d.latch_waits().collect();
+        assert_eq!((waits[0].1, waits[0].2, waits[0].3), (latch.address(), Where::TestSecond, 7));
+        drop(held);
+        let waiter = waiter.join().unwrap();
+        let c = latch.counts();
+        assert_eq!((c.gets, c.misses, c.spin_gets), (2, 1, 0));
+        assert!(c.sleeps >= 1 && c.wait_ns >= 10_000_000, "{c:?}");
+        let total = waiter.totals.of(Event::LatchFree);
+        assert_eq!(total.waits(), c.sleeps);
+        let rounded = c.wait_ns / 1000 - total.time_us();
+        assert!(rounded <= c.sleeps, "each sleep is cut to a microsecond: {rounded}");
+        assert_eq!(place(d, Where::TestSecond).waiter_sleeps, c.sleeps, "charged to who waits");
+        assert_eq!(place(d, Where::TestExclusive).sleeps, c.sleeps, "charged to who holds");
+    });
+    assert_eq!(d.latch_waits().count(), 0);
+    assert_eq!(d.unmarked_counts(LatchName::TestUnit).waiters_woken, 1);
+}
+
+#[test]
+fn a_spinner_that_gets_in_counts_a_spin_get() {
+    let d = domain(Generation::default());
+    d.tunables().set_class_spin(0, u32::MAX);
+    let a = client(d);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    let held = a.get(&latch, Where::TestExclusive, 0);
+    std::thread::scope(|scope| {
+        let spinner = scope.spawn(|| drop(client(d).get(&latch, Where::TestSecond, 0)));
+        os::clock::sleep(Duration::from_millis(30));
+        drop(held);
+        spinner.join().unwrap();
+    });
+    let expected = LatchCounts { gets: 2, misses: 1, spin_gets: 1, ..LatchCounts::default() };
+    assert_eq!(latch.counts(), expected);
+}
+
+#[test]
+fn waiters_get_in_first_come_first_served() {
+    let d = domain(Generation::default());
+    d.tunables().set_class_spin(0, 0);
+    d.tunables().set_watchdog_ms(60_000);
+    let a = client(d);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    let held = a.get(&latch, Where::TestExclusive, 0);
+    let order = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        let mut waiters = Vec::new();
+        for n in 0..5 {
+            let (latch, order) = (&latch, &order);
+            waiters.push(scope.spawn(move || {
+                let c = client(d);
+                let _held = c.get(latch, Where::TestSecond, n);
+                order.fetch_add(1, Ordering::SeqCst)
+            }));
+            until_asleep(d, latch, n as usize + 1);
+        }
+        drop(held);
+        let places: Vec<_> = waiters.into_iter().map(|w| w.join().unwrap()).collect();
+        assert_eq!(places, [0, 1, 2, 3, 4]);
+    });
+}
+
+#[test]
+fn shared_holders_go_together_and_a_waiting_writer_stops_new_ones() {
+    let d = domain(Generation::default());
+    d.tunables().set_spin_count(1);
+    let (a, b, c) = (client(d), client(d), client(d));
+    let latch = Latch::new(LatchName::TestShared, 1);
+    assert!(latch.is_shared_capable());
+    let first = a.get_shared(&latch, Where::TestShare, 0);
+    let second = b.get_shared(&latch, Where::TestShare, 0);
+    assert!(first.is_shared() && c.try_get(&latch, Where::TestExclusive, 0).is_none());
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| drop(client(d).get(&latch, Where::TestExclusive, 0)));
+        until_asleep(d, &latch, 1);
+        assert!(c.try_get_shared(&latch, Where::TestShare, 0).is_none(), "the latch is blocking");
+        let reader = scope.spawn(|| drop(client(d).get_shared(&latch, Where::TestShare, 0)));
+        until_asleep(d, &latch, 2);
+        drop(first);
+        drop(second);
+        writer.join().unwrap();
+        reader.join().unwrap();
+    });
+    assert!(!latch.is_held());
+    let shared = d.unmarked_counts(LatchName::TestShared);
+    assert_eq!(
+        (shared.gets, shared.misses, shared.spin_gets),
+        (3, 1, 0),
+        "an S request that meets a writer does not spin"
+    );
+    assert_eq!(shared.immediate_misses, 1);
+    assert_eq!((latch.counts().gets, latch.counts().misses), (1, 1));
+}
+
+#[test]
+fn a_latch_without_shared_mode_is_got_exclusively() {
+    let d = domain(Generation::default());
+    let (a, b) = (client(d), client(d));
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    let held = a.get_shared(&latch, Where::TestExclusive, 0);
+    assert!(!held.is_shared() && b.try_get_shared(&latch, Where::TestExclusive, 0).is_none());
+    drop(held);
+    assert_eq!(latch.counts().gets, 1);
+}
+
+#[test]
+fn back_off_sleeps_by_the_clock_and_posts_nobody() {
+    let d = domain(Generation::V8_1_7);
+    assert_eq!(d.tunables().sleep_algorithm(), SleepAlgorithm::ExponentialBackOff);
+    let a = client(d);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    let held = a.get(&latch, Where::TestExclusive, 0);
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| drop(client(d).get(&latch, Where::TestSecond, 0)));
+        os::clock::sleep(Duration::from_millis(25));
+        drop(held);
+        waiter.join().unwrap();
+    });
+    let counts = d.counts(LatchName::TestUnit, [&latch]);
+    assert_eq!(counts.waiters_woken, 0);
+    assert!(counts.sleeps >= 1 && counts.wait_ns >= counts.sleeps * 10_000_000, "{counts:?}");
+}
+
+#[test]
+fn nothing_is_lost_under_contention_of_all_kinds() {
+    for (generation, spins) in [(Generation::default(), 20_000), (Generation::default(), 0), (Generation::V8_1_7, 2000)]
+    {
+        let d = domain(generation);
+        d.tunables().set_class_spin(0, spins);
+        d.tunables().set_spin_count(spins.min(2000));
+        let latch = Latch::new(LatchName::TestShared, 1);
+        let data = [AtomicU64::new(0), AtomicU64::new(0)];
+        let (threads, rounds) = (4, 3000);
+        std::thread::scope(|scope| {
+            for t in 0..threads {
+                let (latch, data) = (&latch, &data);
+                scope.spawn(move || {
+                    let c = client(d);
+                    for n in 0..rounds {
+                        if (n + t) % 3 == 0 {
+                            let _held = c.get_shared(latch, Where::TestShare, 0);
+                            assert_eq!(data[0].load(Ordering::Relaxed), data[1].load(Ordering::Relaxed));
+                        } else {
+                            let _held = c.get(latch, Where::TestExclusive, 0);
+                            for word in data {
+                                word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        let counts = d.counts(LatchName::TestShared, [&latch]);
+        assert_eq!(counts.gets, threads * rounds, "{generation:?}");
+        assert_eq!(data[0].load(Ordering::Relaxed), latch.counts().gets);
+        assert!(counts.misses >= counts.spin_gets && counts.misses <= counts.gets);
+        assert!(counts.spin_gets + counts.sleeps >= counts.misses, "recurrent sleeps are never negative: {counts:?}");
+    }
+}
+
+#[test]
+fn a_versioned_read_is_a_get_and_a_failed_check_a_miss() {
+    let d = domain(Generation::default());
+    let (reader, writer) = (client(d), client(d));
+    let v = Versioned::new(LatchName::TestShared, 1);
+    let data = AtomicU64::new(1);
+    let look = || data.load(Ordering::Relaxed);
+    assert_eq!(reader.read(&v, Where::TestVersioned, look), 1);
+    assert_eq!(d.unmarked_counts(LatchName::TestShared), LatchCounts { gets: 1, ..LatchCounts::default() });
+    let mut runs = 0;
+    let seen = reader.read(&v, Where::TestVersioned, || {
+        runs += 1;
+        if runs == 1 {
+            let _held = writer.write(&v, Where::TestVersioned, 0);
+            data.store(2, Ordering::Relaxed);
+        }
+        look()
+    });
+    assert_eq!((seen, runs), (2, 2));
+    let expected = LatchCounts { gets: 2, misses: 1, spin_gets: 1, ..LatchCounts::default() };
+    assert_eq!(d.unmarked_counts(LatchName::TestShared), expected);
+    assert_eq!(v.latch().counts().gets, 1);
+}
+
+#[test]
+fn a_versioned_read_that_never_succeeds_gets_the_latch() {
+    let d = domain(Generation::default());
+    let (reader, writer) = (client(d), client(d));
+    let v = Versioned::new(LatchName::TestShared, 1);
+    let tries = d.tunables().versioned_tries();
+    let mut runs = 0;
+    reader.read(&v, Where::TestVersioned, || {
+        runs += 1;
+        if runs <= tries + 1 {
+            drop(writer.write(&v, Where::TestVersioned, 0));
+        } else {
+            assert!(v.latch().is_held(), "the last run is under the latch");
+        }
+    });
+    assert_eq!(runs, tries + 2);
+    let counts = d.unmarked_counts(LatchName::TestShared);
+    assert_eq!((counts.gets, counts.misses, counts.fallbacks), (1, 1, 1), "one read is one get, and one miss");
+}
+
+#[test]
+fn mutexes_count_sleeps_and_show_their_holder() {
+    let d = domain(Generation::default());
+    let a = client(d);
+    let mutex = Mutex::default();
+    let held = a.mutex(&mutex, MutexKind::RowCache, Where::KqrMutexFind, 15);
+    assert_eq!(mutex.value() >> 32, u64::from(a.number()));
+    assert!(!a.examine(&mutex) && client(d).try_mutex(&mutex, Where::KqrMutexFind, 15).is_none());
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let b = client(d);
+            drop(b.mutex(&mutex, MutexKind::RowCache, Where::KqrMutexReget, 15));
+            b.waiter()
+        });
+        os::clock::sleep(Duration::from_millis(20));
+        drop(held);
+        let waiter = waiter.join().unwrap();
+        assert!(mutex.sleeps() > 0);
+        assert_eq!(waiter.totals.of(Event::RowCacheMutex).waits(), mutex.sleeps());
+    });
+    let at = place(d, Where::KqrMutexReget);
+    assert_eq!(at.mutex_sleeps, mutex.sleeps());
+    assert!(at.mutex_wait_ns > 0);
+    let (b, c) = (client(d), client(d));
+    let (one, two) = (
+        b.mutex_shared(&mutex, MutexKind::CursorPin, Where::KksExecute, 1),
+        c.mutex_shared(&mutex, MutexKind::CursorPin, Where::KksExecute, 1),
+    );
+    assert_eq!(mutex.value(), 2);
+    drop((one, two));
+    assert_eq!((mutex.value(), mutex.gets()), (0, 2));
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn a_get_against_the_levels_is_an_internal_error() {
+    let d = domain(Generation::default());
+    let c = client(d);
+    let low = Latch::new(LatchName::CacheBuffersChains, 1);
+    let high = Latch::new(LatchName::CacheBuffersLruChain, 1);
+    let sibling = Latch::new(LatchName::CacheBuffersChains, 2);
+    drop((c.get(&low, Where::KcbGetCurrent, 0), c.get(&high, Where::KcbLruMove, 0)));
+    assert_eq!(c.held_count(), 0);
+    {
+        let _first = c.get(&low, Where::KcbGetCurrent, 0);
+        drop(c.get(&sibling, Where::KcbGetCurrent, 0));
+    }
+    let refused = |first: &Latch, second: &Latch| {
+        let _first = c.get(first, Where::KcbGetCurrent, 0);
+        assert!(c.try_get(second, Where::KcbGetCurrent, 0).is_some(), "a no-wait get may break the order");
+        let run = std::panic::AssertUnwindSafe(|| drop(c.get(second, Where::KcbGetCurrent, 0)));
+        let panic = std::panic::catch_unwind(run).unwrap_err();
+        let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+        assert!(text.contains("[504]"), "{text}");
+    };
+    refused(&high, &low);
+    refused(&sibling, &low);
+    assert_eq!(c.held_count(), 0, "all is free after the panics");
+}
+
+#[test]
+fn what_a_dead_process_held_is_freed_and_the_next_goes_on() {
+    let d = domain(Generation::default());
+    let (survivor, dead) = (client(d), client(d));
+    // In leaked memory, so that cleaning up may look at it.
+    let v: &'static Versioned = Box::leak(Box::new(Versioned::new(LatchName::TestShared, 1)));
+    let latch: &'static Latch = Box::leak(Box::new(Latch::new(LatchName::TestUnit, 1)));
+    let mutex: &'static Mutex = Box::leak(Box::default());
+    let number = dead.number();
+    std::mem::forget(dead.get(latch, Where::TestExclusive, 0));
+    std::mem::forget(dead.write(v, Where::TestVersioned, 0));
+    std::mem::forget(dead.mutex(mutex, MutexKind::RowCache, Where::KqrMutexFind, 0));
+    assert!(v.version().is_odd());
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| drop(client(d).get(latch, Where::TestSecond, 0)));
+        until_asleep(d, latch, 1);
+        let known = Known { is_shared: &|_, _| true, is_alive: &|n| n != number };
+        assert_eq!(d.recover(number, known), Recovered { freed: 3, versions: 1 });
+        assert_eq!(d.recover(number, known), Recovered::default(), "once");
+        waiter.join().unwrap();
+    });
+    assert!(!v.version().is_odd() && !latch.is_held() && mutex.value() == 0);
+    drop(survivor.write(v, Where::TestVersioned, 0));
+    std::mem::forget(dead);
+}
+
+#[test]
+fn a_doubtful_shared_count_is_settled_by_the_living_holders() {
+    let d = domain(Generation::default());
+    let latch: &'static Latch = Box::leak(Box::new(Latch::new(LatchName::TestShared, 1)));
+    for counted in [true, false] {
+        let (living, dead) = (client(d), client(d));
+        let held = living.get_shared(latch, Where::TestShare, 0);
+        // Killed between the note and the count, or between the count and the mark.
+        dead.note(latch.address(), Mode::Shared, LatchName::TestShared as u32, 1, Where::TestShare, 0);
+        if counted {
+            assert!(latch.word.try_shared());
+        }
+        let number = dead.number();
+        let known = Known { is_shared: &|_, _| true, is_alive: &|n| n != number };
+        assert_eq!(d.recover(number, known).freed, u32::from(counted));
+        assert_eq!(latch.word.peek(), 1, "the living holder is counted, and nothing else is in the word");
+        drop(held);
+        assert_eq!(latch.word.peek(), 0);
+    }
+}
+
+#[test]
+fn the_blocking_mark_of_a_dead_writer_goes_with_it() {
+    let d = domain(Generation::default());
+    let latch: &'static Latch = Box::leak(Box::new(Latch::new(LatchName::TestShared, 1)));
+    let (reader, dead) = (client(d), client(d));
+    let held = reader.get_shared(latch, Where::TestShare, 0);
+    // What `sleep_once` has done when the process is killed in its sleep.
+    d.waiting[dead.number() as usize - 1].store(latch.address(), Ordering::Release);
+    assert!(latch.word.block());
+    let known = Known { is_shared: &|_, _| true, is_alive: &|_| false };
+    d.recover(dead.number(), known);
+    drop(client(d).get_shared(latch, Where::TestShare, 0));
+    drop(held);
+    assert_eq!(latch.word.peek(), 0);
+}
+
+#[test]
+fn holders_can_be_read_without_end_beside_a_busy_latch() {
+    let d = domain(Generation::default());
+    let latch = Latch::new(LatchName::TestUnit, 9);
+    let stop = AtomicU64::new(0);
+    let start = Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let c = client(d);
+            start.wait();
+            while stop.load(Ordering::Relaxed) == 0 {
+                drop(c.get(&latch, Where::TestExclusive, 5));
+            }
+        });
+        start.wait();
+        for _ in 0..20_000 {
+            for h in d.holders() {
+                assert_eq!((h.number, h.child, h.why, h.place), (1, 9, 5, Where::TestExclusive));
+            }
+        }
+        stop.store(1, Ordering::Relaxed);
+    });
+}

@@ -1,0 +1,204 @@
+//! Sections, attach and detach, statistics, requests to stop.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use latch::{Latch, LatchName, Where};
+use process::testing::{attach, instance};
+use process::{Attach, Cancel, CleanupOrder, Processes, SessionStatus};
+use sga::SgaSlice;
+use wait::{Event, Stat};
+
+type Words = (&'static Processes, &'static [AtomicU64], &'static [AtomicU32], &'static [Latch]);
+
+fn setup() -> Words {
+    let (all, (words, halves, latches)) =
+        instance(4, |b| (b.reserve("words", 4), b.reserve("halves", 4), b.reserve("latches", 3)));
+    let latches: SgaSlice<Latch> = latches;
+    let latches = all.sga().slice(latches);
+    for (n, latch) in latches.iter().enumerate() {
+        latch.format(LatchName::TestUnit, n as u32 + 1, Default::default());
+    }
+    (all, all.sga().slice(words), all.sga().slice(halves), latches)
+}
+
+fn values(words: &[AtomicU64]) -> Vec<u64> {
+    words.iter().map(|w| w.load(Ordering::Relaxed)).collect()
+}
+
+#[test]
+fn an_open_section_of_a_dead_process_is_undone_newest_first() {
+    let (all, words, halves, latches) = setup();
+    let (pmon, dead) = (attach(all, "pmon"), attach(all, "dead"));
+    {
+        let s = dead.lock(&latches[0], Where::TestExclusive, 0);
+        s.set(&words[0], 1);
+    }
+    let s = dead.lock(&latches[0], Where::TestExclusive, 0);
+    s.set(&words[0], 2);
+    s.set(&words[0], 3);
+    s.set(&words[1], 9);
+    s.set32(&halves[1], 8);
+    let number = dead.number();
+    std::mem::forget(s);
+    std::mem::forget(dead);
+    assert_eq!(pmon.all().cleanup(&pmon, number).map(|c| (c.words, c.latches)), Some((4, 1)));
+    assert_eq!(values(words), [1, 0, 0, 0]);
+    assert_eq!(halves[1].load(Ordering::Relaxed), 0);
+    assert!(!latches[0].is_held());
+    assert_eq!(all.cleanup(&pmon, number), None, "once");
+    assert_eq!(all.cleanup(&pmon, pmon.number()), None, "not behind itself");
+}
+
+#[test]
+fn sections_end_each_for_itself_in_any_order() {
+    let (all, words, _, latches) = setup();
+    let (pmon, dead) = (attach(all, "pmon"), attach(all, "dead"));
+    let outer = dead.lock(&latches[0], Where::TestExclusive, 0);
+    outer.set(&words[0], 1);
+    let inner = dead.lock(&latches[1], Where::TestSecond, 0);
+    inner.set(&words[1], 1);
+    outer.set(&words[2], 1);
+    drop(inner); // its entry lies between two of the outer section
+    let next = dead.lock(&latches[1], Where::TestSecond, 0);
+    next.set(&words[3], 1);
+    drop(outer); // before the section inside it
+    let number = dead.number();
+    std::mem::forget(next);
+    std::mem::forget(dead);
+    assert_eq!(pmon.all().cleanup(&pmon, number).map(|c| c.words), Some(1));
+    assert_eq!(values(words), [1, 1, 1, 0], "what had ended stays");
+}
+
+#[test]
+fn a_checkpoint_keeps_what_came_before_it_and_sections_end_together() {
+    let (all, words, _, latches) = setup();
+    let (pmon, dead) = (attach(all, "pmon"), attach(all, "dead"));
+    let a = dead.lock(&latches[0], Where::TestExclusive, 0);
+    let b = dead.lock(&latches[1], Where::TestSecond, 0);
+    a.set(&words[0], 1);
+    b.set(&words[1], 1);
+    a.end_with(b);
+    let a = dead.lock(&latches[0], Where::TestExclusive, 0);
+    a.set(&words[2], 1);
+    a.checkpoint();
+    a.set(&words[3], 1);
+    for n in 0..5000 {
+        a.set(&words[3], n);
+        a.checkpoint(); // never full
+    }
+    a.set(&words[3], 1);
+    let number = dead.number();
+    std::mem::forget(a);
+    std::mem::forget(dead);
+    all.cleanup(&pmon, number);
+    assert_eq!(values(words), [1, 1, 1, 4999]);
+}
+
+#[test]
+fn a_panic_undoes_its_sections() {
+    let (all, words, _, latches) = setup();
+    let p = attach(all, "p");
+    let run = std::panic::AssertUnwindSafe(|| {
+        let s = p.lock(&latches[0], Where::TestExclusive, 0);
+        s.set(&words[0], 7);
+        panic!("half-way");
+    });
+    assert!(std::panic::catch_unwind(run).is_err());
+    assert_eq!(values(words), [0; 4]);
+    assert!(!latches[0].is_held());
+}
+
+#[test]
+fn slots_run_out_and_come_back_with_new_serial_numbers() {
+    let (all, ..) = setup();
+    let mut four: Vec<_> = (0..4).map(|_| attach(all, "p")).collect();
+    let error = all.attach(&Attach::default()).unwrap_err();
+    assert_eq!(error.code(), 20);
+    let last = four.pop().unwrap();
+    let (sid, serial) = (last.sid(), last.serial());
+    drop(last);
+    let again = attach(all, "again");
+    assert_eq!((again.sid(), again.serial()), (sid, serial + 1));
+    assert_eq!(again.session().program.get(), "again");
+    assert_eq!(again.session().status(), SessionStatus::Active);
+    assert_eq!(again.stats().get(Stat::LogonsCumulative), 1, "a session counts from nothing");
+    assert_eq!(all.system_stats(&again)[Stat::LogonsCumulative as usize], 5);
+    assert_eq!(all.system_stats(&again)[Stat::LogonsCurrent as usize], 4);
+}
+
+#[test]
+fn statistics_of_the_gone_are_in_the_system_totals() {
+    let (all, ..) = setup();
+    let (a, b) = (attach(all, "a"), attach(all, "b"));
+    b.count(Stat::UserCalls, 3);
+    {
+        let w = b.wait(Event::DbFileSequentialRead, 1, 2, 3);
+        let seen = all.wait_slot(b.number()).unwrap().view(os::clock::now_ns()).unwrap();
+        assert_eq!((seen.event, seen.p), (Event::DbFileSequentialRead, [1, 2, 3]));
+        w.timed_out();
+    }
+    let before = all.system_event(&a, Event::DbFileSequentialRead);
+    let number = b.number();
+    b.detach();
+    assert_eq!(all.stat_line(number).unwrap().get(Stat::UserCalls), 0);
+    assert_eq!(all.system_stats(&a)[Stat::UserCalls as usize], 3);
+    assert_eq!(all.system_event(&a, Event::DbFileSequentialRead), before);
+    assert_eq!(before.0[..2], [1, 1]);
+}
+
+#[test]
+fn a_session_is_stopped_by_the_right_error() {
+    let (all, ..) = setup();
+    let p = attach(all, "p");
+    assert!(p.check_cancel().is_ok());
+    assert!(!all.cancel(p.sid(), p.serial() + 1, Cancel::Killed));
+    assert!(all.cancel(p.sid(), p.serial(), Cancel::Break));
+    assert_eq!(p.check_cancel().unwrap_err().code(), 1013);
+    assert!(p.check_cancel().is_ok(), "a break is taken once");
+    all.cancel(p.sid(), p.serial(), Cancel::Killed);
+    assert_eq!(p.check_cancel().unwrap_err().code(), 28);
+    assert_eq!(p.check_cancel().unwrap_err().code(), 28);
+    assert_eq!(p.session().status(), SessionStatus::Killed);
+}
+
+#[test]
+fn hooks_run_in_order_and_after_the_latches_are_free() {
+    let (all, _, _, latches) = setup();
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    for order in [CleanupOrder::Enqueues, CleanupOrder::Pins, CleanupOrder::Transaction] {
+        let seen = std::sync::Arc::clone(&seen);
+        all.on_death(order, "test", move |_, dead| {
+            assert!(!latches[0].is_held());
+            seen.lock().unwrap().push((order, dead));
+        });
+    }
+    let (pmon, dead) = (attach(all, "pmon"), attach(all, "dead"));
+    std::mem::forget(dead.lock(&latches[0], Where::TestExclusive, 0));
+    let number = dead.number();
+    std::mem::forget(dead);
+    all.cleanup(&pmon, number);
+    let expected = [CleanupOrder::Pins, CleanupOrder::Transaction, CleanupOrder::Enqueues].map(|o| (o, number));
+    assert_eq!(*seen.lock().unwrap(), expected);
+}
+
+#[test]
+fn every_get_is_in_the_row_of_its_name() {
+    let (all, _, _, latches) = setup();
+    let p = attach(all, "p");
+    all.register_children(LatchName::TestUnit, process::LatchSet::Plain(latches));
+    for _ in 0..7 {
+        drop(p.lock(&latches[1], Where::TestExclusive, 0));
+    }
+    let shared = all.versioned_latch(LatchName::TestShared);
+    for _ in 0..3 {
+        drop(p.lock_shared(shared.latch(), Where::TestShare, 0));
+        p.read_versioned(shared, Where::TestVersioned, || ());
+        drop(p.write_versioned(shared, Where::TestVersioned, 0));
+    }
+    assert_eq!(all.latch_counts(LatchName::TestUnit).gets, 7);
+    assert_eq!(all.latch_counts(LatchName::TestShared).gets, 9);
+    assert_eq!(all.latch_counts(LatchName::TestShared).misses, 0);
+    let number = p.number();
+    drop(p);
+    assert_eq!(all.latch_counts(LatchName::TestShared).gets, 9, "the counts of process {number} stay");
+}
