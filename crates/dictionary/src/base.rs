@@ -66,6 +66,8 @@ macro_rules! base_tables {
 }
 
 base_tables! {
+    /// Where the base tables are: the first segment of SYSTEM, so that it can be found without the dictionary.
+    Bootstrap "BOOTSTRAP$" 59 bootstrap { OBJ "OBJ#" N, FILE "FILE#" N, BLOCK "BLOCK#" N, NAME "NAME" V(128) }
     /// Objects.
     Obj "OBJ$" 18 obj {
         OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, OWNER "OWNER#" N, NAME "NAME" V(128), NAMESPACE "NAMESPACE" N, SUBNAME "SUBNAME" V(128),

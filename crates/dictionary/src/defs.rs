@@ -68,6 +68,19 @@ impl TableDef {
             _ => None,
         }
     }
+    /// The table as the heap access method wants it: ordinary and index-organised tables.
+    pub fn heap_table(&self) -> Option<heap::HeapTable> {
+        match &self.organization {
+            Organization::Heap(segment) | Organization::Index(segment) => Some(heap::HeapTable {
+                object: self.object,
+                data_object: segment.data_object,
+                header: segment.header,
+                pctfree: segment.pctfree,
+                initrans: segment.initrans,
+            }),
+            _ => None,
+        }
+    }
     pub fn is_fixed(&self) -> bool {
         matches!(self.organization, Organization::Fixed(_))
     }

@@ -4,20 +4,27 @@
 pub mod base;
 mod catalog;
 mod catalog_views;
+mod change;
+mod create;
 mod defs;
 mod fixed;
 pub mod image;
 mod names;
 mod privilege;
 pub mod rows;
+mod sequences;
+mod shared;
 mod verifier;
 
 pub use base::{Base, FIRST_USER_OBJECT};
 pub use catalog::Catalog;
 pub use catalog_views::{CATALOG_FIRST_OBJECT, catalog_view, catalog_views};
+pub use change::Change;
+pub use create::NewDictionary;
 pub use defs::*;
 pub use fixed::{FixedCatalog, NoFixedTables};
 pub use image::Image;
 pub use names::SessionCatalog;
 pub use privilege::SystemPrivilege;
+pub use shared::{Dictionary, DictionaryConfig, DictionaryLayout, DictionaryShared};
 pub use verifier::{SALT_BYTES, Verifier};

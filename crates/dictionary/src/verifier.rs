@@ -28,6 +28,11 @@ impl Verifier {
         Verifier { salt, key: derive(password, &salt) }
     }
 
+    /// A verifier that no password has, to spend the same time on an unknown user.
+    pub(crate) fn nobody() -> Verifier {
+        Verifier { salt: [0; SALT_BYTES], key: [0; KEY_BYTES] }
+    }
+
     /// Whether `password` is the one this was made from. Takes the same time whatever the answer.
     pub fn matches(&self, password: &str) -> bool {
         let key = derive(password, &self.salt);

@@ -1,0 +1,212 @@
+//! The dictionary of a new database.
+
+use crate::base::*;
+use crate::privilege::{CONNECT, RESOURCE};
+use crate::rows::{Row, blank, flag, int, text};
+use crate::*;
+use block::SegmentKind;
+use process::Process;
+use txn::{NoHook, Txn};
+use types::{Date, ObjectId, Ora, Result, Value};
+
+/// What CREATE DATABASE is told.
+#[derive(Clone, Debug)]
+pub struct NewDictionary {
+    /// The database's name, also its global name.
+    pub name: String,
+    /// Number, name and contents (0 permanent, 1 temporary, 2 undo) of the tablespaces that exist.
+    pub tablespaces: Vec<(u32, String, u32)>,
+    /// The tablespace of new users' objects.
+    pub users_tablespace: u32,
+    pub temporary_tablespace: u32,
+    pub block_size_bytes: u32,
+    /// The verifier of SYSTEM's password; locked without one.
+    pub system: Option<Verifier>,
+    /// The verifier of SYS's password, for logons as SYSDBA over the network.
+    pub sys: Option<Verifier>,
+    /// The time that created objects show.
+    pub now: Date,
+}
+
+const ROLE_CONNECT: UserId = UserId(2);
+const ROLE_RESOURCE: UserId = UserId(3);
+const ROLE_DBA: UserId = UserId(4);
+const ROLE_SELECT_CATALOG: UserId = UserId(6);
+/// The first number of users that people make.
+pub const FIRST_USER: u32 = 101;
+
+/// Database properties, as NLS_DATABASE_PARAMETERS and DATABASE_PROPERTIES show them.
+const PROPERTIES: &[(&str, &str, &str)] = &[
+    ("DICT.BASE", "2", "dictionary base tables version #"),
+    ("DEFAULT_TEMP_TABLESPACE", "TEMP", "Name of default temporary tablespace"),
+    ("DEFAULT_PERMANENT_TABLESPACE", "USERS", "Name of default permanent tablespace"),
+    ("DBTIMEZONE", "00:00", "DB time zone"),
+    ("NLS_LANGUAGE", "AMERICAN", "Language"),
+    ("NLS_TERRITORY", "AMERICA", "Territory"),
+    ("NLS_CURRENCY", "$", "Local currency"),
+    ("NLS_ISO_CURRENCY", "AMERICA", "ISO currency"),
+    ("NLS_NUMERIC_CHARACTERS", ".,", "Numeric characters"),
+    ("NLS_CHARACTERSET", "AL32UTF8", "Character set"),
+    ("NLS_CALENDAR", "GREGORIAN", "Calendar system"),
+    ("NLS_DATE_FORMAT", "DD-MON-RR", "Date format"),
+    ("NLS_DATE_LANGUAGE", "AMERICAN", "Date language"),
+    ("NLS_SORT", "BINARY", "Linguistic definition"),
+    ("NLS_TIME_FORMAT", "HH.MI.SSXFF AM", "Time format"),
+    ("NLS_TIMESTAMP_FORMAT", "DD-MON-RR HH.MI.SSXFF AM", "Time stamp format"),
+    ("NLS_TIME_TZ_FORMAT", "HH.MI.SSXFF AM TZR", "Time with timezone format"),
+    ("NLS_TIMESTAMP_TZ_FORMAT", "DD-MON-RR HH.MI.SSXFF AM TZR", "Timestamp with timezone format"),
+    ("NLS_DUAL_CURRENCY", "$", "Dual currency symbol"),
+    ("NLS_COMP", "BINARY", "NLS comparison"),
+    ("NLS_LENGTH_SEMANTICS", "BYTE", "NLS length semantics"),
+    ("NLS_NCHAR_CONV_EXCP", "FALSE", "NLS conversion exception"),
+    ("NLS_NCHAR_CHARACTERSET", "AL16UTF16", "NCHAR Character set"),
+    ("NLS_RDBMS_VERSION", "19.0.0.0.0", "RDBMS version for NLS parameters"),
+    ("EXPORT_VIEWS_VERSION", "8", "Export views revision #"),
+    ("WORKLOAD_CAPTURE_MODE", "", "CAPTURE implies workload capture is in progress"),
+    ("NO_USERID_VERIFIER_SALT", "", ""),
+    ("DEFAULT_TBS_TYPE", "SMALLFILE", "Default tablespace type"),
+];
+
+impl DictionaryShared {
+    /// Creates the base tables in SYSTEM and fills them: the users SYS, SYSTEM and PUBLIC, the usual roles, DUAL, the maps.
+    ///
+    /// Run once, in a database whose SYSTEM tablespace is empty.
+    /// # Errors
+    /// ORA-01501 around what went wrong.
+    pub fn create_database(&self, p: &Process, new: &NewDictionary) -> Result<()> {
+        self.create_base_tables(p, new).map_err(|e| Ora::new(1501).because(e))
+    }
+
+    fn create_base_tables(&self, p: &Process, new: &NewDictionary) -> Result<()> {
+        let scn = || self.txns().current_scn();
+        for base in Base::ALL {
+            let object = base.table().object;
+            let segments = self.txns().cache().segments();
+            let header = segments.create(p, SYSTEM_TABLESPACE, SegmentKind::Table, object, &scn)?;
+            self.set_header(*base, header);
+            if *base == Base::Bootstrap && header != self.bootstrap_header() {
+                return Err(Ora::internal(format_args!("[bootstrap$ at {header}]")));
+            }
+        }
+        let mut txn = Txn::new();
+        let filled = fill(&mut Change::new(self, p, &mut txn), new);
+        match filled {
+            Ok(()) => Change::new(self, p, &mut txn).commit(&NoHook).map(drop)?,
+            Err(e) => {
+                self.txns().rollback(p, &mut txn)?;
+                return Err(e);
+            }
+        }
+        self.seed_numbers(p)
+    }
+}
+
+/// SYSTEM's number.
+const SYSTEM_TABLESPACE: u32 = 0;
+
+fn fill(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
+    change.insert(Base::Dual, &[text("X")])?;
+    fill_bootstrap(change)?;
+    fill_objects(change, new)?;
+    fill_users(change, new)?;
+    fill_privileges(change)?;
+    fill_properties(change, new)?;
+    for kind in ObjectKind::ALL {
+        change.insert(Base::ObjectTypeMap, &[int(kind as u8), text(kind.name())])?;
+    }
+    for (number, name, contents) in &new.tablespaces {
+        let row = [int(*number), text(name.as_str()), int(*contents), int(new.block_size_bytes), int(1)];
+        change.insert(Base::Ts, &row)?;
+    }
+    Ok(())
+}
+
+fn fill_bootstrap(change: &mut Change<'_>) -> Result<()> {
+    let rows: Vec<Row> = Base::ALL
+        .iter()
+        .map(|base| {
+            let header = change.shared().base_heap(*base).header;
+            vec![int(base.table().object.0), int(header.file()), int(header.block()), text(base.table().name)]
+        })
+        .collect();
+    change.insert_many(Base::Bootstrap, &rows)
+}
+
+/// A row of OBJ$ for something of SYS's that is defined in the code.
+fn object_row(object: ObjectId, name: &str, kind: ObjectKind, now: Date) -> Row {
+    let mut row = blank(Base::Obj);
+    row[obj::OBJ] = int(object.0);
+    row[obj::DATAOBJ] = if kind == ObjectKind::Table { int(object.0) } else { Value::Null };
+    row[obj::OWNER] = int(UserId::SYS.0);
+    row[obj::NAME] = text(name);
+    row[obj::NAMESPACE] = int(kind.namespace());
+    row[obj::TYPE] = int(kind as u8);
+    for column in [obj::CTIME, obj::MTIME, obj::STIME] {
+        row[column] = Value::Date(now);
+    }
+    row[obj::STATUS] = int(1);
+    row[obj::FLAGS] = int(0);
+    row
+}
+
+fn fill_objects(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
+    let mut rows: Vec<Row> = Base::ALL
+        .iter()
+        .map(|base| object_row(base.table().object, base.table().name, ObjectKind::Table, new.now))
+        .collect();
+    for (at, (name, _)) in catalog_views().iter().enumerate() {
+        rows.push(object_row(ObjectId(CATALOG_FIRST_OBJECT + at as u32), name, ObjectKind::View, new.now));
+    }
+    change.insert_many(Base::Obj, &rows)
+}
+
+fn fill_users(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
+    let mut add = |id: UserId, name: &str, role: bool, verifier: Option<&Verifier>, open: bool| {
+        let mut row = blank(Base::User);
+        row[user::USER] = int(id.0);
+        row[user::NAME] = text(name);
+        row[user::TYPE] = flag(!role);
+        row[user::DATATS] = int(if id.0 < FIRST_USER { SYSTEM_TABLESPACE } else { new.users_tablespace });
+        row[user::TEMPTS] = int(new.temporary_tablespace);
+        row[user::CTIME] = Value::Date(new.now);
+        row[user::PTIME] = Value::Date(new.now);
+        row[user::ASTATUS] = int(if open { 0 } else { 8 });
+        row[user::PROFILE] = text("DEFAULT");
+        row[user::SPARE4] = verifier.map_or(Value::Null, |verifier| text(verifier.to_text()));
+        change.insert(Base::User, &row)
+    };
+    add(UserId::SYS, "SYS", false, new.sys.as_ref(), true)?;
+    add(UserId::PUBLIC, "PUBLIC", false, None, false)?;
+    add(ROLE_CONNECT, "CONNECT", true, None, true)?;
+    add(ROLE_RESOURCE, "RESOURCE", true, None, true)?;
+    add(ROLE_DBA, "DBA", true, None, true)?;
+    add(UserId::SYSTEM, "SYSTEM", false, new.system.as_ref(), new.system.is_some())?;
+    add(ROLE_SELECT_CATALOG, "SELECT_CATALOG_ROLE", true, None, true)
+}
+
+fn fill_privileges(change: &mut Change<'_>) -> Result<()> {
+    let grant = |grantee: UserId, privilege: i64| -> Row { vec![int(grantee.0), int(privilege), Value::Null, int(0)] };
+    let mut rows = Vec::new();
+    let mut map = Vec::new();
+    for privilege in SystemPrivilege::ALL {
+        rows.push(grant(ROLE_DBA, privilege.number()));
+        map.push(vec![int(privilege.number()), text(privilege.name()), int(0)]);
+    }
+    rows.extend(CONNECT.iter().map(|privilege| grant(ROLE_CONNECT, privilege.number())));
+    rows.extend(RESOURCE.iter().map(|privilege| grant(ROLE_RESOURCE, privilege.number())));
+    rows.push(grant(ROLE_SELECT_CATALOG, SystemPrivilege::SelectAnyDictionary.number()));
+    rows.push(grant(UserId::SYSTEM, i64::from(ROLE_DBA.0)));
+    rows.push(grant(ROLE_DBA, i64::from(ROLE_SELECT_CATALOG.0)));
+    change.insert_many(Base::Sysauth, &rows)?;
+    change.insert_many(Base::SystemPrivilegeMap, &map)?;
+    let map: Vec<Row> =
+        ObjectPrivilege::ALL.iter().map(|privilege| vec![int(*privilege as u8), text(privilege.name())]).collect();
+    change.insert_many(Base::TablePrivilegeMap, &map)
+}
+
+fn fill_properties(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
+    let mut rows: Vec<Row> =
+        PROPERTIES.iter().map(|(name, value, comment)| vec![text(*name), text(*value), text(*comment)]).collect();
+    rows.push(vec![text("GLOBAL_DB_NAME"), text(new.name.to_uppercase()), text("Global database name")]);
+    change.insert_many(Base::Props, &rows)
+}

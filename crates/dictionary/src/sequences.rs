@@ -1,0 +1,216 @@
+//! NEXTVAL: numbers given out from shared memory, refilled from SEQ$.
+//!
+//! A sequence that is in use has an entry of a few words in the SGA: the next number and how many are left, under the latch
+//! `sequence cache`. When none is left, one process refills it under the SQ enqueue, in a transaction of its own: numbers given out do
+//! not come back when the caller rolls back. An entry that is pushed out loses its numbers, as Oracle's does.
+
+use crate::base::{Base, seq};
+use crate::image::big_number;
+use crate::rows::as_u32;
+use crate::*;
+use enqueue::{EnqueueType, LockMode, Timeout};
+use latch::{LatchName, Where};
+use process::{Process, Section};
+use std::sync::atomic::{AtomicU64, Ordering};
+use txn::{NoHook, Txn};
+use types::{Number, ObjectId, Ora, Result, Value};
+
+/// Words of an entry: object number, next number (low and high half), numbers left, increment (low and high half).
+pub(crate) const ENTRY_WORDS: usize = 6;
+const OBJECT: usize = 0;
+const NEXT: usize = 1;
+const LEFT: usize = 3;
+const STEP: usize = 4;
+/// How far from its place an entry may lie.
+const PROBE_MAX: usize = 8;
+
+type Entry = [AtomicU64];
+
+fn wide(entry: &Entry, at: usize) -> i128 {
+    let (low, high) = (entry[at].load(Ordering::Relaxed), entry[at + 1].load(Ordering::Relaxed));
+    (u128::from(high) << 64 | u128::from(low)) as i128
+}
+
+fn set_wide(section: &Section<'_>, entry: &Entry, at: usize, value: i128) {
+    section.set(&entry[at], value as u128 as u64);
+    section.set(&entry[at + 1], (value as u128 >> 64) as u64);
+}
+
+impl DictionaryShared {
+    /// The places where the sequence's entry may be.
+    fn places(&self, object: ObjectId) -> impl Iterator<Item = &'static Entry> + use<> {
+        let words = self.sequence_words();
+        let entries = words.len() / ENTRY_WORDS;
+        let first = object.0 as usize % entries;
+        (0..PROBE_MAX.min(entries)).map(move |n| {
+            let at = (first + n) % entries * ENTRY_WORDS;
+            &words[at..at + ENTRY_WORDS]
+        })
+    }
+
+    fn entry(&self, object: ObjectId) -> Option<&'static Entry> {
+        self.places(object).find(|entry| entry[OBJECT].load(Ordering::Relaxed) == u64::from(object.0))
+    }
+
+    /// The next cached number, if there is one.
+    fn cached(&self, p: &Process, object: ObjectId) -> Option<i128> {
+        let section = p.lock(p.all().latch(LatchName::SequenceCache), Where::KdnNext, u64::from(object.0));
+        let entry = self.entry(object)?;
+        let left = entry[LEFT].load(Ordering::Relaxed);
+        if left == 0 {
+            return None;
+        }
+        let next = wide(entry, NEXT);
+        section.set(&entry[LEFT], left - 1);
+        set_wide(&section, entry, NEXT, next.wrapping_add(wide(entry, STEP)));
+        Some(next)
+    }
+
+    fn store(&self, p: &Process, object: ObjectId, next: i128, step: i128, left: u64) {
+        let section = p.lock(p.all().latch(LatchName::SequenceCache), Where::KdnStore, u64::from(object.0));
+        let free = || self.places(object).find(|entry| entry[LEFT].load(Ordering::Relaxed) == 0);
+        let Some(entry) = self.entry(object).or_else(free).or_else(|| self.places(object).next()) else {
+            return;
+        };
+        section.set(&entry[OBJECT], u64::from(object.0));
+        section.set(&entry[LEFT], left);
+        set_wide(&section, entry, NEXT, next);
+        set_wide(&section, entry, STEP, step);
+    }
+
+    /// Forgets the cached numbers: the sequence was altered or dropped, or the shared pool flushed.
+    pub fn forget_sequence(&self, p: &Process, object: ObjectId) {
+        let section = p.lock(p.all().latch(LatchName::SequenceCache), Where::KdnStore, u64::from(object.0));
+        if let Some(entry) = self.entry(object) {
+            section.set(&entry[OBJECT], 0);
+            section.set(&entry[LEFT], 0);
+        }
+    }
+
+    /// Takes a batch of numbers from SEQ$; returns the first and leaves the rest in the cache.
+    fn refill(&self, p: &Process, sequence: &SequenceDef) -> Result<i128> {
+        let lock = self.enqueues.get(
+            p,
+            EnqueueType::Sq,
+            u64::from(sequence.object.0),
+            0,
+            LockMode::Exclusive,
+            Timeout::Never,
+        )?;
+        let taken = match self.cached(p, sequence.object) {
+            Some(next) => Ok(next),
+            None => self.refill_locked(p, sequence),
+        };
+        self.enqueues.release(p, lock);
+        taken
+    }
+
+    fn refill_locked(&self, p: &Process, sequence: &SequenceDef) -> Result<i128> {
+        let mut txn = Txn::new();
+        let mut change = Change::new(self, p, &mut txn);
+        let mut batch = Err(Ora::new(2289));
+        let mine = |row: &[Value]| as_u32(&row[seq::OBJ]) == sequence.object.0;
+        let updated = change.update(Base::Seq, &mine, &mut |row| {
+            let highwater = match &row[seq::HIGHWATER] {
+                Value::Number(n) => big_number(n),
+                _ => sequence.minimum,
+            };
+            batch = next_batch(sequence, highwater);
+            if let Ok(batch) = &batch {
+                row[seq::HIGHWATER] = Value::Number(Number::from_i128(batch.highwater));
+            }
+        });
+        // A sequence that has run out changes nothing; the transaction is rolled back all the same.
+        let ended = updated.and(batch);
+        match ended {
+            Ok(batch) => {
+                self.txns().commit(p, &mut txn, &NoHook)?;
+                self.store(
+                    p,
+                    sequence.object,
+                    batch.first.wrapping_add(sequence.increment),
+                    sequence.increment,
+                    batch.count - 1,
+                );
+                Ok(batch.first)
+            }
+            Err(e) => {
+                self.txns().rollback(p, &mut txn)?;
+                Err(e)
+            }
+        }
+    }
+}
+
+/// Numbers taken from SEQ$ at once.
+#[derive(Debug, PartialEq)]
+struct Batch {
+    first: i128,
+    count: u64,
+    highwater: i128,
+}
+
+fn next_batch(sequence: &SequenceDef, highwater: i128) -> Result<Batch> {
+    let step = sequence.increment;
+    let (limit, exceeds) =
+        if step > 0 { (sequence.maximum, ("exceeds", "MAX")) } else { (sequence.minimum, ("goes below", "MIN")) };
+    let beyond = |n: i128| if step > 0 { n > limit } else { n < limit };
+    let mut first = highwater;
+    if beyond(first) {
+        if !sequence.cycle {
+            return Err(Ora::with(8004, &[&sequence.name, &exceeds.0, &exceeds.1]));
+        }
+        first = if step > 0 { sequence.minimum } else { sequence.maximum };
+    }
+    let room = (limit - first) / step + 1;
+    let count = u64::try_from(room).unwrap_or(u64::MAX).min(sequence.cache.max(1)).max(1);
+    let highwater = first + step * i128::from(count);
+    Ok(Batch { first, count, highwater })
+}
+
+impl Dictionary {
+    /// NEXTVAL of a sequence.
+    ///
+    /// Latches: gets `sequence cache` once. Waits: `enq: SQ - contention` when the cache is being refilled.
+    /// # Errors
+    /// ORA-08004 when there are no more numbers, ORA-02289 when the sequence was dropped.
+    pub fn next_value(&self, p: &Process, sequence: &SequenceDef) -> Result<Number> {
+        let next = match self.shared().cached(p, sequence.object) {
+            Some(next) => next,
+            None => self.shared().refill(p, sequence)?,
+        };
+        Ok(Number::from_i128(next))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sequence(increment: i128, minimum: i128, maximum: i128, cycle: bool, cache: u64) -> SequenceDef {
+        SequenceDef {
+            object: ObjectId(1),
+            owner_id: UserId(0),
+            owner: "O".into(),
+            name: "S".into(),
+            increment,
+            minimum,
+            maximum,
+            cycle,
+            order: false,
+            cache,
+            epoch: 0,
+        }
+    }
+
+    #[test]
+    fn batches_end_at_the_limit() {
+        let up = sequence(1, 1, 25, false, 20);
+        assert_eq!(next_batch(&up, 1).unwrap(), Batch { first: 1, count: 20, highwater: 21 });
+        assert_eq!(next_batch(&up, 21).unwrap(), Batch { first: 21, count: 5, highwater: 26 });
+        let error = next_batch(&up, 26).unwrap_err();
+        assert_eq!(error.to_string(), "ORA-08004: sequence S.NEXTVAL exceeds MAXVALUE and cannot be instantiated");
+        let cycle = sequence(-2, -5, 5, true, 0);
+        assert_eq!(next_batch(&cycle, -7).unwrap(), Batch { first: 5, count: 1, highwater: 3 });
+    }
+}

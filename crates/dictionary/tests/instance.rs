@@ -1,0 +1,238 @@
+//! The dictionary over a real stack: data files, buffer cache, transactions and heaps in this process.
+
+use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
+use datafile::{CreateDatabase, DataFiles, tablespace};
+use dictionary::base::{obj, seq, user};
+use dictionary::rows::{blank, int, text};
+use dictionary::*;
+use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
+use heap::Heap;
+use process::{Process, testing};
+use redo::{ApplyTable, NoRedo};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use txn::{NoHook, Transactions, Txn, TxnConfig, TxnLayout};
+use types::{Date, ObjectId, Value};
+
+/// A database directory that goes away with the test.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Directory {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let n = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("dictionary-test-{}-{n}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary directory");
+        Directory(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const BLOCK: usize = 8192;
+
+/// An instance over `directory`; the database is created when it is not there.
+fn instance(directory: &Directory) -> (&'static process::Processes, DictionaryShared, Arc<BufferCache>) {
+    let config = CacheConfig::new(2000, BLOCK, 16);
+    let txn_config = TxnConfig { undo_segments: 2, ..TxnConfig::new(16) };
+    let dictionary_config = DictionaryConfig { sequences: 8 };
+    let (all, (cache, enqueues, txns, dict)) = testing::instance(16, |b| {
+        (
+            CacheLayout::reserve(b, &config),
+            EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
+            TxnLayout::reserve(b, &txn_config),
+            DictionaryLayout::reserve(b, &dictionary_config),
+        )
+    });
+    let is_new = !directory.0.join(datafile::CONTROL_FILE).exists();
+    let files = if is_new {
+        DataFiles::create(&directory.0, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files")
+    } else {
+        DataFiles::open(&directory.0).expect("data files").0
+    };
+    let mut apply = ApplyTable::new();
+    buffer_cache::register(&mut apply);
+    Transactions::register_apply(&mut apply);
+    Heap::register_apply(&mut apply);
+    let files = Arc::new(files);
+    let cache = Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo)));
+    let enqueues = Enqueues::create(all, &enqueues);
+    let txns = Transactions::create(all.sga(), &txns, &txn_config, &cache, &enqueues);
+    let heap = Heap::new(&txns);
+    let shared = DictionaryShared::create(all.sga(), &dict, &heap, &enqueues);
+    let p = testing::attach(all, "start");
+    if is_new {
+        txns.create_undo_segments(&p).expect("undo");
+        shared.create_database(&p, &new_dictionary()).expect("a dictionary");
+    } else {
+        txns.advance_scn(types::Scn(1_000_000));
+        txns.open(&p).expect("undo");
+        shared.open(&p).expect("the dictionary");
+    }
+    (all, shared, cache)
+}
+
+fn new_dictionary() -> NewDictionary {
+    NewDictionary {
+        name: "test".into(),
+        tablespaces: vec![
+            (tablespace::SYSTEM, "SYSTEM".into(), 0),
+            (tablespace::UNDO, "UNDO".into(), 2),
+            (tablespace::USERS, "USERS".into(), 0),
+            (tablespace::TEMP, "TEMP".into(), 1),
+        ],
+        users_tablespace: tablespace::USERS,
+        temporary_tablespace: tablespace::TEMP,
+        block_size_bytes: BLOCK as u32,
+        system: Some(Verifier::new("manager", [1; 16])),
+        sys: None,
+        now: Date::from_ymd(2024, 1, 1).expect("a date"),
+    }
+}
+
+fn dictionary(shared: &DictionaryShared) -> Dictionary {
+    Dictionary::new(shared.clone(), Rc::new(NoFixedTables))
+}
+
+fn add_user(dict: &Dictionary, p: &Process, name: &str) -> UserId {
+    let id = dict.shared().next_user();
+    let mut txn = Txn::new();
+    let mut change = dict.change(p, &mut txn);
+    let mut row = blank(Base::User);
+    row[user::USER] = int(id.0);
+    row[user::NAME] = text(name);
+    row[user::TYPE] = int(1);
+    row[user::ASTATUS] = int(0);
+    change.insert(Base::User, &row).expect("a row");
+    change.commit(&NoHook).expect("a commit");
+    id
+}
+
+#[test]
+fn a_new_database_has_its_users_and_dual() {
+    let directory = Directory::new();
+    let (all, shared, _cache) = instance(&directory);
+    let p = testing::attach(all, "session");
+    let mut dict = dictionary(&shared);
+    let system = dict.log_on(&p, "SYSTEM", "manager").expect("the right password");
+    assert_eq!(system.id, UserId::SYSTEM);
+    assert_eq!(dict.log_on(&p, "SYSTEM", "tiger").unwrap_err().code(), 1017);
+    assert_eq!(dict.log_on(&p, "NOBODY", "tiger").unwrap_err().code(), 1017);
+    let names = dict.names(&p, UserId::SYSTEM, UserId::SYSTEM, false).expect("names");
+    let Some(Resolved::Table(dual)) = names.relation(None, "DUAL").expect("readable") else {
+        panic!("no DUAL");
+    };
+    assert_eq!((dual.owner.as_str(), dual.columns.len()), ("SYS", 1));
+    let mut rows = Vec::new();
+    shared.scan_once(&p, Base::Dual, &mut |_, row| Ok(rows.push(row.to_vec()))).expect("a scan");
+    assert_eq!(rows, [[Value::Text("X".into())]]);
+    assert!(matches!(names.relation(None, "USER_TABLES").expect("readable"), Some(Resolved::View(_))));
+    assert!(matches!(names.relation(Some("SYS"), "OBJ$").expect("readable"), Some(Resolved::Table(_))));
+    assert!(names.relation(None, "NOTHING").expect("readable").is_none());
+}
+
+#[test]
+fn users_without_privileges_see_little() {
+    let directory = Directory::new();
+    let (all, shared, _cache) = instance(&directory);
+    let p = testing::attach(all, "session");
+    let mut dict = dictionary(&shared);
+    let scott = add_user(&dict, &p, "SCOTT");
+    let names = dict.names(&p, scott, scott, false).expect("names");
+    assert!(names.relation(Some("SYS"), "OBJ$").expect("readable").is_none());
+    assert!(names.relation(None, "DBA_TABLES").expect("readable").is_none());
+    assert!(names.relation(None, "ALL_TABLES").expect("readable").is_some());
+    assert!(!names.has(SystemPrivilege::CreateTable));
+    let system = dict.names(&p, UserId::SYSTEM, UserId::SYSTEM, false).expect("names");
+    assert!(
+        system.has(SystemPrivilege::CreateTable) && system.relation(None, "DBA_TABLES").expect("readable").is_some()
+    );
+}
+
+#[test]
+fn a_change_moves_the_epoch_of_every_process() {
+    let directory = Directory::new();
+    let (all, shared, _cache) = instance(&directory);
+    let (p, q) = (testing::attach(all, "one"), testing::attach(all, "two"));
+    let (mut mine, mut theirs) = (dictionary(&shared), dictionary(&shared));
+    let before = theirs.image(&q).expect("a picture");
+    assert!(theirs.is_current(before.epoch()));
+    let again = theirs.image(&q).expect("a picture");
+    assert!(Rc::ptr_eq(&before, &again), "nothing has changed");
+    let id = add_user(&mine, &p, "SCOTT");
+    assert!(!theirs.is_current(before.epoch()));
+    let after = theirs.image(&q).expect("a picture");
+    assert_eq!(after.user_named("SCOTT").map(|user| user.id), Some(id));
+    assert!(mine.user(&p, "SCOTT").expect("readable").is_some());
+}
+
+#[test]
+fn sequences_give_every_number_once() {
+    let directory = Directory::new();
+    let (all, shared, _cache) = instance(&directory);
+    let p = testing::attach(all, "session");
+    let object = shared.next_object();
+    let dict = dictionary(&shared);
+    let mut txn = Txn::new();
+    let mut change = dict.change(&p, &mut txn);
+    let mut row = blank(Base::Obj);
+    (row[obj::OBJ], row[obj::OWNER], row[obj::NAME]) = (int(object.0), int(0), text("S"));
+    (row[obj::TYPE], row[obj::NAMESPACE], row[obj::STATUS]) = (int(6), int(1), int(1));
+    change.insert(Base::Obj, &row).expect("a row");
+    let mut row = blank(Base::Seq);
+    (row[seq::OBJ], row[seq::INCREMENT], row[seq::MINVALUE], row[seq::MAXVALUE]) =
+        (int(object.0), int(1), int(1), int(1000));
+    (row[seq::CACHE], row[seq::HIGHWATER]) = (int(20), int(1));
+    change.insert(Base::Seq, &row).expect("a row");
+    change.commit(&NoHook).expect("a commit");
+    let mut all_numbers: Vec<i64> = testing_threads(all, 3, |p| {
+        let mut dict = dictionary(&shared);
+        let image = dict.image(p).expect("a picture");
+        let sequence = image.sequence(object).expect("the sequence");
+        (0..50).map(|_| dict.next_value(p, &sequence).expect("a number").to_i64().expect("small")).collect::<Vec<_>>()
+    })
+    .concat();
+    all_numbers.sort_unstable();
+    let unique = all_numbers.len();
+    all_numbers.dedup();
+    assert_eq!((all_numbers.len(), unique), (150, 150));
+    assert!(all_numbers[149] <= 160, "no more than a batch is lost: {}", all_numbers[149]);
+}
+
+fn testing_threads<R: Send>(all: &'static process::Processes, n: usize, body: impl Fn(&Process) -> R + Sync) -> Vec<R> {
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..n)
+            .map(|_| {
+                scope.spawn(|| {
+                    let p = testing::attach(all, "worker");
+                    body(&p)
+                })
+            })
+            .collect();
+        handles.into_iter().map(|handle| handle.join().expect("no panic")).collect()
+    })
+}
+
+#[test]
+fn a_database_that_was_closed_opens_again() {
+    let directory = Directory::new();
+    let id = {
+        let (all, shared, cache) = instance(&directory);
+        let p = testing::attach(all, "session");
+        let id = add_user(&dictionary(&shared), &p, "SCOTT");
+        cache.shut_down(&p, shared.txns().current_scn()).expect("written");
+        id
+    };
+    let (all, shared, _cache) = instance(&directory);
+    let p = testing::attach(all, "session");
+    let mut dict = dictionary(&shared);
+    assert_eq!(dict.user(&p, "SCOTT").expect("readable").map(|user| user.id), Some(id));
+    assert!(shared.next_user() > id, "numbers are not given out twice");
+    assert!(shared.next_object() > ObjectId(FIRST_USER_OBJECT));
+}
