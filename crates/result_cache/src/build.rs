@@ -140,7 +140,7 @@ impl ResultCache {
     fn store_rows(&self, p: &Process, build: &Build) -> bool {
         let head = &self.blocks[build.id as usize];
         let state = State::unpack(head.get(word::STATE));
-        let body = word::BODY * 8 + state.key_len + state.name_len;
+        let body = state.body();
         head.words[word::ROW_COUNT].store(build.rows, Ordering::Relaxed);
         head.words[word::DATA_LEN].store(build.data.len() as u64, Ordering::Relaxed);
         let row_min = if build.rows == 0 { 0 } else { build.row_min };

@@ -184,7 +184,7 @@ impl ResultCache {
                 let found = self.find(key, snapshot);
                 if let Found::Usable(id) = found {
                     self.copy_rows(id, buffer);
-                    self.touch_coarsely(id);
+                    self.touch_coarsely(p, id);
                     drop(hold);
                     self.count(p, Statistic::FindCount);
                     return Ok(Opened::Hit);
@@ -318,7 +318,7 @@ impl ResultCache {
                     break;
                 }
                 p.latches().count_versioned_get(LatchName::ResultCache);
-                self.touch_coarsely(id);
+                self.touch_coarsely(p, id);
                 return true;
             }
             p.latches().count_versioned_miss(LatchName::ResultCache);
@@ -395,9 +395,8 @@ impl ResultCache {
         if len > self.blocks.len() * BLOCK_SIZE_BYTES {
             return false;
         }
-        let body = word::BODY * 8 + state.key_len + state.name_len;
         if head.get(word::BLOCK_COUNT) == 1 {
-            head.copy_out(body, len, &mut buffer.bytes);
+            head.copy_out(state.body(), len, &mut buffer.bytes);
             return buffer.bytes.len() == len;
         }
         let mut left = len;
@@ -421,8 +420,11 @@ impl ResultCache {
         section.set(&head.words[word::SCANS], head.get(word::SCANS) + 1);
     }
 
-    /// Notes the use at most once in three seconds, so that readers of a hot result write nothing shared.
-    fn touch_coarsely(&self, id: u64) {
+    /// Notes every 64th use, and at most once in three seconds, so that readers of a hot result write nothing shared.
+    fn touch_coarsely(&self, p: &Process, id: u64) {
+        if self.line(p).statistics[Statistic::FindCount as usize].load(Ordering::Relaxed) % 64 != 0 {
+            return;
+        }
         let last = &self.blocks[id as usize].words[word::LAST_USED];
         let now = self.clock_cs();
         if now.saturating_sub(last.load(Ordering::Relaxed)) > 300 {

@@ -114,13 +114,13 @@ impl ResultCache {
         }
         let number = head.get(word::OBJECT_NO);
         let object_no = ObjectId(number as u32);
-        let mut name = Vec::new();
-        head.copy_out(word::BODY * 8 + state.key_len, state.name_len, &mut name);
         let mut key = Vec::new();
-        head.copy_out(word::BODY * 8, state.key_len.min(16), &mut key);
+        head.copy_out(word::BODY * 8, state.key_len + state.name_len, &mut key);
+        let name = key.split_off(state.key_len.min(key.len()));
+        key.truncate(16);
         let block_count = head.get(word::BLOCK_COUNT);
         let data_bytes = head.get(word::DATA_LEN);
-        let body = (word::BODY * 8 + state.key_len + state.name_len) as u64;
+        let body = state.body() as u64;
         let overhead = body + (block_count.saturating_sub(1)) * 8;
         let all = block_count * BLOCK_SIZE_BYTES as u64;
         let row_size = head.get(word::ROW_SIZE);
