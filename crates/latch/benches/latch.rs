@@ -69,15 +69,15 @@ fn main() {
     let look = || data.iter().map(|w| w.load(Ordering::Relaxed)).sum::<u64>();
 
     println!("one thread");
-    show("exclusive get and release", ns_each(|| drop(black_box(c.get(&exclusive, Where::TestExclusive, 1)))));
+    show("exclusive get and release", ns_each(|| drop(c.get(&exclusive, Where::TestExclusive, 1))));
     show(
         "exclusive no-wait get and release",
-        ns_each(|| drop(black_box(c.try_get(&exclusive, Where::TestExclusive, 1)))),
+        ns_each(|| drop(c.try_get(&exclusive, Where::TestExclusive, 1))),
     );
-    show("shared get and release", ns_each(|| drop(black_box(c.get_shared(&shared, Where::TestShare, 1)))));
-    show("write of a versioned structure", ns_each(|| drop(black_box(c.write(&versioned, Where::TestVersioned, 1)))));
+    show("shared get and release", ns_each(|| drop(c.get_shared(&shared, Where::TestShare, 1))));
+    show("write of a versioned structure", ns_each(|| drop(c.write(&versioned, Where::TestVersioned, 1))));
     show("mutex get and release", {
-        ns_each(|| drop(black_box(c.mutex(&mutex, MutexKind::RowCache, Where::KqrMutexFind, 1))))
+        ns_each(|| drop(c.mutex(&mutex, MutexKind::RowCache, Where::KqrMutexFind, 1)))
     });
     let bare = ns_each(|| {
         black_box(look());
@@ -98,13 +98,13 @@ fn main() {
     show("exclusive get and release of one latch", {
         two_threads(|stop| {
             let c = client(domain);
-            count(stop, || drop(black_box(c.get(&exclusive, Where::TestExclusive, 1))))
+            count(stop, || drop(c.get(&exclusive, Where::TestExclusive, 1)))
         })
     });
     show("shared get and release of one latch", {
         two_threads(|stop| {
             let c = client(domain);
-            count(stop, || drop(black_box(c.get_shared(&shared, Where::TestShare, 1))))
+            count(stop, || drop(c.get_shared(&shared, Where::TestShare, 1)))
         })
     });
     show("versioned read of four words", {

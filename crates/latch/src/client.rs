@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering;
 
 use wait::Waiter;
 
-use crate::domain::{Domain, HOLDS, Hold, LatchSlot, NameLine};
-use crate::latch::add;
+use crate::domain::{Domain, HOLDS, LatchSlot, NameLine};
+use crate::latch::{add, child_of};
 use crate::{Latch, LatchName, Versioned, Where};
 
 /// How something is held.
@@ -126,25 +126,35 @@ impl Client {
     /// In debug builds, when a latch of the same or a higher level is held (ORA-00600 [504]); when 16 are held already.
     #[inline]
     pub fn get<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Held<'a> {
+        self.get_in(latch, Mode::Exclusive, at, why)
+    }
+
+    #[inline]
+    fn get_in<'a>(&'a self, latch: &'a Latch, mode: Mode, at: Where, why: u64) -> Held<'a> {
         self.check_level(latch);
-        let hold = self.note(latch.address(), Mode::Exclusive, latch.name() as u32, latch.child(), at, why);
+        let noted = self.note(latch.address(), mode, latch.identity(), at, why);
         if latch.word.try_exclusive(self.number) {
             add(&latch.gets, 1);
         } else {
             self.get_slowly(latch, at, why);
         }
-        self.keep(hold, latch)
+        self.keep(noted, latch)
     }
 
     /// Gets a latch exclusively if it is free now. No-wait gets may break the order of levels.
     #[inline]
     pub fn try_get<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Option<Held<'a>> {
-        let hold = self.note(latch.address(), Mode::Exclusive, latch.name() as u32, latch.child(), at, why);
+        self.try_get_in(latch, Mode::Exclusive, at, why)
+    }
+
+    #[inline]
+    fn try_get_in<'a>(&'a self, latch: &'a Latch, mode: Mode, at: Where, why: u64) -> Option<Held<'a>> {
+        let noted = self.note(latch.address(), mode, latch.identity(), at, why);
         if latch.word.try_exclusive(self.number) {
             add(&latch.immediate_gets, 1);
-            return Some(self.keep(hold, latch));
+            return Some(self.keep(noted, latch));
         }
-        self.forget(hold);
+        self.forget(noted.hold);
         latch.immediate_misses.fetch_add(1, Ordering::Relaxed);
         self.domain.place(at).no_wait_failures.fetch_add(1, Ordering::Relaxed);
         None
@@ -160,14 +170,13 @@ impl Client {
             return self.get(latch, at, why);
         }
         self.check_level(latch);
-        let name = latch.name();
-        let hold = self.note(latch.address(), Mode::Shared, name as u32, latch.child(), at, why);
+        let noted = self.note(latch.address(), Mode::Shared, latch.identity(), at, why);
         if latch.word.try_shared() {
-            add(&self.line(name).gets, 1);
+            add(&self.line(latch.name()).gets, 1);
         } else {
             self.get_shared_slowly(latch, at, why);
         }
-        self.keep(hold, latch)
+        self.keep(noted, latch)
     }
 
     /// Gets a latch shared if that is possible now.
@@ -177,18 +186,18 @@ impl Client {
             return self.try_get(latch, at, why);
         }
         let name = latch.name();
-        let hold = self.note(latch.address(), Mode::Shared, name as u32, latch.child(), at, why);
+        let noted = self.note(latch.address(), Mode::Shared, latch.identity(), at, why);
         // A count that moved is not a holder in the way: look again.
         while !latch.word.try_shared() {
             if latch.word.peek() & (crate::word::EXCLUSIVE | crate::word::BLOCKING) != 0 {
-                self.forget(hold);
+                self.forget(noted.hold);
                 add(&self.line(name).immediate_misses, 1);
                 self.domain.place(at).no_wait_failures.fetch_add(1, Ordering::Relaxed);
                 return None;
             }
         }
         add(&self.line(name).immediate_gets, 1);
-        Some(self.keep(hold, latch))
+        Some(self.keep(noted, latch))
     }
 
     /// Gets a versioned structure for writing: exclusively, with its version odd until it is freed.
@@ -197,88 +206,78 @@ impl Client {
     /// As [`Self::get`].
     #[inline]
     pub fn write<'a>(&'a self, versioned: &'a Versioned, at: Where, why: u64) -> Held<'a> {
-        let held = self.get(&versioned.latch, at, why);
-        self.begin_write(held, versioned)
+        let held = self.get_in(&versioned.latch, Mode::Versioned, at, why);
+        begin_write(held, versioned)
     }
 
     /// Gets a versioned structure for writing if its latch is free now.
     #[inline]
     pub fn try_write<'a>(&'a self, versioned: &'a Versioned, at: Where, why: u64) -> Option<Held<'a>> {
-        let held = self.try_get(&versioned.latch, at, why)?;
-        Some(self.begin_write(held, versioned))
-    }
-
-    fn begin_write<'a>(&'a self, mut held: Held<'a>, versioned: &'a Versioned) -> Held<'a> {
-        let hold = &self.slot.holds[held.hold as usize];
-        let place = hold.place.load(Ordering::Relaxed) & !(0xf << 12) | (Mode::Versioned as u32) << 12;
-        // Release: the mode is there before the version is odd, for whoever cleans up.
-        hold.place.store(place, Ordering::Release);
-        std::sync::atomic::compiler_fence(Ordering::SeqCst);
-        versioned.version.write_begin();
-        held.versioned = Some(versioned);
-        held
+        let held = self.try_get_in(&versioned.latch, Mode::Versioned, at, why)?;
+        Some(begin_write(held, versioned))
     }
 
     /// Notes the intent to get; the address goes last, so that a hold with an address is whole.
     #[inline]
-    pub(crate) fn note(&self, address: u64, mode: Mode, name: u32, child: u32, at: Where, why: u64) -> u8 {
+    pub(crate) fn note(&self, address: u64, mode: Mode, identity: u32, at: Where, why: u64) -> Noted {
         let n = self.held.get().trailing_ones() as usize;
         assert!(n < HOLDS, "a process holds at most {HOLDS} latches and mutexes");
         let hold = &self.slot.holds[n];
-        hold.place.store(at as u32 | (mode as u32) << 12 | TRYING | name << 24, Ordering::Relaxed);
-        hold.child.store(child, Ordering::Relaxed);
+        let place = at as u32 | (mode as u32) << 12 | identity << 24;
+        hold.place.store(place | TRYING, Ordering::Relaxed);
+        hold.child.store(identity, Ordering::Relaxed);
         hold.why.store(why, Ordering::Relaxed);
         hold.address.store(address, Ordering::Release); // pairs with the Acquire of those who read holds
-        n as u8
+        Noted { hold: n as u8, mode, place }
     }
 
     #[inline]
-    pub(crate) fn stage(hold: &Hold, stage: u32) {
-        let place = hold.place.load(Ordering::Relaxed) & !STAGE | stage;
-        hold.place.store(place, Ordering::Relaxed);
+    fn keep<'a>(&'a self, noted: Noted, latch: &'a Latch) -> Held<'a> {
+        self.mark_held(noted, latch.gets.load(Ordering::Relaxed) + latch.immediate_gets.load(Ordering::Relaxed));
+        Held { client: self, latch, versioned: None, noted }
     }
 
     #[inline]
-    fn keep<'a>(&'a self, n: u8, latch: &'a Latch) -> Held<'a> {
-        self.mark_held(n, latch.gets.load(Ordering::Relaxed) + latch.immediate_gets.load(Ordering::Relaxed));
-        Held { client: self, latch, versioned: None, hold: n }
-    }
-
-    #[inline]
-    pub(crate) fn mark_held(&self, n: u8, gets: u64) {
-        let hold = &self.slot.holds[n as usize];
+    pub(crate) fn mark_held(&self, noted: Noted, gets: u64) {
+        let hold = &self.slot.holds[noted.hold as usize % HOLDS];
         hold.gets.store(gets, Ordering::Relaxed);
-        Self::stage(hold, HELD);
-        self.held.set(self.held.get() | 1 << n);
+        hold.place.store(noted.place | HELD, Ordering::Relaxed);
+        self.held.set(self.held.get() | 1 << noted.hold);
+    }
+
+    /// Marks a shared hold as being on its way out.
+    #[inline]
+    pub(crate) fn mark_freeing(&self, noted: Noted) {
+        self.slot.holds[noted.hold as usize % HOLDS].place.store(noted.place | FREEING, Ordering::Relaxed);
     }
 
     /// Forgets a hold, after its word is free.
     #[inline]
     pub(crate) fn forget(&self, n: u8) {
         // Release: the note goes only after the word was freed, for whoever cleans up.
-        self.slot.holds[n as usize].address.store(0, Ordering::Release);
+        self.slot.holds[n as usize % HOLDS].address.store(0, Ordering::Release);
         self.held.set(self.held.get() & !(1 << n));
     }
 
     #[inline]
-    fn free_exclusive(&self, n: u8, latch: &Latch) {
+    fn free_exclusive(&self, noted: Noted, latch: &Latch) {
         latch.word.free_exclusive();
-        crate::primitive::light_barrier(); // pairs with the barrier in `sleep_until_posted`
+        crate::primitive::light_barrier(); // pairs with the barrier in `sleep_once`
         if latch.has_waiters() {
             self.post_waiters(latch);
         }
-        self.forget(n);
+        self.forget(noted.hold);
     }
 
     #[inline]
-    fn free_shared(&self, n: u8, latch: &Latch) {
-        Self::stage(&self.slot.holds[n as usize], FREEING);
+    fn free_shared(&self, noted: Noted, latch: &Latch) {
+        self.mark_freeing(noted);
         let last = latch.word.free_shared();
-        crate::primitive::light_barrier(); // pairs with the barrier in `sleep_until_posted`
+        crate::primitive::light_barrier(); // pairs with the barrier in `sleep_once`
         if last && latch.has_waiters() {
             self.post_waiters(latch);
         }
-        self.forget(n);
+        self.forget(noted.hold);
     }
 
     /// A latch that is held may only be followed by one of a higher level, or by the next child where two are allowed.
@@ -300,14 +299,14 @@ impl Client {
                 continue;
             }
             let Some(owned) = LatchName::from_index((place >> 24) as usize) else { continue };
-            let next_child = owned == name && name.two_children() && latch.child() > hold.child.load(Ordering::Relaxed);
+            let next_child = owned == name && name.two_children() && latch.child() > child_of(hold.child.load(Ordering::Relaxed));
             assert!(
                 name.level() > owned.level() || next_child,
                 "ORA-00600: internal error code, arguments: [504], [{:#x}], [level {} held: {} child {}], [{}], [{}], [{}]",
                 latch.address(),
                 owned.level(),
                 owned.name(),
-                hold.child.load(Ordering::Relaxed),
+                child_of(hold.child.load(Ordering::Relaxed)),
                 name.level(),
                 name.name(),
                 latch.child(),
@@ -331,7 +330,22 @@ pub struct Held<'a> {
     pub(crate) client: &'a Client,
     pub(crate) latch: &'a Latch,
     pub(crate) versioned: Option<&'a Versioned>,
-    pub(crate) hold: u8,
+    pub(crate) noted: Noted,
+}
+
+/// A note of intent: which hold, and what was noted, but for the stage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noted {
+    pub hold: u8,
+    pub mode: Mode,
+    place: u32,
+}
+
+#[inline]
+fn begin_write<'a>(mut held: Held<'a>, versioned: &'a Versioned) -> Held<'a> {
+    versioned.version.write_begin();
+    held.versioned = Some(versioned);
+    held
 }
 
 impl Held<'_> {
@@ -344,7 +358,7 @@ impl Held<'_> {
     /// True when it is held shared.
     #[must_use]
     pub fn is_shared(&self) -> bool {
-        self.client.slot.holds[self.hold as usize].place.load(Ordering::Relaxed) >> 12 & 0xf == Mode::Shared as u32
+        self.noted.mode == Mode::Shared
     }
 }
 
@@ -355,9 +369,9 @@ impl Drop for Held<'_> {
             versioned.version.write_end();
         }
         if self.is_shared() {
-            self.client.free_shared(self.hold, self.latch);
+            self.client.free_shared(self.noted, self.latch);
         } else {
-            self.client.free_exclusive(self.hold, self.latch);
+            self.client.free_exclusive(self.noted, self.latch);
         }
     }
 }

@@ -166,6 +166,7 @@ pub(crate) struct Hold {
     pub gets: AtomicU64,
     /// Bits 0–11 the place, 12–15 the mode, 16–19 the stage, 24–31 the latch name.
     pub place: AtomicU32,
+    /// The latch's identity: the child number is in it.
     pub child: AtomicU32,
 }
 

@@ -33,6 +33,12 @@ pub(crate) const WAITERS: u32 = 1 << 31;
 const SHARED_CAPABLE: u32 = 1 << 30;
 const CHILD_MAX: u32 = (1 << 22) - 1;
 
+/// The child number in an identity.
+pub(crate) fn child_of(identity: u32) -> u32 {
+    identity >> 8 & CHILD_MAX
+}
+
+#[inline]
 pub(crate) fn add(word: &AtomicU64, n: u64) {
     // Under the latch, or in a line of one's own: no other writer, so a plain load and store lose nothing.
     word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
@@ -76,10 +82,15 @@ impl Latch {
             .unwrap_or(LatchName::LatchWaitList)
     }
 
+    #[inline]
+    pub(crate) fn identity(&self) -> u32 {
+        self.identity.load(Ordering::Relaxed)
+    }
+
     /// Its child number: CHILD#; 0 for a parent.
     #[must_use]
     pub fn child(&self) -> u32 {
-        self.identity.load(Ordering::Relaxed) >> 8 & CHILD_MAX
+        child_of(self.identity())
     }
 
     /// True when shared gets are shared here.

@@ -126,6 +126,21 @@ impl LatchName {
         ROWS.get(index).map(|row| row.id)
     }
 
+    /// The name whose number is in the low byte of a latch's identity; the first name for a number that is none.
+    #[inline]
+    pub(crate) fn of_identity(identity: u32) -> Self {
+        const NAMES: [LatchName; 256] = {
+            let mut names = [LatchName::LatchWaitList; 256];
+            let mut n = 0;
+            while n < ROWS.len() {
+                names[n] = ROWS[n].id;
+                n += 1;
+            }
+            names
+        };
+        NAMES[(identity & 0xff) as usize]
+    }
+
     /// The name in the newest generation.
     #[must_use]
     pub fn name(self) -> &'static str {

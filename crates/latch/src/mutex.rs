@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wait::Event;
 
-use crate::client::{FREEING, Mode};
+use crate::client::{Mode, Noted};
 use crate::latch::add;
 use crate::word::MutexWord;
 use crate::{Client, Where};
@@ -111,37 +111,37 @@ impl Client {
     /// Gets a mutex exclusively, waiting as long as it takes. `idn` identifies the object: P1 of the waits.
     #[inline]
     pub fn mutex<'a>(&'a self, mutex: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
-        let hold = self.note(mutex.address(), Mode::MutexExclusive, NO_NAME, 0, at, idn);
+        let noted = self.note(mutex.address(), Mode::MutexExclusive, NO_NAME, at, idn);
         if !mutex.word.try_exclusive(self.number()) {
             self.wait_for_mutex(mutex, kind, Mode::MutexExclusive, at, idn);
         }
         add(&mutex.gets, 1);
-        self.mark_held(hold, mutex.gets());
-        MutexHeld { client: self, mutex, hold, shared: false }
+        self.mark_held(noted, mutex.gets());
+        MutexHeld { client: self, mutex, noted }
     }
 
     /// Gets a mutex exclusively if it is free now.
     #[inline]
     pub fn try_mutex<'a>(&'a self, mutex: &'a Mutex, at: Where, idn: u64) -> Option<MutexHeld<'a>> {
-        let hold = self.note(mutex.address(), Mode::MutexExclusive, NO_NAME, 0, at, idn);
+        let noted = self.note(mutex.address(), Mode::MutexExclusive, NO_NAME, at, idn);
         if !mutex.word.try_exclusive(self.number()) {
-            self.forget(hold);
+            self.forget(noted.hold);
             return None;
         }
         add(&mutex.gets, 1);
-        self.mark_held(hold, mutex.gets());
-        Some(MutexHeld { client: self, mutex, hold, shared: false })
+        self.mark_held(noted, mutex.gets());
+        Some(MutexHeld { client: self, mutex, noted })
     }
 
     /// Gets a mutex shared, waiting as long as it takes.
     #[inline]
     pub fn mutex_shared<'a>(&'a self, mutex: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
-        let hold = self.note(mutex.address(), Mode::MutexShared, NO_NAME, 0, at, idn);
+        let noted = self.note(mutex.address(), Mode::MutexShared, NO_NAME, at, idn);
         if !mutex.word.try_shared() {
             self.wait_for_mutex(mutex, kind, Mode::MutexShared, at, idn);
         }
-        self.mark_held(hold, mutex.gets());
-        MutexHeld { client: self, mutex, hold, shared: true }
+        self.mark_held(noted, mutex.gets());
+        MutexHeld { client: self, mutex, noted }
     }
 
     /// Looks at an object while nobody holds its mutex exclusively: true when nobody does now (examine mode).
@@ -208,19 +208,18 @@ impl Client {
 pub struct MutexHeld<'a> {
     client: &'a Client,
     mutex: &'a Mutex,
-    hold: u8,
-    shared: bool,
+    noted: Noted,
 }
 
 impl Drop for MutexHeld<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.shared {
-            Client::stage(&self.client.slot.holds[self.hold as usize], FREEING);
+        if self.noted.mode == Mode::MutexShared {
+            self.client.mark_freeing(self.noted);
             self.mutex.word.free_shared();
         } else {
             self.mutex.word.free_exclusive();
         }
-        self.client.forget(self.hold);
+        self.client.forget(self.noted.hold);
     }
 }

@@ -373,7 +373,7 @@ fn a_doubtful_shared_count_is_settled_by_the_living_holders() {
         let (living, dead) = (client(d), client(d));
         let held = living.get_shared(latch, Where::TestShare, 0);
         // Killed between the note and the count, or between the count and the mark.
-        dead.note(latch.address(), Mode::Shared, LatchName::TestShared as u32, 1, Where::TestShare, 0);
+        dead.note(latch.address(), Mode::Shared, latch.identity(), Where::TestShare, 0);
         if counted {
             assert!(latch.word.try_shared());
         }

@@ -164,7 +164,7 @@ impl Domain {
                     number: n as u32 + 1,
                     address,
                     name: LatchName::from_index((place >> 24) as usize),
-                    child: hold.child.load(Ordering::Relaxed),
+                    child: crate::latch::child_of(hold.child.load(Ordering::Relaxed)),
                     mode: Mode::from_number(place >> 12 & 0xf)?,
                     place: Where::from_index((place & 0xfff) as usize)?,
                     why: hold.why.load(Ordering::Relaxed),
