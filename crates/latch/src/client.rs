@@ -299,7 +299,8 @@ impl Client {
                 continue;
             }
             let Some(owned) = LatchName::from_index((place >> 24) as usize) else { continue };
-            let next_child = owned == name && name.two_children() && latch.child() > child_of(hold.child.load(Ordering::Relaxed));
+            let next_child =
+                owned == name && name.two_children() && latch.child() > child_of(hold.child.load(Ordering::Relaxed));
             assert!(
                 name.level() > owned.level() || next_child,
                 "ORA-00600: internal error code, arguments: [504], [{:#x}], [level {} held: {} child {}], [{}], [{}], [{}]",

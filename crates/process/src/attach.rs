@@ -44,6 +44,7 @@ impl Processes {
             number: n as u32 + 1,
             client: Client::join(self.domain, n as u32 + 1, waiter),
             stats: &self.stats[n],
+            undo: &self.undo[n],
             section_ids: Cell::new(0),
         };
         let _ = os::cpu::join_barriers();

@@ -22,6 +22,7 @@ pub struct Process {
     pub(crate) number: u32,
     pub(crate) client: Client,
     pub(crate) stats: &'static StatLine,
+    pub(crate) undo: &'static UndoLog,
     pub(crate) section_ids: Cell<u32>,
 }
 
@@ -80,8 +81,9 @@ impl Process {
         &self.client
     }
 
+    #[inline]
     pub(crate) fn undo(&self) -> &'static UndoLog {
-        &self.all.undo[self.number as usize - 1]
+        self.undo
     }
 
     /// Adds `n` to a statistic of its own session: no shared write.

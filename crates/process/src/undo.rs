@@ -46,11 +46,13 @@ pub(crate) enum Word<'a> {
 }
 
 impl UndoLog {
+    #[inline]
     fn head(&self) -> (u32, u32) {
         let head = self.head.load(Ordering::Relaxed);
         (head as u32, (head >> 32) as u32)
     }
 
+    #[inline]
     fn set_head(&self, len: u32, open: u32) {
         // Release: what the head speaks of is there before it; for readers after the owner's death, program order is enough.
         self.head.store(u64::from(open) << 32 | u64::from(len), Ordering::Release);
@@ -80,6 +82,10 @@ impl UndoLog {
             return;
         }
         let still = open & !sections;
+        if still == 0 {
+            self.set_head(0, 0); // nothing else is open: the whole log is dead
+            return;
+        }
         while len > 0 && self.is_dead(len - 1, still) {
             len -= 1;
         }
@@ -93,6 +99,7 @@ impl UndoLog {
         }
     }
 
+    #[inline]
     fn is_dead(&self, n: u32, open: u32) -> bool {
         let place = self.entries[n as usize].place.load(Ordering::Relaxed);
         place == 0 || open & 1 << section_of(place) == 0
