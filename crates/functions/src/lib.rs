@@ -1,1 +1,65 @@
 //! Scalar and aggregate SQL functions of Latchwork.
+//!
+//! Everything here works on [`Value`]s that have been evaluated: the engine finds a function by name once ([`lookup`]), asks it for
+//! its return type, and calls it for every row with a result value whose buffer is used again. What depends on the session comes in as
+//! [`FnCtx`]. DECODE, CASE, NVL and COALESCE are also here for callers without lazy evaluation; the engine short-circuits them itself.
+
+#![forbid(unsafe_code)]
+
+mod aggregate;
+mod context;
+mod convert;
+mod date;
+mod general;
+mod hash;
+mod numeric;
+pub mod ops;
+mod raw;
+mod regexp;
+mod session;
+mod table;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use aggregate::{Aggregate, AggregateDef, aggregate};
+pub use context::{Clock, FnCache, FnCtx, SessionInfo};
+pub use general::{common_type, decode_equal};
+pub use table::{FnDef, lookup, names};
+
+use types::{DataType, Number, Ora, Result, Value};
+
+/// The body of a function: reads `args` (as many as [`FnDef`] allows) and writes the result.
+pub type Eval = fn(&mut FnCtx<'_>, &[Value], &mut Value) -> Result<()>;
+
+/// The type of a function's result, given the types of its arguments.
+pub type Returns = fn(&[DataType]) -> Result<DataType>;
+
+/// Sets the result to NULL.
+fn null(out: &mut Value) -> Result<()> {
+    *out = Value::Null;
+    Ok(())
+}
+
+/// Sets the result to a number.
+fn give(out: &mut Value, n: Number) -> Result<()> {
+    *out = Value::Number(n);
+    Ok(())
+}
+
+/// Reads an argument as a number; `None` when it is NULL.
+fn number(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<Number>> {
+    arg.to_number(ctx.nls)
+}
+
+/// Reads an argument that counts something, cut to a whole number; far values are clamped.
+fn count(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<i64>> {
+    let Some(n) = arg.to_number(ctx.nls)? else { return Ok(None) };
+    let cut = n.trunc(0);
+    Ok(Some(cut.as_i64().unwrap_or(if n.is_negative() { i64::MIN / 4 } else { i64::MAX / 4 })))
+}
+
+/// Makes ORA-01428 for an argument.
+fn out_of_range(n: &dyn std::fmt::Display) -> Ora {
+    Ora::with(1428, &[n])
+}

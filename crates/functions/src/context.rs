@@ -1,0 +1,70 @@
+//! What a function sees of the session that calls it.
+
+use crate::regexp::Regexp;
+use types::{Nls, Result, Timestamp};
+
+/// The session's identity, and SYS_CONTEXT.
+pub trait SessionInfo {
+    /// The name of the session's user, as USER shows it.
+    fn user(&self) -> &str;
+    /// The user's number, as UID shows it.
+    fn user_id(&self) -> u32;
+    /// CURRENT_SCHEMA.
+    fn schema(&self) -> &str;
+    /// The session number.
+    fn sid(&self) -> u32;
+    /// Writes `SYS_CONTEXT(namespace, parameter)` into `out`; both come in upper case. Returns false when the value is NULL.
+    ///
+    /// USERENV's USER, SESSION_USER, SESSION_USERID, CURRENT_USER, CURRENT_SCHEMA, SID and the NLS parameters are answered before this is asked.
+    /// # Errors
+    /// ORA-02003 for a USERENV parameter that does not exist.
+    fn context(&self, namespace: &str, parameter: &str, out: &mut String) -> Result<bool>;
+    /// Sixteen bytes that no other call has returned, for SYS_GUID.
+    fn guid(&self) -> [u8; 16];
+}
+
+/// The time, fixed while a statement runs.
+pub trait Clock {
+    /// The current time on the database's clock, with that clock's offset from UTC.
+    fn now(&self) -> Timestamp;
+}
+
+/// What functions keep between calls: compiled regular expressions.
+#[derive(Default)]
+pub struct FnCache {
+    regexps: Vec<(String, u8, Regexp)>,
+}
+
+/// Compiled expressions kept; the oldest goes first.
+const REGEXPS: usize = 8;
+
+impl FnCache {
+    /// Returns the compiled form of a pattern.
+    pub(crate) fn regexp(&mut self, pattern: &str, flags: u8) -> Result<&Regexp> {
+        let found = self.regexps.iter().position(|(p, f, _)| p == pattern && *f == flags);
+        let at = match found {
+            Some(at) => at,
+            None => {
+                let compiled = Regexp::compile(pattern, flags)?;
+                if self.regexps.len() == REGEXPS {
+                    self.regexps.remove(0);
+                }
+                self.regexps.push((pattern.to_owned(), flags, compiled));
+                self.regexps.len() - 1
+            }
+        };
+        Ok(&self.regexps[at].2)
+    }
+}
+
+/// What a function may look at besides its arguments. Made once for a statement, or once for a session.
+pub struct FnCtx<'a> {
+    /// The session's language settings.
+    pub nls: &'a Nls,
+    /// Who calls.
+    pub session: &'a dyn SessionInfo,
+    /// The statement's time.
+    pub clock: &'a dyn Clock,
+    /// Kept between calls.
+    pub cache: &'a mut FnCache,
+}

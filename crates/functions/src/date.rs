@@ -1,0 +1,274 @@
+//! Functions of dates and times.
+
+use crate::text::text;
+use crate::{FnCtx, count, give, null};
+use types::{DAY_SECONDS, Date, Number, Ora, Result, Timestamp, Value, format};
+
+pub(crate) fn sysdate(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
+    *out = Value::Date(ctx.clock.now().date);
+    Ok(())
+}
+
+/// The current time to `digits` decimals.
+fn rounded(t: Timestamp, ctx: &FnCtx<'_>, args: &[Value]) -> Result<Timestamp> {
+    let digits = match args.first() {
+        Some(arg) => count(ctx, arg)?.filter(|d| (0..=9).contains(d)).ok_or_else(|| Ora::new(30088))?,
+        None => 6,
+    };
+    let unit = 10u32.pow(9 - digits as u32);
+    Ok(Timestamp { nanos: t.nanos / unit * unit, ..t })
+}
+
+pub(crate) fn systimestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    *out = Value::Timestamp(rounded(ctx.clock.now(), ctx, args)?);
+    Ok(())
+}
+
+fn session_now(ctx: &FnCtx<'_>) -> Result<Timestamp> {
+    ctx.clock.now().at_offset(ctx.nls.zone_minutes)
+}
+
+pub(crate) fn current_date(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
+    *out = Value::Date(session_now(ctx)?.date);
+    Ok(())
+}
+
+pub(crate) fn current_timestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    *out = Value::Timestamp(rounded(session_now(ctx)?, ctx, args)?);
+    Ok(())
+}
+
+pub(crate) fn localtimestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let t = rounded(session_now(ctx)?, ctx, args)?;
+    *out = Value::Timestamp(Timestamp { offset: None, ..t });
+    Ok(())
+}
+
+fn write_zone(minutes: i16, out: &mut Value) {
+    use std::fmt::Write;
+    let sign = if minutes < 0 { '-' } else { '+' };
+    let buffer = out.text_buffer();
+    write!(buffer, "{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60).expect("a string takes every text");
+}
+
+pub(crate) fn dbtimezone(_: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
+    write_zone(0, out);
+    Ok(())
+}
+
+pub(crate) fn sessiontimezone(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
+    write_zone(ctx.nls.zone_minutes, out);
+    Ok(())
+}
+
+pub(crate) fn tz_offset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let Some(zone) = text(ctx, &args[0])? else { return null(out) };
+    let minutes = match zone.to_ascii_uppercase().as_str() {
+        "SESSIONTIMEZONE" => ctx.nls.zone_minutes,
+        "DBTIMEZONE" => 0,
+        zone => format::parse_zone(zone)?,
+    };
+    write_zone(minutes, out);
+    Ok(())
+}
+
+pub(crate) fn from_tz(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let (Some(t), Some(zone)) = (args[0].to_timestamp(ctx.nls)?, text(ctx, &args[1])?) else { return null(out) };
+    *out = Value::Timestamp(Timestamp { offset: Some(format::parse_zone(&zone)?), ..t });
+    Ok(())
+}
+
+pub(crate) fn sys_extract_utc(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let Some(t) = args[0].to_timestamp(ctx.nls)? else { return null(out) };
+    let placed = Timestamp { offset: t.offset.or(Some(ctx.nls.zone_minutes)), ..t };
+    *out = Value::Timestamp(placed.to_utc()?);
+    Ok(())
+}
+
+pub(crate) fn add_months(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let (Some(date), Some(months)) = (args[0].to_date(ctx.nls)?, count(ctx, &args[1])?) else { return null(out) };
+    *out = Value::Date(date.add_months(months)?);
+    Ok(())
+}
+
+pub(crate) fn months_between(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let (Some(a), Some(b)) = (args[0].to_date(ctx.nls)?, args[1].to_date(ctx.nls)?) else { return null(out) };
+    give(out, a.months_between(&b))
+}
+
+pub(crate) fn last_day(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let Some(date) = args[0].to_date(ctx.nls)? else { return null(out) };
+    *out = Value::Date(date.last_day());
+    Ok(())
+}
+
+const DAYS: [&str; 7] = ["SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY"];
+
+/// Returns 1 for Sunday to 7: a name, or its first three letters and whatever follows; or a number.
+fn day_of_week(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<u32>> {
+    if let Value::Number(_) = arg {
+        return match count(ctx, arg)? {
+            Some(n @ 1..=7) => Ok(Some(n as u32)),
+            _ => Err(Ora::new(1846)),
+        };
+    }
+    let Some(name) = text(ctx, arg)? else { return Ok(None) };
+    let name = name.trim().to_ascii_uppercase();
+    let at = DAYS.iter().position(|day| name.starts_with(&day[..3]));
+    at.map(|at| Some(at as u32 + 1)).ok_or_else(|| Ora::new(1846))
+}
+
+pub(crate) fn next_day(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let (Some(date), Some(day)) = (args[0].to_date(ctx.nls)?, day_of_week(ctx, &args[1])?) else { return null(out) };
+    let ahead = (day + 6 - date.day_of_week()) % 7 + 1;
+    *out = Value::Date(date.add_seconds(i64::from(ahead) * DAY_SECONDS)?);
+    Ok(())
+}
+
+/// EXTRACT(field FROM value) as EXTRACT('FIELD', value).
+///
+/// # Errors
+/// ORA-30076 when the value has no such field.
+pub(crate) fn extract(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let Some(field) = text(ctx, &args[0])? else { return null(out) };
+    if args[1].is_null() {
+        return null(out);
+    }
+    let field = field.to_ascii_uppercase();
+    let missing = || Ora::new(30076);
+    let seconds = |nanos: i128| Number::from_scaled(nanos, -9);
+    let n = match &args[1] {
+        Value::IntervalYm(i) => match field.as_str() {
+            "YEAR" => Number::from(i.months / 12),
+            "MONTH" => Number::from(i.months % 12),
+            _ => return Err(missing()),
+        },
+        Value::IntervalDs(i) => {
+            let nanos = i.to_nanos();
+            let whole = (nanos / 1_000_000_000) as i64;
+            match field.as_str() {
+                "DAY" => Number::from(whole / 86_400),
+                "HOUR" => Number::from(whole / 3600 % 24),
+                "MINUTE" => Number::from(whole / 60 % 60),
+                "SECOND" => seconds(nanos % 60_000_000_000)?,
+                _ => return Err(missing()),
+            }
+        }
+        Value::Date(d) => {
+            let f = d.fields();
+            match field.as_str() {
+                "YEAR" => Number::from(f.year),
+                "MONTH" => Number::from(f.month),
+                "DAY" => Number::from(f.day),
+                _ => return Err(missing()),
+            }
+        }
+        Value::Timestamp(t) => return extract_timestamp(t, &field, out),
+        arg => return Err(arg.mismatch(&types::DataType::Date)),
+    };
+    give(out, n)
+}
+
+fn extract_timestamp(t: &Timestamp, field: &str, out: &mut Value) -> Result<()> {
+    let f = t.date.fields();
+    // Of a timestamp with time zone the fields of the clock are those of UTC.
+    let utc = t.to_utc()?;
+    let u = utc.date.fields();
+    let zone = || t.offset.ok_or_else(|| Ora::new(30076));
+    let n = match field {
+        "YEAR" => Number::from(if t.offset.is_some() { u.year } else { f.year }),
+        "MONTH" => Number::from(u.month),
+        "DAY" => Number::from(u.day),
+        "HOUR" => Number::from(u.hour),
+        "MINUTE" => Number::from(u.minute),
+        "SECOND" => Number::from_scaled(i128::from(u.second) * 1_000_000_000 + i128::from(t.nanos), -9)?,
+        "TIMEZONE_HOUR" => Number::from(i64::from(zone()? / 60)),
+        "TIMEZONE_MINUTE" => Number::from(i64::from(zone()? % 60)),
+        "TIMEZONE_REGION" | "TIMEZONE_ABBR" => {
+            zone()?;
+            out.set_text(if field == "TIMEZONE_ABBR" { "UNK" } else { "UNKNOWN" });
+            return Ok(());
+        }
+        _ => return Err(Ora::new(30076)),
+    };
+    give(out, n)
+}
+
+/// Reads the format of ROUND and TRUNC; the day when it is not given.
+fn unit(ctx: &FnCtx<'_>, args: &[Value]) -> Result<Option<String>> {
+    match args.get(1) {
+        None => Ok(Some("DD".to_owned())),
+        Some(arg) => Ok(text(ctx, arg)?.map(|unit| unit.to_ascii_uppercase())),
+    }
+}
+
+/// The start of the unit that a date is in, and of the next one.
+fn bounds(date: Date, unit: &str) -> Result<(Date, Date)> {
+    let f = date.fields();
+    let days = |from: Date, n: i64| from.add_seconds(n * DAY_SECONDS);
+    let from_ymd = |year: i32, month: u32| Date::from_ymd(year.min(9999), month, 1);
+    let weekday = |first: Date| i64::from((date.day_of_week() + 7 - first.day_of_week()) % 7);
+    let start = match unit {
+        "CC" | "SCC" => from_ymd((f.year - 1).div_euclid(100) * 100 + 1, 1)?,
+        "SYYYY" | "YYYY" | "YEAR" | "SYEAR" | "YYY" | "YY" | "Y" => date.first_of_year(),
+        "IYYY" | "IYY" | "IY" | "I" => iso_year(date.iso_week().0)?,
+        "Q" => from_ymd(f.year, (f.month - 1) / 3 * 3 + 1)?,
+        "MONTH" | "MON" | "MM" | "RM" => date.first_of_month(),
+        "WW" => days(date.midnight(), -weekday(date.first_of_year()))?,
+        "IW" => days(date.midnight(), -i64::from((date.day_of_week() + 5) % 7))?,
+        "W" => days(date.midnight(), -weekday(date.first_of_month()))?,
+        "DDD" | "DD" | "J" => date.midnight(),
+        "DAY" | "DY" | "D" => days(date.midnight(), 1 - i64::from(date.day_of_week()))?,
+        "HH" | "HH12" | "HH24" => date.add_seconds(-i64::from(date.second_of_day() % 3600))?,
+        "MI" => date.add_seconds(-i64::from(f.second))?,
+        _ => return Err(Ora::new(1898)),
+    };
+    let end = match unit {
+        "CC" | "SCC" => start.add_months(1200),
+        "SYYYY" | "YYYY" | "YEAR" | "SYEAR" | "YYY" | "YY" | "Y" => start.add_months(12),
+        "IYYY" | "IYY" | "IY" | "I" => iso_year(date.iso_week().0 + 1),
+        "Q" => start.add_months(3),
+        "MONTH" | "MON" | "MM" | "RM" => start.add_months(1),
+        "WW" | "IW" | "W" | "DAY" | "DY" | "D" => days(start, 7),
+        "DDD" | "DD" | "J" => days(start, 1),
+        "HH" | "HH12" | "HH24" => start.add_seconds(3600),
+        _ => start.add_seconds(60),
+    };
+    Ok((start, end.unwrap_or(start)))
+}
+
+/// The Monday of the first ISO week of a year.
+fn iso_year(year: i32) -> Result<Date> {
+    let fourth = Date::from_ymd(year, 1, 4)?;
+    fourth.add_seconds(-i64::from((fourth.day_of_week() + 5) % 7) * DAY_SECONDS)
+}
+
+pub(crate) fn trunc(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let (Some(date), Some(unit)) = (args[0].to_date(ctx.nls)?, unit(ctx, args)?) else { return null(out) };
+    *out = Value::Date(bounds(date, &unit)?.0);
+    Ok(())
+}
+
+/// Rounds up from noon, the 16th, 1 July, the middle of a quarter's second month, or half of any other unit.
+pub(crate) fn round(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let (Some(date), Some(unit)) = (args[0].to_date(ctx.nls)?, unit(ctx, args)?) else { return null(out) };
+    let (start, end) = bounds(date, &unit)?;
+    let f = date.fields();
+    let up = match unit.as_str() {
+        "SYYYY" | "YYYY" | "YEAR" | "SYEAR" | "YYY" | "YY" | "Y" => f.month >= 7,
+        "CC" | "SCC" => (f.year - 1).rem_euclid(100) >= 50,
+        "Q" => (f.month - 1) % 3 == 2 || ((f.month - 1) % 3 == 1 && f.day >= 16),
+        "MONTH" | "MON" | "MM" | "RM" => f.day >= 16,
+        "IYYY" | "IYY" | "IY" | "I" => f.month >= 7,
+        _ => 2 * date.seconds_since(&start) >= end.seconds_since(&start),
+    };
+    let rounded = if up && end == start {
+        return Err(Ora::new(1841));
+    } else if up {
+        end
+    } else {
+        start
+    };
+    *out = Value::Date(rounded);
+    Ok(())
+}

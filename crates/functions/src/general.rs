@@ -1,0 +1,156 @@
+//! Functions of any type: NULL handling, comparison, DECODE.
+
+use crate::{FnCtx, null};
+use std::cmp::Ordering;
+use types::{DataType, Nls, Ora, Result, Value};
+
+/// Returns the type that NVL, COALESCE, DECODE, CASE and set operators give for values of these types: that of the first one which is
+/// not NULL, widened to BINARY_DOUBLE or TIMESTAMP where needed. The caller converts the others to it.
+///
+/// # Errors
+/// ORA-00932 when a number meets a date, or something that has no conversion.
+pub fn common_type(types: &[DataType]) -> Result<DataType> {
+    let mut common = DataType::Null;
+    for t in types {
+        common = match (common, *t) {
+            (DataType::Null, t) => t,
+            (common, DataType::Null) => common,
+            (a, b) if a.is_numeric() && b.is_numeric() => wider_number(a, b),
+            (a, b) if a.is_datetime() && b.is_datetime() => {
+                if a == DataType::Date {
+                    b
+                } else {
+                    a
+                }
+            }
+            (a, b) if a.is_text() && b.is_text() => wider_text(a, b),
+            (a, b) if a.is_text() && (b.is_numeric() || b.is_datetime() || b.is_interval()) => DataType::TEXT,
+            (a, b) if b.is_text() && (a.is_numeric() || a.is_datetime() || a.is_interval()) => a,
+            (a, b) if std::mem::discriminant(&a) == std::mem::discriminant(&b) => a,
+            (a, b) if a.is_text() || b.is_text() => DataType::TEXT,
+            (a, b) => return Err(Ora::with(932, &[&a.name(), &b.name()])),
+        };
+    }
+    Ok(common)
+}
+
+fn wider_number(a: DataType, b: DataType) -> DataType {
+    match (a, b) {
+        (DataType::BinaryDouble, _) | (_, DataType::BinaryDouble) => DataType::BinaryDouble,
+        (DataType::BinaryFloat, _) | (_, DataType::BinaryFloat) => DataType::BinaryFloat,
+        (a, b) if a == b => a,
+        _ => DataType::NUMBER,
+    }
+}
+
+/// CHARs of one length stay CHAR; anything else is VARCHAR2, or a LOB.
+fn wider_text(a: DataType, b: DataType) -> DataType {
+    match (a, b) {
+        (a, b) if a == b => a,
+        (DataType::Clob, _) | (_, DataType::Clob) => DataType::Clob,
+        _ => DataType::Varchar2 { len: a.max_bytes().max(b.max_bytes()), unit: types::LenUnit::Byte },
+    }
+}
+
+/// The type of GREATEST and LEAST: that of the first argument.
+pub(crate) fn compared_type(types: &[DataType]) -> Result<DataType> {
+    Ok(match types.first().copied().unwrap_or(DataType::Null) {
+        DataType::Char { .. } => DataType::TEXT,
+        first if first.is_numeric() => types.iter().filter(|t| t.is_numeric()).fold(first, |a, b| wider_number(a, *b)),
+        first => first,
+    })
+}
+
+/// DECODE's equality: NULL equals NULL.
+///
+/// # Errors
+/// As [`Value::compare`].
+pub fn decode_equal(a: &Value, b: &Value, nls: &Nls) -> Result<bool> {
+    if a.is_null() || b.is_null() {
+        return Ok(a.is_null() && b.is_null());
+    }
+    Ok(a.compare(b, nls)? == Some(Ordering::Equal))
+}
+
+pub(crate) fn decode(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let mut rest = &args[1..];
+    while let [key, result, tail @ ..] = rest {
+        if decode_equal(&args[0], key, ctx.nls)? {
+            out.set(result);
+            return Ok(());
+        }
+        rest = tail;
+    }
+    match rest {
+        [default] => out.set(default),
+        _ => *out = Value::Null,
+    }
+    Ok(())
+}
+
+pub(crate) fn nvl(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    out.set(if args[0].is_null() { &args[1] } else { &args[0] });
+    Ok(())
+}
+
+pub(crate) fn nvl2(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    out.set(if args[0].is_null() { &args[2] } else { &args[1] });
+    Ok(())
+}
+
+pub(crate) fn coalesce(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    out.set(args.iter().find(|arg| !arg.is_null()).unwrap_or(&Value::Null));
+    Ok(())
+}
+
+pub(crate) fn nullif(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    if args[0].compare(&args[1], ctx.nls)? == Some(Ordering::Equal) {
+        return null(out);
+    }
+    out.set(&args[0]);
+    Ok(())
+}
+
+/// Converts to the type of the first argument, in which GREATEST and LEAST compare.
+fn as_first(first: &Value, arg: &Value, nls: &Nls) -> Result<Value> {
+    let mut value = arg.clone();
+    match first {
+        Value::Number(_) if matches!(arg, Value::Double(_) | Value::Float(_)) => {}
+        _ => first.data_type().cast(&mut value, nls)?,
+    }
+    Ok(value)
+}
+
+fn extreme(ctx: &FnCtx<'_>, args: &[Value], out: &mut Value, wanted: Ordering) -> Result<()> {
+    if args.iter().any(Value::is_null) {
+        return null(out);
+    }
+    let mut best = args[0].clone();
+    for arg in &args[1..] {
+        let value = as_first(&args[0], arg, ctx.nls)?;
+        if value.compare(&best, ctx.nls)? == Some(wanted) {
+            best = value;
+        }
+    }
+    *out = best;
+    Ok(())
+}
+
+pub(crate) fn greatest(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    extreme(ctx, args, out, Ordering::Greater)
+}
+
+pub(crate) fn least(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    extreme(ctx, args, out, Ordering::Less)
+}
+
+/// LNNVL(condition): true unless the condition is true.
+pub(crate) fn lnnvl(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    *out = Value::Boolean(args[0] != Value::Boolean(true));
+    Ok(())
+}
+
+/// A LOB without content: for everything but IS NULL it behaves as NULL does.
+pub(crate) fn empty_lob(_: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
+    null(out)
+}

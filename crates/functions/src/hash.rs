@@ -1,0 +1,108 @@
+//! ORA_HASH and STANDARD_HASH.
+
+use crate::text::text;
+use crate::{FnCtx, give, null, number, out_of_range};
+use types::{Number, Ora, Result, Value, codec};
+
+fn bytes_of(arg: &Value) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    codec::encode(arg, &mut bytes);
+    bytes
+}
+
+/// ORA_HASH(value, highest bucket, seed). The spread is even; the values are not those of another database.
+pub(crate) fn ora_hash(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let mut given = [u32::MAX, 0];
+    for (place, arg) in given.iter_mut().zip(&args[1..]) {
+        let Some(n) = number(ctx, arg)? else { return null(out) };
+        let cut = n.trunc(0);
+        *place = cut.as_i64().and_then(|n| u32::try_from(n).ok()).ok_or_else(|| out_of_range(&n))?;
+    }
+    let [bucket, seed] = given;
+    if args[0].is_null() {
+        return give(out, Number::ZERO);
+    }
+    let hash = mix(&bytes_of(&args[0]), seed);
+    give(out, Number::from_u64(u64::from(hash) % (u64::from(bucket) + 1)))
+}
+
+/// FNV-1a (Fowler, Noll, Vo), with a final avalanche so that the low bits are good too.
+fn mix(bytes: &[u8], seed: u32) -> u32 {
+    let mut h = 0xcbf2_9ce4_8422_2325u64 ^ u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for b in bytes {
+        h = (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    h ^= h >> 33;
+    h = h.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    (h ^ (h >> 33)) as u32
+}
+
+/// STANDARD_HASH(value, method), SHA1 when no method is given.
+///
+/// # Errors
+/// ORA-00902 would be a type's; a method that does not exist is ORA-00904 there and here.
+pub(crate) fn standard_hash(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let method = match args.get(1) {
+        Some(arg) => text(ctx, arg)?.map_or_else(String::new, |m| m.to_ascii_uppercase()),
+        None => "SHA1".to_owned(),
+    };
+    let bytes = bytes_of(&args[0]);
+    let digest = match method.as_str() {
+        "SHA1" => sha1(&bytes).to_vec(),
+        "MD5" => md5(&bytes),
+        "SHA256" => sha2_digest::<sha2::Sha256>(&bytes),
+        "SHA384" => sha2_digest::<sha2::Sha384>(&bytes),
+        "SHA512" => sha2_digest::<sha2::Sha512>(&bytes),
+        _ => return Err(Ora::with(904, &[&format_args!("\"{method}\"")])),
+    };
+    *out = Value::Raw(digest);
+    Ok(())
+}
+
+fn md5(bytes: &[u8]) -> Vec<u8> {
+    use md5::Digest;
+    md5::Md5::digest(bytes).to_vec()
+}
+
+fn sha2_digest<D: sha2::Digest>(bytes: &[u8]) -> Vec<u8> {
+    D::digest(bytes).to_vec()
+}
+
+/// SHA-1 (FIPS 180-4).
+fn sha1(bytes: &[u8]) -> [u8; 20] {
+    let mut message = bytes.to_vec();
+    message.push(0x80);
+    while message.len() % 64 != 56 {
+        message.push(0);
+    }
+    message.extend_from_slice(&(bytes.len() as u64 * 8).to_be_bytes());
+    let mut h: [u32; 5] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
+    for block in message.chunks_exact(64) {
+        let mut w = [0u32; 80];
+        for (word, chunk) in w.iter_mut().zip(block.chunks_exact(4)) {
+            *word = u32::from_be_bytes(chunk.try_into().expect("a chunk of four"));
+        }
+        for i in 16..80 {
+            w[i] = (w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16]).rotate_left(1);
+        }
+        let [mut a, mut b, mut c, mut d, mut e] = h;
+        for (i, word) in w.iter().enumerate() {
+            let (f, k) = match i {
+                0..20 => ((b & c) | (!b & d), 0x5a82_7999),
+                20..40 => (b ^ c ^ d, 0x6ed9_eba1),
+                40..60 => ((b & c) | (b & d) | (c & d), 0x8f1b_bcdc),
+                _ => (b ^ c ^ d, 0xca62_c1d6),
+            };
+            let next = a.rotate_left(5).wrapping_add(f).wrapping_add(e).wrapping_add(k).wrapping_add(*word);
+            (e, d, c, b, a) = (d, c, b.rotate_left(30), a, next);
+        }
+        for (sum, x) in h.iter_mut().zip([a, b, c, d, e]) {
+            *sum = sum.wrapping_add(x);
+        }
+    }
+    let mut digest = [0; 20];
+    for (chunk, word) in digest.chunks_exact_mut(4).zip(h) {
+        chunk.copy_from_slice(&word.to_be_bytes());
+    }
+    digest
+}

@@ -1,0 +1,147 @@
+//! Runs a compiled expression over a text, going back where a choice fails.
+
+use super::parse::{Op, Regexp};
+use super::{DOT_ALL, MULTI_LINE};
+use types::{Ora, Result};
+
+/// Steps that one search may take; a pattern that needs more is ORA-12723.
+const MAX_STEPS: usize = 5_000_000;
+
+const UNSET: usize = usize::MAX;
+
+/// A match: where it and its groups lie.
+pub(super) struct Found {
+    slots: Vec<usize>,
+    groups: usize,
+}
+
+impl Found {
+    /// Returns start and end of the whole match.
+    pub fn whole(&self) -> (usize, usize) {
+        (self.slots[0], self.slots[1])
+    }
+
+    /// Returns start and end of a group, zero being the whole; `None` when it took no part.
+    pub fn group(&self, group: usize) -> Option<(usize, usize)> {
+        if group > self.groups {
+            return None;
+        }
+        let (start, end) = (self.slots[2 * group], self.slots[2 * group + 1]);
+        (start != UNSET && end != UNSET).then_some((start, end))
+    }
+}
+
+/// What to undo when going back.
+enum Frame {
+    Choice { at: usize, place: usize },
+    Slot { slot: usize, old: usize },
+}
+
+impl Regexp {
+    /// Finds the leftmost match that begins at `from` or later.
+    ///
+    /// # Errors
+    /// ORA-12723 when the search takes too long.
+    pub(super) fn find(&self, s: &[char], from: usize) -> Result<Option<Found>> {
+        let mut steps = 0;
+        let mut slots = vec![UNSET; self.slots];
+        let mut stack = Vec::new();
+        for start in from..=s.len() {
+            slots.fill(UNSET);
+            stack.clear();
+            if self.run(s, start, &mut slots, &mut stack, &mut steps)? {
+                return Ok(Some(Found { slots, groups: self.groups }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn run(
+        &self,
+        s: &[char],
+        start: usize,
+        slots: &mut [usize],
+        stack: &mut Vec<Frame>,
+        steps: &mut usize,
+    ) -> Result<bool> {
+        let (mut at, mut place) = (0, start);
+        loop {
+            *steps += 1;
+            if *steps > MAX_STEPS {
+                return Err(Ora::new(12723));
+            }
+            let next = match &self.program[at] {
+                Op::Done => return Ok(true),
+                Op::Jump(to) => {
+                    at = *to;
+                    continue;
+                }
+                Op::Split(first, second) => {
+                    stack.push(Frame::Choice { at: *second, place });
+                    at = *first;
+                    continue;
+                }
+                Op::Save(slot) | Op::Mark(slot) => {
+                    stack.push(Frame::Slot { slot: *slot, old: slots[*slot] });
+                    slots[*slot] = place;
+                    Some(place)
+                }
+                Op::Moved(slot) => (slots[*slot] != place).then_some(place),
+                op => self.step(op, s, place, slots),
+            };
+            match next {
+                Some(next) => {
+                    place = next;
+                    at += 1;
+                }
+                None => match back(stack, slots) {
+                    Some(choice) => (at, place) = choice,
+                    None => return Ok(false),
+                },
+            }
+        }
+    }
+
+    /// Matches one piece of text; returns the place behind it.
+    fn step(&self, op: &Op, s: &[char], place: usize, slots: &[usize]) -> Option<usize> {
+        let c = s.get(place).copied();
+        let lines = self.flags & MULTI_LINE != 0;
+        let matched = match op {
+            Op::Char(wanted) => c.is_some_and(|c| self.same(c, *wanted)),
+            Op::Any => c.is_some_and(|c| c != '\n' || self.flags & DOT_ALL != 0),
+            Op::Set(set) => c.is_some_and(|c| set.holds(c, self.ignores_case())),
+            Op::LineStart => return (place == 0 || (lines && s[place - 1] == '\n')).then_some(place),
+            Op::LineEnd => return (place == s.len() || (lines && s[place] == '\n')).then_some(place),
+            Op::TextStart => return (place == 0).then_some(place),
+            Op::TextEnd => return (place == s.len() || (place + 1 == s.len() && s[place] == '\n')).then_some(place),
+            Op::LastEnd => return (place == s.len()).then_some(place),
+            Op::Back(group) => return self.again(s, place, slots[2 * group], slots[2 * group + 1]),
+            _ => false,
+        };
+        matched.then_some(place + 1)
+    }
+
+    fn again(&self, s: &[char], place: usize, start: usize, end: usize) -> Option<usize> {
+        if start == UNSET || end == UNSET {
+            return None;
+        }
+        let group = &s[start..end];
+        let there = s.get(place..place + group.len())?;
+        there.iter().zip(group).all(|(a, b)| self.same(*a, *b)).then_some(place + group.len())
+    }
+
+    fn same(&self, a: char, b: char) -> bool {
+        a == b || (self.ignores_case() && a.to_lowercase().eq(b.to_lowercase()))
+    }
+}
+
+/// Undoes what was noted since the last choice and takes its other way.
+fn back(stack: &mut Vec<Frame>, slots: &mut [usize]) -> Option<(usize, usize)> {
+    while let Some(frame) = stack.pop() {
+        match frame {
+            Frame::Choice { at, place } => return Some((at, place)),
+            Frame::Slot { slot, old } => slots[slot] = old,
+        }
+    }
+    None
+}

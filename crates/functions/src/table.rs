@@ -1,0 +1,335 @@
+//! The list of scalar functions, and the way to find one.
+
+use crate::{Eval, FnCtx, Returns, convert, date, general, hash, numeric, raw, regexp, session, text};
+use types::{DataType, Ora, Result, Value};
+
+/// As many arguments as anyone likes.
+const MANY: u8 = u8::MAX;
+
+/// A scalar function.
+#[derive(Debug)]
+pub struct FnDef {
+    /// The name, in upper case. Functions of packages have their package's name and a point before it.
+    pub name: &'static str,
+    /// Fewest arguments.
+    pub min_args: u8,
+    /// Most arguments; 255 is without limit.
+    pub max_args: u8,
+    /// The body.
+    pub eval: Eval,
+    /// The type of the result.
+    pub returns: Returns,
+    /// Returns the same for the same arguments within a statement, so that it may be evaluated once.
+    pub deterministic: bool,
+    /// May stand without parentheses, like SYSDATE.
+    pub bare: bool,
+}
+
+impl FnDef {
+    /// Checks the number of arguments.
+    ///
+    /// # Errors
+    /// ORA-00909 when a function that takes a fixed number has another, ORA-00938 and ORA-00939 when there are too few and too many
+    /// for one that takes a range.
+    pub fn check_args(&self, count: usize) -> Result<()> {
+        let (min, max) = (usize::from(self.min_args), usize::from(self.max_args));
+        if count >= min && (count <= max || self.max_args == MANY) {
+            return Ok(());
+        }
+        Err(Ora::new(match count < min {
+            _ if min == max => 909,
+            true => 938,
+            false => 939,
+        }))
+    }
+
+    /// Returns the type of the result for arguments of these types.
+    ///
+    /// # Errors
+    /// ORA-00932 when the types do not fit.
+    pub fn return_type(&self, args: &[DataType]) -> Result<DataType> {
+        (self.returns)(args)
+    }
+
+    /// Calls the function.
+    ///
+    /// # Errors
+    /// Whatever the function raises.
+    #[inline]
+    pub fn call(&self, ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+        (self.eval)(ctx, args, out)
+    }
+}
+
+/// Finds a function by its name, in any case.
+pub fn lookup(name: &str) -> Option<&'static FnDef> {
+    let key = name.bytes().map(|b| b.to_ascii_uppercase());
+    let at = FUNCTIONS.binary_search_by(|f| f.name.bytes().cmp(key.clone())).ok()?;
+    Some(&FUNCTIONS[at])
+}
+
+/// Returns the names of all functions, sorted.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().map(|f| f.name)
+}
+
+fn to_number(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::NUMBER)
+}
+
+/// Numeric functions of BINARY_DOUBLE return it.
+fn to_numeric(args: &[DataType]) -> Result<DataType> {
+    let double = args.iter().find(|t| matches!(t, DataType::BinaryDouble | DataType::BinaryFloat));
+    Ok(double.copied().unwrap_or(DataType::NUMBER))
+}
+
+fn to_text(args: &[DataType]) -> Result<DataType> {
+    Ok(match args.first() {
+        Some(t @ (DataType::Clob | DataType::Nclob)) => *t,
+        _ => DataType::TEXT,
+    })
+}
+
+fn to_varchar(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::TEXT)
+}
+
+fn to_date(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::Date)
+}
+
+fn to_timestamp(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::Timestamp { digits: 9, zone: types::Zone::None })
+}
+
+fn to_local_timestamp(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::TIMESTAMP)
+}
+
+fn to_zoned(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::TIMESTAMP_TZ)
+}
+
+fn to_interval_ds(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::IntervalDs { days: 9, digits: 9 })
+}
+
+fn to_interval_ym(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::IntervalYm { years: 9 })
+}
+
+fn to_raw(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::Raw { len: 0 })
+}
+
+fn to_boolean(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::Boolean)
+}
+
+fn to_double(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::BinaryDouble)
+}
+
+fn to_float(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::BinaryFloat)
+}
+
+fn to_clob(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::Clob)
+}
+
+fn to_blob(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::Blob)
+}
+
+fn to_rowid(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::Rowid)
+}
+
+/// ROUND, TRUNC, CEIL and FLOOR of a datetime are a DATE.
+fn number_or_date(args: &[DataType]) -> Result<DataType> {
+    if args.first().is_some_and(DataType::is_datetime) { Ok(DataType::Date) } else { to_numeric(args) }
+}
+
+fn first(args: &[DataType]) -> Result<DataType> {
+    Ok(args.first().copied().unwrap_or(DataType::Null))
+}
+
+/// The second and third argument of NVL2 decide.
+fn after_first(args: &[DataType]) -> Result<DataType> {
+    general::common_type(args.get(1..).unwrap_or_default())
+}
+
+/// DECODE(value, key, result, … , default): the first result decides.
+fn decode(args: &[DataType]) -> Result<DataType> {
+    let results = args.get(1..).unwrap_or_default().chunks(2).map(|pair| *pair.last().expect("chunks are not empty"));
+    general::common_type(&results.collect::<Vec<_>>())
+}
+
+const fn pure(name: &'static str, args: (u8, u8), returns: Returns, eval: Eval) -> FnDef {
+    FnDef { name, min_args: args.0, max_args: args.1, eval, returns, deterministic: true, bare: false }
+}
+
+/// Without arguments and without parentheses; the same within a statement.
+const fn bare(name: &'static str, returns: Returns, eval: Eval) -> FnDef {
+    FnDef { name, min_args: 0, max_args: 1, eval, returns, deterministic: true, bare: true }
+}
+
+#[rustfmt::skip]
+static FUNCTIONS: &[FnDef] = &[
+    pure("ABS", (1, 1), to_numeric, numeric::abs),
+    pure("ACOS", (1, 1), to_numeric, numeric::acos),
+    pure("ADD_MONTHS", (2, 2), to_date, date::add_months),
+    pure("ASCII", (1, 1), to_number, text::ascii),
+    pure("ASCIISTR", (1, 1), to_text, text::asciistr),
+    pure("ASIN", (1, 1), to_numeric, numeric::asin),
+    pure("ATAN", (1, 1), to_numeric, numeric::atan),
+    pure("ATAN2", (2, 2), to_numeric, numeric::atan2),
+    pure("BIN_TO_NUM", (1, MANY), to_number, numeric::bin_to_num),
+    pure("BITAND", (2, 2), to_number, numeric::bitand),
+    pure("CEIL", (1, 1), to_numeric, numeric::ceil),
+    pure("CHARTOROWID", (1, 1), to_rowid, convert::chartorowid),
+    pure("CHR", (1, 1), to_varchar, text::chr),
+    pure("COALESCE", (2, MANY), general::common_type, general::coalesce),
+    pure("COMPOSE", (1, 1), first, text::unchanged),
+    pure("CONCAT", (2, 2), to_text, text::concat),
+    pure("CONVERT", (2, 3), to_text, text::unchanged),
+    pure("COS", (1, 1), to_numeric, numeric::cos),
+    pure("COSH", (1, 1), to_numeric, numeric::cosh),
+    bare("CURRENT_DATE", to_date, date::current_date),
+    bare("CURRENT_TIMESTAMP", to_zoned, date::current_timestamp),
+    bare("DBTIMEZONE", to_varchar, date::dbtimezone),
+    pure("DECODE", (3, MANY), decode, general::decode),
+    pure("DUMP", (1, 4), to_varchar, raw::dump),
+    pure("EMPTY_BLOB", (0, 0), to_blob, general::empty_lob),
+    pure("EMPTY_CLOB", (0, 0), to_clob, general::empty_lob),
+    pure("EXP", (1, 1), to_numeric, numeric::exp),
+    pure("EXTRACT", (2, 2), to_number, date::extract),
+    pure("FLOOR", (1, 1), to_numeric, numeric::floor),
+    pure("FROM_TZ", (2, 2), to_zoned, date::from_tz),
+    pure("GREATEST", (1, MANY), general::compared_type, general::greatest),
+    pure("HEXTORAW", (1, 1), to_raw, raw::hextoraw),
+    pure("INITCAP", (1, 1), to_text, text::initcap),
+    pure("INSTR", (2, 4), to_number, text::instr),
+    pure("INSTRB", (2, 4), to_number, text::instrb),
+    pure("LAST_DAY", (1, 1), to_date, date::last_day),
+    pure("LEAST", (1, MANY), general::compared_type, general::least),
+    pure("LENGTH", (1, 1), to_number, text::length),
+    pure("LENGTHB", (1, 1), to_number, text::lengthb),
+    pure("LN", (1, 1), to_numeric, numeric::ln),
+    pure("LNNVL", (1, 1), to_boolean, general::lnnvl),
+    bare("LOCALTIMESTAMP", to_local_timestamp, date::localtimestamp),
+    pure("LOG", (2, 2), to_numeric, numeric::log),
+    pure("LOWER", (1, 1), to_text, text::lower),
+    pure("LPAD", (2, 3), to_text, text::lpad),
+    pure("LTRIM", (1, 2), to_text, text::ltrim),
+    pure("MOD", (2, 2), to_numeric, numeric::modulo),
+    pure("MONTHS_BETWEEN", (2, 2), to_number, date::months_between),
+    pure("NANVL", (2, 2), to_numeric, numeric::nanvl),
+    pure("NEXT_DAY", (2, 2), to_date, date::next_day),
+    pure("NLSSORT", (1, 2), to_raw, text::nlssort),
+    pure("NLS_INITCAP", (1, 2), to_text, text::initcap),
+    pure("NLS_LOWER", (1, 2), to_text, text::lower),
+    pure("NLS_UPPER", (1, 2), to_text, text::upper),
+    pure("NULLIF", (2, 2), first, general::nullif),
+    pure("NUMTODSINTERVAL", (2, 2), to_interval_ds, convert::numtodsinterval),
+    pure("NUMTOYMINTERVAL", (2, 2), to_interval_ym, convert::numtoyminterval),
+    pure("NVL", (2, 2), general::common_type, general::nvl),
+    pure("NVL2", (3, 3), after_first, general::nvl2),
+    pure("ORA_HASH", (1, 3), to_number, hash::ora_hash),
+    pure("POWER", (2, 2), to_numeric, numeric::power),
+    pure("RAWTOHEX", (1, 1), to_varchar, raw::rawtohex),
+    pure("RAWTONHEX", (1, 1), to_varchar, raw::rawtohex),
+    pure("REGEXP_COUNT", (2, 4), to_number, regexp::count),
+    pure("REGEXP_INSTR", (2, 7), to_number, regexp::instr),
+    pure("REGEXP_LIKE", (2, 3), to_boolean, regexp::like),
+    pure("REGEXP_REPLACE", (2, 6), to_text, regexp::replace),
+    pure("REGEXP_SUBSTR", (2, 6), to_text, regexp::substr),
+    pure("REMAINDER", (2, 2), to_numeric, numeric::remainder),
+    pure("REPLACE", (2, 3), to_text, text::replace),
+    pure("REVERSE", (1, 1), to_text, text::reverse),
+    pure("ROUND", (1, 2), number_or_date, numeric::round),
+    pure("ROWIDTOCHAR", (1, 1), to_varchar, convert::rowidtochar),
+    pure("RPAD", (2, 3), to_text, text::rpad),
+    pure("RTRIM", (1, 2), to_text, text::rtrim),
+    bare("SESSIONTIMEZONE", to_varchar, date::sessiontimezone),
+    pure("SIGN", (1, 1), to_number, numeric::sign),
+    pure("SIN", (1, 1), to_numeric, numeric::sin),
+    pure("SINH", (1, 1), to_numeric, numeric::sinh),
+    pure("SOUNDEX", (1, 1), to_varchar, text::soundex),
+    pure("SQRT", (1, 1), to_numeric, numeric::sqrt),
+    pure("STANDARD_HASH", (1, 2), to_raw, hash::standard_hash),
+    pure("SUBSTR", (2, 3), to_text, text::substr),
+    pure("SUBSTRB", (2, 3), to_text, text::substrb),
+    bare("SYSDATE", to_date, date::sysdate),
+    bare("SYSTIMESTAMP", to_zoned, date::systimestamp),
+    pure("SYS_CONTEXT", (2, 3), to_varchar, session::sys_context),
+    pure("SYS_EXTRACT_UTC", (1, 1), to_timestamp, date::sys_extract_utc),
+    FnDef { deterministic: false, ..pure("SYS_GUID", (0, 0), to_raw, session::sys_guid) },
+    pure("TAN", (1, 1), to_numeric, numeric::tan),
+    pure("TANH", (1, 1), to_numeric, numeric::tanh),
+    pure("TO_BINARY_DOUBLE", (1, 3), to_double, convert::to_binary_double),
+    pure("TO_BINARY_FLOAT", (1, 3), to_float, convert::to_binary_float),
+    pure("TO_BLOB", (1, 1), to_blob, convert::to_blob),
+    pure("TO_CHAR", (1, 3), to_varchar, convert::to_char),
+    pure("TO_CLOB", (1, 1), to_clob, convert::to_clob),
+    pure("TO_DATE", (1, 3), to_date, convert::to_date),
+    pure("TO_DSINTERVAL", (1, 1), to_interval_ds, convert::to_dsinterval),
+    pure("TO_LOB", (1, 1), to_clob, text::unchanged),
+    pure("TO_MULTI_BYTE", (1, 1), first, text::unchanged),
+    pure("TO_NCHAR", (1, 3), to_varchar, convert::to_char),
+    pure("TO_NCLOB", (1, 1), to_clob, convert::to_clob),
+    pure("TO_NUMBER", (1, 3), to_number, convert::to_number),
+    pure("TO_SINGLE_BYTE", (1, 1), first, text::unchanged),
+    pure("TO_TIMESTAMP", (1, 3), to_timestamp, convert::to_timestamp),
+    pure("TO_TIMESTAMP_TZ", (1, 3), to_zoned, convert::to_timestamp_tz),
+    pure("TO_YMINTERVAL", (1, 1), to_interval_ym, convert::to_yminterval),
+    pure("TRANSLATE", (3, 3), to_text, text::translate),
+    pure("TRIM", (1, 2), to_text, text::trim),
+    pure("TRUNC", (1, 2), number_or_date, numeric::trunc),
+    pure("TZ_OFFSET", (1, 1), to_varchar, date::tz_offset),
+    bare("UID", to_number, session::uid),
+    pure("UNISTR", (1, 1), to_varchar, text::unistr),
+    pure("UPPER", (1, 1), to_text, text::upper),
+    bare("USER", to_varchar, session::user),
+    pure("USERENV", (1, 1), to_varchar, session::userenv),
+    pure("UTL_RAW.BIT_AND", (2, 2), to_raw, raw::bit_and),
+    pure("UTL_RAW.BIT_OR", (2, 2), to_raw, raw::bit_or),
+    pure("UTL_RAW.BIT_XOR", (2, 2), to_raw, raw::bit_xor),
+    pure("UTL_RAW.CAST_TO_RAW", (1, 1), to_raw, raw::cast_to_raw),
+    pure("UTL_RAW.CAST_TO_VARCHAR2", (1, 1), to_varchar, raw::cast_to_varchar2),
+    pure("UTL_RAW.CONCAT", (1, 12), to_raw, raw::concat),
+    pure("UTL_RAW.LENGTH", (1, 1), to_number, raw::length),
+    pure("UTL_RAW.REVERSE", (1, 1), to_raw, raw::reverse),
+    pure("UTL_RAW.SUBSTR", (2, 3), to_raw, raw::substr),
+    pure("VSIZE", (1, 1), to_number, raw::vsize),
+    pure("WIDTH_BUCKET", (4, 4), to_number, numeric::width_bucket),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sorted() {
+        assert!(FUNCTIONS.windows(2).all(|pair| pair[0].name < pair[1].name));
+        assert!(FUNCTIONS.iter().all(|f| f.min_args <= f.max_args));
+    }
+
+    #[test]
+    fn names_are_found_in_any_case() {
+        for name in names() {
+            assert_eq!(lookup(name).unwrap().name, name);
+            assert_eq!(lookup(&name.to_lowercase()).unwrap().name, name);
+        }
+        assert!(lookup("NO_SUCH").is_none() && lookup("").is_none());
+    }
+
+    #[test]
+    fn arguments_are_counted() {
+        assert!(lookup("ABS").unwrap().check_args(2).unwrap_err().is(909));
+        assert!(lookup("SUBSTR").unwrap().check_args(1).unwrap_err().is(938));
+        assert!(lookup("SUBSTR").unwrap().check_args(4).unwrap_err().is(939));
+        assert!(lookup("COALESCE").unwrap().check_args(300).is_ok());
+    }
+}
