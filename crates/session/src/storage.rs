@@ -4,6 +4,7 @@ use crate::sizes::Sizes;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use cluster::Clusters;
 use datafile::{CreateDatabase, DataFiles};
+use dictionary::{DictionaryConfig, DictionaryLayout, DictionaryShared, NewDictionary};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
 use latch::Generation;
@@ -14,7 +15,7 @@ use sga::SgaBuilder;
 use std::path::Path;
 use std::sync::Arc;
 use txn::{Transactions, TxnConfig, TxnLayout};
-use types::{Ora, Result, Scn};
+use types::{Date, Ora, Result, Scn};
 
 /// The database's files before the cache exists.
 pub struct Database {
@@ -59,6 +60,7 @@ pub struct StorageLayout {
     enqueues: EnqueueLayout,
     txns: TxnLayout,
     txn_config: TxnConfig,
+    dictionary: DictionaryLayout,
 }
 
 /// The stack.
@@ -69,6 +71,28 @@ pub struct Storage {
     pub txns: &'static Transactions,
     pub heap: &'static Heap,
     pub clusters: &'static Clusters,
+    pub dictionary: &'static DictionaryShared,
+}
+
+/// The dictionary of a new database: nobody has a password, so the way in is `/ as sysdba`.
+fn new_dictionary(database: &Database) -> Result<NewDictionary> {
+    let contents = |number| match number {
+        datafile::tablespace::TEMP => 1,
+        datafile::tablespace::UNDO => 2,
+        _ => 0,
+    };
+    let control = database.files.control()?;
+    let utc = (os::clock::wall_ns() / 1_000_000_000) as i64;
+    Ok(NewDictionary {
+        name: control.name.clone(),
+        tablespaces: control.tablespaces.iter().map(|t| (t.number, t.name.clone(), contents(t.number))).collect(),
+        users_tablespace: datafile::tablespace::USERS,
+        temporary_tablespace: datafile::tablespace::TEMP,
+        block_size_bytes: control.block_size as u32,
+        system: None,
+        sys: None,
+        now: Date::from_unix(utc + i64::from(os::clock::utc_offset_seconds(utc)))?,
+    })
 }
 
 impl StorageLayout {
@@ -104,6 +128,7 @@ impl StorageLayout {
             enqueues: EnqueueLayout::reserve(builder, &enqueues),
             txns: TxnLayout::reserve(builder, &txn_config),
             txn_config,
+            dictionary: DictionaryLayout::reserve(builder, &DictionaryConfig::default()),
         }
     }
 }
@@ -126,7 +151,10 @@ impl Storage {
         let txns: &'static Transactions = Box::leak(Box::new(txns));
         let heap: &'static Heap = Box::leak(Box::new(Heap::new(txns)));
         let clusters = Box::leak(Box::new(Clusters::new(heap)));
-        Storage { cache, enqueues, txns, heap, clusters }
+        let dictionary = DictionaryShared::create(sga, &layout.dictionary, heap, enqueues);
+        dictionary.register_with(processes);
+        let dictionary = Box::leak(Box::new(dictionary));
+        Storage { cache, enqueues, txns, heap, clusters, dictionary }
     }
 
     /// Opens the transaction tables, having made the undo segments of a new database, and rolls back what an unclean stop
@@ -141,7 +169,11 @@ impl Storage {
         }
         self.txns.open(p)?;
         self.txns.recover(p)?;
-        Ok(())
+        if database.is_new {
+            self.dictionary.create_database(p, &new_dictionary(database)?)
+        } else {
+            self.dictionary.open(p)
+        }
     }
 
     /// Notes in the control file that blocks may be newer in memory than on disk.
