@@ -97,6 +97,11 @@ impl Machine {
         Ok(row)
     }
 
+    /// Copies registers out without accounting: the caller does.
+    pub fn regs_saved(&self, regs: &[Reg]) -> Saved {
+        regs.iter().map(|&r| self.regs[r as usize].clone()).collect()
+    }
+
     /// Copies registers back.
     #[inline]
     pub fn restore(&mut self, regs: &[Reg], row: &[Value]) {

@@ -1,0 +1,457 @@
+//! Analytic functions.
+//!
+//! All rows of the input are buffered; for each function they are ordered by partition and order, the function's value is computed
+//! for every row, and the rows are then given up in the order of the last function's sort, as Oracle's WINDOW SORT does.
+
+use super::Op;
+use super::sort::Keys;
+use crate::aggregate::AggCode;
+use crate::code::{Builder, Code};
+use crate::ctx::ExecCtx;
+use crate::machine::{Machine, Saved};
+use plan::{AggKind, Bound, Frame, Reg, Source, WindowFunc};
+use std::ops::Range;
+use types::{Number, Ora, Result, Value};
+
+struct Func {
+    agg: AggCode,
+    partition: Vec<Code>,
+    order: Keys,
+    order_codes: Vec<(Code, bool)>,
+    frame: Option<FrameCode>,
+}
+
+struct FrameCode {
+    rows: bool,
+    start: BoundCode,
+    end: BoundCode,
+}
+
+enum BoundCode {
+    UnboundedPreceding,
+    Preceding(Code),
+    CurrentRow,
+    Following(Code),
+    UnboundedFollowing,
+}
+
+pub struct Window {
+    input: Op,
+    funcs: Vec<Func>,
+    regs: Vec<Reg>,
+    rows: Vec<Saved>,
+    /// Results by function and row.
+    results: Vec<Vec<Value>>,
+    order: Vec<usize>,
+    at: usize,
+    done: bool,
+}
+
+impl Window {
+    pub fn build(input: &Source, funcs: &[WindowFunc], regs: &[Reg], b: &mut Builder<'_>) -> Result<Window> {
+        let input = Op::build(input, b)?;
+        let funcs = funcs
+            .iter()
+            .map(|f| Func {
+                agg: AggCode::build(&f.agg, b),
+                partition: b.codes(&f.partition),
+                order: Keys::build(&f.order, b),
+                order_codes: f.order.iter().map(|k| (b.code(&k.expr), k.desc)).collect(),
+                frame: f.frame.as_ref().map(|f| frame(f, b)),
+            })
+            .collect();
+        Ok(Window {
+            input,
+            funcs,
+            regs: regs.to_vec(),
+            rows: Vec::new(),
+            results: Vec::new(),
+            order: Vec::new(),
+            at: 0,
+            done: false,
+        })
+    }
+
+    pub fn open(&mut self) {
+        self.rows.clear();
+        self.results.clear();
+        self.at = 0;
+        self.done = false;
+    }
+
+    fn run(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.input.open(m, cx)?;
+        while self.input.next(m, cx)? {
+            let row = m.save(&self.regs, cx)?;
+            self.rows.push(row);
+        }
+        self.order = (0..self.rows.len()).collect();
+        for f in &self.funcs {
+            let mut keys = Vec::with_capacity(self.rows.len());
+            for row in &self.rows {
+                m.restore(&self.regs, row);
+                let mut partition = Vec::new();
+                for code in &f.partition {
+                    let r = code.eval(m, cx)?;
+                    super::sort::encode_part(m, r, false, false, &mut partition);
+                }
+                let mut order = Vec::new();
+                f.order.encode(m, cx, &mut order)?;
+                keys.push((partition, order));
+            }
+            let mut order: Vec<usize> = (0..self.rows.len()).collect();
+            order.sort_by(|&a, &b| keys[a].cmp(&keys[b]));
+            let mut results = vec![Value::Null; self.rows.len()];
+            let mut start = 0;
+            while start < order.len() {
+                let same = |&&i: &&usize| keys[i].0 == keys[order[start]].0;
+                let end = start + order[start..].iter().take_while(same).count();
+                let part = Partition { rows: &self.rows, regs: &self.regs, order: &order[start..end], keys: &keys };
+                part.compute(f, &mut results, m, cx)?;
+                start = end;
+            }
+            self.results.push(results);
+            self.order = order;
+        }
+        self.done = true;
+        Ok(())
+    }
+
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if !self.done {
+            self.run(m, cx)?;
+        }
+        let Some(&i) = self.order.get(self.at) else { return Ok(false) };
+        self.at += 1;
+        m.restore(&self.regs, &self.rows[i]);
+        for (f, results) in self.funcs.iter().zip(&mut self.results) {
+            m.put(f.agg.out, std::mem::take(&mut results[i]));
+        }
+        Ok(true)
+    }
+}
+
+fn frame(f: &Frame, b: &mut Builder<'_>) -> FrameCode {
+    let mut bound = |x: &Bound| match x {
+        Bound::UnboundedPreceding => BoundCode::UnboundedPreceding,
+        Bound::Preceding(e) => BoundCode::Preceding(b.code(e)),
+        Bound::CurrentRow => BoundCode::CurrentRow,
+        Bound::Following(e) => BoundCode::Following(b.code(e)),
+        Bound::UnboundedFollowing => BoundCode::UnboundedFollowing,
+    };
+    FrameCode { rows: f.rows, start: bound(&f.start), end: bound(&f.end) }
+}
+
+/// The rows of one partition in order.
+struct Partition<'p> {
+    rows: &'p [Saved],
+    regs: &'p [Reg],
+    order: &'p [usize],
+    keys: &'p [(Vec<u8>, Vec<u8>)],
+}
+
+impl Partition<'_> {
+    fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    fn load(&self, i: usize, m: &mut Machine) {
+        m.restore(self.regs, &self.rows[self.order[i]]);
+    }
+
+    fn key(&self, i: usize) -> &[u8] {
+        &self.keys[self.order[i]].1
+    }
+
+    /// Rows that the order does not tell from row `i`.
+    fn peers(&self, i: usize) -> Range<usize> {
+        let mut start = i;
+        while start > 0 && self.key(start - 1) == self.key(i) {
+            start -= 1;
+        }
+        let mut end = i + 1;
+        while end < self.len() && self.key(end) == self.key(i) {
+            end += 1;
+        }
+        start..end
+    }
+
+    fn compute(&self, f: &Func, results: &mut [Value], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        use AggKind::*;
+        let number = |n: u64| Value::Number(Number::from_u64(n));
+        match f.agg.kind {
+            RowNumber => {
+                for i in 0..self.len() {
+                    results[self.order[i]] = number(i as u64 + 1);
+                }
+            }
+            Rank | DenseRank | PercentRank | CumeDist => self.ranks(f.agg.kind, results)?,
+            Ntile => {
+                self.load(0, m);
+                let r = f.agg.args[0].eval(m, cx)?;
+                let buckets = m.value(r).to_number(&cx.session.nls)?.unwrap_or_default().to_i64().unwrap_or(0);
+                if buckets < 1 {
+                    return Err(Ora::with(1428, &[&buckets]));
+                }
+                let (n, buckets) = (self.len() as u64, buckets as u64);
+                let (size, larger) = (n / buckets, n % buckets);
+                for i in 0..n {
+                    let head = larger * (size + 1);
+                    let bucket = if i < head { i / (size + 1) } else { larger + (i - head) / size.max(1) };
+                    results[self.order[i as usize]] = number(bucket + 1);
+                }
+            }
+            Lag | Lead => self.shifted(f, results, m, cx)?,
+            RatioToReport => {
+                let mut sum = Number::default();
+                let mut values = Vec::with_capacity(self.len());
+                for i in 0..self.len() {
+                    self.load(i, m);
+                    let r = f.agg.args[0].eval(m, cx)?;
+                    let v = m.value(r).to_number(&cx.session.nls)?;
+                    if let Some(v) = &v {
+                        sum = sum.add(v)?;
+                    }
+                    values.push(v);
+                }
+                for (i, v) in values.into_iter().enumerate() {
+                    results[self.order[i]] = match v {
+                        Some(v) if sum.signum() != 0 => Value::Number(v.div(&sum)?),
+                        _ => Value::Null,
+                    };
+                }
+            }
+            _ => self.framed(f, results, m, cx)?,
+        }
+        Ok(())
+    }
+
+    fn ranks(&self, kind: AggKind, results: &mut [Value]) -> Result<()> {
+        let n = self.len() as u64;
+        let (mut start, mut dense) = (0, 0);
+        while start < self.len() {
+            let end = self.peers(start).end;
+            dense += 1;
+            let value = match kind {
+                AggKind::Rank => Number::from_u64(start as u64 + 1),
+                AggKind::DenseRank => Number::from_u64(dense),
+                AggKind::PercentRank if n == 1 => Number::default(),
+                AggKind::PercentRank => Number::from_u64(start as u64).div(&Number::from_u64(n - 1))?,
+                _ => Number::from_u64(end as u64).div(&Number::from_u64(n))?,
+            };
+            for i in start..end {
+                results[self.order[i]] = Value::Number(value);
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn shifted(&self, f: &Func, results: &mut [Value], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        for i in 0..self.len() {
+            self.load(i, m);
+            let offset = match f.agg.args.get(1) {
+                None => 1,
+                Some(code) => {
+                    let r = code.eval(m, cx)?;
+                    m.value(r).to_number(&cx.session.nls)?.map_or(0, |n| n.to_i64().unwrap_or(i64::MAX))
+                }
+            };
+            if offset < 0 {
+                return Err(Ora::with(1428, &[&offset]));
+            }
+            let at = if f.agg.kind == AggKind::Lag { (i as i64).checked_sub(offset) } else { (i as i64).checked_add(offset) };
+            let at = at.and_then(|at| usize::try_from(at).ok()).filter(|&at| at < self.len());
+            let code = match at {
+                Some(at) => {
+                    self.load(at, m);
+                    Some(&f.agg.args[0])
+                }
+                None => f.agg.args.get(2),
+            };
+            results[self.order[i]] = match code {
+                Some(code) => {
+                    let r = code.eval(m, cx)?;
+                    m.value(r).clone()
+                }
+                None => Value::Null,
+            };
+        }
+        Ok(())
+    }
+
+    /// Aggregates over a frame.
+    fn framed(&self, f: &Func, results: &mut [Value], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let ordered = !f.order.is_empty();
+        if f.frame.is_none() && !ordered {
+            // One value for the whole partition.
+            let v = self.over(f, 0..self.len(), m, cx)?;
+            for &i in self.order {
+                results[i] = v.clone();
+            }
+            return Ok(());
+        }
+        let running = match &f.frame {
+            None => true,
+            Some(x) => matches!((&x.start, &x.end), (BoundCode::UnboundedPreceding, BoundCode::CurrentRow)),
+        };
+        let by_rows = f.frame.as_ref().is_some_and(|x| x.rows);
+        let is_plain = !matches!(f.agg.kind, AggKind::FirstValue | AggKind::LastValue | AggKind::NthValue);
+        if running && is_plain {
+            let mut acc = f.agg.start();
+            let mut i = 0;
+            while i < self.len() {
+                let end = if by_rows { i + 1 } else { self.peers(i).end };
+                for j in i..end {
+                    self.load(j, m);
+                    f.agg.add(&mut acc, m, cx)?;
+                }
+                let v = acc.finish(&f.agg, cx)?;
+                for j in i..end {
+                    results[self.order[j]] = v.clone();
+                }
+                i = end;
+            }
+            return Ok(());
+        }
+        for i in 0..self.len() {
+            let range = match &f.frame {
+                None => 0..self.peers(i).end,
+                Some(x) if x.rows => self.rows_frame(x, i, m, cx)?,
+                Some(x) => self.range_frame(f, x, i, m, cx)?,
+            };
+            results[self.order[i]] = self.over(f, range, m, cx)?;
+        }
+        Ok(())
+    }
+
+    /// The function's value over rows `range` of the partition.
+    fn over(&self, f: &Func, range: Range<usize>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
+        match f.agg.kind {
+            AggKind::FirstValue => self.pick(f, range, 1, m, cx),
+            AggKind::LastValue => self.pick_back(f, range, m, cx),
+            AggKind::NthValue => {
+                if range.is_empty() {
+                    return Ok(Value::Null);
+                }
+                self.load(range.start, m);
+                let r = f.agg.args[1].eval(m, cx)?;
+                let n = m.value(r).to_number(&cx.session.nls)?.unwrap_or_default().to_i64().unwrap_or(0);
+                if n < 1 {
+                    return Err(Ora::with(1428, &[&n]));
+                }
+                self.pick(f, range, n as u64, m, cx)
+            }
+            _ => {
+                let mut acc = f.agg.start();
+                for i in range {
+                    self.load(i, m);
+                    f.agg.add(&mut acc, m, cx)?;
+                }
+                acc.finish(&f.agg, cx)
+            }
+        }
+    }
+
+    fn pick(&self, f: &Func, range: Range<usize>, n: u64, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
+        let mut left = n;
+        for i in range {
+            self.load(i, m);
+            let r = f.agg.args[0].eval(m, cx)?;
+            if f.agg.ignore_nulls && m.value(r).is_null() {
+                continue;
+            }
+            left -= 1;
+            if left == 0 {
+                return Ok(m.value(r).clone());
+            }
+        }
+        Ok(Value::Null)
+    }
+
+    fn pick_back(&self, f: &Func, range: Range<usize>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
+        for i in range.rev() {
+            self.load(i, m);
+            let r = f.agg.args[0].eval(m, cx)?;
+            if !(f.agg.ignore_nulls && m.value(r).is_null()) {
+                return Ok(m.value(r).clone());
+            }
+        }
+        Ok(Value::Null)
+    }
+
+    fn rows_frame(&self, x: &FrameCode, i: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Range<usize>> {
+        self.load(i, m);
+        let mut offset = |code: &Code, m: &mut Machine, cx: &mut ExecCtx<'_>| -> Result<i64> {
+            let r = code.eval(m, cx)?;
+            let n = m.value(r).to_number(&cx.session.nls)?.unwrap_or_default().to_i64().unwrap_or(i64::MAX / 2);
+            if n < 0 { Err(Ora::with(1428, &[&n])) } else { Ok(n.min(i64::MAX / 2)) }
+        };
+        let at = i as i64;
+        let start = match &x.start {
+            BoundCode::UnboundedPreceding => 0,
+            BoundCode::Preceding(c) => at - offset(c, m, cx)?,
+            BoundCode::CurrentRow => at,
+            BoundCode::Following(c) => at + offset(c, m, cx)?,
+            BoundCode::UnboundedFollowing => self.len() as i64,
+        };
+        let end = match &x.end {
+            BoundCode::UnboundedPreceding => 0,
+            BoundCode::Preceding(c) => at - offset(c, m, cx)? + 1,
+            BoundCode::CurrentRow => at + 1,
+            BoundCode::Following(c) => at + offset(c, m, cx)? + 1,
+            BoundCode::UnboundedFollowing => self.len() as i64,
+        };
+        let clamp = |n: i64| n.clamp(0, self.len() as i64) as usize;
+        let (start, end) = (clamp(start), clamp(end));
+        Ok(start..end.max(start))
+    }
+
+    /// RANGE: the frame's edges are values of the one order key.
+    fn range_frame(&self, f: &Func, x: &FrameCode, i: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Range<usize>> {
+        let peers = self.peers(i);
+        let edge = |b: &BoundCode, is_start: bool, m: &mut Machine, cx: &mut ExecCtx<'_>| -> Result<usize> {
+            let (code, back) = match b {
+                BoundCode::UnboundedPreceding => return Ok(0),
+                BoundCode::UnboundedFollowing => return Ok(self.len()),
+                BoundCode::CurrentRow => return Ok(if is_start { peers.start } else { peers.end }),
+                BoundCode::Preceding(c) => (c, true),
+                BoundCode::Following(c) => (c, false),
+            };
+            let [(key, desc)] = &f.order_codes[..] else { return Err(Ora::new(30486)) };
+            self.load(i, m);
+            let r = key.eval(m, cx)?;
+            let here = m.value(r).clone();
+            if here.is_null() {
+                return Ok(if is_start { peers.start } else { peers.end });
+            }
+            let r = code.eval(m, cx)?;
+            let by = m.value(r).clone();
+            let op = if back != *desc { plan::ArithOp::Sub } else { plan::ArithOp::Add };
+            let limit = match (&here, &by) {
+                (Value::Number(a), Value::Number(b)) => Value::Number(crate::code::arith_numbers(op, a, b)?),
+                (a, b) => crate::datetime::arith(op, a, b)?,
+            };
+            let mut at = 0;
+            while at < self.len() {
+                self.load(at, m);
+                let r = key.eval(m, cx)?;
+                let order = m.value(r).compare(&limit, &cx.session.nls)?;
+                let order = if *desc { order.map(std::cmp::Ordering::reverse) } else { order };
+                let inside = match order {
+                    // NULLs stand at the end of an ascending order and at the front of a descending one.
+                    None => !*desc,
+                    Some(o) => if is_start { o.is_ge() } else { o.is_gt() },
+                };
+                if inside {
+                    break;
+                }
+                at += 1;
+            }
+            Ok(at)
+        };
+        let start = edge(&x.start, true, m, cx)?;
+        let end = edge(&x.end, false, m, cx)?;
+        Ok(start..end.max(start))
+    }
+}
