@@ -1,0 +1,375 @@
+//! Changing rows: what INSERT, UPDATE, DELETE and MERGE have in common.
+//!
+//! A [`Writer`] holds what must be done and must hold for one table: types, NOT NULL, CHECK, the row itself, its index entries, foreign
+//! keys. Entries of unique indexes that an UPDATE moves are changed when the statement ends, so that `k = k + 1` does not trip over
+//! its own neighbours; so are the checks of other tables' foreign keys.
+
+mod run;
+
+pub use run::{Dml, DmlRun};
+
+use crate::code::{Builder, Cond};
+use crate::ctx::ExecCtx;
+use crate::cursor::Cursor;
+use crate::index::{self, Index};
+use crate::machine::Machine;
+use crate::table::Storage;
+use dictionary::TableDef;
+use plan::{ChildKey, ForeignKey, OnDelete, Reg, Target};
+use std::fmt;
+use std::rc::Rc;
+use txn::Snapshot;
+use types::row::RowWriter;
+use types::{Ora, Result, Rowid, Value, codec};
+
+/// A column as error messages name it.
+struct ColumnName<'a>(&'a TableDef, usize);
+
+impl fmt::Display for ColumnName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\".\"{}\".\"{}\"", self.0.owner, self.0.name, self.0.columns[self.1].name)
+    }
+}
+
+/// An index entry to be moved at the end of the statement.
+struct Moved {
+    index: usize,
+    old: Option<Vec<u8>>,
+    new: Option<Vec<u8>>,
+    rowid: Rowid,
+    new_rowid: Rowid,
+}
+
+/// A foreign key looked at through a statement of its own.
+struct KeyCheck {
+    name: String,
+    columns: Vec<u16>,
+    sql: String,
+    cursor: Option<Box<Cursor>>,
+}
+
+struct ChildCheck {
+    check: KeyCheck,
+    on_delete: OnDelete,
+}
+
+/// One table being changed.
+pub struct Writer {
+    pub table: Rc<TableDef>,
+    pub new: Vec<Reg>,
+    storage: Storage,
+    indexes: Vec<Index>,
+    checks: Vec<(String, Cond)>,
+    foreign: Vec<KeyCheck>,
+    children: Vec<ChildCheck>,
+    row: Vec<u8>,
+    key: Vec<u8>,
+    moved: Vec<Moved>,
+    /// Parent keys that went away, by child.
+    orphans: Vec<(usize, Vec<Value>)>,
+}
+
+impl Writer {
+    pub fn build(t: &Target, b: &mut Builder<'_>) -> Result<Writer> {
+        let indexes = t.table.indexes.iter().filter(|i| !i.unusable).map(Index::of).collect::<Result<_>>()?;
+        Ok(Writer {
+            table: t.table.clone(),
+            new: t.new.clone(),
+            storage: Storage::of(&t.table, b.block_size)?,
+            indexes,
+            checks: t.checks.iter().map(|c| (format!("{}.{}", c.owner, c.name), b.cond(&c.cond))).collect(),
+            foreign: t.foreign.iter().map(parent_check).collect(),
+            children: t.children.iter().map(child_check).collect(),
+            row: Vec::new(),
+            key: Vec::new(),
+            moved: Vec::new(),
+            orphans: Vec::new(),
+        })
+    }
+
+    /// Forgets what an execution that failed left undone.
+    pub fn begin(&mut self) {
+        self.moved.clear();
+        self.orphans.clear();
+    }
+
+    /// Fits a new value to its column.
+    ///
+    /// # Errors
+    /// ORA-01400 (`updating`: ORA-01407), ORA-12899, ORA-01438.
+    fn fit(&self, column: usize, updating: bool, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
+        let def = &self.table.columns[column];
+        let reg = self.new[column];
+        if m.value(reg).is_null() {
+            if !def.nullable {
+                let code = if updating { 1407 } else { 1400 };
+                return Err(Ora::with(code, &[&ColumnName(&self.table, column)]));
+            }
+            return Ok(());
+        }
+        let mut v = m.take(reg);
+        let result = def.data_type.assign(&mut v, &cx.session.nls, &ColumnName(&self.table, column));
+        m.put(reg, v);
+        result
+    }
+
+    fn check(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        for (name, cond) in &self.checks {
+            if cond.test(m, cx)? == Some(false) {
+                return Err(Ora::with(2290, &[name])); // check constraint violated
+            }
+        }
+        Ok(())
+    }
+
+    /// The new row's bytes into `self.row`. Trailing NULLs are left out.
+    fn encode(&mut self, m: &Machine) {
+        self.row.clear();
+        let stored = self.new.iter().rposition(|&r| !m.value(r).is_null()).map_or(0, |i| i + 1);
+        let mut w = RowWriter::new(&mut self.row, stored);
+        for &r in &self.new[..stored] {
+            w.value(m.value(r));
+        }
+    }
+
+    /// The hash-cluster key of the row in `regs` into `self.key`.
+    fn cluster_key(&mut self, regs: &[Reg], m: &Machine) -> Result<()> {
+        self.key.clear();
+        if let Storage::Cluster(_, positions) = &self.storage {
+            for &p in positions {
+                let v = m.value(regs[p]);
+                if v.is_null() {
+                    // A NULL key has a place of its own: the empty encoding.
+                    continue;
+                }
+                codec::encode(v, &mut self.key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Inserts the row in the new registers.
+    pub fn insert(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rowid> {
+        for column in 0..self.new.len() {
+            self.fit(column, false, m, cx)?;
+        }
+        self.check(m, cx)?;
+        self.encode(m);
+        let new = std::mem::take(&mut self.new);
+        let keyed = self.cluster_key(&new, m);
+        self.new = new;
+        keyed?;
+        let rowid = self.storage.insert(cx, &self.key, &self.row)?;
+        for i in &self.indexes {
+            self.key.clear();
+            if i.key(&self.new, m, &mut self.key) {
+                index::insert(i, &self.key, rowid, cx)?;
+            }
+        }
+        self.check_parents(None, m, cx)?;
+        Ok(rowid)
+    }
+
+    /// Replaces the row at `rowid`: `old` has its columns before, the new registers those after. `columns`: what may differ.
+    /// The row's rowid afterwards, or `None` when it had changed under the statement.
+    pub fn update(
+        &mut self,
+        rowid: Rowid,
+        old: &[Reg],
+        columns: &[u16],
+        seen: &Snapshot,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<Option<Rowid>> {
+        for &c in columns {
+            self.fit(c as usize, true, m, cx)?;
+        }
+        self.check(m, cx)?;
+        self.encode(m);
+        let moved = match &self.storage {
+            Storage::Cluster(_, positions) => positions.iter().any(|&p| m.value(old[p]) != m.value(self.new[p])),
+            Storage::Heap(_) => false,
+        };
+        let mut at = rowid;
+        if moved {
+            // A row lives where its key says: a changed key moves it.
+            if self.storage.delete(cx, rowid, seen)? != heap::RowOutcome::Done {
+                return Ok(None);
+            }
+            let new = self.new.clone();
+            self.cluster_key(&new, m)?;
+            at = self.storage.insert(cx, &self.key, &self.row)?;
+        } else if self.storage.update(cx, rowid, &self.row, seen)? != heap::RowOutcome::Done {
+            return Ok(None);
+        }
+        for (n, i) in self.indexes.iter().enumerate() {
+            if !moved && !i.touches(columns) {
+                continue;
+            }
+            let (mut before, mut after) = (Vec::new(), Vec::new());
+            let had = i.key(old, m, &mut before);
+            let has = i.key(&self.new, m, &mut after);
+            if before == after && at == rowid {
+                continue;
+            }
+            let change = Moved { index: n, old: had.then_some(before), new: has.then_some(after), rowid, new_rowid: at };
+            if i.def.unique {
+                self.moved.push(change);
+            } else {
+                move_entry(i, &change, cx)?;
+            }
+        }
+        self.check_parents(Some(columns), m, cx)?;
+        self.note_orphans(old, Some(columns), m);
+        Ok(Some(at))
+    }
+
+    /// Deletes a row whose columns are in `old`. False when it had changed under the statement.
+    pub fn delete(&mut self, rowid: Rowid, old: &[Reg], seen: &Snapshot, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if self.storage.delete(cx, rowid, seen)? != heap::RowOutcome::Done {
+            return Ok(false);
+        }
+        for i in &self.indexes {
+            self.key.clear();
+            if i.key(old, m, &mut self.key) {
+                index::delete(i, &self.key, rowid, cx)?;
+            }
+        }
+        self.note_orphans(old, None, m);
+        Ok(true)
+    }
+
+    /// What is left to do when all rows are changed: entries of unique indexes, other tables' foreign keys.
+    pub fn finish(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let moved = std::mem::take(&mut self.moved);
+        for x in &moved {
+            if let Some(old) = &x.old {
+                index::delete(&self.indexes[x.index], old, x.rowid, cx)?;
+            }
+        }
+        for x in &moved {
+            if let Some(new) = &x.new {
+                index::insert(&self.indexes[x.index], new, x.new_rowid, cx)?;
+            }
+        }
+        for (child, values) in std::mem::take(&mut self.orphans) {
+            self.check_child(child, &values, cx)?;
+        }
+        Ok(())
+    }
+
+    /// ORA-02291 when a foreign key of the new row names no parent.
+    fn check_parents(&mut self, columns: Option<&[u16]>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        for f in &mut self.foreign {
+            if columns.is_some_and(|set| !f.columns.iter().any(|c| set.contains(c))) {
+                continue;
+            }
+            let values: Vec<Value> = f.columns.iter().map(|&c| m.value(self.new[c as usize]).clone()).collect();
+            // A key with a NULL refers to nothing.
+            if values.iter().any(Value::is_null) {
+                continue;
+            }
+            if !f.finds(&values, cx)? {
+                return Err(Ora::with(2291, &[&f.name]));
+            }
+        }
+        Ok(())
+    }
+
+    fn note_orphans(&mut self, old: &[Reg], columns: Option<&[u16]>, m: &Machine) {
+        for (n, c) in self.children.iter().enumerate() {
+            let key = &c.check.columns;
+            if columns.is_some_and(|set| !key.iter().any(|c| set.contains(c))) {
+                continue;
+            }
+            let values: Vec<Value> = key.iter().map(|&c| m.value(old[c as usize]).clone()).collect();
+            let same = columns.is_some() && key.iter().all(|&c| m.value(old[c as usize]) == m.value(self.new[c as usize]));
+            if !same && !values.iter().any(Value::is_null) {
+                self.orphans.push((n, values));
+            }
+        }
+    }
+
+    /// ORA-02292 when rows of a child table refer to a key that is gone; or what ON DELETE says instead.
+    fn check_child(&mut self, child: usize, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<()> {
+        let c = &mut self.children[child];
+        match c.on_delete {
+            OnDelete::Restrict => {
+                if c.check.finds(values, cx)? {
+                    return Err(Ora::with(2292, &[&c.check.name]));
+                }
+                Ok(())
+            }
+            OnDelete::Cascade | OnDelete::SetNull => {
+                let cursor = c.check.cursor(cx)?;
+                cursor.bind(values)?;
+                cursor.execute(cx)
+            }
+        }
+    }
+}
+
+fn move_entry(i: &Index, x: &Moved, cx: &mut ExecCtx<'_>) -> Result<()> {
+    if let Some(old) = &x.old {
+        index::delete(i, old, x.rowid, cx)?;
+    }
+    if let Some(new) = &x.new {
+        index::insert(i, new, x.new_rowid, cx)?;
+    }
+    Ok(())
+}
+
+impl KeyCheck {
+    fn cursor(&mut self, cx: &mut ExecCtx<'_>) -> Result<&mut Cursor> {
+        let cursor = match self.cursor.take() {
+            Some(c) => c,
+            None => Box::new(Cursor::internal(cx, &self.sql)?),
+        };
+        Ok(self.cursor.insert(cursor))
+    }
+
+    /// Whether the statement finds a row.
+    fn finds(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let cursor = self.cursor(cx)?;
+        cursor.bind(values)?;
+        cursor.execute(cx)?;
+        let mut row = Vec::new();
+        let found = cursor.fetch(cx, &mut row)?;
+        cursor.close(cx);
+        Ok(found)
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{name}\"")
+}
+
+fn condition<'a>(columns: impl Iterator<Item = &'a str>) -> String {
+    let parts: Vec<String> = columns.enumerate().map(|(i, c)| format!("{} = :B{}", quoted(c), i + 1)).collect();
+    parts.join(" AND ")
+}
+
+fn parent_check(f: &ForeignKey) -> KeyCheck {
+    let columns = f.parent_index.columns.iter().filter_map(|c| match c.key {
+        dictionary::IndexKey::Column(at) => Some(f.parent.columns[at].name.as_str()),
+        dictionary::IndexKey::Expression { .. } => None,
+    });
+    let sql = format!("SELECT 1 FROM {}.{} WHERE {}", quoted(&f.parent.owner), quoted(&f.parent.name), condition(columns));
+    KeyCheck { name: format!("{}.{}", f.owner, f.name), columns: f.columns.clone(), sql, cursor: None }
+}
+
+fn child_check(c: &ChildKey) -> ChildCheck {
+    let table = format!("{}.{}", quoted(&c.child.owner), quoted(&c.child.name));
+    let names: Vec<&str> = c.child_columns.iter().map(|&i| c.child.columns[i as usize].name.as_str()).collect();
+    let filter = condition(names.iter().copied());
+    let sql = match c.on_delete {
+        OnDelete::Restrict => format!("SELECT 1 FROM {table} WHERE {filter} AND ROWNUM = 1"),
+        OnDelete::Cascade => format!("DELETE FROM {table} WHERE {filter}"),
+        OnDelete::SetNull => {
+            let sets: Vec<String> = names.iter().map(|n| format!("{} = NULL", quoted(n))).collect();
+            format!("UPDATE {table} SET {} WHERE {filter}", sets.join(", "))
+        }
+    };
+    let name = format!("{}.{}", c.owner, c.name);
+    ChildCheck { check: KeyCheck { name, columns: c.parent_columns.clone(), sql, cursor: None }, on_delete: c.on_delete }
+}

@@ -1,0 +1,459 @@
+//! The statements: which rows, which values.
+
+use super::Writer;
+use crate::code::{Builder, Code, Cond};
+use crate::ctx::ExecCtx;
+use crate::index::rowid_of;
+use crate::machine::Machine;
+use crate::source::{Op, assign, copy};
+use plan::{InsertPlan, InsertSource, PlanBody, Reg, SetItem, SubId};
+use std::collections::HashSet;
+use txn::Snapshot;
+use types::{Ora, Result, Rowid, Value};
+
+/// What an execution came to.
+#[derive(Default)]
+pub struct DmlRun {
+    pub rows: u64,
+    /// Rows of RETURNING.
+    pub returned: Vec<Vec<Value>>,
+    /// A row had changed under the statement: roll it back and run it again as of now.
+    pub restart: bool,
+}
+
+/// A compiled DML statement.
+pub enum Dml {
+    Insert(Box<Insert>),
+    InsertAll { query: Op, branches: Vec<Branch>, first: bool },
+    Update(Box<Update>),
+    Delete(Box<Delete>),
+    Merge(Box<Merge>),
+}
+
+pub struct Insert {
+    writer: Writer,
+    /// Absent: VALUES.
+    query: Option<Op>,
+    values: Vec<(u16, Code)>,
+    defaults: Vec<(u16, Code, bool)>,
+    /// Columns that get neither a value nor a default.
+    nulls: Vec<u16>,
+    rowid: Reg,
+    returning: Vec<Code>,
+}
+
+pub struct Branch {
+    when: Option<Cond>,
+    same_as_previous: bool,
+    otherwise: bool,
+    insert: Insert,
+}
+
+enum Set {
+    One(u16, Code),
+    Row(Vec<u16>, SubId),
+}
+
+pub struct Update {
+    writer: Writer,
+    source: Op,
+    rowid: Reg,
+    old: Vec<Reg>,
+    sets: Vec<Set>,
+    columns: Vec<u16>,
+    returning: Vec<Code>,
+}
+
+pub struct Delete {
+    writer: Writer,
+    source: Op,
+    rowid: Reg,
+    old: Vec<Reg>,
+    returning: Vec<Code>,
+}
+
+pub struct Merge {
+    writer: Writer,
+    source: Op,
+    rowid: Reg,
+    old: Vec<Reg>,
+    update: Option<MergeUpdate>,
+    insert: Option<MergeInsert>,
+}
+
+struct MergeUpdate {
+    sets: Vec<Set>,
+    columns: Vec<u16>,
+    filter: Option<Cond>,
+    delete: Option<Cond>,
+}
+
+struct MergeInsert {
+    values: Vec<(u16, Code)>,
+    defaults: Vec<(u16, Code, bool)>,
+    nulls: Vec<u16>,
+    filter: Option<Cond>,
+}
+
+impl Dml {
+    /// Builds the statement of a plan that is not a query.
+    pub fn build(body: &PlanBody, b: &mut Builder<'_>) -> Result<Dml> {
+        Ok(match body {
+            PlanBody::Query(_) => return Err(Ora::internal("a query changes nothing")),
+            PlanBody::Insert(i) => Dml::Insert(Box::new(build_insert(i, b)?)),
+            PlanBody::InsertAll(i) => {
+                let query = Op::build(&i.query.source, b)?;
+                let mut branches = Vec::new();
+                for x in &i.branches {
+                    branches.push(Branch {
+                        when: x.when.as_ref().map(|e| b.cond(e)),
+                        same_as_previous: x.same_as_previous,
+                        otherwise: x.otherwise,
+                        insert: build_insert(&x.insert, b)?,
+                    });
+                }
+                Dml::InsertAll { query, branches, first: i.first }
+            }
+            PlanBody::Update(u) => {
+                let (sets, columns) = build_sets(&u.sets, b);
+                Dml::Update(Box::new(Update {
+                    writer: Writer::build(&u.target, b)?,
+                    source: Op::build(&u.source, b)?,
+                    rowid: u.rowid,
+                    old: u.old.clone(),
+                    sets,
+                    columns,
+                    returning: u.returning.iter().map(|(e, _)| b.code(e)).collect(),
+                }))
+            }
+            PlanBody::Delete(d) => Dml::Delete(Box::new(Delete {
+                writer: Writer::build(&d.target, b)?,
+                source: Op::build(&d.source, b)?,
+                rowid: d.rowid,
+                old: d.old.clone(),
+                returning: d.returning.iter().map(|(e, _)| b.code(e)).collect(),
+            })),
+            PlanBody::Merge(x) => {
+                let update = match &x.update {
+                    None => None,
+                    Some(u) => {
+                        let (sets, columns) = build_sets(&u.sets, b);
+                        let filter = u.filter.as_ref().map(|e| b.cond(e));
+                        Some(MergeUpdate { sets, columns, filter, delete: u.delete.as_ref().map(|e| b.cond(e)) })
+                    }
+                };
+                let insert = x.insert.as_ref().map(|i| {
+                    let width = x.target.table.columns.len();
+                    let (defaults, nulls) = fill(&i.columns, &i.defaults, width, &x.target.table, b);
+                    MergeInsert {
+                        values: i.columns.iter().copied().zip(b.codes(&i.values)).collect(),
+                        defaults,
+                        nulls,
+                        filter: i.filter.as_ref().map(|e| b.cond(e)),
+                    }
+                });
+                Dml::Merge(Box::new(Merge {
+                    writer: Writer::build(&x.target, b)?,
+                    source: Op::build(&x.source, b)?,
+                    rowid: x.rowid,
+                    old: x.old.clone(),
+                    update,
+                    insert,
+                }))
+            }
+        })
+    }
+
+    /// Runs the statement as of the machine's snapshot.
+    pub fn run(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<DmlRun> {
+        let mut run = DmlRun::default();
+        match self {
+            Dml::Insert(i) => i.run(&mut run, m, cx)?,
+            Dml::InsertAll { query, branches, first } => insert_all(query, branches, *first, &mut run, m, cx)?,
+            Dml::Update(u) => u.run(&mut run, m, cx)?,
+            Dml::Delete(d) => d.run(&mut run, m, cx)?,
+            Dml::Merge(x) => x.run(&mut run, m, cx)?,
+        }
+        Ok(run)
+    }
+}
+
+fn build_insert(i: &InsertPlan, b: &mut Builder<'_>) -> Result<Insert> {
+    let (query, exprs) = match &i.source {
+        InsertSource::Values(values) => (None, values),
+        InsertSource::Query(q) => (Some(Op::build(&q.source, b)?), &q.out),
+    };
+    let (defaults, nulls) = fill(&i.columns, &i.defaults, i.target.table.columns.len(), &i.target.table, b);
+    Ok(Insert {
+        writer: Writer::build(&i.target, b)?,
+        query,
+        values: i.columns.iter().copied().zip(b.codes(exprs)).collect(),
+        defaults,
+        nulls,
+        rowid: i.rowid,
+        returning: i.returning.iter().map(|(e, _)| b.code(e)).collect(),
+    })
+}
+
+/// Defaults (with whether they stand in for NULL only) and the columns left NULL.
+fn fill(
+    columns: &[u16],
+    defaults: &[(u16, plan::Expr)],
+    width: usize,
+    table: &dictionary::TableDef,
+    b: &mut Builder<'_>,
+) -> (Vec<(u16, Code, bool)>, Vec<u16>) {
+    let _ = table;
+    let nulls = (0..width as u16).filter(|c| !columns.contains(c) && !defaults.iter().any(|(d, _)| d == c)).collect();
+    let defaults = defaults.iter().map(|(c, e)| (*c, b.code(e), columns.contains(c))).collect();
+    (defaults, nulls)
+}
+
+fn build_sets(sets: &[SetItem], b: &mut Builder<'_>) -> (Vec<Set>, Vec<u16>) {
+    let mut columns = Vec::new();
+    let sets = sets
+        .iter()
+        .map(|s| match s {
+            SetItem::One(c, e) => {
+                columns.push(*c);
+                Set::One(*c, b.code(e))
+            }
+            SetItem::Row(cs, sub) => {
+                columns.extend(cs);
+                Set::Row(cs.clone(), *sub)
+            }
+        })
+        .collect();
+    (sets, columns)
+}
+
+/// Evaluates the new row of an insertion into the writer's registers.
+fn new_row(
+    writer: &Writer,
+    values: &[(u16, Code)],
+    defaults: &[(u16, Code, bool)],
+    nulls: &[u16],
+    m: &mut Machine,
+    cx: &mut ExecCtx<'_>,
+) -> Result<()> {
+    m.sequence_values.fill(None);
+    for (c, code) in values {
+        assign(code, writer.new[*c as usize], m, cx)?;
+    }
+    for (c, code, only_null) in defaults {
+        let reg = writer.new[*c as usize];
+        if !only_null || m.value(reg).is_null() {
+            assign(code, reg, m, cx)?;
+        }
+    }
+    for c in nulls {
+        m.put(writer.new[*c as usize], Value::Null);
+    }
+    Ok(())
+}
+
+/// Copies the old row and evaluates the assignments over it.
+fn changed_row(writer: &Writer, old: &[Reg], sets: &[Set], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+    m.sequence_values.fill(None);
+    for (&from, &to) in old.iter().zip(&writer.new) {
+        copy(from, to, m);
+    }
+    for set in sets {
+        match set {
+            Set::One(c, code) => assign(code, writer.new[*c as usize], m, cx)?,
+            Set::Row(columns, sub) => {
+                let values = crate::sub::row(*sub, m, cx)?;
+                for (c, v) in columns.iter().zip(values) {
+                    m.put(writer.new[*c as usize], v);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn returning(codes: &[Code], run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+    if codes.is_empty() {
+        return Ok(());
+    }
+    let mut row = Vec::with_capacity(codes.len());
+    for code in codes {
+        let r = code.eval(m, cx)?;
+        row.push(m.value(r).clone());
+    }
+    run.returned.push(row);
+    Ok(())
+}
+
+impl Insert {
+    fn one(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
+        let rowid = self.writer.insert(m, cx)?;
+        m.put(self.rowid, Value::Rowid(rowid));
+        run.rows += 1;
+        returning(&self.returning, run, m, cx)
+    }
+
+    fn run(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.writer.begin();
+        match self.query.take() {
+            None => self.one(run, m, cx)?,
+            Some(mut query) => {
+                let result = self.run_query(&mut query, run, m, cx);
+                self.query = Some(query);
+                result?;
+            }
+        }
+        self.writer.finish(cx)
+    }
+
+    fn run_query(&mut self, query: &mut Op, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        query.open(m, cx)?;
+        while query.next(m, cx)? {
+            self.one(run, m, cx)?;
+            cx.p.check_cancel()?;
+        }
+        Ok(())
+    }
+}
+
+fn insert_all(
+    query: &mut Op,
+    branches: &mut [Branch],
+    first: bool,
+    run: &mut DmlRun,
+    m: &mut Machine,
+    cx: &mut ExecCtx<'_>,
+) -> Result<()> {
+    branches.iter_mut().for_each(|b| b.insert.writer.begin());
+    query.open(m, cx)?;
+    while query.next(m, cx)? {
+        let mut matched = false;
+        let mut last = false;
+        for b in branches.iter_mut() {
+            if !b.same_as_previous {
+                last = match (&b.when, b.otherwise) {
+                    _ if first && matched => false,
+                    (Some(cond), _) => cond.test(m, cx)? == Some(true),
+                    (None, true) => !matched,
+                    (None, false) => true,
+                };
+                matched |= last;
+            }
+            if last {
+                b.insert.one(run, m, cx)?;
+            }
+        }
+        cx.p.check_cancel()?;
+    }
+    branches.iter_mut().try_for_each(|b| b.insert.writer.finish(cx))
+}
+
+impl Update {
+    fn run(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.writer.begin();
+        let seen: Snapshot = *m.snapshot();
+        self.source.open(m, cx)?;
+        while self.source.next(m, cx)? {
+            let Some(rowid) = rowid_of(m.value(self.rowid)) else { continue };
+            changed_row(&self.writer, &self.old, &self.sets, m, cx)?;
+            let Some(at) = self.writer.update(rowid, &self.old, &self.columns, &seen, m, cx)? else {
+                run.restart = true;
+                return Ok(());
+            };
+            m.put(self.rowid, Value::Rowid(at));
+            run.rows += 1;
+            returning(&self.returning, run, m, cx)?;
+            cx.p.check_cancel()?;
+        }
+        self.writer.finish(cx)
+    }
+}
+
+impl Delete {
+    fn run(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.writer.begin();
+        let seen: Snapshot = *m.snapshot();
+        self.source.open(m, cx)?;
+        while self.source.next(m, cx)? {
+            let Some(rowid) = rowid_of(m.value(self.rowid)) else { continue };
+            if !self.writer.delete(rowid, &self.old, &seen, m, cx)? {
+                run.restart = true;
+                return Ok(());
+            }
+            run.rows += 1;
+            returning(&self.returning, run, m, cx)?;
+            cx.p.check_cancel()?;
+        }
+        self.writer.finish(cx)
+    }
+}
+
+impl Merge {
+    fn run(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.writer.begin();
+        let seen: Snapshot = *m.snapshot();
+        let mut touched: HashSet<Rowid> = HashSet::new();
+        self.source.open(m, cx)?;
+        while self.source.next(m, cx)? {
+            match rowid_of(m.value(self.rowid)) {
+                Some(rowid) => {
+                    if !self.matched(rowid, &seen, &mut touched, run, m, cx)? {
+                        run.restart = true;
+                        return Ok(());
+                    }
+                }
+                None => self.not_matched(run, m, cx)?,
+            }
+            cx.p.check_cancel()?;
+        }
+        self.writer.finish(cx)
+    }
+
+    /// False when the row had changed under the statement.
+    fn matched(
+        &mut self,
+        rowid: Rowid,
+        seen: &Snapshot,
+        touched: &mut HashSet<Rowid>,
+        run: &mut DmlRun,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        let Some(u) = &self.update else { return Ok(true) };
+        if let Some(filter) = &u.filter
+            && filter.test(m, cx)? != Some(true)
+        {
+            return Ok(true);
+        }
+        if !touched.insert(rowid) {
+            return Err(Ora::new(30926)); // unable to get a stable set of rows in the source tables
+        }
+        changed_row(&self.writer, &self.old, &u.sets, m, cx)?;
+        // DELETE WHERE looks at the updated row: when it holds, the update itself is not needed.
+        let delete = match &u.delete {
+            Some(cond) => cond.test(m, cx)? == Some(true),
+            None => false,
+        };
+        let done = if delete {
+            self.writer.delete(rowid, &self.old, seen, m, cx)?
+        } else {
+            self.writer.update(rowid, &self.old, &u.columns, seen, m, cx)?.is_some()
+        };
+        run.rows += u64::from(done);
+        Ok(done)
+    }
+
+    fn not_matched(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let Some(i) = &self.insert else { return Ok(()) };
+        if let Some(filter) = &i.filter
+            && filter.test(m, cx)? != Some(true)
+        {
+            return Ok(());
+        }
+        new_row(&self.writer, &i.values, &i.defaults, &i.nulls, m, cx)?;
+        self.writer.insert(m, cx)?;
+        run.rows += 1;
+        Ok(())
+    }
+}
