@@ -132,7 +132,11 @@ enum Core {
     Avg(Option<Value>, u64),
     /// MIN and MAX: the value so far, and how a better one compares with it.
     Extreme(Value, Ordering),
-    Spread { n: u64, sum: Number, squares: Number },
+    Spread {
+        n: u64,
+        sum: Number,
+        squares: Number,
+    },
     Values(Vec<Value>),
     List(Vec<(Vec<u8>, Value)>, Option<String>),
     Nothing,

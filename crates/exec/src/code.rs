@@ -23,7 +23,8 @@ pub enum Code {
     Neg(Box<Code>, Reg),
     Arith(ArithOp, Box<Code>, Box<Code>, Reg),
     Concat(Box<Code>, Box<Code>, Reg),
-    Func(Func, Vec<Code>, Vec<Reg>, Reg),
+    /// Arguments are evaluated into neighbouring registers, of which the first is given.
+    Func(Func, Vec<Code>, Reg, Reg),
     Convert(Box<Code>, DataType, Reg),
     Cast(Box<Code>, DataType, Reg),
     Case(Vec<(Code, Code)>, Option<Box<Code>>, Reg),
@@ -46,13 +47,40 @@ pub enum Cond {
     Or(Vec<Cond>),
     Not(Box<Cond>),
     IsNull(Code, bool),
-    Like { value: Code, pattern: Code, escape: Option<Code>, negated: bool },
-    InList { value: Code, list: Vec<Code>, compare: Compare, negated: bool },
+    Like {
+        value: Code,
+        pattern: Code,
+        escape: Option<Code>,
+        negated: bool,
+    },
+    InList {
+        value: Code,
+        list: Vec<Code>,
+        compare: Compare,
+        negated: bool,
+    },
     /// IN of constants: their encodings; `null`: NULL is among them.
-    InSet { value: Code, set: HashSet<Vec<u8>>, null: bool, padded: bool, negated: bool },
+    InSet {
+        value: Code,
+        set: HashSet<Vec<u8>>,
+        null: bool,
+        padded: bool,
+        negated: bool,
+    },
     Exists(SubId),
-    InSub { values: Vec<Code>, sub: SubId, compare: Vec<Compare>, negated: bool },
-    Quantified { op: CmpOp, compare: Compare, all: bool, value: Code, sub: SubId },
+    InSub {
+        values: Vec<Code>,
+        sub: SubId,
+        compare: Vec<Compare>,
+        negated: bool,
+    },
+    Quantified {
+        op: CmpOp,
+        compare: Compare,
+        all: bool,
+        value: Code,
+        sub: SubId,
+    },
 }
 
 /// Gives out registers and loads constants while expressions are compiled.
@@ -61,6 +89,8 @@ pub struct Builder<'b> {
     /// Register of the first bind.
     pub binds: Reg,
     pub nls: &'b types::Nls,
+    pub p: &'b process::Process,
+    pub shared: &'b crate::ctx::Shared,
 }
 
 impl Builder<'_> {
@@ -105,8 +135,11 @@ impl Builder<'_> {
             Node::Concat(a, b) => Code::Concat(self.boxed(a), self.boxed(b), self.reg()),
             Node::Func(f, args) => {
                 let codes = self.codes(args);
-                let places = args.iter().map(|_| 0).collect();
-                Code::Func(*f, codes, places, self.reg())
+                let base = self.regs.len() as Reg;
+                args.iter().for_each(|_| {
+                    self.reg();
+                });
+                Code::Func(*f, codes, base, self.reg())
             }
             Node::Convert(a) => {
                 if let (Node::Const(v), DataType::Number { .. }) = (&a.node, &e.ty)
@@ -166,7 +199,8 @@ impl Builder<'_> {
     fn in_list(&mut self, value: &Expr, list: &[Expr], compare: Compare, negated: bool) -> Cond {
         let padded = compare == Compare::Padded;
         let constant = list.len() > 8 && list.iter().all(Expr::is_const);
-        let encodable = !matches!(value.ty, DataType::Timestamp { .. } | DataType::BinaryDouble | DataType::BinaryFloat);
+        let encodable =
+            !matches!(value.ty, DataType::Timestamp { .. } | DataType::BinaryDouble | DataType::BinaryFloat);
         if !(constant && encodable) {
             return Cond::InList { value: self.code(value), list: self.codes(list), compare, negated };
         }
@@ -233,8 +267,8 @@ impl Code {
                 result?;
                 *dst
             }
-            Code::Func(f, args, _, dst) => {
-                crate::function::call(f, args, *dst, m, cx)?;
+            Code::Func(f, args, base, dst) => {
+                crate::function::call(f, args, *base, *dst, m, cx)?;
                 *dst
             }
             Code::Convert(a, ty, dst) => {
@@ -508,7 +542,9 @@ fn concat(a: &Value, b: &Value, nls: &types::Nls, out: &mut Value) -> Result<()>
 pub fn convert(v: &Value, ty: &DataType, nls: &types::Nls, out: &mut Value) -> Result<()> {
     *out = match ty {
         _ if v.is_null() => Value::Null,
-        DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => v.to_number(nls)?.map_or(Value::Null, Value::Number),
+        DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => {
+            v.to_number(nls)?.map_or(Value::Null, Value::Number)
+        }
         DataType::Date => v.to_date(nls)?.map_or(Value::Null, Value::Date),
         DataType::Timestamp { .. } => v.to_timestamp(nls)?.map_or(Value::Null, Value::Timestamp),
         DataType::BinaryDouble => v.to_double(nls)?.map_or(Value::Null, Value::Double),

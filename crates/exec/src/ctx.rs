@@ -3,23 +3,50 @@
 //! `exec` cannot see the crates above it. What SQL needs from them (a PL/SQL function, a fixed table, SYS_CONTEXT) comes through
 //! [`Host`] and [`FixedTable`], which `session` and `views` implement.
 
-use dictionary::Dictionary;
+use crate::statistics::Figures;
+use cluster::Clusters;
+use dictionary::{Catalog, FixedId, SequenceDef};
 use enqueue::Enqueues;
+use heap::Heap;
 use library_cache::LibraryCache;
-use plan::{Column, HostFunction};
+use plan::{Functions, HostFunction};
 use process::Process;
 use result_cache::ResultCache;
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
 use txn::{Transactions, Txn};
-use types::format::Nls;
-use types::{DataType, ObjectId, Result, Value};
+use types::{Nls, Number, ObjectId, Result, Timestamp, Value};
 
 /// Handles to the shared structures, the same in every process.
+#[derive(Clone, Copy)]
 pub struct Shared {
     pub txns: &'static Transactions,
+    pub heap: &'static Heap,
+    pub clusters: &'static Clusters,
     pub enqueues: &'static Enqueues,
     pub library: &'static LibraryCache,
     pub results: &'static ResultCache,
+}
+
+/// Session parameters the executor obeys.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `result_cache_mode = FORCE`.
+    pub result_cache_force: bool,
+    /// The session may use the result cache at all.
+    pub result_cache: bool,
+    /// `_old_connect_by_enabled`. The one algorithm here gives the same rows either way.
+    pub old_connect_by: bool,
+    /// Most bytes the work areas (sorts, hash tables, buffers) of one execution may hold before ORA-04030.
+    pub work_area_limit_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { result_cache_force: false, result_cache: true, old_connect_by: false, work_area_limit_bytes: 1 << 30 }
+    }
 }
 
 /// The state of a session that statements read and change.
@@ -29,55 +56,49 @@ pub struct SessionState {
     pub user_id: u32,
     /// The schema unqualified names belong to (ALTER SESSION SET CURRENT_SCHEMA).
     pub schema: String,
+    /// Changed through [`SessionState::change_nls`] only: cached results depend on it.
     pub nls: Nls,
     pub txn: Txn,
-    /// Ends that this session's transactions have had; lets holders of open cursors see that a commit came between.
     pub options: Options,
     /// CURRVAL by sequence.
-    pub currval: HashMap<ObjectId, types::Number>,
-    /// Executions and parse calls not yet added to the shared entries.
-    pub statistics_pending: u32,
-}
-
-/// Session parameters the executor obeys.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// `result_cache_mode = FORCE`.
-    pub result_cache_force: bool,
-    /// The result cache is enabled at all (`result_cache_max_size` > 0).
-    pub result_cache: bool,
-    /// `_old_connect_by_enabled`: a cycle check only where PRIOR occurs, no filtering pass.
-    pub old_connect_by: bool,
-    /// Most bytes one work area (sort, hash table, buffer) may hold before ORA-04030.
-    pub work_area_limit_bytes: usize,
-    /// SYS tables such as `sys.obj$` may be read and DDL privileges are ignored.
-    pub sysdba: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            result_cache_force: false,
-            result_cache: true,
-            old_connect_by: false,
-            work_area_limit_bytes: 1 << 30,
-            sysdba: false,
-        }
-    }
+    pub currval: HashMap<ObjectId, Number>,
+    /// Figures of statements on their way to the library cache: [`Figures::flush`] at the end of each call.
+    pub figures: Figures,
+    nls_fingerprint: u64,
 }
 
 impl SessionState {
-    pub fn new(user: &str, user_id: u32, txn: Txn) -> SessionState {
-        SessionState {
+    pub fn new(user: &str, user_id: u32, nls: Nls) -> SessionState {
+        let mut s = SessionState {
             user: user.to_owned(),
             user_id,
             schema: user.to_owned(),
-            nls: Nls::default(),
-            txn,
+            nls,
+            txn: Txn::new(),
             options: Options::default(),
             currval: HashMap::new(),
-            statistics_pending: 0,
-        }
+            figures: Figures::default(),
+            nls_fingerprint: 0,
+        };
+        s.change_nls(|_| {});
+        s
+    }
+
+    /// Changes language settings.
+    pub fn change_nls(&mut self, f: impl FnOnce(&mut Nls)) {
+        f(&mut self.nls);
+        let n = &self.nls;
+        let mut hasher = std::hash::DefaultHasher::new();
+        (&n.language, &n.territory, &n.currency, &n.iso_currency, &n.date_format, &n.timestamp_format)
+            .hash(&mut hasher);
+        (&n.timestamp_tz_format, &n.date_language, n.decimal, n.group, &n.sort, &n.comp, n.zone_minutes)
+            .hash(&mut hasher);
+        self.nls_fingerprint = hasher.finish();
+    }
+
+    /// A number that differs between sessions whose settings may give different results.
+    pub fn nls_fingerprint(&self) -> u64 {
+        self.nls_fingerprint
     }
 }
 
@@ -85,122 +106,86 @@ impl SessionState {
 pub struct ExecCtx<'a> {
     pub p: &'a Process,
     pub shared: &'a Shared,
-    pub dict: &'a mut Dictionary,
     pub session: &'a mut SessionState,
     pub host: &'a dyn Host,
 }
 
-impl<'a> ExecCtx<'a> {
+impl ExecCtx<'_> {
     /// The same context for a nested call.
     pub fn reborrow(&mut self) -> ExecCtx<'_> {
-        ExecCtx { p: self.p, shared: self.shared, dict: self.dict, session: self.session, host: self.host }
+        ExecCtx { p: self.p, shared: self.shared, session: self.session, host: self.host }
     }
 }
 
-/// A fixed table as the host names it.
-#[derive(Clone, Debug)]
-pub struct FixedDef {
-    pub handle: u64,
-    pub columns: Vec<Column>,
-}
-
-/// What `exec` needs from the crates above.
-///
-/// Names come in upper case unless they were quoted.
+/// What `exec` needs from the crates above. Names come in upper case unless they were quoted.
 pub trait Host {
-    /// A V$ or X$ table. It may be named with or without its owner SYS.
-    fn fixed_table(&self, name: &str) -> Option<&dyn FixedTable>;
+    /// The dictionary epoch: one relaxed load. A statement compiled at another value is compiled again.
+    fn epoch(&self) -> u64;
 
-    /// A fixed table by the handle that [`FixedTable::handle`] gave.
-    fn fixed_table_by_handle(&self, handle: u64) -> &dyn FixedTable;
+    /// Names as the session sees them, at the present epoch.
+    fn catalog(&self) -> Result<Rc<dyn Catalog>>;
 
-    /// A stored or packaged function, by `[owner.][package.]name`. None: there is no such function (ORA-00904).
+    /// The fixed table of that number, which the catalog gave for its name.
+    fn fixed_table(&self, id: FixedId) -> &dyn FixedTable;
+
+    /// A stored or packaged function, by `[owner.][package.]name`, that takes `args` arguments. None: there is no such function.
     fn function(&self, cx: &mut ExecCtx<'_>, path: &[String], args: usize) -> Result<Option<HostFunction>>;
 
     /// Runs a function that [`Host::function`] gave. The arguments have the types it asked for.
     fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value>;
 
-    /// SYS_CONTEXT(namespace, parameter), both in upper case. `Value::Null` for an unknown parameter of a known namespace.
+    /// SYS_CONTEXT(namespace, parameter), both in upper case.
+    ///
+    /// # Errors
+    /// ORA-02003 for a USERENV parameter that does not exist.
     fn sys_context(&self, cx: &mut ExecCtx<'_>, namespace: &str, parameter: &str) -> Result<Value>;
+
+    /// The next number of a sequence.
+    ///
+    /// # Errors
+    /// ORA-08004 at the end of one that does not cycle.
+    fn next_value(&self, cx: &mut ExecCtx<'_>, sequence: &SequenceDef) -> Result<Number>;
 
     /// The elements of a host collection, for TABLE(…).
     fn elements(&self, cx: &mut ExecCtx<'_>, collection: &Value) -> Result<Vec<Value>>;
-}
 
-/// A host without PL/SQL and fixed tables, for tests and for start-up.
-pub struct NoHost;
+    /// The time on the database's clock, with that clock's offset from UTC.
+    fn now(&self) -> Timestamp;
 
-impl Host for NoHost {
-    fn fixed_table(&self, _name: &str) -> Option<&dyn FixedTable> {
-        None
-    }
-
-    fn fixed_table_by_handle(&self, handle: u64) -> &dyn FixedTable {
-        panic!("no fixed table has handle {handle}")
-    }
-
-    fn function(&self, _cx: &mut ExecCtx<'_>, _path: &[String], _args: usize) -> Result<Option<HostFunction>> {
-        Ok(None)
-    }
-
-    fn call(&self, _cx: &mut ExecCtx<'_>, function: &HostFunction, _args: &[Value]) -> Result<Value> {
-        Err(types::Ora::with(904, &[&format!("\"{}\"", function.name)]))
-    }
-
-    fn sys_context(&self, _cx: &mut ExecCtx<'_>, _namespace: &str, _parameter: &str) -> Result<Value> {
-        Ok(Value::Null)
-    }
-
-    fn elements(&self, _cx: &mut ExecCtx<'_>, _collection: &Value) -> Result<Vec<Value>> {
-        Err(types::Ora::new(22905))
-    }
+    /// Sixteen bytes that no other call has returned.
+    fn sys_guid(&self) -> [u8; 16];
 }
 
 /// A table whose rows are made up while it is read. It is never materialised nor read-consistent: nested loops open it anew for
 /// each outer row.
 pub trait FixedTable {
-    fn name(&self) -> &str;
-    /// A number of the host's own that names this table for the life of the process.
-    fn handle(&self) -> u64;
-    fn columns(&self) -> &[Column];
+    /// Starts reading. The columns are those the catalog gives for the table, in their order.
     fn open(&self, cx: &mut ExecCtx<'_>) -> Result<Box<dyn FixedScan>>;
 }
 
 /// One reading of a fixed table.
 pub trait FixedScan {
-    /// Puts the next row's columns into `row`, all of them in the table's order. False at the end.
+    /// Puts the next row's columns into `row`, all of them in the table's order; the values hold what the last call left, or
+    /// anything else. False at the end.
     fn next(&mut self, cx: &mut ExecCtx<'_>, row: &mut Row) -> Result<bool>;
 }
 
-/// A row of values. Kept by the caller and filled again and again, so that text keeps its buffer.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
-    pub values: Vec<Value>,
-}
+/// A row of values, kept by the caller and filled again and again, so that text keeps its buffer.
+pub type Row = Vec<Value>;
 
-impl Row {
-    pub fn new() -> Row {
-        Row::default()
-    }
+/// The host's functions as the planner asks for them.
+pub(crate) struct HostFunctions<'a, 'b>(RefCell<&'a mut ExecCtx<'b>>);
 
-    /// Makes the row `n` columns wide; values already there stay.
-    pub fn resize(&mut self, n: usize) {
-        self.values.resize(n, Value::Null);
+impl<'a, 'b> HostFunctions<'a, 'b> {
+    pub fn new(cx: &'a mut ExecCtx<'b>) -> Self {
+        HostFunctions(RefCell::new(cx))
     }
 }
 
-impl std::ops::Deref for Row {
-    type Target = [Value];
-    fn deref(&self) -> &[Value] {
-        &self.values
+impl Functions for HostFunctions<'_, '_> {
+    fn function(&self, path: &[String], args: usize) -> Result<Option<HostFunction>> {
+        let mut cx = self.0.borrow_mut();
+        let host = cx.host;
+        host.function(&mut cx, path, args)
     }
 }
-
-impl std::ops::DerefMut for Row {
-    fn deref_mut(&mut self) -> &mut [Value] {
-        &mut self.values
-    }
-}
-
-/// The type of a bind: what the caller will give, or unknown (`None`), when it follows from the first value.
-pub type BindType = Option<DataType>;

@@ -70,7 +70,7 @@ fn float(op: ArithOp, x: f64, y: f64) -> f64 {
 }
 
 fn scale_ds(i: &IntervalDs, n: &Number, op: ArithOp) -> Result<IntervalDs> {
-    let total = Number::from_i128(nanos(i))?;
+    let total = Number::from_i128(nanos(i));
     let scaled = if op == ArithOp::Div { total.div(n)? } else { total.mul(n)? };
     let text = scaled.round(0).to_string();
     text.parse::<i128>().map(from_nanos).map_err(|_| Ora::new(1873))

@@ -1,1 +1,35 @@
-//! Row sources of Latchwork.
+//! Row sources, expressions and DML: runs the plans of the `plan` crate.
+//!
+//! A statement is a [`Cursor`]: compiled once, then bound, executed and fetched any number of times. It runs in an [`ExecCtx`]: the
+//! process, the shared structures, the session's state, and the [`Host`], through which SQL reaches what lies above it.
+#![forbid(unsafe_code)]
+
+mod aggregate;
+mod code;
+mod ctx;
+mod cursor;
+mod datetime;
+mod dml;
+mod function;
+mod hash;
+mod index;
+mod like;
+mod machine;
+mod sequence;
+mod source;
+mod statistics;
+mod sub;
+mod table;
+
+pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Row, SessionState, Shared};
+pub use cursor::{Cursor, Described, StatementKind};
+pub use plan::{BindType, Column, HostFunction};
+pub use statistics::{Figures, digest};
+
+/// The error by which a row source says that the statement must be started again as of now; it never leaves the cursor.
+const RESTART: u32 = 8177;
+
+/// A row had changed under the statement.
+fn restart() -> types::Ora {
+    types::Ora::new(RESTART)
+}

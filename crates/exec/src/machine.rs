@@ -33,6 +33,8 @@ pub struct Machine {
     pub scratch: Vec<u8>,
     now: Option<Timestamp>,
     memory: usize,
+    /// A snapshot taken before the rows are opened: by the look into the result cache.
+    early: Option<Snapshot>,
 }
 
 impl Machine {
@@ -48,6 +50,7 @@ impl Machine {
             scratch: Vec::new(),
             now: None,
             memory: 0,
+            early: None,
         }
     }
 
@@ -60,6 +63,14 @@ impl Machine {
         for cte in self.ctes.iter_mut().flatten() {
             cte.rows = None;
         }
+    }
+
+    pub fn set_early_snapshot(&mut self, s: Snapshot) {
+        self.early = Some(s);
+    }
+
+    pub fn take_early_snapshot(&mut self) -> Option<Snapshot> {
+        self.early.take()
     }
 
     /// The snapshot of the running execution.

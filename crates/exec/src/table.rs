@@ -1,7 +1,8 @@
 //! Tables as the executor reaches them: a heap or a hash cluster behind one face.
 
+use crate::code::Builder;
 use crate::ctx::ExecCtx;
-use cluster::{Geometry, HashCluster};
+use cluster::HashCluster;
 use dictionary::{Organization, SegmentRef, TableDef};
 use heap::{HeapTable, RowOutcome};
 use txn::{LockWait, Snapshot};
@@ -16,31 +17,25 @@ pub enum Storage {
 
 impl Storage {
     /// # Errors
-    /// ORA-00600 for a fixed table, which has no rows of its own.
-    pub fn of(table: &TableDef) -> Result<Storage> {
+    /// ORA-00600 for a fixed table, which has no rows of its own; ORA-08103 for a cluster that is gone.
+    pub fn of(table: &TableDef, b: &Builder<'_>) -> Result<Storage> {
         match &table.organization {
             Organization::Heap(s) | Organization::Index(s) => Ok(Storage::Heap(heap_table(table, s))),
             Organization::HashCluster { cluster, key_positions } => {
                 let s = &cluster.segment;
-                let geometry = Geometry::new(cluster.hashkeys, cluster.size_bytes, crate::BLOCK_SIZE_BYTES)?;
-                let cluster = HashCluster {
-                    object: table.object,
-                    data_object: s.data_object,
-                    header: s.header,
-                    geometry,
-                    initrans: s.initrans,
-                };
+                let columns: Vec<u16> = key_positions.iter().map(|&p| p as u16).collect();
+                let cluster = b.shared.clusters.describe(b.p, table.object, s.data_object, s.header, &columns)?;
                 Ok(Storage::Cluster(cluster, key_positions.clone()))
             }
             Organization::Fixed(_) => Err(Ora::internal("a fixed table has no storage")),
         }
     }
 
-    pub fn insert(&self, cx: &mut ExecCtx<'_>, key: &[u8], row: &[u8]) -> Result<Rowid> {
+    pub fn insert(&self, cx: &mut ExecCtx<'_>, row: &[u8]) -> Result<Rowid> {
         let t = &mut cx.session.txn;
         match self {
             Storage::Heap(h) => cx.shared.heap.insert(cx.p, t, h, row),
-            Storage::Cluster(c, _) => cx.shared.clusters.insert(cx.p, t, c, key, row),
+            Storage::Cluster(c, _) => cx.shared.clusters.insert(cx.p, t, c, row),
         }
     }
 

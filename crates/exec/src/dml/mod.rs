@@ -6,7 +6,7 @@
 
 mod run;
 
-pub use run::{Dml, DmlRun};
+pub use run::Dml;
 
 use crate::code::{Builder, Cond};
 use crate::ctx::ExecCtx;
@@ -20,7 +20,7 @@ use std::fmt;
 use std::rc::Rc;
 use txn::Snapshot;
 use types::row::RowWriter;
-use types::{Ora, Result, Rowid, Value, codec};
+use types::{Ora, Result, Rowid, Value};
 
 /// A column as error messages name it.
 struct ColumnName<'a>(&'a TableDef, usize);
@@ -75,7 +75,7 @@ impl Writer {
         Ok(Writer {
             table: t.table.clone(),
             new: t.new.clone(),
-            storage: Storage::of(&t.table, b.block_size)?,
+            storage: Storage::of(&t.table, b)?,
             indexes,
             checks: t.checks.iter().map(|c| (format!("{}.{}", c.owner, c.name), b.cond(&c.cond))).collect(),
             foreign: t.foreign.iter().map(parent_check).collect(),
@@ -132,22 +132,6 @@ impl Writer {
         }
     }
 
-    /// The hash-cluster key of the row in `regs` into `self.key`.
-    fn cluster_key(&mut self, regs: &[Reg], m: &Machine) -> Result<()> {
-        self.key.clear();
-        if let Storage::Cluster(_, positions) = &self.storage {
-            for &p in positions {
-                let v = m.value(regs[p]);
-                if v.is_null() {
-                    // A NULL key has a place of its own: the empty encoding.
-                    continue;
-                }
-                codec::encode(v, &mut self.key);
-            }
-        }
-        Ok(())
-    }
-
     /// Inserts the row in the new registers.
     pub fn insert(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rowid> {
         for column in 0..self.new.len() {
@@ -155,11 +139,7 @@ impl Writer {
         }
         self.check(m, cx)?;
         self.encode(m);
-        let new = std::mem::take(&mut self.new);
-        let keyed = self.cluster_key(&new, m);
-        self.new = new;
-        keyed?;
-        let rowid = self.storage.insert(cx, &self.key, &self.row)?;
+        let rowid = self.storage.insert(cx, &self.row)?;
         for i in &self.indexes {
             self.key.clear();
             if i.key(&self.new, m, &mut self.key) {
@@ -196,9 +176,7 @@ impl Writer {
             if self.storage.delete(cx, rowid, seen)? != heap::RowOutcome::Done {
                 return Ok(None);
             }
-            let new = self.new.clone();
-            self.cluster_key(&new, m)?;
-            at = self.storage.insert(cx, &self.key, &self.row)?;
+            at = self.storage.insert(cx, &self.row)?;
         } else if self.storage.update(cx, rowid, &self.row, seen)? != heap::RowOutcome::Done {
             return Ok(None);
         }
@@ -212,7 +190,8 @@ impl Writer {
             if before == after && at == rowid {
                 continue;
             }
-            let change = Moved { index: n, old: had.then_some(before), new: has.then_some(after), rowid, new_rowid: at };
+            let change =
+                Moved { index: n, old: had.then_some(before), new: has.then_some(after), rowid, new_rowid: at };
             if i.def.unique {
                 self.moved.push(change);
             } else {
@@ -225,7 +204,14 @@ impl Writer {
     }
 
     /// Deletes a row whose columns are in `old`. False when it had changed under the statement.
-    pub fn delete(&mut self, rowid: Rowid, old: &[Reg], seen: &Snapshot, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+    pub fn delete(
+        &mut self,
+        rowid: Rowid,
+        old: &[Reg],
+        seen: &Snapshot,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
         if self.storage.delete(cx, rowid, seen)? != heap::RowOutcome::Done {
             return Ok(false);
         }
@@ -283,7 +269,8 @@ impl Writer {
                 continue;
             }
             let values: Vec<Value> = key.iter().map(|&c| m.value(old[c as usize]).clone()).collect();
-            let same = columns.is_some() && key.iter().all(|&c| m.value(old[c as usize]) == m.value(self.new[c as usize]));
+            let same =
+                columns.is_some() && key.iter().all(|&c| m.value(old[c as usize]) == m.value(self.new[c as usize]));
             if !same && !values.iter().any(Value::is_null) {
                 self.orphans.push((n, values));
             }
@@ -354,7 +341,8 @@ fn parent_check(f: &ForeignKey) -> KeyCheck {
         dictionary::IndexKey::Column(at) => Some(f.parent.columns[at].name.as_str()),
         dictionary::IndexKey::Expression { .. } => None,
     });
-    let sql = format!("SELECT 1 FROM {}.{} WHERE {}", quoted(&f.parent.owner), quoted(&f.parent.name), condition(columns));
+    let sql =
+        format!("SELECT 1 FROM {}.{} WHERE {}", quoted(&f.parent.owner), quoted(&f.parent.name), condition(columns));
     KeyCheck { name: format!("{}.{}", f.owner, f.name), columns: f.columns.clone(), sql, cursor: None }
 }
 
@@ -371,5 +359,8 @@ fn child_check(c: &ChildKey) -> ChildCheck {
         }
     };
     let name = format!("{}.{}", c.owner, c.name);
-    ChildCheck { check: KeyCheck { name, columns: c.parent_columns.clone(), sql, cursor: None }, on_delete: c.on_delete }
+    ChildCheck {
+        check: KeyCheck { name, columns: c.parent_columns.clone(), sql, cursor: None },
+        on_delete: c.on_delete,
+    }
 }

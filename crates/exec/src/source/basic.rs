@@ -306,7 +306,7 @@ pub struct ForUpdate {
 impl ForUpdate {
     pub fn build(input: &Source, tables: &[LockTarget], wait: LockWait, b: &mut Builder<'_>) -> Result<ForUpdate> {
         let regs = plan::produced(input);
-        let tables = tables.iter().map(|t| Ok((Storage::of(&t.table)?, t.rowid))).collect::<Result<_>>()?;
+        let tables = tables.iter().map(|t| Ok((Storage::of(&t.table, b)?, t.rowid))).collect::<Result<_>>()?;
         Ok(ForUpdate { input: Op::build(input, b)?, regs, tables, wait, rows: Vec::new().into_iter() })
     }
 

@@ -192,11 +192,8 @@ impl Connect {
         let mut cycle = false;
         let mut children = self.collect(true, depth as u64 + 1, m, cx)?;
         if !self.generator && !self.prior.is_empty() {
-            let places: Vec<usize> = self
-                .prior
-                .iter()
-                .filter_map(|(from, _)| self.row.iter().position(|r| r == from))
-                .collect();
+            let places: Vec<usize> =
+                self.prior.iter().filter_map(|(from, _)| self.row.iter().position(|r| r == from)).collect();
             // PRIOR LEVEL and the like differ from row to row: no loop can be told by them.
             if places.len() == self.prior.len() {
                 let mut looped = false;

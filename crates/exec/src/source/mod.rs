@@ -82,7 +82,9 @@ impl Op {
                     b.conds(residual),
                 )))
             }
-            Source::Buffer { input, regs } => Op::Buffer(Box::new(basic::Buffer::new(Op::build(input, b)?, regs.clone()))),
+            Source::Buffer { input, regs } => {
+                Op::Buffer(Box::new(basic::Buffer::new(Op::build(input, b)?, regs.clone())))
+            }
             Source::Cte { id, columns, .. } => Op::Cte(Box::new(basic::Cte::new(*id, columns.clone()))),
             Source::Count { input, reg, stop, conds } => {
                 let input = Op::build(input, b)?;
@@ -100,7 +102,9 @@ impl Op {
             Source::Group { input, keys, sets, aggs, scalar } => {
                 Op::Group(Box::new(group::Group::build(input, keys, sets, aggs, *scalar, b)?))
             }
-            Source::Window { input, funcs, regs } => Op::Window(Box::new(window::Window::build(input, funcs, regs, b)?)),
+            Source::Window { input, funcs, regs } => {
+                Op::Window(Box::new(window::Window::build(input, funcs, regs, b)?))
+            }
             Source::Set { kind, inputs, out } => Op::Set(Box::new(set::Set::build(*kind, inputs, out, b)?)),
             Source::ConnectBy(c) => Op::Connect(Box::new(connect::Connect::build(c, b)?)),
             Source::Limit { input, offset, count, percent, ties } => {

@@ -8,7 +8,7 @@ use crate::table::Storage;
 use cluster::{ClusterScan, RowSet};
 use plan::{Access, Reg};
 use txn::Snapshot;
-use types::row::RowReader;
+use types::row::{RowReader, RowWriter};
 use types::{DataType, Ora, Result, Rowid, Value, codec};
 
 /// A column to decode: its place in the row, its register and its type. In the order of the row.
@@ -46,7 +46,7 @@ struct RangePath {
 
 impl Scan {
     pub fn build(s: &plan::Scan, b: &mut Builder<'_>) -> Result<Scan> {
-        let storage = Storage::of(&s.table)?;
+        let storage = Storage::of(&s.table, b)?;
         let mut columns: Vec<Wanted> =
             s.columns.iter().map(|&(c, r)| (c, r, s.table.columns[c as usize].data_type)).collect();
         columns.sort_by_key(|c| c.0);
@@ -60,7 +60,8 @@ impl Scan {
                 Path::Unique { index: Index::of(index)?, keys: b.codes(keys), key: Vec::new(), found: None }
             }
             Access::IndexRange { index, prefix, low, high, descending, .. } => {
-                let mut side = |x: &Option<(plan::Expr, bool)>| x.as_ref().map(|(e, inclusive)| (b.code(e), *inclusive));
+                let mut side =
+                    |x: &Option<(plan::Expr, bool)>| x.as_ref().map(|(e, inclusive)| (b.code(e), *inclusive));
                 let (low, high) = (side(low), side(high));
                 Path::Range(Box::new(RangePath {
                     index: Index::of(index)?,
@@ -213,15 +214,16 @@ fn encode(index: &Index, keys: &[Code], out: &mut Vec<u8>, m: &mut Machine, cx: 
     Ok(true)
 }
 
-/// The cluster key: the encodings of the cluster columns, one after another.
+/// The cluster key: a row of the cluster columns. False when a part is NULL.
 fn hash_key(keys: &[Code], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+    let mut w = RowWriter::new(out, keys.len());
     for code in keys {
         let r = code.eval(m, cx)?;
         let v = m.value(r);
         if v.is_null() {
             return Ok(false);
         }
-        codec::encode(v, out);
+        w.value(v);
     }
     Ok(true)
 }

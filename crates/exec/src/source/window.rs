@@ -260,7 +260,11 @@ impl Partition<'_> {
             if offset < 0 {
                 return Err(Ora::with(1428, &[&offset]));
             }
-            let at = if f.agg.kind == AggKind::Lag { (i as i64).checked_sub(offset) } else { (i as i64).checked_add(offset) };
+            let at = if f.agg.kind == AggKind::Lag {
+                (i as i64).checked_sub(offset)
+            } else {
+                (i as i64).checked_add(offset)
+            };
             let at = at.and_then(|at| usize::try_from(at).ok()).filter(|&at| at < self.len());
             let code = match at {
                 Some(at) => {
@@ -408,7 +412,14 @@ impl Partition<'_> {
     }
 
     /// RANGE: the frame's edges are values of the one order key.
-    fn range_frame(&self, f: &Func, x: &FrameCode, i: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Range<usize>> {
+    fn range_frame(
+        &self,
+        f: &Func,
+        x: &FrameCode,
+        i: usize,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<Range<usize>> {
         let peers = self.peers(i);
         let edge = |b: &BoundCode, is_start: bool, m: &mut Machine, cx: &mut ExecCtx<'_>| -> Result<usize> {
             let (code, back) = match b {
@@ -441,7 +452,13 @@ impl Partition<'_> {
                 let inside = match order {
                     // NULLs stand at the end of an ascending order and at the front of a descending one.
                     None => !*desc,
-                    Some(o) => if is_start { o.is_ge() } else { o.is_gt() },
+                    Some(o) => {
+                        if is_start {
+                            o.is_ge()
+                        } else {
+                            o.is_gt()
+                        }
+                    }
                 };
                 if inside {
                     break;

@@ -1,0 +1,616 @@
+//! Cursors: a statement compiled once and executed many times.
+//!
+//! | state | what may be trusted | way out |
+//! |---|---|---|
+//! | Closed | the plan, while the dictionary epoch is the one it was made at | `execute` |
+//! | Rows | the row sources are open as of the snapshot | `fetch` to the end, `close`, `execute` |
+//! | Cached | the rows are in the result buffer | the same |
+//! | Done | the number of rows processed, RETURNING's rows | the same |
+//!
+//! Executing again allocates nothing on the single-row paths: the registers, the result buffer and the bind values keep their
+//! memory, the check of the plan is one load of the epoch, and the statement's figures are counted in the session.
+
+use crate::code::{Builder, Code};
+use crate::ctx::{ExecCtx, HostFunctions};
+use crate::dml::Dml;
+use crate::machine::{CteState, Machine};
+use crate::source::Op;
+use crate::statistics::StatementKey;
+use crate::sub::SubState;
+use plan::{BindType, Class, Column, Plan, PlanBody, class};
+use result_cache::{Build, Description, Key, Namespace, Opened, ResultBuffer};
+use sql::ast::Statement;
+use std::rc::Rc;
+use types::row::{RowReader, RowWriter};
+use types::{DataType, ObjectId, Ora, Result, Value, codec};
+use wait::Stat;
+
+/// What kind of statement a cursor holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementKind {
+    Select,
+    Insert,
+    Update,
+    Delete,
+    Merge,
+}
+
+impl StatementKind {
+    /// The command number of `v$sql`.
+    pub fn command(self) -> u32 {
+        match self {
+            StatementKind::Select => 3,
+            StatementKind::Insert => 2,
+            StatementKind::Update => 6,
+            StatementKind::Delete => 7,
+            StatementKind::Merge => 189,
+        }
+    }
+}
+
+/// What is known of a statement without opening a cursor on it.
+#[derive(Clone, Debug)]
+pub struct Described {
+    pub kind: StatementKind,
+    /// Columns of a query, or of RETURNING.
+    pub columns: Vec<Column>,
+    /// Names of the binds, in the order of their first occurrence.
+    pub binds: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    Rows,
+    Cached,
+    Done,
+}
+
+/// What the statement does when it runs.
+enum Body {
+    Query { op: Op, out: Vec<Code> },
+    Dml(Dml),
+}
+
+/// How the statement uses the result cache.
+struct Cached {
+    depends: Vec<ObjectId>,
+    /// Hint RESULT_CACHE (or tables that ask for it); otherwise only with RESULT_CACHE_MODE = FORCE.
+    hinted: bool,
+    refused: bool,
+    /// The fixed part of the key: statement and user.
+    prefix: Vec<u8>,
+    key: Vec<u8>,
+    buffer: ResultBuffer,
+    build: Option<Build>,
+    row: Vec<u8>,
+}
+
+/// A compiled statement with its execution.
+///
+/// [`Cursor::close`] must be called before a cursor is dropped while it is open: a result that is being built for the result cache, and
+/// the snapshot, are given back there.
+pub struct Cursor {
+    text: Rc<str>,
+    statement: Rc<Statement>,
+    kind: StatementKind,
+    columns: Vec<Column>,
+    binds: Vec<String>,
+    bind_types: Vec<BindType>,
+    /// Values for the next execution.
+    values: Vec<Value>,
+    /// The assumed type of a bind turned out wrong: compile again before executing.
+    retype: bool,
+    body: Body,
+    m: Machine,
+    first_bind: u32,
+    has_sequences: bool,
+    epoch: u64,
+    cached: Option<Box<Cached>>,
+    state: State,
+    rows: u64,
+    returned: std::vec::IntoIter<Vec<Value>>,
+    key: StatementKey,
+    /// Compiled with SYS's eyes, for the executor's own statements.
+    internal: bool,
+}
+
+/// Most times a statement is started again because rows changed under it.
+const RESTARTS_MOST: u32 = 5000;
+
+impl Cursor {
+    /// Parses and compiles a statement. `binds` are the types of its binds as far as they are known, in the order of [`Cursor::binds`];
+    /// others are taken from the first value.
+    ///
+    /// # Errors
+    /// Syntax and name errors with their position in `text`; ORA-00900 for what is neither a query nor DML.
+    pub fn compile(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Cursor> {
+        let statement = Rc::new(sql::parse_statement(text)?);
+        Cursor::compile_parsed(cx, text, statement, binds)
+    }
+
+    /// As [`Cursor::compile`], of a statement that is parsed already. `text` is what `v$sql` shows.
+    pub fn compile_parsed(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        statement: Rc<Statement>,
+        binds: &[BindType],
+    ) -> Result<Cursor> {
+        cx.p.count(Stat::ParseCountTotal, 1);
+        cx.p.count(Stat::ParseCountHard, 1);
+        match Cursor::make(cx, text, statement, binds, false) {
+            Ok(mut cursor) => {
+                cursor.key.parsed(&cursor.text, cursor.kind.command(), cx);
+                Ok(cursor)
+            }
+            Err(e) => {
+                cx.p.count(Stat::ParseCountFailures, 1);
+                Err(e)
+            }
+        }
+    }
+
+    /// A statement of the executor's own, with names and privileges of SYS.
+    pub(crate) fn internal(cx: &mut ExecCtx<'_>, text: &str) -> Result<Cursor> {
+        let statement = Rc::new(sql::parse_statement(text)?);
+        Cursor::make(cx, text, statement, &[], true)
+    }
+
+    /// Compiles a statement only to see what it is.
+    pub fn describe(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Described> {
+        let statement = sql::parse_statement(text)?;
+        cx.p.count(Stat::ParseCountDescribe, 1);
+        let plan = plan_of(cx, &statement, binds, false)?;
+        Ok(Described { kind: kind_of(&plan), columns: columns_of(&plan), binds: plan.binds })
+    }
+
+    /// The plan as text.
+    pub fn explain(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<String> {
+        Ok(plan_of(cx, statement, &[], false)?.to_string())
+    }
+
+    fn make(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        statement: Rc<Statement>,
+        binds: &[BindType],
+        internal: bool,
+    ) -> Result<Cursor> {
+        let epoch = cx.host.epoch();
+        let plan = plan_of(cx, &statement, binds, internal)?;
+        let mut bind_types = binds.to_vec();
+        bind_types.resize(plan.binds.len(), None);
+        let text: Rc<str> = text.into();
+        let (body, m, first_bind) = build(&plan, cx)?;
+        let cached = cached_of(&plan, &text, cx);
+        Ok(Cursor {
+            text,
+            statement,
+            kind: kind_of(&plan),
+            columns: columns_of(&plan),
+            values: vec![Value::Null; plan.binds.len()],
+            retype: false,
+            bind_types,
+            body,
+            m,
+            first_bind,
+            has_sequences: !plan.sequences.is_empty(),
+            epoch,
+            cached,
+            state: State::Closed,
+            rows: 0,
+            returned: Vec::new().into_iter(),
+            key: StatementKey::default(),
+            internal,
+            binds: plan.binds,
+        })
+    }
+
+    /// Compiles again: the dictionary or the types of the binds have changed.
+    fn renew(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        cx.p.count(Stat::ParseCountHard, 1);
+        let values = std::mem::take(&mut self.values);
+        let key = std::mem::take(&mut self.key);
+        let mut new = Cursor::make(cx, &self.text, self.statement.clone(), &self.bind_types, self.internal)?;
+        new.values = values;
+        new.values.resize(new.binds.len(), Value::Null);
+        new.key = key;
+        *self = new;
+        Ok(())
+    }
+
+    pub fn kind(&self) -> StatementKind {
+        self.kind
+    }
+
+    /// The text it was compiled from.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Columns of a query, or of RETURNING.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Names of the binds, in the order of their first occurrence in the text; a name that occurs twice is one bind.
+    pub fn binds(&self) -> &[String] {
+        &self.binds
+    }
+
+    /// Gives all binds their values for the next execution.
+    ///
+    /// # Errors
+    /// ORA-01008 when there are too few, ORA-01036 when there are too many.
+    pub fn bind(&mut self, values: &[Value]) -> Result<()> {
+        if values.len() != self.binds.len() {
+            return Err(Ora::new(if values.len() < self.binds.len() { 1008 } else { 1036 }));
+        }
+        for (i, v) in values.iter().enumerate() {
+            self.bind_one(i, v)?;
+        }
+        Ok(())
+    }
+
+    /// Gives one bind its value, reusing the buffer of the one before.
+    pub fn bind_one(&mut self, at: usize, value: &Value) -> Result<()> {
+        let slot = self.values.get_mut(at).ok_or_else(|| Ora::new(1036))?;
+        slot.set(value);
+        if !value.is_null() && !fits(value, &self.bind_types[at]) {
+            self.bind_types[at] = Some(value.data_type());
+            self.retype = true;
+        }
+        Ok(())
+    }
+
+    /// Executes with the values bound. DML is complete when this returns; a query's rows are fetched.
+    pub fn execute(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if self.state != State::Closed {
+            self.close(cx);
+        }
+        if self.retype || self.epoch != cx.host.epoch() {
+            self.renew(cx)?;
+        }
+        cx.p.count(Stat::ExecuteCount, 1);
+        self.key.executed(&self.text, self.kind.command(), cx);
+        for (i, v) in self.values.iter().enumerate() {
+            self.m.regs[self.first_bind as usize + i].set(v);
+        }
+        self.rows = 0;
+        match self.body {
+            Body::Query { .. } => {
+                if self.cached.is_some() && self.open_cached(cx)? {
+                    self.state = State::Cached;
+                    return Ok(());
+                }
+                let result = self.open_rows(cx);
+                if result.is_err() {
+                    self.end(cx);
+                }
+                result
+            }
+            Body::Dml(_) => self.run_dml(cx),
+        }
+    }
+
+    fn open_rows(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let Body::Query { op, .. } = &mut self.body else { return Err(Ora::internal("not a query")) };
+        for _ in 0..RESTARTS_MOST {
+            let snapshot = match self.m.take_early_snapshot() {
+                Some(s) => s,
+                None => cx.shared.txns.snapshot(cx.p, &cx.session.txn),
+            };
+            self.m.begin(snapshot);
+            self.state = State::Rows;
+            match op.open(&mut self.m, cx) {
+                Err(e) if e.is(crate::RESTART) => cx.shared.txns.release(cx.p, &snapshot),
+                other => return other,
+            }
+        }
+        Err(Ora::new(8177))
+    }
+
+    /// Looks for the result in the cache. True: it is in the buffer. False: execute, perhaps building a result.
+    fn open_cached(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let c = self.cached.as_mut().expect("only called for a statement that may be cached");
+        let options = &cx.session.options;
+        let wanted = options.result_cache && (c.hinted || (options.result_cache_force && !c.refused));
+        // A session that has changed what the result depends on must see its own changes.
+        if !wanted || (cx.session.txn.is_active() && c.depends.iter().any(|d| cx.session.txn.has_touched(*d))) {
+            return Ok(false);
+        }
+        c.key.clear();
+        c.key.extend_from_slice(&c.prefix);
+        c.key.extend_from_slice(&cx.session.nls_fingerprint().to_le_bytes());
+        for v in &self.values {
+            crate::hash::push_part(v, &mut c.key);
+        }
+        cx.shared.results.track(cx.p, &c.depends, || cx.shared.txns.current_scn());
+        let snapshot = cx.shared.txns.snapshot(cx.p, &cx.session.txn);
+        let about = Description {
+            name: &self.text,
+            namespace: Namespace::Sql,
+            creator: cx.session.user_id,
+            column_count: self.columns.len() as u32,
+        };
+        let opened = cx.shared.results.open(
+            cx.p,
+            cx.shared.enqueues,
+            Key::new(&c.key),
+            about,
+            &c.depends,
+            snapshot.scn,
+            &mut c.buffer,
+        );
+        match opened {
+            Ok(Opened::Hit) => {
+                cx.shared.txns.release(cx.p, &snapshot);
+                Ok(true)
+            }
+            Ok(Opened::Build(build)) => {
+                c.build = Some(build);
+                self.m.set_early_snapshot(snapshot);
+                Ok(false)
+            }
+            Ok(Opened::Bypass) => {
+                self.m.set_early_snapshot(snapshot);
+                Ok(false)
+            }
+            Err(e) => {
+                cx.shared.txns.release(cx.p, &snapshot);
+                Err(e)
+            }
+        }
+    }
+
+    fn run_dml(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        for _ in 0..RESTARTS_MOST {
+            let start = cx.shared.txns.savepoint(&cx.session.txn);
+            let snapshot = cx.shared.txns.snapshot(cx.p, &cx.session.txn);
+            self.m.begin(snapshot);
+            let Body::Dml(dml) = &mut self.body else { return Err(Ora::internal("not DML")) };
+            let result = dml.run(&mut self.m, cx);
+            cx.shared.txns.release(cx.p, &snapshot);
+            match result {
+                Ok(run) if !run.restart => {
+                    self.rows = run.rows;
+                    self.key.processed(run.rows, cx);
+                    self.returned = run.returned.into_iter();
+                    self.state = State::Done;
+                    return Ok(());
+                }
+                // All of a statement or nothing of it.
+                Ok(_) => cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?,
+                Err(e) => {
+                    cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?;
+                    if !e.is(crate::RESTART) {
+                        return Err(e);
+                    }
+                }
+            }
+            cx.p.check_cancel()?;
+        }
+        Err(Ora::new(8177))
+    }
+
+    /// Fetches the next row into `row`, whose values keep their buffers. False at the end.
+    ///
+    /// # Errors
+    /// ORA-01002 when the cursor is not open; whatever finding the row raises.
+    pub fn fetch(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
+        match self.state {
+            State::Rows => {
+                let result = self.fetch_row(cx, row);
+                if !matches!(result, Ok(true)) {
+                    self.finish_rows(matches!(result, Ok(false)), cx);
+                }
+                result
+            }
+            State::Cached => {
+                let c = self.cached.as_mut().expect("the rows came from the cache");
+                let Some(bytes) = c.buffer.next_row() else {
+                    self.state = State::Done;
+                    return Ok(false);
+                };
+                decode(bytes, &self.columns, row)?;
+                self.rows += 1;
+                Ok(true)
+            }
+            State::Done => match self.returned.next() {
+                Some(values) => {
+                    *row = values;
+                    Ok(true)
+                }
+                None => Ok(false),
+            },
+            State::Closed => Err(Ora::new(1002)),
+        }
+    }
+
+    fn fetch_row(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
+        let Body::Query { op, out } = &mut self.body else { return Err(Ora::internal("not a query")) };
+        let m = &mut self.m;
+        if !op.next(m, cx)? {
+            return Ok(false);
+        }
+        if self.has_sequences {
+            m.sequence_values.fill(None);
+        }
+        row.resize(out.len(), Value::Null);
+        for (v, code) in row.iter_mut().zip(out.iter()) {
+            let r = code.eval(m, cx)?;
+            v.set(m.value(r));
+        }
+        self.rows += 1;
+        if let Some(c) = &mut self.cached
+            && let Some(build) = &mut c.build
+        {
+            c.row.clear();
+            let mut w = RowWriter::new(&mut c.row, row.len());
+            row.iter().for_each(|v| w.value(v));
+            cx.shared.results.push(build, &c.row);
+        }
+        Ok(true)
+    }
+
+    /// The row sources have ended, by themselves or by an error.
+    fn finish_rows(&mut self, complete: bool, cx: &mut ExecCtx<'_>) {
+        if let Some(c) = &mut self.cached
+            && let Some(build) = c.build.take()
+        {
+            if complete {
+                cx.shared.results.publish(cx.p, cx.shared.enqueues, build);
+            } else {
+                cx.shared.results.abandon(cx.p, cx.shared.enqueues, build);
+            }
+        }
+        self.key.processed(self.rows, cx);
+        self.end(cx);
+        self.state = State::Done;
+    }
+
+    /// Gives the snapshot back.
+    fn end(&mut self, cx: &mut ExecCtx<'_>) {
+        if let Some(c) = &mut self.cached
+            && let Some(build) = c.build.take()
+        {
+            cx.shared.results.abandon(cx.p, cx.shared.enqueues, build);
+        }
+        if let Some(snapshot) = self.m.take_early_snapshot() {
+            cx.shared.txns.release(cx.p, &snapshot);
+        }
+        if self.state == State::Rows {
+            cx.shared.txns.release(cx.p, self.m.snapshot());
+        }
+        self.state = State::Closed;
+    }
+
+    /// Rows fetched so far, or changed by DML.
+    pub fn rows_processed(&self) -> u64 {
+        self.rows
+    }
+
+    /// Ends the execution; the cursor can be executed again.
+    pub fn close(&mut self, cx: &mut ExecCtx<'_>) {
+        match self.state {
+            State::Rows => self.finish_rows(false, cx),
+            _ => self.end(cx),
+        }
+        self.state = State::Closed;
+    }
+}
+
+/// Whether a value is of the class a bind was compiled for.
+fn fits(value: &Value, ty: &BindType) -> bool {
+    let expected = ty.map_or(Class::Text, |t| class(&t));
+    let is = match value {
+        Value::Number(_) => Class::Number,
+        Value::Text(_) => Class::Text,
+        Value::Date(_) => Class::Date,
+        Value::Timestamp(_) => Class::Timestamp,
+        Value::Raw(_) => Class::Raw,
+        Value::Rowid(_) => Class::Rowid,
+        Value::Double(_) => Class::Double,
+        Value::Float(_) => Class::Float,
+        Value::Boolean(_) => Class::Boolean,
+        Value::IntervalYm(_) => Class::IntervalYm,
+        Value::IntervalDs(_) => Class::IntervalDs,
+        Value::Null => return true,
+    };
+    is == expected || (is == Class::Text && expected == Class::Lob)
+}
+
+fn kind_of(plan: &Plan) -> StatementKind {
+    match &plan.body {
+        PlanBody::Query(_) => StatementKind::Select,
+        PlanBody::Insert(_) | PlanBody::InsertAll(_) => StatementKind::Insert,
+        PlanBody::Update(_) => StatementKind::Update,
+        PlanBody::Delete(_) => StatementKind::Delete,
+        PlanBody::Merge(_) => StatementKind::Merge,
+    }
+}
+
+fn columns_of(plan: &Plan) -> Vec<Column> {
+    let returned = |r: &[(plan::Expr, Column)]| r.iter().map(|(_, c)| c.clone()).collect();
+    match &plan.body {
+        PlanBody::Query(q) => q.columns.clone(),
+        PlanBody::Insert(i) => returned(&i.returning),
+        PlanBody::Update(u) => returned(&u.returning),
+        PlanBody::Delete(d) => returned(&d.returning),
+        PlanBody::InsertAll(_) | PlanBody::Merge(_) => Vec::new(),
+    }
+}
+
+fn plan_of(cx: &mut ExecCtx<'_>, statement: &Statement, binds: &[BindType], internal: bool) -> Result<Plan> {
+    let catalog = cx.host.catalog()?;
+    let functions = HostFunctions::new(cx);
+    if internal {
+        let sys = catalog.as_owner(dictionary::UserId::SYS)?;
+        return plan::compile(statement, &*sys, &functions, binds);
+    }
+    plan::compile(statement, &*catalog, &functions, binds)
+}
+
+/// Turns a plan into row sources and registers: first the plan's registers, then the binds, then what expressions need.
+fn build(plan: &Plan, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
+    let first_bind = plan.regs;
+    let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
+    let mut b = Builder { regs: &mut regs, binds: first_bind, nls: &cx.session.nls, p: cx.p, shared: cx.shared };
+    let body = match &plan.body {
+        PlanBody::Query(q) => Body::Query { op: Op::build(&q.source, &mut b)?, out: b.codes(&q.out) },
+        other => Body::Dml(Dml::build(other, &mut b)?),
+    };
+    let mut subs = Vec::with_capacity(plan.subs.len());
+    for s in &plan.subs {
+        let op = Op::build(&s.source, &mut b)?;
+        subs.push(Some(Box::new(SubState::new(op, b.codes(&s.out), s.outer.clone(), s.cacheable))));
+    }
+    let mut ctes = Vec::with_capacity(plan.ctes.len());
+    for c in &plan.ctes {
+        ctes.push(Some(Box::new(CteState { op: Op::build(&c.source, &mut b)?, out: b.codes(&c.out), rows: None })));
+    }
+    let mut m = Machine::new(regs, plan.sequences.len());
+    m.subs = subs;
+    m.ctes = ctes;
+    Ok((body, m, first_bind))
+}
+
+fn cached_of(plan: &Plan, text: &str, cx: &ExecCtx<'_>) -> Option<Box<Cached>> {
+    let depends = plan.cacheable.clone()?;
+    let mut prefix = crate::statistics::digest(text).0.to_vec();
+    prefix.extend_from_slice(&cx.session.user_id.to_le_bytes());
+    prefix.extend_from_slice(cx.session.schema.as_bytes());
+    prefix.push(0);
+    Some(Box::new(Cached {
+        depends,
+        hinted: plan.result_cache && !plan.no_result_cache,
+        refused: plan.no_result_cache,
+        key: Vec::with_capacity(prefix.len() + 64),
+        prefix,
+        buffer: ResultBuffer::new(),
+        build: None,
+        row: Vec::new(),
+    }))
+}
+
+/// Reads a cached row.
+fn decode(bytes: &[u8], columns: &[Column], row: &mut Vec<Value>) -> Result<()> {
+    row.resize(columns.len(), Value::Null);
+    let damaged = || Ora::internal("cached row is damaged");
+    let mut reader = RowReader::new(bytes).ok_or_else(damaged)?;
+    for (v, c) in row.iter_mut().zip(columns) {
+        match reader.next_column().ok_or_else(damaged)?.bytes() {
+            Some(stored) => codec::decode_into(stored, stored_type(&c.ty), v)?,
+            None => *v = Value::Null,
+        }
+    }
+    Ok(())
+}
+
+/// The type a value of the column is stored as: NULL of no type is stored as text.
+fn stored_type(ty: &DataType) -> &DataType {
+    match ty {
+        DataType::Null => &DataType::TEXT,
+        ty => ty,
+    }
+}
