@@ -1,27 +1,54 @@
 //! The face that sessions and DDL use.
 
+use crate::compile::{self, Compiled, Interface, PackageSym, SubSym, SubTarget, Symbol, Units};
 use crate::datum::Datum;
-use crate::world::{ColumnInfo, World};
+use crate::machine::{Fault, Machine, OpenCursor, Run};
+use crate::packages::output::Output;
+use crate::packages::random::Random;
+use crate::world::{ColumnInfo, StoredUnit, World};
+use sql::plsql::ast::{Mode, Unit, UnitKind};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
-use types::{DataType, Result, Value};
+use types::{DataType, Ora, Result, Value};
+
+/// How often SQL may call PL/SQL that runs SQL and so on: more is ORA-00036.
+const LEVELS_MAX: u32 = 50;
 
 /// What PL/SQL keeps for a session: compiled units, package state, open static cursors, DBMS_OUTPUT, the random generator.
 ///
 /// One per server process. All methods take `&self`: PL/SQL calls SQL, which calls PL/SQL functions.
 pub struct Plsql<C> {
+    units: Units,
+    machines: RefCell<Vec<Machine>>,
+    packages: RefCell<Vec<PackageState>>,
+    package_index: RefCell<HashMap<(String, String), usize>>,
+    output: RefCell<Output>,
+    random: RefCell<Random>,
+    functions: RefCell<Vec<Rc<SubSym>>>,
+    args: RefCell<Vec<Vec<Datum>>>,
+    level: Cell<u32>,
     _cursor: PhantomData<C>,
+}
+
+/// The variables of a package.
+struct PackageState {
+    /// The source they belong to; a package that changed loses its state.
+    source: String,
+    slots: Vec<Datum>,
+    ready: bool,
 }
 
 /// A compiled anonymous block.
 pub struct Block {
-    binds: Vec<String>,
+    unit: Rc<Compiled>,
 }
 
 impl Block {
     /// The bind variables in the order of their first use, in upper case.
     pub fn binds(&self) -> &[String] {
-        &self.binds
+        &self.unit.binds
     }
 }
 
@@ -53,8 +80,18 @@ pub struct CompileError {
 impl<C: 'static> Plsql<C> {
     /// `seed` starts DBMS_RANDOM.
     pub fn new(seed: u64) -> Plsql<C> {
-        let _ = seed;
-        Plsql { _cursor: PhantomData }
+        Plsql {
+            units: Units::default(),
+            machines: RefCell::default(),
+            packages: RefCell::default(),
+            package_index: RefCell::default(),
+            output: RefCell::default(),
+            random: RefCell::new(Random::new(seed)),
+            functions: RefCell::default(),
+            args: RefCell::default(),
+            level: Cell::new(0),
+            _cursor: PhantomData,
+        }
     }
 
     /// Compiles an anonymous block. The same text compiles once: later calls give the same block back until the dictionary changes.
@@ -62,62 +99,374 @@ impl<C: 'static> Plsql<C> {
     /// # Errors
     /// ORA-06550 with the line and column of each error.
     pub fn compile_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str) -> Result<Rc<Block>> {
-        let _ = (w, text);
-        todo!()
+        self.validate(w);
+        let unit = self.units.block(w, text)?;
+        Ok(Rc::new(Block { unit }))
     }
 
     /// Runs a block. `binds` are in the order of [`Block::binds`], changed in place; a cursor variable comes back as a cursor.
     /// The caller makes the savepoint of the call and rolls back to it when this fails.
+    ///
+    /// # Errors
+    /// The exception that no handler took, with ORA-06512 lines.
     pub fn run_block<W: World<Cursor = C>>(&self, w: &mut W, block: &Rc<Block>, binds: &mut [Datum]) -> Result<()> {
-        let _ = (w, block, binds);
-        todo!()
+        if binds.len() != block.unit.binds.len() {
+            return Err(Ora::new(1008));
+        }
+        let given = binds.iter_mut().map(std::mem::take).collect();
+        let (result, given) = self.on_machine(|m| {
+            m.binds = given;
+            let result = m.call(self, w, block.unit.clone(), block.unit.main, Vec::new());
+            (result.map(|_| ()), std::mem::take(&mut m.binds))
+        })?;
+        for (place, value) in binds.iter_mut().zip(given) {
+            *place = value;
+        }
+        result.map_err(|f| f.ora)
     }
 
     /// Resolves `[owner.][package.]name` for SQL; `None` when there is no such function with so many arguments.
     pub fn function<W: World<Cursor = C>>(&self, w: &mut W, path: &[String], args: usize) -> Result<Option<Function>> {
-        let _ = (w, path, args);
-        todo!()
+        self.validate(w);
+        let schema = w.schema();
+        let mut tries: Vec<(Option<&str>, &str, Option<&str>)> = Vec::new();
+        match path {
+            [name] => tries.push((None, name, None)),
+            [a, b] => {
+                tries.push((None, a, Some(b)));
+                tries.push((Some(a), b, None));
+            }
+            [owner, package, name] => tries.push((Some(owner), package, Some(name))),
+            _ => {}
+        }
+        for (owner, unit, member) in tries {
+            let found = match self.units.interface(w, owner, unit, &schema)? {
+                Some(Interface::Subprogram(s)) if member.is_none() => Some(vec![s]),
+                Some(Interface::Package(p)) => member.and_then(|m| functions_of(&p, m)),
+                _ => None,
+            };
+            let Some(list) = found else { continue };
+            let fits = |s: &&Rc<SubSym>| {
+                s.returns.is_some()
+                    && (s.required()..=s.parameters.len()).contains(&args)
+                    && s.parameters.iter().all(|p| p.mode == Mode::In && p.ty.scalar().is_some())
+            };
+            let Some(s) = list.iter().find(fits) else { continue };
+            return Ok(Some(self.describe_function(s, &schema)));
+        }
+        Ok(None)
+    }
+
+    fn describe_function(&self, s: &Rc<SubSym>, schema: &str) -> Function {
+        let (owner, package) = match &s.target {
+            SubTarget::External(e) => {
+                (e.owner.clone(), (e.name != s.name || e.owner.is_empty()).then(|| e.name.clone()))
+            }
+            SubTarget::Local { .. } => (schema.to_string(), None),
+        };
+        let mut functions = self.functions.borrow_mut();
+        let handle = match functions.iter().position(|f| Rc::ptr_eq(f, s)) {
+            Some(i) => i,
+            None => {
+                functions.push(s.clone());
+                functions.len() - 1
+            }
+        };
+        let data_type = |ty: &crate::ty::Ty| match ty.data_type() {
+            Some(DataType::PlsInteger) => DataType::NUMBER,
+            other => other.unwrap_or(DataType::Null),
+        };
+        Function {
+            owner: if owner.is_empty() { "SYS".to_string() } else { owner },
+            package,
+            name: s.name.clone(),
+            handle: handle as u64,
+            arg_types: s.parameters.iter().map(|p| data_type(&p.ty)).collect(),
+            arg_names: s.parameters.iter().map(|p| p.name.clone()).collect(),
+            required: s.required(),
+            ty: s.returns.as_ref().map_or(DataType::Null, data_type),
+            deterministic: s.deterministic,
+        }
     }
 
     /// Calls a function that [`Plsql::function`] gave.
+    ///
+    /// # Errors
+    /// What the function raised, with ORA-06512 lines.
     pub fn call<W: World<Cursor = C>>(&self, w: &mut W, handle: u64, args: &[Value]) -> Result<Value> {
-        let _ = (w, handle, args);
-        todo!()
+        let sub = self.functions.borrow().get(handle as usize).cloned();
+        let Some(sub) = sub else { return Err(Ora::new(6508)) };
+        let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };
+        let mut given: Vec<Datum> = args.iter().map(|v| Datum::Val(v.clone())).collect();
+        if e.owner.is_empty() {
+            if given.len() < sub.parameters.len() {
+                return self.call_with_defaults(w, &sub, given);
+            }
+            let native = crate::packages::native(&e.name, &e.subprogram, e.overload).ok_or_else(|| Ora::new(6508))?;
+            let result = self.on_machine(|m| crate::packages::run(native, self, w, m, &mut given))?;
+            return match result.map_err(|f| f.ora)? {
+                Datum::Val(v) => Ok(v),
+                _ => Err(Ora::new(902)),
+            };
+        }
+        if given.len() < sub.parameters.len() {
+            return self.call_with_defaults(w, &sub, given);
+        }
+        self.validate(w);
+        let unit = self.units.compiled(w, &e.owner, &e.name)?;
+        let Some(proc) = unit.exports.get(&(e.subprogram.clone(), e.overload)).copied() else {
+            return Err(Ora::new(6508));
+        };
+        if unit.package_slots > 0 {
+            self.package_state(w, &unit)?;
+        }
+        let result = self.on_machine(|m| m.call(self, w, unit, proc, given))?;
+        match result.map_err(|f| f.ora)?.0 {
+            Datum::Val(v) => Ok(v),
+            _ => Err(Ora::new(902)),
+        }
+    }
+
+    /// Defaults are PL/SQL's business: a block calls the function with the arguments that were given.
+    fn call_with_defaults<W: World<Cursor = C>>(&self, w: &mut W, sub: &SubSym, given: Vec<Datum>) -> Result<Value> {
+        let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };
+        let owner = if e.owner.is_empty() { "SYS" } else { &e.owner };
+        let member = if e.name == e.subprogram { String::new() } else { format!(".\"{}\"", e.subprogram) };
+        let binds: Vec<String> = (0..given.len()).map(|i| format!(":A{i}")).collect();
+        let call = format!("begin :R := \"{owner}\".\"{}\"{member}({}); end;", e.name, binds.join(", "));
+        let block = self.compile_block(w, &call)?;
+        let mut binds = vec![Datum::default(); block.binds().len()];
+        for (name, place) in block.binds().iter().zip(&mut binds) {
+            if let Some(i) = name.strip_prefix('A').and_then(|n| n.parse::<usize>().ok()) {
+                *place = given[i].clone();
+            }
+        }
+        self.run_block(w, &block, &mut binds)?;
+        let at = block.binds().iter().position(|b| b == "R").unwrap_or(0);
+        match std::mem::take(&mut binds[at]) {
+            Datum::Val(v) => Ok(v),
+            _ => Err(Ora::new(902)),
+        }
     }
 
     /// Compiles a stored unit to see its errors: what CREATE and ALTER … COMPILE need. `source` begins at the word PROCEDURE, FUNCTION,
     /// PACKAGE, TYPE or TRIGGER. An error here is the dictionary's, not the unit's.
     pub fn check<W: World<Cursor = C>>(&self, w: &mut W, owner: &str, source: &str) -> Result<Vec<CompileError>> {
-        let _ = (w, owner, source);
-        todo!()
+        self.validate(w);
+        let name = |schema: &Option<sql::plsql::ast::Ident>, name: &sql::plsql::ast::Ident| {
+            (schema.as_ref().map_or(owner.to_string(), |s| s.name.clone()), name.name.clone())
+        };
+        let (kind, (owner, name)) = match sql::plsql::parse_unit(source) {
+            Ok(Unit::Subprogram { schema, subprogram }) => {
+                let kind = if subprogram.returns.is_some() { UnitKind::Function } else { UnitKind::Procedure };
+                (kind, name(&schema, &subprogram.name))
+            }
+            Ok(Unit::Package(p)) => (UnitKind::Package, name(&p.schema, &p.name)),
+            Ok(Unit::PackageBody(p)) => (UnitKind::PackageBody, name(&p.schema, &p.name)),
+            Ok(Unit::Type { schema, name: n, .. }) => (UnitKind::Type, name(&schema, &n)),
+            Ok(Unit::Trigger(t)) => (UnitKind::Trigger, name(&t.schema, &t.name)),
+            Ok(Unit::Block(_)) => return Err(Ora::new(900)),
+            Err(e) => {
+                let (line, column) = sql::plsql::line_column(source, e.position().unwrap_or(0));
+                return Ok(vec![CompileError { line, column, text: e.headline() }]);
+            }
+        };
+        let unit = StoredUnit { owner: owner.clone(), name: name.clone(), kind, source: source.to_string() };
+        let schema = w.schema();
+        w.set_schema(&owner);
+        let result = if kind == UnitKind::PackageBody {
+            let stored = w.stored_unit(Some(&owner), &name);
+            stored.map(|stored| match stored.iter().find(|u| u.kind == UnitKind::Package) {
+                Some(specification) => compile::compile_unit(w, &self.units, specification, Some(&unit)),
+                None => compile::compile_unit(w, &self.units, &unit, None),
+            })
+        } else {
+            Ok(compile::compile_unit(w, &self.units, &unit, None))
+        };
+        w.set_schema(&schema);
+        Ok(result?.1)
     }
 
     /// Takes up to `max` finished lines of DBMS_OUTPUT.
     pub fn take_output(&self, max: usize) -> Vec<String> {
-        let _ = max;
-        todo!()
+        let mut output = self.output.borrow_mut();
+        (0..max).map_while(|_| output.take()).collect()
     }
 
     /// DBMS_OUTPUT.ENABLE with a limit in bytes (`None`: unlimited) or DISABLE.
     pub fn set_output(&self, enabled: bool, limit: Option<usize>) {
-        let _ = (enabled, limit);
-        todo!()
+        self.output.borrow_mut().set(enabled, limit);
     }
 
     /// The columns of a cursor that a block left in a bind.
     pub fn cursor_columns<W: World<Cursor = C>>(&self, w: &mut W, cursor: &Datum) -> Result<Vec<ColumnInfo>> {
-        let _ = (w, cursor);
-        todo!()
+        let Datum::Cur(Some(c)) = cursor else { return Err(Ora::new(1001)) };
+        match c.borrow().downcast_ref::<OpenCursor<C>>() {
+            Some(open) if open.open => Ok(open.columns(w)),
+            _ => Err(Ora::new(1001)),
+        }
     }
 
     /// Fetches from a cursor that a block left in a bind.
     pub fn cursor_fetch<W: World<Cursor = C>>(&self, w: &mut W, cursor: &Datum, row: &mut Vec<Value>) -> Result<bool> {
-        let _ = (w, cursor, row);
-        todo!()
+        let Datum::Cur(Some(c)) = cursor else { return Err(Ora::new(1001)) };
+        match c.borrow_mut().downcast_mut::<OpenCursor<C>>() {
+            Some(open) => open.fetch(w, row),
+            None => Err(Ora::new(1001)),
+        }
     }
 
     /// Closes every open cursor and forgets package state: DBMS_SESSION.RESET_PACKAGE and the end of a session.
     pub fn reset(&self) {
-        todo!()
+        self.reset_packages();
+        self.units.forget();
+        self.output.borrow_mut().set(false, None);
+    }
+
+    // ---- for the machine
+
+    fn validate<W: World<Cursor = C>>(&self, w: &mut W) {
+        let epoch = w.epoch();
+        self.units.validate(epoch);
+    }
+
+    /// Runs `f` on a machine of the session's pool.
+    fn on_machine<R>(&self, f: impl FnOnce(&mut Machine) -> R) -> Result<R> {
+        if self.level.get() >= LEVELS_MAX {
+            return Err(Ora::with(36, &[&LEVELS_MAX]));
+        }
+        self.level.set(self.level.get() + 1);
+        let mut m = self.machines.borrow_mut().pop().unwrap_or_default();
+        let r = f(&mut m);
+        self.machines.borrow_mut().push(m);
+        self.level.set(self.level.get() - 1);
+        Ok(r)
+    }
+
+    pub(crate) fn reset_packages(&self) {
+        // States in use keep their place; what they hold is made anew at the next use.
+        for state in self.packages.borrow_mut().iter_mut() {
+            state.ready = false;
+        }
+    }
+
+    pub(crate) fn with_random<R>(&self, f: impl FnOnce(&mut Random) -> R) -> R {
+        f(&mut self.random.borrow_mut())
+    }
+
+    pub(crate) fn with_output<R>(&self, f: impl FnOnce(&mut Output) -> R) -> R {
+        f(&mut self.output.borrow_mut())
+    }
+
+    pub(crate) fn take_args(&self) -> Vec<Datum> {
+        self.args.borrow_mut().pop().unwrap_or_default()
+    }
+
+    pub(crate) fn give_args(&self, args: Vec<Datum>) {
+        self.args.borrow_mut().push(args);
+    }
+
+    /// The unit and subprogram that an external names.
+    pub(crate) fn link<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        external: u32,
+    ) -> Result<(Rc<Compiled>, u32)> {
+        self.validate(w);
+        let epoch = self.units.epoch();
+        if let Some(link) = &unit.links.borrow()[external as usize]
+            && link.epoch == epoch
+        {
+            return Ok((link.unit.clone(), link.at));
+        }
+        let e = &unit.pool.externals[external as usize];
+        let target = self.units.compiled(w, &e.owner, &e.name)?;
+        let Some(at) = target.exports.get(&(e.subprogram.clone(), e.overload)).copied() else {
+            return Err(Ora::with(4068, &[&"", &"", &""]).because(Ora::new(6508)));
+        };
+        if target.package_slots > 0 {
+            self.package_state(w, &target)?;
+        }
+        let link = compile::Link { unit: target.clone(), at, epoch };
+        unit.links.borrow_mut()[external as usize] = Some(link);
+        Ok((target, at))
+    }
+
+    /// The state of the package that an external's variables belong to.
+    pub(crate) fn package<W: World<Cursor = C>>(&self, w: &mut W, unit: &Rc<Compiled>, external: u32) -> Run<usize> {
+        let epoch = self.units.epoch();
+        if let Some(link) = &unit.links.borrow()[external as usize]
+            && link.epoch == epoch
+            && self.packages.borrow()[link.at as usize].ready
+        {
+            return Ok(link.at as usize);
+        }
+        let e = &unit.pool.externals[external as usize];
+        // Its own package, which may be being initialised now.
+        let target = if e.owner == unit.owner && e.name == unit.name {
+            unit.clone()
+        } else {
+            self.units.compiled(w, &e.owner, &e.name)?
+        };
+        let at = self.package_state(w, &target)?;
+        let link = compile::Link { unit: target, at: at as u32, epoch };
+        unit.links.borrow_mut()[external as usize] = Some(link);
+        Ok(at)
+    }
+
+    /// Finds or makes the state of a package, running its initialisation the first time.
+    fn package_state<W: World<Cursor = C>>(&self, w: &mut W, unit: &Rc<Compiled>) -> Result<usize> {
+        let key = (unit.owner.clone(), unit.name.clone());
+        let known = self.package_index.borrow().get(&key).copied();
+        let at = match known {
+            Some(at) => {
+                let mut states = self.packages.borrow_mut();
+                let state = &mut states[at];
+                if state.ready && state.source == unit.source && state.slots.len() == unit.package_slots as usize {
+                    return Ok(at);
+                }
+                at
+            }
+            None => {
+                let mut states = self.packages.borrow_mut();
+                states.push(PackageState { source: String::new(), slots: Vec::new(), ready: false });
+                self.package_index.borrow_mut().insert(key, states.len() - 1);
+                states.len() - 1
+            }
+        };
+        {
+            let mut states = self.packages.borrow_mut();
+            let state = &mut states[at];
+            state.source.clone_from(&unit.source);
+            state.slots = vec![Datum::default(); unit.package_slots as usize];
+            // Marked before it runs: the initialisation uses the variables itself.
+            state.ready = true;
+        }
+        let result = self.on_machine(|m| m.call(self, w, unit.clone(), unit.main, Vec::new()))?;
+        if let Err(Fault { ora, .. }) = result {
+            self.packages.borrow_mut()[at].ready = false;
+            return Err(ora);
+        }
+        Ok(at)
+    }
+
+    pub(crate) fn package_get(&self, state: usize, slot: u32) -> Datum {
+        self.packages.borrow()[state].slots[slot as usize].clone()
+    }
+
+    pub(crate) fn package_set(&self, state: usize, slot: u32, value: Datum) {
+        self.packages.borrow_mut()[state].slots[slot as usize] = value;
+    }
+
+    pub(crate) fn package_with<R>(&self, state: usize, slot: u32, f: impl FnOnce(&mut Datum) -> R) -> R {
+        f(&mut self.packages.borrow_mut()[state].slots[slot as usize])
+    }
+}
+
+fn functions_of(p: &PackageSym, name: &str) -> Option<Vec<Rc<SubSym>>> {
+    match p.symbols.get(name) {
+        Some(Symbol::Subs(list)) => Some(list.clone()),
+        _ => None,
     }
 }

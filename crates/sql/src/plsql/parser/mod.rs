@@ -17,7 +17,7 @@ use crate::lexer::{Lexed, Token, TokenKind, lex, string_contents};
 use types::Ora;
 
 pub use expr::is_reserved;
-pub use unit::{parse_block, parse_create_header, parse_expression, parse_unit};
+pub use unit::{parse_block, parse_create_header, parse_expression, parse_name_at, parse_unit};
 
 type PResult<T> = Result<T, Ora>;
 

@@ -57,6 +57,17 @@ pub fn parse_expression(text: &str) -> Result<Expr, Ora> {
     Ok(expr)
 }
 
+/// Parses the name that begins at a byte offset, with its fields, subscripts and arguments, and says where it ends.
+pub fn parse_name_at(text: &str, at: Pos) -> Result<(Expr, Pos), Ora> {
+    let mut p = Parser::new(text);
+    while p.pos() < at && !p.at_end() {
+        p.skip();
+    }
+    let pos = p.pos();
+    let name = p.name()?;
+    Ok((Expr { kind: ExprKind::Name(name), pos }, p.previous_end()))
+}
+
 impl Parser<'_> {
     fn expect_end(&mut self) -> PResult<()> {
         if !self.at_end() {

@@ -1,0 +1,222 @@
+//! Calls: overloads, named arguments, defaults, OUT parameters.
+
+use super::name::TargetRef;
+use super::scope::*;
+use super::{CResult, Compiler, Val};
+use crate::op::*;
+use crate::ty::*;
+use crate::world::World;
+use sql::plsql::ast::{Argument, Expr, Ident, Mode};
+use std::rc::Rc;
+
+impl<W: World> Compiler<'_, W> {
+    /// Emits a call; gives the result of a function. `function`: a value is wanted.
+    pub(super) fn call(
+        &mut self,
+        subs: &[Rc<SubSym>],
+        args: &[Argument],
+        ident: &Ident,
+        function: bool,
+    ) -> CResult<Option<Val>> {
+        let sub = self.choose(subs, args, ident, function)?;
+        let matched = self.match_arguments(&sub, args, ident)?;
+        let window = self.window_start();
+        // Targets of OUT parameters are found before the call, below its window.
+        let mut outs: Vec<(usize, TargetRef)> = Vec::new();
+        for (j, p) in sub.parameters.iter().enumerate() {
+            if p.mode != Mode::In
+                && let Some(Some(e)) = matched.get(j)
+            {
+                outs.push((j, self.target_path(e)?));
+            }
+        }
+        let _ = window;
+        let n = sub.parameters.len() as u32;
+        let base = self.slots(n + 1);
+        for (j, p) in sub.parameters.iter().enumerate() {
+            let d = Opd::local(base + 1 + j as u32);
+            let saved = self.f.next;
+            match (&matched[j], p.mode) {
+                (Some(e), Mode::In) => self.argument(d, p, e, ident)?,
+                (Some(_), Mode::Out) => self.init_slot(d, &p.ty)?,
+                (Some(_), Mode::InOut) => {
+                    let target = outs.iter().find(|(k, _)| *k == j).expect("an OUT target was found").1.clone();
+                    let v = self.target_value(&target);
+                    self.convert_into(d, &p.ty, v, ident.pos)?;
+                }
+                (None, _) => self.default_argument(d, &sub, p)?,
+            }
+            self.f.next = saved;
+        }
+        match &sub.target {
+            SubTarget::Local { proc, level } => {
+                let up = self.f.level + 1 - level;
+                self.emit(Op::Call { proc: *proc, base, up });
+            }
+            SubTarget::External(e) if e.owner.is_empty() => {
+                let native = crate::packages::native(&e.name, &e.subprogram, e.overload)
+                    .ok_or_else(|| self.pls(302, &[&e.subprogram], ident.pos))?;
+                self.emit(Op::CallNative { native, base, n });
+            }
+            SubTarget::External(e) => {
+                let external = self.external((**e).clone());
+                self.emit(Op::CallExternal { external, base });
+            }
+        }
+        for (j, target) in &outs {
+            let saved = self.f.next;
+            let v = Val { o: Opd::local(base + 1 + *j as u32), ty: sub.parameters[*j].ty.clone() };
+            self.store(target, v, ident.pos)?;
+            self.f.next = saved;
+        }
+        self.f.next = base + 1;
+        Ok(sub.returns.clone().map(|ty| Val { o: Opd::local(base), ty }))
+    }
+
+    fn window_start(&self) -> u32 {
+        self.f.next
+    }
+
+    fn argument(&mut self, d: Opd, p: &Param, e: &Expr, ident: &Ident) -> CResult<()> {
+        self.assign_expr(d, &p.ty, e)
+            .map_err(|error| if error.code() == 382 { self.pls(306, &[&ident.name], ident.pos) } else { error })
+    }
+
+    fn default_argument(&mut self, d: Opd, sub: &Rc<SubSym>, p: &Param) -> CResult<()> {
+        let Some(default) = p.default.clone() else { unreachable!("arguments were matched") };
+        // A default means what it meant where it was declared.
+        let scopes = match &sub.target {
+            SubTarget::External(e) => {
+                let owner = if e.owner.is_empty() { None } else { Some(e.owner.as_str()) };
+                let symbols = match self.units.interface(self.w, owner, &e.name, &self.owner)? {
+                    Some(Interface::Package(package)) => package.symbols.clone(),
+                    _ => Default::default(),
+                };
+                Some(std::mem::replace(&mut self.scopes, vec![Scope { labels: Vec::new(), names: symbols }]))
+            }
+            SubTarget::Local { .. } => None,
+        };
+        let result = self.assign_expr(d, &p.ty, &default);
+        if let Some(scopes) = scopes {
+            self.scopes = scopes;
+        }
+        result
+    }
+
+    /// Finds the overload that the arguments fit.
+    fn choose(&mut self, subs: &[Rc<SubSym>], args: &[Argument], ident: &Ident, function: bool) -> CResult<Rc<SubSym>> {
+        let of_kind: Vec<&Rc<SubSym>> = subs.iter().filter(|s| s.returns.is_some() == function).collect();
+        if of_kind.is_empty() {
+            return Err(if function {
+                self.pls(222, &[&ident.name], ident.pos)
+            } else {
+                self.pls(221, &[&ident.name], ident.pos)
+            });
+        }
+        let fitting: Vec<Rc<SubSym>> = of_kind.iter().filter(|s| arity_fits(s, args)).map(|s| (*s).clone()).collect();
+        if let [only] = fitting.as_slice() {
+            return Ok(only.clone());
+        }
+        if fitting.is_empty() {
+            return Err(self.pls(306, &[&ident.name], ident.pos));
+        }
+        let mut types = Vec::new();
+        for a in args {
+            types.push(self.probe(&a.value)?);
+        }
+        let score = |s: &SubSym| -> Option<u32> {
+            let mut total = 0;
+            for (i, a) in args.iter().enumerate() {
+                let p = match &a.name {
+                    Some(name) => s.parameters.iter().find(|p| p.name == name.name)?,
+                    None => s.parameters.get(i)?,
+                };
+                total += fit(&types[i], &p.ty)?;
+            }
+            Some(total)
+        };
+        let mut best: Vec<(u32, &Rc<SubSym>)> = fitting.iter().filter_map(|s| Some((score(s)?, s))).collect();
+        best.sort_by_key(|(total, _)| *total);
+        match best.as_slice() {
+            [] => Err(self.pls(306, &[&ident.name], ident.pos)),
+            [(_, only)] => Ok((*only).clone()),
+            [(a, _), (b, _), ..] if a == b => Err(self.pls(307, &[&ident.name], ident.pos)),
+            [(_, first), ..] => Ok((*first).clone()),
+        }
+    }
+
+    /// The type of an expression, without leaving code behind.
+    fn probe(&mut self, e: &Expr) -> CResult<Ty> {
+        let (ops, next) = (self.f.ops.len(), self.f.next);
+        let result = self.expr(e, None);
+        self.f.ops.truncate(ops);
+        self.f.lines.truncate(ops);
+        self.f.next = next;
+        Ok(result?.ty)
+    }
+
+    /// Which argument goes to which parameter.
+    fn match_arguments(&self, sub: &SubSym, args: &[Argument], ident: &Ident) -> CResult<Vec<Option<Expr>>> {
+        let mut matched: Vec<Option<Expr>> = vec![None; sub.parameters.len()];
+        let mut named = false;
+        for (i, a) in args.iter().enumerate() {
+            let at = match &a.name {
+                None if named => return Err(self.pls(312, &[], a.value.pos)),
+                None => i,
+                Some(name) => {
+                    named = true;
+                    match sub.parameters.iter().position(|p| p.name == name.name) {
+                        Some(at) => at,
+                        None => return Err(self.pls(306, &[&ident.name], ident.pos)),
+                    }
+                }
+            };
+            match matched.get_mut(at) {
+                Some(place @ None) => *place = Some(a.value.clone()),
+                _ => return Err(self.pls(306, &[&ident.name], ident.pos)),
+            }
+        }
+        let missing = sub.parameters.iter().zip(&matched).any(|(p, m)| m.is_none() && p.default.is_none());
+        if missing {
+            return Err(self.pls(306, &[&ident.name], ident.pos));
+        }
+        Ok(matched)
+    }
+}
+
+fn arity_fits(s: &SubSym, args: &[Argument]) -> bool {
+    let mut seen = vec![false; s.parameters.len()];
+    for (i, a) in args.iter().enumerate() {
+        let at = match &a.name {
+            None => Some(i),
+            Some(name) => s.parameters.iter().position(|p| p.name == name.name),
+        };
+        match at.and_then(|at| seen.get_mut(at)) {
+            Some(place @ false) => *place = true,
+            _ => return false,
+        }
+    }
+    s.parameters.iter().zip(&seen).all(|(p, seen)| *seen || p.default.is_some())
+}
+
+/// How well a type fits a parameter: 0 is exact; `None` not at all.
+fn fit(from: &Ty, to: &Ty) -> Option<u32> {
+    match (from, to) {
+        (Ty::Null, _) => Some(1),
+        (Ty::Record(a), Ty::Record(b)) => (Rc::ptr_eq(a, b) || a.row || b.row).then_some(0),
+        (Ty::Coll(a), Ty::Coll(b)) => Rc::ptr_eq(&a.info, &b.info).then_some(0),
+        (Ty::Cursor, Ty::Cursor) => Some(0),
+        (Ty::Scalar(a), Ty::Scalar(b)) => {
+            let (ca, cb) = (class(&a.ty), class(&b.ty));
+            if ca == cb {
+                let exact = (a.ty == types::DataType::PlsInteger) == (b.ty == types::DataType::PlsInteger);
+                Some(if exact { 0 } else { 1 })
+            } else if ca == Class::Null {
+                Some(1)
+            } else {
+                assignable(ca, cb).then_some(10)
+            }
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,326 @@
+//! From the tree to bytecode.
+//!
+//! One pass over the tree: a name must be declared before it is used, so types, slots and subprograms are known when they are met.
+//! Each subprogram is compiled into a [`FnState`] of its own; scopes are shared, and a variable of an enclosing subprogram is reached
+//! through its frame. A statement that does not compile is noted and skipped, so that one run finds the errors of the whole unit.
+
+mod call;
+mod decl;
+mod expr;
+mod name;
+mod scope;
+mod sqlgen;
+mod stmt;
+mod unit;
+
+pub use scope::{Interface, PackageSym, Param, SubSym, SubTarget, Symbol};
+pub use unit::{Compiled, Units, compile_block, compile_unit};
+
+use crate::op::*;
+use crate::session::CompileError;
+use crate::ty::*;
+use crate::world::World;
+use scope::{Loc, Scope};
+use sql::plsql::ast::{Ident, Pos};
+use sql::plsql::line_column;
+use std::collections::HashMap;
+use std::rc::Rc;
+use types::{Facility, Ora, Value};
+
+pub(crate) type CResult<T> = Result<T, Ora>;
+
+/// An operand with its type.
+#[derive(Clone, Debug)]
+pub struct Val {
+    pub o: Opd,
+    pub ty: Ty,
+}
+
+/// One error of the unit, and the line that says what was skipped because of it.
+struct Problem {
+    pos: Pos,
+    text: String,
+}
+
+/// A loop being compiled.
+struct LoopCtx {
+    label: Option<String>,
+    /// Jumps to patch to the loop's end and to its next iteration.
+    exits: Vec<usize>,
+    continues: Vec<usize>,
+    handlers: u32,
+    /// The cursor to close when the loop is left early.
+    cursor: Option<Opd>,
+}
+
+struct GotoLabel {
+    name: String,
+    at: Label,
+    block: usize,
+    handlers: u32,
+}
+
+struct GotoJump {
+    name: String,
+    op: usize,
+    blocks: Vec<usize>,
+    handlers: u32,
+    pos: Pos,
+}
+
+/// The subprogram being compiled.
+struct FnState {
+    name: String,
+    level: u32,
+    ops: Vec<Op>,
+    lines: Vec<u32>,
+    guards: Vec<Guard>,
+    next: u32,
+    high: u32,
+    counters: u32,
+    counters_high: u32,
+    loops: Vec<LoopCtx>,
+    handlers: u32,
+    /// `None` in a procedure or block.
+    returns: Option<Ty>,
+    function: bool,
+    labels: Vec<GotoLabel>,
+    gotos: Vec<GotoJump>,
+    blocks: Vec<usize>,
+    block_count: usize,
+    autonomous: bool,
+    /// Whether variables declared now live in the package's state.
+    package: bool,
+    out_params: Vec<u32>,
+    result_cache: Option<Box<ResultCacheDef>>,
+}
+
+impl FnState {
+    fn new(name: &str, level: u32) -> FnState {
+        FnState {
+            name: name.to_string(),
+            level,
+            ops: Vec::new(),
+            lines: Vec::new(),
+            guards: Vec::new(),
+            next: 1,
+            high: 1,
+            counters: 0,
+            counters_high: 0,
+            loops: Vec::new(),
+            handlers: 0,
+            returns: None,
+            function: false,
+            labels: Vec::new(),
+            gotos: Vec::new(),
+            blocks: Vec::new(),
+            block_count: 0,
+            autonomous: false,
+            package: false,
+            out_params: Vec::new(),
+            result_cache: None,
+        }
+    }
+}
+
+/// The compiler of one unit.
+pub struct Compiler<'a, W: World> {
+    w: &'a mut W,
+    units: &'a Units,
+    text: &'a str,
+    owner: String,
+    /// The unit's name; empty for an anonymous block.
+    unit: String,
+    pool: Pool,
+    consts: HashMap<String, u32>,
+    procs: Vec<Option<Rc<Proc>>>,
+    scopes: Vec<Scope>,
+    f: FnState,
+    line: u32,
+    lines: Vec<u32>,
+    problems: Vec<Problem>,
+    /// Host binds of an anonymous block.
+    binds: Vec<String>,
+    package_slots: u32,
+    exception_count: u64,
+    /// `:new` and `:old` may be used.
+    trigger: bool,
+    /// The loop variable of the FORALL being compiled.
+    sql_row_attributes: bool,
+}
+
+impl<'a, W: World> Compiler<'a, W> {
+    fn new(w: &'a mut W, units: &'a Units, owner: &str, unit: &str, text: &'a str) -> Compiler<'a, W> {
+        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i as u32 + 1)).collect();
+        Compiler {
+            w,
+            units,
+            text,
+            owner: owner.to_string(),
+            unit: unit.to_string(),
+            pool: Pool::default(),
+            consts: HashMap::new(),
+            procs: Vec::new(),
+            scopes: vec![Scope::default()],
+            f: FnState::new(unit, 0),
+            line: 1,
+            lines,
+            problems: Vec::new(),
+            binds: Vec::new(),
+            package_slots: 0,
+            exception_count: 0,
+            trigger: false,
+            sql_row_attributes: false,
+        }
+    }
+
+    // ---- errors
+
+    fn note(&mut self, error: Ora, statement: Pos, what: &str) {
+        let pos = error.position().unwrap_or(statement);
+        let text = match error.facility() {
+            Facility::Ora => format!("PL/SQL: {}", error.headline()),
+            _ => error.headline(),
+        };
+        self.problems.push(Problem { pos, text });
+        self.problems.push(Problem { pos: statement, text: format!("PL/SQL: {what} ignored") });
+    }
+
+    fn errors(&self) -> Vec<CompileError> {
+        self.problems
+            .iter()
+            .map(|p| {
+                let (line, column) = line_column(self.text, p.pos);
+                CompileError { line, column, text: p.text.clone() }
+            })
+            .collect()
+    }
+
+    // ---- code
+
+    fn set_pos(&mut self, pos: Pos) {
+        self.line = self.lines.partition_point(|start| *start <= pos) as u32;
+    }
+
+    fn emit(&mut self, op: Op) -> usize {
+        self.f.ops.push(op);
+        self.f.lines.push(self.line);
+        self.f.ops.len() - 1
+    }
+
+    fn here(&self) -> Label {
+        self.f.ops.len() as Label
+    }
+
+    /// Lets the jump at `at` lead to the next instruction.
+    fn patch(&mut self, at: usize) {
+        let here = self.here();
+        self.patch_to(at, here);
+    }
+
+    fn patch_to(&mut self, at: usize, label: Label) {
+        match &mut self.f.ops[at] {
+            Op::Jump { to }
+            | Op::Loop { to }
+            | Op::JumpIfTrue { to, .. }
+            | Op::JumpUnlessTrue { to, .. }
+            | Op::JumpIfFalse { to, .. }
+            | Op::JumpIfNull { to, .. }
+            | Op::CmpJump { to, .. } => *to = label,
+            Op::ForNext { out, .. } | Op::FetchLoop { out, .. } => *out = label,
+            Op::Fetch { none, .. } => *none = label,
+            Op::ResultCacheGet { hit, .. } => *hit = label,
+            other => unreachable!("no jump: {other:?}"),
+        }
+    }
+
+    fn slots(&mut self, n: u32) -> u32 {
+        let first = self.f.next;
+        self.f.next += n;
+        self.f.high = self.f.high.max(self.f.next);
+        first
+    }
+
+    fn temp(&mut self) -> Opd {
+        Opd::local(self.slots(1))
+    }
+
+    fn constant(&mut self, value: Value) -> Opd {
+        let key = format!("{value:?}");
+        if let Some(i) = self.consts.get(&key) {
+            return Opd::constant(*i);
+        }
+        let i = self.pool.consts.len() as u32;
+        self.pool.consts.push(value);
+        self.consts.insert(key, i);
+        Opd::constant(i)
+    }
+
+    fn null(&mut self) -> Opd {
+        self.constant(Value::Null)
+    }
+
+    fn template(&mut self, datum: crate::Datum) -> u32 {
+        self.pool.templates.push(datum);
+        self.pool.templates.len() as u32 - 1
+    }
+
+    fn target(&mut self, s: &ScalarTy) -> u32 {
+        let target = Target::from(s);
+        if let Some(i) = self.pool.targets.iter().position(|t| *t == target) {
+            return i as u32;
+        }
+        self.pool.targets.push(target);
+        self.pool.targets.len() as u32 - 1
+    }
+
+    fn external(&mut self, external: External) -> u32 {
+        if let Some(i) = self.pool.externals.iter().position(|e| *e == external) {
+            return i as u32;
+        }
+        self.pool.externals.push(external);
+        self.pool.externals.len() as u32 - 1
+    }
+
+    fn bind_index(&mut self, name: &str) -> u32 {
+        if let Some(i) = self.binds.iter().position(|b| b == name) {
+            return i as u32;
+        }
+        self.binds.push(name.to_string());
+        self.binds.len() as u32 - 1
+    }
+
+    /// The operand of a slot of the current or an enclosing subprogram.
+    fn frame_opd(&self, level: u32, slot: u32) -> Opd {
+        if level == self.f.level { Opd::local(slot) } else { Opd::up(self.f.level - level, slot) }
+    }
+
+    /// Finishes the subprogram being compiled and returns to `outer`.
+    fn finish(&mut self, outer: FnState, parameters: u32) -> Proc {
+        let f = std::mem::replace(&mut self.f, outer);
+        Proc {
+            name: f.name,
+            ops: f.ops,
+            lines: f.lines,
+            guards: f.guards,
+            slots: f.high,
+            counters: f.counters_high,
+            parameters,
+            level: f.level,
+            autonomous: f.autonomous,
+            result_cache: f.result_cache,
+        }
+    }
+
+    fn pls(&self, code: u32, args: &[&dyn std::fmt::Display], pos: Pos) -> Ora {
+        Ora::pls(code, args).at(pos)
+    }
+
+    fn undeclared(&self, ident: &Ident) -> Ora {
+        self.pls(201, &[&ident.name], ident.pos)
+    }
+
+    fn loc_of(&self, slot: u32) -> Loc {
+        Loc::Frame { level: self.f.level, slot }
+    }
+}

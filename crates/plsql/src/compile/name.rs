@@ -1,0 +1,494 @@
+//! Names: scopes first, then STANDARD, then the schema's units, then the built-in packages.
+
+use super::scope::*;
+use super::{CResult, Compiler, Val};
+use crate::datum::CollKind;
+use crate::op::*;
+use crate::ty::*;
+use crate::world::World;
+use sql::plsql::ast::{Argument, Expr, ExprKind, Ident, Name, Part};
+use std::rc::Rc;
+use types::DataType;
+
+/// A variable, or a part of one.
+#[derive(Clone, Debug)]
+pub(super) struct PathB {
+    pub root: Root,
+    pub steps: Vec<Step>,
+    pub ty: Ty,
+    pub access: Access,
+    pub name: String,
+}
+
+/// What a name came to.
+pub(super) enum Res {
+    Path(PathB),
+    Val(Val),
+    /// A procedure was called.
+    Done,
+    Cursor(Rc<CursorSym>),
+}
+
+impl<W: World> Compiler<'_, W> {
+    pub(super) fn lookup(&self, name: &str) -> Option<Symbol> {
+        self.scopes.iter().rev().find_map(|s| s.names.get(name)).cloned()
+    }
+
+    /// `label.name`, where the label is a block's, a subprogram's or the unit's own name.
+    pub(super) fn label_symbol(&self, label: &str, name: &str) -> Option<Symbol> {
+        let scope = self.scopes.iter().rev().find(|s| s.labels.iter().any(|l| l == label))?;
+        scope.names.get(name).cloned()
+    }
+
+    /// The stored or built-in unit of a one- or two-part name.
+    pub(super) fn interface_of(&mut self, path: &[Ident]) -> CResult<Option<Interface>> {
+        let (owner, name) = match path {
+            [name] => (None, name),
+            [owner, name] => (Some(owner.name.as_str()), name),
+            _ => return Ok(None),
+        };
+        self.units.interface(self.w, owner, &name.name, &self.owner).map_err(|e| match e.position() {
+            // Errors of another unit have no place in this one.
+            _ if e.facility() == types::Facility::Pls => self.pls(905, &[&self.owner, &name.name], name.pos),
+            _ => e,
+        })
+    }
+
+    /// What a dotted name of a type, exception or cursor stands for.
+    pub(super) fn path_symbol(&mut self, path: &[Ident]) -> CResult<Option<Symbol>> {
+        if let [name] = path {
+            if let Some(s) = self.lookup(&name.name) {
+                return Ok(Some(s));
+            }
+            return Ok(match self.interface_of(path)? {
+                Some(Interface::Type(ty)) => Some(Symbol::Type(ty)),
+                Some(Interface::Subprogram(s)) => Some(Symbol::Subs(vec![s])),
+                _ => None,
+            });
+        }
+        if let [label, name] = path
+            && let Some(s) = self.label_symbol(&label.name, &name.name)
+        {
+            return Ok(Some(s));
+        }
+        let (unit, last) = path.split_at(path.len() - 1);
+        if let Some(Interface::Package(p)) = self.interface_of(unit)? {
+            return match p.symbols.get(&last[0].name) {
+                Some(s) => Ok(Some(s.clone())),
+                None => Err(self.pls(302, &[&last[0].name], last[0].pos)),
+            };
+        }
+        Ok(match self.interface_of(path)? {
+            Some(Interface::Type(ty)) => Some(Symbol::Type(ty)),
+            Some(Interface::Subprogram(s)) => Some(Symbol::Subs(vec![s])),
+            _ => None,
+        })
+    }
+
+    /// Resolves a name and whatever is behind it. `statement`: it stands where a procedure call may.
+    pub(super) fn resolve(&mut self, n: &Name, want: Option<Opd>, statement: bool) -> CResult<Res> {
+        let first = &n.first;
+        if let Some(symbol) = self.lookup(&first.name) {
+            return self.symbol(symbol, n, 0, &first.clone(), want, statement);
+        }
+        if let Some(Part::Field(field)) = n.parts.first()
+            && let Some(symbol) = self.label_symbol(&first.name, &field.name)
+        {
+            return self.symbol(symbol, n, 1, &field.clone(), want, statement);
+        }
+        if !first.quoted
+            && let Some(value) = self.standard(n, want)?
+        {
+            let rest = n.parts.iter().skip_while(|p| matches!(p, Part::Call(_))).count();
+            if rest > 0 {
+                return Err(self.pls(487, &[&first.name], first.pos));
+            }
+            if statement {
+                return Err(self.pls(221, &[&first.name], first.pos));
+            }
+            return Ok(Res::Val(value));
+        }
+        if let [Part::Field(f)] = n.parts.as_slice()
+            && (f.name == "NEXTVAL" || f.name == "CURRVAL")
+            && self.w.sequence_exists(None, &first.name)?
+        {
+            return Ok(Res::Val(self.sequence(&format!("{}.{}", quoted(first), f.name))?));
+        }
+        if let [Part::Field(s), Part::Field(f)] = n.parts.as_slice()
+            && (f.name == "NEXTVAL" || f.name == "CURRVAL")
+            && self.w.sequence_exists(Some(&first.name), &s.name)?
+        {
+            return Ok(Res::Val(self.sequence(&format!("{}.{}.{}", quoted(first), quoted(s), f.name))?));
+        }
+        self.stored(n, want, statement)
+    }
+
+    /// A name that no scope knows: a unit of the schema, of another schema, or a built-in package.
+    fn stored(&mut self, n: &Name, want: Option<Opd>, statement: bool) -> CResult<Res> {
+        let first = n.first.clone();
+        let mut path = vec![first.clone()];
+        let mut at = 0;
+        let mut found = self.interface_of(&path)?;
+        if found.is_none()
+            && let Some(Part::Field(second)) = n.parts.first()
+        {
+            path.push(second.clone());
+            at = 1;
+            found = self.interface_of(&path)?;
+        }
+        match found {
+            Some(Interface::Subprogram(s)) => {
+                let name = path.last().expect("not empty").clone();
+                self.symbol(Symbol::Subs(vec![s]), n, at, &name, want, statement)
+            }
+            Some(Interface::Type(ty)) => {
+                let name = path.last().expect("not empty").clone();
+                self.symbol(Symbol::Type(ty), n, at, &name, want, statement)
+            }
+            Some(Interface::Package(p)) => match n.parts.get(at) {
+                Some(Part::Field(member)) => match p.symbols.get(&member.name) {
+                    Some(s) => self.symbol(s.clone(), n, at + 1, &member.clone(), want, statement),
+                    None => Err(self.pls(302, &[&member.name], member.pos)),
+                },
+                _ if statement => Err(self.pls(221, &[&first.name], first.pos)),
+                _ => Err(self.pls(330, &[], first.pos)),
+            },
+            None => {
+                let shown = match n.parts.first() {
+                    Some(Part::Field(f)) => format!("{}.{}", first.name, f.name),
+                    _ => first.name.clone(),
+                };
+                if n.parts.is_empty() && self.w.table_columns(None, &first.name)?.is_some() {
+                    return Err(self.pls(357, &[&first.name], first.pos));
+                }
+                Err(self.pls(201, &[&shown], first.pos))
+            }
+        }
+    }
+
+    fn symbol(
+        &mut self,
+        symbol: Symbol,
+        n: &Name,
+        at: usize,
+        ident: &Ident,
+        want: Option<Opd>,
+        statement: bool,
+    ) -> CResult<Res> {
+        match symbol {
+            Symbol::Var(v) => {
+                let root = match &v.loc {
+                    Loc::Frame { level, slot } => Root::Slot(self.frame_opd(*level, *slot)),
+                    Loc::Package { unit, slot } => {
+                        Root::Package { external: self.package_external(unit), slot: *slot }
+                    }
+                };
+                let path =
+                    PathB { root, steps: Vec::new(), ty: v.ty, access: v.access, name: ident.name.clone() };
+                let res = self.walk(path, &n.parts[at..], ident, want)?;
+                if statement && !matches!(res, Res::Done) {
+                    return Err(self.pls(221, &[&ident.name], ident.pos));
+                }
+                Ok(res)
+            }
+            Symbol::Subs(subs) => {
+                let (args, used) = match n.parts.get(at) {
+                    Some(Part::Call(args)) => (args.as_slice(), 1),
+                    _ => (&[][..], 0),
+                };
+                let rest = &n.parts[at + used..];
+                let function_wanted = !statement || !rest.is_empty();
+                let result = self.call(&subs, args, ident, function_wanted)?;
+                match result {
+                    None => Ok(Res::Done),
+                    Some(v) if rest.is_empty() => Ok(Res::Val(v)),
+                    Some(v) => {
+                        let path = PathB {
+                            root: Root::Slot(v.o),
+                            steps: Vec::new(),
+                            ty: v.ty,
+                            access: Access::Constant,
+                            name: ident.name.clone(),
+                        };
+                        self.walk(path, rest, ident, want)
+                    }
+                }
+            }
+            Symbol::Type(Ty::Coll(c)) => match n.parts.get(at) {
+                Some(Part::Call(args)) => {
+                    let v = self.constructor(&c, args, ident)?;
+                    if n.parts.len() == at + 1 {
+                        return Ok(Res::Val(v));
+                    }
+                    let path = PathB {
+                        root: Root::Slot(v.o),
+                        steps: Vec::new(),
+                        ty: v.ty,
+                        access: Access::Constant,
+                        name: ident.name.clone(),
+                    };
+                    self.walk(path, &n.parts[at + 1..], ident, want)
+                }
+                _ => Err(self.pls(330, &[], ident.pos)),
+            },
+            Symbol::Type(_) => Err(self.pls(330, &[], ident.pos)),
+            Symbol::Cursor(c) if statement => Err(self.pls(221, &[&c.name], ident.pos)),
+            Symbol::Cursor(c) => Ok(Res::Cursor(c)),
+            Symbol::Exception(_) if statement => Err(self.pls(221, &[&ident.name], ident.pos)),
+            Symbol::Exception(_) => Err(self.pls(382, &[], ident.pos)),
+        }
+    }
+
+    /// Follows fields, subscripts and collection methods.
+    fn walk(&mut self, mut path: PathB, parts: &[Part], ident: &Ident, want: Option<Opd>) -> CResult<Res> {
+        let mut i = 0;
+        while let Some(part) = parts.get(i) {
+            i += 1;
+            match part {
+                Part::Field(f) => match path.ty.clone() {
+                    Ty::Record(r) => {
+                        let Some(field) = r.field(&f.name) else { return Err(self.pls(302, &[&f.name], f.pos)) };
+                        path.steps.push(match field.at {
+                            FieldAt::Scalar(n) => Step::Scalar(n),
+                            FieldAt::Nested(n) => Step::Nested(n),
+                        });
+                        path.ty = field.ty.clone();
+                        path.name = f.name.clone();
+                    }
+                    Ty::Coll(c) => {
+                        let args = match parts.get(i) {
+                            Some(Part::Call(args)) => {
+                                i += 1;
+                                args.as_slice()
+                            }
+                            _ => &[],
+                        };
+                        return match self.method(&path, &c, f, args, want)? {
+                            None => Ok(Res::Done),
+                            Some(v) => match parts.get(i) {
+                                None => Ok(Res::Val(v)),
+                                Some(_) => Err(self.pls(487, &[&f.name], f.pos)),
+                            },
+                        };
+                    }
+                    _ => return Err(self.pls(487, &[&ident.name], ident.pos)),
+                },
+                Part::Call(args) => {
+                    let Ty::Coll(c) = path.ty.clone() else {
+                        return Err(self.pls(224, &[&path.name], ident.pos));
+                    };
+                    let [Argument { name: None, value }] = args.as_slice() else {
+                        return Err(self.pls(316, &[], ident.pos));
+                    };
+                    let step = self.subscript(&c, value)?;
+                    path.steps.push(step);
+                    path.ty = c.element.clone();
+                }
+            }
+        }
+        Ok(Res::Path(path))
+    }
+
+    fn subscript(&mut self, c: &CollTy, value: &Expr) -> CResult<Step> {
+        let text = c.info.kind == CollKind::ByText;
+        let v = self.expr(value, None)?;
+        let class = v.ty.class();
+        let wanted = if text { Class::Text } else { Class::Number };
+        if !assignable(class, wanted) {
+            return Err(self.pls(382, &[], value.pos));
+        }
+        // The subscript is read when the element is, so what it is computed from must not change in between.
+        let key = if class == wanted && v.o.place_is_stable() {
+            v.o
+        } else {
+            let ty = if text { ScalarTy { ty: DataType::TEXT, not_null: false, range: None } } else {
+                ScalarTy { ty: DataType::PlsInteger, not_null: false, range: None }
+            };
+            let d = self.temp();
+            let ty = self.target(&ty);
+            self.emit(Op::Coerce { d, s: v.o, ty });
+            d
+        };
+        Ok(Step::Index { key, text })
+    }
+
+    fn constructor(&mut self, c: &Rc<CollTy>, args: &[Argument], ident: &Ident) -> CResult<Val> {
+        if matches!(c.info.kind, CollKind::ByInteger | CollKind::ByText) && !args.is_empty() {
+            return Err(self.pls(222, &[&ident.name], ident.pos));
+        }
+        let d = self.temp();
+        let base = self.slots(args.len() as u32);
+        for (i, a) in args.iter().enumerate() {
+            if a.name.is_some() {
+                return Err(self.pls(306, &[&ident.name], ident.pos));
+            }
+            let saved = self.f.next;
+            self.assign_expr(Opd::local(base + i as u32), &c.element, &a.value)
+                .map_err(|e| if e.code() == 382 { self.pls(306, &[&ident.name], ident.pos) } else { e })?;
+            self.f.next = saved;
+        }
+        let coll = self.coll_info(c);
+        self.emit(Op::Construct { d, base, n: args.len() as u32, coll });
+        Ok(Val { o: d, ty: Ty::Coll(c.clone()) })
+    }
+
+    pub(super) fn coll_info(&mut self, c: &CollTy) -> u32 {
+        if let Some(i) = self.pool.colls.iter().position(|k| Rc::ptr_eq(k, &c.info)) {
+            return i as u32;
+        }
+        self.pool.colls.push(c.info.clone());
+        self.pool.colls.len() as u32 - 1
+    }
+
+    /// A collection method; `None` for those that are procedures.
+    fn method(
+        &mut self,
+        path: &PathB,
+        c: &CollTy,
+        f: &Ident,
+        args: &[Argument],
+        want: Option<Opd>,
+    ) -> CResult<Option<Val>> {
+        let text = c.info.kind == CollKind::ByText;
+        let key_ty = if text { Ty::TEXT } else { Ty::INTEGER };
+        let (method, least, most) = match f.name.as_str() {
+            "COUNT" => (Method::Count, 0, 0),
+            "FIRST" => (Method::First, 0, 0),
+            "LAST" => (Method::Last, 0, 0),
+            "LIMIT" => (Method::Limit, 0, 0),
+            "NEXT" => (Method::Next, 1, 1),
+            "PRIOR" => (Method::Prior, 1, 1),
+            "EXISTS" => (Method::Exists, 1, 1),
+            "EXTEND" => (Method::Extend, 0, 2),
+            "TRIM" => (Method::Trim, 0, 1),
+            "DELETE" => (Method::Delete, 0, 2),
+            _ => return Err(self.pls(302, &[&f.name], f.pos)),
+        };
+        if args.len() < least || args.len() > most {
+            return Err(self.pls(306, &[&f.name], f.pos));
+        }
+        let changes = matches!(method, Method::Extend | Method::Trim | Method::Delete);
+        if changes && path.access != Access::Free {
+            return Err(self.pls(363, &[&path.name], f.pos));
+        }
+        if text && matches!(method, Method::Extend | Method::Trim) {
+            return Err(self.pls(306, &[&f.name], f.pos));
+        }
+        let null = self.null();
+        let mut operands = [null, null];
+        for (i, a) in args.iter().enumerate() {
+            let ty = if matches!(method, Method::Extend | Method::Trim) { Ty::INTEGER } else { key_ty.clone() };
+            let d = self.temp();
+            self.assign_expr(d, &ty, &a.value)?;
+            operands[i] = d;
+        }
+        if method == Method::Extend && args.is_empty() || method == Method::Trim && args.is_empty() {
+            operands[0] = self.constant(types::Value::Number(types::Number::ONE));
+        }
+        let d = if changes { null } else { want.unwrap_or_else(|| Opd::local(u32::MAX >> 2)) };
+        let d = if !changes && want.is_none() { self.temp() } else { d };
+        let index = self.path(path.root, path.steps.clone(), &path.name);
+        self.emit(Op::Collection { method, d, path: index, a: operands[0], b: operands[1] });
+        let ty = match method {
+            Method::Count | Method::Limit => Ty::INTEGER,
+            Method::Exists => Ty::BOOLEAN,
+            _ => key_ty,
+        };
+        Ok(if changes { None } else { Some(Val { o: d, ty }) })
+    }
+
+    /// Reads a path.
+    pub(super) fn path_value(&mut self, path: &PathB, want: Option<Opd>) -> Val {
+        let ty = path.ty.clone();
+        match (path.root, path.steps.as_slice()) {
+            (Root::Slot(o), []) => return Val { o, ty },
+            (Root::Slot(o), [Step::Scalar(field)]) => {
+                if let Place::Local(slot) = o.place()
+                    && let Some(o) = Opd::field(slot, *field)
+                {
+                    return Val { o, ty };
+                }
+            }
+            (Root::Package { external, slot }, []) => {
+                let d = want.unwrap_or_else(|| self.temp());
+                self.emit(Op::PackageGet { d, external, slot });
+                return Val { o: d, ty };
+            }
+            _ => {}
+        }
+        let d = match want {
+            Some(d) if d.is_local() => d,
+            _ => self.temp(),
+        };
+        let index = self.path(path.root, path.steps.clone(), &path.name);
+        self.emit(Op::GetPath { d, path: index });
+        Val { o: d, ty }
+    }
+
+    /// Resolves what is assigned to, checking that it may be.
+    pub(super) fn target_path(&mut self, e: &Expr) -> CResult<TargetRef> {
+        match &e.kind {
+            ExprKind::Bind { name, field: None } => {
+                let bind = self.host_bind(name, e.pos)?;
+                Ok(TargetRef::Bind(bind))
+            }
+            ExprKind::Name(n) => match self.resolve(n, None, false)? {
+                Res::Path(p) => match p.access {
+                    Access::Free => Ok(TargetRef::Path(p)),
+                    _ => Err(self.pls(363, &[&shown_name(n)], e.pos)),
+                },
+                _ => Err(self.pls(363, &[&shown_name(n)], e.pos)),
+            },
+            _ => Err(self.pls(363, &[&"expression"], e.pos)),
+        }
+    }
+
+    pub(super) fn host_bind(&mut self, name: &str, pos: u32) -> CResult<u32> {
+        if !self.unit.is_empty() {
+            return Err(self.pls(49, &[&name], pos));
+        }
+        Ok(self.bind_index(name))
+    }
+}
+
+/// What is assigned to.
+#[derive(Clone, Debug)]
+pub(super) enum TargetRef {
+    Path(PathB),
+    Bind(u32),
+}
+
+impl TargetRef {
+    pub fn ty(&self) -> Ty {
+        match self {
+            TargetRef::Path(p) => p.ty.clone(),
+            TargetRef::Bind(_) => Ty::of(DataType::Null),
+        }
+    }
+}
+
+impl Opd {
+    /// Whether reading the operand later gives the same value: constants, and temporaries by how they are made.
+    pub fn place_is_stable(self) -> bool {
+        matches!(self.place(), Place::Const(_) | Place::Local(_) | Place::Up(..))
+    }
+}
+
+pub(super) fn quoted(ident: &Ident) -> String {
+    if ident.quoted { format!("\"{}\"", ident.name) } else { ident.name.clone() }
+}
+
+/// A name as PLS-00363 shows it: without arguments.
+pub(super) fn shown_name(n: &Name) -> String {
+    let mut text = n.first.name.clone();
+    for p in &n.parts {
+        match p {
+            Part::Field(f) => {
+                text.push('.');
+                text.push_str(&f.name);
+            }
+            Part::Call(_) => break,
+        }
+    }
+    text
+}

@@ -1,0 +1,103 @@
+//! Names and what they stand for.
+
+use crate::op::{ExceptionDef, External};
+use crate::ty::{RecordTy, Ty};
+use sql::plsql::ast::{Expr, Mode};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The names of a block, a subprogram or a package.
+#[derive(Default, Clone)]
+pub struct Scope {
+    /// The block's label or the subprogram's name: `label.variable`.
+    pub labels: Vec<String>,
+    pub names: HashMap<String, Symbol>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Symbol {
+    Var(Var),
+    Type(Ty),
+    Cursor(Rc<CursorSym>),
+    Exception(ExceptionDef),
+    Subs(Vec<Rc<SubSym>>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Var {
+    pub loc: Loc,
+    pub ty: Ty,
+    pub access: Access,
+}
+
+#[derive(Clone, Debug)]
+pub enum Loc {
+    Frame { level: u32, slot: u32 },
+    Package { unit: Rc<(String, String)>, slot: u32 },
+}
+
+/// Whether a variable may be assigned, and what it is called when it may not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Free,
+    Constant,
+    LoopIndex,
+    In,
+}
+
+#[derive(Clone, Debug)]
+pub struct CursorSym {
+    pub name: String,
+    pub parameters: Vec<Param>,
+    pub row: Rc<RecordTy>,
+    pub loc: Loc,
+    /// The hidden procedure that opens it.
+    pub open: SubTarget,
+}
+
+#[derive(Clone, Debug)]
+pub struct Param {
+    pub name: String,
+    pub mode: Mode,
+    pub nocopy: bool,
+    pub ty: Ty,
+    pub default: Option<Rc<Expr>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct SubSym {
+    pub name: String,
+    pub parameters: Vec<Param>,
+    pub returns: Option<Ty>,
+    pub target: SubTarget,
+    pub deterministic: bool,
+    /// Counts overloads of the name in its package, from one.
+    pub overload: u32,
+}
+
+impl SubSym {
+    pub fn required(&self) -> usize {
+        self.parameters.iter().filter(|p| p.default.is_none()).count()
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum SubTarget {
+    Local { proc: u32, level: u32 },
+    External(Rc<External>),
+}
+
+/// What a stored unit shows to others.
+#[derive(Clone, Debug)]
+pub enum Interface {
+    Subprogram(Rc<SubSym>),
+    Package(Rc<PackageSym>),
+    Type(Ty),
+}
+
+#[derive(Debug)]
+pub struct PackageSym {
+    pub owner: String,
+    pub name: String,
+    pub symbols: HashMap<String, Symbol>,
+}

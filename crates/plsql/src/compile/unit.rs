@@ -1,0 +1,458 @@
+//! Whole units, and the store of those that are compiled.
+
+use super::scope::*;
+use super::{CResult, Compiler, FnState, Problem};
+use crate::op::*;
+use crate::session::CompileError;
+use crate::world::{StoredUnit, World};
+use sql::plsql::ast::{self, Declaration, Unit, UnitKind};
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use types::{Ora, Result};
+
+/// A compiled unit.
+#[derive(Debug)]
+pub struct Compiled {
+    pub owner: String,
+    /// Empty for an anonymous block.
+    pub name: String,
+    pub pool: Pool,
+    pub procs: Vec<Rc<Proc>>,
+    /// The block's body, a package's initialisation, a subprogram's own code.
+    pub main: u32,
+    /// Subprograms by name and overload.
+    pub exports: HashMap<(String, u32), u32>,
+    pub package_slots: u32,
+    /// Host binds of a block.
+    pub binds: Vec<String>,
+    /// Tells units apart for as long as the session lives.
+    pub id: u64,
+    /// Where externals have been found; filled as they are used.
+    pub links: RefCell<Vec<Option<(Rc<Compiled>, u32)>>>,
+    /// The source, so that an unchanged package keeps its state.
+    pub source: String,
+}
+
+impl Compiled {
+    /// The unit's name as error stacks show it.
+    pub fn qualified(&self, proc: &Proc) -> String {
+        match self.name.is_empty() {
+            true => String::new(),
+            false if proc.name == self.name || proc.name.is_empty() => format!("{}.{}", self.owner, self.name),
+            false => format!("{}.{}", self.owner, self.name),
+        }
+    }
+}
+
+type Key = (String, String);
+
+/// The units compiled in this process, good for one dictionary epoch.
+#[derive(Default)]
+pub struct Units {
+    interfaces: RefCell<HashMap<(Option<String>, String, String), Option<Interface>>>,
+    compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
+    blocks: RefCell<HashMap<(String, String), Rc<Compiled>>>,
+    in_progress: RefCell<HashSet<Key>>,
+    epoch: Cell<u64>,
+    next_id: Cell<u64>,
+}
+
+/// Blocks kept by text; more and the store is emptied.
+const BLOCKS_MAX: usize = 200;
+
+impl Units {
+    /// Forgets everything when the dictionary has changed.
+    pub fn validate(&self, epoch: u64) {
+        if self.epoch.replace(epoch) != epoch {
+            self.interfaces.borrow_mut().clear();
+            self.compiled.borrow_mut().clear();
+            self.blocks.borrow_mut().clear();
+        }
+    }
+
+    fn id(&self) -> u64 {
+        self.next_id.set(self.next_id.get() + 1);
+        self.next_id.get()
+    }
+
+    /// What a stored or built-in unit shows; `None` when there is none of that name.
+    pub fn interface<W: World>(
+        &self,
+        w: &mut W,
+        owner: Option<&str>,
+        name: &str,
+        schema: &str,
+    ) -> Result<Option<Interface>> {
+        let key = (owner.map(str::to_string), schema.to_string(), name.to_string());
+        if let Some(found) = self.interfaces.borrow().get(&key) {
+            return Ok(found.clone());
+        }
+        let found = self.make_interface(w, owner, name, schema)?;
+        self.interfaces.borrow_mut().insert(key, found.clone());
+        Ok(found)
+    }
+
+    fn make_interface<W: World>(
+        &self,
+        w: &mut W,
+        owner: Option<&str>,
+        name: &str,
+        schema: &str,
+    ) -> Result<Option<Interface>> {
+        let stored = self.stored(w, owner, name, schema)?;
+        let Some(unit) = stored.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger) else {
+            return Ok(None);
+        };
+        let key = (unit.owner.clone(), unit.name.clone());
+        if !self.in_progress.borrow_mut().insert(key.clone()) {
+            return Err(Ora::pls(907, &[&unit.name, &unit.name]));
+        }
+        let result = interface_of(w, self, unit);
+        self.in_progress.borrow_mut().remove(&key);
+        result.map(Some)
+    }
+
+    fn stored<W: World>(
+        &self,
+        w: &mut W,
+        owner: Option<&str>,
+        name: &str,
+        schema: &str,
+    ) -> Result<Vec<StoredUnit>> {
+        let found = match owner {
+            Some(o) => w.stored_unit(Some(o), name)?,
+            None => {
+                let own = w.stored_unit(Some(schema), name)?;
+                if own.is_empty() { w.stored_unit(None, name)? } else { own }
+            }
+        };
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        if owner.is_none_or(|o| o == "SYS")
+            && let Some(source) = crate::packages::specification(name)
+        {
+            let source = source.to_string();
+            return Ok(vec![StoredUnit { owner: String::new(), name: name.into(), kind: UnitKind::Package, source }]);
+        }
+        Ok(Vec::new())
+    }
+
+    /// The compiled unit of that name.
+    ///
+    /// # Errors
+    /// ORA-06508 when it does not exist any more, ORA-04063 when it has errors.
+    pub fn compiled<W: World>(&self, w: &mut W, owner: &str, name: &str) -> Result<Rc<Compiled>> {
+        let key = (owner.to_string(), name.to_string());
+        if let Some(found) = self.compiled.borrow().get(&key) {
+            return Ok(found.clone());
+        }
+        let units = self.stored(w, if owner.is_empty() { None } else { Some(owner) }, name, owner)?;
+        let Some(specification) = units.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger)
+        else {
+            return Err(Ora::with(6508, &[&format!("\"{owner}.{name}\"")]));
+        };
+        let body = units.iter().find(|u| u.kind == UnitKind::PackageBody);
+        let (result, errors) = compile_unit(w, self, specification, body);
+        let Some(unit) = result.filter(|_| errors.is_empty()) else {
+            let kind = body.unwrap_or(specification).kind.name().to_lowercase();
+            return Err(Ora::with(4063, &[&format!("{kind} \"{owner}.{name}\"")])
+                .because(Ora::with(6508, &[&format!("\"{owner}.{name}\"")])));
+        };
+        let unit = Rc::new(unit);
+        self.compiled.borrow_mut().insert(key, unit.clone());
+        Ok(unit)
+    }
+
+    pub fn block<W: World>(&self, w: &mut W, text: &str) -> Result<Rc<Compiled>> {
+        let key = (w.schema(), text.to_string());
+        if let Some(found) = self.blocks.borrow().get(&key) {
+            return Ok(found.clone());
+        }
+        let block = Rc::new(compile_block(w, self, text)?);
+        let mut blocks = self.blocks.borrow_mut();
+        if blocks.len() >= BLOCKS_MAX {
+            blocks.clear();
+        }
+        blocks.insert(key, block.clone());
+        Ok(block)
+    }
+}
+
+/// ORA-06550 for a list of errors.
+pub fn compile_failed(errors: &[CompileError]) -> Ora {
+    let mut lines = errors.iter().map(|e| {
+        let text = format!("line {}, column {}:\n{}", e.line, e.column, e.text);
+        Ora::from_text(types::Facility::Ora, 6550, text)
+    });
+    let first = lines.next().unwrap_or_else(|| Ora::internal("a unit failed without an error"));
+    lines.fold(first, Ora::because)
+}
+
+/// Compiles an anonymous block.
+pub fn compile_block<W: World>(w: &mut W, units: &Units, text: &str) -> Result<Compiled> {
+    let block = sql::plsql::parse_block(text).map_err(|e| compile_failed(&[parse_error(text, &e)]))?;
+    let schema = w.schema();
+    let mut c = Compiler::new(w, units, &schema, "", text);
+    c.procs.push(None);
+    c.f = FnState::new("", 1);
+    c.scopes[0].labels = block.labels.iter().map(|l| l.name.clone()).collect();
+    c.declarations(&block.declarations);
+    if c.f.autonomous {
+        c.emit(Op::Autonomous { begin: true });
+    }
+    c.body(&block.body);
+    c.check_forward(&block.body);
+    c.set_pos(block.body.end_pos);
+    c.emit(Op::Return);
+    c.resolve_gotos();
+    let main = c.finish(FnState::new("", 0), 0);
+    c.procs[0] = Some(Rc::new(main));
+    let errors = c.errors();
+    if !errors.is_empty() {
+        return Err(compile_failed(&errors));
+    }
+    Ok(c.into_compiled("", 0, HashMap::new()))
+}
+
+fn parse_error(text: &str, e: &Ora) -> CompileError {
+    let (line, column) = sql::plsql::line_column(text, e.position().unwrap_or(0));
+    CompileError { line, column, text: e.headline() }
+}
+
+/// Compiles a stored unit; a package with its body when it has one. Gives the errors of the last part that was looked at.
+pub fn compile_unit<W: World>(
+    w: &mut W,
+    units: &Units,
+    specification: &StoredUnit,
+    body: Option<&StoredUnit>,
+) -> (Option<Compiled>, Vec<CompileError>) {
+    let text = specification.source.as_str();
+    let unit = match sql::plsql::parse_unit(text) {
+        Ok(unit) => unit,
+        Err(e) => return (None, vec![parse_error(text, &e)]),
+    };
+    match unit {
+        Unit::Subprogram { subprogram, .. } => {
+            let mut c = Compiler::new(w, units, &specification.owner, &specification.name, text);
+            c.procs.push(None);
+            let result = c.stored_subprogram(&subprogram);
+            if let Err(e) = result {
+                c.note(e, subprogram.pos, "Compilation unit analysis");
+            }
+            let errors = c.errors();
+            let exports = HashMap::from([((specification.name.clone(), 1), 0)]);
+            let result = errors.is_empty().then(|| c.into_compiled(&specification.source, 0, exports));
+            (result, errors)
+        }
+        Unit::Package(p) => compile_package(w, units, specification, &p, body),
+        Unit::Type { .. } => {
+            let mut c = Compiler::new(w, units, &specification.owner, &specification.name, text);
+            if let Unit::Type { name, definition, .. } = &unit
+                && let Err(e) = c.type_definition(&name.name, definition, name.pos)
+            {
+                c.note(e, name.pos, "Declaration");
+            }
+            let errors = c.errors();
+            (errors.is_empty().then(|| c.into_compiled(&specification.source, 0, HashMap::new())), errors)
+        }
+        Unit::Trigger(_) => {
+            let text = "PLS-00707: unsupported construct or internal error [triggers]".to_string();
+            (None, vec![CompileError { line: 1, column: 1, text }])
+        }
+        Unit::PackageBody(_) => {
+            let error = Ora::pls(304, &[&specification.name]);
+            (None, vec![CompileError { line: 1, column: 1, text: error.headline() }])
+        }
+        Unit::Block(_) => (None, Vec::new()),
+    }
+}
+
+fn compile_package<W: World>(
+    w: &mut W,
+    units: &Units,
+    specification: &StoredUnit,
+    p: &ast::Package,
+    body: Option<&StoredUnit>,
+) -> (Option<Compiled>, Vec<CompileError>) {
+    let body_text = body.map_or("", |b| b.source.as_str());
+    let parsed = match body.map(|b| sql::plsql::parse_unit(&b.source)) {
+        Some(Ok(Unit::PackageBody(b))) => Some(b),
+        Some(Ok(_)) => None,
+        Some(Err(e)) => return (None, vec![parse_error(body_text, &e)]),
+        None => None,
+    };
+    let mut c = Compiler::new(w, units, &specification.owner, &specification.name, &specification.source);
+    c.procs.push(None);
+    c.f = FnState::new(&specification.name, 0);
+    c.f.package = true;
+    c.scopes[0].labels = vec![specification.name.clone()];
+    c.declarations(&p.declarations);
+    if !c.problems.is_empty() {
+        return (None, c.errors());
+    }
+    let mut exports = HashMap::new();
+    for (name, symbol) in &c.scopes[0].names {
+        if let Symbol::Subs(list) = symbol {
+            for s in list {
+                if let SubTarget::Local { proc, .. } = s.target {
+                    exports.insert((name.clone(), s.overload), proc);
+                }
+            }
+        }
+        if let Symbol::Cursor(cursor) = symbol
+            && let SubTarget::Local { proc, .. } = cursor.open
+        {
+            exports.insert((name.clone(), 0), proc);
+        }
+    }
+    let specified: Vec<(String, u32)> = exports.values().map(|p| (String::new(), *p)).collect();
+    if let Some(b) = &parsed {
+        c.text = body_text;
+        c.lines = std::iter::once(0).chain(body_text.match_indices('\n').map(|(i, _)| i as u32 + 1)).collect();
+        c.declarations(&b.declarations);
+        if let Some(body) = &b.initialisation {
+            c.body(body);
+        }
+        let missing: Vec<String> =
+            exports.iter().filter(|(_, p)| c.procs[**p as usize].is_none()).map(|((name, _), _)| name.clone()).collect();
+        for name in missing {
+            let error = Ora::pls(323, &[&name]);
+            c.problems.push(Problem { pos: b.name.pos, text: error.headline() });
+        }
+    }
+    let _ = specified;
+    c.emit(Op::Return);
+    c.resolve_gotos();
+    let main = c.finish(FnState::new("", 0), 0);
+    c.procs[0] = Some(Rc::new(main));
+    let errors = c.errors();
+    let result = errors.is_empty().then(|| c.into_compiled(&format!("{}{body_text}", specification.source), 0, exports));
+    (result, errors)
+}
+
+/// What a unit shows to others: its specification compiled without its body.
+fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result<Interface> {
+    let text = unit.source.as_str();
+    let failed = |e: Ora| compile_failed(&[parse_error(text, &e)]);
+    let parsed = sql::plsql::parse_unit(text).map_err(failed)?;
+    let mut c = Compiler::new(w, units, &unit.owner, &unit.name, text);
+    let external = |subprogram: &str, overload: u32| {
+        SubTarget::External(Rc::new(External {
+            owner: unit.owner.clone(),
+            name: unit.name.clone(),
+            subprogram: subprogram.to_string(),
+            overload,
+        }))
+    };
+    match parsed {
+        Unit::Subprogram { subprogram, .. } => {
+            let mut s = c.signature(&subprogram)?;
+            s.target = external(&unit.name, 1);
+            Ok(Interface::Subprogram(Rc::new(s)))
+        }
+        Unit::Package(p) => {
+            c.f.package = true;
+            c.scopes[0].labels = vec![unit.name.clone()];
+            c.declarations(&p.declarations);
+            if !c.problems.is_empty() {
+                return Err(Ora::with(4063, &[&format!("package \"{}.{}\"", unit.owner, unit.name)]));
+            }
+            let names = std::mem::take(&mut c.scopes[0].names);
+            let symbols = names
+                .into_iter()
+                .map(|(name, symbol)| {
+                    let symbol = match symbol {
+                        Symbol::Subs(list) => Symbol::Subs(
+                            list.iter()
+                                .map(|s| {
+                                    let mut s = (**s).clone();
+                                    s.target = external(&name, s.overload);
+                                    Rc::new(s)
+                                })
+                                .collect(),
+                        ),
+                        Symbol::Cursor(cursor) => {
+                            let mut cursor = (*cursor).clone();
+                            cursor.open = external(&name, 0);
+                            Symbol::Cursor(Rc::new(cursor))
+                        }
+                        other => other,
+                    };
+                    (name, symbol)
+                })
+                .collect();
+            Ok(Interface::Package(Rc::new(PackageSym { owner: unit.owner.clone(), name: unit.name.clone(), symbols })))
+        }
+        Unit::Type { name, definition, .. } => {
+            Ok(Interface::Type(c.type_definition(&name.name, &definition, name.pos)?))
+        }
+        _ => Err(Ora::pls(801, &[&"interface of a unit without one"])),
+    }
+}
+
+impl<W: World> Compiler<'_, W> {
+    /// The signature of a stored subprogram.
+    fn signature(&mut self, s: &ast::Subprogram) -> CResult<SubSym> {
+        let mut declared = s.clone();
+        declared.body = None;
+        declared.attributes.pipelined = None;
+        self.declarations(&[Declaration::Subprogram(declared)]);
+        if let Some(p) = self.problems.first() {
+            return Err(Ora::pls(801, &[&p.text]));
+        }
+        match self.scopes[0].names.get(&s.name.name) {
+            Some(Symbol::Subs(list)) => Ok((*list[0]).clone()),
+            _ => Err(Ora::internal("a subprogram was not declared")),
+        }
+    }
+
+    /// Compiles a stored procedure or function as subprogram 0 of its unit.
+    fn stored_subprogram(&mut self, s: &ast::Subprogram) -> CResult<()> {
+        self.f.level = 0;
+        let mut declared = s.clone();
+        declared.body = None;
+        self.procs.clear();
+        self.declarations(&[Declaration::Subprogram(declared)]);
+        if !self.problems.is_empty() {
+            self.problems.truncate(1);
+            let text = "PL/SQL: Compilation unit analysis terminated".to_string();
+            self.problems.push(Problem { pos: 0, text });
+            return Ok(());
+        }
+        self.declarations(&[Declaration::Subprogram(s.clone())]);
+        Ok(())
+    }
+
+    fn into_compiled(self, source: &str, main: u32, exports: HashMap<(String, u32), u32>) -> Compiled {
+        let empty = || {
+            Rc::new(Proc {
+                name: String::new(),
+                ops: vec![Op::RaiseCode { code: 6508 }],
+                lines: vec![1],
+                guards: Vec::new(),
+                slots: 1,
+                counters: 0,
+                parameters: 0,
+                level: 1,
+                autonomous: false,
+                result_cache: None,
+            })
+        };
+        let links = RefCell::new(vec![None; self.pool.externals.len()]);
+        Compiled {
+            owner: self.owner,
+            name: self.unit,
+            procs: self.procs.into_iter().map(|p| p.unwrap_or_else(empty)).collect(),
+            pool: self.pool,
+            main,
+            exports,
+            package_slots: self.package_slots,
+            binds: self.binds,
+            id: self.units.id(),
+            links,
+            source: source.to_string(),
+        }
+    }
+}

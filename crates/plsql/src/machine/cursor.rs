@@ -1,0 +1,578 @@
+//! SQL in the machine: static statements, cursors, dynamic SQL.
+//!
+//! A static statement's cursor belongs to its unit: it is taken while the statement runs (so that a recursive call opens another) and put back.
+//! An open cursor that a variable holds keeps it until it is closed.
+
+use super::{Machine, Run, scalar, text, val};
+use crate::compile::Compiled;
+use crate::datum::{CursorRef, Datum};
+use crate::op::*;
+use crate::session::Plsql;
+use crate::world::{ColumnInfo, DynamicKind, World};
+use std::cell::RefCell;
+use std::rc::Rc;
+use types::{DataType, Number, Ora, Result, Value};
+
+/// A cursor as variables hold it.
+pub(crate) struct OpenCursor<C> {
+    cursor: Option<C>,
+    /// The unit and statement it goes back to.
+    home: Option<(Rc<Compiled>, u32)>,
+    pub open: bool,
+    found: Option<bool>,
+    rows: u64,
+}
+
+impl<C> Default for OpenCursor<C> {
+    fn default() -> Self {
+        OpenCursor { cursor: None, home: None, open: false, found: None, rows: 0 }
+    }
+}
+
+fn fresh<C: 'static>() -> CursorRef {
+    Rc::new(RefCell::new(OpenCursor::<C>::default()))
+}
+
+/// Applies `f` to an open cursor; ORA-01001 when it is not one.
+fn with<C: 'static, R>(c: &CursorRef, f: impl FnOnce(&mut OpenCursor<C>) -> Run<R>) -> Run<R> {
+    let mut guard = c.try_borrow_mut().map_err(|_| Ora::new(1001))?;
+    match guard.downcast_mut::<OpenCursor<C>>() {
+        Some(open) => f(open),
+        None => Err(Ora::new(1001).into()),
+    }
+}
+
+pub(super) fn attribute<C: 'static>(d: &Datum, what: Attribute) -> Run<Value> {
+    let closed = |what| match what {
+        Attribute::IsOpen => Ok(Value::Boolean(false)),
+        _ => Err(Ora::new(1001).into()),
+    };
+    let Datum::Cur(Some(c)) = d else { return closed(what) };
+    with::<C, _>(c, |c| {
+        if !c.open {
+            return closed(what);
+        }
+        Ok(match what {
+            Attribute::IsOpen => Value::Boolean(true),
+            Attribute::Found => scalar::logical(c.found),
+            Attribute::NotFound => scalar::logical(c.found.map(|b| !b)),
+            Attribute::RowCount => Value::Number(Number::from_u64(c.rows)),
+        })
+    })
+}
+
+impl<C: 'static> OpenCursor<C> {
+    pub(crate) fn columns<W: World<Cursor = C>>(&self, w: &W) -> Vec<ColumnInfo> {
+        self.cursor.as_ref().map_or_else(Vec::new, |c| w.cursor_columns(c))
+    }
+
+    /// Fetches a row.
+    pub(crate) fn fetch<W: World<Cursor = C>>(&mut self, w: &mut W, row: &mut Vec<Value>) -> Result<bool> {
+        if !self.open {
+            return Err(Ora::new(1001));
+        }
+        let Some(c) = &mut self.cursor else { return Err(Ora::new(1001)) };
+        let found = w.fetch(c, row)?;
+        self.found = Some(found);
+        self.rows += u64::from(found);
+        Ok(found)
+    }
+
+    fn close<W: World<Cursor = C>>(&mut self, w: &mut W) {
+        self.open = false;
+        if let Some(mut c) = self.cursor.take() {
+            w.end_fetch(&mut c);
+            if let Some((unit, sql)) = self.home.take() {
+                unit.give_statement(sql, Box::new(c));
+            }
+        }
+    }
+}
+
+impl Machine {
+    /// The statement's cursor, executed with the current values of its binds.
+    fn start<W: World>(
+        &mut self,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        sql: u32,
+    ) -> Run<(Box<W::Cursor>, u64)> {
+        let def = &unit.pool.sql[sql as usize];
+        let kept = unit.take_statement(sql).and_then(|c| c.downcast::<W::Cursor>().ok());
+        let mut cursor = match kept {
+            Some(c) => c,
+            None => Box::new(w.open_cursor(&def.text, &def.bind_types)?),
+        };
+        for (i, o) in def.binds.iter().enumerate() {
+            w.bind(&mut cursor, i, val(&self.stack, &self.frames, unit, base, *o))?;
+        }
+        match w.execute(&mut cursor) {
+            Ok(n) => Ok((cursor, n)),
+            Err(e) => {
+                unit.give_statement(sql, cursor);
+                self.sql_found = Some(false);
+                self.sql_rows = 0;
+                Err(e.into())
+            }
+        }
+    }
+
+    fn finish<W: World>(&mut self, w: &mut W, unit: &Compiled, sql: u32, mut cursor: Box<W::Cursor>) {
+        w.end_fetch(&mut cursor);
+        unit.give_statement(sql, cursor);
+    }
+
+    fn implicit(&mut self, rows: u64) {
+        self.sql_found = Some(rows > 0);
+        self.sql_rows = rows;
+    }
+
+    pub(super) fn execute<W: World>(
+        &mut self,
+        _s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        sql: u32,
+        row: Opd,
+    ) -> Run<()> {
+        let (mut cursor, n) = self.start(w, unit, base, sql)?;
+        let mut result = Ok(());
+        if unit.pool.sql[sql as usize].returning > 0 {
+            if n > 1 {
+                result = Err(Ora::new(1422));
+            } else if n == 1
+                && let Some(rec) = self.record(base, row)
+            {
+                let mut values = std::mem::take(&mut rec.scalars);
+                result = w.fetch(&mut cursor, &mut values).map(|_| ());
+                if let Some(rec) = self.record(base, row) {
+                    rec.scalars = values;
+                }
+            }
+        }
+        self.finish(w, unit, sql, cursor);
+        self.implicit(n);
+        Ok(result?)
+    }
+
+    pub(super) fn select_into<W: World>(
+        &mut self,
+        _s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        sql: u32,
+        row: Opd,
+    ) -> Run<()> {
+        let (mut cursor, _) = self.start(w, unit, base, sql)?;
+        let mut values = self.record(base, row).map(|r| std::mem::take(&mut r.scalars)).unwrap_or_default();
+        let mut second = std::mem::take(&mut self.row);
+        let result = one_row(w, &mut cursor, &mut values, &mut second);
+        self.row = second;
+        if let Some(rec) = self.record(base, row) {
+            rec.scalars = values;
+        }
+        self.finish(w, unit, sql, cursor);
+        self.implicit(match &result {
+            Ok(()) => 1,
+            Err(e) if e.is(1422) => 1,
+            Err(_) => 0,
+        });
+        Ok(result?)
+    }
+
+    pub(super) fn bulk_into<W: World>(
+        &mut self,
+        s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        sql: u32,
+        bulk: u32,
+    ) -> Run<()> {
+        let (mut cursor, n) = self.start(w, unit, base, sql)?;
+        let query = unit.pool.sql[sql as usize].query;
+        // In a FORALL the rows of every iteration are collected.
+        let append = self.forall.active && !self.forall.counts.is_empty();
+        let result = self.collect(s, w, unit, base, bulk, append, u64::MAX, &mut |w, row| w.fetch(&mut cursor, row));
+        self.finish(w, unit, sql, cursor);
+        let rows = result?;
+        self.implicit(if query { rows } else { n });
+        Ok(())
+    }
+
+    pub(super) fn open_loop<W: World>(
+        &mut self,
+        _s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        sql: u32,
+        cursor: Opd,
+    ) -> Run<()> {
+        let (c, _) = self.start(w, unit, base, sql)?;
+        let Place::Local(slot) = cursor.place() else { return Err(Ora::internal("a loop's cursor is local").into()) };
+        let at = base + slot as usize;
+        // The same loop run again uses the same cursor variable.
+        let reusable = match &self.stack[at] {
+            Datum::Cur(Some(r)) => Rc::strong_count(r) == 1 && r.borrow().is::<OpenCursor<W::Cursor>>(),
+            _ => false,
+        };
+        if !reusable {
+            self.stack[at] = Datum::Cur(Some(fresh::<W::Cursor>()));
+        }
+        let Datum::Cur(Some(r)) = &self.stack[at] else { unreachable!("just set") };
+        with::<W::Cursor, _>(r, |o| {
+            if o.open {
+                o.close(w);
+            }
+            *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0 };
+            o.cursor = Some(*c);
+            o.home = Some((unit.clone(), sql));
+            Ok(())
+        })
+    }
+
+    /// Fetches a loop's next row; closes the cursor at the end.
+    pub(super) fn fetch_loop<W: World>(&mut self, w: &mut W, base: usize, cursor: Opd, row: Opd) -> Run<bool> {
+        let (Place::Local(c), Place::Local(r)) = (cursor.place(), row.place()) else {
+            return Err(Ora::internal("a loop's cursor and record are local").into());
+        };
+        let handle = match &self.stack[base + c as usize] {
+            Datum::Cur(Some(handle)) => handle.clone(),
+            _ => return Err(Ora::new(1001).into()),
+        };
+        w.check_cancel()?;
+        let mut values = match &mut self.stack[base + r as usize] {
+            Datum::Rec(rec) => std::mem::take(&mut Rc::make_mut(rec).scalars),
+            _ => Vec::new(),
+        };
+        let result = with::<W::Cursor, _>(&handle, |o| {
+            let found = o.fetch(w, &mut values);
+            match found {
+                Ok(true) => {}
+                _ => o.close(w),
+            }
+            Ok(found?)
+        });
+        if let Datum::Rec(rec) = &mut self.stack[base + r as usize] {
+            Rc::make_mut(rec).scalars = values;
+        }
+        result
+    }
+
+    /// The cursor in a slot, made when the variable has none.
+    fn cursor_slot<W: World>(&mut self, base: usize, cursor: Opd) -> Run<CursorRef> {
+        let at = match cursor.place() {
+            Place::Local(slot) => base + slot as usize,
+            Place::Up(levels, slot) => super::up_base(&self.frames, levels) + slot as usize,
+            _ => return Err(Ora::new(1001).into()),
+        };
+        if let Datum::Cur(Some(c)) = &self.stack[at] {
+            return Ok(c.clone());
+        }
+        let c = fresh::<W::Cursor>();
+        self.stack[at] = Datum::Cur(Some(c.clone()));
+        Ok(c)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn open<W: World>(
+        &mut self,
+        _s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        sql: u32,
+        cursor: Opd,
+        variable: bool,
+    ) -> Run<()> {
+        let slot = self.cursor_slot::<W>(base, cursor)?;
+        with::<W::Cursor, _>(&slot, |o| {
+            if o.open && !variable {
+                return Err(Ora::new(6511).into());
+            }
+            o.close(w);
+            Ok(())
+        })?;
+        let (c, _) = self.start(w, unit, base, sql)?;
+        with::<W::Cursor, _>(&slot, |o| {
+            *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0 };
+            o.cursor = Some(*c);
+            o.home = Some((unit.clone(), sql));
+            Ok(())
+        })
+    }
+
+    pub(super) fn fetch<W: World>(
+        &mut self,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        cursor: Opd,
+        row: Opd,
+        width: u32,
+    ) -> Run<bool> {
+        let Datum::Cur(Some(c)) = self.datum(unit, base, cursor) else { return Err(Ora::new(1001).into()) };
+        let mut values = self.record(base, row).map(|r| std::mem::take(&mut r.scalars)).unwrap_or_default();
+        let result = with::<W::Cursor, _>(&c, |o| {
+            if o.open && o.columns(w).len() != width as usize {
+                return Err(Ora::new(6504).into());
+            }
+            Ok(o.fetch(w, &mut values)?)
+        });
+        values.resize(width as usize, Value::Null);
+        if let Some(rec) = self.record(base, row) {
+            rec.scalars = values;
+        }
+        result
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn fetch_bulk<W: World>(
+        &mut self,
+        s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        cursor: Opd,
+        bulk: u32,
+        limit: Opd,
+    ) -> Run<()> {
+        let Datum::Cur(Some(c)) = self.datum(unit, base, cursor) else { return Err(Ora::new(1001).into()) };
+        let limit = match val(&self.stack, &self.frames, unit, base, limit) {
+            Value::Null => u64::MAX,
+            v => match u64::try_from(super::bound(v, w)?) {
+                Ok(n) if n > 0 => n,
+                _ => return Err(scalar::value_error("").into()),
+            },
+        };
+        let width = unit.pool.bulks[bulk as usize].width as usize;
+        with::<W::Cursor, _>(&c, |o| match o.open {
+            true if o.columns(w).len() != width => Err(Ora::new(6504).into()),
+            true => Ok(()),
+            false => Err(Ora::new(1001).into()),
+        })?;
+        let mut next = |w: &mut W, row: &mut Vec<Value>| -> Result<bool> {
+            with::<W::Cursor, _>(&c, |o| Ok(o.fetch(w, row)?)).map_err(|f| f.ora)
+        };
+        let rows = self.collect(s, w, unit, base, bulk, false, limit, &mut next)?;
+        with::<W::Cursor, _>(&c, |o| {
+            o.found = Some(rows > 0 && (limit == u64::MAX || rows == limit));
+            Ok(())
+        })
+    }
+
+    pub(super) fn close<W: World>(&mut self, w: &mut W, d: &Datum, must: bool) -> Run<()> {
+        let Datum::Cur(Some(c)) = d else {
+            return if must { Err(Ora::new(1001).into()) } else { Ok(()) };
+        };
+        with::<W::Cursor, _>(c, |o| {
+            if !o.open && must {
+                return Err(Ora::new(1001).into());
+            }
+            o.close(w);
+            Ok(())
+        })
+    }
+
+    // ---- dynamic SQL
+
+    fn using(&self, unit: &Rc<Compiled>, base: usize, d: &Dynamic) -> Vec<Datum> {
+        d.using.iter().map(|(o, _, _)| self.datum(unit, base, *o)).collect()
+    }
+
+    fn dynamic_cursor<W: World>(&self, w: &mut W, text: &str, d: &Dynamic, args: &[Datum]) -> Run<(W::Cursor, u64)> {
+        let types: Vec<DataType> = d.using.iter().map(|(_, ty, _)| *ty).collect();
+        let mut cursor = w.open_cursor(text, &types)?;
+        for (i, a) in args.iter().enumerate() {
+            let v = match a {
+                Datum::Val(v) => v,
+                _ => return Err(Ora::new(932).into()),
+            };
+            w.bind(&mut cursor, i, v)?;
+        }
+        let n = w.execute(&mut cursor)?;
+        Ok((cursor, n))
+    }
+
+    pub(super) fn open_dynamic<W: World>(
+        &mut self,
+        _s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        dynamic: u32,
+        cursor: Opd,
+    ) -> Run<()> {
+        let d = &unit.pool.dynamics[dynamic as usize];
+        let statement = text(val(&self.stack, &self.frames, unit, base, d.text));
+        let (kind, placeholders) = w.dynamic_kind(&statement)?;
+        if kind != DynamicKind::Query {
+            return Err(Ora::new(6539).into());
+        }
+        check_placeholders(placeholders, d.using.len())?;
+        let slot = self.cursor_slot::<W>(base, cursor)?;
+        with::<W::Cursor, _>(&slot, |o| {
+            o.close(w);
+            Ok(())
+        })?;
+        let args = self.using(unit, base, d);
+        let (c, _) = self.dynamic_cursor(w, &statement, d, &args)?;
+        with::<W::Cursor, _>(&slot, |o| {
+            *o = OpenCursor { cursor: Some(c), home: None, open: true, found: None, rows: 0 };
+            Ok(())
+        })
+    }
+
+    pub(super) fn execute_immediate<W: World>(
+        &mut self,
+        s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        dynamic: u32,
+        row: Opd,
+    ) -> Run<()> {
+        let d = &unit.pool.dynamics[dynamic as usize];
+        let statement = text(val(&self.stack, &self.frames, unit, base, d.text));
+        let (kind, placeholders) = w.dynamic_kind(&statement)?;
+        match kind {
+            DynamicKind::Other => {
+                if !d.using.is_empty() {
+                    return Err(Ora::new(1027).into());
+                }
+                w.execute_other(&statement)?;
+                self.implicit(0);
+                Ok(())
+            }
+            DynamicKind::Block => self.dynamic_block(s, w, unit, base, d, &statement),
+            DynamicKind::Query | DynamicKind::Dml => {
+                let outs = d.using.iter().filter(|u| u.2).count();
+                // OUT arguments may stand for RETURNING's targets, as the old syntax has it.
+                check_placeholders(placeholders, d.using.len() + d.returning as usize)?;
+                if outs > 0 && kind == DynamicKind::Query {
+                    return Err(Ora::new(6536).into());
+                }
+                let args = self.using(unit, base, d);
+                let inputs = Dynamic { using: d.using.iter().filter(|u| !u.2).cloned().collect(), ..d.clone() };
+                let given: Vec<Datum> =
+                    args.iter().zip(&d.using).filter(|(_, u)| !u.2).map(|(a, _)| a.clone()).collect();
+                let (mut cursor, n) = self.dynamic_cursor(w, &statement, &inputs, &given)?;
+                let result = self.dynamic_rows(s, w, unit, base, d, kind, &mut cursor, n, row);
+                w.end_fetch(&mut cursor);
+                result
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn dynamic_rows<W: World>(
+        &mut self,
+        s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        d: &Dynamic,
+        kind: DynamicKind,
+        cursor: &mut W::Cursor,
+        n: u64,
+        row: Opd,
+    ) -> Run<()> {
+        let query = kind == DynamicKind::Query;
+        if query && (d.into > 0 || d.bulk.is_some()) {
+            let columns = w.cursor_columns(cursor).len();
+            if columns != d.into as usize {
+                return Err(Ora::new(if columns > d.into as usize { 1007 } else { 1007 }).into());
+            }
+        }
+        if let Some(bulk) = d.bulk {
+            let rows = self.collect(s, w, unit, base, bulk, false, u64::MAX, &mut |w, r| w.fetch(cursor, r))?;
+            self.implicit(if query { rows } else { n });
+            return Ok(());
+        }
+        if query {
+            if d.into == 0 {
+                // A query without INTO is parsed and not run through.
+                self.implicit(0);
+                return Ok(());
+            }
+            let mut values = self.record(base, row).map(|r| std::mem::take(&mut r.scalars)).unwrap_or_default();
+            let mut second = std::mem::take(&mut self.row);
+            let result = one_row(w, cursor, &mut values, &mut second);
+            self.row = second;
+            if let Some(rec) = self.record(base, row) {
+                rec.scalars = values;
+            }
+            self.implicit(u64::from(result.is_ok()));
+            return Ok(result?);
+        }
+        self.implicit(n);
+        if d.into > 0 {
+            return Err(Ora::new(1007).into());
+        }
+        if d.returning > 0 && n == 1 {
+            let mut values = self.record(base, row).map(|r| std::mem::take(&mut r.scalars)).unwrap_or_default();
+            w.fetch(cursor, &mut values)?;
+            if let Some(rec) = self.record(base, row) {
+                rec.scalars = values;
+            }
+        }
+        let outs: Vec<Opd> = d.using.iter().filter(|u| u.2).map(|u| u.0).collect();
+        if !outs.is_empty() && n == 1 {
+            let mut values = Vec::new();
+            w.fetch(cursor, &mut values)?;
+            for (o, v) in outs.into_iter().zip(values) {
+                self.put_value(base, o, v);
+            }
+        }
+        if n > 1 && (d.returning > 0 || d.using.iter().any(|u| u.2)) {
+            return Err(Ora::new(1422).into());
+        }
+        Ok(())
+    }
+
+    /// EXECUTE IMMEDIATE of a block: arguments go to its binds in the order of their first use.
+    fn dynamic_block<W: World>(
+        &mut self,
+        s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        d: &Dynamic,
+        statement: &str,
+    ) -> Run<()> {
+        let block = s.compile_block(w, statement)?;
+        check_placeholders(block.binds().len(), d.using.len())?;
+        let mut args = self.using(unit, base, d);
+        s.run_block(w, &block, &mut args)?;
+        for ((o, _, out), a) in d.using.iter().zip(args) {
+            if *out {
+                self.put(base, *o, a);
+            }
+        }
+        self.implicit(1);
+        Ok(())
+    }
+}
+
+fn check_placeholders(wanted: usize, given: usize) -> Result<()> {
+    match given.cmp(&wanted) {
+        std::cmp::Ordering::Less => Err(Ora::new(1008)),
+        std::cmp::Ordering::Greater => Err(Ora::new(1006)),
+        std::cmp::Ordering::Equal => Ok(()),
+    }
+}
+
+/// Fetches the one row that must be there.
+fn one_row<W: World>(w: &mut W, c: &mut W::Cursor, row: &mut Vec<Value>, second: &mut Vec<Value>) -> Result<()> {
+    if !w.fetch(c, row)? {
+        return Err(Ora::new(1403));
+    }
+    if w.fetch(c, second)? {
+        return Err(Ora::new(1422));
+    }
+    Ok(())
+}

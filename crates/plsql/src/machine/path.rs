@@ -1,0 +1,270 @@
+//! Elements and fields: reading, writing, collection methods.
+
+use super::{Machine, Run, scalar, val};
+use crate::compile::Compiled;
+use crate::datum::{Coll, Datum, Key};
+use crate::op::*;
+use crate::session::Plsql;
+use crate::world::World;
+use std::rc::Rc;
+use types::{Nls, Number, Ora, Value};
+
+/// A step with its subscript read.
+enum Resolved {
+    Scalar(u32),
+    Nested(u32),
+    Key(Key),
+}
+
+fn key_of(v: &Value, text: bool, nls: &Nls) -> Run<Key> {
+    if v.is_null() {
+        return Err(scalar::value_error("NULL index table key value").into());
+    }
+    if text {
+        return Ok(Key::Text(v.to_text(nls).map_err(scalar::conversion_error)?.unwrap_or_default().into_owned()));
+    }
+    let n = scalar::number(v, nls)?.expect("not null");
+    let i = n.as_i64().or_else(|| n.round(0).as_i64()).ok_or_else(|| Ora::new(1426))?;
+    if i32::try_from(i).is_err() {
+        return Err(Ora::new(1426).into());
+    }
+    Ok(Key::Int(i))
+}
+
+impl Machine {
+    fn steps<W: World>(&self, w: &W, unit: &Compiled, base: usize, path: &Path) -> Run<Vec<Resolved>> {
+        path.steps
+            .iter()
+            .map(|s| {
+                Ok(match s {
+                    Step::Scalar(n) => Resolved::Scalar(*n),
+                    Step::Nested(n) => Resolved::Nested(*n),
+                    Step::Index { key, text } => {
+                        Resolved::Key(key_of(val(&self.stack, &self.frames, unit, base, *key), *text, w.nls())?)
+                    }
+                })
+            })
+            .collect()
+    }
+
+    fn with_root<W: World, R>(
+        &mut self,
+        s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        path: &Path,
+        f: impl FnOnce(&mut Datum) -> Run<R>,
+    ) -> Run<R> {
+        match path.root {
+            Root::Slot(o) => {
+                let at = match o.place() {
+                    Place::Local(slot) => base + slot as usize,
+                    Place::Up(levels, slot) => super::up_base(&self.frames, levels) + slot as usize,
+                    _ => return Err(Ora::internal("path in a constant").into()),
+                };
+                f(&mut self.stack[at])
+            }
+            Root::Package { external, slot } => {
+                let state = s.package(w, unit, external)?;
+                s.package_with(state, slot, f)
+            }
+        }
+    }
+
+    pub(super) fn get_path<W: World>(
+        &mut self,
+        s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        path: u32,
+    ) -> Run<Datum> {
+        let path = &unit.pool.paths[path as usize];
+        let steps = self.steps(w, unit, base, path)?;
+        self.with_root(s, w, unit, base, path, |root| {
+            let mut at = &*root;
+            for (i, step) in steps.iter().enumerate() {
+                at = match (step, at) {
+                    (Resolved::Scalar(n), Datum::Rec(r)) => {
+                        debug_assert_eq!(i + 1, steps.len());
+                        return Ok(Datum::Val(r.scalars[*n as usize].clone()));
+                    }
+                    (Resolved::Nested(n), Datum::Rec(r)) => &r.nested[*n as usize],
+                    (Resolved::Key(_), Datum::Coll(None)) => return Err(Ora::new(6531).into()),
+                    (Resolved::Key(k), Datum::Coll(Some(c))) => match c.get(k) {
+                        Some(e) => e,
+                        None => return Err(missing(c, k).into()),
+                    },
+                    _ => return Err(Ora::new(6530).into()),
+                };
+            }
+            Ok(at.clone())
+        })
+    }
+
+    pub(super) fn set_path<W: World>(
+        &mut self,
+        s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        path: u32,
+        value: Datum,
+    ) -> Run<()> {
+        let path = &unit.pool.paths[path as usize];
+        let steps = self.steps(w, unit, base, path)?;
+        self.with_root(s, w, unit, base, path, |root| {
+            let mut at = root;
+            let mut value = Some(value);
+            for step in steps {
+                at = match (step, at) {
+                    (Resolved::Scalar(n), Datum::Rec(r)) => {
+                        let v = match value.take() {
+                            Some(Datum::Val(v)) => v,
+                            _ => Value::Null,
+                        };
+                        Rc::make_mut(r).scalars[n as usize] = v;
+                        return Ok(());
+                    }
+                    (Resolved::Nested(n), Datum::Rec(r)) => &mut Rc::make_mut(r).nested[n as usize],
+                    (Resolved::Key(_), Datum::Coll(None)) => return Err(Ora::new(6531).into()),
+                    (Resolved::Key(k), Datum::Coll(Some(c))) => {
+                        Rc::make_mut(c).slot(k).map_err(|code| if code == 6502 { scalar::value_error("") } else { Ora::new(code) })?
+                    }
+                    _ => return Err(Ora::new(6530).into()),
+                };
+            }
+            if let Some(v) = value {
+                *at = v;
+            }
+            Ok(())
+        })
+    }
+
+    /// Applies `f` to the place that a path leads to.
+    pub(super) fn at_path<W: World, R>(
+        &mut self,
+        s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        path: u32,
+        f: impl FnOnce(&mut Datum) -> Run<R>,
+    ) -> Run<R> {
+        let path = &unit.pool.paths[path as usize];
+        let steps = self.steps(w, unit, base, path)?;
+        self.with_root(s, w, unit, base, path, |root| {
+            let mut at = root;
+            for step in steps {
+                at = match (step, at) {
+                    (Resolved::Nested(n), Datum::Rec(r)) => &mut Rc::make_mut(r).nested[n as usize],
+                    (Resolved::Key(_), Datum::Coll(None)) => return Err(Ora::new(6531).into()),
+                    (Resolved::Key(k), Datum::Coll(Some(c))) => Rc::make_mut(c).slot(k).map_err(Ora::new)?,
+                    _ => return Err(Ora::new(6530).into()),
+                };
+            }
+            f(at)
+        })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn method<W: World>(
+        &mut self,
+        s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        method: Method,
+        path: u32,
+        a: Value,
+        b: Value,
+    ) -> Run<Value> {
+        let nls = w.nls().clone_for_keys();
+        if !matches!(method, Method::Extend | Method::Trim | Method::Delete) {
+            // Read-only methods must not create elements on the way, nor copy what is shared.
+            let d = self.get_path(s, w, unit, base, path);
+            let d = match (d, method) {
+                (Ok(d), _) => d,
+                (Err(_), Method::Exists) => return Ok(Value::Boolean(false)),
+                (Err(e), _) => return Err(e),
+            };
+            let c = match d {
+                Datum::Coll(Some(c)) => c,
+                _ if method == Method::Exists => return Ok(Value::Boolean(false)),
+                _ => return Err(Ora::new(6531).into()),
+            };
+            return read_method(&c, method, &a, &nls);
+        }
+        self.at_path(s, w, unit, base, path, |d| {
+            let Datum::Coll(Some(c)) = d else { return Err(Ora::new(6531).into()) };
+            let c = Rc::make_mut(c);
+            let count = |v: &Value| -> Run<i64> { Ok(scalar::number(v, &nls)?.and_then(|n| n.as_i64()).unwrap_or(0)) };
+            let text = matches!(c.data, crate::datum::CollData::ByText(_));
+            match method {
+                Method::Extend => {
+                    let element = match &b {
+                        Value::Null => c.info.element.clone(),
+                        i => {
+                            let key = key_of(i, false, &nls)?;
+                            c.get(&key).cloned().ok_or_else(|| missing(c, &key))?
+                        }
+                    };
+                    for _ in 0..count(&a)? {
+                        c.push(element.clone()).map_err(Ora::new)?;
+                    }
+                }
+                Method::Trim => {
+                    let n = usize::try_from(count(&a)?).map_err(|_| scalar::value_error(""))?;
+                    c.trim(n).map_err(Ora::new)?;
+                }
+                _ if a.is_null() => c.clear(),
+                _ => {
+                    let from = key_of(&a, text, &nls)?;
+                    let to = if b.is_null() { from.clone() } else { key_of(&b, text, &nls)? };
+                    c.delete_range(&from, &to);
+                }
+            }
+            Ok(Value::Null)
+        })
+    }
+}
+
+fn read_method(c: &Coll, method: Method, a: &Value, nls: &Nls) -> Run<Value> {
+    let text = matches!(c.data, crate::datum::CollData::ByText(_));
+    let key = |k: Option<Key>| k.map_or(Value::Null, |k| k.to_value());
+    Ok(match method {
+        Method::Count => Value::Number(Number::from_u64(c.count() as u64)),
+        Method::First => key(c.first()),
+        Method::Last => key(c.last()),
+        Method::Limit => c.info.limit.map_or(Value::Null, |n| Value::Number(Number::from_i64(i64::from(n)))),
+        Method::Exists if a.is_null() => Value::Boolean(false),
+        Method::Exists => Value::Boolean(c.get(&key_of(a, text, nls)?).is_some()),
+        Method::Next | Method::Prior if a.is_null() => Value::Null,
+        Method::Next => key(c.next(&key_of(a, text, nls)?)),
+        _ => key(c.prior(&key_of(a, text, nls)?)),
+    })
+}
+
+/// What reading an element that is not there raises.
+fn missing(c: &Coll, k: &Key) -> Ora {
+    if c.is_associative() {
+        return Ora::new(1403);
+    }
+    let crate::datum::CollData::Dense(v) = &c.data else { return Ora::new(1403) };
+    match k {
+        Key::Int(i) if *i < 1 || c.info.limit.is_some_and(|l| *i > i64::from(l)) => Ora::new(6532),
+        Key::Int(i) if *i > v.len() as i64 => Ora::new(6533),
+        _ => Ora::new(1403),
+    }
+}
+
+trait KeyNls {
+    fn clone_for_keys(&self) -> Nls;
+}
+
+impl KeyNls for Nls {
+    fn clone_for_keys(&self) -> Nls {
+        self.clone()
+    }
+}

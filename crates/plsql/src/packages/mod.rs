@@ -1,0 +1,56 @@
+//! The built-in packages.
+
+mod natives;
+pub mod output;
+pub mod random;
+mod specs;
+
+pub(crate) use natives::{native, run};
+
+use crate::ty::Ty;
+
+/// The specification of a built-in package.
+pub fn specification(name: &str) -> Option<&'static str> {
+    let at = specs::SPECIFICATIONS.binary_search_by(|(n, _)| (*n).cmp(name)).ok()?;
+    Some(specs::SPECIFICATIONS[at].1)
+}
+
+/// Names of the built-in packages.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    specs::SPECIFICATIONS.iter().map(|(name, _)| *name)
+}
+
+/// Types that built-in packages declare and that are not written in PL/SQL.
+pub(crate) fn package_type(path: &[&str]) -> Option<Ty> {
+    match path {
+        ["SYS" | "STANDARD", name] | ["SYS", "STANDARD", name] => match *name {
+            "NUMBER" => Some(Ty::NUMBER),
+            "VARCHAR2" => Some(Ty::TEXT),
+            "BOOLEAN" => Some(Ty::BOOLEAN),
+            "DATE" => Some(Ty::of(types::DataType::Date)),
+            "PLS_INTEGER" | "BINARY_INTEGER" => Some(Ty::INTEGER),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn specifications_are_sorted_and_parse() {
+        assert!(super::specs::SPECIFICATIONS.windows(2).all(|w| w[0].0 < w[1].0));
+        for (name, text) in super::specs::SPECIFICATIONS {
+            let unit = sql::plsql::parse_unit(text).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let sql::plsql::ast::Unit::Package(p) = unit else { panic!("{name}") };
+            let mut seen = std::collections::HashMap::new();
+            for d in &p.declarations {
+                if let sql::plsql::ast::Declaration::Subprogram(s) = d {
+                    let n = seen.entry(s.name.name.clone()).or_insert(0u32);
+                    *n += 1;
+                    assert!(super::native(name, &s.name.name, *n).is_some(), "{name}.{} {n}", s.name.name);
+                }
+            }
+        }
+    }
+}

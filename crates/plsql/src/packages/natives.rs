@@ -1,0 +1,527 @@
+//! The subprograms of the built-in packages.
+
+use super::random::Random;
+use crate::datum::{Coll, CollData, CollInfo, CollKind, Datum};
+use crate::machine::{Machine, Run, error_stack, scalar};
+use crate::session::Plsql;
+use crate::world::{JobChange, JobRequest, ResultCacheRequest, World};
+use std::rc::Rc;
+use types::{Number, Ora, Value};
+
+macro_rules! natives {
+    ($($package:literal $name:literal $overload:literal $variant:ident,)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Native { $($variant,)* }
+        const NATIVES: &[(&str, &str, u32, Native)] = &[$(($package, $name, $overload, Native::$variant),)*];
+    };
+}
+
+natives! {
+    "DBMS_APPLICATION_INFO" "SET_MODULE" 1 SetModule,
+    "DBMS_APPLICATION_INFO" "SET_ACTION" 1 SetAction,
+    "DBMS_APPLICATION_INFO" "SET_CLIENT_INFO" 1 SetClientInfo,
+    "DBMS_APPLICATION_INFO" "READ_MODULE" 1 ReadModule,
+    "DBMS_APPLICATION_INFO" "READ_CLIENT_INFO" 1 ReadClientInfo,
+    "DBMS_JOB" "SUBMIT" 1 JobSubmit,
+    "DBMS_JOB" "REMOVE" 1 JobRemove,
+    "DBMS_JOB" "CHANGE" 1 JobChange,
+    "DBMS_JOB" "WHAT" 1 JobWhat,
+    "DBMS_JOB" "NEXT_DATE" 1 JobNextDate,
+    "DBMS_JOB" "INTERVAL" 1 JobInterval,
+    "DBMS_JOB" "BROKEN" 1 JobBroken,
+    "DBMS_JOB" "RUN" 1 JobRun,
+    "DBMS_LOCK" "SLEEP" 1 Sleep,
+    "DBMS_LOCK" "REQUEST" 1 LockRequest,
+    "DBMS_LOCK" "RELEASE" 1 LockRelease,
+    "DBMS_LOCK" "ALLOCATE_UNIQUE" 1 LockAllocate,
+    "DBMS_LOCK" "REQUEST" 2 LockRequestHandle,
+    "DBMS_LOCK" "RELEASE" 2 LockReleaseHandle,
+    "DBMS_OUTPUT" "ENABLE" 1 OutputEnable,
+    "DBMS_OUTPUT" "DISABLE" 1 OutputDisable,
+    "DBMS_OUTPUT" "PUT" 1 OutputPut,
+    "DBMS_OUTPUT" "PUT_LINE" 1 OutputPutLine,
+    "DBMS_OUTPUT" "NEW_LINE" 1 OutputNewLine,
+    "DBMS_OUTPUT" "GET_LINE" 1 OutputGetLine,
+    "DBMS_OUTPUT" "GET_LINES" 1 OutputGetLines,
+    "DBMS_RANDOM" "INITIALIZE" 1 RandomSeed,
+    "DBMS_RANDOM" "SEED" 1 RandomSeed1,
+    "DBMS_RANDOM" "SEED" 2 RandomSeedText,
+    "DBMS_RANDOM" "VALUE" 1 RandomValue,
+    "DBMS_RANDOM" "VALUE" 2 RandomBetween,
+    "DBMS_RANDOM" "NORMAL" 1 RandomNormal,
+    "DBMS_RANDOM" "RANDOM" 1 RandomRandom,
+    "DBMS_RANDOM" "STRING" 1 RandomString,
+    "DBMS_RANDOM" "TERMINATE" 1 RandomTerminate,
+    "DBMS_RESULT_CACHE" "STATUS" 1 RcStatus,
+    "DBMS_RESULT_CACHE" "FLUSH" 1 RcFlush,
+    "DBMS_RESULT_CACHE" "FLUSH" 2 RcFlushFunction,
+    "DBMS_RESULT_CACHE" "BYPASS" 1 RcBypass,
+    "DBMS_RESULT_CACHE" "MEMORY_REPORT" 1 RcReport,
+    "DBMS_RESULT_CACHE" "INVALIDATE" 1 RcInvalidate,
+    "DBMS_RESULT_CACHE" "INVALIDATE" 2 RcInvalidateFunction,
+    "DBMS_RESULT_CACHE" "INVALIDATE" 3 RcInvalidateId,
+    "DBMS_RESULT_CACHE" "INVALIDATE" 4 RcInvalidateIdFunction,
+    "DBMS_SESSION" "SLEEP" 1 SessionSleep,
+    "DBMS_SESSION" "RESET_PACKAGE" 1 SessionReset,
+    "DBMS_SESSION" "FREE_UNUSED_USER_MEMORY" 1 SessionFree,
+    "DBMS_SESSION" "SET_NLS" 1 SessionSetNls,
+    "DBMS_SESSION" "SET_IDENTIFIER" 1 SessionSetIdentifier,
+    "DBMS_STATS" "GATHER_TABLE_STATS" 1 GatherTableStats,
+    "DBMS_UTILITY" "GET_TIME" 1 GetTime,
+    "DBMS_UTILITY" "GET_CPU_TIME" 1 GetCpuTime,
+    "DBMS_UTILITY" "FORMAT_ERROR_STACK" 1 ErrorStack,
+    "DBMS_UTILITY" "FORMAT_ERROR_BACKTRACE" 1 ErrorBacktrace,
+    "DBMS_UTILITY" "FORMAT_CALL_STACK" 1 CallStack,
+    "DBMS_UTILITY" "GET_HASH_VALUE" 1 HashValue,
+    "DBMS_UTILITY" "COMMA_TO_TABLE" 1 CommaToTable,
+    "DBMS_UTILITY" "EXEC_DDL_STATEMENT" 1 ExecDdl,
+    "STANDARD" "RAISE_APPLICATION_ERROR" 1 RaiseApplicationError,
+    "UTL_RAW" "CAST_TO_RAW" 1 RawFromText,
+    "UTL_RAW" "CAST_TO_VARCHAR2" 1 RawToText,
+    "UTL_RAW" "LENGTH" 1 RawLength,
+    "UTL_RAW" "CONCAT" 1 RawConcat,
+    "UTL_RAW" "SUBSTR" 1 RawSubstr,
+    "UTL_RAW" "REVERSE" 1 RawReverse,
+    "UTL_RAW" "COMPARE" 1 RawCompare,
+    "UTL_RAW" "BIT_AND" 1 RawAnd,
+    "UTL_RAW" "BIT_OR" 1 RawOr,
+    "UTL_RAW" "BIT_XOR" 1 RawXor,
+    "UTL_RAW" "CAST_FROM_BINARY_INTEGER" 1 RawFromInteger,
+    "UTL_RAW" "CAST_TO_BINARY_INTEGER" 1 RawToInteger,
+}
+
+/// The number of a native subprogram.
+pub(crate) fn native(package: &str, name: &str, overload: u32) -> Option<u32> {
+    NATIVES.iter().position(|(p, n, o, _)| *p == package && *n == name && *o == overload).map(|i| i as u32)
+}
+
+/// The arguments of a call, in the order of the specification.
+struct Args<'a>(&'a mut Vec<Datum>);
+
+impl Args<'_> {
+    fn value(&self, i: usize) -> &Value {
+        static NULL: Value = Value::Null;
+        match self.0.get(i) {
+            Some(Datum::Val(v)) => v,
+            _ => &NULL,
+        }
+    }
+    fn text(&self, i: usize) -> &str {
+        match self.value(i) {
+            Value::Text(s) => s,
+            _ => "",
+        }
+    }
+    fn optional_text(&self, i: usize) -> Option<String> {
+        match self.value(i) {
+            Value::Text(s) => Some(s.clone()),
+            _ => None,
+        }
+    }
+    fn number(&self, i: usize) -> Option<Number> {
+        match self.value(i) {
+            Value::Number(n) => Some(*n),
+            _ => None,
+        }
+    }
+    fn integer(&self, i: usize) -> Option<i64> {
+        self.number(i).and_then(|n| n.as_i64().or_else(|| n.round(0).as_i64()))
+    }
+    fn flag(&self, i: usize) -> bool {
+        matches!(self.value(i), Value::Boolean(true))
+    }
+    fn raw(&self, i: usize) -> &[u8] {
+        match self.value(i) {
+            Value::Raw(r) => r,
+            _ => &[],
+        }
+    }
+    fn set(&mut self, i: usize, v: Value) {
+        if let Some(place) = self.0.get_mut(i) {
+            *place = Datum::Val(v);
+        }
+    }
+}
+
+fn number(n: i64) -> Value {
+    Value::Number(Number::from_i64(n))
+}
+
+/// Runs a native subprogram; OUT arguments are changed in place.
+pub(crate) fn run<W: World>(
+    native: u32,
+    s: &Plsql<W::Cursor>,
+    w: &mut W,
+    m: &mut Machine,
+    args: &mut Vec<Datum>,
+) -> Run<Datum> {
+    let mut a = Args(args);
+    Ok(Datum::Val(match NATIVES[native as usize].3 {
+        Native::RandomBetween => match (a.number(0), a.number(1)) {
+            (Some(low), Some(high)) => Value::Number(s.with_random(|r| r.between(&low, &high))?),
+            _ => Value::Null,
+        },
+        Native::RandomValue => Value::Number(s.with_random(Random::value)?),
+        Native::RandomNormal => Value::Number(Number::from_f64(s.with_random(Random::normal))?),
+        Native::RandomRandom => number(i64::from(s.with_random(Random::random))),
+        Native::RandomString => {
+            let len = a.integer(1).unwrap_or(0).clamp(0, 32767) as usize;
+            let option = a.text(0).to_string();
+            s.with_random(|r| r.string(&option, len))
+        }
+        Native::RandomSeed | Native::RandomSeed1 => {
+            let seed = a.integer(0).unwrap_or(0);
+            s.with_random(|r| *r = Random::new(seed as u64));
+            Value::Null
+        }
+        Native::RandomSeedText => {
+            let seed = Random::seed_text(a.text(0));
+            s.with_random(|r| *r = seed);
+            Value::Null
+        }
+        Native::RandomTerminate | Native::SessionFree | Native::SessionSetIdentifier => Value::Null,
+        Native::OutputEnable => {
+            let limit = a.integer(0).map(|n| n.clamp(2000, 1_000_000) as usize);
+            s.set_output(true, limit);
+            Value::Null
+        }
+        Native::OutputDisable => {
+            s.set_output(false, None);
+            Value::Null
+        }
+        Native::OutputPut => {
+            s.with_output(|o| o.put(a.text(0)))?;
+            Value::Null
+        }
+        Native::OutputPutLine => {
+            s.with_output(|o| o.put(a.text(0)).map(|()| o.new_line()))?;
+            Value::Null
+        }
+        Native::OutputNewLine => {
+            s.with_output(|o| o.new_line());
+            Value::Null
+        }
+        Native::OutputGetLine => {
+            let line = s.with_output(|o| o.take());
+            a.set(1, number(i64::from(line.is_none())));
+            a.set(0, line.map_or(Value::Null, Value::text));
+            Value::Null
+        }
+        Native::OutputGetLines => {
+            let wanted = a.integer(1).unwrap_or(0).max(0) as usize;
+            let lines = s.take_output(wanted);
+            a.set(1, number(lines.len() as i64));
+            let items = lines.into_iter().map(Value::text);
+            a.0[0] = by_integer(items);
+            Value::Null
+        }
+        Native::GetTime => number(w.hsecs() as i32 as i64),
+        Native::GetCpuTime => number(w.cpu_hsecs() as i32 as i64),
+        Native::Sleep | Native::SessionSleep => {
+            let seconds = a.number(0).ok_or_else(|| scalar::value_error(""))?.to_f64();
+            if !(0.0..=32767.0).contains(&seconds) {
+                return Err(Ora::with(38148, &[]).into());
+            }
+            w.sleep(seconds)?;
+            Value::Null
+        }
+        Native::ErrorStack => match m.current_error() {
+            Some(e) => Value::text(format!("{}\n", error_stack(e))),
+            None => Value::Null,
+        },
+        Native::ErrorBacktrace => match m.current_error() {
+            Some(_) => Value::text(m.backtrace.clone()),
+            None => Value::Null,
+        },
+        Native::CallStack => {
+            let mut text = String::from("----- PL/SQL Call Stack -----\n  object      line  object\n  handle    number  name\n");
+            for (line, name) in m.call_stack() {
+                text.push_str(&format!("{:>10}{line:>10}  {name}\n", "0x0"));
+            }
+            Value::text(text)
+        }
+        Native::HashValue => {
+            let hash = a.text(0).bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+            let size = a.integer(2).unwrap_or(1).max(1);
+            number(a.integer(1).unwrap_or(0) + ((hash >> 1) as i64 % size))
+        }
+        Native::CommaToTable => {
+            let parts: Vec<Value> = a.text(0).split(',').map(|p| Value::text(p.trim())).collect();
+            a.set(1, number(parts.len() as i64));
+            a.0[2] = by_integer(parts.into_iter());
+            Value::Null
+        }
+        Native::ExecDdl => {
+            let text = a.text(0).to_string();
+            w.execute_other(&text)?;
+            Value::Null
+        }
+        Native::RaiseApplicationError => return Err(application_error(&a, m).into()),
+        Native::SetModule => {
+            let (module, action) = (a.optional_text(0).unwrap_or_default(), a.optional_text(1).unwrap_or_default());
+            w.set_application_info(Some(&module), Some(&action), None);
+            Value::Null
+        }
+        Native::SetAction => {
+            w.set_application_info(None, Some(a.text(0)), None);
+            Value::Null
+        }
+        Native::SetClientInfo => {
+            w.set_application_info(None, None, Some(a.text(0)));
+            Value::Null
+        }
+        Native::ReadModule => {
+            let (module, action) = (w.sys_context("USERENV", "MODULE")?, w.sys_context("USERENV", "ACTION")?);
+            a.set(0, module);
+            a.set(1, action);
+            Value::Null
+        }
+        Native::ReadClientInfo => {
+            let info = w.sys_context("USERENV", "CLIENT_INFO")?;
+            a.set(0, info);
+            Value::Null
+        }
+        Native::SessionReset => {
+            s.reset_packages();
+            Value::Null
+        }
+        Native::SessionSetNls => {
+            let text = format!("ALTER SESSION SET {} = {}", a.text(0), a.text(1));
+            w.execute_other(&text)?;
+            Value::Null
+        }
+        Native::GatherTableStats => {
+            let owner = a.optional_text(0).map_or_else(|| w.schema(), |o| unquote(&o));
+            let table = unquote(a.text(1));
+            if w.table_columns(Some(&owner), &table)?.is_none() {
+                let text = format!("Unable to analyze TABLE \"{owner}\".\"{table}\", insufficient privileges or does not exist");
+                return Err(Ora::user(20000, text).into());
+            }
+            w.gather_table_stats(&owner, &table)?;
+            Value::Null
+        }
+        Native::JobSubmit => {
+            let job = JobRequest {
+                what: a.text(1).to_string(),
+                next_date: date(a.value(2)),
+                interval: interval(a.optional_text(3)),
+                instance: a.integer(5).unwrap_or(0),
+            };
+            if job.what.trim().is_empty() {
+                return Err(Ora::new(23319).into());
+            }
+            let id = w.job_submit(&job)?;
+            a.set(0, number(id));
+            Value::Null
+        }
+        Native::JobRemove => {
+            w.job_remove(job(&a)?)?;
+            Value::Null
+        }
+        Native::JobRun => {
+            w.job_run(job(&a)?)?;
+            Value::Null
+        }
+        Native::JobChange => {
+            let change = JobChange {
+                what: a.optional_text(1),
+                next_date: date(a.value(2)),
+                interval: a.optional_text(3).map(|i| interval(Some(i))),
+                broken: None,
+            };
+            w.job_change(job(&a)?, &change)?;
+            Value::Null
+        }
+        Native::JobWhat => {
+            let change = JobChange { what: a.optional_text(1), ..JobChange::default() };
+            w.job_change(job(&a)?, &change)?;
+            Value::Null
+        }
+        Native::JobNextDate => {
+            let change = JobChange { next_date: date(a.value(1)), ..JobChange::default() };
+            w.job_change(job(&a)?, &change)?;
+            Value::Null
+        }
+        Native::JobInterval => {
+            let change = JobChange { interval: Some(interval(a.optional_text(1))), ..JobChange::default() };
+            w.job_change(job(&a)?, &change)?;
+            Value::Null
+        }
+        Native::JobBroken => {
+            let change =
+                JobChange { broken: Some(a.flag(1)), next_date: date(a.value(2)), ..JobChange::default() };
+            w.job_change(job(&a)?, &change)?;
+            Value::Null
+        }
+        Native::LockRequest => {
+            let id = lock_id(a.integer(0))?;
+            lock_request(w, &a, id)?
+        }
+        Native::LockRequestHandle => {
+            let id = lock_handle(a.text(0))?;
+            lock_request(w, &a, id)?
+        }
+        Native::LockRelease => number(w.user_lock_release(lock_id(a.integer(0))?)?),
+        Native::LockReleaseHandle => number(w.user_lock_release(lock_handle(a.text(0))?)?),
+        Native::LockAllocate => {
+            let hash = a.text(0).bytes().fold(0x811c_9dc5u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
+            // Handles name locks above those that programs number themselves.
+            let id = 1_073_741_824 + hash % 800_000_000;
+            a.set(1, Value::text(format!("{id}{:010}", id % 97)));
+            Value::Null
+        }
+        Native::RcStatus => w.result_cache(&ResultCacheRequest::Status)?,
+        Native::RcFlush | Native::RcFlushFunction => w.result_cache(&ResultCacheRequest::Flush)?,
+        Native::RcBypass => w.result_cache(&ResultCacheRequest::Bypass(a.flag(0)))?,
+        Native::RcReport => {
+            let report = w.result_cache(&ResultCacheRequest::MemoryReport { detailed: a.flag(0) })?;
+            if let Value::Text(text) = report {
+                for line in text.lines() {
+                    s.with_output(|o| o.put(line).map(|()| o.new_line()))?;
+                }
+            }
+            Value::Null
+        }
+        Native::RcInvalidate | Native::RcInvalidateFunction => {
+            let request = ResultCacheRequest::Invalidate { owner: unquote(a.text(0)), name: unquote(a.text(1)) };
+            w.result_cache(&request)?
+        }
+        Native::RcInvalidateId | Native::RcInvalidateIdFunction => {
+            w.result_cache(&ResultCacheRequest::InvalidateObject(a.integer(0).unwrap_or(0)))?
+        }
+        Native::RawFromText => Value::raw(a.text(0).as_bytes().to_vec()),
+        Native::RawToText => Value::text(String::from_utf8_lossy(a.raw(0)).into_owned()),
+        Native::RawLength => match a.value(0) {
+            Value::Null => Value::Null,
+            _ => number(a.raw(0).len() as i64),
+        },
+        Native::RawConcat => Value::raw((0..4).flat_map(|i| a.raw(i).to_vec()).collect::<Vec<u8>>()),
+        Native::RawSubstr => raw_substr(a.raw(0), a.integer(1), a.integer(2))?,
+        Native::RawReverse => Value::raw(a.raw(0).iter().rev().copied().collect::<Vec<u8>>()),
+        Native::RawCompare => {
+            let (x, y) = (a.raw(0), a.raw(1));
+            let n = x.len().max(y.len());
+            let at = (0..n).find(|i| x.get(*i).unwrap_or(&0) != y.get(*i).unwrap_or(&0));
+            number(at.map_or(0, |i| i as i64 + 1))
+        }
+        Native::RawAnd => raw_bits(a.raw(0), a.raw(1), |x, y| x & y),
+        Native::RawOr => raw_bits(a.raw(0), a.raw(1), |x, y| x | y),
+        Native::RawXor => raw_bits(a.raw(0), a.raw(1), |x, y| x ^ y),
+        Native::RawFromInteger => match a.integer(0) {
+            Some(n) => Value::raw((n as i32).to_be_bytes().to_vec()),
+            None => Value::Null,
+        },
+        Native::RawToInteger => {
+            let r = a.raw(0);
+            if r.is_empty() {
+                Value::Null
+            } else if r.len() > 4 {
+                return Err(scalar::value_error("").into());
+            } else {
+                let wide = r.iter().fold(0u32, |n, b| n << 8 | u32::from(*b));
+                number(if r.len() == 4 { i64::from(wide as i32) } else { i64::from(wide) })
+            }
+        }
+    }))
+}
+
+fn by_integer(items: impl Iterator<Item = Value>) -> Datum {
+    let info = Rc::new(CollInfo { element: Datum::default(), limit: None, kind: CollKind::ByInteger });
+    let map = items.enumerate().map(|(i, v)| (i as i64 + 1, Datum::Val(v))).collect();
+    Datum::Coll(Some(Rc::new(Coll { info, data: CollData::ByInteger(map) })))
+}
+
+fn application_error(a: &Args<'_>, m: &Machine) -> Ora {
+    let code = a.integer(0).unwrap_or(0);
+    if !(-20999..=-20000).contains(&code) {
+        return Ora::with(21000, &[&code]);
+    }
+    let mut message = a.text(1).to_string();
+    if message.len() > 2048 {
+        let cut = (0..=2048).rev().find(|i| message.is_char_boundary(*i)).unwrap_or(0);
+        message.truncate(cut);
+    }
+    let error = Ora::user(code.unsigned_abs() as u32, message);
+    match m.current_error() {
+        Some(below) if a.flag(2) => error.because(below.clone()),
+        _ => error,
+    }
+}
+
+fn job(a: &Args<'_>) -> Run<i64> {
+    a.integer(0).ok_or_else(|| Ora::with(23421, &[&""]).into())
+}
+
+fn date(v: &Value) -> Option<types::Date> {
+    match v {
+        Value::Date(d) => Some(*d),
+        _ => None,
+    }
+}
+
+/// An interval of `null` runs a job once.
+fn interval(text: Option<String>) -> Option<String> {
+    text.filter(|t| !t.trim().is_empty() && !t.trim().eq_ignore_ascii_case("null"))
+}
+
+fn unquote(name: &str) -> String {
+    let name = name.trim();
+    match name.strip_prefix('"').and_then(|n| n.strip_suffix('"')) {
+        Some(quoted) => quoted.to_string(),
+        None => name.to_uppercase(),
+    }
+}
+
+fn lock_id(id: Option<i64>) -> Run<u32> {
+    match id {
+        Some(id @ 0..=1_073_741_823) => Ok(id as u32),
+        _ => Err(scalar::value_error("").into()),
+    }
+}
+
+fn lock_handle(handle: &str) -> Run<u32> {
+    handle.get(..10).and_then(|h| h.parse().ok()).ok_or_else(|| scalar::value_error("").into())
+}
+
+fn lock_request<W: World>(w: &mut W, a: &Args<'_>, id: u32) -> Run<Value> {
+    let mode = match a.integer(1) {
+        Some(m @ 1..=6) => m as u8,
+        _ => return Ok(number(3)),
+    };
+    let timeout = match a.integer(2) {
+        Some(t) if t < 32767 => Some(t.max(0) as u32),
+        _ => None,
+    };
+    Ok(number(w.user_lock_request(id, mode, timeout, a.flag(3))?))
+}
+
+fn raw_substr(r: &[u8], pos: Option<i64>, len: Option<i64>) -> Run<Value> {
+    if r.is_empty() {
+        return Ok(Value::Null);
+    }
+    let pos = pos.unwrap_or(1);
+    let start = match pos {
+        p if p > 0 => p - 1,
+        0 => 0,
+        p => r.len() as i64 + p,
+    };
+    if start < 0 || start >= r.len() as i64 {
+        return Err(scalar::value_error("").into());
+    }
+    let rest = &r[start as usize..];
+    let n = len.unwrap_or(rest.len() as i64);
+    if n < 1 || n > rest.len() as i64 {
+        return Err(scalar::value_error("").into());
+    }
+    Ok(Value::raw(rest[..n as usize].to_vec()))
+}
+
+fn raw_bits(x: &[u8], y: &[u8], f: impl Fn(u8, u8) -> u8) -> Value {
+    if x.is_empty() || y.is_empty() {
+        return Value::Null;
+    }
+    let (short, long) = if x.len() < y.len() { (x, y) } else { (y, x) };
+    let mut out: Vec<u8> = short.iter().zip(long).map(|(a, b)| f(*a, *b)).collect();
+    out.extend_from_slice(&long[short.len()..]);
+    Value::raw(out)
+}

@@ -1,0 +1,153 @@
+//! The specifications of the built-in packages, in PL/SQL.
+//!
+//! The compiler reads them like any package's; what they declare is run by the natives beside this file.
+
+/// Name and specification, by name.
+pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
+    (
+        "DBMS_APPLICATION_INFO",
+        "package dbms_application_info is
+           procedure set_module(module_name varchar2, action_name varchar2);
+           procedure set_action(action_name varchar2);
+           procedure set_client_info(client_info varchar2);
+           procedure read_module(module_name out varchar2, action_name out varchar2);
+           procedure read_client_info(client_info out varchar2);
+         end;",
+    ),
+    (
+        "DBMS_JOB",
+        "package dbms_job is
+           any_instance constant binary_integer := 0;
+           procedure submit(job out binary_integer, what varchar2, next_date date default sysdate,
+             interval varchar2 default 'null', no_parse boolean default false,
+             instance binary_integer default 0, force boolean default false);
+           procedure remove(job binary_integer);
+           procedure change(job binary_integer, what varchar2, next_date date, interval varchar2,
+             instance binary_integer default null, force boolean default false);
+           procedure what(job binary_integer, what varchar2);
+           procedure next_date(job binary_integer, next_date date);
+           procedure interval(job binary_integer, interval varchar2);
+           procedure broken(job binary_integer, broken boolean, next_date date default sysdate);
+           procedure run(job binary_integer, force boolean default false);
+         end;",
+    ),
+    (
+        "DBMS_LOCK",
+        "package dbms_lock is
+           nl_mode constant integer := 1; ss_mode constant integer := 2; sx_mode constant integer := 3;
+           s_mode constant integer := 4; ssx_mode constant integer := 5; x_mode constant integer := 6;
+           maxwait constant integer := 32767;
+           procedure sleep(seconds number);
+           function request(id integer, lockmode integer default 6, timeout integer default 32767,
+             release_on_commit boolean default false) return integer;
+           function release(id integer) return integer;
+           procedure allocate_unique(lockname varchar2, lockhandle out varchar2, expiration_secs integer default 864000);
+           function request(lockhandle varchar2, lockmode integer default 6, timeout integer default 32767,
+             release_on_commit boolean default false) return integer;
+           function release(lockhandle varchar2) return integer;
+         end;",
+    ),
+    (
+        "DBMS_OUTPUT",
+        "package dbms_output is
+           type chararr is table of varchar2(32767) index by binary_integer;
+           procedure enable(buffer_size integer default 20000);
+           procedure disable;
+           procedure put(a varchar2);
+           procedure put_line(a varchar2);
+           procedure new_line;
+           procedure get_line(line out varchar2, status out integer);
+           procedure get_lines(lines out chararr, numlines in out integer);
+         end;",
+    ),
+    (
+        "DBMS_RANDOM",
+        "package dbms_random is
+           procedure initialize(val binary_integer);
+           procedure seed(val binary_integer);
+           procedure seed(val varchar2);
+           function value return number;
+           function value(low number, high number) return number;
+           function normal return number;
+           function random return binary_integer;
+           function string(opt char, len number) return varchar2;
+           procedure terminate;
+         end;",
+    ),
+    (
+        "DBMS_RESULT_CACHE",
+        "package dbms_result_cache is
+           status_byps constant varchar2(10) := 'BYPASS'; status_disa constant varchar2(10) := 'DISABLED';
+           status_enab constant varchar2(10) := 'ENABLED'; status_sync constant varchar2(10) := 'SYNC';
+           function status return varchar2;
+           procedure flush(retainmem boolean default false, retainsta boolean default false, global boolean default false);
+           function flush(retainmem boolean default false, retainsta boolean default false, global boolean default false)
+             return boolean;
+           procedure bypass(bypass_mode boolean, session boolean default false);
+           procedure memory_report(detailed boolean default false);
+           procedure invalidate(owner varchar2, name varchar2);
+           function invalidate(owner varchar2, name varchar2) return number;
+           procedure invalidate(object_id integer);
+           function invalidate(object_id integer) return number;
+         end;",
+    ),
+    (
+        "DBMS_SESSION",
+        "package dbms_session is
+           procedure sleep(seconds number);
+           procedure reset_package;
+           procedure free_unused_user_memory;
+           procedure set_nls(param varchar2, value varchar2);
+           procedure set_identifier(client_id varchar2);
+         end;",
+    ),
+    (
+        "DBMS_STATS",
+        "package dbms_stats is
+           auto_sample_size constant number := 0; auto_cascade constant boolean := null; auto_degree constant number := 32768;
+           procedure gather_table_stats(ownname varchar2, tabname varchar2, partname varchar2 default null,
+             estimate_percent number default null, block_sample boolean default false, method_opt varchar2 default null,
+             degree number default null, granularity varchar2 default null, cascade boolean default null,
+             stattab varchar2 default null, statid varchar2 default null, statown varchar2 default null,
+             no_invalidate boolean default null, stattype varchar2 default null, force boolean default false);
+         end;",
+    ),
+    (
+        "DBMS_UTILITY",
+        "package dbms_utility is
+           type uncl_array is table of varchar2(227) index by binary_integer;
+           type lname_array is table of varchar2(4000) index by binary_integer;
+           function get_time return number;
+           function get_cpu_time return number;
+           function format_error_stack return varchar2;
+           function format_error_backtrace return varchar2;
+           function format_call_stack return varchar2;
+           function get_hash_value(name varchar2, base number, hash_size number) return number;
+           procedure comma_to_table(list varchar2, tablen out binary_integer, tab out uncl_array);
+           procedure exec_ddl_statement(parse_string varchar2);
+         end;",
+    ),
+    (
+        "STANDARD",
+        "package standard is
+           procedure raise_application_error(num number, msg varchar2, keeperrorstack boolean default false);
+         end;",
+    ),
+    (
+        "UTL_RAW",
+        "package utl_raw is
+           function cast_to_raw(c varchar2) return raw;
+           function cast_to_varchar2(r raw) return varchar2;
+           function length(r raw) return number;
+           function concat(r1 raw default null, r2 raw default null, r3 raw default null, r4 raw default null) return raw;
+           function substr(r raw, pos binary_integer, len binary_integer default null) return raw;
+           function reverse(r raw) return raw;
+           function compare(r1 raw, r2 raw) return number;
+           function bit_and(r1 raw, r2 raw) return raw;
+           function bit_or(r1 raw, r2 raw) return raw;
+           function bit_xor(r1 raw, r2 raw) return raw;
+           function cast_from_binary_integer(n binary_integer) return raw;
+           function cast_to_binary_integer(r raw) return binary_integer;
+         end;",
+    ),
+];
