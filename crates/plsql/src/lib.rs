@@ -1,13 +1,20 @@
 //! PL/SQL compiler, machine and packages of Latchwork.
 //!
-//! A unit is compiled to the bytecode of a register machine ([`op`]); names are resolved when it is compiled, static SQL becomes statements
+//! A unit is compiled to the bytecode of a register machine; names are resolved when it is compiled, static SQL becomes statements
 //! with binds that stay open from one execution to the next. The machine runs in the session's process; everything outside the language
 //! comes through [`World`].
 #![forbid(unsafe_code)]
 
+mod compile;
 pub mod datum;
+mod exceptions;
+mod interval;
+mod machine;
 mod op;
+pub mod packages;
+mod resultkey;
 mod session;
+mod standard;
 mod ty;
 mod world;
 

@@ -401,11 +401,7 @@ pub enum Op {
     },
     /// FORALL bookkeeping.
     ForAllBegin,
-    ForAllStep {
-        save: bool,
-        from: Label,
-        index: Opd,
-    },
+    ForAllStep { save: bool, from: Label },
     ForAllEnd,
     Commit,
     Rollback,
@@ -633,4 +629,5 @@ pub struct Pool {
     pub bulks: Vec<Bulk>,
     pub externals: Vec<External>,
     pub colls: Vec<Rc<CollInfo>>,
+    pub functions: Vec<&'static functions::FnDef>,
 }

@@ -97,6 +97,8 @@ pub trait World {
     fn schema(&self) -> String;
     /// Runs `f` with names resolved in `schema`: a definer's-rights unit.
     fn set_schema(&mut self, schema: &str);
+    /// Calls a function of SQL over evaluated arguments.
+    fn call_function(&mut self, function: &'static functions::FnDef, args: &[Value], out: &mut Value) -> Result<()>;
     fn sys_context(&mut self, namespace: &str, parameter: &str) -> Result<Value>;
     /// ORA-00028, ORA-01013. Cheap.
     fn check_cancel(&mut self) -> Result<()>;

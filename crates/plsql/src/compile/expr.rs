@@ -6,7 +6,7 @@ use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
 use sql::plsql::ast::{self, BinaryOp, CursorAttribute, Expr, ExprKind, Name, Part, Pos, UnaryOp};
-use types::{DataType, Nls, Number, Value};
+use types::{DataType, Number, Value};
 
 impl<W: World> Compiler<'_, W> {
     /// Compiles an expression. A result that has to be computed goes to `want` when that is given; a variable or constant is
@@ -177,7 +177,7 @@ impl<W: World> Compiler<'_, W> {
     }
 
     fn interval(&mut self, text: &str, qualifier: &str, pos: Pos) -> CResult<Val> {
-        let (value, ty) = super::super::interval::literal(text, qualifier).map_err(|e| e.at(pos))?;
+        let (value, ty) = crate::interval::literal(text, qualifier).map_err(|e| e.at(pos))?;
         Ok(Val { o: self.constant(value), ty: Ty::of(ty) })
     }
 
@@ -717,6 +717,11 @@ impl<W: World> Compiler<'_, W> {
             return Err(self.pls(201, &[&name], pos));
         };
         let n = tys.len() as u32;
+        let known = self.pool.functions.iter().position(|f| std::ptr::eq(*f, function));
+        let function = known.unwrap_or_else(|| {
+            self.pool.functions.push(function);
+            self.pool.functions.len() - 1
+        }) as u32;
         self.emit(Op::CallFunction { function, base, n });
         self.f.next = base + 1;
         Ok(Val { o: Opd::local(base), ty: Ty::of(ty) })
@@ -893,10 +898,4 @@ fn arithmetic_type(op: Arith, a: &Ty, b: &Ty) -> Option<Ty> {
         (_, x, y) if numeric(x) && numeric(y) => Ty::NUMBER,
         _ => return None,
     })
-}
-
-/// Session settings that literals are read with.
-#[allow(dead_code)]
-fn literal_nls() -> Nls {
-    Nls::default()
 }

@@ -13,8 +13,8 @@ mod sqlgen;
 mod stmt;
 mod unit;
 
-pub use scope::{Interface, PackageSym, Param, SubSym, SubTarget, Symbol};
-pub use unit::{Compiled, Units, compile_block, compile_unit};
+pub use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
+pub use unit::{Compiled, Link, Units, compile_unit};
 
 use crate::op::*;
 use crate::session::CompileError;

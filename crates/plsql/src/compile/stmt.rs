@@ -720,7 +720,7 @@ impl<W: World> Compiler<'_, W> {
         };
         self.scopes.pop();
         result?;
-        self.emit(Op::ForAllStep { save, from, index: i });
+        self.emit(Op::ForAllStep { save, from });
         if let Some((path, at, top, skips)) = walk {
             skips.into_iter().for_each(|j| self.patch(j));
             let null = self.null();

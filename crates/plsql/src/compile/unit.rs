@@ -6,10 +6,20 @@ use crate::op::*;
 use crate::session::CompileError;
 use crate::world::{StoredUnit, World};
 use sql::plsql::ast::{self, Declaration, Unit, UnitKind};
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use types::{Ora, Result};
+
+/// Where an external was found: a subprogram of a unit, or a package's state.
+#[derive(Debug)]
+pub struct Link {
+    pub unit: Rc<Compiled>,
+    pub at: u32,
+    /// The dictionary epoch at which it was found.
+    pub epoch: u64,
+}
 
 /// A compiled unit.
 #[derive(Debug)]
@@ -29,12 +39,24 @@ pub struct Compiled {
     /// Tells units apart for as long as the session lives.
     pub id: u64,
     /// Where externals have been found; filled as they are used.
-    pub links: RefCell<Vec<Option<(Rc<Compiled>, u32)>>>,
+    pub links: RefCell<Vec<Option<Link>>>,
+    /// Open cursors of the static statements, taken while they run.
+    statements: RefCell<Vec<Option<Box<dyn Any>>>>,
     /// The source, so that an unchanged package keeps its state.
     pub source: String,
 }
 
 impl Compiled {
+    /// Takes a statement's open cursor.
+    pub fn take_statement(&self, sql: u32) -> Option<Box<dyn Any>> {
+        self.statements.borrow_mut()[sql as usize].take()
+    }
+
+    /// Puts a statement's cursor back.
+    pub fn give_statement(&self, sql: u32, cursor: Box<dyn Any>) {
+        self.statements.borrow_mut()[sql as usize] = Some(cursor);
+    }
+
     /// The unit's name as error stacks show it.
     pub fn qualified(&self, proc: &Proc) -> String {
         match self.name.is_empty() {
@@ -69,6 +91,17 @@ impl Units {
             self.compiled.borrow_mut().clear();
             self.blocks.borrow_mut().clear();
         }
+    }
+
+    pub fn epoch(&self) -> u64 {
+        self.epoch.get()
+    }
+
+    /// Forgets every compiled unit, and with them their open cursors.
+    pub fn forget(&self) {
+        self.interfaces.borrow_mut().clear();
+        self.compiled.borrow_mut().clear();
+        self.blocks.borrow_mut().clear();
     }
 
     fn id(&self) -> u64 {
@@ -108,7 +141,7 @@ impl Units {
         if !self.in_progress.borrow_mut().insert(key.clone()) {
             return Err(Ora::pls(907, &[&unit.name, &unit.name]));
         }
-        let result = interface_of(w, self, unit);
+        let result = in_schema(w, &unit.owner, |w| interface_of(w, self, unit));
         self.in_progress.borrow_mut().remove(&key);
         result.map(Some)
     }
@@ -154,7 +187,7 @@ impl Units {
             return Err(Ora::with(6508, &[&format!("\"{owner}.{name}\"")]));
         };
         let body = units.iter().find(|u| u.kind == UnitKind::PackageBody);
-        let (result, errors) = compile_unit(w, self, specification, body);
+        let (result, errors) = in_schema(w, &specification.owner, |w| compile_unit(w, self, specification, body));
         let Some(unit) = result.filter(|_| errors.is_empty()) else {
             let kind = body.unwrap_or(specification).kind.name().to_lowercase();
             return Err(Ora::with(4063, &[&format!("{kind} \"{owner}.{name}\"")])
@@ -178,6 +211,18 @@ impl Units {
         blocks.insert(key, block.clone());
         Ok(block)
     }
+}
+
+/// Runs `f` with names resolved as the owner of a unit sees them.
+fn in_schema<W: World, R>(w: &mut W, owner: &str, f: impl FnOnce(&mut W) -> R) -> R {
+    let schema = w.schema();
+    if owner.is_empty() || owner == schema {
+        return f(w);
+    }
+    w.set_schema(owner);
+    let r = f(w);
+    w.set_schema(&schema);
+    r
 }
 
 /// ORA-06550 for a list of errors.
@@ -307,7 +352,6 @@ fn compile_package<W: World>(
             exports.insert((name.clone(), 0), proc);
         }
     }
-    let specified: Vec<(String, u32)> = exports.values().map(|p| (String::new(), *p)).collect();
     if let Some(b) = &parsed {
         c.text = body_text;
         c.lines = std::iter::once(0).chain(body_text.match_indices('\n').map(|(i, _)| i as u32 + 1)).collect();
@@ -322,7 +366,6 @@ fn compile_package<W: World>(
             c.problems.push(Problem { pos: b.name.pos, text: error.headline() });
         }
     }
-    let _ = specified;
     c.emit(Op::Return);
     c.resolve_gotos();
     let main = c.finish(FnState::new("", 0), 0);
@@ -440,7 +483,8 @@ impl<W: World> Compiler<'_, W> {
                 result_cache: None,
             })
         };
-        let links = RefCell::new(vec![None; self.pool.externals.len()]);
+        let links = RefCell::new(self.pool.externals.iter().map(|_| None).collect());
+        let statements = RefCell::new(self.pool.sql.iter().map(|_| None).collect());
         Compiled {
             owner: self.owner,
             name: self.unit,
@@ -452,6 +496,7 @@ impl<W: World> Compiler<'_, W> {
             binds: self.binds,
             id: self.units.id(),
             links,
+            statements,
             source: source.to_string(),
         }
     }

@@ -215,6 +215,17 @@ impl Machine {
         while self.frames.len() > floor {
             let f = self.frames.last().expect("above the floor");
             let at = f.pc.saturating_sub(1);
+            if self.forall.active
+                && !deadly
+                && let Some(next) = saved_iteration(f, at)
+            {
+                let code = fault.ora.code();
+                let iteration = self.forall.counts.len() as i64 + 1;
+                self.forall.errors.push((iteration, code));
+                self.forall.counts.push(0);
+                self.frames.last_mut().expect("seen").pc = next;
+                return Ok(());
+            }
             let name = f.unit.qualified(&f.proc);
             let line = f.proc.lines.get(at).copied().unwrap_or(1);
             let internal = f.unit.owner.is_empty() && !f.unit.name.is_empty();
@@ -530,9 +541,14 @@ impl Machine {
                             _ => Value::Null,
                         });
                     }
-                    let result = crate::standard::call(function, &args, w);
+                    let mut out = match &mut self.stack[at] {
+                        Datum::Val(v) => std::mem::take(v),
+                        _ => Value::Null,
+                    };
+                    let result = w.call_function(unit.pool.functions[function as usize], &args, &mut out);
                     self.args = args;
-                    self.stack[at] = Datum::Val(result.map_err(scalar::conversion_error)?);
+                    self.stack[at] = Datum::Val(out);
+                    result.map_err(scalar::conversion_error)?;
                 }
                 Op::Special { what, d, a } => {
                     let r = self.special(w, unit, base, what, a)?;
@@ -903,6 +919,15 @@ fn message_of(code: i64) -> String {
             Some(text) => format!("ORA-{positive:05}: {text}"),
             None => format!("ORA-{positive:05}: Message {positive} not found;  product=RDBMS; facility=ORA"),
         },
+    }
+}
+
+/// Where a FORALL … SAVE EXCEPTIONS goes on when the statement at `at` failed.
+fn saved_iteration(f: &Frame, at: usize) -> Option<usize> {
+    let n = f.proc.ops[at..].iter().position(|op| matches!(op, Op::ForAllStep { .. } | Op::ForAllEnd))?;
+    match f.proc.ops[at + n] {
+        Op::ForAllStep { save: true, from } if at >= from as usize => Some(at + n + 1),
+        _ => None,
     }
 }
 

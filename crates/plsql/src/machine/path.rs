@@ -31,6 +31,15 @@ fn key_of(v: &Value, text: bool, nls: &Nls) -> Run<Key> {
     Ok(Key::Int(i))
 }
 
+/// A subscript that the compiler has already brought to the collection's type.
+fn plain_key(v: &Value) -> Run<Key> {
+    match v {
+        Value::Number(n) => Ok(Key::Int(n.as_i64().ok_or_else(|| Ora::new(1426))?)),
+        Value::Text(s) => Ok(Key::Text(s.clone())),
+        _ => Err(scalar::value_error("NULL index table key value").into()),
+    }
+}
+
 impl Machine {
     fn steps<W: World>(&self, w: &W, unit: &Compiled, base: usize, path: &Path) -> Run<Vec<Resolved>> {
         path.steps
@@ -180,7 +189,6 @@ impl Machine {
         a: Value,
         b: Value,
     ) -> Run<Value> {
-        let nls = w.nls().clone_for_keys();
         if !matches!(method, Method::Extend | Method::Trim | Method::Delete) {
             // Read-only methods must not create elements on the way, nor copy what is shared.
             let d = self.get_path(s, w, unit, base, path);
@@ -194,19 +202,23 @@ impl Machine {
                 _ if method == Method::Exists => return Ok(Value::Boolean(false)),
                 _ => return Err(Ora::new(6531).into()),
             };
-            return read_method(&c, method, &a, &nls);
+            return read_method(&c, method, &a);
         }
         self.at_path(s, w, unit, base, path, |d| {
             let Datum::Coll(Some(c)) = d else { return Err(Ora::new(6531).into()) };
             let c = Rc::make_mut(c);
-            let count = |v: &Value| -> Run<i64> { Ok(scalar::number(v, &nls)?.and_then(|n| n.as_i64()).unwrap_or(0)) };
-            let text = matches!(c.data, crate::datum::CollData::ByText(_));
+            let count = |v: &Value| -> Run<i64> { 
+                match v {
+                    Value::Number(n) => Ok(n.as_i64().unwrap_or(0)),
+                    _ => Err(scalar::value_error("").into()),
+                }
+            };
             match method {
                 Method::Extend => {
                     let element = match &b {
                         Value::Null => c.info.element.clone(),
                         i => {
-                            let key = key_of(i, false, &nls)?;
+                            let key = plain_key(i)?;
                             c.get(&key).cloned().ok_or_else(|| missing(c, &key))?
                         }
                     };
@@ -220,8 +232,8 @@ impl Machine {
                 }
                 _ if a.is_null() => c.clear(),
                 _ => {
-                    let from = key_of(&a, text, &nls)?;
-                    let to = if b.is_null() { from.clone() } else { key_of(&b, text, &nls)? };
+                    let from = plain_key(&a)?;
+                    let to = if b.is_null() { from.clone() } else { plain_key(&b)? };
                     c.delete_range(&from, &to);
                 }
             }
@@ -230,8 +242,7 @@ impl Machine {
     }
 }
 
-fn read_method(c: &Coll, method: Method, a: &Value, nls: &Nls) -> Run<Value> {
-    let text = matches!(c.data, crate::datum::CollData::ByText(_));
+fn read_method(c: &Coll, method: Method, a: &Value) -> Run<Value> {
     let key = |k: Option<Key>| k.map_or(Value::Null, |k| k.to_value());
     Ok(match method {
         Method::Count => Value::Number(Number::from_u64(c.count() as u64)),
@@ -239,10 +250,10 @@ fn read_method(c: &Coll, method: Method, a: &Value, nls: &Nls) -> Run<Value> {
         Method::Last => key(c.last()),
         Method::Limit => c.info.limit.map_or(Value::Null, |n| Value::Number(Number::from_i64(i64::from(n)))),
         Method::Exists if a.is_null() => Value::Boolean(false),
-        Method::Exists => Value::Boolean(c.get(&key_of(a, text, nls)?).is_some()),
+        Method::Exists => Value::Boolean(c.get(&plain_key(a)?).is_some()),
         Method::Next | Method::Prior if a.is_null() => Value::Null,
-        Method::Next => key(c.next(&key_of(a, text, nls)?)),
-        _ => key(c.prior(&key_of(a, text, nls)?)),
+        Method::Next => key(c.next(&plain_key(a)?)),
+        _ => key(c.prior(&plain_key(a)?)),
     })
 }
 
@@ -256,15 +267,5 @@ fn missing(c: &Coll, k: &Key) -> Ora {
         Key::Int(i) if *i < 1 || c.info.limit.is_some_and(|l| *i > i64::from(l)) => Ora::new(6532),
         Key::Int(i) if *i > v.len() as i64 => Ora::new(6533),
         _ => Ora::new(1403),
-    }
-}
-
-trait KeyNls {
-    fn clone_for_keys(&self) -> Nls;
-}
-
-impl KeyNls for Nls {
-    fn clone_for_keys(&self) -> Nls {
-        self.clone()
     }
 }
