@@ -401,7 +401,10 @@ pub enum Op {
     },
     /// FORALL bookkeeping.
     ForAllBegin,
-    ForAllStep { save: bool, from: Label },
+    ForAllStep {
+        save: bool,
+        from: Label,
+    },
     ForAllEnd,
     Commit,
     Rollback,

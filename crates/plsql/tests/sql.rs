@@ -22,20 +22,30 @@ fn check(text: &str, expected: &str) {
 
 #[test]
 fn a_name_in_sql_is_a_column_before_it_is_a_variable() {
-    check("declare n number := 2; v varchar2(10); l number := 3; begin select v into v from t where n = l; dbms_output.put_line(v); end;", "v3");
-    check("declare v varchar2(10); begin select v into v from t where n = n; end;",
-        "ORA-01422: exact fetch returns more than requested number of rows\nORA-06512: at line 1");
-    check("declare v varchar2(10); begin select v into v from t where n = 9; end;", "ORA-01403: no data found\nORA-06512: at line 1");
+    check(
+        "declare n number := 2; v varchar2(10); l number := 3; begin select v into v from t where n = l; dbms_output.put_line(v); end;",
+        "v3",
+    );
+    check(
+        "declare v varchar2(10); begin select v into v from t where n = n; end;",
+        "ORA-01422: exact fetch returns more than requested number of rows\nORA-06512: at line 1",
+    );
+    check(
+        "declare v varchar2(10); begin select v into v from t where n = 9; end;",
+        "ORA-01403: no data found\nORA-06512: at line 1",
+    );
 }
 
 #[test]
 fn text_of_static_sql() {
     let mut s = session();
-    s.run("declare l_n number := 1; l_v varchar2(9); type nt is table of number; x nt := nt(7); begin
+    s.run(
+        "declare l_n number := 1; l_v varchar2(9); type nt is table of number; x nt := nt(7); begin
              for cur in (select /*+ result_cache */ * from t where n=l_n) loop null; end loop;
              insert into t values (l_n, l_v) returning n into l_n;
              update t set v = l_v where n = x(1) and n > l_n;
-           end;");
+           end;",
+    );
     assert_eq!(
         s.world.statements,
         [
@@ -134,7 +144,10 @@ fn errors_in_static_sql() {
         "ORA-06550: line 2, column 23:\nPL/SQL: ORA-00904: \"NOCOL\": invalid identifier\nORA-06550: line 2, column 3:\nPL/SQL: SQL Statement ignored"
     );
     assert!(s.run("declare a number; begin select n, v into a from t; end;").contains("ORA-00913"));
-    assert!(s.run("declare function f return number is begin return 1; end; begin delete from t where n = f; end;").contains("PLS-00231"));
+    assert!(
+        s.run("declare function f return number is begin return 1; end; begin delete from t where n = f; end;")
+            .contains("PLS-00231")
+    );
 }
 
 #[test]
@@ -146,14 +159,19 @@ fn stored_units_packages_and_state() {
         function get(x varchar2) return varchar2 is begin return x || g; end; begin g := g + 1; end pk;");
     s.world.store("function twice(n number) return number deterministic is begin return n * 2; end;");
     assert_eq!(s.run("begin pk.inc; pk.inc(5); dbms_output.put_line(pk.g || ' ' || pk.get || ' ' || pk.get('g') || ' ' || twice(pk.c)); end;"), "17 102 g17 20");
-    assert_eq!(s.run("begin dbms_output.put_line(scott.pk.get); pk.g := 3; dbms_output.put_line(pk.g); end;"), "102\n3");
+    assert_eq!(
+        s.run("begin dbms_output.put_line(scott.pk.get); pk.g := 3; dbms_output.put_line(pk.g); end;"),
+        "102\n3"
+    );
     assert_eq!(s.run("declare x pk.r; begin x.a := 1; for r in pk.cc(2) loop dbms_output.put_line(r.v); end loop; raise pk.e; exception when pk.e then dbms_output.put_line('e'); end;"), "v2\ne");
     assert!(s.run("begin pk.hidden; end;").contains("PLS-00302: component 'HIDDEN' must be declared"));
     let f = s.plsql.function(&mut s.world, &["TWICE".to_string()], 1).unwrap().unwrap();
     assert!(f.deterministic);
     assert_eq!(s.plsql.call(&mut s.world, f.handle, &[number(21)]).unwrap(), number(42));
     let f = s.plsql.function(&mut s.world, &["DBMS_RANDOM".to_string(), "STRING".to_string()], 2).unwrap().unwrap();
-    assert!(matches!(s.plsql.call(&mut s.world, f.handle, &[Value::text("p"), number(20)]).unwrap(), Value::Text(t) if t.len() == 20));
+    assert!(
+        matches!(s.plsql.call(&mut s.world, f.handle, &[Value::text("p"), number(20)]).unwrap(), Value::Text(t) if t.len() == 20)
+    );
     assert_eq!(s.plsql.function(&mut s.world, &["NOSUCH".to_string()], 1).unwrap(), None);
 }
 
@@ -182,7 +200,10 @@ fn check_gives_the_errors_of_a_stored_unit() {
             (4, 3, "PL/SQL: Statement ignored"),
         ]
     );
-    assert_eq!(check(&mut s, "procedure recursive(n number) is begin if n > 0 then recursive(n - 1); end if; end;"), []);
+    assert_eq!(
+        check(&mut s, "procedure recursive(n number) is begin if n > 0 then recursive(n - 1); end if; end;"),
+        []
+    );
     assert!(check(&mut s, "package body nospec is end;")[0].text.starts_with("PLS-00304"));
     s.world.store("procedure bad is begin nosuch; end;");
     let out = s.run("begin bad; end;");

@@ -268,7 +268,9 @@ impl<W: World> Compiler<'_, W> {
                     Some(Symbol::Type(ty)) => self.constrain(ty, sizes, *unit, t.pos),
                     Some(_) => Err(self.pls(488, &[&dotted(path)], t.pos)),
                     None => {
-                        if let Some(ty) = crate::packages::package_type(&path.iter().map(|i| i.name.as_str()).collect::<Vec<_>>()) {
+                        if let Some(ty) =
+                            crate::packages::package_type(&path.iter().map(|i| i.name.as_str()).collect::<Vec<_>>())
+                        {
                             return Ok(ty);
                         }
                         Err(self.pls(201, &[&dotted(path)], t.pos))
@@ -293,13 +295,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(self.builtin_type(name, sizes, unit, pos)?.unwrap_or(ty))
     }
 
-    fn builtin_type(
-        &mut self,
-        name: &str,
-        sizes: &[i64],
-        unit: Option<LengthUnit>,
-        pos: Pos,
-    ) -> CResult<Option<Ty>> {
+    fn builtin_type(&mut self, name: &str, sizes: &[i64], unit: Option<LengthUnit>, pos: Pos) -> CResult<Option<Ty>> {
         let first = sizes.first().copied();
         let unit = if unit == Some(LengthUnit::Char) { LenUnit::Char } else { self.default_unit(unit) };
         let length = |me: &Self, max: i64| -> CResult<u32> {
@@ -375,7 +371,10 @@ impl<W: World> Compiler<'_, W> {
             "ROWID" | "UROWID" => DataType::Rowid,
             "BINARY_DOUBLE" | "SIMPLE_DOUBLE" => DataType::BinaryDouble,
             "BINARY_FLOAT" | "SIMPLE_FLOAT" => DataType::BinaryFloat,
-            "TIMESTAMP" | "TIMESTAMP WITH TIME ZONE" | "TIMESTAMP WITH LOCAL TIME ZONE" | "TIMESTAMP_UNCONSTRAINED"
+            "TIMESTAMP"
+            | "TIMESTAMP WITH TIME ZONE"
+            | "TIMESTAMP WITH LOCAL TIME ZONE"
+            | "TIMESTAMP_UNCONSTRAINED"
             | "TIMESTAMP_TZ_UNCONSTRAINED" => {
                 let digits = first.unwrap_or(6);
                 if !(0..=9).contains(&digits) {
@@ -388,9 +387,9 @@ impl<W: World> Compiler<'_, W> {
                 };
                 DataType::Timestamp { digits: digits as u8, zone }
             }
-            "INTERVAL YEAR TO MONTH" | "YMINTERVAL_UNCONSTRAINED" => {
-                DataType::IntervalYm { years: first.unwrap_or(if name.starts_with('Y') { 9 } else { 2 }).clamp(0, 9) as u8 }
-            }
+            "INTERVAL YEAR TO MONTH" | "YMINTERVAL_UNCONSTRAINED" => DataType::IntervalYm {
+                years: first.unwrap_or(if name.starts_with('Y') { 9 } else { 2 }).clamp(0, 9) as u8,
+            },
             "INTERVAL DAY TO SECOND" | "DSINTERVAL_UNCONSTRAINED" => DataType::IntervalDs {
                 days: first.unwrap_or(if name.starts_with('D') { 9 } else { 2 }).clamp(0, 9) as u8,
                 digits: sizes.get(1).copied().unwrap_or(6).clamp(0, 9) as u8,
@@ -492,7 +491,9 @@ impl<W: World> Compiler<'_, W> {
         if let (Some(Symbol::Cursor(sym)), Some(query)) = (&previous, &c.query) {
             // The body of a cursor that the package's specification announced.
             let sym = sym.clone();
-            return self.cursor_open_proc(c, query, &sym.parameters.clone(), &sym.loc.clone(), sym.open.clone()).map(|_| ());
+            return self
+                .cursor_open_proc(c, query, &sym.parameters.clone(), &sym.loc.clone(), sym.open.clone())
+                .map(|_| ());
         }
         let parameters = self.parameters(&c.parameters)?;
         let loc = self.new_loc();
@@ -591,7 +592,10 @@ impl<W: World> Compiler<'_, W> {
                 if sized {
                     return Err(self.pls(
                         103,
-                        &[&"\"(\"", &":= . ) , @ % default character\nThe symbol \":=\" was substituted for \"(\" to continue."],
+                        &[
+                            &"\"(\"",
+                            &":= . ) , @ % default character\nThe symbol \":=\" was substituted for \"(\" to continue.",
+                        ],
                         p.ty.pos,
                     ));
                 }

@@ -19,7 +19,8 @@ impl<W: World> Compiler<'_, W> {
             ExprKind::String(s) => {
                 let len = s.len() as u32;
                 let o = self.constant(Value::text(s.as_str()));
-                let ty = if s.is_empty() { Ty::TEXT } else { Ty::of(DataType::Char { len, unit: types::LenUnit::Byte }) };
+                let ty =
+                    if s.is_empty() { Ty::TEXT } else { Ty::of(DataType::Char { len, unit: types::LenUnit::Byte }) };
                 Ok(Val { o, ty })
             }
             ExprKind::Date(s) => {
@@ -713,7 +714,8 @@ impl<W: World> Compiler<'_, W> {
                 _ => return Err(self.pls(306, &[&name], pos)),
             }
         }
-        let Some((function, ty)) = crate::standard::resolve(name, &kinds).map_err(|e| self.std_error(e, name, pos))? else {
+        let Some((function, ty)) = crate::standard::resolve(name, &kinds).map_err(|e| self.std_error(e, name, pos))?
+        else {
             return Err(self.pls(201, &[&name], pos));
         };
         let n = tys.len() as u32;

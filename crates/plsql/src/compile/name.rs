@@ -179,12 +179,9 @@ impl<W: World> Compiler<'_, W> {
             Symbol::Var(v) => {
                 let root = match &v.loc {
                     Loc::Frame { level, slot } => Root::Slot(self.frame_opd(*level, *slot)),
-                    Loc::Package { unit, slot } => {
-                        Root::Package { external: self.package_external(unit), slot: *slot }
-                    }
+                    Loc::Package { unit, slot } => Root::Package { external: self.package_external(unit), slot: *slot },
                 };
-                let path =
-                    PathB { root, steps: Vec::new(), ty: v.ty, access: v.access, name: ident.name.clone() };
+                let path = PathB { root, steps: Vec::new(), ty: v.ty, access: v.access, name: ident.name.clone() };
                 let res = self.walk(path, &n.parts[at..], ident, want)?;
                 if statement && !matches!(res, Res::Done) {
                     return Err(self.pls(221, &[&ident.name], ident.pos));
@@ -301,7 +298,9 @@ impl<W: World> Compiler<'_, W> {
         let key = if class == wanted && v.o.place_is_stable() {
             v.o
         } else {
-            let ty = if text { ScalarTy { ty: DataType::TEXT, not_null: false, range: None } } else {
+            let ty = if text {
+                ScalarTy { ty: DataType::TEXT, not_null: false, range: None }
+            } else {
                 ScalarTy { ty: DataType::PlsInteger, not_null: false, range: None }
             };
             let d = self.temp();

@@ -49,7 +49,7 @@ impl<W: World> Compiler<'_, W> {
         if let Some((_, span)) = &q.into {
             removed.push(relative(*span));
         }
-        let outs = q.returning.as_ref().map(|(into, span)| (into.targets.len(), relative(*span)));
+        let outs = q.returning.as_ref().map(|(into, span)| (into.targets.len(), (into.pos - base, span.end - base)));
         if let Some((name, _)) = &q.current_of {
             return Err(self.pls(404, &[&name.name], name.pos));
         }
@@ -106,7 +106,7 @@ impl<W: World> Compiler<'_, W> {
         let (body, tail) = match outs {
             Some((n, span)) => {
                 let names: Vec<String> = (0..n).map(|i| format!(":O{i}")).collect();
-                (&text[..span.0 as usize], format!(" {} ", names.join(" ,")))
+                (&text[..span.0 as usize], format!(" INTO {} ", names.join(" ,")))
             }
             None => (text, String::new()),
         };
@@ -338,7 +338,7 @@ fn draft(text: &str, removed: &[(u32, u32)], outs: Option<(usize, (u32, u32))>, 
     if let Some((n, (a, b))) = outs {
         let names: Vec<String> = (0..n).map(|i| format!(":O{i}")).collect();
         cuts.retain(|c| c.1 <= a || c.0 >= b);
-        cuts.push((a, b, names.join(",")));
+        cuts.push((a, b, format!("INTO {}", names.join(","))));
     }
     cuts.sort();
     let mut d = Draft { text: String::with_capacity(text.len() + 8), map: vec![(0, 0)], types: Vec::new() };

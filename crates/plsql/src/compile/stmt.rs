@@ -249,9 +249,7 @@ impl<W: World> Compiler<'_, W> {
         }
         match self.resolve(n, None, true)? {
             Res::Done => Ok(()),
-            Res::Val(_) | Res::Path(_) | Res::Cursor(_) => {
-                Err(self.pls(221, &[&super::name::shown_name(n)], e.pos))
-            }
+            Res::Val(_) | Res::Path(_) | Res::Cursor(_) => Err(self.pls(221, &[&super::name::shown_name(n)], e.pos)),
         }
     }
 
@@ -606,7 +604,8 @@ impl<W: World> Compiler<'_, W> {
             let o = Opd::field(slot, i as u32).ok_or_else(|| self.pls(123, &[&"too many columns"], *pos))?;
             let saved = self.f.next;
             let v = Val { o, ty: row_ty.fields[i].ty.clone() };
-            self.store(target, v, *pos).map_err(|e| if e.code() == 382 { self.pls(597, &[&"expression"], *pos) } else { e })?;
+            self.store(target, v, *pos)
+                .map_err(|e| if e.code() == 382 { self.pls(597, &[&"expression"], *pos) } else { e })?;
             self.f.next = saved;
         }
         Ok(())
@@ -819,9 +818,9 @@ impl<W: World> Compiler<'_, W> {
                 };
                 r.fields.iter().map(column).collect()
             });
-            let bulk = self.bulk_targets(into, columns.as_deref()).map_err(|e| {
-                if matches!(e.code(), 913 | 947) { self.pls(394, &[], into.pos) } else { e }
-            })?;
+            let bulk = self
+                .bulk_targets(into, columns.as_deref())
+                .map_err(|e| if matches!(e.code(), 913 | 947) { self.pls(394, &[], into.pos) } else { e })?;
             let limit = match limit {
                 Some(e) => self.expr(e, None)?.o,
                 None => self.null(),

@@ -146,13 +146,7 @@ impl Units {
         result.map(Some)
     }
 
-    fn stored<W: World>(
-        &self,
-        w: &mut W,
-        owner: Option<&str>,
-        name: &str,
-        schema: &str,
-    ) -> Result<Vec<StoredUnit>> {
+    fn stored<W: World>(&self, w: &mut W, owner: Option<&str>, name: &str, schema: &str) -> Result<Vec<StoredUnit>> {
         let found = match owner {
             Some(o) => w.stored_unit(Some(o), name)?,
             None => {
@@ -359,8 +353,11 @@ fn compile_package<W: World>(
         if let Some(body) = &b.initialisation {
             c.body(body);
         }
-        let missing: Vec<String> =
-            exports.iter().filter(|(_, p)| c.procs[**p as usize].is_none()).map(|((name, _), _)| name.clone()).collect();
+        let missing: Vec<String> = exports
+            .iter()
+            .filter(|(_, p)| c.procs[**p as usize].is_none())
+            .map(|((name, _), _)| name.clone())
+            .collect();
         for name in missing {
             let error = Ora::pls(323, &[&name]);
             c.problems.push(Problem { pos: b.name.pos, text: error.headline() });
@@ -371,7 +368,8 @@ fn compile_package<W: World>(
     let main = c.finish(FnState::new("", 0), 0);
     c.procs[0] = Some(Rc::new(main));
     let errors = c.errors();
-    let result = errors.is_empty().then(|| c.into_compiled(&format!("{}{body_text}", specification.source), 0, exports));
+    let result =
+        errors.is_empty().then(|| c.into_compiled(&format!("{}{body_text}", specification.source), 0, exports));
     (result, errors)
 }
 

@@ -91,13 +91,7 @@ impl<C: 'static> OpenCursor<C> {
 
 impl Machine {
     /// The statement's cursor, executed with the current values of its binds.
-    fn start<W: World>(
-        &mut self,
-        w: &mut W,
-        unit: &Rc<Compiled>,
-        base: usize,
-        sql: u32,
-    ) -> Run<(Box<W::Cursor>, u64)> {
+    fn start<W: World>(&mut self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<(Box<W::Cursor>, u64)> {
         let def = &unit.pool.sql[sql as usize];
         let kept = unit.take_statement(sql).and_then(|c| c.downcast::<W::Cursor>().ok());
         let mut cursor = match kept {

@@ -654,7 +654,11 @@ impl Machine {
                     w.set_transaction(&t)?;
                 }
                 Op::Autonomous { begin } => {
-                    if begin { w.autonomous_begin()? } else { w.autonomous_end()? }
+                    if begin {
+                        w.autonomous_begin()?
+                    } else {
+                        w.autonomous_end()?
+                    }
                 }
                 Op::BindGet { d, bind } => {
                     let value = self.binds[bind as usize].clone();
@@ -709,7 +713,9 @@ impl Machine {
 
     /// Equality of two nested tables, order apart; `None` when these are no collections.
     fn collections(&self, unit: &Compiled, base: usize, a: Opd, b: Opd) -> Option<bool> {
-        if !matches!(a.place(), Place::Local(_) | Place::Up(..)) || !matches!(b.place(), Place::Local(_) | Place::Up(..)) {
+        if !matches!(a.place(), Place::Local(_) | Place::Up(..))
+            || !matches!(b.place(), Place::Local(_) | Place::Up(..))
+        {
             return None;
         }
         let local = |o: Opd| match o.place() {
@@ -764,20 +770,17 @@ impl Machine {
             return Ok(());
         }
         let mut out = String::new();
-        val(&self.stack, &self.frames, unit, base, a).write_text(w.nls(), &mut out).map_err(scalar::conversion_error)?;
-        val(&self.stack, &self.frames, unit, base, b).write_text(w.nls(), &mut out).map_err(scalar::conversion_error)?;
+        val(&self.stack, &self.frames, unit, base, a)
+            .write_text(w.nls(), &mut out)
+            .map_err(scalar::conversion_error)?;
+        val(&self.stack, &self.frames, unit, base, b)
+            .write_text(w.nls(), &mut out)
+            .map_err(scalar::conversion_error)?;
         self.put_value(base, d, Value::text(out));
         Ok(())
     }
 
-    fn special<W: World>(
-        &mut self,
-        w: &mut W,
-        unit: &Rc<Compiled>,
-        base: usize,
-        what: Special,
-        a: Opd,
-    ) -> Run<Value> {
+    fn special<W: World>(&mut self, w: &mut W, unit: &Rc<Compiled>, base: usize, what: Special, a: Opd) -> Run<Value> {
         Ok(match what {
             Special::Sysdate | Special::CurrentDate => Value::Date(w.now().date),
             Special::Systimestamp | Special::CurrentTimestamp => Value::Timestamp(w.now()),

@@ -138,9 +138,9 @@ impl Machine {
                     }
                     (Resolved::Nested(n), Datum::Rec(r)) => &mut Rc::make_mut(r).nested[n as usize],
                     (Resolved::Key(_), Datum::Coll(None)) => return Err(Ora::new(6531).into()),
-                    (Resolved::Key(k), Datum::Coll(Some(c))) => {
-                        Rc::make_mut(c).slot(k).map_err(|code| if code == 6502 { scalar::value_error("") } else { Ora::new(code) })?
-                    }
+                    (Resolved::Key(k), Datum::Coll(Some(c))) => Rc::make_mut(c)
+                        .slot(k)
+                        .map_err(|code| if code == 6502 { scalar::value_error("") } else { Ora::new(code) })?,
                     _ => return Err(Ora::new(6530).into()),
                 };
             }
@@ -207,7 +207,7 @@ impl Machine {
         self.at_path(s, w, unit, base, path, |d| {
             let Datum::Coll(Some(c)) = d else { return Err(Ora::new(6531).into()) };
             let c = Rc::make_mut(c);
-            let count = |v: &Value| -> Run<i64> { 
+            let count = |v: &Value| -> Run<i64> {
                 match v {
                     Value::Number(n) => Ok(n.as_i64().unwrap_or(0)),
                     _ => Err(scalar::value_error("").into()),

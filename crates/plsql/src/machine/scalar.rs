@@ -179,9 +179,7 @@ pub fn compare(op: Cmp, a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>>
 
 pub fn compare_padded(op: Cmp, a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>> {
     match (a, b) {
-        (Value::Text(x), Value::Text(y)) => {
-            Ok(Some(holds(op, x.trim_end_matches(' ').cmp(y.trim_end_matches(' ')))))
-        }
+        (Value::Text(x), Value::Text(y)) => Ok(Some(holds(op, x.trim_end_matches(' ').cmp(y.trim_end_matches(' '))))),
         _ => compare(op, a, b, nls),
     }
 }

@@ -234,14 +234,18 @@ pub(crate) fn run<W: World>(
             None => Value::Null,
         },
         Native::CallStack => {
-            let mut text = String::from("----- PL/SQL Call Stack -----\n  object      line  object\n  handle    number  name\n");
+            let mut text =
+                String::from("----- PL/SQL Call Stack -----\n  object      line  object\n  handle    number  name\n");
             for (line, name) in m.call_stack() {
                 text.push_str(&format!("{:>10}{line:>10}  {name}\n", "0x0"));
             }
             Value::text(text)
         }
         Native::HashValue => {
-            let hash = a.text(0).bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+            let hash = a
+                .text(0)
+                .bytes()
+                .fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
             let size = a.integer(2).unwrap_or(1).max(1);
             number(a.integer(1).unwrap_or(0) + ((hash >> 1) as i64 % size))
         }
@@ -294,7 +298,9 @@ pub(crate) fn run<W: World>(
             let owner = a.optional_text(0).map_or_else(|| w.schema(), |o| unquote(&o));
             let table = unquote(a.text(1));
             if w.table_columns(Some(&owner), &table)?.is_none() {
-                let text = format!("Unable to analyze TABLE \"{owner}\".\"{table}\", insufficient privileges or does not exist");
+                let text = format!(
+                    "Unable to analyze TABLE \"{owner}\".\"{table}\", insufficient privileges or does not exist"
+                );
                 return Err(Ora::user(20000, text).into());
             }
             w.gather_table_stats(&owner, &table)?;
@@ -348,8 +354,7 @@ pub(crate) fn run<W: World>(
             Value::Null
         }
         Native::JobBroken => {
-            let change =
-                JobChange { broken: Some(a.flag(1)), next_date: date(a.value(2)), ..JobChange::default() };
+            let change = JobChange { broken: Some(a.flag(1)), next_date: date(a.value(2)), ..JobChange::default() };
             w.job_change(job(&a)?, &change)?;
             Value::Null
         }

@@ -38,7 +38,10 @@ impl Output {
         }
         if self.line.len() + text.len() > LINE_MAX {
             self.line.clear();
-            return Err(Ora::user(20000, format!("ORU-10028: line length overflow, limit of {LINE_MAX} bytes per line")));
+            return Err(Ora::user(
+                20000,
+                format!("ORU-10028: line length overflow, limit of {LINE_MAX} bytes per line"),
+            ));
         }
         if let Some(limit) = self.limit
             && self.bytes + text.len() > limit
