@@ -206,10 +206,7 @@ fn a_changed_row_is_noticed_and_a_neighbour_is_not() {
     // The other row of the block can be changed beside it; this one is locked.
     assert_eq!(db.heap.update(&q, &mut u, &table, b, &row(2, b"y"), &seen, WAIT).unwrap(), RowOutcome::Done);
     assert!(db.heap.update(&q, &mut u, &table, a, &row(1, b"z"), &seen, WAIT).unwrap_err().is(54));
-    assert_eq!(
-        db.heap.lock_row(&q, &mut u, &table, a, &seen, LockWait::SkipLocked).unwrap(),
-        RowOutcome::Skipped
-    );
+    assert_eq!(db.heap.lock_row(&q, &mut u, &table, a, &seen, LockWait::SkipLocked).unwrap(), RowOutcome::Skipped);
     assert!(db.heap.update(&q, &mut u, &table, a, &row(1, b"z"), &seen, LockWait::Seconds(0)).unwrap_err().is(30006));
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
     assert_eq!(db.heap.update(&q, &mut u, &table, a, &row(1, b"z"), &seen, WAIT).unwrap(), RowOutcome::Changed);
@@ -249,7 +246,14 @@ fn two_sessions_that_wait_for_each_other_are_told() {
 
 #[test]
 fn more_transactions_than_a_block_has_room_for_wait_for_an_entry() {
-    let db = database(&Shape { txn: { let mut c = Shape::default().txn; c.itl_max = 2; c }, ..Shape::default() });
+    let db = database(&Shape {
+        txn: {
+            let mut c = Shape::default().txn;
+            c.itl_max = 2;
+            c
+        },
+        ..Shape::default()
+    });
     let p = db.attach();
     let table = db.table(&p, 50);
     let mut t = Txn::new();

@@ -224,7 +224,8 @@ impl<'a> Change<'a> {
         done?;
         self.p.count(Stat::UndoChangeVectorSize, bytes as u64);
         self.chain.block_records += 1;
-        self.chain.free_bytes -= bytes + RECORD_ENTRY;
+        // The last record may use the room that is always kept for its directory entry.
+        self.chain.free_bytes = self.chain.free_bytes.saturating_sub(bytes + RECORD_ENTRY);
         self.chain.newest = uba;
         self.chain.records += 1;
         Ok(uba)

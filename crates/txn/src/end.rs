@@ -5,9 +5,10 @@ use crate::table::{Entry, Fate, State};
 use crate::undo::{UndoRecord, copy_record, decode_record, op, put_itl};
 use crate::{Savepoint, Transactions, Txn};
 use block::{BlockView, Data, itl_flags};
-use buffer_cache::{BlockRef, ChangeGroup, GetKind};
+use buffer_cache::{BlockRef, ChangeGroup, GetKind, is_retry};
 use process::Process;
 use redo::Layer;
+use std::time::Duration;
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 use wait::Stat;
 
@@ -154,7 +155,15 @@ impl Transactions {
             if rec.xid != xid {
                 return Err(Ora::internal(format_args!("undo record {uba} of {xid} belongs to {}", rec.xid)));
             }
-            self.undo_one(p, &rec)?;
+            let mut attempt = 0u64;
+            while let Err(e) = self.undo_one(p, &rec) {
+                // A rollback is not to be broken off: it gives way to other groups as often as need be.
+                if !is_retry(&e) {
+                    return Err(e);
+                }
+                attempt += 1;
+                os::clock::sleep(Duration::from_micros((u64::from(p.number()) * 37 + attempt * 101) % 1000));
+            }
             chain.newest = rec.prev;
             p.count(Stat::RollbackChangesUndoRecordsApplied, 1);
         }

@@ -3,8 +3,9 @@
 //! One entry mirrors one slot of an undo segment's transaction table. Its word holds (sqn, process, state) together, so that a
 //! single load tells whether a transaction is still the one an interested-transaction entry names.
 //!
-//! The commit SCN is only ever raised, never cleared: for a transaction whose entry has been used again it is an upper bound of
-//! its commit SCN. While an owner commits, the word says COMMITTING from before the SCN is given out until after it is stored.
+//! Commit SCNs are only ever raised, never cleared. When an entry is used again, the last owner's commit SCN is kept beside the new
+//! owner's: it is an upper bound for everybody before. An entry is used again, if possible, only when that bound is at or below
+//! every open snapshot, and then the bound is as good as the SCN itself. While an owner commits, the word says COMMITTING from before the SCN is given out until after it is stored.
 //! Without that state a reader whose snapshot is newer than the new SCN could still find the transaction active, miss its
 //! changes in one block and see them in the next.
 
@@ -57,7 +58,9 @@ sga::sga_struct! {
         last_uba: AtomicU64,
         records: AtomicU64,
         blocks: AtomicU64,
-        pad: [AtomicU64; 2],
+        /// Every owner before the present one committed at or below it.
+        prior_scn: AtomicU64,
+        pad: AtomicU64,
     }
 
     /// The oldest snapshot one process has open. Written by that process only.
@@ -198,10 +201,11 @@ impl Table {
         };
         loop {
             let now = entry.word.load(Ordering::SeqCst);
-            let scn = Scn(entry.commit_scn.load(Ordering::Acquire));
             if sqn_of(now) != xid.sqn {
-                return Fate::Before(scn);
+                // `claim` has raised it before it changed the word.
+                return Fate::Before(Scn(entry.prior_scn.load(Ordering::Acquire)));
             }
+            let scn = Scn(entry.commit_scn.load(Ordering::Acquire));
             match State::from_word(now) {
                 State::Active | State::Dead => return Fate::Active,
                 State::Committing => return Fate::Unsettled,
@@ -251,10 +255,12 @@ impl Table {
                     break;
                 }
             }
-            let (_, slot, now) = best?;
+            let (last_scn, slot, now) = best?;
             let xid = Xid { usn, slot, sqn: sqn_of(now).wrapping_add(1).max(1) };
             let entry = self.entry(xid)?;
             let claimed = word(xid.sqn, process, State::Active);
+            // Raised only: a slow claimer that loses below must not put an old bound in the place of a newer one.
+            entry.prior_scn.fetch_max(last_scn, Ordering::SeqCst);
             if entry.word.compare_exchange(now, claimed, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
                 entry.start_scn.store(self.scn().0, Ordering::Relaxed);
                 entry.last_uba.store(0, Ordering::Relaxed);
@@ -270,6 +276,7 @@ impl Table {
         if let Some(entry) = self.entry(xid) {
             let state = if active { State::Dead } else { State::Free };
             entry.commit_scn.store(scn.0, Ordering::Relaxed);
+            entry.prior_scn.store(scn.0, Ordering::Relaxed);
             entry.word.store(word(xid.sqn, 0, state), Ordering::Release);
         }
     }
@@ -277,18 +284,22 @@ impl Table {
     /// The oldest SCN any process may still read as of; the present SCN when no snapshot is open.
     pub fn oldest_snapshot(&self) -> Scn {
         let now = self.scn();
-        let open = self.snapshots.iter().map(|l| l.oldest.load(Ordering::Acquire)).filter(|s| *s != 0).min();
+        let open = self.snapshots.iter().map(|l| l.oldest.load(Ordering::SeqCst)).filter(|s| *s != 0).min();
         Scn(open.map_or(now.0, |s| (s - 1).min(now.0)))
     }
 
-    /// Notes a snapshot of `process` (numbers begin with 1). SCNs are kept plus one, so that 0 means none.
-    pub fn open_snapshot(&self, process: u32, scn: Scn) {
-        let Some(line) = self.snapshots.get(process as usize) else { return };
+    /// Takes a snapshot for `process` (numbers begin with 1) and notes it. SCNs are kept plus one, so that 0 means none.
+    ///
+    /// The note comes before the SCN is read for good: whoever looked for the oldest snapshot without seeing the note has read the
+    /// SCN before that, so what it lets go is not newer than this snapshot. All four accesses are SeqCst for that argument.
+    pub fn open_snapshot(&self, process: u32) -> Scn {
+        let Some(line) = self.snapshots.get(process as usize) else { return self.scn() };
         let open = line.open.load(Ordering::Relaxed);
-        if open == 0 {
-            line.oldest.store(scn.0 + 1, Ordering::Release);
-        }
         line.open.store(open + 1, Ordering::Relaxed);
+        if open == 0 {
+            line.oldest.store(self.scn().0 + 1, Ordering::SeqCst);
+        }
+        self.scn()
     }
 
     pub fn close_snapshot(&self, process: u32) {

@@ -174,8 +174,7 @@ impl Transactions {
     /// A read-consistent view as of now, seeing `t`'s own changes up to now. Notes its SCN in the process's line, so that undo
     /// it needs is kept if possible; give it back with [`Transactions::release`] when the cursor closes.
     pub fn snapshot(&self, p: &Process, t: &Txn) -> Snapshot {
-        let scn = self.current_scn();
-        self.table().open_snapshot(p.number(), scn);
+        let scn = self.table().open_snapshot(p.number());
         self.view_as_of(t, scn)
     }
 

@@ -100,7 +100,13 @@ impl Db {
     pub fn table(&self, p: &Process, object: u32) -> HeapTable {
         let scn = || self.txns.current_scn();
         let header = self.cache.segments().create(p, tablespace::USERS, SegmentKind::Table, ObjectId(object), &scn);
-        HeapTable { object: ObjectId(object), data_object: ObjectId(object), header: header.unwrap(), pctfree: 10, initrans: 1 }
+        HeapTable {
+            object: ObjectId(object),
+            data_object: ObjectId(object),
+            header: header.unwrap(),
+            pctfree: 10,
+            initrans: 1,
+        }
     }
 
     pub fn now(&self, p: &Process, t: &Txn) -> Snapshot {
@@ -110,7 +116,12 @@ impl Db {
     }
 
     /// Every row of the table as of `s`.
-    pub fn contents(&self, p: &Process, s: &Snapshot, table: &HeapTable) -> types::Result<BTreeMap<u32, (Rowid, Vec<u8>)>> {
+    pub fn contents(
+        &self,
+        p: &Process,
+        s: &Snapshot,
+        table: &HeapTable,
+    ) -> types::Result<BTreeMap<u32, (Rowid, Vec<u8>)>> {
         let mut scan = Scan::new();
         scan.start(&self.heap, p, s, table)?;
         let mut rows = BTreeMap::new();
