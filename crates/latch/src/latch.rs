@@ -78,7 +78,8 @@ impl Latch {
     #[inline]
     #[must_use]
     pub fn name(&self) -> LatchName {
-        LatchName::of_identity(self.identity())
+        LatchName::from_index((self.identity.load(Ordering::Relaxed) & 0xff) as usize)
+            .unwrap_or(LatchName::LatchWaitList)
     }
 
     #[inline]

@@ -1,0 +1,200 @@
+//! The list of views, and the faces that the dictionary and the executor see of it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use dictionary::{ColumnDef, FixedCatalog, FixedId};
+use exec::{ExecCtx, FixedScan, FixedTable, Shared};
+use params::SessionParams;
+use process::Processes;
+use types::Result;
+
+use crate::column::{Row, Type};
+use crate::source::{InstanceFacts, Source};
+use crate::{database, latches, locks, results, sessions, sql, statistics, waits};
+
+/// One view.
+pub(crate) struct View {
+    pub name: &'static str,
+    columns: fn() -> Vec<(&'static str, Type)>,
+    rows: fn(&Source<'_>) -> Vec<Row>,
+}
+
+macro_rules! views {
+    ($( $name:literal | $columns:expr => $rows:expr; )*) => {
+        /// Every view. Aliases repeat the entry under another name.
+        pub(crate) const LIST: &[View] = &[ $( View { name: $name, columns: || $columns.to_vec(), rows: $rows } ),* ];
+    };
+}
+
+views! {
+    "V$LATCHNAME" | latches::LATCHNAME => latches::latchname;
+    "V$LATCH" | latches::LATCH => latches::latch;
+    "V$LATCH_PARENT" | latches::LATCH => latches::latch_parent;
+    "V$LATCH_CHILDREN" | latches::LATCH_CHILDREN => latches::latch_children;
+    "V$LATCH_MISSES" | latches::LATCH_MISSES => latches::latch_misses;
+    "V$LATCHHOLDER" | latches::LATCHHOLDER => latches::latchholder;
+    "V$MUTEX_SLEEP" | latches::MUTEX_SLEEP => latches::mutex_sleep;
+    "X$KSUPRLAT" | latches::KSUPRLAT => latches::ksuprlat;
+    "X$KSLLW" | latches::KSLLW => latches::ksllw;
+    "V$EVENT_NAME" | waits::EVENT_NAME => waits::event_name;
+    "V$SESSION_WAIT" | waits::SESSION_WAIT => waits::session_wait;
+    "V$SESSION_EVENT" | waits::SESSION_EVENT => waits::session_event;
+    "V$SYSTEM_EVENT" | waits::SYSTEM_EVENT => waits::system_event;
+    "V$EVENT_HISTOGRAM" | waits::EVENT_HISTOGRAM => waits::event_histogram;
+    "V$EVENT_HISTOGRAM_MICRO" | waits::EVENT_HISTOGRAM_MICRO => waits::event_histogram_micro;
+    "V$STATNAME" | statistics::STATNAME => statistics::statname;
+    "V$SYSSTAT" | statistics::SYSSTAT => statistics::sysstat;
+    "V$SESSTAT" | statistics::SESSTAT => statistics::sesstat;
+    "V$MYSTAT" | statistics::SESSTAT => statistics::mystat;
+    "V$TIMER" | statistics::TIMER => statistics::timer;
+    "V$SESSION" | sessions::session_columns() => sessions::session;
+    "V$PROCESS" | sessions::PROCESS => sessions::process;
+    "V$BGPROCESS" | sessions::BGPROCESS => sessions::bgprocess;
+    "V$RUNNING_JOBS" | sessions::RUNNING_JOBS => sessions::running_jobs;
+    "V$SQL" | sql::SQL => sql::sql;
+    "V$SQLAREA" | sql::SQL => sql::sql;
+    "V$SQLSTATS" | sql::SQL => sql::sql;
+    "V$SQLTEXT" | sql::SQLTEXT => sql::sqltext;
+    "V$RESULT_CACHE_MEMORY" | results::MEMORY => results::memory;
+    "V$RESULT_CACHE_OBJECTS" | results::OBJECTS => results::objects;
+    "V$RESULT_CACHE_DEPENDENCY" | results::DEPENDENCY => results::dependency;
+    "V$RESULT_CACHE_STATISTICS" | results::STATISTICS => results::statistics;
+    "V$LOCK" | locks::LOCK => locks::lock;
+    "V$INSTANCE" | database::INSTANCE => database::instance;
+    "V$DATABASE" | database::DATABASE => database::database;
+    "V$VERSION" | database::VERSION => database::version;
+    "V$SGA" | database::SGA => database::sga;
+    "V$SGASTAT" | database::SGASTAT => database::sgastat;
+    "V$PARAMETER" | database::PARAMETER => database::parameter;
+    "V$SYSTEM_PARAMETER" | database::PARAMETER => database::parameter;
+    "X$KSPPI" | database::KSPPI => database::ksppi;
+    "NLS_SESSION_PARAMETERS" | database::NLS => database::nls_session;
+    "V$NLS_PARAMETERS" | database::NLS => database::nls_session;
+    "V$FIXED_TABLE" | database::FIXED_TABLE => database::fixed_table;
+}
+
+/// What the views of one process read from.
+struct Roots {
+    processes: &'static Processes,
+    shared: &'static Shared,
+    facts: InstanceFacts,
+    session_params: Rc<RefCell<SessionParams>>,
+    running_jobs: Box<dyn Fn() -> Vec<(u32, usize, u64)>>,
+}
+
+/// A view as the executor opens it.
+struct Table {
+    roots: Rc<Roots>,
+    view: &'static View,
+}
+
+/// The views of one process.
+pub struct Views {
+    tables: Vec<Table>,
+    /// Column definitions as the dictionary shows them, by view; then the same for `GV$`.
+    definitions: Vec<Vec<ColumnDef>>,
+}
+
+impl Views {
+    /// Makes the views of a process.
+    ///
+    /// `session_params` are the session's own, so that `v$parameter` shows what the session has set; `running_jobs` gives
+    /// slave number, process slot and job number of each job that runs.
+    pub fn new(
+        processes: &'static Processes,
+        shared: &'static Shared,
+        facts: InstanceFacts,
+        session_params: Rc<RefCell<SessionParams>>,
+        running_jobs: Box<dyn Fn() -> Vec<(u32, usize, u64)>>,
+    ) -> Views {
+        let roots = Rc::new(Roots { processes, shared, facts, session_params, running_jobs });
+        let mut tables = Vec::with_capacity(LIST.len());
+        let mut definitions = Vec::with_capacity(LIST.len());
+        for view in LIST {
+            let columns = (view.columns)();
+            let named = columns.iter().map(|(name, kind)| (name.to_string(), kind.data_type()));
+            definitions.push(named.map(|(name, ty)| ColumnDef::new(name, ty)).collect());
+            tables.push(Table { roots: Rc::clone(&roots), view });
+        }
+        Views { tables, definitions }
+    }
+
+    /// The view with the number that [`FixedCatalog::find`] gave.
+    pub fn table(&self, id: FixedId) -> Option<&dyn FixedTable> {
+        self.tables.get(id.0 as usize).map(|table| table as &dyn FixedTable)
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        let plain;
+        let name = match name.strip_prefix("V_$") {
+            Some(rest) => {
+                plain = format!("V${rest}");
+                plain.as_str()
+            }
+            None => name,
+        };
+        self.tables.iter().position(|table| table.view.name == name)
+    }
+}
+
+impl FixedCatalog for Views {
+    fn find(&self, name: &str) -> Option<(FixedId, &[ColumnDef])> {
+        let at = self.place(name)?;
+        Some((FixedId(at as u32), &self.definitions[at]))
+    }
+
+    fn names(&self) -> Vec<String> {
+        LIST.iter().map(|view| view.name.to_string()).collect()
+    }
+}
+
+impl FixedTable for Table {
+    fn open(&self, cx: &mut ExecCtx<'_>) -> Result<Box<dyn FixedScan>> {
+        let source = Source {
+            p: cx.p,
+            processes: self.roots.processes,
+            shared: self.roots.shared,
+            facts: &self.roots.facts,
+            session_params: &self.roots.session_params,
+            nls: &cx.session.nls,
+            running_jobs: &*self.roots.running_jobs,
+        };
+        Ok(Box::new(Scan { rows: (self.view.rows)(&source).into_iter() }))
+    }
+}
+
+/// The rows of one reading.
+struct Scan {
+    rows: std::vec::IntoIter<Row>,
+}
+
+impl FixedScan for Scan {
+    fn next(&mut self, cx: &mut ExecCtx<'_>, row: &mut exec::Row) -> Result<bool> {
+        cx.p.check_cancel()?;
+        let Some(values) = self.rows.next() else {
+            return Ok(false);
+        };
+        row.clear();
+        row.extend(values);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_upper_case_and_there_once() {
+        for (at, view) in LIST.iter().enumerate() {
+            assert_eq!(view.name, view.name.to_uppercase());
+            assert!(LIST[at + 1..].iter().all(|other| other.name != view.name), "{}", view.name);
+            let columns = (view.columns)();
+            assert!(!columns.is_empty());
+            for (place, (name, _)) in columns.iter().enumerate() {
+                assert!(columns[place + 1..].iter().all(|(other, _)| other != name), "{}.{name}", view.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Latches: `v$latch` and its relatives, who holds what, and where it was waited for.
+//!
+//! Source of the columns: Database Reference, "V$LATCH" and the views it names; X$KSUPRLAT as the sampling scripts use it.
+
+use latch::{Latch, LatchCounts, LatchName, Where};
+
+use crate::column::{Row, Type, Type::*, address, n, t};
+use crate::source::Source;
+
+/// Columns of `v$latchname`.
+pub const LATCHNAME: &[(&str, Type)] = &[("LATCH#", N), ("NAME", V(64)), ("HASH", N)];
+
+/// Columns of `v$latch`.
+pub const LATCH: &[(&str, Type)] = &[
+    ("ADDR", R(8)),
+    ("LATCH#", N),
+    ("LEVEL#", N),
+    ("NAME", V(64)),
+    ("HASH", N),
+    ("GETS", N),
+    ("MISSES", N),
+    ("SLEEPS", N),
+    ("IMMEDIATE_GETS", N),
+    ("IMMEDIATE_MISSES", N),
+    ("WAITERS_WOKEN", N),
+    ("WAITS_HOLDING_LATCH", N),
+    ("SPIN_GETS", N),
+    ("SLEEP1", N),
+    ("SLEEP2", N),
+    ("SLEEP3", N),
+    ("SLEEP4", N),
+    ("SLEEP5", N),
+    ("SLEEP6", N),
+    ("SLEEP7", N),
+    ("SLEEP8", N),
+    ("SLEEP9", N),
+    ("SLEEP10", N),
+    ("SLEEP11", N),
+    ("WAIT_TIME", N),
+];
+
+/// Columns of `v$latch_children`.
+pub const LATCH_CHILDREN: &[(&str, Type)] = &[
+    ("ADDR", R(8)),
+    ("LATCH#", N),
+    ("CHILD#", N),
+    ("LEVEL#", N),
+    ("NAME", V(64)),
+    ("HASH", N),
+    ("GETS", N),
+    ("MISSES", N),
+    ("SLEEPS", N),
+    ("IMMEDIATE_GETS", N),
+    ("IMMEDIATE_MISSES", N),
+    ("WAITERS_WOKEN", N),
+    ("WAITS_HOLDING_LATCH", N),
+    ("SPIN_GETS", N),
+    ("SLEEP1", N),
+    ("SLEEP2", N),
+    ("SLEEP3", N),
+    ("SLEEP4", N),
+    ("SLEEP5", N),
+    ("SLEEP6", N),
+    ("SLEEP7", N),
+    ("SLEEP8", N),
+    ("SLEEP9", N),
+    ("SLEEP10", N),
+    ("SLEEP11", N),
+    ("WAIT_TIME", N),
+];
+
+/// Columns of `v$latch_misses`.
+pub const LATCH_MISSES: &[(&str, Type)] = &[
+    ("PARENT_NAME", V(64)),
+    ("WHERE", V(80)),
+    ("NWFAIL_COUNT", N),
+    ("SLEEP_COUNT", N),
+    ("WTR_SLP_COUNT", N),
+    ("LONGHOLD_COUNT", N),
+    ("LOCATION", V(80)),
+];
+
+/// Columns of `v$latchholder`.
+pub const LATCHHOLDER: &[(&str, Type)] = &[("PID", N), ("SID", N), ("LADDR", R(8)), ("NAME", V(64)), ("GETS", N)];
+
+/// Columns of `x$ksuprlat`.
+pub const KSUPRLAT: &[(&str, Type)] = &[
+    ("ADDR", R(8)),
+    ("INDX", N),
+    ("INST_ID", N),
+    ("KSUPRPID", N),
+    ("KSUPRSID", N),
+    ("KSUPRLLV", N),
+    ("KSUPRLTY", N),
+    ("KSUPRLAT", R(8)),
+    ("KSUPRLNM", V(64)),
+    ("KSUPRLMD", V(16)),
+    ("KSULAWHY", N),
+    ("KSULAWHR", N),
+    ("KSULAGTS", N),
+];
+
+/// Columns of `x$ksllw`.
+pub const KSLLW: &[(&str, Type)] =
+    &[("ADDR", R(8)), ("INDX", N), ("INST_ID", N), ("KSLLWNAM", V(80)), ("KSLLWLBL", V(80))];
+
+/// Columns of `v$mutex_sleep`.
+pub const MUTEX_SLEEP: &[(&str, Type)] = &[("MUTEX_TYPE", V(32)), ("LOCATION", V(80)), ("SLEEPS", N), ("WAIT_TIME", N)];
+
+fn names(s: &Source<'_>) -> impl Iterator<Item = LatchName> + use<> {
+    let generation = s.generation();
+    LatchName::all().filter(move |name| name.exists_in(generation))
+}
+
+pub fn latchname(s: &Source<'_>) -> Vec<Row> {
+    let g = s.generation();
+    names(s).map(|name| vec![n(name.number(g)), t(name.name_in(g)), n(name.hash(g))]).collect()
+}
+
+/// The columns from GETS on.
+fn figures(counts: &LatchCounts) -> Vec<Row> {
+    let mut row = vec![
+        n(counts.gets),
+        n(counts.misses),
+        n(counts.sleeps),
+        n(counts.immediate_gets),
+        n(counts.immediate_misses),
+        n(counts.waiters_woken),
+        n(counts.waits_holding_latch),
+        n(counts.spin_gets),
+    ];
+    // SLEEP1 … SLEEP11 read 0 since 10.2; the event's histogram has what they had.
+    row.extend((0..11).map(|_| n(0u64)));
+    row.push(n(counts.wait_ns / 1000));
+    vec![row]
+}
+
+fn latch_row(s: &Source<'_>, latch: &Latch, child: Option<u32>, counts: &LatchCounts) -> Row {
+    let g = s.generation();
+    let name = latch.name();
+    let mut row = vec![address(latch.address()), n(name.number(g))];
+    row.extend(child.map(n));
+    row.extend([n(name.level()), t(name.name_in(g)), n(name.hash(g))]);
+    row.extend(figures(counts).remove(0));
+    row
+}
+
+pub fn latch(s: &Source<'_>) -> Vec<Row> {
+    names(s).map(|name| latch_row(s, s.processes.latch(name), None, &s.processes.latch_counts(name))).collect()
+}
+
+pub fn latch_parent(s: &Source<'_>) -> Vec<Row> {
+    let counts = |name: LatchName| {
+        // A latch without children has all counts of its name; the parent of children is rarely got itself.
+        if s.processes.children(name).is_empty() {
+            s.processes.latch_counts(name)
+        } else {
+            s.processes.latch(name).counts()
+        }
+    };
+    names(s).map(|name| latch_row(s, s.processes.latch(name), None, &counts(name))).collect()
+}
+
+pub fn latch_children(s: &Source<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for name in names(s) {
+        for set in s.processes.children(name) {
+            for child in set.iter() {
+                rows.push(latch_row(s, child, Some(child.child()), &child.counts()));
+            }
+        }
+    }
+    rows
+}
+
+pub fn latch_misses(s: &Source<'_>) -> Vec<Row> {
+    let g = s.generation();
+    let mut rows = Vec::new();
+    for counts in s.processes.domain().places() {
+        if let latch::Owner::Latch(name) = counts.place.owner() {
+            rows.push(vec![
+                t(name.name_in(g)),
+                t(counts.place.name()),
+                n(counts.no_wait_failures),
+                n(counts.sleeps),
+                n(counts.waiter_sleeps),
+                n(counts.long_holds),
+                t(counts.place.name()),
+            ]);
+        }
+    }
+    rows
+}
+
+pub fn mutex_sleep(s: &Source<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for counts in s.processes.domain().places() {
+        if let latch::Owner::Mutex(kind) = counts.place.owner()
+            && counts.mutex_sleeps > 0
+        {
+            let wait_us = counts.mutex_wait_ns / 1000;
+            rows.push(vec![t(kind.name()), t(counts.place.name()), n(counts.mutex_sleeps), n(wait_us)]);
+        }
+    }
+    rows
+}
+
+pub fn latchholder(s: &Source<'_>) -> Vec<Row> {
+    let g = s.generation();
+    let domain = s.processes.domain();
+    let held = domain.holders().filter_map(|hold| {
+        let name = hold.name?;
+        Some(vec![n(hold.number), n(hold.number), address(hold.address), t(name.name_in(g)), n(hold.gets)])
+    });
+    held.collect()
+}
+
+pub fn ksuprlat(s: &Source<'_>) -> Vec<Row> {
+    let g = s.generation();
+    let domain = s.processes.domain();
+    let held = domain.holders().filter_map(|hold| Some((hold.name?, hold)));
+    held.enumerate()
+        .map(|(at, (name, hold))| {
+            vec![
+                address(hold.address),
+                n(at as u64),
+                n(1u64),
+                n(hold.number),
+                n(hold.number),
+                n(name.level()),
+                n(name.class() as u64),
+                address(hold.address),
+                t(name.name_in(g)),
+                t(hold.mode.text()),
+                n(hold.why),
+                n(hold.place as u64),
+                n(hold.gets),
+            ]
+        })
+        .collect()
+}
+
+pub fn ksllw(_: &Source<'_>) -> Vec<Row> {
+    let places = Where::all().enumerate();
+    places.map(|(at, place)| vec![address(0), n(at as u64), n(1u64), t(place.name()), t(place.label())]).collect()
+}

@@ -1,0 +1,54 @@
+//! What the views read.
+
+use std::cell::RefCell;
+
+use exec::Shared;
+use params::SessionParams;
+use process::{Process, Processes};
+use types::Nls;
+
+/// Facts of the instance that no shared structure below it has.
+#[derive(Clone, Debug)]
+pub struct InstanceFacts {
+    /// INSTANCE_NAME, and NAME of `v$database`.
+    pub name: String,
+    pub host: String,
+    /// VERSION: the release whose behaviour is promised, `19.0.0.0.0`.
+    pub version: String,
+    /// BANNER of `v$version`.
+    pub banner: String,
+    /// Wall-clock nanoseconds since 1970 at start-up.
+    pub started_wall_ns: u64,
+}
+
+/// The shared structures, and who reads.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    pub p: &'a Process,
+    pub processes: &'static Processes,
+    pub shared: &'a Shared,
+    pub facts: &'a InstanceFacts,
+    /// The parameters as the reading session sees them.
+    pub session_params: &'a RefCell<SessionParams>,
+    /// The reading session's language settings.
+    pub nls: &'a Nls,
+    /// Jobs that run: slave number, process slot, job number.
+    pub running_jobs: &'a dyn Fn() -> Vec<(u32, usize, u64)>,
+}
+
+impl Source<'_> {
+    /// The generation whose names and figures the views show.
+    pub fn generation(&self) -> latch::Generation {
+        self.processes.domain().tunables().generation()
+    }
+
+    /// The address of a process slot.
+    pub fn process_address(&self, number: u32) -> u64 {
+        self.processes.slot(number).map_or(0, |slot| std::ptr::from_ref(slot) as usize as u64)
+    }
+
+    /// The address of a session slot.
+    pub fn session_address(&self, sid: u32) -> u64 {
+        self.processes.session(sid).map_or(0, |slot| std::ptr::from_ref(slot) as usize as u64)
+    }
+}
