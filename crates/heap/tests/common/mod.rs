@@ -38,13 +38,15 @@ pub struct Shape {
     pub buffers: usize,
     pub undo_blocks: u64,
     pub txn: TxnConfig,
+    /// Registers layers above the heap.
+    pub more_layers: fn(&mut ApplyTable),
 }
 
 impl Default for Shape {
     fn default() -> Shape {
         let mut txn = TxnConfig::new(PROCESSES);
         (txn.undo_segments, txn.slots_per_segment, txn.commit_cleanout_blocks, txn.itl_max) = (3, 12, 4, 8);
-        Shape { design: ChainDesign::Versioned, buffers: 400, undo_blocks: 0, txn }
+        Shape { design: ChainDesign::Versioned, buffers: 400, undo_blocks: 0, txn, more_layers: |_| {} }
     }
 }
 
@@ -82,6 +84,7 @@ pub fn over(directory: PathBuf, files: DataFiles, shape: &Shape) -> Db {
     buffer_cache::register(&mut table);
     Transactions::register_apply(&mut table);
     Heap::register_apply(&mut table);
+    (shape.more_layers)(&mut table);
     let cache = BufferCache::create(all.sga(), &cache_layout, &config, Arc::new(files), table, Box::new(NoRedo));
     let cache = Arc::new(cache);
     cache.register_with(all);
