@@ -4,7 +4,7 @@
 //! forgotten after the word is free. An exclusive word carries its holder's number, so an intent that did not succeed is
 //! told from a hold by looking at the word. A shared count has no names in it; see [`crate::recover`].
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::sync::atomic::Ordering;
 
 use wait::Waiter;
@@ -63,6 +63,16 @@ pub struct Client {
     held: Cell<u16>,
     pub(crate) waiter: Waiter,
     own: bool,
+    watch: OnceCell<Watch>,
+}
+
+/// What a process does whenever a sleep has ended without a post.
+struct Watch(Box<dyn Fn() + Send>);
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Watch")
+    }
 }
 
 impl Client {
@@ -74,7 +84,15 @@ impl Client {
     pub fn join(domain: Domain, number: u32, waiter: Waiter) -> Self {
         assert!(number >= 1 && number as usize <= domain.capacity(), "process number {number}");
         domain.raise_high(number);
-        Self { domain, slot: &domain.slots[number as usize - 1], number, held: Cell::new(0), waiter, own: false }
+        Self {
+            domain,
+            slot: &domain.slots[number as usize - 1],
+            number,
+            held: Cell::new(0),
+            waiter,
+            own: false,
+            watch: OnceCell::new(),
+        }
     }
 
     /// Takes any free slot; `None` when there is none. For programs without a process table: the slot is free again when
@@ -107,6 +125,20 @@ impl Client {
     #[must_use]
     pub fn waiter(&self) -> Waiter {
         self.waiter
+    }
+
+    /// Says what to do whenever a sleep for a latch or mutex has ended without a post: the process that cleans up behind
+    /// others looks whether the holder is dead, since nobody else would free it. Only the first call counts.
+    ///
+    /// `watch` runs in the middle of a get: it must get nothing itself.
+    pub fn set_watch(&self, watch: impl Fn() + Send + 'static) {
+        let _ = self.watch.set(Watch(Box::new(watch)));
+    }
+
+    pub(crate) fn run_watch(&self) {
+        if let Some(watch) = self.watch.get() {
+            (watch.0)();
+        }
     }
 
     /// Latches and mutexes held now.

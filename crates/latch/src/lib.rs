@@ -40,3 +40,8 @@ pub use places::{Owner, Where};
 pub use recover::{Known, Recovered};
 pub use versioned::Versioned;
 pub use views::{HolderView, LatchCounts, PlaceCounts};
+
+/// The example of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

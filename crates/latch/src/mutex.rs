@@ -168,6 +168,7 @@ impl Client {
             self.sleep_for_mutex(sleeps);
             slept_ns += self.waiter().end(event, started, false);
             sleeps += 1;
+            self.run_watch();
         }
         let place = self.domain().place(at);
         place.mutex_sleeps.fetch_add(sleeps, Ordering::Relaxed);

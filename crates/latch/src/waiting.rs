@@ -176,6 +176,9 @@ impl Client {
         slow.slept_ns += ns;
         slow.sleeps_holding += u64::from(self.held_count() > 0);
         self.charge_places(latch, at, holder);
+        if !posted {
+            self.run_watch();
+        }
         try_it()
     }
 

@@ -60,7 +60,7 @@ impl Processes {
 
     /// Cleans up behind a process that is dead: changes back, latches free, hooks, statistics, slot free.
     ///
-    /// `by` is PMON. `None` when the slot is free, or belongs to `by`, or is being cleaned up already.
+    /// `by` is PMON, the only one that cleans up. `None` when the slot is free, or belongs to `by`, or is being cleaned up already.
     /// Latches: none held on entry or return.
     ///
     /// # Panics
@@ -75,11 +75,11 @@ impl Processes {
         if !claimed {
             return None;
         }
-        let words = self.undo[dead as usize - 1].roll_back(self.sga);
-        let (base, end) = (self.sga.base_address() as u64, self.sga.base_address() as u64 + self.sga.len_bytes());
-        let inside = |at: u64, len: usize| at >= base && at.checked_add(len as u64).is_some_and(|e| e <= end);
-        let alive = |number: u32| self.slot(number).is_some_and(ProcessSlot::is_alive);
-        let latches = self.domain.recover(dead, latch::Known { is_shared: &inside, is_alive: &alive }).freed;
+        by.client.set_watch({
+            let own = by.number();
+            move || self.free_behind_the_dead(own)
+        });
+        let (words, latches) = self.put_right(dead);
         for hook in self.hooks.lock().expect("no panic under this lock").iter() {
             (hook.run)(by, dead);
         }
@@ -89,6 +89,25 @@ impl Processes {
         by.count(Stat::MicroUndoWordsRolledBack, u64::from(words));
         slot.to(ProcessState::Cleaning, ProcessState::Free);
         Some(Cleaned { words, latches })
+    }
+
+    /// Puts the changes of a dead process back and frees what it held; the words and the latches. Doing it again does nothing.
+    fn put_right(&self, dead: u32) -> (u32, u32) {
+        let words = self.undo[dead as usize - 1].roll_back(self.sga);
+        let (base, end) = (self.sga.base_address() as u64, self.sga.base_address() as u64 + self.sga.len_bytes());
+        let inside = |at: u64, len: usize| at >= base && at.checked_add(len as u64).is_some_and(|e| e <= end);
+        let alive = |number: u32| self.slot(number).is_some_and(ProcessSlot::is_alive);
+        let known = latch::Known { is_shared: &inside, is_alive: &alive };
+        (words, self.domain.recover(dead, known).freed)
+    }
+
+    /// Frees what all dead processes hold. For the cleaner that waits for a latch: its holder may have died after the one
+    /// that is being cleaned up behind, and nobody else would free it. The rest of the cleaning comes when its turn comes.
+    fn free_behind_the_dead(&self, own: u32) {
+        let dead = |(number, slot): &(u32, &ProcessSlot)| *number != own && !slot.is_alive();
+        for (number, _) in self.live().filter(dead) {
+            self.put_right(number);
+        }
     }
 
     /// Cleans up behind every process that the operating system no longer has; returns how many.

@@ -99,18 +99,29 @@ pub fn kill_children(by: &Process, children: usize, time: Duration, seed: u64, b
     let end = Instant::now() + time;
     while Instant::now() < end {
         os::clock::sleep(Duration::from_nanos(next() % 1_000_000));
-        let victim = next() as usize % running.len();
-        reap(by, running[victim], &mut kills);
-        running[victim] = start(next());
+        // One at a time as a rule, and sometimes several, so that the cleaner meets what another dead process holds.
+        let victims = if next() % 4 == 0 { 1 + next() as usize % running.len() } else { 1 };
+        running.rotate_left(next() as usize % children);
+        reap(by, running.drain(..victims).collect(), &mut kills);
+        running.extend((0..victims).map(|_| start(next())));
     }
-    running.into_iter().for_each(|child| reap(by, child, &mut kills));
+    reap(by, running, &mut kills);
     kills
 }
 
-fn reap(by: &Process, child: i32, kills: &mut Kills) {
-    // A child that was stopped anywhere is killed there: `kill` takes effect at its next instruction.
-    let _ = os::process::kill(child, os::signal::SIGKILL);
-    assert_eq!(os::process::wait(child), Some(Ended::Killed(os::signal::SIGKILL)), "a child ends by being killed only");
+/// Kills these children, wherever they are, and then cleans up behind one after the other.
+fn reap(by: &Process, children: Vec<i32>, kills: &mut Kills) {
+    for child in &children {
+        let _ = os::process::kill(*child, os::signal::SIGKILL);
+    }
+    for child in &children {
+        let how = os::process::wait(*child);
+        assert_eq!(how, Some(Ended::Killed(os::signal::SIGKILL)), "a child ends by being killed only");
+    }
+    children.into_iter().for_each(|child| clean(by, child, kills));
+}
+
+fn clean(by: &Process, child: i32, kills: &mut Kills) {
     kills.killed += 1;
     while let Some(number) = by.all().by_os_pid(child) {
         let started = Instant::now();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use latch::{Latch, LatchName, Mutex, MutexKind, SleepAlgorithm, Versioned, Where};
 use process::testing::{attach, instance, kill_children};
-use process::{LatchSet, Process, Processes};
+use process::{CleanupOrder, LatchSet, Process, Processes};
 use sga::{SgaSlice, sga_struct};
 
 sga_struct! {
@@ -166,6 +166,13 @@ fn kill_time() -> Duration {
 fn torture(algorithm: SleepAlgorithm, seed: u64) {
     let (all, lists) = setup(12);
     all.domain().tunables().set_sleep_algorithm(algorithm);
+    // A hook that needs the latches which other dead processes may hold.
+    all.on_death(CleanupOrder::Session, "look", move |by, _| {
+        (0..LISTS).for_each(|n| drop(by.lock(&lists.latches[n], Where::TestExclusive, 0)));
+        lists.write_pair(by);
+        lists.read_pair(by);
+        drop(by.mutex(&lists.mutexes[0], MutexKind::RowCache, Where::KqrMutexFind, 1));
+    });
     let pmon = attach(all, "pmon");
     let kills = kill_children(&pmon, 4, kill_time(), seed, |p, seed| {
         let mut random = seed | 1;
