@@ -383,3 +383,73 @@ impl Entry {
         (self.records.load(Ordering::Relaxed), self.blocks.load(Ordering::Relaxed))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use process::testing;
+
+    fn table(slots: u32) -> Table {
+        let (all, layout) = testing::instance(4, |b| TableLayout::reserve(b, 1, slots, 4));
+        let table = Table::new(all.sga(), &layout);
+        table.set_segments_online(1);
+        table
+    }
+
+    fn commit(t: &Table, xid: Xid) -> Scn {
+        let entry = t.entry(xid).unwrap();
+        let scn = entry.settle(t);
+        assert_eq!(t.fate(xid), Fate::Committed(scn));
+        entry.free();
+        scn
+    }
+
+    #[test]
+    fn the_fate_of_a_transaction_outlives_its_entry() {
+        let t = table(1);
+        let a = t.claim(1).unwrap();
+        assert_eq!((t.fate(a), t.owner(a)), (Fate::Active, Some(1)));
+        assert!(t.claim(2).is_none(), "the only slot is taken");
+        let first = commit(&t, a);
+        assert_eq!((t.fate(a), t.owner(a)), (Fate::Committed(first), None));
+        let b = t.claim(2).unwrap();
+        assert_eq!((t.fate(a), t.fate(b)), (Fate::Before(first), Fate::Active));
+        let second = commit(&t, b);
+        // The bound for the first owner does not rise with the second one's commit.
+        assert_eq!((t.fate(a), t.fate(b)), (Fate::Before(first), Fate::Committed(second)));
+        let c = t.claim(3).unwrap();
+        t.entry(c).unwrap().mark_dead();
+        assert_eq!((t.fate(a), t.fate(b), t.fate(c)), (Fate::Before(second), Fate::Before(second), Fate::Active));
+    }
+
+    #[test]
+    fn a_slot_that_an_open_snapshot_may_ask_about_is_used_last() {
+        let t = table(3);
+        let old = t.claim(1).unwrap();
+        commit(&t, old);
+        let s = t.open_snapshot(2);
+        let newer = t.claim(1).unwrap();
+        assert_eq!(newer.slot, old.slot, "nobody can ask for the old one's exact SCN");
+        commit(&t, newer);
+        let next = t.claim(1).unwrap();
+        assert_ne!(next.slot, newer.slot);
+        commit(&t, next);
+        assert_eq!(t.oldest_snapshot(), s);
+        t.close_snapshot(2);
+        assert_eq!(t.oldest_snapshot(), t.scn());
+    }
+
+    #[test]
+    fn snapshots_nest_and_the_oldest_counts() {
+        let t = table(2);
+        let outer = t.open_snapshot(1);
+        commit(&t, t.claim(1).unwrap());
+        let inner = t.open_snapshot(1);
+        assert!(inner > outer);
+        t.close_snapshot(1);
+        assert_eq!(t.oldest_snapshot(), outer);
+        t.open_snapshot(3);
+        t.clear_snapshots(1);
+        assert_eq!(t.oldest_snapshot(), inner);
+    }
+}

@@ -299,3 +299,108 @@ pub fn copy_record(view: &BlockView<'_>, uba: Uba, out: &mut Vec<u8>) -> Option<
     view.append_to(at, len, out);
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use block::{BlockKind, Image, data};
+
+    fn record(data: &[u8]) -> UndoRecord<'_> {
+        let itl_before = Itl {
+            xid: Xid { usn: 3, slot: 4, sqn: 5 },
+            uba: Uba { rdba: Rdba(6), seq: 7, rec: 8 },
+            flags: block::itl_flags::COMMITTED,
+            locks: 9,
+            credit: 10,
+            scn: Scn(u64::MAX - 11),
+        };
+        UndoRecord {
+            xid: Xid { usn: 1, slot: 2, sqn: 99 },
+            uba: Uba { rdba: Rdba(70), seq: 71, rec: 72 },
+            prev: Uba { rdba: Rdba(80), seq: 81, rec: 255 },
+            object: ObjectId(12),
+            rdba: Rdba(13),
+            layer: Layer::Heap,
+            op: 14,
+            itl: 200,
+            itl_before,
+            data,
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_and_a_cut_one_is_refused() {
+        let rec = record(b"layer's own");
+        let mut bytes = Vec::new();
+        encode_record(&mut bytes, &rec);
+        assert_eq!(bytes.len(), RECORD_HEAD + 11);
+        assert_eq!(format!("{:?}", decode_record(rec.uba, &bytes).unwrap()), format!("{rec:?}"));
+        for n in 0..RECORD_HEAD {
+            assert!(decode_record(rec.uba, &bytes[..n]).is_err(), "{n} bytes");
+        }
+    }
+
+    #[test]
+    fn a_block_keeps_the_records_of_its_owners_and_which_one_is_to_be_undone_next() {
+        let mut image = Image::new(2048);
+        let (xid, other) = (Xid { usn: 1, slot: 0, sqn: 1 }, Xid { usn: 1, slot: 1, sqn: 1 });
+        let format = encode_format(Rdba(70), ObjectId(0), Rdba(69), xid, 5, Rdba(60));
+        apply_undo(image.bytes_mut(), op::FORMAT, &format).unwrap();
+        for n in 1..=3u32 {
+            let mut bytes = Vec::new();
+            encode_record(&mut bytes, &record(&n.to_le_bytes()));
+            apply_undo(image.bytes_mut(), op::APPEND, &bytes).unwrap();
+            let v = UndoView::new(image.view());
+            assert_eq!((v.xid(), v.prev(), v.aux32()), (xid, Rdba(60), n));
+        }
+        apply_undo(image.bytes_mut(), op::RETIRE_RECORD, &1u32.to_le_bytes()).unwrap();
+        apply_undo(image.bytes_mut(), op::REOPEN, &other.to_bits().to_le_bytes()).unwrap();
+        let v = UndoView::new(image.view());
+        assert_eq!((v.xid(), v.prev(), v.aux32(), v.seq(), u32::from(v.records())), (other, Rdba::NONE, 0, 5, 3));
+        let mut out = Vec::new();
+        let uba = |seq, rec| Uba { rdba: Rdba(70), seq, rec };
+        assert!(copy_record(&image.view(), uba(5, 2), &mut out).is_some());
+        assert_eq!(decode_record(uba(5, 2), &out).unwrap().data, 3u32.to_le_bytes());
+        assert!(copy_record(&image.view(), uba(4, 2), &mut out).is_none(), "another use of the block");
+        assert!(copy_record(&image.view(), uba(5, 3), &mut out).is_none(), "no such record");
+        block::assert_invariants(image.bytes()).unwrap();
+    }
+
+    #[test]
+    fn taking_an_entry_frees_the_rows_its_last_owner_had_locked() {
+        let mut image = Image::new(2048);
+        data::format(image.bytes_mut(), BlockKind::Heap, Rdba(9), ObjectId(1), Rdba(8), 2);
+        let mut d = DataMut::new(image.bytes_mut());
+        for slot in 0..4 {
+            d.insert(slot, 0x2C, 1 + (slot % 2) as u8, 0, b"row").unwrap();
+        }
+        let old = Itl { xid: Xid { usn: 1, slot: 1, sqn: 1 }, locks: 2, ..Itl::default() };
+        d.set_itl(1, &old).unwrap();
+        let mut cleanout = vec![1, block::itl_flags::COMMITTED];
+        cleanout.extend_from_slice(&77u64.to_le_bytes());
+        apply_itl(image.bytes_mut(), op::ITL_CLEANOUT, &cleanout).unwrap();
+        let new = Xid { usn: 2, slot: 2, sqn: 2 };
+        let mut take = vec![1];
+        put_xid(&mut take, new);
+        apply_itl(image.bytes_mut(), op::ITL_TAKE, &take).unwrap();
+        let d = block::Data::new(image.view());
+        assert_eq!(d.rows().map(|(_, r)| r.lock).collect::<Vec<_>>(), [0, 2, 0, 2]);
+        assert_eq!(d.itl(1).unwrap(), Itl { xid: new, ..Itl::default() });
+        assert_eq!(d.max_commit_scn(), Scn(77));
+        let mut restore = vec![1];
+        put_itl(&mut restore, &old);
+        apply_itl(image.bytes_mut(), op::ITL_RESTORE, &restore).unwrap();
+        assert_eq!(block::Data::new(image.view()).itl(1).unwrap(), old);
+        assert!(apply_itl(image.bytes_mut(), op::ITL_TAKE, &[9, 0, 0, 0, 0, 0, 0, 0, 0]).is_err());
+        assert!(apply_itl(image.bytes_mut(), op::ITL_POINT, &[1, 2]).is_err());
+    }
+
+    #[test]
+    fn newer_is_newer_also_when_the_sequence_wraps() {
+        let uba = |seq, rec| Uba { rdba: Rdba(1), seq, rec };
+        assert!(is_newer(uba(3, 1), uba(2, 200)));
+        assert!(is_newer(uba(0, 0), uba(u16::MAX, 9)));
+        assert!(is_newer(uba(5, 2), uba(5, 1)));
+        assert!(!is_newer(uba(5, 1), uba(5, 1)) && !is_newer(uba(u16::MAX, 9), uba(0, 0)));
+    }
+}

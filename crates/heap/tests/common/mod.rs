@@ -51,16 +51,20 @@ impl Default for Shape {
 }
 
 pub fn database(shape: &Shape) -> Db {
+    database_of(shape, BLOCK)
+}
+
+pub fn database_of(shape: &Shape, block_size: usize) -> Db {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let name = format!("latchwork-heap-{}-{}", os::process::own_id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let directory = std::env::temp_dir().join(name);
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).unwrap();
-    let mut spec = CreateDatabase::usual("TEST", 7, BLOCK);
+    let mut spec = CreateDatabase::usual("TEST", 7, block_size);
     for t in &mut spec.tablespaces {
-        (t.bytes, t.step_bytes) = (200 * BLOCK as u64, 64 * BLOCK as u64);
+        (t.bytes, t.step_bytes) = (200 * block_size as u64, 64 * block_size as u64);
         if t.number == tablespace::UNDO && shape.undo_blocks > 0 {
-            (t.bytes, t.bytes_max) = (shape.undo_blocks * BLOCK as u64, 0);
+            (t.bytes, t.bytes_max) = (shape.undo_blocks * block_size as u64, 0);
         }
     }
     let files = DataFiles::create(&directory, &spec).unwrap();
@@ -73,7 +77,7 @@ pub fn database(shape: &Shape) -> Db {
 
 /// An instance over existing files.
 pub fn over(directory: PathBuf, files: DataFiles, shape: &Shape) -> Db {
-    let mut config = CacheConfig::new(shape.buffers, BLOCK, PROCESSES as usize);
+    let mut config = CacheConfig::new(shape.buffers, files.block_size(), PROCESSES as usize);
     config.design = shape.design;
     let (all, (cache_layout, txn_layout, enqueue_layout)) = testing::instance(PROCESSES, |b| {
         let cache = CacheLayout::reserve(b, &config);
