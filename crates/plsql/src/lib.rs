@@ -8,6 +8,7 @@
 mod compile;
 pub mod datum;
 mod exceptions;
+mod instance;
 mod interval;
 mod machine;
 mod op;
@@ -19,5 +20,6 @@ mod ty;
 mod world;
 
 pub use datum::Datum;
+pub use instance::{ExecWorld, Services, SqlCursor};
 pub use session::{Block, CompileError, Function, Plsql};
 pub use world::{ColumnInfo, Described, DynamicKind, JobChange, JobRequest, ResultCacheRequest, StoredUnit, World};

@@ -5,8 +5,9 @@
 //! copied to be looked at. A call's arguments are evaluated into the slots where the callee's frame will begin.
 
 use crate::datum::{CollInfo, Datum};
+use std::cell::RefCell;
 use std::rc::Rc;
-use types::{DataType, Value};
+use types::{DataType, ObjectId, Value};
 
 /// Where an instruction reads or writes: two bits of kind, thirty of place.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -311,7 +312,6 @@ pub enum Op {
         d: Opd,
         a: Opd,
     },
-    /// Runs an SQL expression (a sequence, a function only SQL has) as a query of one row.
     Return,
     /// ORA-06503: a function fell off its end.
     NoReturn,
@@ -358,7 +358,7 @@ pub enum Op {
         cursor: Opd,
         variable: bool,
     },
-    /// Opens the explicit cursor in `cursor` if … checks that it is not open.
+    /// Opens a cursor variable on dynamic SQL.
     OpenDynamic {
         dynamic: u32,
         cursor: Opd,
@@ -380,6 +380,10 @@ pub enum Op {
     },
     /// A loop's cursor is left early.
     CloseLoop {
+        cursor: Opd,
+    },
+    /// A cursor variable begins a new life: what nobody else holds is closed.
+    Release {
         cursor: Opd,
     },
     CursorAttribute {
@@ -445,9 +449,6 @@ pub enum Op {
         n: u32,
         hit: Label,
     },
-    ResultCachePut {
-        s: Opd,
-    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -496,8 +497,6 @@ pub enum Special {
 pub struct Path {
     pub root: Root,
     pub steps: Vec<Step>,
-    /// Whether subscripts are texts, step by step; kept beside so that errors can be told apart.
-    pub name: String,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -527,7 +526,6 @@ pub struct Guard {
 /// An exception of the unit.
 #[derive(Clone, Debug)]
 pub struct ExceptionDef {
-    pub name: String,
     /// The Oracle error it stands for, positive; `None` for a user's own without EXCEPTION_INIT.
     pub code: Option<u32>,
     /// Tells user-defined exceptions apart over all units.
@@ -546,7 +544,8 @@ pub struct Proc {
     pub counters: u32,
     /// Slots 1 … n are parameters.
     pub parameters: u32,
-    pub level: u32,
+    /// Cursors may be left open in its slots.
+    pub cursors: bool,
     pub autonomous: bool,
     pub result_cache: Option<Box<ResultCacheDef>>,
 }
@@ -555,6 +554,8 @@ pub struct Proc {
 pub struct ResultCacheDef {
     pub name: String,
     pub result: DataType,
+    /// What the unit's statements read.
+    pub depends: RefCell<Vec<ObjectId>>,
 }
 
 /// A static SQL statement of the unit.
@@ -579,8 +580,6 @@ pub struct Dynamic {
     pub bulk: Option<u32>,
     /// Values that RETURNING gives, in the record slot.
     pub returning: u32,
-    /// OUT arguments: which of `using`, and where the value goes in the row record.
-    pub outs: Vec<u32>,
 }
 
 /// Targets of BULK COLLECT: one path a column, or one of records for the whole row.

@@ -27,7 +27,6 @@ pub struct ScalarTy {
 
 #[derive(Debug)]
 pub struct RecordTy {
-    pub name: String,
     pub fields: Vec<FieldTy>,
     /// A table's or cursor's row: assignable from any record of as many fields.
     pub row: bool,
@@ -50,7 +49,6 @@ pub enum FieldAt {
 
 #[derive(Debug)]
 pub struct CollTy {
-    pub name: String,
     pub element: Ty,
     pub info: Rc<CollInfo>,
 }
@@ -81,10 +79,6 @@ impl Ty {
         }
     }
 
-    pub fn is_boolean(&self) -> bool {
-        self.data_type() == Some(DataType::Boolean)
-    }
-
     pub fn is_null(&self) -> bool {
         matches!(self, Ty::Null)
     }
@@ -113,7 +107,7 @@ impl Ty {
 
 impl RecordTy {
     /// Makes a record type, laying out its fields.
-    pub fn new(name: &str, row: bool, fields: impl IntoIterator<Item = (String, Ty, Option<Expr>)>) -> RecordTy {
+    pub fn new(row: bool, fields: impl IntoIterator<Item = (String, Ty, Option<Expr>)>) -> RecordTy {
         let (mut scalars, mut nested) = (0, 0);
         let fields = fields
             .into_iter()
@@ -131,7 +125,7 @@ impl RecordTy {
                 FieldTy { name, ty, default, at }
             })
             .collect();
-        RecordTy { name: name.to_string(), fields, row }
+        RecordTy { fields, row }
     }
 
     pub fn field(&self, name: &str) -> Option<&FieldTy> {

@@ -4,7 +4,7 @@
 //! implementation is [`crate::ExecWorld`]; tests use a small one of their own. It is a type parameter and not a trait object, so that a
 //! cursor loop pays no indirect call a row.
 
-use types::{DataType, Date, Nls, Ora, Result, Timestamp, Value};
+use types::{DataType, Date, Nls, ObjectId, Ora, Result, Timestamp, Value};
 
 /// A column of a table or of a query.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Described {
     pub query: bool,
     /// The columns of a query, or of RETURNING.
     pub columns: Vec<ColumnInfo>,
+    /// What it reads: a cached result of a function that runs it depends on these.
+    pub dependencies: Vec<ObjectId>,
 }
 
 /// What kind of statement EXECUTE IMMEDIATE was given.
@@ -120,8 +122,6 @@ pub trait World {
     fn sequence_exists(&mut self, owner: Option<&str>, name: &str) -> Result<bool>;
     /// The stored unit of that name (both parts of a package); empty when there is none. Synonyms are followed.
     fn stored_unit(&mut self, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>>;
-    /// Whether a schema of that name exists.
-    fn schema_exists(&mut self, name: &str) -> Result<bool>;
 
     /// Compiles a statement without registering it. Placeholders are named `:B1`, `:B2` …; `binds[0]` is the type of `:B1`.
     ///
@@ -129,8 +129,9 @@ pub trait World {
     /// What the SQL compiler finds, with the position in `text`. For a name that is no column it must be ORA-00904 at the name's first
     /// byte: the PL/SQL compiler then looks whether it is a variable.
     fn describe(&mut self, text: &str, binds: &[DataType]) -> Result<Described>;
-    /// Opens a cursor on a statement: one parse call.
-    fn open_cursor(&mut self, text: &str, binds: &[DataType]) -> Result<Self::Cursor>;
+    /// Opens a cursor on a statement: one parse call. `by_name`: bind 0 is `:B1`, wherever it stands; otherwise binds go to placeholders in
+    /// the order they are written.
+    fn open_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<Self::Cursor>;
     fn bind(&mut self, cursor: &mut Self::Cursor, at: usize, value: &Value) -> Result<()>;
     /// Executes; gives the number of rows that DML changed. RETURNING's rows are fetched like a query's.
     fn execute(&mut self, cursor: &mut Self::Cursor) -> Result<u64>;
@@ -160,10 +161,10 @@ pub trait World {
     }
 
     /// A cached result of a function: key and value are bytes.
-    fn function_result_get(&mut self, _function: &str, _key: &[u8]) -> Result<Option<Vec<u8>>> {
+    fn function_result_get(&mut self, _function: &str, _depends: &[ObjectId], _key: &[u8]) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }
-    /// Keeps a result that depends on the tables read since `function_result_get` missed.
+    /// Keeps the result that `function_result_get` did not find.
     fn function_result_put(&mut self, _function: &str, _key: &[u8], _value: &[u8]) -> Result<()> {
         Ok(())
     }

@@ -12,7 +12,7 @@ use sql::plsql::ast::{
 };
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
-use types::{DataType, LenUnit, Value, Zone};
+use types::{DataType, LenUnit, Zone};
 
 impl<W: World> Compiler<'_, W> {
     pub(super) fn declarations(&mut self, list: &[Declaration]) {
@@ -29,7 +29,7 @@ impl<W: World> Compiler<'_, W> {
         match d {
             Declaration::Variable(v) => self.variable(v),
             Declaration::Type { name, definition } => {
-                let ty = self.type_definition(&name.name, definition, name.pos)?;
+                let ty = self.type_definition(definition)?;
                 self.declare(name, Symbol::Type(ty))
             }
             Declaration::Subtype { name, base, not_null, range } => {
@@ -60,7 +60,7 @@ impl<W: World> Compiler<'_, W> {
         if self.unit.is_empty() {
             (self.text.as_ptr() as usize, self.text.len(), self.exception_count).hash(&mut h);
         }
-        ExceptionDef { name: name.to_string(), code, identity: h.finish() }
+        ExceptionDef { code, identity: h.finish() }
     }
 
     fn pragma(&mut self, p: &Pragma) -> CResult<()> {
@@ -155,6 +155,10 @@ impl<W: World> Compiler<'_, W> {
             self.emit(Op::Move { d, s: null });
             return Ok(());
         }
+        if matches!(ty, Ty::Cursor) {
+            self.f.cursors = true;
+            self.emit(Op::Release { cursor: d });
+        }
         let template = self.template(ty.initial());
         self.emit(Op::Init { d, template });
         if let Ty::Record(r) = ty {
@@ -169,7 +173,7 @@ impl<W: World> Compiler<'_, W> {
                         FieldAt::Scalar(i) => Step::Scalar(i),
                         FieldAt::Nested(i) => Step::Nested(i),
                     };
-                    let path = self.path(Root::Slot(d), vec![step], &field.name);
+                    let path = self.path(Root::Slot(d), vec![step]);
                     self.emit(Op::SetPath { path, s: t });
                     self.f.next = saved;
                 }
@@ -183,8 +187,8 @@ impl<W: World> Compiler<'_, W> {
         self.external(External { owner, name, subprogram: String::new(), overload: 0 })
     }
 
-    pub(super) fn path(&mut self, root: Root, steps: Vec<Step>, name: &str) -> u32 {
-        self.pool.paths.push(Path { root, steps, name: name.to_string() });
+    pub(super) fn path(&mut self, root: Root, steps: Vec<Step>) -> u32 {
+        self.pool.paths.push(Path { root, steps });
         self.pool.paths.len() as u32 - 1
     }
 
@@ -199,7 +203,7 @@ impl<W: World> Compiler<'_, W> {
 
     // ---- types
 
-    pub(super) fn type_definition(&mut self, name: &str, d: &TypeDefinition, pos: Pos) -> CResult<Ty> {
+    pub(super) fn type_definition(&mut self, d: &TypeDefinition) -> CResult<Ty> {
         match d {
             TypeDefinition::Record(fields) => {
                 let mut list: Vec<(String, Ty, Option<ast::Expr>)> = Vec::new();
@@ -216,12 +220,10 @@ impl<W: World> Compiler<'_, W> {
                     }
                     list.push((f.name.name.clone(), ty, f.default.clone()));
                 }
-                Ok(Ty::Record(Rc::new(RecordTy::new(name, false, list))))
+                Ok(Ty::Record(Rc::new(RecordTy::new(false, list))))
             }
-            TypeDefinition::NestedTable { element, .. } => self.collection(name, element, None, CollKind::Nested),
-            TypeDefinition::Varray { limit, element, .. } => {
-                self.collection(name, element, Some(*limit), CollKind::Varray)
-            }
+            TypeDefinition::NestedTable { element, .. } => self.collection(element, None, CollKind::Nested),
+            TypeDefinition::Varray { limit, element, .. } => self.collection(element, Some(*limit), CollKind::Varray),
             TypeDefinition::Associative { element, index, .. } => {
                 let index_ty = self.type_ref(index)?;
                 let kind = match index_ty.class() {
@@ -229,22 +231,19 @@ impl<W: World> Compiler<'_, W> {
                     Class::Number if index_ty.data_type() == Some(DataType::PlsInteger) => CollKind::ByInteger,
                     _ => return Err(self.pls(315, &[], index.pos)),
                 };
-                self.collection(name, element, None, kind)
+                self.collection(element, None, kind)
             }
-            TypeDefinition::RefCursor { .. } => {
-                let _ = pos;
-                Ok(Ty::Cursor)
-            }
+            TypeDefinition::RefCursor { .. } => Ok(Ty::Cursor),
         }
     }
 
-    fn collection(&mut self, name: &str, element: &TypeRef, limit: Option<u32>, kind: CollKind) -> CResult<Ty> {
+    fn collection(&mut self, element: &TypeRef, limit: Option<u32>, kind: CollKind) -> CResult<Ty> {
         let ty = self.type_ref(element)?;
         if matches!(ty, Ty::Cursor) {
             return Err(self.pls(990, &[], element.pos));
         }
         let info = Rc::new(CollInfo { element: ty.initial(), limit, kind });
-        Ok(Ty::Coll(Rc::new(CollTy { name: name.to_string(), element: ty, info })))
+        Ok(Ty::Coll(Rc::new(CollTy { element: ty, info })))
     }
 
     pub(super) fn type_ref(&mut self, t: &TypeRef) -> CResult<Ty> {
@@ -471,7 +470,7 @@ impl<W: World> Compiler<'_, W> {
             _ => {}
         }
         match self.table(path)? {
-            Some(columns) => Ok(Ty::Record(Rc::new(row_type(&dotted(path), &columns)))),
+            Some(columns) => Ok(Ty::Record(Rc::new(row_type(&columns)))),
             None => Err(self.pls(201, &[&dotted(path)], path[0].pos)),
         }
     }
@@ -502,6 +501,8 @@ impl<W: World> Compiler<'_, W> {
         match &loc {
             Loc::Frame { level, slot } => {
                 let d = self.frame_opd(*level, *slot);
+                self.f.cursors = true;
+                self.emit(Op::Release { cursor: d });
                 self.emit(Op::Init { d, template });
             }
             Loc::Package { unit, slot } => {
@@ -560,7 +561,7 @@ impl<W: World> Compiler<'_, W> {
 
     fn open_query(&mut self, query: &ast::SqlText, loc: &Loc) -> CResult<Rc<RecordTy>> {
         let statement = self.static_sql(query)?;
-        let row = Rc::new(row_type("", &statement.columns));
+        let row = Rc::new(row_type(&statement.columns));
         match loc {
             Loc::Frame { level, slot } => {
                 let cursor = self.frame_opd(*level, *slot);
@@ -606,7 +607,6 @@ impl<W: World> Compiler<'_, W> {
             parameters.push(Param {
                 name: p.name.name.clone(),
                 mode: p.mode,
-                nocopy: p.nocopy,
                 ty,
                 default: p.default.clone().map(Rc::new),
             });
@@ -695,7 +695,8 @@ impl<W: World> Compiler<'_, W> {
         let hit = match returns.as_ref().and_then(Ty::data_type) {
             Some(result) if cached && parameters.iter().all(|p| p.ty.scalar().is_some()) => {
                 let name = format!("\"{}\".\"{}\"::8.\"{}\"", self.owner, self.unit, s.name.name);
-                self.f.result_cache = Some(Box::new(ResultCacheDef { name, result }));
+                let depends = std::cell::RefCell::default();
+                self.f.result_cache = Some(Box::new(ResultCacheDef { name, result, depends }));
                 Some(self.emit(Op::ResultCacheGet { d: Opd::local(0), n: parameters.len() as u32, hit: 0 }))
             }
             _ => None,
@@ -742,21 +743,11 @@ impl<W: World> Compiler<'_, W> {
             self.problems.push(super::Problem { pos: body.pos, text: error.headline() });
         }
     }
-
-    /// Loads a constant's value for a parameter or variable that is not given one.
-    pub(super) fn null_of(&mut self, ty: &Ty) -> CResult<Opd> {
-        if let Ty::Scalar(_) | Ty::Null = ty {
-            return Ok(self.constant(Value::Null));
-        }
-        let d = self.temp();
-        self.init_slot(d, ty)?;
-        Ok(d)
-    }
 }
 
 /// A record type with a table's or query's columns.
-pub(super) fn row_type(name: &str, columns: &[ColumnInfo]) -> RecordTy {
-    RecordTy::new(name, true, columns.iter().map(|c| (c.name.clone(), Ty::of(c.ty), None)))
+pub(super) fn row_type(columns: &[ColumnInfo]) -> RecordTy {
+    RecordTy::new(true, columns.iter().map(|c| (c.name.clone(), Ty::of(c.ty), None)))
 }
 
 pub(super) fn dotted(path: &[Ident]) -> String {

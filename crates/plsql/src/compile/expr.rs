@@ -655,7 +655,7 @@ impl<W: World> Compiler<'_, W> {
                 if let (Root::Package { external, slot }, []) = (p.root, p.steps.as_slice()) {
                     self.emit(Op::PackageSet { external, slot, s });
                 } else {
-                    let path = self.path(p.root, p.steps.clone(), &p.name);
+                    let path = self.path(p.root, p.steps.clone());
                     self.emit(Op::SetPath { path, s });
                 }
                 Ok(())

@@ -21,11 +21,11 @@ use crate::session::CompileError;
 use crate::ty::*;
 use crate::world::World;
 use scope::{Loc, Scope};
-use sql::plsql::ast::{Ident, Pos};
+use sql::plsql::ast::Pos;
 use sql::plsql::line_column;
 use std::collections::HashMap;
 use std::rc::Rc;
-use types::{Facility, Ora, Value};
+use types::{Facility, ObjectId, Ora, Value};
 
 pub(crate) type CResult<T> = Result<T, Ora>;
 
@@ -89,9 +89,10 @@ struct FnState {
     blocks: Vec<usize>,
     block_count: usize,
     autonomous: bool,
+    /// Cursors may be left open in its slots.
+    cursors: bool,
     /// Whether variables declared now live in the package's state.
     package: bool,
-    out_params: Vec<u32>,
     result_cache: Option<Box<ResultCacheDef>>,
 }
 
@@ -116,8 +117,8 @@ impl FnState {
             blocks: Vec::new(),
             block_count: 0,
             autonomous: false,
+            cursors: false,
             package: false,
-            out_params: Vec::new(),
             result_cache: None,
         }
     }
@@ -143,10 +144,8 @@ pub struct Compiler<'a, W: World> {
     binds: Vec<String>,
     package_slots: u32,
     exception_count: u64,
-    /// `:new` and `:old` may be used.
-    trigger: bool,
-    /// The loop variable of the FORALL being compiled.
-    sql_row_attributes: bool,
+    /// What the unit's static statements read.
+    depends: Vec<ObjectId>,
 }
 
 impl<'a, W: World> Compiler<'a, W> {
@@ -169,8 +168,7 @@ impl<'a, W: World> Compiler<'a, W> {
             binds: Vec::new(),
             package_slots: 0,
             exception_count: 0,
-            trigger: false,
-            sql_row_attributes: false,
+            depends: Vec::new(),
         }
     }
 
@@ -306,7 +304,7 @@ impl<'a, W: World> Compiler<'a, W> {
             slots: f.high,
             counters: f.counters_high,
             parameters,
-            level: f.level,
+            cursors: f.cursors,
             autonomous: f.autonomous,
             result_cache: f.result_cache,
         }
@@ -314,10 +312,6 @@ impl<'a, W: World> Compiler<'a, W> {
 
     fn pls(&self, code: u32, args: &[&dyn std::fmt::Display], pos: Pos) -> Ora {
         Ora::pls(code, args).at(pos)
-    }
-
-    fn undeclared(&self, ident: &Ident) -> Ora {
-        self.pls(201, &[&ident.name], ident.pos)
     }
 
     fn loc_of(&self, slot: u32) -> Loc {

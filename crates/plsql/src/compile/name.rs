@@ -386,7 +386,7 @@ impl<W: World> Compiler<'_, W> {
         }
         let d = if changes { null } else { want.unwrap_or_else(|| Opd::local(u32::MAX >> 2)) };
         let d = if !changes && want.is_none() { self.temp() } else { d };
-        let index = self.path(path.root, path.steps.clone(), &path.name);
+        let index = self.path(path.root, path.steps.clone());
         self.emit(Op::Collection { method, d, path: index, a: operands[0], b: operands[1] });
         let ty = match method {
             Method::Count | Method::Limit => Ty::INTEGER,
@@ -419,7 +419,7 @@ impl<W: World> Compiler<'_, W> {
             Some(d) if d.is_local() => d,
             _ => self.temp(),
         };
-        let index = self.path(path.root, path.steps.clone(), &path.name);
+        let index = self.path(path.root, path.steps.clone());
         self.emit(Op::GetPath { d, path: index });
         Val { o: d, ty }
     }

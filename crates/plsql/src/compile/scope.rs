@@ -59,7 +59,6 @@ pub struct CursorSym {
 pub struct Param {
     pub name: String,
     pub mode: Mode,
-    pub nocopy: bool,
     pub ty: Ty,
     pub default: Option<Rc<Expr>>,
 }
@@ -97,7 +96,5 @@ pub enum Interface {
 
 #[derive(Debug)]
 pub struct PackageSym {
-    pub owner: String,
-    pub name: String,
     pub symbols: HashMap<String, Symbol>,
 }

@@ -122,6 +122,11 @@ impl<W: World> Compiler<'_, W> {
         distinct.reverse();
         let binds = distinct.iter().map(|(_, v)| v.o).collect();
         let bind_types = distinct.iter().map(|(_, v)| bind_type(&v.ty)).collect();
+        for d in &described.dependencies {
+            if !self.depends.contains(d) {
+                self.depends.push(*d);
+            }
+        }
         let returning = if described.query { 0 } else { described.columns.len() as u32 };
         let mut full = normal.text;
         if !tail.is_empty() {
@@ -257,7 +262,7 @@ impl<W: World> Compiler<'_, W> {
         self.pool.sql.push(sql);
         let index = self.pool.sql.len() as u32 - 1;
         let columns = [ColumnInfo { name: "NEXTVAL".into(), ty: DataType::NUMBER, nullable: true }];
-        let row_ty = super::decl::row_type("", &columns);
+        let row_ty = super::decl::row_type(&columns);
         let row = self.temp();
         let template = self.template(crate::Datum::Rec(std::rc::Rc::new(row_ty.initial())));
         self.emit(Op::Init { d: row, template });

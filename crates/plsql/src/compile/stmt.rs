@@ -74,7 +74,7 @@ impl<W: World> Compiler<'_, W> {
                     _ => None,
                 };
                 match name.and_then(|n| crate::exceptions::predefined(&n.name).map(|code| (n, code))) {
-                    Some((n, code)) => ExceptionDef { name: n.name.clone(), code: Some(code), identity: 0 },
+                    Some((_, code)) => ExceptionDef { code: Some(code), identity: 0 },
                     None => return Err(self.pls(201, &[&super::decl::dotted(path)], path[0].pos)),
                 }
             }
@@ -150,7 +150,6 @@ impl<W: World> Compiler<'_, W> {
             StatementKind::Exit { label, when } => self.exit(label.as_ref(), when.as_ref(), s.pos, false),
             StatementKind::Continue { label, when } => self.exit(label.as_ref(), when.as_ref(), s.pos, true),
             StatementKind::Goto(name) => {
-                self.close_loops_for_goto();
                 let op = self.emit(Op::EndHandlers { n: 0 });
                 self.emit(Op::Jump { to: 0 });
                 let blocks = self.f.blocks.clone();
@@ -389,13 +388,6 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    fn close_loops_for_goto(&mut self) {
-        let cursors: Vec<Opd> = self.f.loops.iter().rev().filter_map(|l| l.cursor).collect();
-        // A GOTO inside the loop it stays in would find its cursor closed, so only a jump to an outer label closes; the
-        // label's place is not known yet. Loop cursors are closed when their frame ends in any case.
-        let _ = cursors;
-    }
-
     pub(super) fn resolve_gotos(&mut self) {
         for g in std::mem::take(&mut self.f.gotos) {
             let found = self.f.labels.iter().find(|l| l.name == g.name && g.blocks.contains(&l.block));
@@ -468,8 +460,9 @@ impl<W: World> Compiler<'_, W> {
             CursorSource::Query(q) => {
                 let statement = self.static_sql(q)?;
                 let cursor = self.temp();
+                self.f.cursors = true;
                 self.emit(Op::OpenLoop { sql: statement.index, cursor });
-                (Rc::new(row_type("", &statement.columns)), cursor)
+                (Rc::new(row_type(&statement.columns)), cursor)
             }
             CursorSource::Cursor(e) => {
                 let ExprKind::Name(n) = &e.kind else { return Err(self.pls(456, &[&"expression"], e.pos)) };
@@ -523,6 +516,10 @@ impl<W: World> Compiler<'_, W> {
             (false, Some(e)) => return Err(self.pls(372, &[], e.pos)),
             (false, None) => {}
         }
+        let cursors: Vec<Opd> = self.f.loops.iter().rev().filter_map(|l| l.cursor).collect();
+        for cursor in cursors {
+            self.emit(Op::CloseLoop { cursor });
+        }
         self.emit(Op::Return);
         Ok(())
     }
@@ -569,7 +566,7 @@ impl<W: World> Compiler<'_, W> {
 
     /// A slot for a row of these columns.
     fn row_slot(&mut self, columns: &[ColumnInfo]) -> (Opd, Rc<RecordTy>) {
-        let ty = Rc::new(row_type("", columns));
+        let ty = Rc::new(row_type(columns));
         let row = self.temp();
         let template = self.template(Datum::Rec(Rc::new(ty.initial())));
         self.emit(Op::Init { d: row, template });
@@ -641,7 +638,7 @@ impl<W: World> Compiler<'_, W> {
                 }
                 _ => return Err(self.pls(597, &[&p.name], e.pos)),
             };
-            let path = self.path(p.root, p.steps.clone(), &p.name);
+            let path = self.path(p.root, p.steps.clone());
             targets.push(BulkTarget { path, coll: c.info.clone(), first, n, record, types });
             first += n;
         }
@@ -662,6 +659,10 @@ impl<W: World> Compiler<'_, W> {
         // INDICES OF and VALUES OF walk a collection; a range counts.
         let mut walk = None;
         let head;
+        let mut collected = Vec::new();
+        if let StatementKind::Sql(ast::SqlText { returning: Some((into, _)), .. }) = sql {
+            self.forall_targets(into, &mut collected)?;
+        }
         self.emit(Op::ForAllBegin);
         match bounds {
             ForAllBounds::Range { low, high } => {
@@ -677,7 +678,7 @@ impl<W: World> Compiler<'_, W> {
                 let Ty::Coll(c) = p.ty.clone() else { return Err(self.pls(382, &[], collection.pos)) };
                 let at = self.temp();
                 let null = self.null();
-                let path = self.path(p.root, p.steps.clone(), &p.name);
+                let path = self.path(p.root, p.steps.clone());
                 self.emit(Op::Collection { method: Method::First, d: at, path, a: null, b: null });
                 let top = self.here();
                 head = self.emit(Op::JumpIfNull { c: at, to: 0 });
@@ -686,7 +687,7 @@ impl<W: World> Compiler<'_, W> {
                     ForAllBounds::ValuesOf(_) => {
                         let mut steps = p.steps.clone();
                         steps.push(Step::Index { key: at, text: false });
-                        let element = self.path(p.root, steps, &p.name);
+                        let element = self.path(p.root, steps);
                         self.emit(Op::GetPath { d: i, path: element });
                         if c.element.class() != Class::Number {
                             return Err(self.pls(382, &[], collection.pos));
@@ -713,7 +714,7 @@ impl<W: World> Compiler<'_, W> {
         self.declare(variable, symbol)?;
         let from = self.here();
         let result = match sql {
-            StatementKind::Sql(q) => self.forall_sql(q),
+            StatementKind::Sql(q) => self.forall_sql(q, &collected),
             StatementKind::ExecuteImmediate { text, using, .. } => self.execute_immediate(text, None, using, None),
             _ => unreachable!("the parser takes only these"),
         };
@@ -730,23 +731,42 @@ impl<W: World> Compiler<'_, W> {
         }
         self.patch(head);
         self.emit(Op::ForAllEnd);
+        for (target, v, pos) in collected {
+            self.store(&target, v, pos)?;
+        }
         Ok(())
     }
 
-    /// The DML of a FORALL: RETURNING collects over all iterations.
-    fn forall_sql(&mut self, q: &ast::SqlText) -> CResult<()> {
-        let statement = self.static_sql(q)?;
-        match &q.returning {
-            Some((into, _)) if into.bulk => {
-                let bulk = self.bulk_targets(into, Some(&statement.columns))?;
-                self.emit(Op::BulkInto { sql: statement.index, bulk });
-            }
-            Some((into, _)) => return Err(self.pls(437, &[], into.pos)),
-            None => {
-                let row = self.null();
-                self.emit(Op::Execute { sql: statement.index, row });
-            }
+    /// Collections that RETURNING fills over all iterations. The targets may be what the loop reads, so they change when it is over.
+    fn forall_targets(&mut self, into: &Into, collected: &mut Vec<(TargetRef, Val, Pos)>) -> CResult<()> {
+        if !into.bulk {
+            return Err(self.pls(437, &[], into.pos));
         }
+        for e in &into.targets {
+            let target = self.target_path(e)?;
+            let ty = target.ty();
+            let Ty::Coll(c) = &ty else { return Err(self.pls(497, &[], e.pos)) };
+            let o = self.temp();
+            let template = self.template(Datum::Coll(Some(Rc::new(crate::datum::Coll::empty(&c.info)))));
+            self.emit(Op::Init { d: o, template });
+            collected.push((target, Val { o, ty }, e.pos));
+        }
+        Ok(())
+    }
+
+    fn forall_sql(&mut self, q: &ast::SqlText, collected: &[(TargetRef, Val, Pos)]) -> CResult<()> {
+        let statement = self.static_sql(q)?;
+        let Some((into, _)) = &q.returning else {
+            let row = self.null();
+            self.emit(Op::Execute { sql: statement.index, row });
+            return Ok(());
+        };
+        let bulk = self.bulk_targets(into, Some(&statement.columns))?;
+        for (i, (_, v, _)) in collected.iter().enumerate() {
+            let path = self.path(Root::Slot(v.o), Vec::new());
+            self.pool.bulks[bulk as usize].targets[i].path = path;
+        }
+        self.emit(Op::BulkInto { sql: statement.index, bulk });
         Ok(())
     }
 
@@ -856,7 +876,7 @@ impl<W: World> Compiler<'_, W> {
         self.f.lines.truncate(saved.0);
         self.f.next = saved.1;
         let any = |i: usize| ColumnInfo { name: format!("C{i}"), ty: DataType::Null, nullable: true };
-        Ok(row_type("", &(0..n).map(any).collect::<Vec<_>>()))
+        Ok(row_type(&(0..n).map(any).collect::<Vec<_>>()))
     }
 
     // ---- dynamic SQL
@@ -904,8 +924,7 @@ impl<W: World> Compiler<'_, W> {
             };
             list.push((slot, dt, u.mode != Mode::In));
         }
-        let outs_at = outs.iter().map(|(i, _)| *i as u32).collect();
-        self.pool.dynamics.push(Dynamic { text: d, using: list, into, bulk, returning, outs: outs_at });
+        self.pool.dynamics.push(Dynamic { text: d, using: list, into, bulk, returning });
         Ok((self.pool.dynamics.len() as u32 - 1, outs))
     }
 

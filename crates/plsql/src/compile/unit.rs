@@ -36,8 +36,6 @@ pub struct Compiled {
     pub package_slots: u32,
     /// Host binds of a block.
     pub binds: Vec<String>,
-    /// Tells units apart for as long as the session lives.
-    pub id: u64,
     /// Where externals have been found; filled as they are used.
     pub links: RefCell<Vec<Option<Link>>>,
     /// Open cursors of the static statements, taken while they run.
@@ -77,7 +75,6 @@ pub struct Units {
     blocks: RefCell<HashMap<(String, String), Rc<Compiled>>>,
     in_progress: RefCell<HashSet<Key>>,
     epoch: Cell<u64>,
-    next_id: Cell<u64>,
 }
 
 /// Blocks kept by text; more and the store is emptied.
@@ -102,11 +99,6 @@ impl Units {
         self.interfaces.borrow_mut().clear();
         self.compiled.borrow_mut().clear();
         self.blocks.borrow_mut().clear();
-    }
-
-    fn id(&self) -> u64 {
-        self.next_id.set(self.next_id.get() + 1);
-        self.next_id.get()
     }
 
     /// What a stored or built-in unit shows; `None` when there is none of that name.
@@ -289,7 +281,7 @@ pub fn compile_unit<W: World>(
         Unit::Type { .. } => {
             let mut c = Compiler::new(w, units, &specification.owner, &specification.name, text);
             if let Unit::Type { name, definition, .. } = &unit
-                && let Err(e) = c.type_definition(&name.name, definition, name.pos)
+                && let Err(e) = c.type_definition(definition)
             {
                 c.note(e, name.pos, "Declaration");
             }
@@ -424,11 +416,9 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
                     (name, symbol)
                 })
                 .collect();
-            Ok(Interface::Package(Rc::new(PackageSym { owner: unit.owner.clone(), name: unit.name.clone(), symbols })))
+            Ok(Interface::Package(Rc::new(PackageSym { symbols })))
         }
-        Unit::Type { name, definition, .. } => {
-            Ok(Interface::Type(c.type_definition(&name.name, &definition, name.pos)?))
-        }
+        Unit::Type { definition, .. } => Ok(Interface::Type(c.type_definition(&definition)?)),
         _ => Err(Ora::pls(801, &[&"interface of a unit without one"])),
     }
 }
@@ -476,11 +466,16 @@ impl<W: World> Compiler<'_, W> {
                 slots: 1,
                 counters: 0,
                 parameters: 0,
-                level: 1,
+                cursors: false,
                 autonomous: false,
                 result_cache: None,
             })
         };
+        for p in self.procs.iter().flatten() {
+            if let Some(def) = &p.result_cache {
+                def.depends.borrow_mut().clone_from(&self.depends);
+            }
+        }
         let links = RefCell::new(self.pool.externals.iter().map(|_| None).collect());
         let statements = RefCell::new(self.pool.sql.iter().map(|_| None).collect());
         Compiled {
@@ -492,7 +487,6 @@ impl<W: World> Compiler<'_, W> {
             exports,
             package_slots: self.package_slots,
             binds: self.binds,
-            id: self.units.id(),
             links,
             statements,
             source: source.to_string(),

@@ -96,7 +96,7 @@ impl Machine {
         let kept = unit.take_statement(sql).and_then(|c| c.downcast::<W::Cursor>().ok());
         let mut cursor = match kept {
             Some(c) => c,
-            None => Box::new(w.open_cursor(&def.text, &def.bind_types)?),
+            None => Box::new(w.open_cursor(&def.text, &def.bind_types, true)?),
         };
         for (i, o) in def.binds.iter().enumerate() {
             w.bind(&mut cursor, i, val(&self.stack, &self.frames, unit, base, *o))?;
@@ -380,11 +380,11 @@ impl Machine {
 
     fn dynamic_cursor<W: World>(&self, w: &mut W, text: &str, d: &Dynamic, args: &[Datum]) -> Run<(W::Cursor, u64)> {
         let types: Vec<DataType> = d.using.iter().map(|(_, ty, _)| *ty).collect();
-        let mut cursor = w.open_cursor(text, &types)?;
+        let mut cursor = w.open_cursor(text, &types, false)?;
         for (i, a) in args.iter().enumerate() {
             let v = match a {
                 Datum::Val(v) => v,
-                _ => return Err(Ora::new(932).into()),
+                _ => return Err(Ora::new(6553).into()),
             };
             w.bind(&mut cursor, i, v)?;
         }
@@ -479,7 +479,7 @@ impl Machine {
         if query && (d.into > 0 || d.bulk.is_some()) {
             let columns = w.cursor_columns(cursor).len();
             if columns != d.into as usize {
-                return Err(Ora::new(if columns > d.into as usize { 1007 } else { 1007 }).into());
+                return Err(Ora::new(1007).into());
             }
         }
         if let Some(bulk) = d.bulk {

@@ -188,6 +188,9 @@ impl Machine {
     /// Leaves the top frame.
     fn pop<W: World>(&mut self, w: &mut W) -> Frame {
         let mut f = self.frames.pop().expect("a frame to leave");
+        if f.proc.cursors {
+            self.release_cursors(w, &f);
+        }
         self.handling.truncate(f.handling);
         if let Some(schema) = f.schema.take() {
             w.set_schema(&schema);
@@ -256,6 +259,25 @@ impl Machine {
             }
         }
         Err(fault)
+    }
+
+    /// Closes the cursors that only the slots of a frame still hold. The result and the parameters are the caller's.
+    fn release_cursors<W: World>(&mut self, w: &mut W, f: &Frame) {
+        for slot in f.base + 1 + f.proc.parameters as usize..f.base + f.proc.slots as usize {
+            self.release(w, slot);
+        }
+    }
+
+    fn release<W: World>(&mut self, w: &mut W, slot: usize) {
+        if let Some(place @ Datum::Cur(Some(_))) = self.stack.get_mut(slot) {
+            let held = std::mem::replace(place, Datum::Cur(None));
+            if let Datum::Cur(Some(c)) = &held
+                && std::rc::Rc::strong_count(c) == 1
+            {
+                // Closing cannot fail here: the cursor is not in use by anyone.
+                let _ = self.close(w, &held, false);
+            }
+        }
     }
 
     fn put(&mut self, base: usize, d: Opd, v: Datum) {
@@ -610,6 +632,11 @@ impl Machine {
                     let c = self.datum(unit, base, cursor);
                     self.close(w, &c, false)?;
                 }
+                Op::Release { cursor } => {
+                    if let Place::Local(slot) = cursor.place() {
+                        self.release(w, base + slot as usize);
+                    }
+                }
                 Op::CursorAttribute { what, d, cursor } => {
                     let c = self.datum(unit, base, cursor);
                     let r = cursor::attribute::<W::Cursor>(&c, what)?;
@@ -683,7 +710,7 @@ impl Machine {
                             crate::resultkey::write_value(v, &mut key);
                         }
                     }
-                    match w.function_result_get(&def.name, &key)? {
+                    match w.function_result_get(&def.name, &def.depends.borrow(), &key)? {
                         Some(bytes) => {
                             let value = crate::resultkey::read_value(&bytes, &def.result)?;
                             self.put_value(base, d, value);
@@ -692,7 +719,6 @@ impl Machine {
                         None => self.frames.last_mut().expect("running").result_key = Some(key),
                     }
                 }
-                Op::ResultCachePut { .. } => {}
             }
         }
     }

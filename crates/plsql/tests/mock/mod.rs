@@ -6,7 +6,6 @@
 
 use plsql::{ColumnInfo, Datum, Described, DynamicKind, JobRequest, Plsql, StoredUnit, World};
 use sql::lexer::{TokenKind, lex};
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use types::{DataType, Date, Nls, Number, Ora, Result, Timestamp, Value};
@@ -345,14 +344,11 @@ impl World for Mock {
         let fits = |u: &&StoredUnit| u.name == name && owner.is_none_or(|o| o == u.owner);
         Ok(self.units.iter().filter(fits).cloned().collect())
     }
-    fn schema_exists(&mut self, name: &str) -> Result<bool> {
-        Ok(name == "SCOTT")
-    }
     fn describe(&mut self, text: &str, _binds: &[DataType]) -> Result<Described> {
         let (s, table) = self.parse(text)?;
-        Ok(Described { query: s.verb == "SELECT", columns: self.columns_of(&s, &table) })
+        Ok(Described { query: s.verb == "SELECT", columns: self.columns_of(&s, &table), dependencies: vec![] })
     }
-    fn open_cursor(&mut self, text: &str, binds: &[DataType]) -> Result<Cursor> {
+    fn open_cursor(&mut self, text: &str, binds: &[DataType], _by_name: bool) -> Result<Cursor> {
         self.opened += 1;
         self.statements.push(text.to_string());
         let (s, table) = self.parse(text)?;
@@ -486,7 +482,7 @@ impl World for Mock {
         self.jobs.push(job.clone());
         Ok(self.jobs.len() as i64)
     }
-    fn function_result_get(&mut self, function: &str, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    fn function_result_get(&mut self, function: &str, _: &[types::ObjectId], key: &[u8]) -> Result<Option<Vec<u8>>> {
         Ok(self.cached.get(&(function.to_string(), key.to_vec())).cloned())
     }
     fn function_result_put(&mut self, function: &str, key: &[u8], value: &[u8]) -> Result<()> {
@@ -534,10 +530,6 @@ fn mock_call(m: &Mock, f: &'static functions::FnDef, args: &[Value], out: &mut V
 pub struct Session {
     pub world: Mock,
     pub plsql: Rc<Plsql<Cursor>>,
-}
-
-thread_local! {
-    static _UNUSED: RefCell<()> = const { RefCell::new(()) };
 }
 
 impl Session {
