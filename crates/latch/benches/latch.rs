@@ -73,7 +73,7 @@ fn main() {
     show("exclusive no-wait get and release", ns_each(|| drop(c.try_get(&exclusive, Where::TestExclusive, 1))));
     show("shared get and release", ns_each(|| drop(c.get_shared(&shared, Where::TestShare, 1))));
     show("write of a versioned structure", ns_each(|| drop(c.write(&versioned, Where::TestVersioned, 1))));
-    show("mutex get and release", { ns_each(|| drop(c.mutex(&mutex, MutexKind::RowCache, Where::KqrMutexFind, 1))) });
+    show("mutex get and release", ns_each(|| drop(c.mutex(&mutex, MutexKind::RowCache, Where::KqrMutexFind, 1))));
     let bare = ns_each(|| {
         black_box(look());
     });

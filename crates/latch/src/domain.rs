@@ -241,19 +241,9 @@ impl Domain {
     /// # Errors
     /// The memory cannot be had.
     pub fn anonymous(processes: usize, generation: Generation) -> os::OsResult<Self> {
-        let head = size_of::<LatchShared>().next_multiple_of(64);
-        let slots = processes * size_of::<LatchSlot>();
-        let base = os::memory::Mapping::anonymous_shared(head + slots + processes * 8)?.leak().base;
-        // SAFETY: the mapping is page aligned, zero-filled, kept for good and as long as the three parts together; their
-        // sizes are multiples of the alignment of the next; all three are `SharedLayout`.
-        let (shared, slots, waiting) = unsafe {
-            (
-                &*base.cast::<LatchShared>(),
-                std::slice::from_raw_parts(base.add(head).cast::<LatchSlot>(), processes),
-                std::slice::from_raw_parts(base.add(head + slots).cast::<AtomicU64>(), processes),
-            )
-        };
-        Ok(Self::create(shared, slots, waiting, generation))
+        let head = os::memory::shared_slice::<LatchShared>(1)?;
+        let slots = os::memory::shared_slice(processes)?;
+        Ok(Self::create(&head[0], slots, os::memory::shared_slice(processes)?, generation))
     }
 
     /// The hidden parameters.

@@ -78,8 +78,7 @@ impl Latch {
     #[inline]
     #[must_use]
     pub fn name(&self) -> LatchName {
-        LatchName::from_index((self.identity.load(Ordering::Relaxed) & 0xff) as usize)
-            .unwrap_or(LatchName::LatchWaitList)
+        LatchName::of_identity(self.identity())
     }
 
     #[inline]

@@ -170,6 +170,31 @@ fn shared_holders_go_together_and_a_waiting_writer_stops_new_ones() {
 }
 
 #[test]
+fn a_shared_waiter_at_the_front_does_not_keep_a_blocking_writer_asleep() {
+    let d = domain(Generation::default());
+    d.tunables().set_spin_count(0);
+    d.tunables().set_watchdog_ms(3_600_000);
+    let (a, b) = (client(d), client(d));
+    let latch = Latch::new(LatchName::TestShared, 1);
+    let held = a.get(&latch, Where::TestExclusive, 0);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| drop(client(d).get_shared(&latch, Where::TestShare, 0)));
+        until_asleep(d, &latch, 1);
+        let writer = scope.spawn(|| drop(client(d).get(&latch, Where::TestExclusive, 0)));
+        until_asleep(d, &latch, 2);
+        // As if a third process had slipped in between the release and the reader's waking up, and the writer had
+        // looked at that moment: the oldest waiter is shared, and the word is blocking.
+        latch.word.0.store(1 | crate::word::BLOCKING, Ordering::SeqCst);
+        std::mem::forget(held);
+        b.note(latch.address(), Mode::Shared, latch.identity(), Where::TestShare, 0);
+        assert!(latch.word.free_shared());
+        b.post_waiters(&latch);
+        writer.join().unwrap();
+        reader.join().unwrap();
+    });
+}
+
+#[test]
 fn a_latch_without_shared_mode_is_got_exclusively() {
     let d = domain(Generation::default());
     let (a, b) = (client(d), client(d));

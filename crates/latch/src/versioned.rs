@@ -59,7 +59,7 @@ impl Client {
     #[inline]
     pub fn read<R>(&self, versioned: &Versioned, at: Where, mut f: impl FnMut() -> R) -> R {
         let before = versioned.version.read_begin();
-        if before % 2 == 0 {
+        if before.is_multiple_of(2) {
             let seen = f();
             if versioned.version.read_check(before) {
                 add(&self.line(versioned.latch.name()).gets, 1);
@@ -89,7 +89,7 @@ impl Client {
                 break;
             }
             let before = versioned.version.read_begin();
-            if before % 2 == 0 {
+            if before.is_multiple_of(2) {
                 let seen = f();
                 if versioned.version.read_check(before) {
                     add(&line.gets, 1);

@@ -245,7 +245,10 @@ impl Domain {
             }
         }
         let address = latch.address();
-        let mut first = self.first_waiter(address, |_| true);
+        // While the word is blocking only an exclusive requester can get in, however long a shared one has waited.
+        let blocking = latch.word.peek() & BLOCKING != 0;
+        let may = |slot: &LatchSlot| !blocking || slot.wait_mode.load(Ordering::Relaxed) == Mode::Exclusive as u32;
+        let mut first = self.first_waiter(address, may);
         if first.is_none() {
             latch.identity.fetch_and(!WAITERS, Ordering::SeqCst);
             first = self.first_waiter(address, |_| true);

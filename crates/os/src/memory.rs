@@ -166,6 +166,19 @@ impl Drop for Mapping {
     }
 }
 
+/// Zero-filled values that the process shares with the children it forks later, kept for good.
+///
+/// # Errors
+/// Not enough memory.
+pub fn shared_slice<T: crate::SharedLayout>(count: usize) -> OsResult<&'static [T]> {
+    let bytes = count.checked_mul(size_of::<T>());
+    let bytes = bytes.ok_or_else(|| OsError::from_errno("mmap", format!("{count} values"), libc::ENOMEM))?;
+    assert!(align_of::<T>() <= 4096, "a page is aligned enough");
+    let base = Mapping::anonymous_shared(bytes)?.leak().base;
+    // SAFETY: page aligned, long enough, zero-filled and kept for good; `SharedLayout` says that zeros are a valid value.
+    Ok(unsafe { std::slice::from_raw_parts(base.cast::<T>(), count) })
+}
+
 impl StaticMapping {
     /// Touches every page, for reading and writing, so that later use takes no page fault.
     pub fn touch_all(self) {

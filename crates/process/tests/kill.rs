@@ -126,7 +126,7 @@ impl Lists {
     fn step(&self, p: &Process, random: u64) {
         let (from, to) = (random as usize >> 8 & 3, random as usize >> 10 & 3);
         match random >> 20 & 7 {
-            0 | 1 | 2 if from != to => self.take_and_put(p, from, to),
+            0..=2 if from != to => self.take_and_put(p, from, to),
             3 => self.write_pair(p),
             4 => self.count_shared(p, from),
             5 => drop(p.write_versioned(&self.versioned[from], Where::TestVersioned, 0)),

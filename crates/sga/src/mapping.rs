@@ -174,7 +174,7 @@ impl Sga {
     #[must_use]
     pub fn try_get<T: SgaLayout>(&'static self, at: SgaOffset<T>) -> Option<&'static T> {
         let end = at.offset.checked_add(size_of::<T>() as u64)?;
-        if at.offset == 0 || at.offset % align_of::<T>() as u64 != 0 || end > self.mapping.len as u64 {
+        if at.offset == 0 || !at.offset.is_multiple_of(align_of::<T>() as u64) || end > self.mapping.len as u64 {
             return None;
         }
         // SAFETY: aligned (the base is page aligned) and in bounds, as checked; `SgaLayout` has the rest; mapped for good.

@@ -112,16 +112,15 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// A waiter over memory of its own, for programs without shared memory.
+    /// A waiter over memory of its own, kept for good, for programs without a process table.
+    ///
+    /// # Panics
+    /// There is no memory.
     #[must_use]
     pub fn private() -> Self {
-        // A zeroed shared page is the first state of both types; the memory is kept for good.
-        #[repr(C)]
-        struct Both(WaitSlot, EventTotals);
-        let mapping = os::memory::Mapping::anonymous_shared(size_of::<Both>()).expect("memory for a wait slot").leak();
-        // SAFETY: page aligned, large enough, zero-filled, kept for good; both types are `SharedLayout`.
-        let both: &'static Both = unsafe { &*mapping.base.cast::<Both>() };
-        Self { slot: &both.0, totals: &both.1 }
+        let slot: &'static [WaitSlot] = os::memory::shared_slice(1).expect("memory for a wait slot");
+        let totals: &'static [EventTotals] = os::memory::shared_slice(1).expect("memory for event totals");
+        Self { slot: &slot[0], totals: &totals[0] }
     }
 
     /// Begins a wait; returns the time it began, for [`Self::end`].
