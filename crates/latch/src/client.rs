@@ -260,7 +260,7 @@ impl Client {
         hold.child.store(identity, Ordering::Relaxed);
         hold.why.store(why, Ordering::Relaxed);
         hold.address.store(address, Ordering::Release); // pairs with the Acquire of those who read holds
-        Noted { hold: n as u8, mode, place }
+        Noted { hold: n as u32, mode, place }
     }
 
     #[inline]
@@ -285,7 +285,7 @@ impl Client {
 
     /// Forgets a hold, after its word is free.
     #[inline]
-    pub(crate) fn forget(&self, n: u8) {
+    pub(crate) fn forget(&self, n: u32) {
         // Release: the note goes only after the word was freed, for whoever cleans up.
         self.slot.holds[n as usize % HOLDS].address.store(0, Ordering::Release);
         self.held.set(self.held.get() & !(1 << n));
@@ -369,7 +369,8 @@ pub struct Held<'a> {
 /// A note of intent: which hold, and what was noted, but for the stage.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Noted {
-    pub hold: u8,
+    /// Whole words, here and below: a handle is moved about, and what was stored in pieces is slow to load whole.
+    pub hold: u32,
     pub mode: Mode,
     place: u32,
 }

@@ -91,8 +91,8 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.undo().roll_back(self.sga());
+        if self.slot().state().1 != os::process::own_id() {
+            return; // the copy that a forked child inherited: the process lives on in the parent
         }
         self.stats.set(Stat::LogonsCurrent, 0);
         self.all.fold(self, self.number);

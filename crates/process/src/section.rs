@@ -17,14 +17,24 @@ pub struct Section<'a> {
     process: &'a Process,
     /// Freed after `drop` has committed: fields are dropped after the value.
     held: Held<'a>,
-    id: u8,
+    /// Bits 0–7 the section's number. Bit 8: begun by a destructor while a panic unwinds; such work is meant, and is kept.
+    /// One word: a handle is moved about, and what was stored in pieces is slow to load whole.
+    id: u32,
 }
+
+const UNWINDING: u32 = 1 << 8;
 
 impl<'a> Section<'a> {
     #[inline]
     pub(crate) fn new(process: &'a Process, held: Held<'a>) -> Self {
         let id = process.take_section_id();
-        Self { process, held, id }
+        let unwinding = if std::thread::panicking() { UNWINDING } else { 0 };
+        Self { process, held, id: u32::from(id) | unwinding }
+    }
+
+    #[inline]
+    fn number(&self) -> u8 {
+        self.id as u8
     }
 
     /// Stores `new`, having noted the old word: if the process dies before the section ends, the old word comes back.
@@ -33,14 +43,14 @@ impl<'a> Section<'a> {
     /// The word does not lie in the SGA, or the log of 2,048 words is full.
     #[inline]
     pub fn set(&self, word: &AtomicU64, new: u64) {
-        self.process.undo().note(self.process.sga(), self.id, Word::Whole(word));
+        self.process.undo().note(self.process.sga(), self.number(), Word::Whole(word));
         word.store(new, Ordering::Release); // after the note, for whoever cleans up
     }
 
     /// As [`Self::set`], for half a word.
     #[inline]
     pub fn set32(&self, word: &AtomicU32, new: u32) {
-        self.process.undo().note(self.process.sga(), self.id, Word::Half(word));
+        self.process.undo().note(self.process.sga(), self.number(), Word::Half(word));
         word.store(new, Ordering::Release); // as above
     }
 
@@ -55,18 +65,18 @@ impl<'a> Section<'a> {
     /// Notes the word without changing it: for words that are changed by other means before the section ends.
     #[inline]
     pub fn protect(&self, word: &AtomicU64) {
-        self.process.undo().note(self.process.sga(), self.id, Word::Whole(word));
+        self.process.undo().note(self.process.sga(), self.number(), Word::Whole(word));
     }
 
     /// Makes the changes so far final without freeing the latch: for long work that is whole after each step.
     pub fn checkpoint(&self) {
-        self.process.undo().commit(1 << self.id);
+        self.process.undo().commit(1 << self.number());
     }
 
     /// Ends both sections: their changes become final together, then both latches are freed.
     pub fn end_with(self, other: Section<'_>) {
         assert!(std::ptr::eq(self.process, other.process), "both sections are of one process");
-        self.process.undo().commit(1 << self.id | 1 << other.id);
+        self.process.undo().commit(1 << self.number() | 1 << other.number());
     }
 
     /// The latch.
@@ -86,11 +96,11 @@ impl Drop for Section<'_> {
     #[inline]
     fn drop(&mut self) {
         // A panic leaves half-done changes: put them back before anybody else sees them.
-        if std::thread::panicking() {
+        if std::thread::panicking() && self.id & UNWINDING == 0 {
             self.process.roll_back_panicking();
         }
-        self.process.undo().commit(1 << self.id);
-        self.process.return_section_id(self.id);
+        self.process.undo().commit(1 << self.number());
+        self.process.return_section_id(self.number());
     }
 }
 

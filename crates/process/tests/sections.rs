@@ -98,13 +98,20 @@ fn a_checkpoint_keeps_what_came_before_it_and_sections_end_together() {
 fn a_panic_undoes_its_sections() {
     let (all, words, _, latches) = setup();
     let p = attach(all, "p");
+    struct Tidy<'a>(&'a process::Process, &'a Latch, &'a AtomicU64);
+    impl Drop for Tidy<'_> {
+        fn drop(&mut self) {
+            self.0.lock(self.1, Where::TestSecond, 0).set(self.2, 5);
+        }
+    }
     let run = std::panic::AssertUnwindSafe(|| {
         let s = p.lock(&latches[0], Where::TestExclusive, 0);
         s.set(&words[0], 7);
+        let _tidy = Tidy(&p, &latches[1], &words[1]);
         panic!("half-way");
     });
     assert!(std::panic::catch_unwind(run).is_err());
-    assert_eq!(values(words), [0; 4]);
+    assert_eq!(values(words), [0, 5, 0, 0], "what destructors do while it unwinds is kept");
     assert!(!latches[0].is_held());
 }
 
@@ -201,4 +208,22 @@ fn every_get_is_in_the_row_of_its_name() {
     let number = p.number();
     drop(p);
     assert_eq!(all.latch_counts(LatchName::TestShared).gets, 9, "the counts of process {number} stay");
+}
+
+#[test]
+fn a_forked_copy_of_a_handle_does_not_leave_for_its_parent() {
+    let (all, ..) = setup();
+    let p = attach(all, "p");
+    match os::process::fork().unwrap() {
+        os::process::Fork::Child => {
+            drop(p);
+            os::process::exit_now(0)
+        }
+        os::process::Fork::Parent(child) => {
+            assert_eq!(os::process::wait(child), Some(os::process::Ended::Exited(0)));
+        }
+    }
+    assert_eq!(all.live().count(), 1);
+    drop(p);
+    assert_eq!(all.live().count(), 0);
 }
