@@ -1,11 +1,52 @@
 //! Calls of the `functions` crate.
 
 use crate::code::Code;
-use crate::ctx::ExecCtx;
+use crate::ctx::{ExecCtx, Host, SessionState};
 use crate::machine::Machine;
 use crate::source::copy;
+use functions::{Clock, FnCtx, SessionInfo};
 use plan::{Func, Reg};
-use types::{Ora, Result};
+use types::{Result, Timestamp};
+
+/// The session as functions see it. SYS_CONTEXT does not come this way: the compiler makes an expression of its own of it.
+struct Session<'a> {
+    state: &'a SessionState,
+    host: &'a dyn Host,
+    sid: u32,
+    now: Timestamp,
+}
+
+impl SessionInfo for Session<'_> {
+    fn user(&self) -> &str {
+        &self.state.user
+    }
+
+    fn user_id(&self) -> u32 {
+        self.state.user_id
+    }
+
+    fn schema(&self) -> &str {
+        &self.state.schema
+    }
+
+    fn sid(&self) -> u32 {
+        self.sid
+    }
+
+    fn context(&self, _namespace: &str, _parameter: &str, _out: &mut String) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn guid(&self) -> [u8; 16] {
+        self.host.sys_guid()
+    }
+}
+
+impl Clock for Session<'_> {
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+}
 
 /// Evaluates the arguments into neighbouring registers from `base` on and calls the function.
 pub fn call(f: &Func, args: &[Code], base: Reg, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -13,6 +54,11 @@ pub fn call(f: &Func, args: &[Code], base: Reg, dst: Reg, m: &mut Machine, cx: &
         let r = code.eval(m, cx)?;
         copy(r, base + i as Reg, m);
     }
-    let _ = (f, dst);
-    Err(Ora::unsupported())
+    let session = Session { state: cx.session, host: cx.host, sid: cx.p.sid(), now: m.now(cx) };
+    let mut out = m.take(dst);
+    let values = &m.regs[base as usize..base as usize + args.len()];
+    let mut ctx = FnCtx { nls: &session.state.nls, session: &session, clock: &session, cache: &mut m.functions };
+    let result = f.0.call(&mut ctx, values, &mut out);
+    m.put(dst, out);
+    result
 }

@@ -31,6 +31,8 @@ pub struct Machine {
     /// Scratch for an encoded key.
     pub key: Vec<u8>,
     pub scratch: Vec<u8>,
+    /// What functions keep between calls.
+    pub functions: functions::FnCache,
     now: Option<Timestamp>,
     memory: usize,
     /// A snapshot taken before the rows are opened: by the look into the result cache.
@@ -48,6 +50,7 @@ impl Machine {
             sequence_values: vec![None; sequences],
             key: Vec::new(),
             scratch: Vec::new(),
+            functions: functions::FnCache::default(),
             now: None,
             memory: 0,
             early: None,

@@ -47,6 +47,16 @@ impl Compiler<'_> {
                 };
             }
         }
+        if call.name.parts.len() == 2 && call.args.iter().all(|a| a.name.is_none()) {
+            let dotted = format!("{}.{}", call.name.parts[0].name, call.name.parts[1].name);
+            if crate::function::exists(&dotted) {
+                let mut args = Vec::new();
+                for a in &call.args {
+                    args.push(self.expr(&a.value)?);
+                }
+                return self.scalar_function(&dotted, args, &[], pos).map(Some);
+            }
+        }
         self.host_function(call, pos)
     }
 
@@ -154,7 +164,16 @@ impl Compiler<'_> {
 
     /// A function of the `functions` crate.
     pub fn scalar_function(&mut self, name: &str, args: Vec<Expr>, places: &[u32], pos: u32) -> Result<Expr> {
-        let (func, args, ty) = Func::resolve(name, args, places, pos)?;
+        let _ = places;
+        let (func, args, ty) = Func::resolve(name, args, pos)?;
+        if !func.0.deterministic {
+            self.volatile += 1;
+            self.unstable += 1;
+        }
+        // The clock and the time zone are not part of a cached result's key.
+        if func.0.bare || func.0.name.ends_with("TIMEZONE") {
+            self.volatile += 1;
+        }
         Ok(Expr::new(Node::Func(func, args), ty))
     }
 

@@ -1,21 +1,32 @@
 //! Scalar functions as the planner sees them.
 
-use crate::ir::Expr;
-use types::{DataType, Ora, Result};
+use crate::ir::{Expr, Node};
+use crate::typing::{Class, class, length, text};
+use functions::FnDef;
+use types::{DataType, Ora, Result, Value};
 
 /// A scalar function, bound when the statement is compiled.
 #[derive(Clone, Copy)]
-pub struct Func(pub &'static str);
+pub struct Func(pub &'static FnDef);
 
 impl Func {
-    /// Finds the function, converts the arguments to the types it takes and gives the type of its result.
-    pub fn resolve(name: &str, _args: Vec<Expr>, _places: &[u32], pos: u32) -> Result<(Func, Vec<Expr>, DataType)> {
-        Err(Ora::with(904, &[&format!("\"{name}\"")]).at(pos))
+    /// Finds the function, checks the number of arguments and gives the type of its result.
+    ///
+    /// # Errors
+    /// ORA-00904 for no such function, ORA-00909, 00938 and 00939 for the number of arguments, ORA-00932 for their types.
+    pub fn resolve(name: &str, args: Vec<Expr>, pos: u32) -> Result<(Func, Vec<Expr>, DataType)> {
+        let def = functions::lookup(name).ok_or_else(|| Ora::with(904, &[&format!("\"{name}\"")]).at(pos))?;
+        def.check_args(args.len()).map_err(|e| e.at(pos))?;
+        let types: Vec<DataType> = args.iter().map(|a| a.ty).collect();
+        let ty = def.return_type(&types).map_err(|e| e.at(pos))?;
+        let ty = with_length(def.name, ty, &args);
+        Ok((Func(def), args, ty))
     }
 }
 
-pub fn exists(_name: &str) -> bool {
-    false
+/// Whether there is a function of that name.
+pub fn exists(name: &str) -> bool {
+    functions::lookup(name).is_some()
 }
 
 impl PartialEq for Func {
@@ -26,6 +37,51 @@ impl PartialEq for Func {
 
 impl std::fmt::Debug for Func {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0)
+        f.write_str(self.0.name)
+    }
+}
+
+fn whole(e: Option<&Expr>) -> Option<u32> {
+    match &e?.node {
+        Node::Const(Value::Number(n)) => n.to_i64().ok().and_then(|n| u32::try_from(n).ok()),
+        _ => None,
+    }
+}
+
+/// How long a text result can be: columns made of it, and their headings, are that wide.
+fn with_length(name: &str, ty: DataType, args: &[Expr]) -> DataType {
+    let first = args.first().map_or(0, |a| length(&a.ty));
+    match ty {
+        DataType::Raw { len: 0 } => DataType::Raw { len: if name == "HEXTORAW" { first.div_ceil(2).max(1) } else { 2000 } },
+        DataType::Varchar2 { len: 0, .. } => text(match name {
+            "UPPER" | "LOWER" | "INITCAP" | "NLS_UPPER" | "NLS_LOWER" | "NLS_INITCAP" => first,
+            "TRIM" | "LTRIM" | "RTRIM" | "TRANSLATE" | "REVERSE" => first,
+            "SUBSTR" | "SUBSTRB" => whole(args.get(2)).map_or(first, |n| n.min(first)).max(1),
+            "LPAD" | "RPAD" => whole(args.get(1)).unwrap_or(4000).clamp(1, 4000),
+            "CHR" => 4,
+            "RAWTOHEX" => first * 2,
+            "ROWIDTOCHAR" => 18,
+            "CONCAT" => args.iter().map(|a| length(&a.ty)).sum(),
+            "TO_CHAR" | "TO_NCHAR" => to_char_length(args),
+            "USER" => 128,
+            _ => 4000,
+        }),
+        ty => ty,
+    }
+}
+
+fn to_char_length(args: &[Expr]) -> u32 {
+    let format = match args.get(1).map(|a| &a.node) {
+        Some(Node::Const(Value::Text(s))) => Some(s.chars().count() as u32),
+        _ => None,
+    };
+    match (args.first().map(|a| class(&a.ty)), format) {
+        (Some(Class::Text), _) => length(&args[0].ty),
+        (Some(Class::Number), None) => 40,
+        (Some(Class::Number), Some(n)) => n + 1,
+        (Some(Class::Date), None) => 75,
+        // Names of months and days are longer than the elements that ask for them.
+        (_, Some(n)) => n + 40,
+        _ => 75,
     }
 }
