@@ -119,10 +119,10 @@ impl ExecCtx<'_> {
 
 /// What `exec` needs from the crates above. Names come in upper case unless they were quoted.
 pub trait Host {
-    /// The dictionary epoch: one relaxed load. A statement compiled at another value is compiled again.
-    fn epoch(&self) -> u64;
+    /// Whether a statement compiled when [`Catalog::epoch`] was `epoch` may still be run: one relaxed load.
+    fn is_current(&self, epoch: u64) -> bool;
 
-    /// Names as the session sees them, at the present epoch.
+    /// Names as the session sees them now.
     fn catalog(&self) -> Result<Rc<dyn Catalog>>;
 
     /// The fixed table of that number, which the catalog gave for its name.

@@ -176,7 +176,7 @@ impl Cursor {
         binds: &[BindType],
         internal: bool,
     ) -> Result<Cursor> {
-        let epoch = cx.host.epoch();
+        let epoch = cx.host.catalog()?.epoch();
         let plan = plan_of(cx, &statement, binds, internal)?;
         let mut bind_types = binds.to_vec();
         bind_types.resize(plan.binds.len(), None);
@@ -268,7 +268,7 @@ impl Cursor {
         if self.state != State::Closed {
             self.close(cx);
         }
-        if self.retype || self.epoch != cx.host.epoch() {
+        if self.retype || !cx.host.is_current(self.epoch) {
             self.renew(cx)?;
         }
         cx.p.count(Stat::ExecuteCount, 1);

@@ -1,0 +1,479 @@
+//! A small instance in this process: real files, buffer cache, transactions and heaps, and a catalog kept in a map.
+#![allow(dead_code)]
+
+use block::SegmentKind;
+use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
+use cluster::{Clusters, Geometry};
+use datafile::{CreateDatabase, DataFiles, tablespace};
+use dictionary::*;
+use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
+use exec::*;
+use heap::Heap;
+use library_cache::LibraryCache;
+use process::{Process, Processes, testing};
+use redo::{ApplyTable, NoRedo};
+use result_cache::ResultCache;
+use sql::ast::{self, ConstraintKind, Ddl, Statement, TableOrganization};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use txn::{CommitHook, Transactions, TxnConfig, TxnLayout};
+use types::{Date, Nls, Number, ObjectId, Ora, Result, Scn, Timestamp, Value};
+
+const BLOCK: usize = 8192;
+
+/// The shared structures of a test's instance, and where its files are.
+pub struct Instance {
+    pub all: &'static Processes,
+    pub shared: Shared,
+    cache: &'static Arc<BufferCache>,
+    next_object: AtomicU32,
+    directory: PathBuf,
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn leak<T>(x: T) -> &'static T {
+    Box::leak(Box::new(x))
+}
+
+impl Instance {
+    pub fn new() -> Instance {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let n = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let directory = std::env::temp_dir().join(format!("exec-test-{}-{n}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a temporary directory");
+        let config = CacheConfig::new(2000, BLOCK, 16);
+        let txn_config = TxnConfig { undo_segments: 2, ..TxnConfig::new(16) };
+        let results = result_cache::Config {
+            max_size_bytes: 1 << 20,
+            max_result_percent: 50,
+            timeout_ms: 1000,
+            design: result_cache::Design::Versioned,
+            processes: 16,
+        };
+        let (all, (cache, enqueues, txns, library, result_layout)) = testing::instance(16, |b| {
+            (
+                CacheLayout::reserve(b, &config),
+                EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
+                TxnLayout::reserve(b, &txn_config),
+                library_cache::Layout::reserve(b, &library_cache::Config { entries: 1000 }),
+                result_cache::Layout::reserve(b, &results),
+            )
+        });
+        let files = DataFiles::create(&directory, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files");
+        let mut apply = ApplyTable::new();
+        buffer_cache::register(&mut apply);
+        Transactions::register_apply(&mut apply);
+        Heap::register_apply(&mut apply);
+        Clusters::register_apply(&mut apply);
+        let files = Arc::new(files);
+        let cache = leak(Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo))));
+        let enqueues = leak(Enqueues::create(all, &enqueues));
+        let txns = leak(Transactions::create(all.sga(), &txns, &txn_config, cache, enqueues));
+        let heap = leak(Heap::new(txns));
+        let clusters = leak(Clusters::new(heap));
+        let library = leak(LibraryCache::create(all, &library));
+        let results = leak(ResultCache::create(all, &result_layout, &results));
+        let p = testing::attach(all, "start");
+        txns.create_undo_segments(&p).expect("undo");
+        let shared = Shared { txns, heap, clusters, enqueues, library, results };
+        Instance { all, shared, cache, next_object: AtomicU32::new(100), directory }
+    }
+
+    pub fn object(&self) -> ObjectId {
+        ObjectId(self.next_object.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// What all sessions of a test see as the dictionary.
+#[derive(Default)]
+pub struct Names {
+    relations: RefCell<HashMap<String, Resolved>>,
+    clusters: RefCell<HashMap<String, Rc<ClusterDef>>>,
+    sequences: RefCell<HashMap<String, (Rc<SequenceDef>, i64)>>,
+    epoch: Cell<u64>,
+}
+
+/// The catalog of a test: every object belongs to SCOTT.
+pub struct MapCatalog(pub Rc<Names>);
+
+impl Catalog for MapCatalog {
+    fn user(&self) -> (UserId, String) {
+        (UserId(10), "SCOTT".into())
+    }
+    fn schema(&self) -> (UserId, String) {
+        self.user()
+    }
+    fn relation(&self, _schema: Option<&str>, name: &str) -> Result<Option<Resolved>> {
+        Ok(self.0.relations.borrow().get(name).cloned())
+    }
+    fn sequence(&self, _schema: Option<&str>, name: &str) -> Result<Option<Rc<SequenceDef>>> {
+        Ok(self.0.sequences.borrow().get(name).map(|(s, _)| s.clone()))
+    }
+    fn unit(&self, _schema: Option<&str>, _name: &str) -> Result<Option<Rc<ProcedureDef>>> {
+        Ok(None)
+    }
+    fn table_by_id(&self, object: ObjectId) -> Result<Option<Rc<TableDef>>> {
+        Ok(self.0.relations.borrow().values().find_map(|r| match r {
+            Resolved::Table(t) if t.object == object => Some(t.clone()),
+            _ => None,
+        }))
+    }
+    fn index_by_id(&self, _object: ObjectId) -> Result<Option<Rc<IndexDef>>> {
+        Ok(None)
+    }
+    fn allowed(&self, _object: ObjectId, _owner: UserId, _privilege: ObjectPrivilege) -> Result<bool> {
+        Ok(true)
+    }
+    fn as_owner(&self, _owner: UserId) -> Result<Box<dyn Catalog + '_>> {
+        Ok(Box::new(MapCatalog(self.0.clone())))
+    }
+    fn epoch(&self) -> u64 {
+        self.0.epoch.get()
+    }
+}
+
+/// A fixed table that counts how often it is opened: one row, one column.
+pub struct Ticks(pub Cell<i64>);
+
+struct TickScan(Option<i64>);
+
+impl FixedScan for TickScan {
+    fn next(&mut self, _cx: &mut ExecCtx<'_>, row: &mut Row) -> Result<bool> {
+        let Some(n) = self.0.take() else { return Ok(false) };
+        row.resize(1, Value::Null);
+        row[0] = Value::Number(Number::from(n));
+        Ok(true)
+    }
+}
+
+impl FixedTable for Ticks {
+    fn open(&self, _cx: &mut ExecCtx<'_>) -> Result<Box<dyn FixedScan>> {
+        self.0.set(self.0.get() + 1);
+        Ok(Box::new(TickScan(Some(self.0.get()))))
+    }
+}
+
+/// The host of a test: one fixed table `V$TICK(N)`, one function `TWICE(n)`.
+pub struct TestHost {
+    names: Rc<Names>,
+    pub ticks: Ticks,
+    pub calls: Cell<u32>,
+}
+
+impl Host for TestHost {
+    fn is_current(&self, epoch: u64) -> bool {
+        self.names.epoch.get() == epoch
+    }
+    fn catalog(&self) -> Result<Rc<dyn Catalog>> {
+        Ok(Rc::new(MapCatalog(self.names.clone())))
+    }
+    fn fixed_table(&self, _id: FixedId) -> &dyn FixedTable {
+        &self.ticks
+    }
+    fn function(&self, _cx: &mut ExecCtx<'_>, path: &[String], args: usize) -> Result<Option<HostFunction>> {
+        if path.last().is_none_or(|n| n != "TWICE") || args != 1 {
+            return Ok(None);
+        }
+        Ok(Some(HostFunction {
+            owner: "SCOTT".into(),
+            package: None,
+            name: "TWICE".into(),
+            handle: 1,
+            arg_types: vec![types::DataType::NUMBER],
+            arg_names: vec!["N".into()],
+            required: 1,
+            ty: types::DataType::NUMBER,
+            deterministic: false,
+            dependencies: Vec::new(),
+        }))
+    }
+    fn call(&self, _cx: &mut ExecCtx<'_>, _function: &HostFunction, args: &[Value]) -> Result<Value> {
+        self.calls.set(self.calls.get() + 1);
+        match &args[0] {
+            Value::Number(n) => Ok(Value::Number(n.add(n)?)),
+            _ => Ok(Value::Null),
+        }
+    }
+    fn sys_context(&self, _cx: &mut ExecCtx<'_>, namespace: &str, parameter: &str) -> Result<Value> {
+        Ok(Value::text(format!("{namespace}.{parameter}")))
+    }
+    fn next_value(&self, _cx: &mut ExecCtx<'_>, sequence: &SequenceDef) -> Result<Number> {
+        let mut all = self.names.sequences.borrow_mut();
+        let (_, last) = all.get_mut(&sequence.name).expect("a sequence of the test");
+        *last += 1;
+        Ok(Number::from(*last))
+    }
+    fn elements(&self, _cx: &mut ExecCtx<'_>, _collection: &Value) -> Result<Vec<Value>> {
+        Err(Ora::unsupported())
+    }
+    fn now(&self) -> Timestamp {
+        Timestamp::new(Date::from_ymd(2024, 2, 29).expect("a date"), 0)
+    }
+    fn sys_guid(&self) -> [u8; 16] {
+        [7; 16]
+    }
+}
+
+/// Tells the result cache of commits, as an instance does.
+pub struct Hook(pub &'static ResultCache);
+
+impl CommitHook for Hook {
+    fn before_visible(&self, p: &Process, objects: &[ObjectId]) -> Result<()> {
+        self.0.before_visible(p, objects);
+        Ok(())
+    }
+    fn after(&self, p: &Process, scn: Scn, objects: &[ObjectId]) {
+        self.0.after(p, scn, objects);
+    }
+}
+
+/// A session of a test.
+pub struct Session<'i> {
+    pub instance: &'i Instance,
+    pub p: Process,
+    pub state: SessionState,
+    pub host: TestHost,
+}
+
+impl<'i> Session<'i> {
+    pub fn new(instance: &'i Instance, names: &Rc<Names>) -> Session<'i> {
+        let p = testing::attach(instance.all, "session");
+        let host = TestHost { names: names.clone(), ticks: Ticks(Cell::new(0)), calls: Cell::new(0) };
+        Session { instance, p, state: SessionState::new("SCOTT", 10, Nls::default()), host }
+    }
+
+    pub fn cx(&mut self) -> ExecCtx<'_> {
+        ExecCtx { p: &self.p, shared: &self.instance.shared, session: &mut self.state, host: &self.host }
+    }
+
+    /// Runs a statement; a query's rows, or RETURNING's.
+    pub fn run(&mut self, text: &str) -> Result<Vec<Vec<Value>>> {
+        self.run_with(text, &[]).map(|(rows, _)| rows)
+    }
+
+    /// As `run`, with binds; and the number of rows processed.
+    pub fn run_with(&mut self, text: &str, binds: &[Value]) -> Result<(Vec<Vec<Value>>, u64)> {
+        let statement = sql::parse_statement(text)?;
+        match &statement {
+            Statement::Ddl(ddl) => {
+                self.ddl(ddl)?;
+                return Ok((Vec::new(), 0));
+            }
+            Statement::Commit(_) => {
+                let hook = Hook(self.instance.shared.results);
+                self.instance.shared.txns.commit(&self.p, &mut self.state.txn, &hook)?;
+                return Ok((Vec::new(), 0));
+            }
+            Statement::Rollback(_) => {
+                self.instance.shared.txns.rollback(&self.p, &mut self.state.txn)?;
+                return Ok((Vec::new(), 0));
+            }
+            _ => {}
+        }
+        let mut cx = self.cx();
+        let types: Vec<BindType> = binds.iter().map(|v| (!v.is_null()).then(|| v.data_type())).collect();
+        let mut cursor = Cursor::compile_parsed(&mut cx, text, Rc::new(statement), &types)?;
+        cursor.bind(binds)?;
+        cursor.execute(&mut cx)?;
+        let mut rows = Vec::new();
+        let mut row = Vec::new();
+        let result = loop {
+            match cursor.fetch(&mut cx, &mut row) {
+                Ok(true) => rows.push(row.clone()),
+                Ok(false) => break Ok(()),
+                Err(e) => break Err(e),
+            }
+        };
+        let processed = cursor.rows_processed();
+        cursor.close(&mut cx);
+        result.map(|()| (rows, processed))
+    }
+
+    /// Rows as texts joined by blanks, one a line.
+    pub fn text(&mut self, statement: &str) -> String {
+        match self.run(statement) {
+            Ok(rows) => {
+                let nls = &self.state.nls;
+                let line = |row: &Vec<Value>| {
+                    let value = |v: &Value| v.to_text(nls).expect("text").map_or("NULL".into(), |s| s.into_owned());
+                    row.iter().map(value).collect::<Vec<_>>().join(" ")
+                };
+                rows.iter().map(line).collect::<Vec<_>>().join("\n")
+            }
+            Err(e) => match e.position() {
+                Some(at) => format!("ORA-{:05} at {at}", e.code()),
+                None => format!("ORA-{:05}", e.code()),
+            },
+        }
+    }
+
+    fn ddl(&mut self, ddl: &Ddl) -> Result<()> {
+        let names = self.host.names.clone();
+        match ddl {
+            Ddl::CreateTable(t) => {
+                let table = self.table(t)?;
+                names.relations.borrow_mut().insert(t.name.last().to_owned(), Resolved::Table(Rc::new(table)));
+            }
+            Ddl::CreateCluster(c) => {
+                let def = self.cluster(c)?;
+                names.clusters.borrow_mut().insert(c.name.last().to_owned(), Rc::new(def));
+            }
+            Ddl::CreateView(v) => {
+                let def = ViewDef {
+                    object: self.instance.object(),
+                    owner_id: UserId(10),
+                    owner: "SCOTT".into(),
+                    name: v.name.last().into(),
+                    text: v.text.clone(),
+                    columns: v.columns.iter().map(|c| c.name.clone()).collect(),
+                    read_only: v.read_only,
+                    check_option: false,
+                    catalog: false,
+                    epoch: 0,
+                };
+                names.relations.borrow_mut().insert(def.name.clone(), Resolved::View(Rc::new(def)));
+            }
+            Ddl::CreateSequence(s) => {
+                let def = SequenceDef {
+                    object: self.instance.object(),
+                    owner_id: UserId(10),
+                    owner: "SCOTT".into(),
+                    name: s.name.last().into(),
+                    increment: 1,
+                    minimum: 1,
+                    maximum: i128::MAX,
+                    cycle: false,
+                    order: false,
+                    cache: 20,
+                    epoch: 0,
+                };
+                names.sequences.borrow_mut().insert(def.name.clone(), (Rc::new(def), 0));
+            }
+            Ddl::Drop(d) => {
+                names.relations.borrow_mut().remove(d.name.last()).ok_or_else(|| Ora::new(942).at(d.name.pos.0))?;
+            }
+            _ => return Err(Ora::unsupported()),
+        }
+        names.epoch.set(names.epoch.get() + 1);
+        Ok(())
+    }
+
+    fn segment(&self, kind: SegmentKind, object: ObjectId) -> Result<SegmentRef> {
+        let scn = || self.instance.shared.txns.current_scn();
+        let header = self.instance.cache.segments().create(&self.p, tablespace::USERS, kind, object, &scn)?;
+        Ok(SegmentRef { tablespace: tablespace::USERS, header, data_object: object, pctfree: 10, initrans: 2 })
+    }
+
+    fn cluster(&mut self, c: &ast::CreateCluster) -> Result<ClusterDef> {
+        let object = self.instance.object();
+        let (hashkeys, size) = (c.hashkeys.unwrap_or(100), c.size_bytes.unwrap_or(200) as u32);
+        let geometry = Geometry::new(hashkeys, size, BLOCK, 2)?;
+        let header = self.instance.shared.clusters.create_segment(&self.p, tablespace::USERS, object, &geometry, 2)?;
+        let columns = c.columns.iter().map(|(n, t)| Ok(ColumnDef::new(&*n.name, plan::data_type(t)?)));
+        Ok(ClusterDef {
+            object,
+            owner_id: UserId(10),
+            owner: "SCOTT".into(),
+            name: c.name.last().into(),
+            segment: SegmentRef { tablespace: tablespace::USERS, header, data_object: object, pctfree: 10, initrans: 2 },
+            columns: columns.collect::<Result<_>>()?,
+            hashkeys,
+            size_bytes: size,
+            hash_text: None,
+            single_table: true,
+            tables: Vec::new(),
+            epoch: 0,
+        })
+    }
+
+    fn table(&mut self, t: &ast::CreateTable) -> Result<TableDef> {
+        let object = self.instance.object();
+        let mut columns = Vec::new();
+        let mut constraints = Vec::new();
+        let mut next = 0;
+        let mut constraint = |kind: ConstraintKindDef, name: Option<&ast::Ident>| {
+            next += 1;
+            constraints.push(ConstraintDef {
+                id: next,
+                name: name.map_or(format!("SYS_C{next}"), |n| n.name.clone()),
+                generated: name.is_none(),
+                kind,
+                enabled: true,
+                validated: true,
+                deferrable: false,
+                initially_deferred: false,
+            });
+        };
+        for c in &t.columns {
+            let mut def = ColumnDef::new(&*c.name.name, plan::data_type(c.ty.as_ref().expect("a type"))?);
+            def.default_text = c.default.as_ref().map(|d| d.text.clone());
+            for k in &c.constraints {
+                match &k.kind {
+                    ConstraintKind::NotNull | ConstraintKind::PrimaryKey { .. } => def.nullable = false,
+                    ConstraintKind::Check { text, .. } => {
+                        constraint(ConstraintKindDef::Check { text: text.clone() }, k.name.as_ref())
+                    }
+                    _ => {}
+                }
+            }
+            columns.push(def);
+        }
+        for k in &t.constraints {
+            if let ConstraintKind::Check { text, .. } = &k.kind {
+                constraint(ConstraintKindDef::Check { text: text.clone() }, k.name.as_ref());
+            }
+        }
+        let organization = match &t.organization {
+            TableOrganization::Cluster { cluster, columns: key } => {
+                let cluster = self.host.names.clusters.borrow()[cluster.last()].clone();
+                let at = |k: &ast::Ident| columns.iter().position(|c| c.name == k.name).expect("a key column");
+                Organization::HashCluster { cluster, key_positions: key.iter().map(at).collect() }
+            }
+            _ => Organization::Heap(self.segment(SegmentKind::Table, object)?),
+        };
+        Ok(TableDef {
+            object,
+            owner_id: UserId(10),
+            owner: "SCOTT".into(),
+            name: t.name.last().into(),
+            columns,
+            organization,
+            indexes: Vec::new(),
+            constraints,
+            referenced_by: Vec::new(),
+            statistics: None,
+            temporary: None,
+            options: TableOptions::default(),
+            epoch: 0,
+        })
+    }
+
+    /// Makes the fixed table `V$TICK(N)` known.
+    pub fn add_fixed(&mut self) {
+        let table = TableDef {
+            object: ObjectId(1),
+            owner_id: UserId::SYS,
+            owner: "SYS".into(),
+            name: "V$TICK".into(),
+            columns: vec![ColumnDef::new("N", types::DataType::NUMBER)],
+            organization: Organization::Fixed(FixedId(0)),
+            indexes: Vec::new(),
+            constraints: Vec::new(),
+            referenced_by: Vec::new(),
+            statistics: None,
+            temporary: None,
+            options: TableOptions::default(),
+            epoch: 0,
+        };
+        self.host.names.relations.borrow_mut().insert("V$TICK".into(), Resolved::Table(Rc::new(table)));
+    }
+}

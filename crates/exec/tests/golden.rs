@@ -1,0 +1,171 @@
+//! Golden files in sqllogictest's form: statements, and queries with the rows they give.
+//!
+//! `EXEC_GOLDEN=path` runs another file instead.
+
+mod common;
+
+use common::{Instance, Names, Session};
+use std::rc::Rc;
+use types::Value;
+
+struct Failure {
+    line: usize,
+    text: String,
+}
+
+/// Runs a file. Gives the number of records and the failures.
+fn run_file(content: &str) -> (usize, Vec<Failure>) {
+    let instance = Instance::new();
+    let names = Rc::new(Names::default());
+    let mut s = Session::new(&instance, &names);
+    s.add_fixed();
+    let lines: Vec<&str> = content.lines().collect();
+    let (mut at, mut records) = (0, 0);
+    let mut failures = Vec::new();
+    let mut skip = false;
+    while at < lines.len() {
+        let words: Vec<&str> = lines[at].split_whitespace().collect();
+        let start = at;
+        at += 1;
+        match words[..] {
+            ["skipif", engine, ..] => skip |= engine == "oracle",
+            ["onlyif", engine, ..] => skip |= engine != "oracle",
+            ["statement", how, ..] => {
+                let text = block(&lines, &mut at, false);
+                if std::mem::take(&mut skip) {
+                    continue;
+                }
+                records += 1;
+                let result = s.run(&text);
+                let failed = match (how, &result) {
+                    ("ok", Err(e)) => Some(format!("{e}")),
+                    ("error", Ok(_)) => Some("should have failed".into()),
+                    (code, Err(e)) if code.starts_with("ORA-") && format!("ORA-{:05}", e.code()) != code => Some(format!("{e}")),
+                    (code, Ok(_)) if code.starts_with("ORA-") => Some("should have failed".into()),
+                    _ => None,
+                };
+                if let Some(why) = failed {
+                    failures.push(Failure { line: start + 1, text: format!("{text}\n  {why}") });
+                }
+            }
+            ["query", types, ref rest @ ..] => {
+                let text = block(&lines, &mut at, true);
+                let mut expected = Vec::new();
+                if at < lines.len() && lines[at] == "----" {
+                    at += 1;
+                    while at < lines.len() && !lines[at].is_empty() {
+                        expected.push(lines[at].to_owned());
+                        at += 1;
+                    }
+                }
+                if std::mem::take(&mut skip) {
+                    continue;
+                }
+                records += 1;
+                let sort = rest.first().copied().unwrap_or("nosort");
+                if let Err(why) = check_query(&mut s, &text, types, sort, &expected) {
+                    failures.push(Failure { line: start + 1, text: format!("{text}\n  {why}") });
+                }
+            }
+            _ => {}
+        }
+    }
+    (records, failures)
+}
+
+fn block(lines: &[&str], at: &mut usize, query: bool) -> String {
+    let mut text = Vec::new();
+    while *at < lines.len() && !lines[*at].is_empty() && !(query && lines[*at] == "----") {
+        text.push(lines[*at]);
+        *at += 1;
+    }
+    text.join("\n")
+}
+
+fn check_query(s: &mut Session<'_>, text: &str, types: &str, sort: &str, expected: &[String]) -> Result<(), String> {
+    let rows = s.run(text).map_err(|e| e.to_string())?;
+    let kinds: Vec<char> = types.chars().collect();
+    let mut shown: Vec<Vec<String>> = Vec::new();
+    for row in &rows {
+        if row.len() != kinds.len() {
+            return Err(format!("{} columns, expected {}", row.len(), kinds.len()));
+        }
+        shown.push(row.iter().zip(&kinds).map(|(v, k)| show(v, *k, s)).collect());
+    }
+    if sort == "rowsort" {
+        shown.sort();
+    }
+    let mut values: Vec<String> = shown.iter().flatten().cloned().collect();
+    if sort == "valuesort" {
+        values.sort();
+    }
+    // A row a line, or a value a line, or a count and a hash.
+    if let [one] = expected
+        && let Some((count, hash)) = one.split_once(" values hashing to ")
+    {
+        if count != values.len().to_string() {
+            return Err(format!("{} values, expected {count}", values.len()));
+        }
+        let mut text = values.join("\n");
+        text.push('\n');
+        let is = md5_text(&text);
+        return if is == hash { Ok(()) } else { Err(format!("hash {is}, expected {hash}")) };
+    }
+    let by_row: Vec<String> = shown.iter().map(|r| r.join(" ")).collect();
+    if values == expected || by_row == expected {
+        Ok(())
+    } else {
+        Err(format!("got:\n{}", by_row.join("\n")))
+    }
+}
+
+fn md5_text(text: &str) -> String {
+    use md5::Digest;
+    md5::Md5::digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn show(v: &Value, kind: char, s: &Session<'_>) -> String {
+    let nls = &s.state.nls;
+    match (v, kind) {
+        (Value::Null, _) => "NULL".into(),
+        (Value::Number(n), 'I') => n.trunc(0).to_string(),
+        (v, 'R') => match v.to_number(nls) {
+            Ok(Some(n)) => format!("{:.3}", n.to_f64()),
+            _ => "?".into(),
+        },
+        (v, _) => v.to_text(nls).expect("text").map_or("NULL".into(), |t| t.into_owned()),
+    }
+}
+
+fn run_golden(name: &str, content: &str) {
+    let (records, failures) = run_file(content);
+    for f in failures.iter().take(20) {
+        eprintln!("{name}:{}: {}\n", f.line, f.text);
+    }
+    assert!(failures.is_empty(), "{name}: {} of {records} records failed", failures.len());
+}
+
+#[test]
+fn golden_files() {
+    if let Ok(path) = std::env::var("EXEC_GOLDEN") {
+        let content = std::fs::read_to_string(&path).expect("a golden file");
+        let start = std::time::Instant::now();
+        let (records, failures) = run_file(&content);
+        for f in failures.iter().take(30) {
+            eprintln!("{path}:{}: {}\n", f.line, f.text);
+        }
+        eprintln!("{path}: {} of {records} failed, {:?}", failures.len(), start.elapsed());
+        return;
+    }
+    for (name, content) in [
+        ("select.test", include_str!("golden/select.test")),
+        ("join.test", include_str!("golden/join.test")),
+        ("group.test", include_str!("golden/group.test")),
+        ("subquery.test", include_str!("golden/subquery.test")),
+        ("dml.test", include_str!("golden/dml.test")),
+        ("hierarchy.test", include_str!("golden/hierarchy.test")),
+        ("errors.test", include_str!("golden/errors.test")),
+    ] {
+        run_golden(name, content);
+    }
+}
