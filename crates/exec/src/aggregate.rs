@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::source::sort::Keys;
 use plan::{Agg, AggKind, Reg};
 use std::cmp::Ordering;
-use types::{DataType, Date, Number, Ora, Result, Value};
+use types::{Date, Number, Ora, Result, Value};
 
 /// An aggregate as the executor runs it.
 pub struct AggCode {
@@ -18,7 +18,6 @@ pub struct AggCode {
     pub keep_last: Option<bool>,
     pub keys: Vec<usize>,
     pub out: Reg,
-    pub ty: DataType,
     pub ignore_nulls: bool,
 }
 
@@ -32,7 +31,6 @@ impl AggCode {
             keep_last: a.keep_last,
             keys: a.keys.clone(),
             out: a.out,
-            ty: a.ty,
             ignore_nulls: a.ignore_nulls,
         }
     }

@@ -40,7 +40,9 @@ fn run_file(content: &str) -> (usize, Vec<Failure>) {
                 let failed = match (how, &result) {
                     ("ok", Err(e)) => Some(format!("{e}")),
                     ("error", Ok(_)) => Some("should have failed".into()),
-                    (code, Err(e)) if code.starts_with("ORA-") && format!("ORA-{:05}", e.code()) != code => Some(format!("{e}")),
+                    (code, Err(e)) if code.starts_with("ORA-") && format!("ORA-{:05}", e.code()) != code => {
+                        Some(format!("{e}"))
+                    }
                     (code, Ok(_)) if code.starts_with("ORA-") => Some("should have failed".into()),
                     _ => None,
                 };
@@ -112,11 +114,7 @@ fn check_query(s: &mut Session<'_>, text: &str, types: &str, sort: &str, expecte
         return if is == hash { Ok(()) } else { Err(format!("hash {is}, expected {hash}")) };
     }
     let by_row: Vec<String> = shown.iter().map(|r| r.join(" ")).collect();
-    if values == expected || by_row == expected {
-        Ok(())
-    } else {
-        Err(format!("got:\n{}", by_row.join("\n")))
-    }
+    if values == expected || by_row == expected { Ok(()) } else { Err(format!("got:\n{}", by_row.join("\n"))) }
 }
 
 fn md5_text(text: &str) -> String {

@@ -9,10 +9,10 @@ use crate::ir::*;
 use crate::query::conjunction;
 use crate::scope::*;
 use crate::typing::*;
-use dictionary::{ConstraintKindDef, IndexDef, ObjectPrivilege, OnDeleteDef, Organization, Resolved, TableDef};
+use dictionary::{ConstraintKindDef, IndexDef, ObjectPrivilege, OnDeleteDef, Resolved, TableDef};
 use sql::ast::{self, ExprKind, TableRefKind};
 use std::rc::Rc;
-use types::{DataType, ObjectId, Ora, Result};
+use types::{ObjectId, Ora, Result};
 
 impl Compiler<'_> {
     /// The table that a DML statement changes.
@@ -662,14 +662,4 @@ fn key_index(table: &TableDef, key: u32) -> Option<Rc<IndexDef>> {
         return None;
     };
     table.indexes.iter().find(|i| i.object == index).cloned()
-}
-
-/// Whether a table's rows are in a hash cluster.
-pub fn is_clustered(table: &TableDef) -> bool {
-    matches!(table.organization, Organization::HashCluster { .. })
-}
-
-/// The type DML converts to; precision and length are checked when the row is made.
-pub fn column_type(table: &TableDef, column: u16) -> DataType {
-    table.columns[column as usize].data_type
 }

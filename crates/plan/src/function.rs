@@ -52,7 +52,9 @@ fn whole(e: Option<&Expr>) -> Option<u32> {
 fn with_length(name: &str, ty: DataType, args: &[Expr]) -> DataType {
     let first = args.first().map_or(0, |a| length(&a.ty));
     match ty {
-        DataType::Raw { len: 0 } => DataType::Raw { len: if name == "HEXTORAW" { first.div_ceil(2).max(1) } else { 2000 } },
+        DataType::Raw { len: 0 } => {
+            DataType::Raw { len: if name == "HEXTORAW" { first.div_ceil(2).max(1) } else { 2000 } }
+        }
         DataType::Varchar2 { len: 0, .. } => text(match name {
             "UPPER" | "LOWER" | "INITCAP" | "NLS_UPPER" | "NLS_LOWER" | "NLS_INITCAP" => first,
             "TRIM" | "LTRIM" | "RTRIM" | "TRANSLATE" | "REVERSE" => first,

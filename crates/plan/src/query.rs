@@ -4,15 +4,15 @@
 //! joins, CONNECT BY, ROWNUM, grouping, HAVING, window functions, DISTINCT, ORDER BY, row limit, FOR UPDATE. The select list itself
 //! is evaluated when a row is fetched, unless DISTINCT, a set operation or an enclosing block needs it in registers.
 
-use crate::expr::{SubUse, and, flatten_and, unsupported};
-use crate::from::{JoinSet, item_column};
+use crate::expr::{SubUse, and, unsupported};
+use crate::from::JoinSet;
 use crate::group::GroupShape;
 use crate::ir::*;
 use crate::scope::*;
 use crate::typing::*;
 use sql::ast::{self, ExprKind, Literal, QueryBody, SelectItemKind};
 use std::collections::BTreeSet;
-use types::{DataType, Ora, Result, Value};
+use types::{Ora, Result, Value};
 
 /// A compiled query.
 pub enum Compiled {
@@ -779,16 +779,4 @@ fn collect(source: &Source, into: &mut Vec<Reg>) {
 /// Joins conditions that were split.
 pub fn conjunction(conds: Vec<Expr>) -> Option<Expr> {
     if conds.is_empty() { None } else { Some(and(conds)) }
-}
-
-/// Splits a condition that was joined.
-pub fn split(e: Expr) -> Vec<Expr> {
-    let mut conds = Vec::new();
-    flatten_and(e, &mut conds);
-    conds
-}
-
-/// A column for a target list without an item behind it.
-pub fn plain_column(name: &str, ty: DataType) -> ItemColumn {
-    item_column(name, ty, true)
 }

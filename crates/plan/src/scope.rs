@@ -110,8 +110,6 @@ pub struct Block {
     pub outer: BTreeSet<Reg>,
     /// Where columns were named, for errors found later.
     pub places: Vec<(Reg, u32)>,
-    /// Inside PRIOR.
-    pub in_prior: bool,
 }
 
 impl Block {
@@ -130,7 +128,6 @@ impl Block {
             aliases: Vec::new(),
             outer: BTreeSet::new(),
             places: Vec::new(),
-            in_prior: false,
         }
     }
 }

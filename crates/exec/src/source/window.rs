@@ -386,7 +386,7 @@ impl Partition<'_> {
 
     fn rows_frame(&self, x: &FrameCode, i: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Range<usize>> {
         self.load(i, m);
-        let mut offset = |code: &Code, m: &mut Machine, cx: &mut ExecCtx<'_>| -> Result<i64> {
+        let offset = |code: &Code, m: &mut Machine, cx: &mut ExecCtx<'_>| -> Result<i64> {
             let r = code.eval(m, cx)?;
             let n = m.value(r).to_number(&cx.session.nls)?.unwrap_or_default().to_i64().unwrap_or(i64::MAX / 2);
             if n < 0 { Err(Ora::with(1428, &[&n])) } else { Ok(n.min(i64::MAX / 2)) }

@@ -102,6 +102,48 @@ pub struct Names {
     epoch: Cell<u64>,
 }
 
+impl Names {
+    /// A heap table's number and segment: what another thread needs to know it by.
+    pub fn heap_of(&self, name: &str) -> (ObjectId, SegmentRef) {
+        match &self.relations.borrow()[name] {
+            Resolved::Table(t) => (t.object, *t.heap().expect("a heap")),
+            _ => panic!("{name} is no table"),
+        }
+    }
+
+    /// The table `name (n number, v varchar2(20))` over a segment that is there.
+    pub fn add_heap(&self, name: &str, object: ObjectId, segment: SegmentRef) {
+        let text = types::DataType::Varchar2 { len: 20, unit: types::LenUnit::Byte };
+        let columns = vec![ColumnDef::new("N", types::DataType::NUMBER), ColumnDef::new("V", text)];
+        let table = table_def(object, name, columns, Organization::Heap(segment), Vec::new());
+        self.relations.borrow_mut().insert(name.into(), Resolved::Table(Rc::new(table)));
+    }
+}
+
+fn table_def(
+    object: ObjectId,
+    name: &str,
+    columns: Vec<ColumnDef>,
+    organization: Organization,
+    constraints: Vec<ConstraintDef>,
+) -> TableDef {
+    TableDef {
+        object,
+        owner_id: UserId(10),
+        owner: "SCOTT".into(),
+        name: name.into(),
+        columns,
+        organization,
+        indexes: Vec::new(),
+        constraints,
+        referenced_by: Vec::new(),
+        statistics: None,
+        temporary: None,
+        options: TableOptions::default(),
+        epoch: 0,
+    }
+}
+
 /// The catalog of a test: every object belongs to SCOTT.
 pub struct MapCatalog(pub Rc<Names>);
 
@@ -384,7 +426,13 @@ impl<'i> Session<'i> {
             owner_id: UserId(10),
             owner: "SCOTT".into(),
             name: c.name.last().into(),
-            segment: SegmentRef { tablespace: tablespace::USERS, header, data_object: object, pctfree: 10, initrans: 2 },
+            segment: SegmentRef {
+                tablespace: tablespace::USERS,
+                header,
+                data_object: object,
+                pctfree: 10,
+                initrans: 2,
+            },
             columns: columns.collect::<Result<_>>()?,
             hashkeys,
             size_bytes: size,
@@ -440,40 +488,13 @@ impl<'i> Session<'i> {
             }
             _ => Organization::Heap(self.segment(SegmentKind::Table, object)?),
         };
-        Ok(TableDef {
-            object,
-            owner_id: UserId(10),
-            owner: "SCOTT".into(),
-            name: t.name.last().into(),
-            columns,
-            organization,
-            indexes: Vec::new(),
-            constraints,
-            referenced_by: Vec::new(),
-            statistics: None,
-            temporary: None,
-            options: TableOptions::default(),
-            epoch: 0,
-        })
+        Ok(table_def(object, t.name.last(), columns, organization, constraints))
     }
 
     /// Makes the fixed table `V$TICK(N)` known.
     pub fn add_fixed(&mut self) {
-        let table = TableDef {
-            object: ObjectId(1),
-            owner_id: UserId::SYS,
-            owner: "SYS".into(),
-            name: "V$TICK".into(),
-            columns: vec![ColumnDef::new("N", types::DataType::NUMBER)],
-            organization: Organization::Fixed(FixedId(0)),
-            indexes: Vec::new(),
-            constraints: Vec::new(),
-            referenced_by: Vec::new(),
-            statistics: None,
-            temporary: None,
-            options: TableOptions::default(),
-            epoch: 0,
-        };
+        let columns = vec![ColumnDef::new("N", types::DataType::NUMBER)];
+        let table = table_def(ObjectId(1), "V$TICK", columns, Organization::Fixed(FixedId(0)), Vec::new());
         self.host.names.relations.borrow_mut().insert("V$TICK".into(), Resolved::Table(Rc::new(table)));
     }
 }

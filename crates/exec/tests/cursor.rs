@@ -1,0 +1,236 @@
+//! Cursors: binds, re-execution, snapshots, the result cache, rows that change under a statement.
+
+mod common;
+
+use common::{Instance, Names, Session};
+use exec::Cursor;
+use result_cache::Status;
+use std::rc::Rc;
+use types::{Number, Value};
+
+fn number(n: i64) -> Value {
+    Value::Number(Number::from(n))
+}
+
+fn setup(instance: &Instance) -> (Rc<Names>, Session<'_>) {
+    let names = Rc::new(Names::default());
+    let mut s = Session::new(instance, &names);
+    for text in [
+        "create cluster hc (n number(*,0)) single table hashkeys 100 size 100",
+        "create table hc_t (n number(*,0), v varchar2(20)) cluster hc (n)",
+        "insert into hc_t select level, 'v' || level from dual connect by level <= 100",
+        "create table t (n number, v varchar2(20))",
+        "insert into t select level, 'x' from dual connect by level <= 10",
+        "commit",
+    ] {
+        s.run(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    }
+    (names, s)
+}
+
+/// All rows of an executed cursor.
+fn rows(c: &mut Cursor, s: &mut Session<'_>) -> Vec<Vec<Value>> {
+    let mut cx = s.cx();
+    let (mut all, mut row) = (Vec::new(), Vec::new());
+    while c.fetch(&mut cx, &mut row).expect("a row") {
+        all.push(row.clone());
+    }
+    c.close(&mut cx);
+    all
+}
+
+#[test]
+fn a_cursor_is_executed_again_with_other_binds() {
+    let instance = Instance::new();
+    let (_, mut s) = setup(&instance);
+    let types = [Some(types::DataType::NUMBER)];
+    let mut c = Cursor::compile(&mut s.cx(), "select * from hc_t where n = :b1", &types).expect("a cursor");
+    for n in [1, 50, 100] {
+        c.bind(&[number(n)]).expect("one bind");
+        c.execute(&mut s.cx()).expect("executed");
+        assert_eq!(rows(&mut c, &mut s), [[number(n), Value::text(format!("v{n}"))]]);
+        assert_eq!(c.rows_processed(), 1);
+    }
+    for absent in [number(101), Value::Null] {
+        c.bind(&[absent]).expect("one bind");
+        c.execute(&mut s.cx()).expect("executed");
+        assert!(rows(&mut c, &mut s).is_empty());
+    }
+    assert_eq!(c.bind(&[]).unwrap_err().code(), 1008);
+    assert_eq!(c.bind(&[number(1), number(2)]).unwrap_err().code(), 1036);
+    assert_eq!(c.columns().iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["N", "V"]);
+}
+
+#[test]
+fn a_bind_of_unknown_type_takes_the_type_of_its_value() {
+    let instance = Instance::new();
+    let (_, mut s) = setup(&instance);
+    let mut c = Cursor::compile(&mut s.cx(), "select v from t where n = :a and v = :b", &[]).expect("a cursor");
+    for a in [number(3), Value::text("3")] {
+        c.bind(&[a, Value::text("x")]).expect("two binds");
+        c.execute(&mut s.cx()).expect("executed");
+        assert_eq!(rows(&mut c, &mut s), [[Value::text("x")]]);
+    }
+    c.bind(&[Value::text("three"), Value::text("x")]).expect("two binds");
+    assert_eq!(c.execute(&mut s.cx()).and_then(|()| c.fetch(&mut s.cx(), &mut Vec::new())).unwrap_err().code(), 1722);
+    c.close(&mut s.cx());
+}
+
+#[test]
+fn a_query_sees_the_table_as_of_its_start() {
+    let instance = Instance::new();
+    let (names, mut reader) = setup(&instance);
+    let mut writer = Session::new(&instance, &names);
+    let mut c = Cursor::compile(&mut reader.cx(), "select sum(n) from t", &[]).expect("a cursor");
+    c.execute(&mut reader.cx()).expect("executed");
+    writer.run("update t set n = n * 2").expect("updated");
+    assert_eq!(reader.text("select sum(n) from t"), "55", "what is not committed is not seen");
+    writer.run("commit").expect("committed");
+    assert_eq!(rows(&mut c, &mut reader), [[number(55)]]);
+    assert_eq!(reader.text("select sum(n) from t"), "110");
+}
+
+#[test]
+fn a_changed_table_is_noticed() {
+    let instance = Instance::new();
+    let (_, mut s) = setup(&instance);
+    let mut c = Cursor::compile(&mut s.cx(), "select * from t where n = 1", &[]).expect("a cursor");
+    c.execute(&mut s.cx()).expect("executed");
+    assert_eq!(rows(&mut c, &mut s).len(), 1);
+    s.run("drop table t").expect("dropped");
+    assert_eq!(c.execute(&mut s.cx()).unwrap_err().code(), 942);
+    s.run("create table t (a number, b number, n number)").expect("created");
+    c.execute(&mut s.cx()).expect("executed");
+    assert!(rows(&mut c, &mut s).is_empty());
+    assert_eq!(c.columns().len(), 3);
+}
+
+#[test]
+fn results_are_cached_until_what_they_depend_on_changes() {
+    let instance = Instance::new();
+    let (names, mut s) = setup(&instance);
+    let mut other = Session::new(&instance, &names);
+    let text = "select /*+ result_cache */ sum(n) from t where n > :b1";
+    let mut c = Cursor::compile(&mut s.cx(), text, &[Some(types::DataType::NUMBER)]).expect("a cursor");
+    let read = |c: &mut Cursor, s: &mut Session<'_>, n: i64| {
+        c.bind(&[number(n)]).expect("one bind");
+        c.execute(&mut s.cx()).expect("executed");
+        rows(c, s).remove(0).remove(0)
+    };
+    let objects = || instance.shared.results.object_rows().len();
+    assert_eq!(read(&mut c, &mut s, 5), number(40));
+    assert_eq!(objects(), 2, "a result and a dependency");
+    assert_eq!(read(&mut c, &mut s, 5), number(40));
+    assert_eq!(read(&mut c, &mut s, 9), number(10));
+    assert_eq!(objects(), 3);
+    // Uncommitted changes of others change nothing; one's own are seen at once.
+    other.run("insert into t values (100, 'y')").expect("inserted");
+    assert_eq!(read(&mut c, &mut s, 9), number(10));
+    assert_eq!(other.text("select /*+ result_cache */ sum(n) from t where n > 9"), "110");
+    other.run("commit").expect("committed");
+    assert_eq!(read(&mut c, &mut s, 9), number(110));
+    assert_eq!(read(&mut c, &mut s, 9), number(110));
+}
+
+#[test]
+fn a_result_that_was_not_read_to_its_end_is_not_kept() {
+    let instance = Instance::new();
+    let (_, mut s) = setup(&instance);
+    let mut c = Cursor::compile(&mut s.cx(), "select /*+ result_cache */ n from t order by n", &[]).expect("a cursor");
+    c.execute(&mut s.cx()).expect("executed");
+    assert!(c.fetch(&mut s.cx(), &mut Vec::new()).expect("a row"));
+    c.close(&mut s.cx());
+    let published = || instance.shared.results.object_rows().iter().filter(|o| o.status == Status::Published).count();
+    assert!(published() <= 1, "a dependency at most");
+    c.execute(&mut s.cx()).expect("executed");
+    assert_eq!(rows(&mut c, &mut s).len(), 10);
+    c.execute(&mut s.cx()).expect("executed");
+    assert_eq!(rows(&mut c, &mut s).len(), 10);
+}
+
+#[test]
+fn statements_that_change_by_themselves_are_never_cached() {
+    let instance = Instance::new();
+    let (_, mut s) = setup(&instance);
+    s.add_fixed();
+    for text in [
+        "select /*+ result_cache */ n from v$tick",
+        "select /*+ result_cache */ n, sysdate from t",
+        "select /*+ result_cache */ twice(n) from t",
+        "select /*+ result_cache */ sys_context('userenv', 'sid') from t",
+    ] {
+        s.run(text).expect("rows");
+    }
+    assert!(instance.shared.results.object_rows().is_empty());
+}
+
+#[test]
+fn an_update_waits_for_the_row_and_starts_again() {
+    let instance = Instance::new();
+    let (names, mut first) = setup(&instance);
+    let (object, segment) = names.heap_of("T");
+    first.run("update t set n = n + 100 where n = 1").expect("updated");
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| {
+            let names = Rc::new(Names::default());
+            names.add_heap("T", object, segment);
+            let mut s = Session::new(&instance, &names);
+            // Finds row 1 as it was, waits for it, and must then not change it: it is 101 by now.
+            let (_, changed) = s.run_with("update t set v = 'second' where n <= 3", &[]).expect("updated");
+            s.run("commit").expect("committed");
+            changed
+        });
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        first.run("commit").expect("committed");
+        assert_eq!(second.join().expect("the second session"), 2);
+    });
+    assert_eq!(first.text("select n from t where v = 'second' order by n"), "2\n3");
+}
+
+#[test]
+fn executions_are_counted_in_the_library_cache() {
+    let instance = Instance::new();
+    let (_, mut s) = setup(&instance);
+    let text = "select count(*) from t where n = 3";
+    let mut c = Cursor::compile(&mut s.cx(), text, &[]).expect("a cursor");
+    for _ in 0..5 {
+        c.execute(&mut s.cx()).expect("executed");
+        rows(&mut c, &mut s);
+    }
+    s.state.figures.flush(&s.p, instance.shared.library);
+    let row = instance.shared.library.row(exec::digest(text)).expect("an entry");
+    assert_eq!((row.figures.executions, row.figures.parse_calls, row.figures.rows_processed), (5, 1, 5));
+    assert_eq!(row.digest.sql_id(), sql::sql_id(text));
+}
+
+#[test]
+fn a_statement_may_hold_only_so_much_memory() {
+    let instance = Instance::new();
+    let (_, mut s) = setup(&instance);
+    s.state.options.work_area_limit_bytes = 10_000;
+    assert_eq!(
+        s.text("select count(*) from (select level l from dual connect by level <= 10000 order by 1)"),
+        "ORA-04030"
+    );
+    assert_eq!(s.text("select count(*) from (select level l from dual connect by level <= 10 order by 1)"), "10");
+}
+
+#[test]
+fn plans_choose_the_cluster_key_and_the_rowid() {
+    let instance = Instance::new();
+    let (_, mut s) = setup(&instance);
+    let mut plan = |text: &str| {
+        let statement = sql::parse_statement(text).expect("SQL");
+        Cursor::explain(&mut s.cx(), &statement).expect("a plan")
+    };
+    assert_eq!(plan("select * from hc_t where n = 3"), "SELECT STATEMENT\n TABLE ACCESS HASH HC_T\n");
+    assert_eq!(plan("select * from hc_t where n > 3"), "SELECT STATEMENT\n TABLE ACCESS FULL HC_T [1 filters]\n");
+    assert!(plan("update t set n = 1 where rowid = 'x'").contains("BY USER ROWID T"));
+    assert_eq!(
+        plan("select * from t, hc_t where t.n = hc_t.n"),
+        "SELECT STATEMENT\n NESTED LOOPS\n  TABLE ACCESS FULL T\n  TABLE ACCESS HASH HC_T\n"
+    );
+    assert!(plan("select * from t a, t b where a.n = b.n").contains("HASH JOIN"));
+    assert!(plan("select /*+ use_nl(b) */ * from t a, t b where a.n = b.n").contains("NESTED LOOPS"));
+    assert!(plan("select * from (select n from t order by n) where rownum < 3").contains("SORT ORDER BY STOPKEY"));
+}
