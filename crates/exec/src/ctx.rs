@@ -119,8 +119,13 @@ impl ExecCtx<'_> {
 
 /// What `exec` needs from the crates above. Names come in upper case unless they were quoted.
 pub trait Host {
-    /// Whether a statement compiled when [`Catalog::epoch`] was `epoch` may still be run: one relaxed load.
-    fn is_current(&self, epoch: u64) -> bool;
+    /// The dictionary epoch: one relaxed load. It changes whenever anything in the dictionary does.
+    fn epoch(&self) -> u64;
+
+    /// Whether a statement compiled when [`Catalog::epoch`] was `epoch` may still be run.
+    fn is_current(&self, epoch: u64) -> bool {
+        self.epoch() == epoch
+    }
 
     /// Names as the session sees them now.
     fn catalog(&self) -> Result<Rc<dyn Catalog>>;

@@ -212,8 +212,8 @@ pub struct TestHost {
 }
 
 impl Host for TestHost {
-    fn is_current(&self, epoch: u64) -> bool {
-        self.names.epoch.get() == epoch
+    fn epoch(&self) -> u64 {
+        self.names.epoch.get()
     }
     fn catalog(&self) -> Result<Rc<dyn Catalog>> {
         Ok(Rc::new(MapCatalog(self.names.clone())))
