@@ -132,13 +132,16 @@ impl SgaBuilder {
         let mut report =
             PageReport { asked: pages, pages: PageSize::Small, transparent: false, needed_2m: needed, free_2m: free };
         if pages != LargePages::False {
-            match map(len, PageSize::Huge2M, false) {
-                Ok((mapping, _)) => {
-                    report.pages = PageSize::Huge2M;
+            // The largest pages that the SGA fills at least one of, first; a size that is not there fails at once.
+            let sizes = [PageSize::Huge1G, PageSize::Huge2M];
+            for size in sizes.into_iter().filter(|s| *s == PageSize::Huge2M || len >= s.bytes()) {
+                if let Ok((mapping, _)) = map(len, size, false) {
+                    report.pages = size;
                     return Ok(Sga::leak(mapping, self.areas, report));
                 }
-                Err(_) if pages != LargePages::Only => {}
-                Err(_) => return Err(SgaError::NoLargePages { needed, free }),
+            }
+            if pages == LargePages::Only {
+                return Err(SgaError::NoLargePages { needed, free });
             }
         }
         let (mapping, transparent) = map(len, PageSize::Small, pages == LargePages::Auto).map_err(SgaError::Refused)?;
