@@ -1,1 +1,91 @@
 //! B-tree indexes of Latchwork.
+//!
+//! The tree is a B-link tree (Lehman and Yao): every block has a high key and a link to its right sibling. A split is one change
+//! group, so it is seen whole or not at all; a reader that comes from a parent read before the split finds the key beyond the
+//! high key and steps right. Readers hold nothing between blocks. The root never moves. Blocks are not merged; an emptied block
+//! is filled again by later keys of its range.
+//!
+//! **Transactions.** An entry is a hint that the row may have had the key in some version that somebody may still see; who uses
+//! the index reads the row as of its own snapshot and compares the key again. So entries need no interested-transaction list
+//! and no CR image:
+//! - inserting adds an entry with the transaction's xid, or revives one that is marked deleted;
+//! - deleting marks the entry with the xid and leaves it in place;
+//! - rolling back takes the entry out, or puts mark and xid back as they were (logical undo, wherever splits moved the entry);
+//! - a marked entry is purged when its block is full, once its transaction has committed and no open snapshot is older.
+//!
+//! Rejected: interested-transaction lists in index blocks, since undo of an entry would have to follow it through splits for
+//! every consistent get; and removing entries at commit, since older snapshots would miss rows.
+
+#![forbid(unsafe_code)]
+
+mod node;
+mod ops;
+mod scan;
+mod split;
+mod tree;
+mod undo;
+mod verify;
+
+pub use scan::RangeScan;
+pub use tree::Inserted;
+pub use verify::TreeReport;
+
+use buffer_cache::BufferCache;
+use redo::{ApplyTable, Layer};
+use std::sync::Arc;
+use txn::Transactions;
+use types::{ObjectId, Rdba, Scn};
+
+/// An index as its users know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// Header block of its segment.
+    pub segment: Rdba,
+    /// Its root block, which never moves.
+    pub root: Rdba,
+    /// Its data object.
+    pub object: ObjectId,
+    /// Data object of the table: goes into the rowids that scans give.
+    pub table: ObjectId,
+    /// No two rows may have the same key.
+    pub unique: bool,
+}
+
+/// B-tree indexes over a transaction system.
+#[derive(Clone)]
+pub struct Btree {
+    txns: Transactions,
+}
+
+impl Btree {
+    /// Registers the crate's change vectors.
+    pub fn register_apply(table: &mut ApplyTable) {
+        table.register(Layer::Index, ops::apply);
+    }
+
+    /// Makes the face of the indexes and registers how their changes are rolled back. Run once, before the first fork; clones
+    /// share everything.
+    pub fn new(txns: &Transactions) -> Btree {
+        let tree = Btree { txns: txns.clone() };
+        txns.register_undo(Layer::Index, Arc::new(undo::IndexUndo));
+        tree
+    }
+
+    /// The transaction system below.
+    pub fn transactions(&self) -> &Transactions {
+        &self.txns
+    }
+
+    pub(crate) fn cache(&self) -> &BufferCache {
+        self.txns.cache()
+    }
+
+    pub(crate) fn scn(&self) -> impl Fn() -> Scn + '_ {
+        || self.txns.current_scn()
+    }
+}
+
+/// Longest key an index over blocks of this size takes, in bytes: two entries and a high key must fit into a block.
+pub fn key_bytes_max(block_size: usize) -> usize {
+    (block::data::capacity(block_size, 0) - 64) / 4
+}

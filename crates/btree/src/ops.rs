@@ -1,0 +1,126 @@
+//! The change vectors of index blocks.
+
+use crate::node::{XID, flags};
+use block::{BlockKind, DataMut, Refused};
+use types::{Ora, Rdba, Result, Xid};
+
+/// Operations of `Layer::Index`.
+pub(crate) mod op {
+    /// Inserts an entry: slot u16, flags u8, body.
+    pub const INSERT: u8 = 1;
+    /// Takes an entry out: slot u16.
+    pub const REMOVE: u8 = 2;
+    /// Sets a leaf entry's flags and xid: slot u16, flags u8, xid u64.
+    pub const MARK: u8 = 3;
+    /// Sets the high key: flags u8, sort key.
+    pub const HIGH: u8 = 4;
+    /// Takes all entries from a slot on out: slot u16.
+    pub const CUT: u8 = 5;
+    /// Appends entries: for each flags u8, length u16, body.
+    pub const APPEND: u8 = 6;
+    /// Sets the right sibling: u32.
+    pub const NEXT: u8 = 7;
+    /// Empties the block and makes it one of this level, with an infinite high key: level u16.
+    pub const RESET: u8 = 8;
+}
+
+fn wrong() -> Ora {
+    Ora::internal("index change does not fit its block")
+}
+
+fn u16_at(data: &[u8], at: usize) -> Result<u16> {
+    data.get(at..at + 2).map(|b| u16::from_le_bytes([b[0], b[1]])).ok_or_else(wrong)
+}
+
+/// The apply function of the layer.
+pub(crate) fn apply(block: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
+    let mut d = DataMut::new(block);
+    let refused = |r: Refused| Ora::internal(format_args!("index operation {code}: {r:?}"));
+    match code {
+        op::INSERT => {
+            let (slot, flags) = (u16_at(data, 0)?, *data.get(2).ok_or_else(wrong)?);
+            d.insert_sorted(slot, flags, 0, 0, &data[3..]).map_err(refused)
+        }
+        op::REMOVE => d.remove_sorted(u16_at(data, 0)?).map_err(refused),
+        op::MARK => mark(&mut d, data),
+        op::HIGH => {
+            let (flags, key) = data.split_first().ok_or_else(wrong)?;
+            d.replace(0, *flags, 0, 0, key).map_err(refused)
+        }
+        op::CUT => {
+            let from = u16_at(data, 0)?;
+            while d.read().slots() > usize::from(from) {
+                d.remove_sorted(d.read().slots() as u16 - 1).map_err(refused)?;
+            }
+            d.compact();
+            Ok(())
+        }
+        op::APPEND => append(&mut d, data),
+        op::NEXT => {
+            let next = data.first_chunk::<4>().ok_or_else(wrong)?;
+            d.set_next(Rdba(u32::from_le_bytes(*next)));
+            Ok(())
+        }
+        op::RESET => {
+            let level = u16_at(data, 0)?;
+            while d.read().slots() > 0 {
+                d.remove_sorted(d.read().slots() as u16 - 1).map_err(refused)?;
+            }
+            d.compact();
+            d.set_kind(if level == 0 { BlockKind::IndexLeaf } else { BlockKind::IndexBranch });
+            d.set_aux16(level);
+            d.set_next(Rdba::NONE);
+            d.insert_sorted(0, flags::INFINITE, 0, 0, &[]).map_err(refused)
+        }
+        _ => Err(wrong()),
+    }
+}
+
+fn mark(d: &mut DataMut, data: &[u8]) -> Result<()> {
+    let (slot, flags) = (u16_at(data, 0)?, *data.get(2).ok_or_else(wrong)?);
+    let xid = data.get(3..3 + XID).ok_or_else(wrong)?;
+    let row = d.read().row(slot.into()).ok_or_else(wrong)?;
+    let at = row.len.checked_sub(XID).ok_or_else(wrong)?;
+    d.set_row(slot, flags, 0).and_then(|()| d.patch(slot, at, xid)).map_err(|_| wrong())
+}
+
+fn append(d: &mut DataMut, mut data: &[u8]) -> Result<()> {
+    while !data.is_empty() {
+        let (flags, len) = (data[0], usize::from(u16_at(data, 1)?));
+        let body = data.get(3..3 + len).ok_or_else(wrong)?;
+        d.insert_sorted(d.read().slots() as u16, flags, 0, 0, body).map_err(|_| wrong())?;
+        data = &data[3 + len..];
+    }
+    Ok(())
+}
+
+pub(crate) fn insert(slot: usize, flags: u8, sort_key: &[u8], behind: &[u8]) -> Vec<u8> {
+    let mut data = Vec::with_capacity(3 + sort_key.len() + behind.len());
+    data.extend_from_slice(&(slot as u16).to_le_bytes());
+    data.push(flags);
+    data.extend_from_slice(sort_key);
+    data.extend_from_slice(behind);
+    data
+}
+
+pub(crate) fn marking(slot: usize, flags: u8, xid: Xid) -> [u8; 11] {
+    let mut data = [0; 11];
+    data[..2].copy_from_slice(&(slot as u16).to_le_bytes());
+    data[2] = flags;
+    data[3..].copy_from_slice(&xid.to_bits().to_le_bytes());
+    data
+}
+
+pub(crate) fn high(key: Option<&[u8]>) -> Vec<u8> {
+    match key {
+        None => vec![flags::INFINITE],
+        Some(key) => [&[0], key].concat(),
+    }
+}
+
+/// Adds an entry to the bytes of an APPEND.
+pub(crate) fn push_entry(flags: u8, body: &[u8], to: &mut Vec<u8>) {
+    to.push(flags);
+    to.extend_from_slice(&(body.len() as u16).to_le_bytes());
+    to.extend_from_slice(body);
+}

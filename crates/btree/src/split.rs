@@ -1,0 +1,195 @@
+//! Making room: purging what nobody can see any more, and splitting.
+//!
+//! A split is one change group over the block, its new right sibling and the parent; when the parent is full it is split first,
+//! in a group of its own. The root is split by moving its entries into two new blocks below it. A leaf that grows at its right
+//! end is not halved: the new key starts an empty block, so that ascending keys fill their blocks.
+
+use crate::node::{CHILD, Node, Target, flags};
+use crate::ops::{self, op};
+use crate::tree::{damaged, pin_for};
+use crate::{Btree, Index};
+use block::BlockKind;
+use buffer_cache::{BlockRef, ChangeGroup};
+use process::Process;
+use redo::Layer;
+use types::{Rdba, Result};
+use wait::Stat;
+
+/// What splitting one block came to.
+enum Split {
+    Done,
+    /// The parent at this level has to be split first.
+    ParentFull(u16),
+}
+
+impl Btree {
+    /// Makes room in the leaf for `sort_key`.
+    pub(crate) fn make_room(&self, p: &Process, index: &Index, sort_key: &[u8]) -> Result<()> {
+        if self.purge(p, index, sort_key)? {
+            return Ok(());
+        }
+        let mut level = 0;
+        loop {
+            match self.split(p, index, sort_key, level)? {
+                Split::Done if level == 0 => return Ok(()),
+                Split::Done => level -= 1,
+                Split::ParentFull(parent) => level = parent,
+            }
+        }
+    }
+
+    /// Takes out the entries of the leaf that are marked deleted and that no snapshot can need; true when there were some.
+    fn purge(&self, p: &Process, index: &Index, sort_key: &[u8]) -> Result<bool> {
+        let leaf = self.descend(p, index, Target::At(sort_key), 0, &mut |_, _| {})?;
+        self.cache().in_group(p, &self.scn(), &mut |g| {
+            let b = pin_for(g, index, leaf, sort_key)?;
+            let node = Node::new(g.block(b));
+            let gone = |i: &usize| node.is_deleted(*i) && self.txns.is_forgotten(node.xid(*i));
+            let dead: Vec<usize> = (0..node.entries()).filter(gone).collect();
+            for i in dead.iter().rev() {
+                g.change(b, Layer::Index, op::REMOVE, &(*i as u16 + 1).to_le_bytes())?;
+            }
+            Ok(!dead.is_empty())
+        })
+    }
+
+    /// Splits the block of `level` that `sort_key` belongs to, unless it has room by now.
+    fn split(&self, p: &Process, index: &Index, sort_key: &[u8], level: u16) -> Result<Split> {
+        let at = self.descend(p, index, Target::At(sort_key), level, &mut |_, _| {})?;
+        let parent = match at == index.root {
+            true => None,
+            false => Some(self.descend(p, index, Target::At(sort_key), level + 1, &mut |_, _| {})?),
+        };
+        self.cache().in_group(p, &self.scn(), &mut |g| {
+            if at == index.root {
+                return self.split_root(g, p, index, level);
+            }
+            let parent = match parent {
+                Some(parent) => pin_for(g, index, parent, sort_key)?,
+                None => return Ok(Split::Done),
+            };
+            let b = pin_for(g, index, at, sort_key)?;
+            self.split_block(g, p, index, b, parent, sort_key)
+        })
+    }
+
+    fn split_block(
+        &self,
+        g: &mut ChangeGroup,
+        p: &Process,
+        index: &Index,
+        b: BlockRef,
+        parent: BlockRef,
+        sort_key: &[u8],
+    ) -> Result<Split> {
+        let node = Node::new(g.block(b));
+        let (level, next) = (node.level(), node.data.next());
+        let Some((cut, separator)) = cut_of(&node, sort_key) else { return Ok(Split::Done) };
+        let above = Node::new(g.block(parent));
+        if above.level() != level + 1 {
+            return Err(damaged(index, parent.rdba()));
+        }
+        if above.data.free_bytes() < separator.len() + CHILD + 8 {
+            return Ok(Split::ParentFull(level + 1));
+        }
+        let place = above.lower_bound(&separator).max(1);
+        let high: Option<Vec<u8>> = node.high().map(|row| bytes_of(&node, row.at, row.len));
+        let moved = entries_from(&node, cut);
+        let right = self.new_block(g, index, level)?;
+        g.change(right, Layer::Index, op::APPEND, &moved)?;
+        g.change(right, Layer::Index, op::HIGH, &ops::high(high.as_deref()))?;
+        g.change(right, Layer::Index, op::NEXT, &next.0.to_le_bytes())?;
+        g.change(b, Layer::Index, op::CUT, &(cut as u16 + 1).to_le_bytes())?;
+        g.change(b, Layer::Index, op::HIGH, &ops::high(Some(&separator)))?;
+        g.change(b, Layer::Index, op::NEXT, &right.rdba().0.to_le_bytes())?;
+        let entry = ops::insert(place + 1, 0, &separator, &right.rdba().0.to_le_bytes());
+        g.change(parent, Layer::Index, op::INSERT, &entry)?;
+        p.count(if level == 0 { Stat::LeafNodeSplits } else { Stat::BranchNodeSplits }, 1);
+        if moved.is_empty() {
+            p.count(Stat::LeafNode9010Splits, 1);
+        }
+        Ok(Split::Done)
+    }
+
+    /// Moves the entries of the root into two new blocks and makes it their parent.
+    fn split_root(&self, g: &mut ChangeGroup, p: &Process, index: &Index, level: u16) -> Result<Split> {
+        let root = g.current(index.root)?;
+        let node = Node::new(g.block(root));
+        // Somebody else may have split it: then it has another level and the caller looks again.
+        if node.level() != level || node.entries() < 2 {
+            return Ok(Split::Done);
+        }
+        let cut = half_of(&node);
+        let (at, len) = node.sort_key(cut);
+        let separator = bytes_of(&node, at, len);
+        let right_entries = entries_from(&node, cut);
+        let mut left_entries = entries_from(&node, 0);
+        left_entries.truncate(left_entries.len() - right_entries.len());
+        let left = self.new_block(g, index, level)?;
+        let right = self.new_block(g, index, level)?;
+        g.change(left, Layer::Index, op::APPEND, &left_entries)?;
+        g.change(left, Layer::Index, op::HIGH, &ops::high(Some(&separator)))?;
+        g.change(left, Layer::Index, op::NEXT, &right.rdba().0.to_le_bytes())?;
+        g.change(right, Layer::Index, op::APPEND, &right_entries)?;
+        g.change(root, Layer::Index, op::RESET, &(level + 1).to_le_bytes())?;
+        let mut children = Vec::new();
+        ops::push_entry(0, &left.rdba().0.to_le_bytes(), &mut children);
+        ops::push_entry(0, &[&separator[..], &right.rdba().0.to_le_bytes()].concat(), &mut children);
+        g.change(root, Layer::Index, op::APPEND, &children)?;
+        p.count(Stat::RootNodeSplits, 1);
+        Ok(Split::Done)
+    }
+
+    fn new_block(&self, g: &mut ChangeGroup, index: &Index, level: u16) -> Result<BlockRef> {
+        let (at, map): (Rdba, Rdba) = self.cache().segments().allocate(g, index.segment)?;
+        let kind = if level == 0 { BlockKind::IndexLeaf } else { BlockKind::IndexBranch };
+        let b = g.format(at, kind, index.object, map, 0)?;
+        g.change(b, Layer::Index, op::RESET, &level.to_le_bytes())?;
+        Ok(b)
+    }
+}
+
+fn bytes_of(node: &Node, at: usize, len: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(len);
+    node.data.view.append_to(at, len, &mut bytes);
+    bytes
+}
+
+/// The entries from number `cut` on, as an APPEND takes them. In a branch the first one's separator goes up and is not needed
+/// any more, but it does no harm: the first entry's separator is never looked at.
+fn entries_from(node: &Node, cut: usize) -> Vec<u8> {
+    let mut entries = Vec::new();
+    for row in (cut..node.entries()).filter_map(|i| node.entry(i)) {
+        ops::push_entry(row.flags, &bytes_of(node, row.at, row.len), &mut entries);
+    }
+    entries
+}
+
+/// The entry at which the bytes of a block are halved; at least one stays on each side.
+fn half_of(node: &Node) -> usize {
+    let sizes = |i: usize| node.entry(i).map_or(0, |row| row.len + block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES);
+    let half = (0..node.entries()).map(sizes).sum::<usize>() / 2;
+    let mut sum = 0;
+    for i in 0..node.entries() {
+        sum += sizes(i);
+        if sum > half {
+            return i.clamp(1, node.entries() - 1);
+        }
+    }
+    node.entries() - 1
+}
+
+/// Where a block that is to take `sort_key` is cut, and the separator; `None` when it needs no split.
+fn cut_of(node: &Node, sort_key: &[u8]) -> Option<(usize, Vec<u8>)> {
+    let n = node.entries();
+    if n < 2 {
+        return None;
+    }
+    let at_right_end = node.high().is_none() && node.is_leaf() && node.lower_bound(sort_key) == n;
+    if at_right_end && flags::INFINITE != 0 {
+        return Some((n, sort_key.to_vec()));
+    }
+    let cut = half_of(node);
+    let (at, len) = node.sort_key(cut);
+    Some((cut, bytes_of(node, at, len)))
+}

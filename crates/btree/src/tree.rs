@@ -1,0 +1,398 @@
+//! Creating, finding, inserting, deleting.
+
+use crate::node::{Node, ROWID, Step, Target, XID, flags, push_sort_key};
+use crate::ops::{self, op};
+use crate::{Btree, Index, key_bytes_max};
+use block::{BlockKind, BlockView, SegmentKind};
+use buffer_cache::{BlockRef, ChangeGroup, GetKind};
+use process::Process;
+use redo::Layer;
+use txn::{Change, LockWait, Txn};
+use types::{ObjectId, Ora, Rdba, Result, Rowid, Xid};
+use wait::Stat;
+
+/// Most blocks a descent looks at before it takes the tree for damaged.
+pub(crate) const STEPS_MAX: usize = 10_000;
+
+/// What became of an insert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inserted {
+    /// The entry is in the index.
+    Done,
+    /// The index is unique and another row has the key: ORA-00001. Nothing was changed.
+    Duplicate(Rowid),
+}
+
+/// What the entries with the key of an insert into a unique index say.
+enum Check {
+    Free,
+    Taken(Rowid),
+    /// This transaction decides: wait for it and look again.
+    Undecided(Xid),
+}
+
+/// What one try of an insert came to.
+enum Try {
+    Done,
+    Taken(Rowid),
+    Wait(Xid),
+    /// The leaf is full.
+    Split,
+}
+
+impl Btree {
+    /// Creates an empty index in a tablespace and returns the header block of its segment; [`Btree::open`] tells the rest.
+    ///
+    /// # Errors
+    /// ORA-01654 when the tablespace is full, and those of the buffer cache.
+    pub fn create(&self, p: &Process, tablespace: u32, object: ObjectId) -> Result<Rdba> {
+        let (cache, segments) = (self.cache(), self.cache().segments());
+        let segment = segments.create(p, tablespace, SegmentKind::Index, object, &self.scn())?;
+        let made = cache.in_group(p, &self.scn(), &mut |g| {
+            let (root, map) = segments.allocate(g, segment)?;
+            let b = g.format(root, BlockKind::IndexLeaf, object, map, 0)?;
+            g.change(b, Layer::Index, op::RESET, &0u16.to_le_bytes())?;
+            segments.set_aux(g, segment, root.0, 0, 0)
+        });
+        made.map(|()| segment)
+    }
+
+    /// Finds an index by its segment.
+    ///
+    /// # Errors
+    /// ORA-08103 when there is no index there.
+    pub fn open(&self, p: &Process, segment: Rdba, table: ObjectId, unique: bool) -> Result<Index> {
+        let segments = self.cache().segments();
+        let object = segments.object(p, segment)?;
+        let (root, _, _) = segments.aux(p, segment, GetKind::Consistent)?;
+        let root = Rdba(root);
+        if root.is_none() {
+            return Err(Ora::new(8103));
+        }
+        Ok(Index { segment, root, object, table, unique })
+    }
+
+    /// Drops an index: its blocks may be used again.
+    ///
+    /// # Errors
+    /// ORA-08103 when there is no index there.
+    pub fn drop_index(&self, p: &Process, segment: Rdba) -> Result<()> {
+        self.cache().segments().drop_segment(p, segment, &self.scn())
+    }
+
+    /// Empties an index, whose data object becomes `object`. The caller holds the table exclusively.
+    ///
+    /// # Errors
+    /// ORA-08103 when there is no index there.
+    pub fn truncate(&self, p: &Process, segment: Rdba, object: ObjectId) -> Result<()> {
+        let (cache, segments) = (self.cache(), self.cache().segments());
+        segments.truncate(p, segment, object, &self.scn())?;
+        cache.in_group(p, &self.scn(), &mut |g| {
+            let (root, map) = segments.allocate(g, segment)?;
+            let b = g.format(root, BlockKind::IndexLeaf, object, map, 0)?;
+            g.change(b, Layer::Index, op::RESET, &0u16.to_le_bytes())?;
+            segments.set_aux(g, segment, root.0, 0, 0)
+        })
+    }
+
+    /// Walks from the root to the leaf for `target`. `see` looks at each branch entry and each high key it passes, with the
+    /// last child's number, in the versioned read itself.
+    pub(crate) fn descend(
+        &self,
+        p: &Process,
+        index: &Index,
+        target: Target,
+        level: u16,
+        see: &mut dyn FnMut(&Node, Step),
+    ) -> Result<Rdba> {
+        let mut at = index.root;
+        for _ in 0..STEPS_MAX {
+            let step = self.cache().read(p, at, GetKind::Examination, &mut |v: &BlockView| {
+                let node = Node::new(*v);
+                if v.obj() != index.object {
+                    return Step::Foreign;
+                }
+                match node.step(target) {
+                    Step::Child(..) if node.level() == level => Step::Leaf,
+                    step => {
+                        see(&node, step);
+                        step
+                    }
+                }
+            })?;
+            match step {
+                Step::Leaf => return Ok(at),
+                Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
+                Step::Foreign => return Err(Ora::new(8103)),
+                _ => return Err(damaged(index, at)),
+            }
+        }
+        Err(damaged(index, at))
+    }
+
+    /// Appends the rowids of all entries with `key`, also of those marked deleted: candidates whose rows the caller reads.
+    ///
+    /// Statistics: `consistent gets - examination`, `index fetch by key`. Allocates only when `to` must grow.
+    ///
+    /// # Errors
+    /// ORA-08103 when the index is gone, and those of the buffer cache.
+    pub fn probe(&self, p: &Process, index: &Index, key: &[u8], to: &mut Vec<Rowid>) -> Result<()> {
+        p.count(Stat::IndexFetchByKey, 1);
+        let before = to.len();
+        let mut at = index.root;
+        for _ in 0..STEPS_MAX {
+            let start = to.len();
+            let step = self.cache().read(p, at, GetKind::Examination, &mut |v: &BlockView| {
+                to.truncate(start);
+                let node = Node::new(*v);
+                if v.obj() != index.object {
+                    return Step::Foreign;
+                }
+                let step = node.step(Target::At(key));
+                if step == Step::Leaf { collect(&node, index, key, to) } else { step }
+            })?;
+            match step {
+                Step::Leaf => return Ok(()),
+                Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
+                Step::Foreign => return Err(Ora::new(8103)),
+                _ => return Err(damaged(index, at)),
+            }
+        }
+        to.truncate(before);
+        Err(damaged(index, at))
+    }
+
+    /// Adds the entry for a row to an index.
+    ///
+    /// Keys are made of parts as `types::codec::push_key_part` writes them; a key of NULLs only is not to be inserted.
+    /// When the index is unique and an uncommitted transaction decides about the key, waits for it as `wait` says
+    /// (`enq: TX - row lock contention`). Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// ORA-01450 for a key that is too long; ORA-01654 when the tablespace is full; ORA-00060, ORA-00054, ORA-30006 and
+    /// ORA-01013 from waiting; those of the buffer cache.
+    pub fn insert(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        index: &Index,
+        key: &[u8],
+        row: Rowid,
+        wait: LockWait,
+    ) -> Result<Inserted> {
+        let sort_key = self.sort_key(key, row)?;
+        loop {
+            let tried = self.txns.retrying(p, &mut || self.try_insert(p, t, index, key, &sort_key))?;
+            match tried {
+                Try::Done => return Ok(Inserted::Done),
+                Try::Taken(row) => return Ok(Inserted::Duplicate(row)),
+                Try::Wait(xid) => self.txns.wait_for(p, xid, wait)?,
+                Try::Split => self.make_room(p, index, &sort_key)?,
+            }
+        }
+    }
+
+    fn sort_key(&self, key: &[u8], row: Rowid) -> Result<Vec<u8>> {
+        let most = key_bytes_max(self.cache().block_size());
+        if key.len() > most {
+            return Err(Ora::with(1450, &[&most]));
+        }
+        let mut sort_key = Vec::with_capacity(key.len() + ROWID + XID);
+        push_sort_key(key, row.rdba, row.slot, &mut sort_key);
+        Ok(sort_key)
+    }
+
+    fn try_insert(&self, p: &Process, t: &mut Txn, index: &Index, key: &[u8], sort_key: &[u8]) -> Result<Try> {
+        // A unique key is checked and inserted under the pin of the leaf where its first entry would be: every other insert of
+        // the key comes through there.
+        let first = if index.unique { key } else { sort_key };
+        let leaf = self.descend(p, index, Target::At(first), 0, &mut |_, _| {})?;
+        let mut c = self.txns.change(p, t, 1, undo_bytes(sort_key))?;
+        let mut b = self.pin_leaf(&mut c, index, leaf, first)?;
+        if index.unique {
+            match self.check_unique(&mut c, index, b, key, &sort_key[key.len()..])? {
+                Check::Free => {}
+                Check::Taken(row) => return Ok(Try::Taken(row)),
+                Check::Undecided(xid) => return Ok(Try::Wait(xid)),
+            }
+            b = self.pin_leaf(&mut c, index, b.rdba(), sort_key)?;
+        }
+        let node = Node::new(c.group().block(b));
+        let (i, xid) = (node.lower_bound(sort_key), c.xid());
+        if node.is_at(i, sort_key) {
+            let before = (node.entry(i).map_or(0, |row| row.flags), node.xid(i));
+            return self.mark(c, index, b, i, (0, xid), before, sort_key).map(|()| Try::Done);
+        }
+        if node.data.free_bytes() < entry_bytes(sort_key) {
+            return Ok(Try::Split);
+        }
+        c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::TAKE_OUT, sort_key))?;
+        let change = ops::insert(i + 1, 0, sort_key, &xid.to_bits().to_le_bytes());
+        c.group().change(b, Layer::Index, op::INSERT, &change)?;
+        c.commit();
+        Ok(Try::Done)
+    }
+
+    /// Sets flags and xid of entry `i`, with the undo that puts `before` back.
+    #[allow(clippy::too_many_arguments)]
+    fn mark(
+        &self,
+        mut c: Change,
+        index: &Index,
+        b: BlockRef,
+        i: usize,
+        now: (u8, Xid),
+        before: (u8, Xid),
+        sort_key: &[u8],
+    ) -> Result<()> {
+        let mut data = vec![before.0];
+        data.extend_from_slice(&before.1.to_bits().to_le_bytes());
+        data.extend_from_slice(sort_key);
+        c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::PUT_BACK, &data))?;
+        c.group().change(b, Layer::Index, op::MARK, &ops::marking(i + 1, now.0, now.1))?;
+        c.commit();
+        Ok(())
+    }
+
+    /// Pins the leaf for a sort key, from `leaf` on to the right: it may have been split since it was found.
+    fn pin_leaf(&self, c: &mut Change, index: &Index, leaf: Rdba, key: &[u8]) -> Result<BlockRef> {
+        pin_for(c.group(), index, leaf, key)
+    }
+
+    fn check_unique(&self, c: &mut Change, index: &Index, first: BlockRef, key: &[u8], mine: &[u8]) -> Result<Check> {
+        let (mut b, own) = (first, c.xid());
+        let mine = crate::node::rowid_of(mine);
+        for _ in 0..STEPS_MAX {
+            let node = Node::new(c.group().block(b));
+            let mut i = node.lower_bound(key);
+            while node.has_key(i, key) {
+                let ((rdba, slot), xid) = (node.rowid(i), node.xid(i));
+                let undecided = xid != own && self.txns.is_active(xid);
+                if (rdba, slot) != mine && undecided {
+                    return Ok(Check::Undecided(xid));
+                }
+                if (rdba, slot) != mine && !node.is_deleted(i) {
+                    return Ok(Check::Taken(Rowid { obj: index.table, rdba, slot }));
+                }
+                i += 1;
+            }
+            if i < node.entries() || node.high().is_none() {
+                return Ok(Check::Free);
+            }
+            let next = node.data.next();
+            b = c.current(next)?;
+        }
+        Err(damaged(index, first.rdba()))
+    }
+
+    /// Marks the entry of a row deleted: the row is being deleted, or gets another key.
+    ///
+    /// # Errors
+    /// ORA-08102 when the entry is not there; those of the buffer cache.
+    pub fn delete(&self, p: &Process, t: &mut Txn, index: &Index, key: &[u8], row: Rowid) -> Result<()> {
+        let sort_key = self.sort_key(key, row)?;
+        self.txns.retrying(p, &mut || {
+            let leaf = self.descend(p, index, Target::At(&sort_key), 0, &mut |_, _| {})?;
+            let mut c = self.txns.change(p, t, 1, undo_bytes(&sort_key))?;
+            let b = self.pin_leaf(&mut c, index, leaf, &sort_key)?;
+            let node = Node::new(c.group().block(b));
+            let i = node.lower_bound(&sort_key);
+            if !node.is_at(i, &sort_key) || node.is_deleted(i) {
+                return Err(missing(index, row));
+            }
+            let (before, xid) = ((0, node.xid(i)), c.xid());
+            self.mark(c, index, b, i, (flags::DELETED, xid), before, &sort_key)
+        })
+    }
+
+    /// Adds an entry without undo, for building an index that nobody else can see yet. Entries that come in order fill the
+    /// blocks completely.
+    ///
+    /// # Errors
+    /// As [`Btree::insert`].
+    pub fn load(&self, p: &Process, index: &Index, key: &[u8], row: Rowid) -> Result<Inserted> {
+        let sort_key = self.sort_key(key, row)?;
+        loop {
+            let leaf = self.descend(p, index, Target::At(&sort_key), 0, &mut |_, _| {})?;
+            let tried = self.cache().in_group(p, &self.scn(), &mut |g| {
+                let b = pin_for(g, index, leaf, &sort_key)?;
+                let node = Node::new(g.block(b));
+                let i = node.lower_bound(&sort_key);
+                if node.data.free_bytes() < entry_bytes(&sort_key) {
+                    return Ok(Try::Split);
+                }
+                let change = ops::insert(i + 1, 0, &sort_key, &[0; XID]);
+                g.change(b, Layer::Index, op::INSERT, &change)?;
+                Ok(Try::Done)
+            })?;
+            match tried {
+                Try::Split => self.make_room(p, index, &sort_key)?,
+                _ => return self.check_loaded(p, index, key, row),
+            }
+        }
+    }
+
+    fn check_loaded(&self, p: &Process, index: &Index, key: &[u8], row: Rowid) -> Result<Inserted> {
+        if !index.unique {
+            return Ok(Inserted::Done);
+        }
+        let mut rows = Vec::new();
+        self.probe(p, index, key, &mut rows)?;
+        let other = rows.into_iter().find(|r| (r.rdba, r.slot) != (row.rdba, row.slot));
+        Ok(other.map_or(Inserted::Done, Inserted::Duplicate))
+    }
+}
+
+/// Collects the rows of a leaf's entries with `key`; goes on to the right when they may continue there.
+fn collect(node: &Node, index: &Index, key: &[u8], to: &mut Vec<Rowid>) -> Step {
+    let mut i = node.lower_bound(key);
+    while node.has_key(i, key) {
+        let (rdba, slot) = node.rowid(i);
+        to.push(Rowid { obj: index.table, rdba, slot });
+        i += 1;
+    }
+    if i < node.entries() || node.high().is_none() { Step::Leaf } else { Step::Right(node.data.next()) }
+}
+
+/// Pins the block of `at`'s level that a sort key belongs to, from `at` on to the right.
+pub(crate) fn pin_for(g: &mut ChangeGroup, index: &Index, mut at: Rdba, key: &[u8]) -> Result<BlockRef> {
+    for _ in 0..STEPS_MAX {
+        // Blocks that are passed stay pinned until the group ends, so look before pinning.
+        let step = g.peek(at, &mut |v| (v.obj() == index.object, Node::new(*v).step(Target::At(key))))?;
+        match step {
+            (true, Step::Right(next)) if !next.is_none() => {
+                at = next;
+                continue;
+            }
+            (true, Step::Leaf | Step::Child(..)) => {}
+            (false, _) | (_, Step::Foreign) => return Err(Ora::new(8103)),
+            _ => return Err(damaged(index, at)),
+        }
+        let b = g.current(at)?;
+        match Node::new(g.block(b)).step(Target::At(key)) {
+            Step::Right(next) => at = next,
+            Step::Foreign => return Err(Ora::new(8103)),
+            _ => return Ok(b),
+        }
+    }
+    Err(damaged(index, at))
+}
+
+/// Bytes of the undo of a change of this entry, with room for its former mark.
+fn undo_bytes(sort_key: &[u8]) -> usize {
+    1 + XID + sort_key.len()
+}
+
+/// Bytes that an entry takes in a leaf.
+fn entry_bytes(sort_key: &[u8]) -> usize {
+    block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES + sort_key.len() + XID
+}
+
+pub(crate) fn damaged(index: &Index, at: Rdba) -> Ora {
+    Ora::internal(format_args!("index object {} damaged at block {at}", index.object))
+}
+
+fn missing(index: &Index, row: Rowid) -> Ora {
+    let text = format!("index key not found, obj# {}, file {}, block {} ({})", index.object, row.rdba.file(), row.rdba.block(), row.slot);
+    Ora::from_text(types::Facility::Ora, 8102, text)
+}

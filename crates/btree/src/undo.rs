@@ -1,0 +1,71 @@
+//! Rolling back changes of an index: by key, wherever splits have moved the entry.
+
+use crate::node::{Node, Target, XID};
+use crate::ops;
+use crate::tree::{STEPS_MAX, damaged, pin_for};
+use crate::{Index, node::Step};
+use buffer_cache::GetKind;
+use process::Process;
+use redo::Layer;
+use txn::{Rollback, Transactions, UndoLayer, UndoRecord};
+use types::{Ora, Rdba, Result, Xid};
+
+/// Operations of undo records of `Layer::Index`.
+pub(crate) mod op {
+    /// The entry was added: sort key.
+    pub const TAKE_OUT: u8 = 1;
+    /// The entry was marked or revived: flags u8, xid u64, sort key.
+    pub const PUT_BACK: u8 = 2;
+}
+
+pub(crate) struct IndexUndo;
+
+impl UndoLayer for IndexUndo {
+    /// Index blocks have no CR images.
+    fn undo_image(&self, _: &mut [u8], _: &UndoRecord<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn rollback(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()> {
+        let wrong = || Ora::internal("undo of an index is damaged");
+        let (before, sort_key) = match rec.op {
+            op::TAKE_OUT => (None, rec.data),
+            op::PUT_BACK => {
+                let (head, sort_key) = rec.data.split_at_checked(1 + XID).ok_or_else(wrong)?;
+                let xid = Xid::from_bits(u64::from_le_bytes(head[1..].try_into().map_err(|_| wrong())?));
+                (Some((head[0], xid)), sort_key)
+            }
+            _ => return Err(wrong()),
+        };
+        // Only root and object are needed to find an entry.
+        let index =
+            Index { segment: Rdba::NONE, root: rec.rdba, object: rec.object, table: rec.object, unique: false };
+        let leaf = find_leaf(txns, p, &index, sort_key)?;
+        let g = undo.group();
+        let b = pin_for(g, &index, leaf, sort_key)?;
+        let node = Node::new(g.block(b));
+        let i = node.lower_bound(sort_key);
+        if !node.is_at(i, sort_key) {
+            return Err(damaged(&index, leaf));
+        }
+        match before {
+            None => g.change(b, Layer::Index, ops::op::REMOVE, &(i as u16 + 1).to_le_bytes()),
+            Some((flags, xid)) => g.change(b, Layer::Index, ops::op::MARK, &ops::marking(i + 1, flags, xid)),
+        }
+    }
+}
+
+fn find_leaf(txns: &Transactions, p: &Process, index: &Index, sort_key: &[u8]) -> Result<Rdba> {
+    let mut at = index.root;
+    for _ in 0..STEPS_MAX {
+        let step = txns.cache().read(p, at, GetKind::Examination, &mut |v| {
+            if v.obj() == index.object { Node::new(*v).step(Target::At(sort_key)) } else { Step::Foreign }
+        })?;
+        match step {
+            Step::Leaf => return Ok(at),
+            Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
+            _ => return Err(damaged(index, at)),
+        }
+    }
+    Err(damaged(index, at))
+}
