@@ -142,6 +142,13 @@ impl<'a> Node<'a> {
         self.data.row(0).filter(|row| row.flags & flags::INFINITE == 0)
     }
 
+    /// True when entries with this key may go on in the right sibling: the high key begins with it.
+    pub fn goes_on(&self, key: &[u8]) -> bool {
+        self.high().is_some_and(|row| {
+            row.len >= key.len() && self.data.view.compare(row.at, key.len(), key) == Ordering::Equal
+        })
+    }
+
     /// True when what `target` wants lies to the right of this block.
     fn is_beyond(&self, target: Target) -> bool {
         let Some(high) = self.high() else { return false };

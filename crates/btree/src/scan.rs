@@ -14,6 +14,9 @@ use std::ops::Bound;
 use types::{Ora, Rdba, Result, Rowid};
 use wait::Stat;
 
+/// So many bytes of 0xFF sort behind everything that may follow the beginning of a key: 32 columns that are NULL, and a rowid.
+const TAIL: usize = 40;
+
 /// A scan of an index between two bounds. It may be started again and again and keeps its memory.
 ///
 /// It gives candidates: entries whose rows had the key in some version. The caller reads each row as of its snapshot and
@@ -78,9 +81,8 @@ impl Limit {
     fn edge(&self, upper: bool, to: &mut Vec<u8>) {
         to.clear();
         to.extend_from_slice(&self.key);
-        if (self.kind == Kind::Included) == upper {
-            // Behind every entry whose key begins with the bound: no rowid begins with a file number of 1023.
-            to.extend_from_slice(&[0xFF; 12]);
+        if self.kind == if upper { Kind::Included } else { Kind::Excluded } {
+            to.extend_from_slice(&[0xFF; TAIL]);
         }
     }
 }
@@ -158,14 +160,14 @@ impl RangeScan {
             let read = tree.cache().read(p, at, GetKind::Consistent, &mut |v: &BlockView| {
                 let node = Node::new(*v);
                 self.clear();
-                if v.obj() != index.object || !node.is_leaf() {
+                if v.obj() != index.object {
                     return Err(Step::Foreign);
                 }
-                // Splits may have moved the beginning of the range to the right since the leaf was found.
-                if let step @ Step::Right(_) = node.step(Target::At(&edge))
-                    && first
-                {
-                    return Err(step);
+                // Since the leaf was found it may have been split, or, being the root, have got leaves below it.
+                match node.step(Target::At(&edge)) {
+                    Step::Leaf => {}
+                    Step::Right(_) if !first => {}
+                    step => return Err(step),
                 }
                 let from = node.lower_bound(&edge);
                 let to = self.end_in(&node);
@@ -178,8 +180,9 @@ impl RangeScan {
                     self.ahead = if next.is_none() { Ahead::Nowhere } else { Ahead::Leaf(next) };
                     return Ok(());
                 }
-                Err(Step::Right(next)) if !next.is_none() => at = next,
-                Err(_) => return Err(Ora::new(8103)),
+                Err(Step::Right(next) | Step::Child(next, _)) if !next.is_none() => at = next,
+                Err(Step::Foreign) => return Err(Ora::new(8103)),
+                Err(_) => return Err(damaged(index, at)),
             }
         }
         Err(damaged(index, at))
@@ -249,7 +252,7 @@ impl RangeScan {
         }
         let mut edge = [0u8; 256];
         let n = self.high.key.len();
-        let tail = if self.high.kind == Kind::Included { 12 } else { 0 };
+        let tail = if self.high.kind == Kind::Included { TAIL } else { 0 };
         if n + tail <= edge.len() {
             edge[..n].copy_from_slice(&self.high.key);
             edge[n..n + tail].fill(0xFF);

@@ -4,9 +4,9 @@
 //! in a group of its own. The root is split by moving its entries into two new blocks below it. A leaf that grows at its right
 //! end is not halved: the new key starts an empty block, so that ascending keys fill their blocks.
 
-use crate::node::{CHILD, Node, Target, flags};
+use crate::node::{CHILD, Node, Target};
 use crate::ops::{self, op};
-use crate::tree::{damaged, pin_for};
+use crate::tree::pin_for;
 use crate::{Btree, Index};
 use block::BlockKind;
 use buffer_cache::{BlockRef, ChangeGroup};
@@ -42,7 +42,7 @@ impl Btree {
     fn purge(&self, p: &Process, index: &Index, sort_key: &[u8]) -> Result<bool> {
         let leaf = self.descend(p, index, Target::At(sort_key), 0, &mut |_, _| {})?;
         self.cache().in_group(p, &self.scn(), &mut |g| {
-            let b = pin_for(g, index, leaf, sort_key)?;
+            let b = pin_for(g, index, leaf, sort_key, 0)?;
             let node = Node::new(g.block(b));
             let gone = |i: &usize| node.is_deleted(*i) && self.txns.is_forgotten(node.xid(*i));
             let dead: Vec<usize> = (0..node.entries()).filter(gone).collect();
@@ -65,10 +65,10 @@ impl Btree {
                 return self.split_root(g, p, index, level);
             }
             let parent = match parent {
-                Some(parent) => pin_for(g, index, parent, sort_key)?,
+                Some(parent) => pin_for(g, index, parent, sort_key, level + 1)?,
                 None => return Ok(Split::Done),
             };
-            let b = pin_for(g, index, at, sort_key)?;
+            let b = pin_for(g, index, at, sort_key, level)?;
             self.split_block(g, p, index, b, parent, sort_key)
         })
     }
@@ -86,15 +86,12 @@ impl Btree {
         let (level, next) = (node.level(), node.data.next());
         let Some((cut, separator)) = cut_of(&node, sort_key) else { return Ok(Split::Done) };
         let above = Node::new(g.block(parent));
-        if above.level() != level + 1 {
-            return Err(damaged(index, parent.rdba()));
-        }
         if above.data.free_bytes() < separator.len() + CHILD + 8 {
             return Ok(Split::ParentFull(level + 1));
         }
         let place = above.lower_bound(&separator).max(1);
         let high: Option<Vec<u8>> = node.high().map(|row| bytes_of(&node, row.at, row.len));
-        let moved = entries_from(&node, cut);
+        let (moved, at_end) = (entries_from(&node, cut), cut + 1 >= node.entries());
         let right = self.new_block(g, index, level)?;
         g.change(right, Layer::Index, op::APPEND, &moved)?;
         g.change(right, Layer::Index, op::HIGH, &ops::high(high.as_deref()))?;
@@ -105,7 +102,7 @@ impl Btree {
         let entry = ops::insert(place + 1, 0, &separator, &right.rdba().0.to_le_bytes());
         g.change(parent, Layer::Index, op::INSERT, &entry)?;
         p.count(if level == 0 { Stat::LeafNodeSplits } else { Stat::BranchNodeSplits }, 1);
-        if moved.is_empty() {
+        if at_end {
             p.count(Stat::LeafNode9010Splits, 1);
         }
         Ok(Split::Done)
@@ -167,7 +164,8 @@ fn entries_from(node: &Node, cut: usize) -> Vec<u8> {
 
 /// The entry at which the bytes of a block are halved; at least one stays on each side.
 fn half_of(node: &Node) -> usize {
-    let sizes = |i: usize| node.entry(i).map_or(0, |row| row.len + block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES);
+    let sizes =
+        |i: usize| node.entry(i).map_or(0, |row| row.len + block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES);
     let half = (0..node.entries()).map(sizes).sum::<usize>() / 2;
     let mut sum = 0;
     for i in 0..node.entries() {
@@ -186,10 +184,11 @@ fn cut_of(node: &Node, sort_key: &[u8]) -> Option<(usize, Vec<u8>)> {
         return None;
     }
     let at_right_end = node.high().is_none() && node.is_leaf() && node.lower_bound(sort_key) == n;
-    if at_right_end && flags::INFINITE != 0 {
+    // The new key becomes the high key of the full block if that has the room; else its last entry makes way.
+    if at_right_end && node.data.free_bytes() >= sort_key.len() {
         return Some((n, sort_key.to_vec()));
     }
-    let cut = half_of(node);
+    let cut = if at_right_end { n - 1 } else { half_of(node) };
     let (at, len) = node.sort_key(cut);
     Some((cut, bytes_of(node, at, len)))
 }

@@ -217,8 +217,9 @@ impl Btree {
             }
             b = self.pin_leaf(&mut c, index, b.rdba(), sort_key)?;
         }
+        let xid = c.xid();
         let node = Node::new(c.group().block(b));
-        let (i, xid) = (node.lower_bound(sort_key), c.xid());
+        let i = node.lower_bound(sort_key);
         if node.is_at(i, sort_key) {
             let before = (node.entry(i).map_or(0, |row| row.flags), node.xid(i));
             return self.mark(c, index, b, i, (0, xid), before, sort_key).map(|()| Try::Done);
@@ -256,7 +257,7 @@ impl Btree {
 
     /// Pins the leaf for a sort key, from `leaf` on to the right: it may have been split since it was found.
     fn pin_leaf(&self, c: &mut Change, index: &Index, leaf: Rdba, key: &[u8]) -> Result<BlockRef> {
-        pin_for(c.group(), index, leaf, key)
+        pin_for(c.group(), index, leaf, key, 0)
     }
 
     fn check_unique(&self, c: &mut Change, index: &Index, first: BlockRef, key: &[u8], mine: &[u8]) -> Result<Check> {
@@ -276,7 +277,7 @@ impl Btree {
                 }
                 i += 1;
             }
-            if i < node.entries() || node.high().is_none() {
+            if i < node.entries() || !node.goes_on(key) {
                 return Ok(Check::Free);
             }
             let next = node.data.next();
@@ -315,7 +316,7 @@ impl Btree {
         loop {
             let leaf = self.descend(p, index, Target::At(&sort_key), 0, &mut |_, _| {})?;
             let tried = self.cache().in_group(p, &self.scn(), &mut |g| {
-                let b = pin_for(g, index, leaf, &sort_key)?;
+                let b = pin_for(g, index, leaf, &sort_key, 0)?;
                 let node = Node::new(g.block(b));
                 let i = node.lower_bound(&sort_key);
                 if node.data.free_bytes() < entry_bytes(&sort_key) {
@@ -351,28 +352,34 @@ fn collect(node: &Node, index: &Index, key: &[u8], to: &mut Vec<Rowid>) -> Step 
         to.push(Rowid { obj: index.table, rdba, slot });
         i += 1;
     }
-    if i < node.entries() || node.high().is_none() { Step::Leaf } else { Step::Right(node.data.next()) }
+    if i < node.entries() || !node.goes_on(key) { Step::Leaf } else { Step::Right(node.data.next()) }
 }
 
-/// Pins the block of `at`'s level that a sort key belongs to, from `at` on to the right.
-pub(crate) fn pin_for(g: &mut ChangeGroup, index: &Index, mut at: Rdba, key: &[u8]) -> Result<BlockRef> {
-    for _ in 0..STEPS_MAX {
-        // Blocks that are passed stay pinned until the group ends, so look before pinning.
-        let step = g.peek(at, &mut |v| (v.obj() == index.object, Node::new(*v).step(Target::At(key))))?;
-        match step {
-            (true, Step::Right(next)) if !next.is_none() => {
-                at = next;
-                continue;
-            }
-            (true, Step::Leaf | Step::Child(..)) => {}
-            (false, _) | (_, Step::Foreign) => return Err(Ora::new(8103)),
-            _ => return Err(damaged(index, at)),
+/// Pins the block of `level` that a sort key belongs to, from `at` on: to the right where blocks were split since it was found,
+/// and down where it was the root and has grown.
+pub(crate) fn pin_for(g: &mut ChangeGroup, index: &Index, mut at: Rdba, key: &[u8], level: u16) -> Result<BlockRef> {
+    let step_at = |v: BlockView| {
+        let node = Node::new(v);
+        match node.step(Target::At(key)) {
+            _ if v.obj() != index.object => Step::Foreign,
+            Step::Child(..) if node.level() == level => Step::Leaf,
+            step => step,
         }
-        let b = g.current(at)?;
-        match Node::new(g.block(b)).step(Target::At(key)) {
-            Step::Right(next) => at = next,
+    };
+    for _ in 0..STEPS_MAX {
+        // Blocks that are pinned stay so until the group ends, so look before pinning.
+        let mut step = g.peek(at, &mut |v| step_at(*v))?;
+        if step == Step::Leaf {
+            let b = g.current(at)?;
+            step = step_at(g.block(b));
+            if step == Step::Leaf {
+                return Ok(b);
+            }
+        }
+        match step {
+            Step::Right(next) | Step::Child(next, _) if !next.is_none() => at = next,
             Step::Foreign => return Err(Ora::new(8103)),
-            _ => return Ok(b),
+            _ => return Err(damaged(index, at)),
         }
     }
     Err(damaged(index, at))
@@ -393,6 +400,12 @@ pub(crate) fn damaged(index: &Index, at: Rdba) -> Ora {
 }
 
 fn missing(index: &Index, row: Rowid) -> Ora {
-    let text = format!("index key not found, obj# {}, file {}, block {} ({})", index.object, row.rdba.file(), row.rdba.block(), row.slot);
+    let text = format!(
+        "index key not found, obj# {}, file {}, block {} ({})",
+        index.object,
+        row.rdba.file(),
+        row.rdba.block(),
+        row.slot
+    );
     Ora::from_text(types::Facility::Ora, 8102, text)
 }

@@ -38,11 +38,10 @@ impl UndoLayer for IndexUndo {
             _ => return Err(wrong()),
         };
         // Only root and object are needed to find an entry.
-        let index =
-            Index { segment: Rdba::NONE, root: rec.rdba, object: rec.object, table: rec.object, unique: false };
+        let index = Index { segment: Rdba::NONE, root: rec.rdba, object: rec.object, table: rec.object, unique: false };
         let leaf = find_leaf(txns, p, &index, sort_key)?;
         let g = undo.group();
-        let b = pin_for(g, &index, leaf, sort_key)?;
+        let b = pin_for(g, &index, leaf, sort_key, 0)?;
         let node = Node::new(g.block(b));
         let i = node.lower_bound(sort_key);
         if !node.is_at(i, sort_key) {

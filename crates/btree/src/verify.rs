@@ -50,7 +50,8 @@ impl Btree {
         let mut image = Image::new(self.cache().block_size());
         let mut kind = None;
         for (n, (at, begin)) in blocks.iter().enumerate() {
-            let copied = self.cache().read(p, *at, GetKind::Current, &mut |v: &BlockView| v.copy_block(image.bytes_mut()));
+            let copied =
+                self.cache().read(p, *at, GetKind::Current, &mut |v: &BlockView| v.copy_block(image.bytes_mut()));
             copied.map_err(|e| e.to_string())?;
             block::assert_invariants(image.bytes()).map_err(|e| format!("block {at}: {e}"))?;
             let node = Node::new(image.view());
@@ -95,7 +96,9 @@ fn check_block(node: &Node, at: Rdba, begin: &[u8], next: Option<&(Rdba, Vec<u8>
     match (&high, next) {
         (None, None) if node.data.next().is_none() => {}
         (Some(high), Some((right, from))) if high == from && node.data.next() == *right => {}
-        _ => return Err(format!("block {at} ends at {high:?} and leads to {}, parent says {next:?}", node.data.next())),
+        _ => {
+            return Err(format!("block {at} ends at {high:?} and leads to {}, parent says {next:?}", node.data.next()));
+        }
     }
     let first = if node.is_leaf() { 0 } else { 1 };
     for i in first..node.entries() {

@@ -238,6 +238,14 @@ impl Transactions {
         }
     }
 
+    /// Whether `xid` has ended, and committed before every snapshot that is open now: nobody needs to see what was before it.
+    pub fn is_forgotten(&self, xid: Xid) -> bool {
+        match self.table().fate(xid) {
+            Fate::Active | Fate::Unsettled => false,
+            Fate::Committed(scn) | Fate::Before(scn) => scn <= self.table().oldest_snapshot(),
+        }
+    }
+
     /// Whether `xid` has neither committed nor been rolled back.
     pub fn is_active(&self, xid: Xid) -> bool {
         self.table().is_active(xid)

@@ -1,0 +1,233 @@
+//! The tree against a map, through splits, rollbacks, savepoints and purges.
+
+mod common;
+use btree::Inserted;
+use common::*;
+use process::testing;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Included, Unbounded};
+use txn::{LockWait, NoHook, Txn};
+
+#[derive(Clone, Debug)]
+enum Op {
+    Insert(u64, u32, usize),
+    Delete(usize),
+    Commit,
+    Rollback,
+    Savepoint,
+    RollbackTo,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        12 => (0u64..60, 0u32..40, 0usize..90).prop_map(|(k, r, l)| Op::Insert(k, r, l)),
+        6 => any::<usize>().prop_map(Op::Delete),
+        1 => Just(Op::Commit),
+        1 => Just(Op::Rollback),
+        1 => Just(Op::Savepoint),
+        1 => Just(Op::RollbackTo),
+    ]
+}
+
+type Model = BTreeMap<(Vec<u8>, u32), bool>;
+
+fn live(model: &Model) -> Vec<(Vec<u8>, types::Rowid)> {
+    model.iter().filter(|(_, l)| **l).map(|((k, r), _)| (k.clone(), row(*r))).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10))]
+
+    #[test]
+    fn entries_against_a_map(ops in prop::collection::vec(op(), 200..500)) {
+        let db = database(300);
+        let p = testing::attach(db.all, "t");
+        let index = index(&db, &p, false);
+        let mut t = Txn::new();
+        let (mut now, mut committed) = (Model::new(), Model::new());
+        let mut saved = None;
+        for op in ops {
+            match op {
+                Op::Insert(k, r, len) => {
+                    let at = (long_key(k, len), r);
+                    if now.get(&at) != Some(&true) {
+                        let done = db.tree.insert(&p, &mut t, &index, &at.0, row(r), LockWait::NoWait);
+                        prop_assert_eq!(done.unwrap(), Inserted::Done);
+                        now.insert(at, true);
+                    }
+                }
+                Op::Delete(n) => {
+                    let all: Vec<_> = now.iter().filter(|(_, l)| **l).map(|(at, _)| at.clone()).collect();
+                    if let Some(at) = all.get(n % all.len().max(1)) {
+                        db.tree.delete(&p, &mut t, &index, &at.0, row(at.1)).unwrap();
+                        now.remove(at);
+                    }
+                }
+                Op::Commit => {
+                    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+                    (committed, saved) = (now.clone(), None);
+                }
+                Op::Rollback => {
+                    db.txns.rollback(&p, &mut t).unwrap();
+                    (now, saved) = (committed.clone(), None);
+                }
+                Op::Savepoint => saved = Some((db.txns.savepoint(&t), now.clone())),
+                Op::RollbackTo => {
+                    if let Some((to, model)) = &saved {
+                        db.txns.rollback_to(&p, &mut t, to).unwrap();
+                        now = model.clone();
+                    }
+                }
+            }
+        }
+        let report = db.tree.verify(&p, &index).unwrap();
+        prop_assert_eq!(report.live, now.len());
+        // Candidates are everything alive, and perhaps some that are marked deleted.
+        let all = scan(&db, &p, &index, Unbounded, Unbounded, false);
+        let found: BTreeSet<_> = all.iter().cloned().collect();
+        prop_assert_eq!(found.len(), all.len(), "no entry twice");
+        prop_assert!(live(&now).iter().all(|e| found.contains(e)));
+        prop_assert!(all.is_sorted());
+        let mut down = scan(&db, &p, &index, Unbounded, Unbounded, true);
+        down.reverse();
+        prop_assert_eq!(&down, &all);
+        prop_assert_eq!(all.len(), report.live + report.deleted);
+        // Ranges are cut out of the whole.
+        for (low, high) in [(5, 30), (0, 0), (30, 31), (59, 70), (40, 20)] {
+            let (l, h) = (long_key(low, 0), long_key(high, 20));
+            for (a, b) in [(Included(&l[..]), Excluded(&h[..])), (Excluded(&l[..]), Included(&h[..])), (Unbounded, Included(&h[..]))] {
+                let inside = |k: &[u8]| {
+                    let above = match a { Included(l) => k >= l, Excluded(l) => k > l && !k.starts_with(l), Unbounded => true };
+                    above && match b { Included(h) => k < h || k.starts_with(h), Excluded(h) => k < h, Unbounded => true }
+                };
+                let want: Vec<_> = all.iter().filter(|(k, _)| inside(k)).cloned().collect();
+                prop_assert_eq!(&scan(&db, &p, &index, a, b, false), &want);
+                let mut down = scan(&db, &p, &index, a, b, true);
+                down.reverse();
+                prop_assert_eq!(&down, &want);
+            }
+        }
+        for ((k, r), _) in &now {
+            let mut rows = Vec::new();
+            db.tree.probe(&p, &index, k, &mut rows).unwrap();
+            prop_assert!(rows.contains(&row(*r)));
+        }
+        db.txns.commit(&p, &mut t, &NoHook).unwrap();
+        db.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn a_unique_index_refuses_a_second_row_until_the_first_is_gone() {
+    let db = database(200);
+    let p = testing::attach(db.all, "t");
+    let index = index(&db, &p, true);
+    let mut t = Txn::new();
+    let mut insert =
+        |t: &mut Txn, n: u64, r: u32| db.tree.insert(&p, t, &index, &key(n), row(r), LockWait::NoWait).unwrap();
+    for n in 0..400 {
+        assert_eq!(insert(&mut t, n, n as u32), Inserted::Done);
+    }
+    assert_eq!(insert(&mut t, 7, 900), Inserted::Duplicate(row(7)));
+    db.tree.delete(&p, &mut t, &index, &key(7), row(7)).unwrap();
+    assert_eq!(insert(&mut t, 7, 900), Inserted::Done);
+    db.txns.rollback(&p, &mut t).unwrap();
+    assert_eq!(db.tree.verify(&p, &index).unwrap().live, 0);
+    assert_eq!(insert(&mut t, 7, 900), Inserted::Done);
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    assert_eq!(insert(&mut t, 7, 901), Inserted::Duplicate(row(900)));
+    assert!(db.tree.delete(&p, &mut t, &index, &key(8), row(8)).unwrap_err().is(8102));
+    let long = vec![1; 2000];
+    assert!(db.tree.insert(&p, &mut t, &index, &long, row(1), LockWait::NoWait).unwrap_err().is(1450));
+    db.txns.rollback(&p, &mut t).unwrap();
+}
+
+#[test]
+fn an_uncommitted_key_of_another_session_is_waited_for() {
+    let db = database(200);
+    let (p, q) = (testing::attach(db.all, "p"), testing::attach(db.all, "q"));
+    let index = index(&db, &p, true);
+    let (mut t, mut u) = (Txn::new(), Txn::new());
+    assert_eq!(db.tree.insert(&p, &mut t, &index, &key(1), row(1), LockWait::NoWait).unwrap(), Inserted::Done);
+    let busy = db.tree.insert(&q, &mut u, &index, &key(1), row(2), LockWait::NoWait).unwrap_err();
+    assert!(busy.is(54), "{busy}");
+    db.txns.rollback(&p, &mut t).unwrap();
+    assert_eq!(db.tree.insert(&q, &mut u, &index, &key(1), row(2), LockWait::NoWait).unwrap(), Inserted::Done);
+    db.txns.commit(&q, &mut u, &NoHook).unwrap();
+    // An uncommitted delete is waited for too; once it has committed the key is free.
+    db.tree.delete(&p, &mut t, &index, &key(1), row(2)).unwrap();
+    assert!(db.tree.insert(&q, &mut u, &index, &key(1), row(3), LockWait::NoWait).unwrap_err().is(54));
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    assert_eq!(db.tree.insert(&q, &mut u, &index, &key(1), row(3), LockWait::NoWait).unwrap(), Inserted::Done);
+    db.txns.commit(&q, &mut u, &NoHook).unwrap();
+}
+
+#[test]
+fn deleted_entries_stay_for_old_snapshots_and_are_purged_after_them() {
+    let db = database(300);
+    let (p, old) = (testing::attach(db.all, "p"), testing::attach(db.all, "old"));
+    let index = index(&db, &p, false);
+    let (mut t, reader) = (Txn::new(), Txn::new());
+    let fill = |t: &mut Txn, from: u32| {
+        for n in from..from + 300 {
+            db.tree.insert(&p, t, &index, &key(u64::from(n % 100)), row(n), LockWait::NoWait).unwrap();
+        }
+    };
+    fill(&mut t, 0);
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let snapshot = db.txns.snapshot(&old, &reader);
+    for n in 0..300 {
+        db.tree.delete(&p, &mut t, &index, &key(u64::from(n % 100)), row(n)).unwrap();
+    }
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    fill(&mut t, 300);
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    assert_eq!(db.tree.verify(&p, &index).unwrap().deleted, 300, "the old snapshot needs them");
+    db.txns.release(&old, &snapshot);
+    let leaves = db.tree.verify(&p, &index).unwrap().leaves;
+    fill(&mut t, 600);
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let report = db.tree.verify(&p, &index).unwrap();
+    assert_eq!(report.live, 600);
+    assert!(report.deleted < 150, "{report:?}");
+    assert!(report.leaves <= leaves + 4, "their room is used again: {report:?}");
+}
+
+#[test]
+fn ascending_keys_fill_their_blocks() {
+    let db = database(300);
+    let p = testing::attach(db.all, "t");
+    let index = index(&db, &p, true);
+    for n in 0..3000 {
+        assert_eq!(db.tree.load(&p, &index, &key(n), row(n as u32)).unwrap(), Inserted::Done);
+    }
+    assert_eq!(db.tree.load(&p, &index, &key(17), row(9999)).unwrap(), Inserted::Duplicate(row(17)));
+    let report = db.tree.verify(&p, &index).unwrap();
+    assert!(report.height >= 3, "{report:?}");
+    let bytes_each = 8 + 6 + 8 + 3 + 8 + 3;
+    assert!(report.leaves * (1968 / bytes_each) < 3000 * 23 / 20, "{report:?}");
+    let mut rows = Vec::new();
+    for n in 0..3000 {
+        rows.clear();
+        db.tree.probe(&p, &index, &key(n), &mut rows).unwrap();
+        assert!(rows.contains(&row(n as u32)) && rows.len() <= 2);
+    }
+}
+
+#[test]
+fn truncated_and_dropped_indexes_are_gone() {
+    let db = database(200);
+    let p = testing::attach(db.all, "t");
+    let first = index(&db, &p, false);
+    for n in 0..500 {
+        db.tree.load(&p, &first, &key(n), row(n as u32)).unwrap();
+    }
+    db.tree.truncate(&p, first.segment, types::ObjectId(101)).unwrap();
+    let again = db.tree.open(&p, first.segment, first.table, false).unwrap();
+    assert!(scan(&db, &p, &again, Unbounded, Unbounded, false).is_empty());
+    let mut rows = Vec::new();
+    assert!(db.tree.probe(&p, &first, &key(1), &mut rows).unwrap_err().is(8103), "the old object number is refused");
+    db.tree.drop_index(&p, first.segment).unwrap();
+    assert!(db.tree.open(&p, first.segment, first.table, false).unwrap_err().is(8103));
+}
