@@ -155,7 +155,7 @@ impl Client {
     /// Gets a latch exclusively, waiting as long as it takes. Waits: the latch's event.
     ///
     /// # Panics
-    /// In debug builds, when a latch of the same or a higher level is held (ORA-00600 [504]); when 16 are held already.
+    /// In debug builds, when a latch of the same or a higher level is held (ORA-00600 `[504]`); when 16 are held already.
     #[inline]
     pub fn get<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Held<'a> {
         self.get_in(latch, Mode::Exclusive, at, why)

@@ -102,7 +102,7 @@ impl Process {
     /// Gets a latch exclusively, waiting as long as it takes. Waits: the latch's event.
     ///
     /// # Panics
-    /// In debug builds, when the levels forbid it (ORA-00600 [504]).
+    /// In debug builds, when the levels forbid it (ORA-00600 `[504]`).
     #[inline]
     pub fn lock<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Section<'a> {
         Section::new(self, self.client.get(latch, at, why))
