@@ -218,6 +218,9 @@ impl World for ExecWorld<'_, '_> {
     fn schema(&self) -> String {
         self.cx.session.schema.clone()
     }
+    fn is_schema(&self, name: &str) -> bool {
+        self.cx.session.schema == name
+    }
     fn set_schema(&mut self, schema: &str) {
         self.services.set_schema(self.cx, schema);
     }

@@ -97,7 +97,11 @@ pub trait World {
     fn user_id(&self) -> i64;
     /// The schema that unqualified names belong to.
     fn schema(&self) -> String;
-    /// Runs `f` with names resolved in `schema`: a definer's-rights unit.
+    /// Whether that is the schema in force; cheap.
+    fn is_schema(&self, name: &str) -> bool {
+        self.schema() == name
+    }
+    /// Makes another schema the one that unqualified names belong to: a definer's-rights unit.
     fn set_schema(&mut self, schema: &str);
     /// Calls a function of SQL over evaluated arguments.
     fn call_function(&mut self, function: &'static functions::FnDef, args: &[Value], out: &mut Value) -> Result<()>;

@@ -15,7 +15,7 @@ use types::{DataType, Number, Ora, Result, Value};
 
 /// A cursor as variables hold it.
 pub(crate) struct OpenCursor<C> {
-    cursor: Option<C>,
+    cursor: Option<Box<C>>,
     /// The unit and statement it goes back to.
     home: Option<(Rc<Compiled>, u32)>,
     pub open: bool,
@@ -83,7 +83,7 @@ impl<C: 'static> OpenCursor<C> {
         if let Some(mut c) = self.cursor.take() {
             w.end_fetch(&mut c);
             if let Some((unit, sql)) = self.home.take() {
-                unit.give_statement(sql, Box::new(c));
+                unit.give_statement(sql, c);
             }
         }
     }
@@ -223,7 +223,7 @@ impl Machine {
                 o.close(w);
             }
             *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0 };
-            o.cursor = Some(*c);
+            o.cursor = Some(c);
             o.home = Some((unit.clone(), sql));
             Ok(())
         })
@@ -294,7 +294,7 @@ impl Machine {
         let (c, _) = self.start(w, unit, base, sql)?;
         with::<W::Cursor, _>(&slot, |o| {
             *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0 };
-            o.cursor = Some(*c);
+            o.cursor = Some(c);
             o.home = Some((unit.clone(), sql));
             Ok(())
         })
@@ -416,7 +416,7 @@ impl Machine {
         let args = self.using(unit, base, d);
         let (c, _) = self.dynamic_cursor(w, &statement, d, &args)?;
         with::<W::Cursor, _>(&slot, |o| {
-            *o = OpenCursor { cursor: Some(c), home: None, open: true, found: None, rows: 0 };
+            *o = OpenCursor { cursor: Some(Box::new(c)), home: None, open: true, found: None, rows: 0 };
             Ok(())
         })
     }

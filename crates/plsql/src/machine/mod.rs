@@ -173,7 +173,7 @@ impl Machine {
         if !unit.owner.is_empty() && !unit.name.is_empty() {
             let changes = match self.frames.last() {
                 Some(f) if !f.unit.name.is_empty() => f.unit.owner != unit.owner,
-                _ => w.schema() != unit.owner,
+                _ => !w.is_schema(&unit.owner),
             };
             if changes {
                 schema = Some(w.schema());
