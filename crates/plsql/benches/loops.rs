@@ -18,7 +18,12 @@ const CASES: &[(&str, &str, &str, u32)] = &[
     ("trunc(dbms_random.value(1, 10000))", "x number;", "x := trunc(dbms_random.value(1, 10000));", 5_000_000),
     ("local procedure call", "procedure p(n number) is begin null; end;", "p(i);", 5_000_000),
     ("associative array element", "type t is table of number index by pls_integer; a t;", "a(5) := i;", 5_000_000),
-    ("cursor loop of one row", "l number;", "l := 2; for c in (select * from t where n = l) loop null; end loop;", 500_000),
+    (
+        "cursor loop of one row",
+        "l number;",
+        "l := 2; for c in (select * from t where n = l) loop null; end loop;",
+        500_000,
+    ),
 ];
 
 fn main() {

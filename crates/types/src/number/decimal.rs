@@ -43,16 +43,32 @@ impl Decimal {
         finish(negative, exponent, digits)
     }
 
-    pub fn from_u128(negative: bool, mut n: u128) -> Decimal {
+    pub fn from_u128(negative: bool, n: u128) -> Decimal {
+        Decimal::from_u128_scaled(negative, n, 0).expect("39 digits are in range")
+    }
+
+    /// Makes `n * 100^scale`. Divisions are by words: one of 128 bits for every eighteen digits.
+    pub fn from_u128_scaled(negative: bool, mut n: u128, scale: i32) -> Result<Decimal> {
+        const CHUNK: u128 = 1_000_000_000_000_000_000;
         let mut raw = [0u8; DIGITS];
         let mut at = DIGITS;
-        while n != 0 {
-            at -= 1;
-            raw[at] = (n % 100) as u8;
-            n /= 100;
+        while n > u128::from(u64::MAX) {
+            let mut part = (n % CHUNK) as u64;
+            n /= CHUNK;
+            for _ in 0..9 {
+                at -= 1;
+                raw[at] = (part % 100) as u8;
+                part /= 100;
+            }
         }
-        let exponent = (DIGITS - at) as i32 - 1;
-        Decimal::from_digits(negative, exponent, &raw[at..]).expect("39 digits are in range")
+        let mut rest = n as u64;
+        while rest != 0 {
+            at -= 1;
+            raw[at] = (rest % 100) as u8;
+            rest /= 100;
+        }
+        let exponent = scale.saturating_add((DIGITS - at) as i32 - 1);
+        Decimal::from_digits(negative, exponent, &raw[at..])
     }
 
     pub fn from_i64(n: i64) -> Decimal {

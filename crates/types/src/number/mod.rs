@@ -77,6 +77,11 @@ impl Number {
         if coefficient == 0 {
             return Ok(Number::ZERO);
         }
+        if exponent % 2 == 0 {
+            // Whole pairs of digits: the value is a whole number's digits at another place.
+            let d = Decimal::from_u128_scaled(coefficient < 0, coefficient.unsigned_abs(), exponent / 2)?;
+            return Ok(Number::of(d));
+        }
         let mut raw = [0u8; 39];
         let mut at = raw.len();
         let mut rest = coefficient.unsigned_abs();
