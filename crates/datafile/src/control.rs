@@ -226,9 +226,9 @@ mod tests {
 
     #[test]
     fn a_file_without_tablespace_or_number_is_refused() {
-        for change in
-            [|c: &mut ControlFile| c.files[0].tablespace = 9, |c| c.files[0].file = 0, |c| c.block_size = 3000]
-        {
+        let changes: [fn(&mut ControlFile); 3] =
+            [|c| c.files[0].tablespace = 9, |c| c.files[0].file = 0, |c| c.block_size = 3000];
+        for change in changes {
             let mut c = sample();
             change(&mut c);
             assert_eq!(ControlFile::parse(&c.print()), None);

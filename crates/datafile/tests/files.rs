@@ -1,0 +1,144 @@
+//! Databases on disk: what was created is opened, and what does not belong together is refused.
+
+use block::{BlockKind, Image};
+use datafile::{CONTROL_FILE, ControlFile, CreateDatabase, DataFiles, TablespaceSpec, tablespace};
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::{ObjectId, Rdba, Scn};
+
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Directory {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("latchwork-files-{}-{}", os::process::own_id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Directory(path)
+    }
+    fn overwrite(&self, file: &str, at: u64, bytes: &[u8]) {
+        OpenOptions::new().write(true).open(self.0.join(file)).unwrap().write_all_at(bytes, at).unwrap();
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn create(size: usize, id: u64) -> (Directory, DataFiles) {
+    let d = Directory::new();
+    let files = DataFiles::create(&d.0, &CreateDatabase::usual("ORCL", id, size)).unwrap();
+    (d, files)
+}
+
+fn open_error(d: &Directory) -> types::Ora {
+    DataFiles::open(&d.0).err().expect("the database is refused")
+}
+
+fn a_block(size: usize, at: Rdba) -> Image {
+    let mut image = Image::new(size);
+    block::format(image.bytes_mut(), BlockKind::Temporary, at, ObjectId(1), Rdba(0));
+    block::seal(image.bytes_mut());
+    image
+}
+
+#[test]
+fn what_was_written_is_read_with_every_block_size() {
+    for size in [2048, 4096, 8192, 16384, 32768] {
+        let (d, files) = create(size, 5);
+        let at = Rdba::new(3, DataFiles::first_data_block_of(size) + 2);
+        files.write_block(at, a_block(size, at).bytes()).unwrap();
+        files.sync().unwrap();
+        files.set_clean(true, Scn(77)).unwrap();
+        drop(files);
+        let (files, control) = DataFiles::open(&d.0).unwrap();
+        assert_eq!((control.block_size, control.scn, control.clean), (size, Scn(77), true));
+        let names: Vec<_> = control.tablespaces.iter().map(|t| t.name.as_str()).collect();
+        assert_eq!(names, ["SYSTEM", "UNDO", "USERS", "TEMP"]);
+        let mut image = Image::new(size);
+        files.read_block(at, image.bytes_mut()).unwrap();
+        assert_eq!(image.bytes(), a_block(size, at).bytes());
+        for n in 0..DataFiles::bitmap_blocks_of(size) {
+            files.read_block(Rdba::new(3, 1 + n), image.bytes_mut()).unwrap();
+            assert_eq!(block::assert_invariants(image.bytes()), Ok(()));
+        }
+        assert_eq!(files.blocks(3).unwrap(), 512);
+    }
+}
+
+#[test]
+fn bad_sizes_and_second_creations_are_refused() {
+    let d = Directory::new();
+    assert!(DataFiles::create(&d.0, &CreateDatabase::usual("X", 1, 3000)).err().unwrap().is(374));
+    DataFiles::create(&d.0, &CreateDatabase::usual("X", 1, 2048)).unwrap();
+    assert!(DataFiles::create(&d.0, &CreateDatabase::usual("X", 1, 2048)).err().unwrap().is(200));
+}
+
+#[test]
+fn missing_and_foreign_files_are_refused() {
+    let (d, _) = create(2048, 1);
+    let (other, _) = create(2048, 2);
+    std::fs::copy(other.0.join("users01.dbf"), d.0.join("users01.dbf")).unwrap();
+    let e = open_error(&d);
+    assert!(e.is(1122) && e.to_string().contains("users01.dbf"), "{e}");
+    std::fs::remove_file(d.0.join("users01.dbf")).unwrap();
+    let e = open_error(&d);
+    assert!(e.is(1157) && e.to_string().contains("users01.dbf"), "{e}");
+    d.overwrite(CONTROL_FILE, 30, b"?");
+    assert!(open_error(&d).is(205));
+    std::fs::remove_file(d.0.join(CONTROL_FILE)).unwrap();
+    assert!(open_error(&d).is(205));
+}
+
+#[test]
+fn short_and_damaged_files_are_refused() {
+    let (d, _) = create(2048, 1);
+    OpenOptions::new().write(true).open(d.0.join("undo01.dbf")).unwrap().set_len(100 * 2048).unwrap();
+    let e = open_error(&d);
+    assert!(e.is(1200) && e.to_string().contains("100") && e.to_string().contains("512"), "{e}");
+    let (d, _) = create(2048, 1);
+    d.overwrite("system01.dbf", 70, &[9]);
+    assert!(open_error(&d).is(1122));
+}
+
+#[test]
+fn damaged_blocks_name_file_and_block() {
+    let (d, files) = create(2048, 1);
+    let at = Rdba::new(3, 40);
+    files.write_block(at, a_block(2048, at).bytes()).unwrap();
+    d.overwrite("users01.dbf", 40 * 2048 + 2000, &[1]);
+    let mut image = Image::new(2048);
+    let e = files.read_block(at, image.bytes_mut()).unwrap_err();
+    assert!(e.is(1578) && e.message().contains("file # 3, block # 40") && e.to_string().contains("users01.dbf"), "{e}");
+    assert!(files.read_block(Rdba::new(3, 100_000), image.bytes_mut()).unwrap_err().is(1115));
+    assert!(files.read_block(Rdba::new(9, 1), image.bytes_mut()).unwrap_err().is(1157));
+}
+
+#[test]
+fn files_grow_and_new_ones_are_found_by_others() {
+    let (d, files) = create(2048, 1);
+    let (others, _) = DataFiles::open(&d.0).unwrap();
+    files.extend(3, 900).unwrap();
+    assert_eq!((files.blocks(3).unwrap(), others.blocks(3).unwrap()), (900, 900));
+    let spec = TablespaceSpec {
+        name: "USERS".into(),
+        number: tablespace::USERS,
+        file_name: "users02.dbf".into(),
+        bytes: 300 * 2048,
+        bytes_max: 0,
+        step_bytes: 0,
+    };
+    let number = files.add_file(&spec).unwrap();
+    let mut image = Image::new(2048);
+    others.read_block(Rdba::new(number, 1), image.bytes_mut()).unwrap();
+    assert_eq!(image.view().kind(), Some(BlockKind::FileBitmap));
+    assert!(files.add_file(&TablespaceSpec { number: 44, ..spec.clone() }).unwrap_err().is(959));
+    let again = files.add_file(&spec).unwrap_err();
+    assert!(again.is(1119), "the file exists: {again}");
+    assert_eq!(ControlFile::read(&d.0).unwrap().files.len(), 5);
+}
