@@ -1,1 +1,77 @@
 //! Data definition statements of Latchwork.
+//!
+//! Every statement commits before and after itself. Between the two it holds the DD enqueue, so that only one session defines at a time,
+//! and an exclusive TM enqueue on each object it changes, got without waiting (ORA-00054). What it changes in the dictionary is DML on the
+//! base tables in the session's own transaction; segments are made before the commit and dropped after it, so that a statement that
+//! fails, or dies, leaves the dictionary as it was.
+//!
+//! What needs a query (CREATE TABLE AS SELECT, the columns of a view, validation of a constraint) or a PL/SQL compiler comes through
+//! [`Host`], which the session implements.
+#![forbid(unsafe_code)]
+
+mod alter_table;
+mod analyze;
+mod cluster;
+mod columns;
+mod comment;
+mod constraint;
+mod create_table;
+mod drop;
+mod grant;
+mod index;
+mod rename;
+mod replace_name;
+mod rows;
+mod sequence;
+mod stored;
+mod synonym;
+mod tree;
+mod truncate;
+mod user;
+mod view;
+mod work;
+
+pub use work::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
+
+use sql::ast::Ddl;
+use types::{Ora, Result};
+use work::Work;
+
+/// Runs a data definition statement, with its commits.
+///
+/// Waits: `enq: DD - contention`; those of the storage below. Latches: none on entry or return.
+/// # Errors
+/// Oracle's, at the position of the name that is wrong. The session's transaction before the statement has been committed all the same.
+pub fn execute(host: &mut dyn Host, ddl: &Ddl) -> Result<Outcome> {
+    Work::run(host, &mut |work| dispatch(work, ddl))
+}
+
+fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
+    match ddl {
+        Ddl::CreateTable(create) => create_table::create(work, create)?,
+        Ddl::CreateCluster(create) => cluster::create(work, create)?,
+        Ddl::CreateIndex(create) => index::create(work, create)?,
+        Ddl::CreateView(create) => view::create(work, create)?,
+        Ddl::CreateSequence(create) => sequence::create(work, create)?,
+        Ddl::CreateSynonym(create) => synonym::create(work, create)?,
+        Ddl::CreateUser(create) => user::create(work, create)?,
+        Ddl::CreateRole(create) => user::create_role(work, create)?,
+        Ddl::CreateStored(create) => return stored::create(work, create),
+        Ddl::CreateDirectory(create) => stored::create_directory(work, create)?,
+        Ddl::Drop(target) => drop::drop_object(work, target)?,
+        Ddl::AlterTable(alter) => alter_table::alter(work, alter)?,
+        Ddl::AlterIndex(alter) => index::alter(work, alter)?,
+        Ddl::AlterSequence(alter) => sequence::alter(work, alter)?,
+        Ddl::AlterUser(alter) => user::alter(work, alter)?,
+        Ddl::AlterCompile(alter) => return stored::compile(work, alter),
+        Ddl::Truncate(statement) => truncate::truncate(work, statement)?,
+        Ddl::Rename { from, to, .. } => rename::rename(work, from, to)?,
+        Ddl::Comment(statement) => comment::comment(work, statement)?,
+        Ddl::Grant(statement) => grant::grant(work, statement)?,
+        Ddl::Revoke(statement) => grant::revoke(work, statement)?,
+        Ddl::Analyze(statement) => analyze::analyze(work, statement)?,
+        Ddl::Purge(statement) => drop::purge(statement)?,
+        Ddl::CreateTablespace(create) => return Err(Ora::unsupported().at(create.pos.0)),
+    }
+    Ok(Outcome::default())
+}

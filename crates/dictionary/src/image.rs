@@ -355,6 +355,17 @@ impl Image {
         self.constraint_names.get(&(owner.0, name.to_owned())).copied()
     }
 
+    /// Positions of the columns that a constraint is on, in its order.
+    pub fn constraint_columns(&self, constraint: u32) -> Vec<usize> {
+        let mut columns: Vec<(i64, usize)> = self
+            .rows(Base::Ccol, constraint)
+            .iter()
+            .map(|row| (as_i64(&row[ccol::POS]).unwrap_or(0), as_u32(&row[ccol::COL]).saturating_sub(1) as usize))
+            .collect();
+        columns.sort_unstable();
+        columns.into_iter().map(|(_, column)| column).collect()
+    }
+
     /// The table a constraint is on.
     pub fn constraint_table(&self, constraint: u32) -> Option<ObjectId> {
         self.constraint_tables.get(&constraint).map(|table| ObjectId(*table))
@@ -571,13 +582,7 @@ impl Image {
     fn make_constraint(&self, row: &Row) -> Option<ConstraintDef> {
         let id = as_u32(&row[cdef::CON]);
         let bits = as_i64(&row[cdef::DEFER]).unwrap_or(0);
-        let mut columns: Vec<(i64, usize)> = self
-            .rows(Base::Ccol, id)
-            .iter()
-            .map(|row| (as_i64(&row[ccol::POS]).unwrap_or(0), as_u32(&row[ccol::COL]).saturating_sub(1) as usize))
-            .collect();
-        columns.sort_unstable();
-        let columns: Vec<usize> = columns.into_iter().map(|(_, column)| column).collect();
+        let columns = self.constraint_columns(id);
         let index = ObjectId(as_u32(&row[cdef::INDEX]));
         let kind = match as_i64(&row[cdef::TYPE])? {
             1 => ConstraintKindDef::Check { text: as_text(&row[cdef::CONDITION]).to_owned() },

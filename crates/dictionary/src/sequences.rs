@@ -78,6 +78,12 @@ impl DictionaryShared {
         set_wide(&section, entry, STEP, step);
     }
 
+    /// The next number in the cache, without taking it; `None` when the sequence has none there.
+    pub fn peek_sequence(&self, p: &Process, object: ObjectId) -> Option<i128> {
+        let _section = p.lock(p.all().latch(LatchName::SequenceCache), Where::KdnNext, u64::from(object.0));
+        self.entry(object).map(|entry| wide(entry, NEXT))
+    }
+
     /// Forgets the cached numbers: the sequence was altered or dropped, or the shared pool flushed.
     pub fn forget_sequence(&self, p: &Process, object: ObjectId) {
         let section = p.lock(p.all().latch(LatchName::SequenceCache), Where::KdnStore, u64::from(object.0));

@@ -307,6 +307,8 @@ pub struct CreateStored {
     pub name: Name,
     /// From the kind's keyword (`PROCEDURE name ...`) to the end: what `ALL_SOURCE` shows, with the schema qualifier taken out.
     pub source: String,
+    /// Where `source` begins in the statement.
+    pub source_pos: Pos,
     pub pos: Pos,
 }
 

@@ -73,11 +73,12 @@ impl Parser<'_> {
     /// The unit's source begins at its kind's keyword and is not read further than its name.
     fn create_stored(&mut self, or_replace: bool, pos: Pos) -> Result<Ddl> {
         let source = self.text_from_here().to_owned();
+        let source_pos = self.pos();
         let Some(kind) = self.stored_kind() else {
             return self.fail(if or_replace { 922 } else { 901 });
         };
         let name = self.name(4050)?;
-        Ok(Ddl::CreateStored(CreateStored { or_replace, kind, name, source, pos }))
+        Ok(Ddl::CreateStored(CreateStored { or_replace, kind, name, source, source_pos, pos }))
     }
 
     /// `temporary` is `Some(private)` for temporary tables.

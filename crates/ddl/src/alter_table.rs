@@ -1,0 +1,477 @@
+//! ALTER TABLE.
+
+use crate::columns::{self, only_widens};
+use crate::constraint::{self, Subject};
+use crate::create_table::bits;
+use crate::index::{column_position, existing_table, refill};
+use crate::replace_name::replace_name;
+use crate::rows;
+use crate::work::{Target, Work, by};
+use dictionary::base::{Base, cdef, col, com, con, obj, tab};
+use dictionary::rows::{as_u32, int, text};
+use dictionary::*;
+use sql::ast::{
+    AlterTable, AlterTableAction, ColumnSpec, ConstraintKind, ConstraintRef, ConstraintSpec, ConstraintState, Ident,
+    SegmentOptions,
+};
+use std::rc::Rc;
+use types::{Ora, Result, Value, codec};
+
+pub fn alter(work: &mut Work<'_>, alter: &AlterTable) -> Result<()> {
+    let target = work.target(&alter.name)?;
+    let object = work.existing(&target, ObjectKind::Table, 942)?;
+    let allowed = work.names.allowed(object, target.owner, ObjectPrivilege::Alter)?;
+    if !allowed {
+        return Err(Ora::new(1031).at(target.pos));
+    }
+    work.lock(object)?;
+    let mut table = (*existing_table(work, object)?).clone();
+    for action in &alter.actions {
+        act(work, &mut table, action, &target)?;
+    }
+    work.altered(object)
+}
+
+fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, target: &Target) -> Result<()> {
+    match action {
+        AlterTableAction::AddColumns(specs) => specs.iter().try_for_each(|spec| add_column(work, table, spec)),
+        AlterTableAction::ModifyColumns(specs) => specs.iter().try_for_each(|spec| modify_column(work, table, spec)),
+        AlterTableAction::AddConstraint(spec) => constraint::add(work, &mut Subject { table, exists: true }, spec),
+        AlterTableAction::DropColumns { columns, cascade, .. } => {
+            columns.iter().try_for_each(|column| drop_column(work, table, column, *cascade, columns))
+        }
+        AlterTableAction::DropConstraint { target, cascade, keep_index } => {
+            let (constraint, pos) = find_constraint(table, target, 2443)?;
+            constraint::remove_references(work, table, Some(constraint.id), *cascade, pos)?;
+            if let ConstraintKindDef::NotNull { column } = constraint.kind {
+                table.columns[column].nullable = true;
+                columns::update(work, table.object, column, &table.columns[column])?;
+            }
+            constraint::remove(work, table, &constraint, *keep_index)
+        }
+        AlterTableAction::EnableConstraint { target, enable, validate, cascade } => {
+            let (constraint, pos) = find_constraint(table, target, if *enable { 2430 } else { 2431 })?;
+            let state = ConstraintState { enabled: *enable, validated: *validate, ..ConstraintState::default() };
+            let mut on = Subject { table, exists: true };
+            constraint::set_enabled(work, &mut on, &constraint, &state, *cascade, pos)
+        }
+        AlterTableAction::ModifyConstraint { target, state } => {
+            let (constraint, pos) = find_constraint(table, target, 2430)?;
+            if state.deferrable || state.initially_deferred {
+                return Err(Ora::unsupported().at(pos));
+            }
+            let mut on = Subject { table, exists: true };
+            constraint::set_enabled(work, &mut on, &constraint, state, false, pos)
+        }
+        AlterTableAction::RenameColumn { from, to } => rename_column(work, table, from, to),
+        AlterTableAction::RenameConstraint { from, to } => rename_constraint(work, table, from, to),
+        AlterTableAction::RenameTo(name) => {
+            let new = Target { name: name.name.clone(), pos: name.pos.0, ..target.clone() };
+            work.require_new(&new, ObjectKind::Table)?;
+            work.update_object(table.object, &mut |row| row[obj::NAME] = text(new.name.as_str()))
+        }
+        AlterTableAction::Options(options) => set_options(work, table, options),
+        AlterTableAction::Move(options) => move_table(work, table, options),
+        AlterTableAction::MinimizeRecords(on) => {
+            table.options.minimize_records = *on;
+            store_options(work, table)
+        }
+        AlterTableAction::ReadOnly(on) => {
+            table.options.read_only = *on;
+            store_options(work, table)
+        }
+        AlterTableAction::Other { text, pos } => other(text, pos.0),
+    }
+}
+
+/// Clauses that are taken and change nothing, and those that are refused.
+fn other(text: &str, pos: u32) -> Result<()> {
+    const HARMLESS: &[&str] = &[
+        "SHRINK",
+        "DEALLOCATE",
+        "ALLOCATE",
+        "ENABLE ROW",
+        "DISABLE ROW",
+        "ENABLE ALL TRIGGERS",
+        "DISABLE ALL TRIGGERS",
+        "ENABLE TABLE LOCK",
+        "DROP UNUSED COLUMNS",
+        "COALESCE",
+    ];
+    if HARMLESS.iter().any(|words| text.starts_with(words)) { Ok(()) } else { Err(Ora::unsupported().at(pos)) }
+}
+
+fn find_constraint(table: &TableDef, wanted: &ConstraintRef, missing: u32) -> Result<(ConstraintDef, u32)> {
+    let (found, pos) = match wanted {
+        ConstraintRef::Name(name) => (table.constraints.iter().find(|have| have.name == name.name), name.pos.0),
+        ConstraintRef::PrimaryKey => {
+            (table.constraints.iter().find(|have| matches!(have.kind, ConstraintKindDef::PrimaryKey { .. })), 0)
+        }
+        ConstraintRef::Unique(columns) => {
+            let wanted = columns.iter().map(|column| column_position(table, column)).collect::<Result<Vec<_>>>()?;
+            let same = |have: &&ConstraintDef| matches!(&have.kind, ConstraintKindDef::Unique { columns, .. } if *columns == wanted);
+            (table.constraints.iter().find(same), columns[0].pos.0)
+        }
+    };
+    let missing = match wanted {
+        ConstraintRef::PrimaryKey if missing == 2443 => Ora::new(2441),
+        ConstraintRef::Unique(_) if missing == 2443 => Ora::new(2442),
+        ConstraintRef::Name(name) if missing != 2443 => Ora::with(missing, &[&name.name]),
+        _ => Ora::new(missing),
+    };
+    found.map(|found| (found.clone(), pos)).ok_or_else(|| missing.at(pos))
+}
+
+fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> Result<()> {
+    let pos = spec.name.pos.0;
+    if table.column(&spec.name.name).is_some() {
+        return Err(Ora::new(1430).at(pos));
+    }
+    if table.columns.len() >= columns::COLUMNS_MAX {
+        return Err(Ora::new(1792).at(pos));
+    }
+    if spec.identity.is_some() {
+        return Err(Ora::unsupported().at(pos));
+    }
+    let data_type = columns::column_type(spec)?.ok_or_else(|| Ora::new(2263).at(pos))?;
+    let mut column = columns::definition(spec, data_type)?;
+    let required = !column.nullable;
+    let position = table.columns.len();
+    match &spec.default {
+        Some(default) if column.default_text.is_some() => {
+            let stored = default_value(work, table, &column, &default.text)?;
+            if stored.is_none() && required && rows::any(work, table)? {
+                return Err(Ora::new(1758).at(pos));
+            }
+            rows::rewrite(work, table, position + 1, &mut |row| {
+                row[position].clone_from(&stored);
+                Ok(())
+            })?;
+        }
+        _ if required && rows::any(work, table)? => return Err(Ora::new(1758).at(pos)),
+        _ => {}
+    }
+    // Keys of the column see its rows when the constraints are added below.
+    column.nullable = !required;
+    let row = columns::row(table.object, position, &column);
+    work.change().insert(Base::Col, &row)?;
+    table.columns.push(column);
+    work.change()
+        .update(Base::Tab, &by(tab::OBJ, table.object), &mut |row| row[tab::COLS] = int(position as i64 + 1))?;
+    let mut on = Subject { table, exists: true };
+    for constraint in &spec.constraints {
+        match constraint.kind {
+            ConstraintKind::NotNull => constraint::add_not_null(work, &mut on, Some(constraint), position)?,
+            _ => constraint::add(work, &mut on, constraint)?,
+        }
+    }
+    Ok(())
+}
+
+/// The stored form of a column's default.
+fn default_value(work: &mut Work<'_>, table: &TableDef, column: &ColumnDef, source: &str) -> Result<Option<Vec<u8>>> {
+    let query = sql::parse_query(&format!("select {source} from dual"))?;
+    let name = format!("\"{}\".\"{}\".\"{}\"", table.owner, table.name, column.name);
+    let data_type = column.data_type;
+    let mut stored = None;
+    work.host.rows(&query, &mut |parts, row| {
+        let mut value = row.first().cloned().unwrap_or(Value::Null);
+        data_type.assign(&mut value, parts.nls, &name)?;
+        if !value.is_null() {
+            let mut bytes = Vec::new();
+            codec::encode(&value, &mut bytes);
+            stored = Some(bytes);
+        }
+        Ok(())
+    })?;
+    Ok(stored)
+}
+
+fn modify_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> Result<()> {
+    let pos = spec.name.pos.0;
+    let position = column_position(table, &spec.name)?;
+    if spec.generated.is_some() || spec.identity.is_some() {
+        return Err(Ora::unsupported().at(pos));
+    }
+    if let Some(data_type) = columns::column_type(spec)? {
+        change_type(work, table, position, data_type, pos)?;
+    }
+    if let Some(default) = &spec.default {
+        table.columns[position].default_text = columns::stored_default(&default.expr, &default.text);
+        table.columns[position].default_on_null = default.on_null;
+    }
+    columns::update(work, table.object, position, &table.columns[position])?;
+    for constraint in &spec.constraints {
+        modify_constraint(work, table, position, constraint, pos)?;
+    }
+    Ok(())
+}
+
+fn change_type(
+    work: &mut Work<'_>,
+    table: &mut TableDef,
+    position: usize,
+    data_type: types::DataType,
+    pos: u32,
+) -> Result<()> {
+    let old = table.columns[position].data_type;
+    if !only_widens(&old, &data_type) {
+        let mut longest = None;
+        rows::scan(work, table, &mut |_, row| {
+            if rows::stored(row, position)?.is_some() {
+                longest = Some(());
+            }
+            Ok(longest.is_none())
+        })?;
+        if longest.is_some() {
+            shrink(work, table, position, &old, &data_type, pos)?;
+        }
+    }
+    if let Organization::HashCluster { key_positions, .. } = &table.organization
+        && key_positions.contains(&position)
+        && old != data_type
+    {
+        return Err(Ora::new(1463).at(pos));
+    }
+    table.columns[position].data_type = data_type;
+    Ok(())
+}
+
+/// A shorter type for a column with values: allowed when every value fits. ORA-01439, ORA-01440, ORA-01441.
+fn shrink(
+    work: &mut Work<'_>,
+    table: &TableDef,
+    position: usize,
+    old: &types::DataType,
+    new: &types::DataType,
+    pos: u32,
+) -> Result<()> {
+    use types::DataType::*;
+    match (old, new) {
+        (Number { .. }, Number { .. }) => Err(Ora::new(1440).at(pos)),
+        (Varchar2 { .. }, Varchar2 { .. }) | (Raw { .. }, Raw { .. }) => {
+            let nls = work.host.parts().nls.clone();
+            let mut fits = true;
+            rows::scan(work, table, &mut |_, row| {
+                let mut value = rows::value(row, position, old)?;
+                fits = new.assign(&mut value, &nls, &"").is_ok();
+                Ok(fits)
+            })?;
+            if fits { Ok(()) } else { Err(Ora::new(1441).at(pos)) }
+        }
+        _ => Err(Ora::new(1439).at(pos)),
+    }
+}
+
+fn modify_constraint(
+    work: &mut Work<'_>,
+    table: &mut TableDef,
+    position: usize,
+    spec: &ConstraintSpec,
+    pos: u32,
+) -> Result<()> {
+    match spec.kind {
+        ConstraintKind::NotNull => {
+            if !table.columns[position].nullable {
+                return Err(Ora::new(1442).at(pos));
+            }
+            if rows::any_null(work, table, position)? {
+                return Err(Ora::with(2296, &[&table.owner, &""]).at(pos));
+            }
+            table.columns[position].nullable = false;
+            columns::update(work, table.object, position, &table.columns[position])?;
+            constraint::add_not_null(work, &mut Subject { table, exists: true }, Some(spec), position)
+        }
+        ConstraintKind::Null => {
+            let found = table.constraints.iter().find(
+                |constraint| matches!(constraint.kind, ConstraintKindDef::NotNull { column } if column == position),
+            );
+            let constraint = found.cloned().ok_or_else(|| Ora::new(1451).at(pos))?;
+            constraint::remove(work, table, &constraint, false)?;
+            table.columns[position].nullable = true;
+            columns::update(work, table.object, position, &table.columns[position])
+        }
+        _ => constraint::add(work, &mut Subject { table, exists: true }, spec),
+    }
+}
+
+/// The column's definition stays, hidden, because its piece stays in the rows; the name is free again.
+fn drop_column(
+    work: &mut Work<'_>,
+    table: &mut TableDef,
+    column: &Ident,
+    cascade: bool,
+    dropped: &[Ident],
+) -> Result<()> {
+    let pos = column.pos.0;
+    let position = column_position(table, column)?;
+    if table.visible_columns().count() == 1 {
+        return Err(Ora::new(12983).at(pos));
+    }
+    if let Organization::HashCluster { key_positions, .. } = &table.organization
+        && key_positions.contains(&position)
+    {
+        return Err(Ora::new(12984).at(pos));
+    }
+    let going = |table: &TableDef, at: usize| dropped.iter().any(|name| table.columns[at].name == name.name);
+    let affected: Vec<ConstraintDef> =
+        table.constraints.iter().filter(|have| uses(work, have, position)).cloned().collect();
+    for constraint in affected {
+        let others = match &constraint.kind {
+            ConstraintKindDef::PrimaryKey { columns, .. }
+            | ConstraintKindDef::Unique { columns, .. }
+            | ConstraintKindDef::ForeignKey { columns, .. } => {
+                columns.iter().any(|at| *at != position && !going(table, *at))
+            }
+            ConstraintKindDef::Check { text } => check_uses_more(table, text, position),
+            ConstraintKindDef::NotNull { .. } => false,
+        };
+        if others && !cascade {
+            return Err(Ora::new(12991).at(pos));
+        }
+        let referenced = table.referenced_by.iter().any(|reference| reference.key == constraint.id);
+        if referenced && !cascade {
+            return Err(Ora::new(12992).at(pos));
+        }
+        constraint::remove_references(work, table, Some(constraint.id), true, pos)?;
+        constraint::remove(work, table, &constraint, false)?;
+    }
+    let on_column = |index: &Rc<IndexDef>| index.columns.iter().any(|c| c.key == IndexKey::Column(position));
+    let indexes: Vec<Rc<IndexDef>> = table.indexes.iter().filter(|index| on_column(index)).cloned().collect();
+    for index in indexes {
+        crate::index::remove(work, &index)?;
+        table.indexes.retain(|other| other.object != index.object);
+    }
+    let hidden = &mut table.columns[position];
+    hidden.name = format!("SYS_C{:05}_{}", position + 1, table.object.0);
+    hidden.hidden = true;
+    hidden.nullable = true;
+    hidden.default_text = None;
+    hidden.default_on_null = false;
+    let object = table.object;
+    columns::update(work, object, position, &table.columns[position])?;
+    let mine = |row: &[Value]| as_u32(&row[com::OBJ]) == object.0 && as_u32(&row[com::COL]) as usize == position + 1;
+    work.change().delete(Base::Com, &mine)?;
+    Ok(())
+}
+
+/// Whether a constraint is on the column; of a check, the dictionary says which columns it names.
+fn uses(work: &Work<'_>, constraint: &ConstraintDef, position: usize) -> bool {
+    match &constraint.kind {
+        ConstraintKindDef::PrimaryKey { columns, .. }
+        | ConstraintKindDef::Unique { columns, .. }
+        | ConstraintKindDef::ForeignKey { columns, .. } => columns.contains(&position),
+        ConstraintKindDef::NotNull { column } => *column == position,
+        ConstraintKindDef::Check { .. } => work.image.constraint_columns(constraint.id).contains(&position),
+    }
+}
+
+fn check_uses_more(table: &TableDef, text: &str, position: usize) -> bool {
+    let mut more = false;
+    if let Ok(condition) = sql::parse_condition(text) {
+        sql::visit_expr(&condition, &mut |expr| {
+            if let sql::ast::ExprKind::Name(name) = &expr.kind
+                && table.column(name.last()).is_some_and(|(at, _)| at != position)
+            {
+                more = true;
+            }
+        });
+    }
+    more
+}
+
+fn rename_column(work: &mut Work<'_>, table: &mut TableDef, from: &Ident, to: &Ident) -> Result<()> {
+    let position = column_position(table, from)?;
+    if table.column(&to.name).is_some() {
+        return Err(Ora::new(957).at(to.pos.0));
+    }
+    table.columns[position].name = to.name.clone();
+    columns::update(work, table.object, position, &table.columns[position])?;
+    let object = table.object;
+    work.change().update(Base::Cdef, &by(cdef::OBJ, object), &mut |row| {
+        if let Value::Text(condition) = &row[cdef::CONDITION] {
+            row[cdef::CONDITION] = text(replace_name(condition, &from.name, &to.name));
+        }
+    })?;
+    work.change().update(Base::Col, &by(col::OBJ, object), &mut |row| {
+        if let Value::Text(expression) = &row[col::VIRTUAL] {
+            row[col::VIRTUAL] = text(replace_name(expression, &from.name, &to.name));
+        }
+    })?;
+    Ok(())
+}
+
+fn rename_constraint(work: &mut Work<'_>, table: &mut TableDef, from: &Ident, to: &Ident) -> Result<()> {
+    let (constraint, _) = find_constraint(table, &ConstraintRef::Name(from.clone()), 23292)?;
+    if work.image.constraint_named(table.owner_id, &to.name).is_some() {
+        return Err(Ora::new(2264).at(to.pos.0));
+    }
+    let id = constraint.id;
+    work.change().update(Base::Con, &move |row| as_u32(&row[con::CON]) == id, &mut |row| {
+        row[con::NAME] = text(to.name.as_str());
+    })?;
+    if let Some(have) = table.constraints.iter_mut().find(|have| have.id == id) {
+        have.name.clone_from(&to.name);
+        have.generated = false;
+    }
+    Ok(())
+}
+
+fn set_options(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptions) -> Result<()> {
+    if let Some(degree) = options.parallel {
+        table.options.degree = degree.max(1);
+    }
+    if let Some(cache) = options.cache {
+        table.options.cache = cache;
+    }
+    if let Some(logging) = options.logging {
+        table.options.logging = logging;
+    }
+    if let Some(force) = options.result_cache_force {
+        table.options.result_cache_force = force;
+    }
+    if let Some(pctfree) = options.pctfree {
+        let value = int(pctfree);
+        work.change().update(Base::Tab, &by(tab::OBJ, table.object), &mut |row| row[tab::PCTFREE] = value.clone())?;
+    }
+    store_options(work, table)
+}
+
+fn store_options(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
+    let (property, degree) = (bits(table), table.options.degree);
+    work.change().update(Base::Tab, &by(tab::OBJ, table.object), &mut |row| {
+        row[tab::PROPERTY] = int(property);
+        row[tab::DEGREE] = int(degree);
+    })?;
+    Ok(())
+}
+
+/// ALTER TABLE MOVE: the rows go into a new segment, packed.
+fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptions) -> Result<()> {
+    let (Organization::Heap(segment) | Organization::Index(segment)) = &table.organization else {
+        return Err(Ora::new(1702));
+    };
+    let tablespace = match &options.tablespace {
+        Some(_) => work.tablespace(options.tablespace.as_ref(), table.owner_id)?,
+        None => segment.tablespace,
+    };
+    let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+    rows::scan(work, table, &mut |_, row| {
+        bytes.extend_from_slice(row);
+        ends.push(bytes.len() as u32);
+        Ok(true)
+    })?;
+    let (moved, old) = crate::create_table::new_segment(work, table, tablespace)?;
+    if let Some(heap) = moved.heap_table() {
+        let parts = work.host.parts();
+        parts.storage.heap.insert_many(parts.p, parts.txn, &heap, &bytes, &ends, &mut Vec::new())?;
+    }
+    work.doom(old);
+    for index in &table.indexes {
+        refill(work, &moved, index, index.segment.tablespace, &Ora::new(1452))?;
+    }
+    let mut options = options.clone();
+    options.tablespace = None;
+    *table = (*moved).clone();
+    set_options(work, table, &options)
+}

@@ -1,0 +1,127 @@
+//! ANALYZE, and the gathering of statistics that DBMS_STATS does, too.
+
+use crate::work::{Parts, Work, by};
+use crate::{index, rows};
+use dictionary::base::{Base, col, ind, tab};
+use dictionary::rows::{as_u32, int};
+use dictionary::*;
+use sql::ast::{Analyze, AnalyzeKind};
+use std::collections::HashSet;
+use types::{ObjectId, Ora, Result, Value};
+
+/// Distinct values of a column are counted up to here; a column with more counts as having no two rows alike.
+const DISTINCT_MAX: usize = 100_000;
+
+pub fn analyze(work: &mut Work<'_>, statement: &Analyze) -> Result<()> {
+    let target = work.target(&statement.name)?;
+    let first = statement.action.split(' ').next().unwrap_or("");
+    let table = match statement.kind {
+        AnalyzeKind::Table => work.existing(&target, ObjectKind::Table, 942)?,
+        AnalyzeKind::Index => {
+            let object = work.existing(&target, ObjectKind::Index, 1418)?;
+            work.image.index(object)?.ok_or_else(|| Ora::new(1418).at(target.pos))?.table
+        }
+        AnalyzeKind::Cluster => {
+            let object = work.existing(&target, ObjectKind::Cluster, 943)?;
+            work.require(&target, None, SystemPrivilege::AnalyzeAny)?;
+            let cluster = work.image.cluster(object)?.ok_or_else(|| Ora::new(943).at(target.pos))?;
+            for table in cluster.tables.clone() {
+                gather(work, table)?;
+            }
+            return Ok(());
+        }
+    };
+    work.require(&target, None, SystemPrivilege::AnalyzeAny)?;
+    match first {
+        "DELETE" => forget(work, table),
+        "COMPUTE" | "ESTIMATE" => gather(work, table),
+        _ => Err(Ora::unsupported().at(statement.pos.0)),
+    }
+}
+
+/// What a scan of a table counts.
+struct Counts {
+    rows: u64,
+    bytes: u64,
+    nulls: Vec<u64>,
+    distinct: Vec<HashSet<u64>>,
+}
+
+/// Counts rows, blocks and the values of each column of a table, and enters them.
+///
+/// # Errors
+/// Those of reading.
+pub fn gather(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    let table = index::existing_table(work, object)?;
+    let columns = table.columns.len();
+    let mut counts = Counts { rows: 0, bytes: 0, nulls: vec![0; columns], distinct: vec![HashSet::new(); columns] };
+    rows::scan(work, &table, &mut |_, row| {
+        counts.rows += 1;
+        counts.bytes += row.len() as u64;
+        for column in 0..columns {
+            match rows::stored(row, column)? {
+                None => counts.nulls[column] += 1,
+                Some(bytes) if counts.distinct[column].len() < DISTINCT_MAX => {
+                    counts.distinct[column].insert(hash(bytes));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(true)
+    })?;
+    let blocks = blocks(&work.host.parts(), &table)?;
+    let now = work.now;
+    let average = counts.bytes.checked_div(counts.rows).unwrap_or(0);
+    work.change().update(Base::Tab, &by(tab::OBJ, object), &mut |row| {
+        row[tab::ROWCNT] = int(counts.rows as i64);
+        row[tab::BLKCNT] = int(blocks as i64);
+        row[tab::AVGRLN] = int(average as i64);
+        row[tab::ANALYZETIME] = Value::Date(now);
+    })?;
+    let rows = counts.rows;
+    work.change().update(Base::Col, &by(col::OBJ, object), &mut |row| {
+        let at = as_u32(&row[col::COL]).saturating_sub(1) as usize;
+        if let (Some(nulls), Some(distinct)) = (counts.nulls.get(at), counts.distinct.get(at)) {
+            let seen = distinct.len();
+            let distinct = if seen >= DISTINCT_MAX { rows - nulls } else { seen as u64 };
+            row[col::DISTCNT] = int(distinct as i64);
+            row[col::NULLCNT] = int(*nulls as i64);
+        }
+    })?;
+    work.change().update(Base::Ind, &by(ind::BO, object), &mut |row| row[ind::DISTKEY] = int(rows as i64))?;
+    work.touch(object);
+    Ok(())
+}
+
+/// Formatted blocks below the high-water mark.
+fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
+    let header = match &table.organization {
+        Organization::HashCluster { cluster, .. } => cluster.segment.header,
+        _ => table.heap_table().map(|heap| heap.header).ok_or_else(|| Ora::new(1702))?,
+    };
+    let segments = parts.storage.heap.transactions().cache().segments();
+    let mut found = Vec::new();
+    for (n, extent) in segments.extents(parts.p, header)?.into_iter().enumerate() {
+        segments.formatted_blocks(parts.p, extent, n as u32, &mut found)?;
+    }
+    Ok(found.len() as u64)
+}
+
+fn forget(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    work.change().update(Base::Tab, &by(tab::OBJ, object), &mut |row| {
+        for column in [tab::ROWCNT, tab::BLKCNT, tab::AVGRLN, tab::ANALYZETIME] {
+            row[column] = Value::Null;
+        }
+    })?;
+    work.change().update(Base::Col, &by(col::OBJ, object), &mut |row| {
+        row[col::DISTCNT] = Value::Null;
+        row[col::NULLCNT] = Value::Null;
+    })?;
+    work.touch(object);
+    Ok(())
+}
+
+/// FNV-1a: enough to tell values apart for a count.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, byte| (h ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}

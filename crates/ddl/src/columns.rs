@@ -1,0 +1,146 @@
+//! Columns of tables, clusters and views: from a statement to COL$.
+
+use crate::work::Work;
+use dictionary::base::{Base, col};
+use dictionary::image::property;
+use dictionary::rows::{Row, as_u32, blank, flag, int, text, type_columns};
+use dictionary::{ColumnDef, Identity};
+use sql::ast::{ColumnSpec, ConstraintKind, Expr, ExprKind, Literal, TypeKind};
+use types::{DataType, LenUnit, ObjectId, Ora, Result, Value};
+
+/// The most columns a table may have.
+pub const COLUMNS_MAX: usize = 1000;
+/// The longest VARCHAR2 and RAW in a table: MAX_STRING_SIZE = STANDARD.
+const VARCHAR2_MAX: u32 = 4000;
+const RAW_MAX: u32 = 2000;
+
+/// The type of a column. ORA-00902 for a type that SQL has not got, ORA-00910 and ORA-00906 for lengths.
+pub fn column_type(spec: &ColumnSpec) -> Result<Option<DataType>> {
+    let Some(ty) = &spec.ty else {
+        return Ok(None);
+    };
+    let pos = ty.pos.0;
+    if matches!(ty.kind, TypeKind::Named { .. } | TypeKind::Boolean) {
+        return Err(Ora::new(902).at(pos));
+    }
+    let data_type = plan::data_type(ty)?;
+    let too_long = match data_type {
+        DataType::Varchar2 { len, .. } => len > VARCHAR2_MAX,
+        DataType::Raw { len } => len > RAW_MAX,
+        _ => false,
+    };
+    if too_long { Err(Ora::new(910).at(pos)) } else { Ok(Some(data_type)) }
+}
+
+/// A column's definition, with what its inline constraints say of NULL.
+pub fn definition(spec: &ColumnSpec, data_type: DataType) -> Result<ColumnDef> {
+    let mut column = ColumnDef::new(spec.name.name.clone(), data_type);
+    if let Some(generated) = &spec.generated {
+        // The executor does not compute virtual columns yet.
+        return Err(Ora::unsupported().at(generated.pos.0));
+    }
+    if let Some(default) = &spec.default {
+        column.default_text = stored_default(&default.expr, &default.text);
+        column.default_on_null = default.on_null;
+    }
+    column.invisible = spec.invisible;
+    let required = |kind: &ConstraintKind| matches!(kind, ConstraintKind::NotNull | ConstraintKind::PrimaryKey { .. });
+    let not_null = spec.constraints.iter().any(|c| c.state.enabled && required(&c.kind));
+    column.nullable = !(not_null || column.default_on_null || spec.identity.is_some());
+    Ok(column)
+}
+
+/// `DEFAULT NULL` is no default.
+pub fn stored_default(expr: &Expr, text: &str) -> Option<String> {
+    let is_null = matches!(&expr.kind, ExprKind::Literal(Literal::Null));
+    (!is_null).then(|| text.to_owned())
+}
+
+/// ORA-00957 for a name that stands twice, ORA-01792 for too many.
+pub fn check_names<'n>(names: impl Iterator<Item = (&'n str, u32)>) -> Result<()> {
+    let mut seen: Vec<&str> = Vec::new();
+    for (name, pos) in names {
+        if seen.contains(&name) {
+            return Err(Ora::new(957).at(pos));
+        }
+        seen.push(name);
+    }
+    if seen.len() > COLUMNS_MAX { Err(Ora::new(1792)) } else { Ok(()) }
+}
+
+/// The row of COL$.
+pub fn row(object: ObjectId, position: usize, column: &ColumnDef) -> Row {
+    let mut row = blank(Base::Col);
+    row[col::OBJ] = int(object.0);
+    row[col::COL] = int(position as i64 + 1);
+    row[col::NAME] = text(column.name.as_str());
+    let ty = type_columns(&column.data_type);
+    let places = [col::TYPE, col::LENGTH, col::PRECISION, col::SCALE, col::CHARSETFORM, col::CHARLENGTH];
+    for (place, value) in places.into_iter().zip(ty) {
+        row[place] = value;
+    }
+    row[col::NULLS] = flag(!column.nullable);
+    row[col::DEFAULT] = column.default_text.as_deref().map_or(Value::Null, text);
+    row[col::PROPERTY] = int(bits(column));
+    row[col::VIRTUAL] = column.virtual_text.as_deref().map_or(Value::Null, text);
+    row[col::SEQ] = column.identity.as_ref().map_or(Value::Null, |identity| int(identity.sequence.0));
+    row
+}
+
+fn bits(column: &ColumnDef) -> i64 {
+    let identity = |f: fn(&Identity) -> bool| column.identity.as_ref().is_some_and(f);
+    let all = [
+        (column.hidden, property::COL_HIDDEN),
+        (column.invisible, property::COL_INVISIBLE),
+        (column.default_on_null, property::COL_DEFAULT_ON_NULL),
+        (identity(|i| i.always), property::COL_IDENTITY_ALWAYS),
+        (identity(|i| i.on_null), property::COL_IDENTITY_ON_NULL),
+    ];
+    all.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
+}
+
+/// Enters the columns of an object.
+pub fn insert(work: &mut Work<'_>, object: ObjectId, columns: &[ColumnDef]) -> Result<()> {
+    let rows: Vec<Row> = columns.iter().enumerate().map(|(i, column)| row(object, i, column)).collect();
+    work.change().insert_many(Base::Col, &rows)
+}
+
+/// Replaces the row of one column.
+pub fn update(work: &mut Work<'_>, object: ObjectId, position: usize, column: &ColumnDef) -> Result<()> {
+    let new = row(object, position, column);
+    let mine = |row: &[Value]| as_u32(&row[col::OBJ]) == object.0 && as_u32(&row[col::COL]) as usize == position + 1;
+    work.change().update(Base::Col, &mine, &mut |old| {
+        let kept = (old[col::DISTCNT].clone(), old[col::NULLCNT].clone());
+        *old = new.clone();
+        (old[col::DISTCNT], old[col::NULLCNT]) = kept;
+    })?;
+    Ok(())
+}
+
+/// Whether values of the old type are values of the new one as they are stored: a column with rows may be changed so.
+pub fn only_widens(old: &DataType, new: &DataType) -> bool {
+    use DataType::*;
+    let chars = |len: u32, unit: LenUnit| if unit == LenUnit::Char { u64::from(len) * 4 } else { u64::from(len) };
+    match (old, new) {
+        _ if old == new => true,
+        (Varchar2 { len: a, unit: u }, Varchar2 { len: b, unit: v }) => {
+            if u == v {
+                b >= a
+            } else {
+                chars(*b, *v) >= chars(*a, *u)
+            }
+        }
+        (Number { precision: a, scale: s }, Number { precision: b, scale: t }) => match (a, b) {
+            (_, None) => t.is_none() || (*t == *s),
+            (None, Some(_)) => false,
+            (Some(a), Some(b)) => {
+                let (s, t) = (i32::from(s.unwrap_or(0)), i32::from(t.unwrap_or(0)));
+                t >= s && i32::from(*b) - t >= i32::from(*a) - s
+            }
+        },
+        (Raw { len: a }, Raw { len: b }) | (Nvarchar2 { len: a }, Nvarchar2 { len: b }) => b >= a,
+        (Timestamp { digits: a, zone: z }, Timestamp { digits: b, zone: y }) => z == y && b >= a,
+        (Float { binary: a }, Float { binary: b }) => b >= a,
+        _ => false,
+    }
+}

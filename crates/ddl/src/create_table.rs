@@ -1,0 +1,393 @@
+//! CREATE TABLE, with its columns, constraints and rows.
+
+use crate::columns;
+use crate::constraint::{self, Subject};
+use crate::rows::hash_cluster;
+use crate::work::{Described, Parts, Target, Work, no_column};
+use block::SegmentKind;
+use dictionary::base::{Base, tab};
+use dictionary::image::{cluster_columns, property};
+use dictionary::rows::{blank, int};
+use dictionary::*;
+use sql::ast::{ColumnSpec, ConstraintKind, ConstraintSpec, CreateTable, Ident, Name, TableOrganization};
+use std::rc::Rc;
+use types::{DataType, ObjectId, Ora, Rdba, Result, RowWriter, Value};
+
+/// Rows that CREATE TABLE AS SELECT inserts at once.
+const BATCH_ROWS: usize = 256;
+
+pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
+    let target = work.target(&create.name)?;
+    work.require(&target, Some(SystemPrivilege::CreateTable), SystemPrivilege::CreateAnyTable)?;
+    work.require_new(&target, ObjectKind::Table)?;
+    refuse_what_is_missing(create)?;
+    let described = match &create.as_query {
+        Some(query) => Some(work.host.describe(query, target.owner)?),
+        None => None,
+    };
+    let columns = table_columns(work, create, described.as_deref())?;
+    let mut table = new_table(work, create, &target, columns)?;
+    let object = table.object;
+    let data = table.heap().map(|segment| segment.data_object);
+    let data = match &table.organization {
+        Organization::HashCluster { cluster, .. } => Some(cluster.segment.data_object),
+        Organization::Index(segment) => Some(segment.data_object),
+        _ => data,
+    };
+    work.insert_object(object, data, &target, ObjectKind::Table)?;
+    insert_tab(work, &table)?;
+    if let Some(query) = &create.as_query {
+        insert_rows(work, query, &table)?;
+    }
+    add_constraints(work, create, &mut table)?;
+    // Last, because keys make columns NOT NULL.
+    columns::insert(work, object, &table.columns)
+}
+
+/// Says by the right error what is parsed and not there.
+fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
+    let pos = create.pos.0;
+    if create.partitioning.is_some() {
+        return Err(Ora::with(439, &[&"Partitioning"]).at(pos));
+    }
+    // Rows of a temporary table would have to be each session's own.
+    if create.temporary.is_some() || matches!(create.organization, TableOrganization::External(_)) {
+        return Err(Ora::unsupported().at(pos));
+    }
+    if let Some(column) = create.columns.iter().find(|column| column.identity.is_some()) {
+        return Err(Ora::unsupported().at(column.name.pos.0));
+    }
+    Ok(())
+}
+
+fn table_columns(work: &Work<'_>, create: &CreateTable, query: Option<&[Described]>) -> Result<Vec<ColumnDef>> {
+    let columns = match query {
+        None => create.columns.iter().map(|spec| plain_column(work, create, spec)).collect::<Result<Vec<_>>>()?,
+        Some(query) => columns_of_query(create, query)?,
+    };
+    let positions = create.columns.iter().map(|spec| spec.name.pos.0).chain(std::iter::repeat(create.name.pos.0));
+    columns::check_names(columns.iter().map(|column| column.name.as_str()).zip(positions))?;
+    let longs = columns.iter().filter(|column| matches!(column.data_type, DataType::Long | DataType::LongRaw));
+    if longs.count() > 1 { Err(Ora::new(1754)) } else { Ok(columns) }
+}
+
+fn plain_column(work: &Work<'_>, create: &CreateTable, spec: &ColumnSpec) -> Result<ColumnDef> {
+    let data_type = match columns::column_type(spec)? {
+        Some(data_type) => data_type,
+        None => referenced_type(work, create, spec)?,
+    };
+    columns::definition(spec, data_type)
+}
+
+/// A foreign key's column may take its type from the parent's key. ORA-02263 otherwise.
+fn referenced_type(work: &Work<'_>, create: &CreateTable, spec: &ColumnSpec) -> Result<DataType> {
+    let missing = || Ora::new(2263).at(spec.name.pos.0);
+    let inline = spec.constraints.iter().find_map(|constraint| match &constraint.kind {
+        ConstraintKind::References { table, referenced, .. } => Some((table, referenced.first(), 0)),
+        _ => None,
+    });
+    let outer = create.constraints.iter().find_map(|constraint| match &constraint.kind {
+        ConstraintKind::References { columns, table, referenced, .. } => {
+            let at = columns.iter().position(|column| column.name == spec.name.name)?;
+            Some((table, referenced.get(at), at))
+        }
+        _ => None,
+    });
+    let (parent, column, at): (&Name, Option<&Ident>, usize) = inline.or(outer).ok_or_else(missing)?;
+    let target = work.target(parent)?;
+    let object = work.existing(&target, ObjectKind::Table, 942)?;
+    let parent = crate::index::existing_table(work, object)?;
+    let position = match column {
+        Some(column) => parent.column(&column.name).map(|(at, _)| at).ok_or_else(|| no_column(column))?,
+        None => parent
+            .constraints
+            .iter()
+            .find_map(|constraint| match &constraint.kind {
+                ConstraintKindDef::PrimaryKey { columns, .. } => columns.get(at).copied(),
+                _ => None,
+            })
+            .ok_or_else(|| Ora::new(2268).at(target.pos))?,
+    };
+    Ok(parent.columns[position].data_type)
+}
+
+/// Columns of CREATE TABLE AS SELECT: types from the query, names from the list before it if there is one.
+fn columns_of_query(create: &CreateTable, query: &[Described]) -> Result<Vec<ColumnDef>> {
+    if !create.columns.is_empty() && create.columns.len() != query.len() {
+        return Err(Ora::new(1730).at(create.name.pos.0));
+    }
+    if let Some(typed) = create.columns.iter().find_map(|spec| spec.ty.as_ref()) {
+        return Err(Ora::new(1773).at(typed.pos.0));
+    }
+    let mut columns = Vec::new();
+    for (i, described) in query.iter().enumerate() {
+        let data_type = stored_type(&described.data_type)?;
+        let mut column = match create.columns.get(i) {
+            Some(spec) => columns::definition(spec, data_type)?,
+            None => {
+                let name = described.name.clone().ok_or_else(|| Ora::new(998).at(create.name.pos.0))?;
+                ColumnDef::new(name, data_type)
+            }
+        };
+        // NOT NULL comes over from the query's plain columns.
+        column.nullable &= described.nullable;
+        columns.push(column);
+    }
+    Ok(columns)
+}
+
+/// The type a column gets for a query's expression. ORA-01723 for one of no length.
+fn stored_type(ty: &DataType) -> Result<DataType> {
+    match *ty {
+        DataType::Null
+        | DataType::Varchar2 { len: 0, .. }
+        | DataType::Char { len: 0, .. }
+        | DataType::Raw { len: 0 } => Err(Ora::new(1723)),
+        DataType::Varchar2 { len, unit } => Ok(DataType::Varchar2 { len: len.min(4000), unit }),
+        DataType::Boolean | DataType::PlsInteger | DataType::Cursor => Err(Ora::new(902)),
+        DataType::Long | DataType::LongRaw => Err(Ora::new(997)),
+        other => Ok(other),
+    }
+}
+
+fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns: Vec<ColumnDef>) -> Result<TableDef> {
+    let object = work.new_object();
+    let options = &create.options;
+    let organization = match &create.organization {
+        TableOrganization::Cluster { cluster, columns: keys } => in_cluster(work, cluster, keys, &columns)?,
+        organization => {
+            let tablespace = work.tablespace(options.tablespace.as_ref(), target.owner)?;
+            let header = work.make_segment(tablespace, SegmentKind::Table, object)?;
+            let segment = SegmentRef {
+                tablespace,
+                header,
+                data_object: object,
+                pctfree: options.pctfree.unwrap_or(10) as u8,
+                initrans: options.initrans.unwrap_or(1).clamp(1, 255) as u8,
+            };
+            match organization {
+                TableOrganization::Index => Organization::Index(segment),
+                _ => Organization::Heap(segment),
+            }
+        }
+    };
+    Ok(TableDef {
+        object,
+        owner_id: target.owner,
+        owner: target.owner_name.clone(),
+        name: target.name.clone(),
+        columns,
+        options: TableOptions {
+            result_cache_force: options.result_cache_force == Some(true),
+            cache: options.cache == Some(true),
+            read_only: false,
+            degree: options.parallel.map_or(1, |degree| degree.max(1)),
+            logging: options.logging != Some(false),
+            minimize_records: false,
+            index_organized: matches!(organization, Organization::Index(_)),
+        },
+        organization,
+        indexes: Vec::new(),
+        constraints: Vec::new(),
+        referenced_by: Vec::new(),
+        statistics: None,
+        temporary: None,
+        epoch: 0,
+    })
+}
+
+/// The cluster a table is to be in. ORA-00943, ORA-01753, ORA-25136.
+fn in_cluster(work: &mut Work<'_>, name: &Name, keys: &[Ident], columns: &[ColumnDef]) -> Result<Organization> {
+    let target = work.target(name)?;
+    let object = work.existing(&target, ObjectKind::Cluster, 943)?;
+    let cluster = work.image.cluster(object)?.ok_or_else(|| Ora::new(943).at(target.pos))?;
+    if !cluster.tables.is_empty() {
+        return Err(Ora::new(25136).at(target.pos));
+    }
+    if keys.len() != cluster.columns.len() {
+        return Err(Ora::new(1753).at(target.pos));
+    }
+    let mut key_positions = Vec::new();
+    for (key, clustered) in keys.iter().zip(&cluster.columns) {
+        let at = columns.iter().position(|column| column.name == key.name).ok_or_else(|| no_column(key))?;
+        if columns[at].data_type != clustered.data_type {
+            return Err(Ora::new(1753).at(key.pos.0));
+        }
+        key_positions.push(at);
+    }
+    work.lock(object)?;
+    work.touch(object);
+    Ok(Organization::HashCluster { cluster, key_positions })
+}
+
+fn insert_tab(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
+    let mut row = blank(Base::Tab);
+    row[tab::OBJ] = int(table.object.0);
+    row[tab::COLS] = int(table.columns.len() as i64);
+    row[tab::DEGREE] = int(table.options.degree);
+    row[tab::PROPERTY] = int(bits(table));
+    let segment = match &table.organization {
+        Organization::Heap(segment) | Organization::Index(segment) => *segment,
+        Organization::HashCluster { cluster, key_positions } => {
+            row[tab::BOBJ] = int(cluster.object.0);
+            row[tab::CLUCOLS] = cluster_columns(key_positions);
+            cluster.segment
+        }
+        Organization::Fixed(_) => return Err(Ora::internal("[a fixed table is not created]")),
+    };
+    set_segment(&mut row, &segment);
+    row[tab::PCTFREE] = int(segment.pctfree);
+    row[tab::INITRANS] = int(segment.initrans);
+    work.change().insert(Base::Tab, &row)
+}
+
+/// The columns of TAB$ that say where the segment is.
+pub fn set_segment(row: &mut [Value], segment: &SegmentRef) {
+    row[tab::DATAOBJ] = int(segment.data_object.0);
+    row[tab::TS] = int(segment.tablespace);
+    row[tab::FILE] = int(segment.header.file());
+    row[tab::BLOCK] = int(segment.header.block());
+}
+
+/// PROPERTY of TAB$.
+pub fn bits(table: &TableDef) -> i64 {
+    let all = [
+        (table.options.index_organized, property::TAB_INDEX_ORGANIZED),
+        (table.options.cache, property::TAB_CACHE),
+        (table.options.read_only, property::TAB_READ_ONLY),
+        (table.options.result_cache_force, property::TAB_RESULT_CACHE_FORCE),
+        (!table.options.logging, property::TAB_NOLOGGING),
+        (table.options.minimize_records, property::TAB_MINIMIZE_RECORDS),
+    ];
+    all.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
+}
+
+/// Inline and out-of-line constraints; keys before the foreign keys that may refer to them.
+fn add_constraints(work: &mut Work<'_>, create: &CreateTable, table: &mut TableDef) -> Result<()> {
+    let inline = create.columns.iter().flat_map(|column| &column.constraints);
+    let all: Vec<&ConstraintSpec> = inline.chain(&create.constraints).collect();
+    let is_primary = |spec: &&&ConstraintSpec| matches!(spec.kind, ConstraintKind::PrimaryKey { .. });
+    if table.options.index_organized && all.iter().filter(is_primary).count() == 0 {
+        return Err(Ora::new(25175).at(create.name.pos.0));
+    }
+    let mut on = Subject { table, exists: false };
+    add_not_nulls(work, create, &mut on)?;
+    let rank = |spec: &ConstraintSpec| match spec.kind {
+        ConstraintKind::PrimaryKey { .. } => 0,
+        ConstraintKind::References { .. } => 2,
+        _ => 1,
+    };
+    for wanted in 0..3 {
+        for spec in all.iter().filter(|spec| rank(spec) == wanted) {
+            constraint::add(work, &mut on, spec)?;
+        }
+    }
+    Ok(())
+}
+
+fn add_not_nulls(work: &mut Work<'_>, create: &CreateTable, on: &mut Subject<'_>) -> Result<()> {
+    for (position, spec) in create.columns.iter().enumerate() {
+        let not_null = spec.constraints.iter().find(|c| c.kind == ConstraintKind::NotNull);
+        let nullable = spec.constraints.iter().any(|c| c.kind == ConstraintKind::Null);
+        if not_null.is_some() && nullable {
+            return Err(Ora::new(2258).at(spec.name.pos.0));
+        }
+        if let Some(not_null) = not_null.filter(|constraint| constraint.state.enabled) {
+            constraint::add_not_null(work, on, Some(not_null), position)?;
+        }
+    }
+    let by_query = create.as_query.is_some() && create.columns.is_empty();
+    let required: Vec<usize> = on
+        .table
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| by_query && !column.nullable)
+        .map(|(i, _)| i)
+        .collect();
+    for column in required {
+        constraint::add_not_null(work, on, None, column)?;
+    }
+    Ok(())
+}
+
+fn insert_rows(work: &mut Work<'_>, query: &sql::ast::Query, table: &TableDef) -> Result<()> {
+    let mut load = Load::new(table);
+    work.host.rows(query, &mut |parts, row| load.add(parts, row))?;
+    let mut parts = work.host.parts();
+    load.flush(&mut parts)
+}
+
+/// Rows on their way into a new table.
+struct Load<'t> {
+    table: &'t TableDef,
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+    cluster: Option<cluster::HashCluster>,
+    value: Value,
+}
+
+impl<'t> Load<'t> {
+    fn new(table: &'t TableDef) -> Load<'t> {
+        Load { table, bytes: Vec::new(), ends: Vec::new(), cluster: None, value: Value::Null }
+    }
+
+    fn add(&mut self, parts: &mut Parts<'_>, row: &[Value]) -> Result<()> {
+        let table = self.table;
+        let mut writer = RowWriter::new(&mut self.bytes, table.columns.len());
+        for (value, column) in row.iter().zip(&table.columns) {
+            self.value.set(value);
+            let name = || format!("\"{}\".\"{}\".\"{}\"", table.owner, table.name, column.name);
+            column.data_type.assign(&mut self.value, parts.nls, &name())?;
+            if self.value.is_null() && !column.nullable {
+                return Err(Ora::with(1400, &[&name()]));
+            }
+            writer.value(&self.value);
+        }
+        self.ends.push(self.bytes.len() as u32);
+        if self.ends.len() >= BATCH_ROWS { self.flush(parts) } else { Ok(()) }
+    }
+
+    fn flush(&mut self, parts: &mut Parts<'_>) -> Result<()> {
+        if let Some(heap) = self.table.heap_table() {
+            let mut rowids = Vec::new();
+            parts.storage.heap.insert_many(parts.p, parts.txn, &heap, &self.bytes, &self.ends, &mut rowids)?;
+        } else {
+            if self.cluster.is_none() {
+                self.cluster = hash_cluster(parts, self.table)?;
+            }
+            let Some(cluster) = &self.cluster else {
+                return Err(Ora::new(1702));
+            };
+            let mut from = 0;
+            for end in &self.ends {
+                let row = &self.bytes[from..*end as usize];
+                parts.storage.clusters.insert(parts.p, parts.txn, cluster, row)?;
+                from = *end as usize;
+            }
+        }
+        self.bytes.clear();
+        self.ends.clear();
+        Ok(())
+    }
+}
+
+/// A new empty segment for a table that is there, in TAB$: TRUNCATE and MOVE.
+pub fn new_segment(work: &mut Work<'_>, table: &TableDef, tablespace: u32) -> Result<(Rc<TableDef>, Rdba)> {
+    let (Organization::Heap(old) | Organization::Index(old)) = &table.organization else {
+        return Err(Ora::new(1702));
+    };
+    let data_object = work.new_object();
+    let header = work.make_segment(tablespace, SegmentKind::Table, data_object)?;
+    let segment = SegmentRef { tablespace, header, data_object, ..*old };
+    let object: ObjectId = table.object;
+    work.change().update(Base::Tab, &crate::work::by(tab::OBJ, object), &mut |row| set_segment(row, &segment))?;
+    work.update_object(object, &mut |row| row[dictionary::base::obj::DATAOBJ] = int(data_object.0))?;
+    let mut new = table.clone();
+    let old_header = old.header;
+    new.organization = match table.organization {
+        Organization::Index(_) => Organization::Index(segment),
+        _ => Organization::Heap(segment),
+    };
+    Ok((Rc::new(new), old_header))
+}

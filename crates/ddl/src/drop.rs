@@ -1,0 +1,142 @@
+//! DROP of everything.
+
+use crate::work::{Target, Work, by};
+use crate::{constraint, index};
+use dictionary::base::*;
+use dictionary::rows::as_u32;
+use dictionary::*;
+use sql::ast::{DropKind, DropObject, Purge};
+use types::{ObjectId, Ora, Result};
+
+pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
+    use SystemPrivilege as S;
+    match drop.kind {
+        DropKind::User | DropKind::Role => return crate::user::drop_user(work, drop),
+        DropKind::Synonym | DropKind::PublicSynonym => return crate::synonym::drop_synonym(work, drop),
+        DropKind::Directory => return crate::stored::drop_directory(work, drop),
+        _ => {}
+    }
+    let target = work.target(&drop.name)?;
+    match drop.kind {
+        DropKind::Table => {
+            let object = work.existing(&target, ObjectKind::Table, 942)?;
+            work.require(&target, None, S::DropAnyTable)?;
+            table(work, object, drop.cascade, target.pos)
+        }
+        DropKind::Cluster => {
+            let object = work.existing(&target, ObjectKind::Cluster, 943)?;
+            work.require(&target, None, S::DropAnyCluster)?;
+            cluster(work, object, drop, &target)
+        }
+        DropKind::Index => {
+            let object = work.existing(&target, ObjectKind::Index, 1418)?;
+            work.require(&target, None, S::DropAnyIndex)?;
+            drop_index(work, object, &target)
+        }
+        DropKind::View => {
+            let object = work.existing(&target, ObjectKind::View, 942)?;
+            work.require(&target, None, S::DropAnyView)?;
+            view(work, object)
+        }
+        DropKind::Sequence => {
+            let object = work.existing(&target, ObjectKind::Sequence, 2289)?;
+            work.require(&target, None, S::DropAnySequence)?;
+            sequence(work, object)
+        }
+        DropKind::Stored(kind) => crate::stored::drop_unit(work, &target, kind),
+        DropKind::Tablespace => Err(Ora::with(959, &[&target.name]).at(target.pos)),
+        DropKind::MaterializedView => Err(Ora::with(12003, &[&target.owner_name, &target.name]).at(target.pos)),
+        _ => Err(Ora::unsupported().at(drop.pos.0)),
+    }
+}
+
+/// Drops a table with its indexes, constraints, comments and triggers.
+pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> Result<()> {
+    let mut def = (*index::existing_table(work, object)?).clone();
+    work.lock(object)?;
+    constraint::remove_references(work, &def, None, cascade, pos)?;
+    for constraint in def.constraints.clone() {
+        if let ConstraintKindDef::ForeignKey { table, .. } = constraint.kind {
+            work.touch(table);
+        }
+        constraint::remove(work, &mut def, &constraint, false)?;
+    }
+    for index in &def.indexes {
+        index::remove(work, index)?;
+    }
+    for (trigger, _) in work.image.triggers_on(object) {
+        crate::stored::remove_unit(work, trigger)?;
+    }
+    if let Some(heap) = def.heap_table() {
+        work.doom(heap.header);
+    } else {
+        crate::truncate::empty_cluster_of(work, &def)?;
+    }
+    work.change().delete(Base::Tab, &by(tab::OBJ, object))?;
+    work.change().delete(Base::Col, &by(col::OBJ, object))?;
+    work.change().delete(Base::Com, &by(com::OBJ, object))?;
+    work.delete_object(object)
+}
+
+fn cluster(work: &mut Work<'_>, object: ObjectId, drop: &DropObject, target: &Target) -> Result<()> {
+    let def = work.image.cluster(object)?.ok_or_else(|| Ora::new(943).at(target.pos))?;
+    if !def.tables.is_empty() && !drop.including {
+        return Err(Ora::new(951).at(target.pos));
+    }
+    work.lock(object)?;
+    for table_object in &def.tables {
+        table(work, *table_object, drop.cascade, target.pos)?;
+    }
+    work.doom(def.segment.header);
+    work.change().delete(Base::Clu, &by(clu::OBJ, object))?;
+    work.change().delete(Base::Col, &by(col::OBJ, object))?;
+    work.delete_object(object)
+}
+
+/// Drops a cluster with its tables: DROP USER CASCADE.
+pub fn cluster_with_tables(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    let Some(def) = work.image.cluster(object)? else {
+        return Ok(());
+    };
+    work.lock(object)?;
+    work.doom(def.segment.header);
+    work.change().delete(Base::Clu, &by(clu::OBJ, object))?;
+    work.change().delete(Base::Col, &by(col::OBJ, object))?;
+    work.delete_object(object)
+}
+
+fn drop_index(work: &mut Work<'_>, object: ObjectId, target: &Target) -> Result<()> {
+    let index = work.image.index(object)?.ok_or_else(|| Ora::new(1418).at(target.pos))?;
+    let table = index::existing_table(work, index.table)?;
+    let enforces = table.constraints.iter().any(|constraint| {
+        matches!(constraint.kind, ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. }
+            if index == object)
+    });
+    if enforces {
+        return Err(Ora::new(2429).at(target.pos));
+    }
+    work.lock(index.table)?;
+    work.touch(index.table);
+    index::remove(work, &index)
+}
+
+pub fn view(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    work.change().delete(Base::View, &by(self::view::OBJ, object))?;
+    work.change().delete(Base::Col, &by(col::OBJ, object))?;
+    work.change().delete(Base::Com, &by(com::OBJ, object))?;
+    work.delete_object(object)
+}
+
+pub fn sequence(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    work.change().delete(Base::Seq, &|row| as_u32(&row[seq::OBJ]) == object.0)?;
+    work.sequences.push(object);
+    work.delete_object(object)
+}
+
+/// There is no recycle bin: what is dropped is gone.
+pub fn purge(purge: &Purge) -> Result<()> {
+    match purge {
+        Purge::RecycleBin | Purge::DbaRecycleBin => Ok(()),
+        Purge::Table(name) | Purge::Index(name) => Err(Ora::new(38307).at(name.pos.0)),
+    }
+}

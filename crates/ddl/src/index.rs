@@ -1,0 +1,281 @@
+//! CREATE and ALTER INDEX, and the making of an index over rows that are there.
+
+use crate::columns;
+use crate::rows;
+use crate::work::{Target, Work, by, no_column};
+use block::SegmentKind;
+use dictionary::base::{Base, icol, ind, obj};
+use dictionary::image::property;
+use dictionary::rows::{Row, blank, int};
+use dictionary::*;
+use sql::ast::{AlterIndex, AlterIndexAction, CreateIndex, ExprKind, Ident, IndexTarget, SegmentOptions};
+use std::rc::Rc;
+use types::{DataType, ObjectId, Ora, Rdba, Result, Rowid, Value, codec};
+
+/// The most columns of an index.
+const COLUMNS_MAX: usize = 32;
+
+/// What an index is to be.
+pub struct NewIndex {
+    pub target: Target,
+    pub unique: bool,
+    pub kind: IndexKind,
+    pub columns: Vec<(usize, bool)>,
+    pub options: SegmentOptions,
+    pub invisible: bool,
+    /// Raised when a key stands twice.
+    pub duplicate: Ora,
+}
+
+pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
+    let index = work.target(&create.name)?;
+    let IndexTarget::Table { table, columns } = &create.target else {
+        return Err(Ora::unsupported().at(create.pos.0));
+    };
+    if create.other.is_some() {
+        return Err(Ora::unsupported().at(create.pos.0));
+    }
+    let table_target = work.target(table)?;
+    let object = work.existing(&table_target, ObjectKind::Table, 942)?;
+    require_index_privilege(work, &index, &table_target, object)?;
+    work.require_new(&index, ObjectKind::Index)?;
+    let table = existing_table(work, object)?;
+    let mut positions = Vec::new();
+    for column in columns {
+        let ExprKind::Name(name) = &column.expr.kind else {
+            // Keys that are expressions need the executor to keep them up.
+            return Err(Ora::unsupported().at(column.expr.pos.0));
+        };
+        let ident = Ident { name: name.last().to_owned(), pos: name.pos };
+        positions.push((column_position(&table, &ident)?, column.descending));
+    }
+    let new = NewIndex {
+        target: index,
+        unique: create.unique,
+        kind: if create.bitmap {
+            IndexKind::Bitmap
+        } else if create.reverse {
+            IndexKind::Reverse
+        } else {
+            IndexKind::Normal
+        },
+        columns: positions,
+        options: create.options.clone(),
+        invisible: create.invisible,
+        duplicate: Ora::new(1452),
+    };
+    work.lock(object)?;
+    make(work, &table, new)?;
+    work.touch(object);
+    Ok(())
+}
+
+fn require_index_privilege(work: &Work<'_>, index: &Target, table: &Target, object: ObjectId) -> Result<()> {
+    work.require(index, None, SystemPrivilege::CreateAnyIndex)?;
+    let on_table = table.owner == work.session.user
+        || work.names.has(SystemPrivilege::CreateAnyIndex)
+        || work.names.allowed(object, table.owner, ObjectPrivilege::Index)?;
+    if on_table { Ok(()) } else { Err(Ora::new(1031).at(table.pos)) }
+}
+
+/// The table of that number, as the dictionary has it.
+pub fn existing_table(work: &Work<'_>, object: ObjectId) -> Result<Rc<TableDef>> {
+    work.image.table(object)?.ok_or_else(|| Ora::internal(format_args!("[no tab$ row of {object}]")))
+}
+
+/// The position of a visible column. ORA-00904.
+pub fn column_position(table: &TableDef, column: &Ident) -> Result<usize> {
+    table.column(&column.name).map(|(at, _)| at).ok_or_else(|| no_column(column))
+}
+
+/// Makes an index, fills it from the table's rows and enters it in the dictionary.
+pub fn make(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<IndexDef>> {
+    check_columns(table, &new)?;
+    let tablespace = work.tablespace(new.options.tablespace.as_ref(), new.target.owner)?;
+    let object = work.new_object();
+    let header = work.make_segment(tablespace, SegmentKind::Index, object)?;
+    let index = IndexDef {
+        object,
+        owner_id: new.target.owner,
+        owner: new.target.owner_name.clone(),
+        name: new.target.name.clone(),
+        table: table.object,
+        segment: SegmentRef {
+            tablespace,
+            header,
+            data_object: object,
+            pctfree: new.options.pctfree.unwrap_or(10) as u8,
+            initrans: new.options.initrans.unwrap_or(2).clamp(1, 255) as u8,
+        },
+        unique: new.unique,
+        columns: new
+            .columns
+            .iter()
+            .map(|(column, descending)| IndexColumnDef { key: IndexKey::Column(*column), descending: *descending })
+            .collect(),
+        invisible: new.invisible,
+        unusable: false,
+        kind: new.kind,
+        statistics: None,
+    };
+    fill(work, table, &index, &new.duplicate)?;
+    work.insert_object(object, Some(object), &new.target, ObjectKind::Index)?;
+    enter(work, &index)?;
+    Ok(Rc::new(index))
+}
+
+fn check_columns(table: &TableDef, new: &NewIndex) -> Result<()> {
+    if new.columns.len() > COLUMNS_MAX {
+        return Err(Ora::new(1793).at(new.target.pos));
+    }
+    let names = new.columns.iter().map(|(column, _)| (table.columns[*column].name.as_str(), new.target.pos));
+    columns::check_names(names)?;
+    for (column, _) in &new.columns {
+        match table.columns[*column].data_type {
+            DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile => {
+                return Err(Ora::with(2327, &[&"column", &"datatype LOB"]).at(new.target.pos));
+            }
+            DataType::Long | DataType::LongRaw => {
+                return Err(Ora::with(2327, &[&"column", &"datatype LONG"]).at(new.target.pos));
+            }
+            _ => {}
+        }
+    }
+    let same = |index: &Rc<IndexDef>| {
+        let have = index.columns.iter().map(|column| (&column.key, column.descending));
+        let want: Vec<_> = new.columns.iter().map(|(c, d)| (IndexKey::Column(*c), *d)).collect();
+        have.eq(want.iter().map(|(key, descending)| (key, *descending)))
+    };
+    if table.indexes.iter().any(same) { Err(Ora::new(1408).at(new.target.pos)) } else { Ok(()) }
+}
+
+fn enter(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
+    let mut row = blank(Base::Ind);
+    row[ind::OBJ] = int(index.object.0);
+    row[ind::DATAOBJ] = int(index.segment.data_object.0);
+    row[ind::TS] = int(index.segment.tablespace);
+    row[ind::FILE] = int(index.segment.header.file());
+    row[ind::BLOCK] = int(index.segment.header.block());
+    row[ind::BO] = int(index.table.0);
+    row[ind::COLS] = int(index.columns.len() as i64);
+    row[ind::PCTFREE] = int(index.segment.pctfree);
+    row[ind::INITRANS] = int(index.segment.initrans);
+    row[ind::TYPE] = int(match index.kind {
+        IndexKind::Bitmap => 2,
+        IndexKind::IotTop => 4,
+        _ => 1,
+    });
+    let reverse = if index.kind == IndexKind::Reverse { property::IND_REVERSE } else { 0 };
+    row[ind::PROPERTY] = int(reverse | if index.unique { property::IND_UNIQUE } else { 0 });
+    row[ind::FLAGS] = int(if index.invisible { property::IND_INVISIBLE } else { 0 });
+    work.change().insert(Base::Ind, &row)?;
+    let rows: Vec<Row> = index.columns.iter().enumerate().map(|(i, column)| column_row(index, i, column)).collect();
+    work.change().insert_many(Base::Icol, &rows)
+}
+
+fn column_row(index: &IndexDef, i: usize, column: &IndexColumnDef) -> Row {
+    let mut row = blank(Base::Icol);
+    row[icol::OBJ] = int(index.object.0);
+    row[icol::BO] = int(index.table.0);
+    row[icol::POS] = int(i as i64 + 1);
+    row[icol::DESCENDING] = int(i64::from(column.descending));
+    row[icol::COL] = match &column.key {
+        IndexKey::Column(position) => int(*position as i64 + 1),
+        IndexKey::Expression { .. } => int(0),
+    };
+    row
+}
+
+/// Fills the index's empty segment from the table's rows.
+pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: &Ora) -> Result<()> {
+    let mut entries: Vec<(Vec<u8>, Rowid)> = Vec::new();
+    rows::scan(work, table, &mut |rowid, row| {
+        let mut key = Vec::new();
+        let mut any = false;
+        for column in &index.columns {
+            let IndexKey::Column(position) = column.key else {
+                return Err(Ora::unsupported());
+            };
+            let stored = rows::stored(row, position)?;
+            any |= stored.is_some();
+            codec::push_key_part(stored, column.descending, &mut key);
+        }
+        // A row whose key is NULL in every part has no entry.
+        if any {
+            entries.push((key, rowid));
+        }
+        Ok(true)
+    })?;
+    entries.sort_unstable();
+    if index.unique && entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+        return Err(duplicate.clone());
+    }
+    let parts = work.host.parts();
+    crate::tree::load(&parts, index, &entries)
+}
+
+pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
+    let target = work.target(&alter.name)?;
+    let object = work.existing(&target, ObjectKind::Index, 1418)?;
+    work.require(&target, None, SystemPrivilege::AlterAnyIndex)?;
+    let index = work.image.index(object)?.ok_or_else(|| Ora::new(1418).at(target.pos))?;
+    work.lock(index.table)?;
+    match &alter.action {
+        AlterIndexAction::Rebuild(options) => rebuild(work, &index, options)?,
+        AlterIndexAction::RenameTo(name) => {
+            let new = Target { name: name.name.clone(), pos: name.pos.0, ..target };
+            work.require_new(&new, ObjectKind::Index)?;
+            work.update_object(object, &mut |row| row[obj::NAME] = dictionary::rows::text(new.name.as_str()))?;
+        }
+        AlterIndexAction::Visible(visible) => {
+            let flags = if *visible { 0 } else { property::IND_INVISIBLE };
+            work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| row[ind::FLAGS] = int(flags))?;
+        }
+        // An index that DML would have to pass over is not there yet.
+        AlterIndexAction::Unusable => return Err(Ora::unsupported().at(alter.pos.0)),
+        // Space and storage: nothing that changes what the index says.
+        AlterIndexAction::Coalesce | AlterIndexAction::Options(_) | AlterIndexAction::Other(_) => {}
+    }
+    work.touch(index.table);
+    work.altered(object)
+}
+
+/// Makes the index again in a new segment.
+pub fn rebuild(work: &mut Work<'_>, index: &IndexDef, options: &SegmentOptions) -> Result<()> {
+    let tablespace = match &options.tablespace {
+        Some(_) => work.tablespace(options.tablespace.as_ref(), index.owner_id)?,
+        None => index.segment.tablespace,
+    };
+    let table = existing_table(work, index.table)?;
+    refill(work, &table, index, tablespace, &Ora::new(1452))
+}
+
+/// Gives the index a new segment filled from `table`, and enters it.
+pub fn refill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, tablespace: u32, duplicate: &Ora) -> Result<()> {
+    let data_object = work.new_object();
+    let header = work.make_segment(tablespace, SegmentKind::Index, data_object)?;
+    let mut new = index.clone();
+    new.segment = SegmentRef { tablespace, header, data_object, ..index.segment };
+    fill(work, table, &new, duplicate)?;
+    work.doom(index.segment.header);
+    moved(work, index.object, header, data_object, tablespace)
+}
+
+fn moved(work: &mut Work<'_>, object: ObjectId, header: Rdba, data: ObjectId, tablespace: u32) -> Result<()> {
+    work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| {
+        row[ind::DATAOBJ] = int(data.0);
+        row[ind::TS] = int(tablespace);
+        row[ind::FILE] = int(header.file());
+        row[ind::BLOCK] = int(header.block());
+    })?;
+    work.update_object(object, &mut |row: &mut Vec<Value>| row[obj::DATAOBJ] = int(data.0))
+}
+
+/// Takes an index out of the dictionary and dooms its segment.
+pub fn remove(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
+    work.change().delete(Base::Ind, &by(ind::OBJ, index.object))?;
+    work.change().delete(Base::Icol, &by(icol::OBJ, index.object))?;
+    work.delete_object(index.object)?;
+    work.doom(index.segment.header);
+    Ok(())
+}

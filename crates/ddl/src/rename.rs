@@ -1,0 +1,26 @@
+//! RENAME old TO new.
+
+use crate::work::{Target, Work};
+use dictionary::base::obj;
+use dictionary::rows::text;
+use dictionary::{Catalog, ObjectKind};
+use sql::ast::Ident;
+use types::{Ora, Result};
+
+/// Renames a table, view, sequence or private synonym of the own schema.
+pub fn rename(work: &mut Work<'_>, from: &Ident, to: &Ident) -> Result<()> {
+    let (owner, owner_name) = work.names.schema();
+    let found = work.image.object_named(owner, ObjectKind::Table.namespace(), &from.name);
+    let kinds = [ObjectKind::Table, ObjectKind::View, ObjectKind::Sequence, ObjectKind::Synonym];
+    let object = found.filter(|object| kinds.contains(&object.kind)).map(|object| (object.object, object.kind));
+    let (object, kind) = object.ok_or_else(|| Ora::with(4043, &[&from.name]).at(from.pos.0))?;
+    if object.0 < dictionary::FIRST_USER_OBJECT {
+        return Err(Ora::new(701).at(from.pos.0));
+    }
+    let target = Target { owner, owner_name, name: to.name.clone(), pos: to.pos.0 };
+    work.require_new(&target, kind)?;
+    if kind == ObjectKind::Table {
+        work.lock(object)?;
+    }
+    work.update_object(object, &mut |row| row[obj::NAME] = text(target.name.as_str()))
+}

@@ -1,0 +1,139 @@
+//! The rows of a table, whatever it is kept in.
+
+use crate::work::{Parts, Work};
+use cluster::{ClusterScan, HashCluster};
+use dictionary::{Organization, TableDef};
+use heap::Scan;
+use txn::LockWait;
+use types::{DataType, Ora, Result, RowReader, RowWriter, Rowid, Value, codec};
+
+/// The hash cluster that a table's rows are in.
+pub fn hash_cluster(parts: &Parts<'_>, table: &TableDef) -> Result<Option<HashCluster>> {
+    let Organization::HashCluster { cluster, key_positions } = &table.organization else {
+        return Ok(None);
+    };
+    let keys: Vec<u16> = key_positions.iter().map(|position| *position as u16).collect();
+    let segment = &cluster.segment;
+    parts.storage.clusters.describe(parts.p, table.object, segment.data_object, segment.header, &keys).map(Some)
+}
+
+/// Calls `each` with every row of the table as this transaction sees it; stops when it says false.
+pub fn scan(work: &mut Work<'_>, table: &TableDef, each: &mut dyn FnMut(Rowid, &[u8]) -> Result<bool>) -> Result<()> {
+    let parts = work.host.parts();
+    let txns = parts.storage.heap.transactions();
+    let snapshot = txns.snapshot(parts.p, parts.txn);
+    let done = scan_as_of(&parts, &snapshot, table, each);
+    txns.release(parts.p, &snapshot);
+    done
+}
+
+fn scan_as_of(
+    parts: &Parts<'_>,
+    snapshot: &txn::Snapshot,
+    table: &TableDef,
+    each: &mut dyn FnMut(Rowid, &[u8]) -> Result<bool>,
+) -> Result<()> {
+    if let Some(heap) = table.heap_table() {
+        let mut scan = Scan::new();
+        scan.start(parts.storage.heap, parts.p, snapshot, &heap)?;
+        while let Some((rowid, row)) = scan.next(parts.storage.heap, parts.p)? {
+            if !each(rowid, row)? {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    let Some(cluster) = hash_cluster(parts, table)? else {
+        return Err(Ora::new(1702));
+    };
+    let mut scan = ClusterScan::new();
+    scan.start(parts.storage.clusters, parts.p, snapshot, &cluster)?;
+    while let Some((rowid, row)) = scan.next(parts.storage.clusters, parts.p)? {
+        if !each(rowid, row)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the table has any row.
+pub fn any(work: &mut Work<'_>, table: &TableDef) -> Result<bool> {
+    let mut found = false;
+    scan(work, table, &mut |_, _| {
+        found = true;
+        Ok(false)
+    })?;
+    Ok(found)
+}
+
+/// Whether some row has NULL in the column.
+pub fn any_null(work: &mut Work<'_>, table: &TableDef, column: usize) -> Result<bool> {
+    let mut found = false;
+    scan(work, table, &mut |_, row| {
+        found = stored(row, column)?.is_none();
+        Ok(!found)
+    })?;
+    Ok(found)
+}
+
+/// The stored bytes of one column, `None` for NULL.
+pub fn stored(row: &[u8], column: usize) -> Result<Option<&[u8]>> {
+    let damaged = || Ora::internal("[damaged row]");
+    let reader = RowReader::new(row).ok_or_else(damaged)?;
+    Ok(reader.column(column).ok_or_else(damaged)?.bytes())
+}
+
+/// The value of one column.
+pub fn value(row: &[u8], column: usize, data_type: &DataType) -> Result<Value> {
+    let mut value = Value::Null;
+    if let Some(bytes) = stored(row, column)? {
+        codec::decode_into(bytes, data_type, &mut value)?;
+    }
+    Ok(value)
+}
+
+/// Rewrites every row: `change` is given the row's stored columns, `columns` of them, and changes them in place.
+pub fn rewrite(
+    work: &mut Work<'_>,
+    table: &TableDef,
+    columns: usize,
+    change: &mut dyn FnMut(&mut [Option<Vec<u8>>]) -> Result<()>,
+) -> Result<()> {
+    let mut all: Vec<(Rowid, Vec<u8>)> = Vec::new();
+    scan(work, table, &mut |rowid, row| {
+        all.push((rowid, row.to_vec()));
+        Ok(true)
+    })?;
+    let parts = work.host.parts();
+    let txns = parts.storage.heap.transactions();
+    let snapshot = txns.snapshot(parts.p, parts.txn);
+    let cluster = hash_cluster(&parts, table)?;
+    let mut bytes = Vec::new();
+    for (rowid, row) in &all {
+        let mut pieces: Vec<Option<Vec<u8>>> = Vec::with_capacity(columns);
+        for column in 0..columns {
+            pieces.push(stored(row, column)?.map(<[u8]>::to_vec));
+        }
+        change(&mut pieces)?;
+        bytes.clear();
+        let mut writer = RowWriter::new(&mut bytes, columns);
+        for piece in &pieces {
+            match piece {
+                Some(piece) => writer.bytes(piece),
+                None => writer.null(),
+            }
+        }
+        let (p, wait) = (parts.p, LockWait::NoWait);
+        match (&cluster, table.heap_table()) {
+            (Some(cluster), _) => {
+                parts.storage.clusters.update(p, parts.txn, cluster, *rowid, &bytes, &snapshot, wait)?;
+            }
+            (None, Some(heap)) => {
+                parts.storage.heap.update(p, parts.txn, &heap, *rowid, &bytes, &snapshot, wait)?;
+            }
+            (None, None) => return Err(Ora::new(1702)),
+        }
+    }
+    txns.release(parts.p, &snapshot);
+    Ok(())
+}

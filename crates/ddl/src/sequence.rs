@@ -1,0 +1,207 @@
+//! CREATE and ALTER SEQUENCE.
+
+use crate::work::Work;
+use dictionary::base::{Base, seq};
+use dictionary::image::big_number;
+use dictionary::rows::{Row, as_u32, blank, flag, int};
+use dictionary::*;
+use sql::ast::{AlterSequence, CreateSequence, SequenceOptions};
+use types::{Number, Ora, Result, Value};
+
+/// The greatest MAXVALUE: 28 digits.
+const MAXVALUE: i128 = 9_999_999_999_999_999_999_999_999_999;
+/// The least MINVALUE: 27 digits.
+const MINVALUE: i128 = -999_999_999_999_999_999_999_999_999;
+const CACHE_DEFAULT: u64 = 20;
+
+/// A sequence's numbers.
+#[derive(Clone, Debug, PartialEq)]
+struct Numbers {
+    increment: i128,
+    minimum: i128,
+    maximum: i128,
+    start: i128,
+    cycle: bool,
+    order: bool,
+    cache: u64,
+}
+
+fn parse(text: &str, pos: u32) -> Result<i128> {
+    let number: Number = text.parse().map_err(|e: Ora| e.at(pos))?;
+    if number.is_integer() { Ok(big_number(&number)) } else { Err(Ora::new(4001).at(pos)) }
+}
+
+impl Numbers {
+    fn new(options: &SequenceOptions, pos: u32) -> Result<Numbers> {
+        let number = |text: &Option<String>| text.as_deref().map(|text| parse(text, pos)).transpose();
+        let limit = |text: &Option<Option<String>>| number(&text.clone().flatten());
+        let increment = number(&options.increment_by)?.unwrap_or(1);
+        let up = increment > 0;
+        let maximum = limit(&options.maxvalue)?.unwrap_or(if up { MAXVALUE } else { -1 });
+        let minimum = limit(&options.minvalue)?.unwrap_or(if up { 1 } else { MINVALUE });
+        let start = number(&options.start_with)?.unwrap_or(if up { minimum } else { maximum });
+        let numbers = Numbers {
+            increment,
+            minimum,
+            maximum,
+            start,
+            cycle: options.cycle.unwrap_or(false),
+            order: options.order.unwrap_or(false),
+            cache: options.cache.unwrap_or(CACHE_DEFAULT),
+        };
+        numbers.check(options.cache, pos)?;
+        if numbers.start < minimum {
+            return Err(Ora::new(4006).at(pos));
+        }
+        if numbers.start > maximum {
+            return Err(Ora::new(4008).at(pos));
+        }
+        Ok(numbers)
+    }
+
+    fn check(&self, cache: Option<u64>, pos: u32) -> Result<()> {
+        let fail = |code: u32| Err(Ora::new(code).at(pos));
+        if self.increment == 0 {
+            return fail(4002);
+        }
+        if self.minimum >= self.maximum {
+            return fail(4004);
+        }
+        if self.increment.unsigned_abs() > (self.maximum - self.minimum).unsigned_abs() {
+            return fail(4005);
+        }
+        if cache == Some(1) {
+            return Err(Ora::with(4010, &[&"CACHE"]).at(pos));
+        }
+        let in_a_cycle = (self.maximum - self.minimum) / self.increment.abs() + 1;
+        if self.cycle && i128::from(self.cache) > in_a_cycle {
+            return fail(4013);
+        }
+        Ok(())
+    }
+
+    fn row(&self, row: &mut Row) {
+        let big = |n: i128| Value::Number(Number::from_i128(n));
+        row[seq::INCREMENT] = big(self.increment);
+        row[seq::MINVALUE] = big(self.minimum);
+        row[seq::MAXVALUE] = big(self.maximum);
+        row[seq::CYCLE] = flag(self.cycle);
+        row[seq::ORDER] = flag(self.order);
+        row[seq::CACHE] = int(self.cache as i64);
+    }
+}
+
+pub fn create(work: &mut Work<'_>, create: &CreateSequence) -> Result<()> {
+    let target = work.target(&create.name)?;
+    work.require(&target, Some(SystemPrivilege::CreateSequence), SystemPrivilege::CreateAnySequence)?;
+    work.require_new(&target, ObjectKind::Sequence)?;
+    let numbers = Numbers::new(&create.options, create.pos.0)?;
+    let object = work.new_object();
+    work.insert_object(object, None, &target, ObjectKind::Sequence)?;
+    let mut row = blank(Base::Seq);
+    row[seq::OBJ] = int(object.0);
+    numbers.row(&mut row);
+    row[seq::HIGHWATER] = Value::Number(Number::from_i128(numbers.start));
+    work.change().insert(Base::Seq, &row)
+}
+
+pub fn alter(work: &mut Work<'_>, alter: &AlterSequence) -> Result<()> {
+    let target = work.target(&alter.name)?;
+    let object = work.existing(&target, ObjectKind::Sequence, 2289)?;
+    work.require(&target, None, SystemPrivilege::AlterAnySequence)?;
+    let pos = alter.pos.0;
+    if alter.options.start_with.is_some() && !alter.options.restart {
+        return Err(Ora::new(2283).at(pos));
+    }
+    let old = work.image.sequence(object).ok_or_else(|| Ora::new(2289).at(target.pos))?;
+    let options = &alter.options;
+    let mut numbers = Numbers {
+        increment: old.increment,
+        minimum: old.minimum,
+        maximum: old.maximum,
+        start: old.minimum,
+        cycle: options.cycle.unwrap_or(old.cycle),
+        order: options.order.unwrap_or(old.order),
+        cache: options.cache.unwrap_or(old.cache),
+    };
+    if let Some(text) = &options.increment_by {
+        numbers.increment = parse(text, pos)?;
+    }
+    let up = numbers.increment > 0;
+    match &options.maxvalue {
+        Some(Some(text)) => numbers.maximum = parse(text, pos)?,
+        Some(None) => numbers.maximum = if up { MAXVALUE } else { -1 },
+        None => {}
+    }
+    match &options.minvalue {
+        Some(Some(text)) => numbers.minimum = parse(text, pos)?,
+        Some(None) => numbers.minimum = if up { 1 } else { MINVALUE },
+        None => {}
+    }
+    numbers.check(options.cache, pos)?;
+    let restart = match (&options.start_with, options.restart) {
+        (Some(text), true) => Some(parse(text, pos)?),
+        (None, true) => Some(if up { numbers.minimum } else { numbers.maximum }),
+        _ => None,
+    };
+    // Numbers already cached are given back: the next one follows what was given out last.
+    let step = numbers.increment;
+    let given_out = unused_numbers(work, &old)?;
+    let mut wrong = None;
+    work.change().update(Base::Seq, &|row| as_u32(&row[seq::OBJ]) == object.0, &mut |row| {
+        let high = match &row[seq::HIGHWATER] {
+            Value::Number(n) => big_number(n),
+            _ => numbers.minimum,
+        };
+        let next = restart.unwrap_or_else(|| given_out.map_or(high, |next| next - old.increment + step));
+        if next - step > numbers.maximum {
+            wrong = Some(4009);
+        } else if next - step < numbers.minimum && restart.is_none() && given_out.is_some() && step > 0 {
+            wrong = Some(4007);
+        }
+        numbers.row(row);
+        row[seq::HIGHWATER] = Value::Number(Number::from_i128(next));
+    })?;
+    if let Some(code) = wrong {
+        return Err(Ora::new(code).at(pos));
+    }
+    work.sequences.push(object);
+    work.altered(object)
+}
+
+/// The next number in the cache, if numbers were taken from the dictionary and not all given out.
+fn unused_numbers(work: &mut Work<'_>, sequence: &SequenceDef) -> Result<Option<i128>> {
+    let parts = work.host.parts();
+    Ok(parts.dict.shared().peek_sequence(parts.p, sequence.object))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> SequenceOptions {
+        match sql::parse_statement(&format!("create sequence s {text}")).expect(text) {
+            sql::ast::Statement::Ddl(ddl) => match *ddl {
+                sql::ast::Ddl::CreateSequence(create) => create.options,
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn defaults_and_limits() {
+        let numbers = Numbers::new(&options(""), 0).expect("defaults");
+        assert_eq!((numbers.increment, numbers.start, numbers.maximum, numbers.cache), (1, 1, MAXVALUE, 20));
+        let down = Numbers::new(&options("increment by -2"), 0).expect("descending");
+        assert_eq!((down.start, down.minimum, down.maximum), (-1, MINVALUE, -1));
+        let code = |text: &str| Numbers::new(&options(text), 0).expect_err(text).code();
+        assert_eq!(code("increment by 0"), 4002);
+        assert_eq!(code("minvalue 5 maxvalue 5"), 4004);
+        assert_eq!(code("maxvalue 10 increment by 11"), 4005);
+        assert_eq!(code("start with 0"), 4006);
+        assert_eq!(code("start with 11 maxvalue 10"), 4008);
+        assert_eq!(code("maxvalue 10 cycle"), 4013);
+        assert_eq!(code("cache 1"), 4010);
+    }
+}

@@ -1,0 +1,198 @@
+//! Stored units: their source goes into SOURCE$, their errors into ERROR$, and a unit with errors is kept all the same.
+
+use crate::work::{CompileError, Outcome, Target, Work, by};
+use dictionary::base::{Base, dir, error, obj, source, trigger};
+use dictionary::rows::{Row, blank, int, text};
+use dictionary::*;
+use sql::ast::{AlterCompile, CompileAction, CompileKind, CreateDirectory, CreateStored, DropObject, StoredKind};
+use types::{ObjectId, Ora, Result};
+
+/// The dictionary's kind of a unit.
+pub fn object_kind(kind: StoredKind) -> Result<ObjectKind> {
+    Ok(match kind {
+        StoredKind::Procedure => ObjectKind::Procedure,
+        StoredKind::Function => ObjectKind::Function,
+        StoredKind::Package => ObjectKind::Package,
+        StoredKind::PackageBody => ObjectKind::PackageBody,
+        StoredKind::Type => ObjectKind::Type,
+        StoredKind::TypeBody => ObjectKind::TypeBody,
+        // The executor fires no triggers: one that is stored and never fires would be a wrong answer.
+        StoredKind::Trigger | StoredKind::Java => return Err(Ora::unsupported()),
+    })
+}
+
+fn privileges(kind: ObjectKind) -> (SystemPrivilege, SystemPrivilege, SystemPrivilege) {
+    use SystemPrivilege::*;
+    match kind {
+        ObjectKind::Type | ObjectKind::TypeBody => (CreateType, CreateAnyType, DropAnyType),
+        ObjectKind::Trigger => (CreateTrigger, CreateAnyTrigger, DropAnyTrigger),
+        _ => (CreateProcedure, CreateAnyProcedure, DropAnyProcedure),
+    }
+}
+
+pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
+    let kind = object_kind(create.kind).map_err(|e| e.at(create.pos.0))?;
+    let target = work.target(&create.name)?;
+    let (own, any, _) = privileges(kind);
+    work.require(&target, Some(own), any)?;
+    let old = match work.image.object_named(target.owner, kind.namespace(), &target.name) {
+        Some(object) if object.kind == kind && create.or_replace => Some(object.object),
+        Some(_) => return Err(Ora::new(955).at(target.pos)),
+        None => None,
+    };
+    let source = stored_source(create);
+    let errors = work.host.compile(&target.owner_name, &target.name, create.kind, &source)?;
+    let object = match old {
+        Some(object) => {
+            work.change().delete(Base::Source, &by(source::OBJ, object))?;
+            object
+        }
+        None => {
+            let object = work.new_object();
+            work.insert_object(object, None, &target, kind)?;
+            object
+        }
+    };
+    let rows: Vec<Row> = source
+        .split_inclusive('\n')
+        .enumerate()
+        .map(|(i, line)| vec![int(object.0), int(i as i64 + 1), text(line)])
+        .collect();
+    work.change().insert_many(Base::Source, &rows)?;
+    store_errors(work, object, &errors)?;
+    Ok(Outcome { compiled_with_errors: !errors.is_empty() })
+}
+
+/// The source with the schema before the unit's name taken out, as ALL_SOURCE shows it.
+fn stored_source(create: &CreateStored) -> String {
+    let [schema, name, ..] = create.name.parts.as_slice() else {
+        return create.source.clone();
+    };
+    let base = create.source_pos.0;
+    let (from, to) = ((schema.pos.0 - base) as usize, (name.pos.0 - base) as usize);
+    let mut source = create.source.clone();
+    source.replace_range(from..to, "");
+    source
+}
+
+/// Replaces the unit's errors and sets its status.
+fn store_errors(work: &mut Work<'_>, object: ObjectId, errors: &[CompileError]) -> Result<()> {
+    work.change().delete(Base::Error, &by(error::OBJ, object))?;
+    for (i, found) in errors.iter().enumerate() {
+        let mut row = blank(Base::Error);
+        row[error::OBJ] = int(object.0);
+        row[error::SEQUENCE] = int(i as i64 + 1);
+        row[error::LINE] = int(found.line);
+        row[error::POSITION] = int(found.column);
+        row[error::TEXT] = text(found.text.as_str());
+        work.change().insert(Base::Error, &row)?;
+    }
+    let status = if errors.is_empty() { 1 } else { 3 };
+    work.update_object(object, &mut |row| row[obj::STATUS] = int(status))
+}
+
+/// ALTER ... COMPILE.
+pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
+    let target = work.target(&alter.name)?;
+    if alter.action != CompileAction::Compile {
+        return Err(Ora::with(4080, &[&target.name]).at(target.pos));
+    }
+    let stored = match alter.kind {
+        CompileKind::View => {
+            let object = work.existing(&target, ObjectKind::View, 942)?;
+            work.require(&target, None, SystemPrivilege::CreateAnyView)?;
+            work.altered(object)?;
+            return Ok(Outcome::default());
+        }
+        CompileKind::Stored(kind) => kind,
+    };
+    let mut kinds = vec![stored];
+    match (stored, alter.body) {
+        (StoredKind::Package, true) => kinds = vec![StoredKind::PackageBody],
+        (StoredKind::Package, false) => kinds.push(StoredKind::PackageBody),
+        _ => {}
+    }
+    let mut outcome = Outcome::default();
+    for (i, stored) in kinds.into_iter().enumerate() {
+        let kind = object_kind(stored).map_err(|e| e.at(alter.pos.0))?;
+        if i > 0 && work.image.find(target.owner, kind, &target.name).is_none() {
+            continue;
+        }
+        let object = work.existing(&target, kind, 4043)?;
+        work.require(&target, None, SystemPrivilege::AlterAnyProcedure)?;
+        let unit = work.image.unit(object).ok_or_else(|| Ora::with(4043, &[&target.name]).at(target.pos))?;
+        let errors = work.host.compile(&target.owner_name, &target.name, stored, &unit.source)?;
+        store_errors(work, object, &errors)?;
+        outcome.compiled_with_errors |= !errors.is_empty();
+    }
+    Ok(outcome)
+}
+
+pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind) -> Result<()> {
+    let kind = match stored {
+        StoredKind::Trigger => ObjectKind::Trigger,
+        stored => object_kind(stored).map_err(|e| e.at(target.pos))?,
+    };
+    let missing = if kind == ObjectKind::Trigger { 4080 } else { 4043 };
+    let found = work.names.object(Some(&target.owner_name), &target.name, kind.namespace());
+    let Some(object) = found.filter(|object| object.kind == kind).map(|object| object.object) else {
+        let shown: &dyn std::fmt::Display = if target.owner == work.session.schema {
+            &target.name
+        } else {
+            &format_args!("{}.{}", target.owner_name, target.name).to_string()
+        };
+        return Err(Ora::with(missing, &[shown]).at(target.pos));
+    };
+    let (_, _, any) = privileges(kind);
+    work.require(target, None, any)?;
+    let body = match kind {
+        ObjectKind::Package => Some(ObjectKind::PackageBody),
+        ObjectKind::Type => Some(ObjectKind::TypeBody),
+        _ => None,
+    };
+    let body = body.and_then(|kind| work.image.find(target.owner, kind, &target.name)).map(|body| body.object);
+    for object in [Some(object), body].into_iter().flatten() {
+        remove_unit(work, object)?;
+    }
+    Ok(())
+}
+
+/// Takes a unit or trigger out.
+pub fn remove_unit(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    work.change().delete(Base::Source, &by(source::OBJ, object))?;
+    work.change().delete(Base::Error, &by(error::OBJ, object))?;
+    work.change().delete(Base::Trigger, &by(trigger::OBJ, object))?;
+    work.delete_object(object)
+}
+
+pub fn create_directory(work: &mut Work<'_>, create: &CreateDirectory) -> Result<()> {
+    if !work.names.has(SystemPrivilege::CreateAnyDirectory) {
+        return Err(Ora::new(1031).at(create.pos.0));
+    }
+    let target =
+        Target { owner: UserId::SYS, owner_name: "SYS".into(), name: create.name.name.clone(), pos: create.name.pos.0 };
+    let old = work.image.find(UserId::SYS, ObjectKind::Directory, &target.name).map(|object| object.object);
+    let object = match old {
+        Some(object) if create.or_replace => {
+            work.change().delete(Base::Dir, &by(dir::OBJ, object))?;
+            object
+        }
+        Some(_) => return Err(Ora::new(955).at(target.pos)),
+        None => {
+            let object = work.new_object();
+            work.insert_object(object, None, &target, ObjectKind::Directory)?;
+            object
+        }
+    };
+    work.change().insert(Base::Dir, &[int(object.0), text(create.path.as_str())])
+}
+
+pub fn drop_directory(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
+    if !work.names.has(SystemPrivilege::DropAnyDirectory) {
+        return Err(Ora::new(1031).at(drop.pos.0));
+    }
+    let found = work.image.find(UserId::SYS, ObjectKind::Directory, drop.name.last()).map(|object| object.object);
+    let object = found.ok_or_else(|| Ora::with(4043, &[&drop.name.last()]).at(drop.name.pos.0))?;
+    work.change().delete(Base::Dir, &by(dir::OBJ, object))?;
+    work.delete_object(object)
+}

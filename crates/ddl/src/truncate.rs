@@ -1,0 +1,72 @@
+//! TRUNCATE: the table gets a new, empty segment; the old one is dropped after the commit.
+
+use crate::create_table::new_segment;
+use crate::index;
+use crate::work::Work;
+use dictionary::base::{Base, clu, obj, tab};
+use dictionary::rows::int;
+use dictionary::*;
+use sql::ast::Truncate;
+use types::{Ora, Result};
+
+pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
+    let target = work.target(&statement.name)?;
+    if statement.cluster {
+        let object = work.existing(&target, ObjectKind::Cluster, 943)?;
+        work.require(&target, None, SystemPrivilege::DropAnyTable)?;
+        let cluster = work.image.cluster(object)?.ok_or_else(|| Ora::new(943).at(target.pos))?;
+        // The hash function of a cluster's segment is laid out once; Oracle refuses this for hash clusters, too.
+        return Err(Ora::new(if cluster.hashkeys > 0 { 3293 } else { 943 }).at(target.pos));
+    }
+    let object = work.existing(&target, ObjectKind::Table, 942)?;
+    work.require(&target, None, SystemPrivilege::DropAnyTable)?;
+    let table = index::existing_table(work, object)?;
+    if matches!(table.organization, Organization::HashCluster { .. }) {
+        return Err(Ora::new(3292).at(target.pos));
+    }
+    let foreign = table.referenced_by.iter().any(|reference| reference.enabled && reference.from_table != object);
+    if foreign {
+        return Err(Ora::new(2266).at(target.pos));
+    }
+    work.lock(object)?;
+    let Some(heap) = table.heap().copied().or(match &table.organization {
+        Organization::Index(segment) => Some(*segment),
+        _ => None,
+    }) else {
+        return Err(Ora::new(1702).at(target.pos));
+    };
+    let (empty, old) = new_segment(work, &table, heap.tablespace)?;
+    work.doom(old);
+    for index in &table.indexes {
+        index::refill(work, &empty, index, index.segment.tablespace, &Ora::new(1452))?;
+    }
+    Ok(())
+}
+
+/// DROP of a table in a hash cluster: the cluster gets a new, empty segment.
+pub fn empty_cluster_of(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
+    let Organization::HashCluster { cluster, .. } = &table.organization else {
+        return Ok(());
+    };
+    let segment = &cluster.segment;
+    let data_object = work.new_object();
+    let header = {
+        let parts = work.host.parts();
+        let block_size = parts.storage.heap.transactions().cache().block_size();
+        let geometry = ::cluster::Geometry::new(cluster.hashkeys, cluster.size_bytes, block_size, segment.initrans)?;
+        let clusters = parts.storage.clusters;
+        clusters.create_segment(parts.p, segment.tablespace, data_object, &geometry, segment.initrans)?
+    };
+    work.note_made(header);
+    work.doom(segment.header);
+    work.change().update(Base::Clu, &crate::work::by(clu::OBJ, cluster.object), &mut |row| {
+        row[clu::DATAOBJ] = int(data_object.0);
+        row[clu::FILE] = int(header.file());
+        row[clu::BLOCK] = int(header.block());
+    })?;
+    // The table's own row goes with the table; should it stay, it points to the new segment.
+    work.change().update(Base::Tab, &crate::work::by(tab::OBJ, table.object), &mut |row| {
+        row[tab::DATAOBJ] = int(data_object.0);
+    })?;
+    work.update_object(cluster.object, &mut |row| row[obj::DATAOBJ] = int(data_object.0))
+}

@@ -1,0 +1,213 @@
+//! Users and roles.
+
+use crate::work::{Work, by};
+use dictionary::base::{Base, objauth, sysauth, user};
+use dictionary::rows::{Row, as_u32, blank, flag, int, text};
+use dictionary::*;
+use sql::ast::{AlterUser, Authentication, CreateRole, CreateUser, DropKind, DropObject, Ident, UserOptions};
+use types::{ObjectId, Ora, Result, Value};
+
+/// Bits of ASTATUS.
+const EXPIRED: i64 = 1;
+const LOCKED: i64 = 8;
+
+pub fn create(work: &mut Work<'_>, create: &CreateUser) -> Result<()> {
+    require(work, SystemPrivilege::CreateUser, create.pos.0)?;
+    require_new(work, &create.name, 1920)?;
+    if create.options.authentication.is_none() {
+        return Err(Ora::new(922).at(create.name.pos.0));
+    }
+    add_user(work, &create.name, &create.options).map(drop)
+}
+
+fn require(work: &Work<'_>, privilege: SystemPrivilege, pos: u32) -> Result<()> {
+    if work.names.has(privilege) { Ok(()) } else { Err(Ora::new(1031).at(pos)) }
+}
+
+fn require_new(work: &Work<'_>, name: &Ident, code: u32) -> Result<()> {
+    match work.image.user_named(&name.name) {
+        Some(_) => Err(Ora::with(code, &[&name.name]).at(name.pos.0)),
+        None => Ok(()),
+    }
+}
+
+/// Enters a user: CREATE USER, and GRANT ... IDENTIFIED BY.
+pub fn add_user(work: &mut Work<'_>, name: &Ident, options: &UserOptions) -> Result<UserId> {
+    let id = work.host.parts().dict.shared().next_user();
+    let mut row = blank(Base::User);
+    row[user::USER] = int(id.0);
+    row[user::NAME] = text(name.name.as_str());
+    row[user::TYPE] = flag(true);
+    row[user::DATATS] = int(default_tablespace(work));
+    row[user::TEMPTS] = work.image.tablespace_named("TEMP").map_or(Value::Null, int);
+    row[user::CTIME] = Value::Date(work.now);
+    row[user::ASTATUS] = int(0);
+    row[user::PROFILE] = text("DEFAULT");
+    set_options(work, &mut row, options)?;
+    work.change().insert(Base::User, &row)?;
+    Ok(id)
+}
+
+fn default_tablespace(work: &Work<'_>) -> u32 {
+    work.image.tablespace_named("USERS").unwrap_or(0)
+}
+
+/// Changes a user's row as the clauses say.
+fn set_options(work: &mut Work<'_>, row: &mut Row, options: &UserOptions) -> Result<()> {
+    match &options.authentication {
+        Some(Authentication::Password(password)) => {
+            let salt = work.host.salt();
+            row[user::SPARE4] = text(Verifier::new(password, salt).to_text());
+            row[user::PTIME] = Value::Date(work.now);
+            set_status(row, EXPIRED, false);
+        }
+        Some(Authentication::Verifier(given)) => match Verifier::from_text(given) {
+            Some(_) => row[user::SPARE4] = text(given.as_str()),
+            None => return Err(Ora::new(2153)),
+        },
+        Some(Authentication::None) => row[user::SPARE4] = Value::Null,
+        Some(Authentication::Externally | Authentication::Globally) => return Err(Ora::unsupported()),
+        None => {}
+    }
+    let tablespace = |work: &Work<'_>, name: &Option<Ident>| match name {
+        Some(name) => work.tablespace(Some(name), UserId::SYS).map(Some),
+        None => Ok(None),
+    };
+    if let Some(number) = tablespace(work, &options.default_tablespace)? {
+        row[user::DATATS] = int(number);
+    }
+    if let Some(number) = tablespace(work, &options.temporary_tablespace)? {
+        row[user::TEMPTS] = int(number);
+    }
+    for (name, _) in &options.quotas {
+        work.tablespace(Some(name), UserId::SYS)?;
+    }
+    if let Some(profile) = options.profile.as_ref().filter(|profile| profile.name != "DEFAULT") {
+        return Err(Ora::with(2380, &[&profile.name]).at(profile.pos.0));
+    }
+    if let Some(locked) = options.account_locked {
+        set_status(row, LOCKED, locked);
+    }
+    if options.password_expire {
+        set_status(row, EXPIRED, true);
+    }
+    Ok(())
+}
+
+fn set_status(row: &mut Row, bit: i64, on: bool) {
+    let old = dictionary::rows::as_i64(&row[user::ASTATUS]).unwrap_or(0);
+    row[user::ASTATUS] = int(if on { old | bit } else { old & !bit });
+}
+
+pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
+    let id = existing(work, &alter.name, false, 1918)?;
+    // A user may change the own password and nothing else.
+    let only_password = UserOptions { authentication: alter.options.authentication.clone(), ..UserOptions::default() };
+    if id != work.session.user || alter.options != only_password {
+        require(work, SystemPrivilege::AlterUser, alter.pos.0)?;
+    }
+    let mine = move |row: &[Value]| as_u32(&row[user::USER]) == id.0;
+    let rows = work.change().select(Base::User, &mine)?;
+    let Some(mut row) = rows.into_iter().next() else {
+        return Err(Ora::with(1918, &[&alter.name.name]).at(alter.name.pos.0));
+    };
+    set_options(work, &mut row, &alter.options)?;
+    work.change().update(Base::User, &mine, &mut |old| *old = row.clone())?;
+    Ok(())
+}
+
+/// The user or role of that name.
+pub fn existing(work: &Work<'_>, name: &Ident, role: bool, code: u32) -> Result<UserId> {
+    let found = work.image.user_named(&name.name).filter(|user| user.is_role == role);
+    found.map(|user| user.id).ok_or_else(|| Ora::with(code, &[&name.name]).at(name.pos.0))
+}
+
+pub fn create_role(work: &mut Work<'_>, create: &CreateRole) -> Result<()> {
+    require(work, SystemPrivilege::CreateRole, create.pos.0)?;
+    require_new(work, &create.name, 1921)?;
+    if create.authentication.is_some() {
+        // A role with a password would have to be enabled by SET ROLE.
+        return Err(Ora::unsupported().at(create.pos.0));
+    }
+    let id = work.host.parts().dict.shared().next_user();
+    let mut row = blank(Base::User);
+    row[user::USER] = int(id.0);
+    row[user::NAME] = text(create.name.name.as_str());
+    row[user::TYPE] = flag(false);
+    row[user::CTIME] = Value::Date(work.now);
+    row[user::ASTATUS] = int(0);
+    work.change().insert(Base::User, &row)?;
+    // Who creates a role has it, with the option.
+    let creator = work.session.user;
+    work.change().insert(Base::Sysauth, &[int(creator.0), int(id.0), Value::Null, int(1)])
+}
+
+/// DROP USER and DROP ROLE.
+pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
+    let role = drop.kind == DropKind::Role;
+    let name = Ident { name: drop.name.last().to_owned(), pos: drop.name.pos };
+    let id = existing(work, &name, role, if role { 1919 } else { 1918 })?;
+    let privilege = if role { SystemPrivilege::DropAnyRole } else { SystemPrivilege::DropUser };
+    require(work, privilege, drop.pos.0)?;
+    if id.0 < 100 {
+        return Err(Ora::new(if role { 1031 } else { 28050 }).at(name.pos.0));
+    }
+    if id == work.session.user {
+        return Err(Ora::new(1940).at(name.pos.0));
+    }
+    if !role {
+        drop_objects(work, id, drop.cascade, &name)?;
+    }
+    work.change().delete(Base::User, &move |row| as_u32(&row[user::USER]) == id.0)?;
+    let number = i64::from(id.0);
+    work.change().delete(Base::Sysauth, &move |row| {
+        let privilege = dictionary::rows::as_i64(&row[sysauth::PRIVILEGE]);
+        as_u32(&row[sysauth::GRANTEE]) == id.0 || privilege == Some(number)
+    })?;
+    work.change().delete(Base::Objauth, &move |row| {
+        as_u32(&row[objauth::GRANTEE]) == id.0 || as_u32(&row[objauth::GRANTOR]) == id.0
+    })?;
+    Ok(())
+}
+
+fn drop_objects(work: &mut Work<'_>, owner: UserId, cascade: bool, name: &Ident) -> Result<()> {
+    let mut owned: Vec<(ObjectKind, ObjectId)> = work
+        .image
+        .objects()
+        .filter(|object| object.owner_id == owner)
+        .map(|object| (object.kind, object.object))
+        .collect();
+    if owned.is_empty() {
+        return Ok(());
+    }
+    if !cascade {
+        return Err(Ora::with(1922, &[&name.name]).at(name.pos.0));
+    }
+    // Tables first: their indexes and triggers go with them, and clusters must be empty.
+    owned.sort_unstable_by_key(|(kind, object)| (*kind != ObjectKind::Table, *kind != ObjectKind::Cluster, *object));
+    for (kind, object) in owned {
+        match kind {
+            ObjectKind::Table => crate::drop::table(work, object, true, name.pos.0)?,
+            ObjectKind::Cluster => crate::drop::cluster_with_tables(work, object)?,
+            ObjectKind::View => crate::drop::view(work, object)?,
+            ObjectKind::Sequence => crate::drop::sequence(work, object)?,
+            ObjectKind::Synonym => {
+                work.change().delete(Base::Syn, &by(dictionary::base::syn::OBJ, object))?;
+                work.delete_object(object)?;
+            }
+            // An index on another's table goes by itself; one on an own table has gone with it.
+            ObjectKind::Index => {
+                if let Some(index) = work.image.index(object)?
+                    && work.image.object(index.table).is_some_and(|table| table.owner_id != owner)
+                {
+                    crate::index::remove(work, &index)?;
+                }
+            }
+            ObjectKind::Trigger => {
+                crate::stored::remove_unit(work, object)?;
+            }
+            _ => crate::stored::remove_unit(work, object)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! CREATE VIEW.
+
+use crate::columns;
+use crate::work::{Target, Work, by};
+use dictionary::base::{Base, col, view};
+use dictionary::image::property;
+use dictionary::rows::{blank, int, text};
+use dictionary::*;
+use sql::ast::CreateView;
+use types::{ObjectId, Ora, Result};
+
+pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<()> {
+    let target = work.target(&create.name)?;
+    work.require(&target, Some(SystemPrivilege::CreateView), SystemPrivilege::CreateAnyView)?;
+    if create.materialized {
+        return Err(Ora::unsupported().at(create.pos.0));
+    }
+    let replaced = existing(work, create, &target)?;
+    let columns = match work.host.describe(&create.query, target.owner) {
+        Ok(described) => view_columns(create, &described)?,
+        // FORCE keeps the view though its query is wrong; it fails when it is used.
+        Err(_) if create.force => {
+            create.columns.iter().map(|name| ColumnDef::new(name.name.clone(), types::DataType::TEXT)).collect()
+        }
+        Err(error) => return Err(error),
+    };
+    let object = match replaced {
+        Some(object) => {
+            work.change().delete(Base::View, &by(view::OBJ, object))?;
+            work.change().delete(Base::Col, &by(col::OBJ, object))?;
+            work.altered(object)?;
+            object
+        }
+        None => {
+            let object = work.new_object();
+            work.insert_object(object, None, &target, ObjectKind::View)?;
+            object
+        }
+    };
+    columns::insert(work, object, &columns)?;
+    let mut row = blank(Base::View);
+    row[view::OBJ] = int(object.0);
+    row[view::COLS] = int(columns.len() as i64);
+    let read_only = if create.read_only { property::VIEW_READ_ONLY } else { 0 };
+    let checked = if create.check_option { property::VIEW_CHECK_OPTION } else { 0 };
+    row[view::PROPERTY] = int(read_only | checked);
+    row[view::TEXTLENGTH] = int(create.text.len() as i64);
+    row[view::TEXT] = text(create.text.as_str());
+    work.change().insert(Base::View, &row)
+}
+
+/// The view that is replaced. ORA-00955 when something else has the name, or without OR REPLACE.
+fn existing(work: &Work<'_>, create: &CreateView, target: &Target) -> Result<Option<ObjectId>> {
+    match work.image.object_named(target.owner, ObjectKind::View.namespace(), &target.name) {
+        Some(object) if object.object.0 < FIRST_USER_OBJECT => Err(Ora::new(701).at(target.pos)),
+        Some(object) if create.or_replace && object.kind == ObjectKind::View => Ok(Some(object.object)),
+        Some(_) => Err(Ora::new(955).at(target.pos)),
+        None => Ok(None),
+    }
+}
+
+fn view_columns(create: &CreateView, described: &[crate::Described]) -> Result<Vec<ColumnDef>> {
+    if !create.columns.is_empty() && create.columns.len() != described.len() {
+        return Err(Ora::new(1730).at(create.name.pos.0));
+    }
+    let mut list = Vec::new();
+    for (i, column) in described.iter().enumerate() {
+        let name = match create.columns.get(i) {
+            Some(name) => name.name.clone(),
+            None => column.name.clone().ok_or_else(|| Ora::new(998).at(create.query.pos.0))?,
+        };
+        let mut def = ColumnDef::new(name, column.data_type);
+        def.nullable = column.nullable;
+        list.push(def);
+    }
+    columns::check_names(list.iter().map(|column| (column.name.as_str(), create.name.pos.0)))?;
+    Ok(list)
+}
