@@ -108,7 +108,7 @@ proptest! {
                 prop_assert_eq!(&down, &want);
             }
         }
-        for ((k, r), _) in &now {
+        for (k, r) in now.keys() {
             let mut rows = Vec::new();
             db.tree.probe(&p, &index, k, &mut rows).unwrap();
             prop_assert!(rows.contains(&row(*r)));
@@ -124,7 +124,7 @@ fn a_unique_index_refuses_a_second_row_until_the_first_is_gone() {
     let p = testing::attach(db.all, "t");
     let index = index(&db, &p, true);
     let mut t = Txn::new();
-    let mut insert =
+    let insert =
         |t: &mut Txn, n: u64, r: u32| db.tree.insert(&p, t, &index, &key(n), row(r), LockWait::NoWait).unwrap();
     for n in 0..400 {
         assert_eq!(insert(&mut t, n, n as u32), Inserted::Done);
