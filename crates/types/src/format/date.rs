@@ -216,7 +216,7 @@ impl Writer<'_> {
         let date = &self.t.date;
         let year = i64::from(f.year);
         let iso = || i64::from(date.iso_week().0).abs();
-        let hour12 = if f.hour % 12 == 0 { 12 } else { f.hour % 12 };
+        let hour12 = if f.hour.is_multiple_of(12) { 12 } else { f.hour % 12 };
         let century = if year > 0 { (year + 99) / 100 } else { -((99 - year) / 100) };
         let (n, width) = match code {
             Code::Syyyy => {
@@ -337,7 +337,7 @@ impl Writer<'_> {
             Code::Iy => (iso() % 100, 2),
             Code::I => (iso() % 10, 1),
             Code::Cc => (century.abs(), 2),
-            Code::Q => (i64::from((f.month + 2) / 3), 1),
+            Code::Q => (i64::from(f.month.div_ceil(3)), 1),
             Code::Mm => (f.month.into(), 2),
             Code::Ww => (i64::from((date.day_of_year() - 1) / 7 + 1), 2),
             Code::W => (i64::from((f.day - 1) / 7 + 1), 1),
@@ -364,7 +364,7 @@ impl Writer<'_> {
     /// FF without a number shows six digits, nine when the last three are in use.
     fn fraction(&self, digits: u8, out: &mut String) {
         let digits = match digits {
-            0 if self.t.nanos % 1000 == 0 => 6,
+            0 if self.t.nanos.is_multiple_of(1000) => 6,
             0 => 9,
             digits => u32::from(digits),
         };
@@ -430,7 +430,7 @@ fn spell(n: u32) -> String {
     let join = |head: String, rest: u32| if rest == 0 { head } else { format!("{head} {}", spell(rest)) };
     match n {
         0..20 => SMALL[n as usize].to_owned(),
-        20..100 if n % 10 == 0 => TENS[n as usize / 10].to_owned(),
+        20..100 if n.is_multiple_of(10) => TENS[n as usize / 10].to_owned(),
         20..100 => format!("{}-{}", TENS[n as usize / 10], SMALL[n as usize % 10]),
         100..1000 => join(format!("{} HUNDRED", SMALL[n as usize / 100]), n % 100),
         1000..1_000_000 => join(format!("{} THOUSAND", spell(n / 1000)), n % 1000),
