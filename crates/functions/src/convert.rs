@@ -69,7 +69,11 @@ pub(crate) fn to_char(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
         Value::IntervalDs(_) | Value::IntervalYm(_) | Value::Rowid(_) | Value::Raw(_) => {
             args[0].write_text(&nls, buffer)?
         }
-        arg => if let Some(n) = arg.to_number(&nls)? { format::number_to_char(&n, &model, &nls, buffer)? },
+        arg => {
+            if let Some(n) = arg.to_number(&nls)? {
+                format::number_to_char(&n, &model, &nls, buffer)?
+            }
+        }
     }
     out.normalize();
     Ok(())

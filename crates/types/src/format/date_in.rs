@@ -408,10 +408,12 @@ impl<'a> Reader<'a> {
 
     fn date(&self) -> Result<Date> {
         let day = self.calendar_day()?;
-        if self.day_of_week != 0 && self.day_of_week != day.day_of_week()
-            && (self.has(Field::Day) || self.has(Field::Julian) || self.has(Field::DayOfYear)) {
-                return Err(Ora::new(1835));
-            }
+        if self.day_of_week != 0
+            && self.day_of_week != day.day_of_week()
+            && (self.has(Field::Day) || self.has(Field::Julian) || self.has(Field::DayOfYear))
+        {
+            return Err(Ora::new(1835));
+        }
         let hour =
             if self.has(Field::Hour12) { self.hour % 12 + if self.afternoon { 12 } else { 0 } } else { self.hour };
         let clock = hour * 3600 + self.minute * 60 + self.second;
