@@ -105,6 +105,7 @@ pub struct Cursor {
     m: Machine,
     first_bind: u32,
     has_sequences: bool,
+    locks_rows: bool,
     epoch: u64,
     cached: Option<Box<Cached>>,
     state: State,
@@ -195,6 +196,7 @@ impl Cursor {
             m,
             first_bind,
             has_sequences: !plan.sequences.is_empty(),
+            locks_rows: plan.locks_rows,
             epoch,
             cached,
             state: State::Closed,
@@ -296,16 +298,22 @@ impl Cursor {
     fn open_rows(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let Body::Query { op, .. } = &mut self.body else { return Err(Ora::internal("not a query")) };
         for _ in 0..RESTARTS_MOST {
+            let start = self.locks_rows.then(|| cx.shared.txns.savepoint(&cx.session.txn));
             let snapshot = match self.m.take_early_snapshot() {
                 Some(s) => s,
                 None => cx.shared.txns.snapshot(cx.p, &cx.session.txn),
             };
             self.m.begin(snapshot);
             self.state = State::Rows;
-            match op.open(&mut self.m, cx) {
-                Err(e) if e.is(crate::RESTART) => cx.shared.txns.release(cx.p, &snapshot),
-                other => return other,
+            let Err(e) = op.open(&mut self.m, cx) else { return Ok(()) };
+            // Rows locked by a statement that failed are unlocked.
+            if let Some(start) = &start {
+                cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, start)?;
             }
+            if !e.is(crate::RESTART) {
+                return Err(e);
+            }
+            cx.shared.txns.release(cx.p, &snapshot);
         }
         Err(Ora::new(8177))
     }

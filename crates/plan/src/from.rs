@@ -221,6 +221,12 @@ impl Compiler<'_> {
         if t.as_of.is_some() {
             return Err(unsupported("AS OF", pos));
         }
+        if t.sample.is_some() {
+            return Err(unsupported("SAMPLE", pos));
+        }
+        if t.partition.is_some() {
+            return Err(Ora::new(14501).at(pos)); // object is not partitioned
+        }
         if t.name.link.is_some() {
             return Err(Ora::new(2019).at(pos));
         }

@@ -684,6 +684,8 @@ pub struct Plan {
     /// Tables and views whose change makes a cached result stale. None: the result may not be cached.
     pub cacheable: Option<Vec<types::ObjectId>>,
     pub result_cache: bool,
+    /// SELECT FOR UPDATE.
+    pub locks_rows: bool,
     /// `RESULT_CACHE_MODE = FORCE` does not apply (hint NO_RESULT_CACHE).
     pub no_result_cache: bool,
 }

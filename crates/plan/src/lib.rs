@@ -107,6 +107,7 @@ pub fn compile(
         cacheable,
         result_cache: c.result_cache || (c.force_results && c.all_force),
         no_result_cache: c.no_result_cache,
+        locks_rows: locks,
     })
 }
 

@@ -53,6 +53,7 @@ impl Loops {
                         self.state = LoopState::Done;
                         continue;
                     }
+                    cx.p.check_cancel()?;
                     if self.right_open && !self.lateral {
                         self.right.rewind(m, cx)?;
                     } else {

@@ -117,6 +117,7 @@ impl Scan {
             if all_true(&self.filter, m, cx)? {
                 return Ok(true);
             }
+            cx.p.check_cancel()?;
         }
         Ok(false)
     }

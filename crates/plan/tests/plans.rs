@@ -1,0 +1,203 @@
+//! Plans and errors over a catalog of a few tables: access paths, join methods, where errors are reported.
+
+use dictionary::*;
+use plan::{NoFunctions, compile};
+use std::rc::Rc;
+use types::{DataType, LenUnit, ObjectId, Rdba, Result};
+
+struct Tables;
+
+fn segment(object: ObjectId) -> SegmentRef {
+    SegmentRef { tablespace: 4, header: Rdba(1), data_object: object, pctfree: 10, initrans: 2 }
+}
+
+fn index(name: &str, unique: bool, columns: &[usize]) -> Rc<IndexDef> {
+    let object = ObjectId(50);
+    let key = |&c: &usize| IndexColumnDef { key: IndexKey::Column(c), descending: false };
+    Rc::new(IndexDef {
+        object,
+        owner_id: UserId(10),
+        owner: "SCOTT".into(),
+        name: name.into(),
+        table: ObjectId(1),
+        segment: segment(object),
+        unique,
+        columns: columns.iter().map(key).collect(),
+        invisible: false,
+        unusable: false,
+        kind: IndexKind::Normal,
+        statistics: None,
+    })
+}
+
+fn table(name: &str, rows: u64) -> TableDef {
+    let text = |len| DataType::Varchar2 { len, unit: LenUnit::Byte };
+    let columns = vec![
+        ColumnDef { nullable: false, ..ColumnDef::new("ID", DataType::NUMBER) },
+        ColumnDef::new("NAME", text(20)),
+        ColumnDef::new("D", DataType::Date),
+        ColumnDef::new("K", DataType::NUMBER),
+    ];
+    TableDef {
+        object: ObjectId(1),
+        owner_id: UserId(10),
+        owner: "SCOTT".into(),
+        name: name.into(),
+        columns,
+        organization: Organization::Heap(segment(ObjectId(1))),
+        indexes: vec![index(&format!("{name}_PK"), true, &[0]), index(&format!("{name}_IX"), false, &[3, 2])],
+        constraints: Vec::new(),
+        referenced_by: Vec::new(),
+        statistics: Some(TableStatistics { rows, blocks: rows / 50 + 1, average_row_bytes: 100 }),
+        temporary: None,
+        options: TableOptions::default(),
+        epoch: 0,
+    }
+}
+
+impl Catalog for Tables {
+    fn user(&self) -> (UserId, String) {
+        (UserId(10), "SCOTT".into())
+    }
+    fn schema(&self) -> (UserId, String) {
+        self.user()
+    }
+    fn relation(&self, schema: Option<&str>, name: &str) -> Result<Option<Resolved>> {
+        if schema.is_some_and(|s| s != "SCOTT") {
+            return Ok(None);
+        }
+        Ok(match name {
+            "BIG" => Some(Resolved::Table(Rc::new(table("BIG", 100_000)))),
+            "SMALL" => Some(Resolved::Table(Rc::new(table("SMALL", 10)))),
+            "V" => Some(Resolved::View(Rc::new(ViewDef {
+                object: ObjectId(9),
+                owner_id: UserId(10),
+                owner: "SCOTT".into(),
+                name: "V".into(),
+                text: "select id, name n from big where k = 5".into(),
+                columns: Vec::new(),
+                read_only: false,
+                check_option: false,
+                catalog: false,
+                epoch: 0,
+            }))),
+            _ => None,
+        })
+    }
+    fn sequence(&self, _schema: Option<&str>, _name: &str) -> Result<Option<Rc<SequenceDef>>> {
+        Ok(None)
+    }
+    fn unit(&self, _schema: Option<&str>, _name: &str) -> Result<Option<Rc<ProcedureDef>>> {
+        Ok(None)
+    }
+    fn table_by_id(&self, _object: ObjectId) -> Result<Option<Rc<TableDef>>> {
+        Ok(None)
+    }
+    fn index_by_id(&self, _object: ObjectId) -> Result<Option<Rc<IndexDef>>> {
+        Ok(None)
+    }
+    fn allowed(&self, _object: ObjectId, _owner: UserId, _privilege: ObjectPrivilege) -> Result<bool> {
+        Ok(true)
+    }
+    fn as_owner(&self, _owner: UserId) -> Result<Box<dyn Catalog + '_>> {
+        Ok(Box::new(Tables))
+    }
+    fn epoch(&self) -> u64 {
+        1
+    }
+}
+
+fn plan(text: &str) -> String {
+    let statement = sql::parse_statement(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    compile(&statement, &Tables, &NoFunctions, &[]).unwrap_or_else(|e| panic!("{text}: {e}")).to_string()
+}
+
+#[test]
+fn access_paths() {
+    let cases = [
+        ("select * from big where id = 5", "INDEX UNIQUE SCAN BIG_PK"),
+        ("select * from big where id = '5'", "INDEX UNIQUE SCAN BIG_PK"),
+        ("select * from big where id = :b", "INDEX UNIQUE SCAN BIG_PK"),
+        ("select * from big where k = 5", "INDEX RANGE SCAN BIG_IX"),
+        ("select * from big where k = 5 and d > sysdate", "INDEX RANGE SCAN BIG_IX"),
+        ("select * from big where id between 5 and 10", "INDEX RANGE SCAN BIG_PK"),
+        ("select * from big where id > :b - 256 and id < :b", "INDEX RANGE SCAN BIG_PK"),
+        ("select /*+ full(big) */ * from big where id = 5", "TABLE ACCESS FULL BIG"),
+        ("select /*+ index(b big_ix) */ * from big b where id = 5 and k = 3", "INDEX RANGE SCAN BIG_IX"),
+        ("select * from big where name = 'x'", "TABLE ACCESS FULL BIG"),
+        ("select * from big where id + 0 = 5", "TABLE ACCESS FULL BIG"),
+        ("select * from big where rowid = 'AAAAAAAAAAAAAAAAAA'", "BY USER ROWID BIG"),
+        ("select * from v where id = 7", "INDEX UNIQUE SCAN BIG_PK"),
+        ("update big set name = 'x' where id = 1", "INDEX UNIQUE SCAN BIG_PK"),
+        ("delete from big where k = 1", "INDEX RANGE SCAN BIG_IX"),
+    ];
+    for (text, expected) in cases {
+        let plan = plan(text);
+        assert!(plan.contains(expected), "{text}\n{plan}");
+    }
+}
+
+#[test]
+fn joins() {
+    let text = "select * from big, small where big.id = small.k";
+    let expected = "SELECT STATEMENT\n NESTED LOOPS\n  TABLE ACCESS FULL SMALL\n  TABLE ACCESS BY INDEX ROWID BIG\n   INDEX UNIQUE SCAN BIG_PK\n";
+    assert_eq!(plan(text), expected);
+    assert!(plan("select /*+ use_hash(big) */ * from big, small where big.id = small.k").contains("HASH JOIN"));
+    let ordered = plan("select /*+ ordered */ * from big, small where big.id = small.k");
+    assert!(ordered.find("BIG").unwrap() < ordered.find("SMALL").unwrap(), "{ordered}");
+    let leading = plan("select /*+ leading(b s) */ * from small s, big b where b.id = s.k");
+    assert!(leading.find("BIG").unwrap() < leading.find("SMALL").unwrap(), "{leading}");
+    assert!(plan("select * from small s left join big b on b.name = s.name").contains("HASH JOIN OUTER"));
+    assert!(plan("select * from small s full join big b on b.name = s.name").contains("HASH JOIN FULL OUTER"));
+    // A subquery reads the outer row's columns through its own index.
+    let text = "select (select name from big where big.id = small.k) from small";
+    assert!(plan(text).contains("INDEX UNIQUE SCAN BIG_PK"));
+}
+
+#[test]
+fn errors_have_oracles_number_and_place() {
+    let cases = [
+        ("select nosuch from big", 904, "nosuch"),
+        ("select b.nosuch from big b", 904, "b.nosuch"),
+        ("select 1 from nowhere", 942, "nowhere"),
+        ("select id from big, small", 918, "id"),
+        ("select id, name from big group by id", 979, "name"),
+        ("select id, count(*) from big", 937, "id"),
+        ("select 1 from big where max(id) = 1", 934, "max"),
+        ("select max(sum(id)) from big", 935, "sum"),
+        ("select id from big order by 2", 1785, "2"),
+        ("select id from big union select id, name from big", 1789, "id"),
+        ("insert into big (id, nosuch) values (1, 2)", 904, "nosuch"),
+        ("insert into big (id, id) values (1, 2)", 957, "id)"),
+        ("update big set nosuch = 1", 904, "nosuch"),
+        ("select id from big where level = 1", 1788, "level"),
+        ("select nofunction(id) from big", 904, "nofunction"),
+        ("select id from big where id in (select id, name from big)", 913, ""),
+        ("insert into v values (1)", 1732, "v"),
+    ];
+    for (text, code, place) in cases {
+        let statement = sql::parse_statement(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let error = match compile(&statement, &Tables, &NoFunctions, &[]) {
+            Ok(plan) => panic!("{text}: {plan}"),
+            Err(e) => e,
+        };
+        assert_eq!(error.code(), code, "{text}: {error}");
+        if !place.is_empty() {
+            let at = error.position().unwrap_or_else(|| panic!("{text}: {error} has no position")) as usize;
+            assert!(text[at..].starts_with(place), "{text}: {error} at {at}");
+        }
+    }
+}
+
+#[test]
+fn what_may_be_cached() {
+    let cacheable = |text: &str| {
+        let statement = sql::parse_statement(text).expect("SQL");
+        compile(&statement, &Tables, &NoFunctions, &[]).expect("a plan").cacheable.map(|d| d.len())
+    };
+    assert_eq!(cacheable("select * from big where id = :b"), Some(1));
+    assert_eq!(cacheable("select * from v"), Some(2), "the view and its table");
+    assert_eq!(cacheable("select sysdate from big"), None);
+    assert_eq!(cacheable("select * from big for update"), None);
+    assert_eq!(cacheable("delete from big"), None);
+}
