@@ -4,6 +4,7 @@
 //! [`Host`] and [`FixedTable`], which `session` and `views` implement.
 
 use crate::statistics::Figures;
+use btree::Btree;
 use cluster::Clusters;
 use dictionary::{Catalog, FixedId, SequenceDef};
 use enqueue::Enqueues;
@@ -25,6 +26,7 @@ pub struct Shared {
     pub txns: &'static Transactions,
     pub heap: &'static Heap,
     pub clusters: &'static Clusters,
+    pub btree: &'static Btree,
     pub enqueues: &'static Enqueues,
     pub library: &'static LibraryCache,
     pub results: &'static ResultCache,

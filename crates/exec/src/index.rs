@@ -1,24 +1,29 @@
 //! Indexes as the executor uses them: key bytes in, rowids out.
 
+use crate::code::Builder;
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
-use dictionary::{IndexDef, IndexKey};
+use btree::{Inserted, RangeScan};
+use dictionary::{IndexDef, IndexKey, Organization, TableDef};
 use plan::Reg;
+use std::ops::Bound;
 use std::rc::Rc;
-use txn::Snapshot;
+use txn::LockWait;
+use types::row::RowReader;
 use types::{Ora, Result, Rowid, Value, codec};
 
 /// An index with its key columns worked out.
 pub struct Index {
     pub def: Rc<IndexDef>,
+    tree: btree::Index,
     /// Position of the table's column and whether it is descending.
     pub columns: Vec<(usize, bool)>,
 }
 
 impl Index {
     /// # Errors
-    /// ORA-03001 for a key that is an expression.
-    pub fn of(def: &Rc<IndexDef>) -> Result<Index> {
+    /// ORA-03001 for a key that is an expression; ORA-08103 for an index that is gone.
+    pub fn of(def: &Rc<IndexDef>, table: &TableDef, b: &Builder<'_>) -> Result<Index> {
         let columns = def
             .columns
             .iter()
@@ -27,7 +32,26 @@ impl Index {
                 IndexKey::Expression { .. } => Err(Ora::unsupported()),
             })
             .collect::<Result<_>>()?;
-        Ok(Index { def: def.clone(), columns })
+        let rows = match &table.organization {
+            Organization::Heap(s) | Organization::Index(s) => s.data_object,
+            Organization::HashCluster { cluster, .. } => cluster.segment.data_object,
+            Organization::Fixed(_) => return Err(Ora::internal("a fixed table has no index")),
+        };
+        let tree = b.shared.btree.open(b.p, def.segment.header, rows, def.unique)?;
+        Ok(Index { def: def.clone(), tree, columns })
+    }
+
+    /// Whether a row has the key of an entry that led to it. An entry may be of another version of the row than the one a
+    /// snapshot sees.
+    pub fn matches(&self, row: &[u8], key: &[u8], scratch: &mut Vec<u8>) -> Result<bool> {
+        let damaged = || Ora::internal("row bytes are damaged");
+        let reader = RowReader::new(row).ok_or_else(damaged)?;
+        scratch.clear();
+        for &(column, descending) in &self.columns {
+            let stored = reader.column(column).ok_or_else(damaged)?;
+            codec::push_key_part(stored.bytes(), descending, scratch);
+        }
+        Ok(scratch == key)
     }
 
     /// The key of a row whose columns are in `row`. False when all parts are NULL: such a row has no entry.
@@ -58,67 +82,32 @@ pub fn push_value(m: &mut Machine, r: Reg, descending: bool, out: &mut Vec<u8>) 
     true
 }
 
-/// The smallest byte string after all that begin with `prefix`. Empty: there is none.
-pub fn successor(prefix: &mut Vec<u8>) {
-    while let Some(last) = prefix.last_mut() {
-        if *last < 0xFF {
-            *last += 1;
-            return;
-        }
-        prefix.pop();
-    }
+/// Appends the rowids of the rows that may have a whole key.
+pub fn probe(index: &Index, key: &[u8], to: &mut Vec<Rowid>, cx: &mut ExecCtx<'_>) -> Result<()> {
+    cx.shared.btree.probe(cx.p, &index.tree, key, to)
 }
 
-/// A range scan: rowids of the entries in `[low, high)`.
-#[derive(Default)]
-pub struct Range {
-    rows: Vec<Rowid>,
-    at: usize,
-}
-
-impl Range {
-    pub fn start(
-        &mut self,
-        _index: &Index,
-        _low: &[u8],
-        _high: &[u8],
-        _descending: bool,
-        _s: &Snapshot,
-        _cx: &mut ExecCtx<'_>,
-    ) -> Result<()> {
-        self.rows.clear();
-        self.at = 0;
-        Err(Ora::unsupported())
-    }
-
-    pub fn next(&mut self, _cx: &mut ExecCtx<'_>) -> Result<Option<Rowid>> {
-        let row = self.rows.get(self.at).copied();
-        self.at += 1;
-        Ok(row)
-    }
-}
-
-/// The row of a whole key of a unique index.
-pub fn probe(_index: &Index, _key: &[u8], _s: &Snapshot, _cx: &mut ExecCtx<'_>) -> Result<Option<Rowid>> {
-    Err(Ora::unsupported())
+/// Starts a range scan.
+pub fn start(scan: &mut RangeScan, index: &Index, low: Bound<&[u8]>, high: Bound<&[u8]>, descending: bool) {
+    scan.start(&index.tree, low, high, descending);
 }
 
 /// Adds an entry.
 ///
 /// # Errors
 /// ORA-00001 when the index is unique and has the key already.
-pub fn insert(_index: &Index, _key: &[u8], _rowid: Rowid, _cx: &mut ExecCtx<'_>) -> Result<()> {
-    Err(Ora::unsupported())
+pub fn insert(index: &Index, key: &[u8], rowid: Rowid, cx: &mut ExecCtx<'_>) -> Result<()> {
+    let t = &mut cx.session.txn;
+    match cx.shared.btree.insert(cx.p, t, &index.tree, key, rowid, LockWait::Forever)? {
+        Inserted::Done => Ok(()),
+        // The index has its constraint's name.
+        Inserted::Duplicate(_) => Err(Ora::with(1, &[&format_args!("{}.{}", index.def.owner, index.def.name)])),
+    }
 }
 
-/// Takes an entry away.
-pub fn delete(_index: &Index, _key: &[u8], _rowid: Rowid, _cx: &mut ExecCtx<'_>) -> Result<()> {
-    Err(Ora::unsupported())
-}
-
-/// ORA-00001 for an index: the name is the constraint's, which the index shares.
-pub fn violated(index: &IndexDef) -> Ora {
-    Ora::with(1, &[&index.owner, &index.name])
+/// Marks an entry deleted.
+pub fn delete(index: &Index, key: &[u8], rowid: Rowid, cx: &mut ExecCtx<'_>) -> Result<()> {
+    cx.shared.btree.delete(cx.p, &mut cx.session.txn, &index.tree, key, rowid)
 }
 
 /// A rowid in a register.

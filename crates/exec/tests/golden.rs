@@ -162,6 +162,7 @@ fn golden_files() {
         ("subquery.test", include_str!("golden/subquery.test")),
         ("dml.test", include_str!("golden/dml.test")),
         ("hierarchy.test", include_str!("golden/hierarchy.test")),
+        ("index.test", include_str!("golden/index.test")),
         ("errors.test", include_str!("golden/errors.test")),
     ] {
         run_golden(name, content);

@@ -71,7 +71,8 @@ pub struct Writer {
 
 impl Writer {
     pub fn build(t: &Target, b: &mut Builder<'_>) -> Result<Writer> {
-        let indexes = t.table.indexes.iter().filter(|i| !i.unusable).map(Index::of).collect::<Result<_>>()?;
+        let indexes =
+            t.table.indexes.iter().filter(|i| !i.unusable).map(|i| Index::of(i, &t.table, b)).collect::<Result<_>>()?;
         Ok(Writer {
             table: t.table.clone(),
             new: t.new.clone(),

@@ -2,12 +2,13 @@
 
 use crate::code::{Builder, Code, Cond, all_true};
 use crate::ctx::ExecCtx;
-use crate::index::{Index, Range, probe, push_value, successor};
+use crate::index::{self, Index, probe, push_value};
 use crate::machine::Machine;
 use crate::table::Storage;
+use btree::RangeScan;
 use cluster::{ClusterScan, RowSet};
 use plan::{Access, Reg};
-use txn::Snapshot;
+use std::ops::Bound;
 use types::row::{RowReader, RowWriter};
 use types::{DataType, Ora, Result, Rowid, Value, codec};
 
@@ -28,7 +29,7 @@ enum Path {
     Heap(heap::Scan),
     Cluster(ClusterScan),
     Rowid(Code),
-    Unique { index: Index, keys: Vec<Code>, key: Vec<u8>, found: Option<Rowid> },
+    Unique { index: Index, keys: Vec<Code>, key: Vec<u8>, found: Vec<Rowid> },
     Range(Box<RangePath>),
     Hash { keys: Vec<Code>, key: Vec<u8>, rows: RowSet, at: usize },
 }
@@ -39,7 +40,9 @@ struct RangePath {
     low: Option<(Code, bool)>,
     high: Option<(Code, bool)>,
     descending: bool,
-    range: Range,
+    range: RangeScan,
+    /// The key of the entry looked at.
+    key: Vec<u8>,
     low_key: Vec<u8>,
     high_key: Vec<u8>,
 }
@@ -56,20 +59,24 @@ impl Scan {
                 Storage::Cluster(..) => Path::Cluster(ClusterScan::new()),
             },
             Access::Rowid(e) => Path::Rowid(b.code(e)),
-            Access::IndexUnique { index, keys, .. } => {
-                Path::Unique { index: Index::of(index)?, keys: b.codes(keys), key: Vec::new(), found: None }
-            }
+            Access::IndexUnique { index, keys, .. } => Path::Unique {
+                index: Index::of(index, &s.table, b)?,
+                keys: b.codes(keys),
+                key: Vec::new(),
+                found: Vec::new(),
+            },
             Access::IndexRange { index, prefix, low, high, descending, .. } => {
                 let mut side =
                     |x: &Option<(plan::Expr, bool)>| x.as_ref().map(|(e, inclusive)| (b.code(e), *inclusive));
                 let (low, high) = (side(low), side(high));
                 Path::Range(Box::new(RangePath {
-                    index: Index::of(index)?,
+                    index: Index::of(index, &s.table, b)?,
                     prefix: b.codes(prefix),
                     low,
                     high,
                     descending: *descending,
-                    range: Range::default(),
+                    range: RangeScan::new(),
+                    key: Vec::new(),
                     low_key: Vec::new(),
                     high_key: Vec::new(),
                 }))
@@ -92,9 +99,12 @@ impl Scan {
             (Path::Unique { index, keys, key, found }, _) => {
                 key.clear();
                 self.rows_left = encode(index, keys, key, m, cx)?;
-                *found = if self.rows_left { probe(index, key, &snapshot, cx)? } else { None };
+                found.clear();
+                if self.rows_left {
+                    probe(index, key, found, cx)?;
+                }
             }
-            (Path::Range(r), _) => self.rows_left = r.start(&snapshot, m, cx)?,
+            (Path::Range(r), _) => self.rows_left = r.start(m, cx)?,
             (Path::Hash { keys, key, rows, at }, Storage::Cluster(c, _)) => {
                 *at = 0;
                 key.clear();
@@ -150,17 +160,19 @@ impl Scan {
                 decode(&self.row, rowid, &self.columns, self.rowid, m)?;
                 return Ok(true);
             }
-            Path::Unique { found, .. } => {
-                self.rows_left = false;
-                let Some(rowid) = found.take() else { return Ok(false) };
-                if !fetch(&self.storage, rowid, &mut self.row, m, cx)? {
-                    return Ok(false);
+            Path::Unique { index, key, found, .. } => loop {
+                let Some(rowid) = found.pop() else { return Ok(false) };
+                let there = fetch(&self.storage, rowid, &mut self.row, m, cx)?;
+                if there && index.matches(&self.row, key, &mut m.scratch)? {
+                    break (rowid, &self.row[..]);
                 }
-                (rowid, &self.row[..])
-            }
+            },
             Path::Range(r) => loop {
-                let Some(rowid) = r.range.next(cx)? else { return Ok(false) };
-                if fetch(&self.storage, rowid, &mut self.row, m, cx)? {
+                let Some((key, rowid)) = r.range.next(cx.shared.btree, cx.p)? else { return Ok(false) };
+                r.key.clear();
+                r.key.extend_from_slice(key);
+                let there = fetch(&self.storage, rowid, &mut self.row, m, cx)?;
+                if there && r.index.matches(&self.row, &r.key, &mut m.scratch)? {
                     break (rowid, &self.row[..]);
                 }
             },
@@ -231,21 +243,21 @@ fn hash_key(keys: &[Code], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<
 
 impl RangePath {
     /// Works out the range and starts it. False: no key can be in it.
-    fn start(&mut self, s: &Snapshot, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+    fn start(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         self.low_key.clear();
         if !encode(&self.index, &self.prefix, &mut self.low_key, m, cx)? {
             return Ok(false);
         }
         self.high_key.clear();
         self.high_key.extend_from_slice(&self.low_key);
+        let mut low_inclusive = true;
+        let mut high_inclusive = true;
         if let Some((code, inclusive)) = &self.low {
             let r = code.eval(m, cx)?;
             if !push_value(m, r, false, &mut self.low_key) {
                 return Ok(false);
             }
-            if !inclusive {
-                successor(&mut self.low_key);
-            }
+            low_inclusive = *inclusive;
         }
         match &self.high {
             Some((code, inclusive)) => {
@@ -253,18 +265,19 @@ impl RangePath {
                 if !push_value(m, r, false, &mut self.high_key) {
                     return Ok(false);
                 }
-                if *inclusive {
-                    successor(&mut self.high_key);
-                }
+                high_inclusive = *inclusive;
             }
-            // Nothing is greater than NULL's place, and NULL itself is not in a range.
-            None if self.low.is_some() => codec::push_key_part(None, false, &mut self.high_key),
-            None => successor(&mut self.high_key),
+            // NULLs come after all values, and are in no range.
+            None if self.low.is_some() => {
+                codec::push_key_part(None, false, &mut self.high_key);
+                high_inclusive = false;
+            }
+            None => {}
         }
-        if !self.high_key.is_empty() && self.low_key >= self.high_key {
-            return Ok(false);
-        }
-        self.range.start(&self.index, &self.low_key, &self.high_key, self.descending, s, cx)?;
+        let low = if low_inclusive { Bound::Included(&self.low_key[..]) } else { Bound::Excluded(&self.low_key[..]) };
+        let high =
+            if high_inclusive { Bound::Included(&self.high_key[..]) } else { Bound::Excluded(&self.high_key[..]) };
+        index::start(&mut self.range, &self.index, low, high, self.descending);
         Ok(true)
     }
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use block::SegmentKind;
+use btree::Btree;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
 use cluster::{Clusters, Geometry};
 use datafile::{CreateDatabase, DataFiles, tablespace};
@@ -74,17 +75,19 @@ impl Instance {
         Transactions::register_apply(&mut apply);
         Heap::register_apply(&mut apply);
         Clusters::register_apply(&mut apply);
+        Btree::register_apply(&mut apply);
         let files = Arc::new(files);
         let cache = leak(Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo))));
         let enqueues = leak(Enqueues::create(all, &enqueues));
         let txns = leak(Transactions::create(all.sga(), &txns, &txn_config, cache, enqueues));
         let heap = leak(Heap::new(txns));
         let clusters = leak(Clusters::new(heap));
+        let btree = leak(Btree::new(txns));
         let library = leak(LibraryCache::create(all, &library));
         let results = leak(ResultCache::create(all, &result_layout, &results));
         let p = testing::attach(all, "start");
         txns.create_undo_segments(&p).expect("undo");
-        let shared = Shared { txns, heap, clusters, enqueues, library, results };
+        let shared = Shared { txns, heap, clusters, btree, enqueues, library, results };
         Instance { all, shared, cache, next_object: AtomicU32::new(100), directory }
     }
 
@@ -142,6 +145,21 @@ fn table_def(
         options: TableOptions::default(),
         epoch: 0,
     }
+}
+
+fn add_constraint(table: &mut TableDef, name: String, kind: ConstraintKindDef) -> u32 {
+    let id = 1000 + table.constraints.len() as u32;
+    table.constraints.push(ConstraintDef {
+        id,
+        name,
+        generated: false,
+        kind,
+        enabled: true,
+        validated: true,
+        deferrable: false,
+        initially_deferred: false,
+    });
+    id
 }
 
 /// The catalog of a test: every object belongs to SCOTT.
@@ -400,6 +418,32 @@ impl<'i> Session<'i> {
                 };
                 names.sequences.borrow_mut().insert(def.name.clone(), (Rc::new(def), 0));
             }
+            Ddl::CreateIndex(i) => {
+                let ast::IndexTarget::Table { table, columns } = &i.target else { return Err(Ora::unsupported()) };
+                let mut def = match names.relations.borrow().get(table.last()) {
+                    Some(Resolved::Table(t)) => (**t).clone(),
+                    _ => return Err(Ora::new(942)),
+                };
+                let mut keys = Vec::new();
+                for c in columns {
+                    let ast::ExprKind::Name(n) = &c.expr.kind else { return Err(Ora::unsupported()) };
+                    let at = def.columns.iter().position(|x| x.name == n.last()).ok_or_else(|| Ora::new(904))?;
+                    keys.push((at, c.descending));
+                }
+                self.index(&mut def, i.name.last(), i.unique, &keys)?;
+                names.relations.borrow_mut().insert(def.name.clone(), Resolved::Table(Rc::new(def)));
+            }
+            Ddl::Drop(d) if d.kind == ast::DropKind::Index => {
+                for r in names.relations.borrow_mut().values_mut() {
+                    if let Resolved::Table(t) = r
+                        && t.indexes.iter().any(|i| i.name == d.name.last())
+                    {
+                        let mut def = (**t).clone();
+                        def.indexes.retain(|i| i.name != d.name.last());
+                        *t = Rc::new(def);
+                    }
+                }
+            }
             Ddl::Drop(d) => {
                 names.relations.borrow_mut().remove(d.name.last()).ok_or_else(|| Ora::new(942).at(d.name.pos.0))?;
             }
@@ -413,6 +457,50 @@ impl<'i> Session<'i> {
         let scn = || self.instance.shared.txns.current_scn();
         let header = self.instance.cache.segments().create(&self.p, tablespace::USERS, kind, object, &scn)?;
         Ok(SegmentRef { tablespace: tablespace::USERS, header, data_object: object, pctfree: 10, initrans: 2 })
+    }
+
+    /// Creates an index and fills it with the rows there are.
+    fn index(&mut self, table: &mut TableDef, name: &str, unique: bool, keys: &[(usize, bool)]) -> Result<ObjectId> {
+        let object = self.instance.object();
+        let btree = self.instance.shared.btree;
+        let header = btree.create(&self.p, tablespace::USERS, object)?;
+        let segment =
+            SegmentRef { tablespace: tablespace::USERS, header, data_object: object, pctfree: 10, initrans: 2 };
+        if self.host.names.relations.borrow().contains_key(&table.name) {
+            let columns: Vec<&str> = keys.iter().map(|(at, _)| table.columns[*at].name.as_str()).collect();
+            let rows = self.run(&format!("select rowid, {} from {}", columns.join(", "), table.name))?;
+            let index = btree.open(&self.p, header, table.heap().expect("a heap").data_object, unique)?;
+            for row in rows {
+                let Value::Rowid(rowid) = row[0] else { panic!("a rowid") };
+                let mut key = Vec::new();
+                for (v, (_, descending)) in row[1..].iter().zip(keys) {
+                    let mut stored = Vec::new();
+                    types::codec::encode(v, &mut stored);
+                    types::codec::push_key_part((!v.is_null()).then_some(&stored[..]), *descending, &mut key);
+                }
+                if row[1..].iter().any(|v| !v.is_null()) {
+                    btree.load(&self.p, &index, &key, rowid)?;
+                }
+            }
+        }
+        table.indexes.push(Rc::new(IndexDef {
+            object,
+            owner_id: UserId(10),
+            owner: "SCOTT".into(),
+            name: name.into(),
+            table: table.object,
+            segment,
+            unique,
+            columns: keys
+                .iter()
+                .map(|&(c, descending)| IndexColumnDef { key: IndexKey::Column(c), descending })
+                .collect(),
+            invisible: false,
+            unusable: false,
+            kind: IndexKind::Normal,
+            statistics: None,
+        }));
+        Ok(object)
     }
 
     fn cluster(&mut self, c: &ast::CreateCluster) -> Result<ClusterDef> {
@@ -461,23 +549,44 @@ impl<'i> Session<'i> {
                 initially_deferred: false,
             });
         };
+        let mut keys: Vec<(String, Vec<String>, bool)> = Vec::new();
+        let mut references = Vec::new();
         for c in &t.columns {
             let mut def = ColumnDef::new(&*c.name.name, plan::data_type(c.ty.as_ref().expect("a type"))?);
             def.default_text = c.default.as_ref().map(|d| d.text.clone());
             for k in &c.constraints {
+                let name = k.name.as_ref().map_or(format!("SYS_C{}", self.instance.object().0), |n| n.name.clone());
                 match &k.kind {
-                    ConstraintKind::NotNull | ConstraintKind::PrimaryKey { .. } => def.nullable = false,
+                    ConstraintKind::NotNull => def.nullable = false,
+                    ConstraintKind::PrimaryKey { .. } | ConstraintKind::Unique { .. } => {
+                        let primary = matches!(k.kind, ConstraintKind::PrimaryKey { .. });
+                        def.nullable &= !primary;
+                        keys.push((name, vec![c.name.name.clone()], primary));
+                    }
                     ConstraintKind::Check { text, .. } => {
                         constraint(ConstraintKindDef::Check { text: text.clone() }, k.name.as_ref())
                     }
-                    _ => {}
+                    ConstraintKind::References { table, on_delete, .. } => {
+                        references.push((name, vec![c.name.name.clone()], table.last().to_owned(), *on_delete))
+                    }
+                    ConstraintKind::Null => {}
                 }
             }
             columns.push(def);
         }
         for k in &t.constraints {
-            if let ConstraintKind::Check { text, .. } = &k.kind {
-                constraint(ConstraintKindDef::Check { text: text.clone() }, k.name.as_ref());
+            let name = k.name.as_ref().map_or(format!("SYS_C{}", self.instance.object().0), |n| n.name.clone());
+            let idents = |list: &[ast::Ident]| list.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+            match &k.kind {
+                ConstraintKind::Check { text, .. } => {
+                    constraint(ConstraintKindDef::Check { text: text.clone() }, k.name.as_ref())
+                }
+                ConstraintKind::PrimaryKey { columns, .. } => keys.push((name, idents(columns), true)),
+                ConstraintKind::Unique { columns, .. } => keys.push((name, idents(columns), false)),
+                ConstraintKind::References { columns, table, on_delete, .. } => {
+                    references.push((name, idents(columns), table.last().to_owned(), *on_delete))
+                }
+                _ => {}
             }
         }
         let organization = match &t.organization {
@@ -488,7 +597,38 @@ impl<'i> Session<'i> {
             }
             _ => Organization::Heap(self.segment(SegmentKind::Table, object)?),
         };
-        Ok(table_def(object, t.name.last(), columns, organization, constraints))
+        let mut table = table_def(object, t.name.last(), columns, organization, constraints);
+        let at =
+            |table: &TableDef, name: &String| table.columns.iter().position(|c| c.name == *name).expect("a column");
+        for (name, list, primary) in keys {
+            let positions: Vec<usize> = list.iter().map(|c| at(&table, c)).collect();
+            let pairs: Vec<(usize, bool)> = positions.iter().map(|&p| (p, false)).collect();
+            let index = self.index(&mut table, &name, true, &pairs)?;
+            let kind = match primary {
+                true => ConstraintKindDef::PrimaryKey { columns: positions, index },
+                false => ConstraintKindDef::Unique { columns: positions, index },
+            };
+            add_constraint(&mut table, name, kind);
+        }
+        for (name, list, parent, on_delete) in references {
+            let positions: Vec<usize> = list.iter().map(|c| at(&table, c)).collect();
+            let mut relations = self.host.names.relations.borrow_mut();
+            let Some(Resolved::Table(p)) = relations.get_mut(&parent) else { return Err(Ora::new(942)) };
+            let key =
+                p.constraints.iter().find(|c| matches!(c.kind, ConstraintKindDef::PrimaryKey { .. })).map(|c| c.id);
+            let key = key.ok_or_else(|| Ora::new(2268))?;
+            let on_delete = match on_delete {
+                ast::OnDelete::Restrict => OnDeleteDef::Restrict,
+                ast::OnDelete::Cascade => OnDeleteDef::Cascade,
+                ast::OnDelete::SetNull => OnDeleteDef::SetNull,
+            };
+            let kind = ConstraintKindDef::ForeignKey { columns: positions, table: p.object, key, on_delete };
+            let id = add_constraint(&mut table, name, kind);
+            let mut def = (**p).clone();
+            def.referenced_by.push(ForeignKeyTo { key, from_table: object, constraint: id, on_delete, enabled: true });
+            *p = Rc::new(def);
+        }
+        Ok(table)
     }
 
     /// Makes the fixed table `V$TICK(N)` known.
