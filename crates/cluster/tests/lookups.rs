@@ -196,13 +196,16 @@ fn keys_of_several_columns_anywhere_in_the_row_are_told_apart() {
 /// A commit: its SCN, and per key the values there are from then on.
 type Commit = (Scn, BTreeMap<u8, Vec<Vec<u8>>>);
 
+/// A lookup: the snapshot, the key, the values it found.
+type Reading = (Snapshot, u8, Vec<Vec<u8>>);
+
 #[test]
 fn lookups_agree_with_a_model_while_others_commit() {
     let db = database(&shape());
     let p = db.attach();
     let c = make(&db, &p, 23, 90, &[0]);
     let commits: Mutex<Vec<Commit>> = Mutex::new(Vec::new());
-    let readings: Mutex<Vec<(Snapshot, u8, Vec<Vec<u8>>)>> = Mutex::new(Vec::new());
+    let readings: Mutex<Vec<Reading>> = Mutex::new(Vec::new());
     testing::run_threads(db.all, 3, |p, n| {
         let mut random = Random(77 + n as u64);
         if n > 0 {

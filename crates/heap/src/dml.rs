@@ -300,35 +300,33 @@ impl Heap {
         batch: &[&[u8]],
         rowids: &mut Vec<Rowid>,
     ) -> Result<usize> {
-        loop {
-            let at = self.block_with_room(p, table)?;
-            let before = rowids.len();
-            let fitted = self.txns.retrying(p, &mut || {
-                rowids.truncate(before);
-                let mut c = self.txns.change(p, t, 1, 2 * batch.len() + 8)?;
-                let Some((b, itl)) = self.open_for_insert(&mut c, table, at)? else { return Ok(0) };
-                let (redo, undo, n) = self.fill(&c, b, itl, table, batch, rowids);
-                if n == 0 {
-                    return Ok(0);
-                }
-                let (op, undo_op) = (ops::PUT_MANY, ops::REMOVE_MANY);
-                c.change(b, itl, table.object, Layer::Heap, (op, &redo), (undo_op, &undo))?;
-                c.commit();
-                Ok(n)
-            })?;
-            match fitted {
-                0 => {
+        let at = self.block_with_room(p, table)?;
+        let before = rowids.len();
+        let fitted = self.txns.retrying(p, &mut || {
+            rowids.truncate(before);
+            let mut c = self.txns.change(p, t, 1, 2 * batch.len() + 8)?;
+            let Some((b, itl)) = self.open_for_insert(&mut c, table, at)? else { return Ok(0) };
+            let (redo, undo, n) = self.fill(&c, b, itl, table, batch, rowids);
+            if n == 0 {
+                return Ok(0);
+            }
+            let (op, undo_op) = (ops::PUT_MANY, ops::REMOVE_MANY);
+            c.change(b, itl, table.object, Layer::Heap, (op, &redo), (undo_op, &undo))?;
+            c.commit();
+            Ok(n)
+        })?;
+        match fitted {
+            0 => {
+                self.give_up(p, table, at)?;
+                // What is left are pieces that only a single insert finds room for.
+                rowids.push(self.insert(p, t, table, batch[0])?);
+                Ok(1)
+            }
+            n => {
+                if n < batch.len() {
                     self.give_up(p, table, at)?;
-                    // What is left are pieces that only a single insert finds room for.
-                    rowids.push(self.insert(p, t, table, batch[0])?);
-                    return Ok(1);
                 }
-                n => {
-                    if n < batch.len() {
-                        self.give_up(p, table, at)?;
-                    }
-                    return Ok(n);
-                }
+                Ok(n)
             }
         }
     }

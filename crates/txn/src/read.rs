@@ -84,7 +84,8 @@ impl Transactions {
     /// Reads a block as of `s`: the current version when it is old enough, a CR image built from undo when not.
     ///
     /// `f` may run several times and may see torn data: it copies what it wants out. Nothing is allocated and nothing shared is
-    /// written when the block is clean and old enough.
+    /// written when the block is clean and old enough. The process has no change group open: a block that is not clean may be
+    /// cleaned out on the way.
     /// Latches: none held on entry or return. Waits: `db file sequential read` for blocks that are not in the cache.
     /// Statistics: `consistent gets`, `CR blocks created`, `consistent changes`,
     /// `data blocks consistent reads - undo records applied`.
@@ -98,7 +99,7 @@ impl Transactions {
         s: &Snapshot,
         f: &mut dyn FnMut(&BlockView<'_>) -> R,
     ) -> Result<R> {
-        let mut scratch: Option<Box<Scratch>> = None;
+        let mut scratch: Option<Scratch> = None;
         loop {
             let look = self.cache().read(p, at, kind, &mut |view: &BlockView<'_>| {
                 let d = Data::new(*view);
@@ -174,11 +175,11 @@ impl Transactions {
         (Verdict::Visible, stale && !active)
     }
 
-    fn take_scratch(&self, block_size: usize) -> Box<Scratch> {
-        self.scratch().lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_else(|| Box::new(Scratch::new(block_size)))
+    fn take_scratch(&self, block_size: usize) -> Scratch {
+        self.scratch().lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_else(|| Scratch::new(block_size))
     }
 
-    fn give_scratch(&self, scratch: Box<Scratch>) {
+    fn give_scratch(&self, scratch: Scratch) {
         if let Ok(mut pool) = self.scratch().lock() {
             pool.push(scratch);
         }

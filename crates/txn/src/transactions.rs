@@ -84,7 +84,7 @@ struct Inner {
     config: TxnConfig,
     layers: [OnceLock<Arc<dyn UndoLayer>>; LAYERS],
     /// Private memory for CR images. Each process has its own copy of the pool.
-    scratch: Mutex<Vec<Box<Scratch>>>,
+    scratch: Mutex<Vec<Scratch>>,
 }
 
 /// The transaction system of an instance. Clones share everything.
@@ -145,7 +145,7 @@ impl Transactions {
         &self.inner.cache
     }
 
-    pub(crate) fn scratch(&self) -> &Mutex<Vec<Box<Scratch>>> {
+    pub(crate) fn scratch(&self) -> &Mutex<Vec<Scratch>> {
         &self.inner.scratch
     }
 
@@ -186,6 +186,12 @@ impl Transactions {
     /// Gives a snapshot back.
     pub fn release(&self, p: &Process, _s: &Snapshot) {
         self.table().close_snapshot(p.number());
+    }
+
+    /// Ends a session: rolls back what is open and forgets the process's snapshots, whatever cursors were left.
+    pub fn end_session(&self, p: &Process, t: &mut Txn) -> Result<()> {
+        self.table().clear_snapshots(p.number());
+        self.rollback(p, t)
     }
 
     /// Makes the transaction active, which the first change does by itself.

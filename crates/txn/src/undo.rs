@@ -294,7 +294,7 @@ pub fn copy_record(view: &BlockView<'_>, uba: Uba, out: &mut Vec<u8>) -> Option<
     if view.kind() != Some(block::BlockKind::Undo) || v.seq() != uba.seq {
         return None;
     }
-    let (at, len) = v.record(uba.rec.into())?;
+    let (at, len) = v.record(uba.rec)?;
     out.clear();
     view.append_to(at, len, out);
     Some(())
