@@ -193,7 +193,7 @@ impl Compiler<'_> {
     fn aggregate(&mut self, kind: AggKind, call: &ast::Call, pos: u32) -> Result<Agg> {
         let star = matches!(call.args.first().map(|a| &a.value.kind), Some(ExprKind::Star));
         let kind = if kind == AggKind::Count && star { AggKind::CountStar } else { kind };
-        if star && kind != AggKind::CountStar {
+        if star && (kind != AggKind::CountStar || call.distinct) {
             return Err(Ora::new(936).at(call.args[0].value.pos.0));
         }
         let mut args = Vec::new();
