@@ -133,10 +133,10 @@ fn check_columns(table: &TableDef, new: &NewIndex) -> Result<()> {
     for (column, _) in &new.columns {
         match table.columns[*column].data_type {
             DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile => {
-                return Err(Ora::with(2327, &[&"column", &"datatype LOB"]).at(new.target.pos));
+                return Err(Ora::with(2327, &[&"datatype", &"LOB"]).at(new.target.pos));
             }
             DataType::Long | DataType::LongRaw => {
-                return Err(Ora::with(2327, &[&"column", &"datatype LONG"]).at(new.target.pos));
+                return Err(Ora::with(2327, &[&"datatype", &"LONG"]).at(new.target.pos));
             }
             _ => {}
         }

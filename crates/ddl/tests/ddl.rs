@@ -1,0 +1,553 @@
+//! Data definition over a real stack, with a host that answers queries from a list.
+
+use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
+use cluster::{Clusters, HashCluster};
+use datafile::{CreateDatabase, DataFiles, tablespace};
+use ddl::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
+use dictionary::*;
+use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
+use heap::{Heap, Scan};
+use process::{Process, Processes, testing};
+use redo::{ApplyTable, NoRedo};
+use sql::ast::{Query, Statement, StoredKind};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use txn::{NoHook, Transactions, Txn, TxnConfig, TxnLayout};
+use types::{DataType, Date, Nls, ObjectId, Ora, Result, RowWriter, Value};
+
+const BLOCK: usize = 8192;
+
+struct Database {
+    path: PathBuf,
+    all: &'static Processes,
+    shared: DictionaryShared,
+    heap: Heap,
+    clusters: Clusters,
+    cache: Arc<BufferCache>,
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+impl Database {
+    fn new() -> Database {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let n = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("ddl-test-{}-{n}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary directory");
+        let config = CacheConfig::new(2000, BLOCK, 8);
+        let txn_config = TxnConfig { undo_segments: 2, ..TxnConfig::new(8) };
+        let (all, (cache, enqueues, txns, dict)) = testing::instance(8, |b| {
+            (
+                CacheLayout::reserve(b, &config),
+                EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(8)),
+                TxnLayout::reserve(b, &txn_config),
+                DictionaryLayout::reserve(b, &DictionaryConfig::default()),
+            )
+        });
+        let files = DataFiles::create(&path, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files");
+        let mut apply = ApplyTable::new();
+        buffer_cache::register(&mut apply);
+        Transactions::register_apply(&mut apply);
+        Heap::register_apply(&mut apply);
+        Clusters::register_apply(&mut apply);
+        let files = Arc::new(files);
+        let cache = Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo)));
+        let enqueues = Enqueues::create(all, &enqueues);
+        let txns = Transactions::create(all.sga(), &txns, &txn_config, &cache, &enqueues);
+        let heap = Heap::new(&txns);
+        let clusters = Clusters::new(&heap);
+        let shared = DictionaryShared::create(all.sga(), &dict, &heap, &enqueues);
+        let p = testing::attach(all, "start");
+        txns.create_undo_segments(&p).expect("undo");
+        let new = NewDictionary {
+            name: "test".into(),
+            tablespaces: vec![
+                (tablespace::SYSTEM, "SYSTEM".into(), 0),
+                (tablespace::USERS, "USERS".into(), 0),
+                (tablespace::TEMP, "TEMP".into(), 1),
+            ],
+            users_tablespace: tablespace::USERS,
+            temporary_tablespace: tablespace::TEMP,
+            block_size_bytes: BLOCK as u32,
+            system: None,
+            sys: None,
+            now: Date::from_ymd(2024, 1, 1).expect("a date"),
+        };
+        shared.create_database(&p, &new).expect("a dictionary");
+        Database { path, all, shared, heap, clusters, cache }
+    }
+
+    fn session(&self, user: &str) -> Session<'_> {
+        let p = testing::attach(self.all, "session");
+        let mut dict = Dictionary::new(self.shared.clone(), Rc::new(NoFixedTables));
+        let id = dict.user(&p, user).expect("readable").expect("a user").id;
+        let names = SessionNames { user: id, schema: id, sysdba: id == UserId::SYS };
+        let nls = Nls::default();
+        Session {
+            database: self,
+            p,
+            dict,
+            txn: Txn::new(),
+            names,
+            nls,
+            answers: Vec::new(),
+            columns: Vec::new(),
+            errors: Vec::new(),
+            changed: Vec::new(),
+        }
+    }
+}
+
+struct Session<'d> {
+    database: &'d Database,
+    p: Process,
+    dict: Dictionary,
+    txn: Txn,
+    names: SessionNames,
+    nls: Nls,
+    /// Rows that any query has.
+    answers: Vec<Vec<Value>>,
+    columns: Vec<Described>,
+    errors: Vec<CompileError>,
+    changed: Vec<ObjectId>,
+}
+
+impl Host for Session<'_> {
+    fn parts(&mut self) -> Parts<'_> {
+        Parts {
+            p: &self.p,
+            dict: &mut self.dict,
+            txn: &mut self.txn,
+            storage: Storage { heap: &self.database.heap, clusters: &self.database.clusters },
+            hook: &NoHook,
+            nls: &self.nls,
+        }
+    }
+    fn session(&self) -> SessionNames {
+        self.names
+    }
+    fn now(&self) -> Date {
+        Date::from_ymd(2024, 2, 3).expect("a date")
+    }
+    fn salt(&mut self) -> [u8; SALT_BYTES] {
+        [3; SALT_BYTES]
+    }
+    fn describe(&mut self, _query: &Query, _schema: UserId) -> Result<Vec<Described>> {
+        Ok(self.columns.clone())
+    }
+    fn rows(&mut self, _query: &Query, each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>) -> Result<()> {
+        for row in self.answers.clone() {
+            each(&mut self.parts(), &row)?;
+        }
+        Ok(())
+    }
+    fn compile(&mut self, _owner: &str, _name: &str, _kind: StoredKind, _source: &str) -> Result<Vec<CompileError>> {
+        Ok(self.errors.clone())
+    }
+    fn changed(&mut self, objects: &[ObjectId]) {
+        self.changed.extend_from_slice(objects);
+    }
+}
+
+impl Session<'_> {
+    fn run(&mut self, text: &str) -> Result<Outcome> {
+        match sql::parse_statement(text)? {
+            Statement::Ddl(ddl) => ddl::execute(self, &ddl),
+            other => panic!("{other:?} is no DDL"),
+        }
+    }
+
+    #[track_caller]
+    fn ok(&mut self, text: &str) {
+        if let Err(error) = self.run(text) {
+            panic!("{text}: {error}");
+        }
+    }
+
+    #[track_caller]
+    fn fails(&mut self, text: &str, code: u32) {
+        match self.run(text) {
+            Ok(_) => panic!("{text} was accepted"),
+            Err(error) => assert_eq!(error.code(), code, "{text}: {error}"),
+        }
+    }
+
+    fn names(&mut self) -> SessionCatalog {
+        let SessionNames { user, schema, sysdba } = self.names;
+        self.dict.names(&self.p, user, schema, sysdba).expect("names")
+    }
+
+    fn table(&mut self, name: &str) -> Rc<TableDef> {
+        match self.names().relation(None, name).expect("readable") {
+            Some(Resolved::Table(table)) => table,
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+
+    fn exists(&mut self, name: &str) -> bool {
+        self.names().relation(None, name).expect("readable").is_some()
+    }
+
+    fn insert(&mut self, name: &str, row: &[Value]) {
+        let table = self.table(name).heap_table().expect("a heap");
+        let mut bytes = Vec::new();
+        let mut writer = RowWriter::new(&mut bytes, row.len());
+        row.iter().for_each(|value| writer.value(value));
+        self.database.heap.insert(&self.p, &mut self.txn, &table, &bytes).expect("a row");
+    }
+
+    fn commit(&mut self) {
+        self.database.heap.transactions().commit(&self.p, &mut self.txn, &NoHook).expect("a commit");
+    }
+
+    fn rows(&mut self, name: &str) -> Vec<Vec<Value>> {
+        let table = self.table(name);
+        let heap = table.heap_table().expect("a heap");
+        let snapshot = self.database.heap.transactions().snapshot(&self.p, &self.txn);
+        let mut scan = Scan::new();
+        scan.start(&self.database.heap, &self.p, &snapshot, &heap).expect("a scan");
+        let mut rows = Vec::new();
+        while let Some((_, row)) = scan.next(&self.database.heap, &self.p).expect("a row") {
+            let reader = types::RowReader::new(row).expect("a row");
+            rows.push(
+                table
+                    .columns
+                    .iter()
+                    .enumerate()
+                    .map(|(i, column)| {
+                        let mut value = Value::Null;
+                        if let Some(bytes) = reader.column(i).expect("a column").bytes() {
+                            types::codec::decode_into(bytes, &column.data_type, &mut value).expect("a value");
+                        }
+                        value
+                    })
+                    .collect(),
+            );
+        }
+        rows
+    }
+}
+
+fn number(n: i64) -> Value {
+    Value::Number(n.into_number())
+}
+
+trait IntoNumber {
+    fn into_number(self) -> types::Number;
+}
+impl IntoNumber for i64 {
+    fn into_number(self) -> types::Number {
+        types::Number::from_i64(self)
+    }
+}
+
+#[test]
+fn tables_come_and_go() {
+    let database = Database::new();
+    let mut s = database.session("SYSTEM");
+    s.ok("create table t (n number(10) not null, v varchar2(20 char) default 'x', d date)");
+    let table = s.table("T");
+    assert_eq!(table.columns.len(), 3);
+    assert_eq!(table.columns[0].data_type, DataType::Number { precision: Some(10), scale: Some(0) });
+    assert!(!table.columns[0].nullable && table.columns[2].nullable);
+    assert_eq!(table.columns[1].default_text.as_deref(), Some("'x'"));
+    assert!(matches!(table.constraints[0].kind, ConstraintKindDef::NotNull { column: 0 }));
+    s.fails("create table t (n number)", 955);
+    s.fails("create table u (n number, n date)", 957);
+    s.fails("create table u (n text)", 902);
+    s.fails("create table u (n)", 2263);
+    s.fails("create table nobody.u (n number)", 1918);
+    s.fails("create table u (n number) tablespace nowhere", 959);
+    s.fails("create table u (v varchar2(4001))", 910);
+    s.fails("create table u (v varchar2)", 906);
+    s.fails("create global temporary table u (n number)", 3001);
+    s.fails("create table u (n number) partition by hash (n) partitions 2", 439);
+    s.fails("drop table nothing", 942);
+    s.fails("drop table sys.obj$", 942);
+    s.ok("drop table t purge");
+    assert!(!s.exists("T"));
+    s.ok("create table t (n number)");
+}
+
+#[test]
+fn a_failed_statement_leaves_nothing() {
+    let database = Database::new();
+    let mut s = database.session("SYSTEM");
+    let free = |s: &mut Session<'_>| s.run("create table probe (n number)").and_then(|_| s.run("drop table probe"));
+    free(&mut s).expect("space");
+    s.answers = vec![vec![number(1)], vec![Value::Text("much too long".into())]];
+    s.columns = vec![Described {
+        name: Some("N".into()),
+        data_type: DataType::Number { precision: Some(1), scale: Some(0) },
+        nullable: true,
+    }];
+    s.fails("create table t as select 1 n from dual", 1722);
+    assert!(!s.exists("T") && !s.txn.is_active());
+    s.answers.pop();
+    s.ok("create table t as select 1 n from dual");
+    assert_eq!(s.rows("T"), [[number(1)]]);
+    s.columns[0].name = None;
+    s.fails("create table u as select 1 + 1 from dual", 998);
+    s.fails("create table u (a, b) as select 1 from dual", 1730);
+    s.fails("create table u (a number) as select 1 from dual", 1773);
+}
+
+#[test]
+fn ddl_commits_before_itself_and_waits_for_no_row() {
+    let database = Database::new();
+    let mut one = database.session("SYSTEM");
+    let mut two = database.session("SYSTEM");
+    one.ok("create table t (n number)");
+    one.insert("T", &[number(1)]);
+    assert_eq!(two.rows("T").len(), 0);
+    two.fails("drop table t", 54);
+    two.fails("truncate table t", 54);
+    two.fails("alter table t add m number", 54);
+    one.ok("create table u (n number)");
+    assert_eq!(two.rows("T").len(), 1, "the row was committed before the table was made");
+    two.ok("truncate table t");
+    assert_eq!(one.rows("T").len(), 0);
+    two.ok("drop table t");
+    assert!(!one.exists("T"));
+}
+
+#[test]
+fn columns_change() {
+    let database = Database::new();
+    let mut s = database.session("SYSTEM");
+    s.ok("create table t (a number, b varchar2(10))");
+    s.insert("T", &[number(1), Value::Text("abcdef".into())]);
+    s.commit();
+    s.ok("alter table t add (c date)");
+    assert_eq!(s.rows("T"), [[number(1), Value::Text("abcdef".into()), Value::Null]]);
+    s.fails("alter table t add c number", 1430);
+    s.fails("alter table t add d number not null", 1758);
+    s.answers = vec![vec![number(7)]];
+    s.ok("alter table t add d number default 7 not null");
+    assert_eq!(s.rows("T")[0][3], number(7));
+    s.fails("alter table t modify d not null", 1442);
+    s.fails("alter table t modify c not null", 2296);
+    s.fails("alter table t modify a null", 1451);
+    s.ok("alter table t modify b varchar2(20)");
+    s.fails("alter table t modify b varchar2(5)", 1441);
+    s.ok("alter table t modify b varchar2(6)");
+    s.fails("alter table t modify a number(3)", 1440);
+    s.fails("alter table t modify a date", 1439);
+    s.fails("alter table t modify nothing number", 904);
+    s.ok("alter table t rename column a to x");
+    s.fails("alter table t rename column x to b", 957);
+    s.ok("alter table t drop column b");
+    let table = s.table("T");
+    assert!(table.column("B").is_none() && table.column("X").is_some());
+    assert_eq!(table.visible_columns().count(), 3);
+    s.ok("alter table t add b number");
+    assert_eq!(s.table("T").column("B").map(|(at, _)| at), Some(4));
+    s.ok("alter table t drop (c, d, b)");
+    s.fails("alter table t drop column x", 12983);
+    s.ok("alter table t rename to u");
+    assert!(s.exists("U") && !s.exists("T"));
+    s.ok("rename u to t");
+    s.fails("rename u to v", 4043);
+}
+
+#[test]
+fn clusters_hold_one_table() {
+    let database = Database::new();
+    let mut s = database.session("SYSTEM");
+    s.ok("create cluster hc (n number(*,0)) single table hashkeys 100 size 230");
+    s.fails("create cluster hc (n number) single table hashkeys 100", 955);
+    s.fails("create cluster ic (n number)", 3001);
+    s.fails("create table t (n number) cluster nothing (n)", 943);
+    s.fails("create table t (n number(5)) cluster hc (n)", 1753);
+    s.ok("create table t (n number(*,0), v varchar2(200)) cluster hc (n)");
+    s.fails("create table u (n number(*,0)) cluster hc (n)", 25136);
+    let table = s.table("T");
+    let Organization::HashCluster { cluster, key_positions } = &table.organization else {
+        panic!("{:?}", table.organization);
+    };
+    assert_eq!((cluster.name.as_str(), key_positions.as_slice()), ("HC", &[0][..]));
+    let segment = cluster.segment;
+    let described: HashCluster =
+        database.clusters.describe(&s.p, table.object, segment.data_object, segment.header, &[0]).expect("a cluster");
+    assert!(described.geometry.hash_buckets >= 100);
+    s.fails("drop cluster hc", 951);
+    s.fails("truncate table t", 3292);
+    s.ok("drop cluster hc including tables");
+    assert!(!s.exists("T"));
+    s.fails("drop cluster hc", 943);
+}
+
+#[test]
+fn views_sequences_and_synonyms() {
+    let database = Database::new();
+    let mut s = database.session("SYSTEM");
+    s.columns = vec![Described { name: Some("A".into()), data_type: DataType::NUMBER, nullable: true }];
+    s.ok("create view v as select a from t");
+    s.fails("create view v as select a from t", 955);
+    s.ok("create or replace view v (b) as select a from t where a > 1");
+    s.fails("create or replace view v (a, b) as select a from t", 1730);
+    match s.names().relation(None, "V").expect("readable") {
+        Some(Resolved::View(view)) => {
+            assert_eq!(
+                (view.text.as_str(), view.columns.as_slice()),
+                ("select a from t where a > 1", &["B".to_owned()][..])
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    s.ok("drop view v");
+    s.fails("drop view v", 942);
+    s.ok("create sequence q start with 5 increment by 2 cache 10");
+    let sequence = s.names().sequence(None, "Q").expect("readable").expect("a sequence");
+    let next =
+        |s: &mut Session<'_>, q: &SequenceDef| s.dict.next_value(&s.p, q).expect("a number").to_i64().expect("small");
+    assert_eq!([next(&mut s, &sequence), next(&mut s, &sequence)], [5, 7]);
+    s.ok("alter sequence q increment by 10");
+    let sequence = s.names().sequence(None, "Q").expect("readable").expect("a sequence");
+    assert_eq!(next(&mut s, &sequence), 17, "the next number follows the last one given out");
+    s.fails("alter sequence q start with 1", 2283);
+    s.ok("drop sequence q");
+    s.fails("drop sequence q", 2289);
+    s.ok("create table t (n number)");
+    s.ok("create synonym y for t");
+    assert_eq!(s.table("Y").name, "T");
+    s.ok("create public synonym z for system.t");
+    s.fails("create public synonym z for system.t", 955);
+    assert_eq!(s.table("Z").name, "T");
+    s.ok("create synonym l1 for l2");
+    s.ok("create synonym l2 for l1");
+    assert_eq!(s.names().relation(None, "L1").unwrap_err().code(), 1775);
+    s.fails("drop public synonym nothing", 1432);
+    s.fails("drop synonym nothing", 1434);
+    s.ok("drop synonym y");
+    assert!(!s.exists("Y"));
+}
+
+#[test]
+fn users_and_grants() {
+    let database = Database::new();
+    let mut s = database.session("SYSTEM");
+    s.ok("create user scott identified by tiger");
+    s.fails("create user scott identified by tiger", 1920);
+    assert_eq!(s.dict.log_on(&s.p, "SCOTT", "tiger").unwrap_err().code(), 1045);
+    s.ok("grant connect, create table to scott");
+    s.fails("grant connect to nobody", 1917);
+    s.fails("grant nonsense to scott", 1919);
+    s.fails("grant drop everything to scott", 990);
+    assert!(s.dict.log_on(&s.p, "SCOTT", "tiger").is_ok());
+    s.ok("alter user scott identified by lion account lock");
+    assert_eq!(s.dict.log_on(&s.p, "SCOTT", "lion").unwrap_err().code(), 28000);
+    s.ok("alter user scott account unlock");
+    s.ok("create table t (n number)");
+    let mut scott = database.session("SCOTT");
+    assert!(scott.names().relation(Some("SYSTEM"), "T").expect("readable").is_none());
+    s.ok("grant select on t to scott");
+    let table = match scott.names().relation(Some("SYSTEM"), "T").expect("readable") {
+        Some(Resolved::Table(table)) => table,
+        other => panic!("{other:?}"),
+    };
+    let allowed = |s: &mut Session<'_>, p| s.names().allowed(table.object, table.owner_id, p).expect("readable");
+    assert!(allowed(&mut scott, ObjectPrivilege::Select) && !allowed(&mut scott, ObjectPrivilege::Insert));
+    scott.fails("drop table system.t", 1031);
+    scott.fails("create view v as select 1 from dual", 1031);
+    scott.fails("create user u identified by u", 1031);
+    scott.fails("grant select on system.t to public", 1031);
+    scott.ok("create table own (n number)");
+    s.ok("revoke select on t from scott");
+    s.fails("revoke select on t from scott", 1927);
+    assert!(scott.names().relation(Some("SYSTEM"), "T").expect("readable").is_none());
+    s.ok("create role r");
+    s.ok("grant select any table to r");
+    s.ok("grant r to scott");
+    s.fails("grant r to r", 1934);
+    assert!(scott.names().relation(Some("SYSTEM"), "T").expect("readable").is_some());
+    s.ok("drop role r");
+    assert!(scott.names().relation(Some("SYSTEM"), "T").expect("readable").is_none());
+    s.fails("revoke dba from scott", 1951);
+    s.ok("grant connect to u2 identified by u2");
+    assert!(s.dict.log_on(&s.p, "U2", "u2").is_ok());
+    s.fails("drop user scott", 1922);
+    s.ok("drop user scott cascade");
+    s.fails("drop user scott", 1918);
+    assert!(s.dict.user(&s.p, "SCOTT").expect("readable").is_none());
+}
+
+#[test]
+fn stored_units_keep_their_errors() {
+    let database = Database::new();
+    let mut s = database.session("SYSTEM");
+    s.errors = vec![CompileError { line: 2, column: 3, text: "PLS-00103: no".into() }];
+    let outcome = s.run("create procedure system.p is\nbegin bad end;").expect("stored");
+    assert!(outcome.compiled_with_errors);
+    let unit = s.names().unit(None, "P").expect("readable").expect("a unit");
+    assert_eq!((unit.source.as_str(), unit.valid), ("procedure p is\nbegin bad end;", false));
+    s.fails("create procedure p is begin null; end;", 955);
+    s.errors.clear();
+    let outcome = s.run("create or replace procedure p is begin null; end;").expect("stored");
+    assert!(!outcome.compiled_with_errors);
+    assert!(s.names().unit(None, "P").expect("readable").expect("a unit").valid);
+    s.ok("alter procedure p compile");
+    s.ok("drop procedure p");
+    s.fails("drop procedure p", 4043);
+    s.ok("create package g as x number; end;");
+    s.ok("create package body g as y number; end;");
+    assert_eq!(s.names().units(None, "G").expect("readable").len(), 2);
+    s.ok("drop package g");
+    assert!(s.names().unit(None, "G").expect("readable").is_none());
+    s.fails("create trigger tr before insert on t begin null; end;", 3001);
+}
+
+#[test]
+fn statistics_and_comments() {
+    let database = Database::new();
+    let mut s = database.session("SYSTEM");
+    s.ok("create table t (n number, v varchar2(10))");
+    for n in 0..10 {
+        s.insert("T", &[number(n % 3), if n == 0 { Value::Null } else { Value::Text("x".into()) }]);
+    }
+    s.ok("analyze table t compute statistics");
+    let table = s.table("T");
+    assert_eq!(table.statistics.map(|statistics| statistics.rows), Some(10));
+    let column = |i: usize| table.columns[i].statistics.expect("statistics");
+    assert_eq!((column(0).distinct, column(1).nulls), (3, 1));
+    s.ok("analyze table t delete statistics");
+    assert!(s.table("T").statistics.is_none());
+    s.ok("comment on table t is 'a table'");
+    s.ok("comment on column t.n is 'a number'");
+    s.fails("comment on column t.x is 'nothing'", 904);
+    s.fails("comment on table u is 'nothing'", 942);
+    s.ok("alter table t move");
+    assert_eq!(s.rows("T").len(), 10);
+    assert!(database.cache.block_size() == BLOCK);
+}
+
+#[test]
+fn every_catalog_view_parses() {
+    for (name, text) in catalog_views() {
+        if let Err(error) = sql::parse_query(text) {
+            let at = error.position().unwrap_or(0) as usize;
+            panic!("{name}: {error} at {:?}", &text[at.saturating_sub(20)..(at + 40).min(text.len())]);
+        }
+    }
+    assert!(catalog_views().len() > 60);
+}
+
+#[test]
+fn every_error_has_a_text() {
+    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
+    for file in std::fs::read_dir(dir).expect("sources") {
+        let text = std::fs::read_to_string(file.expect("a file").path()).expect("a source");
+        for part in text.split("Ora::new(").chain(text.split("Ora::with(")).skip(1) {
+            let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+            if let Ok(code) = digits.parse::<u32>() {
+                assert!(!Ora::new(code).message().starts_with("Message "), "ORA-{code:05}");
+            }
+        }
+    }
+}
