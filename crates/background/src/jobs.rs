@@ -1,20 +1,137 @@
-//! The job queue.
-use session::Instance;
-use std::time::Duration;
-use types::Result;
+//! The job queue: CJQ0 finds jobs that are due and gives them to slaves; a slave runs one job at a time.
+//!
+//! A job's row lives in `sys.job$`. CJQ0 looks there when it is posted (a commit that changed the table posts it), when
+//! the next job falls due, and every few seconds anyway. The slave that runs a job holds its JQ enqueue, so that
+//! `dbms_job.run` in a session and a slave exclude each other.
 
-/// Runs the coordinator until it is asked to end.
-pub fn cjq0(instance: &'static Instance, _fork_wanted: &dyn Fn()) -> Result<()> {
-    let p = instance.attach_background("CJQ0")?;
-    let slot = p.number() as usize - 1;
+use session::{Assigned, Assignment, Instance, JobOutcome, Phase, Session};
+use std::time::Duration;
+use types::{Ora, Result, Value};
+
+/// How often CJQ0 looks for due jobs unless it is posted or knows of an earlier one.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How long a slave waits for another job before it ends.
+const IDLE_LIMIT: Duration = Duration::from_secs(5);
+
+/// Failures after which a job is broken.
+const FAILURES_MAX: u32 = 16;
+
+/// The jobs that may start now, oldest date first.
+const DUE_JOBS: &str = "select job from sys.job$ where next_date <= sysdate and (flag is null or bitand(flag, 1) = 0) order by next_date, job";
+
+/// Runs the coordinator until it is asked to end. `fork_wanted` wakes the supervisor.
+pub fn cjq0(instance: &'static Instance, fork_wanted: &dyn Fn()) -> Result<()> {
+    let mut session = Session::background(instance, "CJQ0")?;
+    let slot = session.slot();
+    instance.state().set_job_coordinator(Some(slot));
+    let mut seen = None;
     while !instance.state().is_asked_to_end(slot) {
-        let posts = p.posts();
-        crate::idle(&p, wait::Event::RdbmsIpcMessage, posts, Duration::from_secs(5));
+        let posts = session.posts();
+        let changes = instance.state().job_changes();
+        if instance.state().phase() == Phase::Open {
+            assign_due(instance, &mut session, fork_wanted)?;
+            seen = Some(changes);
+        }
+        if seen == Some(instance.state().job_changes()) {
+            session.idle(wait::Event::JobqCoordinatorWait, posts, LOOK_EVERY);
+        }
+    }
+    instance.state().set_job_coordinator(None);
+    session.end();
+    Ok(())
+}
+
+fn assign_due(instance: &Instance, session: &mut Session, fork_wanted: &dyn Fn()) -> Result<()> {
+    let limit = instance.params().number(params::Param::JobQueueProcesses) as usize;
+    if limit == 0 {
+        return Ok(());
+    }
+    for row in session.recursive_query(DUE_JOBS, &[])? {
+        let job = number(&row[0])?;
+        if instance.state().has_job(job) {
+            continue;
+        }
+        match instance.state().assign(job, limit) {
+            Some(Assigned::Post(slot)) => instance.post(slot),
+            Some(Assigned::Fork) => fork_wanted(),
+            None => return Ok(()),
+        }
     }
     Ok(())
 }
 
-/// Runs slave `n`.
-pub fn slave(_instance: &'static Instance, _n: u32, _log: &dyn Fn(&str)) -> Result<()> {
-    Ok(())
+/// Runs slave `n` until it has had nothing to do for a while.
+pub fn slave(instance: &'static Instance, n: u32, log: &dyn Fn(&str)) -> Result<()> {
+    loop {
+        // Each job is a session of its own, as it is in Oracle: it has its own SID, NLS settings and package state.
+        let mut session = Session::background(instance, &format!("J{n:03}"))?;
+        let Some(job) = next_job(instance, &mut session, n) else {
+            session.end();
+            return Ok(());
+        };
+        if let Err(e) = run_job(&mut session, job) {
+            log(&format!("Errors in job slave J{n:03}:\nORA-12012: error on auto execute of job {job}\n{e}"));
+        }
+        session.end();
+        instance.state().slave_idle(n);
+        instance.wake_job_queue();
+    }
+}
+
+fn next_job(instance: &Instance, session: &mut Session, n: u32) -> Option<u64> {
+    let start = os::clock::now_ns();
+    loop {
+        let posts = session.posts();
+        if let Assignment::Job(job) = instance.state().take_assignment(n, session.slot()) {
+            return Some(job);
+        }
+        let closing = instance.state().phase() != Phase::Open;
+        let waited = Duration::from_nanos(os::clock::now_ns() - start);
+        if (closing || waited >= IDLE_LIMIT) && instance.state().slave_may_leave(n) {
+            return None;
+        }
+        let rest = IDLE_LIMIT.saturating_sub(waited).max(Duration::from_millis(1));
+        session.idle(wait::Event::JobqSlaveWait, posts, rest);
+    }
+}
+
+/// Runs one job and keeps the books of it.
+fn run_job(session: &mut Session, job: u64) -> Result<()> {
+    match session.run_job(job as i64)? {
+        JobOutcome::Done | JobOutcome::NotDue => Ok(()),
+        JobOutcome::Failed(e) => {
+            note_failure(session, job)?;
+            Err(e)
+        }
+    }
+}
+
+/// Counts a failure and sets when the job is tried again: after 1, 2, 4, … minutes; after 16 failures never.
+fn note_failure(session: &mut Session, job: u64) -> Result<()> {
+    let rows = session.recursive_query("select nvl(failures, 0) from sys.job$ where job = :1", &[job_value(job)])?;
+    let Some(row) = rows.first() else { return Ok(()) };
+    let failures = number(&row[0])? as u32 + 1;
+    let minutes = 1i64 << (failures - 1).min(15);
+    session.recursive_query(
+        "update sys.job$ set failures = :1, this_date = null, next_date = sysdate + :2 / 1440, \
+         flag = case when :3 >= :4 then 1 else nvl(flag, 0) end where job = :5",
+        &[int(failures.into()), int(minutes), int(failures.into()), int(FAILURES_MAX.into()), job_value(job)],
+    )?;
+    session.commit()
+}
+
+fn int(n: i64) -> Value {
+    Value::Number(types::Number::from_i64(n))
+}
+
+fn job_value(job: u64) -> Value {
+    int(job as i64)
+}
+
+fn number(v: &Value) -> Result<u64> {
+    match v {
+        Value::Number(n) => n.as_i64().and_then(|i| u64::try_from(i).ok()).ok_or_else(|| Ora::new(1426)),
+        _ => Err(Ora::new(6502)),
+    }
 }

@@ -56,6 +56,8 @@ pub struct Described {
     pub columns: Vec<Column>,
     /// Names of the binds, in the order of their first occurrence.
     pub binds: Vec<String>,
+    /// Tables and views it reads or changes.
+    pub dependencies: Vec<ObjectId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +164,8 @@ impl Cursor {
         let statement = sql::parse_statement(text)?;
         cx.p.count(Stat::ParseCountDescribe, 1);
         let plan = plan_of(cx, &statement, binds, false)?;
-        Ok(Described { kind: kind_of(&plan), columns: columns_of(&plan), binds: plan.binds })
+        let columns = columns_of(&plan);
+        Ok(Described { kind: kind_of(&plan), columns, binds: plan.binds, dependencies: plan.dependencies })
     }
 
     /// The plan as text.

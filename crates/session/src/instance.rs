@@ -5,6 +5,7 @@
 //! registered here too, because only here all structures are known.
 
 use crate::caches::{Caches, CachesLayout, OnCommit};
+use crate::core::MakeFixedTables;
 use crate::sizes::Sizes;
 use crate::state::{Phase, State, StateLayout};
 use crate::storage::{Database, Storage, StorageLayout};
@@ -13,6 +14,7 @@ use params::{Designs, InitParams, LatchSleep, Param, ParamsLayout, SystemParams}
 use process::{Attach, Cancel, Process, ProcessConfig, ProcessLayout, Processes};
 use sga::{LargePages, Sga, SgaBuilder};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use types::{Ora, Result};
 
 /// Blocks DBW0 writes at a time.
@@ -30,6 +32,7 @@ pub struct Instance {
     state: State,
     storage: Storage,
     caches: Caches,
+    fixed: OnceLock<MakeFixedTables>,
 }
 
 impl Instance {
@@ -62,7 +65,19 @@ impl Instance {
         storage.mark_open(database.scn)?;
         let dir = dir.to_path_buf();
         let caches = Caches::create(processes, &caches_layout, storage.txns);
-        let instance = Instance { dir, ephemeral, sizes, designs, sga, processes, params, state, storage, caches };
+        let instance = Instance {
+            dir,
+            ephemeral,
+            sizes,
+            designs,
+            sga,
+            processes,
+            params,
+            state,
+            storage,
+            caches,
+            fixed: OnceLock::new(),
+        };
         let instance: &'static Instance = Box::leak(Box::new(instance));
         storage.cache.set_writer(Box::new(|_| instance.post_writer()));
         let p = instance.attach_background("supervisor")?;
@@ -201,6 +216,62 @@ impl Instance {
         if sid > 0 && self.state.is_cancel_key(sid as usize - 1, key) {
             self.processes.cancel(sid, serial.into(), Cancel::Break);
         }
+    }
+
+    /// Changes a parameter for the whole instance. The caller holds the parameter enqueue.
+    pub fn set_parameter(&self, param: Param, value: &str) {
+        self.params.set(param, value);
+        let n = value.parse::<u32>().unwrap_or(0);
+        match param {
+            Param::SpinCount => self.processes.domain().tunables().set_spin_count(n),
+            Param::JobQueueProcesses => self.wake_job_queue(),
+            _ => {}
+        }
+    }
+
+    /// Tells CJQ0 that the job queue may have changed.
+    pub fn wake_job_queue(&self) {
+        self.state.note_job_change();
+        if let Some(slot) = self.state.job_coordinator() {
+            self.post(slot);
+        }
+    }
+
+    /// Writes a parameter into the init file that the next start reads.
+    ///
+    /// # Errors
+    /// ORA-32001 for a throw-away database, or when the file cannot be written.
+    pub fn write_init_file(&self, param: Param, value: &str) -> Result<()> {
+        let no_file = || Ora::new(32001);
+        if self.ephemeral {
+            return Err(no_file());
+        }
+        let path = self.dir.join("init.ora");
+        let old = std::fs::read_to_string(&path).unwrap_or_default();
+        let is_other = |line: &&str| {
+            let name = line.split('=').next().unwrap_or("").trim();
+            !name.eq_ignore_ascii_case(param.name())
+        };
+        let mut text: String = old.lines().filter(is_other).map(|l| format!("{l}\n")).collect();
+        text.push_str(&format!("{} = \"{value}\"\n", param.name()));
+        std::fs::write(&path, text).map_err(|_| no_file())
+    }
+
+    /// Wakes the server process of a session that was killed while it waits for its client.
+    pub fn wake_server(&self, sid: u32) {
+        let Some(slot) = self.processes.slot(sid) else { return };
+        // The process may have ended already.
+        let _ = os::process::kill(slot.state().1, os::signal::SIGTERM);
+    }
+
+    /// Says how sessions get their fixed tables. Before the first session.
+    pub fn set_fixed_tables(&self, make: MakeFixedTables) {
+        let _ = self.fixed.set(make);
+    }
+
+    /// How sessions get their fixed tables.
+    pub fn make_fixed_tables(&self) -> Option<MakeFixedTables> {
+        self.fixed.get().copied()
     }
 
     /// Joins the instance as a background process.

@@ -1,21 +1,30 @@
 #![deny(unsafe_code)]
 //! The instance and its sessions: every shared structure, made once, and the calls of one user.
 
+mod alter;
 mod caches;
+mod call;
+mod context;
+mod core;
+mod ddl_call;
 mod in_process;
 mod instance;
+mod jobs;
 mod kind;
-mod nls;
+pub mod nls;
+mod run;
 mod session;
 mod sizes;
 mod state;
 mod storage;
+mod world;
 
 pub use caches::{Caches, OnCommit};
+pub use core::{FixedTables, MakeFixedTables, SessionFace};
 pub use in_process::InProcess;
 pub use instance::Instance;
 pub use kind::kind_of;
-pub use session::{BANNER, Flow, Session};
+pub use session::{BANNER, Flow, JobOutcome, Session};
 pub use sizes::{BACKGROUND_PROCESSES, Sizes};
 pub use state::{Assigned, Assignment, Phase, SLAVES_MAX, State, StateLayout};
 pub use storage::Storage;

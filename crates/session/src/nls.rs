@@ -4,7 +4,7 @@ use params::{Param, SessionParams};
 use types::Nls;
 
 /// What a parameter stands for while nobody has set it: the values of AMERICAN_AMERICA.
-fn effective(params: &SessionParams, param: Param) -> String {
+pub fn effective(params: &SessionParams, param: Param) -> String {
     let value = params.get(param);
     if !value.is_empty() {
         return value;

@@ -1,11 +1,26 @@
 //! One session: who is logged on, and its calls.
+//!
+//! | state | what holds | ways out |
+//! |---|---|---|
+//! | between calls | no latch, pin or block; perhaps a transaction, enqueues and open cursors | `call`, `release_if_killed`, `end` |
+//! | in a call | whatever the statement needs | the call's end; a killed or broken call ends with an error |
+//! | killed | nothing: rolled back, locks freed | the next call answers ORA-00028 and the session ends |
 
+use crate::alter;
+use crate::call::Calls;
+use crate::core::{Core, Identity};
 use crate::instance::Instance;
+use crate::jobs;
+use crate::nls;
+use crate::world::World;
+use dictionary::UserId;
+use exec::{ExecCtx, SessionState};
 use net::local::{Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome, write_frame};
 use process::{Attach, Process, SessionStatus, WaitGuard};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
-use types::{Ora, Result};
-use wait::Event;
+use types::{Nls, Ora, Result, Value};
+use wait::{Event, Stat};
 
 /// The product's name and release, as `v$version` and the shell's greeting have it.
 pub const BANNER: &str = concat!("Latchwork Database Release ", env!("CARGO_PKG_VERSION"));
@@ -17,12 +32,24 @@ pub enum Flow {
     End,
 }
 
+/// What became of a job.
+#[derive(Debug)]
+pub enum JobOutcome {
+    /// It ran; its changes and its row are committed.
+    Done,
+    /// Somebody else runs it, or it is gone.
+    NotDue,
+    /// It failed and was rolled back.
+    Failed(Ora),
+}
+
 /// A logged-on user.
 pub struct Session {
-    instance: &'static Instance,
-    p: Process,
-    user: String,
+    core: Core,
+    state: SessionState,
+    calls: Calls,
     cancel_key: u64,
+    killed: bool,
 }
 
 impl Session {
@@ -37,9 +64,6 @@ impl Session {
         if instance.is_closing() {
             return Err(Ora::new(1089));
         }
-        if logon.user.is_empty() && logon.as_sysdba && peer_uid != os::process::user_id() && peer_uid != 0 {
-            return Err(Ora::new(1031));
-        }
         // A few slots are kept for the supervisor's own work at a stop.
         if instance.processes().live().count() >= instance.max_processes() {
             return Err(Ora::with(20, &[&instance.max_processes()]));
@@ -53,80 +77,338 @@ impl Session {
             client_process: &logon.process_id.to_string(),
         })?;
         instance.pre_page();
-        let cancel_key = new_key(&p);
-        instance.state().set_cancel_key(p.number() as usize - 1, cancel_key);
-        Ok(Session { instance, p, user: "SYS".into(), cancel_key })
+        let mut session = Session::new(instance, p);
+        session.authenticate(logon, peer_uid)?;
+        session.cancel_key = random_u64().max(1);
+        instance.state().set_cancel_key(session.slot(), session.cancel_key);
+        Ok(session)
+    }
+
+    /// A session of SYS for a background process or job slave.
+    ///
+    /// # Errors
+    /// ORA-00020 when there is no room; those of reading the dictionary.
+    pub fn background(instance: &'static Instance, name: &str) -> Result<Session> {
+        let p = instance.attach_background(name)?;
+        let mut session = Session::new(instance, p);
+        session.become_user("SYS", UserId::SYS, true);
+        Ok(session)
+    }
+
+    /// A session of SYS inside this process: threads act as processes.
+    ///
+    /// # Errors
+    /// As [`Session::logon`].
+    pub fn in_process(instance: &'static Instance) -> Result<Session> {
+        let logon = Logon { version: PROTOCOL_VERSION, as_sysdba: true, program: "test".into(), ..Logon::default() };
+        Session::logon(instance, &logon, os::process::user_id())
+    }
+
+    fn new(instance: &'static Instance, p: Process) -> Session {
+        let core = Core::new(instance, p, random_u64());
+        let mut nls = Nls::default();
+        nls::apply(&core.params.borrow(), &mut nls);
+        nls.zone_minutes = core.local_time().offset.unwrap_or(0);
+        let mut state = SessionState::new("SYS", 0, nls);
+        alter::apply_options(&core, &mut state);
+        Session { core, state, calls: Calls::default(), cancel_key: 0, killed: false }
+    }
+
+    fn authenticate(&mut self, logon: &Logon, peer_uid: u32) -> Result<()> {
+        if logon.user.is_empty() {
+            let owner = peer_uid == os::process::user_id();
+            return match logon.as_sysdba {
+                true if owner => {
+                    self.become_user("SYS", UserId::SYS, true);
+                    Ok(())
+                }
+                true => Err(Ora::new(1031)),
+                false => Err(Ora::new(1017)),
+            };
+        }
+        let name = dictionary_name(&logon.user);
+        let user = self.core.dict.borrow_mut().log_on(&self.core.p, &name, &logon.password)?;
+        if !logon.as_sysdba {
+            if user.id == UserId::SYS {
+                return Err(Ora::new(28009));
+            }
+            self.become_user(&user.name, user.id, false);
+            return Ok(());
+        }
+        // SYSDBA is nobody's but SYS's; the operating system's owner of the instance needs no password.
+        if user.id != UserId::SYS {
+            return Err(Ora::new(1017));
+        }
+        self.become_user("SYS", UserId::SYS, true);
+        Ok(())
+    }
+
+    /// Makes the session `name`'s.
+    fn become_user(&mut self, name: &str, id: UserId, sysdba: bool) {
+        self.core.set_login(Identity { user: id, schema: id, sysdba });
+        self.state.user = name.to_string();
+        self.state.user_id = id.0;
+        self.state.schema = name.to_string();
+        let slot = self.core.p.session();
+        slot.user.store(id.0, Ordering::Relaxed);
+        slot.schema.store(id.0, Ordering::Relaxed);
+        slot.username.set(name);
+        slot.schema_name.set(name);
     }
 
     /// What the client is told of its new session.
     pub fn welcome(&self) -> Welcome {
+        let params = self.core.instance.params();
         Welcome {
             version: PROTOCOL_VERSION,
             sid: self.sid(),
-            serial: self.p.serial() as u32,
+            serial: self.core.p.serial() as u32,
             server_process: os::process::own_id() as u32,
             cancel_key: self.cancel_key,
-            user: self.user.clone(),
-            instance: self.instance.params().get(params::Param::InstanceName),
-            database: self.instance.params().get(params::Param::DbName),
+            user: self.state.user.clone(),
+            instance: params.get(params::Param::InstanceName),
+            database: params.get(params::Param::DbName),
             banner: BANNER.into(),
         }
     }
 
     /// The session's number.
     pub fn sid(&self) -> u32 {
-        self.p.sid()
+        self.core.p.sid()
+    }
+
+    /// The process slot: its number less one.
+    pub fn slot(&self) -> usize {
+        self.core.p.number() as usize - 1
+    }
+
+    /// The session's process.
+    pub fn process(&self) -> &Process {
+        &self.core.p
     }
 
     /// The wait for the next call, live until the guard is dropped.
     pub fn wait_for_client(&self) -> WaitGuard<'_> {
-        self.p.session().set_status(SessionStatus::Inactive);
-        self.p.wait(Event::SqlNetMessageFromClient, 0, 1, 0)
+        self.core.p.session().set_status(SessionStatus::Inactive);
+        self.core.p.wait(Event::SqlNetMessageFromClient, 0, 1, 0)
+    }
+
+    /// The number to hand to [`Session::idle`].
+    pub fn posts(&self) -> u32 {
+        self.core.p.posts()
+    }
+
+    /// Sleeps until posted since `posts`, or until the time is up.
+    pub fn idle(&self, event: Event, posts: u32, time: Duration) {
+        let guard = self.core.p.wait(event, time.as_millis() as u64 / 10, 0, 0);
+        if !self.core.p.sleep(posts, Some(time)) {
+            guard.timed_out();
+        }
     }
 
     /// Rolls back and frees everything when the session was killed between calls.
-    pub fn release_if_killed(&mut self) {}
+    pub fn release_if_killed(&mut self) {
+        let is_killed = self.core.p.check_cancel().is_err_and(|e| e.is(28));
+        if is_killed && !self.killed {
+            self.killed = true;
+            self.core.p.session().set_status(SessionStatus::Killed);
+            self.release();
+        }
+    }
+
+    /// Gives back what the session holds: cursors, transaction, locks.
+    fn release(&mut self) {
+        let Session { core, state, calls, .. } = self;
+        let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+        calls.close_all(&mut cx);
+        // What cannot be rolled back here is rolled back by PMON when the process has ended.
+        let _ = core.rollback(&mut cx.session.txn);
+        for (_, (lock, _)) in core.user_locks.take() {
+            core.shared.enqueues.release(&core.p, lock);
+        }
+        cx.session.figures.flush(&core.p, core.shared.library);
+    }
 
     /// Runs one call and appends the packets that answer it.
     pub fn call(&mut self, request: &Request, out: &mut Vec<u8>) -> Flow {
-        self.p.session().set_status(SessionStatus::Active);
-        if let Request::Logoff { .. } = request {
-            write_frame(out, |o| Reply::Done(Box::default()).encode(o));
-            return Flow::End;
+        self.begin_call();
+        if self.killed {
+            return say_fatal(&Ora::new(28), out);
         }
-        let e = Ora::unsupported();
-        let failure = Failure {
-            facility: e.facility().prefix().into(),
-            code: e.code(),
-            text: e.to_string(),
-            position: e.position(),
-            ..Failure::default()
+        let Session { core, state, calls, .. } = self;
+        let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+        let flow = match request {
+            Request::Execute(e) => calls.execute(core, &mut cx, e, out),
+            Request::Fetch { cursor, rows } => calls.fetch(core, &mut cx, *cursor, *rows, out),
+            Request::Describe { sql } => calls.describe(core, &mut cx, sql, out),
+            Request::CloseCursor { cursor } => {
+                calls.close(&mut cx, *cursor);
+                Flow::Continue
+            }
+            Request::Logoff { commit } => {
+                let ended = if *commit { core.commit(&mut cx.session.txn) } else { core.rollback(&mut cx.session.txn) };
+                match ended {
+                    Ok(()) => write_frame(out, |o| Reply::Done(Box::default()).encode(o)),
+                    Err(e) => return say_fatal(&e, out),
+                }
+                Flow::End
+            }
+            Request::Logon(_) | Request::Cancel { .. } => return say_fatal(&Ora::new(3106), out),
         };
-        write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));
-        Flow::Continue
+        cx.session.figures.flush(&core.p, core.shared.library);
+        flow
+    }
+
+    fn begin_call(&mut self) {
+        self.core.p.count(Stat::UserCalls, 1);
+        self.core.p.session().set_status(SessionStatus::Active);
+        // A break that came after its call had ended is not meant for this one.
+        self.core.p.session().clear_break();
+        let today = self.core.local_time().date;
+        self.state.nls.today = today;
+    }
+
+    /// Runs one statement without binds: for tests and background processes. A query's rows come back.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    pub fn run(&mut self, text: &str) -> Result<Vec<Vec<Value>>> {
+        self.begin_call();
+        let Session { core, state, calls, .. } = self;
+        let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+        let rows = calls.run(core, &mut cx, text);
+        cx.session.figures.flush(&core.p, core.shared.library);
+        rows
+    }
+
+    /// The finished lines of DBMS_OUTPUT.
+    pub fn take_output(&mut self) -> Vec<String> {
+        self.core.plsql.take_output(usize::MAX)
+    }
+
+    /// Runs a query with SYS's names.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn recursive_query(&mut self, text: &str, binds: &[Value]) -> Result<Vec<Vec<Value>>> {
+        self.state.nls.today = self.core.local_time().date;
+        let Session { core, state, .. } = self;
+        let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+        jobs::recursive(core, &mut cx, text, binds)
+    }
+
+    /// Commits.
+    ///
+    /// # Errors
+    /// A commit that failed.
+    pub fn commit(&mut self) -> Result<()> {
+        self.core.commit(&mut self.state.txn)
+    }
+
+    /// Rolls back.
+    ///
+    /// # Errors
+    /// Undo that cannot be read.
+    pub fn rollback(&mut self) -> Result<()> {
+        self.core.rollback(&mut self.state.txn)
+    }
+
+    /// Runs a job of the queue as its owner, in this session, and commits its changes with those of its row.
+    ///
+    /// # Errors
+    /// Those of reading the job's row; the job's own come in the outcome.
+    pub fn run_job(&mut self, job: i64) -> Result<JobOutcome> {
+        use enqueue::{EnqueueType, LockMode, Timeout};
+        let (core, p) = (&self.core, &self.core.p);
+        let kind = EnqueueType::Jq;
+        let Ok(lock) = core.shared.enqueues.get(p, kind, 0, job as u64, LockMode::Exclusive, Timeout::NoWait) else {
+            return Ok(JobOutcome::NotDue);
+        };
+        let outcome = self.run_locked_job(job);
+        self.core.job.set(0);
+        self.core.p.session().job.store(0, Ordering::Relaxed);
+        self.core.shared.enqueues.release(&self.core.p, lock);
+        outcome
+    }
+
+    fn run_locked_job(&mut self, number: i64) -> Result<JobOutcome> {
+        let due = "update sys.job$ set this_date = sysdate, sid = :1 where job = :2 and next_date <= sysdate \
+                   and bitand(nvl(flag, 0), 1) = 0";
+        let sid = crate::world::number(self.sid().into());
+        self.recursive_query(due, &[sid, crate::world::number(number)])?;
+        let found = {
+            let Session { core, state, .. } = &mut *self;
+            let active = state.txn.is_active();
+            let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+            if active { jobs::load(core, &mut cx, number)? } else { None }
+        };
+        let Some(job) = found else { return Ok(JobOutcome::NotDue) };
+        self.commit()?;
+        let owner = self.core.dict.borrow_mut().user(&self.core.p, &job.owner)?.map(|u| u.id);
+        let Some(owner) = owner.or((job.owner == "SYS").then_some(UserId::SYS)) else {
+            return Ok(JobOutcome::Failed(Ora::new(1435)));
+        };
+        self.become_user(&job.owner, owner, owner == UserId::SYS);
+        self.core.job.set(number as u64);
+        self.core.p.session().job.store(number as u64, Ordering::Relaxed);
+        self.begin_call();
+        let result = {
+            let Session { core, state, .. } = &mut *self;
+            let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+            let mut world = World { cx, core };
+            jobs::execute(&mut world, &job)
+        };
+        // The session is done with the result cache before its job is seen to be gone.
+        self.core.shared.results.end_session(&self.core.p);
+        let result = result.and_then(|()| self.commit());
+        self.become_user("SYS", UserId::SYS, true);
+        match result {
+            Ok(()) => Ok(JobOutcome::Done),
+            Err(e) => {
+                self.rollback()?;
+                Ok(JobOutcome::Failed(e))
+            }
+        }
     }
 
     /// Ends the session: what is not committed is rolled back.
-    pub fn end(self) {
-        self.instance.state().set_cancel_key(self.p.number() as usize - 1, 0);
+    pub fn end(mut self) {
+        self.release();
+        self.core.plsql.reset();
+        // What cannot be rolled back here is rolled back by PMON when the process has ended.
+        let _ = self.core.shared.txns.end_session(&self.core.p, &mut self.state.txn);
+        self.core.shared.results.end_session(&self.core.p);
+        self.core.shared.enqueues.release_all(&self.core.p, self.core.p.number());
+        self.core.instance.state().set_cancel_key(self.slot(), 0);
     }
 }
 
-/// A key nobody guesses: 64 bits of the kernel's random numbers.
-fn new_key(p: &Process) -> u64 {
+/// A user's name as the dictionary has it: upper case unless quoted.
+fn dictionary_name(text: &str) -> String {
+    match text.strip_prefix('"').and_then(|t| t.strip_suffix('"')) {
+        Some(quoted) => quoted.to_string(),
+        None => text.to_uppercase(),
+    }
+}
+
+fn say_fatal(e: &Ora, out: &mut Vec<u8>) -> Flow {
+    let failure = Failure {
+        facility: e.facility().prefix().into(),
+        code: e.code(),
+        text: e.to_string(),
+        fatal: true,
+        ..Failure::default()
+    };
+    write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));
+    Flow::End
+}
+
+/// 64 bits nobody guesses, of the kernel's random numbers.
+pub(crate) fn random_u64() -> u64 {
     let mut bytes = [0; 8];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes));
-    let own = os::clock::now_ns() ^ u64::from(p.number()).rotate_left(48);
     match read {
-        Ok(()) => u64::from_le_bytes(bytes).max(1),
-        Err(_) => own.max(1),
-    }
-}
-
-/// Sleeps until posted since `posts`, or until the time is up.
-pub(crate) fn idle(p: &Process, event: Event, posts: u32, time: Duration) {
-    let guard = p.wait(event, time.as_millis() as u64 / 10, 0, 0);
-    if !p.sleep(posts, Some(time)) {
-        guard.timed_out();
+        Ok(()) => u64::from_le_bytes(bytes),
+        Err(_) => os::clock::now_ns().rotate_left(32) ^ os::clock::wall_ns(),
     }
 }

@@ -45,6 +45,8 @@ sga::sga_struct! {
         phase: AtomicU32,
         supervisor: AtomicU32,
         started_wall_ns: AtomicU64,
+        /// The job number given out last.
+        last_job: AtomicU64,
         /// Grows when the job queue may have changed.
         job_posts: AtomicU64,
         /// Process slot of CJQ0 + 1; 0 while there is none.
@@ -208,6 +210,17 @@ impl State {
     /// The process slot of CJQ0.
     pub fn job_coordinator(&self) -> Option<usize> {
         (self.fixed.job_coordinator.load(Ordering::Acquire) as usize).checked_sub(1)
+    }
+
+    /// A job number above `taken`, the highest in the table, that no other call got.
+    pub fn next_job(&self, taken: u64) -> u64 {
+        self.fixed.last_job.fetch_max(taken, Ordering::AcqRel);
+        self.fixed.last_job.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    /// The job that the slave in process slot `slot` runs.
+    pub fn job_of(&self, slot: usize) -> Option<u64> {
+        self.running_jobs().into_iter().find(|(_, s, _)| *s == slot).map(|(_, _, job)| job)
     }
 
     /// Notes that the job queue may have changed.

@@ -1,6 +1,7 @@
 //! The storage stack of the instance: data files, buffer cache, and what is registered between them.
 
 use crate::sizes::Sizes;
+use btree::Btree;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use cluster::Clusters;
 use datafile::{CreateDatabase, DataFiles};
@@ -71,6 +72,7 @@ pub struct Storage {
     pub txns: &'static Transactions,
     pub heap: &'static Heap,
     pub clusters: &'static Clusters,
+    pub btree: &'static Btree,
     pub dictionary: &'static DictionaryShared,
 }
 
@@ -141,6 +143,7 @@ impl Storage {
         Transactions::register_apply(&mut apply);
         Heap::register_apply(&mut apply);
         Clusters::register_apply(&mut apply);
+        Btree::register_apply(&mut apply);
         let (sga, files) = (processes.sga(), Arc::clone(&database.files));
         let cache = BufferCache::create(sga, &layout.cache, &layout.cache_config, files, apply, Box::new(NoRedo));
         let cache: &'static Arc<BufferCache> = Box::leak(Box::new(Arc::new(cache)));
@@ -151,10 +154,11 @@ impl Storage {
         let txns: &'static Transactions = Box::leak(Box::new(txns));
         let heap: &'static Heap = Box::leak(Box::new(Heap::new(txns)));
         let clusters = Box::leak(Box::new(Clusters::new(heap)));
+        let btree = Box::leak(Box::new(Btree::new(txns)));
         let dictionary = DictionaryShared::create(sga, &layout.dictionary, heap, enqueues);
         dictionary.register_with(processes);
         let dictionary = Box::leak(Box::new(dictionary));
-        Storage { cache, enqueues, txns, heap, clusters, dictionary }
+        Storage { cache, enqueues, txns, heap, clusters, btree, dictionary }
     }
 
     /// Opens the transaction tables, having made the undo segments of a new database, and rolls back what an unclean stop

@@ -1,0 +1,149 @@
+//! ALTER SESSION and ALTER SYSTEM.
+
+use crate::core::Core;
+use crate::nls;
+use dictionary::SystemPrivilege;
+use enqueue::{EnqueueType, LockMode, Timeout};
+use exec::{ExecCtx, SessionState};
+use params::{Param, SessionParams};
+use process::Cancel;
+use sql::ast::{
+    AlterSession, AlterSessionAction, AlterSystem, AlterSystemAction, Expr, ExprKind, Literal, ParameterSetting, Scope,
+};
+use types::{Ora, Result};
+
+/// Runs ALTER SESSION.
+///
+/// # Errors
+/// ORA-02248 for an unknown parameter, ORA-02096 for one no session may set, those of a bad value.
+pub fn alter_session(core: &Core, session: &mut SessionState, a: &AlterSession) -> Result<()> {
+    match &a.action {
+        AlterSessionAction::Set(settings) => settings.iter().try_for_each(|s| set_in_session(core, session, s)),
+        // Parallel execution, links and advice: nothing here works otherwise for them.
+        AlterSessionAction::Other(_) => Ok(()),
+    }
+}
+
+fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting) -> Result<()> {
+    let at = |e: Ora| e.at(s.name.pos.0);
+    match s.name.name.to_ascii_uppercase().as_str() {
+        "CURRENT_SCHEMA" => {
+            let name = if s.quoted { s.value.clone() } else { s.value.to_uppercase() };
+            core.set_current_schema(&name)?;
+            core.p.session().schema_name.set(&name);
+            session.schema = name;
+            Ok(())
+        }
+        "TIME_ZONE" => {
+            let utc = (os::clock::wall_ns() / 1_000_000_000) as i64;
+            let local = (os::clock::utc_offset_seconds(utc) / 60) as i16;
+            let minutes = nls::zone_minutes(&s.value, local).ok_or_else(|| at(Ora::new(1882)))?;
+            session.change_nls(|n| n.zone_minutes = minutes);
+            Ok(())
+        }
+        "ISOLATION_LEVEL" => match s.value.to_ascii_uppercase().replace('_', " ").as_str() {
+            "READ COMMITTED" => Ok(()),
+            _ => Err(at(Ora::unsupported())),
+        },
+        "EVENTS" | "EVENT" | "SQL_TRACE" if s.name.name != "SQL_TRACE" => Ok(()),
+        "CONSTRAINT" | "CONSTRAINTS" => Err(at(Ora::unsupported())),
+        name => {
+            let (param, _) = core.params.borrow_mut().alter_session(name, &s.value).map_err(at)?;
+            apply(core, session, param)
+        }
+    }
+}
+
+/// Puts a changed session parameter into force.
+fn apply(core: &Core, session: &mut SessionState, param: Param) -> Result<()> {
+    if param.name().starts_with("nls_") {
+        let params = core.params.borrow();
+        session.change_nls(|n| nls::apply(&params, n));
+    }
+    apply_options(core, session);
+    Ok(())
+}
+
+/// Reads the parameters that the executor obeys. Called when a session begins and when a parameter has changed.
+pub fn apply_options(core: &Core, session: &mut SessionState) {
+    let params = core.params.borrow();
+    session.options.result_cache_force = params.get(Param::ResultCacheMode) == "FORCE";
+    session.options.result_cache = core.shared.results.is_enabled();
+    session.options.old_connect_by = params.flag(Param::OldConnectByEnabled);
+}
+
+/// Runs ALTER SYSTEM.
+///
+/// # Errors
+/// ORA-01031 without the privilege; ORA-02065, ORA-02095 and those of a bad value; ORA-00030 for a session that does not
+/// exist.
+pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Result<()> {
+    if !core.is_sysdba() && !core.names()?.has(SystemPrivilege::AlterSystem) {
+        return Err(Ora::new(1031));
+    }
+    match &a.action {
+        AlterSystemAction::Set { settings, scope, .. } => {
+            settings.iter().try_for_each(|s| set_in_system(core, cx.session, s, *scope))
+        }
+        AlterSystemAction::KillSession { target, .. } | AlterSystemAction::DisconnectSession { target, .. } => {
+            kill_session(core, target)
+        }
+        AlterSystemAction::Checkpoint => core.instance.write_all(&core.p),
+        // There is no log to switch, no listener to register with, and plans are private to sessions.
+        AlterSystemAction::SwitchLogfile
+        | AlterSystemAction::ArchiveLogCurrent
+        | AlterSystemAction::Register
+        | AlterSystemAction::FlushSharedPool => Ok(()),
+        AlterSystemAction::FlushBufferCache => core.instance.write_all(&core.p),
+        AlterSystemAction::Reset(_) | AlterSystemAction::RestrictedSession(_) | AlterSystemAction::Other(_) => {
+            Err(Ora::unsupported())
+        }
+    }
+}
+
+fn set_in_system(core: &Core, session: &mut SessionState, s: &ParameterSetting, scope: Option<Scope>) -> Result<()> {
+    let at = |e: Ora| e.at(s.name.pos.0);
+    let spfile_only = scope == Some(Scope::Spfile);
+    let (param, value) = SessionParams::check_system(&s.name.name, &s.value, spfile_only).map_err(at)?;
+    if spfile_only {
+        return core.instance.write_init_file(param, &value);
+    }
+    // Writers of parameters exclude each other; readers need nothing.
+    let lock = core.shared.enqueues.get(&core.p, EnqueueType::Ci, 1, 0, LockMode::Exclusive, Timeout::Never)?;
+    core.instance.set_parameter(param, &value);
+    core.shared.enqueues.release(&core.p, lock);
+    apply_options(core, session);
+    Ok(())
+}
+
+/// `'sid,serial#'` with an optional instance after another comma.
+fn kill_session(core: &Core, target: &str) -> Result<()> {
+    let mut parts = target.split(',').map(str::trim);
+    let sid: Option<u32> = parts.next().and_then(|t| t.parse().ok());
+    let serial: Option<u64> = parts.next().and_then(|t| t.parse().ok());
+    let (Some(sid), Some(serial)) = (sid, serial) else { return Err(Ora::new(26)) };
+    if sid == core.p.sid() {
+        return Err(Ora::new(27));
+    }
+    let all = core.instance.processes();
+    if all.slot(sid).is_some_and(|s| s.is_background()) && core.instance.state().job_of(sid as usize - 1).is_none() {
+        return Err(Ora::new(29));
+    }
+    if !all.cancel(sid, serial, Cancel::Killed) {
+        return Err(Ora::new(30));
+    }
+    core.instance.wake_server(sid);
+    Ok(())
+}
+
+/// A whole number that stands as a literal.
+///
+/// # Errors
+/// ORA-00933 for anything else.
+pub fn literal_number(e: &Expr) -> Result<u32> {
+    let n = match &e.kind {
+        ExprKind::Literal(Literal::Number(text)) => text.parse().ok(),
+        _ => None,
+    };
+    n.ok_or_else(|| Ora::new(933).at(e.pos.0))
+}

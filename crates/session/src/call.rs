@@ -1,0 +1,438 @@
+//! The calls of a session: parse, execute, fetch, describe; open cursors and the cache of closed ones.
+
+use crate::core::Core;
+use crate::kind::kind_of;
+use crate::run;
+use crate::session::Flow;
+use crate::world::World;
+use exec::{Cursor, ExecCtx};
+use net::StatementKind;
+use net::local::{self, Bind, Direction, Done, Execute, Failure, Reply, encode_rows, write_frame};
+use plsql::Datum;
+use sql::ast::Statement;
+use std::collections::HashMap;
+use std::rc::Rc;
+use types::{DataType, Ora, Result, Value};
+use wait::Stat;
+
+/// Bytes of rows after which a fetch stops, however many rows were asked for.
+const REPLY_BYTES_SOFT: usize = 1 << 20;
+
+/// An open query.
+struct Open {
+    cursor: Cursor,
+    row: Vec<Value>,
+    /// Rows sent so far.
+    rows: u64,
+    /// A row that has been fetched and not yet sent.
+    ahead: bool,
+}
+
+/// A statement that was used before and is closed now.
+struct Kept {
+    text: String,
+    cursor: Cursor,
+}
+
+/// The cursors of a session.
+#[derive(Default)]
+pub struct Calls {
+    open: HashMap<u32, Open>,
+    next: u32,
+    /// Closed cursors, the one used last at the end.
+    kept: Vec<Kept>,
+    /// CURRENT_SCHEMA and user the kept cursors were compiled under.
+    kept_for: Option<crate::core::Identity>,
+}
+
+/// What a call came to.
+struct Outcome {
+    kind: StatementKind,
+    rows: u64,
+    warning: Option<Failure>,
+    out: Vec<(u16, Value)>,
+}
+
+impl Outcome {
+    fn of(kind: StatementKind) -> Outcome {
+        Outcome { kind, rows: 0, warning: None, out: Vec::new() }
+    }
+}
+
+impl Calls {
+    /// Runs a statement and answers with its rows or its outcome.
+    pub fn execute(&mut self, core: &Core, cx: &mut ExecCtx<'_>, e: &Execute, out: &mut Vec<u8>) -> Flow {
+        let mut kind = StatementKind::UNKNOWN;
+        let result = self.try_execute(core, cx, e, &mut kind, out);
+        core.p.session().command.store(0, std::sync::atomic::Ordering::Relaxed);
+        if e.want_output {
+            let lines: Vec<_> = core.plsql.take_output(usize::MAX).into_iter().map(some_text).collect();
+            if !lines.is_empty() {
+                write_frame(out, |o| Reply::Output { lines }.encode(o));
+            }
+        }
+        finish(core, cx, result, kind, out)
+    }
+
+    fn try_execute(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        e: &Execute,
+        kind: &mut StatementKind,
+        out: &mut Vec<u8>,
+    ) -> Result<Done> {
+        core.p.check_cancel()?;
+        if let Some(cursor) = self.take_kept(core, &e.sql) {
+            core.p.count(Stat::ParseCountTotal, 1);
+            core.p.count(Stat::SessionCursorCacheHits, 1);
+            *kind = StatementKind(cursor.kind().command() as u16);
+            return self.run_cursor(core, cx, cursor, e, *kind, out);
+        }
+        let statement = sql::parse_statement(&e.sql)?;
+        *kind = kind_of(&statement);
+        core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
+        match statement {
+            Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_) => {
+                let cursor = Cursor::compile_parsed(cx, &e.sql, Rc::new(statement), &[])?;
+                self.run_cursor(core, cx, cursor, e, *kind, out)
+            }
+            Statement::Block { .. } => self.run_block(core, cx, &e.sql, &e.binds, *kind),
+            Statement::Call(_) => self.run_block(core, cx, &call_block(&e.sql), &e.binds, *kind),
+            other => {
+                self.close_kept_for_change(core, cx);
+                run::run_parsed(core, cx, &other).map(|warning| {
+                    let outcome = Outcome { warning, ..Outcome::of(*kind) };
+                    done(cx, outcome)
+                })
+            }
+        }
+    }
+
+    /// Runs a query or DML whose cursor is compiled.
+    fn run_cursor(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        mut cursor: Cursor,
+        e: &Execute,
+        kind: StatementKind,
+        out: &mut Vec<u8>,
+    ) -> Result<Done> {
+        bind_values(&mut cursor, &e.binds)?;
+        if let Err(error) = cursor.execute(cx) {
+            cursor.close(cx);
+            return Err(error);
+        }
+        if cursor.kind() != exec::StatementKind::Select {
+            let mut outcome = Outcome { rows: cursor.rows_processed(), ..Outcome::of(kind) };
+            let returned = returning(&mut cursor, cx, &e.binds, &mut outcome);
+            cursor.close(cx);
+            self.keep(core, cx, &e.sql, cursor);
+            returned?;
+            return Ok(done(cx, outcome));
+        }
+        self.next = self.next.wrapping_add(1).max(1);
+        let number = self.next;
+        let columns = cursor.columns().iter().map(wire_column).collect();
+        write_frame(out, |o| Reply::Described { cursor: number, columns }.encode(o));
+        self.open.insert(number, Open { cursor, row: Vec::new(), rows: 0, ahead: false });
+        let limit = core.params.borrow().number(params::Param::OpenCursors).max(1) as usize;
+        if self.open.len() > limit {
+            self.close(cx, number);
+            return Err(Ora::new(1000));
+        }
+        self.fetch_some(core, cx, number, e.prefetch, out)
+    }
+
+    /// Fetches up to `most` rows and sends them; the cursor closes at its end.
+    fn fetch_some(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        number: u32,
+        most: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<Done> {
+        let open = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
+        let before = out.len();
+        let (mut sent, mut ended) = (0u32, false);
+        let mut result = Ok(());
+        if most > 0 {
+            let mut packet = Vec::new();
+            let written = encode_rows(&mut packet, number, |w| -> Result<bool> {
+                if sent == most || w.len() > REPLY_BYTES_SOFT {
+                    return Ok(false);
+                }
+                if !open.ahead && !open.cursor.fetch(cx, &mut open.row)? {
+                    ended = true;
+                    return Ok(false);
+                }
+                open.ahead = false;
+                w.row(open.row.iter());
+                sent += 1;
+                Ok(true)
+            });
+            // One row more is looked at, so that the last fetch can say that it was the last.
+            result = match written {
+                Ok(_) if !ended => open.cursor.fetch(cx, &mut open.row).map(|found| {
+                    open.ahead = found;
+                    ended = !found;
+                }),
+                other => other.map(drop),
+            };
+            if sent > 0 && result.is_ok() {
+                write_frame(out, |o| o.extend_from_slice(&packet));
+            }
+        }
+        if let Err(e) = result {
+            out.truncate(before);
+            self.close(cx, number);
+            return Err(e);
+        }
+        open.rows += u64::from(sent);
+        let mut answer = done(cx, Outcome { rows: open.rows, ..Outcome::of(StatementKind::SELECT) });
+        answer.more = !ended;
+        if ended && let Some(mut open) = self.open.remove(&number) {
+            open.cursor.close(cx);
+            let text = open.cursor.text().to_string();
+            self.keep(core, cx, &text, open.cursor);
+        }
+        Ok(answer)
+    }
+
+    fn run_block(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        binds: &[Bind],
+        kind: StatementKind,
+    ) -> Result<Done> {
+        let start = core.shared.txns.savepoint(&cx.session.txn);
+        let mut outcome = Outcome::of(kind);
+        let mut world = World { cx: cx.reborrow(), core };
+        let block = core.plsql.compile_block(&mut world, text)?;
+        let mut data = block_binds(block.binds(), binds)?;
+        core.p.count(Stat::ExecuteCount, 1);
+        let result = core.plsql.run_block(&mut world, &block, &mut data);
+        if let Err(e) = result {
+            core.shared.txns.rollback_to(&core.p, &mut cx.session.txn, &start)?;
+            return Err(e);
+        }
+        for (place, name) in block.binds().iter().enumerate() {
+            let Some(at) = bind_of(binds, place, name) else { continue };
+            if binds[at].direction != Direction::In
+                && let Datum::Val(v) = &data[place]
+            {
+                outcome.out.push((at as u16, v.clone()));
+            }
+        }
+        Ok(done(cx, outcome))
+    }
+
+    /// Fetches from an open cursor.
+    pub fn fetch(&mut self, core: &Core, cx: &mut ExecCtx<'_>, cursor: u32, rows: u32, out: &mut Vec<u8>) -> Flow {
+        let result = self.fetch_some(core, cx, cursor, rows.max(1), out);
+        finish(core, cx, result, StatementKind::SELECT, out)
+    }
+
+    /// Describes a statement's columns without running it.
+    pub fn describe(&mut self, core: &Core, cx: &mut ExecCtx<'_>, text: &str, out: &mut Vec<u8>) -> Flow {
+        let mut kind = StatementKind::UNKNOWN;
+        let result = Cursor::describe(cx, text, &[]).map(|d| {
+            kind = StatementKind(d.kind.command() as u16);
+            let columns = d.columns.iter().map(wire_column).collect();
+            write_frame(out, |o| Reply::Described { cursor: 0, columns }.encode(o));
+            done(cx, Outcome::of(kind))
+        });
+        finish(core, cx, result, kind, out)
+    }
+
+    /// Closes an open cursor; one that is not open is no error.
+    pub fn close(&mut self, cx: &mut ExecCtx<'_>, cursor: u32) {
+        if let Some(mut open) = self.open.remove(&cursor) {
+            open.cursor.close(cx);
+        }
+    }
+
+    /// Closes everything.
+    pub fn close_all(&mut self, cx: &mut ExecCtx<'_>) {
+        for (_, mut open) in self.open.drain() {
+            open.cursor.close(cx);
+        }
+        self.kept.clear();
+    }
+
+    /// Runs one statement without binds and gives all its rows.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    pub fn run(&mut self, core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Result<Vec<Vec<Value>>> {
+        let e = Execute { sql: text.to_string(), binds: Vec::new(), prefetch: u32::MAX, want_output: false };
+        let (mut out, mut kind) = (Vec::new(), StatementKind::UNKNOWN);
+        let mut answer = self.try_execute(core, cx, &e, &mut kind, &mut out)?;
+        while answer.more {
+            answer = self.fetch_some(core, cx, self.next, u32::MAX, &mut out)?;
+        }
+        let mut frames = local::FrameBuffer::new(usize::MAX);
+        frames.extend(&out);
+        let mut all = Vec::new();
+        while let Ok(Some(frame)) = frames.next_frame() {
+            if let Ok(Reply::Rows { rows, .. }) = Reply::decode(frame) {
+                all.extend(rows);
+            }
+        }
+        Ok(all)
+    }
+
+    fn take_kept(&mut self, core: &Core, text: &str) -> Option<Cursor> {
+        if self.kept_for != Some(core.identity()) {
+            self.kept.clear();
+            self.kept_for = Some(core.identity());
+        }
+        let at = self.kept.iter().position(|k| k.text == text)?;
+        Some(self.kept.remove(at).cursor)
+    }
+
+    /// Keeps a closed cursor for the same text, as `session_cached_cursors` allows.
+    fn keep(&mut self, core: &Core, _cx: &mut ExecCtx<'_>, text: &str, cursor: Cursor) {
+        let most = core.params.borrow().number(params::Param::SessionCachedCursors).max(0) as usize;
+        if most == 0 {
+            return;
+        }
+        if self.kept.len() >= most {
+            self.kept.remove(0);
+        }
+        self.kept.push(Kept { text: text.to_string(), cursor });
+    }
+
+    /// DDL and ALTER SESSION may change what kept cursors mean.
+    fn close_kept_for_change(&mut self, _core: &Core, _cx: &mut ExecCtx<'_>) {
+        self.kept.clear();
+    }
+}
+
+/// Ends a call: the outcome or the error, framed.
+fn finish(core: &Core, cx: &ExecCtx<'_>, result: Result<Done>, kind: StatementKind, out: &mut Vec<u8>) -> Flow {
+    let e = match result {
+        Ok(done) => {
+            write_frame(out, |o| Reply::Done(Box::new(done)).encode(o));
+            return Flow::Continue;
+        }
+        Err(e) => e,
+    };
+    let fatal = e.is(28) || e.is(603);
+    let failure = Failure { fatal, ..failure_of(&e, kind) };
+    write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));
+    let _ = (core, cx);
+    if fatal { Flow::End } else { Flow::Continue }
+}
+
+/// An error as the packet has it.
+pub fn failure_of(e: &Ora, kind: StatementKind) -> Failure {
+    Failure {
+        facility: e.facility().prefix().to_string(),
+        code: e.code(),
+        text: e.to_string(),
+        position: e.position(),
+        kind,
+        fatal: false,
+    }
+}
+
+fn done(cx: &ExecCtx<'_>, outcome: Outcome) -> Done {
+    Done {
+        kind: outcome.kind,
+        rows: outcome.rows,
+        more: false,
+        warning: outcome.warning,
+        out: outcome.out,
+        in_transaction: cx.session.txn.is_active(),
+        schema: cx.session.schema.clone(),
+    }
+}
+
+fn some_text(line: String) -> Option<String> {
+    if line.is_empty() { None } else { Some(line) }
+}
+
+/// `CALL p(x)` as the block that does it.
+fn call_block(text: &str) -> String {
+    let rest = text.trim_start();
+    let rest = rest.get(4..).unwrap_or("").trim().trim_end_matches(';');
+    // CALL f(x) INTO :v assigns.
+    let lower = rest.to_ascii_lowercase();
+    match lower.rfind(" into ") {
+        Some(at) => format!("begin {} := {}; end;", rest[at + 6..].trim(), rest[..at].trim()),
+        None => format!("begin {rest}; end;"),
+    }
+}
+
+/// Which of the call's binds belongs to the placeholder `name`, the `place`-th of its statement.
+fn bind_of(binds: &[Bind], place: usize, name: &str) -> Option<usize> {
+    let named = binds.iter().position(|b| b.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)));
+    named.or_else(|| binds.get(place).filter(|b| b.name.is_none()).map(|_| place))
+}
+
+fn bind_values(cursor: &mut Cursor, binds: &[Bind]) -> Result<()> {
+    let names: Vec<String> = cursor.binds().to_vec();
+    for (place, name) in names.iter().enumerate() {
+        let at = bind_of(binds, place, name).ok_or_else(|| Ora::new(1008))?;
+        cursor.bind_one(place, &binds[at].value)?;
+    }
+    if binds.iter().filter(|b| b.name.is_none()).count() > names.len() {
+        return Err(Ora::new(1036));
+    }
+    Ok(())
+}
+
+fn block_binds(names: &[String], binds: &[Bind]) -> Result<Vec<Datum>> {
+    let value = |(place, name): (usize, &String)| {
+        let at = bind_of(binds, place, name).ok_or_else(|| Ora::new(1008))?;
+        Ok(Datum::Val(match binds[at].direction {
+            Direction::Out => Value::Null,
+            _ => binds[at].value.clone(),
+        }))
+    };
+    names.iter().enumerate().map(value).collect()
+}
+
+/// The values of `RETURNING … INTO`, to the binds that wait for output, in their order.
+fn returning(cursor: &mut Cursor, cx: &mut ExecCtx<'_>, binds: &[Bind], outcome: &mut Outcome) -> Result<()> {
+    if cursor.columns().is_empty() {
+        return Ok(());
+    }
+    let mut row = Vec::new();
+    if cursor.fetch(cx, &mut row)? {
+        let outs = binds.iter().enumerate().filter(|(_, b)| b.direction != Direction::In);
+        outcome.out.extend(outs.zip(row).map(|((at, _), v)| (at as u16, v)));
+    }
+    Ok(())
+}
+
+fn wire_column(c: &exec::Column) -> local::Column {
+    local::Column { name: c.name.clone(), data_type: c.ty, nullable: c.nullable, display_size: display_size(&c.ty) }
+}
+
+/// The most characters a value of the type takes when printed with the default formats.
+fn display_size(t: &DataType) -> u32 {
+    match *t {
+        DataType::Varchar2 { len, .. }
+        | DataType::Char { len, .. }
+        | DataType::Nvarchar2 { len }
+        | DataType::Nchar { len } => len,
+        DataType::Raw { len } => len * 2,
+        DataType::Number { precision: Some(p), .. } => u32::from(p) + 1,
+        DataType::Number { .. } | DataType::Float { .. } => 40,
+        DataType::Date => 9,
+        DataType::Timestamp { .. } => 28,
+        DataType::Rowid => 18,
+        DataType::BinaryFloat | DataType::BinaryDouble => 24,
+        _ => 80,
+    }
+}

@@ -1,0 +1,77 @@
+//! SYS_CONTEXT.
+
+use crate::core::Core;
+use exec::SessionState;
+use params::Param;
+use types::{Number, Ora, Result, Value};
+
+/// `SYS_CONTEXT(namespace, parameter)`, both in upper case. NULL for an unknown namespace.
+///
+/// # Errors
+/// ORA-02003 for a USERENV parameter that does not exist.
+pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, parameter: &str) -> Result<Value> {
+    if namespace != "USERENV" {
+        return Ok(Value::Null);
+    }
+    let slot = core.p.session();
+    let param = |p| Value::text(core.instance.params().get(p));
+    let own = |p| Value::text(crate::nls::effective(&core.params.borrow(), p));
+    Ok(match parameter {
+        "SID" => number(core.p.sid().into()),
+        "SESSIONID" | "UNIFIED_AUDIT_SESSIONID" => number((core.p.serial() << 16 | u64::from(core.p.sid())) as i64),
+        "SESSION_USER" | "AUTHENTICATED_IDENTITY" => Value::text(session.user.as_str()),
+        "SESSION_USERID" => number(session.user_id.into()),
+        "CURRENT_USER" => Value::text(schema_name(core, core.identity().user)?),
+        "CURRENT_USERID" => number(core.identity().user.0.into()),
+        "CURRENT_SCHEMA" => Value::text(session.schema.as_str()),
+        "CURRENT_SCHEMAID" => number(core.identity().schema.0.into()),
+        "OS_USER" => Value::text(slot.os_user.get()),
+        "HOST" => Value::text(slot.machine.get()),
+        "TERMINAL" => Value::text(slot.terminal.get()),
+        "MODULE" => Value::text(slot.module.get()),
+        "ACTION" => Value::text(slot.action.get()),
+        "CLIENT_INFO" => Value::text(slot.client_info.get()),
+        "CLIENT_IDENTIFIER" => Value::text(slot.client_identifier.get()),
+        "CLIENT_PROGRAM_NAME" => Value::text(slot.program.get()),
+        "DB_NAME" | "CDB_NAME" | "CON_NAME" | "DB_UNIQUE_NAME" => param(Param::DbName),
+        "DB_DOMAIN" => param(Param::DbDomain),
+        "INSTANCE" => number(1),
+        "INSTANCE_NAME" => param(Param::InstanceName),
+        "SERVICE_NAME" => Value::text("SYS$USERS"),
+        "SERVER_HOST" => Value::text(os::process::host_name()),
+        "CON_ID" => number(0),
+        "ISDBA" => Value::text(if core.is_sysdba() { "TRUE" } else { "FALSE" }),
+        "LANG" => Value::text("US"),
+        "LANGUAGE" => Value::text("AMERICAN_AMERICA.AL32UTF8"),
+        "NLS_TERRITORY" => own(Param::NlsTerritory),
+        "NLS_CURRENCY" => own(Param::NlsCurrency),
+        "NLS_CALENDAR" => own(Param::NlsCalendar),
+        "NLS_DATE_FORMAT" => own(Param::NlsDateFormat),
+        "NLS_DATE_LANGUAGE" => own(Param::NlsDateLanguage),
+        "NLS_SORT" => own(Param::NlsSort),
+        "BG_JOB_ID" | "FG_JOB_ID" if core.job.get() != 0 => number(core.job.get() as i64),
+        "FG_JOB_ID" | "ENTRYID" | "STATEMENTID" => number(0),
+        "DATABASE_ROLE" => Value::text("PRIMARY"),
+        "ENTERPRISE_IDENTITY"
+        | "NETWORK_PROTOCOL"
+        | "IP_ADDRESS"
+        | "PROXY_USER"
+        | "PROXY_USERID"
+        | "BG_JOB_ID"
+        | "CURRENT_EDITION_NAME"
+        | "SESSION_EDITION_NAME"
+        | "GLOBAL_CONTEXT_MEMORY"
+        | "AUTHENTICATION_DATA" => Value::Null,
+        "AUTHENTICATION_METHOD" => Value::text(if core.is_sysdba() { "OS" } else { "PASSWORD" }),
+        "IDENTIFICATION_TYPE" => Value::text("LOCAL"),
+        _ => return Err(Ora::new(2003)),
+    })
+}
+
+fn schema_name(core: &Core, user: dictionary::UserId) -> Result<String> {
+    Ok(core.names()?.image().user_name(user))
+}
+
+fn number(n: i64) -> Value {
+    Value::Number(Number::from_i64(n))
+}

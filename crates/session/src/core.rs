@@ -1,0 +1,394 @@
+//! What lasts as long as a session, and SQL's view of it.
+//!
+//! Everything here is behind `&self` with cells inside, because calls nest: SQL calls a PL/SQL function, which runs SQL.
+//! What statements change all the time (transaction, NLS settings) is `exec::SessionState` instead and is passed down by
+//! `&mut`. No cell is borrowed across a call into SQL or PL/SQL.
+
+use crate::instance::Instance;
+use crate::run::FunctionCache;
+use crate::world::{SqlCursor, World};
+use dictionary::{Catalog, Dictionary, FixedCatalog, FixedId, NoFixedTables, SequenceDef, SessionCatalog, UserId};
+use enqueue::LockId;
+use exec::{ExecCtx, FixedTable, HostFunction, SessionState, Shared};
+use params::SessionParams;
+use plsql::Plsql;
+use process::Process;
+use result_cache::{Build, Description, Key, Namespace, Opened, ResultBuffer};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use txn::{Savepoint, Txn};
+use types::{Date, Number, ObjectId, Ora, Result, Timestamp, Value};
+
+/// The V$ and X$ tables as a session has them. `views` implements it.
+pub trait FixedTables {
+    /// Their names and columns.
+    fn catalog(&self) -> Rc<dyn FixedCatalog>;
+    /// The table of that number.
+    fn table(&self, id: FixedId) -> &dyn FixedTable;
+}
+
+/// What the fixed tables of a session may look at.
+#[derive(Clone)]
+pub struct SessionFace {
+    pub instance: &'static Instance,
+    pub params: Rc<RefCell<SessionParams>>,
+}
+
+/// Makes the fixed tables of a session.
+pub type MakeFixedTables = fn(SessionFace) -> Rc<dyn FixedTables>;
+
+/// Whose names and privileges are in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Whose privileges.
+    pub user: UserId,
+    /// CURRENT_SCHEMA.
+    pub schema: UserId,
+    pub sysdba: bool,
+}
+
+impl Identity {
+    /// SYS with every privilege.
+    pub const SYS: Identity = Identity { user: UserId::SYS, schema: UserId::SYS, sysdba: true };
+}
+
+/// What lasts as long as a session.
+pub struct Core {
+    pub instance: &'static Instance,
+    pub p: Process,
+    pub shared: Shared,
+    pub dict: RefCell<Dictionary>,
+    names: RefCell<Option<(Identity, Rc<SessionCatalog>)>>,
+    identity: Cell<Identity>,
+    /// The identity outside of definer's-rights units.
+    login: Cell<Identity>,
+    pub plsql: Plsql<SqlCursor>,
+    pub params: Rc<RefCell<SessionParams>>,
+    fixed: Option<Rc<dyn FixedTables>>,
+    pub savepoints: RefCell<Vec<(String, Savepoint)>>,
+    /// Transactions that autonomous ones have suspended.
+    pub suspended: RefCell<Vec<(Txn, Vec<(String, Savepoint)>)>>,
+    /// DBMS_LOCK's locks by number, and whether they end with the transaction.
+    pub user_locks: RefCell<HashMap<u32, (LockId, bool)>>,
+    /// Results of functions that this session builds for the result cache.
+    builds: RefCell<Vec<(String, Vec<u8>, Build)>>,
+    /// What functions of SQL keep between calls from PL/SQL.
+    pub functions: FunctionCache,
+    /// Job that runs in this session; 0 for none.
+    pub job: Cell<u64>,
+    guid: Cell<u64>,
+    guid_seed: u64,
+}
+
+impl Core {
+    /// The session of process `p`, not yet anybody's.
+    pub fn new(instance: &'static Instance, p: Process, seed: u64) -> Core {
+        let (storage, caches) = (instance.storage(), instance.caches());
+        let shared = Shared {
+            txns: storage.txns,
+            heap: storage.heap,
+            clusters: storage.clusters,
+            btree: storage.btree,
+            enqueues: storage.enqueues,
+            library: caches.library,
+            results: caches.results,
+        };
+        let params = Rc::new(RefCell::new(SessionParams::new(*instance.params())));
+        let face = SessionFace { instance, params: Rc::clone(&params) };
+        let fixed = instance.make_fixed_tables().map(|make| make(face));
+        let catalog: Rc<dyn FixedCatalog> = match &fixed {
+            Some(f) => f.catalog(),
+            None => Rc::new(NoFixedTables),
+        };
+        Core {
+            instance,
+            p,
+            shared,
+            dict: RefCell::new(Dictionary::new(storage.dictionary.clone(), catalog)),
+            names: RefCell::new(None),
+            identity: Cell::new(Identity::SYS),
+            login: Cell::new(Identity::SYS),
+            plsql: Plsql::new(seed),
+            params,
+            fixed,
+            savepoints: RefCell::default(),
+            suspended: RefCell::default(),
+            user_locks: RefCell::default(),
+            builds: RefCell::default(),
+            functions: FunctionCache::default(),
+            job: Cell::new(0),
+            guid: Cell::new(0),
+            guid_seed: seed,
+        }
+    }
+
+    /// Whose names and privileges are in force.
+    pub fn identity(&self) -> Identity {
+        self.identity.get()
+    }
+
+    /// Says who is logged on.
+    pub fn set_login(&self, identity: Identity) {
+        self.login.set(identity);
+        self.identity.set(identity);
+    }
+
+    /// Whether the session was opened as SYSDBA, whatever unit runs in it.
+    pub fn is_sysdba(&self) -> bool {
+        self.login.get().sysdba
+    }
+
+    /// ALTER SESSION SET CURRENT_SCHEMA.
+    ///
+    /// # Errors
+    /// ORA-01435 when there is no such user.
+    pub fn set_current_schema(&self, name: &str) -> Result<()> {
+        let schema = self.user_id(name)?.ok_or_else(|| Ora::new(1435))?;
+        self.set_login(Identity { schema, ..self.login.get() });
+        Ok(())
+    }
+
+    /// Names resolve in `schema` from now on: a definer's-rights unit of its owner, or back to the session's own schema.
+    pub fn enter_schema(&self, name: &str) {
+        let Ok(Some(schema)) = self.user_id(name) else { return };
+        let login = self.login.get();
+        let own = schema == login.schema;
+        self.identity.set(if own { login } else { Identity { user: schema, schema, sysdba: schema == UserId::SYS } });
+    }
+
+    fn user_id(&self, name: &str) -> Result<Option<UserId>> {
+        if name == "SYS" {
+            return Ok(Some(UserId::SYS));
+        }
+        Ok(self.dict.borrow_mut().user(&self.p, name)?.map(|u| u.id))
+    }
+
+    /// Runs `f` with the names and privileges of SYS.
+    pub fn as_sys<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.with_identity(Identity::SYS, f)
+    }
+
+    /// Runs `f` with other names and privileges.
+    pub fn with_identity<R>(&self, identity: Identity, f: impl FnOnce() -> R) -> R {
+        let before = self.identity.replace(identity);
+        let result = f();
+        self.identity.set(before);
+        result
+    }
+
+    /// Names as they resolve now.
+    ///
+    /// # Errors
+    /// Those of reading the dictionary.
+    pub fn names(&self) -> Result<Rc<SessionCatalog>> {
+        let identity = self.identity.get();
+        if let Some((of, names)) = &*self.names.borrow()
+            && *of == identity
+            && self.dict.borrow().is_current(names.image().epoch())
+        {
+            return Ok(Rc::clone(names));
+        }
+        let Identity { user, schema, sysdba } = identity;
+        let names = Rc::new(self.dict.borrow_mut().names(&self.p, user, schema, sysdba)?);
+        *self.names.borrow_mut() = Some((identity, Rc::clone(&names)));
+        Ok(names)
+    }
+
+    /// The local time with its offset from UTC.
+    pub fn local_time(&self) -> Timestamp {
+        let wall = os::clock::wall_ns();
+        let utc = (wall / 1_000_000_000) as i64;
+        let offset = os::clock::utc_offset_seconds(utc);
+        Timestamp {
+            date: Date::from_unix(utc + i64::from(offset)).unwrap_or(Date::UNIX_EPOCH),
+            nanos: (wall % 1_000_000_000) as u32,
+            offset: Some((offset / 60) as i16),
+        }
+    }
+
+    /// Ends the transaction by COMMIT.
+    ///
+    /// # Errors
+    /// A commit that failed; the transaction is still open.
+    pub fn commit(&self, txn: &mut Txn) -> Result<()> {
+        self.p.count(wait::Stat::UserCommits, 1);
+        if txn.is_active() {
+            self.shared.txns.commit(&self.p, txn, &self.instance.on_commit())?;
+        }
+        self.transaction_ended();
+        Ok(())
+    }
+
+    /// Ends the transaction by ROLLBACK.
+    ///
+    /// # Errors
+    /// Undo that cannot be read; the transaction is still open.
+    pub fn rollback(&self, txn: &mut Txn) -> Result<()> {
+        self.p.count(wait::Stat::UserRollbacks, 1);
+        if txn.is_active() {
+            self.shared.txns.rollback(&self.p, txn)?;
+        }
+        self.transaction_ended();
+        Ok(())
+    }
+
+    fn transaction_ended(&self) {
+        self.savepoints.borrow_mut().clear();
+        self.p.session().transaction.store(0, std::sync::atomic::Ordering::Relaxed);
+        self.user_locks.borrow_mut().retain(|_, (lock, until_commit)| {
+            if *until_commit {
+                self.shared.enqueues.release(&self.p, *lock);
+            }
+            !*until_commit
+        });
+    }
+
+    /// SAVEPOINT name: one of that name that exists moves here.
+    pub fn savepoint(&self, txn: &Txn, name: &str) {
+        let at = self.shared.txns.savepoint(txn);
+        let mut list = self.savepoints.borrow_mut();
+        list.retain(|(n, _)| n != name);
+        list.push((name.to_string(), at));
+    }
+
+    /// ROLLBACK TO name; later savepoints are forgotten.
+    ///
+    /// # Errors
+    /// ORA-01086 when there is no such savepoint.
+    pub fn rollback_to(&self, txn: &mut Txn, name: &str) -> Result<()> {
+        let at = {
+            let mut list = self.savepoints.borrow_mut();
+            let n = list.iter().position(|(s, _)| s == name).ok_or_else(|| Ora::with(1086, &[&name]))?;
+            list.truncate(n + 1);
+            list[n].1
+        };
+        self.shared.txns.rollback_to(&self.p, txn, &at)
+    }
+
+    /// The cached result of a PL/SQL function; `None` begins one that is being built, if it may be.
+    ///
+    /// # Errors
+    /// Those of waiting for another session that builds the same result.
+    pub fn function_result_get(
+        &self,
+        session: &SessionState,
+        function: &str,
+        depends: &[ObjectId],
+        key: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        let changed = session.txn.is_active() && depends.iter().any(|d| session.txn.has_touched(*d));
+        if !session.options.result_cache || changed {
+            return Ok(None);
+        }
+        let (results, txns) = (self.shared.results, self.shared.txns);
+        results.track(&self.p, depends, || txns.current_scn());
+        let mut whole = function.as_bytes().to_vec();
+        whole.push(0);
+        whole.extend_from_slice(&session.nls_fingerprint().to_le_bytes());
+        whole.extend_from_slice(key);
+        let about =
+            Description { name: function, namespace: Namespace::PlSql, creator: session.user_id, column_count: 1 };
+        let mut buffer = ResultBuffer::new();
+        let scn = txns.current_scn();
+        let opened = results.open(&self.p, self.shared.enqueues, Key::new(&whole), about, depends, scn, &mut buffer)?;
+        match opened {
+            Opened::Hit => Ok(buffer.next_row().map(<[u8]>::to_vec)),
+            Opened::Build(build) => {
+                self.builds.borrow_mut().push((function.to_string(), key.to_vec(), build));
+                Ok(None)
+            }
+            Opened::Bypass => Ok(None),
+        }
+    }
+
+    /// Publishes the result of a function that was begun by [`Core::function_result_get`].
+    pub fn function_result_put(&self, function: &str, key: &[u8], value: &[u8]) {
+        if let Some(mut build) = self.take_build(function, key) {
+            self.shared.results.push(&mut build, value);
+            self.shared.results.publish(&self.p, self.shared.enqueues, build);
+        }
+    }
+
+    /// Gives up the result of a function that failed.
+    pub fn function_result_abandon(&self, function: &str, key: &[u8]) {
+        if let Some(build) = self.take_build(function, key) {
+            self.shared.results.abandon(&self.p, self.shared.enqueues, build);
+        }
+    }
+
+    fn take_build(&self, function: &str, key: &[u8]) -> Option<Build> {
+        let mut builds = self.builds.borrow_mut();
+        let at = builds.iter().rposition(|(f, k, _)| f == function && k == key)?;
+        Some(builds.remove(at).2)
+    }
+
+    /// Sixteen bytes no other call returns: the instance's start, the process, a count and a random seed.
+    pub fn new_guid(&self) -> [u8; 16] {
+        let n = self.guid.get();
+        self.guid.set(n + 1);
+        let high = self.instance.state().started_wall_ns() ^ self.guid_seed.rotate_left(17);
+        let low = (u64::from(self.p.number()) << 48) ^ (self.p.serial() << 32) ^ n;
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&high.to_be_bytes());
+        bytes[8..].copy_from_slice(&low.to_be_bytes());
+        bytes
+    }
+}
+
+impl exec::Host for Core {
+    fn epoch(&self) -> u64 {
+        self.instance.storage().dictionary.epoch()
+    }
+
+    fn catalog(&self) -> Result<Rc<dyn Catalog>> {
+        Ok(self.names()?)
+    }
+
+    fn fixed_table(&self, id: FixedId) -> &dyn FixedTable {
+        let fixed = self.fixed.as_ref().expect("the catalog names fixed tables only where there are some");
+        fixed.table(id)
+    }
+
+    fn function(&self, cx: &mut ExecCtx<'_>, path: &[String], args: usize) -> Result<Option<HostFunction>> {
+        let mut world = World { cx: cx.reborrow(), core: self };
+        let Some(f) = self.plsql.function(&mut world, path, args)? else { return Ok(None) };
+        Ok(Some(HostFunction {
+            owner: f.owner,
+            package: f.package,
+            name: f.name,
+            handle: f.handle,
+            arg_types: f.arg_types,
+            arg_names: f.arg_names,
+            required: f.required,
+            ty: f.ty,
+            deterministic: f.deterministic,
+            dependencies: Vec::new(),
+        }))
+    }
+
+    fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value> {
+        let mut world = World { cx: cx.reborrow(), core: self };
+        self.plsql.call(&mut world, function.handle, args)
+    }
+
+    fn sys_context(&self, cx: &mut ExecCtx<'_>, namespace: &str, parameter: &str) -> Result<Value> {
+        crate::context::sys_context(self, cx.session, namespace, parameter)
+    }
+
+    fn next_value(&self, cx: &mut ExecCtx<'_>, sequence: &SequenceDef) -> Result<Number> {
+        self.dict.borrow().next_value(cx.p, sequence)
+    }
+
+    fn elements(&self, _cx: &mut ExecCtx<'_>, _collection: &Value) -> Result<Vec<Value>> {
+        Err(Ora::new(22905))
+    }
+
+    fn now(&self) -> Timestamp {
+        self.local_time()
+    }
+
+    fn sys_guid(&self) -> [u8; 16] {
+        self.new_guid()
+    }
+}

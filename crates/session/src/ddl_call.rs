@@ -1,0 +1,135 @@
+//! DDL: what the statements need of the session.
+
+use crate::caches::OnCommit;
+use crate::core::{Core, Identity};
+use crate::world::World;
+use ddl::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
+use dictionary::{Dictionary, SALT_BYTES, UserId};
+use exec::{Cursor, ExecCtx};
+use net::StatementKind;
+use net::local::Failure;
+use sql::ast::{Ddl, Query, Statement, StoredKind};
+use std::rc::Rc;
+use types::{Date, ObjectId, Ora, Result, Value};
+
+/// Runs a DDL statement. What was open is committed first, also when the statement fails.
+///
+/// # Errors
+/// Those of the statement.
+pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {
+    core.savepoints.borrow_mut().clear();
+    let dict = {
+        let own = core.dict.borrow();
+        Dictionary::new(own.shared().clone(), Rc::clone(own.fixed()))
+    };
+    let hook = core.instance.on_commit();
+    let mut session = Session { core, cx: cx.reborrow(), dict, hook };
+    let outcome = ddl::execute(&mut session, ddl)?;
+    Ok(outcome_warning(outcome))
+}
+
+fn outcome_warning(outcome: Outcome) -> Option<Failure> {
+    let warning = Ora::new(24344);
+    outcome.compiled_with_errors.then(|| crate::call::failure_of(&warning, StatementKind::UNKNOWN))
+}
+
+/// The session as DDL sees it. It has a picture of the dictionary of its own: the session's may be in use by a cursor.
+struct Session<'a> {
+    core: &'a Core,
+    cx: ExecCtx<'a>,
+    dict: Dictionary,
+    hook: OnCommit,
+}
+
+impl Session<'_> {
+    /// Compiles a query whose names belong to `schema`.
+    fn cursor(&mut self, query: &Query, schema: UserId) -> Result<Cursor> {
+        let statement = Rc::new(Statement::Query(Box::new(query.clone())));
+        let login = self.core.identity();
+        let identity = Identity { schema, ..login };
+        self.core.with_identity(identity, || Cursor::compile_parsed(&mut self.cx, "", statement, &[]))
+    }
+}
+
+impl Host for Session<'_> {
+    fn parts(&mut self) -> Parts<'_> {
+        Parts {
+            p: &self.core.p,
+            dict: &mut self.dict,
+            txn: &mut self.cx.session.txn,
+            storage: Storage { heap: self.core.shared.heap, clusters: self.core.shared.clusters },
+            hook: &self.hook,
+            nls: &self.cx.session.nls,
+        }
+    }
+
+    fn session(&self) -> SessionNames {
+        let Identity { user, schema, sysdba } = self.core.identity();
+        SessionNames { user, schema, sysdba }
+    }
+
+    fn now(&self) -> Date {
+        self.core.local_time().date
+    }
+
+    fn salt(&mut self) -> [u8; SALT_BYTES] {
+        let mut salt = [0; SALT_BYTES];
+        for piece in salt.chunks_mut(8) {
+            piece.copy_from_slice(&crate::session::random_u64().to_le_bytes()[..piece.len()]);
+        }
+        salt
+    }
+
+    fn describe(&mut self, query: &Query, schema: UserId) -> Result<Vec<Described>> {
+        let mut cursor = self.cursor(query, schema)?;
+        cursor.close(&mut self.cx);
+        let described = |c: &exec::Column| Described {
+            name: is_plain_name(&c.name).then(|| c.name.clone()),
+            data_type: c.ty,
+            nullable: c.nullable,
+        };
+        Ok(cursor.columns().iter().map(described).collect())
+    }
+
+    fn rows(&mut self, query: &Query, each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>) -> Result<()> {
+        let schema = self.core.identity().schema;
+        let mut cursor = self.cursor(query, schema)?;
+        let result = self.each_row(&mut cursor, each);
+        cursor.close(&mut self.cx);
+        result
+    }
+
+    fn compile(&mut self, owner: &str, _name: &str, _kind: StoredKind, source: &str) -> Result<Vec<CompileError>> {
+        let mut world = World { cx: self.cx.reborrow(), core: self.core };
+        let errors = self.core.plsql.check(&mut world, owner, source)?;
+        Ok(errors.into_iter().map(|e| CompileError { line: e.line, column: e.column, text: e.text }).collect())
+    }
+
+    fn changed(&mut self, objects: &[ObjectId]) {
+        let scn = self.core.shared.txns.current_scn();
+        for object in objects {
+            self.core.shared.results.invalidate(&self.core.p, *object, scn);
+        }
+    }
+}
+
+impl Session<'_> {
+    fn each_row(
+        &mut self,
+        cursor: &mut Cursor,
+        each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
+    ) -> Result<()> {
+        cursor.execute(&mut self.cx)?;
+        let mut row = Vec::new();
+        while cursor.fetch(&mut self.cx, &mut row)? {
+            each(&mut self.parts(), &row)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a column's heading can be a column's name: the text of an expression cannot.
+fn is_plain_name(name: &str) -> bool {
+    let first = name.chars().next().is_some_and(|c| c.is_alphabetic());
+    first && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '#'))
+}

@@ -1,0 +1,198 @@
+//! Statements that are neither queries nor DML nor blocks, and small services of PL/SQL.
+
+use crate::alter;
+use crate::core::Core;
+use dictionary::{Catalog, ObjectPrivilege, Resolved};
+use enqueue::LockMode;
+use exec::{ExecCtx, SessionState};
+use functions::{Clock, FnCache, FnCtx, FnDef, SessionInfo};
+use net::local::Failure;
+use plsql::ResultCacheRequest;
+use sql::ast::{self, Statement};
+use txn::LockWait;
+use types::{Ora, Result, Timestamp, Value};
+
+/// Runs a statement of `EXECUTE IMMEDIATE` that is neither query, DML nor block.
+///
+/// # Errors
+/// Those of the statement.
+pub fn run_other(core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Result<()> {
+    let statement = sql::parse_statement(text)?;
+    run_parsed(core, cx, &statement).map(drop)
+}
+
+/// Runs a parsed statement of that sort. Gives the warning that belongs to its success, if there is one.
+///
+/// # Errors
+/// Those of the statement; ORA-03001 for what is not there yet.
+pub fn run_parsed(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<Option<Failure>> {
+    if let Statement::Ddl(ddl) = statement {
+        return crate::ddl_call::run(core, cx, ddl);
+    }
+    run_control(core, cx, statement).map(|()| None)
+}
+
+fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<()> {
+    match statement {
+        Statement::Commit(_) => core.commit(&mut cx.session.txn),
+        Statement::Rollback(r) => match &r.to {
+            Some(name) => core.rollback_to(&mut cx.session.txn, &name.name),
+            None => core.rollback(&mut cx.session.txn),
+        },
+        Statement::Savepoint(name) => {
+            core.savepoint(&cx.session.txn, &name.name);
+            Ok(())
+        }
+        Statement::SetTransaction(s) => set_transaction(cx, s),
+        // Every role of a user is enabled at all times.
+        Statement::SetRole(_) => Ok(()),
+        Statement::LockTable(l) => lock_table(core, cx, l),
+        Statement::AlterSession(a) => alter::alter_session(core, cx.session, a),
+        Statement::AlterSystem(a) => alter::alter_system(core, cx, a),
+        Statement::SetConstraints(_) | Statement::ExplainPlan(_) => Err(Ora::unsupported()),
+        Statement::Ddl(_)
+        | Statement::Query(_)
+        | Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Merge(_)
+        | Statement::Call(_)
+        | Statement::Block { .. } => Err(Ora::new(900)),
+    }
+}
+
+fn set_transaction(cx: &ExecCtx<'_>, s: &ast::SetTransaction) -> Result<()> {
+    if cx.session.txn.is_active() {
+        return Err(Ora::new(1453));
+    }
+    match s.mode {
+        ast::TransactionMode::Unchanged | ast::TransactionMode::ReadWrite | ast::TransactionMode::ReadCommitted => {
+            Ok(())
+        }
+        ast::TransactionMode::ReadOnly | ast::TransactionMode::Serializable => Err(Ora::unsupported()),
+    }
+}
+
+fn lock_table(core: &Core, cx: &mut ExecCtx<'_>, l: &ast::LockTable) -> Result<()> {
+    let mode = match l.mode {
+        ast::LockMode::RowShare => LockMode::SubShare,
+        ast::LockMode::RowExclusive => LockMode::SubExclusive,
+        ast::LockMode::Share => LockMode::Share,
+        ast::LockMode::ShareRowExclusive => LockMode::ShareSubExclusive,
+        ast::LockMode::Exclusive => LockMode::Exclusive,
+    };
+    let wait = match &l.wait {
+        ast::LockWait::Wait => LockWait::Forever,
+        ast::LockWait::NoWait => LockWait::NoWait,
+        ast::LockWait::Seconds(e) => LockWait::Seconds(alter::literal_number(e)?),
+        ast::LockWait::SkipLocked => return Err(Ora::new(933)),
+    };
+    let names = core.names()?;
+    for name in &l.tables {
+        let missing = || Ora::new(942).at(name.pos.0);
+        let table = match names.relation(name.qualifier(), name.last())?.ok_or_else(missing)? {
+            Resolved::Table(t) => t,
+            _ => return Err(Ora::unsupported().at(name.pos.0)),
+        };
+        if !names.allowed(table.object, table.owner_id, ObjectPrivilege::Lock)? {
+            return Err(Ora::new(1031).at(name.pos.0));
+        }
+        core.shared.txns.lock_table(&core.p, &mut cx.session.txn, table.object, mode, wait)?;
+    }
+    Ok(())
+}
+
+/// DBMS_RESULT_CACHE.
+///
+/// # Errors
+/// ORA-00942 for an object that does not exist.
+pub fn result_cache(core: &Core, request: &ResultCacheRequest) -> Result<Value> {
+    let results = core.shared.results;
+    let yes_no = |on: bool| Value::Boolean(on);
+    let invalidate = |object| {
+        results.invalidate(&core.p, object, core.shared.txns.current_scn());
+        Value::Number(types::Number::ONE)
+    };
+    Ok(match request {
+        ResultCacheRequest::Status => Value::text(results.status()),
+        ResultCacheRequest::Flush => {
+            results.flush(&core.p);
+            yes_no(true)
+        }
+        ResultCacheRequest::Bypass(on) => {
+            results.set_bypass(*on);
+            Value::Null
+        }
+        ResultCacheRequest::Invalidate { owner, name } => match core.names()?.relation(Some(owner), name)? {
+            Some(Resolved::Table(t)) => invalidate(t.object),
+            Some(Resolved::View(v)) => invalidate(v.object),
+            _ => return Err(Ora::new(942)),
+        },
+        ResultCacheRequest::InvalidateObject(n) => {
+            invalidate(types::ObjectId(u32::try_from(*n).map_err(|_| Ora::new(6502))?))
+        }
+        ResultCacheRequest::MemoryReport { .. } => {
+            let lines = results.statistics().into_iter().map(|(name, value)| format!("{name:.<36} {value}"));
+            let head = "R e s u l t   C a c h e   M e m o r y   R e p o r t".to_string();
+            Value::text(std::iter::once(head).chain(lines).collect::<Vec<_>>().join("\n"))
+        }
+    })
+}
+
+/// What a function of SQL sees when PL/SQL calls it.
+struct Caller<'a> {
+    core: &'a Core,
+    session: &'a SessionState,
+}
+
+impl SessionInfo for Caller<'_> {
+    fn user(&self) -> &str {
+        &self.session.user
+    }
+    fn user_id(&self) -> u32 {
+        self.session.user_id
+    }
+    fn schema(&self) -> &str {
+        &self.session.schema
+    }
+    fn sid(&self) -> u32 {
+        self.core.p.sid()
+    }
+    fn context(&self, namespace: &str, parameter: &str, out: &mut String) -> Result<bool> {
+        let value = crate::context::sys_context(self.core, self.session, namespace, parameter)?;
+        if value.is_null() {
+            return Ok(false);
+        }
+        value.write_text(&self.session.nls, out)?;
+        Ok(true)
+    }
+    fn guid(&self) -> [u8; 16] {
+        self.core.new_guid()
+    }
+}
+
+impl Clock for Caller<'_> {
+    fn now(&self) -> Timestamp {
+        self.core.local_time()
+    }
+}
+
+/// Calls a function of SQL over evaluated arguments.
+///
+/// # Errors
+/// Those of the function.
+pub fn call_function(
+    core: &Core,
+    session: &SessionState,
+    f: &'static FnDef,
+    args: &[Value],
+    out: &mut Value,
+) -> Result<()> {
+    let caller = Caller { core, session };
+    let mut cache = core.functions.borrow_mut();
+    let mut cx = FnCtx { nls: &session.nls, session: &caller, clock: &caller, cache: &mut cache };
+    f.call(&mut cx, args, out)
+}
+
+/// The store of what functions keep between calls.
+pub type FunctionCache = std::cell::RefCell<FnCache>;

@@ -1,0 +1,365 @@
+//! PL/SQL's view of the session.
+
+use crate::core::Core;
+use crate::jobs;
+use crate::run;
+use dictionary::{Catalog, Resolved, UnitKind};
+use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
+use exec::{Cursor, ExecCtx};
+use plsql::{ColumnInfo, Described, DynamicKind, JobChange, JobRequest, ResultCacheRequest, StoredUnit};
+use sql::ast::Statement;
+use sql::lexer::{Token, TokenKind, lex};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use types::{DataType, Nls, Number, ObjectId, Ora, Result, Timestamp, Value};
+use wait::Event;
+
+/// A call in progress as PL/SQL sees it.
+pub struct World<'a> {
+    pub cx: ExecCtx<'a>,
+    pub core: &'a Core,
+}
+
+/// An SQL cursor of PL/SQL: where each of its placeholders goes.
+pub struct SqlCursor {
+    cursor: Cursor,
+    /// By placeholder, the bind of the cursor.
+    places: Vec<usize>,
+}
+
+impl SqlCursor {
+    fn new(cursor: Cursor, standing: &[String], by_name: bool) -> SqlCursor {
+        let names = cursor.binds();
+        let at = |name: &str| names.iter().position(|n| n == name);
+        let places = if by_name {
+            (1..=names.len()).filter_map(|n| at(&format!("B{n}"))).collect()
+        } else {
+            standing.iter().filter_map(|n| at(n)).collect()
+        };
+        SqlCursor { cursor, places }
+    }
+}
+
+/// The names of a statement's placeholders, as often as they stand there, in the catalog's case.
+fn placeholders(text: &str) -> Vec<String> {
+    let name = |t: &Token| {
+        let raw = &text[t.start as usize + 1..t.end as usize];
+        let raw = raw.trim();
+        raw.strip_prefix('"').and_then(|q| q.strip_suffix('"')).map_or_else(|| raw.to_uppercase(), str::to_string)
+    };
+    lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).map(name).collect()
+}
+
+impl World<'_> {
+    fn column_infos(columns: &[exec::Column]) -> Vec<ColumnInfo> {
+        let info = |c: &exec::Column| ColumnInfo { name: c.name.clone(), ty: c.ty, nullable: c.nullable };
+        columns.iter().map(info).collect()
+    }
+}
+
+impl plsql::World for World<'_> {
+    type Cursor = SqlCursor;
+
+    fn nls(&self) -> &Nls {
+        &self.cx.session.nls
+    }
+
+    fn user(&self) -> String {
+        self.cx.session.user.clone()
+    }
+
+    fn user_id(&self) -> i64 {
+        self.cx.session.user_id.into()
+    }
+
+    fn schema(&self) -> String {
+        self.cx.session.schema.clone()
+    }
+
+    fn set_schema(&mut self, schema: &str) {
+        self.core.enter_schema(schema);
+        schema.clone_into(&mut self.cx.session.schema);
+    }
+
+    fn sys_context(&mut self, namespace: &str, parameter: &str) -> Result<Value> {
+        crate::context::sys_context(self.core, self.cx.session, namespace, parameter)
+    }
+
+    fn call_function(&mut self, function: &'static functions::FnDef, args: &[Value], out: &mut Value) -> Result<()> {
+        run::call_function(self.core, self.cx.session, function, args, out)
+    }
+
+    fn check_cancel(&mut self) -> Result<()> {
+        self.core.p.check_cancel()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.core.local_time()
+    }
+
+    fn hsecs(&self) -> i64 {
+        (os::clock::now_ns() / 10_000_000) as i64
+    }
+
+    fn cpu_hsecs(&self) -> i64 {
+        (os::clock::thread_cpu_ns() / 10_000_000) as i64
+    }
+
+    fn entropy(&self) -> u64 {
+        u64::from_le_bytes(self.core.new_guid()[..8].try_into().expect("eight of sixteen bytes")) ^ os::clock::now_ns()
+    }
+
+    fn sleep(&mut self, seconds: f64) -> Result<()> {
+        let until = Instant::now() + Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX / 4);
+        let guard = self.core.p.wait(Event::PlSqlLockTimer, (seconds * 100.0) as u64, 0, 0);
+        loop {
+            let posts = self.core.p.posts();
+            self.core.p.check_cancel()?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                guard.timed_out();
+                return Ok(());
+            }
+            self.core.p.sleep(posts, Some(left));
+        }
+    }
+
+    fn epoch(&mut self) -> u64 {
+        // Unqualified names mean other things in another schema.
+        self.cx.host.epoch() ^ u64::from(self.core.identity().schema.0).rotate_left(40)
+    }
+
+    fn table_columns(&mut self, owner: Option<&str>, name: &str) -> Result<Option<Vec<ColumnInfo>>> {
+        let names = self.core.names()?;
+        let info =
+            |c: &dictionary::ColumnDef| ColumnInfo { name: c.name.clone(), ty: c.data_type, nullable: c.nullable };
+        match names.relation(owner, name)? {
+            Some(Resolved::Table(t)) => Ok(Some(t.visible_columns().map(|(_, c)| info(c)).collect())),
+            Some(Resolved::View(_)) => {
+                let qualified = match owner {
+                    Some(o) => format!("select * from \"{o}\".\"{name}\""),
+                    None => format!("select * from \"{name}\""),
+                };
+                Ok(Some(self.describe(&qualified, &[])?.columns))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn sequence_exists(&mut self, owner: Option<&str>, name: &str) -> Result<bool> {
+        Ok(self.core.names()?.sequence(owner, name)?.is_some())
+    }
+
+    fn stored_unit(&mut self, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>> {
+        let units = self.core.names()?.units(owner, name)?;
+        let unit = |u: &std::rc::Rc<dictionary::ProcedureDef>| StoredUnit {
+            owner: u.owner.clone(),
+            name: u.name.clone(),
+            kind: unit_kind(u.kind),
+            source: u.source.clone(),
+        };
+        Ok(units.iter().map(unit).collect())
+    }
+
+    fn describe(&mut self, text: &str, binds: &[DataType]) -> Result<Described> {
+        let binds: Vec<_> = binds.iter().copied().map(Some).collect();
+        let d = Cursor::describe(&mut self.cx, text, &binds)?;
+        Ok(Described {
+            query: d.kind == exec::StatementKind::Select,
+            columns: Self::column_infos(&d.columns),
+            dependencies: d.dependencies,
+        })
+    }
+
+    fn open_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<SqlCursor> {
+        let statement = Rc::new(sql::parse_statement(text)?);
+        // The cursor numbers its binds by their first occurrence; the caller's numbers are those of the names, or count
+        // placeholders as they stand, as often as they stand.
+        let standing = placeholders(text);
+        let mut first: Vec<&String> = Vec::new();
+        for name in &standing {
+            if !first.contains(&name) {
+                first.push(name);
+            }
+        }
+        let given = |place: usize, name: &str| match name.strip_prefix('B').and_then(|n| n.parse::<usize>().ok()) {
+            Some(n) if by_name => binds.get(n.wrapping_sub(1)).copied(),
+            _ => standing
+                .iter()
+                .position(|s| s == name)
+                .and_then(|at| binds.get(at).copied())
+                .or(binds.get(place).copied()),
+        };
+        let types: Vec<_> = first.iter().enumerate().map(|(place, name)| given(place, name)).collect();
+        let cursor = Cursor::compile_parsed(&mut self.cx, text, statement, &types)?;
+        Ok(SqlCursor::new(cursor, &standing, by_name))
+    }
+
+    fn bind(&mut self, cursor: &mut SqlCursor, at: usize, value: &Value) -> Result<()> {
+        let place = *cursor.places.get(at).ok_or_else(|| Ora::new(1006))?;
+        cursor.cursor.bind_one(place, value)
+    }
+
+    fn execute(&mut self, cursor: &mut SqlCursor) -> Result<u64> {
+        cursor.cursor.execute(&mut self.cx)?;
+        Ok(cursor.cursor.rows_processed())
+    }
+
+    fn fetch(&mut self, cursor: &mut SqlCursor, row: &mut Vec<Value>) -> Result<bool> {
+        cursor.cursor.fetch(&mut self.cx, row)
+    }
+
+    fn end_fetch(&mut self, cursor: &mut SqlCursor) {
+        cursor.cursor.close(&mut self.cx);
+    }
+
+    fn cursor_columns(&self, cursor: &SqlCursor) -> Vec<ColumnInfo> {
+        Self::column_infos(cursor.cursor.columns())
+    }
+
+    fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)> {
+        let kind = match sql::parse_statement(text)? {
+            Statement::Query(_) => DynamicKind::Query,
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_) => {
+                DynamicKind::Dml
+            }
+            Statement::Block { .. } | Statement::Call(_) => DynamicKind::Block,
+            _ => return Ok((DynamicKind::Other, 0)),
+        };
+        Ok((kind, placeholders(text).len()))
+    }
+
+    fn execute_other(&mut self, text: &str) -> Result<()> {
+        run::run_other(self.core, &mut self.cx, text)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.core.commit(&mut self.cx.session.txn)
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.core.rollback(&mut self.cx.session.txn)
+    }
+
+    fn savepoint(&mut self, name: &str) -> Result<()> {
+        self.core.savepoint(&self.cx.session.txn, name);
+        Ok(())
+    }
+
+    fn rollback_to(&mut self, name: &str) -> Result<()> {
+        self.core.rollback_to(&mut self.cx.session.txn, name)
+    }
+
+    fn set_transaction(&mut self, text: &str) -> Result<()> {
+        run::run_other(self.core, &mut self.cx, text)
+    }
+
+    fn autonomous_begin(&mut self) -> Result<()> {
+        let txn = std::mem::take(&mut self.cx.session.txn);
+        let savepoints = self.core.savepoints.take();
+        self.core.suspended.borrow_mut().push((txn, savepoints));
+        Ok(())
+    }
+
+    fn autonomous_end(&mut self) -> Result<()> {
+        let active = self.cx.session.txn.is_active();
+        let rolled_back = if active { self.core.rollback(&mut self.cx.session.txn) } else { Ok(()) };
+        if let Some((txn, savepoints)) = self.core.suspended.borrow_mut().pop() {
+            self.cx.session.txn = txn;
+            *self.core.savepoints.borrow_mut() = savepoints;
+        }
+        rolled_back?;
+        if active { Err(Ora::new(6519)) } else { Ok(()) }
+    }
+
+    fn function_result_get(&mut self, function: &str, depends: &[ObjectId], key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.core.function_result_get(self.cx.session, function, depends, key)
+    }
+
+    fn function_result_put(&mut self, function: &str, key: &[u8], value: &[u8]) -> Result<()> {
+        self.core.function_result_put(function, key, value);
+        Ok(())
+    }
+
+    fn function_result_abandon(&mut self, function: &str, key: &[u8]) {
+        self.core.function_result_abandon(function, key);
+    }
+
+    fn job_submit(&mut self, job: &JobRequest) -> Result<i64> {
+        jobs::submit(self, job)
+    }
+
+    fn job_change(&mut self, job: i64, change: &JobChange) -> Result<()> {
+        jobs::change(self, job, change)
+    }
+
+    fn job_remove(&mut self, job: i64) -> Result<()> {
+        jobs::remove(self, job)
+    }
+
+    fn job_run(&mut self, job: i64) -> Result<()> {
+        jobs::run_now(self, job)
+    }
+
+    fn result_cache(&mut self, request: &ResultCacheRequest) -> Result<Value> {
+        run::result_cache(self.core, request)
+    }
+
+    fn user_lock_request(&mut self, id: u32, mode: u8, timeout_s: Option<u32>, until_commit: bool) -> Result<i64> {
+        let mode = LockMode::ALL.get(mode as usize).copied().unwrap_or(LockMode::Exclusive);
+        if self.core.user_locks.borrow().contains_key(&id) {
+            return Ok(4);
+        }
+        let timeout = match timeout_s {
+            None => Timeout::Never,
+            Some(0) => Timeout::NoWait,
+            Some(s) => Timeout::After(Duration::from_secs(s.into())),
+        };
+        match self.core.shared.enqueues.get(&self.core.p, EnqueueType::Ul, id.into(), 0, mode, timeout) {
+            Ok(lock) => {
+                self.core.user_locks.borrow_mut().insert(id, (lock, until_commit));
+                Ok(0)
+            }
+            Err(EnqueueError::Busy | EnqueueError::TimedOut) => Ok(1),
+            Err(EnqueueError::Deadlock) => Ok(2),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn user_lock_release(&mut self, id: u32) -> Result<i64> {
+        match self.core.user_locks.borrow_mut().remove(&id) {
+            Some((lock, _)) => {
+                self.core.shared.enqueues.release(&self.core.p, lock);
+                Ok(0)
+            }
+            None => Ok(4),
+        }
+    }
+
+    fn set_application_info(&mut self, module: Option<&str>, action: Option<&str>, client_info: Option<&str>) {
+        let slot = self.core.p.session();
+        for (text, value) in [(&slot.module, module), (&slot.action, action), (&slot.client_info, client_info)] {
+            if let Some(v) = value {
+                text.set(v);
+            }
+        }
+    }
+}
+
+/// A number as PL/SQL and SQL have it.
+pub fn number(n: i64) -> Value {
+    Value::Number(Number::from_i64(n))
+}
+
+fn unit_kind(kind: UnitKind) -> sql::plsql::ast::UnitKind {
+    use sql::plsql::ast::UnitKind as Ast;
+    match kind {
+        UnitKind::Procedure => Ast::Procedure,
+        UnitKind::Function => Ast::Function,
+        UnitKind::Package => Ast::Package,
+        UnitKind::PackageBody => Ast::PackageBody,
+        UnitKind::Trigger => Ast::Trigger,
+        UnitKind::Type => Ast::Type,
+        UnitKind::TypeBody => Ast::TypeBody,
+    }
+}
