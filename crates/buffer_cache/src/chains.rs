@@ -190,6 +190,7 @@ impl BufferCache {
             os::futex::wait(&h.changes, seen, Some(Duration::from_millis(10)));
         }
         h.sleepers.fetch_sub(1, Ordering::SeqCst);
+        p.help_the_dead();
     }
 
     fn class_number(&self, h: &BufferHeader) -> u64 {

@@ -46,6 +46,7 @@ impl Processes {
             stats: &self.stats[n],
             undo: &self.undo[n],
             section_ids: Cell::new(0),
+            cleaning: Cell::new(false),
         };
         let _ = os::cpu::join_barriers();
         process.start(who);

@@ -1,6 +1,7 @@
 //! Cleaning up behind dead processes.
 
 use std::fmt;
+use std::sync::Arc;
 
 use wait::Stat;
 
@@ -22,7 +23,7 @@ pub enum CleanupOrder {
     Session,
 }
 
-type HookFn = Box<dyn Fn(&Process, u32) + Send>;
+type HookFn = Box<dyn Fn(&Process, u32) + Send + Sync>;
 
 /// What a crate does when a process has died: with PMON's process, and the number of the dead one.
 pub(crate) struct Hook {
@@ -52,10 +53,15 @@ impl Processes {
     ///
     /// # Panics
     /// Another thread panicked in here.
-    pub fn on_death(&self, order: CleanupOrder, name: &'static str, run: impl Fn(&Process, u32) + Send + 'static) {
+    pub fn on_death(
+        &self,
+        order: CleanupOrder,
+        name: &'static str,
+        run: impl Fn(&Process, u32) + Send + Sync + 'static,
+    ) {
         let mut hooks = self.hooks.lock().expect("no panic under this lock");
         let at = hooks.partition_point(|h| h.order <= order);
-        hooks.insert(at, Hook { order, name, run: Box::new(run) });
+        hooks.insert(at, Arc::new(Hook { order, name, run: Box::new(run) }));
     }
 
     /// Cleans up behind a process that is dead: changes back, latches free, hooks, statistics, slot free.
@@ -80,15 +86,34 @@ impl Processes {
             move || self.free_behind_the_dead(own)
         });
         let (words, latches) = self.put_right(dead);
-        for hook in self.hooks.lock().expect("no panic under this lock").iter() {
+        by.cleaning.set(true);
+        for hook in self.hooks() {
             (hook.run)(by, dead);
         }
+        by.cleaning.set(false);
         self.stats[dead as usize - 1].set(Stat::LogonsCurrent, 0);
         self.fold(by, dead);
         by.count(Stat::DeadProcessesCleanedUp, 1);
         by.count(Stat::MicroUndoWordsRolledBack, u64::from(words));
         slot.to(ProcessState::Cleaning, ProcessState::Free);
         Some(Cleaned { words, latches })
+    }
+
+    fn hooks(&self) -> Vec<Arc<Hook>> {
+        self.hooks.lock().expect("no panic under this lock").clone()
+    }
+
+    /// Frees the latches and pins of all dead processes, for the cleaner that waits for a buffer in the middle of a hook.
+    pub(crate) fn free_pins_behind_the_dead(&self, by: &Process) {
+        let dead = |(number, slot): &(u32, &ProcessSlot)| {
+            *number != by.number() && slot.state().0 != ProcessState::Cleaning && !slot.is_alive()
+        };
+        for (number, _) in self.live().filter(dead) {
+            self.put_right(number);
+            for hook in self.hooks().iter().filter(|h| h.order == CleanupOrder::Pins) {
+                (hook.run)(by, number);
+            }
+        }
     }
 
     /// Puts the changes of a dead process back and frees what it held; the words and the latches. Doing it again does nothing.

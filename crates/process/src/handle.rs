@@ -24,9 +24,20 @@ pub struct Process {
     pub(crate) stats: &'static StatLine,
     pub(crate) undo: &'static UndoLog,
     pub(crate) section_ids: Cell<u32>,
+    /// True while it cleans up behind a dead process.
+    pub(crate) cleaning: Cell<bool>,
 }
 
 impl Process {
+    /// For loops that wait for what another process has and no latch guards, such as a pinned buffer, each time round. When this
+    /// process is the cleaner, the owner may have died after the one that is being cleaned up behind, and nobody else would
+    /// free it. Latches: none held on entry or return.
+    pub fn help_the_dead(&self) {
+        if self.cleaning.get() {
+            self.all.free_pins_behind_the_dead(self);
+        }
+    }
+
     /// The process number (PID of `v$process`), from 1.
     #[inline]
     #[must_use]

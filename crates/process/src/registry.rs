@@ -1,7 +1,7 @@
 //! All processes of an instance, and the latches everybody has.
 
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 use latch::{Domain, Generation, Latch, LatchCounts, LatchName, LatchShared, LatchSlot, Versioned};
 use sga::{Sga, SgaBuilder, SgaSlice};
@@ -95,7 +95,7 @@ pub struct Processes {
     parents: &'static [Versioned],
     /// Odd while the totals of a session move to those of the dead: readers of both see each count once.
     pub(crate) folding: &'static Versioned,
-    pub(crate) hooks: Mutex<Vec<Hook>>,
+    pub(crate) hooks: Mutex<Vec<Arc<Hook>>>,
     children: Mutex<Vec<(LatchName, LatchSet)>>,
 }
 
