@@ -1,12 +1,10 @@
 //! The list of views, and the faces that the dictionary and the executor see of it.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use dictionary::{ColumnDef, FixedCatalog, FixedId};
-use exec::{ExecCtx, FixedScan, FixedTable, Shared};
-use params::SessionParams;
-use process::Processes;
+use exec::{ExecCtx, FixedScan, FixedTable};
+use session::{FixedTables, SessionFace};
 use types::Result;
 
 use crate::column::{Row, Type};
@@ -74,13 +72,10 @@ views! {
     "V$FIXED_TABLE" | database::FIXED_TABLE => database::fixed_table;
 }
 
-/// What the views of one process read from.
+/// What the views of one session read from.
 struct Roots {
-    processes: &'static Processes,
-    shared: &'static Shared,
+    face: SessionFace,
     facts: InstanceFacts,
-    session_params: Rc<RefCell<SessionParams>>,
-    running_jobs: Box<dyn Fn() -> Vec<(u32, usize, u64)>>,
 }
 
 /// A view as the executor opens it.
@@ -89,58 +84,55 @@ struct Table {
     view: &'static View,
 }
 
-/// The views of one process.
+/// The views of one session.
 pub struct Views {
     tables: Vec<Table>,
-    /// Column definitions as the dictionary shows them, by view; then the same for `GV$`.
+    catalog: Rc<Names>,
+}
+
+/// Names and columns, as the dictionary sees them.
+struct Names {
     definitions: Vec<Vec<ColumnDef>>,
 }
 
-impl Views {
-    /// Makes the views of a process.
-    ///
-    /// `session_params` are the session's own, so that `v$parameter` shows what the session has set; `running_jobs` gives
-    /// slave number, process slot and job number of each job that runs.
-    pub fn new(
-        processes: &'static Processes,
-        shared: &'static Shared,
-        facts: InstanceFacts,
-        session_params: Rc<RefCell<SessionParams>>,
-        running_jobs: Box<dyn Fn() -> Vec<(u32, usize, u64)>>,
-    ) -> Views {
-        let roots = Rc::new(Roots { processes, shared, facts, session_params, running_jobs });
-        let mut tables = Vec::with_capacity(LIST.len());
-        let mut definitions = Vec::with_capacity(LIST.len());
-        for view in LIST {
-            let columns = (view.columns)();
-            let named = columns.iter().map(|(name, kind)| (name.to_string(), kind.data_type()));
-            definitions.push(named.map(|(name, ty)| ColumnDef::new(name, ty)).collect());
-            tables.push(Table { roots: Rc::clone(&roots), view });
-        }
-        Views { tables, definitions }
+/// Makes the views of a session.
+pub fn make(face: SessionFace) -> Rc<dyn FixedTables> {
+    let facts = InstanceFacts::of(face.instance);
+    let roots = Rc::new(Roots { face, facts });
+    let tables = LIST.iter().map(|view| Table { roots: Rc::clone(&roots), view }).collect();
+    let definitions = LIST.iter().map(|view| {
+        let columns = (view.columns)();
+        columns.iter().map(|(name, kind)| ColumnDef::new(*name, kind.data_type())).collect()
+    });
+    Rc::new(Views { tables, catalog: Rc::new(Names { definitions: definitions.collect() }) })
+}
+
+impl FixedTables for Views {
+    fn catalog(&self) -> Rc<dyn FixedCatalog> {
+        Rc::clone(&self.catalog) as Rc<dyn FixedCatalog>
     }
 
-    /// The view with the number that [`FixedCatalog::find`] gave.
-    pub fn table(&self, id: FixedId) -> Option<&dyn FixedTable> {
-        self.tables.get(id.0 as usize).map(|table| table as &dyn FixedTable)
-    }
-
-    fn place(&self, name: &str) -> Option<usize> {
-        let plain;
-        let name = match name.strip_prefix("V_$") {
-            Some(rest) => {
-                plain = format!("V${rest}");
-                plain.as_str()
-            }
-            None => name,
-        };
-        self.tables.iter().position(|table| table.view.name == name)
+    fn table(&self, id: FixedId) -> &dyn FixedTable {
+        &self.tables[id.0 as usize]
     }
 }
 
-impl FixedCatalog for Views {
+/// The place of a name in the list; `V_$X` is `V$X`.
+fn place(name: &str) -> Option<usize> {
+    let plain;
+    let name = match name.strip_prefix("V_$") {
+        Some(rest) => {
+            plain = format!("V${rest}");
+            plain.as_str()
+        }
+        None => name,
+    };
+    LIST.iter().position(|view| view.name == name)
+}
+
+impl FixedCatalog for Names {
     fn find(&self, name: &str) -> Option<(FixedId, &[ColumnDef])> {
-        let at = self.place(name)?;
+        let at = place(name)?;
         Some((FixedId(at as u32), &self.definitions[at]))
     }
 
@@ -153,12 +145,12 @@ impl FixedTable for Table {
     fn open(&self, cx: &mut ExecCtx<'_>) -> Result<Box<dyn FixedScan>> {
         let source = Source {
             p: cx.p,
-            processes: self.roots.processes,
-            shared: self.roots.shared,
+            processes: cx.p.all(),
+            shared: cx.shared,
+            instance: self.roots.face.instance,
             facts: &self.roots.facts,
-            session_params: &self.roots.session_params,
+            session_params: &self.roots.face.params,
             nls: &cx.session.nls,
-            running_jobs: &*self.roots.running_jobs,
         };
         Ok(Box::new(Scan { rows: (self.view.rows)(&source).into_iter() }))
     }

@@ -16,5 +16,5 @@ mod sql;
 mod statistics;
 mod waits;
 
-pub use catalog::Views;
+pub use catalog::{Views, make};
 pub use source::{InstanceFacts, Source};

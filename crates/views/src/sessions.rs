@@ -200,7 +200,7 @@ pub fn bgprocess(s: &Source<'_>) -> Vec<Row> {
 }
 
 pub fn running_jobs(s: &Source<'_>) -> Vec<Row> {
-    let running = (s.running_jobs)();
+    let running = s.instance.state().running_jobs();
     running
         .into_iter()
         .map(|(slave, slot, job)| {

@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 
 use exec::Shared;
-use params::SessionParams;
+use params::{Param, SessionParams};
 use process::{Process, Processes};
+use session::Instance;
 use types::Nls;
 
 /// Facts of the instance that no shared structure below it has.
@@ -21,19 +22,34 @@ pub struct InstanceFacts {
     pub started_wall_ns: u64,
 }
 
+impl InstanceFacts {
+    /// Gathers them.
+    pub fn of(instance: &Instance) -> InstanceFacts {
+        InstanceFacts {
+            name: instance.params().get(Param::InstanceName),
+            host: os::process::host_name(),
+            version: RELEASE.into(),
+            banner: session::BANNER.into(),
+            started_wall_ns: instance.state().started_wall_ns(),
+        }
+    }
+}
+
+/// The release of Oracle's whose behaviour is the aim.
+const RELEASE: &str = "19.0.0.0.0";
+
 /// The shared structures, and who reads.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     pub p: &'a Process,
     pub processes: &'static Processes,
     pub shared: &'a Shared,
+    pub instance: &'static Instance,
     pub facts: &'a InstanceFacts,
     /// The parameters as the reading session sees them.
     pub session_params: &'a RefCell<SessionParams>,
     /// The reading session's language settings.
     pub nls: &'a Nls,
-    /// Jobs that run: slave number, process slot, job number.
-    pub running_jobs: &'a dyn Fn() -> Vec<(u32, usize, u64)>,
 }
 
 impl Source<'_> {
