@@ -137,6 +137,7 @@ impl Supervisor {
         let signals = SignalFd::new(&stop).map_err(text)?;
         let wanted = EventFd::new().map_err(text)?;
         let instance = Instance::open(place.dir(), &options.params, place.is_ephemeral()).map_err(|e| e.to_string())?;
+        instance.set_fixed_tables(views::make);
         alert.write(&instance.memory_report());
         Ok((instance, signals, wanted))
     }
