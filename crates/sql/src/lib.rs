@@ -11,6 +11,7 @@ pub mod lexer;
 mod parser;
 pub mod plsql;
 mod sql_id;
+mod unparse;
 mod visit;
 
 pub use keywords::{is_pseudo_column, is_reserved};
