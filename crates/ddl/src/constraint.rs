@@ -246,9 +246,9 @@ fn key_index(
         columns: columns.iter().map(|column| (*column, false)).collect(),
         options,
         invisible: false,
+        for_key: true,
         duplicate,
     };
-    // An index on the same columns that is not unique cannot enforce the key beside a second one: ORA-01408 says so.
     let index = index::make(work, on.table, new)?;
     on.table.indexes.push(index.clone());
     Ok(index.object)

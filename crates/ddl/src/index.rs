@@ -3,7 +3,6 @@
 use crate::columns;
 use crate::rows;
 use crate::work::{Target, Work, by, no_column};
-use block::SegmentKind;
 use dictionary::base::{Base, icol, ind, obj};
 use dictionary::image::property;
 use dictionary::rows::{Row, blank, int};
@@ -23,6 +22,8 @@ pub struct NewIndex {
     pub columns: Vec<(usize, bool)>,
     pub options: SegmentOptions,
     pub invisible: bool,
+    /// The index of a key: made beside one on the same columns that is not unique and so cannot enforce the key.
+    pub for_key: bool,
     /// Raised when a key stands twice.
     pub duplicate: Ora,
 }
@@ -62,6 +63,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
         columns: positions,
         options: create.options.clone(),
         invisible: create.invisible,
+        for_key: false,
         duplicate: Ora::new(1452),
     };
     work.lock(object)?;
@@ -93,7 +95,7 @@ pub fn make(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<I
     check_columns(table, &new)?;
     let tablespace = work.tablespace(new.options.tablespace.as_ref(), new.target.owner)?;
     let object = work.new_object();
-    let header = work.make_segment(tablespace, SegmentKind::Index, object)?;
+    let header = crate::tree::create(work, tablespace, object)?;
     let index = IndexDef {
         object,
         owner_id: new.target.owner,
@@ -146,7 +148,7 @@ fn check_columns(table: &TableDef, new: &NewIndex) -> Result<()> {
         let want: Vec<_> = new.columns.iter().map(|(c, d)| (IndexKey::Column(*c), *d)).collect();
         have.eq(want.iter().map(|(key, descending)| (key, *descending)))
     };
-    if table.indexes.iter().any(same) { Err(Ora::new(1408).at(new.target.pos)) } else { Ok(()) }
+    if !new.for_key && table.indexes.iter().any(same) { Err(Ora::new(1408).at(new.target.pos)) } else { Ok(()) }
 }
 
 fn enter(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
@@ -211,7 +213,7 @@ pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: 
         return Err(duplicate.clone());
     }
     let parts = work.host.parts();
-    crate::tree::load(&parts, index, &entries)
+    crate::tree::load(&parts, table, index, &entries)
 }
 
 pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
@@ -253,7 +255,7 @@ pub fn rebuild(work: &mut Work<'_>, index: &IndexDef, options: &SegmentOptions) 
 /// Gives the index a new segment filled from `table`, and enters it.
 pub fn refill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, tablespace: u32, duplicate: &Ora) -> Result<()> {
     let data_object = work.new_object();
-    let header = work.make_segment(tablespace, SegmentKind::Index, data_object)?;
+    let header = crate::tree::create(work, tablespace, data_object)?;
     let mut new = index.clone();
     new.segment = SegmentRef { tablespace, header, data_object, ..index.segment };
     fill(work, table, &new, duplicate)?;

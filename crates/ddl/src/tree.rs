@@ -1,10 +1,39 @@
 //! The B-tree below an index: the one place where DDL touches it.
 
-use crate::work::Parts;
-use dictionary::IndexDef;
-use types::{Ora, Result, Rowid};
+use crate::work::{Parts, Work};
+use btree::{Index, Inserted};
+use dictionary::{IndexDef, Organization, TableDef};
+use types::{ObjectId, Ora, Rdba, Result, Rowid};
 
-/// Puts sorted entries into the index's empty segment.
-pub fn load(_parts: &Parts<'_>, _index: &IndexDef, _entries: &[(Vec<u8>, Rowid)]) -> Result<()> {
-    Err(Ora::unsupported())
+/// Makes the segment of an index, with its root; it goes again if the statement fails.
+pub fn create(work: &mut Work<'_>, tablespace: u32, object: ObjectId) -> Result<Rdba> {
+    let header = {
+        let parts = work.host.parts();
+        parts.storage.trees.create(parts.p, tablespace, object)?
+    };
+    work.note_made(header);
+    Ok(header)
+}
+
+/// Puts sorted entries into the index's empty tree. ORA-00600 for a key that stands twice in a unique one: the caller has looked.
+pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &[(Vec<u8>, Rowid)]) -> Result<()> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), index.unique)?;
+    for (key, rowid) in entries {
+        if let Inserted::Duplicate(_) = parts.storage.trees.load(parts.p, &tree, key, *rowid)? {
+            return Err(Ora::internal(format_args!("[a key of {} stands twice]", index.name)));
+        }
+    }
+    Ok(())
+}
+
+/// The data object of the table's rows: what rowids carry.
+fn data_object(table: &TableDef) -> ObjectId {
+    match &table.organization {
+        Organization::Heap(segment) | Organization::Index(segment) => segment.data_object,
+        Organization::HashCluster { cluster, .. } => cluster.segment.data_object,
+        Organization::Fixed(_) => table.object,
+    }
 }

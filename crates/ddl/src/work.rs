@@ -1,6 +1,7 @@
 //! One data definition statement on its way: locks, names, segments made and doomed, rows changed.
 
 use block::SegmentKind;
+use btree::Btree;
 use cluster::Clusters;
 use dictionary::base::{Base, obj};
 use dictionary::rows::{Row, as_u32, blank, int, text};
@@ -18,6 +19,7 @@ use types::{Date, ObjectId, Ora, Rdba, Result, Value};
 pub struct Storage<'a> {
     pub heap: &'a Heap,
     pub clusters: &'a Clusters,
+    pub trees: &'a Btree,
 }
 
 /// What a statement works with at one moment.

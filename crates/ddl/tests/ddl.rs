@@ -1,5 +1,6 @@
 //! Data definition over a real stack, with a host that answers queries from a list.
 
+use btree::Btree;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
 use cluster::{Clusters, HashCluster};
 use datafile::{CreateDatabase, DataFiles, tablespace};
@@ -25,6 +26,7 @@ struct Database {
     shared: DictionaryShared,
     heap: Heap,
     clusters: Clusters,
+    trees: Btree,
     cache: Arc<BufferCache>,
 }
 
@@ -56,12 +58,14 @@ impl Database {
         Transactions::register_apply(&mut apply);
         Heap::register_apply(&mut apply);
         Clusters::register_apply(&mut apply);
+        Btree::register_apply(&mut apply);
         let files = Arc::new(files);
         let cache = Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo)));
         let enqueues = Enqueues::create(all, &enqueues);
         let txns = Transactions::create(all.sga(), &txns, &txn_config, &cache, &enqueues);
         let heap = Heap::new(&txns);
         let clusters = Clusters::new(&heap);
+        let trees = Btree::new(&txns);
         let shared = DictionaryShared::create(all.sga(), &dict, &heap, &enqueues);
         let p = testing::attach(all, "start");
         txns.create_undo_segments(&p).expect("undo");
@@ -80,7 +84,7 @@ impl Database {
             now: Date::from_ymd(2024, 1, 1).expect("a date"),
         };
         shared.create_database(&p, &new).expect("a dictionary");
-        Database { path, all, shared, heap, clusters, cache }
+        Database { path, all, shared, heap, clusters, trees, cache }
     }
 
     fn session(&self, user: &str) -> Session<'_> {
@@ -124,7 +128,11 @@ impl Host for Session<'_> {
             p: &self.p,
             dict: &mut self.dict,
             txn: &mut self.txn,
-            storage: Storage { heap: &self.database.heap, clusters: &self.database.clusters },
+            storage: Storage {
+                heap: &self.database.heap,
+                clusters: &self.database.clusters,
+                trees: &self.database.trees,
+            },
             hook: &NoHook,
             nls: &self.nls,
         }
@@ -381,6 +389,84 @@ fn clusters_hold_one_table() {
     s.ok("drop cluster hc including tables");
     assert!(!s.exists("T"));
     s.fails("drop cluster hc", 943);
+}
+
+impl Session<'_> {
+    /// How many entries the index has for a key of one number.
+    fn entries(&mut self, table: &TableDef, index: &str, key: i64) -> usize {
+        let index = table.indexes.iter().find(|have| have.name == index).expect("an index");
+        let data = table.heap().expect("a heap").data_object;
+        let tree = self.database.trees.open(&self.p, index.segment.header, data, index.unique).expect("a tree");
+        let (mut stored, mut bytes) = (Vec::new(), Vec::new());
+        types::codec::encode(&number(key), &mut stored);
+        types::codec::push_key_part(Some(&stored), false, &mut bytes);
+        let mut rows = Vec::new();
+        self.database.trees.probe(&self.p, &tree, &bytes, &mut rows).expect("a probe");
+        rows.len()
+    }
+}
+
+#[test]
+fn indexes_and_keys() {
+    let database = Database::new();
+    let mut s = database.session("SYSTEM");
+    s.ok("create table t (n number, m number, v varchar2(10), c clob)");
+    for n in 0..500 {
+        s.insert("T", &[number(n), number(n / 2), Value::Null, Value::Null]);
+    }
+    s.fails("create unique index j on t (m)", 1452);
+    s.ok("create index i on t (m)");
+    s.fails("create index i on t (n)", 955);
+    s.fails("create index j on t (m)", 1408);
+    s.fails("create index j on t (nothing)", 904);
+    s.fails("create index j on t (c)", 2327);
+    s.fails("create index j on t (n, n)", 957);
+    s.fails("create index j on t (upper(v))", 3001);
+    s.ok("create unique index j on t (n desc, m)");
+    let table = s.table("T");
+    assert_eq!(table.indexes.len(), 2);
+    assert_eq!((s.entries(&table, "I", 7), s.entries(&table, "I", 999)), (2, 0));
+    s.fails("alter table t add constraint t_uk unique (m)", 2299);
+    s.fails("alter table t add constraint t_pk primary key (v)", 1449);
+    s.ok("alter table t add constraint t_pk primary key (n)");
+    s.fails("alter table t add primary key (m)", 2260);
+    s.fails("alter table t add constraint t_pk check (m > 0)", 2264);
+    s.fails("alter table t add unique (n)", 2261);
+    let table = s.table("T");
+    assert_eq!((s.entries(&table, "T_PK", 499), table.columns[0].nullable), (1, false));
+    s.fails("drop index t_pk", 2429);
+    s.fails("drop index nothing", 1418);
+    s.ok("create table child (n number references t, m number, constraint child_fk foreign key (m) references t (n) on delete cascade)");
+    s.fails("create table bad (n number references nothing)", 942);
+    s.fails("create table bad (n number references child)", 2268);
+    s.fails("create table bad (n number references t (m))", 2270);
+    s.fails("create table bad (n date references t)", 2267);
+    s.fails("drop table t", 2449);
+    s.fails("alter table t drop primary key", 2273);
+    s.fails("truncate table t", 2266);
+    s.answers = vec![vec![number(1)]];
+    s.fails("alter table t add constraint t_ck check (m > 100)", 2293);
+    s.answers.clear();
+    s.ok("alter table t add constraint t_ck check (m > 100)");
+    s.fails("alter table t add check (nothing > 1)", 904);
+    s.fails("alter table t add check (m > sysdate)", 2436);
+    s.ok("alter table t disable constraint t_ck");
+    assert!(s.table("T").constraints.iter().any(|constraint| constraint.name == "T_CK" && !constraint.enabled));
+    s.ok("alter table child disable constraint child_fk");
+    s.ok("alter index i rebuild");
+    s.ok("alter index i rename to i2");
+    let table = s.table("T");
+    assert_eq!(s.entries(&table, "I2", 7), 2);
+    s.ok("alter table t drop primary key cascade");
+    assert!(s.table("CHILD").constraints.is_empty());
+    assert!(s.table("T").indexes.iter().all(|index| index.name != "T_PK"));
+    s.ok("truncate table t");
+    let table = s.table("T");
+    assert_eq!(s.entries(&table, "I2", 7), 0);
+    s.ok("drop table t");
+    s.ok("create table t (n number primary key, v varchar2(5) unique) organization index");
+    assert_eq!(s.table("T").indexes.len(), 2);
+    s.fails("create table u (n number) organization index", 25175);
 }
 
 #[test]

@@ -57,7 +57,11 @@ impl Host for Session<'_> {
             p: &self.core.p,
             dict: &mut self.dict,
             txn: &mut self.cx.session.txn,
-            storage: Storage { heap: self.core.shared.heap, clusters: self.core.shared.clusters },
+            storage: Storage {
+                heap: self.core.shared.heap,
+                clusters: self.core.shared.clusters,
+                trees: self.core.shared.btree,
+            },
             hook: &self.hook,
             nls: &self.cx.session.nls,
         }
