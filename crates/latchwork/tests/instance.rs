@@ -44,6 +44,19 @@ fn raw(instance: &Ephemeral) -> UnixStream {
     UnixStream::connect(instance.dir().join(client::SOCKET_NAME)).expect("the socket is there")
 }
 
+/// The child of `parent` that shows this name in `ps`.
+fn child_named(parent: u32, name: &str) -> i32 {
+    let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let is_it = |pid: &i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // `pid (name) state ppid …`
+        let (head, tail) = stat.rsplit_once(')').unwrap_or_default();
+        let ppid = tail.split_whitespace().nth(1).and_then(|p| p.parse::<u32>().ok());
+        head.split_once('(').is_some_and(|(_, n)| n == name) && ppid == Some(parent)
+    };
+    pids.into_iter().find(is_it).unwrap_or_else(|| panic!("{name} runs"))
+}
+
 fn latchwork(args: &[&str], dir: &Path) -> (bool, String) {
     let out = Command::new(executable()).args(args).arg("--dir").arg(dir).output().expect("the program runs");
     let text = [out.stdout, out.stderr].concat();
@@ -208,8 +221,7 @@ fn a_break_ends_the_call_and_the_session_lives_on() {
 fn the_death_of_a_background_process_ends_the_instance() {
     let mut instance = start(&[]);
     let mut session = sysdba(&instance);
-    let pid = number(&mut session, "select to_number(spid) from v$process where pname = 'SMON'");
-    os::process::kill(pid as i32, os::signal::SIGKILL).unwrap();
+    os::process::kill(child_named(instance.supervisor(), "lw_smon"), os::signal::SIGKILL).unwrap();
     eventually("the instance ends", || !instance.is_running());
     assert!(session.execute("select 1 from dual", &[]).is_err());
 }
