@@ -92,12 +92,15 @@ pub fn value(row: &[u8], column: usize, data_type: &DataType) -> Result<Value> {
     Ok(value)
 }
 
+/// The stored bytes of a column, `None` for NULL.
+pub type Piece = Option<Vec<u8>>;
+
 /// Rewrites every row: `change` is given the row's stored columns, `columns` of them, and changes them in place.
 pub fn rewrite(
     work: &mut Work<'_>,
     table: &TableDef,
     columns: usize,
-    change: &mut dyn FnMut(&mut [Option<Vec<u8>>]) -> Result<()>,
+    change: &mut dyn FnMut(&mut [Piece]) -> Result<()>,
 ) -> Result<()> {
     let mut all: Vec<(Rowid, Vec<u8>)> = Vec::new();
     scan(work, table, &mut |rowid, row| {
@@ -110,7 +113,7 @@ pub fn rewrite(
     let cluster = hash_cluster(&parts, table)?;
     let mut bytes = Vec::new();
     for (rowid, row) in &all {
-        let mut pieces: Vec<Option<Vec<u8>>> = Vec::with_capacity(columns);
+        let mut pieces: Vec<Piece> = Vec::with_capacity(columns);
         for column in 0..columns {
             pieces.push(stored(row, column)?.map(<[u8]>::to_vec));
         }

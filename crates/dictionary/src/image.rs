@@ -507,7 +507,7 @@ impl Image {
     pub fn columns(&self, object: ObjectId) -> Result<Vec<ColumnDef>> {
         let mut rows: Vec<&Row> = self.rows(Base::Col, object.0).iter().collect();
         rows.sort_by_key(|row| as_i64(&row[col::COL]));
-        rows.into_iter().map(|row| make_column(row)).collect()
+        rows.into_iter().map(make_column).collect()
     }
 
     fn indexes(&self, table: ObjectId) -> Result<Vec<Rc<IndexDef>>> {
@@ -527,7 +527,7 @@ impl Image {
         let flags = as_i64(&row[ind::FLAGS]).unwrap_or(0);
         let mut columns: Vec<&Row> = self.rows(Base::Icol, def.object.0).iter().collect();
         columns.sort_by_key(|row| as_i64(&row[icol::POS]));
-        let columns = columns.into_iter().map(|row| make_index_column(row)).collect::<Result<_>>()?;
+        let columns = columns.into_iter().map(make_index_column).collect::<Result<_>>()?;
         let kind = match as_i64(&row[ind::TYPE]) {
             Some(2) => IndexKind::Bitmap,
             Some(4) => IndexKind::IotTop,

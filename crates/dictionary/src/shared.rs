@@ -68,8 +68,7 @@ impl DictionaryShared {
     /// Makes the face of the words. Run once by the supervisor; then either [`Self::create_database`] or [`Self::open`].
     pub fn create(sga: &'static Sga, layout: &DictionaryLayout, heap: &Heap, enqueues: &Enqueues) -> DictionaryShared {
         assert!(Base::ALL.len() <= HEADERS_MAX, "room for the base tables' addresses");
-        let shared =
-            DictionaryShared { words: sga.slice(layout.words), heap: heap.clone(), enqueues: enqueues.clone() };
+        let shared = DictionaryShared { words: sga.slice(layout.words), heap: heap.clone(), enqueues: *enqueues };
         shared.words[EPOCH].store(1 << 16, Ordering::Release);
         shared
     }

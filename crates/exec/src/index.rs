@@ -101,7 +101,7 @@ pub fn insert(index: &Index, key: &[u8], rowid: Rowid, cx: &mut ExecCtx<'_>) -> 
     match cx.shared.btree.insert(cx.p, t, &index.tree, key, rowid, LockWait::Forever)? {
         Inserted::Done => Ok(()),
         // The index has its constraint's name.
-        Inserted::Duplicate(_) => Err(Ora::with(1, &[&format_args!("{}.{}", index.def.owner, index.def.name)])),
+        Inserted::Duplicate(_) => Err(Ora::with(1, &[&index.def.owner, &index.def.name])),
     }
 }
 

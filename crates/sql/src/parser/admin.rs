@@ -55,11 +55,11 @@ impl Parser<'_> {
         })?;
         if self.eat_words(&["IDENTIFIED", "BY"]) {
             // As many passwords as users.
-            for i in 0..list.len() {
+            for (i, grantee) in list.iter_mut().enumerate() {
                 if i > 0 {
                     self.expect(TokenKind::Comma, 917)?;
                 }
-                list[i].identified_by = Some(self.password()?);
+                grantee.identified_by = Some(self.password()?);
             }
         }
         Ok(list)

@@ -139,7 +139,7 @@ impl Parser<'_> {
             return Ok(None);
         }
         let exprs = self.value_list()?;
-        match self.into_clause()? {
+        match self.parse_into()? {
             Some(into) => Ok(Some(Returning { exprs, into, pos })),
             None => self.fail(925),
         }

@@ -105,7 +105,7 @@ impl Parser<'_> {
             self.eat_word("ALL");
         }
         let items = self.comma_list(Self::select_item)?;
-        let into = self.into_clause()?;
+        let into = self.parse_into()?;
         let from_pos = self.pos();
         self.expect_word("FROM", 923)?;
         let from = self.comma_list(Self::table_ref)?;
@@ -183,7 +183,7 @@ impl Parser<'_> {
     }
 
     /// `[BULK COLLECT] INTO targets [LIMIT n]`.
-    pub(super) fn into_clause(&mut self) -> Result<Option<IntoClause>> {
+    pub(super) fn parse_into(&mut self) -> Result<Option<IntoClause>> {
         let pos = self.pos();
         let bulk = self.eat_words(&["BULK", "COLLECT"]);
         if !self.eat_word("INTO") {
