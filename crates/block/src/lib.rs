@@ -3,6 +3,7 @@
 //! Readers go through [`BlockView`], which bears any bytes and any race; mutators work on private images (`&mut [u8]`).
 //! The crate keeps the layout and the space in a block. What rows, locks and undo mean is said by the access layers.
 //! `docs/format/block.md` has the pictures.
+#![deny(unsafe_code)] // `view` alone.
 
 pub mod data;
 mod dump;
@@ -10,6 +11,7 @@ pub mod file;
 mod header;
 pub mod segment;
 pub mod undo;
+#[allow(unsafe_code)] // Relaxed loads inside a slice.
 mod view;
 
 pub use data::{Data, DataMut, Itl, Refused, RowAt, itl_flags};

@@ -47,6 +47,7 @@ pub(crate) struct BufferHeader {
 }
 
 // SAFETY: `repr(C)`, atomics only, every bit pattern is valid.
+#[allow(unsafe_code)]
 unsafe impl SgaLayout for BufferHeader {}
 const _: () = assert!(size_of::<BufferHeader>() == 128, "two cache lines");
 

@@ -5,10 +5,12 @@
 //! holder dies are in [`pins`]; [`header`] has the table of a buffer's states. [`Segments`] gives blocks to segments.
 //!
 //! The cache knows no undo: which version of a block a query may see is decided above it.
+#![deny(unsafe_code)] // The frames, and the layouts of what lies in shared memory.
 
 mod apply;
 mod chains;
 mod config;
+#[allow(unsafe_code)] // The frames of the mapping as bytes.
 mod frames;
 mod group;
 mod header;

@@ -36,6 +36,7 @@ pub(crate) struct WorkingSet {
 }
 
 // SAFETY: `repr(C)`, atomics only, every bit pattern is valid.
+#[allow(unsafe_code)]
 unsafe impl SgaLayout for WorkingSet {}
 
 /// Touch count from which a buffer goes to the hot end instead of being replaced.

@@ -50,6 +50,7 @@ pub(crate) struct ProcessArea {
 }
 
 // SAFETY: `repr(C)`, atomics only, every bit pattern is valid.
+#[allow(unsafe_code)]
 unsafe impl SgaLayout for ProcessArea {}
 
 pub(crate) fn buffer_of(entry: u64) -> Option<usize> {

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use txn::{NoHook, Transactions, Txn, TxnConfig, TxnLayout};
-use types::{Date, ObjectId, Value};
+use types::{Date, ObjectId, Rowid, Value};
 
 /// A database directory that goes away with the test.
 struct Directory(PathBuf);
@@ -130,7 +130,11 @@ fn a_new_database_has_its_users_and_dual() {
     };
     assert_eq!((dual.owner.as_str(), dual.columns.len()), ("SYS", 1));
     let mut rows = Vec::new();
-    shared.scan_once(&p, Base::Dual, &mut |_, row| Ok(rows.push(row.to_vec()))).expect("a scan");
+    let mut keep = |_: Rowid, row: &[Value]| {
+        rows.push(row.to_vec());
+        Ok(())
+    };
+    shared.scan_once(&p, Base::Dual, &mut keep).expect("a scan");
     assert_eq!(rows, [[Value::Text("X".into())]]);
     assert!(matches!(names.relation(None, "USER_TABLES").expect("readable"), Some(Resolved::View(_))));
     assert!(matches!(names.relation(Some("SYS"), "OBJ$").expect("readable"), Some(Resolved::Table(_))));

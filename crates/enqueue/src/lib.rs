@@ -8,7 +8,7 @@
 //! A releaser grants a lock inside its section and posts after it. A waiter that sees its request granted gets the latch
 //! once before it believes it: the releaser may have died before its section ended, and the grant may be rolled back.
 
-#![deny(unsafe_code)]
+#![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
 mod deadlock;
 mod kinds;

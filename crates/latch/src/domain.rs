@@ -203,8 +203,10 @@ pub struct LatchSlot {
 }
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
+#[allow(unsafe_code)]
 unsafe impl os::SharedLayout for LatchShared {}
 // SAFETY: as above.
+#[allow(unsafe_code)]
 unsafe impl os::SharedLayout for LatchSlot {}
 
 /// The latches of one instance: shared tunables and one slot for every process. A cheap copy; every process has the same.

@@ -27,6 +27,7 @@ pub struct Latch {
 const _: () = assert!(size_of::<Latch>() == 64, "one latch, one cache line");
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
+#[allow(unsafe_code)]
 unsafe impl os::SharedLayout for Latch {}
 
 pub(crate) const WAITERS: u32 = 1 << 31;

@@ -13,6 +13,7 @@
 //!
 //! The crate knows no SGA and no database: any memory that all parties map at one address will do, threads of one process
 //! included. See `examples/`.
+#![deny(unsafe_code)] // The layouts of the lock words, and one address that recovery looks behind.
 
 mod client;
 mod domain;

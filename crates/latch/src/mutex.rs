@@ -63,6 +63,7 @@ pub struct Mutex {
 }
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
+#[allow(unsafe_code)]
 unsafe impl os::SharedLayout for Mutex {}
 
 impl Default for MutexWord {

@@ -209,6 +209,7 @@ impl Domain {
     }
 }
 
+#[allow(unsafe_code)]
 fn at<T: os::SharedLayout>(address: u64, is_shared: IsShared) -> Option<&'static T> {
     if address == 0 || !address.is_multiple_of(align_of::<T>() as u64) || !is_shared(address, size_of::<T>()) {
         return None;

@@ -22,6 +22,7 @@ pub struct Versioned {
 const _: () = assert!(size_of::<Versioned>() == 128);
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
+#[allow(unsafe_code)]
 unsafe impl os::SharedLayout for Versioned {}
 
 impl Versioned {

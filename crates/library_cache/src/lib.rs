@@ -6,7 +6,7 @@
 //! ([`LibraryCache::add`]), so an execution of a hot statement writes nothing that is shared.
 //!
 //! See `README.md` for the invariants.
-#![deny(unsafe_code)]
+#![deny(unsafe_code)] // Only the layouts of what lies in shared memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

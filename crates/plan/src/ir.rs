@@ -517,6 +517,7 @@ pub struct QueryPlan {
 }
 
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // One a plan, and the large variant is the usual one.
 pub enum InsertSource {
     Values(Vec<Expr>),
     Query(QueryPlan),
@@ -639,6 +640,7 @@ pub struct MergeInsert {
 }
 
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // One a plan, and the large variant is the usual one.
 pub enum PlanBody {
     Query(QueryPlan),
     Insert(Box<InsertPlan>),

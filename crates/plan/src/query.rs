@@ -14,6 +14,9 @@ use sql::ast::{self, ExprKind, Literal, QueryBody, SelectItemKind};
 use std::collections::BTreeSet;
 use types::{Ora, Result, Value};
 
+/// A query with a plan of its own: its row source, output expressions and columns, and the registers of enclosing blocks it reads.
+pub type BuiltQuery = (Source, Vec<Expr>, Vec<Column>, BTreeSet<Reg>);
+
 /// A compiled query.
 pub enum Compiled {
     /// A plain join that may become part of the enclosing block.
@@ -41,7 +44,7 @@ impl Compiler<'_> {
     }
 
     /// As [`Compiler::query`], always with a plan of its own.
-    pub fn built(&mut self, q: &ast::Query, opaque: bool) -> Result<(Source, Vec<Expr>, Vec<Column>, BTreeSet<Reg>)> {
+    pub fn built(&mut self, q: &ast::Query, opaque: bool) -> Result<BuiltQuery> {
         match self.query(q, opaque, false)? {
             Compiled::Built { source, out, columns, outer, .. } => Ok((source, out, columns, outer)),
             Compiled::Open { .. } => unreachable!("merging was not asked for"),
@@ -277,7 +280,7 @@ impl Compiler<'_> {
             && self.block().rownum.is_none()
             && !s.hints.has("NO_MERGE")
             && !s.hints.has("RESULT_CACHE")
-            && !out.iter().any(|e| has_sequence(e));
+            && !out.iter().any(has_sequence);
         if simple {
             return Ok(Compiled::Open { set, out, columns });
         }
@@ -559,10 +562,13 @@ impl Compiler<'_> {
     }
 
     fn subquery_in(&mut self, q: &ast::Query, used: SubUse, unstable: u32) -> Result<(SubId, Vec<Column>)> {
-        if q.order_by.is_some() && q.limit.is_none() && used != SubUse::Exists && matches!(q.body, QueryBody::Select(_))
+        if let Some(order_by) = &q.order_by
+            && q.limit.is_none()
+            && used != SubUse::Exists
+            && matches!(q.body, QueryBody::Select(_))
         {
             // ORDER BY without a row limit is not allowed in a subquery of an expression: ORA-00907.
-            return Err(Ora::new(907).at(q.order_by.as_ref().expect("just seen").pos.0));
+            return Err(Ora::new(907).at(order_by.pos.0));
         }
         let (source, mut out, columns, outer) = self.built(q, false)?;
         if used == SubUse::Exists {

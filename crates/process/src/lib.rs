@@ -15,6 +15,7 @@
 //! | starting | the owner's process id | attach goes on; cleanup |
 //! | active | everything, by the rules of each field | [`Process`] dropped; cleanup |
 //! | cleaning | nothing but the log and the holds | cleanup ends: free |
+#![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
 mod attach;
 mod cleanup;

@@ -150,6 +150,7 @@ impl ResultCache {
     /// the same result, at most `_result_cache_timeout`. Statistics: `Find Count`.
     /// # Errors
     /// ORA-00028, ORA-01013 when the session is killed or interrupted while it waits.
+    #[allow(clippy::too_many_arguments)] // Who asks, for what, as of when, and where to put it: nothing that belongs together.
     pub fn open(
         &self,
         p: &Process,
@@ -422,7 +423,8 @@ impl ResultCache {
 
     /// Notes every 64th use, and at most once in three seconds, so that readers of a hot result write nothing shared.
     fn touch_coarsely(&self, p: &Process, id: u64) {
-        if self.line(p).statistics[Statistic::FindCount as usize].load(Ordering::Relaxed) % 64 != 0 {
+        let finds = self.line(p).statistics[Statistic::FindCount as usize].load(Ordering::Relaxed);
+        if !finds.is_multiple_of(64) {
             return;
         }
         let last = &self.blocks[id as usize].words[word::LAST_USED];

@@ -118,8 +118,7 @@ impl ResultCache {
             return;
         }
         let section = p.lock(self.so_latch, Where::RcSoAllocate, 0);
-        let mut held = 0;
-        for object in objects.iter().filter(|object| self.is_tracked(**object)) {
+        for (held, object) in objects.iter().filter(|object| self.is_tracked(**object)).enumerate() {
             if held == PENDING_MAX {
                 section.set(&line.pending_all, 1);
                 section.set(&self.control.closed, self.control.closed.load(Ordering::Relaxed) + 1);
@@ -128,7 +127,6 @@ impl ResultCache {
             let pending = &self.slot(*object).pending;
             section.set(&line.pending[held], object.0 as u64 + 1);
             section.set(pending, pending.load(Ordering::Relaxed) + 1);
-            held += 1;
         }
     }
 

@@ -3,7 +3,7 @@
 //! Keys and rows are bytes and dependencies are object numbers; the crate knows neither SQL nor plans. See `README.md`
 //! for the invariants and the lock order, `layout` for the blocks, `cache` for the four designs of a hit, `build` for
 //! the gets of a miss and `depend` for why no stale and no future row is ever returned.
-#![deny(unsafe_code)]
+#![deny(unsafe_code)] // Only the layouts of what lies in shared memory.
 
 mod build;
 mod cache;

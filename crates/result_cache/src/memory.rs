@@ -43,7 +43,7 @@ impl ResultCache {
             }
             let fresh = control.fresh.load(Ordering::Relaxed);
             if fresh < self.blocks.len() as u64 {
-                if fresh % BLOCKS_PER_CHUNK == 0 {
+                if fresh.is_multiple_of(BLOCKS_PER_CHUNK) {
                     section.set(&control.chunks, fresh / BLOCKS_PER_CHUNK + 1);
                 }
                 section.set(&control.fresh, fresh + 1);

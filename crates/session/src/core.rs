@@ -53,6 +53,9 @@ impl Identity {
     pub const SYS: Identity = Identity { user: UserId::SYS, schema: UserId::SYS, sysdba: true };
 }
 
+/// Savepoints by name, oldest first.
+pub type Savepoints = Vec<(String, Savepoint)>;
+
 /// What lasts as long as a session.
 pub struct Core {
     pub instance: &'static Instance,
@@ -66,9 +69,9 @@ pub struct Core {
     pub plsql: Plsql<SqlCursor>,
     pub params: Rc<RefCell<SessionParams>>,
     fixed: Option<Rc<dyn FixedTables>>,
-    pub savepoints: RefCell<Vec<(String, Savepoint)>>,
+    pub savepoints: RefCell<Savepoints>,
     /// Transactions that autonomous ones have suspended.
-    pub suspended: RefCell<Vec<(Txn, Vec<(String, Savepoint)>)>>,
+    pub suspended: RefCell<Vec<(Txn, Savepoints)>>,
     /// DBMS_LOCK's locks by number, and whether they end with the transaction.
     pub user_locks: RefCell<HashMap<u32, (LockId, bool)>>,
     /// Results of functions that this session builds for the result cache.

@@ -1,4 +1,4 @@
-#![deny(unsafe_code)]
+#![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 //! The instance and its sessions: every shared structure, made once, and the calls of one user.
 
 mod alter;

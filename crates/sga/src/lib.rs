@@ -8,6 +8,7 @@
 //! Nothing in the SGA is a pointer, a `Vec` or a vtable: see [`SgaLayout`].
 
 mod builder;
+#[allow(unsafe_code)] // The mapping, and typed references into it.
 mod mapping;
 mod text;
 

@@ -15,6 +15,7 @@ pub struct SgaText<const WORDS: usize> {
 }
 
 // SAFETY: `repr(C)`, atomic words only; every bit pattern is accepted, since `get` clamps the length and checks UTF-8.
+#[allow(unsafe_code)]
 unsafe impl<const WORDS: usize> SgaLayout for SgaText<WORDS> {}
 
 impl<const WORDS: usize> SgaText<WORDS> {

@@ -171,11 +171,7 @@ pub fn creates_plsql(rest: &str) -> bool {
     if word.as_deref() == Some("and") {
         return true;
     }
-    match word.as_deref() {
-        Some("procedure" | "function" | "package" | "trigger" | "library") => true,
-        Some("type") => true,
-        _ => false,
-    }
+    matches!(word.as_deref(), Some("procedure" | "function" | "package" | "trigger" | "library" | "type"))
 }
 
 #[cfg(test)]

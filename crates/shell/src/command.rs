@@ -347,9 +347,7 @@ impl Shell<'_> {
         self.out.line(text);
         self.out.flush();
         // A script that pauses goes on at once when nobody is there to press a key.
-        if self.reader.is_terminal() {
-            self.reader.read("");
-        } else if !self.scripts.is_reading() {
+        if self.reader.is_terminal() || !self.scripts.is_reading() {
             self.reader.read("");
         }
     }

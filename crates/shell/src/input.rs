@@ -13,12 +13,15 @@ pub trait LineReader {
     fn remember(&mut self, _statement: &str) {}
 }
 
+/// What the arguments `&1`… were before a script got its own.
+pub type SavedArguments = Vec<(String, Option<String>)>;
+
 /// A script that is being read.
 struct Script {
     lines: VecDeque<String>,
     dir: PathBuf,
     /// The arguments `&1`… that the caller had.
-    saved: Vec<(String, Option<String>)>,
+    saved: SavedArguments,
 }
 
 /// Scripts nested deeper than this are a loop.
@@ -36,13 +39,8 @@ impl Scripts {
         !self.stack.is_empty()
     }
 
-    /// How deep.
-    pub fn depth(&self) -> usize {
-        self.stack.len()
-    }
-
     /// The next line of the innermost script; its end pops it and gives back what the caller's arguments were.
-    pub fn next_line(&mut self) -> Option<Result<String, Vec<(String, Option<String>)>>> {
+    pub fn next_line(&mut self) -> Option<Result<String, SavedArguments>> {
         let script = self.stack.last_mut()?;
         Some(match script.lines.pop_front() {
             Some(line) => Ok(line),
@@ -50,16 +48,11 @@ impl Scripts {
         })
     }
 
-    /// Leaves all scripts (`WHENEVER`, a fatal error, Ctrl-C).
-    pub fn clear(&mut self) {
-        self.stack.clear();
-    }
-
     /// Opens a script.
     ///
     /// # Errors
     /// The SP2 message, when it cannot be read or scripts are nested too deep.
-    pub fn open(&mut self, name: &str, beside: bool, saved: Vec<(String, Option<String>)>) -> Result<(), String> {
+    pub fn open(&mut self, name: &str, beside: bool, saved: SavedArguments) -> Result<(), String> {
         if self.stack.len() >= SCRIPTS_MAX {
             return Err(format!(
                 "SP2-0309: SQL*Plus command procedures may only be nested to a depth of {SCRIPTS_MAX}."
@@ -109,12 +102,12 @@ mod tests {
         scripts.open(dir.join("outer").to_str().unwrap(), false, vec![]).unwrap();
         assert_eq!(scripts.next_line(), Some(Ok("one".into())));
         scripts.open("inner", true, vec![("1".into(), None)]).unwrap();
-        assert_eq!(scripts.depth(), 2);
+        assert_eq!(scripts.stack.len(), 2);
         assert_eq!(scripts.next_line(), Some(Ok("in".into())));
         assert_eq!(scripts.next_line(), Some(Err(vec![("1".into(), None)])));
         assert_eq!(scripts.next_line(), Some(Ok("two".into())));
         assert!(scripts.open("no such file", false, vec![]).unwrap_err().starts_with("SP2-0310"));
-        scripts.clear();
+        assert_eq!(scripts.next_line(), Some(Err(vec![])));
         assert!(!scripts.is_reading());
         std::fs::remove_dir_all(dir).unwrap();
     }

@@ -445,7 +445,7 @@ impl<'a> Shell<'a> {
         self.binds
             .iter()
             .filter(|(name, _)| named.iter().any(|n| n.eq_ignore_ascii_case(name)))
-            .map(|(name, v)| Bind::named(name.clone(), v.data_type.clone(), v.value.clone()))
+            .map(|(name, v)| Bind::named(name.clone(), v.data_type, v.value.clone()))
             .collect()
     }
 

@@ -17,7 +17,7 @@
 //!
 //! Rejected: deciding visibility by the undo header block itself, since that costs a block get for every entry judged; undo
 //! kept by object instead of by transaction, since a rollback would have to search.
-#![deny(unsafe_code)]
+#![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
 mod change;
 mod end;

@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn missing_arguments_are_empty_and_percent_is_kept() {
-        assert_eq!(Ora::new(600).message(), format!("internal error code, arguments: {}", vec!["[]"; 12].join(", ")));
+        assert_eq!(Ora::new(600).message(), format!("internal error code, arguments: {}", ["[]"; 12].join(", ")));
         assert!(Ora::pls(206, &[&"x"]).message().starts_with("%TYPE must"));
     }
 

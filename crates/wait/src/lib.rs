@@ -6,6 +6,7 @@
 //!
 //! A [`WaitSlot`] shows the wait that a process is in, or its last one, to any other process, live. [`EventTotals`] keeps
 //! the sums and histograms. A [`Waiter`] is the two together as the waiting process uses them.
+#![deny(unsafe_code)] // Only the layouts of what lies in shared memory.
 
 pub mod events;
 mod slot;

@@ -26,6 +26,7 @@ pub struct WaitSlot {
 }
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
+#[allow(unsafe_code)]
 unsafe impl os::SharedLayout for WaitSlot {}
 
 /// Whether a process waits.

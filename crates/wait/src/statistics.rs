@@ -268,6 +268,7 @@ pub struct StatLine {
 }
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
+#[allow(unsafe_code)]
 unsafe impl os::SharedLayout for StatLine {}
 
 impl StatLine {

@@ -26,8 +26,10 @@ pub struct EventTotals {
 }
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
+#[allow(unsafe_code)]
 unsafe impl os::SharedLayout for EventTotal {}
 // SAFETY: as above.
+#[allow(unsafe_code)]
 unsafe impl os::SharedLayout for EventTotals {}
 
 fn add(word: &AtomicU64, n: u64) {

@@ -97,7 +97,7 @@ impl Connect {
             }
         }
         self.given += 1;
-        if self.given % 4096 == 0 {
+        if self.given.is_multiple_of(4096) {
             cx.p.check_cancel()?;
         }
         Ok(true)
@@ -137,7 +137,7 @@ impl Connect {
             let (roots, paths) = (top.roots.clone(), top.paths.clone());
             m.restore(&self.row, &row);
             self.given += 1;
-            if self.given % 1024 == 0 {
+            if self.given.is_multiple_of(1024) {
                 cx.p.check_cancel()?;
             }
             let roots = if depth == 1 { self.root_values(m, cx)? } else { roots };

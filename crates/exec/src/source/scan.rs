@@ -93,8 +93,8 @@ impl Scan {
         let snapshot = *m.snapshot();
         self.rows_left = true;
         match (&mut self.path, &self.storage) {
-            (Path::Heap(scan), Storage::Heap(table)) => scan.start(&cx.shared.heap, cx.p, &snapshot, table)?,
-            (Path::Cluster(scan), Storage::Cluster(c, _)) => scan.start(&cx.shared.clusters, cx.p, &snapshot, c)?,
+            (Path::Heap(scan), Storage::Heap(table)) => scan.start(cx.shared.heap, cx.p, &snapshot, table)?,
+            (Path::Cluster(scan), Storage::Cluster(c, _)) => scan.start(cx.shared.clusters, cx.p, &snapshot, c)?,
             (Path::Rowid(_), _) => {}
             (Path::Unique { index, keys, key, found }, _) => {
                 key.clear();
@@ -135,11 +135,11 @@ impl Scan {
     /// Decodes the next row of the path. False at the end.
     fn advance(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let (rowid, bytes) = match &mut self.path {
-            Path::Heap(scan) => match scan.next(&cx.shared.heap, cx.p)? {
+            Path::Heap(scan) => match scan.next(cx.shared.heap, cx.p)? {
                 Some(found) => found,
                 None => return Ok(false),
             },
-            Path::Cluster(scan) => match scan.next(&cx.shared.clusters, cx.p)? {
+            Path::Cluster(scan) => match scan.next(cx.shared.clusters, cx.p)? {
                 Some(found) => found,
                 None => return Ok(false),
             },

@@ -95,8 +95,11 @@ pub(crate) fn count(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
     give(out, Number::from_i64(n))
 }
 
+/// The subject's characters, and where in them the group that was asked for lies.
+type Located = (Vec<char>, Option<(usize, usize)>);
+
 /// Position, occurrence and group of REGEXP_SUBSTR and REGEXP_INSTR, and the group's place in the text.
-fn group(ctx: &mut FnCtx<'_>, args: &[Value], flags_at: usize) -> Result<Option<(Vec<char>, Option<(usize, usize)>)>> {
+fn group(ctx: &mut FnCtx<'_>, args: &[Value], flags_at: usize) -> Result<Option<Located>> {
     let flags = flags(ctx, args.get(flags_at))?;
     let (Some((s, pattern)), Some(position), Some(occurrence), Some(group)) = (
         subject(ctx, args)?,

@@ -139,7 +139,7 @@ fn table_aliases(tokens: &[Token]) -> Vec<usize> {
 fn join<'a>(tokens: impl IntoIterator<Item = &'a str>) -> String {
     let mut out = String::new();
     for t in tokens {
-        if !out.is_empty() && !(t == "." || out.ends_with('.')) {
+        if !(out.is_empty() || t == "." || out.ends_with('.')) {
             out.push(' ');
         }
         out.push_str(t);

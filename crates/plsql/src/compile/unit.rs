@@ -66,11 +66,13 @@ impl Compiled {
 }
 
 type Key = (String, String);
+/// Who asks in which schema for which name.
+type InterfaceKey = (Option<String>, String, String);
 
 /// The units compiled in this process, good for one dictionary epoch.
 #[derive(Default)]
 pub struct Units {
-    interfaces: RefCell<HashMap<(Option<String>, String, String), Option<Interface>>>,
+    interfaces: RefCell<HashMap<InterfaceKey, Option<Interface>>>,
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
     blocks: RefCell<HashMap<(String, String), Rc<Compiled>>>,
     in_progress: RefCell<HashSet<Key>>,

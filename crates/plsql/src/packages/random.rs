@@ -29,7 +29,7 @@ impl Random {
     }
 
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[1].wrapping_mul(5).rotate_left(7).wrapping_mul(9);
         let t = s[1] << 17;
@@ -45,7 +45,7 @@ impl Random {
     /// Below `n`, every value as likely as any other to one part in 2^64 / n.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+        ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
     /// VALUE: at least 0, less than 1.
@@ -68,7 +68,7 @@ impl Random {
 
     /// RANDOM: 32 bits with a sign.
     pub fn random(&mut self) -> i32 {
-        (self.next() >> 32) as u32 as i32
+        (self.next_u64() >> 32) as u32 as i32
     }
 
     /// NORMAL, by the polar method of Marsaglia.
@@ -84,7 +84,7 @@ impl Random {
     }
 
     fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// STRING(opt, len).
@@ -114,9 +114,10 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_numbers() {
         let (mut a, mut b) = (Random::new(7), Random::new(7));
-        let (x, y): (Vec<u64>, Vec<u64>) = ((0..100).map(|_| a.next()).collect(), (0..100).map(|_| b.next()).collect());
+        let (x, y): (Vec<u64>, Vec<u64>) =
+            ((0..100).map(|_| a.next_u64()).collect(), (0..100).map(|_| b.next_u64()).collect());
         assert_eq!(x, y);
-        assert_ne!(Random::new(8).next(), x[0]);
+        assert_ne!(Random::new(8).next_u64(), x[0]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub struct Insert {
 }
 
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant)] // One a statement, and the large variant is the usual one.
 pub enum InsertKind {
     Single {
         target: InsertTarget,

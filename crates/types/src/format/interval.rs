@@ -59,8 +59,8 @@ fn below(value: i128, end: i128, error: u32) -> Result<i128> {
 pub fn interval_ds_from_text(text: &str) -> Result<IntervalDs> {
     let invalid = || Ora::new(1867);
     let (sign, rest) = split_sign(text.trim());
-    if rest.starts_with('P') {
-        return IntervalDs::from_nanos(sign * iso_nanos(&rest[1..])?);
+    if let Some(iso) = rest.strip_prefix('P') {
+        return IntervalDs::from_nanos(sign * iso_nanos(iso)?);
     }
     let (days, time) = rest.split_once(' ').ok_or_else(invalid)?;
     let mut fields = time.trim().splitn(3, ':');

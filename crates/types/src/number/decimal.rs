@@ -227,15 +227,13 @@ impl Decimal {
         for &d in &self.digits[..other.len as usize] {
             rest = rest * 100 + u64::from(d);
         }
-        let mut at = other.len as usize;
-        for place in quotient {
+        for (at, place) in (other.len as usize..).zip(quotient) {
             *place = (rest / divisor) as u8;
             rest %= divisor;
             if rest == 0 && at >= self.len as usize {
                 break;
             }
             rest = rest * 100 + self.digits.get(at).map_or(0, |&d| u64::from(d));
-            at += 1;
         }
     }
 

@@ -114,19 +114,18 @@ impl Fixed {
         if self.negative == other.negative {
             let mut limbs = [0; LIMBS];
             let mut carry = 0;
-            for i in 0..LIMBS {
-                let sum = self.limbs[i] + other.limbs[i] + carry;
-                (limbs[i], carry) = if sum >= BASE { (sum - BASE, 1) } else { (sum, 0) };
+            for (limb, (a, b)) in limbs.iter_mut().zip(self.limbs.iter().zip(other.limbs)) {
+                let sum = a + b + carry;
+                (*limb, carry) = if sum >= BASE { (sum - BASE, 1) } else { (sum, 0) };
             }
             return Fixed { negative: self.negative, limbs };
         }
         let (big, small) = if self.cmp_magnitude(&other) == Ordering::Less { (other, self) } else { (self, other) };
         let mut limbs = [0; LIMBS];
         let mut borrow = 0;
-        for i in 0..LIMBS {
-            let take = small.limbs[i] + borrow;
-            (limbs[i], borrow) =
-                if big.limbs[i] >= take { (big.limbs[i] - take, 0) } else { (big.limbs[i] + BASE - take, 1) };
+        for (limb, (a, b)) in limbs.iter_mut().zip(big.limbs.iter().zip(small.limbs)) {
+            let take = b + borrow;
+            (*limb, borrow) = if *a >= take { (a - take, 0) } else { (a + BASE - take, 1) };
         }
         Fixed { negative: big.negative, limbs }
     }

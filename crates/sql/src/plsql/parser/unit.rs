@@ -187,7 +187,7 @@ impl Parser<'_> {
         if kind == UnitKind::TypeBody {
             return Err(self.error_at(707, &["object type bodies"], pos));
         }
-        if self.eat_word("FORCE") {}
+        self.eat_word("FORCE");
         self.is_or_as()?;
         if self.at_word("OBJECT") {
             return Err(self.error_at(707, &["object types"], self.pos()));
