@@ -102,9 +102,11 @@ pub fn page(results: &Results) -> String {
     out.push_str(&published(results, &variants));
     out.push_str(&latches(results, &variants, &colour));
 
-    out.push_str("<h2>Tables</h2>\n<div class=\"tables\"><pre>");
-    out.push_str(&escape(&table::throughput(results)));
-    out.push_str("</pre>\n");
+    out.push_str("<h2>Tables</h2>\n<div class=\"tables\">");
+    for generation in results.generations() {
+        let text = table::throughput(results, &generation);
+        out.push_str(&format!("<h3>latch_generation = {}</h3><pre>{}</pre>\n", escape(&generation), escape(&text)));
+    }
     for latch in results.latches() {
         for variant in &variants {
             if let Some(text) = table::latch(results, variant, &latch) {
@@ -235,6 +237,6 @@ mod tests {
         assert!(!page.contains("<script") && !page.contains("http"), "nothing is fetched");
         assert_eq!(page.matches("<svg viewBox=\"0 0 680").count(), page.matches("<figure>").count());
         assert!(page.matches("<figure>").count() >= 4);
-        assert!(page.contains("class=\"s1 dashed\""));
+        assert!(page.contains("class=\"s2 dashed\""));
     }
 }

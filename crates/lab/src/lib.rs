@@ -150,7 +150,7 @@ impl RunArguments {
                 pair.split_once('=').ok_or_else(|| LabError::new(format!("--param {pair}: NAME=VALUE is wanted")))?;
             params.push((name.trim().to_string(), value.trim().to_string()));
         }
-        let seconds = self.seconds.unwrap_or(if self.quick { 0.5 } else { 2.0 });
+        let seconds = self.seconds.unwrap_or(if self.quick { 0.3 } else { 2.0 });
         if !(seconds > 0.0 && seconds.is_finite()) {
             return Err(LabError::new("--seconds wants a number above 0".into()));
         }

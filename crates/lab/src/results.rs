@@ -135,6 +135,14 @@ impl Results {
         out
     }
 
+    /// The generations, oldest first.
+    pub fn generations(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.rows.iter().map(|r| r.generation.clone()).collect();
+        all.sort_by_key(|name| (generation_order(name), name.clone()));
+        all.dedup();
+        all
+    }
+
     /// The numbers of sessions, ascending.
     pub fn sessions(&self) -> Vec<u32> {
         let mut all: Vec<u32> = self.rows.iter().map(|r| r.sessions).collect();

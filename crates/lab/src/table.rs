@@ -42,12 +42,19 @@ fn columns(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Operations a second and percent of linear, by sessions, a pair of columns for each variant.
-pub fn throughput(results: &Results) -> String {
-    let variants = results.variants();
+/// Operations a second and percent of linear of one generation, by sessions: the source's own table.
+pub fn throughput(results: &Results, generation: &str) -> String {
+    let mut workloads: Vec<&str> = results.rows.iter().map(|r| r.workload.as_str()).collect();
+    workloads.sort_unstable();
+    workloads.dedup();
+    let variants: Vec<String> = workloads
+        .iter()
+        .map(|workload| format!("{workload}@{generation}"))
+        .filter(|variant| results.rows.iter().any(|r| r.variant == *variant))
+        .collect();
     let mut rows = vec![vec!["sessions".to_string()]];
     for variant in &variants {
-        rows[0].push(variant.clone());
+        rows[0].push(variant.split('@').next().unwrap_or(variant).to_string());
         rows[0].push("± %".into());
         rows[0].push("% linear".into());
     }
@@ -82,7 +89,7 @@ pub fn latch(results: &Results, variant: &str, latch: &str) -> Option<String> {
         let Some(gets) = figure(|f| f.gets) else {
             continue;
         };
-        any |= gets > 0.0;
+        any |= gets >= 1.0;
         let value = |pick| figure(pick).unwrap_or(0.0);
         let (misses, sleeps) = (value(|f| f.misses), value(|f| f.sleeps));
         let percent = |part: f64, whole: f64| {
@@ -106,8 +113,11 @@ pub fn latch(results: &Results, variant: &str, latch: &str) -> Option<String> {
 pub fn all(results: &Results) -> String {
     let mut out = String::new();
     out.push_str(&format!("{}\n{}\n\n", results.title, "=".repeat(results.title.chars().count())));
-    out.push_str("Operations per second (median of the repeats, ± half of their range) and % of linear\n\n");
-    out.push_str(&throughput(results));
+    out.push_str("Operations per second: median of the repeats, ± half of their range, % of linear\n");
+    for generation in results.generations() {
+        out.push_str(&format!("\nlatch_generation = {generation}\n\n"));
+        out.push_str(&throughput(results, &generation));
+    }
     for name in results.latches() {
         for variant in results.variants() {
             if let Some(table) = latch(results, &variant, &name) {
@@ -133,9 +143,10 @@ mod tests {
     #[test]
     fn tables_have_a_line_for_each_number_of_sessions() {
         let results = crate::results::tests::results();
-        let text = throughput(&results);
+        let text = throughput(&results, "latchwork");
         assert_eq!(text.lines().count(), 4);
         assert!(text.contains("81.82"), "{text}");
+        assert_eq!(throughput(&results, "11.1").lines().next().unwrap().matches("% linear").count(), 2);
         let text = latch(&results, "b@latchwork", "Result Cache: Latch").unwrap();
         assert!(text.contains("2,001") && text.contains("30.000"), "{text}");
         assert!(latch(&results, "b@latchwork", "no latch").is_none());
