@@ -34,7 +34,7 @@ type LatchPlot = (&'static str, &'static str, fn(&crate::results::LatchFigures) 
 const LATCH_PLOTS: &[LatchPlot] = &[
     ("Misses, % of gets", "% of gets", |f| percent(f.misses, f.gets)),
     ("Sleeps per 1000 gets", "sleeps / 1000 gets", |f| 10.0 * percent(f.sleeps, f.gets)),
-    ("Wait time per operation's gets", "µs per 1000 gets", |f| 10.0 * percent(f.wait_time_us, f.gets)),
+    ("Wait time per 1000 gets", "µs per 1000 gets", |f| 10.0 * percent(f.wait_time_us, f.gets)),
 ];
 
 fn percent(part: u64, whole: u64) -> f64 {
@@ -76,30 +76,38 @@ pub fn page(results: &Results) -> String {
     ));
     out.push_str(&facts(results));
 
+    let generations = results.generations();
+    let colour = |variant: &str| {
+        let generation = variant.rsplit('@').next().unwrap_or(variant);
+        generations.iter().position(|g| g == generation).unwrap_or(0) % PALETTE.len()
+    };
     out.push_str("<h2>Throughput</h2>\n<div class=\"plots\">\n");
-    let colour = |variant: &str| variants.iter().position(|v| v == variant).unwrap_or(0) % PALETTE.len();
-    let rate = Plot {
-        title: "Operations per second",
-        x_label: "sessions",
-        y_label: "operations / s",
-        log: false,
-        series: variants.iter().map(|v| series(results, v, colour(v), &|r| Some(r.ops_per_s))).collect(),
-    };
-    out.push_str(&figure(&rate, "Median of the repeats; bars from the least to the greatest."));
-    let linear = Plot {
-        title: "% of linear",
-        x_label: "sessions",
-        y_label: "% of linear",
-        log: false,
-        series: variants.iter().map(|v| series(results, v, colour(v), &|r| r.pct_linear)).collect(),
-    };
-    let cores = results.host.cores;
-    let caption = format!(
-        "Of the one-session rate times the sessions. This machine has {cores} cores: beyond them the line falls as {cores}/sessions at best."
-    );
-    out.push_str(&figure(&linear, &caption));
+    for workload in workloads(results) {
+        let title = format!("{workload}: operations per second");
+        let rate = Plot {
+            title: &title,
+            x_label: "sessions",
+            y_label: "operations / s",
+            log: false,
+            series: lines(results, &workload, &variants, &colour, &|r| Some(r.ops_per_s)),
+        };
+        out.push_str(&figure(&rate, "Median of the repeats; bars from the least to the greatest."));
+        let title = format!("{workload}: % of linear");
+        let linear = Plot {
+            title: &title,
+            x_label: "sessions",
+            y_label: "% of linear",
+            log: false,
+            series: lines(results, &workload, &variants, &colour, &|r| r.pct_linear),
+        };
+        let cores = results.host.cores;
+        let caption = format!(
+            "Of the one-session rate times the sessions. This machine has {cores} cores: with more sessions {cores}/sessions is the best there is."
+        );
+        out.push_str(&figure(&linear, &caption));
+    }
     out.push_str("</div>\n");
-    out.push_str(&published(results, &variants));
+    out.push_str(&published(results, &variants, &colour));
     out.push_str(&latches(results, &variants, &colour));
 
     out.push_str("<h2>Tables</h2>\n<div class=\"tables\">");
@@ -121,6 +129,31 @@ pub fn page(results: &Results) -> String {
     }
     out.push_str("</div>\n</body></html>\n");
     out
+}
+
+/// The workloads, by name.
+fn workloads(results: &Results) -> Vec<String> {
+    let mut all: Vec<String> = results.rows.iter().map(|r| r.workload.clone()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// One line for each generation of a workload.
+fn lines(
+    results: &Results,
+    workload: &str,
+    variants: &[String],
+    colour: &dyn Fn(&str) -> usize,
+    figure: &dyn Fn(&Row) -> Option<f64>,
+) -> Vec<Series> {
+    let own = variants.iter().filter(|v| v.split('@').next() == Some(workload));
+    own.map(|v| {
+        let mut line = series(results, v, colour(v), figure);
+        line.title = v.rsplit('@').next().unwrap_or(v).to_string();
+        line
+    })
+    .collect()
 }
 
 fn facts(results: &Results) -> String {
@@ -146,7 +179,7 @@ fn facts(results: &Results) -> String {
 }
 
 /// The published curves beside ours, as % of linear, so that machines of different times compare.
-fn published(results: &Results, variants: &[String]) -> String {
+fn published(results: &Results, variants: &[String], colour: &dyn Fn(&str) -> usize) -> String {
     if results.published.is_empty() {
         return String::new();
     }
@@ -154,24 +187,14 @@ fn published(results: &Results, variants: &[String]) -> String {
         "<h2>Published and measured</h2>\n<p>Each curve is divided by its own one-session rate, so that machines of different \
          times can be compared. Dashed lines are the published ones.</p>\n<div class=\"plots\">\n",
     );
-    let mut workloads: Vec<&str> = results.published.iter().map(|p| p.workload.as_str()).collect();
-    workloads.dedup();
-    workloads.sort_unstable();
-    workloads.dedup();
-    for workload in workloads {
-        let mut lines: Vec<Series> = variants
-            .iter()
-            .filter(|v| results.rows.iter().any(|r| r.variant == **v && r.workload == workload))
-            .enumerate()
-            .map(|(at, v)| {
-                series(results, v, at % PALETTE.len(), &|r| r.pct_linear.map(|p| p * f64::from(r.sessions) / 100.0))
-            })
-            .collect();
+    for workload in workloads(results) {
+        let times = |r: &Row| r.pct_linear.map(|p| p * f64::from(r.sessions) / 100.0);
+        let mut lines = lines(results, &workload, variants, colour, &times);
         for curve in results.published.iter().filter(|p| p.workload == workload) {
             let one = curve.ops_per_s.first().copied().unwrap_or(1.0);
             let points =
                 curve.sessions.iter().zip(&curve.ops_per_s).map(|(n, rate)| (f64::from(*n), rate / one)).collect();
-            let colour = lines.len() % PALETTE.len();
+            let colour = (results.generations().len() + lines.iter().filter(|l| l.dashed).count()) % PALETTE.len();
             lines.push(Series { title: curve.title.clone(), points, bars: vec![], colour, dashed: true });
         }
         let title = format!("{workload}: times the one-session rate");
@@ -184,23 +207,22 @@ fn published(results: &Results, variants: &[String]) -> String {
 
 fn latches(results: &Results, variants: &[String], colour: &dyn Fn(&str) -> usize) -> String {
     let mut out = String::new();
+    let mut none: Vec<String> = Vec::new();
     let mut lines_of =
         |title: &str, y_label: &str, pick: fn(&crate::results::LatchFigures) -> f64, names: &[String]| {
             let mut lines = Vec::new();
             for variant in variants {
                 for name in names {
-                    let used = results
-                        .rows
-                        .iter()
-                        .any(|r| r.variant == *variant && r.latches.get(name).is_some_and(|f| f.gets > 0));
-                    if used {
+                    let is_used = used(results, variant, name);
+                    if is_used {
                         let mut line = series(results, variant, colour(variant), &|r| r.latches.get(name).map(pick));
-                        line.title = variant.clone();
+                        line.title = variant.replace('@', " ");
                         lines.push(line);
                     }
                 }
             }
-            if lines.is_empty() {
+            if lines.iter().all(|line| line.points.iter().all(|(_, y)| *y == 0.0)) {
+                none.push(title.to_string());
                 return;
             }
             let plot = Plot { title, x_label: "sessions", y_label, log: false, series: lines };
@@ -217,13 +239,25 @@ fn latches(results: &Results, variants: &[String], colour: &dyn Fn(&str) -> usiz
             lines_of(&format!("{group}: {}", title.to_lowercase()), y_label, *pick, &names);
         }
     }
-    if out.is_empty() {
+    if out.is_empty() && none.is_empty() {
         return out;
     }
+    let none = if none.is_empty() {
+        String::new()
+    } else {
+        format!("<p class=\"soft\">Zero in every cell: {}.</p>\n", escape(&none.join("; ")))
+    };
     format!(
         "<h2>Latches</h2>\n<p>A get counts when the latch is had, a miss when the first try failed, a sleep each time the session \
-         went to sleep. A versioned read is a get; a check that failed is a miss.</p>\n<div class=\"plots\">\n{out}</div>\n"
+         went to sleep. A versioned read is a get; a check that failed is a miss.</p>\n<div class=\"plots\">\n{out}</div>\n{none}"
     )
+}
+
+/// Whether a variant's cells get the latch at all: once an operation in a hundred or more.
+fn used(results: &Results, variant: &str, latch: &str) -> bool {
+    let rows = results.rows.iter().filter(|r| r.variant == variant);
+    rows.filter_map(|r| r.latches.get(latch).map(|f| (f.gets, r.operations)))
+        .any(|(gets, operations)| gets * 100 > operations)
 }
 
 #[cfg(test)]

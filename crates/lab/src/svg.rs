@@ -43,7 +43,9 @@ pub fn short(value: f64) -> String {
         v if v >= 1e6 => trim(format!("{:.2}", value / 1e6)) + "M",
         v if v >= 1e4 => trim(format!("{:.1}", value / 1e3)) + "k",
         v if v >= 10.0 || v == 0.0 => trim(format!("{value:.0}")),
-        _ => trim(format!("{value:.2}")),
+        v if v >= 0.1 => trim(format!("{value:.2}")),
+        v if v >= 0.001 => trim(format!("{value:.4}")),
+        _ => format!("{value:.1e}"),
     }
 }
 

@@ -44,7 +44,11 @@ fn main() -> ExitCode {
         Command::Stop(a) => instance::stop(&a),
         Command::Status(a) => instance::status(&a),
         Command::Sql { arguments } => ExitCode::from(shell::main(&arguments, &instance::default_dir())),
-        Command::Lab(command) => ExitCode::from(lab::main(&command)),
+        Command::Lab(command) => {
+            // `lab … | head` ends quietly, as other programs do.
+            os::signal::restore_default(os::signal::SIGPIPE);
+            ExitCode::from(lab::main(&command))
+        }
     }
 }
 
