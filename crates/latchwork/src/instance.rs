@@ -196,6 +196,11 @@ pub fn status(args: &Status) -> ExitCode {
     match server::status(&args.place.dir()) {
         Ok(Some(s)) => {
             print!("{s}");
+            match inside(&args.place.dir()) {
+                Ok(text) => print!("{text}"),
+                // It runs, but does not answer: full, closing, or not ours to ask.
+                Err(e) => println!("It did not say more: {e}"),
+            }
             ExitCode::SUCCESS
         }
         Ok(None) => not_running(&args.place.dir()),
@@ -204,6 +209,39 @@ pub fn status(args: &Status) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What the instance says of itself: generation, memory, processes.
+fn inside(dir: &Path) -> client::ClientResult<String> {
+    let mut session = client::Client::connect(dir, &client::Credentials::Sysdba)?;
+    let mut rows = |sql: &str| -> client::ClientResult<Vec<Vec<String>>> {
+        let nls = types::Nls::default();
+        let text = |value: &types::Value| {
+            let mut out = String::new();
+            value.write_text(&nls, &mut out).map(|()| out).unwrap_or_default()
+        };
+        let all = session.query(sql, &[])?.all()?;
+        Ok(all.iter().map(|row| row.iter().map(text).collect()).collect())
+    };
+    let mut out = String::new();
+    for row in rows(
+        "select to_char(i.startup_time, 'YYYY-MM-DD HH24:MI:SS'), p.value from v$instance i, v$parameter p
+          where p.name = 'latch_generation'",
+    )? {
+        out.push_str(&format!("Started:    {}\nGeneration: {}\n", row[0], row[1]));
+    }
+    for row in rows("select round(sum(value) / 1048576) from v$sga")? {
+        out.push_str(&format!("SGA:        {} MB\n", row[0]));
+    }
+    out.push_str("Processes:\n");
+    for row in rows(
+        "select p.spid, nvl(p.pname, 'server'), s.username, s.status, s.program
+           from v$process p, v$session s where s.paddr = p.addr order by p.pid",
+    )? {
+        out.push_str(&format!("  {:>8}  {:<8} {:<12} {:<9} {}\n", row[0], row[1], row[2], row[3], row[4]));
+    }
+    session.logoff(true)?;
+    Ok(out)
 }
 
 fn not_running(dir: &Path) -> ExitCode {
