@@ -72,7 +72,7 @@ impl Compiler<'_> {
         let given = args.len();
         let count = |least: usize, most: usize| -> Result<()> {
             match given {
-                n if n < least => Err(Ora::new(if n == 0 { 909 } else { 938 }).at(pos)),
+                n if n < least => Err(Ora::new(if n == 0 || least == most { 909 } else { 938 }).at(pos)),
                 n if n > most => Err(Ora::new(if least == 2 { 909 } else { 939 }).at(pos)),
                 _ => Ok(()),
             }

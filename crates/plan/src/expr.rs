@@ -152,7 +152,9 @@ impl Compiler<'_> {
 
     fn pseudo_column(&mut self, name: &str, pos: u32) -> Result<Option<Expr>> {
         let special = |s: Special, ty: DataType| Some(Expr::new(Node::Special(s), ty));
-        if self.blocks.is_empty() && matches!(name, "ROWNUM" | "LEVEL") {
+        // VALUES has no row source.
+        let no_rows = self.blocks.last().is_none_or(|b| b.clause == Clause::Dml && b.items.is_empty());
+        if no_rows && matches!(name, "ROWNUM" | "LEVEL") {
             return Err(Ora::new(976).at(pos));
         }
         Ok(match name {
@@ -673,6 +675,14 @@ fn date_literal(s: &str) -> Result<types::Date> {
 }
 
 fn timestamp_literal(s: &str) -> Result<types::Timestamp> {
-    let format = if s.contains('.') { "SYYYY-MM-DD HH24:MI:SS.FF" } else { "SYYYY-MM-DD HH24:MI:SS" };
+    let clock = s.trim_start().split_once(' ').map_or("", |(_, clock)| clock);
+    // Behind the clock may stand an offset or the name of a region; the value is then one with a time zone.
+    let zoned = clock.contains(['+', '-']) || clock.contains(|c: char| c.is_ascii_alphabetic());
+    let format = match (s.contains('.'), zoned) {
+        (true, true) => "SYYYY-MM-DD HH24:MI:SS.FF TZR",
+        (false, true) => "SYYYY-MM-DD HH24:MI:SS TZR",
+        (true, false) => "SYYYY-MM-DD HH24:MI:SS.FF",
+        (false, false) => "SYYYY-MM-DD HH24:MI:SS",
+    };
     types::format::timestamp_from_text(s, format, &types::Nls::default())
 }

@@ -106,7 +106,7 @@ impl Compiler<'_> {
         input: Source,
         shape: GroupShape,
         out: &mut [Expr],
-        having: &mut [Expr],
+        having: &mut Vec<Expr>,
         order: &mut [SortKey],
         places: &[u32],
         has_group_by: bool,
@@ -121,19 +121,39 @@ impl Compiler<'_> {
             keys.push((key, reg));
         }
         let sets = if has_group_by { shape.sets } else { vec![Vec::new()] };
-        let mut rewriter = Regroup { keys: &keys, available: &available, code: if has_group_by { 979 } else { 937 } };
-        for (i, e) in out.iter_mut().enumerate() {
-            let e2 = std::mem::replace(e, null());
-            *e = rewriter.rewrite(self, e2, places.get(i).copied().unwrap_or(0))?;
+        let nested = std::mem::take(&mut self.block().nested);
+        for (value, at) in std::mem::take(&mut self.block().fixed) {
+            let mut is_key = false;
+            keys.iter().for_each(|(key, _)| key.walk(&mut |part| is_key |= *part == value));
+            if !is_key {
+                return Err(Ora::new(if has_group_by { 979 } else { 937 }).at(at));
+            }
+        }
+        let rewriter = Regroup { keys: &keys, available: &available, code: if has_group_by { 979 } else { 937 } };
+        if nested.is_empty() {
+            for (i, e) in out.iter_mut().enumerate() {
+                let e2 = std::mem::replace(e, null());
+                *e = rewriter.rewrite(self, e2, places.get(i).copied().unwrap_or(0))?;
+            }
         }
         for e in having.iter_mut() {
             let e2 = std::mem::replace(e, null());
             *e = Regroup { code: 979, ..rewriter }.rewrite(self, e2, 0)?;
         }
-        for key in order.iter_mut() {
+        for key in order.iter_mut().filter(|_| nested.is_empty()) {
             let e2 = std::mem::replace(&mut key.expr, null());
             key.expr = Regroup { code: 979, ..rewriter }.rewrite(self, e2, 0)?;
         }
+        let nested = nested
+            .into_iter()
+            .map(|mut agg| {
+                for e in agg.args.iter_mut().chain(agg.order.iter_mut().map(|key| &mut key.expr)) {
+                    let e2 = std::mem::replace(e, null());
+                    *e = Regroup { code: 979, ..rewriter }.rewrite(self, e2, 0)?;
+                }
+                Ok(agg)
+            })
+            .collect::<Result<Vec<_>>>()?;
         let mut windows = std::mem::take(&mut self.block().windows);
         for w in &mut windows {
             w.each_expr_mut(&mut |e| {
@@ -153,7 +173,39 @@ impl Compiler<'_> {
                 }
             }
         }
-        Ok(Source::Group { input: Box::new(input), keys, sets, aggs, scalar: !has_group_by })
+        let groups = Source::Group { input: Box::new(input), keys, sets, aggs, scalar: !has_group_by };
+        if nested.is_empty() {
+            return Ok(groups);
+        }
+        self.group_again(groups, nested, available, out, having, order, places)
+    }
+
+    /// Puts aggregates over the groups: of the groups, and of what they are made of, nothing else may be named.
+    #[allow(clippy::too_many_arguments)]
+    fn group_again(
+        &mut self,
+        groups: Source,
+        aggs: Vec<Agg>,
+        mut below: Vec<Reg>,
+        out: &mut [Expr],
+        having: &mut Vec<Expr>,
+        order: &mut [SortKey],
+        places: &[u32],
+    ) -> Result<Source> {
+        below.extend(produced(&groups));
+        below.sort_unstable();
+        let rewriter = Regroup { keys: &[], available: &below, code: 937 };
+        for (i, e) in out.iter_mut().enumerate() {
+            let e2 = std::mem::replace(e, null());
+            *e = rewriter.rewrite(self, e2, places.get(i).copied().unwrap_or(0))?;
+        }
+        for key in order.iter_mut() {
+            let e2 = std::mem::replace(&mut key.expr, null());
+            key.expr = rewriter.rewrite(self, e2, 0)?;
+        }
+        let having = std::mem::take(having);
+        let input = if having.is_empty() { groups } else { Source::Filter { input: Box::new(groups), conds: having } };
+        Ok(Source::Group { input: Box::new(input), keys: Vec::new(), sets: vec![Vec::new()], aggs, scalar: true })
     }
 
     /// An aggregate or window function, if `name` is one.
@@ -173,21 +225,26 @@ impl Compiler<'_> {
             _ => return Err(Ora::new(934).at(pos)),
         }
         if block.in_aggregate {
-            return Err(Ora::new(935).at(pos));
+            // One aggregate may be the argument of another: then it is over the groups, and the outer one over all of them.
+            if block.in_nested || block.clause == Clause::Having {
+                return Err(Ora::new(935).at(pos));
+            }
+            if !block.has_group_by {
+                return Err(Ora::new(978).at(pos)); // nested group function without GROUP BY
+            }
+            block.in_nested = true;
+            block.found_nested = true;
+            let agg = self.aggregate(kind, call, pos);
+            self.block().in_nested = false;
+            return agg.map(|agg| Some(add_aggregate(&mut self.block().aggs, agg)));
         }
         block.in_aggregate = true;
+        block.found_nested = false;
         let agg = self.aggregate(kind, call, pos);
-        self.block().in_aggregate = false;
-        let agg = agg?;
-        let aggs = &mut self.block().aggs;
-        // The same aggregate twice is computed once.
-        let same = aggs.iter().find(|a| Agg { out: agg.out, ..(*a).clone() } == agg);
-        if let Some(same) = same {
-            return Ok(Some(Expr::new(Node::Reg(same.out), same.ty)));
-        }
-        let value = Expr::new(Node::Reg(agg.out), agg.ty);
-        aggs.push(agg);
-        Ok(Some(value))
+        let block = self.block();
+        block.in_aggregate = false;
+        let list = if block.found_nested { &mut block.nested } else { &mut block.aggs };
+        Ok(Some(add_aggregate(list, agg?)))
     }
 
     fn aggregate(&mut self, kind: AggKind, call: &ast::Call, pos: u32) -> Result<Agg> {
@@ -316,6 +373,17 @@ impl WindowFunc {
 }
 
 /// Rewrites expressions above a grouping.
+/// Adds an aggregate to a list, and returns its value. The same aggregate twice is computed once.
+fn add_aggregate(list: &mut Vec<Agg>, agg: Agg) -> Expr {
+    let same = list.iter().find(|a| Agg { out: agg.out, ..(*a).clone() } == agg);
+    if let Some(same) = same {
+        return Expr::new(Node::Reg(same.out), same.ty);
+    }
+    let value = Expr::new(Node::Reg(agg.out), agg.ty);
+    list.push(agg);
+    value
+}
+
 #[derive(Clone, Copy)]
 struct Regroup<'k> {
     keys: &'k [(Expr, Reg)],
@@ -325,7 +393,7 @@ struct Regroup<'k> {
 }
 
 impl Regroup<'_> {
-    fn rewrite(&mut self, c: &mut Compiler<'_>, mut e: Expr, place: u32) -> Result<Expr> {
+    fn rewrite(&self, c: &mut Compiler<'_>, mut e: Expr, place: u32) -> Result<Expr> {
         if let Some((_, reg)) = self.keys.iter().find(|(k, _)| *k == e) {
             return Ok(Expr::new(Node::Reg(*reg), e.ty));
         }

@@ -251,6 +251,7 @@ impl Compiler<'_> {
         };
         self.block().clause = Clause::GroupBy;
         let mut shape = GroupShape::default();
+        self.block().has_group_by = s.group_by.is_some();
         if let Some(g) = &s.group_by {
             self.group_by(g, &mut shape)?;
         }
@@ -268,7 +269,10 @@ impl Compiler<'_> {
             let keys = self.order_by(o, &out, &columns, s.distinct)?;
             if o.siblings { siblings = keys } else { order = keys }
         }
-        let grouped = s.group_by.is_some() || s.having.is_some() || !self.block().aggs.is_empty();
+        let grouped = s.group_by.is_some()
+            || s.having.is_some()
+            || !self.block().aggs.is_empty()
+            || !self.block().nested.is_empty();
         let simple = merge
             && !grouped
             && !s.distinct

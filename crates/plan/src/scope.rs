@@ -11,7 +11,10 @@ use dictionary::{Catalog, FixedId, TableDef};
 use sql::ast;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use types::{DataType, Ora, Result};
+use types::{DataType, ObjectId, Ora, Result};
+
+/// The object number of DUAL.
+const DUAL: ObjectId = ObjectId(142);
 
 /// An index into [`Compiler::items`].
 pub type ItemId = usize;
@@ -103,7 +106,16 @@ pub struct Block {
     pub aggs: Vec<Agg>,
     pub windows: Vec<WindowFunc>,
     pub in_aggregate: bool,
+    /// Inside an aggregate that is the argument of another.
+    pub in_nested: bool,
+    /// Whether the aggregate being resolved has another in its argument.
+    pub found_nested: bool,
+    pub has_group_by: bool,
+    /// Aggregates over aggregates: `MAX(COUNT(*))`.
+    pub nested: Vec<Agg>,
     pub in_window: bool,
+    /// Columns without a register that were named above the grouping, if there is one: those of DUAL, and constants of merged views.
+    pub fixed: Vec<(Expr, u32)>,
     /// ORDER BY sees the select list's aliases.
     pub aliases: Vec<(String, Expr)>,
     /// Registers of blocks further out that this one, or one inside it, reads.
@@ -124,7 +136,12 @@ impl Block {
             aggs: Vec::new(),
             windows: Vec::new(),
             in_aggregate: false,
+            in_nested: false,
+            found_nested: false,
+            has_group_by: false,
+            nested: Vec::new(),
             in_window: false,
+            fixed: Vec::new(),
             aliases: Vec::new(),
             outer: BTreeSet::new(),
             places: Vec::new(),
@@ -208,6 +225,11 @@ impl Compiler<'_> {
     pub fn rowid_value(&mut self, item: ItemId) -> Option<Expr> {
         match self.items[item].kind {
             ItemKind::Table(_) => {}
+            // Its one row is never read from a block; the place is that of the first row of the table's first block.
+            ItemKind::Dual => {
+                let rowid = types::Rowid { obj: DUAL, rdba: types::Rdba::new(1, 1), slot: 0 };
+                return Some(Expr::new(Node::Const(types::Value::Rowid(rowid)), DataType::Rowid));
+            }
             _ => return None,
         }
         let reg = match self.items[item].rowid {
@@ -283,7 +305,7 @@ impl Compiler<'_> {
                     hit = Some(Some(i));
                 }
             }
-            if hit.is_none() && name == "ROWID" && matches!(item.kind, ItemKind::Table(_)) {
+            if hit.is_none() && name == "ROWID" && matches!(item.kind, ItemKind::Table(_) | ItemKind::Dual) {
                 hit = Some(None);
             }
             if let Some(column) = hit {
@@ -306,6 +328,12 @@ impl Compiler<'_> {
         }
         if depth == top {
             let block = self.block();
+            if regs.is_empty()
+                && !block.in_aggregate
+                && matches!(block.clause, Clause::Select | Clause::Having | Clause::OrderBy)
+            {
+                block.fixed.push((value.clone(), pos));
+            }
             for r in regs {
                 block.places.push((r, pos));
             }

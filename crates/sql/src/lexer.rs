@@ -60,7 +60,6 @@ pub enum TokenKind {
     /// `<<` and `>>` around PL/SQL labels.
     LabelStart,
     LabelEnd,
-    Question,
     Bar,
     /// No token: the number of the Oracle error to report.
     Error(u16),
@@ -409,7 +408,6 @@ impl Lexer<'_> {
             ';' => TokenKind::Semicolon,
             '%' => TokenKind::Percent,
             '@' => TokenKind::At,
-            '?' => TokenKind::Question,
             // `$$UNIT` and `$IF` of PL/SQL are cut by its own preprocessor.
             _ => TokenKind::Error(911),
         }

@@ -206,6 +206,9 @@ pub fn classify(sql: &str) -> Option<Foreign> {
         });
         return foreign("SELECT without FROM", &[923, 936], oracle);
     }
+    if first.is("SELECT") && select_without_from(&t) {
+        return foreign("SELECT without FROM", &[923, 936], None);
+    }
     if first.is("SELECT") && condition_in_list(&t) {
         return foreign("a condition in the select list", &[923, 936], None);
     }
@@ -327,6 +330,14 @@ fn expression(t: &[Token]) -> Option<Foreign> {
     None
 }
 
+/// A SELECT in parentheses whose parentheses hold no FROM.
+fn select_without_from(t: &[Token]) -> bool {
+    t.iter().enumerate().any(|(i, token)| {
+        let inner = token.is("SELECT") && token.kind == Kind::Word && token.depth > 0;
+        inner && !t[i..].iter().take_while(|n| n.depth >= token.depth).any(|n| n.depth == token.depth && n.is("FROM"))
+    })
+}
+
 /// A comparison, or IN, IS, LIKE, BETWEEN, outside of CASE and parentheses before FROM.
 fn condition_in_list(t: &[Token]) -> bool {
     let from = t.iter().position(|t| t.depth == 0 && t.is("FROM")).unwrap_or(t.len());
@@ -439,6 +450,7 @@ fn what_is_oracles_language() {
         "INSERT INTO t1 (a, b) VALUES (1, (2))",
         "SELECT replace(a, 'b') FROM t1",
         "SELECT extract(year FROM d) AS y FROM t1",
+        "SELECT 1 FROM t1 WHERE 1 IN (SELECT (a) FROM t2)",
     ] {
         assert_eq!(classify(legal), None, "{legal}");
     }
@@ -451,6 +463,7 @@ fn what_is_oracles_language() {
         ),
         ("SELECT 1", 923, Some("SELECT 1 FROM DUAL")),
         ("SELECT 1 IN (2)", 923, None),
+        ("SELECT 1 FROM t1 WHERE 1 IN (SELECT 1)", 923, None),
         ("SELECT x IN () FROM t1", 936, None),
         ("SELECT x IS NULL FROM t1", 923, None),
         ("CREATE TABLE t (a TEXT, b INTEGER)", 902, Some("CREATE TABLE t ( a VARCHAR2(4000) , b INTEGER )")),
