@@ -11,7 +11,17 @@ const TERMINATOR: u8 = 102;
 
 impl Number {
     /// Appends the stored form: at most 21 bytes.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
+        if let Repr::Int(n) = self.0
+            && (1..100_000_000).contains(&n)
+        {
+            return encode_small(n as u32, out);
+        }
+        self.encode_digits(out);
+    }
+
+    pub(super) fn encode_digits(&self, out: &mut Vec<u8>) {
         let d = self.decimal();
         if d.len == 0 {
             out.push(ZERO);
@@ -45,6 +55,20 @@ impl Number {
             decode_digits(true, 62 - i32::from(head), digits, |b| 101u8.wrapping_sub(b))
         }
     }
+}
+
+/// The stored form of 1 to 99,999,999.
+#[inline]
+fn encode_small(n: u32, out: &mut Vec<u8>) {
+    let pairs = [n / 1_000_000, n / 10_000 % 100, n / 100 % 100, n % 100];
+    let first = pairs.iter().position(|&d| d != 0).unwrap_or(3);
+    let end = pairs.iter().rposition(|&d| d != 0).unwrap_or(3) + 1;
+    let mut bytes = [0u8; 5];
+    bytes[first] = 196 - first as u8;
+    for (byte, digit) in bytes[first + 1..].iter_mut().zip(&pairs[first..end]) {
+        *byte = *digit as u8 + 1;
+    }
+    out.extend_from_slice(&bytes[first..=end]);
 }
 
 #[inline]

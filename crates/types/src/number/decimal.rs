@@ -71,6 +71,36 @@ impl Decimal {
         Decimal::from_digits(negative, exponent, &raw[at..])
     }
 
+    /// Makes `whole + fraction / 10^18`, not zero. The pairs of digits are found side by side, not one after another.
+    #[inline]
+    pub fn from_parts(whole: u32, fraction: u64) -> Decimal {
+        let pairs = |n: u32| [n / 1_000_000, n / 10_000 % 100, n / 100 % 100, n % 100].map(|d| d as u8);
+        let mut raw = [0u8; 14];
+        raw[0] = (whole / 100_000_000) as u8;
+        raw[1..5].copy_from_slice(&pairs(whole % 100_000_000));
+        raw[5] = (fraction / 10_000_000_000_000_000 % 100) as u8;
+        let low = fraction % 10_000_000_000_000_000;
+        raw[6..10].copy_from_slice(&pairs((low / 100_000_000) as u32));
+        raw[10..14].copy_from_slice(&pairs((low % 100_000_000) as u32));
+        let first = raw.iter().position(|&d| d != 0).unwrap_or(raw.len());
+        let end = raw.iter().rposition(|&d| d != 0).map_or(first, |at| at + 1);
+        let mut digits = [0; DIGITS];
+        digits[..end - first].copy_from_slice(&raw[first..end]);
+        Decimal { negative: false, exponent: 4 - first as i8, len: (end - first) as u8, digits }
+    }
+
+    /// The value cut, or rounded half away from zero, to a whole number. The exponent is below 8, so it fits.
+    #[inline]
+    pub fn whole_part(&self, half_up: bool) -> i64 {
+        debug_assert!(self.exponent < 8);
+        let places = (i32::from(self.exponent) + 1).max(0) as usize;
+        let mut n = self.digits[..places].iter().fold(0i64, |n, &d| n * 100 + i64::from(d));
+        if half_up && self.exponent >= -1 && self.digits[places] >= 50 {
+            n += 1;
+        }
+        if self.negative { -n } else { n }
+    }
+
     pub fn from_i64(n: i64) -> Decimal {
         let mut raw = [0u8; 10];
         let mut at = raw.len();

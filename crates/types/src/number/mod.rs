@@ -95,6 +95,15 @@ impl Number {
         Decimal::from_decimal_digits(coefficient < 0, exponent, raw[at..].iter().copied()).map(Number::of)
     }
 
+    /// Makes `whole + fraction / 10^18`. A `fraction` of a whole or more is cut to eighteen digits.
+    #[inline]
+    pub fn from_parts(whole: u32, fraction: u64) -> Number {
+        if fraction == 0 {
+            return Number::from_i64(whole.into());
+        }
+        Number(Repr::Dec(Decimal::from_parts(whole, fraction)))
+    }
+
     fn of(d: Decimal) -> Number {
         match d.to_i64() {
             Some(n) => Number(Repr::Int(n)),
@@ -290,6 +299,7 @@ impl Number {
                 let n = i128::from(*n);
                 Number::from_i128((n + n.signum() * unit / 2) / unit * unit)
             }
+            Repr::Dec(d) if places == 0 && d.exponent < 8 => Number::from_i64(d.whole_part(true)),
             _ => self.decimal().round(places, true).map_or_else(|_| self.trunc(places), Number::of),
         }
     }
@@ -302,6 +312,7 @@ impl Number {
                 let unit = 10i64.pow(places.unsigned_abs());
                 Number::from_i64(n / unit * unit)
             }
+            Repr::Dec(d) if places == 0 && d.exponent < 8 => Number::from_i64(d.whole_part(false)),
             _ => Number::of(self.decimal().round(places, false).expect("cutting does not overflow")),
         }
     }

@@ -411,6 +411,34 @@ proptest! {
     }
 
     #[test]
+    fn parts_make_the_same_number_as_a_scaled_coefficient(whole in 0u32.., fraction in 0u64..1_000_000_000_000_000_000) {
+        for fraction in [fraction, fraction % 100, fraction / 10_000_000_000 * 10_000_000_000, 0] {
+            let coefficient = i128::from(whole) * 1_000_000_000_000_000_000 + i128::from(fraction);
+            prop_assert_eq!(Number::from_parts(whole, fraction), Number::from_scaled(coefficient, -18).unwrap());
+        }
+    }
+
+    #[test]
+    fn small_numbers_are_stored_as_their_digits_are(n in 0i64..100_000_000, zeros in 0u32..8) {
+        let n = Number::from_i64(n / 10i64.pow(zeros) * 10i64.pow(zeros));
+        let (mut short, mut long) = (Vec::new(), Vec::new());
+        n.encode(&mut short);
+        n.encode_digits(&mut long);
+        prop_assert_eq!(&short, &long);
+        prop_assert_eq!(Number::decode(&short), Some(n));
+    }
+
+    #[test]
+    fn whole_parts_are_those_of_the_general_way(x in arb()) {
+        let x = number(x);
+        let general = |half_up| x.decimal().round(0, half_up).map(Number::of);
+        prop_assert_eq!(x.trunc(0), general(false).unwrap());
+        if let Ok(rounded) = general(true) {
+            prop_assert_eq!(x.round(0), rounded);
+        }
+    }
+
+    #[test]
     fn doubles_round_trip(x in -1e100f64..1e100) {
         prop_assert_eq!(Number::from_f64(x).unwrap().to_f64(), x);
     }
