@@ -42,15 +42,24 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Multiply-rotate hash over words; only the place in the table depends on it, equality is decided by the whole key.
+/// Hash over words, each folded in by a full multiplication; only the place in the table depends on it, equality is decided
+/// by the whole key.
+///
+/// The upper half of each product is kept: keys of one statement differ in the last bytes only, which may be the high bits of
+/// a word, and a product cut to 64 bits would carry those to hardly any of the bits that choose the bucket.
 fn hash(bytes: &[u8]) -> u64 {
-    let mut h = 0x9e37_79b9_7f4a_7c15 ^ bytes.len() as u64;
-    for part in bytes.chunks(8) {
+    let fold = |h: u64, word: u64| {
+        let product = u128::from(h ^ word) * u128::from(0x9e37_79b9_7f4a_7c15u64);
+        (product as u64 ^ (product >> 64) as u64).wrapping_add(0xff51_afd7_ed55_8ccd)
+    };
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut h = words.iter().fold(0x2545_f491_4f6c_dd1d ^ bytes.len() as u64, |h, w| fold(h, u64::from_le_bytes(*w)));
+    if !rest.is_empty() {
         let mut word = [0; 8];
-        word[..part.len()].copy_from_slice(part);
-        h = (h ^ u64::from_le_bytes(word)).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29);
+        word[..rest.len()].copy_from_slice(rest);
+        h = fold(h, u64::from_le_bytes(word));
     }
-    h ^ h >> 32
+    fold(h, h >> 32)
 }
 
 /// What a statement tells about itself when its result is made.
@@ -453,5 +462,27 @@ impl ResultCache {
     /// The bucket of a hash value.
     pub(crate) fn bucket(&self, hash: u64) -> &AtomicU64 {
         &self.buckets[(hash & (self.buckets.len() as u64 - 1)) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_one_statement_spread_over_the_buckets_wherever_they_differ() {
+        const BUCKETS: usize = 16384;
+        for prefix in 30..46 {
+            let mut chains = vec![0u32; BUCKETS];
+            for n in 0..10_000u32 {
+                let mut key = vec![7u8; prefix];
+                key.extend_from_slice(&[0xc2, (n / 100) as u8 + 1, (n % 100) as u8 + 1]);
+                chains[Key::new(&key).hash as usize & (BUCKETS - 1)] += 1;
+            }
+            assert!(chains.iter().all(|n| *n < 10), "prefix {prefix}: {:?}", chains.iter().max());
+            let used = chains.iter().filter(|n| **n > 0).count();
+            // 7,500 of a random function.
+            assert!(used > 7_000, "prefix {prefix}: {used} buckets used");
+        }
     }
 }
