@@ -105,6 +105,37 @@ pub enum Arith {
     Mod,
 }
 
+/// Functions of numbers with a short way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quick {
+    Abs,
+    Ceil,
+    Floor,
+    Mod,
+    Round,
+    Trunc,
+}
+
+impl Quick {
+    /// The function of that name with so many arguments.
+    pub fn of(name: &str, args: usize) -> Option<Quick> {
+        Some(match (name, args) {
+            ("ABS", 1) => Quick::Abs,
+            ("CEIL", 1) => Quick::Ceil,
+            ("FLOOR", 1) => Quick::Floor,
+            ("MOD", 2) => Quick::Mod,
+            ("ROUND", 1) => Quick::Round,
+            ("TRUNC", 1) => Quick::Trunc,
+            _ => return None,
+        })
+    }
+
+    /// How many arguments it takes.
+    pub fn args(self) -> u32 {
+        if self == Quick::Mod { 2 } else { 1 }
+    }
+}
+
 /// A code address.
 pub type Label = u32;
 
@@ -117,6 +148,12 @@ pub enum Op {
     },
     /// Sets a slot to a fresh copy of a template of the unit.
     Init {
+        d: Opd,
+        template: u32,
+    },
+    /// Sets a slot to a record for a row that is fetched next. A record that is there and fits is used again, with whatever is
+    /// in it: a row by row loop allocates nothing.
+    InitRow {
         d: Opd,
         template: u32,
     },
@@ -305,6 +342,12 @@ pub enum Op {
         function: u32,
         base: u32,
         n: u32,
+    },
+    /// As [`Op::CallFunction`], of a function that has a short way for numbers.
+    CallQuick {
+        quick: Quick,
+        function: u32,
+        base: u32,
     },
     /// Session values that are no package's: SYSDATE, USER, SQLCODE …
     Special {

@@ -724,7 +724,10 @@ impl<W: World> Compiler<'_, W> {
             self.pool.functions.push(function);
             self.pool.functions.len() - 1
         }) as u32;
-        self.emit(Op::CallFunction { function, base, n });
+        self.emit(match Quick::of(self.pool.functions[function as usize].name, tys.len()) {
+            Some(quick) => Op::CallQuick { quick, function, base },
+            None => Op::CallFunction { function, base, n },
+        });
         self.f.next = base + 1;
         Ok(Val { o: Opd::local(base), ty: Ty::of(ty) })
     }

@@ -486,7 +486,7 @@ impl<W: World> Compiler<'_, W> {
         };
         let record = self.temp();
         let template = self.template(Datum::Rec(Rc::new(row.initial())));
-        self.emit(Op::Init { d: record, template });
+        self.emit(Op::InitRow { d: record, template });
         let top = self.here();
         let fetch = self.emit(Op::FetchLoop { cursor, row: record, out: 0 });
         self.enter_loop(label, Some(cursor));
@@ -569,7 +569,7 @@ impl<W: World> Compiler<'_, W> {
         let ty = Rc::new(row_type(columns));
         let row = self.temp();
         let template = self.template(Datum::Rec(Rc::new(ty.initial())));
-        self.emit(Op::Init { d: row, template });
+        self.emit(Op::InitRow { d: row, template });
         (row, ty)
     }
 

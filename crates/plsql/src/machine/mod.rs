@@ -305,6 +305,75 @@ impl Machine {
         }
     }
 
+    /// As [`Machine::put_value`]; a number that is there is overwritten in place.
+    #[inline(always)]
+    fn put_number(&mut self, base: usize, d: Opd, n: Number) {
+        if let Place::Local(slot) = d.place()
+            && let Datum::Val(Value::Number(there)) = &mut self.stack[base + slot as usize]
+        {
+            *there = n;
+        } else {
+            self.put_value(base, d, Value::Number(n));
+        }
+    }
+
+    /// Whether a slot holds a record with the fields of `template` that nobody else refers to.
+    fn has_free_row(&self, base: usize, d: Opd, template: &Datum) -> bool {
+        let (Place::Local(slot), Datum::Rec(t)) = (d.place(), template) else { return false };
+        match &self.stack[base + slot as usize] {
+            Datum::Rec(r) => {
+                Rc::strong_count(r) == 1
+                    && r.scalars.len() == t.scalars.len()
+                    && r.nested.is_empty()
+                    && t.nested.is_empty()
+            }
+            _ => false,
+        }
+    }
+
+    /// Calls a function of STANDARD: its arguments are in the slots behind `at`, where the result goes.
+    fn call_function<W: World>(&mut self, w: &mut W, unit: &Compiled, function: u32, at: usize, n: usize) -> Run<()> {
+        let mut args = std::mem::take(&mut self.args);
+        args.clear();
+        for slot in &mut self.stack[at + 1..at + 1 + n] {
+            args.push(match slot {
+                Datum::Val(v) => std::mem::take(v),
+                _ => Value::Null,
+            });
+        }
+        let mut out = match &mut self.stack[at] {
+            Datum::Val(v) => std::mem::take(v),
+            _ => Value::Null,
+        };
+        let result = w.call_function(unit.pool.functions[function as usize], &args, &mut out);
+        self.args = args;
+        self.stack[at] = Datum::Val(out);
+        Ok(result.map_err(scalar::conversion_error)?)
+    }
+
+    /// The short way of a function of numbers. False: the arguments are something else, or there is no result.
+    #[inline]
+    fn quick(&mut self, quick: Quick, base: usize, window: u32) -> bool {
+        let at = base + window as usize;
+        let Datum::Val(Value::Number(x)) = &self.stack[at + 1] else { return false };
+        let n = match quick {
+            Quick::Abs => x.abs(),
+            Quick::Ceil => x.ceil(),
+            Quick::Floor => x.floor(),
+            Quick::Round => x.round(0),
+            Quick::Trunc => x.trunc(0),
+            Quick::Mod => {
+                let Datum::Val(Value::Number(y)) = &self.stack[at + 2] else { return false };
+                match x.modulo(y) {
+                    Ok(n) => n,
+                    Err(_) => return false,
+                }
+            }
+        };
+        self.put_number(base, Opd::local(window), n);
+        true
+    }
+
     /// Any content of an operand.
     fn datum(&self, unit: &Compiled, base: usize, o: Opd) -> Datum {
         match o.place() {
@@ -370,6 +439,13 @@ impl Machine {
                     let t = unit.pool.templates[template as usize].clone();
                     self.put(base, d, t);
                 }
+                Op::InitRow { d, template } => {
+                    let t = &unit.pool.templates[template as usize];
+                    if !self.has_free_row(base, d, t) {
+                        let t = t.clone();
+                        self.put(base, d, t);
+                    }
+                }
                 Op::Jump { to } => *pc = to as usize,
                 Op::Loop { to } => {
                     w.check_cancel()?;
@@ -412,8 +488,13 @@ impl Machine {
                     self.put_value(base, d, scalar::logical(r));
                 }
                 Op::Arith { op, d, a, b } => {
-                    let r = scalar::arith_numbers(op, v!(a), v!(b))?;
-                    self.put_value(base, d, r);
+                    let (x, y) = (v!(a), v!(b));
+                    if let Some(n) = scalar::arith_words(op, x, y) {
+                        self.put_number(base, d, n);
+                    } else {
+                        let r = scalar::arith_numbers(op, x, y)?;
+                        self.put_value(base, d, r);
+                    }
                 }
                 Op::ArithInt { op, d, a, b } => {
                     let r = scalar::arith_integers(op, v!(a), v!(b))?;
@@ -467,7 +548,7 @@ impl Machine {
                     if (c.end - c.at) * c.step < 0 {
                         *pc = out as usize;
                     } else {
-                        self.put_value(base, i, Value::Number(Number::from_i64(c.at)));
+                        self.put_number(base, i, Number::from_i64(c.at));
                     }
                 }
                 Op::ForLoop { counter, i, body } => {
@@ -476,7 +557,7 @@ impl Machine {
                     if c.at != c.end {
                         c.at += c.step;
                         let at = c.at;
-                        self.put_value(base, i, Value::Number(Number::from_i64(at)));
+                        self.put_number(base, i, Number::from_i64(at));
                         *pc = body as usize;
                     }
                 }
@@ -544,6 +625,11 @@ impl Machine {
                 }
                 Op::CallNative { native, base: window, n } => {
                     let at = base + window as usize;
+                    if let Some(n) = crate::packages::random_number(native, s, &self.stack[at + 1..at + 1 + n as usize])
+                    {
+                        self.put_number(base, Opd::local(window), n);
+                        continue;
+                    }
                     let mut args = s.take_args();
                     args.extend(self.stack[at + 1..at + 1 + n as usize].iter_mut().map(std::mem::take));
                     let result = crate::packages::run(native, s, w, self, &mut args);
@@ -554,23 +640,13 @@ impl Machine {
                     self.stack[at] = result?;
                 }
                 Op::CallFunction { function, base: window, n } => {
-                    let at = base + window as usize;
-                    let mut args = std::mem::take(&mut self.args);
-                    args.clear();
-                    for slot in &mut self.stack[at + 1..at + 1 + n as usize] {
-                        args.push(match slot {
-                            Datum::Val(v) => std::mem::take(v),
-                            _ => Value::Null,
-                        });
+                    self.call_function(w, unit, function, base + window as usize, n as usize)?;
+                }
+                Op::CallQuick { quick, function, base: window } => {
+                    if !self.quick(quick, base, window) {
+                        let n = quick.args() as usize;
+                        self.call_function(w, unit, function, base + window as usize, n)?;
                     }
-                    let mut out = match &mut self.stack[at] {
-                        Datum::Val(v) => std::mem::take(v),
-                        _ => Value::Null,
-                    };
-                    let result = w.call_function(unit.pool.functions[function as usize], &args, &mut out);
-                    self.args = args;
-                    self.stack[at] = Datum::Val(out);
-                    result.map_err(scalar::conversion_error)?;
                 }
                 Op::Special { what, d, a } => {
                     let r = self.special(w, unit, base, what, a)?;

@@ -54,6 +54,20 @@ pub fn arith_numbers(op: Arith, a: &Value, b: &Value) -> Result<Value> {
     }
 }
 
+/// Sum, difference or product of two words, when it fits one.
+#[inline(always)]
+pub fn arith_words(op: Arith, a: &Value, b: &Value) -> Option<Number> {
+    let (Value::Number(a), Value::Number(b)) = (a, b) else { return None };
+    let (a, b) = (a.as_i64()?, b.as_i64()?);
+    let n = match op {
+        Arith::Add => a.checked_add(b),
+        Arith::Sub => a.checked_sub(b),
+        Arith::Mul => a.checked_mul(b),
+        _ => None,
+    };
+    n.map(Number::from_i64)
+}
+
 #[inline]
 pub fn arith_integers(op: Arith, a: &Value, b: &Value) -> Result<Value> {
     if let (Value::Number(x), Value::Number(y)) = (a, b)

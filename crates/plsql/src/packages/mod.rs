@@ -5,7 +5,7 @@ pub mod output;
 pub mod random;
 mod specs;
 
-pub(crate) use natives::{native, run};
+pub(crate) use natives::{native, random_number, run};
 
 use crate::ty::Ty;
 

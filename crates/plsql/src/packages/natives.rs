@@ -147,6 +147,18 @@ fn number(n: i64) -> Value {
     Value::Number(Number::from_i64(n))
 }
 
+/// DBMS_RANDOM.VALUE, when that is what `native` is and its bounds are numbers.
+#[inline]
+pub(crate) fn random_number<C: 'static>(native: u32, s: &Plsql<C>, args: &[Datum]) -> Option<Number> {
+    match (NATIVES[native as usize].3, args) {
+        (Native::RandomValue, []) => s.with_random(Random::value).ok(),
+        (Native::RandomBetween, [Datum::Val(Value::Number(low)), Datum::Val(Value::Number(high))]) => {
+            s.with_random(|r| r.between(low, high)).ok()
+        }
+        _ => None,
+    }
+}
+
 /// Runs a native subprogram; OUT arguments are changed in place.
 pub(crate) fn run<W: World>(
     native: u32,

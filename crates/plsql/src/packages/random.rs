@@ -50,7 +50,7 @@ impl Random {
 
     /// VALUE: at least 0, less than 1.
     pub fn value(&mut self) -> types::Result<Number> {
-        Number::from_scaled(i128::from(self.below(GRAIN)), -18)
+        Ok(Number::from_parts(0, self.below(GRAIN)))
     }
 
     /// VALUE(low, high): at least `low`, less than `high`. Whole bounds take one multiplication.
@@ -59,8 +59,11 @@ impl Random {
             && let Some(span) = b.checked_sub(a)
             && (0..1 << 31).contains(&span)
         {
-            let fraction = i128::from(self.below(GRAIN)) * i128::from(span);
-            return Number::from_scaled(i128::from(a) * i128::from(GRAIN) + fraction, -18);
+            let (whole, fraction) = times_fraction(span as u64, self.below(GRAIN));
+            if (0..1 << 31).contains(&a) {
+                return Ok(Number::from_parts(a as u32 + whole, fraction));
+            }
+            return Number::from_i64(a + i64::from(whole)).add(&Number::from_parts(0, fraction));
         }
         let fraction = self.value()?;
         high.sub(low)?.mul(&fraction)?.add(low)
@@ -107,6 +110,16 @@ impl Random {
     }
 }
 
+/// `span * fraction / GRAIN`, as its whole part and its fraction in GRAINs. Words suffice: `span` has 31 bits, and the
+/// fraction goes in two halves of nine digits.
+#[inline]
+fn times_fraction(span: u64, fraction: u64) -> (u32, u64) {
+    const HALF: u64 = 1_000_000_000;
+    let low = (fraction % HALF) * span;
+    let high = (fraction / HALF) * span + low / HALF;
+    ((high / HALF) as u32, high % HALF * HALF + low % HALF)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +147,25 @@ mod tests {
         for _ in 0..1000 {
             let v = r.value().unwrap();
             assert!(!v.is_negative() && v < Number::ONE);
+        }
+    }
+
+    #[test]
+    fn a_product_with_a_fraction_is_exact() {
+        let mut r = Random::new(5);
+        for span in [0, 1, 10, 9999, (1 << 31) - 1] {
+            for fraction in [0, 1, GRAIN - 1, r.below(GRAIN), r.below(GRAIN)] {
+                let product = u128::from(span) * u128::from(fraction);
+                let (whole, rest) = times_fraction(span, fraction);
+                assert_eq!(u128::from(whole) * u128::from(GRAIN) + u128::from(rest), product);
+            }
+        }
+        for (low, high) in [(-10, -5), (-5, 5), (0, 0), (1 << 40, (1 << 40) + 9)] {
+            let (low, high) = (Number::from_i64(low), Number::from_i64(high));
+            for _ in 0..100 {
+                let v = r.between(&low, &high).unwrap();
+                assert!(v >= low && (v < high || low == high), "{v:?}");
+            }
         }
     }
 
