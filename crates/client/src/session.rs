@@ -189,12 +189,13 @@ impl Client {
         self.execute("rollback", &[]).map(drop)
     }
 
-    /// Ends the session, committing or rolling back what is open.
+    /// Ends the session, committing or rolling back what is open. When it returns the session has let go of everything.
     ///
     /// # Errors
     /// The server's error of the commit.
     pub fn logoff(mut self, commit: bool) -> ClientResult<()> {
-        self.call(&Request::Logoff { commit }).map(drop)
+        self.call(&Request::Logoff { commit })?;
+        self.connection.wait_for_end()
     }
 
     /// Whether calls ask for the lines of `dbms_output`.

@@ -185,7 +185,9 @@ fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
 
 fn report_command(place: &Path) -> Result<(), LabError> {
     let file = if place.is_dir() { place.join("results.json") } else { place.to_path_buf() };
-    let text = std::fs::read_to_string(&file).map_err(|e| LabError::new(format!("{}: {e}", file.display())))?;
+    let text = std::fs::read_to_string(&file).map_err(|e| {
+        LabError::new(format!("{}: {e}\nA run's folder is wanted, or its results.json.", file.display()))
+    })?;
     let results: Results =
         serde_json::from_str(&text).map_err(|e| LabError::new(format!("{}: {e}", file.display())))?;
     let folder = file.parent().unwrap_or(Path::new("."));

@@ -274,31 +274,34 @@ fn work(instance: &Instance, variant: &Variant, sessions: u32, iterations: u64) 
         let worker = variant.worker.clone();
         threads.push(std::thread::spawn(move || {
             barrier.wait();
+            let started = Instant::now();
             let outcome = execute_worker(&mut client, &worker, iterations);
             let ended = Instant::now();
             let outcome = outcome.and_then(|()| client.logoff(true).map_err(LabError::from));
             // The receiver is gone only when the run has failed.
-            let _ = sender.send(outcome.map(|()| ended));
+            let _ = sender.send(outcome.map(|()| (started, ended)));
         }));
     }
     drop(sender);
     barrier.wait();
-    let started = Instant::now();
-    let mut last = started;
+    // The workers look at the clock, not this thread: it may come back from the barrier when they have ended.
+    let mut times: Vec<(Instant, Instant)> = Vec::new();
     let mut failure = None;
     for outcome in receiver {
         match outcome {
-            Ok(ended) => last = last.max(ended),
+            Ok(time) => times.push(time),
             Err(e) => failure = Some(e),
         }
     }
     for thread in threads {
         thread.join().map_err(|_| LabError::new("a worker's thread panicked".into()))?;
     }
-    match failure {
-        Some(e) => Err(e),
-        None => Ok(last.duration_since(started).as_secs_f64()),
+    if let Some(e) = failure {
+        return Err(e);
     }
+    let first = times.iter().map(|t| t.0).min();
+    let last = times.iter().map(|t| t.1).max();
+    Ok(first.zip(last).map_or(0.0, |(first, last)| last.duration_since(first).as_secs_f64()))
 }
 
 /// The figures of the latches whose names are wanted.
