@@ -58,6 +58,8 @@ pub struct Described {
     pub binds: Vec<String>,
     /// Tables and views it reads or changes.
     pub dependencies: Vec<ObjectId>,
+    /// Owner and name of the stored units whose functions it calls.
+    pub units: Vec<(String, String)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,8 +166,9 @@ impl Cursor {
         let statement = sql::parse_statement(text)?;
         cx.p.count(Stat::ParseCountDescribe, 1);
         let plan = plan_of(cx, &statement, binds, false)?;
-        let columns = columns_of(&plan);
-        Ok(Described { kind: kind_of(&plan), columns, binds: plan.binds, dependencies: plan.dependencies })
+        let (kind, columns) = (kind_of(&plan), columns_of(&plan));
+        let Plan { binds, dependencies, units, .. } = plan;
+        Ok(Described { kind, columns, binds, dependencies, units })
     }
 
     /// The plan as text.

@@ -210,6 +210,10 @@ impl Compiler<'_> {
             self.volatile += 1;
             self.unstable += 1;
         }
+        let unit = (f.owner.clone(), f.package.clone().unwrap_or_else(|| f.name.clone()));
+        if !self.units.contains(&unit) {
+            self.units.push(unit);
+        }
         for d in &f.dependencies {
             self.depend(*d);
             if !self.cache_deps.contains(d) {

@@ -181,7 +181,7 @@ impl Compiler<'_> {
                 }
                 let (table, alias, columns) = self.insert_target(target)?;
                 let plan_target = self.target(&table, None, false)?;
-                let source = self.insert_source(&table, &columns, source, i.pos.0)?;
+                let source = self.insert_source(&table, &columns, source, target.table.pos.0)?;
                 let defaults = self.defaults(&table, &columns)?;
                 let rowid = self.new_reg();
                 let returning = self.returning(returning.as_ref(), &table, &alias, &plan_target.new, rowid)?;
@@ -224,8 +224,7 @@ impl Compiler<'_> {
         match source {
             ast::InsertSource::Values(values) => {
                 if values.len() != columns.len() {
-                    let at = values.last().map_or(pos, |v| v.pos.0);
-                    return Err(Ora::new(if values.len() < columns.len() { 947 } else { 913 }).at(at));
+                    return Err(Ora::new(if values.len() < columns.len() { 947 } else { 913 }).at(pos));
                 }
                 self.blocks.push(Block::new(true));
                 self.block().clause = Clause::Dml;

@@ -683,6 +683,8 @@ pub struct Plan {
     pub sequences: Vec<Rc<SequenceRef>>,
     /// Tables, views, sequences and functions it was compiled from.
     pub dependencies: Vec<types::ObjectId>,
+    /// Owner and name of the stored units whose functions it calls.
+    pub units: Vec<(String, String)>,
     /// Tables and views whose change makes a cached result stale. None: the result may not be cached.
     pub cacheable: Option<Vec<types::ObjectId>>,
     pub result_cache: bool,

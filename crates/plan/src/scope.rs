@@ -179,6 +179,8 @@ pub struct Compiler<'c> {
     pub bind_types: &'c [Option<DataType>],
     pub sequences: Vec<Rc<SequenceRef>>,
     pub dependencies: Vec<types::ObjectId>,
+    /// Owner and name of the stored units whose functions are called.
+    pub units: Vec<(String, String)>,
     /// Objects a cached result depends on.
     pub cache_deps: Vec<types::ObjectId>,
     /// Something whose value changes by itself is read (fixed table, clock, sequence): counts occurrences.

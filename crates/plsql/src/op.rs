@@ -597,8 +597,9 @@ pub struct Proc {
 pub struct ResultCacheDef {
     pub name: String,
     pub result: DataType,
-    /// What the unit's statements read.
-    pub depends: RefCell<Vec<ObjectId>>,
+    /// What the function reads, itself and through what it calls, as of a dictionary epoch. `None` inside: it cannot be told,
+    /// and the function's results are not kept.
+    pub reads: RefCell<Option<(u64, Option<Rc<[ObjectId]>>)>>,
 }
 
 /// A static SQL statement of the unit.

@@ -3,6 +3,7 @@
 use crate::compile::{self, Compiled, Interface, PackageSym, SubSym, SubTarget, Symbol, Units};
 use crate::datum::Datum;
 use crate::machine::{Fault, Machine, OpenCursor, Run};
+use crate::op::ResultCacheDef;
 use crate::packages::output::Output;
 use crate::packages::random::Random;
 use crate::world::{ColumnInfo, StoredUnit, World};
@@ -11,7 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
-use types::{DataType, Ora, Result, Value};
+use types::{DataType, ObjectId, Ora, Result, Value};
 
 /// How often SQL may call PL/SQL that runs SQL and so on: more is ORA-00036.
 const LEVELS_MAX: u32 = 50;
@@ -122,7 +123,7 @@ impl<C: 'static> Plsql<C> {
         for (place, value) in binds.iter_mut().zip(given) {
             *place = value;
         }
-        result.map_err(|f| f.ora)
+        result.map_err(|f| f.ora.without_position())
     }
 
     /// Resolves `[owner.][package.]name` for SQL; `None` when there is no such function with so many arguments.
@@ -187,6 +188,19 @@ impl<C: 'static> Plsql<C> {
             ty: s.returns.as_ref().map_or(DataType::Null, data_type),
             deterministic: s.deterministic,
         }
+    }
+
+    /// The objects that a function of [`Plsql::function`] reads through all that it calls; `None` when that cannot be told.
+    pub fn reads<W: World<Cursor = C>>(&self, w: &mut W, f: &Function) -> Option<Vec<ObjectId>> {
+        let unit = f.package.as_deref().unwrap_or(&f.name);
+        if f.owner == "SYS" && crate::packages::specification(unit).is_some() {
+            return Some(Vec::new());
+        }
+        if self.units.is_compiling(&f.owner, unit) {
+            return None;
+        }
+        let unit = self.units.compiled(w, &f.owner, unit).ok()?;
+        self.units.reads(w, &unit)
     }
 
     /// Calls a function that [`Plsql::function`] gave.
@@ -391,6 +405,24 @@ impl<C: 'static> Plsql<C> {
         let link = compile::Link { unit: target.clone(), at, epoch };
         unit.links.borrow_mut()[external as usize] = Some(link);
         Ok((target, at))
+    }
+
+    /// What a cached function reads, through all that it calls; `None` when that cannot be told.
+    pub(crate) fn cached_reads<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        def: &ResultCacheDef,
+    ) -> Option<Rc<[ObjectId]>> {
+        let epoch = self.units.epoch();
+        if let Some((at, reads)) = &*def.reads.borrow()
+            && *at == epoch
+        {
+            return reads.clone();
+        }
+        let reads = self.units.reads(w, unit).map(Rc::from);
+        *def.reads.borrow_mut() = Some((epoch, reads.clone()));
+        reads
     }
 
     /// The state of the package that an external's variables belong to.

@@ -32,6 +32,8 @@ pub struct Described {
     pub columns: Vec<ColumnInfo>,
     /// What it reads: a cached result of a function that runs it depends on these.
     pub dependencies: Vec<ObjectId>,
+    /// Owner and name of the stored units whose functions it calls: what they read counts too.
+    pub units: Vec<(String, String)>,
 }
 
 /// What kind of statement EXECUTE IMMEDIATE was given.

@@ -328,3 +328,18 @@ fn cached_functions_depend_on_what_they_read() {
     s.run("begin delete from t where n = 1; commit; end;");
     assert_eq!(s.run(block), "run\n2\n2");
 }
+
+#[test]
+fn cached_functions_depend_on_what_the_functions_they_call_read() {
+    let mut s = session();
+    s.store("function counted(p number) return number is k number; begin select count(*) into k from t where n <= p; return k; end;");
+    s.store("function outer_f(p number) return number result_cache is begin dbms_output.put_line('run'); return counted(p); end;");
+    s.store("function dynamic_f(p number) return number result_cache is k number; begin dbms_output.put_line('run'); execute immediate 'select count(*) from t where n <= :1' into k using p; return k; end;");
+    let twice = |f: &str| format!("begin dbms_output.put_line({f}(3)); dbms_output.put_line({f}(3)); end;");
+    assert_eq!(s.run(&twice("outer_f")), "run\n3\n3");
+    // What dynamic SQL reads is not known: nothing is kept.
+    assert_eq!(s.run(&twice("dynamic_f")), "run\n3\nrun\n3");
+    s.run("begin delete from t where n = 1; commit; end;");
+    assert_eq!(s.run(&twice("outer_f")), "run\n2\n2");
+    assert_eq!(s.run(&twice("dynamic_f")), "run\n2\nrun\n2");
+}

@@ -138,7 +138,7 @@ impl Calls {
         }
         self.next = self.next.wrapping_add(1).max(1);
         let number = self.next;
-        let columns = cursor.columns().iter().map(wire_column).collect();
+        let columns = cursor.columns().iter().map(|c| wire_column(c, &cx.session.nls)).collect();
         write_frame(out, |o| Reply::Described { cursor: number, columns }.encode(o));
         self.open.insert(number, Open { cursor, row: Vec::new(), rows: 0, ahead: false });
         let limit = core.params.borrow().number(params::Param::OpenCursors).max(1) as usize;
@@ -220,6 +220,7 @@ impl Calls {
         let mut data = block_binds(block.binds(), binds)?;
         core.p.count(Stat::ExecuteCount, 1);
         let result = core.plsql.run_block(&mut world, &block, &mut data);
+        let result = result.and_then(|()| fits_binds(block.binds(), binds, &data));
         if let Err(e) = result {
             core.shared.txns.rollback_to(&core.p, &mut cx.session.txn, &start)?;
             return Err(e);
@@ -246,7 +247,7 @@ impl Calls {
         let mut kind = StatementKind::UNKNOWN;
         let result = Cursor::describe(cx, text, &[]).map(|d| {
             kind = StatementKind(d.kind.command() as u16);
-            let columns = d.columns.iter().map(wire_column).collect();
+            let columns = d.columns.iter().map(|c| wire_column(c, &cx.session.nls)).collect();
             write_frame(out, |o| Reply::Described { cursor: 0, columns }.encode(o));
             done(cx, Outcome::of(kind))
         });
@@ -402,6 +403,22 @@ fn block_binds(names: &[String], binds: &[Bind]) -> Result<Vec<Datum>> {
     names.iter().enumerate().map(value).collect()
 }
 
+/// ORA-06502 when a block gave a bind a longer text than it takes.
+fn fits_binds(names: &[String], binds: &[Bind], data: &[Datum]) -> Result<()> {
+    for (place, name) in names.iter().enumerate() {
+        let Some(bind) = bind_of(binds, place, name).map(|at| &binds[at]) else { continue };
+        if let (DataType::Varchar2 { len, .. } | DataType::Char { len, .. }, Datum::Val(Value::Text(text))) =
+            (&bind.data_type, &data[place])
+            && *len > 0
+            && bind.direction != Direction::In
+            && text.len() > *len as usize
+        {
+            return Err(Ora::with(6502, &[&": character string buffer too small"]).at_line("", 1));
+        }
+    }
+    Ok(())
+}
+
 /// The values of `RETURNING … INTO`, to the binds that wait for output, in their order.
 fn returning(cursor: &mut Cursor, cx: &mut ExecCtx<'_>, binds: &[Bind], outcome: &mut Outcome) -> Result<()> {
     if cursor.columns().is_empty() {
@@ -415,12 +432,28 @@ fn returning(cursor: &mut Cursor, cx: &mut ExecCtx<'_>, binds: &[Bind], outcome:
     Ok(())
 }
 
-fn wire_column(c: &exec::Column) -> local::Column {
-    local::Column { name: c.name.clone(), data_type: c.ty, nullable: c.nullable, display_size: display_size(&c.ty) }
+fn wire_column(c: &exec::Column, nls: &types::Nls) -> local::Column {
+    local::Column {
+        name: c.name.clone(),
+        data_type: c.ty,
+        nullable: c.nullable,
+        display_size: display_size(&c.ty, nls),
+    }
 }
 
-/// The most characters a value of the type takes when printed with the default formats.
-fn display_size(t: &DataType) -> u32 {
+/// How many characters a date takes in a format: as many as the longest of its own days.
+fn format_size(format: &str, nls: &types::Nls) -> u32 {
+    // September and Wednesday have the longest names; padded names have that length on every day.
+    let day = types::Date::new(2003, 9, 24, 22, 58, 58);
+    let mut text = String::new();
+    match day.map(|d| types::format::date_to_char(&d, format, nls, &mut text)) {
+        Ok(Ok(())) => text.chars().count() as u32,
+        _ => 9,
+    }
+}
+
+/// The most characters a value of the type takes when printed with the session's formats.
+fn display_size(t: &DataType, nls: &types::Nls) -> u32 {
     match *t {
         DataType::Varchar2 { len, .. }
         | DataType::Char { len, .. }
@@ -429,8 +462,9 @@ fn display_size(t: &DataType) -> u32 {
         DataType::Raw { len } => len * 2,
         DataType::Number { precision: Some(p), .. } => u32::from(p) + 1,
         DataType::Number { .. } | DataType::Float { .. } => 40,
-        DataType::Date => 9,
-        DataType::Timestamp { .. } => 28,
+        DataType::Date => format_size(&nls.date_format, nls),
+        DataType::Timestamp { .. } => 75,
+        DataType::Null => 1,
         DataType::Rowid => 18,
         DataType::BinaryFloat | DataType::BinaryDouble => 24,
         _ => 80,

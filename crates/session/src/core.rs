@@ -205,7 +205,8 @@ impl Core {
         let offset = os::clock::utc_offset_seconds(utc);
         Timestamp {
             date: Date::from_unix(utc + i64::from(offset)).unwrap_or(Date::UNIX_EPOCH),
-            nanos: (wall % 1_000_000_000) as u32,
+            // SYSTIMESTAMP is a TIMESTAMP(6).
+            nanos: (wall % 1_000_000_000 / 1000 * 1000) as u32,
             offset: Some((offset / 60) as i16),
         }
     }
@@ -356,6 +357,8 @@ impl exec::Host for Core {
     fn function(&self, cx: &mut ExecCtx<'_>, path: &[String], args: usize) -> Result<Option<HostFunction>> {
         let mut world = World { cx: cx.reborrow(), core: self };
         let Some(f) = self.plsql.function(&mut world, path, args)? else { return Ok(None) };
+        // A result with a function whose tables are not known cannot be cached: such a function is not taken for deterministic.
+        let reads = if f.deterministic { self.plsql.reads(&mut world, &f) } else { None };
         Ok(Some(HostFunction {
             owner: f.owner,
             package: f.package,
@@ -365,8 +368,8 @@ impl exec::Host for Core {
             arg_names: f.arg_names,
             required: f.required,
             ty: f.ty,
-            deterministic: f.deterministic,
-            dependencies: Vec::new(),
+            deterministic: reads.is_some(),
+            dependencies: reads.unwrap_or_default(),
         }))
     }
 

@@ -105,7 +105,9 @@ impl Host for Session<'_> {
 
     fn compile(&mut self, owner: &str, _name: &str, _kind: StoredKind, source: &str) -> Result<Vec<CompileError>> {
         let mut world = World { cx: self.cx.reborrow(), core: self.core };
-        let errors = self.core.plsql.check(&mut world, owner, source)?;
+        let mut errors = self.core.plsql.check(&mut world, owner, source)?;
+        // USER_ERRORS lists them from the top; what was skipped comes before why.
+        errors.sort_by_key(|e| (e.line, e.column, !e.text.ends_with("ignored")));
         Ok(errors.into_iter().map(|e| CompileError { line: e.line, column: e.column, text: e.text }).collect())
     }
 

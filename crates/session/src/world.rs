@@ -168,6 +168,7 @@ impl plsql::World for World<'_> {
             query: d.kind == exec::StatementKind::Select,
             columns: Self::column_infos(&d.columns),
             dependencies: d.dependencies,
+            units: d.units,
         })
     }
 

@@ -7,7 +7,7 @@ use types::{DataType, Value};
 
 use crate::classify::command_name;
 use crate::report::{ColumnFormat, Justify, Wrapping, text_of};
-use crate::settings::Settings;
+use crate::settings::{Break, Settings};
 use crate::shell::{Ended, ExitCode, OnError, Shell, Variable};
 use crate::text::{left, split_word, without_semicolon, words};
 
@@ -58,7 +58,7 @@ impl Shell<'_> {
             "connect" => self.connect_command(&plain),
             "disconnect" => {
                 self.disconnect(true);
-                self.out.line("Disconnected");
+                self.say_disconnected();
             }
             "exit" | "quit" => self.exit(&plain),
             "whenever" => self.whenever(&plain),
@@ -78,13 +78,25 @@ impl Shell<'_> {
             }
             "save" => self.save(&plain),
             "get" => self.get(&plain),
-            "append" => {
-                if let Some(last) = self.buffer.last_mut() {
+            "append" => match self.buffer.last_mut() {
+                Some(last) => {
                     last.push_str(&rest);
+                    self.list_last();
                 }
-            }
+                None => self.out.line("SP2-0223: No lines in SQL buffer."),
+            },
+            "input" => match plain.is_empty() {
+                true => self.out.line("SP2-0042: INPUT without a text is not supported."),
+                false => self.buffer.push(rest.clone()),
+            },
+            "change" => self.change(&plain),
+            "del" => match self.buffer.pop() {
+                Some(_) => {}
+                None => self.out.line("SP2-0223: No lines in SQL buffer."),
+            },
             "help" => self.out.line(HELP),
-            "break" | "compute" | "ttitle" | "btitle" | "repheader" | "repfooter" => {
+            "break" => self.break_on(&plain),
+            "compute" | "ttitle" | "btitle" | "repheader" | "repfooter" => {
                 if !plain.is_empty() && !["off", "on"].contains(&plain.to_lowercase().as_str()) {
                     self.out.line(&format!("SP2-0042: {} is not supported and was ignored.", name.to_uppercase()));
                 }
@@ -153,7 +165,7 @@ impl Shell<'_> {
         text_of(value, &self.settings.nls)
     }
 
-    fn rows_of(&mut self, sql: &str) -> Vec<Vec<Value>> {
+    pub(crate) fn rows_of(&mut self, sql: &str) -> Vec<Vec<Value>> {
         let Some(session) = &mut self.session else {
             self.out.line("SP2-0640: Not connected");
             return Vec::new();
@@ -219,9 +231,11 @@ impl Shell<'_> {
         self.out.line("-------- -----------------------------------------------------------------");
         for row in rows {
             let place = format!("{}/{}", self.text(&row[0]), self.text(&row[1]));
-            for (at, line) in self.text(&row[2]).lines().enumerate() {
+            let text = self.text(&row[2]);
+            let lines = text.lines().flat_map(|line| crate::text::fold(line, 65, true));
+            for (at, line) in lines.enumerate() {
                 let place = if at == 0 { place.as_str() } else { "" };
-                self.out.line(&format!("{} {line}", left(place, 8)));
+                self.out.line(format!("{} {line}", left(place, 8)).trim_end());
             }
         }
     }
@@ -231,9 +245,13 @@ impl Shell<'_> {
         let Some((name, options)) = all.split_first() else {
             let mut names: Vec<&String> = self.formats.keys().collect();
             names.sort();
-            let lines: Vec<String> = names.iter().map(|name| format!("COLUMN   {name} ON")).collect();
-            for line in lines {
-                self.out.line(&line);
+            let all: Vec<(String, ColumnFormat)> =
+                names.into_iter().map(|name| (name.clone(), self.formats[name].clone())).collect();
+            for (at, (name, format)) in all.iter().enumerate() {
+                if at > 0 {
+                    self.out.line("");
+                }
+                self.show_column(name, format);
             }
             return;
         };
@@ -288,18 +306,79 @@ impl Shell<'_> {
         }
     }
 
+    /// `BREAK [ON column [SKIP n | SKIP PAGE] [NODUPLICATES | DUPLICATES]]…`; `ON ROW` and `ON REPORT` print nothing of their own.
+    fn break_on(&mut self, rest: &str) {
+        let all = words(rest);
+        if all.is_empty() {
+            let lines: Vec<String> = self.settings.breaks.iter().map(shown_break).collect();
+            if lines.is_empty() {
+                self.out.line("SP2-0045: no break(s) defined");
+            }
+            for line in lines {
+                self.out.line(&line);
+            }
+            return;
+        }
+        let mut breaks: Vec<Break> = Vec::new();
+        let mut at = all.iter().map(|word| word.to_ascii_lowercase());
+        while let Some(word) = at.next() {
+            let last = breaks.last_mut();
+            match (word.as_str(), last) {
+                ("on", _) => {
+                    let column = at.next().unwrap_or_default().to_uppercase();
+                    if column.is_empty() {
+                        self.out.line("SP2-0266: internal error: BREAK ON needs a column");
+                        return;
+                    }
+                    breaks.push(Break { column, skip: 0, page: false, duplicates: false });
+                }
+                (w, Some(last)) if w.starts_with("ski") => match at.next().as_deref() {
+                    Some("page") => last.page = true,
+                    Some(n) => match n.parse() {
+                        Ok(n) => last.skip = n,
+                        Err(_) => {
+                            self.out.line("SP2-0038: Command BREAK SKIP needs a number of lines or PAGE");
+                            return;
+                        }
+                    },
+                    None => last.skip = 1,
+                },
+                ("page", Some(last)) => last.page = true,
+                (w, Some(last)) if w.starts_with("dup") => last.duplicates = true,
+                (w, Some(_)) if w.starts_with("nodup") => {}
+                _ => {
+                    self.out.line(&format!("SP2-0158: unknown BREAK option \"{word}\""));
+                    return;
+                }
+            }
+        }
+        self.settings.breaks = breaks;
+    }
+
     fn show_column(&mut self, name: &str, format: &ColumnFormat) {
         if !self.formats.contains_key(name) {
             self.out.line(&format!("SP2-0046: COLUMN '{name}' not defined"));
             return;
         }
         self.out.line(&format!("COLUMN   {name} {}", if format.off { "OFF" } else { "ON" }));
-        for (what, value) in
-            [("FORMAT", &format.format), ("HEADING", &format.heading), ("NEW_VALUE", &format.new_value)]
-        {
+        if let Some(heading) = &format.heading {
+            let sep = self.settings.headsep;
+            let mark = if heading.contains(sep) { format!(" headsep '{sep}'") } else { String::new() };
+            self.out.line(&format!("HEADING  '{heading}'{mark}"));
+        }
+        for (what, value) in [("FORMAT", &format.format), ("NEW_VALUE", &format.new_value), ("NULL", &format.null)] {
             if let Some(value) = value {
                 self.out.line(&format!("{what:<8} {value}"));
             }
+        }
+        if format.hidden {
+            self.out.line("NOPRINT");
+        }
+        match format.wrapping {
+            Some(Wrapping::Wrapped) => self.out.line("WRAPPED"),
+            Some(Wrapping::WordWrapped) => self.out.line("WORD_WRAPPED"),
+            Some(Wrapping::Truncated) => self.out.line("TRUNCATE"),
+            None => {}
         }
     }
 
@@ -445,6 +524,10 @@ impl Shell<'_> {
             Some((d, v)) => (d.trim(), Some(v.trim().trim_matches('\'').to_string())),
             None => (declared, None),
         };
+        if declared.eq_ignore_ascii_case("refcursor") {
+            self.out.line("SP2-0042: VARIABLE of type REFCURSOR is not supported.");
+            return;
+        }
         let Some(data_type) = bind_type(declared) else {
             self.out
                 .line("Usage: VAR[IABLE] [ <variable> [ NUMBER | CHAR | CHAR (n) | VARCHAR2 (n) | CLOB | REFCURSOR |");
@@ -584,6 +667,34 @@ impl Shell<'_> {
         }
     }
 
+    /// `CHANGE/old/new`: the first place of the last line, whatever its case.
+    fn change(&mut self, rest: &str) {
+        let mut parts = rest.chars();
+        let Some(mark) = parts.next() else {
+            self.out.line("SP2-0025: Invalid change string.");
+            return;
+        };
+        let rest = parts.as_str();
+        let (old, new) = rest.split_once(mark).unwrap_or((rest, ""));
+        let new = new.strip_suffix(mark).unwrap_or(new);
+        let Some(last) = self.buffer.last_mut() else {
+            self.out.line("SP2-0223: No lines in SQL buffer.");
+            return;
+        };
+        match last.to_lowercase().find(&old.to_lowercase()) {
+            Some(at) if !old.is_empty() && last.is_char_boundary(at) && last.is_char_boundary(at + old.len()) => {
+                last.replace_range(at..at + old.len(), new);
+                self.list_last();
+            }
+            _ => self.out.line("SP2-0023: String not found."),
+        }
+    }
+
+    fn list_last(&mut self) {
+        let line = self.buffer.last().map(|line| format!("{:>3}* {line}", self.buffer.len()));
+        self.out.line(&line.unwrap_or_default());
+    }
+
     fn list(&mut self) {
         let lines: Vec<String> = self
             .buffer
@@ -617,7 +728,10 @@ impl Shell<'_> {
                 self.out.line("sql cleared");
             }
             w if w.starts_with("scr") => self.out.write("\x1b[2J\x1b[H"),
-            w if w.starts_with("bre") => self.out.line("breaks cleared"),
+            w if w.starts_with("bre") => {
+                self.settings.breaks.clear();
+                self.out.line("breaks cleared");
+            }
             w if w.starts_with("comp") => self.out.line("computes cleared"),
             w if w.starts_with("timi") => self.out.line("timing for: cleared"),
             _ => self.out.line(&format!("SP2-0158: unknown CLEAR option \"{rest}\"")),
@@ -670,6 +784,15 @@ fn first_word(line: &str) -> (&str, &str) {
         }
     }
     split_word(line)
+}
+
+fn shown_break(of: &Break) -> String {
+    let skip = match (of.page, of.skip) {
+        (true, _) => " page".to_string(),
+        (_, 0) => String::new(),
+        (_, n) => format!(" skip {n}"),
+    };
+    format!("break on {}{skip} {}", of.column.to_lowercase(), if of.duplicates { "dup" } else { "nodup" })
 }
 
 fn definition(name: &str, value: &str) -> String {

@@ -32,6 +32,9 @@ impl Shell<'_> {
                 out.line("");
             }
             Err(e) if e.code() == 942 || e.code() == 4044 => {
+                if self.describe_unit(name) {
+                    return;
+                }
                 self.out.line("ERROR:");
                 self.out.line(&format!("ORA-04043: object {name} does not exist"));
                 self.out.line("");
@@ -47,7 +50,240 @@ impl Shell<'_> {
     }
 }
 
+impl Shell<'_> {
+    /// Describes a procedure, function or package by its source; false when there is none of that name.
+    fn describe_unit(&mut self, name: &str) -> bool {
+        let (owner, unit) = match name.split_once('.') {
+            Some((owner, unit)) => (owner.to_uppercase(), unit),
+            None => (self.current_schema(), name),
+        };
+        let rows = self.rows_of(&format!(
+            "select type, text from all_source where owner = '{}' and name = '{}' \
+             and type in ('PROCEDURE', 'FUNCTION', 'PACKAGE') order by line",
+            owner.replace('\'', "''"),
+            unit.trim_matches('"').to_uppercase().replace('\'', "''")
+        ));
+        let Some(kind) = rows.first().map(|row| self.text(&row[0])) else {
+            return false;
+        };
+        let source: String = rows.iter().map(|row| self.text(&row[1]) + "\n").collect();
+        let package = kind == "PACKAGE";
+        let mut members = headers(&source);
+        match package {
+            true => members.sort_by(|a, b| a.name.cmp(&b.name)),
+            false => members.truncate(1),
+        }
+        for member in members {
+            let shown = if package { member.name.to_uppercase() } else { name.to_string() };
+            match &member.returns {
+                Some(kind) => self.out.line(&format!("FUNCTION {shown} RETURNS {kind}")),
+                None => self.out.line(&format!("PROCEDURE {shown}")),
+            }
+            self.arguments(&member.arguments);
+        }
+        self.out.line("");
+        true
+    }
+
+    fn current_schema(&mut self) -> String {
+        let rows = self.rows_of("select sys_context('userenv', 'current_schema') from dual");
+        rows.first().map_or(String::new(), |row| self.text(&row[0]))
+    }
+
+    fn arguments(&mut self, arguments: &[Argument]) {
+        if arguments.is_empty() {
+            return;
+        }
+        self.out.line(" Argument Name                  Type                    In/Out Default?");
+        self.out.line(" ------------------------------ ----------------------- ------ --------");
+        for a in arguments {
+            let line = format!(
+                " {} {} {} {}",
+                left(&a.name, 30),
+                left(&a.kind, 23),
+                left(a.mode, 6),
+                if a.default { "DEFAULT" } else { "" }
+            );
+            self.out.line(line.trim_end());
+        }
+    }
+}
+
+/// One parameter of a subprogram.
+#[derive(Debug, PartialEq)]
+struct Argument {
+    name: String,
+    kind: String,
+    mode: &'static str,
+    default: bool,
+}
+
+/// The head of a subprogram.
+#[derive(Debug, PartialEq)]
+struct Header {
+    name: String,
+    arguments: Vec<Argument>,
+    returns: Option<String>,
+}
+
+/// The heads of the subprograms that a source declares, in its order.
+fn headers(source: &str) -> Vec<Header> {
+    let tokens = tokens(source);
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at + 1 < tokens.len() {
+        let function = tokens[at] == "FUNCTION";
+        if !function && tokens[at] != "PROCEDURE" {
+            at += 1;
+            continue;
+        }
+        let name = tokens[at + 1].clone();
+        at += 2;
+        let mut arguments = Vec::new();
+        if tokens.get(at).is_some_and(|t| t == "(") {
+            let end = closing(&tokens, at);
+            arguments = split_arguments(&tokens[at + 1..end]).into_iter().map(argument).collect();
+            at = end + 1;
+        }
+        let mut returns = None;
+        if function && tokens.get(at).is_some_and(|t| t == "RETURN") {
+            let from = at + 1;
+            let stop = |t: &String| {
+                [";", "IS", "AS", "DETERMINISTIC", "RESULT_CACHE", "PIPELINED", "AUTHID", "PARALLEL_ENABLE"]
+                    .contains(&t.as_str())
+            };
+            let len = tokens[from..].iter().position(stop).unwrap_or(tokens.len() - from);
+            returns = Some(type_text(&tokens[from..from + len]));
+            at = from + len;
+        }
+        out.push(Header { name, arguments, returns });
+    }
+    out
+}
+
+/// Words in upper case, quoted names without their quotes, and single marks; comments are left out.
+fn tokens(source: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut rest = source;
+    while let Some(c) = rest.chars().next() {
+        let skip = |len: Option<usize>, end: usize| len.map_or(rest.len(), |at| at + end);
+        let len = if c.is_whitespace() {
+            c.len_utf8()
+        } else if rest.starts_with("--") {
+            skip(rest.find('\n'), 1)
+        } else if rest.starts_with("/*") {
+            skip(rest[2..].find("*/"), 4)
+        } else if c == '\'' || c == '"' {
+            let len = skip(rest[1..].find(c), 2);
+            out.push(rest[..len].trim_matches('"').to_string());
+            len
+        } else if c.is_alphanumeric() || c == '_' {
+            let word = |c: char| c.is_alphanumeric() || "_$#".contains(c);
+            let len = rest.find(|c| !word(c)).unwrap_or(rest.len());
+            out.push(rest[..len].to_uppercase());
+            len
+        } else {
+            out.push(c.to_string());
+            c.len_utf8()
+        };
+        rest = &rest[len..];
+    }
+    out
+}
+
+fn closing(tokens: &[String], open: usize) -> usize {
+    let mut depth = 0;
+    for (at, token) in tokens.iter().enumerate().skip(open) {
+        match token.as_str() {
+            "(" => depth += 1,
+            ")" => {
+                depth -= 1;
+                if depth == 0 {
+                    return at;
+                }
+            }
+            _ => {}
+        }
+    }
+    tokens.len()
+}
+
+fn split_arguments(tokens: &[String]) -> Vec<&[String]> {
+    let mut depth = 0;
+    tokens
+        .split(|token| {
+            match token.as_str() {
+                "(" => depth += 1,
+                ")" => depth -= 1,
+                _ => {}
+            }
+            depth == 0 && token == ","
+        })
+        .filter(|part| !part.is_empty())
+        .collect()
+}
+
+fn argument(tokens: &[String]) -> Argument {
+    let word = |at: usize| tokens.get(at).map_or("", String::as_str);
+    let (mode, mut at) = match (word(1), word(2)) {
+        ("IN", "OUT") => ("IN/OUT", 3),
+        ("OUT", _) => ("OUT", 2),
+        ("IN", _) => ("IN", 2),
+        _ => ("IN", 1),
+    };
+    if word(at) == "NOCOPY" {
+        at += 1;
+    }
+    let rest = tokens.get(at..).unwrap_or_default();
+    let end = rest.iter().position(|t| t == "DEFAULT" || t == ":").unwrap_or(rest.len());
+    Argument { name: word(0).to_string(), kind: type_text(&rest[..end]), mode, default: end < rest.len() }
+}
+
+/// A type as its tokens are written, with blanks between words only; `INTEGER` is what it is a name for.
+fn type_text(tokens: &[String]) -> String {
+    let mut out = String::new();
+    for token in tokens {
+        let worded = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        if worded(out.chars().last()) && worded(token.chars().next()) {
+            out.push(' ');
+        }
+        out.push_str(token);
+    }
+    match out.as_str() {
+        "INTEGER" | "INT" | "SMALLINT" => "NUMBER(38)".into(),
+        "PLS_INTEGER" => "BINARY_INTEGER".into(),
+        _ => out,
+    }
+}
+
 /// A type as `DESCRIBE` prints it.
 fn type_name(data_type: &DataType) -> String {
     data_type.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_of_subprograms_are_read_from_their_source() {
+        let source = "package p is -- procedure no;
+            g number := 0;
+            procedure inc(p in number default f(1, 2), q in out nocopy varchar2);
+            function get(r emp.sal%type) return varchar2 deterministic;
+            procedure bare;
+          end;";
+        let shown: Vec<String> = headers(source)
+            .iter()
+            .map(|h| {
+                let each = |a: &Argument| format!("{} {} {} {}", a.name, a.mode, a.kind, a.default);
+                let arguments: Vec<String> = h.arguments.iter().map(each).collect();
+                format!("{}({}) {}", h.name, arguments.join(", "), h.returns.as_deref().unwrap_or("-"))
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            ["INC(P IN NUMBER true, Q IN/OUT VARCHAR2 false) -", "GET(R IN EMP.SAL%TYPE false) VARCHAR2", "BARE() -"]
+        );
+    }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use client::Column;
 use types::{DataType, Value};
 
-use crate::settings::{Markup, Settings};
+use crate::settings::{Break, Markup, Settings};
 use crate::text::{fold, left, right, width};
 
 /// What a `COLUMN` command says of a column.
@@ -64,7 +64,8 @@ pub struct Report<'a> {
     lines: Vec<Vec<usize>>,
     /// Lines left on the page.
     left_on_page: usize,
-    first_page: bool,
+    /// The fields of `BREAK`, outermost first, and what the last row had there.
+    breaks: Vec<(usize, Break, Option<Vec<String>>)>,
 }
 
 impl<'a> Report<'a> {
@@ -72,7 +73,9 @@ impl<'a> Report<'a> {
     pub fn new(settings: &'a Settings, columns: &'a [Column], formats: &ColumnFormats) -> Report<'a> {
         let fields: Vec<Field> = columns.iter().map(|column| field(settings, column, formats)).collect();
         let lines = break_lines(settings, &fields);
-        Report { settings, columns, fields, lines, left_on_page: 0, first_page: true }
+        let place = |b: &Break| columns.iter().position(|c| c.name.eq_ignore_ascii_case(&b.column));
+        let breaks = settings.breaks.iter().filter_map(|b| Some((place(b)?, b.clone(), None))).collect();
+        Report { settings, columns, fields, lines, left_on_page: 0, breaks }
     }
 
     /// What comes before the first row.
@@ -98,9 +101,14 @@ impl<'a> Report<'a> {
 
     /// What comes after the last row.
     pub fn finish(&mut self, rows: u64, out: &mut String) {
-        if self.settings.markup == Markup::Text && rows > 0 && self.settings.pagesize > 0 {
+        if self.settings.markup == Markup::Text && rows > 0 && (self.settings.pagesize > 0 || self.tells(rows)) {
             out.push('\n');
         }
+    }
+
+    /// Whether the number of rows will be told.
+    fn tells(&self, rows: u64) -> bool {
+        self.settings.feedback.is_some_and(|least| rows >= least)
     }
 
     fn csv_row(&self, row: &[Value], out: &mut String) {
@@ -135,8 +143,9 @@ impl<'a> Report<'a> {
     }
 
     fn text_row(&mut self, row: &[Value], out: &mut String) {
-        let cells: Vec<Vec<String>> =
+        let mut cells: Vec<Vec<String>> =
             self.fields.iter().zip(row).map(|(field, value)| cell(self.settings, field, value)).collect();
+        self.break_rows(&mut cells, out);
         let mut height = 0;
         let mut lines = Vec::new();
         for line in &self.lines {
@@ -169,12 +178,39 @@ impl<'a> Report<'a> {
         self.left_on_page = self.left_on_page.saturating_sub(needed);
     }
 
+    /// Blanks the values of `BREAK` columns that repeat and makes room before new ones.
+    fn break_rows(&mut self, cells: &mut [Vec<String>], out: &mut String) {
+        let mut changed = false;
+        let mut skip = 0;
+        let mut page = false;
+        for (at, rule, last) in &mut self.breaks {
+            let same = !changed && last.as_ref() == Some(&cells[*at]);
+            if same {
+                if !rule.duplicates {
+                    cells[*at] = vec![String::new()];
+                }
+                continue;
+            }
+            if last.is_some() {
+                skip = skip.max(rule.skip);
+                page |= rule.page;
+            }
+            changed = true;
+            *last = Some(cells[*at].clone());
+        }
+        if page && self.settings.pagesize > 0 {
+            self.left_on_page = 0;
+        } else if skip > 0 {
+            out.push_str(&"\n".repeat(skip));
+            self.left_on_page = self.left_on_page.saturating_sub(skip);
+        }
+    }
+
     fn page_top(&mut self, out: &mut String) {
         let settings = self.settings;
         for _ in 0..settings.newpage {
             out.push('\n');
         }
-        self.first_page = false;
         let mut used = settings.newpage;
         if settings.heading {
             for line in self.lines.clone() {

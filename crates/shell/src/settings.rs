@@ -13,10 +13,38 @@ pub enum Markup {
     Json,
 }
 
+/// How a line of `dbms_output` that is longer than a line is printed: `SET SERVEROUTPUT ON FORMAT …`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// Broken between words; blanks at the beginning are left out.
+    WordWrapped,
+    /// Broken at the end of the line.
+    Wrapped,
+    /// Cut at the end of the line.
+    Truncated,
+}
+
+/// `BREAK ON column [SKIP n | SKIP PAGE] [DUPLICATES]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Break {
+    /// The column's name in upper case.
+    pub column: String,
+    /// Empty lines before a new value.
+    pub skip: usize,
+    /// A new value begins a page.
+    pub page: bool,
+    /// Values that repeat are printed all the same.
+    pub duplicates: bool,
+}
+
 /// The shell's variables, with SQL*Plus's defaults.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub autocommit: bool,
+    /// The columns of `BREAK`, outermost first.
+    pub breaks: Vec<Break>,
+    /// The character before which a substitution character is taken as it is.
+    pub escape: Option<char>,
     pub arraysize: u32,
     pub colsep: String,
     /// The substitution character, unless switched off.
@@ -38,6 +66,7 @@ pub struct Settings {
     pub pagesize: usize,
     pub pause: bool,
     pub serveroutput: bool,
+    pub output_format: OutputFormat,
     pub sqlblanklines: bool,
     pub sqlprompt: String,
     pub tab: bool,
@@ -55,6 +84,8 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             autocommit: false,
+            breaks: Vec::new(),
+            escape: None,
             arraysize: 15,
             colsep: " ".into(),
             define: Some('&'),
@@ -73,6 +104,7 @@ impl Default for Settings {
             pagesize: 14,
             pause: false,
             serveroutput: false,
+            output_format: OutputFormat::WordWrapped,
             sqlblanklines: false,
             sqlprompt: "SQL> ".into(),
             tab: true,
@@ -92,7 +124,6 @@ impl Default for Settings {
 const ACCEPTED: &[&str] = &[
     "appinfo",
     "autoprint",
-    "autotrace",
     "blockterminator",
     "cmdsep",
     "compatibility",
@@ -103,7 +134,6 @@ const ACCEPTED: &[&str] = &[
     "editfile",
     "embedded",
     "errorlogging",
-    "escape",
     "escchar",
     "exitcommit",
     "flagger",
@@ -137,6 +167,7 @@ const NAMES: &[(&str, &str)] = &[
     ("colsep", "colsep"),
     ("define", "def"),
     ("echo", "echo"),
+    ("escape", "esc"),
     ("feedback", "feed"),
     ("heading", "hea"),
     ("headsep", "heads"),
@@ -204,6 +235,14 @@ impl Settings {
                 return self.set_markup(tail);
             }
             let Some(full) = full_name(name) else {
+                if name.to_ascii_lowercase().starts_with("autot") {
+                    return match tail.first().map(|word| word.to_ascii_lowercase()).as_deref() {
+                        Some("off") => Ok(()),
+                        _ => Err("SP2-0618: Cannot find the Session Identifier.  Check PLUSTRACE role is enabled\n\
+                                  SP2-0611: Error enabling STATISTICS report"
+                            .into()),
+                    };
+                }
                 if is_accepted(name) {
                     return Ok(());
                 }
@@ -215,8 +254,31 @@ impl Settings {
             self.set_one(full, value)?;
             rest = tail;
             if full == "serveroutput" {
-                // SIZE n FORMAT f
-                return Ok(());
+                return self.set_output_options(tail);
+            }
+        }
+        Ok(())
+    }
+
+    /// `[SIZE {n | UNLIMITED}] [FORMAT {WRAPPED | WORD_WRAPPED | TRUNCATED}]`; the format goes back to its default when not given.
+    fn set_output_options(&mut self, words: &[String]) -> Result<(), String> {
+        self.output_format = OutputFormat::WordWrapped;
+        for pair in words.chunks(2) {
+            let (what, value) = (pair[0].to_ascii_lowercase(), pair.get(1).map(|v| v.to_ascii_lowercase()));
+            match (what.as_str(), value.as_deref()) {
+                ("size", Some("unlimited" | "unl")) => {}
+                ("size", Some(n)) => {
+                    number("size", n, 2000, 1_000_000)?;
+                }
+                (w, Some(f)) if w.starts_with("for") => {
+                    self.output_format = match f {
+                        f if f.starts_with("wra") => OutputFormat::Wrapped,
+                        f if f.starts_with("wor") => OutputFormat::WordWrapped,
+                        f if f.starts_with("tru") => OutputFormat::Truncated,
+                        _ => return Err(format!("SP2-0158: unknown SET option \"{f}\"")),
+                    };
+                }
+                _ => return Err(format!("SP2-0158: unknown SET option \"{}\"", pair[0])),
             }
         }
         Ok(())
@@ -238,9 +300,16 @@ impl Settings {
                 }
             }
             "echo" => self.echo = on_off(name, value)?,
+            "escape" => {
+                self.escape = match parse_on_off(value) {
+                    Some(true) => Some('\\'),
+                    Some(false) => None,
+                    None => value.chars().next(),
+                }
+            }
             "feedback" => {
                 self.feedback = match parse_on_off(value) {
-                    Some(true) => Some(self.feedback.unwrap_or(6)),
+                    Some(true) => Some(1),
                     Some(false) => None,
                     None if value.eq_ignore_ascii_case("only") => Some(1),
                     None => match number(name, value, 0, 50000)? {
@@ -337,6 +406,10 @@ impl Settings {
             "numwidth" => format!("numwidth {}", self.numwidth),
             "pagesize" => format!("pagesize {}", self.pagesize),
             "pause" => format!("PAUSE is {}", state(self.pause)),
+            "escape" => match self.escape {
+                Some(c) => format!("escape \"{c}\" (hex {:x})", c as u32),
+                None => "escape OFF".into(),
+            },
             "serveroutput" => format!("serveroutput {}", state(self.serveroutput)),
             "sqlblanklines" => format!("sqlblanklines {}", state(self.sqlblanklines)),
             "sqlprompt" => format!("sqlprompt \"{}\"", self.sqlprompt),

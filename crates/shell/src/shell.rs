@@ -10,8 +10,9 @@ use crate::classify::{Begins, begins};
 use crate::input::{LineReader, Scripts};
 use crate::output::Output;
 use crate::report::{ColumnFormats, Report};
-use crate::settings::{Markup, Settings};
+use crate::settings::{Markup, OutputFormat, Settings};
 use crate::substitute::Variables;
+use crate::text::{fold, split_word};
 
 /// Gives sessions to the shell: `CONNECT` and the start use it.
 pub trait Connector {
@@ -62,6 +63,8 @@ pub struct Shell<'a> {
     pub(crate) out: Output,
     pub(crate) connector: &'a mut dyn Connector,
     pub(crate) session: Option<Client>,
+    /// What the session is connected to.
+    banner: Option<String>,
     /// Where Ctrl-C finds the call to break.
     pub(crate) breaker: Arc<Mutex<Option<BreakHandle>>>,
     pub(crate) silent: bool,
@@ -88,6 +91,7 @@ impl<'a> Shell<'a> {
             out,
             connector,
             session: None,
+            banner: None,
             breaker: Arc::new(Mutex::new(None)),
             silent,
             on_sql_error: OnError::default(),
@@ -167,6 +171,7 @@ impl<'a> Shell<'a> {
 
     pub(crate) fn adopt(&mut self, mut session: Client) {
         session.set_want_output(self.settings.serveroutput);
+        self.banner = Some(session.welcome().banner.clone());
         self.variables.define("_USER", &session.welcome().user.clone());
         self.variables.define("_CONNECT_IDENTIFIER", &session.welcome().instance.clone());
         *self.breaker.lock().unwrap_or_else(|e| e.into_inner()) = Some(session.break_handle());
@@ -201,6 +206,7 @@ impl<'a> Shell<'a> {
             self.out.line(&format!("SP2-0308: cannot close spool file ({e})"));
         }
         self.disconnect(ended.commit);
+        self.say_disconnected();
         self.out.flush();
         ended
     }
@@ -213,6 +219,15 @@ impl<'a> Shell<'a> {
             && !e.is_fatal()
         {
             self.out.line(&e.to_string());
+        }
+    }
+
+    /// What SQL*Plus says when it leaves a session, unless it is silent.
+    pub(crate) fn say_disconnected(&mut self) {
+        if let Some(banner) = self.banner.take()
+            && !self.silent
+        {
+            self.out.line(&format!("Disconnected from {banner}"));
         }
     }
 
@@ -271,6 +286,23 @@ impl<'a> Shell<'a> {
         if line.trim() == "/" {
             self.run_buffer();
             return;
+        }
+        let mut commented;
+        let mut line = line;
+        if line.trim_start().starts_with("/*") && !line.contains("*/") {
+            // A comment over several lines, outside any statement.
+            loop {
+                match self.next_line("DOC>") {
+                    Some(next) if next.contains("*/") => {
+                        commented = next;
+                        break;
+                    }
+                    Some(_) => {}
+                    None => return,
+                }
+            }
+            commented = commented.split_once("*/").map_or(String::new(), |(_, rest)| rest.to_string());
+            line = &commented;
         }
         match begins(line) {
             Begins::Nothing => {}
@@ -389,7 +421,7 @@ impl<'a> Shell<'a> {
     /// Replaces the variables of one line, asking for those that are not defined.
     pub(crate) fn replace(&mut self, line: &str, mark: char) -> Result<Option<String>, String> {
         let mut variables = std::mem::take(&mut self.variables);
-        let replaced = variables.replace(line, mark, &mut |name| {
+        let replaced = variables.replace(line, mark, self.settings.escape, &mut |name| {
             let prompt = format!("Enter value for {name}: ");
             if self.reader.is_terminal() {
                 self.out.flush();
@@ -397,11 +429,7 @@ impl<'a> Shell<'a> {
                 self.out.write(&prompt);
                 self.out.flush();
             }
-            let value = self.reader.read(&prompt);
-            if !self.reader.is_terminal() {
-                self.out.line(value.as_deref().unwrap_or(""));
-            }
-            value
+            self.reader.read(&prompt)
         });
         self.variables = variables;
         replaced
@@ -413,9 +441,7 @@ impl<'a> Shell<'a> {
         let succeeded = match self.execute(text) {
             Ok(()) => {
                 self.last_code = 0;
-                if self.settings.autocommit {
-                    let _ = self.with_session(|session| session.commit());
-                }
+                self.commit_of_its_own(text);
                 true
             }
             Err(e) => {
@@ -430,6 +456,20 @@ impl<'a> Shell<'a> {
             self.out.line(&format!("Elapsed: {:02}:{:02}:{:02}.{cs:02}", s / 3600, s / 60 % 60, s % 60));
         }
         succeeded
+    }
+
+    /// `SET AUTOCOMMIT ON`: commits what a statement changed, and says so.
+    fn commit_of_its_own(&mut self, text: &str) {
+        let first = split_word(text).0.to_ascii_lowercase();
+        let changes = ["insert", "update", "delete", "merge", "begin", "declare", "call"].contains(&first.as_str());
+        if !self.settings.autocommit || !changes {
+            return;
+        }
+        match self.with_session(|session| session.commit()) {
+            Ok(_) if self.settings.feedback.is_some() => self.out.line("Commit complete."),
+            Ok(_) => {}
+            Err(e) => self.out.line(&e.to_string()),
+        }
     }
 
     fn with_session<T>(&mut self, f: impl FnOnce(&mut Client) -> Result<T, ClientError>) -> Result<T, ClientError> {
@@ -632,8 +672,22 @@ impl<'a> Shell<'a> {
         let Some(session) = &mut self.session else {
             return;
         };
+        let (style, wide) = (self.settings.output_format, self.settings.linesize.max(1));
         for line in session.take_output() {
-            self.out.line(line.as_deref().unwrap_or(""));
+            let line = line.as_deref().unwrap_or("");
+            match style {
+                OutputFormat::WordWrapped => {
+                    for piece in fold(line.trim_start(), wide, true) {
+                        self.out.line(&piece);
+                    }
+                }
+                OutputFormat::Wrapped => {
+                    for piece in fold(line, wide, false) {
+                        self.out.line(&piece);
+                    }
+                }
+                OutputFormat::Truncated => self.out.line(&line.chars().take(wide).collect::<String>()),
+            }
         }
     }
 

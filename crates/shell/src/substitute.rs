@@ -31,7 +31,7 @@ impl Variables {
         all
     }
 
-    /// Replaces the variables of a line. `ask` supplies a value that is not defined (`None`: the input has ended).
+    /// Replaces the variables of a line; `escape` before a mark takes it as it is. `ask` supplies a value that is not defined (`None`: the input has ended).
     /// Returns `None` when nothing was replaced.
     ///
     /// # Errors
@@ -40,6 +40,7 @@ impl Variables {
         &mut self,
         line: &str,
         mark: char,
+        escape: Option<char>,
         ask: &mut dyn FnMut(&str) -> Option<String>,
     ) -> Result<Option<String>, String> {
         if !line.contains(mark) {
@@ -49,6 +50,15 @@ impl Variables {
         let mut changed = false;
         let mut rest = line;
         while let Some(at) = rest.find(mark) {
+            if let Some(escape) = escape
+                && let Some(before) = rest[..at].strip_suffix(escape)
+            {
+                out.push_str(before);
+                out.push(mark);
+                rest = &rest[at + mark.len_utf8()..];
+                changed = true;
+                continue;
+            }
             out.push_str(&rest[..at]);
             let after = &rest[at + mark.len_utf8()..];
             let (keep, after) = match after.strip_prefix(mark) {
@@ -91,7 +101,7 @@ mod tests {
     use super::*;
 
     fn replace(v: &mut Variables, line: &str) -> Result<Option<String>, String> {
-        v.replace(line, '&', &mut |name| (name == "ask").then(|| "asked".to_string()))
+        v.replace(line, '&', Some('\\'), &mut |name| (name == "ask").then(|| "asked".to_string()))
     }
 
     #[test]
@@ -103,6 +113,7 @@ mod tests {
         assert_eq!(replace(&mut v, "&TAB._x &tab..y").unwrap().unwrap(), "emp_x emp.y");
         assert_eq!(replace(&mut v, "a & b && c").unwrap(), None);
         assert_eq!(replace(&mut v, "no mark").unwrap(), None);
+        assert_eq!(replace(&mut v, "a\\&tab &tab").unwrap().unwrap(), "a&tab emp");
     }
 
     #[test]

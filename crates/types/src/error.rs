@@ -129,6 +129,13 @@ impl Ora {
         self
     }
 
+    /// Forgets the position: it was one in a text that the caller never saw.
+    #[must_use]
+    pub fn without_position(mut self) -> Ora {
+        self.0.position = None;
+        self
+    }
+
     /// Stacks a further error under this one, as ORA-06512 lines are stacked.
     #[must_use]
     pub fn because(mut self, next: Ora) -> Ora {
@@ -140,7 +147,16 @@ impl Ora {
     #[must_use]
     pub fn at_line(self, unit: &str, line: u32) -> Ora {
         let unit = if unit.is_empty() { String::new() } else { format!("\"{unit}\", ") };
-        self.because(Ora::with(6512, &[&unit, &line]))
+        let place = Ora::with(6512, &[&unit, &line]);
+        let mut error = self;
+        let context = &mut error.0.context;
+        // An error kept under this one has its own places: where this one was raised stands above it, where it passed below.
+        let kept = context.iter().position(|below| below.0.context.iter().any(|e| e.is(6512)));
+        match kept {
+            Some(at) if !context.iter().any(|e| e.is(6512)) => context.insert(at, place),
+            _ => context.push(place),
+        }
+        error
     }
 
     /// Returns who raised it.
@@ -263,6 +279,18 @@ mod tests {
             "ORA-01476: divisor is equal to zero\nORA-06512: at \"SCOTT.F\", line 3\nORA-06512: at line 1"
         );
         assert_eq!(e.headline(), "ORA-01476: divisor is equal to zero");
+    }
+
+    #[test]
+    fn a_kept_error_stands_between_where_it_was_replaced_and_where_that_went() {
+        let kept = Ora::user(20010, "deep").at_line("S.A", 1).at_line("S.B", 3);
+        let e = Ora::user(20011, "outer").because(kept).at_line("S.B", 4).at_line("", 1);
+        let at = |unit: &str, line: u32| match unit {
+            "" => format!("ORA-06512: at line {line}"),
+            _ => format!("ORA-06512: at \"{unit}\", line {line}"),
+        };
+        let lines = ["ORA-20011: outer", &at("S.B", 4), "ORA-20010: deep", &at("S.A", 1), &at("S.B", 3), &at("", 1)];
+        assert_eq!(e.to_string(), lines.join("\n"));
     }
 
     #[test]

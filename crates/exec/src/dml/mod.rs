@@ -42,6 +42,7 @@ struct Moved {
 
 /// A foreign key looked at through a statement of its own.
 struct KeyCheck {
+    owner: String,
     name: String,
     columns: Vec<u16>,
     sql: String,
@@ -59,7 +60,7 @@ pub struct Writer {
     pub new: Vec<Reg>,
     storage: Storage,
     indexes: Vec<Index>,
-    checks: Vec<(String, Cond)>,
+    checks: Vec<(String, String, Cond)>,
     foreign: Vec<KeyCheck>,
     children: Vec<ChildCheck>,
     row: Vec<u8>,
@@ -78,7 +79,7 @@ impl Writer {
             new: t.new.clone(),
             storage: Storage::of(&t.table, b)?,
             indexes,
-            checks: t.checks.iter().map(|c| (format!("{}.{}", c.owner, c.name), b.cond(&c.cond))).collect(),
+            checks: t.checks.iter().map(|c| (c.owner.clone(), c.name.clone(), b.cond(&c.cond))).collect(),
             foreign: t.foreign.iter().map(parent_check).collect(),
             children: t.children.iter().map(child_check).collect(),
             row: Vec::new(),
@@ -115,9 +116,9 @@ impl Writer {
     }
 
     fn check(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        for (name, cond) in &self.checks {
+        for (owner, name, cond) in &self.checks {
             if cond.test(m, cx)? == Some(false) {
-                return Err(Ora::with(2290, &[name])); // check constraint violated
+                return Err(Ora::with(2290, &[owner, name])); // check constraint violated
             }
         }
         Ok(())
@@ -257,7 +258,7 @@ impl Writer {
                 continue;
             }
             if !f.finds(&values, cx)? {
-                return Err(Ora::with(2291, &[&f.name]));
+                return Err(Ora::with(2291, &[&f.owner, &f.name]));
             }
         }
         Ok(())
@@ -284,7 +285,7 @@ impl Writer {
         match c.on_delete {
             OnDelete::Restrict => {
                 if c.check.finds(values, cx)? {
-                    return Err(Ora::with(2292, &[&c.check.name]));
+                    return Err(Ora::with(2292, &[&c.check.owner, &c.check.name]));
                 }
                 Ok(())
             }
@@ -344,7 +345,7 @@ fn parent_check(f: &ForeignKey) -> KeyCheck {
     });
     let sql =
         format!("SELECT 1 FROM {}.{} WHERE {}", quoted(&f.parent.owner), quoted(&f.parent.name), condition(columns));
-    KeyCheck { name: format!("{}.{}", f.owner, f.name), columns: f.columns.clone(), sql, cursor: None }
+    KeyCheck { owner: f.owner.clone(), name: f.name.clone(), columns: f.columns.clone(), sql, cursor: None }
 }
 
 fn child_check(c: &ChildKey) -> ChildCheck {
@@ -359,9 +360,14 @@ fn child_check(c: &ChildKey) -> ChildCheck {
             format!("UPDATE {table} SET {} WHERE {filter}", sets.join(", "))
         }
     };
-    let name = format!("{}.{}", c.owner, c.name);
     ChildCheck {
-        check: KeyCheck { name, columns: c.parent_columns.clone(), sql, cursor: None },
+        check: KeyCheck {
+            owner: c.owner.clone(),
+            name: c.name.clone(),
+            columns: c.parent_columns.clone(),
+            sql,
+            cursor: None,
+        },
         on_delete: c.on_delete,
     }
 }

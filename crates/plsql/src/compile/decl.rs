@@ -695,8 +695,8 @@ impl<W: World> Compiler<'_, W> {
         let hit = match returns.as_ref().and_then(Ty::data_type) {
             Some(result) if cached && parameters.iter().all(|p| p.ty.scalar().is_some()) => {
                 let name = format!("\"{}\".\"{}\"::8.\"{}\"", self.owner, self.unit, s.name.name);
-                let depends = std::cell::RefCell::default();
-                self.f.result_cache = Some(Box::new(ResultCacheDef { name, result, depends }));
+                let reads = std::cell::RefCell::default();
+                self.f.result_cache = Some(Box::new(ResultCacheDef { name, result, reads }));
                 Some(self.emit(Op::ResultCacheGet { d: Opd::local(0), n: parameters.len() as u32, hit: 0 }))
             }
             _ => None,

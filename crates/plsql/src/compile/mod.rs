@@ -146,6 +146,8 @@ pub struct Compiler<'a, W: World> {
     exception_count: u64,
     /// What the unit's static statements read.
     depends: Vec<ObjectId>,
+    /// Units whose functions they call.
+    calls: Vec<(String, String)>,
 }
 
 impl<'a, W: World> Compiler<'a, W> {
@@ -169,6 +171,7 @@ impl<'a, W: World> Compiler<'a, W> {
             package_slots: 0,
             exception_count: 0,
             depends: Vec::new(),
+            calls: Vec::new(),
         }
     }
 
@@ -181,6 +184,8 @@ impl<'a, W: World> Compiler<'a, W> {
             _ => error.headline(),
         };
         self.problems.push(Problem { pos, text });
+        // A declaration is skipped from where it is wrong; a statement from its start.
+        let statement = if what == "Item" { pos } else { statement };
         self.problems.push(Problem { pos: statement, text: format!("PL/SQL: {what} ignored") });
     }
 

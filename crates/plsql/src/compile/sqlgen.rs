@@ -127,6 +127,11 @@ impl<W: World> Compiler<'_, W> {
                 self.depends.push(*d);
             }
         }
+        for unit in &described.units {
+            if !self.calls.contains(unit) {
+                self.calls.push(unit.clone());
+            }
+        }
         let returning = if described.query { 0 } else { described.columns.len() as u32 };
         let mut full = normal.text;
         if !tail.is_empty() {

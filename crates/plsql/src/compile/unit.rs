@@ -10,7 +10,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-use types::{Ora, Result};
+use types::{ObjectId, Ora, Result};
 
 /// Where an external was found: a subprogram of a unit, or a package's state.
 #[derive(Debug)]
@@ -36,6 +36,10 @@ pub struct Compiled {
     pub package_slots: u32,
     /// Host binds of a block.
     pub binds: Vec<String>,
+    /// What its static statements read.
+    pub depends: Vec<ObjectId>,
+    /// Units whose functions its static statements call.
+    pub calls: Vec<(String, String)>,
     /// Where externals have been found; filled as they are used.
     pub links: RefCell<Vec<Option<Link>>>,
     /// Open cursors of the static statements, taken while they run.
@@ -76,6 +80,7 @@ pub struct Units {
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
     blocks: RefCell<HashMap<(String, String), Rc<Compiled>>>,
     in_progress: RefCell<HashSet<Key>>,
+    compiling: RefCell<HashSet<Key>>,
     epoch: Cell<u64>,
 }
 
@@ -160,6 +165,43 @@ impl Units {
         Ok(Vec::new())
     }
 
+    /// The objects a unit's statements read, with those of every unit it can call. `None` when one of them runs dynamic SQL or
+    /// does not compile: what it reads is not known before it runs.
+    pub fn reads<W: World>(&self, w: &mut W, unit: &Rc<Compiled>) -> Option<Vec<ObjectId>> {
+        let mut seen: Vec<Key> = vec![(unit.owner.clone(), unit.name.clone())];
+        let mut waiting = vec![unit.clone()];
+        let mut reads: Vec<ObjectId> = Vec::new();
+        while let Some(unit) = waiting.pop() {
+            if !unit.pool.dynamics.is_empty() {
+                return None;
+            }
+            for object in &unit.depends {
+                if !reads.contains(object) {
+                    reads.push(*object);
+                }
+            }
+            let externals = unit.pool.externals.iter().map(|e| (e.owner.clone(), e.name.clone()));
+            for key in externals.chain(unit.calls.iter().cloned()) {
+                // The built-in packages read no tables.
+                let built_in = key.0.is_empty() || (key.0 == "SYS" && crate::packages::specification(&key.1).is_some());
+                if built_in || seen.contains(&key) {
+                    continue;
+                }
+                if self.is_compiling(&key.0, &key.1) {
+                    return None;
+                }
+                waiting.push(self.compiled(w, &key.0, &key.1).ok()?);
+                seen.push(key);
+            }
+        }
+        Some(reads)
+    }
+
+    /// Whether the unit is being compiled further up.
+    pub fn is_compiling(&self, owner: &str, name: &str) -> bool {
+        self.compiling.borrow().iter().any(|(o, n)| o == owner && n == name)
+    }
+
     /// The compiled unit of that name.
     ///
     /// # Errors
@@ -175,7 +217,9 @@ impl Units {
             return Err(Ora::with(6508, &[&format!("\"{owner}.{name}\"")]));
         };
         let body = units.iter().find(|u| u.kind == UnitKind::PackageBody);
+        self.compiling.borrow_mut().insert(key.clone());
         let (result, errors) = in_schema(w, &specification.owner, |w| compile_unit(w, self, specification, body));
+        self.compiling.borrow_mut().remove(&key);
         let Some(unit) = result.filter(|_| errors.is_empty()) else {
             let kind = body.unwrap_or(specification).kind.name().to_lowercase();
             return Err(Ora::with(4063, &[&format!("{kind} \"{owner}.{name}\"")])
@@ -223,9 +267,22 @@ pub fn compile_failed(errors: &[CompileError]) -> Ora {
     lines.fold(first, Ora::because)
 }
 
+/// The errors of a block, at the place of the first in its text.
+fn block_failed(text: &str, errors: &[CompileError]) -> Ora {
+    let error = compile_failed(errors);
+    let Some(first) = errors.first() else { return error };
+    let line_start = match first.line {
+        0 | 1 => 0,
+        line => text.match_indices('\n').nth(line as usize - 2).map_or(text.len(), |(at, _)| at + 1),
+    };
+    let column = first.column.saturating_sub(1) as usize;
+    let in_line = text[line_start..].char_indices().nth(column).map_or(0, |(at, _)| at);
+    error.at((line_start + in_line) as u32)
+}
+
 /// Compiles an anonymous block.
 pub fn compile_block<W: World>(w: &mut W, units: &Units, text: &str) -> Result<Compiled> {
-    let block = sql::plsql::parse_block(text).map_err(|e| compile_failed(&[parse_error(text, &e)]))?;
+    let block = sql::plsql::parse_block(text).map_err(|e| block_failed(text, &[parse_error(text, &e)]))?;
     let schema = w.schema();
     let mut c = Compiler::new(w, units, &schema, "", text);
     c.procs.push(None);
@@ -244,7 +301,7 @@ pub fn compile_block<W: World>(w: &mut W, units: &Units, text: &str) -> Result<C
     c.procs[0] = Some(Rc::new(main));
     let errors = c.errors();
     if !errors.is_empty() {
-        return Err(compile_failed(&errors));
+        return Err(block_failed(text, &errors));
     }
     Ok(c.into_compiled("", 0, HashMap::new()))
 }
@@ -473,11 +530,6 @@ impl<W: World> Compiler<'_, W> {
                 result_cache: None,
             })
         };
-        for p in self.procs.iter().flatten() {
-            if let Some(def) = &p.result_cache {
-                def.depends.borrow_mut().clone_from(&self.depends);
-            }
-        }
         let links = RefCell::new(self.pool.externals.iter().map(|_| None).collect());
         let statements = RefCell::new(self.pool.sql.iter().map(|_| None).collect());
         Compiled {
@@ -489,6 +541,8 @@ impl<W: World> Compiler<'_, W> {
             exports,
             package_slots: self.package_slots,
             binds: self.binds,
+            depends: self.depends,
+            calls: self.calls,
             links,
             statements,
             source: source.to_string(),

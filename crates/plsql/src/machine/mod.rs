@@ -780,13 +780,14 @@ impl Machine {
                 }
                 Op::ResultCacheGet { d, n, hit } => {
                     let def = proc.result_cache.as_ref().expect("a cached function");
+                    let Some(reads) = s.cached_reads(w, unit, def) else { continue };
                     let mut key = Vec::new();
                     for i in 1..=n as usize {
                         if let Datum::Val(v) = &self.stack[base + i] {
                             crate::resultkey::write_value(v, &mut key);
                         }
                     }
-                    match w.function_result_get(&def.name, &def.depends.borrow(), &key)? {
+                    match w.function_result_get(&def.name, &reads, &key)? {
                         Some(bytes) => {
                             let value = crate::resultkey::read_value(&bytes, &def.result)?;
                             self.put_value(base, d, value);

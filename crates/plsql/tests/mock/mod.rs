@@ -346,7 +346,12 @@ impl World for Mock {
     }
     fn describe(&mut self, text: &str, _binds: &[DataType]) -> Result<Described> {
         let (s, table) = self.parse(text)?;
-        Ok(Described { query: s.verb == "SELECT", columns: self.columns_of(&s, &table), dependencies: vec![] })
+        Ok(Described {
+            query: s.verb == "SELECT",
+            columns: self.columns_of(&s, &table),
+            dependencies: vec![],
+            units: vec![],
+        })
     }
     fn open_cursor(&mut self, text: &str, binds: &[DataType], _by_name: bool) -> Result<Cursor> {
         self.opened += 1;
