@@ -58,7 +58,10 @@ impl Scripts {
                 "SP2-0309: SQL*Plus command procedures may only be nested to a depth of {SCRIPTS_MAX}."
             ));
         }
-        let path = self.find(name, beside).ok_or_else(|| format!("SP2-0310: unable to open file \"{name}\""))?;
+        let path = self.find(name, beside).ok_or_else(|| {
+            let suffix = if Path::new(name).extension().is_some() { "" } else { ".sql" };
+            format!("SP2-0310: unable to open file \"{name}{suffix}\"")
+        })?;
         let bytes = std::fs::read(&path).map_err(|e| format!("SP2-0310: unable to open file \"{name}\" ({e})"))?;
         let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines().map(|line| line.trim_end_matches('\r').to_string()).collect();
