@@ -7,6 +7,7 @@
 use crate::error::{ClientError, ClientResult};
 use crate::session::{Client, ConnectOptions, Credentials};
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -54,6 +55,8 @@ impl Ephemeral {
         for (name, value) in &options.params {
             command.arg("--param").arg(format!("{name}={value}"));
         }
+        // A group of its own: Ctrl-C at the owner's terminal is the owner's business, not the instance's.
+        command.process_group(0);
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn();
         let mut child = spawned.map_err(|e| start_error(&format!("cannot run {}: {e}", executable.display())))?;
         match wait_ready(&mut child) {
