@@ -153,9 +153,7 @@ impl<'a> ChangeGroup<'a> {
         if let Some(have) = self.find(at) {
             return Ok(have);
         }
-        self.p.count(Stat::SessionLogicalReads, 1);
-        self.p.count(Stat::DbBlockGets, 1);
-        self.p.count(Stat::DbBlockGetsFromCache, 1);
+        self.count_get();
         let mut patience = Patience::of(self, at);
         loop {
             match self.try_pin(at)? {
@@ -167,6 +165,12 @@ impl<'a> ChangeGroup<'a> {
                 Pin::Missing => self.cache.read_in(self.p, at)?,
                 Pin::Busy(buffer) => patience.wait(self, buffer)?,
             }
+        }
+    }
+
+    fn count_get(&self) {
+        for stat in [Stat::SessionLogicalReads, Stat::DbBlockGets, Stat::DbBlockGetsFromCache] {
+            self.p.count(stat, 1);
         }
     }
 
@@ -234,9 +238,7 @@ impl<'a> ChangeGroup<'a> {
         if let Some(have) = self.find(at) {
             return Ok(have);
         }
-        self.p.count(Stat::SessionLogicalReads, 1);
-        self.p.count(Stat::DbBlockGets, 1);
-        self.p.count(Stat::DbBlockGetsFromCache, 1);
+        self.count_get();
         let mut patience = Patience::of(self, at);
         loop {
             let entry = match self.try_pin(at)? {

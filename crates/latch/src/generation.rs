@@ -42,21 +42,14 @@ impl Generation {
         Self::Latchwork,
     ];
 
+    /// Their names, as the parameter spells them.
+    pub const NAMES: [&'static str; 10] =
+        ["8.1.7", "9.2", "10.2", "11.1", "11.2.0.1", "11.2.0.3", "12.1", "12.2", "12.2-hot-copies", "latchwork"];
+
     /// Its name, as the parameter spells it.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::V8_1_7 => "8.1.7",
-            Self::V9_2 => "9.2",
-            Self::V10_2 => "10.2",
-            Self::V11_1 => "11.1",
-            Self::V11_2_0_1 => "11.2.0.1",
-            Self::V11_2_0_3 => "11.2.0.3",
-            Self::V12_1 => "12.1",
-            Self::V12_2 => "12.2",
-            Self::V12_2HotCopies => "12.2-hot-copies",
-            Self::Latchwork => "latchwork",
-        }
+        Self::NAMES[self as usize]
     }
 
     /// The generation of this name, in either case.

@@ -4,22 +4,8 @@
 //! parameter overrides the pick. The crates below know their designs by enums of their own; the instance translates.
 
 use crate::init::InitParams;
-use crate::list::{GENERATIONS, Param};
-
-/// The periods, oldest first; the order is that of [`GENERATIONS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Generation {
-    V8_1_7,
-    V9_2,
-    V10_2,
-    V11_1,
-    V11_2_0_1,
-    V11_2_0_3,
-    V12_1,
-    V12_2,
-    V12_2HotCopies,
-    Latchwork,
-}
+use crate::list::Param;
+use latch::Generation;
 
 /// How a cached block is found and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,66 +50,40 @@ pub struct Designs {
     pub sleep: LatchSleep,
 }
 
-impl Generation {
-    const ALL: [Generation; 10] = [
-        Generation::V8_1_7,
-        Generation::V9_2,
-        Generation::V10_2,
-        Generation::V11_1,
-        Generation::V11_2_0_1,
-        Generation::V11_2_0_3,
-        Generation::V12_1,
-        Generation::V12_2,
-        Generation::V12_2HotCopies,
-        Generation::Latchwork,
-    ];
-
-    /// The generation of that name, as [`GENERATIONS`] spells it.
-    pub fn from_name(name: &str) -> Option<Generation> {
-        let i = GENERATIONS.iter().position(|g| *g == name)?;
-        Some(Self::ALL[i])
-    }
-
-    /// The name as the parameter has it.
-    pub fn name(self) -> &'static str {
-        GENERATIONS[self as usize]
-    }
-
+impl Designs {
     /// The designs of the period.
-    pub fn designs(self) -> Designs {
+    fn of_period(generation: Generation) -> Designs {
         use Generation::*;
         Designs {
-            generation: self,
-            cbc: match self {
+            generation,
+            cbc: match generation {
                 Latchwork => CbcDesign::Versioned,
                 V8_1_7 => CbcDesign::Exclusive,
                 _ => CbcDesign::Shared,
             },
-            result_cache: match self {
+            result_cache: match generation {
                 Latchwork => ResultCacheDesign::Versioned,
                 V11_2_0_1 => ResultCacheDesign::ExclusiveShort,
                 g if g >= V11_2_0_3 => ResultCacheDesign::Shared,
                 _ => ResultCacheDesign::ExclusiveLong,
             },
-            row_cache: match self {
+            row_cache: match generation {
                 Latchwork => RowCacheDesign::Versioned,
                 V12_2HotCopies => RowCacheDesign::HotCopies,
                 V12_2 => RowCacheDesign::Mutex,
                 _ => RowCacheDesign::Latch,
             },
-            sleep: match self {
+            sleep: match generation {
                 V8_1_7 => LatchSleep::Backoff,
                 _ => LatchSleep::Post,
             },
         }
     }
-}
 
-impl Designs {
     /// The generation's designs with each structure's own parameter over them.
     pub fn of(params: &InitParams) -> Designs {
-        let generation = Generation::from_name(params.get(Param::LatchGeneration)).unwrap_or(Generation::Latchwork);
-        let mut d = generation.designs();
+        let generation = Generation::named(params.get(Param::LatchGeneration)).unwrap_or_default();
+        let mut d = Designs::of_period(generation);
         match params.get(Param::CbcDesign) {
             "exclusive" => d.cbc = CbcDesign::Exclusive,
             "shared" => d.cbc = CbcDesign::Shared,
@@ -159,7 +119,7 @@ mod tests {
 
     #[test]
     fn each_generation_picks_its_periods_designs() {
-        let pick = |g: &str| Generation::from_name(g).unwrap().designs();
+        let pick = |g: &str| Designs::of_period(Generation::named(g).unwrap());
         assert_eq!(pick("8.1.7").cbc, CbcDesign::Exclusive);
         assert_eq!(pick("8.1.7").sleep, LatchSleep::Backoff);
         assert_eq!(pick("11.1").result_cache, ResultCacheDesign::ExclusiveLong);
@@ -167,9 +127,6 @@ mod tests {
         assert_eq!(pick("11.2.0.3").result_cache, ResultCacheDesign::Shared);
         assert_eq!(pick("12.2").cbc, CbcDesign::Shared);
         assert_eq!(pick("latchwork").cbc, CbcDesign::Versioned);
-        for g in GENERATIONS {
-            assert_eq!(Generation::from_name(g).unwrap().name(), *g);
-        }
     }
 
     #[test]

@@ -101,8 +101,7 @@ const BOOL: Kind = Kind::Boolean;
 const TEXT: Kind = Kind::Text;
 
 /// The periods that `latch_generation` can choose, oldest first.
-pub const GENERATIONS: &[&str] =
-    &["8.1.7", "9.2", "10.2", "11.1", "11.2.0.1", "11.2.0.3", "12.1", "12.2", "12.2-hot-copies", "latchwork"];
+pub const GENERATIONS: &[&str] = &latch::Generation::NAMES;
 
 macro_rules! params {
     ($( $variant:ident $name:literal $kind:expr, $default:literal, $who:ident, $basic:literal, $text:literal; )*) => {
@@ -261,7 +260,7 @@ params! {
     Events "event" TEXT, "", Static, false, "debug event control - default null string";
 }
 
-const _: () = assert!(K == 1024 && GENERATIONS.len() == 10);
+const _: () = assert!(K == 1024);
 
 impl Param {
     /// The parameter's row.

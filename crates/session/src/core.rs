@@ -359,18 +359,8 @@ impl exec::Host for Core {
         let Some(f) = self.plsql.function(&mut world, path, args)? else { return Ok(None) };
         // A result with a function whose tables are not known cannot be cached: such a function is not taken for deterministic.
         let reads = if f.deterministic { self.plsql.reads(&mut world, &f) } else { None };
-        Ok(Some(HostFunction {
-            owner: f.owner,
-            package: f.package,
-            name: f.name,
-            handle: f.handle,
-            arg_types: f.arg_types,
-            arg_names: f.arg_names,
-            required: f.required,
-            ty: f.ty,
-            deterministic: reads.is_some(),
-            dependencies: reads.unwrap_or_default(),
-        }))
+        let (deterministic, dependencies) = (reads.is_some(), reads.unwrap_or_default());
+        Ok(Some(HostFunction { deterministic, dependencies, ..HostFunction::from(f) }))
     }
 
     fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value> {

@@ -45,7 +45,7 @@ impl Instance {
         let database = Database::open_or_create(dir, &mut init)?;
         let sizes = Sizes::derive(&mut init)?;
         let designs = Designs::of(&init);
-        let generation = latch::Generation::named(designs.generation.name()).unwrap_or_default();
+        let generation = designs.generation;
         let processes = ProcessConfig { processes: sizes.slots() as u32, generation };
         let mut builder = SgaBuilder::new();
         let process_layout = ProcessLayout::reserve(&mut builder, &processes);

@@ -832,7 +832,7 @@ fn step(f: &FieldTy) -> Step {
 }
 
 /// The operand of a path that is a variable or a scalar field of a local record.
-fn direct(p: &PathB) -> Option<Opd> {
+pub(super) fn direct(p: &PathB) -> Option<Opd> {
     match (p.root, p.steps.as_slice()) {
         (Root::Slot(o), []) => Some(o),
         (Root::Slot(o), [Step::Scalar(field)]) => match o.place() {

@@ -229,7 +229,7 @@ impl<W: World> Compiler<'_, W> {
     fn assign(&mut self, target: &Expr, value: &Expr) -> CResult<()> {
         let t = self.target_path(target)?;
         if let TargetRef::Path(p) = &t
-            && let Some(d) = direct_local(p)
+            && let Some(d) = super::expr::direct(p)
         {
             let ty = p.ty.clone();
             return self.assign_expr(d, &ty, value);
@@ -981,16 +981,5 @@ impl<W: World> Compiler<'_, W> {
             self.store(&target, Val { o, ty }, using[i].value.pos)?;
         }
         Ok(())
-    }
-}
-
-fn direct_local(p: &super::name::PathB) -> Option<Opd> {
-    match (p.root, p.steps.as_slice()) {
-        (Root::Slot(o), []) => Some(o),
-        (Root::Slot(o), [Step::Scalar(field)]) => match o.place() {
-            Place::Local(slot) => Opd::field(slot, *field),
-            _ => None,
-        },
-        _ => None,
     }
 }
