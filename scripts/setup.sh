@@ -1,53 +1,71 @@
 # Sourced by ./quickstart and ./check: installs what is missing to build Latchwork on Debian or Ubuntu.
-# Nothing is installed when a compiler and a recent Rust toolchain are already there.
+# Nothing is installed when a C compiler (for linking) and a recent Rust toolchain are already there.
 
-rust_wanted=1.88
+rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 say() { printf '\033[1m%s\033[0m\n' "$*"; }
+
+give_up() {
+  printf '%s\n' "$@" >&2
+  exit 1
+}
 
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then "$@"
   elif command -v sudo >/dev/null 2>&1; then sudo "$@"
-  else
-    echo "This step needs root: $*" >&2
-    echo "Run it as root, or install sudo, and start again." >&2
-    exit 1
+  else give_up "This step needs root: $*" "Run it as root, or install sudo, and start again."
   fi
 }
 
 apt_install() {
-  command -v apt-get >/dev/null 2>&1 || {
-    echo "Missing: $*. This script installs packages with apt-get only; please install them by hand." >&2
-    exit 1
-  }
+  command -v apt-get >/dev/null 2>&1 ||
+    give_up "Missing: $*." "This script installs packages with apt-get only; please install them by hand."
   say "Installing $*"
   as_root apt-get update -qq
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+  hash -r
+}
+
+# Whether the distribution has a package of that name. Looks at what `apt-get update` brought last.
+apt_has() { apt-cache show "$1" >/dev/null 2>&1; }
+
+use_cargo_home() {
+  local env_file=${CARGO_HOME:-${HOME:-/root}/.cargo}/env
+  if [ -f "$env_file" ]; then . "$env_file"; fi
+  hash -r
 }
 
 rust_is_recent() {
   command -v cargo >/dev/null 2>&1 || return 1
   local have
   have=$(cargo --version 2>/dev/null | awk '{print $2}')
-  [ "$(printf '%s\n%s\n' "$rust_wanted" "$have" | sort -V | head -n 1)" = "$rust_wanted" ]
+  [ -n "$have" ] && [ "$(printf '%s\n%s\n' "$rust_wanted" "$have" | sort -V | head -n 1)" = "$rust_wanted" ]
+}
+
+# rustup: from the distribution where it has it (Debian 13, Ubuntu 24.04 and later), else from its own site.
+install_rustup() {
+  if command -v apt-get >/dev/null 2>&1 && ! apt_has rustup; then as_root apt-get update -qq; fi
+  if apt_has rustup; then
+    apt_install rustup
+    return
+  fi
+  command -v curl >/dev/null 2>&1 || apt_install curl ca-certificates
+  say "Installing rustup from https://sh.rustup.rs"
+  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --quiet --no-modify-path --default-toolchain none
+  use_cargo_home
 }
 
 ensure_toolchain() {
-  [ -f "$HOME/.cargo/env" ] && . "$HOME/.cargo/env"
-  command -v cc >/dev/null 2>&1 || apt_install build-essential
-  if ! rust_is_recent; then
-    if ! command -v rustup >/dev/null 2>&1; then
-      apt_install rustup 2>/dev/null || apt_install cargo rustc
-    fi
-    if command -v rustup >/dev/null 2>&1; then
-      say "Installing the Rust toolchain"
-      rustup toolchain install stable --profile minimal
-      rustup default stable
-    fi
-    rust_is_recent || {
-      echo "Latchwork needs Rust $rust_wanted or later; 'cargo --version' says: $(cargo --version 2>&1 | head -n 1)." >&2
-      echo "Install it with rustup (see the Rust home page) and start again." >&2
-      exit 1
-    }
-  fi
+  use_cargo_home
+  command -v cc >/dev/null 2>&1 || apt_install gcc libc6-dev
+  if rust_is_recent; then return; fi
+  command -v rustup >/dev/null 2>&1 || install_rustup
+  say "Installing the stable Rust toolchain"
+  rustup toolchain install stable --profile minimal --component rustfmt --component clippy
+  # For this run only, so that a default somebody has chosen stays; who has none gets this one.
+  export RUSTUP_TOOLCHAIN=stable
+  rustup default >/dev/null 2>&1 || rustup default stable
+  rust_is_recent || give_up \
+    "Latchwork needs Rust $rust_wanted or later; 'cargo --version' says: $(cargo --version 2>&1 | head -n 1)." \
+    "Install it with rustup (https://rustup.rs) and start again."
 }

@@ -463,16 +463,6 @@ impl<'a> DataMut<'a> {
         Ok(())
     }
 
-    /// Changes a row's two extra bytes.
-    ///
-    /// # Errors
-    /// [`Refused::NoSuch`] when there is no such row.
-    pub fn set_extra(&mut self, slot: u16, extra: u16) -> Result<(), Refused> {
-        let at = self.at(slot)?;
-        put16(self.block, at + 4, extra);
-        Ok(())
-    }
-
     /// Overwrites bytes inside the body of a row, without changing its length.
     ///
     /// # Errors

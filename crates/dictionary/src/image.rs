@@ -284,11 +284,6 @@ impl Image {
         user == UserId::SYS || self.grantees(user).iter().any(has)
     }
 
-    /// Whether exactly this user or role has been granted the system privilege (negative) or role.
-    pub fn is_granted(&self, grantee: UserId, privilege: i64) -> bool {
-        self.granted.get(&grantee.0).is_some_and(|list| list.contains(&privilege))
-    }
-
     /// Whether the user has been granted the privilege on the object, directly or through a role. `grantable` asks for the option.
     pub fn has_object_grant(
         &self,
@@ -364,11 +359,6 @@ impl Image {
             .collect();
         columns.sort_unstable();
         columns.into_iter().map(|(_, column)| column).collect()
-    }
-
-    /// The table a constraint is on.
-    pub fn constraint_table(&self, constraint: u32) -> Option<ObjectId> {
-        self.constraint_tables.get(&constraint).map(|table| ObjectId(*table))
     }
 
     pub fn synonym(&self, object: ObjectId) -> Option<SynonymDef> {

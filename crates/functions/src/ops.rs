@@ -269,15 +269,6 @@ pub fn like(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
     })
 }
 
-/// Reads the argument of ESCAPE; ORA-01425 when it is not one character.
-pub fn escape_char(text: &str) -> Result<char> {
-    let mut chars = text.chars();
-    match (chars.next(), chars.next()) {
-        (Some(c), None) => Ok(c),
-        _ => Err(Ora::new(1425)),
-    }
-}
-
 fn check_escapes(pattern: &str, escape: char) -> Result<()> {
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
@@ -365,7 +356,6 @@ mod tests {
         }
         assert!(like("a", "a\\b", Some('\\')).unwrap_err().is(1424));
         assert!(like("a", "a\\", Some('\\')).unwrap_err().is(1424));
-        assert!(escape_char("ab").unwrap_err().is(1425));
     }
 
     #[test]

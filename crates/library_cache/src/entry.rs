@@ -34,7 +34,6 @@ pub struct Figures {
     disk_reads: AtomicU64,
     elapsed_us: AtomicU64,
     cpu_us: AtomicU64,
-    pub(crate) invalidations: AtomicU64,
 }
 
 #[allow(unsafe_code)]
@@ -54,7 +53,6 @@ pub struct SqlRow {
     pub first_load_s: u64,
     pub last_active_s: u64,
     pub figures: Delta,
-    pub invalidations: u64,
 }
 
 impl Figures {
@@ -98,7 +96,6 @@ impl Figures {
             &self.disk_reads,
             &self.elapsed_us,
             &self.cpu_us,
-            &self.invalidations,
         ] {
             figure.store(0, Ordering::Relaxed);
         }
@@ -147,7 +144,6 @@ impl Entry {
             first_load_s: self.first_load_s.load(Ordering::Relaxed),
             last_active_s: self.last_active_s.load(Ordering::Relaxed),
             figures: self.figures.read(),
-            invalidations: self.figures.invalidations.load(Ordering::Relaxed),
         };
         fence(Ordering::Acquire);
         (self.serial.load(Ordering::Relaxed) == serial).then_some(row)

@@ -167,14 +167,6 @@ impl LibraryCache {
         true
     }
 
-    /// Counts that a session had to compile the statement again because an object it names changed.
-    pub fn note_invalidation(&self, handle: Handle) {
-        let entry = &self.entries[handle.index as usize];
-        if entry.serial.load(Ordering::Acquire) == handle.serial {
-            entry.figures.invalidations.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
     /// The rows of `v$sql`. Read without a latch: an entry that is being replaced is left out.
     pub fn rows(&self) -> Vec<SqlRow> {
         let used = self.control.used.load(Ordering::Acquire).min(self.entries.len() as u64);

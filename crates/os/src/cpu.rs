@@ -1,7 +1,5 @@
 //! Processors: how many there are, spinning politely, and barriers that reach the others.
 
-use crate::{OsError, OsResult};
-
 /// Tells the processor that this is a spin loop.
 #[inline]
 pub fn relax() {
@@ -40,25 +38,6 @@ pub fn join_barriers() -> bool {
 pub fn barrier_in_all() -> bool {
     // SAFETY: a command word and a zero flag word; no memory is passed.
     unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_GLOBAL_EXPEDITED, 0, 0) == 0 }
-}
-
-/// Binds the calling thread to one processor (of those numbered from 0).
-///
-/// # Errors
-/// `sched_setaffinity` refused, as for a processor that does not exist.
-pub fn bind_to(processor: usize) -> OsResult<()> {
-    // SAFETY: an all-zero set is an empty set of processors.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    if processor >= libc::CPU_SETSIZE as usize {
-        return Err(OsError::from_errno("sched_setaffinity", processor.to_string(), libc::EINVAL));
-    }
-    // SAFETY: `processor` is below CPU_SETSIZE, as checked.
-    unsafe { libc::CPU_SET(processor, &mut set) };
-    // SAFETY: a valid set and its size; 0 is the calling thread.
-    if unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) } != 0 {
-        return Err(OsError::last("sched_setaffinity", processor.to_string()));
-    }
-    Ok(())
 }
 
 /// What `getrusage` says about the calling process.

@@ -59,12 +59,6 @@ impl OsError {
     pub fn would_block(&self) -> bool {
         self.errno() == libc::EAGAIN
     }
-
-    /// True when the file or the process does not exist.
-    #[must_use]
-    pub fn is_missing(&self) -> bool {
-        matches!(self.errno(), libc::ENOENT | libc::ESRCH)
-    }
 }
 
 impl fmt::Display for OsError {

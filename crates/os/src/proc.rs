@@ -53,15 +53,6 @@ pub fn machine_memory_kb() -> (u64, u64) {
     (kilobytes(&text, "MemTotal").unwrap_or(0), kilobytes(&text, "MemAvailable").unwrap_or(0))
 }
 
-/// The processor's model name.
-#[must_use]
-pub fn processor_name() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    text.lines()
-        .find_map(|l| l.strip_prefix("model name")?.split_once(':').map(|(_, v)| v.trim().to_owned()))
-        .unwrap_or_else(|| std::env::consts::ARCH.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

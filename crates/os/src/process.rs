@@ -1,6 +1,6 @@
 //! Processes: forking, waiting for children, killing, and leaving with the parent.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd};
 
 use crate::{OsError, OsResult};
 
@@ -63,12 +63,6 @@ pub fn exit_now(status: i32) -> ! {
 #[must_use]
 pub fn wait_any_nohang() -> Option<(i32, Ended)> {
     reap(-1, libc::WNOHANG)
-}
-
-/// Collects this child if it has ended.
-#[must_use]
-pub fn wait_nohang(child: i32) -> Option<Ended> {
-    reap(child, libc::WNOHANG).map(|(_, how)| how)
 }
 
 /// Waits until this child has ended; `None` when it is no child of ours.
@@ -153,12 +147,6 @@ pub fn open_pidfd(process: i32) -> OsResult<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
-/// Starts a session of its own, so that signals of the terminal do not reach the process.
-pub fn new_session() {
-    // SAFETY: takes nothing; fails harmlessly where the process leads a group already.
-    unsafe { libc::setsid() };
-}
-
 /// Names the process as `ps` and `top` show it (15 bytes at most).
 pub fn set_name(name: &str) {
     let z = std::ffi::CString::new(name.replace('\0', "")).unwrap_or_default();
@@ -193,18 +181,6 @@ pub fn user_name() -> String {
 #[must_use]
 pub fn host_name() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname").map_or_else(|_| "localhost".into(), |s| s.trim().to_owned())
-}
-
-/// The terminal on standard input as `ps` names it (`pts/0`), if it is one.
-#[must_use]
-pub fn terminal_name() -> Option<String> {
-    let stdin = std::io::stdin();
-    // SAFETY: a descriptor; no memory is passed.
-    if unsafe { libc::isatty(stdin.as_raw_fd()) } == 0 {
-        return None;
-    }
-    let link = std::fs::read_link("/proc/self/fd/0").ok()?;
-    Some(link.to_string_lossy().trim_start_matches("/dev/").to_owned())
 }
 
 #[cfg(test)]

@@ -321,15 +321,6 @@ impl<C: 'static> Plsql<C> {
         }
     }
 
-    /// Fetches from a cursor that a block left in a bind.
-    pub fn cursor_fetch<W: World<Cursor = C>>(&self, w: &mut W, cursor: &Datum, row: &mut Vec<Value>) -> Result<bool> {
-        let Datum::Cur(Some(c)) = cursor else { return Err(Ora::new(1001)) };
-        match c.borrow_mut().downcast_mut::<OpenCursor<C>>() {
-            Some(open) => open.fetch(w, row),
-            None => Err(Ora::new(1001)),
-        }
-    }
-
     /// Closes every open cursor and forgets package state: DBMS_SESSION.RESET_PACKAGE and the end of a session.
     pub fn reset(&self) {
         self.reset_packages();

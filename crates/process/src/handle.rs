@@ -131,22 +131,10 @@ impl Process {
         SharedHold::new(self.client.get_shared(latch, at, why))
     }
 
-    /// Gets a latch shared if that is possible now.
-    #[inline]
-    pub fn try_lock_shared<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Option<SharedHold<'a>> {
-        self.client.try_get_shared(latch, at, why).map(SharedHold::new)
-    }
-
     /// Gets a versioned structure for writing; its version is odd until the section ends.
     #[inline]
     pub fn write_versioned<'a>(&'a self, v: &'a Versioned, at: Where, why: u64) -> Section<'a> {
         Section::new(self, self.client.write(v, at, why))
-    }
-
-    /// Gets a versioned structure for writing if its latch is free now.
-    #[inline]
-    pub fn try_write_versioned<'a>(&'a self, v: &'a Versioned, at: Where, why: u64) -> Option<Section<'a>> {
-        self.client.try_write(v, at, why).map(|held| Section::new(self, held))
     }
 
     /// Reads optimistically: counted as a get, a failed check as a miss, after a number of them a real get.

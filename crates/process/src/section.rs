@@ -62,12 +62,6 @@ impl<'a> Section<'a> {
         new
     }
 
-    /// Notes the word without changing it: for words that are changed by other means before the section ends.
-    #[inline]
-    pub fn protect(&self, word: &AtomicU64) {
-        self.process.undo().note(self.process.sga(), self.number(), Word::Whole(word));
-    }
-
     /// Makes the changes so far final without freeing the latch: for long work that is whole after each step.
     pub fn checkpoint(&self) {
         self.process.undo().commit(1 << self.number());

@@ -26,31 +26,6 @@ pub fn effective(params: &SessionParams, param: Param) -> String {
     .to_string()
 }
 
-/// The rows of `nls_session_parameters`, in its order.
-pub fn session_rows(params: &SessionParams) -> Vec<(&'static str, String)> {
-    [
-        ("NLS_LANGUAGE", Param::NlsLanguage),
-        ("NLS_TERRITORY", Param::NlsTerritory),
-        ("NLS_CURRENCY", Param::NlsCurrency),
-        ("NLS_ISO_CURRENCY", Param::NlsIsoCurrency),
-        ("NLS_NUMERIC_CHARACTERS", Param::NlsNumericCharacters),
-        ("NLS_CALENDAR", Param::NlsCalendar),
-        ("NLS_DATE_FORMAT", Param::NlsDateFormat),
-        ("NLS_DATE_LANGUAGE", Param::NlsDateLanguage),
-        ("NLS_SORT", Param::NlsSort),
-        ("NLS_TIME_FORMAT", Param::NlsTimeFormat),
-        ("NLS_TIMESTAMP_FORMAT", Param::NlsTimestampFormat),
-        ("NLS_TIME_TZ_FORMAT", Param::NlsTimeTzFormat),
-        ("NLS_TIMESTAMP_TZ_FORMAT", Param::NlsTimestampTzFormat),
-        ("NLS_DUAL_CURRENCY", Param::NlsDualCurrency),
-        ("NLS_COMP", Param::NlsComp),
-        ("NLS_LENGTH_SEMANTICS", Param::NlsLengthSemantics),
-        ("NLS_NCHAR_CONV_EXCP", Param::NlsNcharConvExcp),
-    ]
-    .map(|(name, p)| (name, effective(params, p)))
-    .to_vec()
-}
-
 /// Puts the parameters into the settings; the time zone and the current date stay.
 pub fn apply(params: &SessionParams, nls: &mut Nls) {
     let get = |p| effective(params, p);

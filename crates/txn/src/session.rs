@@ -87,11 +87,6 @@ impl Txn {
         self.xid.is_some() || !self.tables.is_empty() || !self.touched.is_empty()
     }
 
-    /// Objects changed or locked (SELECT FOR UPDATE counts) by this transaction, each once.
-    pub fn touched_objects(&self) -> &[ObjectId] {
-        &self.touched
-    }
-
     /// Whether this transaction changed or locked `object`.
     pub fn has_touched(&self, object: ObjectId) -> bool {
         self.touched.contains(&object)

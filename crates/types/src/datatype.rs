@@ -202,11 +202,6 @@ impl DataType {
         self.limit().is_some() || matches!(self, DataType::Long | DataType::Clob | DataType::Nclob)
     }
 
-    /// Returns whether values are CHAR or NCHAR, which compare blank-padded with each other.
-    pub fn is_padded(&self) -> bool {
-        matches!(self, DataType::Char { .. } | DataType::Nchar { .. })
-    }
-
     /// Returns whether values are NUMBER, BINARY_FLOAT, BINARY_DOUBLE or PLS_INTEGER.
     pub fn is_numeric(&self) -> bool {
         use DataType::*;

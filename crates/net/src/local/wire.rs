@@ -161,10 +161,6 @@ impl<'a> Reader<'a> {
     pub fn option<T>(&mut self, each: impl FnOnce(&mut Self) -> WireResult<T>) -> WireResult<Option<T>> {
         if self.bool()? { each(self).map(Some) } else { Ok(None) }
     }
-    /// Bytes not read yet.
-    pub fn remaining(&self) -> usize {
-        self.rest.len()
-    }
     /// Checks that the packet is used up.
     pub fn finish(self) -> WireResult<()> {
         if self.rest.is_empty() { Ok(()) } else { Err(WireError::TrailingBytes) }

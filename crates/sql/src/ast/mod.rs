@@ -107,10 +107,6 @@ pub enum Statement {
 }
 
 impl Statement {
-    /// Whether the statement returns rows to the caller.
-    pub fn is_query(&self) -> bool {
-        matches!(self, Statement::Query(_))
-    }
     /// Whether the statement commits implicitly before and after itself.
     pub fn is_ddl(&self) -> bool {
         matches!(self, Statement::Ddl(_))
