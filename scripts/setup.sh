@@ -27,7 +27,7 @@ apt_install() {
 }
 
 # Whether the distribution has a package of that name. Looks at what `apt-get update` brought last.
-apt_has() { apt-cache show "$1" >/dev/null 2>&1; }
+apt_has() { [[ "$(apt-cache policy "$1" 2>/dev/null)" == *"Candidate: "[0-9]* ]]; }
 
 use_cargo_home() {
   local env_file=${CARGO_HOME:-${HOME:-/root}/.cargo}/env

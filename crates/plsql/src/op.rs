@@ -593,13 +593,16 @@ pub struct Proc {
     pub result_cache: Option<Box<ResultCacheDef>>,
 }
 
+/// The tables a function reads as of a dictionary epoch; `None` inside: it cannot be told.
+pub type Reads = (u64, Option<Rc<[ObjectId]>>);
+
 #[derive(Debug)]
 pub struct ResultCacheDef {
     pub name: String,
     pub result: DataType,
     /// What the function reads, itself and through what it calls, as of a dictionary epoch. `None` inside: it cannot be told,
     /// and the function's results are not kept.
-    pub reads: RefCell<Option<(u64, Option<Rc<[ObjectId]>>)>>,
+    pub reads: RefCell<Option<Reads>>,
 }
 
 /// A static SQL statement of the unit.

@@ -171,8 +171,8 @@ fn tokens(source: &str) -> Vec<String> {
             c.len_utf8()
         } else if rest.starts_with("--") {
             skip(rest.find('\n'), 1)
-        } else if rest.starts_with("/*") {
-            skip(rest[2..].find("*/"), 4)
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            skip(comment.find("*/"), 4)
         } else if c == '\'' || c == '"' {
             let len = skip(rest[1..].find(c), 2);
             out.push(rest[..len].trim_matches('"').to_string());
