@@ -4,7 +4,7 @@
 //! the table: its CHECK conditions, unique keys and foreign keys, over the registers of the new row.
 
 use crate::expr::unsupported;
-use crate::from::{JoinSet, Part, PartKind, table_item};
+use crate::from::{JoinSet, Part, PartKind, item_column, table_item};
 use crate::ir::*;
 use crate::query::conjunction;
 use crate::scope::*;
@@ -342,7 +342,7 @@ impl Compiler<'_> {
             .zip(regs)
             .map(|(c, &r)| {
                 let value = Some(Expr::new(Node::Reg(r), c.ty));
-                ItemColumn { name: c.name.clone(), ty: c.ty, nullable: true, value, hidden: false, dropped: false }
+                ItemColumn { value, ..item_column(&c.name, c.ty, true) }
             })
             .collect();
         self.blocks.push(Block::new(true));

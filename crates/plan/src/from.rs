@@ -54,8 +54,14 @@ impl Compiler<'_> {
         match &t.kind {
             TableRefKind::Table(name) => self.table(name, set, merge, pos),
             TableRefKind::Subquery { query, lateral, alias, pivot } => {
-                if pivot.is_some() {
-                    return Err(unsupported("PIVOT", pos));
+                if let Some(pivot) = pivot {
+                    let kind = TableRefKind::Subquery {
+                        query: query.clone(),
+                        lateral: *lateral,
+                        alias: alias.clone(),
+                        pivot: None,
+                    };
+                    return self.pivoted(&ast::TableRef { kind, pos: t.pos }, pivot, set, merge, pos);
                 }
                 let alias = alias.as_ref().map_or(String::new(), |a| a.name.clone());
                 self.inline_view(query, *lateral, alias, &[], set, merge)
@@ -73,6 +79,8 @@ impl Compiler<'_> {
                         value: None,
                         hidden: false,
                         dropped: false,
+                        joined_by: None,
+                        joined: None,
                     }],
                     rowid: None,
                 };
@@ -103,7 +111,7 @@ impl Compiler<'_> {
                 self.table_ref(left, set, merge)?;
                 let middle = self.block().items.len();
                 self.table_ref(right, set, merge)?;
-                let on = self.join_condition(constraint, first, middle)?;
+                let on = self.join_condition(kind, constraint, first, middle)?;
                 set.conds.extend(on);
                 Ok(())
             }
@@ -115,7 +123,7 @@ impl Compiler<'_> {
                 self.table_ref(left, &mut left_set, merge && left_outer)?;
                 let middle = self.block().items.len();
                 self.table_ref(right, &mut right_set, merge && !left_outer)?;
-                let on = self.join_condition(constraint, first, middle)?;
+                let on = self.join_condition(kind, constraint, first, middle)?;
                 let (kept, optional) = if left_outer { (left_set, right_set) } else { (right_set, left_set) };
                 set.parts.extend(kept.parts);
                 set.conds.extend(kept.conds);
@@ -129,7 +137,7 @@ impl Compiler<'_> {
                 self.table_ref(left, &mut left_set, false)?;
                 let middle = self.block().items.len();
                 self.table_ref(right, &mut right_set, false)?;
-                let on = self.join_condition(constraint, first, middle)?;
+                let on = self.join_condition(kind, constraint, first, middle)?;
                 let kind = PartKind::Full(Box::new((left_set, right_set, on)));
                 set.parts.push(Part { kind, outer_on: None });
                 Ok(())
@@ -156,7 +164,13 @@ impl Compiler<'_> {
     }
 
     /// The condition of a join whose items begin at `first`, the right side's at `middle`.
-    fn join_condition(&mut self, constraint: &JoinConstraint, first: usize, middle: usize) -> Result<Vec<Expr>> {
+    fn join_condition(
+        &mut self,
+        kind: ast::JoinKind,
+        constraint: &JoinConstraint,
+        first: usize,
+        middle: usize,
+    ) -> Result<Vec<Expr>> {
         let mut conds = Vec::new();
         match constraint {
             JoinConstraint::None => {}
@@ -168,7 +182,7 @@ impl Compiler<'_> {
             }
             JoinConstraint::Using(columns) => {
                 for c in columns {
-                    conds.push(self.using_column(&c.name, c.pos.0, first, middle)?);
+                    conds.push(self.using_column(&c.name, c.pos.0, first, middle, (kind, 25154))?);
                 }
             }
             JoinConstraint::Natural => {
@@ -184,14 +198,23 @@ impl Compiler<'_> {
                     }
                 }
                 for name in names {
-                    conds.push(self.using_column(&name, 0, first, middle)?);
+                    conds.push(self.using_column(&name, 0, first, middle, (kind, 25155))?);
                 }
             }
         }
         Ok(conds)
     }
 
-    fn using_column(&mut self, name: &str, pos: u32, first: usize, middle: usize) -> Result<Expr> {
+    /// The condition on one column that both sides have. Without a qualifier it is one column from here on: the left one, or the right one,
+    /// or whichever there is.
+    fn using_column(
+        &mut self,
+        name: &str,
+        pos: u32,
+        first: usize,
+        middle: usize,
+        (kind, qualified): (ast::JoinKind, u32),
+    ) -> Result<Expr> {
         let items = self.block().items.clone();
         let find = |c: &Compiler<'_>, ids: &[ItemId]| {
             ids.iter().find_map(|&id| {
@@ -202,8 +225,21 @@ impl Compiler<'_> {
         let missing = || Ora::with(904, &[&format!("\"{name}\"")]).at(pos);
         let (li, lc) = find(self, &items[first..middle]).ok_or_else(missing)?;
         let (ri, rc) = find(self, &items[middle..]).ok_or_else(missing)?;
-        let (a, b) = (self.column_value(li, lc), self.column_value(ri, rc));
+        let (a, b) = (self.joined_value(li, lc), self.joined_value(ri, rc));
         self.items[ri].columns[rc].hidden = true;
+        let joined = match kind {
+            ast::JoinKind::Right => Some(b.clone()),
+            ast::JoinKind::Full => {
+                let (both, ty) = unify(vec![a.clone(), b.clone()], &[pos, pos])?;
+                Some(Expr::new(Node::Coalesce(both), ty))
+            }
+            _ => None,
+        };
+        if joined.is_some() {
+            self.items[li].columns[lc].joined = joined;
+        }
+        self.items[li].columns[lc].joined_by = Some(qualified);
+        self.items[ri].columns[rc].joined_by = Some(qualified);
         compare(CmpOp::Eq, a, b, pos)
     }
 
@@ -215,8 +251,9 @@ impl Compiler<'_> {
     }
 
     fn table(&mut self, t: &ast::TableName, set: &mut JoinSet, merge: bool, pos: u32) -> Result<()> {
-        if t.pivot.is_some() {
-            return Err(unsupported("PIVOT", pos));
+        if let Some(pivot) = &t.pivot {
+            let kind = TableRefKind::Table(ast::TableName { pivot: None, ..t.clone() });
+            return self.pivoted(&ast::TableRef { kind, pos: ast::Pos(pos) }, pivot, set, merge, pos);
         }
         if t.as_of.is_some() {
             return Err(unsupported("AS OF", pos));
@@ -449,7 +486,16 @@ fn optional_part(mut optional: JoinSet, on: Vec<Expr>) -> Part {
 }
 
 pub fn item_column(name: &str, ty: types::DataType, nullable: bool) -> ItemColumn {
-    ItemColumn { name: name.to_owned(), ty, nullable, value: None, hidden: false, dropped: false }
+    ItemColumn {
+        name: name.to_owned(),
+        ty,
+        nullable,
+        value: None,
+        hidden: false,
+        dropped: false,
+        joined_by: None,
+        joined: None,
+    }
 }
 
 pub fn table_item(alias: String, schema: Option<String>, table: std::rc::Rc<dictionary::TableDef>) -> Item {

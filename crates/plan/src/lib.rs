@@ -16,6 +16,7 @@ mod function;
 mod group;
 mod ir;
 mod join;
+mod pivot;
 mod query;
 mod refs;
 mod scope;

@@ -273,6 +273,9 @@ impl Compiler<'_> {
             || s.having.is_some()
             || !self.block().aggs.is_empty()
             || !self.block().nested.is_empty();
+        if (grouped || s.distinct || !order.is_empty()) && out.iter().any(has_sequence) {
+            return Err(Ora::new(2287).at(q.pos.0)); // sequence number not allowed here
+        }
         let simple = merge
             && !grouped
             && !s.distinct
@@ -368,8 +371,11 @@ impl Compiler<'_> {
                     if items.is_empty() {
                         return Err(Ora::new(923).at(pos));
                     }
-                    for id in items {
-                        self.star(id, &mut out, &mut columns);
+                    // Columns of USING and NATURAL come first.
+                    for joined in [true, false] {
+                        for &id in &items {
+                            self.star(id, Some(joined), &mut out, &mut columns);
+                        }
                     }
                 }
                 SelectItemKind::TableStar(name) => {
@@ -384,7 +390,7 @@ impl Compiler<'_> {
                         .collect();
                     match found[..] {
                         [] => return Err(invalid_identifier(name)),
-                        [id] => self.star(id, &mut out, &mut columns),
+                        [id] => self.star(id, None, &mut out, &mut columns),
                         _ => return Err(Ora::new(918).at(pos)),
                     }
                 }
@@ -406,12 +412,14 @@ impl Compiler<'_> {
         Ok((out, columns, places))
     }
 
-    fn star(&mut self, id: ItemId, out: &mut Vec<Expr>, columns: &mut Vec<Column>) {
+    /// Adds the columns of an item; with `joined` only those that are, or are not, of a join by USING.
+    fn star(&mut self, id: ItemId, joined: Option<bool>, out: &mut Vec<Expr>, columns: &mut Vec<Column>) {
         for i in 0..self.items[id].columns.len() {
-            if self.items[id].columns[i].hidden || self.items[id].columns[i].dropped {
+            let c = &self.items[id].columns[i];
+            if c.hidden || c.dropped || joined.is_some_and(|joined| joined != c.joined_by.is_some()) {
                 continue;
             }
-            let value = self.column_value(id, i);
+            let value = self.joined_value(id, i);
             let c = &self.items[id].columns[i];
             columns.push(Column { name: c.name.clone(), ty: c.ty, nullable: c.nullable });
             out.push(value);

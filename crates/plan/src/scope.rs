@@ -63,6 +63,10 @@ pub struct ItemColumn {
     pub hidden: bool,
     /// A column of the table that was dropped: it keeps its place and has no name.
     pub dropped: bool,
+    /// Part of a join by USING or NATURAL: the error for naming it with a qualifier.
+    pub joined_by: Option<u32>,
+    /// What it is called for without a qualifier, where that is not its own value: after an outer join that of the row that is there.
+    pub joined: Option<Expr>,
 }
 
 /// The clause being resolved; it decides what may occur there.
@@ -223,6 +227,11 @@ impl Compiler<'_> {
         value
     }
 
+    /// What a column named without a qualifier stands for.
+    pub fn joined_value(&mut self, item: ItemId, column: usize) -> Expr {
+        self.items[item].columns[column].joined.clone().unwrap_or_else(|| self.column_value(item, column))
+    }
+
     /// The ROWID of an item that is a table, or of the only table under a merged view.
     pub fn rowid_value(&mut self, item: ItemId) -> Option<Expr> {
         match self.items[item].kind {
@@ -259,7 +268,7 @@ impl Compiler<'_> {
         for depth in (0..self.blocks.len()).rev() {
             if let Some((item, column)) = self.find_in_block(depth, schema, qualifier, name, pos)? {
                 let value = match column {
-                    Some(column) => self.column_value(item, column),
+                    Some(column) => self.joined_value(item, column),
                     None => match self.rowid_value(item) {
                         Some(value) => value,
                         None => return Err(Ora::new(1445).at(pos)),
@@ -303,6 +312,9 @@ impl Compiler<'_> {
                 if c.name == name && !c.dropped && (qualifier.is_some() || !c.hidden) {
                     if hit.is_some() {
                         return Err(ambiguous(name, pos));
+                    }
+                    if let (Some(_), Some(code)) = (qualifier, c.joined_by) {
+                        return Err(Ora::new(code).at(pos));
                     }
                     hit = Some(Some(i));
                 }

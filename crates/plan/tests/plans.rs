@@ -164,7 +164,7 @@ fn errors_have_oracles_number_and_place() {
         ("select id, name from big group by id", 979, "name"),
         ("select id, count(*) from big", 937, "id"),
         ("select 1 from big where max(id) = 1", 934, "max"),
-        ("select max(sum(id)) from big", 935, "sum"),
+        ("select max(sum(id)) from big", 978, "sum"),
         ("select id from big order by 2", 1785, "2"),
         ("select id from big union select id, name from big", 1789, "id"),
         ("insert into big (id, nosuch) values (1, 2)", 904, "nosuch"),

@@ -256,7 +256,8 @@ impl plsql::World for World<'_> {
     }
 
     fn autonomous_begin(&mut self) -> Result<()> {
-        let txn = std::mem::take(&mut self.cx.session.txn);
+        let inner = txn::Txn::inside(&self.cx.session.txn);
+        let txn = std::mem::replace(&mut self.cx.session.txn, inner);
         let savepoints = self.core.savepoints.take();
         self.core.suspended.borrow_mut().push((txn, savepoints));
         Ok(())

@@ -65,6 +65,9 @@ pub struct Txn {
     /// The TX enqueue.
     pub(crate) lock: Option<LockId>,
     pub(crate) tables: Vec<TableHold>,
+    /// Table locks of the transactions that this one has suspended. The process owns them, so that they serve here, too; they are not
+    /// released with this transaction.
+    pub(crate) lent: Vec<(ObjectId, LockMode)>,
     /// Blocks to clean out at commit, with the transaction's entry in each.
     pub(crate) changed: Vec<(Rdba, u8)>,
     /// More blocks were changed than `changed` may hold.
@@ -75,6 +78,18 @@ impl Txn {
     /// A transaction that has not changed anything yet.
     pub fn new() -> Txn {
         Txn::default()
+    }
+
+    /// An autonomous transaction, which suspends `outer`: it sees nothing of its changes and ends before it does.
+    pub fn inside(outer: &Txn) -> Txn {
+        let mut lent = outer.lent.clone();
+        for table in &outer.tables {
+            match lent.iter_mut().find(|(object, _)| *object == table.object) {
+                Some((_, mode)) => *mode = mode.union(table.mode),
+                None => lent.push((table.object, table.mode)),
+            }
+        }
+        Txn { lent, ..Txn::default() }
     }
 
     /// The transaction's id, once it has changed something.

@@ -266,6 +266,18 @@ impl Transactions {
         if held.is_some_and(|i| t.tables[i].mode.union(mode) == t.tables[i].mode) {
             return Ok(());
         }
+        if let Some(i) = t.lent.iter().position(|(lent, _)| *lent == object) {
+            let outer = t.lent[i].1;
+            if !outer.goes_with(mode) {
+                return Err(Ora::new(60)); // the suspended transaction cannot go on before this one ends
+            }
+            if outer.union(mode) != outer {
+                // The outer transaction's own lock, stronger now: it releases it.
+                let _ = self.inner.enqueues.get(p, EnqueueType::Tm, object.0.into(), 0, mode, timeout(wait))?;
+                t.lent[i].1 = outer.union(mode);
+            }
+            return Ok(());
+        }
         let lock = self.inner.enqueues.get(p, EnqueueType::Tm, object.0.into(), 0, mode, timeout(wait))?;
         match held {
             None => t.tables.push(TableHold { object, mode, lock }),

@@ -1287,6 +1287,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 54032, "column to be renamed is used in a virtual column expression"),
     (Ora, 54033, "column to be modified is used in a virtual column expression"),
     (Ora, 56901, "non-constant expression is not allowed for pivot|unpivot values"),
+    (Ora, 56902, "expect aggregate function inside pivot operation"),
     (Ora, 56904, "pivot value must have datatype that is convertible to pivot column"),
     (Ora, 57000, "TimesTen IMDB error: %s"),
     (Ora, 62508, "illegal use of aggregates or navigation operators in MATCH_RECOGNIZE clause"),

@@ -161,23 +161,30 @@ impl<W: World> Compiler<'_, W> {
         }
         let template = self.template(ty.initial());
         self.emit(Op::Init { d, template });
-        if let Ty::Record(r) = ty {
-            let r = r.clone();
-            for field in &r.fields {
-                if let Some(default) = &field.default {
-                    let saved = self.f.next;
-                    let t = self.temp();
-                    self.init_slot(t, &field.ty)?;
-                    self.assign_expr(t, &field.ty, default)?;
-                    let step = match field.at {
-                        FieldAt::Scalar(i) => Step::Scalar(i),
-                        FieldAt::Nested(i) => Step::Nested(i),
-                    };
-                    let path = self.path(Root::Slot(d), vec![step]);
-                    self.emit(Op::SetPath { path, s: t });
-                    self.f.next = saved;
-                }
-            }
+        self.init_fields(d, &[], ty)
+    }
+
+    /// Gives the fields of a record their defaults, those of records in it too. `steps` lead from the slot to the record.
+    fn init_fields(&mut self, d: Opd, steps: &[Step], ty: &Ty) -> CResult<()> {
+        let Ty::Record(r) = ty else { return Ok(()) };
+        let r = r.clone();
+        for field in &r.fields {
+            let mut steps = steps.to_vec();
+            steps.push(match field.at {
+                FieldAt::Scalar(i) => Step::Scalar(i),
+                FieldAt::Nested(i) => Step::Nested(i),
+            });
+            let Some(default) = &field.default else {
+                self.init_fields(d, &steps, &field.ty)?;
+                continue;
+            };
+            let saved = self.f.next;
+            let t = self.temp();
+            self.init_slot(t, &field.ty)?;
+            self.assign_expr(t, &field.ty, default)?;
+            let path = self.path(Root::Slot(d), steps);
+            self.emit(Op::SetPath { path, s: t });
+            self.f.next = saved;
         }
         Ok(())
     }

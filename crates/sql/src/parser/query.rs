@@ -105,6 +105,9 @@ impl Parser<'_> {
             self.eat_word("ALL");
         }
         let items = self.comma_list(Self::select_item)?;
+        if let Some(star) = items.iter().skip(1).find(|item| matches!(item.kind, SelectItemKind::Star)) {
+            return Err(self.error_at(936, star.pos));
+        }
         let into = self.parse_into()?;
         let from_pos = self.pos();
         self.expect_word("FROM", 923)?;
@@ -146,6 +149,10 @@ impl Parser<'_> {
     fn select_item(&mut self) -> Result<SelectItem> {
         let pos = self.pos();
         if self.eat(TokenKind::Star) {
+            // `*` alone is the whole list.
+            if self.at(TokenKind::Comma) {
+                return self.fail(923);
+            }
             return Ok(SelectItem { kind: SelectItemKind::Star, pos });
         }
         if let Some(name) = self.table_star()? {
