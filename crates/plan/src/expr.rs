@@ -601,7 +601,7 @@ fn literal(l: &Literal, pos: u32) -> Result<Expr> {
         Literal::Date(s) => constant(Value::Date(date_literal(s).map_err(|e| e.at(pos))?), DataType::Date),
         Literal::Timestamp(s) => {
             let ts = timestamp_literal(s).map_err(|e| e.at(pos))?;
-            constant(Value::Timestamp(ts), DataType::TIMESTAMP)
+            constant(Value::Timestamp(ts), DataType::Timestamp { digits: 9, zone: types::Zone::None })
         }
         Literal::Interval { text, qualifier } => crate::interval_literal(text, qualifier, pos),
     }

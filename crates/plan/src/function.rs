@@ -57,6 +57,8 @@ fn with_length(name: &str, ty: DataType, args: &[Expr]) -> DataType {
         }
         DataType::Varchar2 { len: 0, .. } => text(match name {
             "UPPER" | "LOWER" | "INITCAP" | "NLS_UPPER" | "NLS_LOWER" | "NLS_INITCAP" => first,
+            "REGEXP_SUBSTR" => first.max(1),
+            "SOUNDEX" => 4,
             "TRIM" | "LTRIM" | "RTRIM" | "TRANSLATE" | "REVERSE" => first,
             "SUBSTR" | "SUBSTRB" => whole(args.get(2)).map_or(first, |n| n.min(first)).max(1),
             "LPAD" | "RPAD" => whole(args.get(1)).unwrap_or(4000).clamp(1, 4000),
@@ -80,7 +82,19 @@ fn to_char_length(args: &[Expr]) -> u32 {
     match (args.first().map(|a| class(&a.ty)), format) {
         (Some(Class::Text), _) => length(&args[0].ty),
         (Some(Class::Number), None) => 40,
-        (Some(Class::Number), Some(n)) => n + 1,
+        (Some(Class::Number), Some(n)) => {
+            let model = match &args[1].node {
+                Node::Const(Value::Text(s)) => s.to_uppercase(),
+                _ => String::new(),
+            };
+            // A currency symbol takes up to ten characters, an exponent its sign and digits, Roman numbers fifteen.
+            match model.as_str() {
+                m if m.contains("RN") => 15,
+                m if m.contains(['L', 'C', 'U']) => n + 10,
+                m if m.contains("EEEE") => n + 2,
+                _ => n + 1,
+            }
+        }
         (Some(Class::Date), None) => 75,
         // Names of months and days are longer than the elements that ask for them.
         (_, Some(n)) => n + 40,

@@ -216,8 +216,15 @@ fn interval_literal(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Result<
             Value::IntervalDs(types::format::interval_ds_from_text(&full).map_err(|e| e.at(pos))?)
         }
     };
-    let ty = match value {
-        Value::IntervalYm(_) => DataType::IntervalYm { years: 9 },
+    // Without a precision the leading field has two digits, and more where the literal needs them.
+    let whole = |n: u64| n.to_string().len().max(2) as u8;
+    let ty = match &value {
+        Value::IntervalYm(i) => DataType::IntervalYm { years: whole(u64::from(i.months.unsigned_abs() / 12)) },
+        Value::IntervalDs(i) => {
+            let nanos = i.to_nanos().unsigned_abs();
+            let days = whole((nanos / 86_400_000_000_000) as u64);
+            DataType::IntervalDs { days, digits: if to == Second { 6 } else { 0 } }
+        }
         _ => DataType::IntervalDs { days: 9, digits: 9 },
     };
     Ok(Expr::new(Node::Const(value), ty))

@@ -721,19 +721,8 @@ fn item_name(expr: &ast::Expr, alias: Option<&ast::Ident>, text: &str) -> String
     if let ExprKind::Name(name) = &expr.kind {
         return name.last().to_owned();
     }
-    let mut quoted = false;
-    let mut name = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c == '\'' {
-            quoted = !quoted;
-        }
-        if quoted || c == '\'' {
-            name.push(c);
-        } else if !c.is_whitespace() {
-            name.extend(c.to_uppercase());
-        }
-    }
-    name
+    // Literals too: the heading of 'Hello World' is 'HELLOWORLD'.
+    text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_uppercase).collect()
 }
 
 /// The registers a row source leaves a row in, as far as its readers may name them.

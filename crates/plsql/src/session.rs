@@ -185,7 +185,11 @@ impl<C: 'static> Plsql<C> {
             arg_types: s.parameters.iter().map(|p| data_type(&p.ty)).collect(),
             arg_names: s.parameters.iter().map(|p| p.name.clone()).collect(),
             required: s.required(),
-            ty: s.returns.as_ref().map_or(DataType::Null, data_type),
+            ty: s.returns.as_ref().map_or(DataType::Null, |ty| match data_type(ty) {
+                // A function says VARCHAR2 without a length; what it gives SQL takes up to 4000 bytes.
+                DataType::Varchar2 { len: 0, unit } => DataType::Varchar2 { len: 4000, unit },
+                other => other,
+            }),
             deterministic: s.deterministic,
         }
     }

@@ -48,6 +48,7 @@ struct Field {
     heading: Vec<String>,
     width: usize,
     numeric: bool,
+    data_type: DataType,
     justify: Justify,
     wrapping: Wrapping,
     format: Option<String>,
@@ -252,8 +253,11 @@ fn field(settings: &Settings, column: &Column, formats: &ColumnFormats) -> Field
     let none = ColumnFormat::default();
     let set = formats.get(&column.name.to_uppercase()).filter(|f| !f.off).unwrap_or(&none);
     let numeric = is_numeric(&column.data_type);
-    let heading: Vec<String> =
-        set.heading.as_deref().unwrap_or(&column.name).split(settings.headsep).map(str::to_string).collect();
+    // Only a heading of COLUMN is broken into lines; a name may have the mark in it.
+    let heading: Vec<String> = match &set.heading {
+        Some(heading) => heading.split(settings.headsep).map(str::to_string).collect(),
+        None => vec![column.name.clone()],
+    };
     let heading_width = heading.iter().map(|line| width(line)).max().unwrap_or(0);
     let text_format = set.format.as_deref().and_then(|f| f.strip_prefix(['a', 'A'])).and_then(|w| w.parse().ok());
     let number_format = match text_format {
@@ -274,6 +278,7 @@ fn field(settings: &Settings, column: &Column, formats: &ColumnFormats) -> Field
         heading: heading.iter().flat_map(|line| fold(line, wide.max(1), false).into_iter().take(1)).collect(),
         width: wide.max(1),
         numeric,
+        data_type: column.data_type,
         justify: set.justify.unwrap_or(if numeric { Justify::Right } else { Justify::Left }),
         wrapping: set.wrapping.unwrap_or(if settings.wrap { Wrapping::Wrapped } else { Wrapping::Truncated }),
         format: number_format,
@@ -354,6 +359,25 @@ fn cell(settings: &Settings, field: &Field, value: &Value) -> Vec<String> {
                 }
             }];
         }
+        Value::IntervalDs(i) => {
+            let (days, digits) = match field.data_type {
+                DataType::IntervalDs { days, digits } => (days, digits),
+                _ => (2, 6),
+            };
+            let mut text = String::new();
+            types::format::interval_ds_to_text(i, days, digits, &mut text);
+            text
+        }
+        Value::IntervalYm(i) => {
+            let years = if let DataType::IntervalYm { years } = field.data_type { years } else { 2 };
+            let mut text = String::new();
+            types::format::interval_ym_to_text(i, years, &mut text);
+            text
+        }
+        Value::Timestamp(_) => match field.data_type {
+            DataType::Timestamp { digits, .. } => text_of(value, &with_digits(&settings.nls, digits)),
+            _ => text_of(value, &settings.nls),
+        },
         other => text_of(other, &settings.nls),
     };
     match field.wrapping {
@@ -361,6 +385,25 @@ fn cell(settings: &Settings, field: &Field, value: &Value) -> Vec<String> {
         Wrapping::Wrapped => fold(&text, field.width, false),
         Wrapping::WordWrapped => fold(&text, field.width, true),
     }
+}
+
+/// The session's formats with the fractions of seconds that a column's type has, where they ask for no number of their own.
+fn with_digits(nls: &types::Nls, digits: u8) -> types::Nls {
+    let mut nls = nls.clone();
+    for model in [&mut nls.timestamp_format, &mut nls.timestamp_tz_format] {
+        let Some(at) = model.to_uppercase().find("FF") else { continue };
+        if model[at + 2..].starts_with(|c: char| c.is_ascii_digit()) {
+            continue;
+        }
+        match digits {
+            0 => {
+                let from = if model[..at].to_uppercase().ends_with('X') { at - 1 } else { at };
+                model.replace_range(from..at + 2, "");
+            }
+            n => model.insert_str(at + 2, &n.to_string()),
+        }
+    }
+    nls
 }
 
 fn formatted(number: &types::Number, format: &str, to: usize, nls: &types::Nls) -> String {

@@ -175,7 +175,13 @@ impl<'a> Shell<'a> {
         self.variables.define("_USER", &session.welcome().user.clone());
         self.variables.define("_CONNECT_IDENTIFIER", &session.welcome().instance.clone());
         *self.breaker.lock().unwrap_or_else(|e| e.into_inner()) = Some(session.break_handle());
+        if self.settings.serveroutput
+            && let Err(e) = session.execute("begin dbms_output.enable(null); end;", &[])
+        {
+            self.out.line(&e.to_string());
+        }
         self.session = Some(session);
+        self.read_nls();
     }
 
     /// Starts a script as `@name args` does.
@@ -695,7 +701,10 @@ impl<'a> Shell<'a> {
     fn sql_error(&mut self, text: &str, error: &ClientError) {
         self.last_code = i64::from(error.code());
         let message = error.to_string();
-        if let Some(position) = error.position().filter(|at| *at <= text.len()) {
+        if error.code() == 1756 {
+            // SQL*Plus finds this one itself and sends nothing.
+            self.out.line("ERROR:");
+        } else if let Some(position) = error.position().filter(|at| *at <= text.len()) {
             let before = &text.as_bytes()[..position];
             let line = before.iter().filter(|b| **b == b'\n').count();
             let start = before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
@@ -791,7 +800,7 @@ pub fn split_script(text: &str) -> Vec<String> {
     out
 }
 
-/// Whether a line ends the statement: a semicolon last, outside quotes and comments.
+/// Whether a line ends the statement: a semicolon last, outside comments.
 fn ends_statement(before: &[String], line: &str) -> bool {
     if !line.trim_end().ends_with(';') {
         return false;
@@ -816,9 +825,24 @@ fn ends_statement(before: &[String], line: &str) -> bool {
                 Some(end) => at += end + 4,
                 None => return false,
             },
+            b'q' | b'Q' if bytes.get(at + 1) == Some(&b'\'') && bytes.len() > at + 2 => {
+                let open = text[at + 2..].chars().next().unwrap_or('\'');
+                let close = match open {
+                    '[' => ']',
+                    '(' => ')',
+                    '{' => '}',
+                    '<' => '>',
+                    other => other,
+                };
+                match text[at + 2 + open.len_utf8()..].find(&format!("{close}'")) {
+                    Some(end) => at += 2 + open.len_utf8() + end + close.len_utf8() + 1,
+                    None => return true,
+                }
+            }
+            // A semicolon at the end of a line ends the statement even where a quote is open: ORA-01756 says so.
             quote @ (b'\'' | b'"') => match text[at + 1..].find(quote as char) {
                 Some(end) => at += end + 2,
-                None => return false,
+                None => return true,
             },
             _ => at += 1,
         }
@@ -870,7 +894,9 @@ mod tests {
     fn a_semicolon_ends_a_statement_unless_it_is_quoted_or_commented() {
         assert!(ends_statement(&[], "select 1 from dual;"));
         assert!(ends_statement(&[], "select ';' from dual;  "));
-        assert!(!ends_statement(&[], "select 'a;"));
+        assert!(ends_statement(&[], "select 'a;"));
+        assert!(ends_statement(&[], "select q'[it's]' from dual;"));
+        assert!(!ends_statement(&[], "select q'[it's]' -- from dual;"));
         assert!(!ends_statement(&[], "select 1 -- no;"));
         assert!(!ends_statement(&["select /* a".into()], "b;"));
         assert!(ends_statement(&["select /* a".into()], "b */ 1 from dual;"));
