@@ -464,6 +464,7 @@ fn display_size(t: &DataType, nls: &types::Nls) -> u32 {
         DataType::Number { .. } | DataType::Float { .. } => 40,
         DataType::Date => format_size(&nls.date_format, nls),
         DataType::Timestamp { .. } => 75,
+        DataType::IntervalYm { .. } | DataType::IntervalDs { .. } => 75,
         DataType::Null => 1,
         DataType::Rowid => 18,
         DataType::BinaryFloat | DataType::BinaryDouble => 24,

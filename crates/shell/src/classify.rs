@@ -133,7 +133,8 @@ pub fn begins(line: &str) -> Begins {
             None => Begins::Sql,
         };
     }
-    if trimmed.starts_with('@') || trimmed.starts_with('!') {
+    let change = ["c/", "change/", "chan/"].iter().any(|word| trimmed.to_ascii_lowercase().starts_with(word));
+    if trimmed.starts_with('@') || trimmed.starts_with('!') || change {
         return Begins::Command;
     }
     let (word, rest) = split_word(trimmed);

@@ -565,8 +565,9 @@ impl Shell<'_> {
         for (name, variable) in chosen {
             let column = client::Column {
                 name,
-                display_size: match &variable.value {
-                    Value::Text(text) => text.chars().count().max(1) as u32,
+                // A bind's buffer has 32 characters at least.
+                display_size: match &variable.data_type {
+                    DataType::Varchar2 { len, .. } | DataType::Char { len, .. } => (*len).max(32),
                     _ => 32,
                 },
                 data_type: variable.data_type,
@@ -783,7 +784,11 @@ fn first_word(line: &str) -> (&str, &str) {
             return (&line[..mark.len()], rest.trim_start());
         }
     }
-    split_word(line)
+    match line.find('/') {
+        // CHANGE/old/new
+        Some(at) if at > 0 && line[..at].chars().all(|c| c.is_ascii_alphabetic()) => line.split_at(at),
+        _ => split_word(line),
+    }
 }
 
 fn shown_break(of: &Break) -> String {

@@ -380,10 +380,12 @@ fn cell(settings: &Settings, field: &Field, value: &Value) -> Vec<String> {
         },
         other => text_of(other, &settings.nls),
     };
+    // The lines of USER_SOURCE end with a line feed, which makes no line of its own.
+    let text = text.strip_suffix('\n').map_or(text.as_str(), |line| line);
     match field.wrapping {
         Wrapping::Truncated => vec![text.lines().next().unwrap_or("").chars().take(field.width).collect()],
-        Wrapping::Wrapped => fold(&text, field.width, false),
-        Wrapping::WordWrapped => fold(&text, field.width, true),
+        Wrapping::Wrapped => fold(text, field.width, false),
+        Wrapping::WordWrapped => fold(text, field.width, true),
     }
 }
 

@@ -415,8 +415,8 @@ impl<'a> Shell<'a> {
                     }
                     out.push(new);
                 }
-                Err(name) => {
-                    self.out.line(&format!("SP2-0546: User requested Interrupt or EOF detected. (variable {name})"));
+                Err(_) => {
+                    self.out.line("SP2-0546: User requested Interrupt or EOF detected.");
                     return None;
                 }
             }

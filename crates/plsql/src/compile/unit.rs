@@ -142,7 +142,10 @@ impl Units {
         }
         let result = in_schema(w, &unit.owner, |w| interface_of(w, self, unit));
         self.in_progress.borrow_mut().remove(&key);
-        result.map(Some)
+        result.map(Some).map_err(|e| match e.facility() {
+            types::Facility::Pls if e.code() == 907 => e,
+            _ => Ora::pls(905, &[&unit.owner, &unit.name]),
+        })
     }
 
     fn stored<W: World>(&self, w: &mut W, owner: Option<&str>, name: &str, schema: &str) -> Result<Vec<StoredUnit>> {

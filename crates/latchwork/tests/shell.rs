@@ -1,0 +1,186 @@
+//! Transcripts of the shell: what SQL*Plus scripts print, byte for byte.
+//!
+//! `shell/NAME.sql` goes through the program on a throw-away instance and must print `shell/NAME.out`. A script that begins with
+//! `-- typed:` is typed at the prompt, so that prompts and line numbers show; the others are run as `@NAME.sql`. The rest of that first
+//! line are further words of the command line. With `UPDATE_TRANSCRIPTS=1` the expected files are written anew.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shell")
+}
+
+fn shell(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_latchwork"));
+    command.arg("sql").args(arguments).current_dir(folder());
+    command.env_remove("LATCHWORK_HOME").env_remove("SQLPATH");
+    command
+}
+
+fn run(arguments: &[&str], input: &str) -> Output {
+    let mut child = shell(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // A shell that has ended does not read what is left.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    child.wait_with_output().expect("the program ends")
+}
+
+fn code(arguments: &[&str], input: &str) -> i32 {
+    run(arguments, input).status.code().expect("an exit code")
+}
+
+fn text(arguments: &[&str], input: &str) -> String {
+    let output = run(arguments, input);
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn transcript(name: &str) {
+    let script = folder().join(format!("{name}.sql"));
+    let source = std::fs::read_to_string(&script).expect("a script");
+    let first = source.lines().next().unwrap_or("");
+    let printed = match first.strip_prefix("-- typed:") {
+        Some(rest) => {
+            let mut arguments = vec!["--ephemeral"];
+            arguments.extend(rest.split_whitespace());
+            let typed = source.split_once('\n').map_or("", |(_, rest)| rest);
+            text(&arguments, typed)
+        }
+        None => {
+            let mut arguments = vec!["-s", "--ephemeral"];
+            let at = format!("@{name}");
+            arguments.push(&at);
+            arguments.extend(first.strip_prefix("-- run:").unwrap_or("").split_whitespace());
+            text(&arguments, "")
+        }
+    };
+    let printed = printed.replace(env!("CARGO_PKG_VERSION"), "VERSION");
+    let expected = folder().join(format!("{name}.out"));
+    if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
+        std::fs::write(&expected, &printed).expect("written");
+        return;
+    }
+    let wanted = std::fs::read_to_string(&expected).expect("what it should print");
+    let differs = printed.lines().zip(wanted.lines()).position(|(a, b)| a != b);
+    let at = differs.unwrap_or(printed.lines().count().min(wanted.lines().count()));
+    assert!(
+        printed == wanted,
+        "{name} differs at line {}:\nprinted {:?}\nwanted  {:?}\n{printed}",
+        at + 1,
+        printed.lines().nth(at),
+        wanted.lines().nth(at)
+    );
+}
+
+/// The first experiment of the published article on the result cache's latches, as it was typed.
+#[test]
+fn result_cache_latches() {
+    transcript("latches");
+}
+
+#[test]
+fn queries_on_pages() {
+    transcript("queries");
+}
+
+#[test]
+fn errors_and_where_they_are() {
+    transcript("errors");
+}
+
+#[test]
+fn variables_and_binds() {
+    transcript("variables");
+}
+
+#[test]
+fn commands() {
+    transcript("commands");
+    std::fs::remove_file(folder().join("spooled.lst")).expect("it was spooled");
+}
+
+#[test]
+fn blocks_and_packages() {
+    transcript("plsql");
+}
+
+#[test]
+fn exit_codes() {
+    let quiet = ["-s", "--ephemeral"];
+    assert_eq!(code(&quiet, "exit 7\n"), 7);
+    assert_eq!(code(&quiet, "var x number\nexec :x := 9\nexit :x\n"), 9);
+    assert_eq!(code(&quiet, "define n = 4\nexit n\n"), 4);
+    assert_eq!(code(&quiet, "whenever sqlerror exit sql.sqlcode\nselect 1 from nosuch;\nexit 3\n"), 942 % 256);
+    assert_eq!(code(&quiet, "whenever sqlerror exit failure rollback\nselect 1/0 from dual;\nexit 3\n"), 1);
+    assert_eq!(code(&quiet, "whenever sqlerror continue\nselect 1/0 from dual;\n"), 0);
+    assert_eq!(code(&quiet, "whenever oserror exit 5\n@no_such_script\n"), 5);
+    assert_eq!(code(&["-s", "--ephemeral", "nobody/nothing"], "exit\n"), 1);
+    assert_eq!(code(&["-s", "--dir", "/nonexistent", "/ as sysdba"], "exit\n"), 1);
+}
+
+#[test]
+fn a_statement_that_nothing_ends_is_not_run() {
+    let printed = text(&["-s", "--ephemeral"], "create table t (n number);\ninsert into t values (1)\n");
+    assert!(printed.contains("Table created.") && !printed.contains("1 row created."), "{printed}");
+}
+
+#[test]
+fn the_name_sqlplus_means_the_shell() {
+    let dir = std::env::temp_dir().join(format!("latchwork-sqlplus-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("a directory");
+    let link = dir.join("sqlplus");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_latchwork"), &link).expect("a link");
+    let output = Command::new(&link).args(["-s", "--ephemeral"]).stdin(Stdio::null()).output().expect("it runs");
+    std::fs::remove_dir_all(&dir).expect("removed");
+    assert!(output.status.success());
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_shell() {
+    let mut child = shell(&["-s", "--ephemeral"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let _ = child.stdin.take().expect("a pipe").write_all(b"select level from dual connect by level < 1e9;\n");
+    let until = Instant::now() + Duration::from_secs(60);
+    while child.try_wait().expect("a status").is_none() {
+        assert!(Instant::now() < until, "it still runs");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn an_interrupt_breaks_the_call_and_the_script_goes_on() {
+    let mut child = shell(&["-s", "--ephemeral"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(b"prompt ready\nexec dbms_lock.sleep(120)\nprompt after\n").expect("typed");
+    let mut output = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    while std::io::BufRead::read_line(&mut output, &mut line).expect("a line") > 0 && !line.contains("ready") {}
+    let started = Instant::now();
+    // The call begins a moment after its prompt; an interrupt before it would end an idle shell.
+    std::thread::sleep(Duration::from_millis(1200));
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(kill.success());
+    drop(input);
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut output, &mut rest).expect("text");
+    assert!(rest.contains("ORA-01013") && rest.contains("after"), "{rest}");
+    assert!(started.elapsed() < Duration::from_secs(60));
+    assert!(child.wait().expect("a status").success());
+}

@@ -1,0 +1,1 @@
+prompt nested with &1 and &2
