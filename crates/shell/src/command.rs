@@ -610,7 +610,7 @@ impl Shell<'_> {
             return logon;
         }
         self.out.flush();
-        let password = self.reader.read("Enter password: ").unwrap_or_default();
+        let password = self.reader.read_secret("Enter password: ").unwrap_or_default();
         let credentials = match logon.credentials {
             Credentials::Password { user, .. } => Credentials::Password { user, password },
             Credentials::SysdbaPassword { user, .. } => Credentials::SysdbaPassword { user, password },

@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 pub trait LineReader {
     /// The next line without its end; `None` when the input has ended. `prompt` is shown when a person types.
     fn read(&mut self, prompt: &str) -> Option<String>;
+    /// As [`LineReader::read`], without showing what is typed: a password.
+    fn read_secret(&mut self, prompt: &str) -> Option<String> {
+        self.read(prompt)
+    }
     /// Whether a person types: there is history, completion, and the terminal echoes.
     fn is_terminal(&self) -> bool;
     /// Remembers a whole statement.

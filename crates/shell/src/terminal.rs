@@ -5,12 +5,13 @@ use std::io::{self, BufRead};
 use std::path::PathBuf;
 
 use rustyline::completion::{Completer, Pair};
+use rustyline::config::Configurer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::DefaultHistory;
 use rustyline::validate::Validator;
-use rustyline::{Config, Context, Editor, Helper};
+use rustyline::{ColorMode, Config, Context, Editor, Helper};
 
 use crate::input::LineReader;
 
@@ -129,7 +130,11 @@ const WORDS: &[&str] = &[
     "dbms_utility",
 ];
 
-struct Words;
+#[derive(Default)]
+struct Words {
+    /// What is typed is a password: shown as stars, and nothing is completed.
+    secret: bool,
+}
 
 impl Completer for Words {
     type Candidate = Pair;
@@ -139,7 +144,7 @@ impl Completer for Words {
             .rfind(|c: char| !(c.is_alphanumeric() || "_$#".contains(c)))
             .map_or(0, |before| before + line[before..].chars().next().map_or(1, char::len_utf8));
         let begun = &line[start..at];
-        if begun.is_empty() {
+        if begun.is_empty() || self.secret {
             return Ok((start, Vec::new()));
         }
         let lower = begun.to_lowercase();
@@ -157,6 +162,14 @@ impl Hinter for Words {
 }
 
 impl Highlighter for Words {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        if self.secret { Cow::Owned("*".repeat(line.chars().count())) } else { Cow::Borrowed(line) }
+    }
+
+    fn highlight_char(&self, _: &str, _: usize, _: rustyline::highlight::CmdKind) -> bool {
+        self.secret
+    }
+
     fn highlight_candidate<'c>(&self, candidate: &'c str, _: rustyline::CompletionType) -> Cow<'c, str> {
         Cow::Borrowed(candidate)
     }
@@ -181,7 +194,7 @@ impl Terminal {
             .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state")));
         let history = state.map(|dir| dir.join("latchwork").join("sql-history"));
         if let Some(editor) = &mut editor {
-            editor.set_helper(Some(Words));
+            editor.set_helper(Some(Words::default()));
             if let Some(path) = &history {
                 // The first session has no history yet.
                 let _ = editor.load_history(path);
@@ -202,6 +215,22 @@ impl LineReader for Terminal {
                 Err(_) => return None,
             }
         }
+    }
+
+    fn read_secret(&mut self, prompt: &str) -> Option<String> {
+        let set = |terminal: &mut Terminal, secret: bool| {
+            if let Some(editor) = &mut terminal.editor {
+                // Stars are drawn by the highlighter, so it must be on also where colours are not wanted.
+                editor.set_color_mode(if secret { ColorMode::Forced } else { ColorMode::Enabled });
+                if let Some(words) = editor.helper_mut() {
+                    words.secret = secret;
+                }
+            }
+        };
+        set(self, true);
+        let line = self.read(prompt);
+        set(self, false);
+        line
     }
 
     fn is_terminal(&self) -> bool {
