@@ -31,6 +31,15 @@ pub fn memory_of(process: i32) -> Option<ProcessMemory> {
     })
 }
 
+/// Bytes of the calling process's memory that are its own: resident and not shared. Cheaper than [`memory_of`].
+#[must_use]
+pub fn own_private_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let mut pages = text.split_whitespace().skip(1).map_while(|n| n.parse::<u64>().ok());
+    let (resident, shared) = (pages.next()?, pages.next()?);
+    Some(resident.saturating_sub(shared) * PageSize::Small.bytes() as u64)
+}
+
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find(|l| l.strip_prefix(name).is_some_and(|r| r.starts_with(':')))?;
     line.split_whitespace().nth(1)?.parse().ok()

@@ -37,8 +37,8 @@ struct Line {
 pub fn serve(instance: &'static Instance, stream: UnixStream, alert: &AlertLog) -> Result<()> {
     let os_error = |e: os::OsError| Ora::internal(e);
     let (uid, _) = os::socket::peer(&stream).map_err(os_error)?;
-    // Accepted sockets do not inherit the listener's mode on Linux; to be sure it is said here.
-    if stream.set_nonblocking(false).is_err() {
+    // Reads and writes wait together with the signals that end a session.
+    if stream.set_nonblocking(true).is_err() {
         return Ok(());
     }
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(os_error)?;
@@ -102,10 +102,34 @@ impl Line {
             };
             out.clear();
             let flow = session.call(&request, &mut out);
-            if self.stream.write_all(&out).is_err() || flow == Flow::End {
+            if !self.send(instance, session, &out) || flow == Flow::End {
                 return Ok(());
             }
         }
+    }
+
+    /// Sends an answer; false when that cannot be: the client has gone, or it does not read and its session was killed.
+    fn send(&mut self, instance: &Instance, session: &mut Session, mut out: &[u8]) -> bool {
+        while !out.is_empty() {
+            match self.stream.write(out) {
+                Ok(n) => out = &out[n..],
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    let mut set = [Poll::write(&self.stream), Poll::read(&self.signals)];
+                    if os::socket::poll(&mut set, None).is_err() {
+                        return false;
+                    }
+                    if set[1].ready() && self.signals.next().is_some() {
+                        session.release_if_killed();
+                        if instance.is_closing() || session.is_killed() {
+                            return false;
+                        }
+                    }
+                }
+                Err(_) => return false,
+            }
+        }
+        true
     }
 
     fn hear(&mut self, limit: Option<Duration>) -> Heard {

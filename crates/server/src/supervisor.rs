@@ -50,9 +50,17 @@ pub struct Supervisor {
     listener: Option<UnixListener>,
     /// Written to by CJQ0 when it wants a job slave.
     wanted: EventFd,
-    children: BTreeMap<i32, Role>,
+    children: BTreeMap<i32, Child>,
     owner_on_stdin: bool,
     own_id: i32,
+}
+
+/// A child that has not been reaped.
+struct Child {
+    role: Role,
+    /// A server process's connection: its process looks at it between calls only, so the supervisor sees that a client
+    /// has gone in the middle of one. `None` once it has.
+    line: Option<UnixStream>,
 }
 
 /// Why the loop ended.
@@ -155,12 +163,17 @@ impl Supervisor {
 
     /// Forks one child. In the child this does not return.
     fn fork(&mut self, role: Role, stream: Option<UnixStream>) -> Result<i32, String> {
+        // Without a second descriptor the client's end is noticed at the end of the call only.
+        let line = stream.as_ref().and_then(|s| s.try_clone().ok());
         match os::process::fork().map_err(|e| format!("ORA-27300: OS system dependent operation:fork failed\n{e}"))? {
             Fork::Parent(pid) => {
-                self.children.insert(pid, role);
+                self.children.insert(pid, Child { role, line });
                 Ok(pid)
             }
             Fork::Child => {
+                // Other sessions' connections end with their own processes.
+                drop(line);
+                self.children.clear();
                 // The listener stays with the supervisor alone, so that the socket dies with it.
                 drop(self.listener.take());
                 children::run(self.instance, role, stream, &self.alert, &self.wanted, self.own_id)
@@ -175,8 +188,14 @@ impl Supervisor {
             if self.owner_on_stdin {
                 set.push(Poll::read(&std::io::stdin()));
             }
+            let lines = set.len();
+            let (pids, polls) = self.lines();
+            set.extend(polls);
             if os::socket::poll(&mut set, None).is_err() {
                 return End::Stop(StopMode::Abort);
+            }
+            for (pid, _) in pids.iter().zip(&set[lines..]).filter(|(_, line)| line.ready()) {
+                self.client_gone(*pid);
             }
             if set[0].ready()
                 && let Some(end) = self.take_signals()
@@ -189,9 +208,23 @@ impl Supervisor {
             if set[2].ready() {
                 self.fork_slaves();
             }
-            if set.get(3).is_some_and(Poll::ready) {
+            if self.owner_on_stdin && set[3].ready() {
                 return End::Stop(StopMode::Abort);
             }
+        }
+    }
+
+    /// The connections to watch, by server process.
+    fn lines(&self) -> (Vec<i32>, Vec<Poll>) {
+        let open = |(pid, child): (&i32, &Child)| Some((*pid, Poll::hangup(child.line.as_ref()?)));
+        self.children.iter().filter_map(open).unzip()
+    }
+
+    /// A client has closed its connection: what its session still runs ends, and the session with it.
+    fn client_gone(&mut self, pid: i32) {
+        if let Some(child) = self.children.get_mut(&pid) {
+            child.line = None;
+            self.instance.client_gone(pid);
         }
     }
 
@@ -212,7 +245,7 @@ impl Supervisor {
     fn reap(&mut self) -> Option<End> {
         let mut end = None;
         while let Some((pid, how)) = os::process::wait_any_nohang() {
-            let Some(role) = self.children.remove(&pid) else { continue };
+            let Some(Child { role, .. }) = self.children.remove(&pid) else { continue };
             if !role.is_background() {
                 self.instance.process_ended(pid);
                 if let Role::Slave(n) = role {
@@ -319,8 +352,8 @@ impl Supervisor {
     }
 
     fn end_role(&mut self, which: impl Fn(Role) -> bool, limit: Duration) -> Result<(), String> {
-        for (&pid, &role) in &self.children {
-            if which(role) {
+        for (&pid, child) in &self.children {
+            if which(child.role) {
                 self.instance.ask_to_end(pid);
                 // The process may have ended already.
                 let _ = os::process::kill(pid, signal::SIGTERM);
@@ -330,8 +363,8 @@ impl Supervisor {
     }
 
     fn signal_clients(&self, signal: i32) {
-        for (&pid, role) in &self.children {
-            if !role.is_background() {
+        for (&pid, child) in &self.children {
+            if !child.role.is_background() {
                 let _ = os::process::kill(pid, signal);
             }
         }
@@ -344,7 +377,7 @@ impl Supervisor {
             if let Some(End::Failed(role, how)) = self.reap() {
                 return Err(format!("{} {} during shutdown", role.name(), describe(how)));
             }
-            let Some(role) = self.children.values().copied().find(|r| which(*r)) else { return Ok(()) };
+            let Some(role) = self.children.values().map(|c| c.role).find(|r| which(*r)) else { return Ok(()) };
             if limit.is_some_and(|l| start.elapsed() > l) {
                 return Err(format!("{} did not end in time", role.name()));
             }

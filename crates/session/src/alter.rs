@@ -70,6 +70,7 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     session.options.result_cache_force = params.get(Param::ResultCacheMode) == "FORCE";
     session.options.result_cache = core.shared.results.is_enabled();
     session.options.old_connect_by = params.flag(Param::OldConnectByEnabled);
+    session.options.work_area_limit_bytes = params.number(Param::PgaMaxSize) as usize;
 }
 
 /// Runs ALTER SYSTEM.

@@ -222,8 +222,9 @@ impl Calls {
         let result = core.plsql.run_block(&mut world, &block, &mut data);
         let result = result.and_then(|()| fits_binds(block.binds(), binds, &data));
         if let Err(e) = result {
-            core.shared.txns.rollback_to(&core.p, &mut cx.session.txn, &start)?;
-            return Err(e);
+            core.shared.txns.rollback_call(&core.p, &mut cx.session.txn, &start)?;
+            // A position in SQL that the block ran is none in the block.
+            return Err(e.without_position());
         }
         for (place, name) in block.binds().iter().enumerate() {
             let Some(at) = bind_of(binds, place, name) else { continue };

@@ -82,7 +82,12 @@ pub struct Core {
     pub job: Cell<u64>,
     guid: Cell<u64>,
     guid_seed: u64,
+    /// Calls of [`Core::check_memory`].
+    memory_checks: Cell<u32>,
 }
+
+/// One of so many checks looks at the process's memory; a look costs a system call or two.
+const MEMORY_CHECK_EVERY: u32 = 4096;
 
 impl Core {
     /// The session of process `p`, not yet anybody's.
@@ -123,7 +128,20 @@ impl Core {
             job: Cell::new(0),
             guid: Cell::new(0),
             guid_seed: seed,
+            memory_checks: Cell::new(0),
         }
+    }
+
+    /// Fails when the process's own memory has outgrown `limit_bytes`: what PL/SQL holds in collections and strings
+    /// is not counted as it grows, so the whole process is measured, now and then.
+    ///
+    /// # Errors
+    /// ORA-04030.
+    #[inline]
+    pub fn check_memory(&self, limit_bytes: usize) -> Result<()> {
+        let n = self.memory_checks.get().wrapping_add(1);
+        self.memory_checks.set(n);
+        if n.is_multiple_of(MEMORY_CHECK_EVERY) { memory_within(limit_bytes) } else { Ok(()) }
     }
 
     /// Whose names and privileges are in force.
@@ -337,6 +355,16 @@ impl Core {
         bytes[..8].copy_from_slice(&high.to_be_bytes());
         bytes[8..].copy_from_slice(&low.to_be_bytes());
         bytes
+    }
+}
+
+#[cold]
+fn memory_within(limit_bytes: usize) -> Result<()> {
+    match os::proc::own_private_bytes() {
+        Some(bytes) if bytes > limit_bytes as u64 => {
+            Err(Ora::with(4030, &[&(bytes - limit_bytes as u64), &"koh-kghu call ", &"pl/sql heap"]))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -211,6 +211,17 @@ impl Instance {
         }
     }
 
+    /// Ends the session that the server process with this process id serves: its client has gone.
+    pub fn client_gone(&self, os_pid: i32) {
+        let all = self.processes;
+        let Some(number) = all.by_os_pid(os_pid) else { return };
+        let Some(serial) = all.session(number).map(|s| s.serial()) else { return };
+        // The serial number is this process's only if the slot is its still.
+        if all.slot(number).is_some_and(|slot| slot.state().1 == os_pid) {
+            all.cancel(number, serial, Cancel::Killed);
+        }
+    }
+
     /// Breaks the call of a session, if `key` is the one its logon got.
     pub fn cancel(&self, sid: u32, serial: u32, key: u64) {
         if sid > 0 && self.state.is_cancel_key(sid as usize - 1, key) {

@@ -216,6 +216,11 @@ impl Session {
         }
     }
 
+    /// Whether the session was killed; it then holds nothing.
+    pub fn is_killed(&self) -> bool {
+        self.killed
+    }
+
     /// Gives back what the session holds: cursors, transaction, locks.
     fn release(&mut self) {
         let Session { core, state, calls, .. } = self;

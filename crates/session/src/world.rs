@@ -90,7 +90,8 @@ impl plsql::World for World<'_> {
     }
 
     fn check_cancel(&mut self) -> Result<()> {
-        self.core.p.check_cancel()
+        self.core.p.check_cancel()?;
+        self.core.check_memory(self.cx.session.options.work_area_limit_bytes)
     }
 
     fn now(&self) -> Timestamp {

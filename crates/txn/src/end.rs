@@ -142,6 +142,16 @@ impl Transactions {
         }
     }
 
+    /// Takes back what a failed call has done: rolls back to `start`, where the call began. When the call has ended that
+    /// transaction itself and begun another one, all of the new one goes.
+    ///
+    /// # Errors
+    /// Those of reading undo.
+    pub fn rollback_call(&self, p: &Process, t: &mut Txn, start: &Savepoint) -> Result<()> {
+        let stop = if start.xid == t.xid { start.at } else { Uba::NONE };
+        self.rollback_to(p, t, &Savepoint { xid: t.xid, at: stop })
+    }
+
     /// Reverses the transaction's records, newest first, until `stop` is the newest.
     fn undo_down_to(&self, p: &Process, xid: Xid, chain: &mut Chain, stop: Uba) -> Result<()> {
         let mut bytes = Vec::new();

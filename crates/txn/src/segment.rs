@@ -42,11 +42,12 @@ fn state_of(g: &ChangeGroup<'_>, header: BlockRef) -> SegmentState {
 const UNDO_OBJECT: ObjectId = ObjectId(0);
 
 /// What a transaction needs of its next undo block.
+#[derive(Clone, Copy)]
 struct BlockWanted {
     records: usize,
     bytes: usize,
-    /// The tablespace is full: take the oldest retired block even though a reader may still need it.
-    from_queue_only: bool,
+    /// The tablespace is full: take the oldest retired block of this segment, and whether only one that no snapshot needs.
+    retired: Option<(u16, bool)>,
 }
 
 fn next_seq(state: &mut SegmentState) -> u16 {
@@ -143,18 +144,49 @@ impl Transactions {
             return Err(Ora::internal(format_args!("{records} undo records of {bytes} bytes in one change")));
         }
         let xid = t.xid.ok_or_else(|| Ora::internal("undo without a transaction"))?;
-        let (mut ask, chain) = (BlockWanted { records, bytes, from_queue_only: false }, t.chain);
+        let (ask, chain) = (BlockWanted { records, bytes, retired: None }, t.chain);
         let scn = || self.current_scn();
         let taken = self.cache().in_group(p, &scn, &mut |g| self.take_undo_block(g, xid, &chain, &ask));
         t.chain = match taken {
-            Err(e) if e.is(30036) => {
-                ask.from_queue_only = true;
-                let again = self.cache().in_group(p, &scn, &mut |g| self.take_undo_block(g, xid, &chain, &ask))?;
-                again.ok_or(e)?
-            }
+            Err(e) if e.is(30036) => self.take_retired_block(p, xid, &chain, ask, e)?,
             taken => taken?.ok_or_else(|| Ora::internal("no undo block"))?,
         };
         Ok(())
+    }
+
+    /// The tablespace is full: takes a retired block, first one that no snapshot needs from another segment, then the
+    /// oldest of the own segment, then of the others; a snapshot that needed it gets ORA-01555.
+    ///
+    /// Errors: `full` when there is none.
+    fn take_retired_block(&self, p: &Process, xid: Xid, chain: &Chain, ask: BlockWanted, full: Ora) -> Result<Chain> {
+        let others = (1..=self.table().segments_online()).filter(|usn| *usn != xid.usn);
+        let unneeded = others.clone().map(|usn| (usn, true));
+        for retired in unneeded.chain([(xid.usn, false)]).chain(others.map(|usn| (usn, false))) {
+            let ask = BlockWanted { retired: Some(retired), ..ask };
+            let taken = self.cache().in_group(p, &|| self.current_scn(), &mut |g| {
+                self.take_undo_block(g, xid, chain, &ask)
+            })?;
+            if let Some(chain) = taken {
+                return Ok(chain);
+            }
+        }
+        Err(full)
+    }
+
+    /// Takes the oldest retired block out of another segment's queue, if it has one that may go. The block stays in the
+    /// space map it came from; it will retire to the segment that uses it.
+    fn take_from_other(&self, g: &mut ChangeGroup<'_>, usn: u16, unneeded: bool) -> Result<Option<BlockRef>> {
+        let header = g.current(self.table().header(usn))?;
+        let mut state = state_of(g, header);
+        let head = state.head;
+        if head.is_none() || unneeded && !self.may_reuse(g, head)? {
+            return Ok(None);
+        }
+        let b = g.current(head)?;
+        self.pop_retired(g, b, &mut state);
+        let unchanged = UndoHeaderView::new(g.block(header)).tx(0).ok_or_else(|| Ora::internal("no transaction slot"))?;
+        apply(g, header, op::HEADER, &encode_header(0, &unchanged, &state))?;
+        Ok(Some(b))
     }
 
     /// Enters one more undo block in the transaction's slot.
@@ -172,15 +204,13 @@ impl Transactions {
             state.partial = Rdba::NONE;
             apply(g, b, op::REOPEN, &xid.to_bits().to_le_bytes())?;
             b
-        } else if !state.head.is_none() && (ask.from_queue_only || self.may_reuse(g, state.head)?) {
-            let b = g.current(state.head)?;
-            self.pop_retired(g, b, &mut state);
+        } else if let Some(b) = self.take_from_queue(g, xid.usn, &mut state, ask)? {
             let v = g.block(b);
             let (object, map) = (v.obj(), v.map());
             let data = encode_format(b.rdba(), object, map, xid, next_seq(&mut state), chain.last);
             apply(g, b, op::FORMAT, &data)?;
             b
-        } else if ask.from_queue_only {
+        } else if ask.retired.is_some() {
             return Ok(None);
         } else {
             let (at, map) = self.cache().segments().allocate(g, self.table().segment(xid.usn))?;
@@ -215,6 +245,27 @@ impl Transactions {
         let bytes = ask.bytes + ask.records * RECORD_ENTRY;
         let room = v.free_bytes() >= bytes && usize::from(v.records()) + ask.records <= usize::from(RECORDS_MAX);
         Ok(room.then_some(b))
+    }
+
+    /// A retired block, from where `ask` allows: the own queue's oldest when nobody needs it, unless told otherwise.
+    fn take_from_queue(
+        &self,
+        g: &mut ChangeGroup<'_>,
+        usn: u16,
+        state: &mut SegmentState,
+        ask: &BlockWanted,
+    ) -> Result<Option<BlockRef>> {
+        let unneeded = match ask.retired {
+            Some((other, unneeded)) if other != usn => return self.take_from_other(g, other, unneeded),
+            Some((_, unneeded)) => unneeded,
+            None => true,
+        };
+        if state.head.is_none() || unneeded && !self.may_reuse(g, state.head)? {
+            return Ok(None);
+        }
+        let b = g.current(state.head)?;
+        self.pop_retired(g, b, state);
+        Ok(Some(b))
     }
 
     /// Whether the oldest retired block holds nothing that an open snapshot may need.

@@ -62,7 +62,11 @@ impl Actor {
 
 fn error_line(e: &ClientError) -> String {
     let text = e.to_string();
-    let first = text.lines().next().unwrap_or_default().to_string();
+    let mut first = text.lines().next().unwrap_or_default().to_string();
+    if let Some((head, _)) = first.split_once(" when trying to allocate") {
+        // How many bytes it was differs from run to run.
+        first = head.to_string();
+    }
     match e.position() {
         Some(at) => format!("{first} @{at}"),
         None => first,
