@@ -152,7 +152,7 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     if id.0 < 100 {
         return Err(Ora::new(if role { 1031 } else { 28050 }).at(name.pos.0));
     }
-    if id == work.session.user {
+    if id == work.session.user || !role && work.host.is_connected(id) {
         return Err(Ora::new(1940).at(name.pos.0));
     }
     if !role {

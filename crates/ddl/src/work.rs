@@ -64,6 +64,8 @@ pub trait Host {
     fn session(&self) -> SessionNames;
     /// The session's time, for CREATED.
     fn now(&self) -> Date;
+    /// Whether a session of that user is open.
+    fn is_connected(&self, user: UserId) -> bool;
     /// Random bytes for a password's verifier.
     fn salt(&mut self) -> [u8; dictionary::SALT_BYTES];
     /// The columns of a query whose names belong to `schema`.

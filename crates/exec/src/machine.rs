@@ -137,7 +137,7 @@ impl Machine {
     pub fn charge(&mut self, bytes: usize, cx: &ExecCtx<'_>) -> Result<()> {
         self.memory += bytes;
         if self.memory > cx.session.options.work_area_limit_bytes {
-            return Err(Ora::with(4030, &[&bytes, &"QERHJ hash-joi,sort subheap"]));
+            return Err(Ora::with(4030, &[&bytes, &"QERHJ hash-joi", &"sort subheap"]));
         }
         Ok(())
     }

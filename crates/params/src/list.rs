@@ -149,6 +149,8 @@ params! {
     LargePoolSize "large_pool_size" size(0, T), "0", Static, false, "size in bytes of large pool";
     JavaPoolSize "java_pool_size" size(0, T), "0", Static, false, "size in bytes of java pool";
     LogBuffer "log_buffer" size(0, G), "0", Static, false, "redo circular buffer size";
+    DataFileMaxSize "_data_file_max_size" size(0, T), "0", Static, false, "size up to which the data files of a new database grow; 0: as large as a file can be";
+    UndoFileMaxSize "_undo_file_max_size" size(0, T), "0", Static, false, "size up to which the undo file of a new database grows; 0: as large as a file can be";
     SgaTarget "sga_target" size(0, T), "0", Static, true, "Target size of SGA";
     SgaMaxSize "sga_max_size" size(0, T), "0", Static, false, "max total SGA size";
     MemoryTarget "memory_target" size(0, T), "0", Static, false, "Target size of Oracle SGA and PGA memory";

@@ -23,6 +23,8 @@ impl Compiler<'_> {
             return Err(Ora::new(2019).at(pos));
         }
         let alias = name.alias.as_ref().map_or_else(|| name.name.last().to_owned(), |a| a.name.clone());
+        // Errors stand at the object's own name, behind its schema.
+        let pos = name.name.parts.last().map_or(pos, |part| part.pos.0);
         let resolved = self.catalog().relation(name.name.qualifier(), name.name.last())?;
         let table = match resolved {
             Some(Resolved::Table(table)) => table,

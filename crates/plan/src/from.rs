@@ -275,6 +275,8 @@ impl Compiler<'_> {
             return self.cte(cte, alias, set, merge);
         }
         let owner = t.name.qualifier();
+        // Errors stand at the object's own name, behind its schema.
+        let pos = t.name.parts.last().map_or(pos, |part| part.pos.0);
         if name == "DUAL" && owner.is_none_or(|o| o == "SYS") {
             self.dual(alias, set);
             return Ok(());

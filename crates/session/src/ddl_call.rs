@@ -76,6 +76,12 @@ impl Host for Session<'_> {
         self.core.local_time().date
     }
 
+    fn is_connected(&self, user: UserId) -> bool {
+        let all = self.core.instance.processes();
+        let of = |number| all.session(number).map(|s| s.user.load(std::sync::atomic::Ordering::Relaxed));
+        all.live().any(|(number, slot)| !slot.is_background() && of(number) == Some(user.0))
+    }
+
     fn salt(&mut self) -> [u8; SALT_BYTES] {
         let mut salt = [0; SALT_BYTES];
         for piece in salt.chunks_mut(8) {

@@ -94,7 +94,15 @@ fn lock_table(core: &Core, cx: &mut ExecCtx<'_>, l: &ast::LockTable) -> Result<(
             Resolved::Table(t) => t,
             _ => return Err(Ora::unsupported().at(name.pos.0)),
         };
-        if !names.allowed(table.object, table.owner_id, ObjectPrivilege::Lock)? {
+        // Any privilege on the table will do, READ aside.
+        let mut lockable = false;
+        for privilege in [ObjectPrivilege::Lock, ObjectPrivilege::Select, ObjectPrivilege::Insert]
+            .into_iter()
+            .chain([ObjectPrivilege::Update, ObjectPrivilege::Delete])
+        {
+            lockable = lockable || names.allowed(table.object, table.owner_id, privilege)?;
+        }
+        if !lockable {
             return Err(Ora::new(1031).at(name.pos.0));
         }
         core.shared.txns.lock_table(&core.p, &mut cx.session.txn, table.object, mode, wait)?;

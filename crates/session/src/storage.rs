@@ -36,7 +36,8 @@ impl Database {
     pub fn open_or_create(dir: &Path, init: &mut InitParams) -> Result<Database> {
         if !os::file::exists(&dir.join(datafile::CONTROL_FILE)) {
             let name = init.get(Param::DbName).to_string();
-            let spec = CreateDatabase::usual(&name, os::clock::wall_ns(), init.number(Param::DbBlockSize) as usize);
+            let mut spec = CreateDatabase::usual(&name, os::clock::wall_ns(), init.number(Param::DbBlockSize) as usize);
+            limit_files(&mut spec, init);
             let files = Arc::new(DataFiles::create(dir, &spec)?);
             return Ok(Database { files, scn: Scn(1), is_new: true });
         }
@@ -51,6 +52,21 @@ impl Database {
             return Err(Ora::with(1113, &[&1]));
         }
         Ok(Database { files: Arc::new(files), scn: control.scn, is_new: false })
+    }
+}
+
+/// Files grow no larger than the parameters say. SYSTEM has room for the dictionary whatever they say.
+fn limit_files(spec: &mut CreateDatabase, init: &InitParams) {
+    for t in &mut spec.tablespaces {
+        let most = match t.number {
+            datafile::tablespace::UNDO => init.number(Param::UndoFileMaxSize),
+            datafile::tablespace::SYSTEM => 0,
+            _ => init.number(Param::DataFileMaxSize),
+        } as u64;
+        if most > 0 {
+            t.bytes = t.bytes.min(most);
+            t.bytes_max = t.bytes_max.min(most);
+        }
     }
 }
 

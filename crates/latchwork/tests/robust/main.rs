@@ -1,9 +1,14 @@
 //! Nothing breaks and nothing is lost: the real program, driven over its socket by several sessions at once.
 //!
-//! Golden interleavings stand in `specs/*.lwt` and are run by [`spec::check`]; what needs code stands in the modules.
+//! Golden interleavings stand in `specs/*.lwt` and are run by [`spec::check_all`]; what needs code stands in the modules.
 
 mod common;
+mod jobs;
+mod shutdown;
+mod space;
 mod spec;
+mod storm;
+mod wire;
 
 #[test]
 fn every_interleaving_gives_what_its_golden_file_says() {

@@ -11,7 +11,7 @@
 //! | `a> open c query`, `a> fetch c n`, `a> close c` | an open cursor |
 //! | `a> break` | Ctrl-C for what `a` is running, from outside |
 //! | `a> kill -9`, `a> vanish` | its server process is killed; its client closes the connection |
-//! | `$a` in a statement | `sid,serial#` of session `a` |
+//! | `{a}` in a statement | `sid,serial#` of session `a` |
 //!
 //! A statement ends with its line; a line that ends with `\` goes on. Answers: rows with `|` between columns, `no rows`,
 //! `N rows` of DML, `ok`, lines of `dbms_output` after `: `, and the first line of an error, with ` @position`.
@@ -139,7 +139,7 @@ impl Stage {
     fn expand(&self, sql: &str) -> String {
         let mut text = sql.to_string();
         for (name, a) in &self.actors {
-            text = text.replace(&format!("${name}"), &format!("{},{}", a.sid, a.serial));
+            text = text.replace(&format!("{{{name}}}"), &format!("{},{}", a.sid, a.serial));
         }
         text
     }
