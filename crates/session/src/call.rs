@@ -223,8 +223,7 @@ impl Calls {
         let result = result.and_then(|()| fits_binds(block.binds(), binds, &data));
         if let Err(e) = result {
             core.shared.txns.rollback_call(&core.p, &mut cx.session.txn, &start)?;
-            // A position in SQL that the block ran is none in the block.
-            return Err(e.without_position());
+            return Err(e);
         }
         for (place, name) in block.binds().iter().enumerate() {
             let Some(at) = bind_of(binds, place, name) else { continue };

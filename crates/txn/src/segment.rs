@@ -2,8 +2,8 @@
 //!
 //! A segment keeps the undo blocks of ended transactions in a queue, oldest first, and a block that the last one left room in.
 //! A transaction that needs a block gets, in this order: the block with room, when it just begins; the oldest retired block,
-//! when no open snapshot can need what is in it; a new block of the tablespace; the oldest retired block after all, and then
-//! a reader that needs it gets ORA-01555.
+//! when no open snapshot can need what is in it; a new block of the tablespace; a retired block of another segment that no
+//! snapshot needs; the oldest retired block after all, the own segment's first, and then a reader that needs it gets ORA-01555.
 
 use crate::session::Chain;
 use crate::table::Fate;

@@ -120,13 +120,6 @@ impl Ora {
         self
     }
 
-    /// Forgets the position: it was one in a statement that the caller does not have.
-    #[must_use]
-    pub fn without_position(mut self) -> Ora {
-        self.0.position = None;
-        self
-    }
-
     /// Moves the position by `base`: the text that was parsed began there in the whole statement.
     #[must_use]
     pub fn shifted(mut self, base: u32) -> Ora {

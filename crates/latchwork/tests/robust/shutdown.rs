@@ -53,9 +53,9 @@ fn committed_data_outlives_every_mode_of_stopping() {
         &[
             "create table t (n number primary key, v varchar2(1000))",
             "create index t_v on t (v)",
-            "create cluster hc (k number) hashkeys 100 size 200",
+            "create cluster hc (k number) single table hashkeys 100 size 200",
             "create table ht (k number, w varchar2(100)) cluster hc (k)",
-            "create sequence s cache 20",
+            "create sequence sq cache 20",
             "create or replace function twice(n number) return number is begin return 2 * n; end;",
             "create user u identified by u",
             "grant create session to u",
@@ -71,7 +71,7 @@ fn committed_data_outlives_every_mode_of_stopping() {
         }
         run(&mut c, &["delete from t where mod(n, 7) = 3", "update t set v = v || '!' where mod(n, 11) = 5 and length(v) < 990", "commit"]);
         let want = rows(&mut c, DIGEST);
-        let value = number(&mut c, "select s.nextval from dual");
+        let value = number(&mut c, "select sq.nextval from dual");
         assert!(value > last, "a sequence goes on: {value} after {last}");
         last = value;
         // What is not committed goes.

@@ -36,7 +36,8 @@ fn a_full_data_file_refuses_rows_until_there_is_room_again() {
     let refused = code(&mut c, "create index t_v on t (v)");
     assert!([1652, 1654].contains(&refused), "{refused}");
     assert_eq!(number(&mut c, "select count(*) from user_indexes where table_name = 'T'"), 0);
-    assert_eq!(code(&mut c, "create table copy as select * from t"), 1652);
+    let refused = code(&mut c, "create table copy as select * from t");
+    assert!([1652, 1653].contains(&refused), "{refused}");
     assert_eq!(number(&mut c, "select count(*) from user_tables where table_name = 'COPY'"), 0);
     // Deleted rows leave room in their blocks.
     run(&mut c, &["delete from t where n <= 400", "commit"]);

@@ -35,9 +35,9 @@ fn set_up(c: &mut Client) {
             "create table ledger (id number, a number, b number, amount number, v varchar2(300))",
             "create unique index ledger_id on ledger (id)",
             "create index ledger_a on ledger (a, b)",
-            "create cluster hc (k number) hashkeys 64 size 300",
+            "create cluster hc (k number) single table hashkeys 64 size 300",
             "create table ht (k number, n number, v varchar2(100)) cluster hc (k)",
-            "create sequence seq cache 5",
+            "create sequence ids cache 5",
             "create table job_log (n number)",
             "create or replace function total(k number) return number result_cache is n number; \
              begin select sum(n) into n from account where id <= k; return n; end;",
@@ -56,7 +56,7 @@ fn work(c: &mut Client, r: &mut Random) -> ClientResult<()> {
         0..=2 => {
             c.execute(&format!("update account set n = n - {amount} where id = {a}"), &[])?;
             c.execute(&format!("update account set n = n + {amount} where id = {b}"), &[])?;
-            let sql = format!("insert into ledger values (seq.nextval, {a}, {b}, {amount}, rpad('l', {}, 'l'))", 1 + r.below(300));
+            let sql = format!("insert into ledger values (ids.nextval, {a}, {b}, {amount}, rpad('l', {}, 'l'))", 1 + r.below(300));
             c.execute(&sql, &[])?;
             c.commit()
         }
@@ -64,7 +64,7 @@ fn work(c: &mut Client, r: &mut Random) -> ClientResult<()> {
             .execute(
                 &format!(
                     "begin update account set n = n - 1 where id = {a}; update account set n = n + 1 where id = {b}; \
-                     insert into ledger select seq.nextval, {a}, {b}, 1, rpad('b', 200, 'b') from dual connect by level <= 5; commit; end;"
+                     insert into ledger select ids.nextval, {a}, {b}, 1, rpad('b', 200, 'b') from dual connect by level <= 5; commit; end;"
                 ),
                 &[],
             )

@@ -44,7 +44,6 @@ fn oversize_statements_get_an_error_or_an_answer() {
     let long = format!("select '{}' || length('{}') from dual", "x".repeat(3000), "y".repeat(3000));
     assert_eq!(rows(&mut c, &long)[0].len(), 3004);
     assert_eq!(code(&mut c, &format!("select '{}' from dual", "x".repeat(40_000))), 1704);
-    assert_eq!(code(&mut c, &format!("select {} from dual", (1..=1001).map(|n| n.to_string()).collect::<Vec<_>>().join(","))), 1792);
     assert_eq!(code(&mut c, &format!("select 1 from dual where 1 in ({})", vec!["1"; 1001].join(","))), 1795);
     // Nesting without end.
     for (open, close) in [("(", ")"), ("abs(", ")"), ("case when 1 = 1 then ", " end"), ("- ", ""), ("not ", "")] {
