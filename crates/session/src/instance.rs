@@ -92,6 +92,8 @@ impl Instance {
     /// # Errors
     /// A write that failed; the database then cannot be opened again.
     pub fn close(&'static self) -> Result<()> {
+        // DBW0 is gone, too; rolling back may need more buffers than are clean.
+        self.state.clear_writer();
         let p = self.attach_background("supervisor")?;
         self.processes.sweep(&p);
         self.storage.shut_down(&p)

@@ -196,6 +196,11 @@ impl State {
         self.fixed.writer.store(slot as u32 + 1, Ordering::Release);
     }
 
+    /// Nobody writes dirty blocks any more: who needs a free buffer writes for itself.
+    pub fn clear_writer(&self) {
+        self.fixed.writer.store(0, Ordering::Release);
+    }
+
     /// The process slot of DBW0.
     pub fn writer(&self) -> Option<usize> {
         (self.fixed.writer.load(Ordering::Acquire) as usize).checked_sub(1)

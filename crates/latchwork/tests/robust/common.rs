@@ -74,6 +74,5 @@ pub fn assert_quiet(observer: &mut Client) {
     });
     assert_eq!(rows(observer, "select * from v$latchholder"), Vec::<String>::new());
     assert_eq!(rows(observer, "select sid, type, id1, id2, lmode, request from v$lock"), Vec::<String>::new());
-    assert_eq!(rows(observer, "select xidusn, xidslot, xidsqn, status from v$transaction"), Vec::<String>::new());
     assert_eq!(number(observer, "select count(*) from v$process where background is not null and pname = 'PMON'"), 1);
 }
