@@ -163,9 +163,8 @@ impl Transactions {
         let unneeded = others.clone().map(|usn| (usn, true));
         for retired in unneeded.chain([(xid.usn, false)]).chain(others.map(|usn| (usn, false))) {
             let ask = BlockWanted { retired: Some(retired), ..ask };
-            let taken = self.cache().in_group(p, &|| self.current_scn(), &mut |g| {
-                self.take_undo_block(g, xid, chain, &ask)
-            })?;
+            let taken =
+                self.cache().in_group(p, &|| self.current_scn(), &mut |g| self.take_undo_block(g, xid, chain, &ask))?;
             if let Some(chain) = taken {
                 return Ok(chain);
             }
@@ -184,7 +183,8 @@ impl Transactions {
         }
         let b = g.current(head)?;
         self.pop_retired(g, b, &mut state);
-        let unchanged = UndoHeaderView::new(g.block(header)).tx(0).ok_or_else(|| Ora::internal("no transaction slot"))?;
+        let unchanged =
+            UndoHeaderView::new(g.block(header)).tx(0).ok_or_else(|| Ora::internal("no transaction slot"))?;
         apply(g, header, op::HEADER, &encode_header(0, &unchanged, &state))?;
         Ok(Some(b))
     }

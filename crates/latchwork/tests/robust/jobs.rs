@@ -8,34 +8,73 @@ fn jobs_run_fail_break_and_survive_their_slaves() {
     let mut c = sysdba(&instance);
     run(&mut c, &["create table log (n number, t date)"]);
     // Nothing runs before the commit, nothing is left of a rollback.
-    run(&mut c, &["declare j number; begin dbms_job.submit(j, 'insert into log values (1, sysdate);'); end;", "rollback"]);
-    run(&mut c, &["declare j number; begin dbms_job.submit(j, 'insert into log values (2, sysdate);'); end;", "commit"]);
+    run(
+        &mut c,
+        &["declare j number; begin dbms_job.submit(j, 'insert into log values (1, sysdate);'); end;", "rollback"],
+    );
+    run(
+        &mut c,
+        &["declare j number; begin dbms_job.submit(j, 'insert into log values (2, sysdate);'); end;", "commit"],
+    );
     eventually("the job runs", || number(&mut c, "select count(*) from log where n = 2") == 1);
     eventually("it is gone", || number(&mut c, "select count(*) from user_jobs") == 0);
     assert_eq!(number(&mut c, "select count(*) from log where n = 1"), 0);
     // With an interval it runs again.
-    run(&mut c, &["declare j number; begin dbms_job.submit(j, 'insert into log values (3, sysdate);', sysdate, 'sysdate + 1/86400'); end;", "commit"]);
+    run(
+        &mut c,
+        &[
+            "declare j number; begin dbms_job.submit(j, 'insert into log values (3, sysdate);', sysdate, 'sysdate + 1/86400'); end;",
+            "commit",
+        ],
+    );
     eventually("it runs again and again", || number(&mut c, "select count(*) from log where n = 3") >= 3);
     run(&mut c, &["begin for j in (select job from user_jobs) loop dbms_job.remove(j.job); end loop; end;", "commit"]);
     // A job that fails leaves nothing, is counted, and comes later; after sixteen failures it is broken.
-    run(&mut c, &["declare j number; begin dbms_job.submit(j, 'insert into log values (4, sysdate); raise no_data_found;', sysdate, 'sysdate + 1'); end;", "commit"]);
+    run(
+        &mut c,
+        &[
+            "declare j number; begin dbms_job.submit(j, 'insert into log values (4, sysdate); raise no_data_found;', sysdate, 'sysdate + 1'); end;",
+            "commit",
+        ],
+    );
     eventually("it fails", || number(&mut c, "select count(*) from user_jobs where failures = 1") == 1);
     assert_eq!(rows(&mut c, "select broken from user_jobs"), ["N"]);
     assert_eq!(number(&mut c, "select count(*) from user_jobs where next_date > sysdate"), 1);
     for failures in 2..=16 {
-        run(&mut c, &["begin for j in (select job from user_jobs) loop dbms_job.next_date(j.job, sysdate); end loop; end;", "commit"]);
-        eventually("it fails again", || number(&mut c, &format!("select count(*) from user_jobs where failures = {failures}")) == 1);
+        run(
+            &mut c,
+            &[
+                "begin for j in (select job from user_jobs) loop dbms_job.next_date(j.job, sysdate); end loop; end;",
+                "commit",
+            ],
+        );
+        eventually("it fails again", || {
+            number(&mut c, &format!("select count(*) from user_jobs where failures = {failures}")) == 1
+        });
     }
     assert_eq!(rows(&mut c, "select broken from user_jobs"), ["Y"]);
     assert_eq!(number(&mut c, "select count(*) from log where n = 4"), 0);
     // Mended and told so, it runs.
-    run(&mut c, &["begin for j in (select job from user_jobs) loop dbms_job.what(j.job, 'insert into log values (5, sysdate);'); dbms_job.broken(j.job, false, sysdate); end loop; end;", "commit"]);
+    run(
+        &mut c,
+        &[
+            "begin for j in (select job from user_jobs) loop dbms_job.what(j.job, 'insert into log values (5, sysdate);'); dbms_job.broken(j.job, false, sysdate); end loop; end;",
+            "commit",
+        ],
+    );
     eventually("it runs now", || number(&mut c, "select count(*) from log where n = 5") >= 1);
-    eventually("its failures are forgotten", || number(&mut c, "select count(*) from user_jobs where nvl(failures, 0) = 0") == 1);
+    eventually("its failures are forgotten", || {
+        number(&mut c, "select count(*) from user_jobs where nvl(failures, 0) = 0") == 1
+    });
     run(&mut c, &["begin for j in (select job from user_jobs) loop dbms_job.remove(j.job); end loop; end;", "commit"]);
     // A slave that dies: what it did is undone, the job is still there and runs again.
     run(&mut c, &["create table gate (n number)", "insert into gate values (0)", "commit", "update gate set n = 1"]);
-    run(&mut c, &["declare j number; begin dbms_job.submit(j, 'insert into log values (6, sysdate); update gate set n = n + 1;'); end;"]);
+    run(
+        &mut c,
+        &[
+            "declare j number; begin dbms_job.submit(j, 'insert into log values (6, sysdate); update gate set n = n + 1;'); end;",
+        ],
+    );
     let mut d = sysdba(&instance);
     run(&mut d, &["lock table log in row exclusive mode", "commit"]);
     run(&mut c, &["commit", "update gate set n = n"]);
@@ -48,7 +87,13 @@ fn jobs_run_fail_break_and_survive_their_slaves() {
         tries += 1;
         if tries == 50 {
             let mut d = sysdba(&instance);
-            run(&mut d, &["declare j number; begin dbms_job.submit(j, 'insert into log values (6, sysdate); update gate set n = n + 1;'); end;", "commit"]);
+            run(
+                &mut d,
+                &[
+                    "declare j number; begin dbms_job.submit(j, 'insert into log values (6, sysdate); update gate set n = n + 1;'); end;",
+                    "commit",
+                ],
+            );
         }
     }
     let before = number(&mut c, "select count(*) from log where n = 6");

@@ -65,11 +65,20 @@ fn committed_data_outlives_every_mode_of_stopping() {
     let (mut next, mut last) = (0, 0);
     for mode in ["immediate", "normal", "immediate", "abort"] {
         for _ in 0..2 {
-            let sql = format!("insert into t select level + {next}, rpad(to_char(level), 500 + mod(level, 400), 'v') from dual connect by level <= 1000");
+            let sql = format!(
+                "insert into t select level + {next}, rpad(to_char(level), 500 + mod(level, 400), 'v') from dual connect by level <= 1000"
+            );
             run(&mut c, &[&sql, "commit"]);
             next += 1000;
         }
-        run(&mut c, &["delete from t where mod(n, 7) = 3", "update t set v = v || '!' where mod(n, 11) = 5 and length(v) < 990", "commit"]);
+        run(
+            &mut c,
+            &[
+                "delete from t where mod(n, 7) = 3",
+                "update t set v = v || '!' where mod(n, 11) = 5 and length(v) < 990",
+                "commit",
+            ],
+        );
         let want = rows(&mut c, DIGEST);
         let value = number(&mut c, "select sq.nextval from dual");
         assert!(value > last, "a sequence goes on: {value} after {last}");
@@ -91,7 +100,10 @@ fn committed_data_outlives_every_mode_of_stopping() {
         db.start();
         c = db.connect();
         assert_eq!(rows(&mut c, DIGEST), want, "after {mode}");
-        assert_eq!(rows(&mut c, "select /*+ index(t t_v) */ count(*) from t where v > ' '"), rows(&mut c, "select count(*) from t"));
+        assert_eq!(
+            rows(&mut c, "select /*+ index(t t_v) */ count(*) from t where v > ' '"),
+            rows(&mut c, "select count(*) from t")
+        );
         assert_eq!(rows(&mut c, "select w from ht where k = 77"), ["row 77"]);
         assert_eq!(number(&mut c, "select count(*) from ht"), 500);
         assert_eq!(number(&mut c, "select twice(21) from dual"), 42);

@@ -17,15 +17,12 @@ fn insert_until_full(c: &mut Client, sql: &str) -> u32 {
 fn a_full_data_file_refuses_rows_until_there_is_room_again() {
     let instance = start(&[("_data_file_max_size", "6M")]);
     let mut s = sysdba(&instance);
-    run(
-        &mut s,
-        &[
-            "create user u identified by u",
-            "grant create session, create table, unlimited tablespace to u",
-        ],
-    );
+    run(&mut s, &["create user u identified by u", "grant create session, create table, unlimited tablespace to u"]);
     let mut c = instance.connect(&Credentials::password("u", "u")).unwrap();
-    run(&mut c, &["create table t (n number, v varchar2(1000))", "create table other (n number primary key, v varchar2(900))"]);
+    run(
+        &mut c,
+        &["create table t (n number, v varchar2(1000))", "create table other (n number primary key, v varchar2(900))"],
+    );
     let fill = "insert into t select level, rpad('x', 900, 'x') from dual connect by level <= 500";
     assert_eq!(insert_until_full(&mut c, fill), 1653);
     // The statement that failed left nothing, what was committed stands.
@@ -45,7 +42,10 @@ fn a_full_data_file_refuses_rows_until_there_is_room_again() {
     assert_eq!(number(&mut c, "select count(*) from t"), n / 500 * 100 + 300);
     // An index may fill the file as well.
     let more = "insert into other select nvl(max(n), 0) + 1, rpad('z', 50, 'z') from other";
-    assert_eq!(insert_until_full(&mut c, "insert into t select 0, rpad('x', 400, 'x') from dual connect by level <= 50"), 1653);
+    assert_eq!(
+        insert_until_full(&mut c, "insert into t select 0, rpad('x', 400, 'x') from dual connect by level <= 50"),
+        1653
+    );
     let _ = try_rows(&mut c, more);
     run(&mut c, &["rollback", "drop table t"]);
     run(&mut c, &["create table t2 as select level n, rpad('x', 900, 'x') v from dual connect by level <= 2000"]);
@@ -128,7 +128,10 @@ fn a_full_result_cache_and_library_cache_go_on() {
     run(&mut c, &["create table t (n number primary key, v varchar2(100))"]);
     run(&mut c, &["insert into t select level, rpad('x', 100, 'x') from dual connect by level <= 2000", "commit"]);
     for k in 1..=3000 {
-        assert_eq!(number(&mut c, &format!("select /*+ result_cache */ {k} + n from t where n = {}", k % 2000 + 1)), k + k % 2000 + 1);
+        assert_eq!(
+            number(&mut c, &format!("select /*+ result_cache */ {k} + n from t where n = {}", k % 2000 + 1)),
+            k + k % 2000 + 1
+        );
     }
     // A result that is too large is not kept and is right all the same.
     for _ in 0..2 {
@@ -136,9 +139,16 @@ fn a_full_result_cache_and_library_cache_go_on() {
     }
     run(
         &mut c,
-        &["create or replace function f(k number) return varchar2 result_cache is begin return rpad(to_char(k), 900, '.'); end;"],
+        &[
+            "create or replace function f(k number) return varchar2 result_cache is begin return rpad(to_char(k), 900, '.'); end;",
+        ],
     );
-    run(&mut c, &["declare v varchar2(1000); begin for i in 1 .. 2000 loop v := f(i); if substr(v, 1, length(i)) <> i then raise program_error; end if; end loop; end;"]);
+    run(
+        &mut c,
+        &[
+            "declare v varchar2(1000); begin for i in 1 .. 2000 loop v := f(i); if substr(v, 1, length(i)) <> i then raise program_error; end if; end loop; end;",
+        ],
+    );
     run(&mut c, &["update t set v = 'y' where n = 5", "commit"]);
     assert_eq!(rows(&mut c, "select /*+ result_cache */ v from t where n = 5"), ["y"]);
 }
@@ -171,7 +181,10 @@ fn a_scan_over_a_truncated_table_never_returns_other_rows() {
     run(&mut a, &["create table t as select level n, rpad('t', 200, 't') v from dual connect by level <= 5000"]);
     for ddl in ["truncate table t", "drop table t"] {
         let open = b.execute_prefetch("select n, v from t", &[], 1).unwrap();
-        run(&mut a, &[ddl, "create table u as select -level n, rpad('u', 200, 'u') v from dual connect by level <= 5000"]);
+        run(
+            &mut a,
+            &[ddl, "create table u as select -level n, rpad('u', 200, 'u') v from dual connect by level <= 5000"],
+        );
         let mut more = true;
         while more {
             match b.fetch(open.cursor, 500) {
@@ -187,7 +200,10 @@ fn a_scan_over_a_truncated_table_never_returns_other_rows() {
         }
         run(&mut a, &["drop table u"]);
         if ddl.starts_with("truncate") {
-            run(&mut a, &["insert into t select level, rpad('t', 200, 't') from dual connect by level <= 5000", "commit"]);
+            run(
+                &mut a,
+                &["insert into t select level, rpad('t', 200, 't') from dual connect by level <= 5000", "commit"],
+            );
         }
     }
 }

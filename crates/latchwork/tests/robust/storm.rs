@@ -109,7 +109,14 @@ fn work(c: &mut Client, r: &mut Random) -> ClientResult<()> {
 }
 
 /// Works until told to stop; a session that was killed is followed by a new one.
-fn worker(instance: &client::Ephemeral, number: u64, server: &AtomicU64, stop: &AtomicBool, done: &AtomicU64, seed: u64) {
+fn worker(
+    instance: &client::Ephemeral,
+    number: u64,
+    server: &AtomicU64,
+    stop: &AtomicBool,
+    done: &AtomicU64,
+    seed: u64,
+) {
     let mut r = Random(0x9E37_79B9_7F4A_7C15 ^ (seed << 8) ^ (number + 1));
     while !stop.load(Ordering::Relaxed) {
         let Ok(mut c) = instance.connect(&client::Credentials::Sysdba) else { continue };
@@ -169,7 +176,9 @@ fn everything_agrees_after_a_storm_of_kills() {
 }
 
 fn check(c: &mut Client) {
-    eventually("the jobs are done", || number(c, "select count(*) from user_jobs where failures = 0 or failures is null") == 0);
+    eventually("the jobs are done", || {
+        number(c, "select count(*) from user_jobs where failures = 0 or failures is null") == 0
+    });
     run(c, &["alter system set job_queue_processes = 0"]);
     eventually("the slaves leave", || number(c, "select count(*) from v$process where pname like 'J0%'") == 0);
     assert_quiet(c);
@@ -190,7 +199,13 @@ fn check(c: &mut Client) {
         assert_eq!(number(c, sql), all, "{sql}");
     }
     let full = rows(c, "select /*+ full(ledger) */ id, a, b, amount, length(v) from ledger order by id");
-    assert_eq!(rows(c, "select /*+ index(ledger ledger_id) */ id, a, b, amount, length(v) from ledger where id > 0 order by id"), full);
+    assert_eq!(
+        rows(
+            c,
+            "select /*+ index(ledger ledger_id) */ id, a, b, amount, length(v) from ledger where id > 0 order by id"
+        ),
+        full
+    );
     for id in 0..ACCOUNTS {
         assert_eq!(rows(c, &format!("select id from account where id = {id}")), [id.to_string()]);
     }
@@ -205,7 +220,15 @@ fn check(c: &mut Client) {
     let used = number(c, "select nvl(sum(block_count), 0) from v$result_cache_objects");
     assert_eq!(blocks, used, "blocks in use belong to objects");
     // And everything can be changed still.
-    run(c, &["update account set n = n + 1", "delete from ledger", "insert into ledger values (0, 0, 0, 0, 'x')", "commit"]);
+    run(
+        c,
+        &[
+            "update account set n = n + 1",
+            "delete from ledger",
+            "insert into ledger values (0, 0, 0, 0, 'x')",
+            "commit",
+        ],
+    );
     assert_eq!(number(c, "select sum(n) from account"), 101 * ACCOUNTS as i64);
     assert_eq!(number(c, "select count(*) from ledger where a = 0"), 1);
     for name in rows(c, "select table_name from user_tables where table_name like 'TMP%'") {

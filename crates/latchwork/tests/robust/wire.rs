@@ -17,7 +17,12 @@ fn logged_on(dir: &std::path::Path) -> UnixStream {
     let mut s = UnixStream::connect(dir.join(client::SOCKET_NAME)).unwrap();
     say(
         &mut s,
-        &Request::Logon(Box::new(Logon { version: PROTOCOL_VERSION, as_sysdba: true, program: "raw".into(), ..Logon::default() })),
+        &Request::Logon(Box::new(Logon {
+            version: PROTOCOL_VERSION,
+            as_sysdba: true,
+            program: "raw".into(),
+            ..Logon::default()
+        })),
     );
     let mut some = [0; 64];
     assert!(s.read(&mut some).unwrap() > 0, "welcome");
@@ -76,7 +81,13 @@ fn oversize_statements_get_an_error_or_an_answer() {
 fn clients_that_vanish_leave_nothing_behind() {
     let instance = start(&[]);
     let mut c = sysdba(&instance);
-    run(&mut c, &["create table t as select level n, rpad('x', 1000, 'x') v from dual connect by level <= 3000", "create table w (n number)"]);
+    run(
+        &mut c,
+        &[
+            "create table t as select level n, rpad('x', 1000, 'x') v from dual connect by level <= 3000",
+            "create table w (n number)",
+        ],
+    );
     // In the middle of a result of megabytes, some of it read or none.
     for take in [0, 1000, 100_000] {
         let mut s = logged_on(instance.dir());
@@ -102,7 +113,9 @@ fn clients_that_vanish_leave_nothing_behind() {
     ] {
         let mut s = logged_on(instance.dir());
         say(&mut s, &execute(sql));
-        eventually("it runs", || number(&mut c, "select count(*) from v$session where program = 'raw' and status = 'ACTIVE'") > 0);
+        eventually("it runs", || {
+            number(&mut c, "select count(*) from v$session where program = 'raw' and status = 'ACTIVE'") > 0
+        });
         drop(s);
         sessions_left(&mut c);
     }
@@ -117,7 +130,13 @@ fn clients_that_vanish_leave_nothing_behind() {
 fn a_client_that_does_not_read_can_be_killed() {
     let instance = start(&[]);
     let mut c = sysdba(&instance);
-    run(&mut c, &["create table t as select level n, rpad('x', 1000, 'x') v from dual connect by level <= 3000", "create table w (n number)"]);
+    run(
+        &mut c,
+        &[
+            "create table t as select level n, rpad('x', 1000, 'x') v from dual connect by level <= 3000",
+            "create table w (n number)",
+        ],
+    );
     let mut s = logged_on(instance.dir());
     say(&mut s, &execute("insert into w values (1)"));
     say(&mut s, &execute("select a.n, a.v from t a, t b where b.n < 20"));
@@ -136,11 +155,27 @@ fn only_the_owner_may_connect_and_passwords_are_not_stored() {
     assert_eq!(mode(client::SOCKET_NAME), 0o600);
     assert_eq!(mode("") & 0o077, 0, "the directory is the owner's");
     let mut c = sysdba(&instance);
-    run(&mut c, &["create user u identified by \"Tiger-4711\"", "create user v identified by \"Tiger-4711\"", "grant create session to u, v", "alter system checkpoint"]);
+    run(
+        &mut c,
+        &[
+            "create user u identified by \"Tiger-4711\"",
+            "create user v identified by \"Tiger-4711\"",
+            "grant create session to u, v",
+            "alter system checkpoint",
+        ],
+    );
     drop(c);
     instance.connect(&Credentials::password("u", "Tiger-4711")).unwrap();
     assert_eq!(instance.connect(&Credentials::password("u", "tiger-4711")).err().map(|e| e.code()), Some(1017));
-    assert_eq!(instance.connect(&Credentials::password("u", "")).err().map(|e| e.code()).filter(|c| [1005, 1017].contains(c)).is_some(), true);
+    assert_eq!(
+        instance
+            .connect(&Credentials::password("u", ""))
+            .err()
+            .map(|e| e.code())
+            .filter(|c| [1005, 1017].contains(c))
+            .is_some(),
+        true
+    );
     // No file of the database has the password.
     for file in std::fs::read_dir(instance.dir()).unwrap() {
         let path = file.unwrap().path();
