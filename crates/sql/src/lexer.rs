@@ -60,6 +60,8 @@ pub enum TokenKind {
     /// `<<` and `>>` around PL/SQL labels.
     LabelStart,
     LabelEnd,
+    /// `?`, which patterns of rows have; elsewhere it stands where nothing of the kind may.
+    Question,
     Bar,
     /// No token: the number of the Oracle error to report.
     Error(u16),
@@ -409,6 +411,7 @@ impl Lexer<'_> {
             '%' => TokenKind::Percent,
             '@' => TokenKind::At,
             // `$$UNIT` and `$IF` of PL/SQL are cut by its own preprocessor.
+            '?' => TokenKind::Question,
             _ => TokenKind::Error(911),
         }
     }
