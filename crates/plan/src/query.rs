@@ -228,6 +228,7 @@ impl Compiler<'_> {
 
     fn select_in_block(&mut self, s: &ast::Select, q: &ast::Query, merge: bool) -> Result<Compiled> {
         let mut set = JoinSet { hints: s.hints.list.clone(), ..JoinSet::default() };
+        self.block().has_group_by = s.group_by.is_some();
         self.note_hints(&s.hints);
         let plus = s.filter.as_ref().is_some_and(crate::refs::has_plus);
         for t in &s.from {
@@ -251,7 +252,6 @@ impl Compiler<'_> {
         };
         self.block().clause = Clause::GroupBy;
         let mut shape = GroupShape::default();
-        self.block().has_group_by = s.group_by.is_some();
         if let Some(g) = &s.group_by {
             self.group_by(g, &mut shape)?;
         }
@@ -287,7 +287,8 @@ impl Compiler<'_> {
             && self.block().rownum.is_none()
             && !s.hints.has("NO_MERGE")
             && !s.hints.has("RESULT_CACHE")
-            && !out.iter().any(has_sequence);
+            && !out.iter().any(has_sequence)
+            && !(self.is_grouped_outside() && out.iter().any(has_subquery));
         if simple {
             return Ok(Compiled::Open { set, out, columns });
         }
@@ -348,6 +349,11 @@ impl Compiler<'_> {
             c.name.shrink_to_fit();
         }
         Ok(Compiled::Built { source, out, columns, outer: BTreeSet::new(), rows })
+    }
+
+    /// Whether the block around the current one has GROUP BY, which may name any column of a view, but no subquery.
+    fn is_grouped_outside(&self) -> bool {
+        self.blocks.iter().rev().nth(1).is_some_and(|outer| outer.has_group_by)
     }
 
     pub fn note_hints(&mut self, hints: &ast::Hints) {
@@ -673,6 +679,14 @@ fn stop_key(c: &Expr, reg: Reg) -> Option<StopKey> {
         return None;
     }
     matches!(op, CmpOp::Lt | CmpOp::Le | CmpOp::Eq).then(|| (op, (**limit).clone()))
+}
+
+fn has_subquery(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| {
+        found |= matches!(e.node, Node::Scalar(_) | Node::Exists(_) | Node::InSub { .. } | Node::Quantified { .. });
+    });
+    found
 }
 
 fn has_sequence(e: &Expr) -> bool {
