@@ -694,6 +694,46 @@ pub struct Plan {
     pub no_result_cache: bool,
 }
 
+/// Calls `$f` on each direct operand of a node; `$each` is `iter` or `iter_mut`, as the node is borrowed.
+macro_rules! operands {
+    ($node:expr, $f:ident, $each:ident) => {
+        match $node {
+            Node::Const(_) | Node::Reg(_) | Node::Bind(_) | Node::Special(_) => {}
+            Node::Scalar(_) | Node::Exists(_) | Node::Nextval(_) | Node::Currval(_) => {}
+            Node::Neg(a) | Node::Convert(a) | Node::Cast(a) | Node::Not(a) | Node::IsNull(a, _) => $f(a),
+            Node::Arith(_, a, b) | Node::Concat(a, b) | Node::Cmp(_, _, a, b) | Node::SysContext(a, b) => {
+                $f(a);
+                $f(b);
+            }
+            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) | Node::Coalesce(args) => {
+                args.$each().for_each($f)
+            }
+            Node::Case(arms, otherwise) => {
+                for (when, then) in arms {
+                    $f(when);
+                    $f(then);
+                }
+                if let Some(e) = otherwise {
+                    $f(e);
+                }
+            }
+            Node::Like { value, pattern, escape, .. } => {
+                $f(value);
+                $f(pattern);
+                if let Some(e) = escape {
+                    $f(e);
+                }
+            }
+            Node::InList { value, list, .. } => {
+                $f(value);
+                list.$each().for_each($f);
+            }
+            Node::InSub { values, .. } => values.$each().for_each($f),
+            Node::Quantified { value, .. } => $f(value),
+        }
+    };
+}
+
 impl Expr {
     pub fn new(node: Node, ty: DataType) -> Expr {
         Expr { node, ty }
@@ -701,78 +741,12 @@ impl Expr {
 
     /// Calls `f` on each direct operand.
     pub fn for_each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
-        match &self.node {
-            Node::Const(_) | Node::Reg(_) | Node::Bind(_) | Node::Special(_) => {}
-            Node::Scalar(_) | Node::Exists(_) | Node::Nextval(_) | Node::Currval(_) => {}
-            Node::Neg(a) | Node::Convert(a) | Node::Cast(a) | Node::Not(a) | Node::IsNull(a, _) => f(a),
-            Node::Arith(_, a, b) | Node::Concat(a, b) | Node::Cmp(_, _, a, b) | Node::SysContext(a, b) => {
-                f(a);
-                f(b);
-            }
-            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) | Node::Coalesce(args) => {
-                args.iter().for_each(f)
-            }
-            Node::Case(arms, otherwise) => {
-                for (when, then) in arms {
-                    f(when);
-                    f(then);
-                }
-                if let Some(e) = otherwise {
-                    f(e);
-                }
-            }
-            Node::Like { value, pattern, escape, .. } => {
-                f(value);
-                f(pattern);
-                if let Some(e) = escape {
-                    f(e);
-                }
-            }
-            Node::InList { value, list, .. } => {
-                f(value);
-                list.iter().for_each(f);
-            }
-            Node::InSub { values, .. } => values.iter().for_each(f),
-            Node::Quantified { value, .. } => f(value),
-        }
+        operands!(&self.node, f, iter)
     }
 
     /// As [`Expr::for_each_child`], to change the operands.
     pub fn for_each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
-        match &mut self.node {
-            Node::Const(_) | Node::Reg(_) | Node::Bind(_) | Node::Special(_) => {}
-            Node::Scalar(_) | Node::Exists(_) | Node::Nextval(_) | Node::Currval(_) => {}
-            Node::Neg(a) | Node::Convert(a) | Node::Cast(a) | Node::Not(a) | Node::IsNull(a, _) => f(a),
-            Node::Arith(_, a, b) | Node::Concat(a, b) | Node::Cmp(_, _, a, b) | Node::SysContext(a, b) => {
-                f(a);
-                f(b);
-            }
-            Node::Func(_, args) | Node::Call(_, args) | Node::And(args) | Node::Or(args) | Node::Coalesce(args) => {
-                args.iter_mut().for_each(f)
-            }
-            Node::Case(arms, otherwise) => {
-                for (when, then) in arms {
-                    f(when);
-                    f(then);
-                }
-                if let Some(e) = otherwise {
-                    f(e);
-                }
-            }
-            Node::Like { value, pattern, escape, .. } => {
-                f(value);
-                f(pattern);
-                if let Some(e) = escape {
-                    f(e);
-                }
-            }
-            Node::InList { value, list, .. } => {
-                f(value);
-                list.iter_mut().for_each(f);
-            }
-            Node::InSub { values, .. } => values.iter_mut().for_each(f),
-            Node::Quantified { value, .. } => f(value),
-        }
+        operands!(&mut self.node, f, iter_mut)
     }
 
     /// Calls `f` on this expression and all below it, subqueries not entered.

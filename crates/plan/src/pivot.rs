@@ -49,7 +49,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// The columns that a pivot does not name: it groups by them.
-fn others<'c>(columns: &'c [String], is_named: impl Fn(&str) -> bool) -> Vec<&'c String> {
+fn others(columns: &[String], is_named: impl Fn(&str) -> bool) -> Vec<&String> {
     columns.iter().filter(|c| !is_named(c)).collect()
 }
 
