@@ -47,6 +47,26 @@ impl BufferCache {
         unsafe { std::slice::from_raw_parts_mut(words.as_ptr().cast_mut().cast(), self.block_size) }
     }
 
+    /// Copies an image into the frame of a buffer that its process owns exclusively, storing only the words that differ: a
+    /// change is small, and the cache lines that readers have of the rest stay theirs.
+    ///
+    /// Finding the words that differ is most of the work, so stretches are compared as memory first.
+    pub(crate) fn copy_changes(&self, slot: usize, entry: usize, buffer: usize) {
+        const STRETCH_WORDS: usize = 64;
+        let images = self.image(slot, entry).chunks(STRETCH_WORDS);
+        for (image, frame) in images.zip(self.frame(buffer).chunks(STRETCH_WORDS)) {
+            if same_bytes(image, frame) {
+                continue;
+            }
+            for (new, word) in image.iter().zip(frame) {
+                let new = new.load(Ordering::Relaxed);
+                if word.load(Ordering::Relaxed) != new {
+                    word.store(new, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
     /// Makes an image a copy of a buffer that this process owns exclusively, unless it is one already.
     pub(crate) fn refresh_image(&self, slot: usize, entry: usize, buffer: usize) {
         let (area, version) = (&self.areas[slot], self.headers[buffer].version.load(Ordering::Relaxed));
@@ -60,4 +80,13 @@ impl BufferCache {
         of.store(buffer as u64 + 1, Ordering::Relaxed);
         at.store(version, Ordering::Relaxed);
     }
+}
+
+/// Whether a stretch of an image and of a frame hold the same, for the only one who may store to either: the process that owns the
+/// buffer exclusively and has the change group, or PMON when that process is dead.
+fn same_bytes(image: &[AtomicU64], frame: &[AtomicU64]) -> bool {
+    let bytes = |words: &[AtomicU64]| std::ptr::slice_from_raw_parts(words.as_ptr().cast::<u8>(), size_of_val(words));
+    // SAFETY: both are words of the SGA that nobody stores to meanwhile, as the function's contract says; readers of the frame
+    // only load. The slices end with the comparison, before anything is stored.
+    unsafe { *bytes(image) == *bytes(frame) }
 }

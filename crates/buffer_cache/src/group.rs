@@ -112,12 +112,7 @@ impl BufferCache {
         }
         fence(Ordering::Release); // pairs with the Acquire fence of a reader: who sees a new word sees the odd version
         for (entry, buffer) in changed() {
-            for (new, word) in self.image(slot, entry).iter().zip(self.frame(buffer)) {
-                let new = new.load(Ordering::Relaxed);
-                if word.load(Ordering::Relaxed) != new {
-                    word.store(new, Ordering::Relaxed);
-                }
-            }
+            self.copy_changes(slot, entry, buffer);
         }
         for (entry, buffer) in changed() {
             let h = &self.headers[buffer];

@@ -343,6 +343,7 @@ impl ResultCache {
         for _ in 0..WALK_MAX {
             let id = link.checked_sub(1)?;
             let head = self.blocks.get(id as usize)?;
+            head.prefetch();
             let version = head.words[word::VERSION].load(Ordering::Acquire);
             if version % 2 == 0 && head.get(word::HASH) == key.hash && self.key_equals(head, key) {
                 return Some((id, version));

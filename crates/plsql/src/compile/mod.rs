@@ -248,6 +248,12 @@ impl<'a, W: World> Compiler<'a, W> {
         Opd::local(self.slots(1))
     }
 
+    /// Takes a slot that no statement compiled so far has used: what it holds is still there when the statement runs again.
+    fn lasting_temp(&mut self) -> Opd {
+        self.f.next = self.f.high;
+        self.temp()
+    }
+
     fn constant(&mut self, value: Value) -> Opd {
         let key = format!("{value:?}");
         if let Some(i) = self.consts.get(&key) {

@@ -459,7 +459,7 @@ impl<W: World> Compiler<'_, W> {
         let (row, cursor) = match source {
             CursorSource::Query(q) => {
                 let statement = self.static_sql(q)?;
-                let cursor = self.temp();
+                let cursor = self.lasting_temp();
                 self.f.cursors = true;
                 self.emit(Op::OpenLoop { sql: statement.index, cursor });
                 (Rc::new(row_type(&statement.columns)), cursor)
@@ -484,7 +484,7 @@ impl<W: World> Compiler<'_, W> {
                 (c.row.clone(), cursor)
             }
         };
-        let record = self.temp();
+        let record = self.lasting_temp();
         let template = self.template(Datum::Rec(Rc::new(row.initial())));
         self.emit(Op::InitRow { d: record, template });
         let top = self.here();
@@ -567,7 +567,7 @@ impl<W: World> Compiler<'_, W> {
     /// A slot for a row of these columns.
     fn row_slot(&mut self, columns: &[ColumnInfo]) -> (Opd, Rc<RecordTy>) {
         let ty = Rc::new(row_type(columns));
-        let row = self.temp();
+        let row = self.lasting_temp();
         let template = self.template(Datum::Rec(Rc::new(ty.initial())));
         self.emit(Op::InitRow { d: row, template });
         (row, ty)

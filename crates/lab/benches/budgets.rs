@@ -1,0 +1,284 @@
+//! What the instance as a whole is held to: start, connect, the published loops, PL/SQL, bulk SQL, and how sessions scale.
+//!
+//!     cargo build --release && cargo bench -p lab --bench budgets [-- --rounds 5 --seconds 0.5 --only scaling]
+//!
+//! Everything goes through the wire, as a user's work does. Rounds are interleaved; medians and, of times, the smallest are
+//! printed. Loops are measured in CPU time of the server process, so that other work on the machine counts less; the scaling is
+//! given both by the clock, which is right on an idle machine, and by the CPU time of a lookup, which grows when sessions disturb
+//! each other and stays when other programs do. `LATCHWORK_EXE` names another program than the release build. Latches, result-cache hits, cluster lookups and logical
+//! reads below SQL are measured by the benches of their crates.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Barrier};
+use std::time::Instant;
+
+use types::Value;
+
+use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+
+const LOOKUPS: &str = include_str!("../../../experiments/result-cache/setup.sql");
+const LOOPS: &str = include_str!("budgets.sql");
+
+/// PL/SQL loops: what is printed, the procedure, and the budget in ns an iteration.
+const PROCEDURES: &[(&str, &str, Option<f64>)] = &[
+    ("empty loop", "empty_loop", None),
+    ("dbms_random.value", "random_loop", Some(30.0)),
+    ("trunc(dbms_random.value(1, 10000))", "bounded_random_loop", None),
+    ("whole numbers: mod(n * 3 + i, 1000003)", "integer_loop", None),
+    ("decimals: n + i * 1.25 / 3", "decimal_loop", None),
+    ("lookup in the hash cluster", "look_up_in_cluster", Some(600.0)),
+    ("lookup in the result cache", "look_up_in_result_cache", Some(500.0)),
+    ("select into by primary key", "primary_key_loop", None),
+];
+
+/// Statements over many rows: what is printed, the statement, and its rows.
+const STATEMENTS: &[(&str, &str, u64)] = &[
+    ("insert … select, no index", "insert into copied select id, grp, amount, text from source", 100_000),
+    ("insert … select, primary key", "insert into keyed select id, grp, text from source", 100_000),
+    ("full scan, count", "select count(amount) from source", 100_000),
+    ("full scan, filter and sum", "select sum(amount) from source where grp < 50", 100_000),
+    ("group by, 100 groups", "select count(*) from (select grp, sum(amount) from source group by grp)", 100_000),
+    ("sort", "select max(id) from (select id, rownum from (select id from source order by amount))", 100_000),
+    ("hash join", "select count(b.text) from source a, source b where a.id = b.id", 100_000),
+    ("update", "update source set grp = grp + 0", 100_000),
+];
+
+fn argument(name: &str) -> Option<String> {
+    let all: Vec<String> = std::env::args().collect();
+    all.iter().position(|a| a == name).and_then(|at| all.get(at + 1)).cloned()
+}
+
+fn number(name: &str, default: f64) -> f64 {
+    argument(name).and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+fn wanted(part: &str) -> bool {
+    argument("--only").is_none_or(|only| only == part)
+}
+
+fn median(all: &mut [f64]) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+fn start() -> Ephemeral {
+    let executable = std::env::var_os("LATCHWORK_EXE").map(PathBuf::from).unwrap_or_else(|| {
+        let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/release/latchwork");
+        assert!(built.is_file(), "build it first: cargo build --release");
+        built
+    });
+    let params = [("db_cache_size", "64M"), ("result_cache_max_size", "32M")];
+    let params = params.map(|(n, v)| (n.to_string(), v.to_string())).to_vec();
+    Ephemeral::start_with(&EphemeralOptions { params, executable: Some(executable) }).expect("starts")
+}
+
+fn connect(instance: &Ephemeral) -> Client {
+    instance.connect(&Credentials::Sysdba).expect("connects")
+}
+
+fn run(session: &mut Client, statement: &str) {
+    session.execute(statement, &[]).map(drop).unwrap_or_else(|e| panic!("{e}\n{statement}"));
+}
+
+/// The server process of a session.
+fn server_pid(session: &mut Client) -> u32 {
+    let sql =
+        "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')";
+    let rows = session.query(sql, &[]).and_then(|q| q.all()).expect("answers");
+    let text = |v: &Value| match v {
+        Value::Text(s) => s.parse().ok(),
+        Value::Number(n) => n.as_i64().and_then(|n| u32::try_from(n).ok()),
+        _ => None,
+    };
+    rows.first().and_then(|row| text(&row[0])).expect("a process number")
+}
+
+/// Seconds that a process has run so far.
+fn cpu_seconds(pid: u32) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("schedstat");
+    text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).expect("nanoseconds") / 1e9
+}
+
+fn first_row(session: &mut Client) {
+    let rows = session.query("select 1 from dual", &[]).and_then(|q| q.all()).expect("answers");
+    assert_eq!(rows.len(), 1);
+}
+
+/// Runs `work` and gives its seconds.
+fn timed(work: impl FnOnce()) -> f64 {
+    let started = Instant::now();
+    work();
+    started.elapsed().as_secs_f64()
+}
+
+fn print_time(what: &str, seconds: &mut [f64], unit: (&str, f64), budget: Option<f64>) {
+    let middle = median(seconds) * unit.1;
+    let least = seconds[0] * unit.1;
+    let budget =
+        budget.map_or(String::new(), |b| format!("   budget {b:>6.0}{}", if middle > b { "  MISSED" } else { "" }));
+    println!("{what:<42} {middle:>10.1} {} (least {least:.1}){budget}", unit.0);
+}
+
+fn starting(rounds: usize) {
+    let (mut starts, mut connects) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let began = Instant::now();
+        let instance = start();
+        let mut session = connect(&instance);
+        first_row(&mut session);
+        starts.push(began.elapsed().as_secs_f64());
+        for _ in 0..20 {
+            connects.push(timed(|| first_row(&mut connect(&instance))));
+        }
+    }
+    print_time("ephemeral instance, start to first row", &mut starts, ("ms", 1e3), Some(100.0));
+    print_time("local connect to first row", &mut connects, ("ms", 1e3), Some(1.0));
+}
+
+/// Iterations of a procedure that take about `seconds`.
+fn calibrated(session: &mut Client, procedure: &str, seconds: f64) -> u64 {
+    let few = 5_000;
+    run(session, &format!("begin {procedure}({few}); end;"));
+    let took = timed(|| run(session, &format!("begin {procedure}({few}); end;")));
+    (seconds / took.max(1e-6) * few as f64) as u64 + 1
+}
+
+fn loops(instance: &Ephemeral, rounds: usize, seconds: f64) {
+    let mut session = connect(instance);
+    let pid = server_pid(&mut session);
+    let counts: Vec<u64> = PROCEDURES.iter().map(|p| calibrated(&mut session, p.1, seconds)).collect();
+    let mut times = vec![Vec::new(); PROCEDURES.len()];
+    for _ in 0..rounds {
+        for (i, (_, procedure, _)) in PROCEDURES.iter().enumerate() {
+            let before = cpu_seconds(pid);
+            run(&mut session, &format!("begin {procedure}({}); end;", counts[i]));
+            times[i].push((cpu_seconds(pid) - before) / counts[i] as f64);
+        }
+    }
+    for ((what, _, budget), times) in PROCEDURES.iter().zip(&mut times) {
+        print_time(what, times, ("ns", 1e9), *budget);
+    }
+}
+
+fn bulk(instance: &Ephemeral, rounds: usize) {
+    let mut session = connect(instance);
+    let mut rates = vec![Vec::new(); STATEMENTS.len()];
+    let mut commits = (Vec::new(), Vec::new());
+    const COMMITS: u32 = 2000;
+    for _ in 0..rounds {
+        for (i, (_, statement, rows)) in STATEMENTS.iter().enumerate() {
+            rates[i].push(*rows as f64 / timed(|| run_all(&mut session, statement)));
+            session.rollback().expect("rolls back");
+        }
+        let inside = format!("begin commits({COMMITS}); end;");
+        commits.0.push(f64::from(COMMITS) / timed(|| run(&mut session, &inside)));
+        commits.1.push(
+            f64::from(COMMITS)
+                / timed(|| {
+                    for _ in 0..COMMITS {
+                        run(&mut session, "insert into copied (id) values (0)");
+                        session.commit().expect("commits");
+                    }
+                }),
+        );
+    }
+    for ((what, ..), rates) in STATEMENTS.iter().zip(&mut rates) {
+        println!("{what:<42} {:>10.0} rows/s", median(rates));
+    }
+    println!("{:<42} {:>10.0} commits/s", "insert a row and commit, in PL/SQL", median(&mut commits.0));
+    println!("{:<42} {:>10.0} commits/s", "insert a row and commit, from a client", median(&mut commits.1));
+}
+
+fn run_all(session: &mut Client, statement: &str) {
+    if statement.starts_with("select") {
+        session.query(statement, &[]).and_then(|q| q.all()).expect("answers");
+    } else {
+        run(session, statement);
+    }
+}
+
+/// Lookups a second of so many sessions together, and the CPU nanoseconds of one lookup.
+fn together(instance: &Ephemeral, sessions: u32, procedure: &str, lookups: u64) -> (f64, f64) {
+    let mut all: Vec<Client> = (0..sessions).map(|_| connect(instance)).collect();
+    let pids: Vec<u32> = all.iter_mut().map(server_pid).collect();
+    all.iter_mut().for_each(|session| run(session, &format!("begin {procedure}(1000); end;")));
+    let cpu = || pids.iter().map(|pid| cpu_seconds(*pid)).sum::<f64>();
+    let before = cpu();
+    let barrier = Arc::new(Barrier::new(all.len() + 1));
+    let (elapsed, after) = std::thread::scope(|scope| {
+        for mut session in all {
+            let barrier = Arc::clone(&barrier);
+            scope.spawn(move || {
+                barrier.wait();
+                run(&mut session, &format!("begin {procedure}({lookups}); end;"));
+                barrier.wait();
+                // The server processes live until their CPU time is read.
+                barrier.wait();
+            });
+        }
+        barrier.wait();
+        let elapsed = timed(|| {
+            barrier.wait();
+        });
+        let after = cpu();
+        barrier.wait();
+        (elapsed, after)
+    });
+    let done = f64::from(sessions) * lookups as f64;
+    (done / elapsed, (after - before) / done * 1e9)
+}
+
+fn scaling(instance: &Ephemeral, rounds: usize, seconds: f64) {
+    const SESSIONS: [u32; 3] = [1, 2, 12];
+    println!(
+        "\n{:<16}{:>34}{:>20}{:>24}",
+        "", "lookups a second, by the clock", "% linear % of peak", "CPU ns a lookup"
+    );
+    print!("{:<16}{:>12}{:>11}{:>11}{:>10}{:>10}", "sessions", 1, 2, 12, 2, 12);
+    println!("{:>8}{:>8}{:>8}  % linear by CPU", 1, 2, 12);
+    for (what, procedure) in [
+        ("hash cluster", "look_up_in_cluster"),
+        ("result cache", "look_up_in_result_cache"),
+        ("PL/SQL alone", "integer_loop"),
+    ] {
+        let lookups = calibrated(&mut connect(instance), procedure, seconds);
+        let (mut rates, mut costs) = (vec![Vec::new(); 3], vec![Vec::new(); 3]);
+        for _ in 0..rounds {
+            for (i, sessions) in SESSIONS.iter().enumerate() {
+                // The same work for any number of sessions beyond the cores, so that a cell takes as long.
+                let each = if *sessions > 2 { lookups * 2 / u64::from(*sessions) } else { lookups };
+                let (rate, cost) = together(instance, *sessions, procedure, each.max(1));
+                rates[i].push(rate);
+                costs[i].push(cost);
+            }
+        }
+        let rate: Vec<f64> = rates.iter_mut().map(|r| median(r)).collect();
+        let cost: Vec<f64> = costs.iter_mut().map(|c| median(c)).collect();
+        print!("{what:<16}{:>12.0}{:>11.0}{:>11.0}", rate[0], rate[1], rate[2]);
+        print!("{:>10.1}{:>10.1}", 50.0 * rate[1] / rate[0], 100.0 * rate[2] / rate[1].max(rate[2]));
+        println!("{:>8.0}{:>8.0}{:>8.0}{:>10.1}", cost[0], cost[1], cost[2], 100.0 * cost[0] / cost[1]);
+    }
+}
+
+fn main() {
+    let rounds = number("--rounds", 5.0) as usize;
+    let seconds = number("--seconds", 0.3);
+    if wanted("start") {
+        starting(rounds);
+    }
+    let instance = start();
+    let mut session = connect(&instance);
+    for statement in [LOOKUPS, LOOPS].iter().flat_map(|script| shell::split_script(script)) {
+        run(&mut session, &statement);
+    }
+    run(&mut session, "begin warm_up; end;");
+    if wanted("loops") {
+        loops(&instance, rounds, seconds);
+    }
+    if wanted("bulk") {
+        bulk(&instance, rounds);
+    }
+    if wanted("scaling") {
+        scaling(&instance, rounds.max(7), seconds);
+    }
+}
