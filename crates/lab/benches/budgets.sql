@@ -61,10 +61,10 @@ commit;
 
 create or replace procedure primary_key_loop(p_iterations in number) is
   l_text varchar2(40);
-  l_id number;
+  l_id number := 0;
 begin
   for i in 1 .. p_iterations loop
-    l_id := mod(i * 7919, 10000) + 1;
+    l_id := mod(l_id + 7919, 10000) + 1;
     select text into l_text from keyed_source where id = l_id;
   end loop;
 end;
