@@ -263,7 +263,7 @@ pub struct DataMut<'a> {
 }
 
 impl<'a> DataMut<'a> {
-    /// Changes `block`, which must have been made by [`format`].
+    /// Changes `block`, which must have been made by [`format()`].
     pub fn new(block: &'a mut [u8]) -> Self {
         DataMut { block }
     }
