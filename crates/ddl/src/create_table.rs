@@ -3,6 +3,7 @@
 use crate::columns;
 use crate::constraint::{self, Subject};
 use crate::rows::hash_cluster;
+use crate::sequence;
 use crate::work::{Described, Parts, Target, Work, no_column};
 use block::SegmentKind;
 use dictionary::base::{Base, tab};
@@ -35,6 +36,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
         _ => data,
     };
     work.insert_object(object, data, &target, ObjectKind::Table)?;
+    make_identity(work, create, &target, &mut table)?;
     insert_tab(work, &table)?;
     if let Some(query) = &create.as_query {
         insert_rows(work, query, &table)?;
@@ -42,6 +44,27 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     add_constraints(work, create, &mut table)?;
     // Last, because keys make columns NOT NULL.
     columns::insert(work, object, &table.columns)
+}
+
+/// Makes the sequence of the identity column, if there is one, and its NEXTVAL the column's default.
+fn make_identity(work: &mut Work<'_>, create: &CreateTable, target: &Target, table: &mut TableDef) -> Result<()> {
+    let identity = |spec: &ColumnSpec| spec.identity.as_ref().map(|identity| identity.clone());
+    let Some((at, spec, wanted)) = create.columns.iter().enumerate().find_map(|(i, s)| Some((i, s, identity(s)?)))
+    else {
+        return Ok(());
+    };
+    let pos = spec.name.pos.0;
+    let name = format!("ISEQ$$_{}", table.object.0);
+    let column = &mut table.columns[at];
+    if !column.data_type.is_numeric() {
+        return Err(Ora::new(30675).at(pos));
+    }
+    let of_sequence = Target { owner: target.owner, owner_name: target.owner_name.clone(), name, pos };
+    let sequence = sequence::create_for(work, &of_sequence, &wanted.options)?;
+    column.default_text = Some(format!("\"{}\".\"{}\".nextval", of_sequence.owner_name, of_sequence.name));
+    column.default_on_null = wanted.on_null;
+    column.identity = Some(Identity { sequence, always: wanted.always, on_null: wanted.on_null });
+    Ok(())
 }
 
 /// Says by the right error what is parsed and not there.
@@ -54,10 +77,12 @@ fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
     if create.temporary.is_some() || matches!(create.organization, TableOrganization::External(_)) {
         return Err(Ora::unsupported().at(pos));
     }
-    if let Some(column) = create.columns.iter().find(|column| column.identity.is_some()) {
-        return Err(Ora::unsupported().at(column.name.pos.0));
+    let mut identities = create.columns.iter().filter(|column| column.identity.is_some());
+    match (identities.next(), identities.next()) {
+        (_, Some(second)) => Err(Ora::new(30669).at(second.name.pos.0)),
+        (Some(column), _) if create.as_query.is_some() => Err(Ora::unsupported().at(column.name.pos.0)),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn table_columns(work: &Work<'_>, create: &CreateTable, query: Option<&[Described]>) -> Result<Vec<ColumnDef>> {

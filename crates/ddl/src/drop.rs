@@ -72,6 +72,9 @@ pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> 
     } else {
         crate::truncate::empty_cluster_of(work, &def)?;
     }
+    for identity in def.columns.iter().filter_map(|column| column.identity.as_ref()) {
+        sequence(work, identity.sequence)?;
+    }
     work.change().delete(Base::Tab, &by(tab::OBJ, object))?;
     work.change().delete(Base::Col, &by(col::OBJ, object))?;
     work.change().delete(Base::Com, &by(com::OBJ, object))?;

@@ -1,12 +1,12 @@
 //! CREATE and ALTER SEQUENCE.
 
-use crate::work::Work;
+use crate::work::{Target, Work};
 use dictionary::base::{Base, seq};
 use dictionary::image::big_number;
 use dictionary::rows::{Row, as_u32, blank, flag, int};
 use dictionary::*;
 use sql::ast::{AlterSequence, CreateSequence, SequenceOptions};
-use types::{Number, Ora, Result, Value};
+use types::{Number, ObjectId, Ora, Result, Value};
 
 /// The greatest MAXVALUE: 28 digits.
 const MAXVALUE: i128 = 9_999_999_999_999_999_999_999_999_999;
@@ -95,14 +95,20 @@ pub fn create(work: &mut Work<'_>, create: &CreateSequence) -> Result<()> {
     let target = work.target(&create.name)?;
     work.require(&target, Some(SystemPrivilege::CreateSequence), SystemPrivilege::CreateAnySequence)?;
     work.require_new(&target, ObjectKind::Sequence)?;
-    let numbers = Numbers::new(&create.options, create.pos.0)?;
+    create_for(work, &target, &create.options).map(|_| ())
+}
+
+/// Makes a sequence, without a question of privileges: that of an identity column.
+pub fn create_for(work: &mut Work<'_>, target: &Target, options: &SequenceOptions) -> Result<ObjectId> {
+    let numbers = Numbers::new(options, target.pos)?;
     let object = work.new_object();
-    work.insert_object(object, None, &target, ObjectKind::Sequence)?;
+    work.insert_object(object, None, target, ObjectKind::Sequence)?;
     let mut row = blank(Base::Seq);
     row[seq::OBJ] = int(object.0);
     numbers.row(&mut row);
     row[seq::HIGHWATER] = Value::Number(Number::from_i128(numbers.start));
-    work.change().insert(Base::Seq, &row)
+    work.change().insert(Base::Seq, &row)?;
+    Ok(object)
 }
 
 pub fn alter(work: &mut Work<'_>, alter: &AlterSequence) -> Result<()> {

@@ -147,9 +147,11 @@ impl Compiler<'_> {
 
     fn default_of(&mut self, table: &TableDef, column: u16) -> Result<Expr> {
         let c = &table.columns[column as usize];
-        if let Some(identity) = &c.identity {
-            let _ = identity;
-            return Err(unsupported("identity column", 0));
+        if c.identity.is_some() {
+            // Who may insert may number: the sequence is the column's own.
+            let name = format!("ISEQ$$_{}", table.object.0);
+            let def = self.catalog().sequence(Some(&table.owner), &name)?.ok_or_else(|| Ora::new(2289))?;
+            return convert(self.sequence_value(def, true), &c.data_type, 0);
         }
         match &c.default_text {
             Some(text) => {
@@ -167,6 +169,9 @@ impl Compiler<'_> {
     fn column_expr(&mut self, table: &TableDef, column: u16, e: &ast::Expr) -> Result<Expr> {
         if matches!(e.kind, ExprKind::Default) {
             return self.default_of(table, column);
+        }
+        if is_always(table, column) {
+            return Err(Ora::new(32795).at(e.pos.0));
         }
         let value = self.expr(e)?;
         if class(&value.ty) == Class::Boolean {
@@ -247,6 +252,9 @@ impl Compiler<'_> {
             }
             ast::InsertSource::Record(_) => Err(unsupported("VALUES of a record", pos)),
             ast::InsertSource::Query(q) => {
+                if columns.iter().any(|&c| is_always(table, c)) {
+                    return Err(Ora::new(32795).at(pos));
+                }
                 let (source, mut out, names, _) = self.built(q, true)?;
                 if out.len() != columns.len() {
                     return Err(Ora::new(if out.len() < columns.len() { 947 } else { 913 }).at(pos));
@@ -471,6 +479,9 @@ impl Compiler<'_> {
                 ast::Assignment::Column { column, value } => {
                     let c = self.target_column(table, alias, column)?;
                     self.refuse_twice(&sets, c, column)?;
+                    if is_always(table, c) {
+                        return Err(Ora::new(32796).at(column.pos.0));
+                    }
                     SetItem::One(c, self.column_expr(table, c, value)?)
                 }
                 ast::Assignment::Columns { columns, query, pos } => {
@@ -663,4 +674,9 @@ fn key_index(table: &TableDef, key: u32) -> Option<Rc<IndexDef>> {
         return None;
     };
     table.indexes.iter().find(|i| i.object == index).cloned()
+}
+
+/// Whether a column is GENERATED ALWAYS AS IDENTITY.
+fn is_always(table: &TableDef, column: u16) -> bool {
+    table.columns[column as usize].identity.as_ref().is_some_and(|identity| identity.always)
 }

@@ -228,6 +228,11 @@ impl Compiler<'_> {
             return Err(Ora::new(2289).at(pos));
         };
         self.check_privilege(def.object, def.owner_id, dictionary::ObjectPrivilege::Select, pos)?;
+        Ok(self.sequence_value(def, name.last() == "NEXTVAL"))
+    }
+
+    /// NEXTVAL or CURRVAL of a sequence.
+    pub fn sequence_value(&mut self, def: std::rc::Rc<dictionary::SequenceDef>, next: bool) -> Expr {
         let object = def.object;
         self.depend(object);
         self.volatile += 1;
@@ -238,8 +243,8 @@ impl Compiler<'_> {
             self.sequences.push(s.clone());
             s
         });
-        let node = if name.last() == "NEXTVAL" { Node::Nextval(seq) } else { Node::Currval(seq) };
-        Ok(Expr::new(node, number()))
+        let node = if next { Node::Nextval(seq) } else { Node::Currval(seq) };
+        Expr::new(node, number())
     }
 
     fn unary(&mut self, op: UnaryOp, operand: &ast::Expr, pos: u32) -> Result<Expr> {
