@@ -151,3 +151,42 @@ fn a_stop_under_load_keeps_what_was_acknowledged() {
         assert!(count == *n || count == n + 1, "{count} rows, {n} acknowledged");
     }
 }
+
+/// The process of the instance that shows this name in `ps`.
+fn process_named(supervisor: i32, name: &str) -> i32 {
+    let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let is_it = |pid: &i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let (head, tail) = stat.rsplit_once(')').unwrap_or_default();
+        let parent = tail.split_whitespace().nth(1).and_then(|p| p.parse::<i32>().ok());
+        head.split_once('(').is_some_and(|(_, n)| n == name) && parent == Some(supervisor)
+    };
+    pids.into_iter().find(is_it).unwrap_or_else(|| panic!("{name} runs"))
+}
+
+#[test]
+fn the_death_of_a_background_process_is_told_and_loses_nothing_committed() {
+    let db = Database::new("background");
+    db.start();
+    let mut c = db.connect();
+    run(&mut c, &["create table t (n number primary key, v varchar2(500))"]);
+    let mut next = 0;
+    for (name, code) in
+        [("lw_pmon", "ORA-00472"), ("lw_dbw0", "ORA-00471"), ("lw_smon", "ORA-00474"), ("lw_cjq0", "ORA-00449")]
+    {
+        let sql = format!("insert into t select level + {next}, rpad('x', 400, 'x') from dual connect by level <= 500");
+        run(&mut c, &[&sql, "commit", "update t set v = 'lost'"]);
+        next += 500;
+        let supervisor: i32 = std::fs::read_to_string(db.path().join("latchwork.pid")).unwrap().trim().parse().unwrap();
+        os::process::kill(process_named(supervisor, name), os::signal::SIGKILL).unwrap();
+        eventually("the instance ends", || !os::process::exists(supervisor));
+        let e = c.execute("select 1 from dual", &[]).expect_err("the session is over");
+        assert!(e.is_fatal(), "{e}");
+        let alert = std::fs::read_to_string(db.path().join("alert.log")).unwrap();
+        assert!(alert.contains(code), "{name}: {alert}");
+        db.start();
+        c = db.connect();
+        assert_eq!(number(&mut c, "select count(*) from t"), next);
+        assert_eq!(number(&mut c, "select count(*) from t where v = 'lost'"), 0, "after {name}");
+    }
+}

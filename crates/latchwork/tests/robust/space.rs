@@ -63,7 +63,7 @@ fn full_undo_fails_the_statement_and_a_commit_makes_room() {
     let instance = start(&[("_undo_file_max_size", "4M")]);
     let mut c = sysdba(&instance);
     run(&mut c, &["create table t (n number, v varchar2(1000))"]);
-    for _ in 0..10 {
+    for _ in 0..6 {
         run(&mut c, &["insert into t select level, rpad('x', 900, 'x') from dual connect by level <= 1000", "commit"]);
     }
     run(&mut c, &["insert into t values (0, 'mine')"]);
@@ -79,7 +79,7 @@ fn full_undo_fails_the_statement_and_a_commit_makes_room() {
             run(&mut c, &[&sql, "commit"]);
         }
     }
-    assert_eq!(number(&mut c, "select count(*) from t where v like '1%'"), 10_001);
+    assert_eq!(number(&mut c, "select count(*) from t where v like '1%'"), 6001);
 }
 
 #[test]
@@ -99,12 +99,13 @@ fn more_data_than_the_buffer_cache_holds() {
             let instance = &instance;
             scope.spawn(move || {
                 let mut c = sysdba(instance);
-                for round in 0..3 {
+                for round in 0..2 {
                     let from = worker * 5000;
-                    let sql = format!("update t set g = g + 1 where n > {from} and n <= {}", from + 5000);
+                    let sql =
+                        format!("update t set g = g + 1 where n > {from} and n <= {} and mod(n, 5) = 0", from + 5000);
                     run(&mut c, &[&sql]);
                     assert_eq!(number(&mut c, "select count(*) from t"), 20_000);
-                    run(&mut c, &[if round == 2 { "rollback" } else { "commit" }]);
+                    run(&mut c, &[if round == 1 { "rollback" } else { "commit" }]);
                     let n = number(&mut c, &format!("select n from t where n = {}", from + 77));
                     assert_eq!(n, from + 77);
                 }
@@ -112,7 +113,7 @@ fn more_data_than_the_buffer_cache_holds() {
         }
     });
     assert_eq!(number(&mut c, "select count(*) from t where length(v) = 900"), 20_000);
-    assert_eq!(number(&mut c, "select sum(g) from t"), 20_000 * 9 / 2 + 40_000);
+    assert_eq!(number(&mut c, "select sum(g) from t"), 20_000 * 9 / 2 + 4000);
     assert_eq!(number(&mut c, "select /*+ full(t) */ sum(n) from t"), 200_010_000);
 }
 
@@ -206,4 +207,74 @@ fn a_scan_over_a_truncated_table_never_returns_other_rows() {
             );
         }
     }
+}
+
+#[test]
+fn an_old_snapshot_gets_its_rows_or_ora_01555() {
+    let instance = start(&[("_undo_file_max_size", "4M")]);
+    let (mut reader, mut writer) = (sysdba(&instance), sysdba(&instance));
+    run(&mut writer, &["create table t as select level n, rpad('0', 400, '0') v from dual connect by level <= 4000"]);
+    let open = reader.execute_prefetch("select v from t", &[], 1).unwrap();
+    let mut seen = 1;
+    let mut round = 0;
+    loop {
+        round += 1;
+        for k in 0..8 {
+            let sql = format!("update t set v = rpad('{round}', 400, '{round}') where mod(n, 8) = {k}");
+            run(&mut writer, &[&sql, "commit"]);
+        }
+        match reader.fetch(open.cursor, 50) {
+            Ok(o) => {
+                assert!(o.rows.iter().all(|r| crate::common::line(r).starts_with("0000")), "rows of the snapshot");
+                seen += o.rows.len();
+                assert!(round < 20 && o.done.more, "the undo of {round} rounds cannot fit");
+            }
+            Err(e) => {
+                assert_eq!(e.code(), 1555, "{e}");
+                break;
+            }
+        }
+    }
+    assert!(seen > 0);
+    assert_eq!(number(&mut reader, &format!("select count(*) from t where v like '{round}%'")), 4000);
+}
+
+#[test]
+fn sessions_that_fight_for_undo_stay_consistent() {
+    let instance = start(&[("_undo_file_max_size", "3M")]);
+    let mut c = sysdba(&instance);
+    run(&mut c, &["create table t (g number, n number, v varchar2(500))", "create index t_g on t (g)"]);
+    for g in 0..4 {
+        let sql = format!("insert into t select {g}, 0, rpad('x', 400, 'x') from dual connect by level <= 1000");
+        run(&mut c, &[&sql, "commit"]);
+    }
+    std::thread::scope(|scope| {
+        for g in 0..4 {
+            let instance = &instance;
+            scope.spawn(move || {
+                let mut c = sysdba(instance);
+                for round in 0..12 {
+                    // Moved up and down within a transaction, so that the sum tells of any half of one.
+                    let up =
+                        c.execute(&format!("update t set n = n + 1, v = rpad('{round}', 400, 'y') where g = {g}"), &[]);
+                    let down = up.and_then(|_| c.execute(&format!("update t set n = n - 1 where g = {g}"), &[]));
+                    match down {
+                        Ok(_) if round % 3 != 0 => c.commit().unwrap(),
+                        Ok(_) => c.rollback().unwrap(),
+                        Err(e) => {
+                            assert!([30036, 1555].contains(&e.code()), "{e}");
+                            c.rollback().unwrap();
+                        }
+                    }
+                    let sum = try_rows(&mut c, "select sum(n) || ',' || count(*) from t");
+                    assert!(
+                        sum.as_ref().is_ok_and(|s| s == &["0,4000"]) || sum.as_ref().is_err_and(|e| e.code() == 1555),
+                        "{sum:?}"
+                    );
+                }
+            });
+        }
+    });
+    assert_eq!(rows(&mut c, "select sum(n), count(*), min(length(v)) from t"), ["0|4000|400"]);
+    assert_eq!(number(&mut c, "select /*+ index(t t_g) */ count(*) from t where g >= 0"), 4000);
 }

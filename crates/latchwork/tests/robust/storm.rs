@@ -2,7 +2,7 @@
 //!
 //! Workers move money, insert and delete in indexed tables and hash clusters, read cached results, draw from sequences,
 //! submit jobs, create and drop tables. A killer picks one every few milliseconds. The number of kills is bounded;
-//! `LATCHWORK_KILLS` makes the run longer and `LATCHWORK_SEED` another one.
+//! `LATCHWORK_KILLS` makes the run longer, `LATCHWORK_SEED` another one, `LATCHWORK_GENERATION` one over other designs.
 
 use crate::common::{assert_quiet, eventually, number, rows, run, start, sysdba};
 use client::{Client, ClientResult};
@@ -141,7 +141,13 @@ fn worker(
 #[test]
 fn everything_agrees_after_a_storm_of_kills() {
     let (kills, seed) = (env("LATCHWORK_KILLS", 200), env("LATCHWORK_SEED", 1));
-    let mut instance = start(&[("processes", "60"), ("db_cache_size", "4M"), ("result_cache_max_size", "512K")]);
+    let generation = std::env::var("LATCHWORK_GENERATION").unwrap_or_else(|_| "latchwork".into());
+    let mut instance = start(&[
+        ("processes", "60"),
+        ("db_cache_size", "4M"),
+        ("result_cache_max_size", "512K"),
+        ("latch_generation", &generation),
+    ]);
     let mut keeper = sysdba(&instance);
     set_up(&mut keeper);
     let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
