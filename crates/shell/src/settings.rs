@@ -69,6 +69,8 @@ pub struct Settings {
     pub output_format: OutputFormat,
     pub sqlblanklines: bool,
     pub sqlprompt: String,
+    /// The character that ends SQL at the end of a line, unless switched off.
+    pub sqlterminator: Option<char>,
     pub tab: bool,
     pub termout: bool,
     pub time: bool,
@@ -107,6 +109,7 @@ impl Default for Settings {
             output_format: OutputFormat::WordWrapped,
             sqlblanklines: false,
             sqlprompt: "SQL> ".into(),
+            sqlterminator: Some(';'),
             tab: true,
             termout: true,
             time: false,
@@ -154,7 +157,6 @@ const ACCEPTED: &[&str] = &[
     "sqlnumber",
     "sqlpluscompatibility",
     "sqlprefix",
-    "sqlterminator",
     "statementcache",
     "suffix",
     "xquery",
@@ -185,6 +187,7 @@ const NAMES: &[(&str, &str)] = &[
     ("space", "spa"),
     ("sqlblanklines", "sqlbl"),
     ("sqlprompt", "sqlp"),
+    ("sqlterminator", "sqlt"),
     ("tab", "tab"),
     ("termout", "term"),
     ("time", "ti"),
@@ -334,6 +337,13 @@ impl Settings {
             "serveroutput" => self.serveroutput = on_off(name, value)?,
             "sqlblanklines" => self.sqlblanklines = on_off(name, value)?,
             "sqlprompt" => self.sqlprompt = value.to_string(),
+            "sqlterminator" => {
+                self.sqlterminator = match parse_on_off(value) {
+                    Some(true) => Some(';'),
+                    Some(false) => None,
+                    None => value.chars().next(),
+                }
+            }
             "tab" => self.tab = on_off(name, value)?,
             "termout" => self.termout = on_off(name, value)?,
             "time" => self.time = on_off(name, value)?,
@@ -412,6 +422,10 @@ impl Settings {
             },
             "serveroutput" => format!("serveroutput {}", state(self.serveroutput)),
             "sqlblanklines" => format!("sqlblanklines {}", state(self.sqlblanklines)),
+            "sqlterminator" => match self.sqlterminator {
+                Some(c) => format!("sqlterminator \"{c}\" (hex {:x})", c as u32),
+                None => "sqlterminator OFF".into(),
+            },
             "sqlprompt" => format!("sqlprompt \"{}\"", self.sqlprompt),
             "tab" => format!("tab {}", state(self.tab)),
             "termout" => format!("termout {}", state(self.termout)),

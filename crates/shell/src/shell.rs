@@ -354,10 +354,11 @@ impl<'a> Shell<'a> {
                 self.buffer = lines;
                 return;
             }
-            let complete = !plsql && ends_statement(&lines, &line);
+            let complete =
+                !plsql && self.settings.sqlterminator.is_some_and(|mark| ends_statement(&lines, &line, mark));
             if complete {
                 let cut = line.trim_end();
-                let cut = cut[..cut.len() - 1].to_string();
+                let cut = cut.strip_suffix(|_: char| true).unwrap_or(cut).to_string();
                 lines.push(cut);
                 while lines.len() > 1 && lines.last().is_some_and(|l| l.trim().is_empty()) {
                     lines.pop();
@@ -787,7 +788,7 @@ pub fn split_script(text: &str) -> Vec<String> {
         }
         if trimmed == "/" || (trimmed.is_empty() && !plsql) {
             flush(&mut lines);
-        } else if !plsql && ends_statement(&lines, line) {
+        } else if !plsql && ends_statement(&lines, line, ';') {
             let line = line.trim_end();
             lines.push(line[..line.len() - 1].to_string());
             flush(&mut lines);
@@ -800,9 +801,9 @@ pub fn split_script(text: &str) -> Vec<String> {
     out
 }
 
-/// Whether a line ends the statement: a semicolon last, outside comments.
-fn ends_statement(before: &[String], line: &str) -> bool {
-    if !line.trim_end().ends_with(';') {
+/// Whether a line ends the statement: `mark` last, outside comments.
+fn ends_statement(before: &[String], line: &str, mark: char) -> bool {
+    if !line.trim_end().ends_with(mark) {
         return false;
     }
     let mut text = before.join("\n");
@@ -892,15 +893,15 @@ mod tests {
 
     #[test]
     fn a_semicolon_ends_a_statement_unless_it_is_quoted_or_commented() {
-        assert!(ends_statement(&[], "select 1 from dual;"));
-        assert!(ends_statement(&[], "select ';' from dual;  "));
-        assert!(ends_statement(&[], "select 'a;"));
-        assert!(ends_statement(&[], "select q'[it's]' from dual;"));
-        assert!(!ends_statement(&[], "select q'[it's]' -- from dual;"));
-        assert!(!ends_statement(&[], "select 1 -- no;"));
-        assert!(!ends_statement(&["select /* a".into()], "b;"));
-        assert!(ends_statement(&["select /* a".into()], "b */ 1 from dual;"));
-        assert!(!ends_statement(&[], "select 1 from dual"));
+        assert!(ends_statement(&[], "select 1 from dual;", ';'));
+        assert!(ends_statement(&[], "select ';' from dual;  ", ';'));
+        assert!(ends_statement(&[], "select 'a;", ';'));
+        assert!(ends_statement(&[], "select q'[it's]' from dual;", ';'));
+        assert!(!ends_statement(&[], "select q'[it's]' -- from dual;", ';'));
+        assert!(!ends_statement(&[], "select 1 -- no;", ';'));
+        assert!(!ends_statement(&["select /* a".into()], "b;", ';'));
+        assert!(ends_statement(&["select /* a".into()], "b */ 1 from dual;", ';'));
+        assert!(!ends_statement(&[], "select 1 from dual", ';'));
     }
 
     #[test]

@@ -58,3 +58,11 @@ pause nobody is here
 disconnect
 select 1 from dual;
 connect nobody/nothing
+connect / as sysdba
+set sqlterminator off
+select 'one;
+two' s from dual
+/
+set sqlterminator on
+show sqlterminator
+select 'unclosed;
