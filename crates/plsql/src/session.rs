@@ -212,6 +212,11 @@ impl<C: 'static> Plsql<C> {
     /// # Errors
     /// What the function raised, with ORA-06512 lines.
     pub fn call<W: World<Cursor = C>>(&self, w: &mut W, handle: u64, args: &[Value]) -> Result<Value> {
+        // A place in the function's own text is none in the statement that calls it.
+        self.call_function(w, handle, args).map_err(Ora::without_position)
+    }
+
+    fn call_function<W: World<Cursor = C>>(&self, w: &mut W, handle: u64, args: &[Value]) -> Result<Value> {
         let sub = self.functions.borrow().get(handle as usize).cloned();
         let Some(sub) = sub else { return Err(Ora::new(6508)) };
         let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };

@@ -48,6 +48,7 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
         "EVENTS" | "EVENT" | "SQL_TRACE" if s.name.name != "SQL_TRACE" => Ok(()),
         "CONSTRAINT" | "CONSTRAINTS" => Err(at(Ora::unsupported())),
         name => {
+            nls::check_format(name, &s.value, &session.nls).map_err(at)?;
             let (param, _) = core.params.borrow_mut().alter_session(name, &s.value).map_err(at)?;
             apply(core, session, param)
         }

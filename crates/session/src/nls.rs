@@ -48,6 +48,25 @@ pub fn apply(params: &SessionParams, nls: &mut Nls) {
     };
 }
 
+/// Tries a new value of a parameter that is a format model.
+///
+/// # Errors
+/// ORA-01821 and its like, when no date can be printed with it.
+pub fn check_format(name: &str, model: &str, nls: &Nls) -> types::Result<()> {
+    let day = types::Date::UNIX_EPOCH;
+    let mut text = String::new();
+    match name.to_ascii_uppercase().as_str() {
+        "NLS_DATE_FORMAT" => types::format::date_to_char(&day, model, nls, &mut text),
+        "NLS_TIMESTAMP_FORMAT" => {
+            types::format::timestamp_to_char(&types::Timestamp::new(day, 0), model, nls, &mut text)
+        }
+        "NLS_TIMESTAMP_TZ_FORMAT" => {
+            types::format::timestamp_to_char(&types::Timestamp::with_offset(day, 0, 0), model, nls, &mut text)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// `ALTER SESSION SET time_zone`: minutes east of UTC for `+hh:mm`, `-hh:mm`, `LOCAL` or `DBTIMEZONE`.
 pub fn zone_minutes(text: &str, local: i16) -> Option<i16> {
     match text.trim().to_ascii_uppercase().as_str() {

@@ -87,3 +87,12 @@ set pagesize many
 column
 @nosuch
 rollback to nosuch;
+alter session set nls_date_format = 'BAD';
+create or replace function leaks return number is
+  x number;
+begin
+  execute immediate 'select   nosuch from dual' into x;
+  return x;
+end;
+/
+select leaks from dual;
