@@ -48,7 +48,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
 
 /// Makes the sequence of the identity column, if there is one, and its NEXTVAL the column's default.
 fn make_identity(work: &mut Work<'_>, create: &CreateTable, target: &Target, table: &mut TableDef) -> Result<()> {
-    let identity = |spec: &ColumnSpec| spec.identity.as_ref().map(|identity| identity.clone());
+    let identity = |spec: &ColumnSpec| spec.identity.clone();
     let Some((at, spec, wanted)) = create.columns.iter().enumerate().find_map(|(i, s)| Some((i, s, identity(s)?)))
     else {
         return Ok(());

@@ -167,15 +167,8 @@ fn only_the_owner_may_connect_and_passwords_are_not_stored() {
     drop(c);
     instance.connect(&Credentials::password("u", "Tiger-4711")).unwrap();
     assert_eq!(instance.connect(&Credentials::password("u", "tiger-4711")).err().map(|e| e.code()), Some(1017));
-    assert_eq!(
-        instance
-            .connect(&Credentials::password("u", ""))
-            .err()
-            .map(|e| e.code())
-            .filter(|c| [1005, 1017].contains(c))
-            .is_some(),
-        true
-    );
+    let without = instance.connect(&Credentials::password("u", "")).err().map(|e| e.code());
+    assert!(matches!(without, Some(1005 | 1017)), "{without:?}");
     // No file of the database has the password.
     for file in std::fs::read_dir(instance.dir()).unwrap() {
         let path = file.unwrap().path();
