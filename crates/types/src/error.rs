@@ -60,6 +60,9 @@ struct Inner {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ora(Box<Inner>);
 
+/// Errors that a stack holds under its first one.
+const STACK_LINES_MAX: usize = 100;
+
 impl Ora {
     /// Makes an `ORA-` error whose text has no arguments.
     #[cold]
@@ -143,9 +146,13 @@ impl Ora {
         self
     }
 
-    /// Stacks `ORA-06512: at "WHERE", line N`, or `at line N` when `unit` is empty.
+    /// Stacks `ORA-06512: at "WHERE", line N`, or `at line N` when `unit` is empty. A stack that is full takes no more:
+    /// runaway recursion passes thousands of places.
     #[must_use]
     pub fn at_line(self, unit: &str, line: u32) -> Ora {
+        if self.0.context.len() >= STACK_LINES_MAX {
+            return self;
+        }
         let unit = if unit.is_empty() { String::new() } else { format!("\"{unit}\", ") };
         let place = Ora::with(6512, &[&unit, &line]);
         let mut error = self;
@@ -291,6 +298,13 @@ mod tests {
         };
         let lines = ["ORA-20011: outer", &at("S.B", 4), "ORA-20010: deep", &at("S.A", 1), &at("S.B", 3), &at("", 1)];
         assert_eq!(e.to_string(), lines.join("\n"));
+    }
+
+    #[test]
+    fn a_stack_of_places_is_bounded() {
+        let e = (0..10_000).fold(Ora::new(6500), |e, n| e.at_line("SYS.R", n));
+        assert_eq!(e.to_string().lines().count(), 1 + STACK_LINES_MAX);
+        assert!(e.to_string().ends_with("line 99"), "the innermost places are kept");
     }
 
     #[test]
