@@ -75,18 +75,21 @@ impl Decimal {
     #[inline]
     pub fn from_parts(whole: u32, fraction: u64) -> Decimal {
         let pairs = |n: u32| [n / 1_000_000, n / 10_000 % 100, n / 100 % 100, n % 100].map(|d| d as u8);
-        let mut raw = [0u8; 14];
+        let mut raw = [0u8; 16];
         raw[0] = (whole / 100_000_000) as u8;
         raw[1..5].copy_from_slice(&pairs(whole % 100_000_000));
         raw[5] = (fraction / 10_000_000_000_000_000 % 100) as u8;
         let low = fraction % 10_000_000_000_000_000;
         raw[6..10].copy_from_slice(&pairs((low / 100_000_000) as u32));
         raw[10..14].copy_from_slice(&pairs((low % 100_000_000) as u32));
-        let first = raw.iter().position(|&d| d != 0).unwrap_or(raw.len());
-        let end = raw.iter().rposition(|&d| d != 0).map_or(first, |at| at + 1);
+        // Zeros before and behind are counted and shifted out in one word.
+        let word = u128::from_be_bytes(raw);
+        let first = word.leading_zeros() / 8;
+        let word = word.checked_shl(8 * first).unwrap_or(0);
+        let len = 16 - word.trailing_zeros() / 8;
         let mut digits = [0; DIGITS];
-        digits[..end - first].copy_from_slice(&raw[first..end]);
-        Decimal { negative: false, exponent: 4 - first as i8, len: (end - first) as u8, digits }
+        digits[..16].copy_from_slice(&word.to_be_bytes());
+        Decimal { negative: false, exponent: 4 - first as i8, len: len as u8, digits }
     }
 
     /// The value cut, or rounded half away from zero, to a whole number. The exponent is below 8, so it fits.
