@@ -2,7 +2,8 @@
 //!
 //! Ten thousand rows of 200 characters, read one at a time by a random key. Latchwork runs PL/SQL cursor loops over a hash
 //! cluster and over the result cache; PostgreSQL a PL/pgSQL cursor loop over a hash index; SQLite a prepared statement in a
-//! compiled loop. Rounds are interleaved; medians and ratios are printed. What is not installed is left out, and said.
+//! compiled loop. Rounds are interleaved; medians and ratios are printed,
+//! by the clock and, for a machine that does other work as well, by the CPU time of one lookup. What is not installed is left out, and said.
 //!
 //!     cargo bench -p lab --features peers --bench peers [-- --rounds 7 --seconds 1]
 //!
@@ -19,17 +20,24 @@ use types::{DataType, Number, Value};
 const ROWS: i64 = 10_000;
 const SETUP: &str = include_str!("../../../experiments/result-cache/setup.sql");
 
-/// One competitor: runs so many lookups in each of so many sessions and says how long it took.
+/// One competitor: runs so many lookups in each of so many sessions and says how long it took, and how much CPU time.
 struct Runner<'a> {
     name: String,
-    run: Box<dyn FnMut(u32, u64) -> f64 + 'a>,
+    run: Box<dyn FnMut(u32, u64) -> (f64, f64) + 'a>,
     rate: f64,
     rates: Vec<Vec<f64>>,
+    costs: Vec<f64>,
+}
+
+/// Seconds that a process (or thread, `thread-self`) has run so far.
+fn cpu_seconds(of: &str) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{of}/schedstat")).expect("schedstat");
+    text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).expect("nanoseconds") / 1e9
 }
 
 impl<'a> Runner<'a> {
-    fn new(name: &str, run: Box<dyn FnMut(u32, u64) -> f64 + 'a>) -> Runner<'a> {
-        Runner { name: name.to_string(), run, rate: 0.0, rates: vec![Vec::new(), Vec::new()] }
+    fn new(name: &str, run: Box<dyn FnMut(u32, u64) -> (f64, f64) + 'a>) -> Runner<'a> {
+        Runner { name: name.to_string(), run, rate: 0.0, rates: vec![Vec::new(), Vec::new()], costs: Vec::new() }
     }
 }
 
@@ -61,7 +69,19 @@ fn latchwork() -> Ephemeral {
     instance
 }
 
-fn run_latchwork(instance: &Ephemeral, worker: &str, sessions: u32, lookups: u64) -> f64 {
+/// The server process of a session.
+fn server_pid(session: &mut Client) -> String {
+    let sql =
+        "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')";
+    let rows = session.query(sql, &[]).and_then(|q| q.all()).expect("answers");
+    match rows.first().map(|row| &row[0]) {
+        Some(Value::Text(pid)) => pid.clone(),
+        Some(Value::Number(pid)) => pid.to_string(),
+        other => panic!("a process number, not {other:?}"),
+    }
+}
+
+fn run_latchwork(instance: &Ephemeral, worker: &str, sessions: u32, lookups: u64) -> (f64, f64) {
     let call = |session: &mut Client, n: u64| {
         let bind = Bind::named("n", DataType::NUMBER, Value::Number(Number::from_u64(n)));
         session.execute(worker, &[bind]).map(drop).unwrap_or_else(|e| panic!("{e}"));
@@ -70,9 +90,16 @@ fn run_latchwork(instance: &Ephemeral, worker: &str, sessions: u32, lookups: u64
     for _ in 0..sessions {
         let mut session = instance.connect(&Credentials::Sysdba).expect("connects");
         call(&mut session, 1000);
-        all.push(session);
+        let pid = server_pid(&mut session);
+        all.push((session, pid));
     }
-    together(all, move |mut session| call(&mut session, lookups))
+    let cpu = std::sync::Mutex::new(0.0);
+    let elapsed = together(all, |(mut session, pid)| {
+        let before = cpu_seconds(&pid);
+        call(&mut session, lookups);
+        *cpu.lock().expect("no panic") += cpu_seconds(&pid) - before;
+    });
+    (elapsed, cpu.into_inner().expect("no panic"))
 }
 
 /// Starts one thread for each item at the same moment; seconds until the last has ended.
@@ -139,14 +166,16 @@ impl Postgres {
             "create table lookup (id int, payload varchar(200));
              insert into lookup select g, rpad(md5(g::text), 200, md5((g * 7)::text)) from generate_series(1, 10000) g;
              create index lookup_hash on lookup using hash (id);
-             create function look_up(n bigint) returns double precision language plpgsql as $$
+             create function look_up(n bigint) returns text language plpgsql as $$
              declare k int; r record; t timestamptz := clock_timestamp();
+               c text := pg_read_file('/proc/self/schedstat');
              begin
                for i in 1 .. n loop
                  k := trunc(1 + random() * 9999);
                  for r in select * from lookup where id = k loop null; end loop;
                end loop;
-               return extract(epoch from clock_timestamp() - t);
+               return extract(epoch from clock_timestamp() - t) || ' ' ||
+                 (split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::numeric - split_part(c, ' ', 1)::numeric) / 1e9;
              end $$;",
         );
         // By itself: VACUUM does not run in the transaction that several statements in one call are.
@@ -177,16 +206,18 @@ impl Postgres {
         String::from_utf8_lossy(&output.stdout).trim().to_string()
     }
 
-    /// The longest of the sessions' own times: connecting does not count.
-    fn run(&self, sessions: u32, lookups: u64) -> f64 {
+    /// The longest of the sessions' own times, and their CPU time together: connecting does not count.
+    fn run(&self, sessions: u32, lookups: u64) -> (f64, f64) {
         let times = std::sync::Mutex::new(Vec::new());
         together((0..sessions).collect(), |_| {
             // One call first, so that the plan is made and the function compiled before the clock runs.
             let text = self.psql(&format!("select look_up(1000); select look_up({lookups})"));
-            let time = text.lines().last().and_then(|line| line.parse::<f64>().ok()).expect("a time");
-            times.lock().expect("no panic").push(time);
+            let (time, cpu) = text.lines().last().and_then(|line| line.split_once(' ')).expect("two times");
+            let seconds = |text: &str| text.trim().parse::<f64>().expect("seconds");
+            times.lock().expect("no panic").push((seconds(time), seconds(cpu)));
         });
-        times.into_inner().expect("no panic").into_iter().fold(0.0, f64::max)
+        let times = times.into_inner().expect("no panic");
+        times.into_iter().fold((0.0, 0.0), |(most, sum), (time, cpu)| (most.max(time), sum + cpu))
     }
 }
 
@@ -200,9 +231,11 @@ impl Drop for Postgres {
 }
 
 /// SQLite: one database in memory for each session, a prepared statement, a compiled loop.
-fn run_sqlite(sessions: u32, lookups: u64) -> f64 {
+fn run_sqlite(sessions: u32, lookups: u64) -> (f64, f64) {
+    let cpu = std::sync::Mutex::new(0.0);
     let databases: Vec<rusqlite::Connection> = (0..sessions).map(|_| sqlite_database()).collect();
-    together(databases, move |database| {
+    let elapsed = together(databases, |database| {
+        let before = cpu_seconds("thread-self");
         let mut statement = database.prepare("select id, payload from lookup where id = ?1").expect("prepares");
         let mut state = 0x2545_f491_4f6c_dd1du64;
         let mut bytes = 0usize;
@@ -217,7 +250,9 @@ fn run_sqlite(sessions: u32, lookups: u64) -> f64 {
             }
         }
         assert!(lookups == 0 || bytes > 0);
-    })
+        *cpu.lock().expect("no panic") += cpu_seconds("thread-self") - before;
+    });
+    (elapsed, cpu.into_inner().expect("no panic"))
 }
 
 fn sqlite_database() -> rusqlite::Connection {
@@ -253,28 +288,36 @@ fn main() {
         runners.push(Runner::new("PostgreSQL, PL/pgSQL, hash index", Box::new(|s, n| server.run(s, n))));
     }
     for runner in &mut runners {
-        let elapsed = (runner.run)(1, 20_000);
+        let (elapsed, _) = (runner.run)(1, 20_000);
         runner.rate = 20_000.0 / elapsed.max(1e-9);
     }
     for _ in 0..rounds {
         for sessions in [1u32, 2] {
             for runner in &mut runners {
                 let lookups = (runner.rate * seconds) as u64;
-                let elapsed = (runner.run)(sessions, lookups);
+                let (elapsed, cpu) = (runner.run)(sessions, lookups);
+                if sessions == 1 {
+                    runner.costs.push(cpu / lookups.max(1) as f64 * 1e9);
+                }
                 runner.rates[sessions as usize - 1].push(lookups as f64 * f64::from(sessions) / elapsed);
             }
         }
     }
-    let medians: Vec<(String, f64, f64)> =
-        runners.iter_mut().map(|r| (r.name.clone(), median(&mut r.rates[0]), median(&mut r.rates[1]))).collect();
-    println!("\n{:<34} {:>14} {:>14} {:>9}", "lookups a second", "1 session", "2 sessions", "% linear");
-    for (name, one, two) in &medians {
-        println!("{name:<34} {one:>14.0} {two:>14.0} {:>9.1}", 100.0 * two / (2.0 * one));
+    let medians: Vec<(String, f64, f64, f64)> = runners
+        .iter_mut()
+        .map(|r| (r.name.clone(), median(&mut r.rates[0]), median(&mut r.rates[1]), median(&mut r.costs)))
+        .collect();
+    println!(
+        "\n{:<34} {:>14} {:>14} {:>9} {:>16}",
+        "lookups a second", "1 session", "2 sessions", "% linear", "CPU ns a lookup"
+    );
+    for (name, one, two, cost) in &medians {
+        println!("{name:<34} {one:>14.0} {two:>14.0} {:>9.1} {cost:>16.0}", 100.0 * two / (2.0 * one));
     }
     println!();
-    for (name, one, _) in medians.iter().filter(|m| m.0.starts_with("Latchwork")) {
-        for (peer, rate, _) in medians.iter().filter(|m| !m.0.starts_with("Latchwork")) {
-            println!("{name}: {:.2} times {peer}", one / rate);
+    for (name, one, _, cost) in medians.iter().filter(|m| m.0.starts_with("Latchwork")) {
+        for (peer, rate, _, its) in medians.iter().filter(|m| !m.0.starts_with("Latchwork")) {
+            println!("{name}: {:.2} times {peer} by the clock, {:.2} times by CPU time", one / rate, its / cost);
         }
     }
 }
