@@ -284,7 +284,10 @@ impl Parser<'_> {
         let (next_paren, xml) = (self.kind_ahead(1, TokenKind::LeftParen), self.word_ahead(1, "XML"));
         if self.at_word("PIVOT") && (next_paren || xml) {
             self.bump();
-            self.eat_word("XML");
+            // Its one column would be an XMLTYPE.
+            if self.at_word("XML") {
+                return self.fail(3001);
+            }
             return Ok(Some(Box::new(self.pivot_body()?)));
         }
         let nulls = self.word_ahead(2, "NULLS");
