@@ -60,6 +60,9 @@ pub struct Start {
     /// Make a throw-away database that ends with standard input
     #[arg(long, hide = true)]
     ephemeral: bool,
+    /// End when standard input does, as a throw-away database; the database stays
+    #[arg(long, hide = true)]
+    owned: bool,
 }
 
 #[derive(Args)]
@@ -90,7 +93,7 @@ enum Mode {
 
 /// Runs `latchwork start`.
 pub fn start(args: &Start) -> ExitCode {
-    if args.ephemeral || args.foreground {
+    if args.ephemeral || args.owned || args.foreground {
         return foreground(args);
     }
     match background(args) {
@@ -107,7 +110,7 @@ fn foreground(args: &Start) -> ExitCode {
         Ok(o) => o,
         Err(text) => {
             // An owner that waits for the first line reads the reason there.
-            if args.ephemeral {
+            if args.ephemeral || args.owned {
                 println!("{text}");
             } else {
                 eprintln!("{text}");
@@ -138,7 +141,11 @@ fn options(args: &Start) -> Result<StartOptions, String> {
     for pair in &args.params {
         params.set_pair(pair).map_err(|e| e.to_string())?;
     }
-    Ok(StartOptions { dir: if args.ephemeral { None } else { Some(dir) }, params, owner_on_stdin: args.ephemeral })
+    Ok(StartOptions {
+        dir: if args.ephemeral { None } else { Some(dir) },
+        params,
+        owner_on_stdin: args.ephemeral || args.owned,
+    })
 }
 
 /// Starts the supervisor as a program of its own and waits for its first line.

@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::{OsError, OsResult};
+use crate::{OsError, OsResult, power};
 
 /// How to open a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,12 @@ impl File {
             OpenMode::Truncate => options.write(true).create(true).truncate(true),
             OpenMode::OpenOrCreate => options.write(true).create(true).truncate(false),
         };
-        let inner = options.open(path).map_err(|e| OsError::from_io("open", path.display().to_string(), e))?;
+        let open = || options.open(path);
+        let inner = if power::armed() && mode != OpenMode::Read {
+            power::open(path, mode == OpenMode::Truncate, open)?
+        } else {
+            open().map_err(|e| OsError::from_io("open", path.display().to_string(), e))?
+        };
         Ok(Self { inner, path: path.to_owned() })
     }
 
@@ -83,6 +88,9 @@ impl File {
     /// # Errors
     /// The device is full or failed.
     pub fn write_at(&self, buffer: &[u8], position: u64) -> OsResult<()> {
+        if power::armed() {
+            return power::write(&self.inner, &self.path, buffer, position);
+        }
         self.inner.write_all_at(buffer, position).map_err(|e| self.error_at("pwrite", buffer.len(), position, e))
     }
 
@@ -91,6 +99,9 @@ impl File {
     /// # Errors
     /// The device failed; what had been written may be lost.
     pub fn sync(&self) -> OsResult<()> {
+        if power::armed() {
+            return power::sync(&self.inner, &self.path);
+        }
         self.inner.sync_data().map_err(|e| self.error("fdatasync", e))
     }
 
@@ -101,12 +112,18 @@ impl File {
     pub fn allocate(&self, len: u64) -> OsResult<()> {
         let length = libc::off_t::try_from(len)
             .map_err(|_| OsError::from_errno("fallocate", self.path.display().to_string(), libc::EFBIG))?;
+        let error = |rc| OsError::from_errno("fallocate", format!("{} to {len} bytes", self.path.display()), rc);
         // SAFETY: a valid descriptor; no memory is passed.
-        let rc = unsafe { libc::posix_fallocate(self.inner.as_raw_fd(), 0, length) };
-        if rc == 0 {
-            return Ok(());
+        let allocate = || unsafe { libc::posix_fallocate(self.inner.as_raw_fd(), 0, length) };
+        if power::armed() {
+            let allocate = || {
+                Some(allocate()).filter(|rc| *rc != 0).map_or(Ok(()), |rc| Err(std::io::Error::from_raw_os_error(rc)))
+            };
+            let to = self.len_bytes()?.max(len);
+            return power::change_length(&self.inner, &self.path, to, allocate);
         }
-        Err(OsError::from_errno("fallocate", format!("{} to {len} bytes", self.path.display()), rc))
+        let rc = allocate();
+        if rc == 0 { Ok(()) } else { Err(error(rc)) }
     }
 
     /// Makes the file exactly `len` bytes long; new bytes read as zero.
@@ -114,6 +131,9 @@ impl File {
     /// # Errors
     /// The device failed, or the file would pass a limit.
     pub fn set_len(&self, len: u64) -> OsResult<()> {
+        if power::armed() {
+            return power::change_length(&self.inner, &self.path, len, || self.inner.set_len(len));
+        }
         self.inner.set_len(len).map_err(|e| self.error("ftruncate", e))
     }
 
@@ -144,7 +164,21 @@ impl File {
 /// # Errors
 /// One of the paths is missing, or the device failed.
 pub fn rename(from: &Path, to: &Path) -> OsResult<()> {
+    if power::armed() {
+        return power::rename(from, to);
+    }
     std::fs::rename(from, to).map_err(|e| OsError::from_io("rename", to.display().to_string(), e))
+}
+
+/// Removes a file's name; the file goes with its last descriptor.
+///
+/// # Errors
+/// There is no such file, or it may not be removed.
+pub fn remove(path: &Path) -> OsResult<()> {
+    if power::armed() {
+        return power::remove(path);
+    }
+    std::fs::remove_file(path).map_err(|e| OsError::from_io("unlink", path.display().to_string(), e))
 }
 
 /// True when something has this path.
@@ -158,6 +192,9 @@ pub fn exists(path: &Path) -> bool {
 /// # Errors
 /// The directory is missing or the device failed.
 pub fn sync_directory(path: &Path) -> OsResult<()> {
+    if power::armed() {
+        return power::sync_directory(path);
+    }
     StdFile::open(path).and_then(|d| d.sync_all()).map_err(|e| OsError::from_io("fsync", path.display().to_string(), e))
 }
 

@@ -1,16 +1,18 @@
 //! Files, clock, pages and futexes: the only crate of Latchwork that calls the operating system.
 //!
-//! Everything here is a thin, safe face on one system call or a few that belong together. Nothing keeps state
-//! between calls, and nothing knows what the memory, the files or the processes are for.
+//! Everything here is a thin, safe face on one system call or a few that belong together. Nothing but the two fault
+//! layers for tests (`crash`, `power`) keeps state between calls, and nothing knows what the memory, the files or the processes are for.
 //!
 //! All errors are [`OsError`]: the call that failed, what it was asked to do, and the operating system's own error.
 
 pub mod clock;
 pub mod cpu;
+pub mod crash;
 mod error;
 pub mod file;
 pub mod futex;
 pub mod memory;
+pub mod power;
 pub mod proc;
 pub mod process;
 pub mod shared;

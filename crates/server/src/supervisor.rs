@@ -20,6 +20,7 @@ use crate::{StartOptions, StopMode};
 use os::process::{Ended, Fork};
 use os::signal::{self, SignalFd};
 use os::socket::{EventFd, Poll};
+use params::Param;
 use session::{Instance, Phase};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -103,6 +104,18 @@ fn run_in(options: &StartOptions, place: &Place) -> Result<(), String> {
     supervisor.finish(end, place)
 }
 
+/// Arms what a test asked for, before the first file is opened and the first process forked.
+fn arm_faults(options: &StartOptions, place: &Place) -> os::OsResult<()> {
+    let plan = options.params.get(Param::CrashPoint);
+    if !plan.is_empty() {
+        os::crash::arm(plan, place.dir())?;
+    }
+    match u64::try_from(options.params.number(Param::PowerLoss)) {
+        Ok(at) => os::power::arm(place.dir(), at),
+        Err(_) => Ok(()),
+    }
+}
+
 impl Supervisor {
     fn open(options: &StartOptions, place: &Place, alert: AlertLog) -> Result<Self, (AlertLog, String)> {
         alert.write("Starting Latchwork instance (normal)");
@@ -144,6 +157,7 @@ impl Supervisor {
         let stop = [signal::SIGCHLD, signal::SIGTERM, signal::SIGINT, signal::SIGQUIT, signal::SIGUSR1];
         let signals = SignalFd::new(&stop).map_err(text)?;
         let wanted = EventFd::new().map_err(text)?;
+        arm_faults(options, place).map_err(text)?;
         let instance = Instance::open(place.dir(), &options.params, place.is_ephemeral()).map_err(|e| e.to_string())?;
         instance.set_fixed_tables(views::make);
         alert.write(&instance.memory_report());

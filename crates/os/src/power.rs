@@ -1,0 +1,760 @@
+//! Loss of power, for tests: what was not synced may be gone, whole or in sectors, when the instance comes back.
+//!
+//! `kill -9` keeps what the operating system has in its cache, so it does not show a sync that is missing. While this
+//! layer is armed every change that [`crate::file`] makes is written through, but what it overwrites is saved before, in
+//! an undo journal beside the files. A sync forgets the saved bytes of its file, a directory's sync its creations,
+//! renames and removals. The n-th sync is the end: the instance dies in it, nothing of it counts. [`restore`] then walks
+//! the journal backwards, once every process is dead, and lets a coin say of each change since the last sync whether it
+//! reached the device, did not, or, for a write, which of its sectors did. To keep unsynced bytes in memory instead was
+//! rejected: the processes of an instance would have to read through it, and the read path is not this layer's to touch.
+//!
+//! The coin is fair to more than one write of a sector: each of the versions since the last sync may be the one left, as
+//! a device may reorder what it was not told to keep in order. A kept length without kept bytes reads as zeros.
+//!
+//! The journal is opened and locked for each operation, so that forked processes exclude one another and a killed one
+//! lets go. Arming happens in the supervisor before it opens a file; while nothing is armed the cost is one relaxed load
+//! for a write or a sync, none for a read.
+//!
+//! | state of the journal | meaning |
+//! |---|---|
+//! | missing | not armed, or restored |
+//! | `dead` is 0 | the instance may write; if all its processes are gone this is a power loss between two syncs |
+//! | `dead` is 1 | power is gone: whoever comes to write dies |
+
+use std::collections::HashMap;
+use std::fs::{File as StdFile, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::{OsError, OsResult, crash, process};
+
+/// The folder beside the files that holds the journal and what renames and removals replaced.
+pub const FOLDER: &str = ".power";
+
+/// Bytes a device writes whole or not at all.
+const SECTOR: u64 = 512;
+
+/// Bytes of the journal's head: magic, dead, syncs, next backup's number.
+const HEAD: u64 = 32;
+
+const MAGIC: u64 = 0x4c57_504f_5745_5231;
+
+/// Journal bytes above which a sync drops entries that no longer matter.
+const COMPACT_BYTES: u64 = 16 << 20;
+
+static ARMED: AtomicBool = AtomicBool::new(false);
+static PLAN: OnceLock<Plan> = OnceLock::new();
+
+#[derive(Debug)]
+struct Plan {
+    folder: PathBuf,
+    /// The number of the sync that is the last; 0: none.
+    at: u64,
+    supervisor: i32,
+}
+
+/// What [`restore`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// Syncs of files and directories before the end, the last one included.
+    pub syncs: u64,
+    /// Changes since the last sync that reached the device whole.
+    pub kept: u64,
+    /// Changes that were lost whole.
+    pub lost: u64,
+    /// Writes of which some sectors were lost.
+    pub torn: u64,
+}
+
+/// Arms the layer for this process and those it forks later: power fails at the `at`-th sync, or, where that is 0, when
+/// the instance is killed. To be called once, by the process whose death ends the instance.
+///
+/// # Errors
+/// The journal cannot be made: `EEXIST` when an earlier one was not restored; `EALREADY` when this process has one.
+pub fn arm(dir: &Path, at: u64) -> OsResult<()> {
+    let folder = dir.join(FOLDER);
+    let what = || folder.display().to_string();
+    std::fs::create_dir(&folder).map_err(|e| OsError::from_io("mkdir", what(), e))?;
+    let mut head = [0; HEAD as usize];
+    head[..8].copy_from_slice(&MAGIC.to_le_bytes());
+    std::fs::write(folder.join("journal"), head).map_err(|e| OsError::from_io("write", what(), e))?;
+    let plan = Plan { folder: folder.clone(), at, supervisor: process::own_id() };
+    PLAN.set(plan).map_err(|_| OsError::from_errno("power loss", what(), libc::EALREADY))?;
+    ARMED.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// True while writes of this process go through the journal.
+#[inline(always)]
+pub(crate) fn armed() -> bool {
+    ARMED.load(Ordering::Relaxed)
+}
+
+/// One change that can be taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Entry {
+    /// Bytes `pos..pos + old.len()` of a file that was `len` bytes long; shorter than what was written where the file ended.
+    Write { inode: u64, pos: u64, new_len: u64, len: u64, old: Vec<u8> },
+    /// A file that was `len` bytes long was cut or grew; `old` is what was cut off.
+    Length { inode: u64, len: u64, old: Vec<u8> },
+    /// Everything before of this file is on the device.
+    Sync { inode: u64 },
+    /// A file that was not there before.
+    Create { inode: u64, path: PathBuf },
+    /// `from` became `to`; `backup` is what had the name `to`, empty when nothing had.
+    Rename { from: PathBuf, to: PathBuf, backup: PathBuf },
+    /// A file lost its name.
+    Remove { path: PathBuf, backup: PathBuf },
+    /// The entries of a directory are on the device.
+    SyncDirectory { path: PathBuf },
+}
+
+/// The journal, open and locked.
+struct Journal {
+    file: StdFile,
+    folder: PathBuf,
+}
+
+impl Journal {
+    fn open(folder: &Path) -> io::Result<Journal> {
+        let file = OpenOptions::new().read(true).write(true).open(folder.join("journal"))?;
+        // SAFETY: a valid descriptor; no memory is passed. The lock goes with the descriptor.
+        while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } != 0 {
+            let e = io::Error::last_os_error();
+            if e.kind() != io::ErrorKind::Interrupted {
+                return Err(e);
+            }
+        }
+        Ok(Journal { file, folder: folder.to_owned() })
+    }
+
+    fn word(&self, n: u64) -> io::Result<u64> {
+        let mut b = [0; 8];
+        self.file.read_exact_at(&mut b, n * 8)?;
+        Ok(u64::from_le_bytes(b))
+    }
+
+    fn set_word(&self, n: u64, value: u64) -> io::Result<()> {
+        self.file.write_all_at(&value.to_le_bytes(), n * 8)
+    }
+
+    fn add(&self, entry: &Entry) -> io::Result<()> {
+        let mut out = Vec::new();
+        entry.print(&mut out);
+        self.file.write_all_at(&out, self.file.metadata()?.len())
+    }
+
+    /// A name in the journal's folder that nothing has.
+    fn backup(&self) -> io::Result<PathBuf> {
+        let n = self.word(3)?;
+        self.set_word(3, n + 1)?;
+        Ok(self.folder.join(format!("old{n}")))
+    }
+
+    /// Every whole entry; the last may be torn by a kill, then its change did not happen.
+    fn entries(&self) -> io::Result<Vec<Entry>> {
+        let len = self.file.metadata()?.len().saturating_sub(HEAD);
+        let mut bytes = vec![0; len as usize];
+        self.file.read_exact_at(&mut bytes, HEAD)?;
+        let (mut all, mut at) = (Vec::new(), &bytes[..]);
+        while let Some(entry) = Entry::parse(&mut at) {
+            all.push(entry);
+        }
+        Ok(all)
+    }
+
+    /// Drops what a sync has settled.
+    fn compact(&self) -> io::Result<()> {
+        if self.file.metadata()?.len() < COMPACT_BYTES {
+            return Ok(());
+        }
+        let mut out = Vec::new();
+        let all = self.entries()?;
+        for (entry, open) in all.iter().zip(unsettled(&all)) {
+            if open {
+                entry.print(&mut out);
+            } else if let Some(backup) = entry.backup() {
+                let _ = std::fs::remove_file(backup);
+            }
+        }
+        // Cut first: a kill in between then loses entries, which only makes fewer changes undoable.
+        self.file.set_len(HEAD)?;
+        self.file.write_all_at(&out, HEAD)
+    }
+}
+
+fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend((bytes.len() as u64).to_le_bytes());
+    out.extend(bytes);
+}
+
+fn take<'a>(at: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = take_word(at)?;
+    let (bytes, rest) = at.split_at_checked(usize::try_from(len).ok()?)?;
+    *at = rest;
+    Some(bytes)
+}
+
+fn take_word(at: &mut &[u8]) -> Option<u64> {
+    let (bytes, rest) = at.split_first_chunk::<8>()?;
+    *at = rest;
+    Some(u64::from_le_bytes(*bytes))
+}
+
+fn take_path(at: &mut &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(take(at)?)))
+}
+
+impl Entry {
+    fn print(&self, out: &mut Vec<u8>) {
+        use std::os::unix::ffi::OsStrExt;
+        let (kind, words, parts): (u64, Vec<u64>, Vec<&[u8]>) = match self {
+            Entry::Write { inode, pos, new_len, len, old } => (1, vec![*inode, *pos, *new_len, *len], vec![old]),
+            Entry::Length { inode, len, old } => (2, vec![*inode, *len], vec![old]),
+            Entry::Sync { inode } => (3, vec![*inode], vec![]),
+            Entry::Create { inode, path } => (4, vec![*inode], vec![path.as_os_str().as_bytes()]),
+            Entry::Rename { from, to, backup } => {
+                (5, vec![], [from, to, backup].map(|p| p.as_os_str().as_bytes()).to_vec())
+            }
+            Entry::Remove { path, backup } => (6, vec![], [path, backup].map(|p| p.as_os_str().as_bytes()).to_vec()),
+            Entry::SyncDirectory { path } => (7, vec![], vec![path.as_os_str().as_bytes()]),
+        };
+        let mut body = Vec::new();
+        words.iter().for_each(|w| body.extend(w.to_le_bytes()));
+        parts.iter().for_each(|p| put(&mut body, p));
+        out.extend(kind.to_le_bytes());
+        put(out, &body);
+    }
+
+    fn parse(at: &mut &[u8]) -> Option<Entry> {
+        let kind = take_word(at)?;
+        let mut body = take(at)?;
+        let b = &mut body;
+        Some(match kind {
+            1 => Entry::Write {
+                inode: take_word(b)?,
+                pos: take_word(b)?,
+                new_len: take_word(b)?,
+                len: take_word(b)?,
+                old: take(b)?.to_vec(),
+            },
+            2 => Entry::Length { inode: take_word(b)?, len: take_word(b)?, old: take(b)?.to_vec() },
+            3 => Entry::Sync { inode: take_word(b)? },
+            4 => Entry::Create { inode: take_word(b)?, path: take_path(b)? },
+            5 => Entry::Rename { from: take_path(b)?, to: take_path(b)?, backup: take_path(b)? },
+            6 => Entry::Remove { path: take_path(b)?, backup: take_path(b)? },
+            7 => Entry::SyncDirectory { path: take_path(b)? },
+            _ => return None,
+        })
+    }
+
+    fn backup(&self) -> Option<&Path> {
+        match self {
+            Entry::Rename { backup, .. } | Entry::Remove { backup, .. } if !backup.as_os_str().is_empty() => {
+                Some(backup)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// For each entry whether a power loss now may still take it back.
+fn unsettled(all: &[Entry]) -> Vec<bool> {
+    let mut open = vec![false; all.len()];
+    for (n, entry) in all.iter().enumerate() {
+        match entry {
+            Entry::Sync { inode } => settle(&mut open[..n], all, |e| e.is_of(*inode)),
+            // The inode's number may have belonged to a file that is gone.
+            Entry::Create { inode, .. } => {
+                settle(&mut open[..n], all, |e| e.is_of(*inode));
+                open[n] = true;
+            }
+            Entry::SyncDirectory { path } => settle(&mut open[..n], all, |e| e.is_in(path)),
+            _ => open[n] = true,
+        }
+    }
+    open
+}
+
+fn settle(open: &mut [bool], all: &[Entry], mut which: impl FnMut(&Entry) -> bool) {
+    for (o, e) in open.iter_mut().zip(all) {
+        *o = *o && !which(e);
+    }
+}
+
+impl Entry {
+    /// Whether this is a change of the contents of this file.
+    fn is_of(&self, of: u64) -> bool {
+        matches!(self, Entry::Write { inode, .. } | Entry::Length { inode, .. } if *inode == of)
+    }
+
+    /// Whether this is a change of the entries of this directory.
+    fn is_in(&self, dir: &Path) -> bool {
+        match self {
+            Entry::Create { path, .. } | Entry::Remove { path, .. } => path.parent() == Some(dir),
+            Entry::Rename { to, .. } => to.parent() == Some(dir),
+            _ => false,
+        }
+    }
+}
+
+/// Runs `f` with the journal, unless power is gone: then the caller dies.
+fn guarded<R>(call: &'static str, path: &Path, f: impl FnOnce(&Journal) -> io::Result<R>) -> OsResult<R> {
+    let plan = PLAN.get().expect("the layer is armed");
+    let run = || -> io::Result<R> {
+        let journal = Journal::open(&plan.folder)?;
+        if journal.word(1)? != 0 {
+            crash::die(plan.supervisor);
+        }
+        f(&journal)
+    };
+    run().map_err(|e| OsError::from_io(call, path.display().to_string(), e))
+}
+
+/// Notes a sync; the one whose number has come is the last thing that happens.
+fn count_sync(journal: &Journal) -> io::Result<()> {
+    let plan = PLAN.get().expect("the layer is armed");
+    let n = journal.word(2)? + 1;
+    journal.set_word(2, n)?;
+    if n == plan.at {
+        journal.set_word(1, 1)?;
+        crash::die(plan.supervisor);
+    }
+    Ok(())
+}
+
+/// Writes `buffer` at `position`, saving what was there.
+pub(crate) fn write(file: &StdFile, path: &Path, buffer: &[u8], position: u64) -> OsResult<()> {
+    guarded("pwrite", path, |journal| {
+        let meta = file.metadata()?;
+        let from = position / SECTOR * SECTOR;
+        let end = (position + buffer.len() as u64).next_multiple_of(SECTOR).min(meta.len()).max(from);
+        let mut old = vec![0; (end - from) as usize];
+        file.read_exact_at(&mut old, from)?;
+        let new_len = position + buffer.len() as u64 - from;
+        journal.add(&Entry::Write { inode: meta.ino(), pos: from, new_len, len: meta.len(), old })?;
+        file.write_all_at(buffer, position)
+    })
+}
+
+/// Changes the length by `f`, saving what is cut off.
+pub(crate) fn change_length(file: &StdFile, path: &Path, to: u64, f: impl FnOnce() -> io::Result<()>) -> OsResult<()> {
+    guarded("ftruncate", path, |journal| {
+        note_length(journal, file, to)?;
+        f()
+    })
+}
+
+fn note_length(journal: &Journal, file: &StdFile, to: u64) -> io::Result<()> {
+    let meta = file.metadata()?;
+    let mut old = vec![0; meta.len().saturating_sub(to) as usize];
+    file.read_exact_at(&mut old, to.min(meta.len()))?;
+    journal.add(&Entry::Length { inode: meta.ino(), len: meta.len(), old })
+}
+
+/// Opens a file by `open`, saving what an emptied one had and noting a new one.
+pub(crate) fn open(path: &Path, empties: bool, open: impl FnOnce() -> io::Result<StdFile>) -> OsResult<StdFile> {
+    guarded("open", path, |journal| {
+        let was = path.exists();
+        if was && empties {
+            note_length(journal, &StdFile::open(path)?, 0)?;
+        }
+        let file = open()?;
+        if !was {
+            journal.add(&Entry::Create { inode: file.metadata()?.ino(), path: path.to_owned() })?;
+        }
+        Ok(file)
+    })
+}
+
+/// A file's sync.
+pub(crate) fn sync(file: &StdFile, path: &Path) -> OsResult<()> {
+    guarded("fdatasync", path, |journal| {
+        count_sync(journal)?;
+        journal.add(&Entry::Sync { inode: file.metadata()?.ino() })?;
+        journal.compact()
+    })
+}
+
+/// A directory's sync.
+pub(crate) fn sync_directory(path: &Path) -> OsResult<()> {
+    guarded("fsync", path, |journal| {
+        count_sync(journal)?;
+        journal.add(&Entry::SyncDirectory { path: path.to_owned() })
+    })
+}
+
+/// A rename that can be taken back.
+pub(crate) fn rename(from: &Path, to: &Path) -> OsResult<()> {
+    guarded("rename", to, |journal| {
+        let backup = if to.exists() { journal.backup()? } else { PathBuf::new() };
+        if to.exists() {
+            std::fs::hard_link(to, &backup)?;
+        }
+        journal.add(&Entry::Rename { from: from.to_owned(), to: to.to_owned(), backup })?;
+        std::fs::rename(from, to)
+    })
+}
+
+/// A removal that can be taken back.
+pub(crate) fn remove(path: &Path) -> OsResult<()> {
+    guarded("unlink", path, |journal| {
+        let backup = journal.backup()?;
+        std::fs::hard_link(path, &backup)?;
+        journal.add(&Entry::Remove { path: path.to_owned(), backup })?;
+        std::fs::remove_file(path)
+    })
+}
+
+/// A generator whose whole sequence follows from the seed.
+struct Coin(u64);
+
+impl Coin {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+}
+
+/// What becomes of one change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    Lost,
+    Torn,
+}
+
+/// How the changes of one power loss fare: a quarter of the losses take everything, an eighth nothing.
+#[derive(Clone, Copy)]
+enum Mood {
+    Nothing,
+    Everything,
+    Mixed,
+}
+
+impl Mood {
+    fn of(coin: &mut Coin) -> Mood {
+        match coin.below(8) {
+            0 => Mood::Everything,
+            1 | 2 => Mood::Nothing,
+            _ => Mood::Mixed,
+        }
+    }
+
+    fn fate(self, coin: &mut Coin) -> Fate {
+        match (self, coin.below(3)) {
+            (Mood::Everything, _) | (Mood::Mixed, 0) => Fate::Kept,
+            (Mood::Nothing, _) | (Mood::Mixed, 1) => Fate::Lost,
+            (Mood::Mixed, _) => Fate::Torn,
+        }
+    }
+}
+
+/// Makes the files of `dir` what a device may have after the power loss, and removes the journal. Every process of the
+/// instance must be dead. `None` when there is no journal. Killed half-way it may be run again: the outcome is then
+/// another one that a device may have.
+///
+/// # Errors
+/// A file could not be read or written.
+pub fn restore(dir: &Path, seed: u64) -> OsResult<Option<Restored>> {
+    let folder = dir.join(FOLDER);
+    if !folder.join("journal").exists() {
+        return Ok(None);
+    }
+    let run = || -> io::Result<Restored> {
+        let journal = Journal::open(&folder)?;
+        let restored = take_back(&journal, dir, seed)?;
+        std::fs::remove_dir_all(&folder)?;
+        Ok(restored)
+    };
+    run().map(Some).map_err(|e| OsError::from_io("restore", folder.display().to_string(), e))
+}
+
+fn take_back(journal: &Journal, dir: &Path, seed: u64) -> io::Result<Restored> {
+    let all = journal.entries()?;
+    let mut files = HashMap::new();
+    find_files(dir, &mut files)?;
+    let mut coin = Coin(seed);
+    let mood = Mood::of(&mut coin);
+    let mut done = Restored { syncs: journal.word(2)?, ..Restored::default() };
+    for (entry, open) in all.iter().zip(unsettled(&all)).rev() {
+        if !open {
+            continue;
+        }
+        let fate = mood.fate(&mut coin);
+        match fate {
+            Fate::Kept => done.kept += 1,
+            Fate::Lost => done.lost += 1,
+            Fate::Torn => done.torn += 1,
+        }
+        if fate != Fate::Kept {
+            entry.take_back(&mut files, (fate == Fate::Torn).then_some(&mut coin))?;
+        }
+    }
+    Ok(done)
+}
+
+/// Notes the path of every file below `dir` by its inode.
+fn find_files(dir: &Path, files: &mut HashMap<u64, PathBuf>) -> io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let meta = entry.metadata()?;
+        if meta.is_dir() {
+            find_files(&entry.path(), files)?;
+        } else if meta.is_file() {
+            files.insert(meta.ino(), entry.path());
+        }
+    }
+    Ok(())
+}
+
+impl Entry {
+    /// Takes the change back, or, with a coin, some sectors of it; names are taken back whole or not at all.
+    fn take_back(&self, files: &mut HashMap<u64, PathBuf>, coin: Option<&mut Coin>) -> io::Result<()> {
+        let torn = coin.is_some();
+        match self {
+            Entry::Write { inode, pos, new_len, len, old } => {
+                let Some(file) = open_by(files, *inode)? else { return Ok(()) };
+                take_back_write(&file, *pos, *new_len, *len, old, coin)
+            }
+            Entry::Length { inode, len, old } if !torn => {
+                let Some(file) = open_by(files, *inode)? else { return Ok(()) };
+                file.set_len(*len)?;
+                file.write_all_at(old, len - old.len() as u64)
+            }
+            Entry::Create { path, .. } if !torn => gone_is_fine(std::fs::remove_file(path)),
+            Entry::Rename { from, to, backup } if !torn => {
+                gone_is_fine(std::fs::rename(to, from))?;
+                note_moved(files, from);
+                if !backup.as_os_str().is_empty() {
+                    gone_is_fine(std::fs::rename(backup, to))?;
+                    note_moved(files, to);
+                }
+                Ok(())
+            }
+            Entry::Remove { path, backup } if !torn => {
+                gone_is_fine(std::fs::rename(backup, path))?;
+                note_moved(files, path);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn take_back_write(
+    file: &StdFile,
+    pos: u64,
+    new_len: u64,
+    len: u64,
+    old: &[u8],
+    mut coin: Option<&mut Coin>,
+) -> io::Result<()> {
+    let now = file.metadata()?.len();
+    let mut lost = |whole: bool| coin.as_deref_mut().map_or(whole, |c| c.below(2) == 0);
+    for at in (0..new_len).step_by(SECTOR as usize) {
+        if !lost(true) {
+            continue;
+        }
+        let part = &old[(at as usize).min(old.len())..((at + SECTOR) as usize).min(old.len())];
+        // What the file did not have reads as zero when its length is kept.
+        let end = (pos + at + SECTOR).min(now).max(pos + at);
+        let mut sector = vec![0; (end - pos - at) as usize];
+        let n = part.len().min(sector.len());
+        sector[..n].copy_from_slice(&part[..n]);
+        file.write_all_at(&sector, pos + at)?;
+    }
+    if pos + new_len > len && lost(true) { file.set_len(len.min(now)) } else { Ok(()) }
+}
+
+fn open_by(files: &HashMap<u64, PathBuf>, inode: u64) -> io::Result<Option<StdFile>> {
+    let Some(path) = files.get(&inode) else { return Ok(None) };
+    match OpenOptions::new().read(true).write(true).open(path) {
+        Ok(file) => Ok(Some(file).filter(|f| f.metadata().is_ok_and(|m| m.ino() == inode))),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+fn note_moved(files: &mut HashMap<u64, PathBuf>, path: &Path) {
+    if let Ok(meta) = std::fs::metadata(path) {
+        files.insert(meta.ino(), path.to_owned());
+    }
+}
+
+/// A name that an earlier step took away already need not be taken back again.
+fn gone_is_fine(r: io::Result<()>) -> io::Result<()> {
+    match r {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::{self, File, OpenMode};
+    use crate::process::{Ended, Fork};
+    use crate::signal;
+
+    /// A folder that goes with its owner.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("lw-os-power-{name}-{}", process::own_id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// Runs `f` in a child whose power fails at the `at`-th sync, or at its end; how it ended.
+    fn until_power_fails(dir: &Path, at: u64, f: impl FnOnce() -> OsResult<()>) -> Ended {
+        match process::fork().unwrap() {
+            Fork::Child => {
+                let ok = arm(dir, at).and_then(|()| f()).is_ok();
+                process::exit_now(i32::from(!ok));
+            }
+            Fork::Parent(pid) => process::wait(pid).unwrap(),
+        }
+    }
+
+    #[test]
+    fn synced_bytes_stay_and_others_are_old_new_or_torn() {
+        let (mut kinds, folder) = ([0; 3], Folder::new("torn"));
+        let path = folder.0.join("f");
+        for seed in 0..60 {
+            std::fs::write(&path, [1; 4096]).unwrap();
+            let ended = until_power_fails(&folder.0, 2, || {
+                let f = File::open(&path, OpenMode::ReadWrite)?;
+                f.write_at(&[2; 2048], 1024)?;
+                f.sync()?;
+                f.write_at(&[3; 3000], 1000)?;
+                f.write_at(&[4; 1000], 5000)?;
+                f.sync()
+            });
+            assert_eq!(ended, Ended::Killed(signal::SIGKILL));
+            let done = restore(&folder.0, seed).unwrap().unwrap();
+            assert_eq!((done.syncs, done.kept + done.lost + done.torn), (2, 2));
+            let seen = std::fs::read(&path).unwrap();
+            assert!(seen.len() == 4096 || seen.len() == 6000, "{}", seen.len());
+            assert!(seen[..1000].iter().all(|b| *b == 1) && seen[4000..4096].iter().all(|b| *b == 1));
+            for (n, sector) in seen[1024..3072].chunks(512).enumerate() {
+                assert!(sector.iter().all(|b| *b == sector[0]), "sector {n} is whole");
+                assert!(sector[0] == 2 || sector[0] == 3, "the first write is there, the second may be");
+                kinds[usize::from(sector[0]) - 2] += 1;
+            }
+            if seen.len() == 6000 {
+                assert!(seen[5120..5632].iter().all(|b| *b == seen[5120]) && matches!(seen[5120], 0 | 4));
+                kinds[2] += 1;
+            }
+            assert!(!folder.0.join(FOLDER).exists());
+        }
+        assert!(kinds.iter().all(|n| *n > 0), "every outcome is seen: {kinds:?}");
+    }
+
+    #[test]
+    fn names_may_be_lost_until_their_directory_is_synced() {
+        let folder = Folder::new("names");
+        let (old, new) = (folder.0.join("control"), folder.0.join("control.new"));
+        for (synced, want) in [(false, vec!["new", "old"]), (true, vec!["new"])] {
+            let mut seen = Vec::new();
+            for seed in 0..40 {
+                std::fs::write(&old, "old").unwrap();
+                let _ = std::fs::remove_file(&new);
+                let ended = until_power_fails(&folder.0, 0, || {
+                    let f = File::open(&new, OpenMode::Truncate)?;
+                    f.write_at(b"new", 0)?;
+                    f.sync()?;
+                    file::rename(&new, &old)?;
+                    if synced { file::sync_directory(&folder.0) } else { Ok(()) }
+                });
+                assert_eq!(ended, Ended::Exited(0));
+                restore(&folder.0, seed).unwrap().unwrap();
+                seen.push(std::fs::read_to_string(&old).unwrap());
+            }
+            seen.sort();
+            seen.dedup();
+            assert_eq!(seen, want, "directory synced: {synced}");
+        }
+    }
+
+    #[test]
+    fn removals_lengths_and_new_files_come_back_whole() {
+        let folder = Folder::new("lengths");
+        let (kept, cut, made) = (folder.0.join("kept"), folder.0.join("cut"), folder.0.join("made"));
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in 0..60 {
+            std::fs::write(&kept, "kept").unwrap();
+            std::fs::write(&cut, "abcdef").unwrap();
+            let _ = std::fs::remove_file(&made);
+            until_power_fails(&folder.0, 0, || {
+                file::remove(&kept)?;
+                File::open(&cut, OpenMode::ReadWrite)?.set_len(3)?;
+                let f = File::open(&made, OpenMode::CreateNew)?;
+                f.allocate(1000)?;
+                f.write_at(b"x", 999)?;
+                f.sync()
+            });
+            restore(&folder.0, seed).unwrap().unwrap();
+            let text = |p: &Path| std::fs::read_to_string(p).unwrap_or("none".into());
+            let made = std::fs::read(&made).ok();
+            assert!(made.as_ref().is_none_or(|m| m.len() == 1000 && m[999] == b'x'), "synced if it is there");
+            seen.insert((text(&kept), text(&cut), made.is_some()));
+        }
+        assert_eq!(seen.len(), 8, "{seen:?}");
+    }
+
+    #[test]
+    fn many_processes_share_one_journal_and_die_together() {
+        let folder = Folder::new("many");
+        let path = folder.0.join("f");
+        std::fs::write(&path, [0; 8192]).unwrap();
+        let ended = until_power_fails(&folder.0, 50, || {
+            let parent = process::own_id();
+            for n in 1..5u8 {
+                if process::fork()? == Fork::Child {
+                    let _ = process::die_with_parent(parent, signal::SIGKILL);
+                    let f = File::open(&path, OpenMode::ReadWrite)?;
+                    loop {
+                        f.write_at(&[n; 512], u64::from(n) * 512)?;
+                        f.sync()?;
+                    }
+                }
+            }
+            loop {
+                crate::clock::sleep(std::time::Duration::from_millis(1));
+            }
+        });
+        assert_eq!(ended, Ended::Killed(signal::SIGKILL));
+        let done = restore(&folder.0, 1).unwrap().unwrap();
+        assert_eq!(done.syncs, 50);
+        assert_eq!(restore(&folder.0, 1).unwrap(), None);
+    }
+
+    #[test]
+    fn a_torn_last_entry_is_no_entry() {
+        let mut bytes = Vec::new();
+        let entry = Entry::Write { inode: 7, pos: 512, new_len: 600, len: 9, old: vec![1, 2, 3] };
+        entry.print(&mut bytes);
+        for len in 0..bytes.len() {
+            assert_eq!(Entry::parse(&mut &bytes[..len]), None);
+        }
+        assert_eq!(Entry::parse(&mut &bytes[..]), Some(entry));
+    }
+}
