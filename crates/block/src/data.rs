@@ -248,6 +248,12 @@ impl<'a> Data<'a> {
     }
 }
 
+/// The free bytes between row directory and rows; may be nonsense for a damaged block.
+pub(crate) fn gap(view: &BlockView) -> std::ops::Range<usize> {
+    let d = Data::new(*view);
+    d.directory() + d.slots() * SLOT_BYTES..d.rows_begin()
+}
+
 /// Why a mutator did nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {

@@ -12,7 +12,7 @@ pub fn dump(view: &BlockView) -> String {
     let kind =
         view.kind().map_or_else(|| format!("unknown kind {}", view.kind_code()), |k| format!("{k:?} ({})", k.class()));
     let _ = writeln!(out, "block file {} block {} {kind}", rdba.file(), rdba.block());
-    let _ = writeln!(out, "scn {} seq {} obj {} map {}", view.scn(), view.seq(), view.obj(), view.map());
+    let _ = writeln!(out, "rba {:#x} obj {} map {}", view.rba(), view.obj(), view.map());
     match view.kind() {
         Some(k) if k.has_rows() => rows(&mut out, &data::Data::new(*view)),
         Some(BlockKind::Undo) => undo_block(&mut out, &undo::UndoView::new(*view)),

@@ -1,7 +1,7 @@
 //! The header that every block starts with, and its checksum.
 
 use crate::view::BlockView;
-use types::{ObjectId, Rdba, Scn};
+use types::{ObjectId, Rdba};
 
 /// Smallest block size in bytes.
 pub const BLOCK_SIZE_MIN: usize = 2 * 1024;
@@ -12,14 +12,13 @@ pub const BLOCK_SIZE_DEFAULT: usize = 8 * 1024;
 /// Bytes of the common header.
 pub const HEADER_BYTES: usize = 32;
 /// Version of all block formats; a block with another one is not read.
-pub const FORMAT_VERSION: u8 = 1;
+pub const FORMAT_VERSION: u8 = 2;
 
 pub(crate) const AT_KIND: usize = 0;
 pub(crate) const AT_VERSION: usize = 1;
 pub(crate) const AT_SIZE_LOG2: usize = 3;
 pub(crate) const AT_RDBA: usize = 4;
-pub(crate) const AT_SCN: usize = 8;
-pub(crate) const AT_SEQ: usize = 16;
+pub(crate) const AT_RBA: usize = 8;
 pub(crate) const AT_CHECKSUM: usize = 20;
 pub(crate) const AT_OBJ: usize = 24;
 pub(crate) const AT_MAP: usize = 28;
@@ -118,15 +117,11 @@ impl BlockView<'_> {
     pub fn rdba(&self) -> Rdba {
         Rdba(self.u32(AT_RDBA))
     }
-    /// SCN of the last change.
+    /// Where the redo of the last change ends: the block may be on disk once the redo before this address is. 0 when it was never
+    /// changed with redo.
     #[inline]
-    pub fn scn(&self) -> Scn {
-        Scn(self.u64(AT_SCN))
-    }
-    /// Number of the change within its SCN.
-    #[inline]
-    pub fn seq(&self) -> u32 {
-        self.u32(AT_SEQ)
+    pub fn rba(&self) -> u64 {
+        self.u64(AT_RBA)
     }
     /// The data object that the block belongs to.
     #[inline]
@@ -151,15 +146,28 @@ pub fn format(block: &mut [u8], kind: BlockKind, at: Rdba, obj: ObjectId, map: R
     put32(block, AT_MAP, map.0);
 }
 
-/// Notes the SCN of a change; a further change with the same SCN counts up the sequence.
-pub fn stamp(block: &mut [u8], scn: Scn) {
-    if get64(block, AT_SCN) == scn.0 {
-        let seq = get32(block, AT_SEQ).wrapping_add(1);
-        put32(block, AT_SEQ, seq);
-    } else {
-        put64(block, AT_SCN, scn.0);
-        put32(block, AT_SEQ, 1);
-    }
+/// Notes where the redo of the last change ends.
+pub fn stamp(block: &mut [u8], rba: u64) {
+    put64(block, AT_RBA, rba);
+}
+
+/// The bytes of a block that mean nothing: the gap between directory and rows or records, or the zeros at its end. They are zero
+/// afterwards, so that the bytes outside make the whole block again.
+///
+/// What a block claims about itself is checked: a gap that makes no sense counts as empty.
+pub fn close_hole(block: &mut [u8]) -> std::ops::Range<usize> {
+    let view = BlockView::of_bytes(block);
+    let hole = match view.kind() {
+        Some(k) if k.has_rows() => crate::data::gap(&view),
+        Some(BlockKind::Undo) => crate::undo::gap(&view),
+        _ => {
+            let used = block.iter().rposition(|b| *b != 0).map_or(0, |at| at + 1);
+            used.max(HEADER_BYTES)..block.len()
+        }
+    };
+    let hole = if hole.start < HEADER_BYTES || hole.start > hole.end || hole.end > block.len() { 0..0 } else { hole };
+    block[hole.clone()].fill(0);
+    hole
 }
 
 /// Puts the checksum of the whole block into its header, before it is written.
@@ -255,7 +263,7 @@ mod tests {
         let mut b = vec![0; 2048];
         format(&mut b, BlockKind::Heap, Rdba(77), ObjectId(5), Rdba(76));
         b[1000] = 9;
-        stamp(&mut b, Scn(10));
+        stamp(&mut b, 10);
         seal(&mut b);
         b
     }
@@ -291,11 +299,31 @@ mod tests {
     }
 
     #[test]
-    fn changes_with_one_scn_count_up() {
+    fn a_hole_is_what_no_row_or_record_needs() {
+        let mut image = crate::Image::new(2048);
+        let b = image.bytes_mut();
+        crate::data::format(b, BlockKind::Heap, Rdba(77), ObjectId(5), Rdba(76), 2);
+        crate::DataMut::new(b).insert(0, 1, 0, 0, &[9; 100]).unwrap();
+        let begin = crate::data::ITL_BEGIN + 2 * crate::data::ITL_BYTES + crate::data::SLOT_BYTES;
+        b[begin + 5] = 3;
+        assert_eq!(close_hole(b), begin..2048 - 106);
+        assert_eq!(b[begin + 5], 0);
+        crate::data::assert_invariants(b).unwrap();
+        crate::undo::format(b, Rdba(77), ObjectId(5), Rdba(76), types::Xid::default(), 1, Rdba(0));
+        crate::undo::append(b, &[7; 40]).unwrap();
+        assert_eq!(close_hole(b), 96..2046);
+        format(b, BlockKind::Temporary, Rdba(77), ObjectId(5), Rdba(76));
+        b[1000] = 1;
+        assert_eq!(close_hole(b), 1001..2048);
+        b.fill(0xFF);
+        b[0] = BlockKind::Heap as u8;
+        assert!(close_hole(b).end <= 2048, "garbage is borne");
+    }
+
+    #[test]
+    fn the_stamp_is_read_back() {
         let mut b = sample();
-        stamp(&mut b, Scn(10));
-        assert_eq!((get64(&b, AT_SCN), get32(&b, AT_SEQ)), (10, 2));
-        stamp(&mut b, Scn(11));
-        assert_eq!((get64(&b, AT_SCN), get32(&b, AT_SEQ)), (11, 1));
+        stamp(&mut b, 1 << 40);
+        assert_eq!(get64(&b, AT_RBA), 1 << 40);
     }
 }

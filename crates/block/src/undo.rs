@@ -78,6 +78,11 @@ impl<'a> UndoView<'a> {
     }
 }
 
+/// The free bytes between records and their directory; may be nonsense for a damaged block.
+pub(crate) fn gap(view: &BlockView) -> std::ops::Range<usize> {
+    usize::from(view.u16(AT_END))..view.len() - 2 * usize::from(UndoView::new(*view).records())
+}
+
 /// Makes `block` an empty undo block for `xid`.
 pub fn format(block: &mut [u8], at: Rdba, obj: ObjectId, map: Rdba, xid: Xid, seq: u16, prev: Rdba) {
     header::format(block, BlockKind::Undo, at, obj, map);

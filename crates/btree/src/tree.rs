@@ -230,7 +230,7 @@ impl Btree {
         c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::TAKE_OUT, sort_key))?;
         let change = ops::insert(i + 1, 0, sort_key, &xid.to_bits().to_le_bytes());
         c.group().change(b, Layer::Index, op::INSERT, &change)?;
-        c.commit();
+        c.commit()?;
         Ok(Try::Done)
     }
 
@@ -251,7 +251,7 @@ impl Btree {
         data.extend_from_slice(sort_key);
         c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::PUT_BACK, &data))?;
         c.group().change(b, Layer::Index, op::MARK, &ops::marking(i + 1, now.0, now.1))?;
-        c.commit();
+        c.commit()?;
         Ok(())
     }
 

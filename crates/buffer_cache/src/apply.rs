@@ -10,8 +10,11 @@ pub mod op {
     pub const FORMAT: u8 = 1;
     /// Overwrites bytes: offset (u16), bytes.
     pub const PATCH: u8 = 2;
-    /// Replaces the whole image.
+    /// Replaces the whole image: begin and length of the hole (u16 each), the bytes outside it. In redo, the block need not be
+    /// read for it.
     pub const IMAGE: u8 = 3;
+    /// Makes the image all zeros, before it is formatted. In redo, the block need not be read for it.
+    pub const ZERO: u8 = 4;
 }
 
 /// Operations of [`Layer::Space`].
@@ -83,10 +86,39 @@ fn apply_block(image: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
             let to = image.get_mut(at..at + f.0.len()).ok_or_else(|| Ora::internal("patch outside the block"))?;
             to.copy_from_slice(f.0);
         }
-        op::IMAGE => image.copy_from_slice(f.take(image.len())?),
+        op::IMAGE => apply_image(image, &mut f)?,
+        op::ZERO => image.fill(0),
         _ => return Err(Ora::internal(format_args!("block operation {code}"))),
     }
     Ok(())
+}
+
+/// The bytes of an IMAGE vector for `image`, whose hole is emptied.
+pub(crate) fn image_vector(image: &mut [u8]) -> Vec<u8> {
+    let hole = block::close_hole(image);
+    let mut data = Vec::with_capacity(4 + image.len() - hole.len());
+    for n in [hole.start, hole.len()] {
+        data.extend_from_slice(&(n as u16).to_le_bytes());
+    }
+    data.extend_from_slice(&image[..hole.start]);
+    data.extend_from_slice(&image[hole.end..]);
+    data
+}
+
+fn apply_image(image: &mut [u8], f: &mut Fields) -> Result<()> {
+    let (at, len) = (usize::from(f.u16()?), usize::from(f.u16()?));
+    if at + len + f.0.len() != image.len() {
+        return Err(Ora::internal("image of another size"));
+    }
+    image[at..at + len].fill(0);
+    image[..at].copy_from_slice(f.take(at)?);
+    image[at + len..].copy_from_slice(f.0);
+    Ok(())
+}
+
+/// True for a vector that makes the whole block: what the block was before does not matter, so it need not be read.
+pub fn is_whole(cv: &redo::ChangeVector) -> bool {
+    cv.layer == Layer::Block && matches!(cv.op, op::IMAGE | op::ZERO)
 }
 
 fn apply_space(image: &mut [u8], code: u8, data: &[u8]) -> Result<()> {

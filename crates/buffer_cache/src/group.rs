@@ -17,7 +17,7 @@ use crate::{BufferCache, GROUP_BLOCKS_MAX, slot_of};
 use block::{BlockKind, BlockView};
 use latch::Where;
 use process::Process;
-use redo::{ChangeVector, Layer, RecordWriter};
+use redo::{ChangeVector, Layer, Rba, RecordWriter};
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 use types::{Facility, ObjectId, Ora, Rdba, Result, Scn};
@@ -57,7 +57,14 @@ pub struct ChangeGroup<'a> {
     p: &'a Process,
     used: usize,
     redo: Option<RecordWriter>,
+    /// By entry, a bit each: the record has, or will have, the whole image instead of the vectors.
+    whole: u16,
+    /// The image is in the record.
+    imaged: u16,
+    /// The vectors of the entry begin with ZERO.
+    zeroed: u16,
 }
+const _: () = assert!(GROUP_BLOCKS_MAX <= 16, "a bit an entry");
 
 impl BufferCache {
     /// Opens a change group.
@@ -68,25 +75,39 @@ impl BufferCache {
         let area = self.area(p);
         assert_eq!(area.group.load(Ordering::Relaxed), GROUP_IDLE, "a process has one change group at a time");
         area.group.store(GROUP_OPEN, Ordering::Relaxed);
-        ChangeGroup { cache: self, p, used: 0, redo: self.redo.wanted().then(RecordWriter::new) }
+        let redo = self.redo.wanted().then(RecordWriter::new);
+        ChangeGroup { cache: self, p, used: 0, redo, whole: 0, imaged: 0, zeroed: 0 }
     }
 
     /// Runs `f` in a change group and commits it at `scn()`; runs it again when the group has to give way to another one.
     ///
     /// # Errors
-    /// What `f` says; nothing has changed then.
+    /// What `f` says, or that the redo cannot be taken; nothing has changed then.
     pub fn in_group<R>(
         &self,
         p: &Process,
         scn: &dyn Fn() -> Scn,
         f: &mut dyn FnMut(&mut ChangeGroup) -> Result<R>,
     ) -> Result<R> {
+        self.in_logged_group(p, scn, f).map(|(r, _)| r)
+    }
+
+    /// As [`BufferCache::in_group`]; also returns where the group's redo ends, 0 when nothing was changed.
+    ///
+    /// # Errors
+    /// As [`BufferCache::in_group`].
+    pub fn in_logged_group<R>(
+        &self,
+        p: &Process,
+        scn: &dyn Fn() -> Scn,
+        f: &mut dyn FnMut(&mut ChangeGroup) -> Result<R>,
+    ) -> Result<(R, Rba)> {
         for attempt in 1u64.. {
             let mut g = self.group(p);
             match f(&mut g) {
                 Ok(r) => {
-                    g.commit(scn());
-                    return Ok(r);
+                    let end = g.commit(scn())?;
+                    return Ok((r, end));
                 }
                 Err(e) if is_retry(&e) => drop(g),
                 Err(e) => return Err(e),
@@ -224,7 +245,14 @@ impl<'a> ChangeGroup<'a> {
     /// As [`ChangeGroup::format`], and what the layer says.
     pub fn format_with(&mut self, cv: ChangeVector) -> Result<BlockRef> {
         let b = self.pin_new(cv.rdba)?;
+        let bit = 1 << b.entry;
+        if self.cache.area(self.p).pins[b.entry].load(Ordering::Relaxed) & PIN_CHANGED == 0 {
+            self.zeroed |= bit;
+        }
         self.image_mut(b).fill(0);
+        if let Some(redo) = self.redo.as_mut().filter(|_| self.whole & bit == 0) {
+            redo.push(&ChangeVector { rdba: cv.rdba, layer: Layer::Block, op: crate::apply::op::ZERO, data: &[] });
+        }
         self.apply(b, cv)?;
         Ok(b)
     }
@@ -285,12 +313,26 @@ impl<'a> ChangeGroup<'a> {
     pub fn apply(&mut self, b: BlockRef, cv: ChangeVector) -> Result<()> {
         assert_eq!(b.at, cv.rdba, "a change vector is applied to its own block");
         let cache = self.cache;
+        let first = cache.area(self.p).pins[b.entry].load(Ordering::Relaxed) & PIN_CHANGED == 0;
+        if first && self.redo.is_some() {
+            self.decide(b.entry, cache.redo.image_before());
+        }
         cache.apply.apply(self.image_mut(b), &cv)?;
         self.p.count(Stat::DbBlockChanges, 1);
-        if let Some(redo) = &mut self.redo {
+        if let Some(redo) = self.redo.as_mut().filter(|_| self.whole & 1 << b.entry == 0) {
             redo.push(&cv);
         }
         Ok(())
+    }
+
+    /// Decides whether the record gets the whole image of an entry: when the block's last change is not behind `checkpoint`.
+    /// True when it is newly decided.
+    fn decide(&mut self, entry: usize, checkpoint: Rba) -> bool {
+        let bit = 1 << entry;
+        let rba = BlockView::of_frame(self.cache.image(slot_of(self.p), entry)).rba();
+        let whole = (self.whole | self.zeroed) & bit == 0 && rba <= checkpoint.0;
+        self.whole |= if whole { bit } else { 0 };
+        whole
     }
 
     /// Changes the private image of a block; the short form of [`ChangeGroup::apply`].
@@ -301,36 +343,94 @@ impl<'a> ChangeGroup<'a> {
         self.apply(b, ChangeVector { rdba: b.at, layer, op, data })
     }
 
-    /// Publishes all changes with `scn`, marks the blocks dirty and unpins them.
+    /// Publishes all changes with `scn`, marks the blocks dirty and unpins them; returns where the redo record ends, 0 without
+    /// one. The group counts from the moment at which it is PUBLISHING; its redo is on disk later.
     ///
-    /// Latches: `checkpoint queue latch` and `cache buffers chains`, one at a time; none on return.
+    /// Latches: `redo allocation`, `checkpoint queue latch` and `cache buffers chains`, one at a time; none on return. Waits:
+    /// `log buffer space`, `log file switch (…)`.
     ///
-    /// # Panics
-    /// When the redo sink does not take the record: the instance cannot go on.
-    pub fn commit(mut self, scn: Scn) {
+    /// # Errors
+    /// The redo cannot be taken: nothing has changed.
+    pub fn commit(mut self, scn: Scn) -> Result<Rba> {
         let (cache, p) = (self.cache, self.p);
+        if self.changed().next().is_none() {
+            self.release(false);
+            return Ok(Rba(0));
+        }
         let area = cache.area(p);
-        let mut changes = false;
-        for entry in 0..GROUP_BLOCKS_MAX {
-            if area.pins[entry].load(Ordering::Relaxed) & PIN_CHANGED != 0 {
-                block::stamp(cache.image_bytes_mut(slot_of(p), entry), scn);
-                changes = true;
+        let end = self.log(scn)?;
+        area.group.store(GROUP_PUBLISHING, Ordering::Release); // the images and the record are complete
+        if end > Rba(0) {
+            cache.redo.settle(p);
+        }
+        cache.publish(slot_of(p));
+        self.release(true);
+        Ok(end)
+    }
+
+    /// Entries of blocks that have changed.
+    fn changed(&self) -> impl Iterator<Item = usize> + use<'a> {
+        let area = self.cache.area(self.p);
+        (0..GROUP_BLOCKS_MAX).filter(|e| area.pins[*e].load(Ordering::Relaxed) & PIN_CHANGED != 0)
+    }
+
+    /// Puts the record into the redo and the address behind it into the images.
+    fn log(&mut self, scn: Scn) -> Result<Rba> {
+        let (cache, p) = (self.cache, self.p);
+        if self.redo.is_none() {
+            return Ok(Rba(0));
+        }
+        let (start, end) = loop {
+            let decided = cache.redo.image_before();
+            let redo = self.complete(decided);
+            let len = redo.len();
+            if let Some(start) = cache.redo.reserve(p, len, decided, &cache.area(p).group_rba)? {
+                break (start, Rba(start.0 + len as u64));
+            }
+        };
+        for entry in self.changed() {
+            block::stamp(cache.image_bytes_mut(slot_of(p), entry), end.0);
+        }
+        let time_s = (os::clock::wall_ns() / 1_000_000_000) as u32;
+        let record = self.redo.as_mut().expect("there is a record").finish(start, scn, time_s);
+        cache.redo.put(p, start, record);
+        p.count(Stat::RedoEntries, 1);
+        p.count(Stat::RedoSize, record.len() as u64);
+        Ok(end)
+    }
+
+    /// Puts the whole images into the record that a recovery from `checkpoint` needs, in place of their blocks' vectors.
+    fn complete(&mut self, checkpoint: Rba) -> &RecordWriter {
+        let (cache, slot) = (self.cache, slot_of(self.p));
+        let mut late = Vec::new();
+        for entry in self.changed() {
+            if self.decide(entry, checkpoint) {
+                late.push(self.rdba_of(entry));
             }
         }
-        if changes {
-            if let Some(redo) = &mut self.redo {
-                cache.redo.put(scn, redo.finish(scn)).expect("redo takes every record");
-            }
-            area.group.store(GROUP_PUBLISHING, Ordering::Release); // the images are complete
-            cache.publish(slot_of(p));
+        let mut redo = self.redo.take().expect("there is a record");
+        if !late.is_empty() {
+            redo.drop_vectors(|at| late.contains(&at));
         }
-        self.release(changes);
+        for entry in self.changed().filter(|e| self.whole & !self.imaged & 1 << e != 0).collect::<Vec<_>>() {
+            let data = crate::apply::image_vector(cache.image_bytes_mut(slot, entry));
+            let op = crate::apply::op::IMAGE;
+            redo.push(&ChangeVector { rdba: self.rdba_of(entry), layer: Layer::Block, op, data: &data });
+            self.imaged |= 1 << entry;
+        }
+        self.redo.insert(redo)
+    }
+
+    fn rdba_of(&self, entry: usize) -> Rdba {
+        let pin = self.cache.area(self.p).pins[entry].load(Ordering::Relaxed);
+        self.cache.headers[buffer_of(pin).expect("a pin names its buffer")].block()
     }
 
     /// Unpins all blocks; with `published`, the changed ones are dirty.
     fn release(&mut self, published: bool) {
         let (cache, p) = (self.cache, self.p);
         let area = cache.area(p);
+        let low_rba = area.group_rba.load(Ordering::Relaxed);
         for entry in 0..GROUP_BLOCKS_MAX {
             let pin = area.pins[entry].load(Ordering::Relaxed);
             let Some(buffer) = buffer_of(pin) else { continue };
@@ -339,14 +439,15 @@ impl<'a> ChangeGroup<'a> {
                 cache.enqueue_dirty(p, buffer);
                 // The image equals the frame now: the next group of this process need not copy it.
                 area.image_of[entry].store(buffer as u64 + 1, Ordering::Relaxed);
-                cache.drop_exclusive(p, slot_of(p), entry, buffer, DIRTY);
+                cache.drop_changed(p, slot_of(p), entry, buffer, low_rba);
             } else if cache.headers[buffer].state().is(READING) {
                 cache.abandon(p, slot_of(p), entry, buffer);
             } else {
-                cache.drop_exclusive(p, slot_of(p), entry, buffer, 0);
+                cache.drop_exclusive(p, slot_of(p), entry, buffer);
             }
         }
         self.used = 0;
+        area.group_rba.store(0, Ordering::Release); // everything is marked dirty: a checkpoint need not wait for this group
         area.group.store(GROUP_IDLE, Ordering::Release);
     }
 

@@ -28,7 +28,11 @@ pub(crate) struct BufferHeader {
     pub next: AtomicU64,
     /// Touch count, and the time of the last touch in seconds in the upper half.
     pub touch: AtomicU64,
-    pub line: [AtomicU64; 4],
+    /// While DIRTY: where the redo of the first change begins that is not in a written copy; 0 without redo.
+    pub low_rba: AtomicU64,
+    /// While WRITING: the `low_rba` of what is being written.
+    pub write_rba: AtomicU64,
+    pub line: [AtomicU64; 2],
     /// See the constants below.
     pub state: AtomicU64,
     /// Neighbours on the LRU list, as index + 1: hotter and colder.

@@ -20,7 +20,7 @@ mod read;
 mod segments;
 mod writer;
 
-pub use apply::{op, register};
+pub use apply::{is_whole, op, register};
 pub use config::{CacheConfig, ChainDesign, GROUP_BLOCKS_MAX};
 pub use group::{BlockRef, ChangeGroup, is_retry};
 pub use header::BufferInfo;

@@ -39,7 +39,9 @@ pub(crate) const GROUP_PUBLISHING: u64 = 2;
 #[repr(C, align(64))]
 pub(crate) struct ProcessArea {
     pub group: AtomicU64,
-    pub pad: [AtomicU64; 7],
+    /// Where the redo record of the group begins, from the reservation until all its blocks are marked dirty; else 0.
+    pub group_rba: AtomicU64,
+    pub pad: [AtomicU64; 6],
     /// The first [`GROUP_BLOCKS_MAX`] entries belong to the change group and go with the image of the same number.
     pub pins: [AtomicU64; GROUP_BLOCKS_MAX + OTHER_PINS],
     /// Which buffer (index + 1) and version of it each image is a copy of.
@@ -86,11 +88,27 @@ impl BufferCache {
         s.set(&self.areas[slot].pins[entry], 0);
     }
 
-    /// Gives an exclusive pin back and wakes who waits for it. `flags` are added to the state. Latches: the chain's.
-    pub(crate) fn drop_exclusive(&self, p: &Process, slot: usize, entry: usize, buffer: usize, flags: u64) {
+    /// Gives an exclusive pin back and wakes who waits for it. Latches: the chain's.
+    pub(crate) fn drop_exclusive(&self, p: &Process, slot: usize, entry: usize, buffer: usize) {
+        self.give_up(p, slot, entry, buffer, None);
+    }
+
+    /// Gives an exclusive pin back after a change whose redo begins at `low_rba`: the buffer is dirty. Latches: the chain's.
+    pub(crate) fn drop_changed(&self, p: &Process, slot: usize, entry: usize, buffer: usize, low_rba: u64) {
+        self.give_up(p, slot, entry, buffer, Some(low_rba));
+    }
+
+    fn give_up(&self, p: &Process, slot: usize, entry: usize, buffer: usize, changed: Option<u64>) {
         let h = &self.headers[buffer];
         let s = self.lock_chain(p, h.block(), Where::KcbReleaseSlow);
-        s.set(&h.state, h.state().without_owner().clear(READING).set(flags).0);
+        let mut state = h.state().without_owner().clear(READING);
+        if let Some(low_rba) = changed {
+            if !state.is(DIRTY) {
+                s.set(&h.low_rba, low_rba);
+            }
+            state = state.set(DIRTY);
+        }
+        s.set(&h.state, state.0);
         s.set(&self.areas[slot].pins[entry], 0);
         drop(s);
         self.wake(h);
@@ -117,6 +135,8 @@ impl BufferCache {
         let dead = number as usize - 1;
         let area = &self.areas[dead];
         let publishing = area.group.load(Ordering::Acquire) == GROUP_PUBLISHING;
+        self.redo.settle_dead(p, number, publishing);
+        let low_rba = area.group_rba.load(Ordering::Acquire);
         if publishing {
             self.publish(dead);
         }
@@ -127,10 +147,10 @@ impl BufferCache {
                 PIN_SHARED => self.drop_shared(p, dead, entry, buffer),
                 PIN_GROUP if publishing && pin & PIN_CHANGED != 0 => {
                     self.enqueue_dirty(p, buffer);
-                    self.drop_exclusive(p, dead, entry, buffer, DIRTY);
+                    self.drop_changed(p, dead, entry, buffer, low_rba);
                 }
                 _ if self.headers[buffer].state().is(READING) => self.abandon(p, dead, entry, buffer),
-                _ => self.drop_exclusive(p, dead, entry, buffer, 0),
+                _ => self.drop_exclusive(p, dead, entry, buffer),
             }
         }
         for word in &area.writes {
@@ -141,6 +161,7 @@ impl BufferCache {
         for word in &area.image_of {
             word.store(0, Ordering::Relaxed);
         }
+        area.group_rba.store(0, Ordering::Release); // everything is marked dirty
         area.group.store(GROUP_IDLE, Ordering::Release);
     }
 

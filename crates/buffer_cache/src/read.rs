@@ -201,7 +201,7 @@ impl BufferCache {
         let h = &self.headers[buffer];
         let odd = h.version.load(Ordering::Relaxed) | 1;
         h.version.store(odd.wrapping_add(1), Ordering::Release); // pairs with the Acquire load of a versioned read
-        self.drop_exclusive(p, slot_of(p), entry, buffer, 0);
+        self.drop_exclusive(p, slot_of(p), entry, buffer);
         Ok(())
     }
 }

@@ -118,6 +118,7 @@ impl BufferCache {
             return false;
         }
         s.set(word, buffer as u64 + 1);
+        s.set(&h.write_rba, h.low_rba.load(Ordering::Relaxed));
         s.set(&h.state, state.clear(DIRTY).set(WRITING).0);
         true
     }
@@ -145,6 +146,9 @@ impl BufferCache {
         let h = &self.headers[buffer];
         let s = self.lock_chain(p, h.block(), Where::KcbWriteDone);
         let state = h.state().clear(WRITING);
+        if !written {
+            s.set(&h.low_rba, h.write_rba.load(Ordering::Relaxed));
+        }
         s.set(&h.state, if written { state.0 } else { state.set(DIRTY).0 });
         s.set(word, 0);
         drop(s);

@@ -166,7 +166,7 @@ fn groups_that_wait_for_one_another_give_way() {
     assert!(is_retry(&h.current(at[0]).unwrap_err()));
     drop(h);
     g.current(at[1]).unwrap();
-    g.commit(scn());
+    g.commit(scn()).unwrap();
     db.cache.assert_invariants().unwrap();
 }
 

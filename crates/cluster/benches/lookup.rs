@@ -67,7 +67,7 @@ fn measure(design: ChainDesign) {
     let at = rows.get(0).0.rdba;
     let begin = Instant::now();
     for _ in 0..1_000_000 {
-        black_box(db.cache.read(&p, at, GetKind::Examination, &mut |v| v.scn()).expect("a block"));
+        black_box(db.cache.read(&p, at, GetKind::Examination, &mut |v| v.rba()).expect("a block"));
     }
     println!("{design:?}: logical read of one block {:.1} ns", begin.elapsed().as_nanos() as f64 / 1e6);
 }

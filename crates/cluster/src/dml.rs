@@ -76,7 +76,7 @@ impl Clusters {
         let mut undo = Vec::with_capacity(8);
         let undo_op = ops::undo_of(&c.data(b), slot, itl, &mut undo);
         c.change(b, itl, cluster.object, Layer::Cluster, (ops::PUT, &cv), (undo_op, &undo))?;
-        c.commit();
+        c.commit()?;
         Ok(Try::Done(Rowid { obj: cluster.data_object, rdba: at, slot }))
     }
 

@@ -204,7 +204,7 @@ impl Heap {
                 let mut undo = Vec::with_capacity(8);
                 let undo_op = ops::undo_of(&c.data(b), slot, itl, &mut undo);
                 c.change(b, itl, table.object, Layer::Heap, (ops::PUT, &cv), (undo_op, &undo))?;
-                c.commit();
+                c.commit()?;
                 Ok(Some(PieceAddress { rdba: at, slot }))
             })?;
             match done {
@@ -312,7 +312,7 @@ impl Heap {
             }
             let (op, undo_op) = (ops::PUT_MANY, ops::REMOVE_MANY);
             c.change(b, itl, table.object, Layer::Heap, (op, &redo), (undo_op, &undo))?;
-            c.commit();
+            c.commit()?;
             Ok(n)
         })?;
         match fitted {
@@ -525,7 +525,7 @@ impl Heap {
         };
         if compare_whole {
             lock(&mut c)?;
-            c.commit();
+            c.commit()?;
             return Ok(Step::CompareWhole);
         }
         let tail = next_of(&c.data(b).view, &row);
@@ -534,7 +534,7 @@ impl Heap {
         let body: &[u8] = match (action, a.moved_to) {
             (RowAction::Lock, _) => {
                 lock(&mut c)?;
-                c.commit();
+                c.commit()?;
                 return Ok(Step::Done);
             }
             (RowAction::Delete, _) => {
@@ -551,7 +551,7 @@ impl Heap {
                 let body = padded(new, &mut small);
                 if body.len() > row.len && c.data(b).usable_bytes(itl) < body.len() - row.len {
                     lock(&mut c)?;
-                    c.commit();
+                    c.commit()?;
                     return Ok(Step::Move(tail));
                 }
                 body
@@ -565,7 +565,7 @@ impl Heap {
         let mut cv = Vec::with_capacity(body.len() + 8);
         ops::encode_put(&mut cv, slot, new_flags, itl, row.extra, body);
         c.change(b, itl, object, rows.layer, (ops::PUT, &cv), (undo_op, &undo))?;
-        c.commit();
+        c.commit()?;
         Ok(match tail {
             Some(tail) if a.moved_to.is_none() => Step::Tail(tail),
             _ => Step::Done,
@@ -642,7 +642,7 @@ impl Heap {
         let mut cv = Vec::with_capacity(8);
         ops::encode_put(&mut cv, at.slot, flags::DELETED, itl, 0, &[]);
         c.change(b, itl, table.object, Layer::Heap, (ops::PUT, &cv), (undo_op, &undo))?;
-        c.commit();
+        c.commit()?;
         Ok((Step::Done, next))
     }
 }

@@ -8,9 +8,11 @@
 
 mod record;
 
-pub use record::{Damaged, RecordReader, RecordWriter, Vectors};
+pub use record::{Damaged, RECORD_HEAD, RecordReader, RecordWriter, Vectors, void_record};
 
-use types::{Ora, Rdba, Result, Scn};
+use process::Process;
+use std::sync::atomic::AtomicU64;
+use types::{Ora, Rdba, Result};
 
 /// The part of the database that a change vector belongs to. The numbers are in redo and never change their meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -100,21 +102,67 @@ impl ApplyTable {
     }
 }
 
-/// Redo byte address: the position behind a record in the redo stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+/// Redo byte address: a position in the endless stream of redo. 0 is before all redo.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rba(pub u64);
 
+impl std::fmt::Display for Rba {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
 /// Where redo records go.
+///
+/// A change group reserves room, puts its record there, and settles once it counts:
+///
+/// | step | a death behind it |
+/// |---|---|
+/// | [`RedoSink::reserve`] | [`RedoSink::settle_dead`] with `counts` false writes a void record there |
+/// | [`RedoSink::put`] | the same, as long as the group is not PUBLISHING |
+/// | the group is PUBLISHING | [`RedoSink::settle_dead`] with `counts` true |
+/// | [`RedoSink::settle`] | nothing is left to do for the redo |
+///
+/// Nothing at or behind a place that was reserved and not settled is written to disk. Between reserving and settling a process
+/// waits for nothing.
 pub trait RedoSink: Send + Sync {
-    /// False when records would be thrown away, so that nobody takes the trouble of encoding them.
+    /// False when records would be thrown away, so that nobody takes the trouble of encoding them. It never changes.
     fn wanted(&self) -> bool;
-    /// Takes a record; returns the address behind it. A block it changed may be written once [`RedoSink::on_disk`] is there.
+
+    /// Position of the newest announced checkpoint. A block that has not been changed behind it is logged as a whole: a record
+    /// that ends at or before this address does not help the block in a recovery that starts here.
+    fn image_before(&self) -> Rba;
+
+    /// Announces a checkpoint: from now on [`RedoSink::image_before`] is the returned address, the present end of the redo.
+    /// Latches: `redo allocation`, taken and released.
+    fn announce(&self, p: &Process) -> Rba;
+
+    /// Gives out the next `len` bytes of the stream and stores where they begin (never 0) in `note`, in one section; `None`, and
+    /// nothing given out, when a checkpoint newer than `decided` has been announced. One place a process at a time.
     ///
+    /// Latches: `redo allocation`, taken and released. Waits: `log buffer space`, `log file switch (…)`; nothing is given out
+    /// while waiting.
     /// # Errors
-    /// The record could not be taken: nothing may be published.
-    fn put(&self, scn: Scn, record: &[u8]) -> Result<Rba>;
+    /// The redo cannot be taken: nothing may be published.
+    fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Rba>>;
+
+    /// Copies the finished record to the place given out.
+    fn put(&self, p: &Process, at: Rba, record: &[u8]);
+
+    /// The record counts: it may be written to disk.
+    fn settle(&self, p: &Process);
+
+    /// Ends what process `dead` had reserved: `counts` says whether its record stands. Does nothing when it had nothing.
+    fn settle_dead(&self, p: &Process, dead: u32, counts: bool);
+
     /// Everything before this address is on disk.
     fn on_disk(&self) -> Rba;
+
+    /// Has everything before `upto` written and waits until it is on disk. Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// The redo cannot be written.
+    fn force(&self, p: &Process, upto: Rba) -> Result<()>;
 }
 
 /// Throws redo away: a database that survives clean shutdowns only.
@@ -125,11 +173,23 @@ impl RedoSink for NoRedo {
     fn wanted(&self) -> bool {
         false
     }
-    fn put(&self, _: Scn, _: &[u8]) -> Result<Rba> {
-        Ok(Rba(0))
+    fn image_before(&self) -> Rba {
+        Rba(0)
     }
+    fn announce(&self, _: &Process) -> Rba {
+        Rba(u64::MAX)
+    }
+    fn reserve(&self, _: &Process, _: usize, _: Rba, _: &AtomicU64) -> Result<Option<Rba>> {
+        Ok(Some(Rba(0)))
+    }
+    fn put(&self, _: &Process, _: Rba, _: &[u8]) {}
+    fn settle(&self, _: &Process) {}
+    fn settle_dead(&self, _: &Process, _: u32, _: bool) {}
     fn on_disk(&self) -> Rba {
         Rba(u64::MAX)
+    }
+    fn force(&self, _: &Process, _: Rba) -> Result<()> {
+        Ok(())
     }
 }
 

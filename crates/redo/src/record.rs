@@ -1,16 +1,23 @@
 //! How the vectors of a group are written as one redo record.
 //!
 //! ```text
-//! 0  u32 length of the whole record     8  u64 scn
-//! 4  u32 checksum of the rest          16  u16 vectors   u16 -
-//! 20 for each vector: rdba u32, layer u8, op u8, length u16 (0xFFFF: a u32 follows), bytes
+//!  0  u32 length of the whole record     8  u64 scn
+//!  4  u32 checksum of the rest          16  u32 time, seconds since 1970 UTC
+//! 20  u16 vectors                       22  u16 flags: 1 void
+//! 24  for each vector: rdba u32, layer u8, op u8, length u16 (0xFFFF: a u32 follows), bytes
 //! ```
+//!
+//! The record's own place in the stream is mixed into the checksum and stored nowhere: what an earlier use of a log file left
+//! there is never taken for redo of this place. A void record fills a place whose owner died; its bytes mean nothing.
 
-use crate::{ChangeVector, Layer};
+use crate::{ChangeVector, Layer, Rba};
 use types::{Rdba, Scn};
 
-const HEAD: usize = 20;
+/// Bytes before the vectors; the shortest record.
+pub const RECORD_HEAD: usize = 24;
+const HEAD: usize = RECORD_HEAD;
 const LONG: u16 = u16::MAX;
+const VOID: u16 = 1;
 
 /// Collects the vectors of one group.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +43,12 @@ impl RecordWriter {
         self.count == 0
     }
 
+    /// Bytes of the finished record.
+    #[allow(clippy::len_without_is_empty)] // An empty record has a head.
+    pub fn len(&self) -> usize {
+        self.bytes.len().max(HEAD)
+    }
+
     /// Adds a vector.
     pub fn push(&mut self, cv: &ChangeVector) {
         if self.bytes.is_empty() {
@@ -54,19 +67,48 @@ impl RecordWriter {
         self.bytes.extend_from_slice(cv.data);
     }
 
-    /// Completes the record with its SCN, length and checksum.
-    pub fn finish(&mut self, scn: Scn) -> &[u8] {
+    /// The vectors so far.
+    pub fn vectors(&self) -> Vectors<'_> {
+        Vectors { left: self.count, rest: self.bytes.get(HEAD..).unwrap_or_default() }
+    }
+
+    /// Drops the vectors of every block for which `of` is true.
+    pub fn drop_vectors(&mut self, of: impl Fn(Rdba) -> bool) {
+        let mut kept = RecordWriter { bytes: Vec::with_capacity(self.bytes.len()), count: 0 };
+        self.vectors().filter(|cv| !of(cv.rdba)).for_each(|cv| kept.push(&cv));
+        *self = kept;
+    }
+
+    /// Completes the record for its place `at` in the stream.
+    pub fn finish(&mut self, at: Rba, scn: Scn, time_s: u32) -> &[u8] {
         if self.bytes.is_empty() {
             self.bytes.resize(HEAD, 0);
         }
-        let len = self.bytes.len() as u32;
-        self.bytes[..4].copy_from_slice(&len.to_le_bytes());
-        self.bytes[8..16].copy_from_slice(&scn.0.to_le_bytes());
-        self.bytes[16..18].copy_from_slice(&self.count.to_le_bytes());
-        let sum = sum(&self.bytes[8..]);
-        self.bytes[4..8].copy_from_slice(&sum.to_le_bytes());
+        seal(&mut self.bytes, at, scn, time_s, self.count, 0);
         &self.bytes
     }
+}
+
+/// A record of `len` bytes that says nothing, for a place whose owner died.
+///
+/// # Panics
+/// When `len` is shorter than a record's head.
+pub fn void_record(len: usize, at: Rba, scn: Scn, time_s: u32) -> Vec<u8> {
+    assert!(len >= HEAD, "a record has a head");
+    let mut bytes = vec![0; len];
+    seal(&mut bytes, at, scn, time_s, 0, VOID);
+    bytes
+}
+
+fn seal(bytes: &mut [u8], at: Rba, scn: Scn, time_s: u32, count: u16, flags: u16) {
+    let len = bytes.len() as u32;
+    bytes[..4].copy_from_slice(&len.to_le_bytes());
+    bytes[8..16].copy_from_slice(&scn.0.to_le_bytes());
+    bytes[16..20].copy_from_slice(&time_s.to_le_bytes());
+    bytes[20..22].copy_from_slice(&count.to_le_bytes());
+    bytes[22..24].copy_from_slice(&flags.to_le_bytes());
+    let sum = sum(&bytes[8..], at);
+    bytes[4..8].copy_from_slice(&sum.to_le_bytes());
 }
 
 /// Why a record cannot be read: the end of the redo, or damage.
@@ -85,6 +127,8 @@ pub enum Damaged {
 pub struct RecordReader<'a> {
     /// SCN of the group.
     pub scn: Scn,
+    /// When it was made, in seconds since 1970 UTC.
+    pub time_s: u32,
     /// Bytes of the record.
     pub len: usize,
     count: u16,
@@ -92,22 +136,30 @@ pub struct RecordReader<'a> {
 }
 
 impl<'a> RecordReader<'a> {
-    /// Reads the record at the start of `bytes`. Every vector is checked here, so that iterating cannot fail half-way.
+    /// Reads the record at the start of `bytes`, which is at `at` in the stream. Every vector is checked here, so that iterating
+    /// cannot fail half-way. A void record has no vectors.
     ///
     /// # Errors
-    /// [`Damaged`] for whatever is not a whole, sound record.
-    pub fn new(bytes: &'a [u8]) -> Result<RecordReader<'a>, Damaged> {
+    /// [`Damaged`] for whatever is not a whole, sound record of that place.
+    pub fn new(bytes: &'a [u8], at: Rba) -> Result<RecordReader<'a>, Damaged> {
         let len = u32_at(bytes, 0).ok_or(Damaged::Short)? as usize;
         if len < HEAD || len > bytes.len() {
             return Err(Damaged::Short);
         }
         let bytes = &bytes[..len];
-        if u32_at(bytes, 4) != Some(sum(&bytes[8..])) {
+        if u32_at(bytes, 4) != Some(sum(&bytes[8..], at)) {
             return Err(Damaged::Checksum);
         }
         let scn = u64::from_le_bytes(bytes[8..16].try_into().expect("eight bytes"));
-        let count = u16::from_le_bytes([bytes[16], bytes[17]]);
-        let record = RecordReader { scn: Scn(scn), len, count, vectors: &bytes[HEAD..] };
+        let time_s = u32_at(bytes, 16).ok_or(Damaged::Short)?;
+        let count = u16::from_le_bytes([bytes[20], bytes[21]]);
+        let flags = u16::from_le_bytes([bytes[22], bytes[23]]);
+        let vectors = match (flags, count) {
+            (0, _) => &bytes[HEAD..],
+            (VOID, 0) => &[],
+            _ => return Err(Damaged::Vector),
+        };
+        let record = RecordReader { scn: Scn(scn), time_s, len, count, vectors };
         let mut vectors = record.vectors();
         let read = vectors.by_ref().count();
         if read == usize::from(count) && vectors.rest.is_empty() { Ok(record) } else { Err(Damaged::Vector) }
@@ -149,8 +201,9 @@ fn u32_at(b: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(b.get(at..at + 4)?.try_into().ok()?))
 }
 
-fn sum(bytes: &[u8]) -> u32 {
-    let mut h = 0x9E37_79B9_7F4A_7C15u64 ^ bytes.len() as u64;
+fn sum(bytes: &[u8], at: Rba) -> u32 {
+    let mut h =
+        0x9E37_79B9_7F4A_7C15u64 ^ bytes.len() as u64 ^ at.0.wrapping_mul(0x1656_67B1_9E37_79F9).rotate_left(23);
     for chunk in bytes.chunks(8) {
         let mut word = [0u8; 8];
         word[..chunk.len()].copy_from_slice(chunk);
@@ -174,6 +227,7 @@ mod tests {
         #[test]
         fn decode_after_encode(
             scn in any::<u64>(),
+            at in any::<u64>(),
             vectors in prop::collection::vec((any::<u32>(), layer(), any::<u8>(), prop::collection::vec(any::<u8>(), 0..300)), 0..20),
             flip in any::<usize>(),
         ) {
@@ -181,22 +235,38 @@ mod tests {
             for (rdba, layer, op, data) in &vectors {
                 writer.push(&ChangeVector { rdba: Rdba(*rdba), layer: *layer, op: *op, data });
             }
-            let mut bytes = writer.finish(Scn(scn)).to_vec();
-            let record = RecordReader::new(&bytes).unwrap();
-            prop_assert_eq!(record.scn, Scn(scn));
+            prop_assert_eq!(writer.vectors().count(), vectors.len());
+            let mut bytes = writer.finish(Rba(at), Scn(scn), 7).to_vec();
+            prop_assert_eq!(bytes.len(), writer.len());
+            let record = RecordReader::new(&bytes, Rba(at)).unwrap();
+            prop_assert_eq!((record.scn, record.time_s, record.len), (Scn(scn), 7, bytes.len()));
             let back: Vec<_> = record.vectors().map(|cv| (cv.rdba.0, cv.layer, cv.op, cv.data.to_vec())).collect();
-            prop_assert_eq!(back, vectors);
+            prop_assert_eq!(&back, &vectors);
             for cut in 0..bytes.len() {
-                prop_assert!(RecordReader::new(&bytes[..cut]).is_err());
+                prop_assert!(RecordReader::new(&bytes[..cut], Rba(at)).is_err());
             }
+            prop_assert!(RecordReader::new(&bytes, Rba(at ^ 1 << (flip % 64))).is_err(), "another place");
+            let odd = |rdba: Rdba| rdba.0 % 2 == 1;
+            writer.drop_vectors(odd);
+            let left: Vec<_> = writer.vectors().map(|cv| (cv.rdba.0, cv.layer, cv.op, cv.data.to_vec())).collect();
+            prop_assert_eq!(left, vectors.into_iter().filter(|v| v.0 % 2 == 0).collect::<Vec<_>>());
             let bit = flip % (bytes.len() * 8);
             bytes[bit / 8] ^= 1 << (bit % 8);
-            prop_assert!(RecordReader::new(&bytes).is_err());
+            prop_assert!(RecordReader::new(&bytes, Rba(at)).is_err());
         }
 
         #[test]
         fn any_bytes_are_borne(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = RecordReader::new(&bytes).map(|r| r.vectors().count());
+            let _ = RecordReader::new(&bytes, Rba(3)).map(|r| r.vectors().count());
+        }
+    }
+
+    #[test]
+    fn a_void_record_has_its_length_and_no_vectors() {
+        for len in [HEAD, HEAD + 1, 5000] {
+            let bytes = void_record(len, Rba(900), Scn(4), 5);
+            let record = RecordReader::new(&bytes, Rba(900)).unwrap();
+            assert_eq!((record.len, record.vectors().count(), record.scn), (len, 0, Scn(4)));
         }
     }
 
@@ -205,7 +275,7 @@ mod tests {
         let data = vec![3; 70_000];
         let mut writer = RecordWriter::new();
         writer.push(&ChangeVector { rdba: Rdba(1), layer: Layer::Test, op: 1, data: &data });
-        let record = writer.finish(Scn(1)).to_vec();
-        assert_eq!(RecordReader::new(&record).unwrap().vectors().next().unwrap().data, data);
+        let record = writer.finish(Rba(1), Scn(1), 0).to_vec();
+        assert_eq!(RecordReader::new(&record, Rba(1)).unwrap().vectors().next().unwrap().data, data);
     }
 }

@@ -232,9 +232,12 @@ impl<'a> Change<'a> {
     }
 
     /// Publishes the group: all its changes at once, or, when the process dies first, none.
-    pub fn commit(self) {
+    ///
+    /// # Errors
+    /// The redo cannot be taken: nothing has changed.
+    pub fn commit(self) -> Result<()> {
         let Change { txns, t, xid, group, chain, changed, .. } = self;
-        group.commit(txns.current_scn());
+        group.commit(txns.current_scn())?;
         t.chain = chain;
         for (at, itl) in changed {
             t.note_changed(at, itl, txns.cleanout_max());
@@ -242,5 +245,6 @@ impl<'a> Change<'a> {
         if let Some(entry) = txns.table().entry(xid) {
             entry.note_undo(chain.newest, chain.records, chain.blocks.into());
         }
+        Ok(())
     }
 }

@@ -195,7 +195,7 @@ impl Transactions {
         let same_block = rec.prev.rdba == rec.uba.rdba && rec.prev.seq == rec.uba.seq;
         let newest = if same_block { u32::from(rec.prev.rec) + 1 } else { 0 };
         undo.apply(b, Layer::Undo, op::RETIRE_RECORD, &newest.to_le_bytes())?;
-        undo.group.commit(self.current_scn());
+        undo.group.commit(self.current_scn())?;
         Ok(())
     }
 
@@ -229,7 +229,7 @@ impl Transactions {
         }
         let data = cleanout(n, itl_flags::COMMITTED, scn);
         g.change(b, Layer::Transaction, op::ITL_CLEANOUT, &data)?;
-        g.commit(self.current_scn());
+        g.commit(self.current_scn())?;
         Ok(true)
     }
 
@@ -250,7 +250,7 @@ impl Transactions {
             return Ok(());
         }
         p.count(Stat::DeferredCurrentBlockCleanoutApplications, stale.len() as u64);
-        g.commit(self.current_scn());
+        g.commit(self.current_scn())?;
         Ok(())
     }
 
