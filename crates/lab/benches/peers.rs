@@ -9,12 +9,11 @@
 //!
 //! PostgreSQL is started in a temporary folder (as user `postgres` when run by root) with fsync off and 256 MB of buffers.
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::sync::{Arc, Barrier};
-use std::time::Instant;
+#[path = "peer.rs"]
+mod peer;
 
 use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
+use peer::{Postgres, argument, cpu_seconds, latchwork_program, median, together};
 use types::{DataType, Number, Value};
 
 const ROWS: i64 = 10_000;
@@ -29,34 +28,14 @@ struct Runner<'a> {
     costs: Vec<f64>,
 }
 
-/// Seconds that a process (or thread, `thread-self`) has run so far.
-fn cpu_seconds(of: &str) -> f64 {
-    let text = std::fs::read_to_string(format!("/proc/{of}/schedstat")).expect("schedstat");
-    text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).expect("nanoseconds") / 1e9
-}
-
 impl<'a> Runner<'a> {
     fn new(name: &str, run: Box<dyn FnMut(u32, u64) -> (f64, f64) + 'a>) -> Runner<'a> {
         Runner { name: name.to_string(), run, rate: 0.0, rates: vec![Vec::new(), Vec::new()], costs: Vec::new() }
     }
 }
 
-fn argument(name: &str, default: f64) -> f64 {
-    let all: Vec<String> = std::env::args().collect();
-    all.iter().position(|a| a == name).and_then(|at| all.get(at + 1)).and_then(|v| v.parse().ok()).unwrap_or(default)
-}
-
-fn median(all: &mut [f64]) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
-}
-
 fn latchwork() -> Ephemeral {
-    let executable = std::env::var_os("LATCHWORK_EXE").map(PathBuf::from).unwrap_or_else(|| {
-        let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/release/latchwork");
-        assert!(built.is_file(), "build it first: cargo build --release");
-        built
-    });
+    let executable = latchwork_program();
     let pair = |n: &str, v: &str| (n.to_string(), v.to_string());
     let params = vec![pair("db_cache_size", "64M"), pair("result_cache_max_size", "32M")];
     let instance = Ephemeral::start_with(&EphemeralOptions { params, executable: Some(executable) }).expect("starts");
@@ -102,132 +81,43 @@ fn run_latchwork(instance: &Ephemeral, worker: &str, sessions: u32, lookups: u64
     (elapsed, cpu.into_inner().expect("no panic"))
 }
 
-/// Starts one thread for each item at the same moment; seconds until the last has ended.
-fn together<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) -> f64 {
-    let barrier = Arc::new(Barrier::new(items.len() + 1));
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = items
-            .into_iter()
-            .map(|item| {
-                let (barrier, work) = (Arc::clone(&barrier), &work);
-                scope.spawn(move || {
-                    barrier.wait();
-                    work(item);
-                })
-            })
-            .collect();
-        barrier.wait();
-        let started = Instant::now();
-        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
-        started.elapsed().as_secs_f64()
-    })
+/// A PostgreSQL server with the rows and the loop.
+fn start_postgres() -> Option<Postgres> {
+    let folder = std::env::temp_dir().join(format!("latchwork-peers-{}", std::process::id()));
+    let server = Postgres::start(folder, "-c fsync=off -c shared_buffers=256MB -c jit=off")?;
+    server.psql(
+        "create table lookup (id int, payload varchar(200));
+         insert into lookup select g, rpad(md5(g::text), 200, md5((g * 7)::text)) from generate_series(1, 10000) g;
+         create index lookup_hash on lookup using hash (id);
+         create function look_up(n bigint) returns text language plpgsql as $$
+         declare k int; r record; t timestamptz := clock_timestamp();
+           c text := pg_read_file('/proc/self/schedstat');
+         begin
+           for i in 1 .. n loop
+             k := trunc(1 + random() * 9999);
+             for r in select * from lookup where id = k loop null; end loop;
+           end loop;
+           return extract(epoch from clock_timestamp() - t) || ' ' ||
+             (split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::numeric - split_part(c, ' ', 1)::numeric) / 1e9;
+         end $$;",
+    );
+    // By itself: VACUUM does not run in the transaction that several statements in one call are.
+    server.psql("vacuum analyze lookup");
+    Some(server)
 }
 
-/// A PostgreSQL server in a temporary folder.
-struct Postgres {
-    bin: PathBuf,
-    folder: PathBuf,
-    as_user: bool,
-}
-
-impl Postgres {
-    fn start() -> Option<Postgres> {
-        let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
-        let bin = versions.filter_map(|v| v.ok()).map(|v| v.path().join("bin")).find(|b| b.join("initdb").is_file())?;
-        let root =
-            std::fs::metadata("/proc/self").map(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0).unwrap_or(false);
-        let folder = std::env::temp_dir().join(format!("latchwork-peers-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).ok()?;
-        let server = Postgres { bin, folder, as_user: root };
-        if root {
-            Command::new("chown").arg("postgres").arg(&server.folder).status().ok()?;
-        }
-        let data = server.folder.join("data");
-        let done = server.command("initdb").arg("-D").arg(&data).arg("-A").arg("trust").stdout(Stdio::null()).status();
-        done.ok().filter(|s| s.success())?;
-        let options = format!(
-            "-c listen_addresses='' -c unix_socket_directories='{}' -c fsync=off -c shared_buffers=256MB -c jit=off",
-            server.folder.display()
-        );
-        let log = server.folder.join("log");
-        let mut start = server.command("pg_ctl");
-        start
-            .arg("-D")
-            .arg(&data)
-            .arg("-o")
-            .arg(options)
-            .arg("-l")
-            .arg(log)
-            .arg("-w")
-            .arg("start")
-            .stdout(Stdio::null());
-        start.status().ok().filter(|s| s.success())?;
-        server.psql(
-            "create table lookup (id int, payload varchar(200));
-             insert into lookup select g, rpad(md5(g::text), 200, md5((g * 7)::text)) from generate_series(1, 10000) g;
-             create index lookup_hash on lookup using hash (id);
-             create function look_up(n bigint) returns text language plpgsql as $$
-             declare k int; r record; t timestamptz := clock_timestamp();
-               c text := pg_read_file('/proc/self/schedstat');
-             begin
-               for i in 1 .. n loop
-                 k := trunc(1 + random() * 9999);
-                 for r in select * from lookup where id = k loop null; end loop;
-               end loop;
-               return extract(epoch from clock_timestamp() - t) || ' ' ||
-                 (split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::numeric - split_part(c, ' ', 1)::numeric) / 1e9;
-             end $$;",
-        );
-        // By itself: VACUUM does not run in the transaction that several statements in one call are.
-        server.psql("vacuum analyze lookup");
-        Some(server)
-    }
-
-    fn command(&self, program: &str) -> Command {
-        let path = self.bin.join(program);
-        if !self.as_user {
-            return Command::new(path);
-        }
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
-        command.current_dir(&self.folder);
-        command
-    }
-
-    fn psql(&self, sql: &str) -> String {
-        let output = self
-            .command("psql")
-            .arg("-h")
-            .arg(&self.folder)
-            .args(["-d", "postgres", "-qAt", "-v", "ON_ERROR_STOP=1", "-c", sql])
-            .output()
-            .expect("psql runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim().to_string()
-    }
-
-    /// The longest of the sessions' own times, and their CPU time together: connecting does not count.
-    fn run(&self, sessions: u32, lookups: u64) -> (f64, f64) {
-        let times = std::sync::Mutex::new(Vec::new());
-        together((0..sessions).collect(), |_| {
-            // One call first, so that the plan is made and the function compiled before the clock runs.
-            let text = self.psql(&format!("select look_up(1000); select look_up({lookups})"));
-            let (time, cpu) = text.lines().last().and_then(|line| line.split_once(' ')).expect("two times");
-            let seconds = |text: &str| text.trim().parse::<f64>().expect("seconds");
-            times.lock().expect("no panic").push((seconds(time), seconds(cpu)));
-        });
-        let times = times.into_inner().expect("no panic");
-        times.into_iter().fold((0.0, 0.0), |(most, sum), (time, cpu)| (most.max(time), sum + cpu))
-    }
-}
-
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        let data = self.folder.join("data");
-        let _ =
-            self.command("pg_ctl").arg("-D").arg(data).args(["-m", "immediate", "stop"]).stdout(Stdio::null()).status();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
+/// The longest of the sessions' own times, and their CPU time together: connecting does not count.
+fn run_postgres(server: &Postgres, sessions: u32, lookups: u64) -> (f64, f64) {
+    let times = std::sync::Mutex::new(Vec::new());
+    together((0..sessions).collect(), |_| {
+        // One call first, so that the plan is made and the function compiled before the clock runs.
+        let text = server.psql(&format!("select look_up(1000); select look_up({lookups})"));
+        let (time, cpu) = text.lines().last().and_then(|line| line.split_once(' ')).expect("two times");
+        let seconds = |text: &str| text.trim().parse::<f64>().expect("seconds");
+        times.lock().expect("no panic").push((seconds(time), seconds(cpu)));
+    });
+    let times = times.into_inner().expect("no panic");
+    times.into_iter().fold((0.0, 0.0), |(most, sum), (time, cpu)| (most.max(time), sum + cpu))
 }
 
 /// SQLite: one database in memory for each session, a prepared statement, a compiled loop.
@@ -274,7 +164,7 @@ fn main() {
     let rounds = argument("--rounds", 7.0) as usize;
     let seconds = argument("--seconds", 1.0);
     let instance = latchwork();
-    let postgres = Postgres::start();
+    let postgres = start_postgres();
     if postgres.is_none() {
         println!("PostgreSQL is not installed (Debian: postgresql) or could not be started: left out");
     }
@@ -285,7 +175,7 @@ fn main() {
     runners.push(Runner::new("Latchwork, result cache", Box::new(|s, n| run_latchwork(&instance, cache, s, n))));
     runners.push(Runner::new("SQLite, prepared, in process", Box::new(run_sqlite)));
     if let Some(server) = &postgres {
-        runners.push(Runner::new("PostgreSQL, PL/pgSQL, hash index", Box::new(|s, n| server.run(s, n))));
+        runners.push(Runner::new("PostgreSQL, PL/pgSQL, hash index", Box::new(|s, n| run_postgres(server, s, n))));
     }
     for runner in &mut runners {
         let (elapsed, _) = (runner.run)(1, 20_000);

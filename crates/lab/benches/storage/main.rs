@@ -1,0 +1,332 @@
+//! Latchwork, PostgreSQL and SQLite writing and reading the same rows in the same run, each durable on the same disk.
+//!
+//!     cargo build --release && cargo bench -p lab --features peers --bench storage
+//!         [-- --rounds 5 --seconds 2 --rows 100000 --only commits|bulk|scans|changes|recovery --megabytes 256 --dir DIR --json FILE]
+//!
+//! Every engine syncs its log before it answers a commit: Latchwork as it comes, PostgreSQL with `fsync` and
+//! `synchronous_commit` on, SQLite in WAL mode with `synchronous=FULL`. All keep their files in one folder, which must not be in
+//! memory. Buffers are 256 MB each. Clients work as the engine's users do: Latchwork and PostgreSQL through a local socket with
+//! statements parsed once (`pgbench -M prepared`), SQLite in the process that asks, one thread and connection a session.
+//! What runs inside the engine is a loop of its own language, PL/SQL and PL/pgSQL, or of prepared statements for SQLite.
+//!
+//! Rounds are interleaved: each kind of work is done once by every engine before any does it again. Printed are medians by the clock, the
+//! ratio to the better of the peers, and the CPU time of one unit where one process does all of it, for a machine that does other
+//! work as well. What is not installed is left out, and said.
+
+#[path = "../peer.rs"]
+mod peer;
+
+mod latchwork;
+mod postgres;
+mod report;
+mod sqlite;
+
+use latchwork::Latchwork;
+use peer::{argument, text_argument};
+use postgres::PostgresEngine;
+use report::Report;
+use sqlite::Sqlite;
+use std::path::{Path, PathBuf};
+
+/// How much is done.
+#[derive(Clone, Copy)]
+pub struct Size {
+    /// Seconds that one measurement of commits or scans takes.
+    pub seconds: f64,
+    /// Rows of the tables.
+    pub rows: u64,
+    /// Megabytes of redo to recover from.
+    pub megabytes: u64,
+}
+
+/// What was done in one measurement: units, seconds by the clock, seconds of CPU time where they are known.
+pub struct Sample {
+    pub units: f64,
+    pub seconds: f64,
+    pub cpu: Option<f64>,
+}
+
+/// A table to insert many rows into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    Plain,
+    Keyed,
+    Indexed,
+}
+
+impl Target {
+    pub const ALL: [Target; 3] = [Target::Plain, Target::Keyed, Target::Indexed];
+
+    pub fn table(self) -> &'static str {
+        match self {
+            Target::Plain => "bulk_plain",
+            Target::Keyed => "bulk_keyed",
+            Target::Indexed => "bulk_indexed",
+        }
+    }
+
+    fn what(self) -> &'static str {
+        match self {
+            Target::Plain => "no index",
+            Target::Keyed => "primary key",
+            Target::Indexed => "primary key and an index",
+        }
+    }
+}
+
+/// A query that is run again and again with other keys. The table `item` has `rows` rows: `id` from 1 (primary key), `grp` of a
+/// thousand values (index), `amount`, `text`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Query {
+    /// One row by its key.
+    Key,
+    /// Sum over a range of keys, rows read.
+    Sum(u64),
+    /// Count of a range of keys: the index says it all.
+    Count(u64),
+    /// Sum over one value of the second index, whose rows are far apart.
+    Group,
+    /// Sum over the whole table with a filter.
+    Full,
+}
+
+impl Query {
+    pub const ALL: [Query; 7] = [
+        Query::Key,
+        Query::Sum(100),
+        Query::Sum(10_000),
+        Query::Count(100),
+        Query::Count(10_000),
+        Query::Group,
+        Query::Full,
+    ];
+
+    /// Rows that one execution reads.
+    pub fn rows(self, size: Size) -> u64 {
+        match self {
+            Query::Key => 1,
+            Query::Sum(n) | Query::Count(n) => n,
+            Query::Group => size.rows / 1000,
+            Query::Full => size.rows,
+        }
+    }
+
+    /// Name of the procedure or function that loops over it.
+    pub fn procedure(self) -> &'static str {
+        match self {
+            Query::Key => "scan_key",
+            Query::Sum(_) => "scan_sum",
+            Query::Count(_) => "scan_count",
+            Query::Group => "scan_group",
+            Query::Full => "scan_full",
+        }
+    }
+
+    /// The statement, with `{a}` and `{b}` for the ends of the range.
+    pub fn sql(self) -> &'static str {
+        match self {
+            Query::Key => "select amount from item where id = {a}",
+            Query::Sum(_) => "select sum(amount) from item where id between {a} and {b}",
+            Query::Count(_) => "select count(*) from item where id between {a} and {b}",
+            Query::Group => "select sum(amount) from item where grp = mod({a}, 1000)",
+            Query::Full => "select sum(amount) from item where grp < 500",
+        }
+    }
+
+    fn what(self) -> String {
+        match self {
+            Query::Key => "row by primary key".into(),
+            Query::Sum(n) => format!("sum over {n} keys, rows read"),
+            Query::Count(n) => format!("count of {n} keys"),
+            Query::Group => "sum over a value of another index".into(),
+            Query::Full => "full scan, filter and sum".into(),
+        }
+    }
+}
+
+/// A change of every row of a table, with its commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Update,
+    UpdateIndexed,
+    Delete,
+}
+
+impl Change {
+    pub const ALL: [Change; 3] = [Change::Update, Change::UpdateIndexed, Change::Delete];
+
+    /// The statement, over the table `bulk_indexed`.
+    pub fn sql(self) -> &'static str {
+        match self {
+            Change::Update => "update bulk_indexed set amount = amount + 1",
+            Change::UpdateIndexed => "update bulk_indexed set grp = grp + 1",
+            Change::Delete => "delete from bulk_indexed",
+        }
+    }
+
+    fn what(self) -> &'static str {
+        match self {
+            Change::Update => "update of every row",
+            Change::UpdateIndexed => "update of an indexed column",
+            Change::Delete => "delete of every row",
+        }
+    }
+}
+
+/// A way in which Latchwork and PostgreSQL are asked; SQLite knows one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A statement, then `COMMIT`: two calls.
+    TwoCalls,
+    /// One call that inserts and commits.
+    OneCall,
+    /// A loop in the engine's own language.
+    Inside,
+    /// One statement that makes the rows.
+    Select,
+    /// Arrays: FORALL, COPY.
+    Array,
+}
+
+fn commits(r: &mut Report, e: &Engines, size: Size) {
+    for sessions in [1u32, 4, 16] {
+        let what = |way: &str| format!("{way}, {sessions} session{}", if sessions == 1 { "" } else { "s" });
+        let client = what("insert and commit, client");
+        r.measure(&client, "Latchwork, two calls", || e.latchwork.commits(sessions, Way::TwoCalls, size));
+        r.measure(&client, "Latchwork, one call", || e.latchwork.commits(sessions, Way::OneCall, size));
+        if let Some(pg) = &e.postgres {
+            r.measure(&client, "PostgreSQL", || pg.commits(sessions, Way::OneCall, size));
+        }
+        r.measure(&client, "SQLite", || e.sqlite.commits(sessions, size));
+        let inside = what("insert and commit, loop inside");
+        r.measure(&inside, "Latchwork", || e.latchwork.commits(sessions, Way::Inside, size));
+        if let Some(pg) = &e.postgres {
+            r.measure(&inside, "PostgreSQL", || pg.commits(sessions, Way::Inside, size));
+        }
+        r.measure(&inside, "SQLite", || e.sqlite.commits(sessions, size));
+    }
+}
+
+fn bulk(r: &mut Report, e: &Engines, size: Size) {
+    for target in Target::ALL {
+        let what = format!("insert of many rows, {}", target.what());
+        r.measure(&what, "Latchwork, select", || e.latchwork.bulk(target, Way::Select, size));
+        r.measure(&what, "Latchwork, FORALL", || e.latchwork.bulk(target, Way::Array, size));
+        if let Some(pg) = &e.postgres {
+            r.measure(&what, "PostgreSQL, select", || pg.bulk(target, Way::Select, size));
+            r.measure(&what, "PostgreSQL, COPY", || pg.bulk(target, Way::Array, size));
+        }
+        r.measure(&what, "SQLite", || e.sqlite.bulk(target, size));
+    }
+}
+
+fn scans(r: &mut Report, e: &Engines, size: Size) {
+    for query in Query::ALL {
+        let what = query.what();
+        r.measure(&what, "Latchwork", || e.latchwork.scan(query, size));
+        if let Some(pg) = &e.postgres {
+            r.measure(&what, "PostgreSQL", || pg.scan(query, size));
+        }
+        r.measure(&what, "SQLite", || e.sqlite.scan(query, size));
+    }
+}
+
+fn changes(r: &mut Report, e: &Engines, size: Size) {
+    for change in Change::ALL {
+        let what = change.what();
+        r.measure(what, "Latchwork", || e.latchwork.change(change, size));
+        if let Some(pg) = &e.postgres {
+            r.measure(what, "PostgreSQL", || pg.change(change, size));
+        }
+        r.measure(what, "SQLite", || e.sqlite.change(change, size));
+    }
+}
+
+fn recovery(r: &mut Report, e: &Engines, size: Size) {
+    let what = "recovery, megabytes of redo";
+    r.measure(what, "Latchwork", || e.latchwork.recovery(size));
+    if let Some(pg) = &e.postgres {
+        r.measure(what, "PostgreSQL", || pg.recovery(size));
+    }
+    r.measure(what, "SQLite", || e.sqlite.recovery(size));
+}
+
+struct Engines {
+    latchwork: Latchwork,
+    postgres: Option<PostgresEngine>,
+    sqlite: Sqlite,
+}
+
+/// The folder of all databases: on a disk, and gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn make() -> Folder {
+        let base = text_argument("--dir").map_or_else(std::env::temp_dir, PathBuf::from);
+        let kind = file_system(&base);
+        assert!(kind != "tmpfs" && kind != "ramfs", "{} is in memory: give --dir", base.display());
+        let folder = base.join(format!("latchwork-storage-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        // The server of PostgreSQL runs as another user.
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&folder, open).expect("a folder of our own");
+        println!("databases in {} ({kind})", folder.display());
+        Folder(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The type of the file system that a folder lies in.
+fn file_system(at: &Path) -> String {
+    let at = at.canonicalize().expect("a folder");
+    let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let found = mounts
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split(' ').skip(1);
+            Some((words.next()?, words.next()?))
+        })
+        .filter(|(mounted, _)| at.starts_with(mounted))
+        .max_by_key(|(mounted, _)| mounted.len());
+    found.map_or_else(String::new, |(_, kind)| kind.to_string())
+}
+
+fn main() {
+    let rounds = argument("--rounds", 5.0) as usize;
+    let size = Size {
+        seconds: argument("--seconds", 2.0),
+        rows: argument("--rows", 100_000.0) as u64,
+        megabytes: argument("--megabytes", 256.0) as u64,
+    };
+    let folder = Folder::make();
+    let engines = Engines {
+        latchwork: Latchwork::start(folder.0.join("latchwork"), size),
+        postgres: PostgresEngine::start(folder.0.join("postgresql"), size),
+        sqlite: Sqlite::start(folder.0.join("sqlite"), size),
+    };
+    if engines.postgres.is_none() {
+        println!("PostgreSQL is not installed (Debian: postgresql) or could not be started: left out");
+    }
+    let mut report = Report::default();
+    let only = text_argument("--only");
+    let parts: [(&str, fn(&mut Report, &Engines, Size)); 5] =
+        [("commits", commits), ("bulk", bulk), ("scans", scans), ("changes", changes), ("recovery", recovery)];
+    for round in 0..rounds {
+        for (name, part) in parts {
+            if only.as_deref().is_none_or(|o| o == name) {
+                part(&mut report, &engines, size);
+            }
+        }
+        eprintln!("round {} of {rounds}", round + 1);
+    }
+    report.print();
+    let json = text_argument("--json")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/storage.json"), PathBuf::from);
+    report.write_json(&json);
+    println!("\nall samples: {}", json.display());
+}
