@@ -1,11 +1,16 @@
 //! The control file: text, one fact a line, closed by a checksum line.
 //!
 //! ```text
-//! latchwork control file 1
+//! latchwork control file 2
 //! database 81985529216486895 ORCL
 //! block_size 8192
 //! scn 4711
 //! clean 1
+//! checkpoint 73728 4711 1795312800
+//! incarnation 1 1 1795312000
+//! log_mode 0
+//! log 1 3 69632 4650 1795312700 33554432 0 redo01.log
+//! logged 2 1 40960 69632 4600 1795312500 4650 1795312700 0 -
 //! tablespace 0 SYSTEM
 //! file 1 0 1280 4194303 1280 system01.dbf
 //! checksum 9a0c…
@@ -42,8 +47,69 @@ pub struct FileEntry {
     pub name: String,
 }
 
+/// Where the last checkpoint came to: every change before it is in the data files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckpointEntry {
+    /// Position in the redo stream; recovery begins there.
+    pub rba: u64,
+    /// The highest SCN of the redo before it.
+    pub scn: Scn,
+    /// When it was begun: seconds since 1970, UTC.
+    pub time_s: u32,
+}
+
+/// Which life of the database this is: RESETLOGS begins another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IncarnationEntry {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The SCN and time (seconds since 1970, UTC) at which it began.
+    pub resetlogs_scn: Scn,
+    pub resetlogs_time_s: u32,
+}
+
+/// An online log group; it has one member.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogGroupEntry {
+    /// Its number, from 1.
+    pub group: u32,
+    /// The sequence number of the redo it holds; 0 when it was never used.
+    pub sequence: u32,
+    /// The position in the redo stream at which its redo begins.
+    pub start: u64,
+    /// The newest SCN given out when it became the current group, and when that was (seconds since 1970, UTC).
+    pub first_scn: Scn,
+    pub first_time_s: u32,
+    /// Size of the file in bytes, its header included.
+    pub bytes: u64,
+    /// Its redo has been archived.
+    pub archived: bool,
+    /// Its name: relative to the database directory, or an absolute path.
+    pub name: String,
+}
+
+/// A sequence that is complete: a row of `v$log_history`, and of `v$archived_log` when there is a copy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoggedEntry {
+    /// Its sequence number, and the incarnation that wrote it.
+    pub sequence: u32,
+    pub incarnation: u32,
+    /// The positions in the redo stream where it begins and ends.
+    pub start: u64,
+    pub end: u64,
+    /// SCN and time (seconds since 1970, UTC) when it became current, and when the next one did.
+    pub first_scn: Scn,
+    pub first_time_s: u32,
+    pub next_scn: Scn,
+    pub next_time_s: u32,
+    /// When its archived copy was complete; 0 without one.
+    pub completed_s: u32,
+    /// The archived copy: relative to the database directory, or an absolute path; empty without one.
+    pub name: String,
+}
+
 /// What the control file says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlFile {
     /// Identifies the database.
     pub database: u64,
@@ -55,16 +121,38 @@ pub struct ControlFile {
     pub scn: Scn,
     /// True when the last instance shut down cleanly: all changes are in the files.
     pub clean: bool,
+    /// The last checkpoint.
+    pub checkpoint: CheckpointEntry,
+    /// The present incarnation.
+    pub incarnation: IncarnationEntry,
+    /// ARCHIVELOG mode: no log is used again before it has been archived.
+    pub archivelog: bool,
+    /// The online logs. The one with the highest sequence number is the current one.
+    pub logs: Vec<LogGroupEntry>,
+    /// Sequences that are complete, oldest first; the newest [`ControlFile::LOGGED_MAX`] of them.
+    pub logged: Vec<LoggedEntry>,
     /// The tablespaces.
     pub tablespaces: Vec<TablespaceEntry>,
     /// The data files.
     pub files: Vec<FileEntry>,
 }
 
-const TITLE: &str = "latchwork control file 1";
+const TITLE: &str = "latchwork control file 2";
 const BYTES_MAX: u64 = 1 << 20;
 
 impl ControlFile {
+    /// The most online log groups.
+    pub const LOGS_MAX: u32 = 32;
+    /// How many complete sequences are remembered.
+    pub const LOGGED_MAX: usize = 2000;
+    /// Positions in the redo stream are below it.
+    pub const RBA_LIMIT: u64 = 1 << 60;
+
+    /// The current online log: the one with the highest sequence number. `None` before the first was opened.
+    pub fn current_log(&self) -> Option<&LogGroupEntry> {
+        self.logs.iter().filter(|l| l.sequence > 0).max_by_key(|l| l.sequence)
+    }
+
     /// Reads the control file in `directory`.
     ///
     /// # Errors
@@ -87,18 +175,30 @@ impl ControlFile {
     /// # Errors
     /// ORA-00200 when it cannot be written.
     pub fn write(&self, directory: &Path) -> Result<()> {
+        self.write_as(directory, true)
+    }
+
+    /// As [`ControlFile::write`]; without `sync` only the death of processes leaves the old one or this one, not that of the
+    /// machine.
+    ///
+    /// # Errors
+    /// As [`ControlFile::write`].
+    pub fn write_as(&self, directory: &Path, sync: bool) -> Result<()> {
         let failed = |e: os::OsError| Ora::new(200).because(crate::files::io_error(27040, "file create error", &e));
         let (new, path) = (directory.join("control.new"), directory.join(crate::CONTROL_FILE));
         let file = File::open(&new, OpenMode::Truncate).map_err(failed)?;
         file.write_at(self.print().as_bytes(), 0).map_err(failed)?;
-        file.sync().map_err(failed)?;
+        if sync {
+            file.sync().map_err(failed)?;
+        }
         os::file::rename(&new, &path).map_err(failed)?;
-        sync_directory(directory).map_err(failed)
+        if sync { sync_directory(directory).map_err(failed) } else { Ok(()) }
     }
 
     fn print(&self) -> String {
         let mut out = format!("{TITLE}\ndatabase {} {}\nblock_size {}\n", self.database, self.name, self.block_size);
         let _ = writeln!(out, "scn {}\nclean {}", self.scn.0, u8::from(self.clean));
+        self.print_redo(&mut out);
         for t in &self.tablespaces {
             let _ = writeln!(out, "tablespace {} {}", t.number, t.name);
         }
@@ -109,6 +209,24 @@ impl ControlFile {
         let sum = checksum(out.as_bytes());
         let _ = writeln!(out, "checksum {sum:016x}");
         out
+    }
+
+    fn print_redo(&self, out: &mut String) {
+        let (c, i) = (self.checkpoint, self.incarnation);
+        let _ = writeln!(out, "checkpoint {} {} {}", c.rba, c.scn.0, c.time_s);
+        let _ = writeln!(out, "incarnation {} {} {}", i.number, i.resetlogs_scn.0, i.resetlogs_time_s);
+        let _ = writeln!(out, "log_mode {}", u8::from(self.archivelog));
+        for l in &self.logs {
+            let numbers = [l.start, l.first_scn.0, l.first_time_s.into(), l.bytes, l.archived.into()];
+            let _ = writeln!(out, "log {} {} {} {}", l.group, l.sequence, join(&numbers), l.name);
+        }
+        for l in &self.logged[self.logged.len().saturating_sub(Self::LOGGED_MAX)..] {
+            let times =
+                [l.first_scn.0, l.first_time_s.into(), l.next_scn.0, l.next_time_s.into(), l.completed_s.into()];
+            let numbers = [l.sequence.into(), l.incarnation.into(), l.start, l.end];
+            let name = if l.name.is_empty() { "-" } else { &l.name };
+            let _ = writeln!(out, "logged {} {} {name}", join(&numbers), join(&times));
+        }
     }
 
     fn parse(text: &str) -> Option<ControlFile> {
@@ -122,15 +240,7 @@ impl ControlFile {
         if lines.next()? != TITLE {
             return None;
         }
-        let mut c = ControlFile {
-            database: 0,
-            name: String::new(),
-            block_size: 0,
-            scn: Scn(0),
-            clean: false,
-            tablespaces: Vec::new(),
-            files: Vec::new(),
-        };
+        let mut c = ControlFile::default();
         for line in lines {
             c.line(line)?;
         }
@@ -147,6 +257,21 @@ impl ControlFile {
             "block_size" => self.block_size = rest.parse().ok()?,
             "scn" => self.scn = Scn(rest.parse().ok()?),
             "clean" => self.clean = rest == "1",
+            "checkpoint" => {
+                let ([rba, scn, time], _) = numbers(rest)?;
+                self.checkpoint = CheckpointEntry { rba, scn: Scn(scn), time_s: time.try_into().ok()? };
+            }
+            "incarnation" => {
+                let ([number, scn, time], _) = numbers(rest)?;
+                self.incarnation = IncarnationEntry {
+                    number: number.try_into().ok()?,
+                    resetlogs_scn: Scn(scn),
+                    resetlogs_time_s: time.try_into().ok()?,
+                };
+            }
+            "log_mode" => self.archivelog = rest == "1",
+            "log" => self.logs.push(parse_log(rest)?),
+            "logged" => self.logged.push(parse_logged(rest)?),
             "tablespace" => {
                 let (number, name) = rest.split_once(' ')?;
                 self.tablespaces.push(TablespaceEntry { number: number.parse().ok()?, name: name.to_owned() });
@@ -170,6 +295,17 @@ impl ControlFile {
                 && f.blocks.max(f.blocks_max) <= types::Rdba::MAX_BLOCK + 1
                 && self.tablespaces.iter().any(|t| t.number == f.tablespace)
         };
+        let group = |l: &LogGroupEntry| {
+            (1..=Self::LOGS_MAX).contains(&l.group)
+                && self.logs.iter().filter(|g| g.group == l.group).count() == 1
+                && (l.sequence == 0 || self.logs.iter().filter(|g| g.sequence == l.sequence).count() == 1)
+                && l.start < Self::RBA_LIMIT
+                && l.bytes < Self::RBA_LIMIT
+        };
+        let logged = |l: &LoggedEntry| l.start <= l.end && l.end < Self::RBA_LIMIT;
+        if self.checkpoint.rba >= Self::RBA_LIMIT || !self.logs.iter().all(group) || !self.logged.iter().all(logged) {
+            return false;
+        }
         let distinct = |f: &FileEntry| self.files.iter().filter(|g| g.file == f.file).count() == 1;
         block::is_block_size(self.block_size) && self.files.iter().all(|f| in_range(f) && distinct(f))
     }
@@ -178,6 +314,51 @@ impl ControlFile {
     pub fn tablespace(&self, number: u32) -> Option<&TablespaceEntry> {
         self.tablespaces.iter().find(|t| t.number == number)
     }
+}
+
+fn join(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// `N` numbers with a space behind each but perhaps the last, and the rest of the line.
+fn numbers<const N: usize>(line: &str) -> Option<([u64; N], &str)> {
+    let (mut out, mut rest) = ([0; N], line);
+    for n in &mut out {
+        let (word, behind) = rest.split_once(' ').unwrap_or((rest, ""));
+        (*n, rest) = (word.parse().ok()?, behind);
+    }
+    Some((out, rest))
+}
+
+fn parse_log(line: &str) -> Option<LogGroupEntry> {
+    let ([group, sequence, start, first_scn, first_time, bytes, archived], name) = numbers(line)?;
+    Some(LogGroupEntry {
+        group: group.try_into().ok()?,
+        sequence: sequence.try_into().ok()?,
+        start,
+        first_scn: Scn(first_scn),
+        first_time_s: first_time.try_into().ok()?,
+        bytes,
+        archived: archived == 1,
+        name: Some(name).filter(|n| !n.is_empty())?.to_owned(),
+    })
+}
+
+fn parse_logged(line: &str) -> Option<LoggedEntry> {
+    let ([sequence, incarnation, start, end, first_scn, first_time, next_scn, next_time, completed], name) =
+        numbers(line)?;
+    Some(LoggedEntry {
+        sequence: sequence.try_into().ok()?,
+        incarnation: incarnation.try_into().ok()?,
+        start,
+        end,
+        first_scn: Scn(first_scn),
+        first_time_s: first_time.try_into().ok()?,
+        next_scn: Scn(next_scn),
+        next_time_s: next_time.try_into().ok()?,
+        completed_s: completed.try_into().ok()?,
+        name: if name == "-" { String::new() } else { name.to_owned() },
+    })
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
@@ -195,6 +376,34 @@ mod tests {
             block_size: 8192,
             scn: Scn(4711),
             clean: true,
+            checkpoint: CheckpointEntry { rba: 73_728, scn: Scn(4711), time_s: 1_795_312_800 },
+            incarnation: IncarnationEntry { number: 2, resetlogs_scn: Scn(1), resetlogs_time_s: 1_795_312_000 },
+            archivelog: true,
+            logs: vec![LogGroupEntry {
+                group: 1,
+                sequence: 3,
+                start: 69_632,
+                first_scn: Scn(4650),
+                first_time_s: 1_795_312_700,
+                bytes: 1 << 25,
+                archived: false,
+                name: "redo 01.log".into(),
+            }],
+            logged: vec![
+                LoggedEntry { sequence: 1, incarnation: 1, end: 40_960, ..LoggedEntry::default() },
+                LoggedEntry {
+                    sequence: 2,
+                    incarnation: 2,
+                    start: 40_960,
+                    end: 69_632,
+                    first_scn: Scn(4600),
+                    first_time_s: 1_795_312_500,
+                    next_scn: Scn(4650),
+                    next_time_s: 1_795_312_700,
+                    completed_s: 1_795_312_701,
+                    name: "archive/arch 2.arc".into(),
+                },
+            ],
             tablespaces: vec![TablespaceEntry { number: 0, name: "SYSTEM".into() }],
             files: vec![FileEntry {
                 file: 1,
@@ -226,8 +435,14 @@ mod tests {
 
     #[test]
     fn a_file_without_tablespace_or_number_is_refused() {
-        let changes: [fn(&mut ControlFile); 3] =
-            [|c| c.files[0].tablespace = 9, |c| c.files[0].file = 0, |c| c.block_size = 3000];
+        let changes: [fn(&mut ControlFile); 6] = [
+            |c| c.files[0].tablespace = 9,
+            |c| c.files[0].file = 0,
+            |c| c.block_size = 3000,
+            |c| c.logs[0].group = 0,
+            |c| c.logs[0].start = u64::MAX,
+            |c| c.logged[0].start = 50_000,
+        ];
         for change in changes {
             let mut c = sample();
             change(&mut c);

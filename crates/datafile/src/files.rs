@@ -4,10 +4,14 @@ use crate::control::{ControlFile, FileEntry, TablespaceEntry};
 use crate::tablespace;
 use block::file::FileHeader;
 use block::{BlockView, Image, segment};
+use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
 use os::file::{File, OpenMode, sync_directory};
+use process::{CleanupOrder, Process, Processes};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use types::{Facility, Ora, Rdba, Result, Scn};
+use wait::Event;
 
 /// How a tablespace's first file is made.
 #[derive(Clone, Debug)]
@@ -71,6 +75,8 @@ pub struct DataFiles {
     database: u64,
     block_size: usize,
     open: Vec<OnceLock<File>>,
+    /// Writes are followed by syncs. Set before the first fork.
+    disk_sync: AtomicBool,
 }
 
 /// The operating system's part of an error stack, as `ORA-270nn: text` with the system's own words behind it.
@@ -107,8 +113,7 @@ impl DataFiles {
             block_size: spec.block_size,
             scn: Scn(1),
             clean: true,
-            tablespaces: Vec::new(),
-            files: Vec::new(),
+            ..ControlFile::default()
         };
         let files = DataFiles::over(directory, &control);
         for t in &spec.tablespaces {
@@ -142,6 +147,7 @@ impl DataFiles {
             database: control.database,
             block_size: control.block_size,
             open: (0..=Rdba::MAX_FILE).map(|_| OnceLock::new()).collect(),
+            disk_sync: AtomicBool::new(true),
         }
     }
 
@@ -266,6 +272,60 @@ impl DataFiles {
         ControlFile::read(&self.directory)
     }
 
+    /// Whether what is written is synced too. Without, a database outlives the death of its processes only. To be said before
+    /// the first fork.
+    pub fn set_disk_sync(&self, sync: bool) {
+        self.disk_sync.store(sync, Ordering::Relaxed);
+    }
+
+    /// Whether what is written is synced too.
+    pub fn disk_sync(&self) -> bool {
+        self.disk_sync.load(Ordering::Relaxed)
+    }
+
+    /// Changes the control file: the one way to do so while several processes run. `f` changes what it is given; when it fails
+    /// or changes nothing, the file stays as it is. It must neither wait nor make redo, for LGWR waits for the control file too.
+    ///
+    /// Waits: `enq: CF - contention`, `control file sequential read`, `control file parallel write`. Latches: none on entry or
+    /// return.
+    ///
+    /// # Errors
+    /// ORA-00205, ORA-00200; ORA-00028 and ORA-01013 while waiting; what `f` says.
+    pub fn change_control<R>(
+        &self,
+        p: &Process,
+        enqueues: &Enqueues,
+        f: &mut dyn FnMut(&mut ControlFile) -> Result<R>,
+    ) -> Result<R> {
+        let lock = enqueues.get(p, EnqueueType::Cf, 0, 0, LockMode::Exclusive, Timeout::Never)?;
+        let done = self.change_control_held(p, f);
+        enqueues.release(p, lock);
+        done
+    }
+
+    fn change_control_held<R>(&self, p: &Process, f: &mut dyn FnMut(&mut ControlFile) -> Result<R>) -> Result<R> {
+        let w = p.wait(Event::ControlFileSequentialRead, 0, 1, 1);
+        let old = self.control();
+        drop(w);
+        let old = old?;
+        let mut new = old.clone();
+        let r = f(&mut new)?;
+        if new != old {
+            let _w = p.wait(Event::ControlFileParallelWrite, 1, 1, 1);
+            new.write_as(&self.directory, self.disk_sync())?;
+        }
+        Ok(r)
+    }
+
+    /// Lets go of the control file behind a process that died holding it, before its transaction is rolled back: that makes
+    /// redo, and LGWR may be waiting for the control file. Run once, by the supervisor, before it forks.
+    pub fn register_with(all: &Processes, enqueues: &Enqueues) {
+        let enqueues = *enqueues;
+        all.on_death(CleanupOrder::Pins, "control file", move |by, dead| {
+            enqueues.release_kind(by, dead, EnqueueType::Cf);
+        });
+    }
+
     /// Notes in the control file that the database is open (`clean` false) or was shut down at `scn`.
     ///
     /// # Errors
@@ -273,7 +333,7 @@ impl DataFiles {
     pub fn set_clean(&self, clean: bool, scn: Scn) -> Result<()> {
         let mut control = self.control()?;
         (control.clean, control.scn) = (clean, scn);
-        control.write(&self.directory)
+        control.write_as(&self.directory, self.disk_sync())
     }
 
     /// How many bitmap blocks every file of this block size has, from block 1 on.
@@ -353,6 +413,9 @@ impl DataFiles {
     /// # Errors
     /// ORA-01114 when the device fails.
     pub fn sync(&self) -> Result<()> {
+        if !self.disk_sync() {
+            return Ok(());
+        }
         for (number, file) in self.open.iter().enumerate().filter_map(|(n, f)| Some((n, f.get()?))) {
             file.sync().map_err(|e| Ora::with(1114, &[&number, &0]).because(io_error(27072, "File I/O error", &e)))?;
         }

@@ -11,7 +11,9 @@
 mod control;
 mod files;
 
-pub use control::{ControlFile, FileEntry, TablespaceEntry};
+pub use control::{
+    CheckpointEntry, ControlFile, FileEntry, IncarnationEntry, LogGroupEntry, LoggedEntry, TablespaceEntry,
+};
 pub use files::{CreateDatabase, DataFiles, TablespaceSpec};
 
 /// Name of the control file in the database directory.

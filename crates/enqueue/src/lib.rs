@@ -259,6 +259,19 @@ impl Enqueues {
         }
     }
 
+    /// Releases the locks of one type that a dead process had, ahead of its others.
+    pub fn release_kind(&self, p: &Process, of: u32, kind: EnqueueType) {
+        loop {
+            let lock = self.own_locks(of).find_map(|lock| {
+                let resource = self.resource(lock.resource.load(Ordering::Relaxed));
+                (resource.kind() == kind).then_some((resource, lock))
+            });
+            let Some((resource, lock)) = lock else { return };
+            let bytes = std::ptr::from_ref(lock) as usize - self.locks.as_ptr() as usize;
+            self.take_out(p, resource, (bytes / size_of::<Lock>()) as u32 + 1, Where::KsqCleanup);
+        }
+    }
+
     /// Sleeps until the request of `lock` is granted, or takes it out of the queue.
     fn wait(&self, p: &Process, lock: u32, timeout: Timeout, event: Event) -> Result<(), EnqueueError> {
         let slot = self.lock(lock);

@@ -6,8 +6,12 @@
 
 #![forbid(unsafe_code)]
 
+mod file;
+mod reader;
 mod record;
 
+pub use file::{LOG_HEADER_BYTES, LogHeader};
+pub use reader::LogReader;
 pub use record::{Damaged, RECORD_HEAD, RecordReader, RecordWriter, Vectors, void_record};
 
 use process::Process;

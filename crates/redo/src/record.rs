@@ -1,9 +1,9 @@
 //! How the vectors of a group are written as one redo record.
 //!
 //! ```text
-//!  0  u32 length of the whole record     8  u64 scn
+//!  0  u32 length, a multiple of 8         8  u64 scn
 //!  4  u32 checksum of the rest          16  u32 time, seconds since 1970 UTC
-//! 20  u16 vectors                       22  u16 flags: 1 void
+//! 20  u16 vectors                       22  u8 flags: 1 void    u8 zeros at the end, 0 to 7
 //! 24  for each vector: rdba u32, layer u8, op u8, length u16 (0xFFFF: a u32 follows), bytes
 //! ```
 //!
@@ -16,8 +16,10 @@ use types::{Rdba, Scn};
 /// Bytes before the vectors; the shortest record.
 pub const RECORD_HEAD: usize = 24;
 const HEAD: usize = RECORD_HEAD;
+/// Records begin at multiples of this many bytes.
+const ALIGN: usize = 8;
 const LONG: u16 = u16::MAX;
-const VOID: u16 = 1;
+const VOID: u8 = 1;
 
 /// Collects the vectors of one group.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +48,7 @@ impl RecordWriter {
     /// Bytes of the finished record.
     #[allow(clippy::len_without_is_empty)] // An empty record has a head.
     pub fn len(&self) -> usize {
-        self.bytes.len().max(HEAD)
+        self.bytes.len().max(HEAD).next_multiple_of(ALIGN)
     }
 
     /// Adds a vector.
@@ -79,12 +81,11 @@ impl RecordWriter {
         *self = kept;
     }
 
-    /// Completes the record for its place `at` in the stream.
+    /// Completes the record for its place `at` in the stream. No vector can be added behind this.
     pub fn finish(&mut self, at: Rba, scn: Scn, time_s: u32) -> &[u8] {
-        if self.bytes.is_empty() {
-            self.bytes.resize(HEAD, 0);
-        }
-        seal(&mut self.bytes, at, scn, time_s, self.count, 0);
+        let (len, have) = (self.len(), self.bytes.len().max(HEAD));
+        self.bytes.resize(len, 0);
+        seal(&mut self.bytes, at, scn, time_s, self.count, [0, (len - have) as u8]);
         &self.bytes
     }
 }
@@ -92,21 +93,21 @@ impl RecordWriter {
 /// A record of `len` bytes that says nothing, for a place whose owner died.
 ///
 /// # Panics
-/// When `len` is shorter than a record's head.
+/// When `len` is no length of a record.
 pub fn void_record(len: usize, at: Rba, scn: Scn, time_s: u32) -> Vec<u8> {
-    assert!(len >= HEAD, "a record has a head");
+    assert!(len >= HEAD && len.is_multiple_of(ALIGN), "a record has a head and whole words");
     let mut bytes = vec![0; len];
-    seal(&mut bytes, at, scn, time_s, 0, VOID);
+    seal(&mut bytes, at, scn, time_s, 0, [VOID, 0]);
     bytes
 }
 
-fn seal(bytes: &mut [u8], at: Rba, scn: Scn, time_s: u32, count: u16, flags: u16) {
+fn seal(bytes: &mut [u8], at: Rba, scn: Scn, time_s: u32, count: u16, last: [u8; 2]) {
     let len = bytes.len() as u32;
     bytes[..4].copy_from_slice(&len.to_le_bytes());
     bytes[8..16].copy_from_slice(&scn.0.to_le_bytes());
     bytes[16..20].copy_from_slice(&time_s.to_le_bytes());
     bytes[20..22].copy_from_slice(&count.to_le_bytes());
-    bytes[22..24].copy_from_slice(&flags.to_le_bytes());
+    bytes[22..24].copy_from_slice(&last);
     let sum = sum(&bytes[8..], at);
     bytes[4..8].copy_from_slice(&sum.to_le_bytes());
 }
@@ -122,6 +123,12 @@ pub enum Damaged {
     Vector,
 }
 
+/// The length that a record's first bytes claim, when a record can have it.
+pub(crate) fn claimed_len(bytes: &[u8]) -> Option<usize> {
+    let len = u32_at(bytes, 0)? as usize;
+    (len >= HEAD && len.is_multiple_of(ALIGN)).then_some(len)
+}
+
 /// One checked record.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordReader<'a> {
@@ -131,6 +138,8 @@ pub struct RecordReader<'a> {
     pub time_s: u32,
     /// Bytes of the record.
     pub len: usize,
+    /// It fills the place of a process that died, and says nothing.
+    pub is_void: bool,
     count: u16,
     vectors: &'a [u8],
 }
@@ -142,10 +151,7 @@ impl<'a> RecordReader<'a> {
     /// # Errors
     /// [`Damaged`] for whatever is not a whole, sound record of that place.
     pub fn new(bytes: &'a [u8], at: Rba) -> Result<RecordReader<'a>, Damaged> {
-        let len = u32_at(bytes, 0).ok_or(Damaged::Short)? as usize;
-        if len < HEAD || len > bytes.len() {
-            return Err(Damaged::Short);
-        }
+        let len = claimed_len(bytes).filter(|len| *len <= bytes.len()).ok_or(Damaged::Short)?;
         let bytes = &bytes[..len];
         if u32_at(bytes, 4) != Some(sum(&bytes[8..], at)) {
             return Err(Damaged::Checksum);
@@ -153,13 +159,13 @@ impl<'a> RecordReader<'a> {
         let scn = u64::from_le_bytes(bytes[8..16].try_into().expect("eight bytes"));
         let time_s = u32_at(bytes, 16).ok_or(Damaged::Short)?;
         let count = u16::from_le_bytes([bytes[20], bytes[21]]);
-        let flags = u16::from_le_bytes([bytes[22], bytes[23]]);
-        let vectors = match (flags, count) {
-            (0, _) => &bytes[HEAD..],
-            (VOID, 0) => &[],
+        let (is_void, zeros) = (bytes[22] == VOID, usize::from(bytes[23]));
+        let vectors = match bytes[22] {
+            0 if zeros < ALIGN && HEAD + zeros <= len => &bytes[HEAD..len - zeros],
+            VOID if (count, zeros) == (0, 0) => &[],
             _ => return Err(Damaged::Vector),
         };
-        let record = RecordReader { scn: Scn(scn), time_s, len, count, vectors };
+        let record = RecordReader { scn: Scn(scn), time_s, len, is_void, count, vectors };
         let mut vectors = record.vectors();
         let read = vectors.by_ref().count();
         if read == usize::from(count) && vectors.rest.is_empty() { Ok(record) } else { Err(Damaged::Vector) }
@@ -201,14 +207,27 @@ fn u32_at(b: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(b.get(at..at + 4)?.try_into().ok()?))
 }
 
-fn sum(bytes: &[u8], at: Rba) -> u32 {
-    let mut h =
-        0x9E37_79B9_7F4A_7C15u64 ^ bytes.len() as u64 ^ at.0.wrapping_mul(0x1656_67B1_9E37_79F9).rotate_left(23);
-    for chunk in bytes.chunks(8) {
-        let mut word = [0u8; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        h = (h ^ u64::from_le_bytes(word)).wrapping_mul(0xC2B2_AE3D_27D4_EB4F).rotate_left(31);
+/// Two lanes, since a multiplication waits for the one before it.
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+    const PRIME: u64 = 0xC2B2_AE3D_27D4_EB4F;
+    let step = |h: u64, word: [u8; 8]| (h ^ u64::from_le_bytes(word)).wrapping_mul(PRIME).rotate_left(31);
+    let (mut even, mut odd) = (SEED ^ bytes.len() as u64, SEED.rotate_left(32));
+    let mut pairs = bytes.chunks_exact(16);
+    for pair in &mut pairs {
+        even = step(even, pair[..8].try_into().expect("eight bytes"));
+        odd = step(odd, pair[8..].try_into().expect("eight bytes"));
     }
+    for chunk in pairs.remainder().chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        even = step(even, word);
+    }
+    step(even, odd.to_le_bytes())
+}
+
+fn sum(bytes: &[u8], at: Rba) -> u32 {
+    let h = (hash(bytes) ^ at.0.wrapping_mul(0x9FB2_1C65_1E98_DF25)).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
     (h ^ h >> 32) as u32
 }
 
@@ -263,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_void_record_has_its_length_and_no_vectors() {
-        for len in [HEAD, HEAD + 1, 5000] {
+        for len in [HEAD, HEAD + 8, 5000] {
             let bytes = void_record(len, Rba(900), Scn(4), 5);
             let record = RecordReader::new(&bytes, Rba(900)).unwrap();
             assert_eq!((record.len, record.vectors().count(), record.scn), (len, 0, Scn(4)));

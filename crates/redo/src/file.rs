@@ -1,0 +1,147 @@
+//! The header of a log file.
+//!
+//! A log file holds one piece of the redo stream behind one header block. The header says which database, incarnation and
+//! sequence it is and at which position of the stream its first record stands; it is written before any record of the sequence.
+//!
+//! ```text
+//! 0  8 bytes `LWREDO01`          32 u64 start (position in the stream)
+//! 8  u64 database                40 u64 first scn
+//! 16 u32 incarnation             48 u32 first time, seconds since 1970 UTC
+//! 20 u32 sequence                52 u32 block size (512)
+//! 24 u32 group (0: archived)     56 u64 end of the redo (archived copies; 0 elsewhere)
+//! 28 u32 -                       64 u64 checksum of the bytes before
+//! ```
+
+use crate::Rba;
+use crate::record::hash;
+use os::file::{File, OpenMode};
+use std::path::Path;
+use types::{Facility, Ora, Result, Scn};
+
+/// Bytes of a log file before its first record.
+pub const LOG_HEADER_BYTES: u64 = 4096;
+/// The unit in which `v$log` and the statistics count redo.
+pub const LOG_BLOCK_BYTES: u64 = 512;
+
+const MAGIC: &[u8; 8] = b"LWREDO01";
+const SUMMED: usize = 64;
+
+/// What the header of a log file says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogHeader {
+    /// The database that it belongs to.
+    pub database: u64,
+    /// The incarnation that wrote it.
+    pub incarnation: u32,
+    /// Its sequence number, from 1.
+    pub sequence: u32,
+    /// Its group; 0 in an archived copy.
+    pub group: u32,
+    /// The position of its first record.
+    pub start: Rba,
+    /// In an archived copy, the position behind its last record; 0 elsewhere.
+    pub end: Rba,
+    /// The newest SCN of the redo before it.
+    pub first_scn: Scn,
+    /// When it was begun: seconds since 1970, UTC.
+    pub first_time_s: u32,
+}
+
+/// The operating system's part of an error stack.
+pub(crate) fn io_error(e: &os::OsError) -> Ora {
+    Ora::from_text(Facility::Ora, 27072, format!("File I/O error\nLinux Error: {}: {e}", e.errno()))
+}
+
+impl LogHeader {
+    /// Reads and checks the header of the log file `path`.
+    ///
+    /// # Errors
+    /// ORA-00313 when it cannot be opened, ORA-00367 when it is no log file or damaged; the file's name in ORA-00312 below it.
+    pub fn read(path: &Path) -> Result<LogHeader> {
+        let open = |_| Ora::with(313, &[&0, &1]).because(name(path));
+        let file = File::open(path, OpenMode::Read).map_err(open)?;
+        LogHeader::of(&file)
+    }
+
+    pub(crate) fn of(file: &File) -> Result<LogHeader> {
+        let mut bytes = [0; SUMMED + 8];
+        let read = file.read_at(&mut bytes, 0).ok();
+        read.and_then(|()| LogHeader::parse(&bytes)).ok_or_else(|| Ora::new(367).because(name(file.path())))
+    }
+
+    /// The header as it stands in the file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        out.extend(self.database.to_le_bytes());
+        for n in [self.incarnation, self.sequence, self.group, 0] {
+            out.extend(n.to_le_bytes());
+        }
+        out.extend(self.start.0.to_le_bytes());
+        out.extend(self.first_scn.0.to_le_bytes());
+        out.extend(self.first_time_s.to_le_bytes());
+        out.extend((LOG_BLOCK_BYTES as u32).to_le_bytes());
+        out.extend(self.end.0.to_le_bytes());
+        let sum = hash(&out);
+        out.extend(sum.to_le_bytes());
+        out.resize(LOG_HEADER_BYTES as usize, 0);
+        out
+    }
+
+    /// Reads a header from the first bytes of a log file; `None` when they are none.
+    pub fn parse(bytes: &[u8]) -> Option<LogHeader> {
+        let summed = bytes.get(..SUMMED)?;
+        let u32_at = |at: usize| u32::from_le_bytes(summed[at..at + 4].try_into().expect("four bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(summed[at..at + 8].try_into().expect("eight bytes"));
+        let sum = u64::from_le_bytes(bytes.get(SUMMED..SUMMED + 8)?.try_into().ok()?);
+        let header = LogHeader {
+            database: u64_at(8),
+            incarnation: u32_at(16),
+            sequence: u32_at(20),
+            group: u32_at(24),
+            start: Rba(u64_at(32)),
+            end: Rba(u64_at(56)),
+            first_scn: Scn(u64_at(40)),
+            first_time_s: u32_at(48),
+        };
+        let sound = &summed[..8] == MAGIC
+            && sum == hash(summed)
+            && u32_at(52) == LOG_BLOCK_BYTES as u32
+            && header.sequence > 0
+            && header.start.0 < datafile::ControlFile::RBA_LIMIT
+            && (header.end.0 == 0 || (header.start..Rba(datafile::ControlFile::RBA_LIMIT)).contains(&header.end));
+        sound.then_some(header)
+    }
+}
+
+/// Names a log file in an error stack.
+pub(crate) fn name(path: &Path) -> Ora {
+    Ora::from_text(Facility::Ora, 312, format!("online log 1 thread 1: '{}'", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_read_back_and_damage_is_found() {
+        let header = LogHeader {
+            database: 42,
+            incarnation: 2,
+            sequence: 7,
+            group: 1,
+            start: Rba(4096),
+            end: Rba(8192),
+            first_scn: Scn(99),
+            first_time_s: 1_795_312_700,
+        };
+        let bytes = header.to_bytes();
+        assert_eq!(bytes.len() as u64, LOG_HEADER_BYTES);
+        assert_eq!(LogHeader::parse(&bytes), Some(header));
+        for bit in 0..(SUMMED + 8) * 8 {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(LogHeader::parse(&damaged), None, "bit {bit}");
+        }
+        assert_eq!(LogHeader::parse(&bytes[..70]), None);
+    }
+}
