@@ -1,11 +1,11 @@
 //! Checking a whole tree.
 
-use crate::node::{Node, Step, Target};
+use crate::node::{Node, ROWID, Step, Target};
 use crate::{Btree, Index};
 use block::{BlockView, Image};
 use buffer_cache::GetKind;
 use process::Process;
-use types::Rdba;
+use types::{Rdba, Rowid};
 
 /// What a tree looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,11 +29,24 @@ impl Btree {
     /// # Errors
     /// A sentence that says which rule is broken, or which block could not be read.
     pub fn verify(&self, p: &Process, index: &Index) -> Result<TreeReport, String> {
+        self.verify_with(p, index, &mut |_, _| {})
+    }
+
+    /// As [`Btree::verify`], and shows every entry that is not marked deleted to `each`, in order: its key and the row it names.
+    ///
+    /// # Errors
+    /// As [`Btree::verify`]; entries of blocks before the bad one have been shown.
+    pub fn verify_with(
+        &self,
+        p: &Process,
+        index: &Index,
+        each: &mut dyn FnMut(&[u8], Rowid),
+    ) -> Result<TreeReport, String> {
         let mut report = TreeReport::default();
         let mut level = vec![(index.root, Vec::new())];
         while !level.is_empty() {
             report.height += 1;
-            level = self.verify_level(p, index, &level, &mut report)?;
+            level = self.verify_level(p, index, &level, &mut report, each)?;
         }
         Ok(report)
     }
@@ -45,6 +58,7 @@ impl Btree {
         index: &Index,
         blocks: &[(Rdba, Vec<u8>)],
         report: &mut TreeReport,
+        each: &mut dyn FnMut(&[u8], Rowid),
     ) -> Result<Vec<(Rdba, Vec<u8>)>, String> {
         let mut below = Vec::new();
         let mut image = Image::new(self.cache().block_size());
@@ -68,6 +82,11 @@ impl Btree {
                 let deleted = (0..node.entries()).filter(|i| node.is_deleted(*i)).count();
                 report.deleted += deleted;
                 report.live += node.entries() - deleted;
+                for i in (0..node.entries()).filter(|i| !node.is_deleted(*i)) {
+                    let bytes = sort_key(&node, i);
+                    let (rdba, slot) = node.rowid(i);
+                    each(&bytes[..bytes.len().saturating_sub(ROWID)], Rowid { obj: index.table, rdba, slot });
+                }
             } else {
                 report.branches += 1;
                 for i in 0..node.entries() {

@@ -77,6 +77,8 @@ pub struct DataFiles {
     open: Vec<OnceLock<File>>,
     /// Writes are followed by syncs. Set before the first fork.
     disk_sync: AtomicBool,
+    /// Nothing is written: files are opened for reading, and the control file stays as it is.
+    read_only: bool,
 }
 
 /// The operating system's part of an error stack, as `ORA-270nn: text` with the system's own words behind it.
@@ -141,6 +143,22 @@ impl DataFiles {
         Ok((files, control))
     }
 
+    /// Opens the database in `directory` for looking only: nothing is ever written. Files are opened when they are first used, so
+    /// that a missing or foreign one is an error of whoever needs it.
+    ///
+    /// # Errors
+    /// ORA-00205 for the control file.
+    pub fn open_read_only(directory: &Path) -> Result<(DataFiles, ControlFile)> {
+        let control = ControlFile::read(directory)?;
+        let files = DataFiles { read_only: true, ..DataFiles::over(directory, &control) };
+        Ok((files, control))
+    }
+
+    /// Whether the database was opened for looking only.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
     fn over(directory: &Path, control: &ControlFile) -> DataFiles {
         DataFiles {
             directory: directory.to_owned(),
@@ -148,6 +166,7 @@ impl DataFiles {
             block_size: control.block_size,
             open: (0..=Rdba::MAX_FILE).map(|_| OnceLock::new()).collect(),
             disk_sync: AtomicBool::new(true),
+            read_only: false,
         }
     }
 
@@ -222,8 +241,8 @@ impl DataFiles {
     fn open_file(&self, entry: &FileEntry) -> Result<File> {
         let path = self.path(&entry.name);
         let name = || Ora::with(1110, &[&entry.file, &path.display()]);
-        let file =
-            File::open(&path, OpenMode::ReadWrite).map_err(|_| Ora::with(1157, &[&entry.file]).because(name()))?;
+        let mode = if self.read_only { OpenMode::Read } else { OpenMode::ReadWrite };
+        let file = File::open(&path, mode).map_err(|_| Ora::with(1157, &[&entry.file]).because(name()))?;
         let mut image = Image::new(self.block_size);
         let sound =
             file.read_at(image.bytes_mut(), 0).is_ok() && block::check(image.bytes(), Rdba::new(entry.file, 0)).is_ok();

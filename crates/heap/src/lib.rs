@@ -19,6 +19,7 @@ mod dml;
 mod fetch;
 pub mod ops;
 mod scan;
+mod verify;
 
 use std::sync::{Arc, Mutex};
 
@@ -30,6 +31,7 @@ use types::{ObjectId, Rdba};
 pub use dml::{Place, RowAction, RowOutcome, RowSegment, place};
 pub use fetch::{Piece, PieceAddress, RowBuffer, take_piece};
 pub use scan::Scan;
+pub use verify::Visitor;
 
 /// A heap segment, as the dictionary describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

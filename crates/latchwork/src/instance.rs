@@ -32,7 +32,7 @@ pub struct Place {
 }
 
 impl Place {
-    fn dir(&self) -> PathBuf {
+    pub fn dir(&self) -> PathBuf {
         self.dir.clone().unwrap_or_else(default_dir)
     }
 }

@@ -2,6 +2,8 @@
 //! The `latchwork` program: starts and stops instances, and is the shell and the laboratory.
 
 mod instance;
+mod progress;
+mod verify;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -22,6 +24,8 @@ enum Command {
     Stop(instance::Stop),
     /// Say whether an instance runs, with its processes and memory
     Status(instance::Status),
+    /// Check every file, block, table and index of a stopped database
+    Verify(verify::Verify),
     /// SQL*Plus-compatible shell; also when the program is called sqlplus
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Sql {
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
         Command::Start(a) => instance::start(&a),
         Command::Stop(a) => instance::stop(&a),
         Command::Status(a) => instance::status(&a),
+        Command::Verify(a) => verify::run(&a),
         Command::Sql { arguments } => ExitCode::from(shell::main(&arguments, &instance::default_dir())),
         Command::Lab(command) => {
             // `lab … | head` ends quietly, as other programs do.

@@ -71,6 +71,23 @@ pub fn stop(dir: &Path, mode: StopMode) -> Result<bool, String> {
     Ok(true)
 }
 
+/// A database directory kept from instances: no other process starts one in it while this lives.
+pub struct Hold(#[allow(dead_code)] place::Place);
+
+/// Keeps instances out of `dir`, for programs that work on the files themselves.
+///
+/// # Errors
+/// An instance runs there, or another program holds the directory; the text says so.
+pub fn hold(dir: &Path) -> Result<Hold, String> {
+    match place::Place::take(dir) {
+        Ok(place) => Ok(Hold(place)),
+        Err(place::PlaceError::InUse(pid)) => {
+            Err(format!("The database in {} is in use by process {pid}: stop the instance first.", dir.display()))
+        }
+        Err(e) => Err(e.to_string()),
+    }
+}
+
 /// What `latchwork status` prints of the instance of `dir`; `None` when none runs there.
 ///
 /// # Errors

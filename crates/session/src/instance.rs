@@ -43,6 +43,21 @@ impl Instance {
     pub fn open(dir: &Path, given: &InitParams, ephemeral: bool) -> Result<&'static Instance> {
         let mut init = given.clone();
         let database = Database::open_or_create(dir, &mut init)?;
+        Self::make(dir, init, &database, ephemeral)
+    }
+
+    /// Opens the database in `dir`, which was closed cleanly, for looking only: its files are never written. Sessions of this
+    /// process may query it.
+    ///
+    /// # Errors
+    /// As [`Instance::open`]; ORA-01113 when the database must be recovered first.
+    pub fn open_read_only(dir: &Path, given: &InitParams) -> Result<&'static Instance> {
+        let mut init = given.clone();
+        let database = Database::look_at(dir, &mut init)?;
+        Self::make(dir, init, &database, true)
+    }
+
+    fn make(dir: &Path, mut init: InitParams, database: &Database, ephemeral: bool) -> Result<&'static Instance> {
         let sizes = Sizes::derive(&mut init)?;
         let designs = Designs::of(&init);
         let generation = designs.generation;
@@ -61,8 +76,10 @@ impl Instance {
         tune(processes, &init, &designs);
         let params = SystemParams::create(sga, &params_layout, &init);
         let state = State::create(sga, &state_layout);
-        let storage = Storage::create(processes, &storage_layout, &database);
-        storage.mark_open(database.scn)?;
+        let storage = Storage::create(processes, &storage_layout, database);
+        if !database.files.is_read_only() {
+            storage.mark_open(database.scn)?;
+        }
         let dir = dir.to_path_buf();
         let caches = Caches::create(processes, &caches_layout, storage.txns);
         let instance = Instance {
@@ -81,7 +98,7 @@ impl Instance {
         let instance: &'static Instance = Box::leak(Box::new(instance));
         storage.cache.set_writer(Box::new(|_| instance.post_writer()));
         let p = instance.attach_background("supervisor")?;
-        storage.open(&p, &database)?;
+        storage.open(&p, database)?;
         Ok(instance)
     }
 

@@ -55,6 +55,22 @@ impl Database {
     }
 }
 
+impl Database {
+    /// Opens the files in `dir` for looking only.
+    ///
+    /// # Errors
+    /// ORA-00205; ORA-01113 when the database was not closed cleanly: what is on disk then says little before it is recovered.
+    pub fn look_at(dir: &Path, init: &mut InitParams) -> Result<Database> {
+        let (files, control) = DataFiles::open_read_only(dir)?;
+        init.derive(Param::DbBlockSize, files.block_size());
+        init.derive(Param::DbName, &control.name);
+        if !control.clean {
+            return Err(Ora::with(1113, &[&1]));
+        }
+        Ok(Database { files: Arc::new(files), scn: control.scn, is_new: false })
+    }
+}
+
 /// Files grow no larger than the parameters say. SYSTEM has room for the dictionary whatever they say.
 fn limit_files(spec: &mut CreateDatabase, init: &InitParams) {
     for t in &mut spec.tablespaces {
@@ -188,6 +204,9 @@ impl Storage {
             self.txns.create_undo_segments(p)?;
         }
         self.txns.open(p)?;
+        if database.files.is_read_only() {
+            return self.dictionary.open(p);
+        }
         self.txns.recover(p)?;
         if database.is_new {
             self.dictionary.create_database(p, &new_dictionary(database)?)

@@ -124,7 +124,7 @@ impl Transactions {
                     if let Some(scratch) = scratch {
                         self.give_scratch(scratch);
                     }
-                    if stale {
+                    if stale && !self.cache().files().is_read_only() {
                         // Only a service to later readers: whatever keeps it from being done, this reader has its block.
                         let _ = self.clean_out(p, at);
                     }

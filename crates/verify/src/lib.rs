@@ -1,0 +1,72 @@
+//! Checking a database that no instance has open.
+//!
+//! First the files are read from end to end: headers, every block's checksum and address, the bitmaps against the extents of all
+//! segments and these against their space maps. Then the database is opened for looking only, in this process, and what the
+//! dictionary describes is walked: rows and their columns, trees, every index against its table both ways, clusters, undo
+//! segments, constraints. Nothing is written. One fault does not end the walk: what depends on it is left out, the rest is checked.
+#![forbid(unsafe_code)]
+
+mod files;
+mod objects;
+mod report;
+mod undo;
+
+pub use report::{Counts, Finding, Report};
+
+use datafile::DataFiles;
+use params::{InitParams, Param};
+use session::{Instance, Session};
+use std::path::Path;
+use types::Result;
+
+/// How far a check has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// `blocks`, `tables` or `constraints`.
+    pub stage: &'static str,
+    /// The file or object that is looked at.
+    pub what: &'a str,
+    pub done: u64,
+    pub all: u64,
+}
+
+/// The cache that the check reads through, in bytes.
+const CACHE_BYTES: &str = "64M";
+
+/// Checks the database in `dir`.
+///
+/// # Errors
+/// It could not be checked: ORA-00205 for the control file, ORA-01113 when it was not closed cleanly.
+pub fn verify(dir: &Path, progress: &mut dyn FnMut(&Progress)) -> Result<Report> {
+    let (files, control) = DataFiles::open_read_only(dir)?;
+    if !control.clean {
+        return Err(types::Ora::with(1113, &[&1]));
+    }
+    let mut report = Report { database: control.name.clone(), ..Report::default() };
+    let space = files::check(&files, &control, &mut report, progress);
+    drop(files);
+    if let Err(e) = walk(dir, &space, &mut report, progress) {
+        report.fault(None, "dictionary", format!("the database cannot be opened: {e}"));
+    }
+    Ok(report)
+}
+
+/// Checks what the dictionary describes.
+fn walk(dir: &Path, space: &files::Space, report: &mut Report, progress: &mut dyn FnMut(&Progress)) -> Result<()> {
+    let mut init = InitParams::default();
+    init.set("processes", "20")?;
+    init.set("db_cache_size", CACHE_BYTES)?;
+    init.set(Param::UseLargePages.name(), "FALSE")?;
+    let instance = Instance::open_read_only(dir, &init)?;
+    let mut session = Session::in_process(instance)?;
+    let storage = instance.storage();
+    let p = instance.attach_background("verify")?;
+    let image = storage.dictionary.load(&p)?;
+    undo::check(&p, storage, space, report);
+    let mut walk = objects::Walk { p: &p, storage, image: &image, space, report };
+    let tables = walk.tables(progress);
+    walk.orphans(&tables);
+    walk.constraints(&mut session, &tables, progress);
+    session.end();
+    Ok(())
+}

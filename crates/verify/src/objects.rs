@@ -1,0 +1,477 @@
+//! Tables, clusters, indexes and constraints, as the dictionary describes them.
+
+use crate::Progress;
+use crate::files::Space;
+use crate::report::Report;
+use block::{BlockKind, SegmentKind};
+use cluster::HashCluster;
+use dictionary::{
+    Base, ConstraintDef, ConstraintKindDef, Image, IndexDef, IndexKey, ObjectKind, Organization, TableDef,
+};
+use heap::{HeapTable, Visitor};
+use process::Process;
+use session::{Session, Storage};
+use std::rc::Rc;
+use types::{ObjectId, Ora, Rdba, Result, RowReader, Rowid, Value, codec};
+
+/// Faults of one kind in one object that are listed; a further line says how many more there are.
+const LISTED_MAX: usize = 20;
+/// Rows against a constraint that are listed.
+const ROWS_LISTED: usize = 10;
+
+/// A walk over the objects of the dictionary.
+pub struct Walk<'a> {
+    pub p: &'a Process,
+    pub storage: &'a Storage,
+    pub image: &'a Image,
+    pub space: &'a Space,
+    pub report: &'a mut Report,
+}
+
+/// The key of a row in an index, by hash, and the row.
+type Entry = (u64, Rdba, u16);
+
+/// The rows of a table while they are looked at.
+struct Rows<'a> {
+    table: &'a TableDef,
+    name: String,
+    cluster: Option<&'a HashCluster>,
+    /// For every index: the entries that the rows ask for.
+    entries: Vec<Vec<Entry>>,
+    rows: u64,
+    faults: Vec<(Option<Rdba>, String)>,
+    more: u64,
+    homes: Vec<(Rowid, Vec<u8>)>,
+    key: Vec<u8>,
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    // Two keys of one row with the same 64 bits are not to be expected.
+    let mut h = 0x9E37_79B9_7F4A_7C15 ^ bytes.len() as u64;
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        h = (h ^ u64::from_le_bytes(word)).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        h ^= h >> 29;
+    }
+    h
+}
+
+fn quoted(kind: &str, owner: &str, name: &str) -> String {
+    format!("{kind} \"{owner}\".\"{name}\"")
+}
+
+impl Visitor for Rows<'_> {
+    fn row(&mut self, rowid: Rowid, row: &[u8]) {
+        self.rows += 1;
+        if let Err(what) = self.look_at(rowid, row) {
+            self.fault(rowid.rdba, format!("row {rowid}: {what}"));
+        }
+    }
+
+    fn fault(&mut self, at: Rdba, what: String) {
+        if self.faults.len() < LISTED_MAX {
+            self.faults.push((Some(at), what));
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+impl Rows<'_> {
+    /// Decodes every column and notes the entries that the row must have.
+    fn look_at(&mut self, rowid: Rowid, row: &[u8]) -> std::result::Result<(), String> {
+        let mut reader = RowReader::new(row).ok_or("its bytes are damaged")?;
+        if reader.count() > self.table.columns.len() {
+            return Err(format!("{} columns, the table has {}", reader.count(), self.table.columns.len()));
+        }
+        let mut value = Value::Null;
+        for column in &self.table.columns {
+            let piece =
+                reader.next_column().ok_or_else(|| format!("its bytes are damaged at column {}", column.name))?;
+            match piece.bytes() {
+                Some(bytes) if !column.hidden => codec::decode_into(bytes, &column.data_type, &mut value)
+                    .map_err(|e| format!("column {}: {e}", column.name))?,
+                None if !column.nullable && !column.hidden && column.virtual_text.is_none() => {
+                    return Err(format!("column {} is NULL and must not be", column.name));
+                }
+                _ => {}
+            }
+        }
+        for (index, entries) in self.table.indexes.iter().zip(&mut self.entries) {
+            if key_of(index, row, &mut self.key)? {
+                entries.push((hash(&self.key), rowid.rdba, rowid.slot));
+            }
+        }
+        if let Some(cluster) = self.cluster {
+            let mut key = Vec::new();
+            cluster.key_of(row, &mut key).map_err(|e| e.to_string())?;
+            self.homes.push((rowid, key));
+        }
+        Ok(())
+    }
+}
+
+/// The key that a row has in an index. False when every part is NULL: such a row has no entry.
+fn key_of(index: &IndexDef, row: &[u8], key: &mut Vec<u8>) -> std::result::Result<bool, String> {
+    let reader = RowReader::new(row).ok_or("its bytes are damaged")?;
+    key.clear();
+    let mut any = false;
+    for column in &index.columns {
+        let IndexKey::Column(at) = column.key else { return Ok(false) };
+        let stored = reader.column(at).ok_or("its bytes are damaged")?.bytes();
+        any |= stored.is_some();
+        codec::push_key_part(stored, column.descending, key);
+    }
+    Ok(any)
+}
+
+impl Walk<'_> {
+    /// Checks every table with its indexes.
+    pub fn tables(&mut self, progress: &mut dyn FnMut(&Progress)) -> Vec<Rc<TableDef>> {
+        let mut all: Vec<Rc<TableDef>> = Base::ALL.iter().map(|base| self.image.base_table(*base)).collect();
+        let mut objects: Vec<_> = self.image.objects().filter(|o| o.kind == ObjectKind::Table).collect();
+        objects.sort_by_key(|o| o.object);
+        for o in objects {
+            if Base::of_object(o.object).is_some() {
+                continue;
+            }
+            match self.image.table(o.object) {
+                Ok(Some(table)) => all.push(table),
+                Ok(None) => {
+                    self.report.fault(None, &object_name(o.object), "an object of the dictionary without a row in TAB$")
+                }
+                Err(e) => {
+                    self.report.fault(None, &object_name(o.object), format!("its definition cannot be read: {e}"))
+                }
+            }
+        }
+        let total = all.len() as u64;
+        for (n, table) in all.iter().enumerate() {
+            let name = format!("{}.{}", table.owner, table.name);
+            progress(&Progress { stage: "tables", what: &name, done: n as u64, all: total });
+            self.table(table);
+        }
+        all
+    }
+
+    fn table(&mut self, table: &TableDef) {
+        let name = quoted("TABLE", &table.owner, &table.name);
+        if table.is_fixed() || table.temporary.is_some() {
+            return;
+        }
+        self.report.counts.tables += 1;
+        let (heap, kind, cluster) = match self.rows_of(table) {
+            Ok(x) => x,
+            Err(e) => {
+                self.report.fault(None, &name, e.to_string());
+                return;
+            }
+        };
+        let segment_kind = if cluster.is_some() { SegmentKind::Cluster } else { SegmentKind::Table };
+        if !self.segment(&name, heap.header, heap.data_object, segment_kind) {
+            return;
+        }
+        let mut rows = Rows {
+            table,
+            name,
+            cluster: cluster.as_ref(),
+            entries: table.indexes.iter().map(|_| Vec::new()).collect(),
+            rows: 0,
+            faults: Vec::new(),
+            more: 0,
+            homes: Vec::new(),
+            key: Vec::new(),
+        };
+        if let Err(e) = self.storage.heap.verify(self.p, &heap, kind, &mut rows) {
+            rows.fault(heap.header, e.to_string());
+        }
+        self.report.counts.rows += rows.rows;
+        let complete = rows.faults.is_empty();
+        for (at, what) in std::mem::take(&mut rows.faults) {
+            self.report.fault(at, &rows.name, what);
+        }
+        if rows.more > 0 {
+            self.report.fault(None, &rows.name, format!("{} faults more", rows.more));
+        }
+        if let Some(cluster) = &cluster {
+            self.homes(&rows.name, cluster, &rows.homes);
+        }
+        for (index, entries) in table.indexes.iter().zip(std::mem::take(&mut rows.entries)) {
+            self.index(table, index, heap.data_object, entries, complete);
+        }
+    }
+
+    fn rows_of(&self, table: &TableDef) -> Result<(HeapTable, BlockKind, Option<HashCluster>)> {
+        if let Some(heap) = table.heap_table() {
+            return Ok((heap, BlockKind::Heap, None));
+        }
+        let Organization::HashCluster { cluster, key_positions } = &table.organization else {
+            return Err(Ora::internal("a table that is kept nowhere"));
+        };
+        let s = &cluster.segment;
+        let keys: Vec<u16> = key_positions.iter().map(|k| *k as u16).collect();
+        let described = self.storage.clusters.describe(self.p, table.object, s.data_object, s.header, &keys)?;
+        let heap = HeapTable {
+            object: table.object,
+            data_object: s.data_object,
+            header: s.header,
+            pctfree: s.pctfree,
+            initrans: s.initrans,
+        };
+        Ok((heap, BlockKind::Cluster, Some(described)))
+    }
+
+    /// Whether the dictionary's segment is on disk, with this object and kind.
+    fn segment(&mut self, name: &str, header: Rdba, object: ObjectId, kind: SegmentKind) -> bool {
+        match self.space.segments.iter().find(|s| s.header == header) {
+            None if self.space.free_headers.contains(&header) => {
+                self.report.fault(Some(header), name, "its segment is free in the bitmap");
+            }
+            None => self.report.fault(Some(header), name, "there is no sound segment header here"),
+            Some(s) if s.object != object => {
+                self.report.fault(
+                    Some(header),
+                    name,
+                    format!("the segment is of data object {}, not {object}", s.object),
+                );
+            }
+            Some(s) if s.kind != kind => {
+                self.report.fault(Some(header), name, format!("the segment is of kind {:?}, not {kind:?}", s.kind));
+            }
+            Some(_) => return true,
+        }
+        false
+    }
+
+    /// Every row of a cluster is found by its key.
+    fn homes(&mut self, name: &str, cluster: &HashCluster, rows: &[(Rowid, Vec<u8>)]) {
+        let txn = txn::Txn::new();
+        let snapshot = self.storage.txns.snapshot(self.p, &txn);
+        let mut found = cluster::RowSet::new();
+        let mut listed = 0;
+        let mut sorted: Vec<&(Rowid, Vec<u8>)> = rows.iter().collect();
+        sorted.sort_by(|a, b| a.1.cmp(&b.1));
+        let mut last: Option<&[u8]> = None;
+        for (rowid, key) in sorted {
+            if last != Some(key.as_slice()) {
+                if let Err(e) = self.storage.clusters.lookup(self.p, &snapshot, cluster, key, &mut found) {
+                    self.report.fault(Some(rowid.rdba), name, format!("looking up the key of row {rowid}: {e}"));
+                    break;
+                }
+                last = Some(key);
+            }
+            if !(0..found.len()).any(|i| found.get(i).0 == *rowid) && listed < LISTED_MAX {
+                self.report.fault(Some(rowid.rdba), name, format!("row {rowid} is not found by its cluster key"));
+                listed += 1;
+            }
+        }
+        self.storage.txns.release(self.p, &snapshot);
+    }
+
+    /// The tree is sound, and its entries are the rows', no more and no less.
+    fn index(&mut self, table: &TableDef, index: &IndexDef, rows: ObjectId, mut want: Vec<Entry>, complete: bool) {
+        let name = quoted("INDEX", &index.owner, &index.name);
+        self.report.counts.indexes += 1;
+        if index.unusable || index.columns.iter().any(|c| matches!(c.key, IndexKey::Expression { .. })) {
+            self.report.note(format!("{name} is unusable or on an expression and was not compared with its table"));
+            return;
+        }
+        if !self.segment(&name, index.segment.header, index.segment.data_object, SegmentKind::Index) {
+            return;
+        }
+        let tree = match self.storage.btree.open(self.p, index.segment.header, rows, index.unique) {
+            Ok(tree) => tree,
+            Err(e) => {
+                self.report.fault(Some(index.segment.header), &name, e.to_string());
+                return;
+            }
+        };
+        let (mut have, mut twice): (Vec<Entry>, Vec<Rowid>) = (Vec::new(), Vec::new());
+        let mut last = Vec::new();
+        let checked = self.storage.btree.verify_with(self.p, &tree, &mut |key, rowid| {
+            if index.unique && !have.is_empty() && last == key {
+                twice.push(rowid);
+            }
+            last.clear();
+            last.extend_from_slice(key);
+            have.push((hash(key), rowid.rdba, rowid.slot));
+        });
+        if let Err(what) = checked {
+            self.report.fault(None, &name, what);
+            return;
+        }
+        self.report.counts.entries += have.len() as u64;
+        for rowid in twice.iter().take(LISTED_MAX) {
+            let what = format!("two rows have the key of row {rowid} in a unique index");
+            self.report.fault(Some(rowid.rdba), &name, what);
+        }
+        // Rows that could not be read say nothing about the entries that lead to them.
+        if complete {
+            want.sort_unstable();
+            have.sort_unstable();
+            self.compare(table, &name, rows, &want, &have);
+        }
+    }
+
+    fn compare(&mut self, table: &TableDef, name: &str, rows: ObjectId, want: &[Entry], have: &[Entry]) {
+        let rowid = |e: &Entry| Rowid { obj: rows, rdba: e.1, slot: e.2 };
+        let (mut i, mut j) = (0, 0);
+        let mut wrong: Vec<(Rdba, String)> = Vec::new();
+        while i < want.len() || j < have.len() {
+            match (want.get(i), have.get(j)) {
+                (Some(w), Some(h)) if w == h => (i, j) = (i + 1, j + 1),
+                (Some(w), h) if h.is_none_or(|h| w < h) => {
+                    wrong.push((w.1, format!("row {} of {}.{} has no entry", rowid(w), table.owner, table.name)));
+                    i += 1;
+                }
+                (_, Some(h)) => {
+                    let what = format!(
+                        "an entry leads to row {} of {}.{}, which has not its key",
+                        rowid(h),
+                        table.owner,
+                        table.name
+                    );
+                    wrong.push((h.1, what));
+                    j += 1;
+                }
+                _ => break,
+            }
+        }
+        let more = wrong.len().saturating_sub(LISTED_MAX);
+        for (at, what) in wrong.into_iter().take(LISTED_MAX) {
+            self.report.fault(Some(at), name, what);
+        }
+        if more > 0 {
+            self.report.fault(None, name, format!("{more} rows and entries more do not agree"));
+        }
+    }
+
+    /// Segments that no object has: left behind by a definition that was cut off.
+    pub fn orphans(&mut self, tables: &[Rc<TableDef>]) {
+        let mut known = std::collections::HashSet::new();
+        for table in tables {
+            match &table.organization {
+                Organization::Heap(s) | Organization::Index(s) => known.insert(s.header),
+                Organization::HashCluster { cluster, .. } => known.insert(cluster.segment.header),
+                Organization::Fixed(_) => false,
+            };
+            known.extend(table.indexes.iter().map(|i| i.segment.header));
+        }
+        for o in self.image.objects().filter(|o| o.kind == ObjectKind::Cluster) {
+            match self.image.cluster(o.object) {
+                Ok(Some(cluster)) => {
+                    known.insert(cluster.segment.header);
+                }
+                Ok(None) => self.report.fault(None, &object_name(o.object), "a cluster without a row in CLU$"),
+                Err(e) => self.report.fault(None, &object_name(o.object), e.to_string()),
+            }
+        }
+        for s in &self.space.segments {
+            let private = matches!(s.kind, SegmentKind::Undo | SegmentKind::Temporary);
+            if !private && !known.contains(&s.header) {
+                let blocks: u64 = s.extents.iter().map(|e| u64::from(e.blocks)).sum();
+                let (kind, header, object) = (s.kind, s.header, s.object);
+                self.report.note(format!(
+                    "{blocks} blocks are held by the {kind:?} segment at {header} of data object {object}, which no object has"
+                ));
+            }
+        }
+    }
+
+    /// Keys have a unique index; what they and CHECK, FOREIGN KEY say holds for every row.
+    pub fn constraints(&mut self, session: &mut Session, tables: &[Rc<TableDef>], progress: &mut dyn FnMut(&Progress)) {
+        let all: u64 = tables.iter().map(|t| t.constraints.len() as u64).sum();
+        let mut done = 0;
+        for table in tables {
+            for constraint in table.constraints.iter().filter(|c| c.enabled) {
+                progress(&Progress { stage: "constraints", what: &constraint.name, done, all });
+                done += 1;
+                self.report.counts.constraints += 1;
+                let name = quoted("CONSTRAINT", &table.owner, &constraint.name);
+                if let Err(e) = self.constraint(session, table, constraint, &name) {
+                    self.report.fault(None, &name, format!("could not be checked: {e}"));
+                }
+            }
+        }
+    }
+
+    fn constraint(&mut self, session: &mut Session, table: &TableDef, c: &ConstraintDef, name: &str) -> Result<()> {
+        match &c.kind {
+            ConstraintKindDef::PrimaryKey { columns, index } | ConstraintKindDef::Unique { columns, index } => {
+                match table.indexes.iter().find(|i| i.object == *index) {
+                    None => self.report.fault(None, name, "the index that enforces it is not there"),
+                    Some(i) if columns.len() > i.columns.len() => {
+                        self.report.fault(None, name, "the index that enforces it has fewer columns");
+                    }
+                    Some(_) => {}
+                }
+                Ok(())
+            }
+            // Looked at with the rows.
+            ConstraintKindDef::NotNull { .. } => Ok(()),
+            ConstraintKindDef::Check { text } if c.validated => {
+                let sql = format!("select rowid from {} where not ({text})", table_name(table));
+                self.violations(session, &sql, name)
+            }
+            ConstraintKindDef::ForeignKey { columns, table: parent, key, .. } if c.validated => {
+                let Some(parent) = self.image.table(*parent)? else {
+                    self.report.fault(None, name, "the table it refers to is not there");
+                    return Ok(());
+                };
+                let Some(to) = key_columns(&parent, *key) else {
+                    self.report.fault(None, name, "the key it refers to is not there");
+                    return Ok(());
+                };
+                let column =
+                    |t: &TableDef, at: usize| t.columns.get(at).map_or("?".into(), |c| format!("\"{}\"", c.name));
+                let there: Vec<String> =
+                    columns.iter().map(|c| format!("c.{} is not null", column(table, *c))).collect();
+                let same: Vec<String> = columns
+                    .iter()
+                    .zip(to)
+                    .map(|(c, p)| format!("p.{} = c.{}", column(&parent, p), column(table, *c)))
+                    .collect();
+                let sql = format!(
+                    "select c.rowid from {} c where {} and not exists (select 1 from {} p where {})",
+                    table_name(table),
+                    there.join(" and "),
+                    table_name(&parent),
+                    same.join(" and ")
+                );
+                self.violations(session, &sql, name)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn violations(&mut self, session: &mut Session, sql: &str, name: &str) -> Result<()> {
+        let sql = format!("select * from ({sql}) where rownum <= {ROWS_LISTED}");
+        for row in session.run(&sql)? {
+            if let Some(Value::Rowid(rowid)) = row.first() {
+                self.report.fault(Some(rowid.rdba), name, format!("row {rowid} is against it"));
+            } else {
+                self.report.fault(None, name, format!("row {:?} is against it", row.first()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn object_name(object: ObjectId) -> String {
+    format!("object {object}")
+}
+
+fn table_name(table: &TableDef) -> String {
+    format!("\"{}\".\"{}\"", table.owner, table.name)
+}
+
+fn key_columns(parent: &TableDef, key: u32) -> Option<Vec<usize>> {
+    let key = parent.constraints.iter().find(|c| c.id == key)?;
+    match &key.kind {
+        ConstraintKindDef::PrimaryKey { columns, .. } | ConstraintKindDef::Unique { columns, .. } => {
+            Some(columns.clone())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,97 @@
+//! Undo segments: no transaction is open, and every block is in one queue only.
+
+use crate::files::Space;
+use crate::report::Report;
+use block::undo::{UndoHeaderView, UndoView};
+use block::{BlockKind, BlockView, Image, SegmentKind};
+use buffer_cache::GetKind;
+use process::Process;
+use session::Storage;
+use std::collections::HashSet;
+use types::Rdba;
+
+/// State of a slot in an undo header whose transaction has not ended.
+const SLOT_ACTIVE: u8 = 10;
+
+/// Checks every undo segment.
+pub fn check(p: &Process, storage: &Storage, space: &Space, report: &mut Report) {
+    let mut queued = HashSet::new();
+    for segment in space.segments.iter().filter(|s| s.kind == SegmentKind::Undo) {
+        report.counts.undo_segments += 1;
+        let name = format!("undo segment {}", segment.header);
+        let aux = storage.cache.segments().aux(p, segment.header, GetKind::Current);
+        let header = match aux {
+            Ok((header, _, _)) => Rdba(header),
+            Err(e) => {
+                report.fault(Some(segment.header), &name, e.to_string());
+                continue;
+            }
+        };
+        check_header(p, storage, header, &name, &mut queued, report);
+    }
+}
+
+fn copy(p: &Process, storage: &Storage, at: Rdba) -> Result<Image, String> {
+    let mut image = Image::new(storage.cache.block_size());
+    let read = storage.cache.read(p, at, GetKind::Current, &mut |v: &BlockView<'_>| v.copy_block(image.bytes_mut()));
+    read.map(|()| image).map_err(|e| e.to_string())
+}
+
+fn check_header(p: &Process, storage: &Storage, at: Rdba, name: &str, queued: &mut HashSet<Rdba>, report: &mut Report) {
+    let image = match copy(p, storage, at) {
+        Ok(image) => image,
+        Err(what) => return report.fault(Some(at), name, what),
+    };
+    if image.view().kind() != Some(BlockKind::UndoHeader) {
+        return report.fault(
+            Some(at),
+            name,
+            format!("a block of kind {:?} where its header must be", image.view().kind()),
+        );
+    }
+    let h = UndoHeaderView::new(image.view());
+    for slot in 0..h.slots() {
+        if h.tx(slot).is_some_and(|tx| tx.state == SLOT_ACTIVE) {
+            report.fault(Some(at), name, format!("transaction slot {slot} has not ended"));
+        }
+    }
+    let (head, tail) = (Rdba(h.aux64() as u32), Rdba((h.aux64() >> 32) as u32));
+    let (head, tail, partial) = (head, tail, Rdba(h.aux32()));
+    if head.is_none() != tail.is_none() {
+        report.fault(Some(at), name, format!("the queue of retired blocks begins at {head} and ends at {tail}"));
+        return;
+    }
+    let mut next = head;
+    while !next.is_none() {
+        match undo_block(p, storage, next) {
+            Ok(_) if !queued.insert(next) => {
+                report.fault(Some(next), name, "the block is twice in queues of retired blocks");
+                return;
+            }
+            // `prev` leads to the block behind it in the queue; the tail's says nothing.
+            Ok(_) if next == tail => break,
+            Ok(behind) => next = behind,
+            Err(what) => return report.fault(Some(next), name, what),
+        }
+        if next.is_none() {
+            report.fault(Some(at), name, format!("the queue of retired blocks does not lead to its tail {tail}"));
+        }
+    }
+    if !partial.is_none() {
+        if let Err(what) = undo_block(p, storage, partial) {
+            report.fault(Some(partial), name, what);
+        } else if !queued.insert(partial) {
+            report.fault(Some(partial), name, "the block with room is in a queue of retired blocks, too");
+        }
+    }
+}
+
+/// An undo block that keeps its rules; the block that it leads to.
+fn undo_block(p: &Process, storage: &Storage, at: Rdba) -> Result<Rdba, String> {
+    let image = copy(p, storage, at)?;
+    if image.view().kind() != Some(BlockKind::Undo) {
+        return Err(format!("a block of kind {:?} among undo blocks", image.view().kind()));
+    }
+    block::assert_invariants(image.bytes())?;
+    Ok(UndoView::new(image.view()).prev())
+}
