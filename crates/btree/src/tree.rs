@@ -186,7 +186,7 @@ impl Btree {
             match tried {
                 Try::Done => return Ok(Inserted::Done),
                 Try::Taken(row) => return Ok(Inserted::Duplicate(row)),
-                Try::Wait(xid) => self.txns.wait_for(p, xid, wait)?,
+                Try::Wait(xid) => self.txns.wait_for_key(p, xid, wait)?,
                 Try::Split => self.make_room(p, index, &sort_key)?,
             }
         }

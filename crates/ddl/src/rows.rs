@@ -21,7 +21,7 @@ pub fn hash_cluster(parts: &Parts<'_>, table: &TableDef) -> Result<Option<HashCl
 pub fn scan(work: &mut Work<'_>, table: &TableDef, each: &mut dyn FnMut(Rowid, &[u8]) -> Result<bool>) -> Result<()> {
     let parts = work.host.parts();
     let txns = parts.storage.heap.transactions();
-    let snapshot = txns.snapshot(parts.p, parts.txn);
+    let snapshot = txns.statement_snapshot(parts.p, parts.txn);
     let done = scan_as_of(&parts, &snapshot, table, each);
     txns.release(parts.p, &snapshot);
     done
@@ -109,7 +109,7 @@ pub fn rewrite(
     })?;
     let parts = work.host.parts();
     let txns = parts.storage.heap.transactions();
-    let snapshot = txns.snapshot(parts.p, parts.txn);
+    let snapshot = txns.statement_snapshot(parts.p, parts.txn);
     let cluster = hash_cluster(&parts, table)?;
     let mut bytes = Vec::new();
     for (rowid, row) in &all {

@@ -60,7 +60,7 @@ impl<'a> Change<'a> {
 
     /// The rows that `chosen` picks, own changes included.
     fn pick(&mut self, base: Base, chosen: &dyn Fn(&[Value]) -> bool) -> Result<(txn::Snapshot, Vec<(Rowid, Row)>)> {
-        let snapshot = self.shared.txns().snapshot(self.p, self.txn);
+        let snapshot = self.shared.txns().statement_snapshot(self.p, self.txn);
         let mut found = Vec::new();
         let done = self.shared.scan(self.p, &snapshot, base, &mut |rowid, row| {
             if chosen(row) {

@@ -303,6 +303,9 @@ impl Cursor {
 
     fn open_rows(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let Body::Query { op, .. } = &mut self.body else { return Err(Ora::internal("not a query")) };
+        if self.locks_rows {
+            may_change(cx)?;
+        }
         for _ in 0..RESTARTS_MOST {
             let start = self.locks_rows.then(|| cx.shared.txns.savepoint(&cx.session.txn));
             let snapshot = match self.m.take_early_snapshot() {
@@ -320,6 +323,8 @@ impl Cursor {
                 return Err(e);
             }
             cx.shared.txns.release(cx.p, &snapshot);
+            self.state = State::Closed;
+            may_restart(cx)?;
         }
         Err(Ora::new(8177))
     }
@@ -329,8 +334,9 @@ impl Cursor {
         let c = self.cached.as_mut().expect("only called for a statement that may be cached");
         let options = &cx.session.options;
         let wanted = options.result_cache && (c.hinted || (options.result_cache_force && !c.refused));
-        // A session that has changed what the result depends on must see its own changes.
-        if !wanted || (cx.session.txn.is_active() && c.depends.iter().any(|d| cx.session.txn.has_touched(*d))) {
+        // A session that has changed what the result depends on must see its own changes; one that reads as of its transaction's
+        // beginning may need what no result holds any more.
+        if !wanted || cx.session.txn.holds_snapshot() || (cx.session.txn.is_active() && c.depends.iter().any(|d| cx.session.txn.has_touched(*d))) {
             return Ok(false);
         }
         c.key.clear();
@@ -378,6 +384,7 @@ impl Cursor {
     }
 
     fn run_dml(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        may_change(cx)?;
         for _ in 0..RESTARTS_MOST {
             let start = cx.shared.txns.savepoint(&cx.session.txn);
             let snapshot = cx.shared.txns.snapshot(cx.p, &cx.session.txn);
@@ -402,6 +409,7 @@ impl Cursor {
                     }
                 }
             }
+            may_restart(cx)?;
             cx.p.check_cancel()?;
         }
         Err(Ora::new(8177))
@@ -512,6 +520,16 @@ impl Cursor {
         }
         self.state = State::Closed;
     }
+}
+
+/// ORA-01456 in a read-only transaction.
+fn may_change(cx: &ExecCtx<'_>) -> Result<()> {
+    if cx.session.txn.isolation() == txn::Isolation::ReadOnly { Err(Ora::new(1456)) } else { Ok(()) }
+}
+
+/// ORA-08177 in a serializable transaction, to which a row that has changed is no news that a later snapshot could bring.
+fn may_restart(cx: &ExecCtx<'_>) -> Result<()> {
+    if cx.session.txn.holds_snapshot() { Err(Ora::new(8177)) } else { Ok(()) }
 }
 
 /// Whether a value is of the class a bind was compiled for.

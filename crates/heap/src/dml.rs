@@ -14,7 +14,7 @@ use process::Process;
 use redo::Layer;
 use std::collections::HashMap;
 use txn::{Change, ItlGet, LockWait, Snapshot, Txn};
-use types::{Ora, Rdba, Result, Rowid, Xid};
+use types::{Ora, Rdba, Result, Rowid, Scn, Xid};
 
 /// The block each segment's last insert of this process went to.
 pub(crate) type Hints = HashMap<Rdba, InsertHint>;
@@ -58,6 +58,8 @@ enum Step {
     MoreUndo(usize),
     /// The block was changed since the snapshot: compare the row.
     Compare,
+    /// The same in a serializable transaction: look through the undo for changes of the row.
+    Trace,
     /// The row is locked now and lies in several pieces: compare all of it.
     CompareWhole,
     /// Done with the head; these pieces are no longer the row's.
@@ -75,6 +77,8 @@ struct Attempt<'a> {
     as_of: Option<(u8, Vec<u8>)>,
     /// The row is locked and was found unchanged.
     verified: bool,
+    /// Nobody has changed the row between the snapshot and this SCN.
+    traced: Option<Scn>,
     /// The new place of a row that has to move.
     moved_to: Option<PieceAddress>,
 }
@@ -439,7 +443,7 @@ impl Heap {
         }
         self.txns.touch(p, t, rows.table.object)?;
         let undo_bytes = if let RowAction::Update(row) = action { row.len().min(1024) + 64 } else { 256 };
-        let mut a = Attempt { rowid, seen, undo_bytes, as_of: None, verified: false, moved_to: None };
+        let mut a = Attempt { rowid, seen, undo_bytes, as_of: None, verified: false, traced: None, moved_to: None };
         let mut old_pieces = None;
         loop {
             match self.txns.retrying(p, &mut || self.attempt(p, t, rows, &a, action))? {
@@ -452,12 +456,20 @@ impl Heap {
                 Step::Changed => return Ok(RowOutcome::Changed),
                 Step::MoreUndo(bytes) => a.undo_bytes = bytes,
                 Step::Wait(_) if wait == LockWait::SkipLocked => return Ok(RowOutcome::Skipped),
-                Step::Wait(holder) => self.txns.wait_for(p, holder, wait)?,
+                Step::Wait(holder) => self.txns.wait_for_row(p, holder, rows.table.object, rowid, wait)?,
                 Step::WaitItl(holder) => self.txns.wait_for_itl(p, holder)?,
                 Step::Compare => match self.head_as_of(p, rows, rowid, seen)? {
                     Some(head) => a.as_of = Some(head),
                     None => return Ok(RowOutcome::Changed),
                 },
+                Step::Trace => {
+                    let now = self.txns.current_scn();
+                    let slot = rowid.slot;
+                    if self.txns.touched_since(p, rowid.rdba, seen, &mut |rec| ops::touches(rec.op, rec.data, slot))? {
+                        return Ok(RowOutcome::Changed);
+                    }
+                    a.traced = Some(now);
+                }
                 Step::CompareWhole => {
                     if !self.same_as_of(p, t, rows, rowid, seen)? {
                         return Ok(RowOutcome::Changed);
@@ -504,7 +516,15 @@ impl Heap {
         }
         let whole = row.flags & flags::LAST != 0;
         let mut compare_whole = false;
-        if !a.verified && self.txns.changed_since(&view, a.seen) {
+        if !a.verified && self.txns.changed_since(&view, a.seen) && a.seen.serializable {
+            if self.txns.locked_since(&view, row.lock, a.seen) {
+                return Ok(Step::Changed);
+            }
+            // The entry of one who changed the row and committed may have been taken by another since, with the lock bytes.
+            if a.traced.is_none_or(|upto| c.data(b).max_commit_scn() > upto) {
+                return Ok(Step::Trace);
+            }
+        } else if !a.verified && self.txns.changed_since(&view, a.seen) {
             match &a.as_of {
                 None => return Ok(Step::Compare),
                 Some((f, body)) if *f != row.flags || !same_bytes(&view, &row, body) => return Ok(Step::Changed),

@@ -82,6 +82,17 @@ pub fn apply(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
     done.map_err(|e| Ora::internal(format_args!("heap operation {op}: {e:?}")))
 }
 
+/// Whether a row operation changes directory entry `slot`.
+pub fn touches(op: u8, data: &[u8], slot: u16) -> bool {
+    let slot = slot.to_le_bytes();
+    match op {
+        PUT | REMOVE | MARK => data.get(..2) == Some(&slot),
+        REMOVE_MANY => data.chunks_exact(2).any(|s| s == slot),
+        // Only forward changes put many rows.
+        _ => true,
+    }
+}
+
 fn u16_at(data: &[u8], at: usize) -> Result<u16> {
     match data.get(at..at + 2) {
         Some(b) => Ok(u16::from_le_bytes([b[0], b[1]])),

@@ -34,7 +34,7 @@ pub struct Scan {
 impl Default for Scan {
     fn default() -> Scan {
         Scan {
-            snapshot: Snapshot { scn: Scn::ZERO, xid: None, own: None },
+            snapshot: Snapshot { scn: Scn::ZERO, xid: None, own: None, serializable: false },
             kind: BlockKind::Heap,
             object: ObjectId(0),
             extents: Vec::new(),

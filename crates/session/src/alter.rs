@@ -42,8 +42,9 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
             Ok(())
         }
         "ISOLATION_LEVEL" => match s.value.to_ascii_uppercase().replace('_', " ").as_str() {
-            "READ COMMITTED" => Ok(()),
-            _ => Err(at(Ora::unsupported())),
+            "READ COMMITTED" => set_isolation(session, txn::Isolation::ReadCommitted),
+            "SERIALIZABLE" => set_isolation(session, txn::Isolation::Serializable),
+            _ => Err(at(Ora::new(2183))),
         },
         "EVENTS" | "EVENT" | "SQL_TRACE" if s.name.name != "SQL_TRACE" => Ok(()),
         "CONSTRAINT" | "CONSTRAINTS" => Err(at(Ora::unsupported())),
@@ -53,6 +54,15 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
             apply(core, session, param)
         }
     }
+}
+
+/// The level of the transactions to come.
+fn set_isolation(session: &mut SessionState, level: txn::Isolation) -> Result<()> {
+    if session.txn.has_begun() {
+        return Err(Ora::new(1453));
+    }
+    session.txn.set_usual(level);
+    Ok(())
 }
 
 /// Puts a changed session parameter into force.

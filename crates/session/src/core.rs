@@ -285,7 +285,9 @@ impl Core {
             list.truncate(n + 1);
             list[n].1
         };
-        self.shared.txns.rollback_to(&self.p, txn, &at)
+        self.shared.txns.rollback_to(&self.p, txn, &at)?;
+        self.shared.txns.unlock_tables_since(&self.p, txn, &at);
+        Ok(())
     }
 
     /// The cached result of a PL/SQL function; `None` begins one that is being built, if it may be.
@@ -300,7 +302,7 @@ impl Core {
         key: &[u8],
     ) -> Result<Option<Vec<u8>>> {
         let changed = session.txn.is_active() && depends.iter().any(|d| session.txn.has_touched(*d));
-        if !session.options.result_cache || changed {
+        if !session.options.result_cache || changed || session.txn.holds_snapshot() {
             return Ok(None);
         }
         let (results, txns) = (self.shared.results, self.shared.txns);

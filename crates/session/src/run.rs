@@ -9,7 +9,7 @@ use functions::{Clock, FnCache, FnCtx, FnDef, SessionInfo};
 use net::local::Failure;
 use plsql::ResultCacheRequest;
 use sql::ast::{self, Statement};
-use txn::LockWait;
+use txn::{Isolation, LockWait};
 use types::{Ora, Result, Timestamp, Value};
 
 /// Runs a statement of `EXECUTE IMMEDIATE` that is neither query, DML nor block.
@@ -43,7 +43,7 @@ fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Resu
             core.savepoint(&cx.session.txn, &name.name);
             Ok(())
         }
-        Statement::SetTransaction(s) => set_transaction(cx, s),
+        Statement::SetTransaction(s) => set_transaction(core, cx, s),
         // Every role of a user is enabled at all times.
         Statement::SetRole(_) => Ok(()),
         Statement::LockTable(l) => lock_table(core, cx, l),
@@ -61,16 +61,21 @@ fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Resu
     }
 }
 
-fn set_transaction(cx: &ExecCtx<'_>, s: &ast::SetTransaction) -> Result<()> {
-    if cx.session.txn.is_active() {
+fn set_transaction(core: &Core, cx: &mut ExecCtx<'_>, s: &ast::SetTransaction) -> Result<()> {
+    let t = &mut cx.session.txn;
+    if t.has_begun() {
         return Err(Ora::new(1453));
     }
-    match s.mode {
-        ast::TransactionMode::Unchanged | ast::TransactionMode::ReadWrite | ast::TransactionMode::ReadCommitted => {
-            Ok(())
-        }
-        ast::TransactionMode::ReadOnly | ast::TransactionMode::Serializable => Err(Ora::unsupported()),
+    t.set(match s.mode {
+        ast::TransactionMode::Unchanged => None,
+        ast::TransactionMode::ReadWrite | ast::TransactionMode::ReadCommitted => Some(Isolation::ReadCommitted),
+        ast::TransactionMode::ReadOnly => Some(Isolation::ReadOnly),
+        ast::TransactionMode::Serializable => Some(Isolation::Serializable),
+    });
+    if t.holds_snapshot() {
+        core.shared.txns.hold_snapshot(&core.p, t);
     }
+    Ok(())
 }
 
 fn lock_table(core: &Core, cx: &mut ExecCtx<'_>, l: &ast::LockTable) -> Result<()> {

@@ -265,8 +265,9 @@ impl plsql::World for World<'_> {
     }
 
     fn autonomous_end(&mut self) -> Result<()> {
-        let active = self.cx.session.txn.is_active();
-        let rolled_back = if active { self.core.rollback(&mut self.cx.session.txn) } else { Ok(()) };
+        let txn = &self.cx.session.txn;
+        let active = txn.xid().is_some() || (txn.is_active() && !txn.holds_snapshot());
+        let rolled_back = if txn.is_active() { self.core.rollback(&mut self.cx.session.txn) } else { Ok(()) };
         if let Some((txn, savepoints)) = self.core.suspended.borrow_mut().pop() {
             self.cx.session.txn = txn;
             *self.core.savepoints.borrow_mut() = savepoints;

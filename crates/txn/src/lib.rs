@@ -21,6 +21,7 @@
 
 mod change;
 mod end;
+mod locks;
 mod read;
 mod segment;
 mod session;
@@ -31,6 +32,6 @@ mod undo;
 pub use change::{Change, ItlGet};
 pub use end::{CommitHook, NoHook, Rollback, UndoLayer};
 pub use enqueue::LockMode;
-pub use session::{Savepoint, Snapshot, Txn};
+pub use session::{Isolation, Savepoint, Snapshot, Txn};
 pub use transactions::{LockWait, TransactionRow, Transactions, TxnConfig, TxnLayout};
 pub use undo::UndoRecord;

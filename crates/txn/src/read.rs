@@ -133,7 +133,7 @@ impl Transactions {
                 Look::Again => self.pause(p)?,
                 Look::Copied => {
                     let mut scratch = scratch.take().expect("the copy lies in it");
-                    let built = self.rebuild(p, at, s, &mut scratch);
+                    let built = self.rebuild(p, at, s, &mut scratch, &mut |_, _| {});
                     let out = built.map(|()| f(&scratch.image.view()));
                     self.give_scratch(scratch);
                     return out;
@@ -157,6 +157,20 @@ impl Transactions {
             Fate::Unsettled => true,
             Fate::Committed(scn) | Fate::Before(scn) => scn > s.scn,
         })
+    }
+
+    /// Whether the entry that a row's lock byte names is another transaction's that committed after `s`, or perhaps did.
+    pub fn locked_since(&self, view: &BlockView<'_>, lock: u8, s: &Snapshot) -> bool {
+        let entry = (lock > 0).then(|| Data::new(*view).itl(lock)).flatten();
+        let Some(itl) = entry.filter(|itl| !itl.is_unused() && s.xid != Some(itl.xid)) else { return false };
+        if itl.is_committed() {
+            return itl.scn > s.scn;
+        }
+        match self.table().fate(itl.xid) {
+            Fate::Active => false,
+            Fate::Unsettled => true,
+            Fate::Committed(scn) | Fate::Before(scn) => scn > s.scn,
+        }
     }
 
     /// The worst verdict over the block's entries, and whether a committed one has not been cleaned out and none is active.
@@ -185,8 +199,45 @@ impl Transactions {
         }
     }
 
-    /// Turns the copy of a block in `scratch` into the block as of `s`.
-    fn rebuild(&self, p: &Process, at: Rdba, s: &Snapshot, scratch: &mut Scratch) -> Result<()> {
+    /// Whether a change that another transaction made to the block and committed after `s` is one that `touches` says yes to,
+    /// by the undo records that lead from the current version back to `s`. True as well when the undo is gone: nobody knows.
+    ///
+    /// # Errors
+    /// Those of reading, and ORA-01013.
+    pub fn touched_since(
+        &self,
+        p: &Process,
+        at: Rdba,
+        s: &Snapshot,
+        touches: &mut dyn FnMut(&UndoRecord<'_>) -> bool,
+    ) -> Result<bool> {
+        let mut scratch = self.take_scratch(self.block_size());
+        let copied = self.cache().read(p, at, GetKind::Consistent, &mut |view: &BlockView<'_>| {
+            if scratch.image.bytes().len() != view.len() {
+                scratch.image = Image::new(view.len());
+            }
+            view.copy_block(scratch.image.bytes_mut());
+        });
+        let mut touched = false;
+        let mut see = |rec: &UndoRecord<'_>, committed: bool| touched |= committed && touches(rec);
+        let built = copied.and_then(|()| self.rebuild(p, at, s, &mut scratch, &mut see));
+        self.give_scratch(scratch);
+        match built {
+            Err(e) if e.is(1555) => Ok(true),
+            built => built.map(|()| touched),
+        }
+    }
+
+    /// Turns the copy of a block in `scratch` into the block as of `s`. `see` is told each record that is reversed, and whether
+    /// its transaction has committed.
+    fn rebuild(
+        &self,
+        p: &Process,
+        at: Rdba,
+        s: &Snapshot,
+        scratch: &mut Scratch,
+        see: &mut dyn FnMut(&UndoRecord<'_>, bool),
+    ) -> Result<()> {
         p.count(Stat::CrBlocksCreated, 1);
         loop {
             let d = Data::new(scratch.image.view());
@@ -211,7 +262,9 @@ impl Transactions {
             match worst {
                 // One that is being committed belongs among the committed ones, where it has to wait for its turn.
                 Some((rank, _, _)) if unsettled && rank != Scn::MAX => self.pause(p)?,
-                Some((_, n, itl)) => self.step_back(p, at, n, &itl, scratch)?,
+                Some((rank, n, itl)) => {
+                    self.step_back(p, at, n, &itl, scratch, &mut |rec| see(rec, rank != Scn::MAX))?;
+                }
                 None if unsettled => self.pause(p)?,
                 None => return Ok(()),
             }
@@ -219,7 +272,15 @@ impl Transactions {
     }
 
     /// Reverses the newest change made through entry `n` of the image.
-    fn step_back(&self, p: &Process, at: Rdba, n: u8, itl: &Itl, scratch: &mut Scratch) -> Result<()> {
+    fn step_back(
+        &self,
+        p: &Process,
+        at: Rdba,
+        n: u8,
+        itl: &Itl,
+        scratch: &mut Scratch,
+        see: &mut dyn FnMut(&UndoRecord<'_>),
+    ) -> Result<()> {
         let Scratch { image, record } = scratch;
         let found = self.cache().read(p, itl.uba.rdba, GetKind::Examination, &mut |view: &BlockView<'_>| {
             copy_record(view, itl.uba, record)
@@ -229,6 +290,7 @@ impl Transactions {
         if rec.xid != itl.xid || rec.rdba != at || rec.itl != n {
             return Err(snapshot_too_old(itl.xid));
         }
+        see(&rec);
         if self.undo_in_image(image.bytes_mut(), &rec).is_err() {
             *image = widened(image, SLACK_BYTES)?;
             self.undo_in_image(image.bytes_mut(), &rec)?;

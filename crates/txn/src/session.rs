@@ -2,7 +2,20 @@
 
 use crate::undo::{RECORD_ENTRY, RECORDS_MAX};
 use enqueue::{LockId, LockMode};
+use std::cell::Cell;
 use types::{ObjectId, Rdba, Scn, Uba, Xid};
+
+/// What the statements of a transaction see of other transactions' commits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// Each statement sees what was committed when it began.
+    #[default]
+    ReadCommitted,
+    /// All statements see what was committed when the transaction began, and a row that was changed since cannot be changed: ORA-08177.
+    Serializable,
+    /// All statements see what was committed when the transaction began, and nothing can be changed: ORA-01456.
+    ReadOnly,
+}
 
 /// What a statement may see: everything committed at or below `scn`, and what its own transaction had changed up to `own`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +26,9 @@ pub struct Snapshot {
     pub xid: Option<Xid>,
     /// The newest undo record of the own transaction at the start of the statement; changes after it are invisible.
     pub own: Option<Uba>,
+    /// It is a serializable transaction's: a row that another transaction changed and committed after `scn` is not to be changed
+    /// again, even when it is the same as before.
+    pub serializable: bool,
 }
 
 /// A place in a transaction to come back to: a named savepoint or the start of a statement.
@@ -20,6 +36,8 @@ pub struct Snapshot {
 pub struct Savepoint {
     pub(crate) xid: Option<Xid>,
     pub(crate) at: Uba,
+    /// Table locks held.
+    pub(crate) tables: usize,
 }
 
 /// The process's end of its transaction's chain of undo.
@@ -48,11 +66,13 @@ impl Chain {
     }
 }
 
-/// A table lock held until the transaction ends.
+/// A table lock.
 #[derive(Debug)]
 pub(crate) struct TableHold {
     pub object: ObjectId,
     pub mode: LockMode,
+    /// What is held until the transaction ends; the rest of `mode` ends with the statement.
+    pub lasting: LockMode,
     pub lock: LockId,
 }
 
@@ -72,6 +92,15 @@ pub struct Txn {
     pub(crate) changed: Vec<(Rdba, u8)>,
     /// More blocks were changed than `changed` may hold.
     pub(crate) more_changed: bool,
+    /// The level of the transaction that is open or begins next, and that of the session's transactions to come.
+    pub(crate) isolation: Isolation,
+    usual: Isolation,
+    /// SET TRANSACTION has begun it.
+    set: bool,
+    /// LOCK TABLE has.
+    pub(crate) locked: bool,
+    /// The SCN that all its statements see, once the first of them has begun. It counts among the process's open snapshots.
+    pub(crate) held: Cell<Option<Scn>>,
 }
 
 impl Txn {
@@ -89,7 +118,7 @@ impl Txn {
                 None => lent.push((table.object, table.mode)),
             }
         }
-        Txn { lent, ..Txn::default() }
+        Txn { lent, isolation: outer.usual, usual: outer.usual, ..Txn::default() }
     }
 
     /// The transaction's id, once it has changed something.
@@ -97,9 +126,43 @@ impl Txn {
         self.xid
     }
 
-    /// Whether something was changed or locked since the last commit or rollback.
+    /// Whether something was changed, locked or set since the last commit or rollback, which the next one has to end.
     pub fn is_active(&self) -> bool {
-        self.xid.is_some() || !self.tables.is_empty() || !self.touched.is_empty()
+        self.xid.is_some()
+            || !self.tables.is_empty()
+            || !self.touched.is_empty()
+            || self.set
+            || self.held.get().is_some()
+    }
+
+    /// Whether it is too late for SET TRANSACTION: a change stands, a table was locked, or it was set already. A query, or a
+    /// statement that was rolled back, begins nothing; in a serializable session the first query does.
+    pub fn has_begun(&self) -> bool {
+        self.set || self.locked || !self.chain.newest.is_none() || self.held.get().is_some()
+    }
+
+    /// SET TRANSACTION: begins a transaction at that level; `None` leaves the session's own.
+    pub fn set(&mut self, isolation: Option<Isolation>) {
+        self.set = true;
+        self.isolation = isolation.unwrap_or(self.usual);
+    }
+
+    /// The level of the session's transactions from the next one on.
+    pub fn set_usual(&mut self, isolation: Isolation) {
+        self.usual = isolation;
+        if !self.is_active() {
+            self.isolation = isolation;
+        }
+    }
+
+    /// The level of the transaction that is open or begins next.
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
+    /// Whether statements see the database as of the transaction's beginning, not their own.
+    pub fn holds_snapshot(&self) -> bool {
+        self.isolation != Isolation::ReadCommitted
     }
 
     /// Whether this transaction changed or locked `object`.
@@ -130,5 +193,7 @@ impl Txn {
         self.tables.clear();
         self.changed.clear();
         self.more_changed = false;
+        self.isolation = self.usual;
+        (self.set, self.locked) = (false, false);
     }
 }

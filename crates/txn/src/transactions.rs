@@ -2,10 +2,9 @@
 
 use crate::change::Change;
 use crate::read::Scratch;
-use crate::session::TableHold;
 use crate::table::{Fate, State, Table, TableLayout};
 use crate::undo::{apply_itl, apply_undo};
-use crate::{Snapshot, Txn, UndoLayer};
+use crate::{Isolation, Snapshot, Txn, UndoLayer};
 use buffer_cache::{BufferCache, is_retry};
 use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
 use process::{CleanupOrder, Process, Processes};
@@ -13,8 +12,7 @@ use redo::{ApplyTable, LAYERS, Layer};
 use sga::{Sga, SgaBuilder};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-use types::{ObjectId, Ora, Result, Scn, Uba, Xid};
-use wait::Event;
+use types::{Ora, Result, Scn, Uba, Xid};
 
 /// How many undo segments and transactions an instance has.
 #[derive(Debug, Clone)]
@@ -136,6 +134,10 @@ impl Transactions {
         self.inner.layers[layer as usize].get().map(|l| &**l)
     }
 
+    pub(crate) fn enqueues(&self) -> &Enqueues {
+        &self.inner.enqueues
+    }
+
     pub(crate) fn table(&self) -> &Table {
         &self.inner.table
     }
@@ -173,14 +175,38 @@ impl Transactions {
 
     /// A read-consistent view as of now, seeing `t`'s own changes up to now. Notes its SCN in the process's line, so that undo
     /// it needs is kept if possible; give it back with [`Transactions::release`] when the cursor closes.
+    ///
+    /// A serializable or read-only transaction's statements all get the SCN that its first one got.
     pub fn snapshot(&self, p: &Process, t: &Txn) -> Snapshot {
+        if t.holds_snapshot() {
+            let scn = self.hold_snapshot(p, t);
+            self.table().open_snapshot(p.number());
+            return Snapshot { serializable: t.isolation == Isolation::Serializable, ..self.view_as_of(t, scn) };
+        }
+        self.statement_snapshot(p, t)
+    }
+
+    /// As [`Transactions::snapshot`], as of now at any isolation level: for the dictionary and for checks of constraints.
+    pub fn statement_snapshot(&self, p: &Process, t: &Txn) -> Snapshot {
         let scn = self.table().open_snapshot(p.number());
         self.view_as_of(t, scn)
     }
 
+    /// The SCN as of which all statements of a serializable or read-only transaction read. The first call fixes it; it is kept
+    /// open until the transaction ends, so that undo it needs is kept if possible.
+    pub fn hold_snapshot(&self, p: &Process, t: &Txn) -> Scn {
+        if let Some(scn) = t.held.get() {
+            return scn;
+        }
+        let scn = self.table().open_snapshot(p.number());
+        t.held.set(Some(scn));
+        scn
+    }
+
     /// A view as of `scn` that is not noted, such as for a flashback query.
     pub fn view_as_of(&self, t: &Txn, scn: Scn) -> Snapshot {
-        Snapshot { scn, xid: t.xid, own: t.xid.map(|_| t.chain.newest).filter(|uba| !uba.is_none()) }
+        let own = t.xid.map(|_| t.chain.newest).filter(|uba| !uba.is_none());
+        Snapshot { scn, xid: t.xid, own, serializable: false }
     }
 
     /// Gives a snapshot back.
@@ -191,6 +217,7 @@ impl Transactions {
     /// Ends a session: rolls back what is open and forgets the process's snapshots, whatever cursors were left.
     pub fn end_session(&self, p: &Process, t: &mut Txn) -> Result<()> {
         self.table().clear_snapshots(p.number());
+        t.held.set(None);
         self.rollback(p, t)
     }
 
@@ -257,95 +284,11 @@ impl Transactions {
         self.table().is_active(xid)
     }
 
-    /// Locks a table for the transaction (TM enqueue), until it ends. DML through `heap` and `cluster` takes SX itself.
-    ///
-    /// # Errors
-    /// ORA-00054, ORA-30006, ORA-00060, ORA-01013.
-    pub fn lock_table(&self, p: &Process, t: &mut Txn, object: ObjectId, mode: LockMode, wait: LockWait) -> Result<()> {
-        let held = t.tables.iter().position(|l| l.object == object);
-        if held.is_some_and(|i| t.tables[i].mode.union(mode) == t.tables[i].mode) {
-            return Ok(());
-        }
-        if let Some(i) = t.lent.iter().position(|(lent, _)| *lent == object) {
-            let outer = t.lent[i].1;
-            if !outer.goes_with(mode) {
-                return Err(Ora::new(60)); // the suspended transaction cannot go on before this one ends
-            }
-            if outer.union(mode) != outer {
-                // The outer transaction's own lock, stronger now: it releases it.
-                let _ = self.inner.enqueues.get(p, EnqueueType::Tm, object.0.into(), 0, mode, timeout(wait))?;
-                t.lent[i].1 = outer.union(mode);
-            }
-            return Ok(());
-        }
-        let lock = self.inner.enqueues.get(p, EnqueueType::Tm, object.0.into(), 0, mode, timeout(wait))?;
-        match held {
-            None => t.tables.push(TableHold { object, mode, lock }),
-            Some(i) => t.tables[i].mode = t.tables[i].mode.union(mode),
-        }
-        Ok(())
-    }
-
-    /// Notes that the transaction is about to change or lock rows of `object`, and takes its TM enqueue in SX once.
-    #[inline]
-    pub fn touch(&self, p: &Process, t: &mut Txn, object: ObjectId) -> Result<()> {
-        if t.touched.contains(&object) {
-            return Ok(());
-        }
-        self.lock_table(p, t, object, LockMode::SubExclusive, LockWait::Forever)?;
-        t.touched.push(object);
-        Ok(())
-    }
-
-    /// Waits until `holder` ends (`enq: TX - row lock contention`). The caller holds no block.
-    ///
-    /// # Errors
-    /// ORA-00060 (the statement is to be rolled back), ORA-00054, ORA-30006, ORA-01013.
-    pub fn wait_for(&self, p: &Process, holder: Xid, wait: LockWait) -> Result<()> {
-        self.wait_on(p, holder, LockMode::Exclusive, wait, Event::EnqTxRowLockContention)
-    }
-
-    /// Waits for an interested-transaction entry of `holder` to come free (`enq: TX - allocate ITL entry`).
-    pub fn wait_for_itl(&self, p: &Process, holder: Xid) -> Result<()> {
-        self.wait_on(p, holder, LockMode::Share, LockWait::Forever, Event::EnqTxAllocateItlEntry)
-    }
-
-    fn wait_on(&self, p: &Process, holder: Xid, mode: LockMode, wait: LockWait, event: Event) -> Result<()> {
-        let (id1, id2) = tx_name(holder);
-        if self.table().owner(holder) == Some(p.number()) {
-            // Another transaction of this very process: it would wait for itself.
-            return Err(Ora::new(60));
-        }
-        while self.table().is_active(holder) {
-            let lock = self.inner.enqueues.get_as(p, EnqueueType::Tx, id1, id2, mode, timeout(wait), event)?;
-            self.inner.enqueues.release(p, lock);
-            if self.table().is_active(holder) {
-                // Its process has died, and PMON is still rolling it back.
-                if matches!(wait, LockWait::NoWait | LockWait::SkipLocked) {
-                    return Err(Ora::new(54));
-                }
-                p.check_cancel()?;
-                let _w = p.wait(Event::EnqTxContention, 0, id1, id2);
-                os::clock::sleep(Duration::from_millis(2));
-            }
-        }
-        Ok(())
-    }
-
     /// Lets another process finish the few instructions between COMMITTING and COMMITTED.
     pub(crate) fn pause(&self, p: &Process) -> Result<()> {
         p.check_cancel()?;
         os::clock::sleep(Duration::from_micros(20));
         Ok(())
-    }
-
-    pub(crate) fn release_locks(&self, p: &Process, t: &mut Txn) {
-        if let Some(lock) = t.lock.take() {
-            self.inner.enqueues.release(p, lock);
-        }
-        for table in t.tables.drain(..) {
-            self.inner.enqueues.release(p, table.lock);
-        }
     }
 
     /// The rows of `v$transaction`.
@@ -390,14 +333,6 @@ impl Transactions {
     }
 }
 
-fn tx_name(xid: Xid) -> (u64, u64) {
+pub(crate) fn tx_name(xid: Xid) -> (u64, u64) {
     (u64::from(xid.usn) << 16 | u64::from(xid.slot), xid.sqn.into())
-}
-
-fn timeout(wait: LockWait) -> Timeout {
-    match wait {
-        LockWait::Forever => Timeout::Never,
-        LockWait::NoWait | LockWait::SkipLocked => Timeout::NoWait,
-        LockWait::Seconds(n) => Timeout::After(Duration::from_secs(n.into())),
-    }
 }

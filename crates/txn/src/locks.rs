@@ -1,0 +1,205 @@
+//! Locks of a transaction: TM enqueues on tables, and waiting for the TX enqueue of another.
+//!
+//! A transaction owns its TX enqueue in mode X from its first change on. Who finds a row locked by it asks for that enqueue in mode
+//! X; who finds a key of it undecided (a unique key, a parent's key) asks in mode S, as does who wants its entry in a block. The
+//! request is given back as soon as it is granted: it only tells that the transaction has ended. A rollback to a savepoint ends
+//! nothing, so who waits for a row that it unlocks goes on waiting, while others may take the row.
+
+use crate::session::TableHold;
+use crate::transactions::tx_name;
+use crate::{LockWait, Savepoint, Transactions, Txn};
+use enqueue::{EnqueueType, LockMode, Timeout};
+use process::Process;
+use std::time::Duration;
+use types::{ObjectId, Ora, Result, Xid};
+use wait::Event;
+
+impl Transactions {
+    /// Locks a table for the transaction (TM enqueue) until it ends: LOCK TABLE, and DDL.
+    ///
+    /// # Errors
+    /// ORA-00054, ORA-30006, ORA-00060, ORA-01013.
+    pub fn lock_table(&self, p: &Process, t: &mut Txn, object: ObjectId, mode: LockMode, wait: LockWait) -> Result<()> {
+        self.lock_object(p, t, object, mode, wait, true)?;
+        t.locked = true;
+        Ok(())
+    }
+
+    /// Takes the TM enqueue of a table that a statement is going to change, or whose keys its changes refer to, in SX. True when
+    /// the transaction did not have it: the table's definition may have changed before.
+    ///
+    /// # Errors
+    /// As [`Transactions::lock_table`].
+    pub fn lock_for_dml(&self, p: &Process, t: &mut Txn, object: ObjectId) -> Result<bool> {
+        self.lock_object(p, t, object, LockMode::SubExclusive, LockWait::Forever, true)
+    }
+
+    /// Takes the TM enqueue of a table in S until [`Transactions::end_share`]: nobody else has uncommitted changes of it meanwhile.
+    /// True when the transaction did not have it.
+    ///
+    /// # Errors
+    /// As [`Transactions::lock_table`].
+    pub fn share_for_statement(&self, p: &Process, t: &mut Txn, object: ObjectId) -> Result<bool> {
+        self.lock_object(p, t, object, LockMode::Share, LockWait::Forever, false)
+    }
+
+    /// Gives back what [`Transactions::share_for_statement`] took.
+    pub fn end_share(&self, p: &Process, t: &mut Txn, object: ObjectId) {
+        let Some(i) = t.tables.iter().position(|l| l.object == object) else { return };
+        let TableHold { mode, lasting, lock, .. } = t.tables[i];
+        if lasting == LockMode::None {
+            self.enqueues().release(p, lock);
+            t.tables.remove(i);
+        } else if lasting != mode {
+            // Down to a weaker mode never waits.
+            let _ = self.enqueues().convert(p, lock, lasting, Timeout::NoWait);
+            t.tables[i].mode = lasting;
+        }
+    }
+
+    /// True when the lock is new or stronger than what was held.
+    fn lock_object(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        object: ObjectId,
+        mode: LockMode,
+        wait: LockWait,
+        lasting: bool,
+    ) -> Result<bool> {
+        let lasts = if lasting { mode } else { LockMode::None };
+        let held = t.tables.iter().position(|l| l.object == object);
+        if let Some(l) = held.map(|i| &mut t.tables[i])
+            && l.mode.union(mode) == l.mode
+        {
+            l.lasting = l.lasting.union(lasts);
+            return Ok(false);
+        }
+        if let Some(i) = t.lent.iter().position(|(lent, _)| *lent == object) {
+            return self.borrow_table(p, t, i, mode, wait);
+        }
+        let lock = self.enqueues().get(p, EnqueueType::Tm, object.0.into(), 0, mode, timeout(wait))?;
+        match held {
+            None => t.tables.push(TableHold { object, mode, lasting: lasts, lock }),
+            Some(i) => {
+                let l = &mut t.tables[i];
+                (l.mode, l.lasting) = (l.mode.union(mode), l.lasting.union(lasts));
+            }
+        }
+        Ok(true)
+    }
+
+    /// A table that a suspended transaction of this process has locked.
+    fn borrow_table(&self, p: &Process, t: &mut Txn, i: usize, mode: LockMode, wait: LockWait) -> Result<bool> {
+        let (object, outer) = t.lent[i];
+        if !outer.goes_with(mode) {
+            return Err(Ora::new(60)); // the suspended transaction cannot go on before this one ends
+        }
+        if outer.union(mode) == outer {
+            return Ok(false);
+        }
+        // The outer transaction's own lock, stronger now: it releases it.
+        let _ = self.enqueues().get(p, EnqueueType::Tm, object.0.into(), 0, mode, timeout(wait))?;
+        t.lent[i].1 = outer.union(mode);
+        Ok(true)
+    }
+
+    /// Notes that the transaction is about to change or lock rows of `object`, and takes its TM enqueue in SX once.
+    #[inline]
+    pub fn touch(&self, p: &Process, t: &mut Txn, object: ObjectId) -> Result<()> {
+        if t.touched.contains(&object) {
+            return Ok(());
+        }
+        self.lock_for_dml(p, t, object)?;
+        t.touched.push(object);
+        Ok(())
+    }
+
+    /// Releases the table locks taken since a savepoint that the transaction was rolled back to.
+    pub fn unlock_tables_since(&self, p: &Process, t: &mut Txn, to: &Savepoint) {
+        while t.tables.len() > to.tables {
+            let Some(hold) = t.tables.pop() else { break };
+            self.enqueues().release(p, hold.lock);
+            t.touched.retain(|object| *object != hold.object);
+        }
+    }
+
+    /// Waits until `holder` ends because it has locked a row (`enq: TX - row lock contention`, mode X). The caller holds no block.
+    ///
+    /// # Errors
+    /// ORA-00060 (the statement is to be rolled back), ORA-00054, ORA-30006, ORA-01013.
+    pub fn wait_for(&self, p: &Process, holder: Xid, wait: LockWait) -> Result<()> {
+        self.wait_on(p, holder, LockMode::Exclusive, wait, Event::EnqTxRowLockContention)
+    }
+
+    /// As [`Transactions::wait_for`], for a row that `v$session` then shows: ROW_WAIT_OBJ# and so on.
+    ///
+    /// # Errors
+    /// As [`Transactions::wait_for`].
+    pub fn wait_for_row(&self, p: &Process, holder: Xid, object: ObjectId, row: types::Rowid, wait: LockWait) -> Result<()> {
+        use std::sync::atomic::Ordering::Relaxed;
+        let slot = p.session();
+        slot.row_wait_block.store(row.rdba.0.into(), Relaxed);
+        slot.row_wait_row.store(row.slot.into(), Relaxed);
+        slot.row_wait_object.store(object.0.into(), Relaxed);
+        let done = self.wait_for(p, holder, wait);
+        slot.row_wait_object.store(0, Relaxed);
+        done
+    }
+
+    /// Waits until `holder` ends because it decides about a key (`enq: TX - row lock contention`, mode S).
+    ///
+    /// # Errors
+    /// As [`Transactions::wait_for`].
+    pub fn wait_for_key(&self, p: &Process, holder: Xid, wait: LockWait) -> Result<()> {
+        self.wait_on(p, holder, LockMode::Share, wait, Event::EnqTxRowLockContention)
+    }
+
+    /// Waits for an interested-transaction entry of `holder` to come free (`enq: TX - allocate ITL entry`).
+    pub fn wait_for_itl(&self, p: &Process, holder: Xid) -> Result<()> {
+        self.wait_on(p, holder, LockMode::Share, LockWait::Forever, Event::EnqTxAllocateItlEntry)
+    }
+
+    fn wait_on(&self, p: &Process, holder: Xid, mode: LockMode, wait: LockWait, event: Event) -> Result<()> {
+        let (id1, id2) = tx_name(holder);
+        if self.table().owner(holder) == Some(p.number()) {
+            // Another transaction of this very process: it would wait for itself.
+            return Err(Ora::new(60));
+        }
+        while self.table().is_active(holder) {
+            let lock = self.enqueues().get_as(p, EnqueueType::Tx, id1, id2, mode, timeout(wait), event)?;
+            self.enqueues().release(p, lock);
+            if self.table().is_active(holder) {
+                // Its process has died, and PMON is still rolling it back.
+                if matches!(wait, LockWait::NoWait | LockWait::SkipLocked) {
+                    return Err(Ora::new(54));
+                }
+                p.check_cancel()?;
+                let _w = p.wait(Event::EnqTxContention, 0, id1, id2);
+                os::clock::sleep(Duration::from_millis(2));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives back what the transaction holds besides its changes: locks, and the snapshot of all its statements.
+    pub(crate) fn release_locks(&self, p: &Process, t: &mut Txn) {
+        if t.held.take().is_some() {
+            self.table().close_snapshot(p.number());
+        }
+        if let Some(lock) = t.lock.take() {
+            self.enqueues().release(p, lock);
+        }
+        for table in t.tables.drain(..) {
+            self.enqueues().release(p, table.lock);
+        }
+    }
+}
+
+fn timeout(wait: LockWait) -> Timeout {
+    match wait {
+        LockWait::Forever => Timeout::Never,
+        LockWait::NoWait | LockWait::SkipLocked => Timeout::NoWait,
+        LockWait::Seconds(n) => Timeout::After(Duration::from_secs(n.into())),
+    }
+}
