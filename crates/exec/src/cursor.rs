@@ -336,7 +336,10 @@ impl Cursor {
         let wanted = options.result_cache && (c.hinted || (options.result_cache_force && !c.refused));
         // A session that has changed what the result depends on must see its own changes; one that reads as of its transaction's
         // beginning may need what no result holds any more.
-        if !wanted || cx.session.txn.holds_snapshot() || (cx.session.txn.is_active() && c.depends.iter().any(|d| cx.session.txn.has_touched(*d))) {
+        if !wanted
+            || cx.session.txn.holds_snapshot()
+            || (cx.session.txn.is_active() && c.depends.iter().any(|d| cx.session.txn.has_touched(*d)))
+        {
             return Ok(false);
         }
         c.key.clear();

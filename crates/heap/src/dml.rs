@@ -119,7 +119,9 @@ pub fn place(c: &Change<'_>, b: BlockRef, itl: u8, body: usize, reserve: usize) 
     let usable = d.usable_bytes(itl);
     let empty = d.slots() == usize::from(d.aux16()) + d.free_slots();
     let keep = if empty { 0 } else { reserve };
-    if d.aux16() > 0 && usable >= body + keep {
+    // A serializable transaction does not put a row where another one deleted a row that it still sees.
+    let deleted_is_free = c.serial_scn().is_none_or(|scn| d.accept_scn() <= scn);
+    if deleted_is_free && d.aux16() > 0 && usable >= body + keep {
         let old = d.rows().find(|(_, r)| r.flags & flags::DELETED != 0 && may_take(c, b, itl, r.lock));
         if let Some((slot, _)) = old {
             return Place::Slot(slot);

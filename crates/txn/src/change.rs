@@ -5,12 +5,12 @@
 
 use crate::session::Chain;
 use crate::undo::{RECORD_ENTRY, RECORD_HEAD, UndoRecord, encode_record, op};
-use crate::{Transactions, Txn};
+use crate::{Isolation, Transactions, Txn};
 use block::{Data, Itl, data};
 use buffer_cache::{BlockRef, ChangeGroup};
 use process::Process;
 use redo::Layer;
-use types::{ObjectId, Ora, Rdba, Result, Uba, Xid};
+use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 use wait::Stat;
 
 /// What [`Change::itl`] found.
@@ -82,6 +82,9 @@ impl<'a> Change<'a> {
 
     /// Finds, takes or adds this transaction's entry in a data block. Entries of transactions that have committed are cleaned
     /// out on the way, so that their room and locks are free to use.
+    ///
+    /// # Errors
+    /// ORA-08177 in a serializable transaction when every entry that could be taken is of a later commit and none can be added.
     pub fn itl(&mut self, b: BlockRef) -> Result<ItlGet> {
         self.clean_out(b)?;
         let d = self.data(b);
@@ -90,7 +93,11 @@ impl<'a> Change<'a> {
             return Ok(ItlGet::Got(n));
         }
         let unused = all().find(|(_, itl)| itl.is_unused());
-        let oldest = || all().filter(|(_, itl)| itl.is_committed()).min_by_key(|(_, itl)| itl.scn);
+        // What a transaction must not see that reads as of its beginning stays reachable through its own entry's neighbours: it
+        // never takes the entry of one that committed since, since readers stop at its own changes.
+        let limit = self.serial_scn().unwrap_or(Scn::MAX);
+        let may_go = |itl: &Itl| itl.is_committed() && itl.scn <= limit;
+        let oldest = || all().filter(|(_, itl)| may_go(itl)).min_by_key(|(_, itl)| itl.scn);
         if let Some((n, _)) = unused.or_else(oldest) {
             self.take(b, n)?;
             return Ok(ItlGet::Got(n));
@@ -102,8 +109,16 @@ impl<'a> Change<'a> {
             self.take(b, n)?;
             return Ok(ItlGet::Got(n));
         }
+        if all().any(|(_, itl)| itl.is_committed()) {
+            return Err(Ora::new(8177));
+        }
         let holder = all().map(|(_, itl)| itl.xid).find(|x| *x != self.xid);
         holder.map(ItlGet::Full).ok_or_else(|| Ora::internal("a data block without interested-transaction entries"))
+    }
+
+    /// The SCN that all statements of a serializable transaction read as of.
+    pub fn serial_scn(&self) -> Option<Scn> {
+        self.t.held.get().filter(|_| self.t.isolation == Isolation::Serializable)
     }
 
     fn take(&mut self, b: BlockRef, n: u8) -> Result<()> {

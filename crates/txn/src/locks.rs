@@ -136,7 +136,14 @@ impl Transactions {
     ///
     /// # Errors
     /// As [`Transactions::wait_for`].
-    pub fn wait_for_row(&self, p: &Process, holder: Xid, object: ObjectId, row: types::Rowid, wait: LockWait) -> Result<()> {
+    pub fn wait_for_row(
+        &self,
+        p: &Process,
+        holder: Xid,
+        object: ObjectId,
+        row: types::Rowid,
+        wait: LockWait,
+    ) -> Result<()> {
         use std::sync::atomic::Ordering::Relaxed;
         let slot = p.session();
         slot.row_wait_block.store(row.rdba.0.into(), Relaxed);
