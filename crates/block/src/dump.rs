@@ -19,6 +19,7 @@ pub fn dump(view: &BlockView) -> String {
         Some(BlockKind::UndoHeader) => undo_header(&mut out, &undo::UndoHeaderView::new(*view)),
         Some(BlockKind::SegmentHeader) => segment_header(&mut out, &segment::SegmentView::new(*view)),
         Some(BlockKind::SpaceMap) => space_map(&mut out, &segment::MapView::new(*view)),
+        Some(BlockKind::ExtentMap) => extent_map(&mut out, &segment::ExtentMapView::new(*view)),
         Some(BlockKind::FileBitmap) => {
             let b = segment::BitmapView::new(*view);
             let _ = writeln!(
@@ -87,8 +88,18 @@ fn undo_header(out: &mut String, u: &undo::UndoHeaderView) {
 
 fn segment_header(out: &mut String, s: &segment::SegmentView) {
     let _ = writeln!(out, "segment {:?} tablespace {} blocks {}", s.segment_kind(), s.tablespace(), s.blocks());
-    for n in 0..s.extents() {
+    for n in 0..s.listed() {
         if let Some(e) = s.extent(n) {
+            let _ = writeln!(out, "extent {n} at {} blocks {}", e.start, e.blocks);
+        }
+    }
+    let _ = writeln!(out, "{} extents, next extent map {}", s.extents(), s.next_map());
+}
+
+fn extent_map(out: &mut String, m: &segment::ExtentMapView) {
+    let _ = writeln!(out, "segment {} next extent map {}", m.segment(), m.next_map());
+    for n in (0..m.listed()).map(|i| m.first().wrapping_add(i)) {
+        if let Some(e) = m.extent(n) {
             let _ = writeln!(out, "extent {n} at {} blocks {}", e.start, e.blocks);
         }
     }

@@ -51,6 +51,8 @@ pub enum BlockKind {
     Undo = 10,
     /// Sorted runs and other temporary data.
     Temporary = 11,
+    /// Further extents of a segment whose header is full.
+    ExtentMap = 12,
 }
 
 impl BlockKind {
@@ -70,6 +72,7 @@ impl BlockKind {
             UndoHeader,
             Undo,
             Temporary,
+            ExtentMap,
         ]
         .into_iter()
         .find(|k| *k as u8 == code)
@@ -92,6 +95,7 @@ impl BlockKind {
             BlockKind::UndoHeader => "undo header",
             BlockKind::Undo => "undo block",
             BlockKind::Temporary => "sort block",
+            BlockKind::ExtentMap => "extent map",
         }
     }
 }

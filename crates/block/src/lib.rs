@@ -32,7 +32,7 @@ pub fn assert_invariants(block: &[u8]) -> Result<(), String> {
         None => Err(format!("unknown block kind {}", block[0])),
         Some(k) if k.has_rows() => data::assert_invariants(block),
         Some(BlockKind::Undo) => undo::assert_invariants(block),
-        Some(BlockKind::SegmentHeader | BlockKind::SpaceMap | BlockKind::FileBitmap) => {
+        Some(BlockKind::SegmentHeader | BlockKind::SpaceMap | BlockKind::FileBitmap | BlockKind::ExtentMap) => {
             segment::assert_invariants(block)
         }
         Some(_) => Ok(()),

@@ -4,13 +4,19 @@
 //! segment header                          space map (first block of an extent)     file bitmap
 //! 32 | tablespace u32  segment kind u8    32 | segment header u32                  32 | first unit u32
 //! 40 | extents u32  blocks u32            36 | extent number u32                   36 | units u32
-//! 48 | first extent with room u32  -      40 | blocks u32                          40 | file size in blocks u32
-//! 56 | aux32 aux32 aux64                  44 | blocks with room u32                44 | units in use u32
-//! 72 | extents: rdba u32, blocks u32      64 | one state byte a block              64 | one bit a unit
+//! 48 | first extent with room u32         40 | blocks u32                          40 | file size in blocks u32
+//! 52 | next extent map u32                44 | blocks with room u32                44 | units in use u32
+//! 56 | aux32 aux32 aux64                  64 | two bits of state a block           64 | one bit a unit
+//! 72 | extents: rdba u32, blocks u32
+//!
+//! extent map (second block of the extent whose number is the first that it lists)
+//! 32 | segment header u32   36 | next extent map u32   40 | number of its first extent u32   44 | extents in it u32
+//! 48 | extents: rdba u32, blocks u32
 //! ```
 //!
 //! The file is given out in units of [`UNIT_BLOCKS`] blocks; an extent is a run of units. The first block of every extent is its
-//! space map, except that the very first extent of a segment has the segment header first and the space map second.
+//! space map, except that the very first extent of a segment has the segment header first and the space map second. The extents
+//! that have no room in the segment header are listed in a chain of extent maps.
 
 use crate::data::Refused;
 use crate::header::{self, BlockKind, get32, put32, put64};
@@ -20,6 +26,10 @@ use types::{ObjectId, Rdba};
 /// Blocks in an allocation unit.
 pub const UNIT_BLOCKS: u32 = 8;
 const EXTENTS_BEGIN: usize = 72;
+const AT_NEXT_MAP: usize = 52;
+const MAP_EXTENTS_BEGIN: usize = 48;
+/// More extents than any segment has: what is read beyond is garbage.
+const EXTENTS_MAX: u32 = 1 << 22;
 const STATES_BEGIN: usize = 64;
 const BITS_BEGIN: usize = 64;
 
@@ -107,9 +117,17 @@ impl<'a> SegmentView<'a> {
     pub fn segment_kind(&self) -> Option<SegmentKind> {
         SegmentKind::from_code(self.view.u8(36))
     }
-    /// Number of extents, clamped to the block.
+    /// Number of extents, those in the extent maps too.
     pub fn extents(&self) -> u32 {
-        self.view.u32(40).min(extents_max(self.view.len()))
+        self.view.u32(40).min(EXTENTS_MAX)
+    }
+    /// Number of extents that the header itself lists.
+    pub fn listed(&self) -> u32 {
+        self.extents().min(extents_in_header(self.view.len()))
+    }
+    /// The first extent map; none while the header lists all extents.
+    pub fn next_map(&self) -> Rdba {
+        Rdba(self.view.u32(AT_NEXT_MAP))
     }
     /// Blocks in all extents together.
     pub fn blocks(&self) -> u32 {
@@ -127,9 +145,9 @@ impl<'a> SegmentView<'a> {
     pub fn aux32(&self) -> (u32, u32) {
         (self.view.u32(56), self.view.u32(60))
     }
-    /// Extent number `n`.
+    /// Extent number `n`, if the header lists it.
     pub fn extent(&self, n: u32) -> Option<Extent> {
-        if n >= self.extents() {
+        if n >= self.listed() {
             return None;
         }
         let at = EXTENTS_BEGIN + n as usize * 8;
@@ -137,9 +155,110 @@ impl<'a> SegmentView<'a> {
     }
 }
 
-/// Most extents a segment can have with this block size.
-pub fn extents_max(block_size: usize) -> u32 {
+/// Most extents a segment header lists with this block size.
+pub fn extents_in_header(block_size: usize) -> u32 {
     ((block_size - EXTENTS_BEGIN) / 8) as u32
+}
+
+/// Most extents an extent map lists with this block size.
+pub fn extents_in_map(block_size: usize) -> u32 {
+    ((block_size - MAP_EXTENTS_BEGIN) / 8) as u32
+}
+
+/// True when extent number `n` has an extent map as its second block, which lists `n` first.
+pub fn begins_map(block_size: usize, n: u32) -> bool {
+    n.checked_sub(extents_in_header(block_size)).is_some_and(|beyond| beyond % extents_in_map(block_size) == 0)
+}
+
+/// Blocks at the start of extent number `n` that hold no data: the segment header or an extent map, and the space map.
+pub fn head_blocks(block_size: usize, n: u32) -> u32 {
+    if n == 0 || begins_map(block_size, n) { 2 } else { 1 }
+}
+
+/// Reads an extent map.
+#[derive(Clone, Copy)]
+pub struct ExtentMapView<'a> {
+    /// The words below.
+    pub view: BlockView<'a>,
+}
+
+impl<'a> ExtentMapView<'a> {
+    /// Reads `view` as an extent map.
+    pub fn new(view: BlockView<'a>) -> Self {
+        ExtentMapView { view }
+    }
+    /// The segment's header block.
+    pub fn segment(&self) -> Rdba {
+        Rdba(self.view.u32(32))
+    }
+    /// The next extent map; none in the last one.
+    pub fn next_map(&self) -> Rdba {
+        Rdba(self.view.u32(36))
+    }
+    /// Number of the first extent that it lists.
+    pub fn first(&self) -> u32 {
+        self.view.u32(40)
+    }
+    /// How many extents it lists, clamped to the block.
+    pub fn listed(&self) -> u32 {
+        self.view.u32(44).min(extents_in_map(self.view.len()))
+    }
+    /// Extent number `n` of the segment, if this map lists it.
+    pub fn extent(&self, n: u32) -> Option<Extent> {
+        let i = n.checked_sub(self.first()).filter(|i| *i < self.listed())?;
+        let at = MAP_EXTENTS_BEGIN + i as usize * 8;
+        Some(Extent { start: Rdba(self.view.u32(at)), blocks: self.view.u32(at + 4) })
+    }
+}
+
+/// Makes `block` an empty extent map whose first extent has number `first`.
+pub fn format_extent_map(block: &mut [u8], at: Rdba, obj: ObjectId, map: Rdba, segment: Rdba, first: u32) {
+    header::format(block, BlockKind::ExtentMap, at, obj, map);
+    put32(block, 32, segment.0);
+    put32(block, 40, first);
+}
+
+/// Adds an extent to the end of an extent map.
+///
+/// # Errors
+/// [`Refused::Full`] when it is full.
+pub fn add_to_map(block: &mut [u8], extent: Extent) -> Result<(), Refused> {
+    let n = get32(block, 44);
+    if n >= extents_in_map(block.len()) {
+        return Err(Refused::Full);
+    }
+    let at = MAP_EXTENTS_BEGIN + n as usize * 8;
+    put32(block, at, extent.start.0);
+    put32(block, at + 4, extent.blocks);
+    put32(block, 44, n + 1);
+    Ok(())
+}
+
+/// Drops the last extent from an extent map.
+///
+/// # Errors
+/// [`Refused::NoSuch`] when it is empty.
+pub fn drop_from_map(block: &mut [u8]) -> Result<(), Refused> {
+    let n = get32(block, 44);
+    if n == 0 || n > extents_in_map(block.len()) {
+        return Err(Refused::NoSuch);
+    }
+    put32(block, 44, n - 1);
+    Ok(())
+}
+
+/// Links the next extent map to a segment header or an extent map.
+///
+/// # Errors
+/// [`Refused::NoSuch`] for a block of another kind.
+pub fn set_next_map(block: &mut [u8], next: Rdba) -> Result<(), Refused> {
+    let at = match BlockView::of_bytes(block).kind() {
+        Some(BlockKind::SegmentHeader) => AT_NEXT_MAP,
+        Some(BlockKind::ExtentMap) => 36,
+        _ => return Err(Refused::NoSuch),
+    };
+    put32(block, at, next.0);
+    Ok(())
 }
 
 /// Makes `block` the header of a segment without extents.
@@ -149,34 +268,42 @@ pub fn format_segment(block: &mut [u8], at: Rdba, obj: ObjectId, map: Rdba, tabl
     block[36] = kind as u8;
 }
 
-/// Adds an extent to the end of the extent map.
+/// Counts an extent in the segment header, and lists it there when there is room; else the caller lists it in an extent map.
 ///
 /// # Errors
-/// [`Refused::Full`] when the map is full.
+/// [`Refused::Full`] when no segment has so many.
 pub fn add_extent(block: &mut [u8], extent: Extent) -> Result<(), Refused> {
     let (n, blocks) = (get32(block, 40), get32(block, 44));
-    if n >= extents_max(block.len()) {
+    if n >= EXTENTS_MAX {
         return Err(Refused::Full);
     }
-    let at = EXTENTS_BEGIN + n as usize * 8;
-    put32(block, at, extent.start.0);
-    put32(block, at + 4, extent.blocks);
+    if n < extents_in_header(block.len()) {
+        let at = EXTENTS_BEGIN + n as usize * 8;
+        put32(block, at, extent.start.0);
+        put32(block, at + 4, extent.blocks);
+    }
     put32(block, 40, n + 1);
     put32(block, 44, blocks + extent.blocks);
     Ok(())
 }
 
-/// Drops the last extent from the extent map.
+/// Takes the last extent, of `size` blocks, out of the segment header.
 ///
 /// # Errors
-/// [`Refused::NoSuch`] when there is none.
-pub fn drop_extent(block: &mut [u8]) -> Result<(), Refused> {
+/// [`Refused::NoSuch`] when there is none, or it has another size.
+pub fn drop_extent(block: &mut [u8], size: u32) -> Result<(), Refused> {
     let n = get32(block, 40);
-    let last = SegmentView::new(BlockView::of_bytes(block)).extent(n.wrapping_sub(1)).ok_or(Refused::NoSuch)?;
+    if n == 0 || n > EXTENTS_MAX {
+        return Err(Refused::NoSuch);
+    }
+    let listed = SegmentView::new(BlockView::of_bytes(block)).extent(n - 1);
+    if listed.is_some_and(|last| last.blocks != size) {
+        return Err(Refused::NoSuch);
+    }
     put32(block, 40, n - 1);
-    let blocks = get32(block, 44).saturating_sub(last.blocks);
+    let blocks = get32(block, 44).saturating_sub(size);
     put32(block, 44, blocks);
-    if get32(block, 48) >= n {
+    if get32(block, 48) >= n - 1 {
         put32(block, 48, n.saturating_sub(2));
     }
     Ok(())
@@ -221,7 +348,7 @@ impl<'a> MapView<'a> {
     }
     /// Blocks in the extent, clamped to the map.
     pub fn blocks(&self) -> u32 {
-        self.view.u32(40).min((self.view.len() - STATES_BEGIN) as u32)
+        self.view.u32(40).min(extent_blocks_max(self.view.len()))
     }
     /// Blocks that are free or have room.
     pub fn with_room(&self) -> u32 {
@@ -232,18 +359,49 @@ impl<'a> MapView<'a> {
         if i >= self.blocks() {
             return BlockState::Full;
         }
-        BlockState::from_code(self.view.u8(STATES_BEGIN + i as usize))
+        BlockState::from_code(self.view.u8(STATES_BEGIN + i as usize / 4) >> (i % 4 * 2) & 3)
     }
     /// The first block from index `from` on, wrapping around, whose state satisfies `wanted`.
     pub fn find(&self, from: u32, wanted: impl Fn(BlockState) -> bool) -> Option<u32> {
         let n = self.blocks();
-        (0..n).map(|i| (from % n.max(1) + i) % n).find(|i| wanted(self.state(*i)))
+        let from = from % n.max(1);
+        (from..n).chain(0..from).find(|i| wanted(self.state(*i)))
+    }
+    /// The first block from index `from` on, wrapping around, that is free or has room. Quick over long runs of full blocks.
+    pub fn find_room(&self, from: u32) -> Option<u32> {
+        if self.with_room() == 0 {
+            return None;
+        }
+        let n = self.blocks();
+        let from = from % n.max(1);
+        self.room_between(from, n).or_else(|| self.room_between(0, from))
+    }
+    fn room_between(&self, from: u32, end: u32) -> Option<u32> {
+        const HIGH_BITS: u64 = 0xAAAA_AAAA_AAAA_AAAA;
+        let mut i = from;
+        while i < end {
+            // Thirty-two states a word; the high bit of each is set in the two states without room.
+            if i.is_multiple_of(32) && self.view.word(STATES_BEGIN / 8 + i as usize / 32) & HIGH_BITS == HIGH_BITS {
+                i += 32;
+                continue;
+            }
+            if self.state(i).has_room() {
+                return Some(i);
+            }
+            i += 1;
+        }
+        None
     }
 }
 
-/// Most blocks an extent can have with this block size.
+/// Most blocks an extent can have with this block size: what a space map has states for, in whole units.
 pub fn extent_blocks_max(block_size: usize) -> u32 {
-    (block_size - STATES_BEGIN) as u32
+    ((block_size - STATES_BEGIN) * 4) as u32 / UNIT_BLOCKS * UNIT_BLOCKS
+}
+
+fn put_state(block: &mut [u8], i: u32, state: BlockState) {
+    let (at, shift) = (STATES_BEGIN + i as usize / 4, i % 4 * 2);
+    block[at] = block[at] & !(3 << shift) | (state as u8) << shift;
 }
 
 /// Makes `block` the space map of an extent of `blocks` blocks, all free but the first `used`.
@@ -254,7 +412,7 @@ pub fn format_map(block: &mut [u8], at: Rdba, obj: ObjectId, segment: Rdba, exte
     put32(block, 36, extent);
     put32(block, 40, blocks);
     put32(block, 44, blocks - used);
-    block[STATES_BEGIN..STATES_BEGIN + used as usize].fill(BlockState::Used as u8);
+    (0..used).for_each(|i| put_state(block, i, BlockState::Used));
 }
 
 /// Changes the state of the block with index `i`.
@@ -262,13 +420,13 @@ pub fn format_map(block: &mut [u8], at: Rdba, obj: ObjectId, segment: Rdba, exte
 /// # Errors
 /// [`Refused::NoSuch`] when the extent has no such block.
 pub fn set_state(block: &mut [u8], i: u32, state: BlockState) -> Result<(), Refused> {
-    if i >= MapView::new(BlockView::of_bytes(block)).blocks() {
+    let map = MapView::new(BlockView::of_bytes(block));
+    if i >= map.blocks() {
         return Err(Refused::NoSuch);
     }
-    let at = STATES_BEGIN + i as usize;
-    let (before, room) = (BlockState::from_code(block[at]).has_room(), get32(block, 44));
-    block[at] = state as u8;
-    put32(block, 44, room + u32::from(state.has_room()) - u32::from(before));
+    let (before, room) = (map.state(i).has_room(), get32(block, 44));
+    put_state(block, i, state);
+    put32(block, 44, (room + u32::from(state.has_room())).saturating_sub(u32::from(before)));
     Ok(())
 }
 
@@ -369,15 +527,25 @@ pub fn assert_invariants(block: &[u8]) -> Result<(), String> {
     match view.kind() {
         Some(BlockKind::SegmentHeader) => check_segment(SegmentView::new(view)),
         Some(BlockKind::SpaceMap) => check_map(MapView::new(view)),
+        Some(BlockKind::ExtentMap) => check_extent_map(ExtentMapView::new(view)),
         Some(BlockKind::FileBitmap) => check_bitmap(BitmapView::new(view)),
         other => Err(format!("{other:?} is no space block")),
     }
 }
 
 fn check_segment(s: SegmentView) -> Result<(), String> {
-    let sum: u64 = (0..s.extents()).filter_map(|n| s.extent(n)).map(|e| u64::from(e.blocks)).sum();
-    if s.view.u32(40) != s.extents() || sum != u64::from(s.blocks()) || s.segment_kind().is_none() {
+    let sum: u64 = (0..s.listed()).filter_map(|n| s.extent(n)).map(|e| u64::from(e.blocks)).sum();
+    let (all_listed, blocks) = (s.listed() == s.extents(), u64::from(s.blocks()));
+    let sums = if all_listed { sum == blocks } else { sum < blocks };
+    if s.view.u32(40) != s.extents() || !sums || s.next_map().is_none() != all_listed || s.segment_kind().is_none() {
         return Err(format!("{} extents with {sum} blocks, header says {}", s.extents(), s.blocks()));
+    }
+    Ok(())
+}
+
+fn check_extent_map(m: ExtentMapView) -> Result<(), String> {
+    if m.view.u32(44) != m.listed() || m.listed() == 0 || !begins_map(m.view.len(), m.first()) {
+        return Err(format!("extent map with {} extents from {}", m.view.u32(44), m.first()));
     }
     Ok(())
 }

@@ -28,8 +28,11 @@ fn read_everything(view: BlockView<'_>) {
     let h = UndoHeaderView::new(view);
     (0..u16::MAX).for_each(|slot| assert_eq!(h.tx(slot).is_some(), slot < h.slots()));
     let s = SegmentView::new(view);
-    (0..s.extents()).for_each(|n| assert!(s.extent(n).is_some()));
+    (0..s.listed()).for_each(|n| assert!(s.extent(n).is_some()));
+    let x = block::segment::ExtentMapView::new(view);
+    let _ = (x.extent(0), x.extent(u32::MAX), x.extent(x.first()), x.next_map());
     let m = MapView::new(view);
+    let _ = (m.find_room(0), m.find_room(u32::MAX), m.find_room(m.blocks() / 2));
     let _ = (m.find(u32::MAX, |s| s == block::BlockState::Room), m.state(u32::MAX));
     let b = BitmapView::new(view);
     let _ = (b.find(3, u32::MAX), b.is_used(u32::MAX));

@@ -204,16 +204,35 @@ fn what_others_may_need_to_roll_back_is_not_given_away() {
 
 #[test]
 fn extents_and_states_are_kept() {
-    let (mut header, mut map) = (Image::new(2048), Image::new(2048));
+    let (mut header, mut map, mut further) = (Image::new(2048), Image::new(2048), Image::new(2048));
     segment::format_segment(header.bytes_mut(), Rdba(16), ObjectId(3), Rdba(17), 2, SegmentKind::Table);
     let extent = |n: u32| Extent { start: Rdba(16 + 8 * n), blocks: 8 };
-    for n in 0..segment::extents_max(2048) {
+    let listed = segment::extents_in_header(2048);
+    for n in 0..listed {
         segment::add_extent(header.bytes_mut(), extent(n)).unwrap();
     }
-    assert_eq!(segment::add_extent(header.bytes_mut(), extent(0)), Err(Refused::Full));
-    segment::drop_extent(header.bytes_mut()).unwrap();
+    assert_eq!(block::assert_invariants(header.bytes()), Ok(()));
+    // One more goes to an extent map.
+    let at = Rdba(extent(listed).start.0 + 1);
+    assert!(segment::begins_map(2048, listed) && !segment::begins_map(2048, listed + 1));
+    segment::add_extent(header.bytes_mut(), extent(listed)).unwrap();
+    segment::set_next_map(header.bytes_mut(), at).unwrap();
+    segment::format_extent_map(further.bytes_mut(), at, ObjectId(3), extent(listed).start, Rdba(16), listed);
+    segment::add_to_map(further.bytes_mut(), extent(listed)).unwrap();
     let s = segment::SegmentView::new(header.view());
-    assert_eq!((s.extent(3), s.extents(), s.tablespace()), (Some(extent(3)), segment::extents_max(2048) - 1, 2));
+    assert_eq!((s.extent(listed), s.extents(), s.next_map()), (None, listed + 1, at));
+    assert_eq!(segment::ExtentMapView::new(further.view()).extent(listed), Some(extent(listed)));
+    assert_eq!(block::assert_invariants(header.bytes()), Ok(()));
+    assert_eq!(block::assert_invariants(further.bytes()), Ok(()));
+    (1..segment::extents_in_map(2048)).for_each(|n| segment::add_to_map(further.bytes_mut(), extent(n)).unwrap());
+    assert_eq!(segment::add_to_map(further.bytes_mut(), extent(0)), Err(Refused::Full));
+    segment::drop_from_map(further.bytes_mut()).unwrap();
+    segment::drop_extent(header.bytes_mut(), 8).unwrap();
+    segment::set_next_map(header.bytes_mut(), Rdba::NONE).unwrap();
+    assert_eq!(segment::drop_extent(header.bytes_mut(), 128), Err(Refused::NoSuch), "of another size");
+    segment::drop_extent(header.bytes_mut(), 8).unwrap();
+    let s = segment::SegmentView::new(header.view());
+    assert_eq!((s.extent(3), s.extents(), s.tablespace()), (Some(extent(3)), listed - 1, 2));
     assert_eq!(block::assert_invariants(header.bytes()), Ok(()));
 
     segment::format_map(map.bytes_mut(), Rdba(17), ObjectId(3), Rdba(16), 0, 8, 2);
@@ -222,5 +241,24 @@ fn extents_and_states_are_kept() {
     segment::set_state(map.bytes_mut(), 2, BlockState::Full).unwrap();
     assert_eq!((find(&map), segment::MapView::new(map.view()).with_room()), (Some(3), 5));
     assert_eq!(segment::set_state(map.bytes_mut(), 8, BlockState::Full), Err(Refused::NoSuch));
+    assert_eq!(block::assert_invariants(map.bytes()), Ok(()));
+}
+
+#[test]
+fn room_is_found_behind_long_runs_of_full_blocks() {
+    let mut map = Image::new(2048);
+    let blocks = segment::extent_blocks_max(2048);
+    segment::format_map(map.bytes_mut(), Rdba(17), ObjectId(3), Rdba(16), 1, blocks, 1);
+    for i in 1..blocks {
+        segment::set_state(map.bytes_mut(), i, if i % 2 == 0 { BlockState::Full } else { BlockState::Used }).unwrap();
+    }
+    assert_eq!(segment::MapView::new(map.view()).find_room(5), None);
+    for (free, state) in [(blocks - 1, BlockState::Free), (777, BlockState::Room), (3, BlockState::Free)] {
+        segment::set_state(map.bytes_mut(), free, state).unwrap();
+        for from in [0, 1, free, free + 1, 2000, blocks, u32::MAX] {
+            let m = segment::MapView::new(map.view());
+            assert_eq!(m.find_room(from), m.find(from, |s| matches!(s, BlockState::Free | BlockState::Room)), "{from}");
+        }
+    }
     assert_eq!(block::assert_invariants(map.bytes()), Ok(()));
 }

@@ -46,8 +46,22 @@ impl Btree {
     /// # Errors
     /// ORA-01654 when the tablespace is full, and those of the buffer cache.
     pub fn create(&self, p: &Process, tablespace: u32, object: ObjectId) -> Result<Rdba> {
+        let segment = self.cache().segments().create(p, tablespace, SegmentKind::Index, object, &self.scn())?;
+        self.plant(p, segment, object)
+    }
+
+    /// As [`Btree::create`], in a transaction: a rollback drops the index again.
+    ///
+    /// # Errors
+    /// Those of [`Transactions::create_segment`].
+    pub fn create_in(&self, p: &Process, t: &mut Txn, tablespace: u32, object: ObjectId) -> Result<Rdba> {
+        let segment = self.txns.create_segment(p, t, tablespace, SegmentKind::Index, object)?;
+        self.plant(p, segment, object)
+    }
+
+    /// Gives a new segment its root.
+    fn plant(&self, p: &Process, segment: Rdba, object: ObjectId) -> Result<Rdba> {
         let (cache, segments) = (self.cache(), self.cache().segments());
-        let segment = segments.create(p, tablespace, SegmentKind::Index, object, &self.scn())?;
         let made = cache.in_group(p, &self.scn(), &mut |g| {
             let (root, map) = segments.allocate(g, segment)?;
             let b = g.format(root, BlockKind::IndexLeaf, object, map, 0)?;

@@ -30,6 +30,10 @@ pub(crate) mod space {
     pub const FREE_UNITS: u8 = 9;
     pub const FILE_BLOCKS: u8 = 10;
     pub const SET_OBJ: u8 = 11;
+    pub const FORMAT_EXTENT_MAP: u8 = 12;
+    pub const ADD_TO_MAP: u8 = 13;
+    pub const DROP_FROM_MAP: u8 = 14;
+    pub const NEXT_MAP: u8 = 15;
 }
 
 /// Adds the layers `Block` and `Space` to the table.
@@ -131,7 +135,7 @@ fn apply_space(image: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
             Ok(())
         }
         space::ADD_EXTENT => segment::add_extent(image, Extent { start: Rdba(f.u32()?), blocks: f.u32()? }),
-        space::DROP_EXTENT => segment::drop_extent(image),
+        space::DROP_EXTENT => segment::drop_extent(image, f.u32()?),
         space::FIRST_WITH_ROOM => {
             segment::set_first_with_room(image, f.u32()?);
             Ok(())
@@ -160,6 +164,14 @@ fn apply_space(image: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
             segment::set_obj(image, ObjectId(f.u32()?));
             Ok(())
         }
+        space::FORMAT_EXTENT_MAP => {
+            let (at, obj, map, header) = (Rdba(f.u32()?), ObjectId(f.u32()?), Rdba(f.u32()?), Rdba(f.u32()?));
+            segment::format_extent_map(image, at, obj, map, header, f.u32()?);
+            Ok(())
+        }
+        space::ADD_TO_MAP => segment::add_to_map(image, Extent { start: Rdba(f.u32()?), blocks: f.u32()? }),
+        space::DROP_FROM_MAP => segment::drop_from_map(image),
+        space::NEXT_MAP => segment::set_next_map(image, Rdba(f.u32()?)),
         _ => return Err(Ora::internal(format_args!("space operation {code}"))),
     };
     done.map_err(|refused: Refused| Ora::internal(format_args!("space operation {code}: {refused:?}")))

@@ -1,15 +1,20 @@
 //! Space management: which blocks belong to which segment, and which of them have room.
 //!
-//! A segment is named by the address of its header block. Extents of 8, then 128, then 1024 blocks come from the bitmaps of the
-//! tablespace's files; files grow by themselves up to their maximum. The first block of each extent is its space map. Everything
-//! is changed by change vectors in change groups, so an extent never belongs to two segments or to none.
+//! A segment is named by the address of its header block. Extents of 8, then 128, 1024 and 8192 blocks, or all of the
+//! tablespace's uniform size, come from the bitmaps of the tablespace's files, in turn; files grow by themselves up to their
+//! maximum. The first block of each extent is its space map; extents that the header has no room to list are listed in extent
+//! maps, each the second block of the first extent it lists. Everything is changed by change vectors in change groups, so an
+//! extent never belongs to two segments or to none.
 //!
 //! Inserters do not collide because each process starts its search in a map at a place of its own, and stays with the block it
 //! found ([`InsertHint`]) until that block is full.
 
 use crate::apply::{op, space};
 use crate::{BlockRef, BufferCache, ChangeGroup, GetKind, slot_of};
-use block::segment::{BitmapView, MapView, SegmentView, UNIT_BLOCKS, extents_max};
+use block::segment::{
+    BitmapView, ExtentMapView, MapView, SegmentView, UNIT_BLOCKS, begins_map, extent_blocks_max, extents_in_header,
+    head_blocks,
+};
 use block::{BlockKind, BlockState, BlockView, Extent, SegmentKind};
 use datafile::{ControlFile, DataFiles};
 use process::Process;
@@ -51,13 +56,26 @@ pub struct Segments<'a> {
     cache: &'a BufferCache,
 }
 
-/// Blocks in the next extent of a segment that has `extents` of them.
-fn next_extent_blocks(extents: u32) -> u32 {
-    match extents {
-        0..16 => UNIT_BLOCKS,
-        16..79 => 16 * UNIT_BLOCKS,
-        _ => 128 * UNIT_BLOCKS,
-    }
+/// Sizes of extents in blocks, and how large a segment is that gets the next one.
+const SIZES: [(u32, u32); 4] = [
+    (UNIT_BLOCKS, 16 * UNIT_BLOCKS),
+    (16 * UNIT_BLOCKS, 1024 * UNIT_BLOCKS),
+    (128 * UNIT_BLOCKS, 16_384 * UNIT_BLOCKS),
+    (1024 * UNIT_BLOCKS, u32::MAX),
+];
+
+/// Blocks in the next extent of a segment of `blocks` blocks.
+fn next_extent_blocks(blocks: u32) -> u32 {
+    SIZES.iter().find(|(_, below)| blocks < *below).map_or(UNIT_BLOCKS, |(size, _)| *size)
+}
+
+/// What is added to a segment: where it begins, whose it is, how large it is, and which number the new extent has.
+struct Growing {
+    header: Rdba,
+    obj: ObjectId,
+    tablespace: u32,
+    number: u32,
+    blocks: u32,
 }
 
 fn le(words: &[u32]) -> Vec<u8> {
@@ -84,17 +102,20 @@ impl<'a> Segments<'a> {
         self.cache.in_group(p, scn, &mut |g| self.create_in(g, tablespace, kind, obj))
     }
 
-    fn create_in(&self, g: &mut ChangeGroup, tablespace: u32, kind: SegmentKind, obj: ObjectId) -> Result<Rdba> {
-        let blocks = next_extent_blocks(0);
-        let extent =
-            self.take_extent(g, tablespace, blocks).map_err(|e| self.no_room(e, kind, obj, blocks, tablespace))?;
+    /// Creates a segment in the caller's group; else as [`Segments::create`].
+    ///
+    /// # Errors
+    /// As [`Segments::create`].
+    pub fn create_in(&self, g: &mut ChangeGroup, tablespace: u32, kind: SegmentKind, obj: ObjectId) -> Result<Rdba> {
+        let new = Growing { header: Rdba::NONE, obj, tablespace, number: 0, blocks: 0 };
+        let extent = self.take_extent(g, &new).map_err(|(e, blocks)| self.no_room(e, kind, obj, blocks, tablespace))?;
         let (header, map) = (extent.start, Rdba(extent.start.0 + 1));
         let mut data = le(&[header.0, obj.0, map.0, tablespace]);
         data.push(kind as u8);
         let cv = |rdba, op, data| ChangeVector { rdba, layer: Layer::Space, op, data };
         let h = g.format_with(cv(header, space::FORMAT_SEGMENT, &data))?;
-        g.change(h, Layer::Space, space::ADD_EXTENT, &le(&[header.0, blocks]))?;
-        g.format_with(cv(map, space::FORMAT_MAP, &le(&[map.0, obj.0, header.0, 0, blocks, 2])))?;
+        g.change(h, Layer::Space, space::ADD_EXTENT, &le(&[header.0, extent.blocks]))?;
+        g.format_with(cv(map, space::FORMAT_MAP, &le(&[map.0, obj.0, header.0, 0, extent.blocks, 2])))?;
         Ok(header)
     }
 
@@ -105,22 +126,61 @@ impl<'a> Segments<'a> {
     pub fn extend(&self, g: &mut ChangeGroup, segment: Rdba) -> Result<Extent> {
         let h = g.current(segment)?;
         let view = self.segment_view(g.block(h))?;
-        let (n, obj, tablespace) = (view.extents(), view.view.obj(), view.tablespace());
+        let (header, number, obj) = (segment, view.extents(), view.view.obj());
+        let (tablespace, blocks) = (view.tablespace(), view.blocks());
         let kind = view.segment_kind().unwrap_or(SegmentKind::Table);
-        let blocks = next_extent_blocks(n);
-        if n >= extents_max(self.cache.block_size) {
-            return Err(Ora::with(1631, &[&n, &"OBJECT", &obj]));
-        }
-        let extent = match self.take_extent(g, tablespace, blocks) {
-            Err(e) if blocks > UNIT_BLOCKS && is_full(&e) => self.take_extent(g, tablespace, UNIT_BLOCKS),
-            other => other,
-        };
-        let extent = extent.map_err(|e| self.no_room(e, kind, obj, blocks, tablespace))?;
+        let growing = Growing { header, obj, tablespace, number, blocks };
+        let extent =
+            self.take_extent(g, &growing).map_err(|(e, blocks)| self.no_room(e, kind, obj, blocks, tablespace))?;
         g.change(h, Layer::Space, space::ADD_EXTENT, &le(&[extent.start.0, extent.blocks]))?;
         let map = extent.start;
-        let data = le(&[map.0, obj.0, segment.0, n, extent.blocks, 1]);
+        let heads = head_blocks(self.cache.block_size, number);
+        let data = le(&[map.0, obj.0, segment.0, number, extent.blocks, heads]);
         g.format_with(ChangeVector { rdba: map, layer: Layer::Space, op: space::FORMAT_MAP, data: &data })?;
+        if number >= extents_in_header(self.cache.block_size) {
+            self.list_in_map(g, &growing, extent)?;
+        }
         Ok(extent)
+    }
+
+    /// Lists an extent, beyond those that the header lists, in the last extent map or a new one.
+    fn list_in_map(&self, g: &mut ChangeGroup, of: &Growing, extent: Extent) -> Result<()> {
+        let last = self.last_map(g, of.header)?;
+        let map = if begins_map(self.cache.block_size, of.number) {
+            let at = Rdba(extent.start.0 + 1);
+            let before = g.current(last)?;
+            g.change(before, Layer::Space, space::NEXT_MAP, &le(&[at.0]))?;
+            let data = le(&[at.0, of.obj.0, extent.start.0, of.header.0, of.number]);
+            g.format_with(ChangeVector { rdba: at, layer: Layer::Space, op: space::FORMAT_EXTENT_MAP, data: &data })?
+        } else {
+            g.current(last)?
+        };
+        g.change(map, Layer::Space, space::ADD_TO_MAP, &le(&[extent.start.0, extent.blocks]))
+    }
+
+    /// The last block of the chain of segment header and extent maps.
+    fn last_map(&self, g: &ChangeGroup, segment: Rdba) -> Result<Rdba> {
+        let mut last = segment;
+        let mut next = self.peek(g, segment, |v| SegmentView::new(v).next_map())?;
+        while !next.is_none() {
+            let read = self.peek(g, next, |v| extent_map(v, segment, |m| m.next_map()))?;
+            last = next;
+            next = read.ok_or_else(|| Ora::new(8103))?;
+        }
+        Ok(last)
+    }
+
+    /// Extent number `n` of a segment, as it is in the group.
+    fn extent_at(&self, g: &ChangeGroup, segment: Rdba, n: u32) -> Result<Option<Extent>> {
+        let (mut found, mut next) = self.peek(g, segment, |v| {
+            let s = SegmentView::new(v);
+            (s.extent(n), s.next_map())
+        })?;
+        while found.is_none() && !next.is_none() {
+            let read = self.peek(g, next, |v| extent_map(v, segment, |m| (m.extent(n), m.next_map())))?;
+            (found, next) = read.ok_or_else(|| Ora::new(8103))?;
+        }
+        Ok(found)
     }
 
     fn segment_view<'v>(&self, view: BlockView<'v>) -> Result<SegmentView<'v>> {
@@ -141,21 +201,43 @@ impl<'a> Segments<'a> {
         e.context().iter().fold(error, |error, why| error.because(why.clone()))
     }
 
-    /// Takes a run of free blocks from a file of the tablespace; makes a file grow when none has room.
-    fn take_extent(&self, g: &mut ChangeGroup, tablespace: u32, blocks: u32) -> Result<Extent> {
-        let control = self.cache.files.control()?;
-        if control.tablespace(tablespace).is_none() {
-            return Err(Ora::with(959, &[&tablespace]));
+    /// Takes a run of free blocks from a file of the tablespace; makes a file grow when none has room, and takes a smaller run
+    /// when none can grow. An error comes with the size that was wanted.
+    fn take_extent(&self, g: &mut ChangeGroup, of: &Growing) -> std::result::Result<Extent, (Ora, u32)> {
+        let at_once = |e| (e, UNIT_BLOCKS);
+        let control = self.cache.files.control().map_err(at_once)?;
+        let Some(tablespace) = control.tablespace(of.tablespace) else {
+            return Err(at_once(Ora::with(959, &[&of.tablespace])));
+        };
+        let most = extent_blocks_max(self.cache.block_size);
+        if tablespace.extent_blocks > 0 {
+            let blocks = tablespace.extent_blocks.min(most);
+            return self.take_blocks(g, &control, of, blocks).map_err(|e| (e, blocks));
         }
-        let files = || control.files.iter().filter(|f| f.tablespace == tablespace);
-        for f in files() {
+        let wanted = next_extent_blocks(of.blocks).min(most);
+        let mut failed = None;
+        for blocks in SIZES.iter().rev().map(|(size, _)| (*size).min(most)).filter(|size| *size <= wanted) {
+            match self.take_blocks(g, &control, of, blocks) {
+                Err(e) if is_full(&e) => failed = failed.or(Some(e)),
+                other => return other.map_err(|e| (e, blocks)),
+            }
+        }
+        Err((failed.unwrap_or_else(full), wanted))
+    }
+
+    fn take_blocks(&self, g: &mut ChangeGroup, control: &ControlFile, of: &Growing, blocks: u32) -> Result<Extent> {
+        let mut files: Vec<_> = control.files.iter().filter(|f| f.tablespace == of.tablespace).collect();
+        // A segment's extents go round the files, so that they are filled and read alike.
+        let turn = of.number as usize % files.len().max(1);
+        files.rotate_left(turn);
+        for f in &files {
             if let Some(extent) = self.take_from_file(g, f.file, blocks)? {
                 return Ok(extent);
             }
         }
         let mut why = full();
-        for f in files().filter(|f| f.blocks_max > 0) {
-            match self.grow(g, &control, f.file, blocks) {
+        for f in files.iter().filter(|f| f.blocks_max > 0) {
+            match self.grow(g, control, f.file, blocks) {
                 Ok(true) => {
                     if let Some(extent) = self.take_from_file(g, f.file, blocks)? {
                         return Ok(extent);
@@ -248,7 +330,7 @@ impl<'a> Segments<'a> {
     }
 
     fn allocate_from(&self, g: &mut ChangeGroup, segment: Rdba, n: u32) -> Result<Option<(Rdba, Rdba)>> {
-        let Some(extent) = self.peek(g, segment, |v| SegmentView::new(v).extent(n))? else { return Ok(None) };
+        let Some(extent) = self.extent_at(g, segment, n)? else { return Ok(None) };
         let at = map_of(extent, n);
         let is_free = |v: BlockView| MapView::new(v).find(0, |s| s == BlockState::Free).is_some();
         if !self.peek(g, at, is_free)? {
@@ -356,8 +438,7 @@ impl<'a> Segments<'a> {
         loop {
             let found = self.cache.read(p, map, GetKind::Current, &mut |v| {
                 let m = MapView::new(*v);
-                let wanted = |s| matches!(s, BlockState::Free | BlockState::Room);
-                m.find(from, wanted).map(|i| (i, m.state(i)))
+                m.find_room(from).map(|i| (i, m.state(i)))
             })?;
             let Some((i, state)) = found else { return Ok(None) };
             let at = Rdba(extent.start.0 + i);
@@ -382,13 +463,29 @@ impl<'a> Segments<'a> {
     fn header(&self, p: &Process, segment: Rdba) -> Result<(u32, Vec<Extent>, ObjectId)> {
         let read = self.cache.read(p, segment, GetKind::Current, &mut |v| {
             let s = SegmentView::new(*v);
-            let extents: Vec<Extent> = (0..s.extents()).filter_map(|n| s.extent(n)).collect();
-            (v.kind(), s.first_with_room(), extents, v.obj())
+            let extents: Vec<Extent> = (0..s.listed()).filter_map(|n| s.extent(n)).collect();
+            (v.kind(), s.first_with_room(), extents, s.next_map(), v.obj())
         })?;
-        match read {
-            (Some(BlockKind::SegmentHeader), first, extents, obj) => Ok((first, extents, obj)),
-            _ => Err(Ora::new(8103)),
+        let (Some(BlockKind::SegmentHeader), first, mut extents, mut next, obj) = read else {
+            return Err(Ora::new(8103));
+        };
+        while !next.is_none() {
+            let before = extents.len();
+            let read = self.cache.read(p, next, GetKind::Current, &mut |v| {
+                extents.truncate(before);
+                extent_map(*v, segment, |m| {
+                    extents.extend((0..m.listed()).filter_map(|i| m.extent(m.first() + i)));
+                    (m.first() as usize == before && m.listed() > 0).then(|| m.next_map())
+                })
+            })?;
+            // A segment that shrinks meanwhile has none of the extents that came after.
+            let Some(Some(further)) = read else {
+                extents.truncate(before);
+                break;
+            };
+            next = further;
         }
+        Ok((first, extents, obj))
     }
 
     /// The segment's extents, in order.
@@ -412,7 +509,7 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// Those of reading.
     pub fn formatted_blocks(&self, p: &Process, extent: Extent, n: u32, to: &mut Vec<Rdba>) -> Result<()> {
-        let first = data_begin(n);
+        let first = self.data_begin(n);
         let before = to.len();
         self.cache.read(p, map_of(extent, n), GetKind::Consistent, &mut |v| {
             to.truncate(before);
@@ -443,14 +540,14 @@ impl<'a> Segments<'a> {
                 self.extend_if(p, segment, n, scn)?;
                 continue;
             };
-            let end = extent.blocks.min(data_begin(n) + (blocks - done));
-            let mut i = data_begin(n);
+            let end = extent.blocks.min(self.data_begin(n) + (blocks - done));
+            let mut i = self.data_begin(n);
             while i < end {
                 let upto = end.min(i + 8);
                 self.cache.in_group(p, scn, &mut |g| self.format_run(g, *extent, n, i..upto, kind, obj, itls))?;
                 i = upto;
             }
-            done += end - data_begin(n);
+            done += end - self.data_begin(n);
             n += 1;
         }
         Ok(())
@@ -478,16 +575,22 @@ impl<'a> Segments<'a> {
     }
 
     /// Address of block number `n` (from 0) of the segment, headers and maps not counted. Pure arithmetic over the extents.
-    pub fn nth_block(extents: &[Extent], n: u32) -> Option<Rdba> {
+    pub fn nth_block(&self, extents: &[Extent], n: u32) -> Option<Rdba> {
         let mut left = n;
         for (i, extent) in extents.iter().enumerate() {
-            let here = extent.blocks.saturating_sub(data_begin(i as u32));
+            let begin = self.data_begin(i as u32);
+            let here = extent.blocks.saturating_sub(begin);
             if left < here {
-                return Some(Rdba(extent.start.0 + data_begin(i as u32) + left));
+                return Some(Rdba(extent.start.0 + begin + left));
             }
             left -= here;
         }
         None
+    }
+
+    /// Where the data of extent number `n` begins, behind header and maps.
+    fn data_begin(&self, n: u32) -> u32 {
+        head_blocks(self.cache.block_size, n)
     }
 
     /// Drops a segment: all its blocks may be used again. Every step leaves a sound, shorter segment, so a drop that was cut
@@ -496,19 +599,37 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// ORA-08103 when there is no segment at `segment`, and those of reading.
     pub fn drop_segment(&self, p: &Process, segment: Rdba, scn: &dyn Fn() -> Scn) -> Result<()> {
+        self.cut_back(p, segment, scn)?;
+        self.cache.in_group(p, scn, &mut |g| self.drop_in(g, segment))
+    }
+
+    /// Drops all extents but the first, each in a group of its own.
+    ///
+    /// # Errors
+    /// As [`Segments::drop_segment`].
+    pub fn cut_back(&self, p: &Process, segment: Rdba, scn: &dyn Fn() -> Scn) -> Result<()> {
         self.header(p, segment)?;
         while self.drop_last_extent(p, segment, 1, scn)? {}
-        self.cache.in_group(p, scn, &mut |g| {
-            let h = g.current(segment)?;
-            let view = self.segment_view(g.block(h))?;
-            let (extent, obj) = (view.extent(0), view.view.obj());
-            if let Some(extent) = extent {
-                g.change(h, Layer::Space, space::DROP_EXTENT, &[])?;
-                self.give_back(g, extent)?;
-            }
-            let data = crate::apply::format_vector(BlockKind::Temporary, segment, obj, Rdba::NONE, 0);
-            g.change(h, Layer::Block, op::FORMAT, &data)
-        })
+        Ok(())
+    }
+
+    /// Drops a segment that was cut back, in the caller's group.
+    ///
+    /// # Errors
+    /// As [`Segments::drop_segment`]; ORA-00600 for one of several extents.
+    pub fn drop_in(&self, g: &mut ChangeGroup, segment: Rdba) -> Result<()> {
+        let h = g.current(segment)?;
+        let view = self.segment_view(g.block(h))?;
+        let (extent, obj) = (view.extent(0), view.view.obj());
+        if view.extents() > 1 {
+            return Err(Ora::internal(format_args!("segment {segment} was not cut back")));
+        }
+        if let Some(extent) = extent {
+            g.change(h, Layer::Space, space::DROP_EXTENT, &le(&[extent.blocks]))?;
+            self.give_back(g, extent)?;
+        }
+        let data = crate::apply::format_vector(BlockKind::Temporary, segment, obj, Rdba::NONE, 0);
+        g.change(h, Layer::Block, op::FORMAT, &data)
     }
 
     /// Empties a segment: one extent is left, all its blocks are free, and it has the data object number `obj` from now on.
@@ -565,11 +686,31 @@ impl<'a> Segments<'a> {
             if n <= keep {
                 return Ok(false);
             }
-            let extent = view.extent(n - 1).ok_or_else(|| Ora::internal("extent map"))?;
-            g.change(h, Layer::Space, space::DROP_EXTENT, &[])?;
+            let extent = self.extent_at(g, segment, n - 1)?.ok_or_else(|| Ora::internal("extent map"))?;
+            g.change(h, Layer::Space, space::DROP_EXTENT, &le(&[extent.blocks]))?;
+            if n > extents_in_header(self.cache.block_size) {
+                self.unlist(g, segment, n - 1)?;
+            }
             self.give_back(g, extent)?;
             Ok(true)
         })
+    }
+
+    /// Takes extent number `n`, the last one, out of the last extent map; with its first extent the map goes, too.
+    fn unlist(&self, g: &mut ChangeGroup, segment: Rdba, n: u32) -> Result<()> {
+        let last = self.last_map(g, segment)?;
+        if !begins_map(self.cache.block_size, n) {
+            let map = g.current(last)?;
+            return g.change(map, Layer::Space, space::DROP_FROM_MAP, &[]);
+        }
+        let mut before = segment;
+        let mut next = self.peek(g, segment, |v| SegmentView::new(v).next_map())?;
+        while next != last && !next.is_none() {
+            before = next;
+            next = self.peek(g, next, |v| ExtentMapView::new(v).next_map())?;
+        }
+        let before = g.current(before)?;
+        g.change(before, Layer::Space, space::NEXT_MAP, &le(&[0]))
     }
 
     fn give_back(&self, g: &mut ChangeGroup, extent: Extent) -> Result<()> {
@@ -604,9 +745,10 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// Where the first extent's data begins behind header and map, and the others' behind the map.
-fn data_begin(n: u32) -> u32 {
-    if n == 0 { 2 } else { 1 }
+/// Reads an extent map of `segment`; `None` when the block is something else by now.
+fn extent_map<R>(v: BlockView, segment: Rdba, f: impl FnOnce(ExtentMapView) -> R) -> Option<R> {
+    let map = ExtentMapView::new(v);
+    (v.kind() == Some(BlockKind::ExtentMap) && map.segment() == segment).then(|| f(map))
 }
 
 /// The space map of extent number `n`.

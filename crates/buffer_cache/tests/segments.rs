@@ -2,7 +2,7 @@
 
 mod common;
 use block::{BlockKind, BlockState, SegmentKind};
-use buffer_cache::{ChainDesign, InsertHint, Segments};
+use buffer_cache::{ChainDesign, InsertHint};
 use common::*;
 use datafile::tablespace;
 use process::{Process, testing};
@@ -52,7 +52,7 @@ fn segments_grow_and_no_block_is_given_twice() {
         db.cache.segments().formatted_blocks(&p, *e, n as u32, &mut scanned).unwrap();
     }
     assert_eq!(scanned.len(), 100);
-    assert!((0..100).all(|n| Segments::nth_block(&extents, n) == Some(scanned[n as usize])));
+    assert!((0..100).all(|n| db.cache.segments().nth_block(&extents, n) == Some(scanned[n as usize])));
     db.cache.assert_invariants().unwrap();
 }
 
@@ -170,7 +170,7 @@ fn preallocated_blocks_are_addressed_by_number() {
     let extents = s.extents(&p, segment).unwrap();
     let mut seen = BTreeSet::new();
     for n in 0..150 {
-        let at = Segments::nth_block(&extents, n).unwrap();
+        let at = db.cache.segments().nth_block(&extents, n).unwrap();
         assert!(seen.insert(at));
         let kind = db.cache.read(&p, at, buffer_cache::GetKind::Examination, &mut |v| (v.kind(), v.obj())).unwrap();
         assert_eq!(kind, (Some(BlockKind::Cluster), ObjectId(9)));
@@ -204,4 +204,109 @@ fn sessions_killed_while_creating_and_dropping_lose_no_space() {
     db.cache.segments().drop_segment(&pmon, anchor, &scn).unwrap();
     assert_eq!(free_bytes(&db, &pmon) - before, blocks * BLOCK as u64);
     db.cache.assert_invariants().unwrap();
+}
+
+/// Changes the control file of a database that nobody else uses.
+fn change_control(db: &Db, f: impl FnOnce(&mut datafile::ControlFile)) {
+    let mut control = db.cache.files().control().unwrap();
+    f(&mut control);
+    control.write(&db.directory).unwrap();
+}
+
+#[test]
+fn extents_beyond_the_header_are_listed_in_extent_maps() {
+    let db = database(ChainDesign::Versioned, 200);
+    let p = testing::attach(db.all, "t");
+    let s = db.cache.segments();
+    change_control(&db, |c| c.tablespaces[tablespace::USERS as usize].extent_blocks = 8);
+    let other = s.create(&p, tablespace::USERS, SegmentKind::Table, ObjectId(5), &scn).unwrap();
+    let free = || s.file_space(&p, 3).unwrap().0;
+    let segment = s.create(&p, tablespace::USERS, SegmentKind::Table, ObjectId(6), &scn).unwrap();
+    // Two extent maps are begun, in every way that a segment grows.
+    let wanted = block::segment::extents_in_header(BLOCK) + block::segment::extents_in_map(BLOCK) + 3;
+    let mut blocks = Vec::new();
+    for _ in 0..40 {
+        blocks.push(db.cache.in_group(&p, &scn, &mut |g| s.allocate(g, segment)).unwrap().0);
+    }
+    let mut hint = InsertHint::default();
+    while (s.extents(&p, segment).unwrap().len() as u32) < wanted {
+        let at = s.insert_block(&p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap();
+        let map = db.cache.read(&p, at, buffer_cache::GetKind::Current, &mut |v| v.map()).unwrap();
+        db.cache.in_group(&p, &scn, &mut |g| s.mark(g, map, at, BlockState::Full)).unwrap();
+        hint.forget();
+        blocks.push(at);
+    }
+    let distinct: BTreeSet<_> = blocks.iter().collect();
+    assert_eq!(distinct.len(), blocks.len());
+    let extents = s.extents(&p, segment).unwrap();
+    assert!(extents.iter().all(|e| e.blocks == 8));
+    let mut scanned = Vec::new();
+    for (n, e) in extents.iter().enumerate() {
+        s.formatted_blocks(&p, *e, n as u32, &mut scanned).unwrap();
+    }
+    assert_eq!(scanned.iter().collect::<BTreeSet<_>>(), distinct, "no map or header is read as data");
+    let numbered: BTreeSet<_> = (0..).map_while(|n| s.nth_block(&extents, n)).collect();
+    assert!(blocks.iter().all(|b| numbered.contains(b)));
+    // A space map in each extent, the segment header, two extent maps.
+    assert_eq!(numbered.len(), extents.len() * 7 - 3);
+    db.cache.assert_invariants().unwrap();
+    let before = free();
+    s.truncate(&p, segment, ObjectId(7), &scn).unwrap();
+    assert_eq!(s.extents(&p, segment).unwrap().len(), 1);
+    assert!(free() > before);
+    db.cache.in_group(&p, &scn, &mut |g| s.extend(g, segment)).unwrap();
+    s.drop_segment(&p, segment, &scn).unwrap();
+    s.drop_segment(&p, other, &scn).unwrap();
+    let (left, total) = s.file_space(&p, 3).unwrap();
+    let first = u64::from(datafile::DataFiles::first_data_block_of(BLOCK)) * BLOCK as u64;
+    assert!(total - first - left < 8 * BLOCK as u64, "all space is free again");
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn extents_grow_with_the_segment_and_go_round_the_files() {
+    let db = database(ChainDesign::Versioned, 200);
+    let p = testing::attach(db.all, "t");
+    let second = datafile::TablespaceSpec {
+        name: "USERS".into(),
+        number: tablespace::USERS,
+        contents: datafile::Contents::Permanent,
+        file_name: "users02.dbf".into(),
+        bytes: 200 * BLOCK as u64,
+        bytes_max: 60_000 * BLOCK as u64,
+        step_bytes: 64 * BLOCK as u64,
+    };
+    let file = db.cache.files().add_file(&second).unwrap();
+    let s = db.cache.segments();
+    let segment = s.create(&p, tablespace::USERS, SegmentKind::Table, ObjectId(6), &scn).unwrap();
+    for _ in 0..16 + 63 + 4 {
+        db.cache.in_group(&p, &scn, &mut |g| s.extend(g, segment)).unwrap();
+    }
+    let extents = s.extents(&p, segment).unwrap();
+    let count = |size| extents.iter().filter(|e| e.blocks == size).count();
+    assert_eq!((count(8), count(128), count(1024)), (16, 63, 5));
+    let there = extents.iter().filter(|e| e.start.file() == file).count();
+    assert!((extents.len() / 3..=extents.len() * 2 / 3).contains(&there), "{there} of {}", extents.len());
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn a_tablespace_without_a_long_run_gives_shorter_ones() {
+    let mut spec = small_database();
+    let users = common::tablespace(&mut spec, tablespace::USERS);
+    (users.bytes, users.bytes_max) = (400 * BLOCK as u64, 0);
+    let db = database_of(&spec, ChainDesign::Versioned, 64);
+    let p = testing::attach(db.all, "t");
+    let s = db.cache.segments();
+    let segment = s.create(&p, tablespace::USERS, SegmentKind::Table, ObjectId(6), &scn).unwrap();
+    let full = loop {
+        if let Err(e) = db.cache.in_group(&p, &scn, &mut |g| s.extend(g, segment)) {
+            break e;
+        }
+    };
+    assert!(full.is(1653) && full.to_string().contains("by 128 in tablespace USERS"), "{full}");
+    assert_eq!(s.file_space(&p, 3).unwrap().0, 0, "everything was given out");
+    // Once there is room, it goes on.
+    s.truncate(&p, segment, ObjectId(6), &scn).unwrap();
+    db.cache.in_group(&p, &scn, &mut |g| s.extend(g, segment)).unwrap();
 }

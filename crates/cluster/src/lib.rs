@@ -14,12 +14,12 @@ pub use geometry::{Geometry, hash, tag};
 pub use lookup::{ClusterScan, RowSet};
 
 use block::{BlockKind, SegmentKind};
-use buffer_cache::{GetKind, Segments};
+use buffer_cache::GetKind;
 use heap::{Heap, HeapTable, RowSegment};
 use process::Process;
 use redo::{ApplyTable, Layer};
 use std::sync::Arc;
-use txn::Transactions;
+use txn::{Transactions, Txn};
 use types::row::RowReader;
 use types::{ObjectId, Ora, Rdba, Result};
 
@@ -116,23 +116,46 @@ impl Clusters {
         geometry: &Geometry,
         initrans: u8,
     ) -> Result<Rdba> {
-        let (cache, scn) = (self.txns.cache(), || self.txns.current_scn());
-        let segments = cache.segments();
+        let (segments, scn) = (self.txns.cache().segments(), || self.txns.current_scn());
         let header = segments.create(p, tablespace, SegmentKind::Cluster, data_object, &scn)?;
-        let made = segments
-            .preallocate(p, header, geometry.home_blocks, BlockKind::Cluster, initrans.max(1), &scn)
-            .and_then(|()| {
-                let packed = u64::from(geometry.home_blocks) << 8 | u64::from(initrans.max(1));
-                let Geometry { hash_buckets, buckets_per_block, .. } = *geometry;
-                cache.in_group(p, &scn, &mut |g| segments.set_aux(g, header, hash_buckets, buckets_per_block, packed))
-            });
-        match made {
+        match self.lay_out(p, header, geometry, initrans) {
             Ok(()) => Ok(header),
             Err(e) => {
                 segments.drop_segment(p, header, &scn)?;
                 Err(e)
             }
         }
+    }
+
+    /// As [`Clusters::create_segment`], in a transaction: a rollback drops the segment again.
+    ///
+    /// # Errors
+    /// ORA-01655 when the tablespace has no room: the caller rolls back.
+    pub fn create_segment_in(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        tablespace: u32,
+        data_object: ObjectId,
+        geometry: &Geometry,
+        initrans: u8,
+    ) -> Result<Rdba> {
+        let header = self.txns.create_segment(p, t, tablespace, SegmentKind::Cluster, data_object)?;
+        self.lay_out(p, header, geometry, initrans)?;
+        Ok(header)
+    }
+
+    /// Formats the home blocks of a new segment and notes its geometry.
+    fn lay_out(&self, p: &Process, header: Rdba, geometry: &Geometry, initrans: u8) -> Result<()> {
+        let (cache, scn) = (self.txns.cache(), || self.txns.current_scn());
+        let segments = cache.segments();
+        segments.preallocate(p, header, geometry.home_blocks, BlockKind::Cluster, initrans.max(1), &scn).and_then(
+            |()| {
+                let packed = u64::from(geometry.home_blocks) << 8 | u64::from(initrans.max(1));
+                let Geometry { hash_buckets, buckets_per_block, .. } = *geometry;
+                cache.in_group(p, &scn, &mut |g| segments.set_aux(g, header, hash_buckets, buckets_per_block, packed))
+            },
+        )
     }
 
     /// The cluster whose segment begins at `header`, as its segment header describes it.
@@ -154,7 +177,7 @@ impl Clusters {
             return Err(Ora::new(8103));
         }
         let extents = segments.extents(p, header)?;
-        let homes: Option<Arc<[Rdba]>> = (0..home_blocks).map(|n| Segments::nth_block(&extents, n)).collect();
+        let homes: Option<Arc<[Rdba]>> = (0..home_blocks).map(|n| segments.nth_block(&extents, n)).collect();
         Ok(HashCluster {
             object,
             data_object,

@@ -11,8 +11,8 @@
 //! log_mode 0
 //! log 1 3 69632 4650 1795312700 33554432 0 redo01.log
 //! logged 2 1 40960 69632 4600 1795312500 4650 1795312700 0 -
-//! tablespace 0 SYSTEM
-//! file 1 0 1280 4194303 1280 system01.dbf
+//! tablespace 0 0 0 0 SYSTEM
+//! file 1 0 1280 4194303 1280 0 0 0 system01.dbf
 //! checksum 9a0c…
 //! ```
 
@@ -21,17 +21,55 @@ use std::fmt::Write as _;
 use std::path::Path;
 use types::{Ora, Result, Scn};
 
+/// What a tablespace is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Contents {
+    /// Segments of users and of the dictionary.
+    #[default]
+    Permanent = 0,
+    /// Sorted runs and rows of temporary tables. Its files are neither logged nor recovered.
+    Temporary = 1,
+    /// Undo segments.
+    Undo = 2,
+}
+
+impl Contents {
+    fn from_code(code: u32) -> Option<Contents> {
+        [Contents::Permanent, Contents::Temporary, Contents::Undo].into_iter().find(|c| *c as u32 == code)
+    }
+}
+
 /// A tablespace of the database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TablespaceEntry {
     /// Its number.
     pub number: u32,
     /// Its name, in upper case.
     pub name: String,
+    /// Blocks of every extent (`UNIFORM`); 0 when they are chosen by the size of the segment.
+    pub extent_blocks: u32,
+    /// What it is for.
+    pub contents: Contents,
+    /// Nothing of it can be read or written.
+    pub is_offline: bool,
+    /// Nothing of it can be changed.
+    pub is_read_only: bool,
+    /// It has one file and gets no other.
+    pub is_bigfile: bool,
+    /// Its segments are NOLOGGING unless they say otherwise.
+    pub is_nologging: bool,
+}
+
+impl TablespaceEntry {
+    fn flags(&self) -> u32 {
+        let all = [self.is_offline, self.is_read_only, self.is_bigfile, self.is_nologging];
+        all.iter().enumerate().map(|(i, on)| u32::from(*on) << i).sum()
+    }
 }
 
 /// A data file of the database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileEntry {
     /// File number, 1 … 1023.
     pub file: u32,
@@ -43,6 +81,12 @@ pub struct FileEntry {
     pub blocks_max: u32,
     /// How many blocks it grows by.
     pub step: u32,
+    /// The position in the redo stream at which it was made, and the SCN. Redo before it is of an earlier file that had the same
+    /// number: recovery skips it.
+    pub created_rba: u64,
+    pub created_scn: Scn,
+    /// It was taken offline by itself.
+    pub is_offline: bool,
     /// Its name: relative to the database directory, or an absolute path.
     pub name: String,
 }
@@ -200,11 +244,19 @@ impl ControlFile {
         let _ = writeln!(out, "scn {}\nclean {}", self.scn.0, u8::from(self.clean));
         self.print_redo(&mut out);
         for t in &self.tablespaces {
-            let _ = writeln!(out, "tablespace {} {}", t.number, t.name);
+            let _ = writeln!(
+                out,
+                "tablespace {} {} {} {} {}",
+                t.number,
+                t.extent_blocks,
+                t.contents as u32,
+                t.flags(),
+                t.name
+            );
         }
         for f in &self.files {
-            let _ =
-                writeln!(out, "file {} {} {} {} {} {}", f.file, f.tablespace, f.blocks, f.blocks_max, f.step, f.name);
+            let _ = write!(out, "file {} {} {} {} {} ", f.file, f.tablespace, f.blocks, f.blocks_max, f.step);
+            let _ = writeln!(out, "{} {} {} {}", f.created_rba, f.created_scn.0, u32::from(f.is_offline), f.name);
         }
         let sum = checksum(out.as_bytes());
         let _ = writeln!(out, "checksum {sum:016x}");
@@ -273,17 +325,9 @@ impl ControlFile {
             "log" => self.logs.push(parse_log(rest)?),
             "logged" => self.logged.push(parse_logged(rest)?),
             "tablespace" => {
-                let (number, name) = rest.split_once(' ')?;
-                self.tablespaces.push(TablespaceEntry { number: number.parse().ok()?, name: name.to_owned() });
+                self.tablespaces.push(parse_tablespace(rest)?);
             }
-            "file" => {
-                let mut words = rest.splitn(6, ' ');
-                let mut number = || words.next()?.parse::<u32>().ok();
-                let (file, tablespace, blocks, blocks_max, step) =
-                    (number()?, number()?, number()?, number()?, number()?);
-                let name = words.next()?.to_owned();
-                self.files.push(FileEntry { file, tablespace, blocks, blocks_max, step, name });
-            }
+            "file" => self.files.push(parse_file(rest)?),
             _ => return None,
         }
         Some(())
@@ -308,6 +352,16 @@ impl ControlFile {
         }
         let distinct = |f: &FileEntry| self.files.iter().filter(|g| g.file == f.file).count() == 1;
         block::is_block_size(self.block_size) && self.files.iter().all(|f| in_range(f) && distinct(f))
+    }
+
+    /// The data file with this number.
+    pub fn file(&self, number: u32) -> Option<&FileEntry> {
+        self.files.iter().find(|f| f.file == number)
+    }
+
+    /// The tablespace with this name.
+    pub fn tablespace_named(&self, name: &str) -> Option<&TablespaceEntry> {
+        self.tablespaces.iter().find(|t| t.name == name)
     }
 
     /// The tablespace with this number.
@@ -361,6 +415,33 @@ fn parse_logged(line: &str) -> Option<LoggedEntry> {
     })
 }
 
+fn parse_tablespace(line: &str) -> Option<TablespaceEntry> {
+    let mut words = line.splitn(5, ' ');
+    let mut number = || words.next()?.parse::<u32>().ok();
+    let (number, extent_blocks, contents, flags) = (number()?, number()?, number()?, number()?);
+    let has = |bit: u32| flags >> bit & 1 == 1;
+    Some(TablespaceEntry {
+        number,
+        name: words.next()?.to_owned(),
+        extent_blocks,
+        contents: Contents::from_code(contents)?,
+        is_offline: has(0),
+        is_read_only: has(1),
+        is_bigfile: has(2),
+        is_nologging: has(3),
+    })
+}
+
+fn parse_file(line: &str) -> Option<FileEntry> {
+    let mut words = line.splitn(9, ' ');
+    let mut number = || words.next()?.parse::<u64>().ok();
+    let mut small = || u32::try_from(number()?).ok();
+    let (file, tablespace, blocks, blocks_max, step) = (small()?, small()?, small()?, small()?, small()?);
+    let (created_rba, created_scn, flags) = (number()?, Scn(number()?), number()?);
+    let (is_offline, name) = (flags & 1 == 1, words.next()?.to_owned());
+    Some(FileEntry { file, tablespace, blocks, blocks_max, step, created_rba, created_scn, is_offline, name })
+}
+
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01B3))
 }
@@ -404,13 +485,24 @@ mod tests {
                     name: "archive/arch 2.arc".into(),
                 },
             ],
-            tablespaces: vec![TablespaceEntry { number: 0, name: "SYSTEM".into() }],
+            tablespaces: vec![TablespaceEntry {
+                number: 0,
+                name: "SYSTEM".into(),
+                extent_blocks: 128,
+                contents: Contents::Undo,
+                is_read_only: true,
+                is_nologging: true,
+                ..TablespaceEntry::default()
+            }],
             files: vec![FileEntry {
                 file: 1,
                 tablespace: 0,
                 blocks: 64,
                 blocks_max: 0,
                 step: 0,
+                created_rba: 1 << 40,
+                created_scn: Scn(77),
+                is_offline: true,
                 name: "my system.dbf".into(),
             }],
         }

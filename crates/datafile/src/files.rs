@@ -1,6 +1,6 @@
 //! Data files: creating, opening, reading, writing, growing.
 
-use crate::control::{ControlFile, FileEntry, TablespaceEntry};
+use crate::control::{Contents, ControlFile, FileEntry, TablespaceEntry};
 use crate::tablespace;
 use block::file::FileHeader;
 use block::{BlockView, Image, segment};
@@ -20,6 +20,8 @@ pub struct TablespaceSpec {
     pub name: String,
     /// Number of the tablespace.
     pub number: u32,
+    /// What it is for.
+    pub contents: Contents,
     /// Name of the file.
     pub file_name: String,
     /// Size in bytes at creation.
@@ -49,6 +51,11 @@ impl CreateDatabase {
         let spec = |number, name: &str, file: &str| TablespaceSpec {
             name: name.into(),
             number,
+            contents: match number {
+                tablespace::TEMP => Contents::Temporary,
+                tablespace::UNDO => Contents::Undo,
+                _ => Contents::Permanent,
+            },
             file_name: file.into(),
             bytes: 512 * block_size as u64,
             bytes_max: (u64::from(Rdba::MAX_BLOCK) + 1) * block_size as u64,
@@ -119,7 +126,12 @@ impl DataFiles {
         };
         let files = DataFiles::over(directory, &control);
         for t in &spec.tablespaces {
-            control.tablespaces.push(TablespaceEntry { number: t.number, name: t.name.clone() });
+            control.tablespaces.push(TablespaceEntry {
+                number: t.number,
+                name: t.name.clone(),
+                contents: t.contents,
+                ..TablespaceEntry::default()
+            });
             let entry = files.make_file(control.files.len() as u32 + 1, t)?;
             control.files.push(entry);
         }
@@ -197,6 +209,7 @@ impl DataFiles {
             blocks_max: in_blocks(spec.bytes_max),
             step: in_blocks(spec.step_bytes).max(segment::UNIT_BLOCKS),
             name: spec.file_name.clone(),
+            ..FileEntry::default()
         };
         let path = self.path(&entry.name);
         let failed =

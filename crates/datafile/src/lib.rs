@@ -12,7 +12,7 @@ mod control;
 mod files;
 
 pub use control::{
-    CheckpointEntry, ControlFile, FileEntry, IncarnationEntry, LogGroupEntry, LoggedEntry, TablespaceEntry,
+    CheckpointEntry, Contents, ControlFile, FileEntry, IncarnationEntry, LogGroupEntry, LoggedEntry, TablespaceEntry,
 };
 pub use files::{CreateDatabase, DataFiles, TablespaceSpec};
 

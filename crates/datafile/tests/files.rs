@@ -1,7 +1,7 @@
 //! Databases on disk: what was created is opened, and what does not belong together is refused.
 
 use block::{BlockKind, Image};
-use datafile::{CONTROL_FILE, ControlFile, CreateDatabase, DataFiles, TablespaceSpec, tablespace};
+use datafile::{CONTROL_FILE, Contents, ControlFile, CreateDatabase, DataFiles, TablespaceSpec, tablespace};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -126,6 +126,7 @@ fn files_grow_and_new_ones_are_found_by_others() {
     files.extend(3, 900).unwrap();
     assert_eq!((files.blocks(3).unwrap(), others.blocks(3).unwrap()), (900, 900));
     let spec = TablespaceSpec {
+        contents: Contents::Permanent,
         name: "USERS".into(),
         number: tablespace::USERS,
         file_name: "users02.dbf".into(),

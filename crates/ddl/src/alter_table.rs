@@ -466,7 +466,7 @@ fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOption
         let parts = work.host.parts();
         parts.storage.heap.insert_many(parts.p, parts.txn, &heap, &bytes, &ends, &mut Vec::new())?;
     }
-    work.doom(old);
+    work.doom(old)?;
     for index in &table.indexes {
         refill(work, &moved, index, index.segment.tablespace, &Ora::new(1452))?;
     }

@@ -40,9 +40,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateCluster) -> Result<()> {
         ::cluster::Geometry::new(hashkeys, size_bytes, block_size, initrans).map_err(|e| e.at(create.pos.0))?;
     let header = {
         let parts = work.host.parts();
-        parts.storage.clusters.create_segment(parts.p, tablespace, object, &geometry, initrans)?
+        parts.storage.clusters.create_segment_in(parts.p, parts.txn, tablespace, object, &geometry, initrans)?
     };
-    work.note_made(header);
     work.insert_object(object, Some(object), &target, ObjectKind::Cluster)?;
     let mut row = blank(Base::Clu);
     row[clu::OBJ] = int(object.0);

@@ -68,7 +68,7 @@ pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> 
         crate::stored::remove_unit(work, trigger)?;
     }
     if let Some(heap) = def.heap_table() {
-        work.doom(heap.header);
+        work.doom(heap.header)?;
     } else {
         crate::truncate::empty_cluster_of(work, &def)?;
     }
@@ -90,7 +90,7 @@ fn cluster(work: &mut Work<'_>, object: ObjectId, drop: &DropObject, target: &Ta
     for table_object in &def.tables {
         table(work, *table_object, drop.cascade, target.pos)?;
     }
-    work.doom(def.segment.header);
+    work.doom(def.segment.header)?;
     work.change().delete(Base::Clu, &by(clu::OBJ, object))?;
     work.change().delete(Base::Col, &by(col::OBJ, object))?;
     work.delete_object(object)
@@ -102,7 +102,7 @@ pub fn cluster_with_tables(work: &mut Work<'_>, object: ObjectId) -> Result<()> 
         return Ok(());
     };
     work.lock(object)?;
-    work.doom(def.segment.header);
+    work.doom(def.segment.header)?;
     work.change().delete(Base::Clu, &by(clu::OBJ, object))?;
     work.change().delete(Base::Col, &by(col::OBJ, object))?;
     work.delete_object(object)

@@ -259,7 +259,7 @@ pub fn refill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, tablespac
     let mut new = index.clone();
     new.segment = SegmentRef { tablespace, header, data_object, ..index.segment };
     fill(work, table, &new, duplicate)?;
-    work.doom(index.segment.header);
+    work.doom(index.segment.header)?;
     moved(work, index.object, header, data_object, tablespace)
 }
 
@@ -278,6 +278,6 @@ pub fn remove(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     work.change().delete(Base::Ind, &by(ind::OBJ, index.object))?;
     work.change().delete(Base::Icol, &by(icol::OBJ, index.object))?;
     work.delete_object(index.object)?;
-    work.doom(index.segment.header);
+    work.doom(index.segment.header)?;
     Ok(())
 }

@@ -7,12 +7,8 @@ use types::{ObjectId, Ora, Rdba, Result, Rowid};
 
 /// Makes the segment of an index, with its root; it goes again if the statement fails.
 pub fn create(work: &mut Work<'_>, tablespace: u32, object: ObjectId) -> Result<Rdba> {
-    let header = {
-        let parts = work.host.parts();
-        parts.storage.trees.create(parts.p, tablespace, object)?
-    };
-    work.note_made(header);
-    Ok(header)
+    let parts = work.host.parts();
+    parts.storage.trees.create_in(parts.p, parts.txn, tablespace, object)
 }
 
 /// Puts sorted entries into the index's empty tree. ORA-00600 for a key that stands twice in a unique one: the caller has looked.

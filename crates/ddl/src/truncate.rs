@@ -36,7 +36,7 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
         return Err(Ora::new(1702).at(target.pos));
     };
     let (empty, old) = new_segment(work, &table, heap.tablespace)?;
-    work.doom(old);
+    work.doom(old)?;
     for index in &table.indexes {
         index::refill(work, &empty, index, index.segment.tablespace, &Ora::new(1452))?;
     }
@@ -55,10 +55,10 @@ pub fn empty_cluster_of(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
         let block_size = parts.storage.heap.transactions().cache().block_size();
         let geometry = ::cluster::Geometry::new(cluster.hashkeys, cluster.size_bytes, block_size, segment.initrans)?;
         let clusters = parts.storage.clusters;
-        clusters.create_segment(parts.p, segment.tablespace, data_object, &geometry, segment.initrans)?
+        let initrans = segment.initrans;
+        clusters.create_segment_in(parts.p, parts.txn, segment.tablespace, data_object, &geometry, initrans)?
     };
-    work.note_made(header);
-    work.doom(segment.header);
+    work.doom(segment.header)?;
     work.change().update(Base::Clu, &crate::work::by(clu::OBJ, cluster.object), &mut |row| {
         row[clu::DATAOBJ] = int(data_object.0);
         row[clu::FILE] = int(header.file());

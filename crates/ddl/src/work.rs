@@ -5,7 +5,9 @@ use btree::Btree;
 use cluster::Clusters;
 use dictionary::base::{Base, obj};
 use dictionary::rows::{Row, as_u32, blank, int, text};
-use dictionary::{Catalog, Change, Dictionary, Image, ObjectKind, SessionCatalog, SystemPrivilege, UserId};
+use dictionary::{
+    Catalog, Change, Dictionary, DroppedSegment, Image, ObjectKind, SessionCatalog, SystemPrivilege, UserId,
+};
 use enqueue::{EnqueueType, LockMode, Timeout};
 use heap::Heap;
 use process::Process;
@@ -101,10 +103,8 @@ pub struct Work<'a> {
     pub names: SessionCatalog,
     pub session: SessionNames,
     pub now: Date,
-    /// Segments made: dropped when the statement fails.
-    made: Vec<Rdba>,
     /// Segments to drop once the statement has committed.
-    doomed: Vec<Rdba>,
+    doomed: Vec<DroppedSegment>,
     /// Objects changed or dropped.
     touched: Vec<ObjectId>,
     /// Sequences whose cached numbers are to be forgotten.
@@ -134,17 +134,8 @@ impl<'a> Work<'a> {
             let image = parts.dict.image(parts.p)?;
             (image, parts.dict.names(parts.p, session.user, session.schema, session.sysdba)?)
         };
-        let mut work = Work {
-            host,
-            image,
-            names,
-            session,
-            now,
-            made: Vec::new(),
-            doomed: Vec::new(),
-            touched: Vec::new(),
-            sequences: Vec::new(),
-        };
+        let mut work =
+            Work { host, image, names, session, now, doomed: Vec::new(), touched: Vec::new(), sequences: Vec::new() };
         let done = f(&mut work).and_then(|outcome| work.commit().map(|()| outcome));
         if done.is_err() {
             work.undo()?;
@@ -157,7 +148,6 @@ impl<'a> Work<'a> {
             let parts = self.host.parts();
             Change::new(parts.dict.shared(), parts.p, parts.txn).commit(parts.hook)?;
         }
-        self.made.clear();
         let touched = std::mem::take(&mut self.touched);
         self.host.changed(&touched);
         let sequences = std::mem::take(&mut self.sequences);
@@ -165,26 +155,18 @@ impl<'a> Work<'a> {
         for sequence in sequences {
             parts.dict.shared().forget_sequence(parts.p, sequence);
         }
-        // The statement is done: a segment that cannot be dropped now is lost space, not an error of the statement.
+        // The statement is done: a segment that cannot be dropped now is left to SMON, and no error of the statement.
         let doomed = std::mem::take(&mut self.doomed);
-        self.drop_segments(&doomed);
+        if !doomed.is_empty() {
+            let _ = parts.dict.shared().finish_drops(parts.p, &doomed);
+        }
         Ok(())
     }
 
     fn undo(&mut self) -> Result<()> {
         let parts = self.host.parts();
-        parts.storage.heap.transactions().rollback(parts.p, parts.txn)?;
-        let made = std::mem::take(&mut self.made);
-        self.drop_segments(&made);
-        Ok(())
-    }
-
-    fn drop_segments(&mut self, segments: &[Rdba]) {
-        let parts = self.host.parts();
-        let txns = parts.storage.heap.transactions();
-        for header in segments {
-            let _ = txns.cache().segments().drop_segment(parts.p, *header, &|| txns.current_scn());
-        }
+        // The segments that were made go with the rest.
+        parts.storage.heap.transactions().rollback(parts.p, parts.txn)
     }
 
     /// The dictionary's tables, to be changed.
@@ -263,25 +245,20 @@ impl<'a> Work<'a> {
 
     // Segments.
 
-    /// Makes a segment; it goes again if the statement fails.
+    /// Makes a segment in the statement's transaction; it goes again if the statement fails or the session dies.
     pub fn make_segment(&mut self, tablespace: u32, kind: SegmentKind, object: ObjectId) -> Result<Rdba> {
         let parts = self.host.parts();
         let txns = parts.storage.heap.transactions();
-        let header = txns.cache().segments().create(parts.p, tablespace, kind, object, &|| txns.current_scn())?;
-        self.made.push(header);
-        Ok(header)
-    }
-
-    /// Notes a segment made elsewhere.
-    pub fn note_made(&mut self, header: Rdba) {
-        self.made.push(header);
+        txns.create_segment(parts.p, parts.txn, tablespace, kind, object)
     }
 
     /// Drops a segment once the statement has committed.
-    pub fn doom(&mut self, header: Rdba) {
+    pub fn doom(&mut self, header: Rdba) -> Result<()> {
         if !header.is_none() {
-            self.doomed.push(header);
+            let dropped = self.change().drop_later(header)?;
+            self.doomed.push(dropped);
         }
+        Ok(())
     }
 
     /// The tablespace of a clause, or the owner's default. ORA-00959 for one that does not exist.

@@ -61,8 +61,10 @@ impl Database {
         Btree::register_apply(&mut apply);
         let files = Arc::new(files);
         let cache = Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo)));
+        cache.register_with(all);
         let enqueues = Enqueues::create(all, &enqueues);
         let txns = Transactions::create(all.sga(), &txns, &txn_config, &cache, &enqueues);
+        txns.register_with(all);
         let heap = Heap::new(&txns);
         let clusters = Clusters::new(&heap);
         let trees = Btree::new(&txns);
@@ -243,6 +245,63 @@ impl Session<'_> {
         }
         rows
     }
+}
+
+fn used_bytes(database: &Database) -> u64 {
+    let p = testing::attach(database.all, "space");
+    let (free, all) = database.cache.segments().file_space(&p, 3).expect("a file");
+    all - free
+}
+
+#[test]
+fn a_statement_that_fails_or_dies_keeps_no_space() {
+    let database = Database::new();
+    let mut s = database.session("SYSTEM");
+    s.ok("create table t (a number, b varchar2(30)) tablespace users");
+    let before = used_bytes(&database);
+    // The segment is there when the second constraint fails.
+    s.fails("create table u (a number primary key, b number references nothing (a)) tablespace users", 942);
+    assert_eq!(used_bytes(&database), before);
+    s.ok("create table v (a number primary key) tablespace users");
+    assert!(used_bytes(&database) > before);
+    s.ok("drop table v");
+    assert_eq!(used_bytes(&database), before);
+    // A session that dies behind the commit of a DROP leaves a note, and SMON follows it.
+    let header = s.table("T").heap().expect("a heap").header;
+    Change::new(&database.shared, &s.p, &mut s.txn).drop_later(header).expect("a note");
+    s.commit();
+    assert_eq!(used_bytes(&database), before);
+    database.shared.finish_all_drops(&s.p).expect("the drop");
+    assert!(used_bytes(&database) < before);
+    let left = used_bytes(&database);
+    database.shared.finish_all_drops(&s.p).expect("nothing to do");
+    assert_eq!(used_bytes(&database), left);
+}
+
+#[test]
+fn sessions_killed_while_making_segments_lose_no_space() {
+    let database = Database::new();
+    let p = testing::attach(database.all, "reaper");
+    let before = used_bytes(&database);
+    let txns = database.heap.transactions();
+    let kills = testing::kill_children(&p, 2, std::time::Duration::from_millis(1500), 11, |p, seed| {
+        for n in 0.. {
+            let mut t = Txn::new();
+            let object = ObjectId(30_000 + (seed as u32 % 1000) + n);
+            let kind = block::SegmentKind::Table;
+            let made = txns.create_segment(p, &mut t, tablespace::USERS, kind, object).and_then(|header| {
+                for _ in 0..20 {
+                    txns.cache()
+                        .in_group(p, &|| txns.current_scn(), &mut |g| txns.cache().segments().extend(g, header))?;
+                }
+                Ok(())
+            });
+            made.and(txns.rollback(p, &mut t)).expect("room");
+        }
+    });
+    assert!(kills.killed > 50, "{kills:?}");
+    let left = txns.rollback_dead(&p, 0).expect("nothing is left");
+    assert_eq!((left, used_bytes(&database)), (0, before));
 }
 
 fn number(n: i64) -> Value {

@@ -153,6 +153,8 @@ base_tables! {
     Props "PROPS$" 115 props { NAME "NAME" V(128), VALUE "VALUE$" V(4000), COMMENT "COMMENT$" V(4000) }
     /// Tablespaces.
     Ts "TS$" 16 ts { TS "TS#" N, NAME "NAME" V(30), CONTENTS "CONTENTS$" N, BLOCKSIZE "BLOCKSIZE" N, STATUS "ONLINE$" N }
+    /// Segments that were dropped and whose blocks are still to be given back.
+    DroppedSegment "DROPPED_SEGMENT$" 17 dropped_segment { FILE "FILE#" N, BLOCK "BLOCK#" N, DATAOBJ "DATAOBJ#" N }
     /// Numbers and names of system privileges.
     SystemPrivilegeMap "SYSTEM_PRIVILEGE_MAP" 120 system_privilege_map { PRIVILEGE "PRIVILEGE" N, NAME "NAME" V(40), PROPERTY "PROPERTY" N }
     /// Numbers and names of object privileges.

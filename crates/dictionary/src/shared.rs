@@ -116,7 +116,8 @@ impl DictionaryShared {
     pub(crate) fn seed_numbers(&self, p: &Process) -> Result<()> {
         let image = self.load(p)?;
         let set = |at: usize, value: u32| self.words[at].store(u64::from(value) + 1, Ordering::Relaxed);
-        set(NEXT_OBJECT, image.max_object());
+        let dropped = self.noted_drops(p)?.iter().map(|d| d.object.0).max().unwrap_or(0);
+        set(NEXT_OBJECT, image.max_object().max(dropped));
         set(NEXT_USER, image.max_user().max(100));
         set(NEXT_CONSTRAINT, image.max_constraint().max(7_000));
         Ok(())

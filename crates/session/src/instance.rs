@@ -333,7 +333,10 @@ impl Instance {
     }
 
     /// What SMON does every few seconds.
-    pub fn housekeeping(&self, _p: &Process) {}
+    pub fn housekeeping(&self, p: &Process) {
+        // Blocks of dropped segments that cannot be given back now are tried again.
+        let _ = self.storage.dictionary.finish_all_drops(p);
+    }
 
     /// Writes a batch of dirty blocks; true when more are waiting.
     ///

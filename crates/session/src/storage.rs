@@ -110,16 +110,11 @@ pub struct Storage {
 
 /// The dictionary of a new database: nobody has a password, so the way in is `/ as sysdba`.
 fn new_dictionary(database: &Database) -> Result<NewDictionary> {
-    let contents = |number| match number {
-        datafile::tablespace::TEMP => 1,
-        datafile::tablespace::UNDO => 2,
-        _ => 0,
-    };
     let control = database.files.control()?;
     let utc = (os::clock::wall_ns() / 1_000_000_000) as i64;
     Ok(NewDictionary {
         name: control.name.clone(),
-        tablespaces: control.tablespaces.iter().map(|t| (t.number, t.name.clone(), contents(t.number))).collect(),
+        tablespaces: control.tablespaces.iter().map(|t| (t.number, t.name.clone(), t.contents as u32)).collect(),
         users_tablespace: datafile::tablespace::USERS,
         temporary_tablespace: datafile::tablespace::TEMP,
         block_size_bytes: control.block_size as u32,

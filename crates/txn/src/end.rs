@@ -39,6 +39,10 @@ pub trait UndoLayer: Send + Sync {
     /// Reverses the change in a private image of block `rec.rdba`, for a consistent get. The caller puts back the
     /// interested-transaction entry. Work that is no longer in this block is skipped.
     fn undo_image(&self, image: &mut [u8], rec: &UndoRecord<'_>) -> Result<()>;
+    /// Does, before the group of a rollback is opened, what that group has no room for. It may be done more than once.
+    fn prepare(&self, _txns: &Transactions, _p: &Process, _rec: &UndoRecord<'_>) -> Result<()> {
+        Ok(())
+    }
     /// Reverses the change for a rollback: finds the block where the change now lies, changes it through `undo`, and puts back
     /// the entry there with [`Rollback::restore_itl`] when it is still this record's.
     fn rollback(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()>;
@@ -182,8 +186,12 @@ impl Transactions {
 
     /// Reverses one record and retires it, in one group.
     fn undo_one(&self, p: &Process, rec: &UndoRecord<'_>) -> Result<()> {
+        let layer = self.undo_layer(rec.layer);
+        if let Some(layer) = layer {
+            layer.prepare(self, p, rec)?;
+        }
         let mut undo = Rollback { group: self.cache().group(p) };
-        match self.undo_layer(rec.layer) {
+        match layer {
             Some(layer) => layer.rollback(self, p, rec, &mut undo)?,
             None => {
                 let b = undo.group.current(rec.rdba)?;

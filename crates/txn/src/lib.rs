@@ -25,6 +25,7 @@ mod locks;
 mod read;
 mod segment;
 mod session;
+mod space;
 mod table;
 mod transactions;
 mod undo;

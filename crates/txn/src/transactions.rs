@@ -2,6 +2,7 @@
 
 use crate::change::Change;
 use crate::read::Scratch;
+use crate::space::SpaceUndo;
 use crate::table::{Fate, State, Table, TableLayout};
 use crate::undo::{apply_itl, apply_undo};
 use crate::{Isolation, Snapshot, Txn, UndoLayer};
@@ -113,7 +114,9 @@ impl Transactions {
             layers: Default::default(),
             scratch: Mutex::new(Vec::new()),
         };
-        Transactions { inner: Arc::new(inner) }
+        let txns = Transactions { inner: Arc::new(inner) };
+        txns.register_undo(Layer::Space, Arc::new(SpaceUndo));
+        txns
     }
 
     /// Registers what is to be done with the transaction of a process that has died: PMON rolls it back, or completes its commit.

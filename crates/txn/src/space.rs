@@ -1,0 +1,69 @@
+//! Segments that are made in a transaction: a rollback, or the death of the process, drops them.
+//!
+//! The header, the extent and the undo record are one group, so there is no moment at which a segment belongs to nobody. The undo
+//! is logical: a segment that has grown is first cut back to one extent, in groups of its own, and the last extent goes in the
+//! group that retires the record. Done again after a crash, it goes on where it was.
+
+use crate::{Rollback, Transactions, Txn, UndoLayer, UndoRecord};
+use block::SegmentKind;
+use buffer_cache::GetKind;
+use process::Process;
+use redo::Layer;
+use types::{ObjectId, Rdba, Result};
+
+/// The undo operation of `Layer::Space`: the segment at the record's address was made.
+const MADE: u8 = 1;
+
+impl Transactions {
+    /// Makes a segment of one extent that a rollback of the transaction drops again.
+    ///
+    /// # Errors
+    /// Those of [`buffer_cache::Segments::create`]; ORA-01554 when no transaction can be begun, ORA-30036.
+    pub fn create_segment(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        tablespace: u32,
+        kind: SegmentKind,
+        object: ObjectId,
+    ) -> Result<Rdba> {
+        self.retrying(p, &mut || {
+            let mut c = self.change(p, t, 1, 0)?;
+            let header = self.cache().segments().create_in(c.group(), tablespace, kind, object)?;
+            c.logical_undo(object, Layer::Space, header, (MADE, &[]))?;
+            c.commit()?;
+            Ok(header)
+        })
+    }
+}
+
+pub(crate) struct SpaceUndo;
+
+impl SpaceUndo {
+    /// Whether the record's segment is still there.
+    fn is_there(txns: &Transactions, p: &Process, rec: &UndoRecord<'_>) -> Result<bool> {
+        txns.cache().read(p, rec.rdba, GetKind::Current, &mut |v| {
+            v.kind() == Some(block::BlockKind::SegmentHeader) && v.obj() == rec.object
+        })
+    }
+}
+
+impl UndoLayer for SpaceUndo {
+    fn undo_image(&self, _: &mut [u8], _: &UndoRecord<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn prepare(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>) -> Result<()> {
+        if Self::is_there(txns, p, rec)? {
+            txns.cache().segments().cut_back(p, rec.rdba, &|| txns.current_scn())?;
+        }
+        Ok(())
+    }
+
+    fn rollback(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()> {
+        if Self::is_there(txns, p, rec)? {
+            txns.cache().segments().drop_in(undo.group(), rec.rdba)?;
+        }
+        Ok(())
+    }
+}
