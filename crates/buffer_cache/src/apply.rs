@@ -111,7 +111,7 @@ pub(crate) fn image_vector(image: &mut [u8]) -> Vec<u8> {
 
 fn apply_image(image: &mut [u8], f: &mut Fields) -> Result<()> {
     let (at, len) = (usize::from(f.u16()?), usize::from(f.u16()?));
-    if at + len + f.0.len() != image.len() {
+    if len + f.0.len() != image.len() || at > f.0.len() {
         return Err(Ora::internal("image of another size"));
     }
     image[at..at + len].fill(0);

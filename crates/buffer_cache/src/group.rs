@@ -134,6 +134,7 @@ impl BufferCache {
         fence(Ordering::Release); // pairs with the Acquire fence of a reader: who sees a new word sees the odd version
         for (entry, buffer) in changed() {
             self.copy_changes(slot, entry, buffer);
+            os::crash::point("group-publishing-one");
         }
         for (entry, buffer) in changed() {
             let h = &self.headers[buffer];
@@ -359,12 +360,17 @@ impl<'a> ChangeGroup<'a> {
         }
         let area = cache.area(p);
         let end = self.log(scn)?;
+        os::crash::point("group-copied");
         area.group.store(GROUP_PUBLISHING, Ordering::Release); // the images and the record are complete
+        os::crash::point("group-publishing");
         if end > Rba(0) {
             cache.redo.settle(p);
         }
+        os::crash::point("group-settled");
         cache.publish(slot_of(p));
+        os::crash::point("group-published");
         self.release(true);
+        os::crash::point("group-released");
         Ok(end)
     }
 
@@ -388,6 +394,7 @@ impl<'a> ChangeGroup<'a> {
                 break (start, Rba(start.0 + len as u64));
             }
         };
+        os::crash::point("group-reserved");
         for entry in self.changed() {
             block::stamp(cache.image_bytes_mut(slot_of(p), entry), end.0);
         }
@@ -440,6 +447,7 @@ impl<'a> ChangeGroup<'a> {
                 // The image equals the frame now: the next group of this process need not copy it.
                 area.image_of[entry].store(buffer as u64 + 1, Ordering::Relaxed);
                 cache.drop_changed(p, slot_of(p), entry, buffer, low_rba);
+                os::crash::point("group-released-one");
             } else if cache.headers[buffer].state().is(READING) {
                 cache.abandon(p, slot_of(p), entry, buffer);
             } else {

@@ -25,6 +25,7 @@ pub use config::{CacheConfig, ChainDesign, GROUP_BLOCKS_MAX};
 pub use group::{BlockRef, ChangeGroup, is_retry};
 pub use header::BufferInfo;
 pub use segments::{InsertHint, Segments, unable_to_extend};
+pub use writer::{Checkpoint, DirtyBuffers};
 
 use datafile::DataFiles;
 use header::{BufferHeader, DIRTY, READING};
@@ -35,7 +36,7 @@ use process::{CleanupOrder, LatchSet, Process, Processes};
 use redo::{ApplyTable, RedoSink};
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// What a read is for; decides which statistics count it and how the historical designs take the latch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,6 +106,8 @@ pub struct BufferCache {
     apply: ApplyTable,
     redo: Box<dyn RedoSink>,
     post_writer: OnceLock<PostWriter>,
+    /// Memory of this process for the copies that it writes.
+    write_images: Mutex<Option<block::Image>>,
 }
 
 /// Index of a process's part of the cache's areas.
@@ -140,6 +143,7 @@ impl BufferCache {
             apply,
             redo,
             post_writer: OnceLock::new(),
+            write_images: Mutex::new(None),
         };
         cache.format_sets();
         cache.format_latches(config.generation);

@@ -257,22 +257,40 @@ impl BufferCache {
         s.set(&h.queued, 0);
     }
 
-    /// Appends up to `max` dirty buffers from the head of the checkpoint queue of set `n`, and takes a few clean ones off the
-    /// queue on the way.
+    /// Takes those of these buffers off their queues that are clean now. An owner may be about to make one dirty, a writer to make
+    /// one dirty again: they stay.
+    ///
+    /// Latches: `checkpoint queue latch`, taken and released.
+    pub(crate) fn dequeue_clean(&self, p: &Process, buffers: &[usize]) {
+        for n in 0..self.sets.len() {
+            let s = self.lock_queue(p, n, Where::KcbCheckpointUnlink);
+            for buffer in buffers.iter().copied().filter(|b| self.set_of(*b) == n) {
+                let h = &self.headers[buffer];
+                let state = h.state();
+                if load(&h.queued) == 1 && state.owner().is_none() && state.0 & (DIRTY | WRITING) == 0 {
+                    self.dequeue(&s, &self.sets[n], h);
+                    s.checkpoint();
+                }
+            }
+        }
+    }
+
+    /// Appends up to `max` dirty buffers from the head of the checkpoint queue of set `n`, and takes clean ones off the queue on
+    /// the way.
     pub(crate) fn queue_head(&self, p: &Process, n: usize, max: usize, to: &mut Vec<usize>) {
         let set = &self.sets[n];
         let s = self.lock_queue(p, n, Where::KcbCheckpointScan);
-        let (mut at, mut dropped, end) = (load(&set.queue_first), 0, to.len() + max);
+        let (mut at, end) = (load(&set.queue_first), to.len() + max);
         let mut steps = load(&set.count);
         while let Some(h) = self.link(at) {
             let after = load(&h.queue_after);
             let state = h.state();
             if state.is(DIRTY) {
                 to.push(at as usize - 1);
-            } else if state.owner().is_none() && !state.is(WRITING) && dropped < 4 {
+            } else if state.owner().is_none() && !state.is(WRITING) {
                 // An owner may be about to make it dirty, a writer to make it dirty again: they stay.
                 self.dequeue(&s, set, h);
-                dropped += 1;
+                s.checkpoint();
             }
             at = after;
             steps = steps.saturating_sub(1);

@@ -2,26 +2,74 @@
 //!
 //! A buffer is written from a private copy, taken by a versioned read while the buffer is marked WRITING, so that others go on
 //! reading and changing it. DIRTY is cleared before the copy is taken: a change made after that sets it again and the buffer is
-//! written once more later. The buffer stays on the checkpoint queue until it is found clean there.
+//! written once more later. Where the redo of the first change begins that is not on disk moves with the two marks: `low_rba`
+//! belongs to DIRTY, `write_rba` to WRITING.
+//!
+//! A list is written in four steps: all copies are taken, the redo of the newest one is waited for (nothing is written before
+//! its redo is on disk), neighbouring blocks go to the file in one call each, and the marks are taken away.
 
 use crate::header::*;
-use crate::pins::WRITES_MAX;
+use crate::pins::{ProcessArea, WRITES_MAX};
 use crate::{BufferCache, slot_of};
-use block::Image;
+use block::{BlockKind, Image};
 use latch::Where;
 use process::Process;
+use redo::Rba;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
-use types::{Ora, Result};
+use std::time::Duration;
+use types::{Ora, Rdba, Result};
 use wait::{Event, Stat};
+
+/// What a checkpoint came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Recovery need not look at redo before this address.
+    pub rba: Rba,
+    /// Buffers that had to be written for it.
+    pub buffers: u64,
+}
+
+/// What would have to be written, as `v$instance_recovery` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirtyBuffers {
+    /// Dirty buffers.
+    pub buffers: u64,
+    /// Where the redo of the oldest change begins that is not on disk; `None` when there is none, or no redo.
+    pub oldest: Option<Rba>,
+}
+
+/// A copy of a buffer on its way to the file.
+struct Copy<'a> {
+    word: &'a AtomicU64,
+    buffer: usize,
+    at: Rdba,
+    written: bool,
+}
+
+/// Gives up what was not written when a wait or a write fails: the buffers are dirty again.
+struct Writes<'a> {
+    cache: &'a BufferCache,
+    p: &'a Process,
+    copies: Vec<Copy<'a>>,
+}
+
+impl Drop for Writes<'_> {
+    fn drop(&mut self) {
+        for copy in &self.copies {
+            self.cache.end_write(self.p, slot_of(self.p), copy.word, copy.buffer, copy.written);
+        }
+    }
+}
 
 impl BufferCache {
     /// Writes up to `max` dirty buffers: those at the cold ends first, then the oldest of the checkpoint queues. Returns how
     /// many were written; 0 means that there was nothing to write that could be written now.
     ///
-    /// Waits: `db file parallel write`. Latches: none on entry or return.
+    /// Waits: `db file parallel write`, those of forcing redo. Latches: none on entry or return.
     ///
     /// # Errors
-    /// ORA-01114 when the device fails; the buffers stay dirty.
+    /// ORA-01114 when the device fails; the buffers stay dirty. Those of forcing redo.
     pub fn write_batch(&self, p: &Process, max: usize) -> Result<usize> {
         let max = max.min(WRITES_MAX);
         let mut list = Vec::with_capacity(max);
@@ -34,78 +82,182 @@ impl BufferCache {
         }
         p.count(Stat::DbwrLruScans, 1);
         p.count(Stat::PhysicalWritesNonCheckpoint, cold as u64);
-        self.write_list(p, &list)
+        self.write_list(p, &mut list)
     }
 
     /// Writes everything that was dirty when this was called and waits until it is on the device.
     ///
     /// # Errors
-    /// ORA-01114 when the device fails.
+    /// As [`BufferCache::checkpoint`].
     pub fn flush(&self, p: &Process) -> Result<()> {
+        self.checkpoint(p).map(drop)
+    }
+
+    /// Announces a checkpoint and writes every change before it: on return all of them are on the device. Who calls stores the
+    /// checkpoint in the control file.
+    ///
+    /// Waits: `db file parallel write`, `write complete waits`, those of forcing redo. Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// ORA-01114 when the device fails, those of forcing redo: there is no checkpoint then.
+    pub fn checkpoint(&self, p: &Process) -> Result<Checkpoint> {
         p.count(Stat::DbwrCheckpoints, 1);
-        for n in 0..self.sets.len() {
-            let mut list = Vec::new();
-            self.queue_head(p, n, usize::MAX / 2, &mut list);
-            for chunk in list.chunks(WRITES_MAX) {
-                self.write_surely(p, chunk)?;
-            }
-        }
-        self.files.sync()
+        let rba = self.redo.announce(p);
+        self.wait_for_groups(p, rba);
+        let buffers = self.write_before(p, rba)?;
+        self.files.sync()?;
+        Ok(Checkpoint { rba, buffers })
     }
 
-    /// Writes these buffers, waiting for publications in progress and for other writers.
-    fn write_surely(&self, p: &Process, buffers: &[usize]) -> Result<()> {
-        for attempt in 0u64.. {
-            let written = self.write_list(p, buffers)?;
-            p.count(Stat::DbwrCheckpointBuffersWritten, written as u64);
-            let left = buffers.iter().any(|b| {
-                let state = self.headers[*b].state();
-                state.is(WRITING) || (state.is(DIRTY) && attempt < 3)
-            });
-            if !left {
-                break;
+    /// Waits until every group whose record begins before `rba` has marked its blocks dirty.
+    fn wait_for_groups(&self, p: &Process, rba: Rba) {
+        for area in self.areas {
+            // A group waits for nothing once it has its place in the redo; a dead one is finished by PMON.
+            while (1..rba.0).contains(&area.group_rba.load(Ordering::Acquire)) {
+                os::clock::sleep(Duration::from_micros(50));
+                p.help_the_dead();
             }
-            os::clock::sleep(std::time::Duration::from_micros(200));
         }
-        Ok(())
     }
 
-    fn write_list(&self, p: &Process, buffers: &[usize]) -> Result<usize> {
-        let area = self.area(p);
-        let mut image = Image::new(self.block_size);
-        let (mut written, mut failed) = (0, None);
+    /// Writes every buffer with a change before `rba`; returns how many this process wrote.
+    fn write_before(&self, p: &Process, rba: Rba) -> Result<u64> {
+        let mut written = 0;
+        for round in 0u64.. {
+            let mut list = self.dirty_before(p, rba);
+            if !self.redo.wanted() && round > 2 {
+                // Without addresses new changes look like old ones: what was dirty at the beginning has been written.
+                list.retain(|b| self.headers[*b].state().is(WRITING));
+            }
+            if list.is_empty() {
+                return Ok(written);
+            }
+            list.sort_unstable_by_key(|b| self.headers[*b].block());
+            let before = written;
+            for chunk in list.chunks_mut(WRITES_MAX) {
+                written += self.write_list(p, chunk)? as u64;
+            }
+            p.count(Stat::DbwrCheckpointBuffersWritten, written - before);
+            if written == before {
+                // What is left is being published, or written by somebody else.
+                let at = self.headers[list[0]].block();
+                let _w = p.wait(Event::WriteCompleteWaits, at.file().into(), at.block().into(), 0);
+                os::clock::sleep(Duration::from_micros(200));
+                p.help_the_dead();
+            }
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    /// Buffers with a change before `rba` that is not on disk yet.
+    fn dirty_before(&self, p: &Process, rba: Rba) -> Vec<usize> {
+        let mut list = Vec::new();
+        for (buffer, h) in self.headers.iter().enumerate() {
+            // One word says it: a change is in DIRTY or in WRITING until it is on disk. Its address is read under the latch.
+            if h.state().0 & (DIRTY | WRITING) == 0 {
+                continue;
+            }
+            let at = h.block();
+            let _s = self.lock_chain(p, at, Where::KcbWriteBegin);
+            let (state, low) = (h.state(), |w: &AtomicU64| w.load(Ordering::Relaxed) < rba.0);
+            if h.block() != at || state.is(DIRTY) && low(&h.low_rba) || state.is(WRITING) && low(&h.write_rba) {
+                list.push(buffer); // one that changed its block meanwhile is looked at again
+            }
+        }
+        list
+    }
+
+    /// What is dirty, read without latches: for views.
+    pub fn dirty_buffers(&self) -> DirtyBuffers {
+        let mut dirty = DirtyBuffers { buffers: 0, oldest: None };
+        let mut note = |word: &AtomicU64| {
+            let rba = Some(word.load(Ordering::Relaxed)).filter(|rba| *rba > 0).map(Rba);
+            dirty.oldest = [dirty.oldest, rba].into_iter().flatten().min();
+        };
+        for h in self.headers {
+            let state = h.state();
+            if state.is(DIRTY) {
+                note(&h.low_rba);
+            }
+            if state.is(WRITING) {
+                note(&h.write_rba);
+            }
+            dirty.buffers += u64::from(state.is(DIRTY));
+        }
+        dirty
+    }
+
+    /// Writes these buffers, at most [`WRITES_MAX`], as far as they can be written now; returns how many.
+    fn write_list(&self, p: &Process, buffers: &mut [usize]) -> Result<usize> {
+        if buffers.is_empty() {
+            return Ok(0);
+        }
+        buffers.sort_unstable_by_key(|b| self.headers[*b].block());
+        let mut images = self.take_images(buffers.len());
+        let (writes, newest) = self.copy_all(p, buffers, &mut images);
+        let written = self.write_copies(p, writes, newest, &mut images);
+        self.give_images(images);
+        self.dequeue_clean(p, buffers);
+        written
+    }
+
+    /// Marks the buffers and takes their copies, one behind the other; also the address of the newest change among them.
+    fn copy_all<'a>(&'a self, p: &'a Process, buffers: &[usize], images: &mut Image) -> (Writes<'a>, Rba) {
+        let area: &'static ProcessArea = self.area(p);
+        let mut writes = Writes { cache: self, p, copies: Vec::with_capacity(buffers.len()) };
+        let mut newest = Rba(0);
         for (word, buffer) in area.writes.iter().zip(buffers.iter().copied()) {
             if !self.begin_write(p, word, buffer) {
                 continue;
             }
-            let done = self.copy_for_write(buffer, &mut image);
-            let done = match done {
-                false => None,
-                true => Some(self.write_image(p, &mut image)),
-            };
-            self.end_write(p, slot_of(p), word, buffer, matches!(done, Some(Ok(()))));
-            match done {
-                Some(Ok(())) => written += 1,
-                Some(Err(e)) => failed = Some(e),
-                None => {}
+            let n = writes.copies.len();
+            let image = &mut images.bytes_mut()[n * self.block_size..(n + 1) * self.block_size];
+            if self.copy_for_write(buffer, image) {
+                let at = self.headers[buffer].block();
+                newest = newest.max(Rba(block::BlockView::of_bytes(image).rba()));
+                writes.copies.push(Copy { word, buffer, at, written: false });
+            } else {
+                self.end_write(p, slot_of(p), word, buffer, false);
             }
         }
-        failed.map_or(Ok(written), Err)
+        (writes, newest)
     }
 
-    fn write_image(&self, p: &Process, image: &mut Image) -> Result<()> {
-        let at = image.view().rdba();
-        block::seal(image.bytes_mut());
-        let w = p.wait(Event::DbFileParallelWrite, 1, 0, 0);
-        self.files.write_block(at, image.bytes())?;
-        drop(w);
-        p.count(Stat::PhysicalWrites, 1);
-        p.count(Stat::PhysicalWritesFromCache, 1);
-        p.count(Stat::PhysicalWriteIoRequests, 1);
-        p.count(Stat::PhysicalWriteTotalIoRequests, 1);
-        p.count(Stat::PhysicalWriteBytes, self.block_size as u64);
-        p.count(Stat::PhysicalWriteTotalBytes, self.block_size as u64);
-        Ok(())
+    fn write_copies(&self, p: &Process, mut writes: Writes, newest: Rba, images: &mut Image) -> Result<usize> {
+        os::crash::point("cache-copies-taken");
+        if newest > self.redo.on_disk() {
+            self.redo.force(p, newest)?;
+        }
+        let size = self.block_size;
+        let images = &mut images.bytes_mut()[..writes.copies.len() * size];
+        images.chunks_mut(size).for_each(block::seal);
+        let runs = runs(&writes.copies);
+        let _w = p.wait(Event::DbFileParallelWrite, runs.len() as u64, 0, u64::from(u32::MAX));
+        for run in runs {
+            let bytes = &images[run.start * size..run.end * size];
+            self.files.write_blocks(writes.copies[run.start].at, bytes)?;
+            os::crash::point("cache-some-blocks");
+            self.count_writes(p, bytes);
+            writes.copies[run].iter_mut().for_each(|c| c.written = true);
+        }
+        Ok(writes.copies.len())
+    }
+
+    fn count_writes(&self, p: &Process, bytes: &[u8]) {
+        let blocks = (bytes.len() / self.block_size) as u64;
+        for stat in [Stat::PhysicalWrites, Stat::PhysicalWritesFromCache] {
+            p.count(stat, blocks);
+        }
+        for stat in [Stat::PhysicalWriteIoRequests, Stat::PhysicalWriteTotalIoRequests] {
+            p.count(stat, 1);
+        }
+        for stat in [Stat::PhysicalWriteBytes, Stat::PhysicalWriteTotalBytes] {
+            p.count(stat, bytes.len() as u64);
+        }
+        let kinds = || bytes.chunks(self.block_size).map(|b| BlockKind::from_code(b[0]));
+        p.count(Stat::DbwrUndoBlockWrites, kinds().filter(|k| *k == Some(BlockKind::Undo)).count() as u64);
+        let headers = kinds().filter(|k| *k == Some(BlockKind::UndoHeader)).count();
+        p.count(Stat::DbwrTransactionTableWrites, headers as u64);
     }
 
     /// Marks a dirty buffer as being written by this process; false when it is clean, being written or not yet published.
@@ -124,12 +276,12 @@ impl BufferCache {
     }
 
     /// Takes a consistent copy of the frame; false when it keeps changing.
-    fn copy_for_write(&self, buffer: usize, image: &mut Image) -> bool {
+    fn copy_for_write(&self, buffer: usize, image: &mut [u8]) -> bool {
         let h = &self.headers[buffer];
         for _ in 0..1000 {
             let version = h.version.load(Ordering::Acquire); // pairs with the last store of `publish`
             if version & 1 == 0 {
-                block::BlockView::of_frame(self.frame(buffer)).copy_block(image.bytes_mut());
+                block::BlockView::of_frame(self.frame(buffer)).copy_block(image);
                 fence(Ordering::Acquire); // pairs with the Release fence of `publish`
                 if h.version.load(Ordering::Relaxed) == version {
                     return true;
@@ -155,16 +307,45 @@ impl BufferCache {
         self.wake(h);
     }
 
+    /// Room for the copies of `n` blocks, which the process keeps from one list to the next.
+    fn take_images(&self, n: usize) -> Image {
+        let bytes = n * self.block_size;
+        let kept = self.write_images.lock().ok().and_then(|mut kept| kept.take());
+        kept.filter(|image| image.bytes().len() >= bytes).unwrap_or_else(|| Image::new(bytes))
+    }
+
+    fn give_images(&self, images: Image) {
+        if let Ok(mut kept) = self.write_images.lock() {
+            *kept = Some(images);
+        }
+    }
+
     /// Writes everything and notes a clean shutdown at `scn` in the control file.
     ///
     /// # Errors
     /// ORA-01114, ORA-00200. ORA-00600 when a buffer is still dirty: somebody still changes blocks.
     pub fn shut_down(&self, p: &Process, scn: types::Scn) -> Result<()> {
         self.flush(p)?;
-        let dirty = self.headers.iter().filter(|h| h.state().is(DIRTY)).count();
+        let dirty = self.dirty_buffers().buffers;
         if dirty > 0 {
             return Err(Ora::internal(format_args!("{dirty} buffers are dirty at shutdown")));
         }
         self.files.set_clean(true, scn)
     }
+}
+
+/// Runs of neighbouring blocks.
+fn runs(copies: &[Copy]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (n, copy) in copies.iter().enumerate() {
+        let next = |r: &Range<usize>| {
+            let last = copies[r.end - 1].at;
+            last.file() == copy.at.file() && last.block() + 1 == copy.at.block()
+        };
+        match runs.last_mut().filter(|r| next(r)) {
+            Some(run) => run.end = n + 1,
+            None => runs.push(n..n + 1),
+        }
+    }
+    runs
 }

@@ -412,12 +412,23 @@ impl DataFiles {
     /// Writes one sealed block. It is on disk only after [`DataFiles::sync`].
     ///
     /// # Errors
-    /// ORA-01114 when the device fails (the system's words in ORA-27072 below it), ORA-01157 for an unknown file.
+    /// As [`DataFiles::write_blocks`].
     pub fn write_block(&self, at: Rdba, block: &[u8]) -> Result<()> {
-        assert_eq!(block.len(), self.block_size, "whole blocks are written");
-        assert_eq!(BlockView::of_bytes(block).rdba(), at, "a block is written to its own place");
+        assert_eq!(block.len(), self.block_size, "one block is written");
+        self.write_blocks(at, block)
+    }
+
+    /// Writes neighbouring sealed blocks at once, from `at` on. They are on disk only after [`DataFiles::sync`].
+    ///
+    /// # Errors
+    /// ORA-01114 when the device fails (the system's words in ORA-27072 below it), ORA-01157 for an unknown file.
+    pub fn write_blocks(&self, at: Rdba, blocks: &[u8]) -> Result<()> {
+        assert!(blocks.len().is_multiple_of(self.block_size), "whole blocks are written");
+        for (n, block) in blocks.chunks(self.block_size).enumerate() {
+            assert_eq!(BlockView::of_bytes(block).rdba().0, at.0 + n as u32, "a block is written to its own place");
+        }
         let file = self.file(at.file())?;
-        file.write_at(block, u64::from(at.block()) * self.block_size as u64)
+        file.write_at(blocks, u64::from(at.block()) * self.block_size as u64)
             .map_err(|e| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e)))
     }
 

@@ -1,0 +1,405 @@
+//! The redo of change groups: whatever happens, the recorded stream makes the blocks again.
+//!
+//! Threads or killed children change random blocks in groups, others write and make checkpoints. At random moments the files are
+//! taken as a crash would leave them, and the stream from the last checkpoint on is applied to them; the stream from its very
+//! beginning is the model. In the end the model must be what lies in the frames, byte for byte.
+
+mod common;
+#[path = "common/sink.rs"]
+mod sink;
+
+use block::{BlockKind, DataMut, Image, undo};
+use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign, ChangeGroup, GetKind, is_retry, op};
+use common::*;
+use datafile::DataFiles;
+use process::{Process, testing};
+use redo::{ApplyTable, Layer, Rba, RedoSink};
+use sink::*;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use types::{ObjectId, Ora, Rdba, Result, Scn};
+
+struct Logged {
+    db: Db,
+    redo: Recorder,
+    table: ApplyTable,
+}
+
+/// Rows come and go in heap blocks, records in undo blocks, bytes anywhere: so that all kinds of holes are there.
+fn apply_test(image: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
+    let refused = |e| Ora::internal(format_args!("{e:?}"));
+    match code {
+        1 => DataMut::new(image).insert(u16::from(data[0]), 0, 0, 0, &data[1..]).map_err(refused),
+        2 => DataMut::new(image).remove(u16::from(data[0])).map_err(refused),
+        3 => undo::append(image, data).map(drop).map_err(refused),
+        4 => undo::truncate(image, data[0]).map_err(refused),
+        5 => {
+            let at = Rdba(u32::from_le_bytes(data[..4].try_into().expect("four bytes")));
+            undo::format(image, at, ObjectId(3), Rdba(0), types::Xid::default(), 1, Rdba(0));
+            Ok(())
+        }
+        _ => Err(Ora::internal("test operation")),
+    }
+}
+
+fn logged(buffers: usize, redo_bytes: usize) -> Logged {
+    let directory = directory();
+    let files = DataFiles::create(&directory, &small_database()).unwrap();
+    let mut config = CacheConfig::new(buffers, BLOCK, 24);
+    config.design = ChainDesign::Versioned;
+    config.working_sets = 2;
+    let (all, (layout, recorder)) =
+        testing::instance(24, |b| (CacheLayout::reserve(b, &config), RecorderLayout::reserve(b, redo_bytes)));
+    let redo = Recorder::create(all.sga(), &recorder, all);
+    let mut table = ApplyTable::new();
+    buffer_cache::register(&mut table);
+    table.register(Layer::Test, apply_test);
+    let cache = BufferCache::create(all.sga(), &layout, &config, Arc::new(files), table.clone(), Box::new(redo));
+    let cache = Arc::new(cache);
+    cache.register_with(all);
+    Logged { db: Db { all, cache, directory }, redo, table }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 17
+    }
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+    fn bytes(&mut self, max: u64) -> Vec<u8> {
+        let n = self.below(max) as usize;
+        let byte = self.next() as u8;
+        (0..n).map(|i| byte.wrapping_add(i as u8)).collect()
+    }
+}
+
+/// Makes a block of a random kind anew.
+fn make(g: &mut ChangeGroup, at: Rdba, random: &mut Random) -> Result<()> {
+    match random.below(3) {
+        0 => g.format(at, BlockKind::Temporary, ObjectId(1), Rdba(0), 0)?,
+        1 => g.format(at, BlockKind::Heap, ObjectId(2), Rdba(0), 2)?,
+        _ => {
+            let cv = redo::ChangeVector { rdba: at, layer: Layer::Test, op: 5, data: &at.0.to_le_bytes() };
+            g.format_with(cv)?
+        }
+    };
+    Ok(())
+}
+
+/// One random change that fits the block, whatever its kind.
+fn change(g: &mut ChangeGroup, at: Rdba, random: &mut Random) -> Result<()> {
+    let b = g.current(at)?;
+    let view = g.block(b);
+    match view.kind() {
+        Some(BlockKind::Heap) => {
+            let slot = random.below(12) as u8;
+            let d = block::Data::new(view);
+            if d.row(slot.into()).is_some() {
+                return g.change(b, Layer::Test, 2, &[slot]);
+            }
+            let (slots, free) = (d.slots() as u8, d.free_bytes());
+            let body = random.bytes(300);
+            if usize::from(slot) > usize::from(slots) || body.len() + 40 > free {
+                return Ok(());
+            }
+            g.change(b, Layer::Test, 1, &[&[slot], &body[..]].concat())
+        }
+        Some(BlockKind::Undo) => {
+            let v = undo::UndoView::new(view);
+            let record = random.bytes(200);
+            if v.records() > 20 || v.free_bytes() < 300 || record.is_empty() {
+                let keep = random.below(u64::from(v.records()) + 1) as u8;
+                return g.change(b, Layer::Test, 4, &[keep]);
+            }
+            g.change(b, Layer::Test, 3, &record)
+        }
+        Some(BlockKind::Temporary) => {
+            let place = 64 + random.below(BLOCK as u64 - 72);
+            let mut data = (place as u16).to_le_bytes().to_vec();
+            data.extend_from_slice(&random.next().to_le_bytes());
+            g.change(b, Layer::Block, op::PATCH, &data)
+        }
+        _ => make(g, at, random),
+    }
+}
+
+/// A random group: some blocks made anew, more changed, sometimes dropped.
+fn random_group(cache: &BufferCache, p: &Process, blocks: &[Rdba], random: &mut Random) -> Result<()> {
+    let count = 1 + random.below(5);
+    let seed = random.next();
+    for attempt in 0.. {
+        let mut random = Random(seed);
+        let mut g = cache.group(p);
+        let mut done = Ok(());
+        for _ in 0..count {
+            let at = blocks[random.below(blocks.len() as u64) as usize];
+            done = match random.below(12) {
+                0 => make(&mut g, at, &mut random),
+                _ => change(&mut g, at, &mut random),
+            };
+            if done.is_err() {
+                break;
+            }
+        }
+        match done {
+            Ok(()) if random.below(10) == 0 => return Ok(()),
+            Ok(()) => return g.commit(Scn(p.number().into())).map(drop),
+            Err(e) if is_retry(&e) => drop(g),
+            Err(e) => return Err(e),
+        }
+        os::clock::sleep(Duration::from_micros((u64::from(p.number()) * 37 + attempt * 101) % 1000));
+    }
+    unreachable!("the loop ends by returning")
+}
+
+/// The blocks as the files have them; torn ones are noted as such.
+fn on_disk(db: &Db, blocks: &[Rdba], from: u64) -> Blocks {
+    let file = std::fs::File::open(db.directory.join("users01.dbf")).unwrap();
+    let mut found = Blocks::new(from);
+    for at in blocks {
+        let mut image = Image::new(BLOCK);
+        file.read_exact_at(image.bytes_mut(), u64::from(at.block()) * BLOCK as u64).unwrap();
+        match block::check(image.bytes(), *at) {
+            Ok(()) => drop(found.images.insert(*at, image)),
+            Err(_) => found.torn.push(*at),
+        }
+    }
+    found
+}
+
+/// A checkpoint that was completed: where recovery starts.
+struct Stored(AtomicU64);
+
+/// Plays a crash of this moment: files as they are, redo up to a random place that may have been written.
+fn crash(l: &Logged, blocks: &[Rdba], stored: &Stored, model: &mut Blocks, random: &mut Random) {
+    let start = stored.0.load(Ordering::SeqCst);
+    let mut disk = on_disk(&l.db, blocks, start);
+    let safe = l.redo.on_disk().0;
+    for (at, image) in &disk.images {
+        assert!(image.view().rba() <= safe, "block {at} was written before its redo");
+    }
+    let stream = l.redo.stream(l.redo.limit());
+    model.apply(&l.table, &stream, model.at.max(safe), BLOCK);
+    // Blocks changed behind the checkpoint may have been torn by the crash.
+    let newer = disk.images.iter().filter(|(_, i)| i.view().rba() > start).map(|(at, _)| *at);
+    let torn: Vec<Rdba> = newer.filter(|_| random.below(3) == 0).collect();
+    torn.iter().for_each(|at| drop(disk.images.remove(at)));
+    disk.torn.extend(torn);
+    disk.apply(&l.table, &stream, model.at, BLOCK);
+    assert!(disk.torn.is_empty(), "torn blocks that no redo makes again: {:?}", disk.torn);
+    for at in blocks {
+        let (want, have) = (model.images.get(at), disk.images.get(at));
+        let bytes = |i: Option<&Image>| i.map_or(vec![0; BLOCK], |i| sum_free(&i.view()));
+        assert_eq!(bytes(want), bytes(have), "block {at} after recovery from {start:#x} to {:#x}", model.at);
+    }
+}
+
+/// Nobody is at work: the frames are what the stream says.
+fn compare_frames(l: &Logged, p: &Process, blocks: &[Rdba], model: &mut Blocks) {
+    l.db.cache.assert_invariants().unwrap();
+    assert_eq!(l.redo.limit(), l.redo.head(), "nobody has a place that is not settled");
+    let stream = l.redo.stream(l.redo.head());
+    model.apply(&l.table, &stream, l.redo.head(), BLOCK);
+    for at in blocks {
+        let have = l.db.cache.read(p, *at, GetKind::Current, &mut |v| sum_free(v)).unwrap();
+        let want = model.images.get(at).map_or(vec![0; BLOCK], |i| sum_free(&i.view()));
+        assert_eq!(have, want, "block {at}");
+    }
+}
+
+fn checkpoint(l: &Logged, p: &Process, stored: &Stored) {
+    // One at a time stores, and never an older one: as under the control file enqueue.
+    let made = l.db.cache.checkpoint(p).unwrap();
+    stored.0.fetch_max(made.rba.0, Ordering::SeqCst);
+}
+
+#[test]
+fn the_stream_makes_the_blocks_again_at_any_moment() {
+    for seed in 1..4 {
+        let l = logged(33 + seed as usize, 24 << 20);
+        let blocks = loose_blocks(70);
+        let (stored, over) = (Stored(AtomicU64::new(BEGIN)), AtomicBool::new(false));
+        let main = testing::attach(l.db.all, "crash");
+        let mut model = Blocks::new(BEGIN);
+        std::thread::scope(|scope| {
+            for n in 0..3 {
+                let (l, blocks, over) = (&l, &blocks, &over);
+                scope.spawn(move || {
+                    let (p, mut random) = (testing::attach(l.db.all, "session"), Random(seed * 100 + n));
+                    for _ in 0..1500 {
+                        random_group(&l.db.cache, &p, blocks, &mut random).unwrap();
+                    }
+                    over.store(true, Ordering::SeqCst);
+                });
+            }
+            let (l, stored, over) = (&l, &stored, &over);
+            scope.spawn(move || {
+                let (p, mut random) = (testing::attach(l.db.all, "writer"), Random(seed * 100 + 50));
+                while !over.load(Ordering::SeqCst) {
+                    match random.below(12) {
+                        0 => checkpoint(l, &p, stored),
+                        1..4 => l.redo.write_some(),
+                        _ => drop(l.db.cache.write_batch(&p, 1 + random.below(20) as usize).unwrap()),
+                    }
+                    os::clock::sleep(Duration::from_micros(random.below(300)));
+                }
+            });
+            let mut random = Random(seed);
+            while !over.load(Ordering::SeqCst) {
+                crash(l, &blocks, stored, &mut model, &mut random);
+                os::clock::sleep(Duration::from_micros(random.below(3000)));
+            }
+        });
+        compare_frames(&l, &main, &blocks, &mut model);
+        crash(&l, &blocks, &stored, &mut model, &mut Random(seed));
+        assert!(model.records > 2500 && model.whole > 70, "{} records, {} images", model.records, model.whole);
+        // Behind a checkpoint at rest nothing is left to do.
+        checkpoint(&l, &main, &stored);
+        assert_eq!(stored.0.load(Ordering::SeqCst), l.redo.head());
+        assert_eq!(l.db.cache.dirty_buffers().buffers, 0);
+        crash(&l, &blocks, &stored, &mut model, &mut Random(seed));
+    }
+}
+
+const POINTS: [&str; 8] = [
+    "group-reserved",
+    "group-copied",
+    "group-publishing",
+    "group-publishing-one",
+    "group-settled",
+    "group-published",
+    "group-released-one",
+    "cache-*",
+];
+
+#[test]
+fn a_death_at_any_step_of_a_commit_is_all_or_nothing() {
+    let l = logged(40, 64 << 20);
+    let blocks = loose_blocks(60);
+    let stored = Stored(AtomicU64::new(BEGIN));
+    let pmon = testing::attach(l.db.all, "pmon");
+    let kills = testing::kill_children(&pmon, 2, Duration::from_millis(2500), 11, |p, seed| {
+        let mut random = Random(seed);
+        if random.below(4) > 0 {
+            let point = POINTS[random.below(POINTS.len() as u64) as usize];
+            let plan = format!("{point}:{}:process", 1 + random.below(6));
+            os::crash::arm(&plan, &l.db.directory).expect("a plan");
+        }
+        loop {
+            random_group(&l.db.cache, p, &blocks, &mut random).expect("a change");
+            match random.below(40) {
+                0 => drop(l.db.cache.checkpoint(p).expect("a checkpoint")),
+                1..10 => drop(l.db.cache.write_batch(p, 6).expect("a write")),
+                _ => {}
+            }
+        }
+    });
+    assert!(kills.killed > 20, "{kills:?}");
+    let mut model = Blocks::new(BEGIN);
+    compare_frames(&l, &pmon, &blocks, &mut model);
+    assert!(model.void > 0, "some died with a place in the redo");
+    crash(&l, &blocks, &stored, &mut model, &mut Random(3));
+    let deaths = std::fs::read_to_string(l.db.directory.join(os::crash::DEATHS_FILE)).unwrap_or_default();
+    for point in &POINTS[..7] {
+        assert!(deaths.contains(point), "nobody died at {point}: {deaths}");
+    }
+    checkpoint(&l, &pmon, &stored);
+    crash(&l, &blocks, &stored, &mut model, &mut Random(4));
+}
+
+#[test]
+fn a_block_is_logged_whole_once_behind_each_checkpoint() {
+    let l = logged(48, 1 << 20);
+    let p = testing::attach(l.db.all, "p");
+    let at = loose_blocks(2);
+    let commit = |at: &[Rdba], value| {
+        let before = l.redo.head();
+        l.db.cache.in_group(&p, &scn, &mut |g| at.iter().try_for_each(|a| set_value(g, *a, value))).unwrap();
+        l.redo.head() - before
+    };
+    l.db.cache.in_group(&p, &scn, &mut |g| at.iter().try_for_each(|a| make_block(g, *a, 1))).unwrap();
+    let small = commit(&at[..1], 2);
+    assert!(small < 100, "a new block needs no image: {small} bytes");
+    l.db.cache.checkpoint(&p).unwrap();
+    let (first, second) = (commit(&at[..1], 3), commit(&at[..1], 4));
+    assert!(first > 1800 && second == small, "{first} and {second} bytes");
+    // The checkpoint comes between the change and the commit: the record is made again.
+    let mut g = l.db.cache.group(&p);
+    set_value(&mut g, at[0], 5).unwrap();
+    let q = testing::attach(l.db.all, "q");
+    l.db.cache.checkpoint(&q).unwrap();
+    let before = l.redo.head();
+    let end = g.commit(scn()).unwrap();
+    assert_eq!(end, Rba(l.redo.head()));
+    assert!(l.redo.head() - before > 1800);
+    assert_eq!(l.db.cache.read(&p, at[0], GetKind::Current, &mut |v| v.rba()).unwrap(), end.0);
+    assert!(commit(&at, 6) > 1800, "the other block's turn");
+    compare_frames(&l, &p, &at, &mut Blocks::new(BEGIN));
+}
+
+#[test]
+fn a_group_whose_redo_is_refused_changes_nothing() {
+    let l = logged(48, 4096);
+    let p = testing::attach(l.db.all, "p");
+    let at = loose_blocks(1);
+    l.db.cache.in_group(&p, &scn, &mut |g| make_block(g, at[0], 1)).unwrap();
+    let refused = loop {
+        if let Err(e) = l.db.cache.in_group(&p, &scn, &mut |g| set_value(g, at[0], 7)) {
+            break e;
+        }
+    };
+    assert!(refused.is(4031));
+    assert!(l.db.cache.pins_of(p.number()).is_empty());
+    compare_frames(&l, &p, &at, &mut Blocks::new(BEGIN));
+    l.db.cache.checkpoint(&p).unwrap();
+}
+
+/// Runs `body` in a child that dies at `point`; the child is not cleaned up.
+fn die_at(l: &Logged, point: &str, body: impl Fn(&Process)) -> u32 {
+    use os::process::{Ended, Fork};
+    match os::process::fork().unwrap() {
+        Fork::Parent(child) => {
+            assert_eq!(os::process::wait(child), Some(Ended::Killed(os::signal::SIGKILL)), "{point}");
+            l.db.all.by_os_pid(child).expect("nobody has cleaned up")
+        }
+        Fork::Child => {
+            let run = std::panic::AssertUnwindSafe(|| {
+                os::crash::arm(&format!("{point}:1:process"), &l.db.directory).expect("a plan");
+                body(&testing::attach(l.db.all, "child"));
+            });
+            let _ = std::panic::catch_unwind(run);
+            os::process::exit_now(1);
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_waits_for_groups_that_have_their_place_in_the_redo() {
+    for (n, point) in POINTS[..7].iter().enumerate() {
+        let l = logged(48, 1 << 20);
+        let p = testing::attach(l.db.all, "p");
+        let at = loose_blocks(2);
+        l.db.cache.in_group(&p, &scn, &mut |g| at.iter().try_for_each(|a| make_block(g, *a, 1))).unwrap();
+        l.db.cache.checkpoint(&p).unwrap();
+        let dead = die_at(&l, point, |p| {
+            l.db.cache.in_group(p, &scn, &mut |g| at.iter().try_for_each(|a| set_value(g, *a, 2))).unwrap();
+        });
+        std::thread::scope(|scope| {
+            let made = scope.spawn(|| l.db.cache.checkpoint(&testing::attach(l.db.all, "q")).unwrap());
+            os::clock::sleep(Duration::from_millis(20));
+            assert!(!made.is_finished(), "{point}: the group is not over");
+            l.db.all.cleanup(&p, dead).expect("a dead process");
+            let rba = made.join().expect("a checkpoint").rba.0;
+            let disk = on_disk(&l.db, &at, rba);
+            let want = if n < 2 { 1 } else { 2 };
+            assert!(at.iter().all(|a| disk.images[a].view().u64(TAIL_AT) == want), "{point}");
+        });
+        compare_frames(&l, &p, &at, &mut Blocks::new(BEGIN));
+    }
+}
