@@ -141,7 +141,11 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn find_executable() -> ClientResult<PathBuf> {
+/// The `latchwork` program, as [`EphemeralOptions::executable`] says.
+///
+/// # Errors
+/// [`ClientError::Start`] when there is none.
+pub fn find_executable() -> ClientResult<PathBuf> {
     if let Some(path) = std::env::var_os("LATCHWORK_EXE") {
         return Ok(path.into());
     }

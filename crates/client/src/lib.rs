@@ -20,7 +20,7 @@ mod error;
 mod session;
 
 pub use connection::SOCKET_NAME;
-pub use ephemeral::{Ephemeral, EphemeralOptions};
+pub use ephemeral::{Ephemeral, EphemeralOptions, find_executable};
 pub use error::{ClientError, ClientResult};
 pub use net::StatementKind;
 pub use net::command::{self, Feedback};

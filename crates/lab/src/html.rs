@@ -4,7 +4,7 @@ use crate::results::{Results, Row, spread};
 use crate::svg::{Plot, Series, escape};
 use crate::table;
 
-const STYLE: &str = "
+pub(crate) const STYLE: &str = "
 :root{--ink:#1c2430;--soft:#5c6878;--paper:#fff;--line:#e3e7ec;--panel:#f7f8fa}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:1100px;padding:28px 24px 60px;font:15px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif;color:var(--ink);background:var(--paper)}
@@ -59,15 +59,19 @@ fn figure(plot: &Plot<'_>, caption: &str) -> String {
     format!("<figure>{}{}<figcaption>{}</figcaption></figure>\n", plot.svg(), plot.legend(), escape(caption))
 }
 
+/// The colours of plotted series.
+pub(crate) fn style_of_series() -> String {
+    let rule = |(at, colour): (usize, &&str)| format!(".s{at}{{stroke:{colour}}}circle.s{at}{{fill:{colour}}}");
+    PALETTE.iter().enumerate().map(rule).collect()
+}
+
 /// The whole page.
 pub fn page(results: &Results) -> String {
     let variants = results.variants();
     let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
     out.push_str(&format!("<title>{}</title><style>{STYLE}", escape(&results.title)));
-    for (at, colour) in PALETTE.iter().enumerate() {
-        out.push_str(&format!(".s{at}{{stroke:{colour}}}circle.s{at}{{fill:{colour}}}"));
-    }
+    out.push_str(&style_of_series());
     out.push_str("</style></head><body>\n");
     out.push_str(&format!(
         "<h1>{}</h1>\n<p class=\"soft\">{}</p>\n",

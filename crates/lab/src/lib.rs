@@ -12,6 +12,7 @@ mod results;
 mod run;
 mod svg;
 mod table;
+pub mod torture;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -53,7 +54,7 @@ pub enum Command {
     List,
     /// Run an experiment, print its tables, and write results.json, results.csv and report.html
     #[command(after_help = RUN_EXAMPLES)]
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Print the tables of an earlier run and write its page again
     Report {
         /// Folder of the run, or its results.json
@@ -65,12 +66,13 @@ const RUN_EXAMPLES: &str = "Examples:
   latchwork lab run result-cache --quick
   latchwork lab run result-cache --sessions 1,2,4 --iterations 100000 --repeat 3 --variant result-cache
   latchwork lab run result-cache --variant result-cache@11.1 --param _spin_count=100 --out run-1
-  latchwork lab run my-experiment/";
+  latchwork lab run my-experiment/
+  latchwork lab run torture --seed 7 --sessions 8 --instance-kills 500 --session-kills 5000 --seconds 3600";
 
 /// Arguments of `lab run`.
 #[derive(clap::Args, Debug)]
 pub struct RunArguments {
-    /// A shipped experiment's name, or a folder with a manifest.toml
+    /// A shipped experiment's name, torture, or a folder with a manifest.toml
     #[arg(default_value = "result-cache")]
     experiment: String,
     /// Numbers of sessions, as 1,2,4
@@ -97,9 +99,15 @@ pub struct RunArguments {
     /// Folder to write to (default: results/EXPERIMENT-TIME)
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Seed of the order of the cells
+    /// Seed of the order of the cells; of everything that torture decides
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Torture: how often the instance is killed [default: 20]
+    #[arg(long)]
+    instance_kills: Option<u64>,
+    /// Torture: how many sessions are killed [default: 200]
+    #[arg(long)]
+    session_kills: Option<u64>,
     /// Fewer numbers of sessions, shorter cells: a run of about a minute
     #[arg(long)]
     quick: bool,
@@ -128,6 +136,7 @@ pub fn main(command: &Command) -> u8 {
 }
 
 fn list() {
+    println!("{}\n  {}\n  kills sessions and instances and compares what is left", torture::NAME, torture::TITLE);
     for experiment in Experiment::shipped() {
         let m = &experiment.manifest;
         println!("{}\n  {}\n  after: {}", m.name, m.title, m.source);
@@ -137,6 +146,30 @@ fn list() {
 }
 
 impl RunArguments {
+    fn params(&self) -> Result<Vec<(String, String)>, LabError> {
+        let mut params = Vec::new();
+        for pair in &self.param {
+            let (name, value) =
+                pair.split_once('=').ok_or_else(|| LabError::new(format!("--param {pair}: NAME=VALUE is wanted")))?;
+            params.push((name.trim().to_string(), value.trim().to_string()));
+        }
+        Ok(params)
+    }
+
+    fn torture_plan(&self) -> Result<torture::Plan, LabError> {
+        Ok(torture::Plan {
+            seed: self.seed,
+            sessions: self.sessions.first().copied().unwrap_or(8),
+            instance_kills: self.instance_kills.unwrap_or(20),
+            session_kills: self.session_kills.unwrap_or(200),
+            seconds: self.seconds.unwrap_or(600.0),
+            generations: self.generation.clone(),
+            params: self.params()?,
+            progress: !self.quiet,
+            executable: None,
+        })
+    }
+
     fn plan(&self, manifest: &Manifest) -> Result<Plan, LabError> {
         let sweep = &manifest.sweep;
         let sessions = match (self.sessions.is_empty(), self.quick && !sweep.quick_sessions.is_empty()) {
@@ -144,12 +177,7 @@ impl RunArguments {
             (true, true) => sweep.quick_sessions.clone(),
             (true, false) => sweep.sessions.clone(),
         };
-        let mut params = Vec::new();
-        for pair in &self.param {
-            let (name, value) =
-                pair.split_once('=').ok_or_else(|| LabError::new(format!("--param {pair}: NAME=VALUE is wanted")))?;
-            params.push((name.trim().to_string(), value.trim().to_string()));
-        }
+        let params = self.params()?;
         let seconds = self.seconds.unwrap_or(if self.quick { 0.3 } else { 2.0 });
         if !(seconds > 0.0 && seconds.is_finite()) {
             return Err(LabError::new("--seconds wants a number above 0".into()));
@@ -168,7 +196,24 @@ impl RunArguments {
     }
 }
 
+/// Tortures an instance; a failure is printed with the tables and is the command's.
+fn torture_command(arguments: &RunArguments) -> Result<(), LabError> {
+    let result = torture::run(&arguments.torture_plan()?)?;
+    let unnamed = || PathBuf::from(format!("results/{}-{}", result.experiment, result.started));
+    let folder = arguments.out.clone().unwrap_or_else(unnamed);
+    torture::write(&result, &folder)?;
+    print!("{}", result.table());
+    println!("\nPage:    {}", folder.join("report.html").display());
+    match &result.failure {
+        Some(_) => Err(LabError::new(format!("the torture found a failure; seed {}", arguments.seed))),
+        None => Ok(()),
+    }
+}
+
 fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
+    if arguments.experiment == torture::NAME {
+        return torture_command(arguments);
+    }
     let experiment = Experiment::find(&arguments.experiment)?;
     let plan = arguments.plan(&experiment.manifest)?;
     let results = run(&experiment, &plan)?;
@@ -188,9 +233,16 @@ fn report_command(place: &Path) -> Result<(), LabError> {
     let text = std::fs::read_to_string(&file).map_err(|e| {
         LabError::new(format!("{}: {e}\nA run's folder is wanted, or its results.json.", file.display()))
     })?;
-    let results: Results =
-        serde_json::from_str(&text).map_err(|e| LabError::new(format!("{}: {e}", file.display())))?;
+    let wrong = |e: serde_json::Error| LabError::new(format!("{}: {e}", file.display()));
     let folder = file.parent().unwrap_or(Path::new("."));
+    let kind: serde_json::Value = serde_json::from_str(&text).map_err(wrong)?;
+    if kind["experiment"] == torture::NAME {
+        let result: torture::Torture = serde_json::from_value(kind).map_err(wrong)?;
+        torture::write(&result, folder)?;
+        print!("{}", result.table());
+        return Ok(());
+    }
+    let results: Results = serde_json::from_value(kind).map_err(wrong)?;
     write_file(&folder.join("report.html"), &html::page(&results))?;
     print!("{}", table::all(&results));
     println!("\nPage: {}", folder.join("report.html").display());

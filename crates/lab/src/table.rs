@@ -16,7 +16,7 @@ pub fn thousands(number: f64) -> String {
 }
 
 /// Sets cells in columns: the first left, the others right.
-fn columns(rows: &[Vec<String>]) -> String {
+pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let wide: Vec<usize> = (0..count)
         .map(|at| rows.iter().filter_map(|r| r.get(at)).map(|c| c.chars().count()).max().unwrap_or(0))

@@ -1,0 +1,234 @@
+//! The tables of the run, and what they must have after a death.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use client::{Bind, Client, ClientError};
+use types::{DataType, Number, Value};
+
+use super::mind::{ACCOUNTS, Item, Mind, OPENING, Scratch};
+
+/// How long a dead session may keep what it had.
+const CLEAN_UP_LIMIT: Duration = Duration::from_secs(30);
+
+/// The tables, each with the keys that are worth breaking: ascending, random, wide rows, a hash cluster.
+const SETUP: &[&str] = &[
+    "create table accounts (id number not null, balance number not null, constraint accounts_pk primary key (id))",
+    "create table progress (worker number not null, seq number not null, constraint progress_pk primary key (worker))",
+    "create table ledger (worker number not null, seq number not null, amount number,
+       constraint ledger_pk primary key (worker, seq))",
+    "create index ledger_seq on ledger (seq, worker)",
+    "create table items (worker number not null, id number not null, v number not null, r number not null,
+       p1 varchar2(4000), p2 varchar2(4000), p3 varchar2(4000), constraint items_pk primary key (worker, id))",
+    "create index items_r on items (r, worker, id)",
+    "create index items_v on items (v)",
+    "create cluster hashed_cluster (id number) size 100 hashkeys 200 single table",
+    "create table hashed (id number, worker number, v number) cluster hashed_cluster (id)",
+    "create sequence numbers_seq cache 20",
+    "create table numbers (n number not null, worker number not null, constraint numbers_pk primary key (n))",
+];
+
+/// For each table its indexes, each with a column of it that is never null and a condition that all rows meet.
+const INDEXES: &[(&str, &[(&str, &str)])] = &[
+    ("accounts", &[("accounts_pk", "id >= 0")]),
+    ("progress", &[("progress_pk", "worker >= 0")]),
+    ("ledger", &[("ledger_pk", "worker >= 0"), ("ledger_seq", "seq >= 0")]),
+    ("items", &[("items_pk", "worker >= 0"), ("items_r", "r >= 0"), ("items_v", "v >= 0")]),
+    ("numbers", &[("numbers_pk", "n >= 0")]),
+];
+
+/// Why a check did not pass.
+pub enum Trouble {
+    /// The session went meanwhile.
+    Gone,
+    Wrong(String),
+}
+
+type Check<R> = Result<R, Trouble>;
+
+fn n(value: i64) -> Bind {
+    Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(value)))
+}
+
+fn rows(c: &mut Client, sql: &str, binds: &[Bind]) -> Check<Vec<Vec<Value>>> {
+    c.query(sql, binds).and_then(|q| q.all()).map_err(|e| trouble(&e, sql))
+}
+
+fn trouble(e: &ClientError, sql: &str) -> Trouble {
+    if super::work::is_gone(e) { Trouble::Gone } else { Trouble::Wrong(format!("{e}\nin {sql}")) }
+}
+
+/// The rows as whole numbers, NULL as 0.
+pub fn numbers(rows: &[Vec<Value>]) -> Vec<Vec<i64>> {
+    let number = |v: &Value| match v {
+        Value::Number(n) => n.as_i64().unwrap_or(i64::MIN),
+        _ => 0,
+    };
+    rows.iter().map(|row| row.iter().map(number).collect()).collect()
+}
+
+fn numbers_of(c: &mut Client, sql: &str, binds: &[Bind]) -> Check<Vec<Vec<i64>>> {
+    rows(c, sql, binds).map(|r| numbers(&r))
+}
+
+/// Compares, and says where the two differ.
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, seen: &T, want: &T) -> Check<()> {
+    if seen == want {
+        return Ok(());
+    }
+    Err(Trouble::Wrong(format!("{what}: the database has {seen:?}, it must be {want:?}")))
+}
+
+/// Makes the tables for so many workers.
+pub fn set_up(c: &mut Client, workers: usize) -> client::ClientResult<()> {
+    for sql in SETUP {
+        c.execute(sql, &[])?;
+    }
+    c.execute(
+        &format!("insert into accounts select level - 1, {OPENING} from dual connect by level <= {ACCOUNTS}"),
+        &[],
+    )?;
+    c.execute(&format!("insert into progress select level - 1, 0 from dual connect by level <= {workers}"), &[])?;
+    c.commit()
+}
+
+/// Waits until a dead server process has left the views: then its transaction is decided and its locks are free.
+pub fn wait_cleaned_up(c: &mut Client, process: u32) -> Check<()> {
+    let begun = Instant::now();
+    let sql = format!("select count(*) from v$process where spid = '{process}'");
+    while numbers_of(c, &sql, &[])?[0][0] > 0 {
+        if begun.elapsed() > CLEAN_UP_LIMIT {
+            return Err(Trouble::Wrong(format!("the dead process {process} is not cleaned up")));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// Asks what became of the transaction and the DDL in flight.
+pub fn settle(c: &mut Client, mind: &mut Mind) -> Check<()> {
+    let sql = "select seq from progress where worker = :1 for update";
+    let seen = numbers_of(c, sql, &[n(mind.worker as i64)])?;
+    c.rollback().map_err(|e| trouble(&e, "rollback"))?;
+    let Some(seq) = seen.first().map(|row| row[0]) else {
+        return Err(Trouble::Wrong(format!("worker {} has no row in progress", mind.worker)));
+    };
+    mind.settle(seq).map_err(Trouble::Wrong)?;
+    let seen = scratch(c, &mind.scratch_name())?;
+    mind.settle_scratch(seen).map_err(Trouble::Wrong)
+}
+
+/// What there is of a worker's own table; its index must have what it has.
+fn scratch(c: &mut Client, name: &str) -> Check<Scratch> {
+    if numbers_of(c, &format!("select count(*) from user_tables where table_name = '{name}'"), &[])?[0][0] == 0 {
+        return Ok(Scratch::default());
+    }
+    let all = numbers_of(c, &format!("select count(*), sum(length(t)), sum(id) from {name}"), &[])?.remove(0);
+    same(&format!("{name}: the rows' texts"), &all[1], &(all[0] * 50))?;
+    let sql = format!("select count(*) from user_indexes where index_name = '{name}_I'");
+    let indexed = numbers_of(c, &sql, &[])?[0][0] > 0;
+    if indexed {
+        let sql = format!("select /*+ index(s {name}_i) */ count(*), sum(id) from {name} s where id >= 0");
+        same(&format!("{name}: rows by its index"), &numbers_of(c, &sql, &[])?[0], &vec![all[0], all[2]])?;
+    }
+    Ok(Scratch { exists: true, rows: all[0], indexed })
+}
+
+/// Compares sums over the worker's rows, which is quick enough for in between.
+pub fn own_sums(c: &mut Client, mind: &Mind) -> Check<()> {
+    let (state, worker) = (&mind.state, mind.worker);
+    let sums = |sql: &str, c: &mut Client| numbers_of(c, sql, &[n(worker as i64)]).map(|mut r| r.remove(0));
+    let lengths = |which: usize| state.items.values().map(|i| i.texts[which] as i64).sum::<i64>();
+    let seen = sums(
+        "select count(*), sum(v), sum(r), sum(length(p1)), sum(length(p2)), sum(length(p3)) from items where worker = :1",
+        c,
+    )?;
+    let want = vec![
+        state.items.len() as i64,
+        state.items.values().map(|i| i.v).sum(),
+        state.items.iter().map(|(id, i)| i.spread(*id)).sum(),
+        lengths(0),
+        lengths(1),
+        lengths(2),
+    ];
+    same(&format!("worker {worker}: sums of items"), &seen, &want)?;
+    let seen = sums("select count(*), sum(amount) from ledger where worker = :1", c)?;
+    same(
+        &format!("worker {worker}: sums of the ledger"),
+        &seen,
+        &vec![state.ledger.len() as i64, state.ledger.values().sum()],
+    )?;
+    let seen = sums("select count(*), sum(v) from hashed where worker = :1", c)?;
+    same(
+        &format!("worker {worker}: sums of the cluster"),
+        &seen,
+        &vec![state.hashed.len() as i64, state.hashed.values().sum()],
+    )
+}
+
+/// Compares everything with what the workers know, row by row and column by column.
+pub fn everything(c: &mut Client, minds: &mut [Mind]) -> Check<()> {
+    for mind in minds.iter_mut() {
+        settle(c, mind)?;
+        own_sums(c, mind)?;
+        own_rows(c, mind)?;
+    }
+    accounts(c, minds)?;
+    indexes(c)
+}
+
+fn own_rows(c: &mut Client, mind: &Mind) -> Check<()> {
+    let (state, worker) = (&mind.state, mind.worker);
+    let by_worker = [n(worker as i64)];
+    let found = rows(c, "select id, v, r, p1, p2, p3 from items where worker = :1 order by id", &by_worker)?;
+    let mut seen = BTreeMap::new();
+    for (row, key) in found.iter().zip(numbers(&found)) {
+        let text = |at: usize| match &row[at] {
+            Value::Text(s) => s.as_str(),
+            _ => "",
+        };
+        let item = Item { v: key[1], texts: [text(3).len(), text(4).len(), text(5).len()] };
+        same(&format!("worker {worker}: column r of item {}", key[0]), &key[2], &item.spread(key[0]))?;
+        for which in 0..3 {
+            if text(3 + which) != item.text(key[0], which) {
+                return Err(Trouble::Wrong(format!("worker {worker}: item {} has a wrong text {which}", key[0])));
+            }
+        }
+        seen.insert(key[0], item);
+    }
+    same(&format!("worker {worker}: items"), &seen, &state.items)?;
+    let pairs = |sql: &str, c: &mut Client| -> Check<BTreeMap<i64, i64>> {
+        Ok(numbers_of(c, sql, &by_worker)?.iter().map(|r| (r[0], r[1])).collect())
+    };
+    let ledger = pairs("select seq, amount from ledger where worker = :1", c)?;
+    same(&format!("worker {worker}: ledger"), &ledger, &state.ledger)?;
+    let hashed = pairs("select id, v from hashed where worker = :1", c)?;
+    same(&format!("worker {worker}: cluster"), &hashed, &state.hashed)?;
+    let stored = numbers_of(c, "select n from numbers where worker = :1", &by_worker)?;
+    let stored = stored.iter().map(|r| r[0]).collect();
+    same(&format!("worker {worker}: sequence values"), &stored, &state.numbers)
+}
+
+fn accounts(c: &mut Client, minds: &[Mind]) -> Check<()> {
+    let mut want = vec![OPENING; ACCOUNTS];
+    for mind in minds {
+        want.iter_mut().zip(&mind.state.moved).for_each(|(w, m)| *w += m);
+    }
+    let seen = numbers_of(c, "select balance from accounts order by id", &[])?;
+    same("balances", &seen.into_iter().map(|r| r[0]).collect::<Vec<_>>(), &want)
+}
+
+/// Every index leads to the rows that its table has.
+fn indexes(c: &mut Client) -> Check<()> {
+    for (table, all) in INDEXES {
+        for (index, condition) in *all {
+            let column = condition.split(' ').next().unwrap_or("1");
+            let sum =
+                |hint: &str| format!("select /*+ {hint} */ count(*), sum({column}) from {table} t where {condition}");
+            let full = numbers_of(c, &sum("full(t)"), &[])?;
+            let by_index = numbers_of(c, &sum(&format!("index(t {index})")), &[])?;
+            same(&format!("{table} by {index} and by itself"), &by_index, &full)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,507 @@
+//! Torture: sessions work while they and the whole instance are killed; afterwards the account must balance to the row.
+//!
+//! Workers (`work`) change tables in transactions and by DDL and know what they must find (`mind`). Sessions are killed
+//! with SIGKILL at random instants or at named points of the code, and so is the instance: supervisor and all, or one
+//! background process, or by a loss of power that takes unsynced writes with it. After every start everything is compared
+//! (`check`): what was acknowledged is there, what was in flight is there whole or not at all, indexes lead to what their
+//! tables have, no sequence value comes twice. The order of events is the processes' own; a seed decides all the rest.
+
+mod check;
+mod html;
+mod mind;
+mod place;
+mod report;
+mod work;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use client::Client;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::LabError;
+use check::Trouble;
+use mind::{Mind, Random};
+use place::{Place, Started};
+pub use report::{Row, Torture};
+use work::{Seat, Shared};
+
+/// The experiment's name for `lab run`.
+pub const NAME: &str = "torture";
+
+/// Its title for `lab list` and the page.
+pub const TITLE: &str = "Torture: nothing is lost, whoever is killed";
+
+/// A worker that gets nothing done for so long hangs.
+const HANG_LIMIT: Duration = Duration::from_secs(60);
+
+/// Named points at which the code can be told to die; docs/TORTURE.md says where they are.
+pub const POINTS: &[&str] = &[];
+
+/// What a run does.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub seed: u64,
+    pub sessions: u32,
+    pub instance_kills: u64,
+    pub session_kills: u64,
+    /// The run ends when this has passed, whatever is left to do.
+    pub seconds: f64,
+    /// Generations, in turn.
+    pub generations: Vec<String>,
+    /// Init parameters over the run's own.
+    pub params: Vec<(String, String)>,
+    pub progress: bool,
+    /// The program; found as an ephemeral instance's is when it is not named.
+    pub executable: Option<PathBuf>,
+}
+
+/// How an instance is to end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Ending {
+    /// The supervisor is killed at a random instant.
+    Kill,
+    /// A background process is killed; the supervisor ends the rest.
+    Background,
+    /// The instance dies at a named point.
+    Point(String),
+    /// Processes die at named points, then the supervisor at a random instant.
+    SessionPoint(String),
+    /// Power fails at a random instant.
+    Power,
+    /// Power fails at a sync.
+    PowerAt(u64),
+    /// It is stopped in order, then power fails.
+    Stop,
+}
+
+impl Ending {
+    fn choose(r: &mut Random) -> Ending {
+        match r.below(100) {
+            0..25 => Ending::Kill,
+            25..32 => Ending::Background,
+            32..52 => Ending::Point(any_point(r, 60)),
+            52..62 => Ending::SessionPoint(format!("{}:process", any_point(r, 600))),
+            62..77 => Ending::Power,
+            77..95 => Ending::PowerAt(1 + r.below(120)),
+            _ => Ending::Stop,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Ending::Kill => "killed",
+            Ending::Background => "background process killed",
+            Ending::Point(_) => "killed at a named point",
+            Ending::SessionPoint(_) => "sessions killed at named points, then killed",
+            Ending::Power => "power lost",
+            Ending::PowerAt(_) => "power lost at a sync",
+            Ending::Stop => "stopped, then power lost",
+        }
+    }
+
+    fn params(&self) -> Vec<(String, String)> {
+        let one = |name: &str, value: String| vec![(name.to_string(), value)];
+        match self {
+            Ending::Kill | Ending::Background => Vec::new(),
+            Ending::Point(plan) | Ending::SessionPoint(plan) => one("_crash_point", plan.clone()),
+            Ending::Power | Ending::Stop => one("_power_loss", "0".into()),
+            Ending::PowerAt(n) => one("_power_loss", n.to_string()),
+        }
+    }
+
+    /// Whether it comes by itself.
+    fn comes(&self) -> bool {
+        matches!(self, Ending::Point(_) | Ending::PowerAt(_))
+    }
+}
+
+/// A point by name, at a pass that comes soon; or whichever point comes at its turn.
+fn any_point(r: &mut Random, passes: u64) -> String {
+    if POINTS.is_empty() || r.chance(30) {
+        return format!("*:{}", 1 + r.below(passes * 10));
+    }
+    let name = POINTS[r.below(POINTS.len() as u64) as usize];
+    let within = if r.chance(50) { 4 } else { passes };
+    format!("{name}:{}", 1 + r.below(within))
+}
+
+/// Runs the torture. What the database lost or invented is in the result's `failure`.
+///
+/// # Errors
+/// The instance cannot be run at all, or hangs.
+pub fn run(plan: &Plan) -> Result<Torture, LabError> {
+    let mut run = Run::new(plan)?;
+    let begun = Instant::now();
+    let outcome = run.all();
+    let mut result = run.result;
+    result.seconds = begun.elapsed().as_secs_f64();
+    result.statements = run.shared.statements.load(Ordering::Relaxed);
+    result.deadlocks = run.shared.deadlocks.load(Ordering::Relaxed);
+    if let Err(e) = outcome {
+        run.place.keep();
+        result.failure = Some(e.to_string());
+    }
+    run.bar.finish_and_clear();
+    Ok(result)
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    place: Place,
+    minds: Vec<Mind>,
+    shared: Shared,
+    result: Torture,
+    r: Random,
+    bar: ProgressBar,
+    begun: Instant,
+    cycle: u64,
+    armed_power: bool,
+}
+
+impl<'a> Run<'a> {
+    fn new(plan: &'a Plan) -> Result<Run<'a>, LabError> {
+        let mut parameters = std::collections::BTreeMap::new();
+        for (name, value) in [
+            ("seed", plan.seed.to_string()),
+            ("sessions", plan.sessions.to_string()),
+            ("instance kills wanted", plan.instance_kills.to_string()),
+            ("session kills wanted", plan.session_kills.to_string()),
+            ("generations", plan.generations.join(", ")),
+        ] {
+            parameters.insert(name.to_string(), value);
+        }
+        parameters.extend(plan.params.iter().cloned());
+        Ok(Run {
+            plan,
+            place: Place::new(plan.executable.clone())?,
+            minds: (0..plan.sessions as usize).map(Mind::new).collect(),
+            shared: Shared::default(),
+            result: Torture {
+                experiment: NAME.into(),
+                title: TITLE.into(),
+                started: os::clock::wall_ns() / 1_000_000_000,
+                host: crate::host::describe(),
+                version: env!("CARGO_PKG_VERSION").into(),
+                parameters,
+                ..Torture::default()
+            },
+            r: Random::new(plan.seed, 0),
+            bar: progress_bar(plan),
+            begun: Instant::now(),
+            cycle: 0,
+            armed_power: false,
+        })
+    }
+
+    fn time_is_over(&self) -> bool {
+        self.begun.elapsed().as_secs_f64() > self.plan.seconds
+    }
+
+    fn is_done(&self) -> bool {
+        self.result.instance_kills() >= self.plan.instance_kills
+            && self.result.session_kills() >= self.plan.session_kills
+            || self.time_is_over()
+    }
+
+    fn all(&mut self) -> Result<(), LabError> {
+        self.start(&[], None)?;
+        check::set_up(&mut self.place.connect()?, self.minds.len())?;
+        self.place.stop()?;
+        let mut last = "first start".to_string();
+        while !self.is_done() {
+            last = self.one_life(&last)?;
+            self.cycle += 1;
+            let done = self.result.instance_kills() + self.result.session_kills() / 10;
+            self.bar.set_position(done);
+            self.bar.set_message(last.clone());
+        }
+        self.start(&[], Some(&last))?;
+        self.compare(true)?;
+        self.place.stop()?;
+        self.start(&[], None)?;
+        self.compare(true)?;
+        self.place.stop()
+    }
+
+    /// Starts the instance, compares, works, ends it. Returns how it ended.
+    fn one_life(&mut self, last: &str) -> Result<String, LabError> {
+        let ending = match self.plan.instance_kills {
+            0 => Ending::Stop,
+            _ => Ending::choose(&mut self.r),
+        };
+        if self.plan.instance_kills > 0 && self.r.chance(15) {
+            self.die_while_starting(last)?;
+        }
+        let opened = self.start(&ending.params(), Some(last))?;
+        if opened {
+            self.compare(false)?;
+            self.work(&ending)?;
+        }
+        if ending == Ending::Stop && !self.place.has_ended() {
+            self.place.stop()?;
+        } else {
+            self.place.kill()?;
+        }
+        self.after_death()?;
+        let row = self.result.row(ending.kind());
+        row.instance_kills += u64::from(ending != Ending::Stop);
+        Ok(ending.kind().to_string())
+    }
+
+    /// Starts the instance; false when it died on the way, as it may when something is armed. `after` is the row that
+    /// gets the time of the start.
+    fn start(&mut self, extra: &[(String, String)], after: Option<&str>) -> Result<bool, LabError> {
+        let params = self.params(extra);
+        match self.place.start(&params, None)? {
+            Started::Open(time) => {
+                if let Some(kind) = after {
+                    self.result.row(kind).start_ms.push(time.as_secs_f64() * 1000.0);
+                }
+                Ok(true)
+            }
+            Started::Died(text) if text.is_empty() && !extra.is_empty() => Ok(false),
+            Started::Died(text) => Err(LabError::new(format!("the instance does not start: {text}"))),
+        }
+    }
+
+    fn params(&mut self, extra: &[(String, String)]) -> Vec<(String, String)> {
+        let generations = &self.plan.generations;
+        let mut params = vec![
+            ("processes".to_string(), (self.plan.sessions + 40).to_string()),
+            ("db_cache_size".to_string(), ["2M", "4M", "16M"][self.r.below(3) as usize].to_string()),
+        ];
+        if !generations.is_empty() {
+            let generation = &generations[self.cycle as usize % generations.len()];
+            params.push(("latch_generation".to_string(), generation.clone()));
+        }
+        params.extend(self.plan.params.iter().cloned());
+        params.extend(extra.iter().cloned());
+        self.armed_power = extra.iter().any(|(name, _)| name == "_power_loss");
+        params
+    }
+
+    /// Kills the instance while it recovers, at a random instant or a named point or by a loss of power.
+    fn die_while_starting(&mut self, last: &str) -> Result<(), LabError> {
+        let extra = match self.r.below(3) {
+            0 => Vec::new(),
+            1 => Ending::Point(format!("*:{}", 1 + self.r.below(400))).params(),
+            _ => Ending::PowerAt(1 + self.r.below(12)).params(),
+        };
+        let params = self.params(&extra);
+        let within = Duration::from_micros(self.r.below(150_000));
+        let within = if extra.is_empty() { within } else { Duration::from_millis(600) };
+        match self.place.start(&params, Some(within))? {
+            Started::Died(text) if text.is_empty() => {
+                self.result.row("killed while starting").instance_kills += 1;
+            }
+            Started::Died(text) => return Err(LabError::new(format!("the instance does not start: {text}"))),
+            Started::Open(time) => {
+                self.result.row(last).start_ms.push(time.as_secs_f64() * 1000.0);
+                self.place.kill()?;
+                self.result.row("killed").instance_kills += 1;
+            }
+        }
+        self.after_death()
+    }
+
+    /// Plays the loss of power and collects the notes of those who died at named points.
+    fn after_death(&mut self) -> Result<(), LabError> {
+        if self.armed_power {
+            os::power::restore(self.place.dir(), self.r.next()).map_err(|e| LabError::new(e.to_string()))?;
+        }
+        let file = self.place.dir().join(os::crash::DEATHS_FILE);
+        if let Ok(text) = std::fs::read_to_string(&file) {
+            for name in text.lines().filter_map(|line| line.split(' ').next()) {
+                *self.result.points.entry(name.to_string()).or_default() += 1;
+            }
+            let _ = std::fs::remove_file(&file);
+        }
+        for mind in &mut self.minds {
+            mind.lost_process = None;
+        }
+        Ok(())
+    }
+
+    /// Compares everything with what the workers know; a session that goes meanwhile is wrong only when nothing is armed.
+    fn compare(&mut self, must_last: bool) -> Result<(), LabError> {
+        let outcome = match self.place.connect() {
+            Ok(mut c) => check::everything(&mut c, &mut self.minds),
+            Err(_) => Err(Trouble::Gone),
+        };
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(Trouble::Gone) if !must_last => Ok(()),
+            Err(Trouble::Gone) => Err(LabError::new("the session that compares was lost".into())),
+            Err(Trouble::Wrong(text)) => Err(LabError::new(text)),
+        }
+    }
+
+    /// Lets the workers work until the instance has ended, or is to be ended.
+    fn work(&mut self, ending: &Ending) -> Result<(), LabError> {
+        let lives = self.plan.instance_kills.saturating_sub(self.result.instance_kills()).max(1);
+        let kills_left = self.plan.session_kills.saturating_sub(self.result.session_kills());
+        let quota = if self.plan.instance_kills == 0 { kills_left } else { kills_left.div_ceil(lives) };
+        let before: Vec<(u64, u64, u64)> = self.minds.iter().map(|m| (m.commits, m.kept, m.lost)).collect();
+        self.shared.over = AtomicBool::new(false);
+        let seats: Vec<Seat> = self.minds.iter().map(|_| Seat::default()).collect();
+        let killed = AtomicU64::new(0);
+        // A session lives long enough to get some work done.
+        let lasting = match self.plan.instance_kills {
+            0 => Duration::from_millis(15 * quota),
+            _ => Duration::from_micros(20_000 + self.r.below(600_000)),
+        };
+        let (seed, cycle, dir) = (self.plan.seed, self.cycle, self.place.dir().to_path_buf());
+        let mut killer = Random::new(seed, (cycle << 20) | 0xfffff);
+        let (shared, minds, place, bar) = (&self.shared, &mut self.minds, &mut self.place, &self.bar);
+        let until = if self.plan.instance_kills == 0 { self.plan.seconds } else { lasting.as_secs_f64() + 5.0 };
+        let stopped = std::thread::scope(|scope| {
+            for (at, (mind, seat)) in minds.iter_mut().zip(&seats).enumerate() {
+                let mut r = Random::new(seed, (cycle << 20) | (at as u64 + 1));
+                let dir = &dir;
+                scope.spawn(move || work::work(dir, mind, seat, &mut r, shared));
+            }
+            scope.spawn(|| kill_sessions(&seats, quota, lasting, &mut killer, shared, &killed));
+            let watch = Watch { seats: &seats, shared, killed: &killed, quota, lasting, until, bar };
+            let stopped = watch.until_the_end(place, ending);
+            shared.over.store(true, Ordering::Release);
+            stopped
+        });
+        let row = self.result.row(ending.kind());
+        row.session_kills += killed.load(Ordering::Relaxed);
+        for (mind, (commits, kept, lost)) in self.minds.iter().zip(before) {
+            row.commits += mind.commits - commits;
+            row.in_flight_kept += mind.kept - kept;
+            row.in_flight_lost += mind.lost - lost;
+        }
+        stopped?;
+        match self.shared.failure.lock().unwrap_or_else(|e| e.into_inner()).take() {
+            Some(text) => Err(LabError::new(text)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The thread that waits for the end of an instance while others work.
+struct Watch<'a> {
+    seats: &'a [Seat],
+    shared: &'a Shared,
+    killed: &'a AtomicU64,
+    quota: u64,
+    lasting: Duration,
+    until: f64,
+    bar: &'a ProgressBar,
+}
+
+impl Watch<'_> {
+    /// Waits until the instance has ended by itself or its time has come, then kills what is to be killed.
+    fn until_the_end(&self, place: &mut Place, ending: &Ending) -> Result<(), LabError> {
+        let begun = Instant::now();
+        let mut steps = 0;
+        let mut moved = Instant::now();
+        loop {
+            std::thread::sleep(Duration::from_millis(1));
+            if place.has_ended() || self.shared.has_failed() {
+                return Ok(());
+            }
+            let now = self.seats.iter().map(|s| s.steps.load(Ordering::Relaxed)).sum::<u64>();
+            if now != steps {
+                (steps, moved) = (now, Instant::now());
+            }
+            if moved.elapsed() > HANG_LIMIT {
+                let text = format!("no session gets on\n{}{}", waits(place), place.stacks());
+                place.keep();
+                place.kill()?;
+                return Err(LabError::new(text));
+            }
+            let elapsed = begun.elapsed();
+            let killed = self.killed.load(Ordering::Relaxed);
+            if self.until > 60.0 {
+                self.bar.set_position(killed / 10);
+            }
+            let enough = elapsed > self.lasting && killed >= self.quota && !ending.comes();
+            if enough || elapsed.as_secs_f64() > self.until {
+                break;
+            }
+        }
+        match ending {
+            Ending::Background => kill_background(place),
+            Ending::Stop => return Ok(()),
+            _ => {}
+        }
+        if *ending == Ending::Background && place.wait_for_own_end(Duration::from_secs(20)) {
+            return Ok(());
+        }
+        place.kill()
+    }
+}
+
+/// Kills one background process; the instance must end by itself.
+fn kill_background(place: &Place) {
+    let Ok(mut c) = place.connect() else { return };
+    let sql = "select spid from v$process where background is not null order by dbms_random.value";
+    let Ok(rows) = c.query(sql, &[]).and_then(|q| q.all()) else { return };
+    let pids = rows.iter().filter_map(|row| match &row[0] {
+        types::Value::Text(text) => text.trim().parse::<i32>().ok(),
+        _ => None,
+    });
+    if let Some(pid) = pids.rev().find(|pid| Some(*pid) != place.supervisor()) {
+        // Whoever ended meanwhile needs no kill.
+        let _ = os::process::kill(pid, os::signal::SIGKILL);
+    }
+}
+
+/// What the sessions wait for, where the instance still says so.
+fn waits(place: &Place) -> String {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let dir = place.dir().to_path_buf();
+    std::thread::spawn(move || {
+        let ask = || -> client::ClientResult<String> {
+            let mut c = Client::connect(&dir, &client::Credentials::Sysdba)?;
+            let sql = "select sid, event, p1, p2, p3, state, seconds_in_wait, blocking_session from v$session";
+            let rows = c.query(sql, &[])?.all()?;
+            Ok(rows.iter().map(|row| format!("{row:?}\n")).collect())
+        };
+        // Nobody listens any more when the answer comes too late.
+        let _ = sender.send(ask().unwrap_or_else(|e| e.to_string()));
+    });
+    receiver.recv_timeout(Duration::from_secs(10)).unwrap_or_else(|_| "v$session does not answer\n".into())
+}
+
+/// Kills so many server processes, spread over about `lasting`.
+fn kill_sessions(seats: &[Seat], quota: u64, lasting: Duration, r: &mut Random, shared: &Shared, killed: &AtomicU64) {
+    let pause = (lasting.as_micros() as u64 / quota.max(1)).clamp(200, 20_000);
+    while killed.load(Ordering::Relaxed) < quota && !shared.over.load(Ordering::Acquire) {
+        std::thread::sleep(Duration::from_micros(r.below(2 * pause)));
+        let process = seats[r.below(seats.len() as u64) as usize].process.swap(0, Ordering::AcqRel);
+        if process != 0 && os::process::kill(process as i32, os::signal::SIGKILL).is_ok() {
+            killed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn progress_bar(plan: &Plan) -> ProgressBar {
+    if !plan.progress {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(plan.instance_kills + plan.session_kills / 10);
+    if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len}  {elapsed_precise} (about {eta} left)  {msg}")
+    {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// Writes results.json, results.csv and report.html.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write(result: &Torture, folder: &std::path::Path) -> Result<(), LabError> {
+    std::fs::create_dir_all(folder).map_err(|e| LabError::new(format!("{}: {e}", folder.display())))?;
+    let json = serde_json::to_string_pretty(result).map_err(|e| LabError::new(e.to_string()))?;
+    crate::write_file(&folder.join("results.json"), &json)?;
+    crate::write_file(&folder.join("results.csv"), &result.csv())?;
+    crate::write_file(&folder.join("report.html"), &html::page(result))
+}

@@ -1,0 +1,219 @@
+//! A database directory and the instance in it, which is started, killed and started again.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use client::{Client, Credentials};
+use os::file::{File, OpenMode};
+
+use crate::LabError;
+
+/// How long a start, or the end of all processes, may take: beyond it something hangs.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The file whose lock every process of an instance holds.
+const LOCK_NAME: &str = "latchwork.pid";
+
+/// A database directory of a test, removed with its owner unless it is to be kept.
+pub struct Place {
+    dir: PathBuf,
+    executable: PathBuf,
+    child: Option<Child>,
+    keep: bool,
+}
+
+/// How a start ended.
+#[derive(Debug)]
+pub enum Started {
+    /// The instance is open, after this long.
+    Open(Duration),
+    /// It died before it was open: killed, on purpose; the text is what it said, empty for a kill.
+    Died(String),
+}
+
+impl Place {
+    /// A new directory below the system's memory file system, or its temporary directory.
+    ///
+    /// # Errors
+    /// The program is not found, or the directory cannot be made.
+    pub fn new(executable: Option<PathBuf>) -> Result<Place, LabError> {
+        let executable = match executable {
+            Some(e) => e,
+            None => client::find_executable()?,
+        };
+        let given = std::env::var_os("TMPDIR").map(PathBuf::from);
+        let shm = Some(PathBuf::from("/dev/shm")).filter(|d| d.is_dir());
+        let base = given.or(shm).unwrap_or_else(std::env::temp_dir);
+        let unique = format!("latchwork-torture-{}-{}", os::process::own_id(), os::clock::now_ns());
+        let dir = base.join(unique);
+        std::fs::create_dir_all(&dir).map_err(|e| LabError::new(format!("{}: {e}", dir.display())))?;
+        Ok(Place { dir, executable, child: None, keep: false })
+    }
+
+    /// The database directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Leaves the directory for whoever wants to find out what went wrong.
+    pub fn keep(&mut self) {
+        self.keep = true;
+    }
+
+    /// Starts the instance; with `kill_after` it is killed that long after its start unless it is open before.
+    ///
+    /// # Errors
+    /// The program cannot be run, or the start hangs.
+    pub fn start(&mut self, params: &[(String, String)], kill_after: Option<Duration>) -> Result<Started, LabError> {
+        assert!(self.child.is_none(), "one instance at a time");
+        let mut command = Command::new(&self.executable);
+        command.arg("start").arg("--owned").arg("--dir").arg(&self.dir);
+        for (name, value) in params {
+            command.arg("--param").arg(format!("{name}={value}"));
+        }
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let begun = Instant::now();
+        let spawned = command.spawn();
+        let mut child = spawned.map_err(|e| LabError::new(format!("cannot run {}: {e}", self.executable.display())))?;
+        let words = child.stdout.take().map(first_words);
+        self.child = Some(child);
+        let said = words.map(|w| w.recv_timeout(kill_after.unwrap_or(LIMIT)));
+        match said {
+            Some(Ok(text)) if text.starts_with("ready ") => Ok(Started::Open(begun.elapsed())),
+            Some(Ok(text)) => {
+                self.wait_for_end()?;
+                Ok(Started::Died(text.trim().to_string()))
+            }
+            _ if kill_after.is_some() => {
+                self.kill()?;
+                Ok(Started::Died(String::new()))
+            }
+            _ => {
+                let where_ = self.stacks();
+                self.keep();
+                self.kill()?;
+                Err(LabError::new(format!("the start of the instance hangs\n{where_}")))
+            }
+        }
+    }
+
+    /// A session.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub fn connect(&self) -> client::ClientResult<Client> {
+        Client::connect(&self.dir, &Credentials::Sysdba)
+    }
+
+    /// The supervisor's process id.
+    pub fn supervisor(&self) -> Option<i32> {
+        self.child.as_ref().map(|c| c.id() as i32)
+    }
+
+    /// Whether the supervisor has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.as_mut().is_none_or(|c| !matches!(c.try_wait(), Ok(None)))
+    }
+
+    /// Kills the supervisor, and so every process of the instance, and waits until all are gone.
+    ///
+    /// # Errors
+    /// A process outlives the supervisor.
+    pub fn kill(&mut self) -> Result<(), LabError> {
+        if let Some(child) = &mut self.child {
+            // It may have ended by itself.
+            let _ = child.kill();
+        }
+        self.wait_for_end()
+    }
+
+    /// Waits until the instance has ended by itself; false when it has not within `limit`.
+    pub fn wait_for_own_end(&mut self, limit: Duration) -> bool {
+        let begun = Instant::now();
+        while !self.has_ended() {
+            if begun.elapsed() > limit {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
+    /// Stops the instance in order.
+    ///
+    /// # Errors
+    /// It does not end.
+    pub fn stop(&mut self) -> Result<(), LabError> {
+        if let Some(pid) = self.supervisor() {
+            let _ = os::process::kill(pid, os::signal::SIGTERM);
+        }
+        self.wait_for_end()
+    }
+
+    /// Waits until every process of the instance is gone: they share the lock of one file.
+    fn wait_for_end(&mut self) -> Result<(), LabError> {
+        let begun = Instant::now();
+        let path = self.dir.join(LOCK_NAME);
+        loop {
+            let ended = self.has_ended();
+            let free = File::open(&path, OpenMode::Read).map_or(true, |f| f.try_lock().unwrap_or(false));
+            if ended && free {
+                self.child = None;
+                return Ok(());
+            }
+            if begun.elapsed() > LIMIT {
+                let where_ = self.stacks();
+                self.keep();
+                return Err(LabError::new(format!("processes of the instance do not end\n{where_}")));
+            }
+            std::thread::sleep(Duration::from_micros(500));
+        }
+    }
+
+    /// The processes of the instance and what the kernel says they do.
+    pub fn stacks(&self) -> String {
+        let Some(supervisor) = self.supervisor() else { return String::new() };
+        let mut out = String::new();
+        for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok()) else { continue };
+            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
+            if pid == supervisor || parent == Some(supervisor) {
+                let text = |name| std::fs::read_to_string(entry.path().join(name)).unwrap_or_default();
+                out.push_str(&format!("{pid} {} {}\n", text("comm").trim(), text("wchan").trim()));
+            }
+        }
+        out
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = self.kill();
+        if self.keep {
+            eprintln!("The database is kept in {}", self.dir.display());
+        } else {
+            let _ = std::fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+/// Reads the first line in a thread of its own, and the rest when that is no `ready`; the pipe ends with the supervisor.
+fn first_words(out: ChildStdout) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut out = BufReader::new(out);
+        let mut text = String::new();
+        let _ = out.read_line(&mut text);
+        if !text.starts_with("ready ") {
+            let _ = out.take(8192).read_to_string(&mut text);
+        }
+        // Nobody listens any more when the start was cut short.
+        let _ = sender.send(text);
+    });
+    receiver
+}

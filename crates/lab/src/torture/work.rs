@@ -1,0 +1,420 @@
+//! What a worker does: transactions of random statements, and DDL on a table of its own.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use client::{Bind, Client, ClientError, Credentials, Outcome};
+use types::{DataType, Number, Value};
+
+use super::check;
+use super::mind::{ACCOUNTS, Item, Mind, OPENING, Random, Scratch, State};
+
+/// Rows of `items` a worker keeps at most.
+const ITEMS_MAX: usize = 120;
+
+/// Rows of its other tables.
+const ROWS_MAX: usize = 60;
+
+/// Deadlock: the statement is rolled back, the transaction stays.
+const DEADLOCK: u32 = 60;
+
+/// Errors of an instance or session that is on its way out.
+const ENDING: &[u32] = &[28, 449, 470, 471, 472, 474, 603, 1012, 1033, 1089, 1090, 1092];
+
+/// Whether the session, or its instance, is gone or about to go.
+pub fn is_gone(e: &ClientError) -> bool {
+    e.is_fatal() || ENDING.contains(&e.code())
+}
+
+/// What the workers of a run share.
+#[derive(Default)]
+pub struct Shared {
+    /// The instance is gone, or is to go: who finds it gone ends.
+    pub over: AtomicBool,
+    /// Sequence values that were handed out, to whomever.
+    pub numbers: Mutex<HashSet<i64>>,
+    pub failure: Mutex<Option<String>>,
+    pub deadlocks: AtomicU64,
+    pub statements: AtomicU64,
+}
+
+impl Shared {
+    /// Notes what went wrong, the first time, and ends the run.
+    pub fn fail(&self, text: String) {
+        let mut failure = self.failure.lock().unwrap_or_else(|e| e.into_inner());
+        failure.get_or_insert(text);
+        self.over.store(true, Ordering::Release);
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.failure.lock().unwrap_or_else(|e| e.into_inner()).is_some()
+    }
+}
+
+/// What others see of a worker: whom to kill, and whether it gets on.
+#[derive(Default)]
+pub struct Seat {
+    /// The server process, 0 for none.
+    pub process: AtomicU32,
+    pub steps: AtomicU64,
+}
+
+/// Why a step ended early.
+enum Stop {
+    /// The session is gone.
+    Gone,
+    /// A deadlock took the statement: the transaction is to be rolled back.
+    Again,
+    Failure(String),
+}
+
+type Step<R> = Result<R, Stop>;
+
+fn n(value: i64) -> Bind {
+    Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(value)))
+}
+
+fn t(value: String) -> Bind {
+    // An empty text is NULL.
+    let value = if value.is_empty() { Value::Null } else { Value::Text(value) };
+    Bind::input(DataType::TEXT, value)
+}
+
+/// Works until the run is over, with as many sessions as are killed under it.
+pub fn work(dir: &Path, mind: &mut Mind, seat: &Seat, r: &mut Random, shared: &Shared) {
+    while !shared.over.load(Ordering::Acquire) {
+        let Ok(client) = Client::connect(dir, &Credentials::Sysdba) else {
+            std::thread::sleep(Duration::from_millis(2));
+            continue;
+        };
+        let mut session = Session { process: client.welcome().server_process, client, mind, seat, r, shared };
+        if let Err(Stop::Failure(text)) = session.serve() {
+            shared.fail(text);
+        }
+        let process = session.process;
+        mind.lost_process = Some(process);
+        seat.process.store(0, Ordering::Release);
+    }
+}
+
+struct Session<'a> {
+    client: Client,
+    process: u32,
+    mind: &'a mut Mind,
+    seat: &'a Seat,
+    r: &'a mut Random,
+    shared: &'a Shared,
+}
+
+impl Session<'_> {
+    /// Finds out what became of the last session's work, then works.
+    fn serve(&mut self) -> Step<()> {
+        if let Some(process) = self.mind.lost_process {
+            check::wait_cleaned_up(&mut self.client, process).map_err(lost_or_wrong)?;
+            self.mind.lost_process = None;
+        }
+        check::settle(&mut self.client, self.mind).map_err(lost_or_wrong)?;
+        check::own_sums(&mut self.client, self.mind).map_err(lost_or_wrong)?;
+        // From here on it may be killed.
+        self.seat.process.store(self.process, Ordering::Release);
+        while !self.shared.over.load(Ordering::Acquire) {
+            match self.step() {
+                Err(Stop::Again) => {
+                    self.shared.deadlocks.fetch_add(1, Ordering::Relaxed);
+                    self.run("rollback", &[])?;
+                }
+                other => other?,
+            }
+            self.seat.steps.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, sql: &str, binds: &[Bind]) -> Step<Outcome> {
+        self.shared.statements.fetch_add(1, Ordering::Relaxed);
+        self.client.execute(sql, binds).map_err(|e| match &e {
+            ClientError::Server(f) if f.code == DEADLOCK => Stop::Again,
+            e if is_gone(e) => Stop::Gone,
+            e => Stop::Failure(format!("worker {}: {e}\nin {sql}", self.mind.worker)),
+        })
+    }
+
+    /// Runs a statement that must change so many rows.
+    fn change(&mut self, rows: u64, sql: &str, binds: &[Bind]) -> Step<()> {
+        let seen = self.run(sql, binds)?.done.rows;
+        if seen == rows {
+            return Ok(());
+        }
+        Err(Stop::Failure(format!("worker {}: {seen} rows instead of {rows}\nin {sql}", self.mind.worker)))
+    }
+
+    fn step(&mut self) -> Step<()> {
+        match self.r.below(100) {
+            0..6 => self.ddl(),
+            6..10 => self.balanced(),
+            10..14 => check::own_sums(&mut self.client, self.mind).map_err(lost_or_wrong),
+            _ => self.transaction(),
+        }
+    }
+
+    /// A query sees the accounts as of one instant, whatever moves meanwhile.
+    fn balanced(&mut self) -> Step<()> {
+        let hint = if self.r.chance(50) { "/*+ full(a) */" } else { "/*+ index(a accounts_pk) */" };
+        let sql = format!("select {hint} count(*), sum(balance) from accounts a where id >= 0");
+        let rows = self.run(&sql, &[])?.rows;
+        let want = [ACCOUNTS as i64, ACCOUNTS as i64 * OPENING];
+        if check::numbers(&rows).first().map(Vec::as_slice) == Some(&want) {
+            return Ok(());
+        }
+        Err(Stop::Failure(format!("worker {}: the accounts do not balance: {rows:?}", self.mind.worker)))
+    }
+
+    fn transaction(&mut self) -> Step<()> {
+        let mut draft = self.mind.state.clone();
+        draft.seq += 1;
+        let first = self.r.chance(30);
+        if first {
+            self.progress(&draft)?;
+        }
+        for _ in 0..=self.r.below(4) {
+            if self.r.chance(12) {
+                // What follows a savepoint is taken back.
+                self.run("savepoint s", &[])?;
+                let mut passing = draft.clone();
+                self.operation(&mut passing)?;
+                self.run("rollback to s", &[])?;
+            } else {
+                self.operation(&mut draft)?;
+            }
+        }
+        if !first {
+            self.progress(&draft)?;
+        }
+        if self.r.chance(8) {
+            self.run("rollback", &[])?;
+            return check::own_sums(&mut self.client, self.mind).map_err(lost_or_wrong);
+        }
+        self.mind.pending = Some(draft);
+        let commit = if self.r.chance(10) { "begin commit; end;" } else { "commit" };
+        self.run(commit, &[])?;
+        self.acknowledged();
+        Ok(())
+    }
+
+    fn acknowledged(&mut self) {
+        if let Some(state) = self.mind.pending.take() {
+            self.mind.state = state;
+            self.mind.commits += 1;
+        }
+    }
+
+    fn progress(&mut self, draft: &State) -> Step<()> {
+        let worker = self.mind.worker as i64;
+        self.change(1, "update progress set seq = :1 where worker = :2", &[n(draft.seq), n(worker)])
+    }
+
+    fn operation(&mut self, draft: &mut State) -> Step<()> {
+        match self.r.below(100) {
+            0..25 => self.transfer(draft),
+            25..45 => self.insert_items(draft),
+            45..58 => self.update_item(draft),
+            58..70 => self.delete_items(draft),
+            70..76 => self.update_all(draft),
+            76..88 => self.hashed(draft),
+            _ => self.number(draft),
+        }
+    }
+
+    /// Moves money between two accounts, in any order: two workers may meet in a deadlock.
+    fn transfer(&mut self, draft: &mut State) -> Step<()> {
+        let (a, b) = (self.r.below(ACCOUNTS as u64) as usize, self.r.below(ACCOUNTS as u64) as usize);
+        let amount = self.r.below(100) as i64;
+        if self.r.chance(20) {
+            self.run("select balance from accounts where id = :1 for update", &[n(a as i64)])?;
+        }
+        let sql = "update accounts set balance = balance + :1 where id = :2";
+        self.change(1, sql, &[n(-amount), n(a as i64)])?;
+        self.change(1, sql, &[n(amount), n(b as i64)])?;
+        draft.moved[a] -= amount;
+        draft.moved[b] += amount;
+        let worker = self.mind.worker as i64;
+        if !draft.ledger.contains_key(&draft.seq) {
+            let sql = "insert into ledger (worker, seq, amount) values (:1, :2, :3)";
+            self.change(1, sql, &[n(worker), n(draft.seq), n(amount)])?;
+            draft.ledger.insert(draft.seq, amount);
+        }
+        if draft.ledger.len() > ROWS_MAX {
+            // Old entries go, so that the left of the index empties while its right grows.
+            let upto = draft.seq - ROWS_MAX as i64 / 2;
+            let kept = draft.ledger.split_off(&upto);
+            let gone = std::mem::replace(&mut draft.ledger, kept).len() as u64;
+            self.change(gone, "delete from ledger where worker = :1 and seq < :2", &[n(worker), n(upto)])?;
+        }
+        Ok(())
+    }
+
+    fn new_item(&mut self) -> Item {
+        let mut texts = [0; 3];
+        for text in &mut texts {
+            // Some rows are wider than a block, so they are chained; most are small.
+            *text = if self.r.chance(8) { 2500 + self.r.below(1500) } else { self.r.below(120) } as usize;
+        }
+        Item { v: self.r.below(1_000_000) as i64, texts }
+    }
+
+    fn insert_items(&mut self, draft: &mut State) -> Step<()> {
+        if draft.items.len() >= ITEMS_MAX {
+            return self.delete_items(draft);
+        }
+        let ascending = self.r.chance(40);
+        for _ in 0..=self.r.below(6) {
+            let last = draft.items.keys().next_back().copied().unwrap_or(0);
+            let id = if ascending { last + 1 } else { self.r.below(20_000) as i64 };
+            if draft.items.contains_key(&id) {
+                continue;
+            }
+            let item = self.new_item();
+            let binds = [
+                n(self.mind.worker as i64),
+                n(id),
+                n(item.v),
+                n(item.spread(id)),
+                t(item.text(id, 0)),
+                t(item.text(id, 1)),
+                t(item.text(id, 2)),
+            ];
+            let sql = "insert into items (worker, id, v, r, p1, p2, p3) values (:1, :2, :3, :4, :5, :6, :7)";
+            self.change(1, sql, &binds)?;
+            draft.items.insert(id, item);
+        }
+        Ok(())
+    }
+
+    fn any_item(&mut self, draft: &State) -> Option<i64> {
+        let from = self.r.below(20_000) as i64;
+        draft.items.range(from..).next().or_else(|| draft.items.iter().next()).map(|(id, _)| *id)
+    }
+
+    /// Changes a row, often its length: it may move or be chained.
+    fn update_item(&mut self, draft: &mut State) -> Step<()> {
+        let Some(id) = self.any_item(draft) else { return Ok(()) };
+        if self.r.chance(25) {
+            let sql = "select v from items where worker = :1 and id = :2 for update";
+            self.run(sql, &[n(self.mind.worker as i64), n(id)])?;
+        }
+        let item = self.new_item();
+        let binds = [
+            n(item.v),
+            n(item.spread(id)),
+            t(item.text(id, 0)),
+            t(item.text(id, 1)),
+            t(item.text(id, 2)),
+            n(self.mind.worker as i64),
+            n(id),
+        ];
+        let sql = "update items set v = :1, r = :2, p1 = :3, p2 = :4, p3 = :5 where worker = :6 and id = :7";
+        self.change(1, sql, &binds)?;
+        draft.items.insert(id, item);
+        Ok(())
+    }
+
+    fn delete_items(&mut self, draft: &mut State) -> Step<()> {
+        let Some(from) = self.any_item(draft) else { return Ok(()) };
+        let to = from + if self.r.chance(30) { self.r.below(5000) as i64 } else { 0 };
+        let gone: Vec<i64> = draft.items.range(from..=to).map(|(id, _)| *id).collect();
+        let sql = "delete from items where worker = :1 and id between :2 and :3";
+        self.change(gone.len() as u64, sql, &[n(self.mind.worker as i64), n(from), n(to)])?;
+        gone.iter().for_each(|id| {
+            draft.items.remove(id);
+        });
+        Ok(())
+    }
+
+    /// One statement over all rows: every key of one index changes.
+    fn update_all(&mut self, draft: &mut State) -> Step<()> {
+        let sql = "update items set v = v + 1, r = mod(id * 7919 + (v + 1) * 104729, 100003) where worker = :1";
+        self.change(draft.items.len() as u64, sql, &[n(self.mind.worker as i64)])?;
+        draft.items.values_mut().for_each(|item| item.v += 1);
+        Ok(())
+    }
+
+    /// A row of the hash cluster comes, changes or goes.
+    fn hashed(&mut self, draft: &mut State) -> Step<()> {
+        let worker = self.mind.worker as i64;
+        let (id, v) = (worker * 1000 + self.r.below(ROWS_MAX as u64) as i64, self.r.below(1000) as i64);
+        match (draft.hashed.contains_key(&id), self.r.chance(50)) {
+            (false, _) => {
+                self.change(1, "insert into hashed (id, worker, v) values (:1, :2, :3)", &[n(id), n(worker), n(v)])?;
+                draft.hashed.insert(id, v);
+            }
+            (true, true) => {
+                self.change(1, "update hashed set v = :1 where id = :2", &[n(v), n(id)])?;
+                draft.hashed.insert(id, v);
+            }
+            (true, false) => {
+                self.change(1, "delete from hashed where id = :1", &[n(id)])?;
+                draft.hashed.remove(&id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a sequence value, which nobody ever got before, and stores it.
+    fn number(&mut self, draft: &mut State) -> Step<()> {
+        let rows = self.run("select numbers_seq.nextval from dual", &[])?.rows;
+        let Some(value) = check::numbers(&rows).first().and_then(|row| row.first().copied()) else {
+            return Err(Stop::Failure(format!("a sequence gave {rows:?}")));
+        };
+        if !self.shared.numbers.lock().unwrap_or_else(|e| e.into_inner()).insert(value) {
+            return Err(Stop::Failure(format!("sequence value {value} was handed out twice")));
+        }
+        let worker = self.mind.worker as i64;
+        self.change(1, "insert into numbers (n, worker) values (:1, :2)", &[n(value), n(worker)])?;
+        draft.numbers.insert(value);
+        if draft.numbers.len() > ROWS_MAX {
+            let upto = *draft.numbers.iter().nth(ROWS_MAX / 2).unwrap_or(&0);
+            let kept = draft.numbers.split_off(&upto);
+            let gone = std::mem::replace(&mut draft.numbers, kept).len() as u64;
+            self.change(gone, "delete from numbers where worker = :1 and n < :2", &[n(worker), n(upto)])?;
+        }
+        Ok(())
+    }
+
+    /// Creates, fills, indexes, empties or drops the worker's own table.
+    fn ddl(&mut self) -> Step<()> {
+        let (name, worker, old) = (self.mind.scratch_name(), self.mind.worker, self.mind.scratch);
+        let rows = 1 + self.r.below(200) as i64;
+        let fill =
+            format!("select level id, {worker} worker, rpad('s', 50, 's') t from dual connect by level <= {rows}");
+        let (sql, new) = match self.r.below(6) {
+            _ if !old.exists => {
+                (format!("create table {name} as {fill}"), Scratch { exists: true, rows, indexed: false })
+            }
+            0 => (format!("drop table {name}"), Scratch::default()),
+            1 => (format!("truncate table {name}"), Scratch { rows: 0, ..old }),
+            2 if !old.indexed => (format!("create index {name}_i on {name} (id)"), Scratch { indexed: true, ..old }),
+            3 if old.indexed => (format!("drop index {name}_i"), Scratch { indexed: false, ..old }),
+            _ if old.rows < 1000 => {
+                self.change(rows as u64, &format!("insert into {name} {fill}"), &[])?;
+                ("commit".to_string(), Scratch { rows: old.rows + rows, ..old })
+            }
+            _ => (format!("drop table {name}"), Scratch::default()),
+        };
+        self.mind.scratch_pending = Some(new);
+        self.run(&sql, &[])?;
+        self.mind.scratch = new;
+        self.mind.scratch_pending = None;
+        Ok(())
+    }
+}
+
+/// A check that could not be made because the session went is no failure.
+fn lost_or_wrong(trouble: check::Trouble) -> Stop {
+    match trouble {
+        check::Trouble::Gone => Stop::Gone,
+        check::Trouble::Wrong(text) => Stop::Failure(text),
+    }
+}
