@@ -2,8 +2,12 @@
 //!
 //! The tree is a B-link tree (Lehman and Yao): every block has a high key and a link to its right sibling. A split is one change
 //! group, so it is seen whole or not at all; a reader that comes from a parent read before the split finds the key beyond the
-//! high key and steps right. Readers hold nothing between blocks. The root never moves. Blocks are not merged; an emptied block
-//! is filled again by later keys of its range.
+//! high key and steps right. Readers hold nothing between blocks. The root never moves.
+//!
+//! A block that is empty, or that has room for its right sibling's entries, is merged into that sibling, whose range then begins
+//! further left, and given back to the segment. Whoever still holds its address finds an empty block that leads to the right, or,
+//! once it has been used again, one whose low and high keys do not hold what is wanted: then the descent starts again. Rejected:
+//! keeping such blocks until nobody can have their address any more, since a cursor may be open for hours.
 //!
 //! **Transactions.** An entry is a hint that the row may have had the key in some version that somebody may still see; who uses
 //! the index reads the row as of its own snapshot and compares the key again. So entries need no interested-transaction list
@@ -18,21 +22,28 @@
 
 #![forbid(unsafe_code)]
 
+mod merge;
 mod node;
 mod ops;
+mod row;
+mod row_scan;
+mod row_undo;
+mod rows;
 mod scan;
 mod split;
 mod tree;
 mod undo;
 mod verify;
 
-pub use scan::RangeScan;
+pub use row_scan::RowScan;
+pub use rows::{RowAction, RowOutcome, RowTable};
+pub use scan::{Entry, RangeScan};
 pub use tree::Inserted;
 pub use verify::TreeReport;
 
 use buffer_cache::BufferCache;
 use redo::{ApplyTable, Layer};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use txn::Transactions;
 use types::{ObjectId, Rdba, Scn};
 
@@ -49,12 +60,16 @@ pub struct Index {
     pub table: ObjectId,
     /// No two rows may have the same key.
     pub unique: bool,
+    /// When the index was built: it may lack entries that an older snapshot needs.
+    pub created: Scn,
 }
 
 /// B-tree indexes over a transaction system.
 #[derive(Clone)]
 pub struct Btree {
     txns: Transactions,
+    /// Leaves that this process found empty, by a key in them.
+    empty: Arc<Mutex<merge::Emptied>>,
 }
 
 impl Btree {
@@ -66,7 +81,7 @@ impl Btree {
     /// Makes the face of the indexes and registers how their changes are rolled back. Run once, before the first fork; clones
     /// share everything.
     pub fn new(txns: &Transactions) -> Btree {
-        let tree = Btree { txns: txns.clone() };
+        let tree = Btree { txns: txns.clone(), empty: Arc::default() };
         txns.register_undo(Layer::Index, Arc::new(undo::IndexUndo));
         tree
     }

@@ -1,14 +1,22 @@
 //! Reading the blocks of a tree.
 //!
 //! ```text
-//! slot 0     high key: everything in the block is below it; flag INFINITE in the rightmost block of a level
-//! slot 1 …   leaf:   key, rowid (block u32, slot u16, most significant first), xid (u64)
-//!            branch: separator (a leaf entry's key and rowid; empty in the first entry), child u32
+//! slot 0     low key, high key (the row's `extra` is the length of the first): everything in the block is at or above the one
+//!            and below the other; flag INFINITE in the rightmost block of a level
+//! slot 1 …   leaf:   key, locator, xid (u64); `extra` = length of the key
+//!            row:    key, word (u64), uba (8), length (u16), row, padding; `extra` = length of the key; flag ROW
+//!            branch: separator (a leaf entry's sort key; empty in the first entry), child u32
 //! aux16 = level (0 = leaf), next = right sibling
 //! ```
 //!
-//! An entry sorts by its key and then its rowid. Keys are self-delimiting (no key is the beginning of another), so comparing
-//! key and rowid as one string of bytes is the same, and that string is called the *sort key* here.
+//! A locator says where the row is: block u32 and slot u16, most significant first, or, in an index on an index-organised table,
+//! the row's primary key. An entry sorts by its key and then its locator. Keys are self-delimiting (no key is the beginning of
+//! another), so comparing the two as one string of bytes is the same, and that string is called the *sort key* here. The leaves
+//! of an index-organised table hold the rows themselves: their sort key is the primary key alone.
+//!
+//! A block that was merged into its right sibling stays as it is until it is used again: without entries, its high key empty, so
+//! that everybody who still comes goes on to the right. One that has been used again by then shows by its low key that what is
+//! wanted is not there: the descent starts again at the root.
 
 use block::{BlockKind, BlockView, Data, RowAt};
 use std::cmp::Ordering;
@@ -20,6 +28,12 @@ pub(crate) mod flags {
     pub const DELETED: u8 = 1;
     /// High key: there is no block to the right.
     pub const INFINITE: u8 = 2;
+    /// Leaf entry: the row itself, of an index-organised table.
+    pub const ROW: u8 = 4;
+    /// Row: its word is a commit SCN and no longer an xid.
+    pub const COMMITTED: u8 = 8;
+    /// Row: the SCN is an upper bound of the commit SCN.
+    pub const UPPER_BOUND: u8 = 16;
 }
 
 /// Bytes of the rowid at the end of a sort key.
@@ -68,6 +82,8 @@ pub(crate) enum Step {
     Leaf,
     /// Not a block of this index.
     Foreign,
+    /// The block has another place in the tree by now: start again at the root.
+    Lost,
 }
 
 impl<'a> Node<'a> {
@@ -103,8 +119,18 @@ impl<'a> Node<'a> {
     }
 
     /// Offset and length of an entry's sort key.
+    #[inline]
     pub fn sort_key(&self, i: usize) -> (usize, usize) {
-        self.entry(i).map_or((0, 0), |row| (row.at, row.len.saturating_sub(self.behind())))
+        self.entry(i).map_or((0, 0), |row| {
+            let whole = row.len.saturating_sub(self.behind());
+            let len = if row.flags & flags::ROW != 0 { whole.min(row.extra.into()) } else { whole };
+            (row.at, len)
+        })
+    }
+
+    /// Length of the key in the sort key of a leaf entry.
+    pub fn key_len(&self, i: usize) -> usize {
+        self.entry(i).map_or(0, |row| usize::from(row.extra).min(row.len))
     }
 
     fn compare(&self, i: usize, key: &[u8]) -> Ordering {
@@ -131,30 +157,55 @@ impl<'a> Node<'a> {
         i < self.entries() && self.compare(i, key) == Ordering::Equal
     }
 
-    /// True when the key of entry `i`, without the rowid, is `key`.
+    /// True when the key of entry `i`, without the locator, is `key`.
     pub fn has_key(&self, i: usize, key: &[u8]) -> bool {
         let (at, len) = self.sort_key(i);
-        i < self.entries() && len == key.len() + ROWID && self.data.view.compare(at, key.len(), key) == Ordering::Equal
+        // No key is the beginning of another one.
+        i < self.entries() && len >= key.len() && self.data.view.compare(at, key.len(), key) == Ordering::Equal
     }
 
-    /// The high key; `None` in the rightmost block.
-    pub fn high(&self) -> Option<RowAt> {
-        self.data.row(0).filter(|row| row.flags & flags::INFINITE == 0)
+    /// Offset and length of the high key; `None` in the rightmost block.
+    pub fn high(&self) -> Option<(usize, usize)> {
+        let row = self.data.row(0).filter(|row| row.flags & flags::INFINITE == 0)?;
+        let low = usize::from(row.extra).min(row.len);
+        Some((row.at + low, row.len - low))
+    }
+
+    /// Offset and length of the low key.
+    pub fn low(&self) -> (usize, usize) {
+        self.data.row(0).map_or((0, 0), |row| (row.at, usize::from(row.extra).min(row.len)))
+    }
+
+    /// Copies bytes of the block.
+    pub fn bytes_at(&self, (at, len): (usize, usize)) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(len);
+        self.data.view.append_to(at, len, &mut bytes);
+        bytes
     }
 
     /// True when entries with this key may go on in the right sibling: the high key begins with it.
     pub fn goes_on(&self, key: &[u8]) -> bool {
-        self.high().is_some_and(|row| {
-            row.len >= key.len() && self.data.view.compare(row.at, key.len(), key) == Ordering::Equal
+        self.high().is_some_and(|(at, len)| {
+            len >= key.len() && self.data.view.compare(at, key.len(), key) == Ordering::Equal
         })
     }
 
     /// True when what `target` wants lies to the right of this block.
     fn is_beyond(&self, target: Target) -> bool {
-        let Some(high) = self.high() else { return false };
+        let Some((at, len)) = self.high() else { return false };
         match target {
-            Target::At(key) | Target::Below(key) => target.reaches(self.data.view.compare(high.at, high.len, key)),
+            Target::At(key) | Target::Below(key) => target.reaches(self.data.view.compare(at, len, key)),
             Target::Last => true,
+        }
+    }
+
+    /// True when what `target` wants lies to the left of this block.
+    fn is_before(&self, target: Target) -> bool {
+        let (at, len) = self.low();
+        match target {
+            Target::At(key) => len > 0 && self.data.view.compare(at, len, key) == Ordering::Greater,
+            Target::Below(key) => len > 0 && self.data.view.compare(at, len, key) != Ordering::Less,
+            Target::Last => false,
         }
     }
 
@@ -197,11 +248,31 @@ impl<'a> Node<'a> {
         if self.is_beyond(target) {
             return Step::Right(self.data.next());
         }
+        if self.is_before(target) {
+            return Step::Lost;
+        }
         if self.is_leaf() {
             return Step::Leaf;
         }
         let i = self.child_for(target);
         Step::Child(self.child(i), i)
+    }
+
+    /// Where a descent to the block of `level` goes on; [`Step::Leaf`] when this is it.
+    pub fn step_to(&self, target: Target, level: u16) -> Step {
+        match self.step(target) {
+            Step::Child(..) if self.level() == level => Step::Leaf,
+            Step::Child(..) if self.level() < level => Step::Lost,
+            Step::Leaf if level > 0 => Step::Lost,
+            step => step,
+        }
+    }
+
+    /// Offset and length of the locator of a leaf entry.
+    pub fn locator(&self, i: usize) -> (usize, usize) {
+        let (at, len) = self.sort_key(i);
+        let key = self.key_len(i).min(len);
+        (at + key, len - key)
     }
 
     /// Block and slot of the row that a leaf entry names.
@@ -227,9 +298,8 @@ pub(crate) fn rowid_of(bytes: &[u8]) -> (Rdba, u16) {
     (Rdba(u32::from_be_bytes([a, b, c, d])), u16::from_be_bytes([e, f]))
 }
 
-/// Appends a sort key: key and rowid.
-pub(crate) fn push_sort_key(key: &[u8], rdba: Rdba, slot: u16, to: &mut Vec<u8>) {
-    to.extend_from_slice(key);
-    to.extend_from_slice(&rdba.0.to_be_bytes());
-    to.extend_from_slice(&slot.to_be_bytes());
+/// The locator of a row in a block.
+pub(crate) fn locator_of(rdba: Rdba, slot: u16) -> [u8; ROWID] {
+    let ([a, b, c, d], [e, f]) = (rdba.0.to_be_bytes(), slot.to_be_bytes());
+    [a, b, c, d, e, f]
 }

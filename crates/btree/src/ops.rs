@@ -1,27 +1,35 @@
 //! The change vectors of index blocks.
 
-use crate::node::{XID, flags};
+use crate::node::{CHILD, XID, flags};
 use block::{BlockKind, DataMut, Refused};
 use types::{Ora, Rdba, Result, Xid};
 
 /// Operations of `Layer::Index`.
 pub(crate) mod op {
-    /// Inserts an entry: slot u16, flags u8, body.
+    /// Inserts an entry: slot u16, flags u8, extra u16, body.
     pub const INSERT: u8 = 1;
     /// Takes an entry out: slot u16.
     pub const REMOVE: u8 = 2;
     /// Sets a leaf entry's flags and xid: slot u16, flags u8, xid u64.
     pub const MARK: u8 = 3;
-    /// Sets the high key: flags u8, sort key.
-    pub const HIGH: u8 = 4;
+    /// Sets low key and high key: flags u8, length of the low key u16, low key, high key.
+    pub const BOUNDS: u8 = 4;
     /// Takes all entries from a slot on out: slot u16.
     pub const CUT: u8 = 5;
-    /// Appends entries: for each flags u8, length u16, body.
+    /// Appends entries: for each flags u8, extra u16, length u16, body.
     pub const APPEND: u8 = 6;
     /// Sets the right sibling: u32.
     pub const NEXT: u8 = 7;
-    /// Empties the block and makes it one of this level, with an infinite high key: level u16.
+    /// Empties the block and makes it one of this level, with an empty low and an infinite high key: level u16.
     pub const RESET: u8 = 8;
+    /// Changes a row in place: see [`crate::row`].
+    pub const ROW: u8 = 9;
+    /// Sets words and flags of rows: for each slot u16, flags u8, word u64.
+    pub const CLEAN: u8 = 10;
+    /// Inserts entries behind each other: slot of the first u16, then as APPEND.
+    pub const INSERT_MANY: u8 = 11;
+    /// Sets a branch entry's child: slot u16, child u32.
+    pub const CHILD: u8 = 12;
 }
 
 fn wrong() -> Ora {
@@ -38,14 +46,18 @@ pub(crate) fn apply(block: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
     let refused = |r: Refused| Ora::internal(format_args!("index operation {code}: {r:?}"));
     match code {
         op::INSERT => {
-            let (slot, flags) = (u16_at(data, 0)?, *data.get(2).ok_or_else(wrong)?);
-            d.insert_sorted(slot, flags, 0, 0, &data[3..]).map_err(refused)
+            let (slot, flags, extra) = (u16_at(data, 0)?, *data.get(2).ok_or_else(wrong)?, u16_at(data, 3)?);
+            d.insert_sorted(slot, flags, 0, extra, &data[5..]).map_err(refused)
         }
         op::REMOVE => d.remove_sorted(u16_at(data, 0)?).map_err(refused),
         op::MARK => mark(&mut d, data),
-        op::HIGH => {
-            let (flags, key) = data.split_first().ok_or_else(wrong)?;
-            d.replace(0, *flags, 0, 0, key).map_err(refused)
+        op::BOUNDS => {
+            let (flags, low) = (*data.first().ok_or_else(wrong)?, u16_at(data, 1)?);
+            let keys = &data[3..];
+            if usize::from(low) > keys.len() {
+                return Err(wrong());
+            }
+            d.replace(0, flags, 0, low, keys).map_err(refused)
         }
         op::CUT => {
             let from = u16_at(data, 0)?;
@@ -55,7 +67,22 @@ pub(crate) fn apply(block: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
             d.compact();
             Ok(())
         }
-        op::APPEND => append(&mut d, data),
+        op::APPEND => {
+            let at = d.read().slots() as u16;
+            insert_many(&mut d, at, data)
+        }
+        op::INSERT_MANY => {
+            let at = u16_at(data, 0)?;
+            insert_many(&mut d, at, &data[2..])
+        }
+        op::ROW => crate::row::apply(&mut d, data),
+        op::CLEAN => crate::row::apply_clean(&mut d, data),
+        op::CHILD => {
+            let (slot, child) = (u16_at(data, 0)?, data.get(2..2 + CHILD).ok_or_else(wrong)?);
+            let row = d.read().row(slot.into()).ok_or_else(wrong)?;
+            let at = row.len.checked_sub(CHILD).ok_or_else(wrong)?;
+            d.patch(slot, at, child).map_err(refused)
+        }
         op::NEXT => {
             let next = data.first_chunk::<4>().ok_or_else(wrong)?;
             d.set_next(Rdba(u32::from_le_bytes(*next)));
@@ -84,22 +111,24 @@ fn mark(d: &mut DataMut, data: &[u8]) -> Result<()> {
     d.set_row(slot, flags, 0).and_then(|()| d.patch(slot, at, xid)).map_err(|_| wrong())
 }
 
-fn append(d: &mut DataMut, mut data: &[u8]) -> Result<()> {
+fn insert_many(d: &mut DataMut, mut at: u16, mut data: &[u8]) -> Result<()> {
     while !data.is_empty() {
-        let (flags, len) = (data[0], usize::from(u16_at(data, 1)?));
-        let body = data.get(3..3 + len).ok_or_else(wrong)?;
-        d.insert_sorted(d.read().slots() as u16, flags, 0, 0, body).map_err(|_| wrong())?;
-        data = &data[3 + len..];
+        let (flags, extra, len) = (data[0], u16_at(data, 1)?, usize::from(u16_at(data, 3)?));
+        let body = data.get(5..5 + len).ok_or_else(wrong)?;
+        d.insert_sorted(at, flags, 0, extra, body).map_err(|_| wrong())?;
+        at += 1;
+        data = &data[5 + len..];
     }
     Ok(())
 }
 
-pub(crate) fn insert(slot: usize, flags: u8, sort_key: &[u8], behind: &[u8]) -> Vec<u8> {
-    let mut data = Vec::with_capacity(3 + sort_key.len() + behind.len());
+/// An INSERT of an entry whose key is the first `key` bytes.
+pub(crate) fn insert(slot: usize, flags: u8, key: usize, parts: &[&[u8]]) -> Vec<u8> {
+    let mut data = Vec::with_capacity(5 + parts.iter().map(|part| part.len()).sum::<usize>());
     data.extend_from_slice(&(slot as u16).to_le_bytes());
     data.push(flags);
-    data.extend_from_slice(sort_key);
-    data.extend_from_slice(behind);
+    data.extend_from_slice(&(key as u16).to_le_bytes());
+    parts.iter().for_each(|part| data.extend_from_slice(part));
     data
 }
 
@@ -111,16 +140,19 @@ pub(crate) fn marking(slot: usize, flags: u8, xid: Xid) -> [u8; 11] {
     data
 }
 
-pub(crate) fn high(key: Option<&[u8]>) -> Vec<u8> {
-    match key {
-        None => vec![flags::INFINITE],
-        Some(key) => [&[0], key].concat(),
-    }
+/// BOUNDS of a block; `high` is `None` in the rightmost one.
+pub(crate) fn bounds(low: &[u8], high: Option<&[u8]>) -> Vec<u8> {
+    let mut data = vec![if high.is_none() { flags::INFINITE } else { 0 }];
+    data.extend_from_slice(&(low.len() as u16).to_le_bytes());
+    data.extend_from_slice(low);
+    data.extend_from_slice(high.unwrap_or_default());
+    data
 }
 
 /// Adds an entry to the bytes of an APPEND.
-pub(crate) fn push_entry(flags: u8, body: &[u8], to: &mut Vec<u8>) {
+pub(crate) fn push_entry(flags: u8, extra: u16, body: &[u8], to: &mut Vec<u8>) {
     to.push(flags);
+    to.extend_from_slice(&extra.to_le_bytes());
     to.extend_from_slice(&(body.len() as u16).to_le_bytes());
     to.extend_from_slice(body);
 }

@@ -1,17 +1,19 @@
 //! Range scans, in both directions.
 //!
 //! A scan copies the wanted entries of one leaf at a time into private memory. Ascending, it then follows the link to the right
-//! sibling that the leaf had when it was copied, so a split in between neither hides nor repeats an entry. Descending, it goes
-//! down from the root again, to the greatest entry below everything seen so far: there are no links to the left to keep right.
+//! sibling that the leaf had when it was copied, and takes what lies at or above the leaf's high key: so neither a split nor a
+//! merge in between hides or repeats an entry. Descending, it goes down from the root again, to the greatest entry below
+//! everything seen so far: there are no links to the left to keep right.
 
-use crate::node::{Node, Step, Target};
+use crate::node::{Node, Step, Target, XID, flags};
 use crate::tree::{STEPS_MAX, damaged};
+use crate::row::{HEAD, Head};
 use crate::{Btree, Index};
 use block::BlockView;
 use buffer_cache::GetKind;
 use process::Process;
 use std::ops::Bound;
-use types::{Ora, Rdba, Result, Rowid};
+use types::{Ora, Rdba, Result, Rowid, Xid};
 use wait::Stat;
 
 /// So many bytes of 0xFF sort behind everything that may follow the beginning of a key: 32 columns that are NULL, and a rowid.
@@ -21,18 +23,48 @@ const TAIL: usize = 40;
 ///
 /// It gives candidates: entries whose rows had the key in some version. The caller reads each row as of its snapshot and
 /// compares the key; no row comes twice with the same key.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RangeScan {
     index: Option<Index>,
     descending: bool,
     low: Limit,
     high: Limit,
-    /// Entries of the leaf that was copied: sort keys, one behind the other, and where each ends.
+    /// Entries of the leaf that was copied, one behind the other, and where each ends.
     bytes: Vec<u8>,
-    ends: Vec<u32>,
-    /// Next entry to give, as a number in `ends` counted in the direction of the scan.
+    copied: Vec<Copied>,
+    /// Next entry to give, as a number in `copied` counted in the direction of the scan.
     given: usize,
     ahead: Ahead,
+    /// Ascending: the high key of the leaf that was copied, where the next one begins.
+    from: Vec<u8>,
+    /// The leaf that was copied.
+    leaf: Rdba,
+}
+
+/// An entry in a scan's memory.
+#[derive(Debug, Clone, Copy)]
+struct Copied {
+    end: u32,
+    /// Bytes of the key; those of the sort key.
+    key: u16,
+    sort_key: u16,
+    flags: u8,
+}
+
+/// An entry of a leaf, as a scan gives it.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// The key, as `types::codec::push_key_part` wrote it.
+    pub key: &'a [u8],
+    /// Where the row is: six bytes of a rowid, or a primary key. Empty when the entry is the row itself.
+    pub locator: &'a [u8],
+    /// The transaction that made the entry, or deleted it; all zero when the entry was there when the index was built.
+    pub xid: Xid,
+    /// Marked deleted.
+    pub deleted: bool,
+    pub(crate) flags: u8,
+    /// All bytes of the entry behind the sort key.
+    pub(crate) behind: &'a [u8],
 }
 
 /// Where the scan goes on when the copied entries are used up.
@@ -40,6 +72,8 @@ pub struct RangeScan {
 enum Ahead {
     #[default]
     Nowhere,
+    /// Ascending: the leaf where the range begins.
+    First,
     /// Ascending: this leaf is next.
     Leaf(Rdba),
     /// Descending: the leaf with the greatest entry below this sort key is next.
@@ -87,6 +121,23 @@ impl Limit {
     }
 }
 
+impl Default for RangeScan {
+    fn default() -> RangeScan {
+        RangeScan {
+            index: None,
+            descending: false,
+            low: Limit::default(),
+            high: Limit::default(),
+            bytes: Vec::new(),
+            copied: Vec::new(),
+            given: 0,
+            ahead: Ahead::Nowhere,
+            from: Vec::new(),
+            leaf: Rdba::NONE,
+        }
+    }
+}
+
 impl RangeScan {
     /// A scan that has not been started.
     pub fn new() -> RangeScan {
@@ -101,9 +152,7 @@ impl RangeScan {
         self.descending = descending;
         self.low.set(low);
         self.high.set(high);
-        self.bytes.clear();
-        self.ends.clear();
-        self.given = 0;
+        self.clear();
         let mut edge = Vec::new();
         self.ahead = if descending {
             match self.high.kind {
@@ -114,7 +163,7 @@ impl RangeScan {
                 }
             }
         } else {
-            Ahead::Leaf(index.root)
+            Ahead::First
         };
     }
 
@@ -126,21 +175,70 @@ impl RangeScan {
     /// ORA-08103 when the index is gone, and those of the buffer cache.
     pub fn next(&mut self, tree: &Btree, p: &Process) -> Result<Option<(&[u8], Rowid)>> {
         let Some(index) = self.index else { return Ok(None) };
-        while self.given == self.ends.len() {
+        Ok(self.next_entry(tree, p)?.map(|entry| {
+            let (rdba, slot) = crate::node::rowid_of(entry.locator);
+            (entry.key, Rowid { obj: index.table, rdba, slot })
+        }))
+    }
+
+    /// The next entry, with all that the leaf says about it; `None` at the end. As [`RangeScan::next`].
+    ///
+    /// # Errors
+    /// ORA-08103 when the index is gone, and those of the buffer cache.
+    pub fn next_entry(&mut self, tree: &Btree, p: &Process) -> Result<Option<Entry<'_>>> {
+        if !self.fill(tree, p)? {
+            return Ok(None);
+        }
+        let n = if self.descending { self.copied.len() - 1 - self.given } else { self.given };
+        self.given += 1;
+        Ok(Some(self.copied_entry(n)))
+    }
+
+    /// Makes sure that there is an entry to give; false at the end.
+    fn fill(&mut self, tree: &Btree, p: &Process) -> Result<bool> {
+        let Some(index) = self.index else { return Ok(false) };
+        while self.given == self.copied.len() {
             match std::mem::take(&mut self.ahead) {
-                Ahead::Nowhere => return Ok(None),
-                Ahead::Leaf(at) if at == index.root => self.first_leaf(tree, p, &index)?,
-                Ahead::Leaf(at) => self.copy_right(tree, p, &index, at, false)?,
+                Ahead::Nowhere => return Ok(false),
+                Ahead::First => self.first_leaf(tree, p, &index)?,
+                Ahead::Leaf(at) => {
+                    let from = std::mem::take(&mut self.from);
+                    self.copy_right(tree, p, &index, at, from)?;
+                }
                 Ahead::Below(key) => self.copy_below(tree, p, &index, key)?,
             }
         }
-        let n = if self.descending { self.ends.len() - 1 - self.given } else { self.given };
-        self.given += 1;
-        let begin = if n == 0 { 0 } else { self.ends[n - 1] as usize };
-        let sort_key = &self.bytes[begin..self.ends[n] as usize];
-        let (key, rowid) = sort_key.split_at(sort_key.len().saturating_sub(crate::node::ROWID));
-        let (rdba, slot) = crate::node::rowid_of(rowid);
-        Ok(Some((key, Rowid { obj: index.table, rdba, slot })))
+        Ok(true)
+    }
+
+    fn copied_entry(&self, n: usize) -> Entry<'_> {
+        let c = self.copied[n];
+        let begin = if n == 0 { 0 } else { self.copied[n - 1].end as usize };
+        let all = &self.bytes[begin..c.end as usize];
+        let (sort_key, behind) = all.split_at(usize::from(c.sort_key).min(all.len()));
+        let (key, locator) = sort_key.split_at(usize::from(c.key).min(sort_key.len()));
+        let xid = if c.flags & flags::ROW == 0 { behind.first_chunk().copied().unwrap_or_default() } else { [0; XID] };
+        Entry {
+            key,
+            locator,
+            xid: Xid::from_bits(u64::from_le_bytes(xid)),
+            deleted: c.flags & flags::DELETED != 0,
+            flags: c.flags,
+            behind,
+        }
+    }
+
+    /// The index being scanned and the leaf that the last entry came from.
+    pub(crate) fn place(&self) -> (Option<Index>, Rdba) {
+        (self.index, self.leaf)
+    }
+
+    /// Key and row of the entry given last, in an index-organised table.
+    pub(crate) fn last_row(&self) -> Option<(&[u8], &[u8])> {
+        let given = self.given.checked_sub(1)?;
+        let entry = self.copied_entry(if self.descending { self.copied.len() - 1 - given } else { given });
+        let head = Head::read(entry.flags, entry.behind)?;
+        Some((entry.key, entry.behind.get(HEAD..HEAD + usize::from(head.len))?))
     }
 
     /// Goes down to the leaf where the range begins and copies it.
@@ -149,38 +247,43 @@ impl RangeScan {
         let mut edge = Vec::new();
         self.low.edge(false, &mut edge);
         let leaf = tree.descend(p, index, Target::At(&edge), 0, &mut |_, _| {})?;
-        self.copy_right(tree, p, index, leaf, true)
+        self.copy_right(tree, p, index, leaf, edge)
     }
 
-    /// Copies the wanted entries of a leaf, and notes the one to its right. With `first`, the leaf is where the range begins.
-    fn copy_right(&mut self, tree: &Btree, p: &Process, index: &Index, mut at: Rdba, first: bool) -> Result<()> {
-        let mut edge = Vec::new();
-        self.low.edge(false, &mut edge);
+    /// Copies the wanted entries at or above `from` of the leaf that holds it, and notes the one to its right. The search begins
+    /// at `at`.
+    fn copy_right(&mut self, tree: &Btree, p: &Process, index: &Index, mut at: Rdba, from: Vec<u8>) -> Result<()> {
         for _ in 0..STEPS_MAX {
             let read = tree.cache().read(p, at, GetKind::Consistent, &mut |v: &BlockView| {
                 let node = Node::new(*v);
                 self.clear();
+                self.from.clear();
                 if v.obj() != index.object {
                     return Err(Step::Foreign);
                 }
-                // Since the leaf was found it may have been split, or, being the root, have got leaves below it.
-                match node.step(Target::At(&edge)) {
+                // Since the leaf was found it may have been split or merged, or, being the root, have got leaves below it.
+                match node.step_to(Target::At(&from), 0) {
                     Step::Leaf => {}
-                    Step::Right(_) if !first => {}
                     step => return Err(step),
                 }
-                let from = node.lower_bound(&edge);
-                let to = self.end_in(&node);
-                self.copy(&node, from, to);
-                let more = to == node.entries() && node.high().is_some();
-                Ok(if more { node.data.next() } else { Rdba::NONE })
+                let end = self.end_in(&node);
+                self.copy(&node, node.lower_bound(&from), end);
+                match node.high() {
+                    Some((at, len)) if end == node.entries() => {
+                        node.data.view.append_to(at, len, &mut self.from);
+                        Ok(node.data.next())
+                    }
+                    _ => Ok(Rdba::NONE),
+                }
             })?;
             match read {
                 Ok(next) => {
+                    self.leaf = at;
                     self.ahead = if next.is_none() { Ahead::Nowhere } else { Ahead::Leaf(next) };
                     return Ok(());
                 }
                 Err(Step::Right(next) | Step::Child(next, _)) if !next.is_none() => at = next,
+                Err(Step::Lost) => at = index.root,
                 Err(Step::Foreign) => return Err(Ora::new(8103)),
                 Err(_) => return Err(damaged(index, at)),
             }
@@ -195,43 +298,34 @@ impl RangeScan {
         let mut edge = Vec::new();
         self.low.edge(false, &mut edge);
         let target = if key.is_empty() { Target::Last } else { Target::Below(&key) };
-        // The greatest separator on the way down is where the leaf begins.
-        let (mut begin, mut next) = (Vec::new(), Vec::new());
+        let mut begin = Vec::new();
         let mut at = index.root;
         for _ in 0..STEPS_MAX {
             let step = tree.cache().read(p, at, GetKind::Consistent, &mut |v: &BlockView| {
                 let node = Node::new(*v);
                 self.clear();
-                next.clear();
+                begin.clear();
                 if v.obj() != index.object {
                     return Step::Foreign;
                 }
-                let step = node.step(target);
-                let passed = match step {
-                    Step::Child(_, i) if i > 0 => Some(node.sort_key(i)),
-                    Step::Right(_) => node.high().map(|row| (row.at, row.len)),
-                    Step::Leaf => {
-                        let to = if key.is_empty() { node.entries() } else { node.lower_bound(&key) };
-                        self.copy(&node, node.lower_bound(&edge), to);
-                        None
-                    }
-                    _ => None,
-                };
-                if let Some((at, len)) = passed {
-                    node.data.view.append_to(at, len, &mut next);
+                let step = node.step_to(target, 0);
+                if step == Step::Leaf {
+                    let to = if key.is_empty() { node.entries() } else { node.lower_bound(&key) };
+                    self.copy(&node, node.lower_bound(&edge), to);
+                    let (at, len) = node.low();
+                    node.data.view.append_to(at, len, &mut begin);
                 }
                 step
             })?;
-            if next > begin {
-                std::mem::swap(&mut begin, &mut next);
-            }
             match step {
                 Step::Leaf => {
+                    self.leaf = at;
                     let more = !begin.is_empty() && begin > edge;
                     self.ahead = if more { Ahead::Below(begin) } else { Ahead::Nowhere };
                     return Ok(());
                 }
                 Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
+                Step::Lost => at = index.root,
                 Step::Foreign => return Err(Ora::new(8103)),
                 _ => return Err(damaged(index, at)),
             }
@@ -241,7 +335,7 @@ impl RangeScan {
 
     fn clear(&mut self) {
         self.bytes.clear();
-        self.ends.clear();
+        self.copied.clear();
         self.given = 0;
     }
 
@@ -264,10 +358,12 @@ impl RangeScan {
     }
 
     fn copy(&mut self, node: &Node, from: usize, to: usize) {
-        for i in from..to {
-            let (at, len) = node.sort_key(i);
-            node.data.view.append_to(at, len, &mut self.bytes);
-            self.ends.push(self.bytes.len() as u32);
+        for row in (from..to).filter_map(|i| node.entry(i)) {
+            node.data.view.append_to(row.at, row.len, &mut self.bytes);
+            let is_row = row.flags & flags::ROW != 0;
+            let sort_key = if is_row { usize::from(row.extra).min(row.len) } else { row.len.saturating_sub(XID) };
+            let end = self.bytes.len() as u32;
+            self.copied.push(Copied { end, key: row.extra, sort_key: sort_key as u16, flags: row.flags });
         }
     }
 }

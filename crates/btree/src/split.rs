@@ -24,6 +24,7 @@ enum Split {
 
 impl Btree {
     /// Makes room in the leaf for `sort_key`.
+    /// Latches and pins: none on entry or return.
     pub(crate) fn make_room(&self, p: &Process, index: &Index, sort_key: &[u8]) -> Result<()> {
         if self.purge(p, index, sort_key)? {
             return Ok(());
@@ -31,26 +32,45 @@ impl Btree {
         let mut level = 0;
         loop {
             match self.split(p, index, sort_key, level)? {
-                Split::Done if level == 0 => return Ok(()),
+                Split::Done if level == 0 => {
+                    self.give_back(p, index);
+                    return Ok(());
+                }
                 Split::Done => level -= 1,
                 Split::ParentFull(parent) => level = parent,
             }
         }
     }
 
-    /// Takes out the entries of the leaf that are marked deleted and that no snapshot can need; true when there were some.
+    /// Takes out what nobody can need any more in the leaf for `sort_key`; true when there was something.
     fn purge(&self, p: &Process, index: &Index, sort_key: &[u8]) -> Result<bool> {
         let leaf = self.descend(p, index, Target::At(sort_key), 0, &mut |_, _| {})?;
         self.cache().in_group(p, &self.scn(), &mut |g| {
             let b = pin_for(g, index, leaf, sort_key, 0)?;
-            let node = Node::new(g.block(b));
-            let gone = |i: &usize| node.is_deleted(*i) && self.txns.is_forgotten(node.xid(*i));
-            let dead: Vec<usize> = (0..node.entries()).filter(gone).collect();
-            for i in dead.iter().rev() {
-                g.change(b, Layer::Index, op::REMOVE, &(*i as u16 + 1).to_le_bytes())?;
-            }
-            Ok(!dead.is_empty())
+            self.purge_leaf(g, b)
         })
+    }
+
+    /// Takes out the entries of a leaf that are marked deleted and that no snapshot can need, and the room that rows were left by
+    /// transactions that have ended; true when there was something.
+    pub(crate) fn purge_leaf(&self, g: &mut ChangeGroup, b: BlockRef) -> Result<bool> {
+        let node = Node::new(g.block(b));
+        let gone = |i: &usize| match node.head(*i) {
+            Some(head) => head.is_deleted() && self.txns.is_history(head.maker()),
+            None => node.is_deleted(*i) && self.txns.is_forgotten(node.xid(*i)),
+        };
+        let dead: Vec<usize> = (0..node.entries()).filter(gone).collect();
+        let trimmed: Vec<Vec<u8>> = (0..node.entries())
+            .filter(|i| !dead.contains(i))
+            .filter_map(|i| crate::row::trim(&node, i, &|head| self.txns.settled(head.maker())))
+            .collect();
+        for change in &trimmed {
+            g.change(b, Layer::Index, op::ROW, change)?;
+        }
+        for i in dead.iter().rev() {
+            g.change(b, Layer::Index, op::REMOVE, &(*i as u16 + 1).to_le_bytes())?;
+        }
+        Ok(!dead.is_empty() || !trimmed.is_empty())
     }
 
     /// Splits the block of `level` that `sort_key` belongs to, unless it has room by now.
@@ -90,16 +110,16 @@ impl Btree {
             return Ok(Split::ParentFull(level + 1));
         }
         let place = above.lower_bound(&separator).max(1);
-        let high: Option<Vec<u8>> = node.high().map(|row| bytes_of(&node, row.at, row.len));
+        let (low, high) = (node.bytes_at(node.low()), node.high().map(|at| node.bytes_at(at)));
         let (moved, at_end) = (entries_from(&node, cut), cut + 1 >= node.entries());
         let right = self.new_block(g, index, level)?;
         g.change(right, Layer::Index, op::APPEND, &moved)?;
-        g.change(right, Layer::Index, op::HIGH, &ops::high(high.as_deref()))?;
+        g.change(right, Layer::Index, op::BOUNDS, &ops::bounds(&separator, high.as_deref()))?;
         g.change(right, Layer::Index, op::NEXT, &next.0.to_le_bytes())?;
         g.change(b, Layer::Index, op::CUT, &(cut as u16 + 1).to_le_bytes())?;
-        g.change(b, Layer::Index, op::HIGH, &ops::high(Some(&separator)))?;
+        g.change(b, Layer::Index, op::BOUNDS, &ops::bounds(&low, Some(&separator)))?;
         g.change(b, Layer::Index, op::NEXT, &right.rdba().0.to_le_bytes())?;
-        let entry = ops::insert(place + 1, 0, &separator, &right.rdba().0.to_le_bytes());
+        let entry = ops::insert(place + 1, 0, 0, &[&separator, &right.rdba().0.to_le_bytes()]);
         g.change(parent, Layer::Index, op::INSERT, &entry)?;
         p.count(if level == 0 { Stat::LeafNodeSplits } else { Stat::BranchNodeSplits }, 1);
         if at_end {
@@ -117,21 +137,21 @@ impl Btree {
             return Ok(Split::Done);
         }
         let cut = half_of(&node);
-        let (at, len) = node.sort_key(cut);
-        let separator = bytes_of(&node, at, len);
+        let separator = node.bytes_at(node.sort_key(cut));
         let right_entries = entries_from(&node, cut);
         let mut left_entries = entries_from(&node, 0);
         left_entries.truncate(left_entries.len() - right_entries.len());
         let left = self.new_block(g, index, level)?;
         let right = self.new_block(g, index, level)?;
         g.change(left, Layer::Index, op::APPEND, &left_entries)?;
-        g.change(left, Layer::Index, op::HIGH, &ops::high(Some(&separator)))?;
+        g.change(left, Layer::Index, op::BOUNDS, &ops::bounds(&[], Some(&separator)))?;
         g.change(left, Layer::Index, op::NEXT, &right.rdba().0.to_le_bytes())?;
         g.change(right, Layer::Index, op::APPEND, &right_entries)?;
+        g.change(right, Layer::Index, op::BOUNDS, &ops::bounds(&separator, None))?;
         g.change(root, Layer::Index, op::RESET, &(level + 1).to_le_bytes())?;
         let mut children = Vec::new();
-        ops::push_entry(0, &left.rdba().0.to_le_bytes(), &mut children);
-        ops::push_entry(0, &[&separator[..], &right.rdba().0.to_le_bytes()].concat(), &mut children);
+        ops::push_entry(0, 0, &left.rdba().0.to_le_bytes(), &mut children);
+        ops::push_entry(0, 0, &[&separator[..], &right.rdba().0.to_le_bytes()].concat(), &mut children);
         g.change(root, Layer::Index, op::APPEND, &children)?;
         p.count(Stat::RootNodeSplits, 1);
         Ok(Split::Done)
@@ -146,18 +166,12 @@ impl Btree {
     }
 }
 
-fn bytes_of(node: &Node, at: usize, len: usize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(len);
-    node.data.view.append_to(at, len, &mut bytes);
-    bytes
-}
-
 /// The entries from number `cut` on, as an APPEND takes them. In a branch the first one's separator goes up and is not needed
 /// any more, but it does no harm: the first entry's separator is never looked at.
-fn entries_from(node: &Node, cut: usize) -> Vec<u8> {
+pub(crate) fn entries_from(node: &Node, cut: usize) -> Vec<u8> {
     let mut entries = Vec::new();
     for row in (cut..node.entries()).filter_map(|i| node.entry(i)) {
-        ops::push_entry(row.flags, &bytes_of(node, row.at, row.len), &mut entries);
+        ops::push_entry(row.flags, row.extra, &node.bytes_at((row.at, row.len)), &mut entries);
     }
     entries
 }
@@ -189,6 +203,5 @@ fn cut_of(node: &Node, sort_key: &[u8]) -> Option<(usize, Vec<u8>)> {
         return Some((n, sort_key.to_vec()));
     }
     let cut = if at_right_end { n - 1 } else { half_of(node) };
-    let (at, len) = node.sort_key(cut);
-    Some((cut, bytes_of(node, at, len)))
+    Some((cut, node.bytes_at(node.sort_key(cut))))
 }

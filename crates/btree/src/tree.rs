@@ -1,6 +1,6 @@
 //! Creating, finding, inserting, deleting.
 
-use crate::node::{Node, ROWID, Step, Target, XID, flags, push_sort_key};
+use crate::node::{Node, ROWID, Step, Target, XID, flags, locator_of};
 use crate::ops::{self, op};
 use crate::{Btree, Index, key_bytes_max};
 use block::{BlockKind, BlockView, SegmentKind};
@@ -8,7 +8,7 @@ use buffer_cache::{BlockRef, ChangeGroup, GetKind};
 use process::Process;
 use redo::Layer;
 use txn::{Change, LockWait, Txn};
-use types::{ObjectId, Ora, Rdba, Result, Rowid, Xid};
+use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn, Xid};
 use wait::Stat;
 
 /// Most blocks a descent looks at before it takes the tree for damaged.
@@ -66,7 +66,7 @@ impl Btree {
             let (root, map) = segments.allocate(g, segment)?;
             let b = g.format(root, BlockKind::IndexLeaf, object, map, 0)?;
             g.change(b, Layer::Index, op::RESET, &0u16.to_le_bytes())?;
-            segments.set_aux(g, segment, root.0, 0, 0)
+            segments.set_aux(g, segment, root.0, 0, self.scn()().0)
         });
         made.map(|()| segment)
     }
@@ -78,12 +78,12 @@ impl Btree {
     pub fn open(&self, p: &Process, segment: Rdba, table: ObjectId, unique: bool) -> Result<Index> {
         let segments = self.cache().segments();
         let object = segments.object(p, segment)?;
-        let (root, _, _) = segments.aux(p, segment, GetKind::Consistent)?;
+        let (root, _, created) = segments.aux(p, segment, GetKind::Consistent)?;
         let root = Rdba(root);
         if root.is_none() {
             return Err(Ora::new(8103));
         }
-        Ok(Index { segment, root, object, table, unique })
+        Ok(Index { segment, root, object, table, unique, created: Scn(created) })
     }
 
     /// Drops an index: its blocks may be used again.
@@ -105,7 +105,18 @@ impl Btree {
             let (root, map) = segments.allocate(g, segment)?;
             let b = g.format(root, BlockKind::IndexLeaf, object, map, 0)?;
             g.change(b, Layer::Index, op::RESET, &0u16.to_le_bytes())?;
-            segments.set_aux(g, segment, root.0, 0, 0)
+            segments.set_aux(g, segment, root.0, 0, self.scn()().0)
+        })
+    }
+
+    /// Notes that the index is whole from now on: it has no entries for versions of rows that nobody but an older snapshot sees.
+    ///
+    /// # Errors
+    /// ORA-08103 when there is no index there.
+    pub fn set_created(&self, p: &Process, index: &Index) -> Result<()> {
+        let (cache, segments) = (self.cache(), self.cache().segments());
+        cache.in_group(p, &self.scn(), &mut |g| {
+            segments.set_aux(g, index.segment, index.root.0, 0, self.scn()().0)
         })
     }
 
@@ -126,8 +137,8 @@ impl Btree {
                 if v.obj() != index.object {
                     return Step::Foreign;
                 }
-                match node.step(target) {
-                    Step::Child(..) if node.level() == level => Step::Leaf,
+                match node.step_to(target, level) {
+                    Step::Leaf => Step::Leaf,
                     step => {
                         see(&node, step);
                         step
@@ -137,6 +148,7 @@ impl Btree {
             match step {
                 Step::Leaf => return Ok(at),
                 Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
+                Step::Lost => at = index.root,
                 Step::Foreign => return Err(Ora::new(8103)),
                 _ => return Err(damaged(index, at)),
             }
@@ -154,20 +166,28 @@ impl Btree {
         p.count(Stat::IndexFetchByKey, 1);
         let before = to.len();
         let mut at = index.root;
+        // Where the leaf begins that goes on with the key: nothing is allocated as long as one leaf has them all.
+        let (mut from, mut next_from) = (Vec::new(), Vec::new());
         for _ in 0..STEPS_MAX {
             let start = to.len();
+            let target = Target::At(if from.is_empty() { key } else { &from });
             let step = self.cache().read(p, at, GetKind::Examination, &mut |v: &BlockView| {
                 to.truncate(start);
+                next_from.clear();
                 let node = Node::new(*v);
                 if v.obj() != index.object {
                     return Step::Foreign;
                 }
-                let step = node.step(Target::At(key));
-                if step == Step::Leaf { collect(&node, index, key, to) } else { step }
+                let step = node.step_to(target, 0);
+                if step == Step::Leaf { collect(&node, index, key, to, &mut next_from) } else { step }
             })?;
+            if !next_from.is_empty() {
+                std::mem::swap(&mut from, &mut next_from);
+            }
             match step {
                 Step::Leaf => return Ok(()),
                 Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
+                Step::Lost => at = index.root,
                 Step::Foreign => return Err(Ora::new(8103)),
                 _ => return Err(damaged(index, at)),
             }
@@ -176,15 +196,10 @@ impl Btree {
         Err(damaged(index, at))
     }
 
-    /// Adds the entry for a row to an index.
-    ///
-    /// Keys are made of parts as `types::codec::push_key_part` writes them; a key of NULLs only is not to be inserted.
-    /// When the index is unique and an uncommitted transaction decides about the key, waits for it as `wait` says
-    /// (`enq: TX - row lock contention`). Latches: none on entry or return.
+    /// Adds the entry for a row to an index. As [`Btree::insert_at`], for a row in a block.
     ///
     /// # Errors
-    /// ORA-01450 for a key that is too long; ORA-01654 when the tablespace is full; ORA-00060, ORA-00054, ORA-30006 and
-    /// ORA-01013 from waiting; those of the buffer cache.
+    /// As [`Btree::insert_at`].
     pub fn insert(
         &self,
         p: &Process,
@@ -194,7 +209,28 @@ impl Btree {
         row: Rowid,
         wait: LockWait,
     ) -> Result<Inserted> {
-        let sort_key = self.sort_key(key, row)?;
+        self.insert_at(p, t, index, key, &locator_of(row.rdba, row.slot), wait)
+    }
+
+    /// Adds the entry for a row to an index. The locator is a rowid's six bytes, or the row's primary key.
+    ///
+    /// Keys are made of parts as `types::codec::push_key_part` writes them; a key of NULLs only is not to be inserted.
+    /// When the index is unique and an uncommitted transaction decides about the key, waits for it as `wait` says
+    /// (`enq: TX - row lock contention`). Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// ORA-01450 for a key that is too long; ORA-01654 when the tablespace is full; ORA-00060, ORA-00054, ORA-30006 and
+    /// ORA-01013 from waiting; those of the buffer cache.
+    pub fn insert_at(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        index: &Index,
+        key: &[u8],
+        locator: &[u8],
+        wait: LockWait,
+    ) -> Result<Inserted> {
+        let sort_key = self.sort_key(key, locator)?;
         loop {
             let tried = self.txns.retrying(p, &mut || self.try_insert(p, t, index, key, &sort_key))?;
             match tried {
@@ -206,14 +242,12 @@ impl Btree {
         }
     }
 
-    fn sort_key(&self, key: &[u8], row: Rowid) -> Result<Vec<u8>> {
+    fn sort_key(&self, key: &[u8], locator: &[u8]) -> Result<Vec<u8>> {
         let most = key_bytes_max(self.cache().block_size());
-        if key.len() > most {
+        if key.len() + locator.len() > most + ROWID {
             return Err(Ora::with(1450, &[&most]));
         }
-        let mut sort_key = Vec::with_capacity(key.len() + ROWID + XID);
-        push_sort_key(key, row.rdba, row.slot, &mut sort_key);
-        Ok(sort_key)
+        Ok([key, locator].concat())
     }
 
     fn try_insert(&self, p: &Process, t: &mut Txn, index: &Index, key: &[u8], sort_key: &[u8]) -> Result<Try> {
@@ -242,7 +276,7 @@ impl Btree {
             return Ok(Try::Split);
         }
         c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::TAKE_OUT, sort_key))?;
-        let change = ops::insert(i + 1, 0, sort_key, &xid.to_bits().to_le_bytes());
+        let change = ops::insert(i + 1, 0, key.len(), &[sort_key, &xid.to_bits().to_le_bytes()]);
         c.group().change(b, Layer::Index, op::INSERT, &change)?;
         c.commit()?;
         Ok(Try::Done)
@@ -276,17 +310,18 @@ impl Btree {
 
     fn check_unique(&self, c: &mut Change, index: &Index, first: BlockRef, key: &[u8], mine: &[u8]) -> Result<Check> {
         let (mut b, own) = (first, c.xid());
-        let mine = crate::node::rowid_of(mine);
         for _ in 0..STEPS_MAX {
             let node = Node::new(c.group().block(b));
             let mut i = node.lower_bound(key);
             while node.has_key(i, key) {
-                let ((rdba, slot), xid) = (node.rowid(i), node.xid(i));
-                let undecided = xid != own && self.txns.is_active(xid);
-                if (rdba, slot) != mine && undecided {
+                let xid = node.xid(i);
+                let (at, len) = node.locator(i);
+                let other = node.data.view.compare(at, len, mine).is_ne();
+                if other && xid != own && self.txns.is_active(xid) {
                     return Ok(Check::Undecided(xid));
                 }
-                if (rdba, slot) != mine && !node.is_deleted(i) {
+                if other && !node.is_deleted(i) {
+                    let (rdba, slot) = node.rowid(i);
                     return Ok(Check::Taken(Rowid { obj: index.table, rdba, slot }));
                 }
                 i += 1;
@@ -300,24 +335,38 @@ impl Btree {
         Err(damaged(index, first.rdba()))
     }
 
+    /// Marks the entry of a row deleted. As [`Btree::delete_at`], for a row in a block.
+    ///
+    /// # Errors
+    /// As [`Btree::delete_at`].
+    pub fn delete(&self, p: &Process, t: &mut Txn, index: &Index, key: &[u8], row: Rowid) -> Result<()> {
+        self.delete_at(p, t, index, key, &locator_of(row.rdba, row.slot))
+    }
+
     /// Marks the entry of a row deleted: the row is being deleted, or gets another key.
     ///
     /// # Errors
     /// ORA-08102 when the entry is not there; those of the buffer cache.
-    pub fn delete(&self, p: &Process, t: &mut Txn, index: &Index, key: &[u8], row: Rowid) -> Result<()> {
-        let sort_key = self.sort_key(key, row)?;
-        self.txns.retrying(p, &mut || {
+    pub fn delete_at(&self, p: &Process, t: &mut Txn, index: &Index, key: &[u8], locator: &[u8]) -> Result<()> {
+        let sort_key = self.sort_key(key, locator)?;
+        let emptied = self.txns.retrying(p, &mut || {
             let leaf = self.descend(p, index, Target::At(&sort_key), 0, &mut |_, _| {})?;
             let mut c = self.txns.change(p, t, 1, undo_bytes(&sort_key))?;
             let b = self.pin_leaf(&mut c, index, leaf, &sort_key)?;
             let node = Node::new(c.group().block(b));
             let i = node.lower_bound(&sort_key);
             if !node.is_at(i, &sort_key) || node.is_deleted(i) {
-                return Err(missing(index, row));
+                return Err(missing(index, locator));
             }
+            let emptied = is_last_live(&node, i) && b.rdba() != index.root;
             let (before, xid) = ((0, node.xid(i)), c.xid());
-            self.mark(c, index, b, i, (flags::DELETED, xid), before, &sort_key)
-        })
+            self.mark(c, index, b, i, (flags::DELETED, xid), before, &sort_key)?;
+            Ok(emptied)
+        })?;
+        if emptied {
+            self.note_empty(p, index, sort_key);
+        }
+        Ok(())
     }
 
     /// Adds an entry without undo, for building an index that nobody else can see yet. Entries that come in order fill the
@@ -326,60 +375,98 @@ impl Btree {
     /// # Errors
     /// As [`Btree::insert`].
     pub fn load(&self, p: &Process, index: &Index, key: &[u8], row: Rowid) -> Result<Inserted> {
-        let sort_key = self.sort_key(key, row)?;
+        self.load_at(p, index, key, &locator_of(row.rdba, row.slot))
+    }
+
+    /// As [`Btree::load`], with any locator.
+    ///
+    /// # Errors
+    /// As [`Btree::insert`].
+    pub fn load_at(&self, p: &Process, index: &Index, key: &[u8], locator: &[u8]) -> Result<Inserted> {
+        let sort_key = self.sort_key(key, locator)?;
         loop {
             let leaf = self.descend(p, index, Target::At(&sort_key), 0, &mut |_, _| {})?;
             let tried = self.cache().in_group(p, &self.scn(), &mut |g| {
                 let b = pin_for(g, index, leaf, &sort_key, 0)?;
                 let node = Node::new(g.block(b));
                 let i = node.lower_bound(&sort_key);
+                if node.is_at(i, &sort_key) {
+                    return Ok(Try::Done);
+                }
                 if node.data.free_bytes() < entry_bytes(&sort_key) {
                     return Ok(Try::Split);
                 }
-                let change = ops::insert(i + 1, 0, &sort_key, &[0; XID]);
+                let change = ops::insert(i + 1, 0, key.len(), &[&sort_key, &[0; XID]]);
                 g.change(b, Layer::Index, op::INSERT, &change)?;
                 Ok(Try::Done)
             })?;
             match tried {
                 Try::Split => self.make_room(p, index, &sort_key)?,
-                _ => return self.check_loaded(p, index, key, row),
+                _ => return self.check_loaded(p, index, key, locator),
             }
         }
     }
 
-    fn check_loaded(&self, p: &Process, index: &Index, key: &[u8], row: Rowid) -> Result<Inserted> {
+    /// Whether an index that is being built has the key for another row, too.
+    fn check_loaded(&self, p: &Process, index: &Index, key: &[u8], locator: &[u8]) -> Result<Inserted> {
         if !index.unique {
             return Ok(Inserted::Done);
         }
-        let mut rows = Vec::new();
-        self.probe(p, index, key, &mut rows)?;
-        let other = rows.into_iter().find(|r| (r.rdba, r.slot) != (row.rdba, row.slot));
-        Ok(other.map_or(Inserted::Done, Inserted::Duplicate))
+        let mut scan = crate::RangeScan::new();
+        scan.start(index, std::ops::Bound::Included(key), std::ops::Bound::Included(key), false);
+        while let Some(entry) = scan.next_entry(self, p)? {
+            if entry.locator != locator && !entry.deleted {
+                let (rdba, slot) = crate::node::rowid_of(entry.locator);
+                return Ok(Inserted::Duplicate(Rowid { obj: index.table, rdba, slot }));
+            }
+        }
+        Ok(Inserted::Done)
     }
 }
 
-/// Collects the rows of a leaf's entries with `key`; goes on to the right when they may continue there.
-fn collect(node: &Node, index: &Index, key: &[u8], to: &mut Vec<Rowid>) -> Step {
+/// True when all entries but number `i` are marked deleted.
+fn is_last_live(node: &Node, i: usize) -> bool {
+    let n = node.entries();
+    let dead = |j: usize| j == i || node.is_deleted(j);
+    n > 0 && dead(n - 1) && dead(0) && (1..n - 1).all(dead)
+}
+
+/// Collects the rows of a leaf's entries with `key`; goes on to the right when they may continue there, from the key in `from`.
+fn collect(node: &Node, index: &Index, key: &[u8], to: &mut Vec<Rowid>, from: &mut Vec<u8>) -> Step {
     let mut i = node.lower_bound(key);
     while node.has_key(i, key) {
         let (rdba, slot) = node.rowid(i);
         to.push(Rowid { obj: index.table, rdba, slot });
         i += 1;
     }
-    if i < node.entries() || !node.goes_on(key) { Step::Leaf } else { Step::Right(node.data.next()) }
+    if i < node.entries() || !node.goes_on(key) {
+        return Step::Leaf;
+    }
+    if let Some((at, len)) = node.high() {
+        node.data.view.append_to(at, len, from);
+    }
+    Step::Right(node.data.next())
 }
 
 /// Pins the block of `level` that a sort key belongs to, from `at` on: to the right where blocks were split since it was found,
 /// and down where it was the root and has grown.
-pub(crate) fn pin_for(g: &mut ChangeGroup, index: &Index, mut at: Rdba, key: &[u8], level: u16) -> Result<BlockRef> {
+pub(crate) fn pin_for(g: &mut ChangeGroup, index: &Index, at: Rdba, key: &[u8], level: u16) -> Result<BlockRef> {
+    pin_target(g, index, at, Target::At(key), level)
+}
+
+/// As [`pin_for`], for any target.
+pub(crate) fn pin_target(
+    g: &mut ChangeGroup,
+    index: &Index,
+    at: Rdba,
+    target: Target,
+    level: u16,
+) -> Result<BlockRef> {
     let step_at = |v: BlockView| {
         let node = Node::new(v);
-        match node.step(Target::At(key)) {
-            _ if v.obj() != index.object => Step::Foreign,
-            Step::Child(..) if node.level() == level => Step::Leaf,
-            step => step,
-        }
+        if v.obj() == index.object { node.step_to(target, level) } else { Step::Foreign }
     };
+    let mut at = at;
     for _ in 0..STEPS_MAX {
         // Blocks that are pinned stay so until the group ends, so look before pinning.
         let mut step = g.peek(at, &mut |v| step_at(*v))?;
@@ -392,6 +479,7 @@ pub(crate) fn pin_for(g: &mut ChangeGroup, index: &Index, mut at: Rdba, key: &[u
         }
         match step {
             Step::Right(next) | Step::Child(next, _) if !next.is_none() => at = next,
+            Step::Lost => at = index.root,
             Step::Foreign => return Err(Ora::new(8103)),
             _ => return Err(damaged(index, at)),
         }
@@ -413,13 +501,13 @@ pub(crate) fn damaged(index: &Index, at: Rdba) -> Ora {
     Ora::internal(format_args!("index object {} damaged at block {at}", index.object))
 }
 
-fn missing(index: &Index, row: Rowid) -> Ora {
+fn missing(index: &Index, locator: &[u8]) -> Ora {
+    let (rdba, slot) = crate::node::rowid_of(locator);
     let text = format!(
-        "index key not found, obj# {}, file {}, block {} ({})",
+        "index key not found, obj# {}, file {}, block {} ({slot})",
         index.object,
-        row.rdba.file(),
-        row.rdba.block(),
-        row.slot
+        rdba.file(),
+        rdba.block(),
     );
     Ora::from_text(types::Facility::Ora, 8102, text)
 }

@@ -29,6 +29,9 @@ impl UndoLayer for IndexUndo {
     fn rollback(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()> {
         let wrong = || Ora::internal("undo of an index is damaged");
         let (before, sort_key) = match rec.op {
+            crate::row_undo::op::TAKE_OUT | crate::row_undo::op::PUT_BACK => {
+                return crate::row_undo::rollback(txns, p, rec, undo);
+            }
             op::TAKE_OUT => (None, rec.data),
             op::PUT_BACK => {
                 let (head, sort_key) = rec.data.split_at_checked(1 + XID).ok_or_else(wrong)?;
@@ -37,8 +40,7 @@ impl UndoLayer for IndexUndo {
             }
             _ => return Err(wrong()),
         };
-        // Only root and object are needed to find an entry.
-        let index = Index { segment: Rdba::NONE, root: rec.rdba, object: rec.object, table: rec.object, unique: false };
+        let index = index_of(rec);
         let leaf = find_leaf(txns, p, &index, sort_key)?;
         let g = undo.group();
         let b = pin_for(g, &index, leaf, sort_key, 0)?;
@@ -54,15 +56,28 @@ impl UndoLayer for IndexUndo {
     }
 }
 
-fn find_leaf(txns: &Transactions, p: &Process, index: &Index, sort_key: &[u8]) -> Result<Rdba> {
+/// The index of an undo record: root and object are all that finding an entry needs.
+pub(crate) fn index_of(rec: &UndoRecord<'_>) -> Index {
+    Index {
+        segment: Rdba::NONE,
+        root: rec.rdba,
+        object: rec.object,
+        table: rec.object,
+        unique: false,
+        created: types::Scn::ZERO,
+    }
+}
+
+pub(crate) fn find_leaf(txns: &Transactions, p: &Process, index: &Index, sort_key: &[u8]) -> Result<Rdba> {
     let mut at = index.root;
     for _ in 0..STEPS_MAX {
         let step = txns.cache().read(p, at, GetKind::Examination, &mut |v| {
-            if v.obj() == index.object { Node::new(*v).step(Target::At(sort_key)) } else { Step::Foreign }
+            if v.obj() == index.object { Node::new(*v).step_to(Target::At(sort_key), 0) } else { Step::Foreign }
         })?;
         match step {
             Step::Leaf => return Ok(at),
             Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
+            Step::Lost => at = index.root,
             _ => return Err(damaged(index, at)),
         }
     }

@@ -107,11 +107,11 @@ fn sort_key(node: &Node, i: usize) -> Vec<u8> {
 }
 
 fn check_block(node: &Node, at: Rdba, begin: &[u8], next: Option<&(Rdba, Vec<u8>)>) -> Result<(), String> {
-    let high = node.high().map(|row| {
-        let mut bytes = Vec::new();
-        node.data.view.append_to(row.at, row.len, &mut bytes);
-        bytes
-    });
+    let high = node.high().map(|at| node.bytes_at(at));
+    let low = node.bytes_at(node.low());
+    if low != begin {
+        return Err(format!("block {at} begins at {low:?}, parent says {begin:?}"));
+    }
     match (&high, next) {
         (None, None) if node.data.next().is_none() => {}
         (Some(high), Some((right, from))) if high == from && node.data.next() == *right => {}

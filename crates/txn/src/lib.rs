@@ -29,6 +29,7 @@ mod space;
 mod table;
 mod transactions;
 mod undo;
+mod versions;
 
 pub use change::{Change, ItlGet};
 pub use end::{CommitHook, NoHook, Rollback, UndoLayer};
@@ -36,3 +37,4 @@ pub use enqueue::LockMode;
 pub use session::{Isolation, Savepoint, Snapshot, Txn};
 pub use transactions::{LockWait, TransactionRow, Transactions, TxnConfig, TxnLayout};
 pub use undo::UndoRecord;
+pub use versions::{Maker, Sight, version_too_old};

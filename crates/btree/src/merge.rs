@@ -1,0 +1,223 @@
+//! Giving blocks back: empty leaves, and on demand leaves whose entries fit beside those of their right sibling.
+//!
+//! A leaf is merged into its right sibling: the sibling takes the entries and the range, the parent's entry of the leaf leads to
+//! the sibling from then on, and the left sibling's link, too. A leaf that is its parent's only child goes with the parent.
+//! All of it is one change group. The last child of a block with several stays: its range would have to move into another
+//! subtree.
+//!
+//! Who deletes the last live entry of a leaf cannot merge it, since older snapshots need the entry. The process notes the leaf
+//! and looks at it again later, when it deletes or splits; beside that, every split looks whether the leftmost leaf is empty, so
+//! that a queue does not grow even when those who delete do not stay.
+
+use crate::node::{Node, Target};
+use crate::ops::{self, op};
+use crate::split::entries_from;
+use crate::tree::{pin_for, pin_target};
+use crate::{Btree, Index};
+use block::BlockState;
+use buffer_cache::{BlockRef, ChangeGroup, GetKind};
+use process::Process;
+use redo::Layer;
+use std::collections::VecDeque;
+use types::Result;
+
+/// Leaves that were found empty, oldest first: their index and a key in them.
+pub(crate) type Emptied = VecDeque<(Index, Vec<u8>)>;
+
+/// How many a process remembers.
+const EMPTIED_MAX: usize = 256;
+/// How many are tried at one time.
+const AT_ONCE: usize = 3;
+/// Most blocks of one path that go at once: with their neighbours and maps they have to fit into a change group.
+const CHAIN_MAX: usize = 3;
+
+/// What became of a merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Merge {
+    Done,
+    /// There are entries that somebody may need.
+    NotYet,
+    /// The leaf has no right sibling that could take it.
+    Never,
+}
+
+impl Btree {
+    /// Notes a leaf whose last live entry was just deleted, and looks at older ones.
+    pub(crate) fn note_empty(&self, p: &Process, index: &Index, key: Vec<u8>) {
+        if let Ok(mut empty) = self.empty.lock()
+            && empty.len() < EMPTIED_MAX
+        {
+            empty.push_back((*index, key));
+        }
+        self.try_emptied(p);
+    }
+
+    /// Gives back a few leaves that are empty by now. What keeps one from being given back is no error of the caller's.
+    pub(crate) fn give_back(&self, p: &Process, index: &Index) {
+        self.try_emptied(p);
+        for _ in 0..AT_ONCE {
+            let look = self.descend(p, index, Target::At(&[]), 0, &mut |_, _| {}).and_then(|leaf| {
+                self.cache().read(p, leaf, GetKind::Examination, &mut |v| {
+                    let node = Node::new(*v);
+                    node.is_leaf() && node.high().is_some() && (0..node.entries()).all(|i| node.is_deleted(i))
+                })
+            });
+            if !matches!(look, Ok(true)) || !matches!(self.merge(p, index, &[], true), Ok(Merge::Done)) {
+                return;
+            }
+        }
+    }
+
+    fn try_emptied(&self, p: &Process) {
+        for _ in 0..AT_ONCE {
+            let Some((index, key)) = self.empty.lock().ok().and_then(|mut empty| empty.pop_front()) else { return };
+            if matches!(self.merge(p, &index, &key, true), Ok(Merge::NotYet)) {
+                if let Ok(mut empty) = self.empty.lock() {
+                    empty.push_front((index, key));
+                }
+                return;
+            }
+        }
+    }
+
+    /// Merges leaves whose entries fit into their right siblings, and gives the blocks back to the segment: ALTER INDEX …
+    /// COALESCE. Returns how many leaves were given back. Others may go on working with the index.
+    ///
+    /// # Errors
+    /// ORA-08103 when the index is gone, and those of the buffer cache.
+    pub fn coalesce(&self, p: &Process, index: &Index) -> Result<u64> {
+        let (mut merged, mut key) = (0, Vec::new());
+        loop {
+            p.check_cancel()?;
+            if self.merge(p, index, &key, false)? == Merge::Done {
+                merged += 1;
+                continue;
+            }
+            let leaf = self.descend(p, index, Target::At(&key), 0, &mut |_, _| {})?;
+            let high = self.cache().read(p, leaf, GetKind::Examination, &mut |v| {
+                let node = Node::new(*v);
+                node.high().map(|at| node.bytes_at(at))
+            })?;
+            match high {
+                Some(high) if high > key => key = high,
+                // Merged by somebody else in between.
+                Some(_) => {}
+                None => return Ok(merged),
+            }
+        }
+    }
+
+    /// Merges the leaf of a sort key into its right sibling; with `empty`, only when nothing is left in it.
+    fn merge(&self, p: &Process, index: &Index, key: &[u8], empty: bool) -> Result<Merge> {
+        self.cache().in_group(p, &self.scn(), &mut |g| {
+            let leaf = pin_for(g, index, index.root, key, 0)?;
+            if leaf.rdba() == index.root || Node::new(g.block(leaf)).high().is_none() {
+                return Ok(Merge::Never);
+            }
+            self.purge_leaf(g, leaf)?;
+            let entries = Node::new(g.block(leaf)).entries();
+            if empty && entries > 0 {
+                return Ok(Merge::NotYet);
+            }
+            match self.path_of(g, index, leaf, key)? {
+                Some((chain, parent, i)) => self.merge_path(g, index, &chain, parent, i),
+                None => Ok(Merge::Never),
+            }
+        })
+    }
+
+    /// The blocks that go with a leaf, from the leaf up: itself and parents that have no other child. Then the first block above
+    /// that has, and the number of their entry in it. `None` when the entry is the last one.
+    fn path_of(
+        &self,
+        g: &mut ChangeGroup,
+        index: &Index,
+        leaf: BlockRef,
+        key: &[u8],
+    ) -> Result<Option<(Vec<BlockRef>, BlockRef, usize)>> {
+        let mut chain = vec![leaf];
+        for level in 1.. {
+            let parent = pin_for(g, index, index.root, key, level)?;
+            let node = Node::new(g.block(parent));
+            let below = chain[chain.len() - 1].rdba();
+            let Some(i) = (0..node.entries()).find(|i| node.child(*i) == below) else { return Ok(None) };
+            if i + 1 < node.entries() {
+                return Ok(Some((chain, parent, i)));
+            }
+            if node.entries() > 1 || parent.rdba() == index.root || chain.len() == CHAIN_MAX {
+                return Ok(None);
+            }
+            chain.push(parent);
+        }
+        Ok(None)
+    }
+
+    fn merge_path(
+        &self,
+        g: &mut ChangeGroup,
+        index: &Index,
+        chain: &[BlockRef],
+        parent: BlockRef,
+        i: usize,
+    ) -> Result<Merge> {
+        // The right siblings, from the leaf up.
+        let mut at = Node::new(g.block(parent)).child(i + 1);
+        let mut rights = Vec::new();
+        for level in (0..chain.len()).rev() {
+            let b = g.current(at)?;
+            let node = Node::new(g.block(b));
+            if g.block(b).obj() != index.object || usize::from(node.level()) != level {
+                return Err(crate::tree::damaged(index, at));
+            }
+            at = node.child(0);
+            rights.insert(0, b);
+        }
+        if Node::new(g.block(chain[0])).entries() > 0 {
+            self.purge_leaf(g, rights[0])?;
+        }
+        let leaf = Node::new(g.block(chain[0]));
+        let low = leaf.bytes_at(leaf.low());
+        let moved = entries_from(&leaf, 0);
+        let into = Node::new(g.block(rights[0]));
+        let need = moved.len() + leaf.entries() * 8 + low.len();
+        // A leaf that is left nearly full would be split again at once.
+        let keep = if leaf.entries() == 0 { 0 } else { g.view(rights[0]).len() / 10 };
+        if into.data.free_bytes() < need + keep || rights.iter().any(|r| Node::new(g.block(*r)).data.free_bytes() < low.len())
+        {
+            return Ok(Merge::Never);
+        }
+        let mut lefts = Vec::new();
+        if !low.is_empty() {
+            for (level, b) in chain.iter().enumerate() {
+                let left = pin_target(g, index, index.root, Target::Below(&low), level as u16)?;
+                if Node::new(g.block(left)).data.next() != b.rdba() {
+                    return Err(crate::tree::damaged(index, left.rdba()));
+                }
+                lefts.push(left);
+            }
+        }
+        if !moved.is_empty() {
+            g.change(rights[0], Layer::Index, op::INSERT_MANY, &[&1u16.to_le_bytes()[..], &moved].concat())?;
+        }
+        for (level, (b, right)) in chain.iter().zip(&rights).enumerate() {
+            let node = Node::new(g.block(*right));
+            let high = node.high().map(|at| node.bytes_at(at));
+            g.change(*right, Layer::Index, op::BOUNDS, &ops::bounds(&low, high.as_deref()))?;
+            if let Some(left) = lefts.get(level) {
+                g.change(*left, Layer::Index, op::NEXT, &right.rdba().0.to_le_bytes())?;
+            }
+            g.change(*b, Layer::Index, op::CUT, &1u16.to_le_bytes())?;
+            g.change(*b, Layer::Index, op::BOUNDS, &ops::bounds(&[], Some(&[])))?;
+            g.change(*b, Layer::Index, op::NEXT, &right.rdba().0.to_le_bytes())?;
+        }
+        let top = rights[rights.len() - 1].rdba();
+        let child = [&(i as u16 + 1).to_le_bytes()[..], &top.0.to_le_bytes()].concat();
+        g.change(parent, Layer::Index, op::CHILD, &child)?;
+        g.change(parent, Layer::Index, op::REMOVE, &(i as u16 + 2).to_le_bytes())?;
+        for b in chain {
+            let map = g.block(*b).map();
+            self.cache().segments().mark(g, map, b.rdba(), BlockState::Free)?;
+        }
+        Ok(Merge::Done)
+    }
+}

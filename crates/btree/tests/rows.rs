@@ -1,0 +1,276 @@
+//! Index-organised tables against a model: own changes, older snapshots, rollbacks, splits, merges.
+
+mod common;
+use btree::{Inserted, RowAction, RowOutcome, RowScan, RowTable};
+use common::*;
+use process::{Process, testing};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::ops::Bound::Unbounded;
+use txn::{LockWait, NoHook, Snapshot, Txn};
+use types::{ObjectId, RowReader, RowWriter};
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn table(db: &Db, p: &Process) -> RowTable {
+    RowTable { tree: index(db, p, true), object: ObjectId(50) }
+}
+
+/// A row of one column.
+fn bytes(fill: u8, len: usize) -> Vec<u8> {
+    let mut row = Vec::new();
+    RowWriter::new(&mut row, 1).bytes(&vec![fill; len.max(1)]);
+    assert!(RowReader::length(&row).is_some());
+    row
+}
+
+fn rows(db: &Db, p: &Process, t: &RowTable, s: &Snapshot, down: bool) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut scan = RowScan::new();
+    scan.start(&t.tree, s, Unbounded, Unbounded, down);
+    let mut all = Vec::new();
+    while let Some((key, row)) = scan.next(&db.tree, p).unwrap() {
+        all.push((key.to_vec(), row.to_vec()));
+    }
+    if down {
+        all.reverse();
+    }
+    all
+}
+
+fn as_list(model: &Model) -> Vec<(Vec<u8>, Vec<u8>)> {
+    model.iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Insert(u64, u8, usize),
+    Update(usize, u8, usize),
+    Delete(usize),
+    Lock(usize),
+    Commit,
+    Rollback,
+    Savepoint,
+    RollbackTo,
+    /// Opens a snapshot that is read again at the end.
+    Look,
+    Coalesce,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        12 => (0u64..200, any::<u8>(), 0usize..300).prop_map(|(k, f, l)| Op::Insert(k, f, l)),
+        8 => (any::<usize>(), any::<u8>(), 0usize..600).prop_map(|(n, f, l)| Op::Update(n, f, l)),
+        6 => any::<usize>().prop_map(Op::Delete),
+        2 => any::<usize>().prop_map(Op::Lock),
+        2 => Just(Op::Commit),
+        1 => Just(Op::Rollback),
+        1 => Just(Op::Savepoint),
+        1 => Just(Op::RollbackTo),
+        1 => Just(Op::Look),
+        1 => Just(Op::Coalesce),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn rows_against_a_map(ops in prop::collection::vec(op(), 200..500)) {
+        let db = database(400);
+        let (p, reader) = (testing::attach(db.all, "t"), testing::attach(db.all, "r"));
+        let table = table(&db, &p);
+        let (mut t, quiet) = (Txn::new(), Txn::new());
+        let (mut now, mut committed) = (Model::new(), Model::new());
+        let mut saved = None;
+        let mut looks: Vec<(Snapshot, Model)> = Vec::new();
+        for op in ops {
+            let picked = |n: usize, now: &Model| now.keys().nth(n % now.len().max(1)).cloned();
+            match op {
+                Op::Insert(k, fill, len) => {
+                    let (key, row) = (key(k), bytes(fill, len));
+                    let done = db.tree.insert_row(&p, &mut t, &table, &key, &row, LockWait::NoWait).unwrap();
+                    prop_assert_eq!(done == Inserted::Done, !now.contains_key(&key));
+                    now.entry(key).or_insert(row);
+                }
+                Op::Update(n, fill, len) => {
+                    let Some(key) = picked(n, &now) else { continue };
+                    let row = bytes(fill, len);
+                    let s = db.txns.snapshot(&p, &t);
+                    let done = db.tree.change_row(&p, &mut t, &table, &key, RowAction::Update(&row), &s, LockWait::NoWait);
+                    prop_assert_eq!(done.unwrap(), RowOutcome::Done);
+                    db.txns.release(&p, &s);
+                    now.insert(key, row);
+                }
+                Op::Delete(n) => {
+                    let Some(key) = picked(n, &now) else { continue };
+                    let s = db.txns.snapshot(&p, &t);
+                    let done = db.tree.change_row(&p, &mut t, &table, &key, RowAction::Delete, &s, LockWait::NoWait);
+                    prop_assert_eq!(done.unwrap(), RowOutcome::Done);
+                    db.txns.release(&p, &s);
+                    now.remove(&key);
+                }
+                Op::Lock(n) => {
+                    let Some(key) = picked(n, &now) else { continue };
+                    let s = db.txns.snapshot(&p, &t);
+                    let done = db.tree.change_row(&p, &mut t, &table, &key, RowAction::Lock, &s, LockWait::NoWait);
+                    prop_assert_eq!(done.unwrap(), RowOutcome::Done);
+                    db.txns.release(&p, &s);
+                }
+                Op::Commit => {
+                    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+                    (committed, saved) = (now.clone(), None);
+                }
+                Op::Rollback => {
+                    db.txns.rollback(&p, &mut t).unwrap();
+                    (now, saved) = (committed.clone(), None);
+                }
+                Op::Savepoint => saved = Some((db.txns.savepoint(&t), now.clone())),
+                Op::RollbackTo => {
+                    if let Some((to, model)) = &saved {
+                        db.txns.rollback_to(&p, &mut t, to).unwrap();
+                        now = model.clone();
+                    }
+                }
+                Op::Look => {
+                    if looks.len() < 4 {
+                        looks.push((db.txns.snapshot(&reader, &quiet), committed.clone()));
+                    }
+                }
+                Op::Coalesce => {
+                    db.tree.coalesce(&p, &table.tree).unwrap();
+                }
+            }
+        }
+        db.tree.verify(&p, &table.tree).unwrap();
+        let mine = db.txns.snapshot(&p, &t);
+        prop_assert_eq!(rows(&db, &p, &table, &mine, false), as_list(&now));
+        prop_assert_eq!(rows(&db, &p, &table, &mine, true), as_list(&now));
+        looks.push((db.txns.snapshot(&reader, &quiet), committed.clone()));
+        for (s, model) in &looks {
+            prop_assert_eq!(&rows(&db, &reader, &table, s, false), &as_list(model));
+            let mut row = Vec::new();
+            for k in (0..200).map(key) {
+                let found = db.tree.fetch_row(&reader, &table.tree, &k, s, &mut row).unwrap();
+                prop_assert_eq!(found.then(|| row.clone()), model.get(&k).cloned());
+            }
+        }
+        looks.iter().for_each(|(s, _)| db.txns.release(&reader, s));
+        db.txns.rollback(&p, &mut t).unwrap();
+        let last = db.txns.snapshot(&p, &t);
+        prop_assert_eq!(rows(&db, &p, &table, &last, false), as_list(&committed));
+        db.txns.release(&p, &last);
+        db.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn a_row_of_another_session_is_locked_and_then_changed() {
+    let db = database(200);
+    let (p, q) = (testing::attach(db.all, "p"), testing::attach(db.all, "q"));
+    let table = table(&db, &p);
+    let (mut t, mut u) = (Txn::new(), Txn::new());
+    let insert = |p: &Process, t: &mut Txn, n: u64| db.tree.insert_row(p, t, &table, &key(n), &bytes(1, 9), LockWait::NoWait);
+    insert(&p, &mut t, 1).unwrap();
+    insert(&p, &mut t, 2).unwrap();
+    assert!(insert(&q, &mut u, 1).unwrap_err().is(54));
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    assert!(matches!(insert(&q, &mut u, 1).unwrap(), Inserted::Duplicate(_)));
+    let before = db.txns.snapshot(&q, &u);
+    let change = |p: &Process, t: &mut Txn, n: u64, action: RowAction<'_>, s: &Snapshot, wait| {
+        db.tree.change_row(p, t, &table, &key(n), action, s, wait)
+    };
+    let s = db.txns.snapshot(&p, &t);
+    // A lock alone is no change.
+    change(&p, &mut t, 1, RowAction::Lock, &s, LockWait::NoWait).unwrap();
+    change(&p, &mut t, 2, RowAction::Update(&bytes(2, 30)), &s, LockWait::NoWait).unwrap();
+    assert!(change(&q, &mut u, 1, RowAction::Delete, &before, LockWait::NoWait).unwrap_err().is(54));
+    let skipped = change(&q, &mut u, 2, RowAction::Lock, &before, LockWait::SkipLocked).unwrap();
+    assert_eq!(skipped, RowOutcome::Skipped);
+    db.txns.release(&p, &s);
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    assert_eq!(change(&q, &mut u, 2, RowAction::Delete, &before, LockWait::NoWait).unwrap(), RowOutcome::Changed);
+    assert_eq!(change(&q, &mut u, 1, RowAction::Delete, &before, LockWait::NoWait).unwrap(), RowOutcome::Done);
+    assert_eq!(rows(&db, &q, &table, &before, false), vec![(key(1), bytes(1, 9)), (key(2), bytes(1, 9))]);
+    db.txns.release(&q, &before);
+    db.txns.rollback(&q, &mut u).unwrap();
+    let long = bytes(1, 1500);
+    assert!(db.tree.insert_row(&p, &mut t, &table, &key(9), &long, LockWait::NoWait).unwrap_err().is(1429));
+}
+
+/// Keys that grow, and are deleted in their order: the tree stays small, and its readers see what they should.
+#[test]
+fn a_queue_does_not_grow() {
+    let db = database(400);
+    let p = testing::attach(db.all, "p");
+    let (plain, table) = (index(&db, &p, false), RowTable { tree: {
+        let segment = db.tree.create(&p, datafile::tablespace::USERS, ObjectId(101)).unwrap();
+        db.tree.open(&p, segment, ObjectId(51), true).unwrap()
+    }, object: ObjectId(51) });
+    let mut t = Txn::new();
+    let mut most = 0;
+    for n in 0..12_000u64 {
+        db.tree.insert(&p, &mut t, &plain, &key(n), row(n as u32), LockWait::NoWait).unwrap();
+        db.tree.insert_row(&p, &mut t, &table, &key(n), &bytes(3, 20), LockWait::NoWait).unwrap();
+        if n >= 100 {
+            let old = n - 100;
+            db.tree.delete(&p, &mut t, &plain, &key(old), row(old as u32)).unwrap();
+            let s = db.txns.snapshot(&p, &t);
+            let done = db.tree.change_row(&p, &mut t, &table, &key(old), RowAction::Delete, &s, LockWait::NoWait);
+            assert_eq!(done.unwrap(), RowOutcome::Done);
+            db.txns.release(&p, &s);
+        }
+        db.txns.commit(&p, &mut t, &NoHook).unwrap();
+        if n % 1000 == 999 {
+            let (a, b) = (db.tree.verify(&p, &plain).unwrap(), db.tree.verify(&p, &table.tree).unwrap());
+            assert_eq!((a.live, b.live), (100, 100));
+            most = most.max(a.leaves + a.branches + b.leaves + b.branches);
+            let blocks = |i: &btree::Index| -> u32 {
+                db.cache.segments().extents(&p, i.segment).unwrap().iter().map(|e| e.blocks).sum()
+            };
+            assert!(blocks(&plain) + blocks(&table.tree) <= 64, "the segments grow: {} {}", blocks(&plain), blocks(&table.tree));
+        }
+    }
+    assert!(most < 40, "{most} blocks for a hundred rows");
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn coalescing_gives_back_sparse_leaves_under_an_open_scan() {
+    let db = database(400);
+    let p = testing::attach(db.all, "p");
+    let plain = index(&db, &p, false);
+    let mut t = Txn::new();
+    for n in 0..3000u64 {
+        db.tree.insert(&p, &mut t, &plain, &key(n), row(n as u32), LockWait::NoWait).unwrap();
+    }
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    for n in (0..3000u64).filter(|n| n % 10 != 0) {
+        db.tree.delete(&p, &mut t, &plain, &key(n), row(n as u32)).unwrap();
+    }
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let before = db.tree.verify(&p, &plain).unwrap();
+    let mut scan = btree::RangeScan::new();
+    scan.start(&plain, Unbounded, Unbounded, false);
+    let mut seen = Vec::new();
+    for _ in 0..100 {
+        seen.push(scan.next(&db.tree, &p).unwrap().unwrap().0.to_vec());
+    }
+    let merged = db.tree.coalesce(&p, &plain).unwrap();
+    let after = db.tree.verify(&p, &plain).unwrap();
+    assert!(after.leaves * 4 < before.leaves && merged as usize == before.leaves - after.leaves, "{before:?} {after:?}");
+    // What was given back is used again, and the scan that came from a leaf given back loses nothing.
+    for n in 5000..8000u64 {
+        db.tree.insert(&p, &mut t, &plain, &key(n), row(n as u32), LockWait::NoWait).unwrap();
+    }
+    while let Some((key, _)) = scan.next(&db.tree, &p).unwrap() {
+        seen.push(key.to_vec());
+    }
+    assert!(seen.is_sorted());
+    for n in (0..3000u64).step_by(10).chain(5000..8000) {
+        assert!(seen.binary_search(&key(n)).is_ok(), "{n}");
+    }
+    seen.dedup();
+    assert_eq!(seen.iter().filter(|k| **k >= key(5000)).count(), 3000);
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    db.tree.verify(&p, &plain).unwrap();
+}

@@ -1,0 +1,130 @@
+//! Rows that carry their transaction themselves.
+//!
+//! A layer whose rows move between blocks cannot lean on interested-transaction entries. Such a row names the transaction that
+//! made it and the undo record of that change; the record holds the version before. What is asked here is asked for one version
+//! of one row: may a snapshot see it, and if not, what does its undo record say.
+
+use crate::table::Fate;
+use crate::undo::{copy_record, decode_record, is_newer};
+use crate::{Snapshot, Transactions, UndoRecord};
+use block::BlockView;
+use buffer_cache::GetKind;
+use process::Process;
+use types::{Ora, Result, Scn, Uba, Xid};
+
+/// Who made a version of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maker {
+    /// This transaction, whatever has become of it.
+    Transaction(Xid),
+    /// One that committed at this SCN.
+    Committed(Scn),
+    /// One that committed at or below this SCN.
+    Before(Scn),
+}
+
+/// What a snapshot makes of a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// The snapshot has this version.
+    Visible,
+    /// The snapshot has an older one.
+    Invisible,
+    /// Nobody knows any more whether the commit came before the snapshot: ORA-01555.
+    Unknown,
+    /// Being committed this instant: ask again.
+    Unsettled,
+}
+
+impl Transactions {
+    /// What has become of the maker of a version: its commit SCN in place of a transaction that has ended.
+    pub fn settled(&self, maker: Maker) -> Maker {
+        match maker {
+            Maker::Transaction(xid) => match self.table().fate(xid) {
+                Fate::Committed(scn) => Maker::Committed(scn),
+                Fate::Before(scn) => Maker::Before(scn),
+                Fate::Active | Fate::Unsettled => maker,
+            },
+            ended => ended,
+        }
+    }
+
+    /// Whether a snapshot sees the version of a row that `maker` made with undo record `uba`.
+    pub fn sight(&self, maker: Maker, uba: Uba, s: &Snapshot) -> Sight {
+        let fate = match maker {
+            Maker::Committed(scn) => Fate::Committed(scn),
+            Maker::Before(scn) => Fate::Before(scn),
+            Maker::Transaction(xid) if s.xid == Some(xid) => {
+                return match s.own {
+                    Some(own) if !is_newer(uba, own) => Sight::Visible,
+                    _ => Sight::Invisible,
+                };
+            }
+            Maker::Transaction(xid) => self.table().fate(xid),
+        };
+        match fate {
+            Fate::Active => Sight::Invisible,
+            Fate::Unsettled => Sight::Unsettled,
+            Fate::Committed(scn) | Fate::Before(scn) if scn <= s.scn => Sight::Visible,
+            Fate::Committed(_) => Sight::Invisible,
+            Fate::Before(_) => Sight::Unknown,
+        }
+    }
+
+    /// Whether the maker has committed before every snapshot that is open now.
+    pub fn is_history(&self, maker: Maker) -> bool {
+        match self.settled(maker) {
+            Maker::Transaction(_) => false,
+            Maker::Committed(scn) | Maker::Before(scn) => scn <= self.table().oldest_snapshot(),
+        }
+    }
+
+    /// Reads the undo record of a version into `bytes`; ORA-01555 when it is gone.
+    ///
+    /// Statistics: `consistent gets - examination`, `data blocks consistent reads - undo records applied`.
+    /// # Errors
+    /// ORA-01555, and those of reading.
+    pub fn undo_of_version<'b>(
+        &self,
+        p: &Process,
+        maker: Maker,
+        uba: Uba,
+        bytes: &'b mut Vec<u8>,
+    ) -> Result<UndoRecord<'b>> {
+        if uba.is_none() {
+            return Err(version_too_old(uba));
+        }
+        let found = self
+            .cache()
+            .read(p, uba.rdba, GetKind::Examination, &mut |view: &BlockView<'_>| copy_record(view, uba, bytes))?;
+        found.ok_or_else(|| version_too_old(uba))?;
+        let rec = decode_record(uba, bytes)?;
+        let same = match maker {
+            Maker::Transaction(xid) => rec.xid == xid,
+            Maker::Committed(scn) => match self.table().fate(rec.xid) {
+                Fate::Committed(of) => of == scn,
+                Fate::Before(bound) => bound >= scn,
+                Fate::Active | Fate::Unsettled => false,
+            },
+            Maker::Before(_) => !self.is_active(rec.xid),
+        };
+        if !same {
+            return Err(version_too_old(uba));
+        }
+        p.count(wait::Stat::DataBlocksConsistentReadsUndoRecordsApplied, 1);
+        Ok(rec)
+    }
+
+    /// Waits an instant for a transaction that is being committed.
+    ///
+    /// # Errors
+    /// ORA-01013, ORA-00028.
+    pub fn let_settle(&self, p: &Process) -> Result<()> {
+        self.pause(p)
+    }
+}
+
+/// ORA-01555 for a version whose undo is gone.
+pub fn version_too_old(uba: Uba) -> Ora {
+    Ora::with(1555, &[&"", &format_args!("at {}", uba.rdba)])
+}
