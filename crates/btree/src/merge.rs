@@ -182,7 +182,8 @@ impl Btree {
         let need = moved.len() + leaf.entries() * 8 + low.len();
         // A leaf that is left nearly full would be split again at once.
         let keep = if leaf.entries() == 0 { 0 } else { g.view(rights[0]).len() / 10 };
-        if into.data.free_bytes() < need + keep || rights.iter().any(|r| Node::new(g.block(*r)).data.free_bytes() < low.len())
+        if into.data.free_bytes() < need + keep
+            || rights.iter().any(|r| Node::new(g.block(*r)).data.free_bytes() < low.len())
         {
             return Ok(Merge::Never);
         }

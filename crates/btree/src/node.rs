@@ -185,9 +185,8 @@ impl<'a> Node<'a> {
 
     /// True when entries with this key may go on in the right sibling: the high key begins with it.
     pub fn goes_on(&self, key: &[u8]) -> bool {
-        self.high().is_some_and(|(at, len)| {
-            len >= key.len() && self.data.view.compare(at, key.len(), key) == Ordering::Equal
-        })
+        self.high()
+            .is_some_and(|(at, len)| len >= key.len() && self.data.view.compare(at, key.len(), key) == Ordering::Equal)
     }
 
     /// True when what `target` wants lies to the right of this block.

@@ -123,6 +123,11 @@ impl<'a> Patch<'a> {
         Some([head, self.middle, tail].concat())
     }
 
+    /// True when both versions of `len` bytes are the same.
+    pub fn is_identity(&self, len: usize) -> bool {
+        self.middle.is_empty() && usize::from(self.prefix) + usize::from(self.suffix) == len
+    }
+
     pub fn push(&self, to: &mut Vec<u8>) {
         to.extend_from_slice(&self.prefix.to_le_bytes());
         to.extend_from_slice(&self.suffix.to_le_bytes());

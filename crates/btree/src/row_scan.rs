@@ -25,7 +25,7 @@ impl Default for RowScan {
     fn default() -> RowScan {
         RowScan {
             range: RangeScan::new(),
-            snapshot: Snapshot { scn: Scn::ZERO, xid: None, own: None },
+            snapshot: Snapshot { scn: Scn::ZERO, xid: None, own: None, serializable: false },
             row: Vec::new(),
             key: Vec::new(),
             cleaned: Rdba::NONE,
@@ -65,7 +65,7 @@ impl RowScan {
                 self.key.extend_from_slice(entry.key);
                 self.row.clear();
                 self.row.extend_from_slice(row);
-                let mut version = Current { head, key: &self.key, row: std::mem::take(&mut self.row) };
+                let mut version = Current { head, key: &self.key, row: std::mem::take(&mut self.row), touched: false };
                 let seen = trees.as_of(p, &snapshot, &mut version)?;
                 self.row = version.row;
                 if seen {

@@ -34,7 +34,8 @@ impl<'a> Before<'a> {
         if op == op::TAKE_OUT {
             return Ok(Before { key: data, version: None });
         }
-        let (fixed, rest) = data.split_at_checked(1 + row::HEAD + 2).filter(|_| op == op::PUT_BACK).ok_or_else(wrong)?;
+        let (fixed, rest) =
+            data.split_at_checked(1 + row::HEAD + 2).filter(|_| op == op::PUT_BACK).ok_or_else(wrong)?;
         let head = Head::read(fixed[0], &fixed[1..]).ok_or_else(wrong)?;
         let len = usize::from(u16::from_le_bytes([fixed[1 + row::HEAD], fixed[2 + row::HEAD]]));
         let (key, patch) = rest.split_at_checked(len).ok_or_else(wrong)?;
@@ -53,12 +54,7 @@ pub(crate) fn put_back(before: &Head, key: &[u8], patch: &Patch<'_>) -> Vec<u8> 
 }
 
 /// Rolls one change of a row back, wherever splits have moved it.
-pub(crate) fn rollback(
-    txns: &Transactions,
-    p: &Process,
-    rec: &UndoRecord<'_>,
-    undo: &mut Rollback<'_>,
-) -> Result<()> {
+pub(crate) fn rollback(txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()> {
     let before = Before::read(rec.op, rec.data)?;
     let index = index_of(rec);
     let leaf = find_leaf(txns, p, &index, before.key)?;

@@ -66,6 +66,8 @@ pub(crate) struct Current<'a> {
     pub head: Head,
     pub key: &'a [u8],
     pub row: Vec<u8>,
+    /// The older version is another row, or no row, or was so in between.
+    pub touched: bool,
 }
 
 impl Btree {
@@ -153,7 +155,7 @@ impl Btree {
         Head { flags: flags::ROW, word, uba, len: row.len() as u16 }.push(&mut head);
         let change = ops::insert(i + 1, flags::ROW, key.len(), &[key, &head, row]);
         c.group().change(b, Layer::Index, op::INSERT, &change)?;
-        c.commit();
+        c.commit()?;
         Ok(Try::Done)
     }
 
@@ -201,7 +203,7 @@ impl Btree {
         let head = Head { flags: new_flags, word: own.to_bits(), uba, len: new.len() as u16 };
         let change = row::change(i + 1, &head, new_room, &Patch::between(&old, new));
         c.group().change(b, Layer::Index, op::ROW, &change)?;
-        c.commit();
+        c.commit()?;
         Ok(if emptied { Try::Emptied } else { Try::Done })
     }
 
@@ -226,11 +228,10 @@ impl Btree {
         }
         self.txns.touch(p, t, table.object)?;
         let mut undo_bytes = key.len() + 256;
-        let mut verified: Option<Vec<u8>> = None;
+        let mut verified = None;
         loop {
-            let tried = self
-                .txns
-                .retrying(p, &mut || self.try_change(p, t, table, key, action, seen, undo_bytes, verified.as_deref()))?;
+            let tried =
+                self.txns.retrying(p, &mut || self.try_change(p, t, table, key, action, seen, undo_bytes, verified))?;
             match tried {
                 Try::Done => return Ok(RowOutcome::Done),
                 Try::Emptied => {
@@ -242,13 +243,10 @@ impl Btree {
                 Try::Wait(holder) => self.txns.wait_for(p, holder, wait)?,
                 Try::Split => self.make_room(p, &table.tree, key)?,
                 Try::MoreUndo(bytes) => undo_bytes = bytes,
-                Try::Compare => {
-                    let mut row = Vec::new();
-                    if !self.fetch_row(p, &table.tree, key, seen, &mut row)? {
-                        return Ok(RowOutcome::Changed);
-                    }
-                    verified = Some(row);
-                }
+                Try::Compare => match self.unchanged_since(p, &table.tree, key, seen)? {
+                    Some(uba) => verified = Some(uba),
+                    None => return Ok(RowOutcome::Changed),
+                },
             }
         }
     }
@@ -263,7 +261,7 @@ impl Btree {
         action: RowAction<'_>,
         seen: &Snapshot,
         undo_bytes: usize,
-        as_of: Option<&[u8]>,
+        verified: Option<Uba>,
     ) -> Result<Try> {
         let index = &table.tree;
         let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
@@ -283,12 +281,9 @@ impl Btree {
             return Ok(Try::Changed);
         }
         let mine = head.maker() == Maker::Transaction(own);
-        if !mine && self.txns.sight(head.maker(), head.uba, seen) != Sight::Visible {
-            match as_of {
-                None => return Ok(Try::Compare),
-                Some(row) if node.row_bytes(i) != row => return Ok(Try::Changed),
-                Some(_) => {}
-            }
+        let unseen = !mine && self.txns.sight(head.maker(), head.uba, seen) != Sight::Visible;
+        if unseen && verified != Some(head.uba) {
+            return Ok(Try::Compare);
         }
         match action {
             RowAction::Lock if mine => Ok(Try::Done),
@@ -339,6 +334,22 @@ impl Btree {
         Err(damaged(index, at))
     }
 
+    /// The newest undo record of a row that is now what it was as of `seen`: it was only locked since then. A serializable
+    /// transaction takes a row that was changed and changed back for changed.
+    fn unchanged_since(&self, p: &Process, index: &Index, key: &[u8], seen: &Snapshot) -> Result<Option<Uba>> {
+        let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
+        let found = self.cache().read(p, leaf, GetKind::Current, &mut |v| {
+            let node = Node::new(*v);
+            let i = node.lower_bound(key);
+            if node.is_at(i, key) { node.head(i).map(|head| (head, node.row_bytes(i))) } else { None }
+        })?;
+        let Some((head, now)) = found else { return Ok(None) };
+        let mut version = Current { head, key, row: now.clone(), touched: false };
+        let there = self.as_of(p, seen, &mut version)?;
+        let changed = if seen.serializable { version.touched } else { version.row != now };
+        Ok((there && !changed).then_some(head.uba))
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn version_for(
         &self,
@@ -356,7 +367,7 @@ impl Btree {
             }
             return Ok(!head.is_deleted());
         }
-        let mut version = Current { head, key, row: std::mem::take(row) };
+        let mut version = Current { head, key, row: std::mem::take(row), touched: false };
         let seen = self.as_of(p, s, &mut version)?;
         *row = version.row;
         Ok(seen)
@@ -389,7 +400,12 @@ impl Btree {
             if before.key != version.key {
                 return Err(version_too_old(head.uba));
             }
-            let Some((older, patch)) = before.version else { return Ok(false) };
+            let Some((older, patch)) = before.version else {
+                version.touched = true;
+                return Ok(false);
+            };
+            let same = older.is_deleted() == head.is_deleted() && patch.is_identity(version.row.len());
+            version.touched |= !same;
             version.row = patch.apply(&version.row).ok_or_else(|| version_too_old(head.uba))?;
             version.head = older;
         }

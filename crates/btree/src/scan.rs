@@ -6,8 +6,8 @@
 //! everything seen so far: there are no links to the left to keep right.
 
 use crate::node::{Node, Step, Target, XID, flags};
-use crate::tree::{STEPS_MAX, damaged};
 use crate::row::{HEAD, Head};
+use crate::tree::{STEPS_MAX, damaged};
 use crate::{Btree, Index};
 use block::BlockView;
 use buffer_cache::GetKind;

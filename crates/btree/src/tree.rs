@@ -115,9 +115,7 @@ impl Btree {
     /// ORA-08103 when there is no index there.
     pub fn set_created(&self, p: &Process, index: &Index) -> Result<()> {
         let (cache, segments) = (self.cache(), self.cache().segments());
-        cache.in_group(p, &self.scn(), &mut |g| {
-            segments.set_aux(g, index.segment, index.root.0, 0, self.scn()().0)
-        })
+        cache.in_group(p, &self.scn(), &mut |g| segments.set_aux(g, index.segment, index.root.0, 0, self.scn()().0))
     }
 
     /// Walks from the root to the leaf for `target`. `see` looks at each branch entry and each high key it passes, with the
@@ -455,13 +453,7 @@ pub(crate) fn pin_for(g: &mut ChangeGroup, index: &Index, at: Rdba, key: &[u8], 
 }
 
 /// As [`pin_for`], for any target.
-pub(crate) fn pin_target(
-    g: &mut ChangeGroup,
-    index: &Index,
-    at: Rdba,
-    target: Target,
-    level: u16,
-) -> Result<BlockRef> {
+pub(crate) fn pin_target(g: &mut ChangeGroup, index: &Index, at: Rdba, target: Target, level: u16) -> Result<BlockRef> {
     let step_at = |v: BlockView| {
         let node = Node::new(v);
         if v.obj() == index.object { node.step_to(target, level) } else { Step::Foreign }
@@ -503,11 +495,7 @@ pub(crate) fn damaged(index: &Index, at: Rdba) -> Ora {
 
 fn missing(index: &Index, locator: &[u8]) -> Ora {
     let (rdba, slot) = crate::node::rowid_of(locator);
-    let text = format!(
-        "index key not found, obj# {}, file {}, block {} ({slot})",
-        index.object,
-        rdba.file(),
-        rdba.block(),
-    );
+    let text =
+        format!("index key not found, obj# {}, file {}, block {} ({slot})", index.object, rdba.file(), rdba.block(),);
     Ora::from_text(types::Facility::Ora, 8102, text)
 }

@@ -169,7 +169,8 @@ fn a_row_of_another_session_is_locked_and_then_changed() {
     let (p, q) = (testing::attach(db.all, "p"), testing::attach(db.all, "q"));
     let table = table(&db, &p);
     let (mut t, mut u) = (Txn::new(), Txn::new());
-    let insert = |p: &Process, t: &mut Txn, n: u64| db.tree.insert_row(p, t, &table, &key(n), &bytes(1, 9), LockWait::NoWait);
+    let insert =
+        |p: &Process, t: &mut Txn, n: u64| db.tree.insert_row(p, t, &table, &key(n), &bytes(1, 9), LockWait::NoWait);
     insert(&p, &mut t, 1).unwrap();
     insert(&p, &mut t, 2).unwrap();
     assert!(insert(&q, &mut u, 1).unwrap_err().is(54));
@@ -202,10 +203,16 @@ fn a_row_of_another_session_is_locked_and_then_changed() {
 fn a_queue_does_not_grow() {
     let db = database(400);
     let p = testing::attach(db.all, "p");
-    let (plain, table) = (index(&db, &p, false), RowTable { tree: {
-        let segment = db.tree.create(&p, datafile::tablespace::USERS, ObjectId(101)).unwrap();
-        db.tree.open(&p, segment, ObjectId(51), true).unwrap()
-    }, object: ObjectId(51) });
+    let (plain, table) = (
+        index(&db, &p, false),
+        RowTable {
+            tree: {
+                let segment = db.tree.create(&p, datafile::tablespace::USERS, ObjectId(101)).unwrap();
+                db.tree.open(&p, segment, ObjectId(51), true).unwrap()
+            },
+            object: ObjectId(51),
+        },
+    );
     let mut t = Txn::new();
     let mut most = 0;
     for n in 0..12_000u64 {
@@ -227,7 +234,12 @@ fn a_queue_does_not_grow() {
             let blocks = |i: &btree::Index| -> u32 {
                 db.cache.segments().extents(&p, i.segment).unwrap().iter().map(|e| e.blocks).sum()
             };
-            assert!(blocks(&plain) + blocks(&table.tree) <= 64, "the segments grow: {} {}", blocks(&plain), blocks(&table.tree));
+            assert!(
+                blocks(&plain) + blocks(&table.tree) <= 64,
+                "the segments grow: {} {}",
+                blocks(&plain),
+                blocks(&table.tree)
+            );
         }
     }
     assert!(most < 40, "{most} blocks for a hundred rows");
@@ -257,7 +269,10 @@ fn coalescing_gives_back_sparse_leaves_under_an_open_scan() {
     }
     let merged = db.tree.coalesce(&p, &plain).unwrap();
     let after = db.tree.verify(&p, &plain).unwrap();
-    assert!(after.leaves * 4 < before.leaves && merged as usize == before.leaves - after.leaves, "{before:?} {after:?}");
+    assert!(
+        after.leaves * 4 < before.leaves && merged as usize == before.leaves - after.leaves,
+        "{before:?} {after:?}"
+    );
     // What was given back is used again, and the scan that came from a leaf given back loses nothing.
     for n in 5000..8000u64 {
         db.tree.insert(&p, &mut t, &plain, &key(n), row(n as u32), LockWait::NoWait).unwrap();
