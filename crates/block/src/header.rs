@@ -180,6 +180,12 @@ pub fn seal(block: &mut [u8]) {
     put32(block, AT_CHECKSUM, sum);
 }
 
+/// Makes the checksum of a sealed block wrong: whoever reads it is told that it is damaged.
+pub fn spoil(block: &mut [u8]) {
+    let sum = get32(block, AT_CHECKSUM);
+    put32(block, AT_CHECKSUM, sum ^ 0x5B01_1ED5);
+}
+
 /// What is wrong with a block that came from disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {

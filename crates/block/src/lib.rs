@@ -18,7 +18,7 @@ pub use data::{Data, DataMut, Itl, Refused, RowAt, itl_flags};
 pub use dump::dump;
 pub use header::{
     BLOCK_SIZE_DEFAULT, BLOCK_SIZE_MAX, BLOCK_SIZE_MIN, BlockKind, Damage, FORMAT_VERSION, HEADER_BYTES, check,
-    checksum, close_hole, format, is_block_size, seal, stamp,
+    checksum, close_hole, format, is_block_size, seal, spoil, stamp,
 };
 pub use segment::{BlockState, Extent, SegmentKind};
 pub use view::{BlockView, Image};
