@@ -173,6 +173,10 @@ fn background(args: &Start) -> Result<(), String> {
             let _ = std::io::stdout().flush();
             return Ok(());
         }
+        if let Some(line) = text.lines().last().filter(|l| l.starts_with("Recovering: ")) {
+            eprintln!("{line}");
+            text.clear();
+        }
     }
     let _ = child.wait();
     Err(if text.trim().is_empty() { "The instance ended before it was ready.".into() } else { text.trim().to_string() })

@@ -21,7 +21,7 @@ use os::process::{Ended, Fork};
 use os::signal::{self, SignalFd};
 use os::socket::{EventFd, Poll};
 use params::Param;
-use session::{Instance, Phase};
+use session::{Instance, Phase, Told};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -158,7 +158,13 @@ impl Supervisor {
         let signals = SignalFd::new(&stop).map_err(text)?;
         let wanted = EventFd::new().map_err(text)?;
         arm_faults(options, place).map_err(text)?;
-        let instance = Instance::open(place.dir(), &options.params, place.is_ephemeral()).map_err(|e| e.to_string())?;
+        let mut tell = |told: Told<'_>| match told {
+            Told::Alert(text) => alert.write(text),
+            // Whoever waits for the first line reads these, and passes them by.
+            Told::Progress(text) => drop(say(text.to_string())),
+        };
+        let instance = Instance::open_telling(place.dir(), &options.params, place.is_ephemeral(), &mut tell);
+        let instance = instance.map_err(|e| e.to_string())?;
         instance.set_fixed_tables(views::make);
         alert.write(&instance.memory_report());
         Ok((instance, signals, wanted))

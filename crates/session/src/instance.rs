@@ -7,6 +7,7 @@
 use crate::caches::{Caches, CachesLayout, OnCommit};
 use crate::core::MakeFixedTables;
 use crate::sizes::Sizes;
+use crate::startup::Told;
 use crate::state::{Phase, State, StateLayout};
 use crate::storage::{Database, Storage, StorageLayout};
 use latch::SleepAlgorithm;
@@ -41,8 +42,21 @@ impl Instance {
     /// # Errors
     /// Parameters that do not fit together, memory or files that cannot be had.
     pub fn open(dir: &Path, given: &InitParams, ephemeral: bool) -> Result<&'static Instance> {
+        Self::open_telling(dir, given, ephemeral, &mut |_| {})
+    }
+
+    /// As [`Instance::open`]; `tell` is told what recovery does, when the database needs it.
+    ///
+    /// # Errors
+    /// As [`Instance::open`].
+    pub fn open_telling(
+        dir: &Path,
+        given: &InitParams,
+        ephemeral: bool,
+        tell: &mut dyn FnMut(Told<'_>),
+    ) -> Result<&'static Instance> {
         let mut init = given.clone();
-        let database = Database::open_or_create(dir, &mut init)?;
+        let database = Database::open_or_create(dir, &mut init, tell)?;
         Self::make(dir, init, &database, ephemeral)
     }
 

@@ -1,6 +1,7 @@
 //! The storage stack of the instance: data files, buffer cache, and what is registered between them.
 
 use crate::sizes::Sizes;
+use crate::startup::{self, Told};
 use btree::Btree;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use cluster::Clusters;
@@ -28,12 +29,13 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the files in `dir`, or makes them.
+    /// Opens the files in `dir`, or makes them. Those of a database that was not closed cleanly are rolled forward first; `tell`
+    /// is told how.
     ///
     /// # Errors
-    /// ORA-00058 when the block size asked for is not the database's; ORA-01113 when it was not closed cleanly; those of
-    /// `datafile`.
-    pub fn open_or_create(dir: &Path, init: &mut InitParams) -> Result<Database> {
+    /// ORA-00058 when the block size asked for is not the database's; ORA-01113 when it was not closed cleanly and has no redo;
+    /// those of `datafile` and `recovery`.
+    pub fn open_or_create(dir: &Path, init: &mut InitParams, tell: &mut dyn FnMut(Told<'_>)) -> Result<Database> {
         if !os::file::exists(&dir.join(datafile::CONTROL_FILE)) {
             let name = init.get(Param::DbName).to_string();
             let mut spec = CreateDatabase::usual(&name, os::clock::wall_ns(), init.number(Param::DbBlockSize) as usize);
@@ -48,14 +50,10 @@ impl Database {
         }
         init.derive(Param::DbBlockSize, is);
         init.derive(Param::DbName, &control.name);
-        if !control.clean {
-            return Err(Ora::with(1113, &[&1]));
-        }
-        Ok(Database { files: Arc::new(files), scn: control.scn, is_new: false })
+        let scn = if control.clean { control.scn } else { startup::recover(&files, control, init, tell)? };
+        Ok(Database { files: Arc::new(files), scn, is_new: false })
     }
-}
 
-impl Database {
     /// Opens the files in `dir` for looking only.
     ///
     /// # Errors
@@ -162,15 +160,21 @@ impl StorageLayout {
     }
 }
 
+/// The functions that apply the change vectors of every layer.
+pub fn apply_table() -> ApplyTable {
+    let mut apply = ApplyTable::new();
+    buffer_cache::register(&mut apply);
+    Transactions::register_apply(&mut apply);
+    Heap::register_apply(&mut apply);
+    Clusters::register_apply(&mut apply);
+    Btree::register_apply(&mut apply);
+    apply
+}
+
 impl Storage {
     /// Makes the stack. Run once, by the supervisor, before it forks.
     pub fn create(processes: &'static Processes, layout: &StorageLayout, database: &Database) -> Storage {
-        let mut apply = ApplyTable::new();
-        buffer_cache::register(&mut apply);
-        Transactions::register_apply(&mut apply);
-        Heap::register_apply(&mut apply);
-        Clusters::register_apply(&mut apply);
-        Btree::register_apply(&mut apply);
+        let apply = apply_table();
         let (sga, files) = (processes.sga(), Arc::clone(&database.files));
         let cache = BufferCache::create(sga, &layout.cache, &layout.cache_config, files, apply, Box::new(NoRedo));
         let cache: &'static Arc<BufferCache> = Box::leak(Box::new(Arc::new(cache)));

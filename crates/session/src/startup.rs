@@ -1,0 +1,99 @@
+//! What a start does with a database that was not closed cleanly: rolling its files forward.
+//!
+//! It happens before there is shared memory or another process. When it is done the control file has a new checkpoint at the end of
+//! the redo, so that a crash right behind it has nothing to do again. Rolling back is the transaction system's, later: transactions
+//! that were open are found in the undo headers like those of any other dead process.
+
+use datafile::{CheckpointEntry, ControlFile, DataFiles};
+use params::{InitParams, Param};
+use recovery::{CrashRecovery, Outcome, Progress, recover_crashed};
+use std::time::{Duration, Instant};
+use types::{Ora, Result, Scn};
+
+/// What a start tells of itself.
+#[derive(Clone, Copy, Debug)]
+pub enum Told<'a> {
+    /// A line for the alert log.
+    Alert(&'a str),
+    /// How far something has come that takes long, for whoever waits.
+    Progress(&'a str),
+}
+
+/// How long recovery may take before it says how far it is, and how often it does so then.
+const QUIET: Duration = Duration::from_secs(2);
+/// The least and the most memory recovery uses for blocks, in bytes.
+const MEMORY_BYTES: std::ops::RangeInclusive<u64> = 16 << 20..=2 << 30;
+const MEMORY_BYTES_USUAL: u64 = 256 << 20;
+
+/// Rolls the files forward and notes the new checkpoint; returns the highest SCN of the redo.
+///
+/// # Errors
+/// ORA-01113 when the database has no redo; those of [`recover_crashed`].
+pub fn recover(
+    files: &DataFiles,
+    mut control: ControlFile,
+    init: &InitParams,
+    tell: &mut dyn FnMut(Told<'_>),
+) -> Result<Scn> {
+    if control.current_log().is_none() {
+        return Err(Ora::with(1113, &[&1]));
+    }
+    tell(Told::Alert("Beginning crash recovery of 1 threads"));
+    tell(Told::Alert("Started redo scan"));
+    let began = Instant::now();
+    let mut last = began;
+    let apply = crate::storage::apply_table();
+    let frames_max = (memory_bytes(init) / files.block_size() as u64) as usize;
+    let crashed = CrashRecovery { files, control: &control, apply: &apply, frames_max };
+    let out = recover_crashed(&crashed, &mut |at| {
+        if began.elapsed() >= QUIET && (last == began || last.elapsed() >= QUIET) {
+            last = Instant::now();
+            tell(Told::Progress(&progress_text(at, began.elapsed())));
+        }
+    })?;
+    tell_outcome(&out, began.elapsed(), tell);
+    control.checkpoint = CheckpointEntry { rba: out.end.0, scn: out.scn, time_s: out.time_s };
+    control.scn = out.scn;
+    control.write_as(files.directory(), files.disk_sync())?;
+    Ok(out.scn)
+}
+
+/// As large as the buffer cache is going to be, within limits: this memory is free again before that is used.
+fn memory_bytes(init: &InitParams) -> u64 {
+    let cache = match init.number(Param::DbCacheSize) as u64 {
+        0 => MEMORY_BYTES_USUAL.max(init.number(Param::SgaTarget) as u64 * 6 / 10),
+        n => n,
+    };
+    cache.clamp(*MEMORY_BYTES.start(), *MEMORY_BYTES.end())
+}
+
+fn progress_text(at: &Progress, elapsed: Duration) -> String {
+    let mb = at.redo_bytes >> 20;
+    format!("Recovering: {mb} MB of redo applied, log sequence {}, {} s", at.sequence, elapsed.as_secs())
+}
+
+fn tell_outcome(out: &Outcome, elapsed: Duration, tell: &mut dyn FnMut(Told<'_>)) {
+    let kb = out.redo_bytes >> 10;
+    tell(Told::Alert(&format!(
+        "Completed redo scan\n read {kb} KB redo, {} data blocks need recovery",
+        out.blocks_written
+    )));
+    for at in &out.damaged {
+        let text = format!(
+            "ORA-10562: Error occurred while applying redo to data block (file# {}, block# {})\nThe block is marked corrupt.",
+            at.file(),
+            at.block()
+        );
+        tell(Told::Alert(&text));
+    }
+    tell(Told::Alert(&format!(
+        "Completed crash recovery at\n Thread 1: logseq {}, rba {}, scn {}\n {} data blocks read, {} data blocks written, {kb} redo k-bytes read, {}.{:03} s",
+        out.sequence,
+        out.end.0,
+        out.scn,
+        out.blocks_read,
+        out.blocks_written,
+        elapsed.as_secs(),
+        elapsed.subsec_millis()
+    )));
+}
