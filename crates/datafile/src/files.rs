@@ -432,17 +432,6 @@ impl DataFiles {
             .map_err(|e| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e)))
     }
 
-    /// Writes neighbouring sealed blocks at once. They are on disk only after [`DataFiles::sync`].
-    ///
-    /// # Errors
-    /// As [`DataFiles::write_block`].
-    pub fn write_blocks(&self, at: Rdba, blocks: &[u8]) -> Result<()> {
-        assert!(blocks.len().is_multiple_of(self.block_size), "whole blocks are written");
-        let file = self.file(at.file())?;
-        file.write_at(blocks, u64::from(at.block()) * self.block_size as u64)
-            .map_err(|e| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e)))
-    }
-
     /// Makes a file at least `blocks` blocks long, with room that is really there.
     ///
     /// # Errors

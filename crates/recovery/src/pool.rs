@@ -176,7 +176,9 @@ impl<'a> Pool<'a> {
 /// Makes the frame fit to be written. A damaged one gets a header of its own place and a checksum that is wrong for certain: whoever
 /// reads it is told, instead of getting an old version of the block.
 fn seal(frame: &mut Frame) {
-    let (at, damaged) = (frame.at, frame.damaged);
+    let at = frame.at;
+    frame.damaged |= frame.image.view().rdba() != at;
+    let damaged = frame.damaged;
     let bytes = frame.image.bytes_mut();
     if damaged {
         block::format(bytes, block::BlockKind::Temporary, at, types::ObjectId(0), Rdba::NONE);
