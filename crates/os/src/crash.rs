@@ -7,7 +7,7 @@
 //!
 //! A plan is `name:n` or `name:n:process`; a name that ends with `*` stands for all that begin so. `name:n` kills the
 //! instance at the n-th pass: the supervisor first, which takes every process with it, then the process itself.
-//! `name:n:process` kills only the process, at every n-th pass.
+//! `name:n:process` kills only the process, at every n-th pass by a process other than the supervisor.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ impl Plan {
 #[cold]
 fn pass(name: &'static str) {
     let Some(plan) = PLAN.get() else { return };
-    if !plan.means(name) {
+    if !plan.means(name) || (plan.scope == Scope::Process && process::own_id() == plan.supervisor) {
         return;
     }
     let nth = plan.passes[0].fetch_add(1, Ordering::Relaxed) + 1;
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::process::{Ended, Fork};
 
-    /// Arms `plan` in a child and passes `names` there; how it ended and the notes it left.
+    /// Arms `plan` in a child and passes `names` in a child of that; how it ended and the notes it left.
     fn child(plan: &str, names: &[&'static str]) -> (Ended, String) {
         let dir = std::env::temp_dir().join(format!("lw-os-crash-{}-{}", process::own_id(), plan.replace('*', "_")));
         std::fs::create_dir_all(&dir).unwrap();
@@ -130,8 +130,17 @@ mod tests {
                 if arm(plan, &dir).is_err() {
                     process::exit_now(2);
                 }
-                names.iter().for_each(|n| point(n));
-                process::exit_now(0);
+                match process::fork() {
+                    Ok(Fork::Child) => {
+                        names.iter().for_each(|n| point(n));
+                        process::exit_now(0);
+                    }
+                    Ok(Fork::Parent(pid)) => match process::wait(pid) {
+                        Some(Ended::Killed(_)) => process::exit_now(3),
+                        _ => process::exit_now(0),
+                    },
+                    Err(_) => process::exit_now(4),
+                }
             }
             Fork::Parent(pid) => process::wait(pid).unwrap(),
         };
@@ -146,7 +155,7 @@ mod tests {
         assert_eq!(ended, Ended::Killed(signal::SIGKILL));
         assert!(notes.starts_with("a 2 "), "{notes}");
         assert_eq!(child("a:3", &["a", "b", "a"]), (Ended::Exited(0), String::new()));
-        assert_eq!(child("lo*:2:process", &["log", "b", "low"]).0, Ended::Killed(signal::SIGKILL));
+        assert_eq!(child("lo*:2:process", &["log", "b", "low"]).0, Ended::Exited(3), "only the process");
     }
 
     #[test]

@@ -220,9 +220,11 @@ impl<'a> Run<'a> {
         self.start(&[], Some(&last))?;
         self.compare(true)?;
         self.place.stop()?;
+        self.place.verify()?;
         self.start(&[], None)?;
         self.compare(true)?;
-        self.place.stop()
+        self.place.stop()?;
+        self.place.verify()
     }
 
     /// Starts the instance, compares, works, ends it. Returns how it ended.
@@ -241,10 +243,12 @@ impl<'a> Run<'a> {
         }
         if ending == Ending::Stop && !self.place.has_ended() {
             self.place.stop()?;
+            self.after_death()?;
+            self.place.verify()?;
         } else {
             self.place.kill()?;
+            self.after_death()?;
         }
-        self.after_death()?;
         let row = self.result.row(ending.kind());
         row.instance_kills += u64::from(ending != Ending::Stop);
         Ok(ending.kind().to_string())
@@ -276,9 +280,12 @@ impl<'a> Run<'a> {
             let generation = &generations[self.cycle as usize % generations.len()];
             params.push(("latch_generation".to_string(), generation.clone()));
         }
-        params.extend(self.plan.params.iter().cloned());
+        // Faults of the user's own are for the lives in which there is work; where one comes anyway, that one is taken.
+        let is_fault = |name: &str| matches!(name, "_crash_point" | "_power_loss");
+        let given = self.plan.params.iter().filter(|(name, _)| !extra.is_empty() || !is_fault(name));
+        params.extend(given.cloned());
         params.extend(extra.iter().cloned());
-        self.armed_power = extra.iter().any(|(name, _)| name == "_power_loss");
+        self.armed_power = params.iter().any(|(name, _)| name == "_power_loss");
         params
     }
 

@@ -174,6 +174,21 @@ impl Place {
         }
     }
 
+    /// Runs `latchwork verify` over the stopped database.
+    ///
+    /// # Errors
+    /// What it found, or why it could not be run.
+    pub fn verify(&self) -> Result<(), LabError> {
+        let mut command = Command::new(&self.executable);
+        command.arg("verify").arg("--dir").arg(&self.dir);
+        let out = command.output().map_err(|e| LabError::new(format!("cannot verify: {e}")))?;
+        if out.status.success() {
+            return Ok(());
+        }
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Err(LabError::new(format!("latchwork verify: {}{}", text(&out.stdout), text(&out.stderr))))
+    }
+
     /// The processes of the instance and what the kernel says they do.
     pub fn stacks(&self) -> String {
         let Some(supervisor) = self.supervisor() else { return String::new() };
