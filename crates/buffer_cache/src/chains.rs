@@ -6,6 +6,7 @@
 //! identity is checked between two loads of its version.
 
 use crate::header::*;
+use crate::pins::PIN_CLAIM;
 use crate::{BufferCache, slot_of};
 use latch::{Latch, LatchName, Where};
 use process::{Process, Section, SharedHold};
@@ -165,11 +166,28 @@ impl BufferCache {
         true
     }
 
+    /// Makes a checkpoint, then takes every buffer that nobody uses and that is clean away from its block, as ALTER SYSTEM FLUSH
+    /// BUFFER_CACHE does. Returns how many were freed.
+    ///
+    /// # Errors
+    /// As [`BufferCache::checkpoint`].
+    pub fn empty(&self, p: &Process) -> Result<usize> {
+        self.checkpoint(p)?;
+        let (entry, mut freed) = (self.free_entry(p), 0);
+        for buffer in 0..self.headers.len() {
+            if !self.headers[buffer].block().is_none() && self.claim_buffer(p, buffer, entry, PIN_CLAIM) {
+                self.abandon(p, slot_of(p), entry, buffer);
+                freed += 1;
+            }
+        }
+        Ok(freed)
+    }
+
     /// Nobody has a free buffer: asks DBWR, or writes, and waits.
     fn wait_for_free(&self, p: &Process, at: Rdba, set: usize, failures: usize) -> Result<()> {
         let asked = self.post_writer(p);
         if !asked || failures > 200 {
-            let written = self.write_batch(p, 16)?;
+            let written = self.write_batch(p, 64)?;
             if written > 0 {
                 return Ok(());
             }

@@ -3,9 +3,12 @@
 //! The list of a working set has a hot and a cold half. A block that is read in starts in the middle, at the hot end of the cold
 //! half, so that a scan of many blocks passes through the cold half only. Reads do not move a buffer: they raise its touch count,
 //! at most once in three seconds. A search for a free buffer walks from the cold end; a buffer that was touched twice or more
-//! moves to the hot end and starts counting anew, others are taken. This is Oracle's touch-count algorithm.
+//! moves to the hot end and starts counting anew, a dirty one moves to the write list, others are taken. This is Oracle's
+//! touch-count algorithm. So a search looks at each buffer once, however many are dirty; DBWR puts what it has written from the
+//! write list at the cold end, where the next search finds it.
 //!
-//! Rejected: moving a buffer on each read (a latch and six shared writes a read), and a clock, whose state no view could show.
+//! Rejected: moving a buffer on each read (a latch and six shared writes a read), a clock, whose state no view could show, and
+//! leaving dirty buffers at the cold end, where every search walks over all of them.
 //!
 //! Buffers that are newer than the disk are also on the set's checkpoint queue, in the order of their first change.
 
@@ -26,13 +29,18 @@ pub(crate) struct WorkingSet {
     middle: AtomicU64,
     hot_count: AtomicU64,
     hot_target: AtomicU64,
+    /// Buffers on the LRU list.
     count: AtomicU64,
     pad: [AtomicU64; 2],
     /// Ends of the checkpoint queue, as index + 1.
     queue_first: AtomicU64,
     queue_last: AtomicU64,
     queue_length: AtomicU64,
-    pad2: [AtomicU64; 5],
+    /// Ends of the write list, as index + 1; its neighbours are linked like those of the LRU list.
+    write_first: AtomicU64,
+    write_last: AtomicU64,
+    write_length: AtomicU64,
+    pad2: [AtomicU64; 2],
 }
 
 // SAFETY: `repr(C)`, atomics only, every bit pattern is valid.
@@ -41,8 +49,14 @@ unsafe impl SgaLayout for WorkingSet {}
 
 /// Touch count from which a buffer goes to the hot end instead of being replaced.
 const HOT_TOUCHES: u64 = 2;
-/// Hot buffers moved under one hold of the latch: each notes up to 14 words of micro-undo, and others wait.
+/// Buffers moved under one hold of the latch, as others wait.
 const MOVES_MAX: usize = 32;
+/// DBWR is asked whenever the write list has grown by this many.
+const WRITE_LIST_STEP: u64 = 32;
+/// Values of a header's `hot`: where the buffer is linked.
+const COLD: u64 = 0;
+const HOT: u64 = 1;
+const WRITE_LIST: u64 = 2;
 /// Seconds between two touches that count.
 const TOUCH_SECONDS: u64 = 3;
 
@@ -54,7 +68,7 @@ fn load(word: &AtomicU64) -> u64 {
 pub(crate) enum Candidate {
     /// This buffer may be claimed: it was neither pinned nor dirty a moment ago.
     Buffer(usize),
-    /// Hot buffers were moved away: look again.
+    /// Hot and dirty buffers were moved away: look again.
     Again,
     /// Nothing but pinned and dirty buffers.
     None,
@@ -110,9 +124,47 @@ impl BufferCache {
         if load(&set.middle) == me {
             s.set(&set.middle, colder);
         }
-        if load(&h.hot) == 1 {
+        if load(&h.hot) == HOT {
             s.set(&set.hot_count, load(&set.hot_count) - 1);
         }
+    }
+
+    /// Moves a buffer from the LRU list to the end of the write list.
+    fn move_to_write_list(&self, s: &Section, set: &WorkingSet, buffer: usize) {
+        let (h, me) = (&self.headers[buffer], buffer as u64 + 1);
+        self.unlink_lru(s, set, h, me);
+        let last = load(&set.write_last);
+        s.set(&h.hotter, last);
+        s.set(&h.colder, 0);
+        match self.link(last) {
+            Some(l) => s.set(&l.colder, me),
+            None => s.set(&set.write_first, me),
+        }
+        s.set(&set.write_last, me);
+        s.set(&h.hot, WRITE_LIST);
+        s.set(&set.write_length, load(&set.write_length) + 1);
+        s.set(&set.count, load(&set.count) - 1);
+    }
+
+    /// Moves a buffer from the write list to the cold end of the LRU list, to be taken next.
+    fn move_to_cold(&self, s: &Section, set: &WorkingSet, buffer: usize) {
+        let (h, me) = (&self.headers[buffer], buffer as u64 + 1);
+        let (before, after) = (load(&h.hotter), load(&h.colder));
+        match self.link(before) {
+            Some(n) => s.set(&n.colder, after),
+            None => s.set(&set.write_first, after),
+        }
+        match self.link(after) {
+            Some(n) => s.set(&n.hotter, before),
+            None => s.set(&set.write_last, before),
+        }
+        s.set(&set.write_length, load(&set.write_length) - 1);
+        self.insert_lru(s, set, me, load(&set.coldest), 0);
+        s.set(&h.hot, COLD);
+        if load(&set.middle) == 0 {
+            s.set(&set.middle, me);
+        }
+        s.set(&set.count, load(&set.count) + 1);
     }
 
     /// Puts an unlinked buffer between `hotter` and `colder`.
@@ -137,7 +189,7 @@ impl BufferCache {
         let middle = load(&set.middle);
         let hotter = self.link(middle).map_or_else(|| load(&set.coldest), |m| load(&m.hotter));
         self.insert_lru(s, set, me, hotter, middle);
-        s.set(&h.hot, 0);
+        s.set(&h.hot, COLD);
         s.set(&set.middle, me);
     }
 
@@ -146,7 +198,7 @@ impl BufferCache {
         let (h, me) = (&self.headers[buffer], buffer as u64 + 1);
         self.unlink_lru(s, set, h, me);
         self.insert_lru(s, set, me, 0, load(&set.hottest));
-        s.set(&h.hot, 1);
+        s.set(&h.hot, HOT);
         let hot = load(&set.hot_count) + 1;
         if hot <= load(&set.hot_target) {
             s.set(&set.hot_count, hot);
@@ -155,23 +207,22 @@ impl BufferCache {
         let middle = load(&set.middle);
         let last = self.link(middle).map_or_else(|| load(&set.coldest), |m| load(&m.hotter));
         if let Some(l) = self.link(last) {
-            s.set(&l.hot, 0);
+            s.set(&l.hot, COLD);
             s.set(&set.middle, last);
             s.set(&set.hot_count, hot - 1);
         }
     }
 
     /// Walks from the cold end of set `n` to a buffer that may be replaced, and moves it to the middle so that the next search
-    /// finds another one.
+    /// finds another one. Asks DBWR to write when the write list has grown.
     ///
     /// Latches: `cache buffers lru chain`, taken and released.
     pub(crate) fn search_free(&self, p: &Process, n: usize) -> Candidate {
         use wait::Stat;
         let set = &self.sets[n];
         let s = self.lock_lru(p, n, Where::KcbLruAllocate);
-        let (mut at, mut moved, mut inspected) = (load(&set.coldest), 0, 0u64);
-        let mut found = Candidate::None;
-        let (mut dirty, mut pinned) = (0, 0);
+        let (mut at, mut hot, mut dirty, mut pinned, mut inspected) = (load(&set.coldest), 0, 0, 0, 0u64);
+        let (mut found, before) = (Candidate::None, load(&set.write_length) / WRITE_LIST_STEP);
         while let Some(h) = self.link(at) {
             let buffer = at as usize - 1;
             let hotter = load(&h.hotter);
@@ -180,31 +231,80 @@ impl BufferCache {
             if state.is_pinned() {
                 pinned += 1;
             } else if state.is(DIRTY) {
+                self.move_to_write_list(&s, set, buffer);
                 dirty += 1;
             } else if h.touch.load(Ordering::Relaxed) & 0xFFFF_FFFF >= HOT_TOUCHES {
                 h.touch.store(0, Ordering::Relaxed);
                 self.move_to_hot(&s, set, buffer);
-                moved += 1;
-                if moved == MOVES_MAX {
-                    found = Candidate::Again;
-                    break;
-                }
+                hot += 1;
             } else {
                 self.move_to_middle(&s, set, buffer);
                 found = Candidate::Buffer(buffer);
                 break;
             }
+            s.checkpoint(); // the lists are whole after each move
+            if hot + dirty == MOVES_MAX {
+                found = Candidate::Again;
+                break;
+            }
             at = hotter;
-            if inspected > load(&set.count) {
+            if inspected > self.headers.len() as u64 {
                 break;
             }
         }
+        let grown = load(&set.write_length) / WRITE_LIST_STEP > before;
         drop(s);
-        p.count(Stat::FreeBufferInspected, inspected - 1);
-        p.count(Stat::DirtyBuffersInspected, dirty);
+        p.count(Stat::FreeBufferInspected, inspected.saturating_sub(1));
+        p.count(Stat::DirtyBuffersInspected, dirty as u64);
         p.count(Stat::PinnedBuffersInspected, pinned);
-        p.count(Stat::HotBuffersMovedToHeadOfLru, moved as u64);
-        if moved > 0 && matches!(found, Candidate::None) { Candidate::Again } else { found }
+        p.count(Stat::HotBuffersMovedToHeadOfLru, hot as u64);
+        if grown {
+            p.count(Stat::DbwrMakeFreeRequests, 1);
+            self.post_writer(p);
+        }
+        if hot + dirty > 0 && matches!(found, Candidate::None) { Candidate::Again } else { found }
+    }
+
+    /// Appends up to `max` dirty buffers of the write list of set `n`: those that were to be replaced first. What is clean there
+    /// goes back to the cold end.
+    ///
+    /// Latches: `cache buffers lru chain`, taken and released.
+    pub(crate) fn write_list_head(&self, p: &Process, n: usize, max: usize, to: &mut Vec<usize>) {
+        let set = &self.sets[n];
+        if load(&set.write_length) == 0 {
+            return;
+        }
+        let s = self.lock_lru(p, n, Where::KcbLruWrite);
+        let (mut at, mut steps, end) = (load(&set.write_first), self.headers.len(), to.len() + max);
+        while let Some(h) = self.link(at).filter(|_| to.len() < end && steps > 0) {
+            let (buffer, after) = (at as usize - 1, load(&h.colder));
+            match h.state() {
+                state if state.is(DIRTY) => to.push(buffer),
+                state if state.is(WRITING) => {}
+                _ => self.move_to_cold(&s, set, buffer),
+            }
+            s.checkpoint();
+            (at, steps) = (after, steps - 1);
+        }
+    }
+
+    /// Puts those of these buffers that are on a write list back at the cold end: they were written.
+    ///
+    /// Latches: `cache buffers lru chain`, taken and released.
+    pub(crate) fn give_back_written(&self, p: &Process, buffers: &[usize]) {
+        for n in 0..self.sets.len() {
+            let listed = |b: &usize| self.set_of(*b) == n && load(&self.headers[*b].hot) == WRITE_LIST;
+            if !buffers.iter().any(listed) {
+                continue;
+            }
+            let s = self.lock_lru(p, n, Where::KcbLruFree);
+            for buffer in buffers.iter().copied().filter(listed) {
+                if self.headers[buffer].state().0 & (DIRTY | WRITING) == 0 {
+                    self.move_to_cold(&s, &self.sets[n], buffer);
+                    s.checkpoint();
+                }
+            }
+        }
     }
 
     /// Counts a touch, at most one in three seconds.
@@ -281,7 +381,7 @@ impl BufferCache {
         let set = &self.sets[n];
         let s = self.lock_queue(p, n, Where::KcbCheckpointScan);
         let (mut at, end) = (load(&set.queue_first), to.len() + max);
-        let mut steps = load(&set.count);
+        let mut steps = self.headers.len();
         while let Some(h) = self.link(at) {
             let after = load(&h.queue_after);
             let state = h.state();
@@ -300,24 +400,6 @@ impl BufferCache {
         }
     }
 
-    /// Appends up to `max` dirty buffers from the cold end of set `n`: the ones that keep others from finding a free buffer.
-    pub(crate) fn cold_dirty(&self, p: &Process, n: usize, max: usize, to: &mut Vec<usize>) {
-        let set = &self.sets[n];
-        let s = self.lock_lru(p, n, Where::KcbLruWrite);
-        let (mut at, mut steps, end) = (load(&set.coldest), load(&set.count) / 2 + 1, to.len() + max);
-        while let Some(h) = self.link(at) {
-            if h.state().is(DIRTY) {
-                to.push(at as usize - 1);
-            }
-            at = load(&h.hotter);
-            steps = steps.saturating_sub(1);
-            if to.len() >= end || steps == 0 {
-                break;
-            }
-        }
-        drop(s);
-    }
-
     /// Buffers on all checkpoint queues.
     pub fn queue_length(&self) -> u64 {
         self.sets.iter().map(|s| load(&s.queue_length)).sum()
@@ -327,6 +409,7 @@ impl BufferCache {
     pub(crate) fn check_sets(&self) -> Result<(), String> {
         for (n, set) in self.sets.iter().enumerate() {
             self.check_lru(n, set)?;
+            self.check_write_list(n, set)?;
             self.check_queue(n, set)?;
         }
         Ok(())
@@ -337,7 +420,7 @@ impl BufferCache {
         let mut cold_seen = load(&set.middle) == 0 && load(&set.hottest) == 0;
         while let Some(h) = self.link(at) {
             cold_seen |= at == load(&set.middle);
-            if load(&h.hotter) != before || self.set_of(at as usize - 1) != n || (load(&h.hot) == 1) == cold_seen {
+            if load(&h.hotter) != before || self.set_of(at as usize - 1) != n || load(&h.hot) != u64::from(!cold_seen) {
                 return Err(format!("buffer {} is wrongly linked on LRU list {n}", at - 1));
             }
             (hot, count) = (hot + load(&h.hot), count + 1);
@@ -353,6 +436,23 @@ impl BufferCache {
         Ok(())
     }
 
+    fn check_write_list(&self, n: usize, set: &WorkingSet) -> Result<(), String> {
+        let (mut at, mut before, mut count) = (load(&set.write_first), 0, 0);
+        while let Some(h) = self.link(at) {
+            count += 1;
+            if load(&h.hot) != WRITE_LIST || load(&h.hotter) != before || count > self.headers.len() as u64 {
+                return Err(format!("buffer {} is wrongly linked on write list {n}", at - 1));
+            }
+            (before, at) = (at, load(&h.colder));
+        }
+        let mine = (0..self.headers.len()).filter(|b| self.set_of(*b) == n).count() as u64;
+        let want = (load(&set.write_length), load(&set.write_last), mine);
+        if (count, before, count + load(&set.count)) != want {
+            return Err(format!("write list {n}: {count} buffers, the last {before}, set says {want:?}"));
+        }
+        Ok(())
+    }
+
     fn check_queue(&self, n: usize, set: &WorkingSet) -> Result<(), String> {
         let (mut at, mut before, mut count) = (load(&set.queue_first), 0, 0);
         while let Some(h) = self.link(at) {
@@ -360,7 +460,7 @@ impl BufferCache {
                 return Err(format!("buffer {} is wrongly linked on checkpoint queue {n}", at - 1));
             }
             count += 1;
-            if count > load(&set.count) {
+            if count > self.headers.len() as u64 {
                 return Err(format!("checkpoint queue {n} has a circle"));
             }
             (before, at) = (at, load(&h.queue_after));

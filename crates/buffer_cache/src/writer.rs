@@ -63,7 +63,7 @@ impl Drop for Writes<'_> {
 }
 
 impl BufferCache {
-    /// Writes up to `max` dirty buffers: those at the cold ends first, then the oldest of the checkpoint queues. Returns how
+    /// Writes up to `max` dirty buffers: those of the write lists first, then the oldest of the checkpoint queues. Returns how
     /// many were written; 0 means that there was nothing to write that could be written now.
     ///
     /// Waits: `db file parallel write`, those of forcing redo. Latches: none on entry or return.
@@ -74,7 +74,7 @@ impl BufferCache {
         let max = max.min(WRITES_MAX);
         let mut list = Vec::with_capacity(max);
         for n in 0..self.sets.len() {
-            self.cold_dirty(p, n, max - list.len(), &mut list);
+            self.write_list_head(p, n, max - list.len(), &mut list);
         }
         let cold = list.len();
         for n in 0..self.sets.len() {
@@ -198,6 +198,7 @@ impl BufferCache {
         let written = self.write_copies(p, writes, newest, &mut images);
         self.give_images(images);
         self.dequeue_clean(p, buffers);
+        self.give_back_written(p, buffers);
         written
     }
 

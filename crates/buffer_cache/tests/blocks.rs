@@ -95,10 +95,8 @@ fn a_damaged_block_is_an_error_and_harms_nothing_else() {
     for a in &at {
         db.cache.in_group(&p, &scn, &mut |g| make_block(g, *a, 4)).unwrap();
     }
-    db.cache.flush(&p).unwrap();
+    db.cache.empty(&p).unwrap();
     let mut file = std::fs::OpenOptions::new().write(true).open(db.directory.join("users01.dbf")).unwrap();
-    // Push the block out of the cache, then damage it.
-    at[1..].iter().for_each(|a| assert_eq!(value(&db, &p, *a, GetKind::Current), 4));
     file.seek(SeekFrom::Start(u64::from(at[0].block()) * BLOCK as u64 + 700)).unwrap();
     file.write_all(b"x").unwrap();
     let e = db.cache.read(&p, at[0], GetKind::Consistent, &mut |v| v.u64(0)).unwrap_err();
@@ -113,6 +111,54 @@ fn a_damaged_block_is_an_error_and_harms_nothing_else() {
     assert!(db.cache.read(&p, unknown, GetKind::Consistent, &mut |_| ()).unwrap_err().is(1157));
     assert_eq!(value(&db, &p, at[1], GetKind::Current), 4);
     db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn an_emptied_cache_reads_everything_again() {
+    for design in DESIGNS {
+        let db = database(design, 60);
+        let p = testing::attach(db.all, "t");
+        let at = loose_blocks(50);
+        for a in &at {
+            db.cache.in_group(&p, &scn, &mut |g| make_block(g, *a, 8)).unwrap();
+        }
+        let pinned = at[7];
+        let q = testing::attach(db.all, "q");
+        let mut g = db.cache.group(&q);
+        g.current(pinned).unwrap();
+        assert_eq!(db.cache.empty(&p).unwrap(), 49, "all but the one in use");
+        drop(g);
+        let held: Vec<_> = (0..db.cache.buffers()).filter_map(|n| db.cache.info(n)?.block).collect();
+        assert_eq!(held, [pinned]);
+        db.cache.assert_invariants().unwrap();
+        let before = p.stats().get(Stat::PhysicalReads);
+        at.iter().for_each(|a| assert_eq!(value(&db, &p, *a, GetKind::Current), 8));
+        assert_eq!(p.stats().get(Stat::PhysicalReads) - before, 49);
+        db.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn a_search_looks_at_a_dirty_buffer_once() {
+    let db = database(ChainDesign::Versioned, 100);
+    let p = testing::attach(db.all, "t");
+    let at = loose_blocks(70);
+    for a in &at {
+        db.cache.in_group(&p, &scn, &mut |g| make_block(g, *a, 8)).unwrap();
+    }
+    // Nobody writes, and every buffer but some is dirty: finding these again and again costs no more each time.
+    let before = p.stats().get(Stat::FreeBufferInspected);
+    let empty = loose_blocks(130).split_off(70);
+    for round in 0..4 {
+        for a in &empty[..] {
+            db.cache.read(&p, *a, GetKind::Consistent, &mut |v| v.u64(64 + round)).unwrap();
+        }
+    }
+    let (inspected, requested) =
+        (p.stats().get(Stat::FreeBufferInspected) - before, p.stats().get(Stat::FreeBufferRequested));
+    assert!(inspected < 2 * requested, "{inspected} buffers inspected for {requested}");
+    db.cache.assert_invariants().unwrap();
+    assert!(p.stats().get(Stat::DirtyBuffersInspected) <= 70);
 }
 
 #[test]

@@ -106,7 +106,7 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         | AlterSystemAction::ArchiveLogCurrent
         | AlterSystemAction::Register
         | AlterSystemAction::FlushSharedPool => Ok(()),
-        AlterSystemAction::FlushBufferCache => core.instance.write_all(&core.p),
+        AlterSystemAction::FlushBufferCache => core.instance.storage().cache.empty(&core.p).map(drop),
         AlterSystemAction::Reset(_) | AlterSystemAction::RestrictedSession(_) | AlterSystemAction::Other(_) => {
             Err(Ora::unsupported())
         }
