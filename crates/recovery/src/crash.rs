@@ -1,9 +1,9 @@
 //! Recovery at the start of an instance that was not closed cleanly.
 
 use crate::forward::{Forward, Outcome, Progress, Until, roll_forward};
-use datafile::{ControlFile, DataFiles};
+use datafile::{Contents, ControlFile, DataFiles};
 use redo::{ApplyTable, LogReader, Rba};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use types::Result;
 
@@ -28,10 +28,18 @@ pub fn recover_crashed(it: &CrashRecovery<'_>, tell: &mut dyn FnMut(&Progress)) 
     let logs: Vec<PathBuf> = used.map(|l| it.files.directory().join(&l.name)).collect();
     let from = Rba(it.control.checkpoint.rba);
     let mut reader = LogReader::open(&logs, it.control.database, it.control.incarnation.number, from)?;
-    let present: HashSet<u32> = it.control.files.iter().map(|f| f.file).collect();
-    let without = (1..=types::Rdba::MAX_FILE).filter(|n| !present.contains(n)).collect();
-    let forward = Forward { files: it.files, apply: it.apply, without, until: Until::End, frames_max: it.frames_max };
+    let starts = starts_of(it.control);
+    let forward = Forward { files: it.files, apply: it.apply, starts, until: Until::End, frames_max: it.frames_max };
     let mut out = roll_forward(&forward, &mut reader, tell)?;
     out.scn = out.scn.max(it.control.checkpoint.scn).max(it.control.scn);
     Ok(out)
+}
+
+/// Where the redo of every file begins that is to be rolled forward: those that are online and keep anything.
+pub(crate) fn starts_of(control: &ControlFile) -> HashMap<u32, Rba> {
+    let is_kept = |tablespace: u32| {
+        control.tablespace(tablespace).is_none_or(|t| t.contents != Contents::Temporary && !t.is_offline)
+    };
+    let files = control.files.iter().filter(|f| !f.is_offline && is_kept(f.tablespace));
+    files.map(|f| (f.file, Rba(f.created_rba))).collect()
 }

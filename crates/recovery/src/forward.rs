@@ -8,7 +8,7 @@ use crate::pool::Pool;
 use buffer_cache::is_whole;
 use datafile::DataFiles;
 use redo::{ApplyTable, LogReader, Rba, RecordReader};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use types::{Ora, Rdba, Result, Scn};
 
 /// How far to roll forward. Redo is applied as it was written, record by record; the first record beyond ends it.
@@ -36,8 +36,9 @@ impl Until {
 pub struct Forward<'a> {
     pub files: &'a DataFiles,
     pub apply: &'a ApplyTable,
-    /// Files whose redo is passed over: they were dropped since.
-    pub without: HashSet<u32>,
+    /// For every file that is rolled forward, where the redo of it begins: what is before it is of a file that had the same number
+    /// earlier. Redo of all other files is passed over.
+    pub starts: HashMap<u32, Rba>,
     pub until: Until,
     /// Most blocks kept in memory.
     pub frames_max: usize,
@@ -124,6 +125,8 @@ struct Run<'a> {
     forward: &'a Forward<'a>,
     pool: Pool<'a>,
     touched: Vec<Touched>,
+    /// Where the redo of each file begins.
+    starts: Vec<Rba>,
     /// Blocks of each file, as far as they have been looked up.
     sizes: Vec<u32>,
     out: Outcome,
@@ -131,7 +134,9 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(forward: &'a Forward<'a>, from: Rba) -> Run<'a> {
+        let never = Rba(u64::MAX);
         Run {
+            starts: (0..=Rdba::MAX_FILE).map(|f| forward.starts.get(&f).copied().unwrap_or(never)).collect(),
             forward,
             pool: Pool::new(forward.files, forward.frames_max),
             touched: Vec::with_capacity(RECORD_BLOCKS_MAX),
@@ -147,7 +152,7 @@ impl<'a> Run<'a> {
         self.touched.clear();
         for cv in record.vectors() {
             self.out.vectors += 1;
-            if self.forward.without.contains(&cv.rdba.file()) {
+            if start < self.starts[cv.rdba.file() as usize] {
                 continue;
             }
             let n = self.touch(&cv, end)?;

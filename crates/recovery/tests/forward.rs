@@ -137,8 +137,9 @@ impl World {
     fn recover(&self, until: Until, without: &[u32], frames_max: usize) -> Result<Outcome> {
         let mut reader = LogReader::open(&[self.log_file()], 7, 1, Rba(FIRST)).unwrap();
         let table = apply();
-        let without: HashSet<u32> = without.iter().copied().collect();
-        let forward = Forward { files: &self.files, apply: &table, without, until, frames_max };
+        let with = (1..20u32).filter(|n| !without.contains(n));
+        let starts = with.map(|n| (n, Rba(0))).collect();
+        let forward = Forward { files: &self.files, apply: &table, starts, until, frames_max };
         roll_forward(&forward, &mut reader, &mut |_| {})
     }
 

@@ -2,9 +2,11 @@
 
 use crate::Progress;
 use crate::report::Report;
-use block::segment::{BitmapView, MapView, SegmentView, UNIT_BLOCKS, units_max};
+use block::segment::{
+    BitmapView, ExtentMapView, MapView, SegmentView, UNIT_BLOCKS, begins_map, extents_in_header, head_blocks, units_max,
+};
 use block::{BlockKind, BlockState, Extent, Image, SegmentKind};
-use datafile::{ControlFile, DataFiles, FileEntry};
+use datafile::{Contents, ControlFile, DataFiles, FileEntry};
 use std::collections::HashMap;
 use types::{ObjectId, Rdba, Result};
 
@@ -19,6 +21,9 @@ pub struct Segment {
     pub kind: SegmentKind,
     pub tablespace: u32,
     pub extents: Vec<Extent>,
+    /// How many extents the header speaks of, and the first extent map.
+    count: u32,
+    next_map: Rdba,
 }
 
 /// What was found in the files.
@@ -58,6 +63,15 @@ pub fn check(
     let all: u64 = sizes.iter().map(|n| u64::from(*n)).sum();
     let mut done = 0u64;
     for (entry, size) in control.files.iter().zip(sizes) {
+        let of = control.tablespace(entry.tablespace);
+        if of.is_some_and(|t| t.contents == Contents::Temporary) {
+            // What is in it ended with the instance.
+            continue;
+        }
+        if entry.is_offline || of.is_some_and(|t| t.is_offline) {
+            report.note(format!("{} is offline and was not checked", entry.name));
+            continue;
+        }
         report.counts.files += 1;
         let mut tick = |blocks: u64| {
             done += blocks;
@@ -183,17 +197,18 @@ fn note_block(
         BlockKind::Unformatted => return,
         BlockKind::SegmentHeader => {
             let s = SegmentView::new(view);
-            let extents: Vec<Extent> = (0..s.extents()).filter_map(|n| s.extent(n)).collect();
+            let extents: Vec<Extent> = (0..s.listed()).filter_map(|n| s.extent(n)).collect();
             // A header that is not where its first extent begins is left from an earlier use of the block.
             if let (Some(kind), true) = (s.segment_kind(), extents.first().is_some_and(|e| e.start == at)) {
                 if let Err(what) = block::assert_invariants(image.bytes()) {
                     report.fault(Some(at), &entry.name, what);
                 }
                 let (object, tablespace) = (view.obj(), s.tablespace());
-                space.segments.push(Segment { header: at, object, kind, tablespace, extents });
+                let (count, next_map) = (s.extents(), s.next_map());
+                space.segments.push(Segment { header: at, object, kind, tablespace, extents, count, next_map });
             }
         }
-        BlockKind::SpaceMap => {
+        BlockKind::SpaceMap | BlockKind::ExtentMap => {
             space.maps.insert(at, image.clone());
         }
         _ => {}
@@ -222,6 +237,9 @@ fn check_segments(
     space.free_headers = space.segments.iter().filter(|s| !is_live(s)).map(|s| s.header).collect();
     space.segments.retain(is_live);
     report.counts.segments = space.segments.len() as u64;
+    for segment in &mut space.segments {
+        list_extents(&space.maps, segment, report);
+    }
     for (index, segment) in space.segments.iter().enumerate() {
         let name = format!("segment {} of object {}", segment.header, segment.object);
         let in_tablespace =
@@ -245,6 +263,34 @@ fn check_segments(
             }
             check_map(space, segment, n as u32, *extent, &name, report);
         }
+    }
+}
+
+/// Adds the extents that are listed in extent maps.
+fn list_extents(maps: &HashMap<Rdba, Image>, segment: &mut Segment, report: &mut Report) {
+    let name = format!("segment {} of object {}", segment.header, segment.object);
+    let mut next = segment.next_map;
+    while (segment.extents.len() as u32) < segment.count {
+        let Some(map) = maps.get(&next).filter(|m| m.view().kind() == Some(BlockKind::ExtentMap)) else {
+            report.fault(Some(segment.header), &name, format!("there is no extent map at {next}"));
+            return;
+        };
+        let m = ExtentMapView::new(map.view());
+        let from = segment.extents.len() as u32;
+        if m.segment() != segment.header || m.first() != from || m.listed() == 0 {
+            report.fault(
+                Some(next),
+                &name,
+                format!("the extent map is of segment {} from {} on", m.segment(), m.first()),
+            );
+            return;
+        }
+        segment.extents.extend((0..m.listed()).filter_map(|i| m.extent(from + i)));
+        next = m.next_map();
+    }
+    if segment.extents.len() as u32 != segment.count || !next.is_none() {
+        let what = format!("{} extents are listed, the header speaks of {}", segment.extents.len(), segment.count);
+        report.fault(Some(segment.header), &name, what);
     }
 }
 
@@ -293,7 +339,13 @@ fn check_map(space: &Space, segment: &Segment, n: u32, extent: Extent, name: &st
         report.fault(Some(at), name, what);
         return;
     }
-    let own = at.0 - extent.start.0 + 1;
+    let own = head_blocks(map.bytes().len(), n);
+    if begins_map(map.bytes().len(), n) && n >= extents_in_header(map.bytes().len()) {
+        let second = Rdba(extent.start.0 + 1);
+        if space.blocks.get(&second).is_none_or(|(kind, ..)| *kind != BlockKind::ExtentMap) {
+            report.fault(Some(second), name, format!("extent {n} has no extent map"));
+        }
+    }
     for i in own..extent.blocks {
         let block = Rdba(extent.start.0 + i);
         if m.state(i) == BlockState::Free || space.damaged.contains(&block) {

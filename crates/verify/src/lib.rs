@@ -13,7 +13,7 @@ mod undo;
 
 pub use report::{Counts, Finding, Report};
 
-use datafile::DataFiles;
+use datafile::{ControlFile, DataFiles};
 use params::{InitParams, Param};
 use session::{Instance, Session};
 use std::path::Path;
@@ -45,14 +45,20 @@ pub fn verify(dir: &Path, progress: &mut dyn FnMut(&Progress)) -> Result<Report>
     let mut report = Report { database: control.name.clone(), ..Report::default() };
     let space = files::check(&files, &control, &mut report, progress);
     drop(files);
-    if let Err(e) = walk(dir, &space, &mut report, progress) {
+    if let Err(e) = walk(dir, &control, &space, &mut report, progress) {
         report.fault(None, "dictionary", format!("the database cannot be opened: {e}"));
     }
     Ok(report)
 }
 
 /// Checks what the dictionary describes.
-fn walk(dir: &Path, space: &files::Space, report: &mut Report, progress: &mut dyn FnMut(&Progress)) -> Result<()> {
+fn walk(
+    dir: &Path,
+    control: &ControlFile,
+    space: &files::Space,
+    report: &mut Report,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<()> {
     let mut init = InitParams::default();
     init.set("processes", "20")?;
     init.set("db_cache_size", CACHE_BYTES)?;
@@ -63,7 +69,7 @@ fn walk(dir: &Path, space: &files::Space, report: &mut Report, progress: &mut dy
     let p = instance.attach_background("verify")?;
     let image = storage.dictionary.load(&p)?;
     undo::check(&p, storage, space, report);
-    let mut walk = objects::Walk { p: &p, storage, image: &image, space, report };
+    let mut walk = objects::Walk { p: &p, storage, image: &image, space, control, report };
     let tables = walk.tables(progress);
     walk.orphans(&tables);
     walk.constraints(&mut session, &tables, progress);

@@ -25,6 +25,7 @@ pub struct Walk<'a> {
     pub storage: &'a Storage,
     pub image: &'a Image,
     pub space: &'a Space,
+    pub control: &'a datafile::ControlFile,
     pub report: &'a mut Report,
 }
 
@@ -160,6 +161,10 @@ impl Walk<'_> {
         if table.is_fixed() || table.temporary.is_some() {
             return;
         }
+        if self.is_offline(table_tablespace(table)) {
+            self.report.note(format!("{name} is in a tablespace that is offline and was not checked"));
+            return;
+        }
         self.report.counts.tables += 1;
         let (heap, kind, cluster) = match self.rows_of(table) {
             Ok(x) => x,
@@ -200,6 +205,11 @@ impl Walk<'_> {
         for (index, entries) in table.indexes.iter().zip(std::mem::take(&mut rows.entries)) {
             self.index(table, index, heap.data_object, entries, complete);
         }
+    }
+
+    fn is_offline(&self, tablespace: Option<u32>) -> bool {
+        let of = |t: &datafile::TablespaceEntry| Some(t.number) == tablespace && t.is_offline;
+        self.control.tablespaces.iter().any(of)
     }
 
     fn rows_of(&self, table: &TableDef) -> Result<(HeapTable, BlockKind, Option<HashCluster>)> {
@@ -273,6 +283,10 @@ impl Walk<'_> {
     fn index(&mut self, table: &TableDef, index: &IndexDef, rows: ObjectId, mut want: Vec<Entry>, complete: bool) {
         let name = quoted("INDEX", &index.owner, &index.name);
         self.report.counts.indexes += 1;
+        if self.is_offline(Some(index.segment.tablespace)) {
+            self.report.note(format!("{name} is in a tablespace that is offline and was not checked"));
+            return;
+        }
         if index.unusable || index.columns.iter().any(|c| matches!(c.key, IndexKey::Expression { .. })) {
             self.report.note(format!("{name} is unusable or on an expression and was not compared with its table"));
             return;
@@ -455,6 +469,14 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+}
+
+fn table_tablespace(table: &TableDef) -> Option<u32> {
+    match &table.organization {
+        Organization::Heap(s) | Organization::Index(s) => Some(s.tablespace),
+        Organization::HashCluster { cluster, .. } => Some(cluster.segment.tablespace),
+        Organization::Fixed(_) => None,
     }
 }
 
