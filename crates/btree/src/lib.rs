@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+mod keys;
 mod merge;
 mod node;
 mod ops;
@@ -35,6 +36,7 @@ mod tree;
 mod undo;
 mod verify;
 
+pub use keys::KeyState;
 pub use row_scan::RowScan;
 pub use rows::{RowAction, RowOutcome, RowTable};
 pub use scan::{Entry, RangeScan};

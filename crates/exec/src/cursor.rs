@@ -12,7 +12,7 @@
 
 use crate::code::{Builder, Code};
 use crate::ctx::{ExecCtx, HostFunctions};
-use crate::dml::Dml;
+use crate::dml::{Dml, TableLocks};
 use crate::machine::{CteState, Machine};
 use crate::source::Op;
 use crate::statistics::StatementKey;
@@ -106,6 +106,7 @@ pub struct Cursor {
     /// The assumed type of a bind turned out wrong: compile again before executing.
     retype: bool,
     body: Body,
+    locks: TableLocks,
     m: Machine,
     first_bind: u32,
     has_sequences: bool,
@@ -199,6 +200,7 @@ impl Cursor {
             retype: false,
             bind_types,
             body,
+            locks: TableLocks::of(&plan.body),
             m,
             first_bind,
             has_sequences: !plan.sequences.is_empty(),
@@ -279,26 +281,42 @@ impl Cursor {
         if self.retype || !cx.host.is_current(self.epoch) {
             self.renew(cx)?;
         }
+        let mut shared = Vec::new();
+        if let Body::Dml(_) = self.body {
+            let result = may_change(cx).and_then(|()| self.execute_dml(&mut shared, cx));
+            for object in shared {
+                cx.shared.txns.end_share(cx.p, &mut cx.session.txn, object);
+            }
+            return result;
+        }
+        self.begin_execution(cx);
+        if self.cached.is_some() && self.open_cached(cx)? {
+            self.state = State::Cached;
+            return Ok(());
+        }
+        let result = self.open_rows(cx);
+        if result.is_err() {
+            self.end(cx);
+        }
+        result
+    }
+
+    /// Locks the tables, compiles again what changed meanwhile, and runs the statement.
+    fn execute_dml(&mut self, shared: &mut Vec<ObjectId>, cx: &mut ExecCtx<'_>) -> Result<()> {
+        while self.locks.take(shared, cx)? && !cx.host.is_current(self.epoch) {
+            self.renew(cx)?;
+        }
+        self.begin_execution(cx);
+        self.run_dml(cx)
+    }
+
+    fn begin_execution(&mut self, cx: &mut ExecCtx<'_>) {
         cx.p.count(Stat::ExecuteCount, 1);
         self.key.executed(&self.text, self.kind.command(), cx);
         for (i, v) in self.values.iter().enumerate() {
             self.m.regs[self.first_bind as usize + i].set(v);
         }
         self.rows = 0;
-        match self.body {
-            Body::Query { .. } => {
-                if self.cached.is_some() && self.open_cached(cx)? {
-                    self.state = State::Cached;
-                    return Ok(());
-                }
-                let result = self.open_rows(cx);
-                if result.is_err() {
-                    self.end(cx);
-                }
-                result
-            }
-            Body::Dml(_) => self.run_dml(cx),
-        }
     }
 
     fn open_rows(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -310,7 +328,7 @@ impl Cursor {
             let start = self.locks_rows.then(|| cx.shared.txns.savepoint(&cx.session.txn));
             let snapshot = match self.m.take_early_snapshot() {
                 Some(s) => s,
-                None => cx.shared.txns.snapshot(cx.p, &cx.session.txn),
+                None => snapshot_for(self.internal, cx),
             };
             self.m.begin(snapshot);
             self.state = State::Rows;
@@ -324,7 +342,7 @@ impl Cursor {
             }
             cx.shared.txns.release(cx.p, &snapshot);
             self.state = State::Closed;
-            may_restart(cx)?;
+            may_restart(self.internal, cx)?;
         }
         Err(Ora::new(8177))
     }
@@ -387,10 +405,9 @@ impl Cursor {
     }
 
     fn run_dml(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
-        may_change(cx)?;
         for _ in 0..RESTARTS_MOST {
             let start = cx.shared.txns.savepoint(&cx.session.txn);
-            let snapshot = cx.shared.txns.snapshot(cx.p, &cx.session.txn);
+            let snapshot = snapshot_for(self.internal, cx);
             self.m.begin(snapshot);
             let Body::Dml(dml) = &mut self.body else { return Err(Ora::internal("not DML")) };
             let result = dml.run(&mut self.m, cx);
@@ -412,7 +429,7 @@ impl Cursor {
                     }
                 }
             }
-            may_restart(cx)?;
+            may_restart(self.internal, cx)?;
             cx.p.check_cancel()?;
         }
         Err(Ora::new(8177))
@@ -530,9 +547,15 @@ fn may_change(cx: &ExecCtx<'_>) -> Result<()> {
     if cx.session.txn.isolation() == txn::Isolation::ReadOnly { Err(Ora::new(1456)) } else { Ok(()) }
 }
 
+/// What a statement sees. Those of the executor's own look after foreign keys, which hold among the newest versions of rows.
+fn snapshot_for(internal: bool, cx: &ExecCtx<'_>) -> txn::Snapshot {
+    let (txns, t) = (cx.shared.txns, &cx.session.txn);
+    if internal { txns.statement_snapshot(cx.p, t) } else { txns.snapshot(cx.p, t) }
+}
+
 /// ORA-08177 in a serializable transaction, to which a row that has changed is no news that a later snapshot could bring.
-fn may_restart(cx: &ExecCtx<'_>) -> Result<()> {
-    if cx.session.txn.holds_snapshot() { Err(Ora::new(8177)) } else { Ok(()) }
+fn may_restart(internal: bool, cx: &ExecCtx<'_>) -> Result<()> {
+    if !internal && cx.session.txn.holds_snapshot() { Err(Ora::new(8177)) } else { Ok(()) }
 }
 
 /// Whether a value is of the class a bind was compiled for.

@@ -15,7 +15,7 @@ use types::{Ora, Result, Rowid, Value, codec};
 /// An index with its key columns worked out.
 pub struct Index {
     pub def: Rc<IndexDef>,
-    tree: btree::Index,
+    pub tree: btree::Index,
     /// Position of the table's column and whether it is descending.
     pub columns: Vec<(usize, bool)>,
 }

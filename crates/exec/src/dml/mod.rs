@@ -4,18 +4,21 @@
 //! keys. Entries of unique indexes that an UPDATE moves are changed when the statement ends, so that `k = k + 1` does not trip over
 //! its own neighbours; so are the checks of other tables' foreign keys.
 
+mod keys;
+mod locks;
 mod run;
 
+pub use locks::TableLocks;
 pub use run::Dml;
 
 use crate::code::{Builder, Cond};
 use crate::ctx::ExecCtx;
-use crate::cursor::Cursor;
 use crate::index::{self, Index};
 use crate::machine::Machine;
 use crate::table::Storage;
 use dictionary::TableDef;
-use plan::{ChildKey, ForeignKey, OnDelete, Reg, Target};
+use keys::{Child, Parent};
+use plan::{Reg, Target};
 use std::fmt;
 use std::rc::Rc;
 use txn::Snapshot;
@@ -40,20 +43,6 @@ struct Moved {
     new_rowid: Rowid,
 }
 
-/// A foreign key looked at through a statement of its own.
-struct KeyCheck {
-    owner: String,
-    name: String,
-    columns: Vec<u16>,
-    sql: String,
-    cursor: Option<Box<Cursor>>,
-}
-
-struct ChildCheck {
-    check: KeyCheck,
-    on_delete: OnDelete,
-}
-
 /// One table being changed.
 pub struct Writer {
     pub table: Rc<TableDef>,
@@ -61,8 +50,8 @@ pub struct Writer {
     storage: Storage,
     indexes: Vec<Index>,
     checks: Vec<(String, String, Cond)>,
-    foreign: Vec<KeyCheck>,
-    children: Vec<ChildCheck>,
+    foreign: Vec<Parent>,
+    children: Vec<Child>,
     row: Vec<u8>,
     key: Vec<u8>,
     moved: Vec<Moved>,
@@ -80,8 +69,8 @@ impl Writer {
             storage: Storage::of(&t.table, b)?,
             indexes,
             checks: t.checks.iter().map(|c| (c.owner.clone(), c.name.clone(), b.cond(&c.cond))).collect(),
-            foreign: t.foreign.iter().map(parent_check).collect(),
-            children: t.children.iter().map(child_check).collect(),
+            foreign: t.foreign.iter().map(|f| Parent::build(f, &t.table, b)).collect::<Result<_>>()?,
+            children: t.children.iter().map(|c| Child::build(c, b)).collect::<Result<_>>()?,
             row: Vec::new(),
             key: Vec::new(),
             moved: Vec::new(),
@@ -93,6 +82,7 @@ impl Writer {
     pub fn begin(&mut self) {
         self.moved.clear();
         self.orphans.clear();
+        self.foreign.iter_mut().for_each(Parent::begin);
     }
 
     /// Fits a new value to its column.
@@ -241,32 +231,20 @@ impl Writer {
             }
         }
         for (child, values) in std::mem::take(&mut self.orphans) {
-            self.check_child(child, &values, cx)?;
+            self.children[child].check(&values, cx)?;
         }
-        Ok(())
+        self.foreign.iter_mut().try_for_each(|f| f.finish(cx))
     }
 
     /// ORA-02291 when a foreign key of the new row names no parent.
-    fn check_parents(&mut self, columns: Option<&[u16]>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        for f in &mut self.foreign {
-            if columns.is_some_and(|set| !f.columns.iter().any(|c| set.contains(c))) {
-                continue;
-            }
-            let values: Vec<Value> = f.columns.iter().map(|&c| m.value(self.new[c as usize]).clone()).collect();
-            // A key with a NULL refers to nothing.
-            if values.iter().any(Value::is_null) {
-                continue;
-            }
-            if !f.finds(&values, cx)? {
-                return Err(Ora::with(2291, &[&f.owner, &f.name]));
-            }
-        }
-        Ok(())
+    fn check_parents(&mut self, columns: Option<&[u16]>, m: &Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let Writer { foreign, new, .. } = self;
+        foreign.iter_mut().try_for_each(|f| f.check(new, columns, m, cx))
     }
 
     fn note_orphans(&mut self, old: &[Reg], columns: Option<&[u16]>, m: &Machine) {
         for (n, c) in self.children.iter().enumerate() {
-            let key = &c.check.columns;
+            let key = &c.columns;
             if columns.is_some_and(|set| !key.iter().any(|c| set.contains(c))) {
                 continue;
             }
@@ -275,24 +253,6 @@ impl Writer {
                 columns.is_some() && key.iter().all(|&c| m.value(old[c as usize]) == m.value(self.new[c as usize]));
             if !same && !values.iter().any(Value::is_null) {
                 self.orphans.push((n, values));
-            }
-        }
-    }
-
-    /// ORA-02292 when rows of a child table refer to a key that is gone; or what ON DELETE says instead.
-    fn check_child(&mut self, child: usize, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<()> {
-        let c = &mut self.children[child];
-        match c.on_delete {
-            OnDelete::Restrict => {
-                if c.check.finds(values, cx)? {
-                    return Err(Ora::with(2292, &[&c.check.owner, &c.check.name]));
-                }
-                Ok(())
-            }
-            OnDelete::Cascade | OnDelete::SetNull => {
-                let cursor = c.check.cursor(cx)?;
-                cursor.bind(values)?;
-                cursor.execute(cx)
             }
         }
     }
@@ -306,68 +266,4 @@ fn move_entry(i: &Index, x: &Moved, cx: &mut ExecCtx<'_>) -> Result<()> {
         index::insert(i, new, x.new_rowid, cx)?;
     }
     Ok(())
-}
-
-impl KeyCheck {
-    fn cursor(&mut self, cx: &mut ExecCtx<'_>) -> Result<&mut Cursor> {
-        let cursor = match self.cursor.take() {
-            Some(c) => c,
-            None => Box::new(Cursor::internal(cx, &self.sql)?),
-        };
-        Ok(self.cursor.insert(cursor))
-    }
-
-    /// Whether the statement finds a row.
-    fn finds(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
-        let cursor = self.cursor(cx)?;
-        cursor.bind(values)?;
-        cursor.execute(cx)?;
-        let mut row = Vec::new();
-        let found = cursor.fetch(cx, &mut row)?;
-        cursor.close(cx);
-        Ok(found)
-    }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{name}\"")
-}
-
-fn condition<'a>(columns: impl Iterator<Item = &'a str>) -> String {
-    let parts: Vec<String> = columns.enumerate().map(|(i, c)| format!("{} = :B{}", quoted(c), i + 1)).collect();
-    parts.join(" AND ")
-}
-
-fn parent_check(f: &ForeignKey) -> KeyCheck {
-    let columns = f.parent_index.columns.iter().filter_map(|c| match c.key {
-        dictionary::IndexKey::Column(at) => Some(f.parent.columns[at].name.as_str()),
-        dictionary::IndexKey::Expression { .. } => None,
-    });
-    let sql =
-        format!("SELECT 1 FROM {}.{} WHERE {}", quoted(&f.parent.owner), quoted(&f.parent.name), condition(columns));
-    KeyCheck { owner: f.owner.clone(), name: f.name.clone(), columns: f.columns.clone(), sql, cursor: None }
-}
-
-fn child_check(c: &ChildKey) -> ChildCheck {
-    let table = format!("{}.{}", quoted(&c.child.owner), quoted(&c.child.name));
-    let names: Vec<&str> = c.child_columns.iter().map(|&i| c.child.columns[i as usize].name.as_str()).collect();
-    let filter = condition(names.iter().copied());
-    let sql = match c.on_delete {
-        OnDelete::Restrict => format!("SELECT 1 FROM {table} WHERE {filter} AND ROWNUM = 1"),
-        OnDelete::Cascade => format!("DELETE FROM {table} WHERE {filter}"),
-        OnDelete::SetNull => {
-            let sets: Vec<String> = names.iter().map(|n| format!("{} = NULL", quoted(n))).collect();
-            format!("UPDATE {table} SET {} WHERE {filter}", sets.join(", "))
-        }
-    };
-    ChildCheck {
-        check: KeyCheck {
-            owner: c.owner.clone(),
-            name: c.name.clone(),
-            columns: c.parent_columns.clone(),
-            sql,
-            cursor: None,
-        },
-        on_delete: c.on_delete,
-    }
 }

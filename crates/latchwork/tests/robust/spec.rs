@@ -16,12 +16,15 @@
 //! A statement ends with its line; a line that ends with `\` goes on. Answers: rows with `|` between columns, `no rows`,
 //! `N rows` of DML, `ok`, lines of `dbms_output` after `: `, and the first line of an error, with ` @position`.
 
-use crate::common::{PATIENCE, eventually, executable, line, number, rows};
+use crate::common::{PATIENCE, executable, line, number, rows};
 use client::{BreakHandle, Client, ClientError, Credentials, Ephemeral, EphemeralOptions, Feedback, Outcome};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
+
+/// How long a step may take that comes about at once, on a loaded machine, too; what has not come about by then shows in the answers.
+const QUICK: Duration = Duration::from_secs(10);
 
 /// A session in a thread of its own.
 struct Actor {
@@ -185,7 +188,11 @@ impl Stage {
                 a.orders.send(what).expect("the session's thread lives");
                 a.busy = true;
                 let sid = a.sid;
-                self.until(&format!("select count(*) from v$session where sid = {sid} and status = 'ACTIVE'"));
+                let sql = format!("select count(*) from v$session where sid = {sid} and status = 'ACTIVE'");
+                let start = std::time::Instant::now();
+                while number(&mut self.observer, &sql) == 0 && start.elapsed() < QUICK {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
                 // A statement that does not wait shows by its answer at the next step, which then differs.
                 std::thread::sleep(Duration::from_millis(20));
                 String::new()
@@ -193,18 +200,21 @@ impl Stage {
             ("<", _) => self.actor(name).hear(),
             ("waits", event) => {
                 let sid = self.actor(name).sid;
-                self.until(&format!(
-                    "select count(*) from v$session where sid = {sid} and state = 'WAITING' and event = '{event}'"
-                ));
-                String::new()
+                let sql = format!("select state || ' ' || event from v$session where sid = {sid}");
+                let start = std::time::Instant::now();
+                loop {
+                    let now = rows(&mut self.observer, &sql).join("");
+                    if now == format!("WAITING {event}") {
+                        return String::new();
+                    }
+                    if start.elapsed() > QUICK {
+                        return now;
+                    }
+                    std::thread::sleep(Duration::from_millis(10));
+                }
             }
             _ => panic!("no such step: {name} {how} {what}"),
         }
-    }
-
-    fn until(&mut self, sql: &str) {
-        let observer = &mut self.observer;
-        eventually(sql, || number(observer, sql) > 0);
     }
 }
 

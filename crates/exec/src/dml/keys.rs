@@ -1,0 +1,242 @@
+//! Foreign keys, from both sides.
+//!
+//! A key holds among the newest versions of rows, whatever the statement's snapshot is: a child looks for its parent's entry in the
+//! unique index as that is now, a parent that goes for its children's in an index on the foreign key. Where an open transaction of
+//! another session decides, the asker waits for its end. Without an index on the foreign key the parent's statement holds the child
+//! table in mode S, so that there are no open changes of it, and looks with a query as of now.
+
+use crate::code::Builder;
+use crate::ctx::ExecCtx;
+use crate::cursor::Cursor;
+use crate::index::Index;
+use crate::machine::Machine;
+use btree::KeyState;
+use dictionary::{IndexDef, IndexKey, TableDef};
+use plan::{ChildKey, ForeignKey, OnDelete, Reg};
+use std::rc::Rc;
+use txn::LockWait;
+use types::{DataType, Ora, Result, Value, codec};
+
+/// Encodes values as the key of an index over columns of other tables' types.
+struct KeyMaker {
+    /// For each part of the key: which value, the column's type, and whether it is descending.
+    parts: Vec<(usize, DataType, bool)>,
+    bytes: Vec<u8>,
+    stored: Vec<u8>,
+}
+
+impl KeyMaker {
+    /// False when a value cannot be in such a column, and so in no key.
+    fn encode(&mut self, values: &[Value], cx: &ExecCtx<'_>) -> bool {
+        self.bytes.clear();
+        for (n, ty, descending) in &self.parts {
+            // A CHAR of another length is padded to the column's.
+            let mut v = values[*n].clone();
+            if ty.assign(&mut v, &cx.session.nls, &"").is_err() {
+                return false;
+            }
+            self.stored.clear();
+            codec::encode(&v, &mut self.stored);
+            codec::push_key_part(Some(&self.stored), *descending, &mut self.bytes);
+        }
+        true
+    }
+}
+
+/// The state of a key once nobody else's open transaction decides about it. Waits: `enq: TX - row lock contention`.
+fn settled(index: &Index, key: &[u8], patient: bool, cx: &mut ExecCtx<'_>) -> Result<KeyState> {
+    loop {
+        match cx.shared.btree.key_state(cx.p, cx.session.txn.xid(), &index.tree, key, patient)? {
+            KeyState::Undecided(holder) => cx.shared.txns.wait_for_key(cx.p, holder, LockWait::Forever)?,
+            state => return Ok(state),
+        }
+    }
+}
+
+/// A foreign key of the table that is changed.
+pub struct Parent {
+    owner: String,
+    name: String,
+    columns: Vec<u16>,
+    index: Index,
+    key: KeyMaker,
+    /// The parent is the table itself: rows of the same statement may be parents, so what is missing is looked for again at its end.
+    own: bool,
+    late: Vec<Vec<u8>>,
+}
+
+impl Parent {
+    pub fn build(f: &ForeignKey, table: &TableDef, b: &mut Builder<'_>) -> Result<Parent> {
+        if f.parent_index.unusable {
+            return Err(Ora::with(1502, &[&f.parent_index.owner, &f.parent_index.name]));
+        }
+        let index = Index::of(&f.parent_index, &f.parent, b)?;
+        let part = |(n, &(column, descending)): (usize, &(usize, bool))| (n, f.parent.columns[column].data_type, descending);
+        let parts = index.columns.iter().enumerate().map(part).collect();
+        Ok(Parent {
+            owner: f.owner.clone(),
+            name: f.name.clone(),
+            columns: f.columns.clone(),
+            index,
+            key: KeyMaker { parts, bytes: Vec::new(), stored: Vec::new() },
+            own: f.parent.object == table.object,
+            late: Vec::new(),
+        })
+    }
+
+    /// Forgets what an execution that failed left.
+    pub fn begin(&mut self) {
+        self.late.clear();
+    }
+
+    /// ORA-02291 when the row in the registers `new` names no parent. `changed`: the columns that an UPDATE sets.
+    pub fn check(&mut self, new: &[Reg], changed: Option<&[u16]>, m: &Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if changed.is_some_and(|set| !self.columns.iter().any(|c| set.contains(c))) {
+            return Ok(());
+        }
+        let values: Vec<Value> = self.columns.iter().map(|&c| m.value(new[c as usize]).clone()).collect();
+        // A key with a NULL refers to nothing.
+        if values.iter().any(Value::is_null) {
+            return Ok(());
+        }
+        if self.key.encode(&values, cx) && settled(&self.index, &self.key.bytes, false, cx)? == KeyState::Present {
+            return Ok(());
+        }
+        if !self.own {
+            return Err(self.missing());
+        }
+        self.late.push(self.key.bytes.clone());
+        Ok(())
+    }
+
+    /// Looks again for what was missing.
+    pub fn finish(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        for key in std::mem::take(&mut self.late) {
+            if settled(&self.index, &key, false, cx)? != KeyState::Present {
+                return Err(self.missing());
+            }
+        }
+        Ok(())
+    }
+
+    fn missing(&self) -> Ora {
+        Ora::with(2291, &[&self.owner, &self.name])
+    }
+}
+
+/// A foreign key of a table that refers to the one that is changed.
+pub struct Child {
+    owner: String,
+    name: String,
+    /// The key's columns in the parent.
+    pub columns: Vec<u16>,
+    on_delete: OnDelete,
+    index: Option<(Index, KeyMaker)>,
+    sql: String,
+    cursor: Option<Box<Cursor>>,
+}
+
+/// The index of a child table that begins with the columns of its foreign key, in any order.
+pub fn index_on(child: &TableDef, columns: &[u16]) -> Option<Rc<IndexDef>> {
+    let leads = |i: &IndexDef| {
+        let first = i.columns.iter().take(columns.len()).map(|c| match c.key {
+            IndexKey::Column(at) => Some(at as u16),
+            IndexKey::Expression { .. } => None,
+        });
+        let first: Vec<Option<u16>> = first.collect();
+        first.len() == columns.len() && columns.iter().all(|c| first.contains(&Some(*c)))
+    };
+    child.indexes.iter().find(|i| !i.unusable && leads(i)).cloned()
+}
+
+impl Child {
+    pub fn build(c: &ChildKey, b: &mut Builder<'_>) -> Result<Child> {
+        let index = match index_on(&c.child, &c.child_columns) {
+            None => None,
+            Some(def) => {
+                let index = Index::of(&def, &c.child, b)?;
+                let leading = index.columns.iter().take(c.child_columns.len());
+                let parts = leading.filter_map(|&(column, descending)| {
+                    let n = c.child_columns.iter().position(|&k| usize::from(k) == column)?;
+                    Some((n, c.child.columns[column].data_type, descending))
+                });
+                let parts = parts.collect();
+                Some((index, KeyMaker { parts, bytes: Vec::new(), stored: Vec::new() }))
+            }
+        };
+        Ok(Child {
+            owner: c.owner.clone(),
+            name: c.name.clone(),
+            columns: c.parent_columns.clone(),
+            on_delete: c.on_delete,
+            index,
+            sql: child_sql(c),
+            cursor: None,
+        })
+    }
+
+    /// ORA-02292 when rows of the child table refer to a key that is gone; or what ON DELETE says instead.
+    pub fn check(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<()> {
+        let restricts = self.on_delete == OnDelete::Restrict;
+        let state = match &mut self.index {
+            Some((index, key)) => {
+                let possible = key.encode(values, cx);
+                Some(if possible { settled(index, &key.bytes, !restricts, cx)? } else { KeyState::Absent })
+            }
+            None => None,
+        };
+        match (state, restricts) {
+            (Some(KeyState::Absent), _) => Ok(()),
+            (Some(_), true) => Err(self.found()),
+            (None, true) if self.finds(values, cx)? => Err(self.found()),
+            (None, true) => Ok(()),
+            (_, false) => {
+                let cursor = self.cursor(cx)?;
+                cursor.bind(values)?;
+                cursor.execute(cx)
+            }
+        }
+    }
+
+    fn found(&self) -> Ora {
+        Ora::with(2292, &[&self.owner, &self.name])
+    }
+
+    fn cursor(&mut self, cx: &mut ExecCtx<'_>) -> Result<&mut Cursor> {
+        let cursor = match self.cursor.take() {
+            Some(c) => c,
+            None => Box::new(Cursor::internal(cx, &self.sql)?),
+        };
+        Ok(self.cursor.insert(cursor))
+    }
+
+    /// Whether the statement finds a row.
+    fn finds(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let cursor = self.cursor(cx)?;
+        cursor.bind(values)?;
+        cursor.execute(cx)?;
+        let mut row = Vec::new();
+        let found = cursor.fetch(cx, &mut row);
+        cursor.close(cx);
+        found
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{name}\"")
+}
+
+fn child_sql(c: &ChildKey) -> String {
+    let table = format!("{}.{}", quoted(&c.child.owner), quoted(&c.child.name));
+    let names: Vec<&str> = c.child_columns.iter().map(|&i| c.child.columns[i as usize].name.as_str()).collect();
+    let parts: Vec<String> = names.iter().enumerate().map(|(i, n)| format!("{} = :B{}", quoted(n), i + 1)).collect();
+    let filter = parts.join(" AND ");
+    match c.on_delete {
+        OnDelete::Restrict => format!("SELECT 1 FROM {table} WHERE {filter} AND ROWNUM = 1"),
+        OnDelete::Cascade => format!("DELETE FROM {table} WHERE {filter}"),
+        OnDelete::SetNull => {
+            let sets: Vec<String> = names.iter().map(|n| format!("{} = NULL", quoted(n))).collect();
+            format!("UPDATE {table} SET {} WHERE {filter}", sets.join(", "))
+        }
+    }
+}
