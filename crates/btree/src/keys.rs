@@ -6,12 +6,15 @@
 //! before it looks for the other's.
 
 use crate::node::{Node, Target};
+use crate::row::Head;
+use crate::row_undo::Before;
 use crate::tree::{STEPS_MAX, damaged};
 use crate::{Btree, Index};
 use block::BlockView;
 use buffer_cache::GetKind;
 use process::Process;
 use std::sync::atomic::{Ordering, fence};
+use txn::Maker;
 use types::{Rdba, Result, Xid};
 
 /// What the entries with a key, or with the beginning of one, say together.
@@ -26,10 +29,12 @@ pub enum KeyState {
 }
 
 /// What one leaf says.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Look {
     present: bool,
     undecided: Option<Xid>,
+    /// Rows of an index-organised table that open transactions have changed or locked: they may have been there before.
+    rows: Vec<(Xid, Head)>,
     right: Option<Rdba>,
     /// The block is not the leaf it was taken for.
     lost: bool,
@@ -54,13 +59,22 @@ impl Btree {
         fence(Ordering::SeqCst);
         let mut at = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
         let mut sum = Look::default();
-        for _ in 0..STEPS_MAX {
+        'look: for _ in 0..STEPS_MAX {
             let look =
                 self.cache().read(p, at, GetKind::Current, &mut |v: &BlockView| self.look_at(v, index, key, own))?;
             if look.lost {
                 sum = Look::default();
                 at = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
                 continue;
+            }
+            for (holder, head) in look.rows {
+                match self.was_there(p, holder, head) {
+                    Ok(true) => sum.present = true,
+                    Ok(false) => sum.undecided = sum.undecided.or(Some(holder)),
+                    // Its transaction has just ended: look at the leaf again.
+                    Err(e) if e.is(1555) => continue 'look,
+                    Err(e) => return Err(e),
+                }
             }
             sum.present |= look.present;
             sum.undecided = sum.undecided.or(look.undecided);
@@ -87,9 +101,17 @@ impl Btree {
         }
         let mut i = node.lower_bound(key);
         while i < node.entries() && begins(&node, i, key) {
-            let xid = node.xid(i);
-            if own != Some(xid) && self.txns.is_active(xid) {
-                look.undecided = look.undecided.or(Some(xid));
+            let head = node.head(i);
+            let xid = match head.map(|h| h.maker()) {
+                None => Some(node.xid(i)),
+                Some(Maker::Transaction(xid)) => Some(xid),
+                Some(_) => None,
+            };
+            if let Some(xid) = xid.filter(|xid| own != Some(*xid) && self.txns.is_active(*xid)) {
+                match head {
+                    Some(head) if !head.is_deleted() => look.rows.push((xid, head)),
+                    _ => look.undecided = look.undecided.or(Some(xid)),
+                }
             } else {
                 look.present |= !node.is_deleted(i);
             }
@@ -99,6 +121,21 @@ impl Btree {
             look.right = Some(node.data.next()).filter(|next| !next.is_none());
         }
         look
+    }
+}
+
+impl Btree {
+    /// Whether a row that `holder`, an open transaction, has now in this version was there before it came.
+    fn was_there(&self, p: &Process, holder: Xid, mut head: Head) -> Result<bool> {
+        let mut bytes = Vec::new();
+        while head.maker() == Maker::Transaction(holder) {
+            let rec = self.txns.undo_of_version(p, head.maker(), head.uba, &mut bytes)?;
+            match Before::read(rec.op, rec.data)?.version {
+                Some((older, _)) => head = older,
+                None => return Ok(false),
+            }
+        }
+        Ok(!head.is_deleted())
     }
 }
 

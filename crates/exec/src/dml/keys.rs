@@ -71,7 +71,8 @@ impl Parent {
             return Err(Ora::with(1502, &[&f.parent_index.owner, &f.parent_index.name]));
         }
         let index = Index::of(&f.parent_index, &f.parent, b)?;
-        let part = |(n, &(column, descending)): (usize, &(usize, bool))| (n, f.parent.columns[column].data_type, descending);
+        let part =
+            |(n, &(column, descending)): (usize, &(usize, bool))| (n, f.parent.columns[column].data_type, descending);
         let parts = index.columns.iter().enumerate().map(part).collect();
         Ok(Parent {
             owner: f.owner.clone(),
