@@ -23,7 +23,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::LabError;
 use check::Trouble;
 use mind::{Mind, Random};
-use place::{Place, Started};
+pub use place::{Place, Started};
 pub use report::{Row, Torture};
 use work::{Seat, Shared};
 

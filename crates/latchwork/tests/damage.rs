@@ -1,0 +1,314 @@
+//! Bytes of a stopped database are changed, then it is verified, started and used: it answers or refuses, but no process
+//! crashes, nothing hangs, and what a checksum can catch is never a wrong row.
+//!
+//! Two kinds of damage: bytes as they come, which the checksum must catch, and bytes with the block's checksum made right
+//! again, which reach the readers behind it. Every case follows from its seed; `LATCHWORK_DAMAGE=n` runs n cases instead of a
+//! few, `LATCHWORK_DAMAGE_SEED=s` begins at case s.
+
+use client::{Client, ClientError};
+use lab::torture::{Place, Started};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+use types::Value;
+
+/// Cases of the short form.
+const CASES: u64 = 24;
+
+/// How long one case may take: beyond it something hangs.
+const LIMIT: Duration = Duration::from_secs(60);
+
+const BLOCK: usize = 8192;
+
+const SETUP: &[&str] = &[
+    "create table plain (id number primary key, v number, t varchar2(200))",
+    "create index plain_v on plain (v, id)",
+    "create table wide (id number primary key, a varchar2(4000), b varchar2(4000), c varchar2(4000))",
+    "create table iot (id number, t varchar2(100), constraint iot_pk primary key (id)) organization index",
+    "create cluster hc (id number) size 100 hashkeys 50 single table",
+    "create table hct (id number, v number) cluster hc (id)",
+    "create sequence s1",
+    "create table parent (id number primary key)",
+    "create table child (id number primary key, p number references parent, check (id > 0))",
+    "insert into plain select level, mod(level * 7919, 1009), rpad('t', mod(level, 150), 't') from dual connect by level <= 1500",
+    "insert into wide select level, rpad('a', 3000, 'a'), rpad('b', 3500, 'b'), rpad('c', mod(level, 3000) + 1, 'c') from dual connect by level <= 30",
+    "insert into iot select level, 'row ' || level from dual connect by level <= 800",
+    "insert into hct select level, level from dual connect by level <= 200",
+    "insert into parent select level from dual connect by level <= 50",
+    "insert into child select level, mod(level, 50) + 1 from dual connect by level <= 200",
+    "commit",
+    "update plain set t = rpad('u', 180, 'u') where mod(id, 10) = 0",
+    "delete from plain where mod(id, 7) = 0",
+    "commit",
+];
+
+/// Queries whose rows are known from the undamaged database.
+const QUERIES: &[&str] = &[
+    "select /*+ full(p) */ count(*), sum(id), sum(v), sum(length(t)) from plain p",
+    "select /*+ index(p plain_v) */ count(*), sum(v) from plain p where v >= 0",
+    "select id, v, t from plain where id in (1, 500, 1499)",
+    "select count(*), sum(length(a)), sum(length(b)), sum(length(c)) from wide",
+    "select count(*), sum(id), sum(length(t)) from iot",
+    "select id, t from iot where id between 300 and 310",
+    "select count(*), sum(v) from hct",
+    "select v from hct where id = 77",
+    "select count(*) from child c, parent p where c.p = p.id",
+    "select object_name, object_type from user_objects order by 1, 2",
+    "select segment_name, segment_type from user_segments order by 1",
+];
+
+/// Work that may fail, but only with an error.
+const CHANGES: &[&str] = &[
+    "insert into plain select 10000 + level, level, 'new' from dual connect by level <= 300",
+    "update plain set v = v + 1 where id < 200",
+    "delete from plain where id between 600 and 900",
+    "update wide set a = 'short', c = rpad('z', 3900, 'z')",
+    "insert into iot select 5000 + level, 'more' from dual connect by level <= 300",
+    "delete from iot where id < 200",
+    "insert into hct values (3, 3)",
+    "delete from parent where id = 1",
+    "rollback",
+    "update plain set v = v + 1",
+    "commit",
+    "select s1.nextval from dual",
+    "create table made as select * from plain",
+    "create index made_i on made (t)",
+    "truncate table child",
+    "drop table wide",
+    "alter system checkpoint",
+];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n.max(1)
+    }
+}
+
+fn place() -> Place {
+    Place::new(Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")))).expect("a directory")
+}
+
+fn params() -> Vec<(String, String)> {
+    [("db_cache_size", "4M"), ("processes", "40")].map(|(n, v)| (n.to_string(), v.to_string())).to_vec()
+}
+
+type Rows = Vec<Vec<Value>>;
+
+fn rows(c: &mut Client, sql: &str) -> Result<Rows, ClientError> {
+    c.query(sql, &[])?.all()
+}
+
+/// The undamaged database, stopped, and what its queries answer.
+fn sound() -> (Place, Vec<Rows>) {
+    let mut place = place();
+    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
+    let mut c = place.connect().unwrap();
+    for sql in SETUP {
+        c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+    let answers = QUERIES.iter().map(|sql| rows(&mut c, sql).unwrap_or_else(|e| panic!("{sql}: {e}"))).collect();
+    drop(c);
+    place.stop().unwrap();
+    place.verify().unwrap();
+    (place, answers)
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+/// Files worth damaging, sorted by name so that a seed means the same on every machine.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| !matches!(p.file_name().and_then(|n| n.to_str()), Some("alert.log" | "latchwork.pid")))
+        .filter(|p| std::fs::metadata(p).is_ok_and(|m| m.is_file() && m.len() > 0))
+        .collect();
+    all.sort();
+    all
+}
+
+/// Changes some bytes of some blocks; with `sealed` the checksums are right again. Says what it did.
+fn damage(dir: &Path, r: &mut Random, sealed: bool) -> String {
+    let all = files(dir);
+    let data: Vec<&PathBuf> = all.iter().filter(|p| p.extension().is_some_and(|e| e == "dbf")).collect();
+    let mut said = String::new();
+    for _ in 0..=r.below(3) {
+        let whole = if sealed || r.below(4) > 0 {
+            data[r.below(data.len() as u64) as usize]
+        } else {
+            &all[r.below(all.len() as u64) as usize]
+        };
+        let mut bytes = std::fs::read(whole).unwrap();
+        let blocks: Vec<usize> = (0..bytes.len().div_ceil(BLOCK))
+            .filter(|n| bytes[n * BLOCK..].iter().take(BLOCK).any(|b| *b != 0))
+            .collect();
+        let at = blocks[r.below(blocks.len() as u64) as usize] * BLOCK;
+        let end = (at + BLOCK).min(bytes.len());
+        let what = change(&mut bytes[at..end], r);
+        if sealed && end - at == BLOCK {
+            block::seal(&mut bytes[at..end]);
+        }
+        if !sealed && r.below(12) == 0 {
+            bytes.truncate(end - r.below((end - at) as u64) as usize);
+        }
+        std::fs::write(whole, &bytes).unwrap();
+        said.push_str(&format!("{} block {}: {what}; ", whole.file_name().unwrap().display(), at / BLOCK));
+    }
+    said
+}
+
+fn change(block: &mut [u8], r: &mut Random) -> &'static str {
+    let len = block.len() as u64;
+    match r.below(6) {
+        0 => {
+            for _ in 0..=r.below(8) {
+                block[r.below(len) as usize] ^= 1 << r.below(8);
+            }
+            "bits flipped"
+        }
+        1 => {
+            // The first bytes are the block's head and its directory.
+            let part = len.min(120);
+            for _ in 0..=r.below(6) {
+                block[r.below(part) as usize] = r.below(256) as u8;
+            }
+            "head bytes changed"
+        }
+        2 => {
+            let (from, n) = (r.below(len) as usize, 1 + r.below(400) as usize);
+            block[from..(from + n).min(len as usize)].fill([0, 0xff, r.below(256) as u8][r.below(3) as usize]);
+            "a stretch filled"
+        }
+        3 => {
+            let word = r.below(len / 2) as usize * 2;
+            block[word..(word + 2).min(len as usize)].fill(0xff);
+            "a word at its greatest"
+        }
+        4 => {
+            let (from, to) = (r.below(len) as usize, r.below(len) as usize);
+            let n = (1 + r.below(200) as usize).min(len as usize - from.max(to));
+            block.copy_within(from..from + n, to);
+            "a stretch moved"
+        }
+        _ => {
+            let from = r.below(len) as usize;
+            block[from..].iter_mut().for_each(|b| *b = r.below(256) as u8);
+            "the tail is noise"
+        }
+    }
+}
+
+/// An answer to a statement that is none of a sound instance.
+fn is_crash(e: &ClientError) -> bool {
+    !matches!(e, ClientError::Server(f) if !f.fatal || f.code == 1012)
+}
+
+/// What the cases came to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// Databases that verify found damaged, or could not check.
+    damaged: u64,
+    /// Starts that were refused.
+    refused: u64,
+    /// Statements that failed.
+    errors: u64,
+}
+
+/// Starts and uses the database; what must not be is the error.
+fn use_it(place: &mut Place, answers: &[Rows], sealed: bool, seen: &mut Seen) -> Result<(), String> {
+    match place.start(&params(), None).map_err(|e| e.to_string())? {
+        Started::Died(text) if text.contains("ORA-") && !text.contains("panicked") => {
+            seen.refused += 1;
+            return Ok(());
+        }
+        Started::Died(text) => return Err(format!("the start says: {text}")),
+        Started::Open(_) => {}
+    }
+    let mut c = match place.connect() {
+        Ok(c) => c,
+        Err(e) if is_crash(&e) => return Err(format!("connect: {e}")),
+        Err(_) => return place.stop().map_err(|e| e.to_string()),
+    };
+    for (sql, want) in QUERIES.iter().zip(answers) {
+        match rows(&mut c, sql) {
+            Ok(seen) if sealed || seen == *want => {}
+            Ok(seen) => return Err(format!("a wrong answer: {sql}: {seen:?}, not {want:?}")),
+            Err(e) if is_crash(&e) => return Err(format!("{sql}: {e}")),
+            Err(_) => seen.errors += 1,
+        }
+    }
+    for sql in CHANGES {
+        match c.execute(sql, &[]) {
+            Err(e) if is_crash(&e) => return Err(format!("{sql}: {e}")),
+            Err(_) => seen.errors += 1,
+            Ok(_) => {}
+        }
+    }
+    drop(c);
+    place.stop().map_err(|e| e.to_string())
+}
+
+/// One case in a thread of its own, so that one that hangs is told from one that is slow.
+fn case(seed: u64, from: &Path, answers: &[Rows], all: &mut Seen) -> Result<(), String> {
+    let mut r = Random(seed);
+    let sealed = seed % 2 == 1;
+    let mut place = place();
+    copy(from, place.dir());
+    let said = damage(place.dir(), &mut r, sealed);
+    let answers = answers.to_vec();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut seen = Seen::default();
+        let verified = match place.verify() {
+            Err(e) if e.to_string().contains("panicked") => Err(format!("verify: {e}")),
+            Err(_) => {
+                seen.damaged += 1;
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        };
+        let outcome = verified.and_then(|()| use_it(&mut place, &answers, sealed, &mut seen));
+        let alert = std::fs::read_to_string(place.dir().join("alert.log")).unwrap_or_default();
+        let panics: Vec<&str> = alert.lines().filter(|l| l.contains(".rs:")).collect();
+        let outcome = match (outcome, panics.is_empty()) {
+            (Ok(()), false) => Err("a process panicked".to_string()),
+            (other, _) => other,
+        };
+        if outcome.is_err() && std::env::var_os("LATCHWORK_DAMAGE_KEEP").is_some() {
+            place.keep();
+        }
+        // Nobody listens any more when the case took too long.
+        let _ = sender.send((seen, outcome.map_err(|e| format!("{e}\n{}", panics.join("\n")))));
+    });
+    let (seen, outcome) = receiver.recv_timeout(LIMIT).unwrap_or_else(|_| (Seen::default(), Err("it hangs".into())));
+    all.damaged += seen.damaged;
+    all.refused += seen.refused;
+    all.errors += seen.errors;
+    outcome.map_err(|e| format!("case {seed} ({}): {said}\n{e}", if sealed { "sealed" } else { "as it comes" }))
+}
+
+#[test]
+fn damaged_files_are_answered_with_errors() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
+    let (cases, first) = (number("LATCHWORK_DAMAGE").unwrap_or(CASES), number("LATCHWORK_DAMAGE_SEED").unwrap_or(1));
+    let (sound, answers) = sound();
+    let mut seen = Seen::default();
+    let failures: Vec<String> =
+        (first..first + cases).filter_map(|seed| case(seed, sound.dir(), &answers, &mut seen).err()).collect();
+    println!("{cases} cases: {seen:?}");
+    assert!(seen.damaged > 0 && seen.errors > 0, "the damage is noticed: {seen:?}");
+    assert!(failures.is_empty(), "{} of {cases} cases:\n{}", failures.len(), failures.join("\n\n"));
+}
