@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod keys;
+mod many;
 mod merge;
 mod node;
 mod ops;
@@ -37,6 +38,7 @@ mod undo;
 mod verify;
 
 pub use keys::KeyState;
+pub use many::Batch;
 pub use row_scan::RowScan;
 pub use rows::{RowAction, RowOutcome, RowTable};
 pub use scan::{Entry, RangeScan};

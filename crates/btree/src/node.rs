@@ -140,7 +140,12 @@ impl<'a> Node<'a> {
 
     /// The first entry that is not below `key`.
     pub fn lower_bound(&self, key: &[u8]) -> usize {
-        let (mut low, mut high) = (0, self.entries());
+        self.lower_bound_from(0, key)
+    }
+
+    /// The first entry from number `from` on that is not below `key`.
+    pub fn lower_bound_from(&self, from: usize, key: &[u8]) -> usize {
+        let (mut low, mut high) = (from, self.entries());
         while low < high {
             let middle = (low + high) / 2;
             if self.compare(middle, key) == Ordering::Less {

@@ -30,6 +30,8 @@ pub(crate) mod op {
     pub const INSERT_MANY: u8 = 11;
     /// Sets a branch entry's child: slot u16, child u32.
     pub const CHILD: u8 = 12;
+    /// Inserts leaf entries: xid u64, then for each slot u16, length of its key u16, length of its sort key u16, sort key.
+    pub const INSERT_EACH: u8 = 13;
 }
 
 fn wrong() -> Ora {
@@ -83,6 +85,7 @@ pub(crate) fn apply(block: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
             let at = row.len.checked_sub(CHILD).ok_or_else(wrong)?;
             d.patch(slot, at, child).map_err(refused)
         }
+        op::INSERT_EACH => insert_each(&mut d, data),
         op::NEXT => {
             let next = data.first_chunk::<4>().ok_or_else(wrong)?;
             d.set_next(Rdba(u32::from_le_bytes(*next)));
@@ -120,6 +123,36 @@ fn insert_many(d: &mut DataMut, mut at: u16, mut data: &[u8]) -> Result<()> {
         data = &data[5 + len..];
     }
     Ok(())
+}
+
+fn insert_each(d: &mut DataMut, data: &[u8]) -> Result<()> {
+    let (xid, mut rest) = data.split_at_checked(XID).ok_or_else(wrong)?;
+    let mut body = Vec::with_capacity(256);
+    while !rest.is_empty() {
+        let (slot, key) = (u16_at(rest, 0)?, u16_at(rest, 2)?);
+        let (sort_key, tail) = pop_sized(&rest[4..]).ok_or_else(wrong)?;
+        body.clear();
+        body.extend_from_slice(sort_key);
+        body.extend_from_slice(xid);
+        d.insert_sorted(slot, 0, 0, key, &body).map_err(|_| wrong())?;
+        rest = tail;
+    }
+    Ok(())
+}
+
+/// Bytes before a sort key that carries its length.
+pub(crate) const SIZED_HEAD: usize = 2;
+
+/// Appends a sort key behind its length.
+pub(crate) fn push_sized(sort_key: &[u8], to: &mut Vec<u8>) {
+    to.extend_from_slice(&(sort_key.len() as u16).to_le_bytes());
+    to.extend_from_slice(sort_key);
+}
+
+/// Takes a sort key that carries its length off the front.
+pub(crate) fn pop_sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (len, rest) = bytes.split_first_chunk::<SIZED_HEAD>()?;
+    rest.split_at_checked(u16::from_le_bytes(*len).into())
 }
 
 /// An INSERT of an entry whose key is the first `key` bytes.

@@ -243,7 +243,7 @@ impl Btree {
     fn sort_key(&self, key: &[u8], locator: &[u8]) -> Result<Vec<u8>> {
         let most = key_bytes_max(self.cache().block_size());
         if key.len() + locator.len() > most + ROWID {
-            return Err(Ora::with(1450, &[&most]));
+            return Err(too_long(most));
         }
         Ok([key, locator].concat())
     }
@@ -484,8 +484,13 @@ fn undo_bytes(sort_key: &[u8]) -> usize {
     1 + XID + sort_key.len()
 }
 
+/// ORA-01450: a key of more bytes than an index takes.
+pub(crate) fn too_long(most: usize) -> Ora {
+    Ora::with(1450, &[&most])
+}
+
 /// Bytes that an entry takes in a leaf.
-fn entry_bytes(sort_key: &[u8]) -> usize {
+pub(crate) fn entry_bytes(sort_key: &[u8]) -> usize {
     block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES + sort_key.len() + XID
 }
 

@@ -4,7 +4,7 @@ use crate::node::{Node, Target, XID};
 use crate::ops;
 use crate::tree::{STEPS_MAX, damaged, pin_for};
 use crate::{Index, node::Step};
-use buffer_cache::GetKind;
+use buffer_cache::{ChangeGroup, GetKind};
 use process::Process;
 use redo::Layer;
 use txn::{Rollback, Transactions, UndoLayer, UndoRecord};
@@ -16,6 +16,8 @@ pub(crate) mod op {
     pub const TAKE_OUT: u8 = 1;
     /// The entry was marked or revived: flags u8, xid u64, sort key.
     pub const PUT_BACK: u8 = 2;
+    /// Entries were added: for each length u16, sort key.
+    pub const TAKE_OUT_MANY: u8 = 5;
 }
 
 pub(crate) struct IndexUndo;
@@ -26,6 +28,22 @@ impl UndoLayer for IndexUndo {
         Ok(())
     }
 
+    /// Takes out the entries of a TAKE_OUT_MANY, leaf by leaf: splits may have put them into more leaves than one group takes.
+    /// An entry that is not there any more was taken out by a roll back that was cut off.
+    fn prepare(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>) -> Result<()> {
+        if rec.op != op::TAKE_OUT_MANY {
+            return Ok(());
+        }
+        let index = index_of(rec);
+        let mut rest = rec.data;
+        while let Some((sort_key, _)) = ops::pop_sized(rest) {
+            let leaf = find_leaf(txns, p, &index, sort_key)?;
+            let scn = || txns.current_scn();
+            rest = txns.cache().in_group(p, &scn, &mut |g| take_out(g, &index, leaf, rest, rec.xid))?;
+        }
+        Ok(())
+    }
+
     fn rollback(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()> {
         let wrong = || Ora::internal("undo of an index is damaged");
         let (before, sort_key) = match rec.op {
@@ -33,6 +51,7 @@ impl UndoLayer for IndexUndo {
                 return crate::row_undo::rollback(txns, p, rec, undo);
             }
             op::TAKE_OUT => (None, rec.data),
+            op::TAKE_OUT_MANY => return Ok(()), // done before
             op::PUT_BACK => {
                 let (head, sort_key) = rec.data.split_at_checked(1 + XID).ok_or_else(wrong)?;
                 let xid = Xid::from_bits(u64::from_le_bytes(head[1..].try_into().map_err(|_| wrong())?));
@@ -66,6 +85,28 @@ pub(crate) fn index_of(rec: &UndoRecord<'_>) -> Index {
         unique: false,
         created: types::Scn::ZERO,
     }
+}
+
+/// Takes the first of these entries and those that follow it in the same leaf out; returns the others.
+fn take_out<'r>(g: &mut ChangeGroup, index: &Index, leaf: Rdba, entries: &'r [u8], xid: Xid) -> Result<&'r [u8]> {
+    let Some((first, _)) = ops::pop_sized(entries) else { return Ok(entries) };
+    let b = pin_for(g, index, leaf, first, 0)?;
+    let node = Node::new(g.block(b));
+    let (mut rest, mut found) = (entries, Vec::new());
+    while let Some((sort_key, tail)) = ops::pop_sized(rest) {
+        if !matches!(node.step(Target::At(sort_key)), Step::Leaf) {
+            break;
+        }
+        let i = node.lower_bound(sort_key);
+        if node.is_at(i, sort_key) && node.xid(i) == xid {
+            found.push(i as u16 + 1);
+        }
+        rest = tail;
+    }
+    for slot in found.iter().rev() {
+        g.change(b, Layer::Index, ops::op::REMOVE, &slot.to_le_bytes())?;
+    }
+    Ok(rest)
 }
 
 pub(crate) fn find_leaf(txns: &Transactions, p: &Process, index: &Index, sort_key: &[u8]) -> Result<Rdba> {

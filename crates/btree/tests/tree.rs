@@ -1,7 +1,7 @@
 //! The tree against a map, through splits, rollbacks, savepoints and purges.
 
 mod common;
-use btree::Inserted;
+use btree::{Batch, Inserted};
 use common::*;
 use process::testing;
 use proptest::prelude::*;
@@ -12,6 +12,8 @@ use txn::{LockWait, NoHook, Txn};
 #[derive(Clone, Debug)]
 enum Op {
     Insert(u64, u32, usize),
+    /// So many rows from this one on, with keys that differ by this step, wrapping.
+    InsertMany(u64, u32, usize, u64, u32),
     Delete(usize),
     Commit,
     Rollback,
@@ -22,6 +24,7 @@ enum Op {
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         12 => (0u64..60, 0u32..40, 0usize..90).prop_map(|(k, r, l)| Op::Insert(k, r, l)),
+        4 => (0u64..60, 0u32..40, 0usize..90, 0u64..7, 1u32..60).prop_map(|(k, r, l, step, n)| Op::InsertMany(k, r, l, step, n)),
         6 => any::<usize>().prop_map(Op::Delete),
         1 => Just(Op::Commit),
         1 => Just(Op::Rollback),
@@ -56,6 +59,18 @@ proptest! {
                         prop_assert_eq!(done.unwrap(), Inserted::Done);
                         now.insert(at, true);
                     }
+                }
+                Op::InsertMany(k, r, len, step, n) => {
+                    let mut batch = Batch::new();
+                    for i in 0..n {
+                        let at = (long_key((k + step * u64::from(i)) % 60, len), (r + i) % 40);
+                        if now.get(&at) != Some(&true) {
+                            batch.push(&at.0, row(at.1));
+                            now.insert(at, true);
+                        }
+                    }
+                    let done = db.tree.insert_many(&p, &mut t, &index, &mut batch, LockWait::NoWait);
+                    prop_assert_eq!(done.unwrap(), Inserted::Done);
                 }
                 Op::Delete(n) => {
                     let all: Vec<_> = now.iter().filter(|(_, l)| **l).map(|(at, _)| at.clone()).collect();
@@ -141,6 +156,49 @@ fn a_unique_index_refuses_a_second_row_until_the_first_is_gone() {
     let long = vec![1; 2000];
     assert!(db.tree.insert(&p, &mut t, &index, &long, row(1), LockWait::NoWait).unwrap_err().is(1450));
     db.txns.rollback(&p, &mut t).unwrap();
+}
+
+#[test]
+fn many_entries_of_a_unique_index_go_in_together_unless_one_is_refused() {
+    let db = database(300);
+    let p = testing::attach(db.all, "t");
+    let index = index(&db, &p, true);
+    let mut t = Txn::new();
+    let batch_of = |numbers: &[u64]| {
+        let mut batch = Batch::new();
+        numbers.iter().for_each(|n| batch.push(&key(*n), row(*n as u32)));
+        batch
+    };
+    let insert = |t: &mut Txn, batch: &mut Batch| db.tree.insert_many(&p, t, &index, batch, LockWait::NoWait).unwrap();
+    // Out of order, and more than a leaf takes; undo leaves nothing of them though splits have moved them.
+    let scattered: Vec<u64> = (0..1500).map(|n| n * 7919 % 1500).collect();
+    assert_eq!(insert(&mut t, &mut batch_of(&scattered)), Inserted::Done);
+    let half = db.txns.savepoint(&t);
+    assert_eq!(insert(&mut t, &mut batch_of(&[1503, 1501, 1502])), Inserted::Done);
+    for n in 2000..2400 {
+        db.tree.insert(&p, &mut t, &index, &key(n), row(n as u32), LockWait::NoWait).unwrap();
+    }
+    db.txns.rollback_to(&p, &mut t, &half).unwrap();
+    assert_eq!(db.tree.verify(&p, &index).unwrap().live, 1500);
+    db.txns.rollback(&p, &mut t).unwrap();
+    assert_eq!(db.tree.verify(&p, &index).unwrap().live, 0);
+    // A key that is there already, and one that comes twice.
+    assert_eq!(insert(&mut t, &mut batch_of(&scattered)), Inserted::Done);
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let mut again = batch_of(&[1600, 1601]);
+    again.push(&key(700), row(9000));
+    assert_eq!(insert(&mut t, &mut again), Inserted::Duplicate(row(700)));
+    db.txns.rollback(&p, &mut t).unwrap();
+    let mut twice = batch_of(&[1600, 1601, 1602]);
+    twice.push(&key(1601), row(9000));
+    assert!(matches!(insert(&mut t, &mut twice), Inserted::Duplicate(_)));
+    db.txns.rollback(&p, &mut t).unwrap();
+    let report = db.tree.verify(&p, &index).unwrap();
+    assert_eq!((report.live, report.deleted), (1500, 0));
+    let rows = scan(&db, &p, &index, Unbounded, Unbounded, false);
+    assert!(rows.iter().map(|(_, r)| *r).eq((0..1500).map(row)));
+    drop(p);
+    db.cache.assert_invariants().unwrap();
 }
 
 #[test]

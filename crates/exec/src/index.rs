@@ -54,6 +54,21 @@ impl Index {
         Ok(scratch == key)
     }
 
+    /// Appends the key of a row, read from its bytes; nothing when all parts are NULL: such a row has no entry.
+    pub fn key_of(&self, row: &RowReader<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let begin = out.len();
+        let mut any = false;
+        for &(column, descending) in &self.columns {
+            let stored = row.column(column).ok_or_else(|| Ora::internal("row bytes are damaged"))?;
+            codec::push_key_part(stored.bytes(), descending, out);
+            any |= stored.bytes().is_some();
+        }
+        if !any {
+            out.truncate(begin);
+        }
+        Ok(())
+    }
+
     /// The key of a row whose columns are in `row`. False when all parts are NULL: such a row has no entry.
     pub fn key(&self, row: &[Reg], m: &mut Machine, out: &mut Vec<u8>) -> bool {
         let mut any = false;
@@ -103,6 +118,11 @@ pub fn insert(index: &Index, key: &[u8], rowid: Rowid, cx: &mut ExecCtx<'_>) -> 
         // The index has its constraint's name.
         Inserted::Duplicate(_) => Err(Ora::with(1, &[&index.def.owner, &index.def.name])),
     }
+}
+
+/// Adds many entries; whether one of them was refused.
+pub fn insert_many(index: &Index, entries: &mut btree::Batch, cx: &mut ExecCtx<'_>) -> Result<Inserted> {
+    cx.shared.btree.insert_many(cx.p, &mut cx.session.txn, &index.tree, entries, LockWait::Forever)
 }
 
 /// Marks an entry deleted.

@@ -266,8 +266,8 @@ impl Heap {
         self.cache().in_group(p, &|| self.txns.current_scn(), &mut |g| g.cache().segments().mark(g, map, at, state))
     }
 
-    /// Inserts many rows, a block at a time. `rows` holds them one after another, `ends` says where each ends; their rowids are
-    /// appended to `rowids` in the same order.
+    /// Inserts many rows, a block at a time: one change group and one undo record for the rows that go into a block together.
+    /// `rows` holds them one after another, `ends` says where each ends; their rowids are appended to `rowids` in the same order.
     pub fn insert_many(
         &self,
         p: &Process,
@@ -279,40 +279,38 @@ impl Heap {
     ) -> Result<()> {
         self.txns.touch(p, t, table.object)?;
         let max = piece_max(self.cache().block_size(), table.initrans);
-        let begin = |i: usize| if i == 0 { 0 } else { ends[i - 1] as usize };
         let mut i = 0;
         while i < ends.len() {
-            let row = &rows[begin(i)..ends[i] as usize];
-            if row.len() > max {
-                rowids.push(self.insert(p, t, table, row)?);
+            let rest = Rows { rows, ends, from: i };
+            if rest.get(0).len() > max {
+                rowids.push(self.insert(p, t, table, rest.get(0))?);
                 i += 1;
-                continue;
+            } else {
+                i += self.insert_batch(p, t, table, rest, rowids)?;
             }
-            // Never more than would fill an empty block.
-            let upto = begin(i) + max;
-            let batch = (i..ends.len()).take_while(|n| ends[*n] as usize <= upto).take(BATCH_ROWS);
-            let batch: Vec<&[u8]> = batch.map(|n| &rows[begin(n)..ends[n] as usize]).collect();
-            i += self.insert_batch(p, t, table, &batch, rowids)?;
         }
         Ok(())
     }
 
-    /// Inserts as many rows of `batch` as go into one block; returns how many.
+    /// Inserts as many of the rows as go into one block; returns how many.
     fn insert_batch(
         &self,
         p: &Process,
         t: &mut Txn,
         table: &HeapTable,
-        batch: &[&[u8]],
+        rows: Rows<'_>,
         rowids: &mut Vec<Rowid>,
     ) -> Result<usize> {
         let at = self.block_with_room(p, table)?;
         let before = rowids.len();
+        let most = rows.most_in(self.cache().block_size());
         let fitted = self.txns.retrying(p, &mut || {
             rowids.truncate(before);
-            let mut c = self.txns.change(p, t, 1, 2 * batch.len() + 8)?;
+            let mut c = self.txns.change(p, t, 1, 2 * most + 8)?;
             let Some((b, itl)) = self.open_for_insert(&mut c, table, at)? else { return Ok(0) };
-            let (redo, undo, n) = self.fill(&c, b, itl, table, batch, rowids);
+            self.free_entries(&mut c, b, itl)?;
+            let (redo, undo) = self.fill(&c, b, itl, table, rows, rowids);
+            let n = rowids.len() - before;
             if n == 0 {
                 return Ok(0);
             }
@@ -325,11 +323,11 @@ impl Heap {
             0 => {
                 self.give_up(p, table, at)?;
                 // What is left are pieces that only a single insert finds room for.
-                rowids.push(self.insert(p, t, table, batch[0])?);
+                rowids.push(self.insert(p, t, table, rows.get(0))?);
                 Ok(1)
             }
             n => {
-                if n < batch.len() {
+                if n < rows.len() {
                     self.give_up(p, table, at)?;
                 }
                 Ok(n)
@@ -337,38 +335,56 @@ impl Heap {
         }
     }
 
-    /// Plans new directory entries for as many rows as fit. Returns redo, undo and their number.
+    /// Empties the directory entries of rows whose deletion has been committed. Nobody wants these back, so no undo is written;
+    /// a reader of an older version gets the row from the undo of its deletion.
+    fn free_entries(&self, c: &mut Change<'_>, b: BlockRef, itl: u8) -> Result<()> {
+        let d = c.data(b);
+        if d.aux16() == 0 {
+            return Ok(());
+        }
+        let gone =
+            |row: &RowAt| row.flags & flags::DELETED != 0 && row.lock != itl && c.itl_holder(b, row.lock).is_none();
+        let slots: Vec<u8> = d.rows().filter(|(_, row)| gone(row)).flat_map(|(slot, _)| slot.to_le_bytes()).collect();
+        if slots.is_empty() { Ok(()) } else { c.group().change(b, Layer::Heap, ops::REMOVE_MANY, &slots) }
+    }
+
+    /// Plans directory entries, empty ones first, for as many rows as fit. Returns redo and undo.
     fn fill(
         &self,
         c: &Change<'_>,
         b: BlockRef,
         itl: u8,
         table: &HeapTable,
-        batch: &[&[u8]],
+        rows: Rows<'_>,
         rowids: &mut Vec<Rowid>,
-    ) -> (Vec<u8>, Vec<u8>, usize) {
+    ) -> (Vec<u8>, Vec<u8>) {
         let d = c.data(b);
-        let (first, keep) = (d.slots(), self.reserve(table));
+        let (slots, keep) = (d.slots(), self.reserve(table));
+        let mut empty = (0..if d.free_slots() > 0 { slots } else { 0 }).filter(|slot| d.row(*slot).is_none());
         let (mut left, mut spare_entries) = (d.usable_bytes(itl), d.usable_bytes(0));
-        let (mut redo, mut undo) = (vec![itl], Vec::new());
-        let mut n = 0;
-        for row in batch {
+        let (mut redo, mut undo) = (Vec::with_capacity(left + 64), Vec::with_capacity(512));
+        redo.push(itl);
+        let mut behind = slots;
+        for n in 0..rows.len() {
             let mut small = [0; BODY_BYTES_MIN];
-            let body = padded(row, &mut small);
-            let need = body.len() + ops::ROW_OVERHEAD;
-            let empty = first + n == 0;
-            if left < need + if empty { 0 } else { keep } || spare_entries < data::SLOT_BYTES {
+            let body = padded(rows.get(n), &mut small);
+            let first = n == 0 && d.free_slots() == slots;
+            let reused = empty.next();
+            let need = body.len() + if reused.is_some() { data::ROW_HEADER_BYTES } else { ops::ROW_OVERHEAD };
+            // A directory entry outlives a rollback, so it is never paid with bytes that a rollback needs back.
+            let entry_is_free = reused.is_some() || spare_entries >= data::SLOT_BYTES;
+            if left < need + if first { 0 } else { keep } || !entry_is_free {
                 break;
             }
-            let slot = (first + n) as u16;
-            ops::add_to_many(&mut redo, slot, flags::WHOLE, 0, body);
-            undo.extend_from_slice(&slot.to_le_bytes());
-            rowids.push(Rowid { obj: table.data_object, rdba: b.rdba(), slot });
+            let slot = reused.unwrap_or(behind);
+            behind += usize::from(reused.is_none());
+            ops::add_to_many(&mut redo, slot as u16, flags::WHOLE, 0, body);
+            undo.extend_from_slice(&(slot as u16).to_le_bytes());
+            rowids.push(Rowid { obj: table.data_object, rdba: b.rdba(), slot: slot as u16 });
             left -= need;
             spare_entries = spare_entries.saturating_sub(need);
-            n += 1;
         }
-        (redo, undo, n)
+        (redo, undo)
     }
 
     /// Replaces a row found through `seen`. Waits for the row's lock.
@@ -669,8 +685,32 @@ impl Heap {
     }
 }
 
-/// Most rows of one batch.
-const BATCH_ROWS: usize = 1024;
+/// Rows that are to be inserted: those from number `from` on of many that lie one after another.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    rows: &'a [u8],
+    ends: &'a [u32],
+    from: usize,
+}
+
+impl<'a> Rows<'a> {
+    fn len(&self) -> usize {
+        self.ends.len() - self.from
+    }
+
+    fn get(&self, n: usize) -> &'a [u8] {
+        let i = self.from + n;
+        let begin = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.rows[begin as usize..self.ends[i] as usize]
+    }
+
+    /// At least as many as go into a block of this size.
+    fn most_in(&self, block_size: usize) -> usize {
+        let begin = if self.from == 0 { 0 } else { self.ends[self.from - 1] } as usize;
+        let by_bytes = self.ends[self.from..].partition_point(|end| *end as usize - begin <= block_size);
+        by_bytes.min(block_size / (BODY_BYTES_MIN + data::ROW_HEADER_BYTES))
+    }
+}
 
 fn heap_rows(table: &HeapTable) -> RowSegment<'_> {
     RowSegment { table, kind: BlockKind::Heap, layer: Layer::Heap }

@@ -108,14 +108,27 @@ fn apply_put(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refuse
 
 fn apply_put_many(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
     let Some((lock, mut rest)) = data.split_first() else { return Err(Refused::NoSuch) };
-    while let Some((head, tail)) = rest.split_at_checked(7) {
+    let mut locked = 0;
+    while let Some((head, tail)) = rest.split_at_checked(MANY_HEAD) {
         let word = |i: usize| u16::from_le_bytes([head[i], head[i + 1]]);
         let Some((body, next)) = tail.split_at_checked(usize::from(word(4))) else { return Err(Refused::NoSuch) };
-        put(d, word(0), head[6], *lock, word(2), body)?;
+        d.insert(word(0), head[6], *lock, word(2), body)?;
+        count_deleted(d, 0, head[6]);
+        locked += 1;
         rest = next;
     }
-    Ok(())
+    // The entry counts its rows once for all of them.
+    match d.read().itl(*lock) {
+        Some(mut itl) => {
+            itl.locks += locked;
+            d.set_itl(*lock, &itl)
+        }
+        None => Ok(()),
+    }
 }
+
+/// Bytes before the body of a row in a PUT_MANY.
+const MANY_HEAD: usize = 7;
 
 fn apply_mark(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
     let &[s0, s1, flags, lock] = data else { return Err(Refused::NoSuch) };

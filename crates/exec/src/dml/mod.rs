@@ -4,12 +4,15 @@
 //! keys. Entries of unique indexes that an UPDATE moves are changed when the statement ends, so that `k = k + 1` does not trip over
 //! its own neighbours; so are the checks of other tables' foreign keys.
 
+mod batch;
 mod keys;
 mod locks;
 mod run;
 
 pub use locks::TableLocks;
 pub use run::Dml;
+
+use batch::Batch;
 
 use crate::code::{Builder, Cond};
 use crate::ctx::ExecCtx;
@@ -54,6 +57,7 @@ pub struct Writer {
     children: Vec<Child>,
     row: Vec<u8>,
     key: Vec<u8>,
+    batch: Batch,
     moved: Vec<Moved>,
     /// Parent keys that went away, by child.
     orphans: Vec<(usize, Vec<Value>)>,
@@ -73,6 +77,7 @@ impl Writer {
             children: t.children.iter().map(|c| Child::build(c, b)).collect::<Result<_>>()?,
             row: Vec::new(),
             key: Vec::new(),
+            batch: Batch::default(),
             moved: Vec::new(),
             orphans: Vec::new(),
         })
@@ -80,6 +85,7 @@ impl Writer {
 
     /// Forgets what an execution that failed left undone.
     pub fn begin(&mut self) {
+        self.batch.clear();
         self.moved.clear();
         self.orphans.clear();
         self.foreign.iter_mut().for_each(Parent::begin);
@@ -124,13 +130,43 @@ impl Writer {
         }
     }
 
-    /// Inserts the row in the new registers.
-    pub fn insert(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rowid> {
+    /// Makes the bytes of the row in the new registers, which must satisfy types, NOT NULL and CHECK.
+    fn make_row(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         for column in 0..self.new.len() {
             self.fit(column, false, m, cx)?;
         }
         self.check(m, cx)?;
         self.encode(m);
+        Ok(())
+    }
+
+    /// Whether rows may be inserted in batches: nothing has to be known of one before the next is made.
+    pub fn takes_batches(&self) -> bool {
+        matches!(self.storage, Storage::Heap(_)) && self.foreign.is_empty()
+    }
+
+    /// Takes the row in the new registers into the batch, and inserts the batch when it is full.
+    pub fn insert_later(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if let Err(e) = self.make_row(m, cx) {
+            // A row before this one may be refused: that error comes first.
+            self.flush(&mut |_, refused| Err(refused), cx)?;
+            return Err(e);
+        }
+        self.batch.push(&self.row, &self.indexes)?;
+        if self.batch.is_full() { self.flush(&mut |_, refused| Err(refused), cx) } else { Ok(()) }
+    }
+
+    /// Inserts the rows of the batch. `refused` as [`Batch::flush`] says.
+    pub fn flush(&mut self, refused: &mut dyn FnMut(usize, Ora) -> Result<()>, cx: &mut ExecCtx<'_>) -> Result<()> {
+        match &self.storage {
+            Storage::Heap(table) => self.batch.flush(table, &self.indexes, refused, cx),
+            _ => Ok(()), // takes no batches
+        }
+    }
+
+    /// Inserts the row in the new registers.
+    pub fn insert(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rowid> {
+        self.make_row(m, cx)?;
         let rowid = self.storage.insert(cx, &self.row)?;
         for i in &self.indexes {
             self.key.clear();

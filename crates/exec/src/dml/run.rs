@@ -309,11 +309,38 @@ impl Insert {
 
     fn run_query(&mut self, query: &mut Op, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         query.open(m, cx)?;
+        if self.returning.is_empty() && self.writer.takes_batches() {
+            return self.run_batches(query, run, m, cx);
+        }
         while query.next(m, cx)? {
             self.one(run, m, cx)?;
             cx.p.check_cancel()?;
         }
         Ok(())
+    }
+
+    fn run_batches(&mut self, query: &mut Op, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let made = loop {
+            match self.next_row(query, m, cx) {
+                Ok(true) => self.writer.insert_later(m, cx)?,
+                Ok(false) => break Ok(()),
+                Err(e) => break Err(e),
+            }
+            run.rows += 1;
+            cx.p.check_cancel()?;
+        };
+        // What the rows before say comes before what the query says.
+        self.writer.flush(&mut |_, refused| Err(refused), cx)?;
+        made
+    }
+
+    /// Makes the next row in the writer's registers.
+    fn next_row(&mut self, query: &mut Op, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if !query.next(m, cx)? {
+            return Ok(false);
+        }
+        new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
+        Ok(true)
     }
 }
 
