@@ -6,6 +6,10 @@
 //! 48 | block size  file no   u32 u32
 //! 56 | tablespace  created   u32 u32 (blocks at creation)
 //! 64 | maximum blocks, 0 = no autoextend; step in blocks   u32 u32
+//! 72 | checkpoint: position in the redo stream   u64
+//! 80 | incarnation of the database   u32
+//! 84 | time of the checkpoint, seconds since 1970 UTC   u32
+//! 88 | scn of the checkpoint   u64
 //! ```
 
 use crate::header::{self, BlockKind, put32, put64};
@@ -31,6 +35,32 @@ pub struct FileHeader {
     pub blocks_max: u32,
     /// How many blocks it grows by.
     pub step: u32,
+}
+
+/// How far a file is: every change before `rba` is in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileCheckpoint {
+    /// Position in the redo stream; 0 until the first checkpoint behind the file's creation.
+    pub rba: u64,
+    /// The incarnation of the database whose redo that is.
+    pub incarnation: u32,
+    /// When the checkpoint was begun: seconds since 1970, UTC.
+    pub time_s: u32,
+    /// The highest SCN of the redo before it.
+    pub scn: u64,
+}
+
+/// Reads the checkpoint in a file header.
+pub fn checkpoint(view: &BlockView) -> FileCheckpoint {
+    FileCheckpoint { rba: view.u64(72), incarnation: view.u32(80), time_s: view.u32(84), scn: view.u64(88) }
+}
+
+/// Notes a checkpoint in a file header. Only bytes of the block's first sector change, its checksum among them once it is sealed.
+pub fn set_checkpoint(block: &mut [u8], at: &FileCheckpoint) {
+    put64(block, 72, at.rba);
+    put32(block, 80, at.incarnation);
+    put32(block, 84, at.time_s);
+    put64(block, 88, at.scn);
 }
 
 /// Makes `block` the header of a file.

@@ -13,6 +13,7 @@
 //! logged 2 1 40960 69632 4600 1795312500 4650 1795312700 0 -
 //! tablespace 0 0 0 0 SYSTEM
 //! file 1 0 1280 4194303 1280 0 0 0 system01.dbf
+//! backup 1 73728 4711 1795312800
 //! checksum 9a0c…
 //! ```
 
@@ -152,6 +153,15 @@ pub struct LoggedEntry {
     pub name: String,
 }
 
+/// A data file that is being copied while it is open: ALTER DATABASE BEGIN BACKUP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BackupEntry {
+    /// Its number.
+    pub file: u32,
+    /// The checkpoint at which the backup began; the file's header stays at it until the backup ends.
+    pub checkpoint: CheckpointEntry,
+}
+
 /// What the control file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlFile {
@@ -179,6 +189,8 @@ pub struct ControlFile {
     pub tablespaces: Vec<TablespaceEntry>,
     /// The data files.
     pub files: Vec<FileEntry>,
+    /// Data files that are being copied.
+    pub backups: Vec<BackupEntry>,
 }
 
 const TITLE: &str = "latchwork control file 2";
@@ -258,6 +270,10 @@ impl ControlFile {
             let _ = write!(out, "file {} {} {} {} {} ", f.file, f.tablespace, f.blocks, f.blocks_max, f.step);
             let _ = writeln!(out, "{} {} {} {}", f.created_rba, f.created_scn.0, u32::from(f.is_offline), f.name);
         }
+        for b in &self.backups {
+            let at = &b.checkpoint;
+            let _ = writeln!(out, "backup {} {} {} {}", b.file, at.rba, at.scn.0, at.time_s);
+        }
         let sum = checksum(out.as_bytes());
         let _ = writeln!(out, "checksum {sum:016x}");
         out
@@ -328,6 +344,7 @@ impl ControlFile {
                 self.tablespaces.push(parse_tablespace(rest)?);
             }
             "file" => self.files.push(parse_file(rest)?),
+            "backup" => self.backups.push(parse_backup(rest)?),
             _ => return None,
         }
         Some(())
@@ -442,6 +459,13 @@ fn parse_file(line: &str) -> Option<FileEntry> {
     Some(FileEntry { file, tablespace, blocks, blocks_max, step, created_rba, created_scn, is_offline, name })
 }
 
+fn parse_backup(line: &str) -> Option<BackupEntry> {
+    let numbers: Vec<u64> = line.split(' ').map(|w| w.parse().ok()).collect::<Option<_>>()?;
+    let [file, rba, scn, time_s] = numbers[..] else { return None };
+    let checkpoint = CheckpointEntry { rba, scn: Scn(scn), time_s: time_s.try_into().ok()? };
+    (rba < ControlFile::RBA_LIMIT).then_some(BackupEntry { file: file.try_into().ok()?, checkpoint })
+}
+
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01B3))
 }
@@ -504,6 +528,10 @@ mod tests {
                 created_scn: Scn(77),
                 is_offline: true,
                 name: "my system.dbf".into(),
+            }],
+            backups: vec![BackupEntry {
+                file: 1,
+                checkpoint: CheckpointEntry { rba: 73_728, scn: Scn(4711), time_s: 1_795_312_800 },
             }],
         }
     }

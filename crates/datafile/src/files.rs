@@ -432,6 +432,14 @@ impl DataFiles {
             .map_err(|e| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e)))
     }
 
+    /// Writes the first bytes of a file and waits until they are on the device.
+    pub(crate) fn write_start(&self, number: u32, bytes: &[u8]) -> Result<()> {
+        let failed = |e: os::OsError| Ora::with(1114, &[&number, &0]).because(io_error(27072, "File I/O error", &e));
+        let file = self.file(number)?;
+        file.write_at(bytes, 0).map_err(failed)?;
+        if self.disk_sync() { file.sync().map_err(failed) } else { Ok(()) }
+    }
+
     /// Makes a file at least `blocks` blocks long, with room that is really there.
     ///
     /// # Errors

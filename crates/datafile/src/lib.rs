@@ -10,9 +10,11 @@
 
 mod control;
 mod files;
+mod stamp;
 
 pub use control::{
-    CheckpointEntry, Contents, ControlFile, FileEntry, IncarnationEntry, LogGroupEntry, LoggedEntry, TablespaceEntry,
+    BackupEntry, CheckpointEntry, Contents, ControlFile, FileEntry, IncarnationEntry, LogGroupEntry, LoggedEntry,
+    TablespaceEntry,
 };
 pub use files::{CreateDatabase, DataFiles, TablespaceSpec};
 

@@ -1,0 +1,103 @@
+//! Checkpoints in the headers of data files: how far each file is, said by the file itself.
+//!
+//! A file that was restored from an older copy says so by its header, whatever the control file thinks; so does one that is newer
+//! than the control file. A header is written only when every change before its checkpoint is on the device, and before the control
+//! file says the same.
+
+use crate::control::{CheckpointEntry, Contents, ControlFile, FileEntry};
+use crate::files::DataFiles;
+use block::Image;
+use block::file::FileCheckpoint;
+use types::{Rdba, Result};
+
+/// A file header's checkpoint is in its first sector, which the device writes whole.
+const SECTOR_BYTES: usize = 512;
+
+impl ControlFile {
+    /// Whether a file's header goes with the checkpoints of the database: files that are offline, read-only, temporary or being
+    /// copied stay where they are.
+    pub fn is_stamped(&self, f: &FileEntry) -> bool {
+        let stays = |t: &crate::TablespaceEntry| t.is_offline || t.is_read_only || t.contents == Contents::Temporary;
+        let copied = self.backups.iter().any(|b| b.file == f.file);
+        !f.is_offline && !copied && !self.tablespace(f.tablespace).is_some_and(stays)
+    }
+}
+
+impl DataFiles {
+    /// The checkpoint in a file's header.
+    ///
+    /// # Errors
+    /// Those of [`DataFiles::read_block`].
+    pub fn file_checkpoint(&self, number: u32) -> Result<FileCheckpoint> {
+        let mut image = Image::new(self.block_size());
+        self.read_block(Rdba::new(number, 0), image.bytes_mut())?;
+        Ok(block::file::checkpoint(&image.view()))
+    }
+
+    /// Notes a checkpoint in the headers of all files that go with the database's, and waits until that is on the device. Every
+    /// change before it is there already. A file that is missing is passed over. One process at a time: the caller holds the
+    /// control file.
+    ///
+    /// # Errors
+    /// ORA-01114 when a header cannot be written, ORA-01578 when one is damaged.
+    pub fn stamp(&self, control: &ControlFile, at: &CheckpointEntry) -> Result<()> {
+        for f in control.files.iter().filter(|f| control.is_stamped(f)) {
+            match self.stamp_file(f.file, control.incarnation.number, at) {
+                Err(e) if e.is(1157) => {}
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes a checkpoint in the header of one file, unless it has a later one of the same incarnation.
+    ///
+    /// # Errors
+    /// As [`DataFiles::stamp`]; ORA-01157 when it is missing.
+    pub fn stamp_file(&self, number: u32, incarnation: u32, at: &CheckpointEntry) -> Result<()> {
+        let mut image = Image::new(self.block_size());
+        self.read_block(Rdba::new(number, 0), image.bytes_mut())?;
+        let has = block::file::checkpoint(&image.view());
+        if has.incarnation == incarnation && has.rba >= at.rba {
+            return Ok(());
+        }
+        let to = FileCheckpoint { rba: at.rba, incarnation, time_s: at.time_s, scn: at.scn.0 };
+        block::file::set_checkpoint(image.bytes_mut(), &to);
+        block::seal(image.bytes_mut());
+        self.write_start(number, &image.bytes()[..SECTOR_BYTES])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BackupEntry, CreateDatabase};
+    use types::Scn;
+
+    #[test]
+    fn headers_follow_the_checkpoints_but_for_those_that_stay() {
+        let dir = std::env::temp_dir().join(format!("latchwork-stamp-{}", os::process::own_id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let files = DataFiles::create(&dir, &CreateDatabase::usual("T", 5, 2048)).unwrap();
+        let mut control = files.control().unwrap();
+        control.incarnation.number = 3;
+        let at = |rba| CheckpointEntry { rba, scn: Scn(rba), time_s: 9 };
+        files.stamp(&control, &at(1000)).unwrap();
+        let rbas = || -> Vec<u64> { (1..=4).map(|f| files.file_checkpoint(f).unwrap().rba).collect() };
+        // The fourth is the temporary one.
+        assert_eq!(rbas(), [1000, 1000, 1000, 0]);
+        control.backups.push(BackupEntry { file: 3, checkpoint: at(1000) });
+        files.stamp(&control, &at(2000)).unwrap();
+        assert_eq!(rbas(), [2000, 2000, 1000, 0]);
+        control.backups.clear();
+        files.stamp(&control, &at(1500)).unwrap();
+        assert_eq!(rbas(), [2000, 2000, 1500, 0]);
+        control.incarnation.number = 4;
+        files.stamp(&control, &at(1200)).unwrap();
+        assert_eq!(
+            files.file_checkpoint(1).unwrap(),
+            FileCheckpoint { rba: 1200, incarnation: 4, time_s: 9, scn: 1200 }
+        );
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}
