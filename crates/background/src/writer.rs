@@ -1,7 +1,10 @@
-//! DBW0: writes dirty blocks, when a session needs free buffers and, a few at a time, when nobody asks.
+//! DBW0: writes dirty blocks, when a session needs free buffers and, some time after their change, when nobody asks.
+//!
+//! What a session was about to replace is written at once. The rest waits until it is two rounds old, so that a block that many
+//! transactions change is written once in a while and not by each of them, and yet little is left for a checkpoint to write.
 
 use session::Instance;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use types::Result;
 use wait::Event;
 
@@ -13,19 +16,24 @@ pub fn dbw0(instance: &'static Instance) -> Result<()> {
     let p = instance.attach_background("DBW0")?;
     let slot = p.number() as usize - 1;
     instance.state().set_writer(slot);
-    // The blocks of a throw-away database need no disk: they are written only to make room.
-    let mut asked_for_buffers = false;
+    let cache = &instance.storage().cache;
+    // How far the redo was one and two rounds ago.
+    let mut rounds = [cache.newest_dirty(); 2];
+    let mut began = Instant::now();
     loop {
         let posts = p.posts();
         if instance.state().is_asked_to_end(slot) {
             return if instance.is_ephemeral() { Ok(()) } else { instance.write_all(&p) };
         }
-        if asked_for_buffers || !instance.is_ephemeral() {
-            while instance.write_some(&p)? {}
+        instance.write_for_free_buffers(&p)?;
+        // The blocks of a throw-away database need no disk: they are written only to make room.
+        if began.elapsed() >= SLEEP && !instance.is_ephemeral() {
+            instance.write_older(&p, rounds[0])?;
+            rounds = [rounds[1], cache.newest_dirty()];
+            began = Instant::now();
         }
         let guard = p.wait(Event::RdbmsIpcMessage, SLEEP.as_millis() as u64 / 10, 0, 0);
-        asked_for_buffers = p.sleep(posts, Some(SLEEP));
-        if !asked_for_buffers {
+        if !p.sleep(posts, Some(SLEEP)) {
             guard.timed_out();
         }
     }

@@ -83,6 +83,20 @@ impl BlockKind {
         matches!(self, BlockKind::Heap | BlockKind::Cluster | BlockKind::IndexBranch | BlockKind::IndexLeaf)
     }
 
+    /// Number of the block's class in wait events and `v$waitstat`.
+    pub fn class_number(self) -> u64 {
+        match self {
+            BlockKind::Temporary => 2,
+            BlockKind::SegmentHeader => 4,
+            BlockKind::SpaceMap => 8,
+            BlockKind::FileBitmap => 11,
+            BlockKind::FileHeader => 13,
+            BlockKind::UndoHeader => 17,
+            BlockKind::Undo => 18,
+            _ => 1,
+        }
+    }
+
     /// The class name that block dumps and `v$waitstat` use.
     pub fn class(self) -> &'static str {
         match self {

@@ -6,6 +6,7 @@
 //! identity is checked between two loads of its version.
 
 use crate::header::*;
+use crate::lru::Candidate;
 use crate::pins::PIN_CLAIM;
 use crate::{BufferCache, slot_of};
 use latch::{Latch, LatchName, Where};
@@ -115,18 +116,36 @@ impl BufferCache {
     pub(crate) fn claim(&self, p: &Process, at: Rdba, entry: usize, pin: u64) -> Result<Option<usize>> {
         p.count(Stat::FreeBufferRequested, 1);
         let buffer = self.claim_free(p, at, entry, pin)?;
+        Ok(self.link_claimed(p, at, entry, buffer).then_some(buffer))
+    }
+
+    /// As [`BufferCache::claim`], but only if a buffer is free at once.
+    pub(crate) fn try_claim(&self, p: &Process, at: Rdba, entry: usize, pin: u64) -> Option<usize> {
+        p.count(Stat::FreeBufferRequested, 1);
+        let n = slot_of(p) % self.sets.len();
+        let buffer = loop {
+            match self.search_free(p, n) {
+                Candidate::Buffer(buffer) if self.claim_buffer(p, buffer, entry, pin) => break buffer,
+                Candidate::Buffer(_) | Candidate::Again => {}
+                Candidate::None => return None,
+            }
+        };
+        self.link_claimed(p, at, entry, buffer).then_some(buffer)
+    }
+
+    /// Links a claimed buffer as that of `at`, or frees it when the block has got one.
+    fn link_claimed(&self, p: &Process, at: Rdba, entry: usize, buffer: usize) -> bool {
         let s = self.lock_chain(p, at, Where::KcbLinkBuffer);
         if self.find_latched(at).is_none() {
             self.link_chain(&s, buffer, at);
-            return Ok(Some(buffer));
+            return true;
         }
         drop(s);
         self.abandon(p, slot_of(p), entry, buffer);
-        Ok(None)
+        false
     }
 
     fn claim_free(&self, p: &Process, at: Rdba, entry: usize, pin: u64) -> Result<usize> {
-        use crate::lru::Candidate;
         let sets = self.sets.len();
         let mut failures = 0;
         for attempt in 0.. {
@@ -199,8 +218,7 @@ impl BufferCache {
 
     /// Sleeps until somebody changes the buffer's state or some milliseconds have passed.
     pub(crate) fn sleep_on(&self, p: &Process, h: &BufferHeader, event: Event, unless: impl Fn() -> bool) {
-        let at = h.block();
-        let class = self.class_number(h);
+        let (at, class, began) = (h.block(), self.class_number(h), os::clock::now_ns());
         let _w = p.wait(event, at.file().into(), at.block().into(), class);
         h.sleepers.fetch_add(1, Ordering::SeqCst);
         let seen = h.changes.load(Ordering::SeqCst);
@@ -208,12 +226,14 @@ impl BufferCache {
             os::futex::wait(&h.changes, seen, Some(Duration::from_millis(10)));
         }
         h.sleepers.fetch_sub(1, Ordering::SeqCst);
+        self.note_wait(class, os::clock::now_ns() - began);
         p.help_the_dead();
     }
 
+    /// The class of the buffer's block; that of a block not yet read is not known.
     fn class_number(&self, h: &BufferHeader) -> u64 {
-        let view = block::BlockView::of_frame(self.frame_of(h));
-        u64::from(view.kind_code())
+        let kind = block::BlockView::of_frame(self.frame_of(h)).kind();
+        kind.filter(|_| !h.state().is(READING)).map_or(1, block::BlockKind::class_number)
     }
 
     /// Wakes everybody who sleeps on a buffer.

@@ -10,6 +10,7 @@
 mod apply;
 mod chains;
 mod config;
+mod figures;
 #[allow(unsafe_code)] // The frames of the mapping as bytes.
 mod frames;
 mod group;
@@ -22,12 +23,14 @@ mod writer;
 
 pub use apply::{is_whole, op, register};
 pub use config::{CacheConfig, ChainDesign, GROUP_BLOCKS_MAX};
+pub use figures::{CLASSES, FileIo, MULTIBLOCK_MAX};
 pub use group::{BlockRef, ChangeGroup, is_retry};
 pub use header::BufferInfo;
 pub use segments::{InsertHint, Segments, unable_to_extend};
 pub use writer::{Checkpoint, DirtyBuffers};
 
 use datafile::DataFiles;
+use figures::{CacheFigures, FileFigures};
 use header::{BufferHeader, DIRTY, READING};
 use latch::{Generation, Latch, LatchName};
 use lru::WorkingSet;
@@ -60,6 +63,8 @@ pub struct CacheLayout {
     set_latches: SgaSlice<Latch>,
     areas: SgaSlice<ProcessArea>,
     images: SgaSlice<AtomicU64>,
+    figures: SgaSlice<CacheFigures>,
+    file_figures: SgaSlice<FileFigures>,
 }
 
 impl CacheLayout {
@@ -81,6 +86,8 @@ impl CacheLayout {
             set_latches: sga.reserve("cache buffers lru chain latches", 2 * sets),
             areas: sga.reserve("buffer handles", config.processes),
             images: sga.reserve("change group images", config.processes * GROUP_BLOCKS_MAX * words),
+            figures: sga.reserve("buffer wait statistics", 1),
+            file_figures: sga.reserve("file I/O statistics", types::Rdba::MAX_FILE as usize + 1),
         }
     }
 }
@@ -102,6 +109,8 @@ pub struct BufferCache {
     set_latches: &'static [Latch],
     areas: &'static [ProcessArea],
     images: &'static [AtomicU64],
+    figures: &'static CacheFigures,
+    file_figures: &'static [FileFigures],
     files: Arc<DataFiles>,
     apply: ApplyTable,
     redo: Box<dyn RedoSink>,
@@ -139,12 +148,15 @@ impl BufferCache {
             set_latches: sga.slice(layout.set_latches),
             areas: sga.slice(layout.areas),
             images: sga.slice(layout.images),
+            figures: &sga.slice(layout.figures)[0],
+            file_figures: sga.slice(layout.file_figures),
             files,
             apply,
             redo,
             post_writer: OnceLock::new(),
             write_images: Mutex::new(None),
         };
+        cache.figures.multiblock.store(MULTIBLOCK_MAX as u64, Ordering::Relaxed);
         cache.format_sets();
         cache.format_latches(config.generation);
         cache

@@ -379,6 +379,9 @@ impl BufferCache {
     /// the way.
     pub(crate) fn queue_head(&self, p: &Process, n: usize, max: usize, to: &mut Vec<usize>) {
         let set = &self.sets[n];
+        if max == 0 || load(&set.queue_length) == 0 {
+            return;
+        }
         let s = self.lock_queue(p, n, Where::KcbCheckpointScan);
         let (mut at, end) = (load(&set.queue_first), to.len() + max);
         let mut steps = self.headers.len();

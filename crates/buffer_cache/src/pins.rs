@@ -7,7 +7,7 @@
 //! version afterwards in any design. An exclusive pin is the right to publish a new version, or to fill a claimed buffer.
 
 use crate::header::*;
-use crate::{BufferCache, GROUP_BLOCKS_MAX, slot_of};
+use crate::{BufferCache, GROUP_BLOCKS_MAX, MULTIBLOCK_MAX, slot_of};
 use latch::Where;
 use process::{Process, Section};
 use sga::SgaLayout;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use types::Rdba;
 
 /// Shared pins and claims that a process may hold beside those of its change group.
-pub(crate) const OTHER_PINS: usize = 16;
+pub(crate) const OTHER_PINS: usize = 16 + MULTIBLOCK_MAX;
 /// Buffers that one process may be writing at once.
 pub(crate) const WRITES_MAX: usize = 64;
 
@@ -41,7 +41,9 @@ pub(crate) struct ProcessArea {
     pub group: AtomicU64,
     /// Where the redo record of the group begins, from the reservation until all its blocks are marked dirty; else 0.
     pub group_rba: AtomicU64,
-    pub pad: [AtomicU64; 6],
+    /// Blocks a multiblock read of this process brings in; 0: as many as the instance says.
+    pub multiblock: AtomicU64,
+    pub pad: [AtomicU64; 5],
     /// The first [`GROUP_BLOCKS_MAX`] entries belong to the change group and go with the image of the same number.
     pub pins: [AtomicU64; GROUP_BLOCKS_MAX + OTHER_PINS],
     /// Which buffer (index + 1) and version of it each image is a copy of.
@@ -69,7 +71,7 @@ impl BufferCache {
         let area = self.area(p);
         (GROUP_BLOCKS_MAX..area.pins.len())
             .find(|i| area.pins[*i].load(Ordering::Relaxed) == 0)
-            .expect("a process nests at most 16 reads")
+            .expect("a process nests at most 16 reads, and makes one multiblock read")
     }
 
     /// Takes a shared pin; the chain's latch is held by `s`.

@@ -6,7 +6,7 @@
 
 use crate::header::*;
 use crate::pins::PIN_CLAIM;
-use crate::{BufferCache, ChainDesign, GetKind, slot_of};
+use crate::{BufferCache, ChainDesign, GetKind, MULTIBLOCK_MAX, slot_of};
 use block::{BlockView, Image};
 use latch::Where;
 use process::Process;
@@ -180,21 +180,39 @@ impl BufferCache {
         let entry = self.free_entry(p);
         let Some(buffer) = self.claim(p, at, entry, PIN_CLAIM)? else { return Ok(()) };
         let mut image = Image::new(self.block_size);
-        let read = {
-            let _w = p.wait(Event::DbFileSequentialRead, at.file().into(), at.block().into(), 1);
-            self.files.read_block(at, image.bytes_mut())
-        };
-        p.count(Stat::PhysicalReads, 1);
-        p.count(Stat::PhysicalReadsCache, 1);
-        p.count(Stat::PhysicalReadIoRequests, 1);
-        p.count(Stat::PhysicalReadTotalIoRequests, 1);
-        p.count(Stat::PhysicalReadBytes, self.block_size as u64);
-        p.count(Stat::PhysicalReadTotalBytes, self.block_size as u64);
-        if let Err(e) = read {
+        let read = self.read_file(p, at, Event::DbFileSequentialRead, image.bytes_mut());
+        if let Err(e) = read.and_then(|()| self.files.check_block(at, image.bytes())) {
             self.abandon(p, slot_of(p), entry, buffer);
             return Err(e);
         }
-        let image = image.view();
+        self.fill(p, entry, buffer, image.bytes());
+        Ok(())
+    }
+
+    /// Reads neighbouring blocks from their file into `bytes`, unchecked.
+    fn read_file(&self, p: &Process, at: Rdba, event: Event, bytes: &mut [u8]) -> Result<()> {
+        let blocks = (bytes.len() / self.block_size) as u64;
+        let began = os::clock::now_ns();
+        let read = {
+            let _w = p.wait(event, at.file().into(), at.block().into(), blocks);
+            self.files.read_blocks(at, bytes)
+        };
+        self.note_read(at.file(), blocks, os::clock::now_ns() - began);
+        for stat in [Stat::PhysicalReads, Stat::PhysicalReadsCache] {
+            p.count(stat, blocks);
+        }
+        for stat in [Stat::PhysicalReadIoRequests, Stat::PhysicalReadTotalIoRequests] {
+            p.count(stat, 1);
+        }
+        for stat in [Stat::PhysicalReadBytes, Stat::PhysicalReadTotalBytes] {
+            p.count(stat, bytes.len() as u64);
+        }
+        read
+    }
+
+    /// Puts a block that was read into the buffer claimed for it, and gives the claim back.
+    fn fill(&self, p: &Process, entry: usize, buffer: usize, image: &[u8]) {
+        let image = BlockView::of_bytes(image);
         for (i, word) in self.frame(buffer).iter().enumerate() {
             word.store(image.word(i).to_le(), Ordering::Relaxed);
         }
@@ -202,7 +220,80 @@ impl BufferCache {
         let odd = h.version.load(Ordering::Relaxed) | 1;
         h.version.store(odd.wrapping_add(1), Ordering::Release); // pairs with the Acquire load of a versioned read
         self.drop_exclusive(p, slot_of(p), entry, buffer);
+    }
+
+    /// True when the block has a buffer, as far as can be seen without a latch: a hint for who plans reads.
+    #[inline]
+    pub fn is_cached(&self, at: Rdba) -> bool {
+        self.find(at).is_some()
+    }
+
+    /// Sets how many blocks a multiblock read of this process brings in, 0 for as many as the instance says; at most
+    /// [`crate::MULTIBLOCK_MAX`] are.
+    pub fn set_multiblock(&self, p: &Process, blocks: u64) {
+        self.area(p).multiblock.store(blocks, Ordering::Relaxed);
+    }
+
+    /// Brings the next blocks of a scan into the cache by one read: the first of `blocks` and its neighbours behind it, as far
+    /// as the list has them, they are not there, and buffers are free. What cannot be read is left to the read of that block,
+    /// which says why.
+    ///
+    /// Waits: `db file scattered read`, `free buffer waits`. Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// ORA-00379 when no buffer can be had.
+    #[cold]
+    pub fn read_ahead(&self, p: &Process, blocks: &[Rdba]) -> Result<()> {
+        let Some(first) = blocks.first() else { return Ok(()) };
+        let claims = self.claim_run(p, *first, self.run_of(p, blocks))?;
+        if claims.is_empty() {
+            return Ok(());
+        }
+        let (size, slot) = (self.block_size, slot_of(p));
+        let mut images = self.take_images(claims.len());
+        let bytes = &mut images.bytes_mut()[..claims.len() * size];
+        let event = if claims.len() > 1 { Event::DbFileScatteredRead } else { Event::DbFileSequentialRead };
+        let read = self.read_file(p, *first, event, bytes);
+        p.count(Stat::PrefetchedBlocks, claims.len() as u64 - 1);
+        for (n, (entry, buffer)) in claims.into_iter().enumerate() {
+            let (at, image) = (Rdba(first.0 + n as u32), &bytes[n * size..(n + 1) * size]);
+            if read.is_ok() && self.files.check_block(at, image).is_ok() {
+                self.fill(p, entry, buffer, image);
+            } else {
+                self.abandon(p, slot, entry, buffer);
+            }
+        }
+        self.give_images(images);
         Ok(())
+    }
+
+    /// How many of `blocks`, from the first on, are neighbours that are not cached; no more than a read may bring in.
+    fn run_of(&self, p: &Process, blocks: &[Rdba]) -> usize {
+        let own = self.area(p).multiblock.load(Ordering::Relaxed);
+        let most = if own > 0 { own } else { self.figures.multiblock.load(Ordering::Relaxed) };
+        // A small cache is not swept out by one read.
+        let most = (most as usize).clamp(1, MULTIBLOCK_MAX).min(self.headers.len() / 8);
+        let first = blocks.first().map_or(0, |at| at.0);
+        let wanted = |(n, at): &(u32, &Rdba)| at.0 == first + n && (*n == 0 || !self.is_cached(**at));
+        (0..).zip(&blocks[..blocks.len().min(most)]).take_while(wanted).count()
+    }
+
+    /// Claims buffers for `count` neighbouring blocks, fewer when others have them by now or buffers are short. The first is
+    /// waited for.
+    fn claim_run(&self, p: &Process, first: Rdba, count: usize) -> Result<Vec<(usize, usize)>> {
+        let mut claims = Vec::with_capacity(count);
+        for n in 0..count as u32 {
+            let (at, entry) = (Rdba(first.0 + n), self.free_entry(p));
+            let buffer = match n {
+                0 => self.claim(p, at, entry, PIN_CLAIM)?,
+                _ => self.try_claim(p, at, entry, PIN_CLAIM),
+            };
+            match buffer {
+                Some(buffer) => claims.push((entry, buffer)),
+                None => break,
+            }
+        }
+        Ok(claims)
     }
 }
 

@@ -71,18 +71,45 @@ impl BufferCache {
     /// # Errors
     /// ORA-01114 when the device fails; the buffers stay dirty. Those of forcing redo.
     pub fn write_batch(&self, p: &Process, max: usize) -> Result<usize> {
+        let written = self.write_replaced(p, max)?;
+        let left = max.min(WRITES_MAX).saturating_sub(written);
+        Ok(written + if left > 0 { self.write_older(p, Rba(u64::MAX), left)? } else { 0 })
+    }
+
+    /// Writes up to `max` dirty buffers of the write lists: those that keep others from finding a free one.
+    ///
+    /// # Errors
+    /// As [`BufferCache::write_batch`].
+    pub fn write_replaced(&self, p: &Process, max: usize) -> Result<usize> {
         let max = max.min(WRITES_MAX);
         let mut list = Vec::with_capacity(max);
         for n in 0..self.sets.len() {
             self.write_list_head(p, n, max - list.len(), &mut list);
         }
-        let cold = list.len();
-        for n in 0..self.sets.len() {
-            self.queue_head(p, n, max.saturating_sub(list.len()), &mut list);
-        }
         p.count(Stat::DbwrLruScans, 1);
-        p.count(Stat::PhysicalWritesNonCheckpoint, cold as u64);
+        let written = self.write_list(p, &mut list)?;
+        p.count(Stat::PhysicalWritesNonCheckpoint, written as u64);
+        Ok(written)
+    }
+
+    /// Writes up to `max` dirty buffers whose first change is before `before`, the oldest first: what a coming checkpoint would
+    /// have to write.
+    ///
+    /// # Errors
+    /// As [`BufferCache::write_batch`].
+    pub fn write_older(&self, p: &Process, before: Rba, max: usize) -> Result<usize> {
+        let max = max.min(WRITES_MAX);
+        let mut list = Vec::with_capacity(max);
+        for n in 0..self.sets.len() {
+            self.queue_head(p, n, max - list.len(), &mut list);
+        }
+        list.retain(|b| self.headers[*b].low_rba.load(Ordering::Relaxed) < before.0);
         self.write_list(p, &mut list)
+    }
+
+    /// Where the redo of the newest change begins that first made a buffer dirty; read without latches.
+    pub fn newest_dirty(&self) -> Rba {
+        Rba(self.headers.iter().map(|h| h.low_rba.load(Ordering::Relaxed)).max().unwrap_or(0))
     }
 
     /// Writes everything that was dirty when this was called and waits until it is on the device.
@@ -132,7 +159,7 @@ impl BufferCache {
             if list.is_empty() {
                 return Ok(written);
             }
-            list.sort_unstable_by_key(|b| self.headers[*b].block());
+            list.sort_by_cached_key(|b| self.headers[*b].block()); // once each: others give buffers to other blocks
             let before = written;
             for chunk in list.chunks_mut(WRITES_MAX) {
                 written += self.write_list(p, chunk)? as u64;
@@ -192,7 +219,7 @@ impl BufferCache {
         if buffers.is_empty() {
             return Ok(0);
         }
-        buffers.sort_unstable_by_key(|b| self.headers[*b].block());
+        buffers.sort_by_cached_key(|b| self.headers[*b].block());
         let mut images = self.take_images(buffers.len());
         let (writes, newest) = self.copy_all(p, buffers, &mut images);
         let written = self.write_copies(p, writes, newest, &mut images);
@@ -236,8 +263,10 @@ impl BufferCache {
         let _w = p.wait(Event::DbFileParallelWrite, runs.len() as u64, 0, u64::from(u32::MAX));
         for run in runs {
             let bytes = &images[run.start * size..run.end * size];
-            self.files.write_blocks(writes.copies[run.start].at, bytes)?;
+            let (at, began) = (writes.copies[run.start].at, os::clock::now_ns());
+            self.files.write_blocks(at, bytes)?;
             os::crash::point("cache-some-blocks");
+            self.note_write(at.file(), run.len() as u64, os::clock::now_ns() - began);
             self.count_writes(p, bytes);
             writes.copies[run].iter_mut().for_each(|c| c.written = true);
         }
@@ -308,14 +337,14 @@ impl BufferCache {
         self.wake(h);
     }
 
-    /// Room for the copies of `n` blocks, which the process keeps from one list to the next.
-    fn take_images(&self, n: usize) -> Image {
+    /// Room for copies of `n` blocks, which the process keeps from one list to the next.
+    pub(crate) fn take_images(&self, n: usize) -> Image {
         let bytes = n * self.block_size;
         let kept = self.write_images.lock().ok().and_then(|mut kept| kept.take());
         kept.filter(|image| image.bytes().len() >= bytes).unwrap_or_else(|| Image::new(bytes))
     }
 
-    fn give_images(&self, images: Image) {
+    pub(crate) fn give_images(&self, images: Image) {
         if let Ok(mut kept) = self.write_images.lock() {
             *kept = Some(images);
         }

@@ -162,6 +162,97 @@ fn a_search_looks_at_a_dirty_buffer_once() {
 }
 
 #[test]
+fn a_scan_reads_neighbours_at_once() {
+    for design in DESIGNS {
+        let db = database(design, 128);
+        let p = testing::attach(db.all, "t");
+        let at = loose_blocks(40);
+        for (n, a) in at.iter().enumerate() {
+            db.cache.in_group(&p, &scn, &mut |g| make_block(g, *a, n as u64)).unwrap();
+        }
+        db.cache.empty(&p).unwrap();
+        assert_eq!(value(&db, &p, at[9], GetKind::Current), 9);
+        let stat = |s| p.stats().get(s);
+        let before = (stat(Stat::PhysicalReads), stat(Stat::PhysicalReadIoRequests));
+        let io = db.cache.file_io(3);
+        // 0 to 8: the tenth is there. Then 16 at once: an eighth of the cache.
+        db.cache.read_ahead(&p, &at).unwrap();
+        db.cache.read_ahead(&p, &at[10..]).unwrap();
+        let after = (stat(Stat::PhysicalReads), stat(Stat::PhysicalReadIoRequests));
+        assert_eq!((after.0 - before.0, after.1 - before.1), (9 + 16, 2));
+        assert_eq!(stat(Stat::PrefetchedBlocks), 8 + 15);
+        let now = db.cache.file_io(3);
+        assert_eq!(
+            (now.reads - io.reads, now.read_blocks - io.read_blocks, now.single_reads),
+            (2, 25, io.single_reads)
+        );
+        db.cache.set_multiblock(&p, 4);
+        db.cache.read_ahead(&p, &at[26..]).unwrap();
+        let cached: Vec<bool> = at.iter().map(|a| db.cache.is_cached(*a)).collect();
+        assert_eq!(cached, (0..40).map(|n| n < 30).collect::<Vec<_>>());
+        at.iter().enumerate().for_each(|(n, a)| assert_eq!(value(&db, &p, *a, GetKind::Current), n as u64));
+        assert_eq!(stat(Stat::PhysicalReads) - before.0, 9 + 16 + 4 + 10);
+        db.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn a_damaged_block_in_a_scan_spares_its_neighbours() {
+    let db = database(ChainDesign::Versioned, 128);
+    let p = testing::attach(db.all, "t");
+    let at = loose_blocks(12);
+    for a in &at {
+        db.cache.in_group(&p, &scn, &mut |g| make_block(g, *a, 3)).unwrap();
+    }
+    db.cache.empty(&p).unwrap();
+    let mut file = std::fs::OpenOptions::new().write(true).open(db.directory.join("users01.dbf")).unwrap();
+    file.seek(SeekFrom::Start(u64::from(at[5].block()) * BLOCK as u64 + 700)).unwrap();
+    file.write_all(b"x").unwrap();
+    db.cache.read_ahead(&p, &at).unwrap();
+    for (n, a) in at.iter().enumerate() {
+        assert_eq!(db.cache.is_cached(*a), n != 5);
+        let read = db.cache.read(&p, *a, GetKind::Consistent, &mut |v| v.u64(VALUE_AT));
+        assert!(if n == 5 { read.is_err_and(|e| e.is(1578)) } else { read.unwrap() == 3 });
+    }
+    // Behind the end of the file nothing is read, and nothing is left claimed.
+    let end = db.cache.files().blocks(3).unwrap();
+    let over: Vec<types::Rdba> = (end - 3..end + 3).map(|n| types::Rdba::new(3, n)).collect();
+    db.cache.read_ahead(&p, &over).unwrap();
+    assert!(over.iter().all(|a| !db.cache.is_cached(*a)));
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn scans_and_changes_in_a_cache_too_small_for_them_agree() {
+    for design in DESIGNS {
+        let db = database(design, 64);
+        let p = testing::attach(db.all, "t");
+        let at = loose_blocks(120);
+        for a in &at {
+            db.cache.in_group(&p, &scn, &mut |g| make_block(g, *a, 0)).unwrap();
+        }
+        testing::run_threads(db.all, 4, |p, n| {
+            for round in 1..20 {
+                for i in 0..at.len() {
+                    if n == 0 {
+                        db.cache.in_group(p, &scn, &mut |g| set_value(g, at[i], round)).unwrap();
+                        continue;
+                    }
+                    if !db.cache.is_cached(at[i]) {
+                        db.cache.read_ahead(p, &at[i..]).unwrap();
+                    }
+                    value(&db, p, at[i], GetKind::Consistent);
+                }
+            }
+        });
+        at.iter().for_each(|a| assert_eq!(value(&db, &p, *a, GetKind::Current), 19));
+        db.cache.assert_invariants().unwrap();
+        let waits = db.cache.waits_by_class();
+        assert_eq!((waits.len(), waits[0].0), (18, "data block"));
+    }
+}
+
+#[test]
 fn money_moves_between_blocks_and_none_is_lost() {
     for design in DESIGNS {
         let db = database(design, 37);

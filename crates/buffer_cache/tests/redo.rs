@@ -288,7 +288,7 @@ fn a_death_at_any_step_of_a_commit_is_all_or_nothing() {
         let mut random = Random(seed);
         if random.below(4) > 0 {
             let point = POINTS[random.below(POINTS.len() as u64) as usize];
-            let plan = format!("{point}:{}:process", 1 + random.below(6));
+            let plan = format!("{point}:{}", 1 + random.below(6));
             os::crash::arm(&plan, &l.db.directory).expect("a plan");
         }
         loop {
@@ -370,7 +370,7 @@ fn die_at(l: &Logged, point: &str, body: impl Fn(&Process)) -> u32 {
         }
         Fork::Child => {
             let run = std::panic::AssertUnwindSafe(|| {
-                os::crash::arm(&format!("{point}:1:process"), &l.db.directory).expect("a plan");
+                os::crash::arm(&format!("{point}:1"), &l.db.directory).expect("a plan");
                 body(&testing::attach(l.db.all, "child"));
             });
             let _ = std::panic::catch_unwind(run);

@@ -134,6 +134,9 @@ impl Scan {
         loop {
             while self.next_block < self.blocks.len() {
                 let at = self.blocks[self.next_block];
+                if !heap.cache().is_cached(at) {
+                    heap.cache().read_ahead(p, &self.blocks[self.next_block..])?;
+                }
                 self.next_block += 1;
                 if self.copy_block(heap, p, at)? {
                     return Ok(true);

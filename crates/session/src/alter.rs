@@ -82,6 +82,8 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     session.options.result_cache = core.shared.results.is_enabled();
     session.options.old_connect_by = params.flag(Param::OldConnectByEnabled);
     session.options.work_area_limit_bytes = params.number(Param::PgaMaxSize) as usize;
+    let multiblock = params.number(Param::DbFileMultiblockReadCount).max(1) as u64;
+    core.instance.storage().cache.set_multiblock(&core.p, multiblock);
 }
 
 /// Runs ALTER SYSTEM.

@@ -352,12 +352,29 @@ impl Instance {
         let _ = self.storage.dictionary.finish_all_drops(p);
     }
 
-    /// Writes a batch of dirty blocks; true when more are waiting.
+    /// Writes the dirty blocks that keep sessions from finding free buffers.
     ///
     /// # Errors
     /// A write that failed.
-    pub fn write_some(&self, p: &Process) -> Result<bool> {
-        Ok(self.storage.cache.write_batch(p, WRITE_BATCH)? == WRITE_BATCH)
+    pub fn write_for_free_buffers(&self, p: &Process) -> Result<()> {
+        while self.storage.cache.write_replaced(p, WRITE_BATCH)? == WRITE_BATCH {}
+        Ok(())
+    }
+
+    /// Writes what was changed before `rba`, or, where there is no redo, everything; free buffers come first all the while.
+    ///
+    /// # Errors
+    /// A write that failed.
+    pub fn write_older(&self, p: &Process, rba: redo::Rba) -> Result<()> {
+        let rba = if rba.0 == 0 { redo::Rba(u64::MAX) } else { rba };
+        let mut posts = p.posts();
+        while self.storage.cache.write_older(p, rba, WRITE_BATCH)? > 0 {
+            if p.posts() != posts {
+                posts = p.posts();
+                self.write_for_free_buffers(p)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes every dirty block.
