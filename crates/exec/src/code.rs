@@ -230,6 +230,17 @@ pub fn encode_comparable(v: &Value, padded: bool, out: &mut Vec<u8>) {
 }
 
 impl Code {
+    /// Whether the value follows from registers alone: no query, no sequence, no PL/SQL, no clock.
+    pub fn is_plain(&self) -> bool {
+        match self {
+            Code::Reg(_) => true,
+            Code::Neg(a, _) | Code::Convert(a, ..) | Code::Cast(a, ..) => a.is_plain(),
+            Code::Arith(_, a, b, _) | Code::Concat(a, b, _) => a.is_plain() && b.is_plain(),
+            Code::Func(_, args, ..) | Code::Coalesce(args, _) => args.iter().all(Code::is_plain),
+            _ => false,
+        }
+    }
+
     /// Evaluates into a register and says which.
     pub fn eval(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
         Ok(match self {

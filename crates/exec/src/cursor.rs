@@ -301,6 +301,82 @@ impl Cursor {
         result
     }
 
+    /// Takes an execution with the values bound into a batch, to be carried out with those of further calls by
+    /// [`Cursor::execute_waiting`]. False when the statement has to be executed by itself, after those that wait; nothing was done.
+    ///
+    /// # Errors
+    /// Those of making the row. One that waits already may be refused too: that error comes first.
+    pub fn execute_later(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let (some, _) = self.waiting();
+        if some && (self.retype || !cx.host.is_current(self.epoch)) {
+            return Ok(false);
+        }
+        if !some && !self.begin_batch(cx)? {
+            return Ok(false);
+        }
+        for (i, v) in self.values.iter().enumerate() {
+            self.m.regs[self.first_bind as usize + i].set(v);
+        }
+        let Body::Dml(dml) = &mut self.body else { return Ok(false) };
+        dml.run_later(&mut self.m, cx)?;
+        (self.state, self.rows) = (State::Done, 1);
+        Ok(true)
+    }
+
+    /// What an execution does before it runs, once for a batch. False for a statement that cannot wait.
+    fn begin_batch(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if !matches!(&self.body, Body::Dml(dml) if dml.may_wait()) {
+            return Ok(false);
+        }
+        if self.state != State::Closed {
+            self.close(cx);
+        }
+        if self.retype || !cx.host.is_current(self.epoch) {
+            self.renew(cx)?;
+        }
+        may_change(cx)?;
+        let mut shared = Vec::new();
+        while self.locks.take(&mut shared, cx)? && !cx.host.is_current(self.epoch) {
+            self.renew(cx)?;
+        }
+        let brief = !shared.is_empty();
+        for object in shared {
+            cx.shared.txns.end_share(cx.p, &mut cx.session.txn, object);
+        }
+        if brief || !matches!(&self.body, Body::Dml(dml) if dml.may_wait()) {
+            return Ok(false);
+        }
+        if let Body::Dml(Dml::Insert(i)) = &mut self.body {
+            i.begin();
+        }
+        self.begin_execution(cx);
+        Ok(true)
+    }
+
+    /// Whether executions wait, and whether so many that they should be carried out before there are more.
+    pub fn waiting(&self) -> (bool, bool) {
+        match &self.body {
+            Body::Dml(dml) => dml.has_waiting(),
+            Body::Query { .. } => (false, false),
+        }
+    }
+
+    /// Carries out the executions that wait. `refused` is told the number of each that fails, from 0, and leaves nothing; it may let
+    /// the others go on by swallowing the error.
+    ///
+    /// # Errors
+    /// What `refused` says; executions before that one are done then, and those behind it forgotten.
+    pub fn execute_waiting(
+        &mut self,
+        refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        let Body::Dml(dml) = &mut self.body else { return Ok(()) };
+        let rows = dml.rows_waiting();
+        self.key.processed(rows, cx);
+        dml.run_waiting(refused, cx)
+    }
+
     /// Locks the tables, compiles again what changed meanwhile, and runs the statement.
     fn execute_dml(&mut self, shared: &mut Vec<ObjectId>, cx: &mut ExecCtx<'_>) -> Result<()> {
         while self.locks.take(shared, cx)? && !cx.host.is_current(self.epoch) {

@@ -343,6 +343,22 @@ impl World for ExecWorld<'_, '_> {
         cursor.cursor.execute(self.cx)?;
         Ok(cursor.cursor.rows_processed())
     }
+    fn execute_later(&mut self, cursor: &mut SqlCursor) -> Result<bool> {
+        cursor.cursor.execute_later(self.cx)
+    }
+
+    fn waits_enough(&self, cursor: &SqlCursor) -> bool {
+        cursor.cursor.waiting().1
+    }
+
+    fn execute_waiting(
+        &mut self,
+        cursor: &mut SqlCursor,
+        refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
+    ) -> Result<()> {
+        cursor.cursor.execute_waiting(refused, self.cx)
+    }
+
     fn fetch(&mut self, cursor: &mut SqlCursor, row: &mut Vec<Value>) -> Result<bool> {
         cursor.cursor.fetch(self.cx, row)
     }

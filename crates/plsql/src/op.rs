@@ -446,6 +446,13 @@ pub enum Op {
         dynamic: u32,
         row: Opd,
     },
+    /// DML of a FORALL that may be carried out together with that of other iterations: nothing between them looks at the database.
+    ExecuteLater {
+        sql: u32,
+        row: Opd,
+        /// SAVE EXCEPTIONS.
+        save: bool,
+    },
     /// FORALL bookkeeping.
     ForAllBegin,
     ForAllStep {

@@ -141,6 +141,24 @@ pub trait World {
     fn bind(&mut self, cursor: &mut Self::Cursor, at: usize, value: &Value) -> Result<()>;
     /// Executes; gives the number of rows that DML changed. RETURNING's rows are fetched like a query's.
     fn execute(&mut self, cursor: &mut Self::Cursor) -> Result<u64>;
+    /// Takes an execution into a batch that [`World::execute_waiting`] carries out. False when this statement cannot wait: nothing was
+    /// done, and what waits is to be carried out before it is executed.
+    fn execute_later(&mut self, _cursor: &mut Self::Cursor) -> Result<bool> {
+        Ok(false)
+    }
+    /// Whether so many executions wait that they should be carried out before there are more.
+    fn waits_enough(&self, _cursor: &Self::Cursor) -> bool {
+        false
+    }
+    /// Carries out what waits. `refused` is told the number of each execution that fails, from 0; it may let the others go on by
+    /// swallowing the error, and otherwise ends it there.
+    fn execute_waiting(
+        &mut self,
+        _cursor: &mut Self::Cursor,
+        _refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
+    ) -> Result<()> {
+        Ok(())
+    }
     /// Fetches the next row into `row`, whose values are reused.
     fn fetch(&mut self, cursor: &mut Self::Cursor, row: &mut Vec<Value>) -> Result<bool>;
     /// Ends the execution; the cursor can be executed again.

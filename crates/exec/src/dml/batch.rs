@@ -54,6 +54,14 @@ impl Batch {
         Ok(())
     }
 
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     pub fn is_full(&self) -> bool {
         self.ends.len() >= ROWS_MOST || self.rows.len() >= BYTES_MOST
     }

@@ -145,15 +145,15 @@ impl Writer {
         matches!(self.storage, Storage::Heap(_)) && self.foreign.is_empty()
     }
 
-    /// Takes the row in the new registers into the batch, and inserts the batch when it is full.
+    /// Takes the row in the new registers into the batch. When that fails, a row before it may still be refused: that error comes first.
     pub fn insert_later(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        if let Err(e) = self.make_row(m, cx) {
-            // A row before this one may be refused: that error comes first.
-            self.flush(&mut |_, refused| Err(refused), cx)?;
-            return Err(e);
-        }
-        self.batch.push(&self.row, &self.indexes)?;
-        if self.batch.is_full() { self.flush(&mut |_, refused| Err(refused), cx) } else { Ok(()) }
+        self.make_row(m, cx)?;
+        self.batch.push(&self.row, &self.indexes)
+    }
+
+    /// The rows taken and not inserted yet.
+    pub fn batch(&self) -> &Batch {
+        &self.batch
     }
 
     /// Inserts the rows of the batch. `refused` as [`Batch::flush`] says.

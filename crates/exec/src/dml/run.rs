@@ -164,6 +164,46 @@ impl Dml {
         })
     }
 
+    /// Whether executions may wait for others, to be carried out together: an INSERT of plain values.
+    pub fn may_wait(&self) -> bool {
+        matches!(self, Dml::Insert(i) if i.may_wait())
+    }
+
+    /// Takes the row of one execution into the batch of a statement that may wait.
+    pub fn run_later(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        match self {
+            Dml::Insert(i) => i.take_values(m, cx),
+            _ => Err(Ora::internal("a statement that does not wait")),
+        }
+    }
+
+    /// Whether there are rows waiting, and whether they are to be inserted before there are more.
+    pub fn has_waiting(&self) -> (bool, bool) {
+        match self {
+            Dml::Insert(i) => (!i.writer.batch().is_empty(), i.writer.batch().is_full()),
+            _ => (false, false),
+        }
+    }
+
+    pub fn rows_waiting(&self) -> u64 {
+        match self {
+            Dml::Insert(i) => i.writer.batch().len() as u64,
+            _ => 0,
+        }
+    }
+
+    /// Inserts the rows that wait. `refused` is told the number of each that could not be inserted, and may swallow the error.
+    pub fn run_waiting(
+        &mut self,
+        refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        match self {
+            Dml::Insert(i) => i.writer.flush(refused, cx),
+            _ => Ok(()),
+        }
+    }
+
     /// Runs the statement as of the machine's snapshot.
     pub fn run(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<DmlRun> {
         let mut run = DmlRun::default();
@@ -286,6 +326,11 @@ fn returning(codes: &[Code], run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx
 }
 
 impl Insert {
+    /// Forgets what an execution that failed left undone.
+    pub fn begin(&mut self) {
+        self.writer.begin();
+    }
+
     fn one(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
         let rowid = self.writer.insert(m, cx)?;
@@ -321,12 +366,14 @@ impl Insert {
 
     fn run_batches(&mut self, query: &mut Op, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let made = loop {
-            match self.next_row(query, m, cx) {
-                Ok(true) => self.writer.insert_later(m, cx)?,
+            match self.take_row(query, m, cx) {
+                Ok(true) => run.rows += 1,
                 Ok(false) => break Ok(()),
                 Err(e) => break Err(e),
             }
-            run.rows += 1;
+            if self.writer.batch().is_full() {
+                self.writer.flush(&mut |_, refused| Err(refused), cx)?;
+            }
             cx.p.check_cancel()?;
         };
         // What the rows before say comes before what the query says.
@@ -334,13 +381,28 @@ impl Insert {
         made
     }
 
-    /// Makes the next row in the writer's registers.
-    fn next_row(&mut self, query: &mut Op, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+    /// Takes the query's next row into the batch.
+    fn take_row(&mut self, query: &mut Op, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !query.next(m, cx)? {
             return Ok(false);
         }
-        new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
+        self.take_values(m, cx)?;
         Ok(true)
+    }
+
+    /// Takes a row of values into the batch.
+    fn take_values(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
+        self.writer.insert_later(m, cx)
+    }
+
+    /// One row of plain values, which may as well be inserted together with others.
+    fn may_wait(&self) -> bool {
+        self.query.is_none()
+            && self.returning.is_empty()
+            && self.writer.takes_batches()
+            && self.values.iter().all(|(_, code)| code.is_plain())
+            && self.defaults.iter().all(|(_, code, _)| code.is_plain())
     }
 }
 

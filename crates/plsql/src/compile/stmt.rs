@@ -714,7 +714,7 @@ impl<W: World> Compiler<'_, W> {
         self.declare(variable, symbol)?;
         let from = self.here();
         let result = match sql {
-            StatementKind::Sql(q) => self.forall_sql(q, &collected),
+            StatementKind::Sql(q) => self.forall_sql(q, &collected, save),
             StatementKind::ExecuteImmediate { text, using, .. } => self.execute_immediate(text, None, using, None),
             _ => unreachable!("the parser takes only these"),
         };
@@ -754,11 +754,16 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    fn forall_sql(&mut self, q: &ast::SqlText, collected: &[(TargetRef, Val, Pos)]) -> CResult<()> {
+    fn forall_sql(&mut self, q: &ast::SqlText, collected: &[(TargetRef, Val, Pos)], save: bool) -> CResult<()> {
+        let from = self.here();
         let statement = self.static_sql(q)?;
         let Some((into, _)) = &q.returning else {
             let row = self.null();
-            self.emit(Op::Execute { sql: statement.index, row });
+            let plain = self.f.ops[from as usize..].iter().all(|op| matches!(op, Op::GetPath { .. } | Op::Move { .. }));
+            self.emit(match q.kind == SqlKind::Insert && plain {
+                true => Op::ExecuteLater { sql: statement.index, row, save },
+                false => Op::Execute { sql: statement.index, row },
+            });
             return Ok(());
         };
         let bulk = self.bulk_targets(into, Some(&statement.columns))?;

@@ -3,7 +3,7 @@
 //! A static statement's cursor belongs to its unit: it is taken while the statement runs (so that a recursive call opens another) and put back.
 //! An open cursor that a variable holds keeps it until it is closed.
 
-use super::{Machine, Run, scalar, text, val};
+use super::{Machine, Run, Waiting, scalar, text, val};
 use crate::compile::Compiled;
 use crate::datum::{CursorRef, Datum};
 use crate::op::*;
@@ -90,17 +90,27 @@ impl<C: 'static> OpenCursor<C> {
 }
 
 impl Machine {
-    /// The statement's cursor, executed with the current values of its binds.
-    fn start<W: World>(&mut self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<(Box<W::Cursor>, u64)> {
+    /// The statement's cursor with the current values of its binds.
+    fn bound<W: World>(&self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<Box<W::Cursor>> {
         let def = &unit.pool.sql[sql as usize];
         let kept = unit.take_statement(sql).and_then(|c| c.downcast::<W::Cursor>().ok());
         let mut cursor = match kept {
             Some(c) => c,
             None => Box::new(w.open_cursor(&def.text, &def.bind_types, true)?),
         };
-        for (i, o) in def.binds.iter().enumerate() {
-            w.bind(&mut cursor, i, val(&self.stack, &self.frames, unit, base, *o))?;
+        let mut binds = def.binds.iter().enumerate();
+        match binds.try_for_each(|(i, o)| w.bind(&mut cursor, i, val(&self.stack, &self.frames, unit, base, *o))) {
+            Ok(()) => Ok(cursor),
+            Err(e) => {
+                unit.give_statement(sql, cursor);
+                Err(e.into())
+            }
         }
+    }
+
+    /// The statement's cursor, executed with the current values of its binds.
+    fn start<W: World>(&mut self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<(Box<W::Cursor>, u64)> {
+        let mut cursor = self.bound(w, unit, base, sql)?;
         match w.execute(&mut cursor) {
             Ok(n) => Ok((cursor, n)),
             Err(e) => {
@@ -148,6 +158,61 @@ impl Machine {
         }
         self.finish(w, unit, sql, cursor);
         self.implicit(n);
+        Ok(result?)
+    }
+
+    /// A FORALL's statement: it waits for those of other iterations when it can.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn execute_later<W: World>(
+        &mut self,
+        s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        sql: u32,
+        row: Opd,
+        save: bool,
+    ) -> Run<()> {
+        let mut cursor = self.bound(w, unit, base, sql)?;
+        let later = w.execute_later(&mut cursor);
+        let enough = w.waits_enough(&cursor);
+        unit.give_statement(sql, cursor);
+        if !later? {
+            self.carry_out(w)?;
+            return self.execute(s, w, unit, base, sql, row);
+        }
+        let first = self.forall.counts.len();
+        let waiting = || Waiting { unit: unit.clone(), sql, save, first, enough };
+        self.forall.waiting.get_or_insert_with(waiting).enough = enough;
+        self.implicit(1);
+        Ok(())
+    }
+
+    /// Carries out the iterations of a FORALL that wait. One that fails is noted with SAVE EXCEPTIONS, and otherwise the end of it.
+    pub(super) fn carry_out<W: World>(&mut self, w: &mut W) -> Run<()> {
+        let Some(x) = self.forall.waiting.take() else { return Ok(()) };
+        let kept = x.unit.take_statement(x.sql).and_then(|c| c.downcast::<W::Cursor>().ok());
+        let Some(mut cursor) = kept else { return Err(Ora::internal("a statement that waits is gone").into()) };
+        let forall = &mut self.forall;
+        let mut end = None;
+        let result = w.execute_waiting(&mut cursor, &mut |n, e| {
+            let iteration = x.first + n;
+            if !x.save || e.is(28) || e.is(1013) || e.is(600) || e.is(1012) {
+                end = Some(iteration);
+                return Err(e);
+            }
+            forall.errors.push((iteration as i64 + 1, e.code()));
+            if let Some(count) = forall.counts.get_mut(iteration) {
+                *count = 0;
+            }
+            Ok(())
+        });
+        self.finish(w, &x.unit, x.sql, cursor);
+        if result.is_err() {
+            self.forall.counts.truncate(end.unwrap_or(x.first));
+            self.sql_found = Some(false);
+            self.sql_rows = 0;
+        }
         Ok(result?)
     }
 

@@ -70,6 +70,18 @@ struct ForAll {
     active: bool,
     counts: Vec<u64>,
     errors: Vec<(i64, u32)>,
+    waiting: Option<Waiting>,
+}
+
+/// Iterations whose statement has not been carried out yet.
+struct Waiting {
+    unit: Rc<Compiled>,
+    sql: u32,
+    save: bool,
+    /// Number of the first, from 0.
+    first: usize,
+    /// It is time to carry them out.
+    enough: bool,
 }
 
 /// A stack of frames.
@@ -204,7 +216,11 @@ impl Machine {
             match self.step(s, w, floor) {
                 Ok(Flow::Frame) => {}
                 Ok(Flow::Done) => return Ok(()),
-                Err(fault) => self.unwind(w, fault, floor)?,
+                Err(fault) => {
+                    // An iteration that still waits comes before the one that failed, and so does its error.
+                    let fault = self.carry_out(w).err().unwrap_or(fault);
+                    self.unwind(w, fault, floor)?
+                }
             }
         }
     }
@@ -740,8 +756,17 @@ impl Machine {
                 }
                 Op::ExecuteImmediate { dynamic, row } => self.execute_immediate(s, w, unit, base, dynamic, row)?,
                 Op::ForAllBegin => self.forall = ForAll { active: true, ..ForAll::default() },
-                Op::ForAllStep { .. } => self.forall.counts.push(self.sql_rows),
-                Op::ForAllEnd => self.forall_end()?,
+                Op::ExecuteLater { sql, row, save } => self.execute_later(s, w, unit, base, sql, row, save)?,
+                Op::ForAllStep { .. } => {
+                    self.forall.counts.push(self.sql_rows);
+                    if self.forall.waiting.as_ref().is_some_and(|x| x.enough) {
+                        self.carry_out(w)?;
+                    }
+                }
+                Op::ForAllEnd => {
+                    self.carry_out(w)?;
+                    self.forall_end()?;
+                }
                 Op::Commit => w.commit()?,
                 Op::Rollback => w.rollback()?,
                 Op::Savepoint { name } => {
@@ -932,6 +957,7 @@ impl Machine {
         self.sql_rows = self.forall.counts.iter().sum();
         self.sql_found = Some(self.sql_rows > 0);
         if !self.forall.errors.is_empty() {
+            self.forall.errors.sort_unstable();
             return Err(Ora::new(24381).into());
         }
         Ok(())
