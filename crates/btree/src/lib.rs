@@ -49,7 +49,7 @@ use buffer_cache::BufferCache;
 use redo::{ApplyTable, Layer};
 use std::sync::{Arc, Mutex};
 use txn::Transactions;
-use types::{ObjectId, Rdba, Scn};
+use types::{ObjectId, Rdba, Rowid, Scn};
 
 /// An index as its users know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +102,17 @@ impl Btree {
     pub(crate) fn scn(&self) -> impl Fn() -> Scn + '_ {
         || self.txns.current_scn()
     }
+}
+
+/// The rowid that a locator of six bytes names.
+pub fn rowid_of(index: &Index, locator: &[u8]) -> Rowid {
+    let (rdba, slot) = node::rowid_of(locator);
+    Rowid { obj: index.table, rdba, slot }
+}
+
+/// The locator of a row in a block.
+pub fn locator_of(rowid: Rowid) -> [u8; 6] {
+    node::locator_of(rowid.rdba, rowid.slot)
 }
 
 /// Longest key an index over blocks of this size takes, in bytes: two entries and a high key must fit into a block.

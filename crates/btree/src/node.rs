@@ -279,9 +279,12 @@ impl<'a> Node<'a> {
         (at + key, len - key)
     }
 
-    /// Block and slot of the row that a leaf entry names.
+    /// Block and slot of the row that a leaf entry names; of a key for a locator, its last bytes.
     pub fn rowid(&self, i: usize) -> (Rdba, u16) {
         let (at, len) = self.sort_key(i);
+        if len < ROWID {
+            return rowid_of(&[]);
+        }
         rowid_of(&self.bytes::<ROWID>(at + len.saturating_sub(ROWID)))
     }
 

@@ -1,6 +1,6 @@
 //! Checking a whole tree.
 
-use crate::node::{Node, ROWID, Step, Target};
+use crate::node::{Node, Step, Target};
 use crate::{Btree, Index};
 use block::{BlockView, Image};
 use buffer_cache::GetKind;
@@ -85,7 +85,7 @@ impl Btree {
                 for i in (0..node.entries()).filter(|i| !node.is_deleted(*i)) {
                     let bytes = sort_key(&node, i);
                     let (rdba, slot) = node.rowid(i);
-                    each(&bytes[..bytes.len().saturating_sub(ROWID)], Rowid { obj: index.table, rdba, slot });
+                    each(&bytes[..node.key_len(i).min(bytes.len())], Rowid { obj: index.table, rdba, slot });
                 }
             } else {
                 report.branches += 1;

@@ -42,6 +42,7 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
         }
         AlterTableAction::DropConstraint { target, cascade, keep_index } => {
             let (constraint, pos) = find_constraint(table, target, 2443)?;
+            constraint::require_no_rows_in(table, &constraint, pos)?;
             constraint::remove_references(work, table, Some(constraint.id), *cascade, pos)?;
             if let ConstraintKindDef::NotNull { column } = constraint.kind {
                 table.columns[column].nullable = true;
@@ -451,10 +452,17 @@ fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOption
     let (Organization::Heap(segment) | Organization::Index(segment)) = &table.organization else {
         return Err(Ora::new(1702));
     };
+    let index_organized = table.row_index().cloned();
     let tablespace = match &options.tablespace {
         Some(_) => work.tablespace(options.tablespace.as_ref(), table.owner_id)?,
         None => segment.tablespace,
     };
+    if let Some(rows) = index_organized {
+        refill(work, table, &rows, tablespace, &Ora::new(1452))?;
+        let mut options = options.clone();
+        options.tablespace = None;
+        return set_options(work, table, &options);
+    }
     let (mut bytes, mut ends) = (Vec::new(), Vec::new());
     rows::scan(work, table, &mut |_, row| {
         bytes.extend_from_slice(row);

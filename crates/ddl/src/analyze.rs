@@ -97,6 +97,7 @@ pub fn gather(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
 fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
     let header = match &table.organization {
         Organization::HashCluster { cluster, .. } => cluster.segment.header,
+        Organization::Index(segment) => segment.header,
         _ => table.heap_table().map(|heap| heap.header).ok_or_else(|| Ora::new(1702))?,
     };
     let segments = parts.storage.heap.transactions().cache().segments();

@@ -251,6 +251,9 @@ fn key_index(
     };
     let index = index::make(work, on.table, new)?;
     on.table.indexes.push(index.clone());
+    if iot {
+        on.table.organization = Organization::Index(index.segment);
+    }
     Ok(index.object)
 }
 
@@ -431,6 +434,12 @@ fn finds_row(work: &mut Work<'_>, text: &str) -> Result<bool> {
     Ok(found)
 }
 
+/// ORA-25188 for the key that holds a table's rows.
+pub fn require_no_rows_in(table: &TableDef, constraint: &ConstraintDef, pos: u32) -> Result<()> {
+    let is_primary = matches!(constraint.kind, ConstraintKindDef::PrimaryKey { .. });
+    if is_primary && table.options.index_organized { Err(Ora::new(25188).at(pos)) } else { Ok(()) }
+}
+
 /// Takes a constraint out; the index with it when it was made for the key.
 pub fn remove(work: &mut Work<'_>, table: &mut TableDef, constraint: &ConstraintDef, keep_index: bool) -> Result<()> {
     let mine = |column: usize| {
@@ -496,6 +505,9 @@ pub fn set_enabled(
 ) -> Result<()> {
     if constraint.enabled == state.enabled && constraint.validated == (state.enabled && state.validated) {
         return Ok(());
+    }
+    if !state.enabled {
+        require_no_rows_in(on.table, constraint, pos)?;
     }
     if !state.enabled
         && matches!(constraint.kind, ConstraintKindDef::PrimaryKey { .. } | ConstraintKindDef::Unique { .. })

@@ -2,7 +2,7 @@
 
 use crate::columns;
 use crate::constraint::{self, Subject};
-use crate::rows::hash_cluster;
+use crate::rows::{hash_cluster, key_of, row_table};
 use crate::sequence;
 use crate::work::{Described, Parts, Target, Work, no_column};
 use block::SegmentKind;
@@ -12,6 +12,7 @@ use dictionary::rows::{blank, int};
 use dictionary::*;
 use sql::ast::{ColumnSpec, ConstraintKind, ConstraintSpec, CreateTable, Ident, Name, TableOrganization};
 use std::rc::Rc;
+use txn::LockWait;
 use types::{DataType, ObjectId, Ora, Rdba, Result, RowWriter, Value};
 
 /// Rows that CREATE TABLE AS SELECT inserts at once.
@@ -32,16 +33,22 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     let data = table.heap().map(|segment| segment.data_object);
     let data = match &table.organization {
         Organization::HashCluster { cluster, .. } => Some(cluster.segment.data_object),
-        Organization::Index(segment) => Some(segment.data_object),
         _ => data,
     };
     work.insert_object(object, data, &target, ObjectKind::Table)?;
     make_identity(work, create, &target, &mut table)?;
     insert_tab(work, &table)?;
+    // Rows of an index-organised table lie in its key.
+    let index_organized = table.options.index_organized;
+    if index_organized {
+        add_constraints(work, create, &mut table)?;
+    }
     if let Some(query) = &create.as_query {
         insert_rows(work, query, &table)?;
     }
-    add_constraints(work, create, &mut table)?;
+    if !index_organized {
+        add_constraints(work, create, &mut table)?;
+    }
     // Last, because keys make columns NOT NULL.
     columns::insert(work, object, &table.columns)
 }
@@ -182,11 +189,16 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
         TableOrganization::Cluster { cluster, columns: keys } => in_cluster(work, cluster, keys, &columns)?,
         organization => {
             let tablespace = work.tablespace(options.tablespace.as_ref(), target.owner)?;
-            let header = work.make_segment(tablespace, SegmentKind::Table, object)?;
+            // An index-organised table has no segment but its key's, which is made with the key.
+            let index_organized = matches!(organization, TableOrganization::Index);
+            let (header, data_object) = match index_organized {
+                true => (Rdba::NONE, ObjectId(0)),
+                false => (work.make_segment(tablespace, SegmentKind::Table, object)?, object),
+            };
             let segment = SegmentRef {
                 tablespace,
                 header,
-                data_object: object,
+                data_object,
                 pctfree: options.pctfree.unwrap_or(10) as u8,
                 initrans: options.initrans.unwrap_or(1).clamp(1, 255) as u8,
             };
@@ -377,6 +389,18 @@ impl<'t> Load<'t> {
         if let Some(heap) = self.table.heap_table() {
             let mut rowids = Vec::new();
             parts.storage.heap.insert_many(parts.p, parts.txn, &heap, &self.bytes, &self.ends, &mut rowids)?;
+        } else if let (Some(rows), Some(index)) = (row_table(parts, self.table)?, self.table.row_index()) {
+            let (mut from, mut key) = (0, Vec::new());
+            for end in &self.ends {
+                let row = &self.bytes[from..*end as usize];
+                key.clear();
+                key_of(index, row, &mut key)?;
+                let done = parts.storage.trees.insert_row(parts.p, parts.txn, &rows, &key, row, LockWait::NoWait)?;
+                if done != btree::Inserted::Done {
+                    return Err(Ora::with(1, &[&index.owner, &index.name]));
+                }
+                from = *end as usize;
+            }
         } else {
             if self.cluster.is_none() {
                 self.cluster = hash_cluster(parts, self.table)?;
@@ -399,7 +423,7 @@ impl<'t> Load<'t> {
 
 /// A new empty segment for a table that is there, in TAB$: TRUNCATE and MOVE.
 pub fn new_segment(work: &mut Work<'_>, table: &TableDef, tablespace: u32) -> Result<(Rc<TableDef>, Rdba)> {
-    let (Organization::Heap(old) | Organization::Index(old)) = &table.organization else {
+    let Organization::Heap(old) = &table.organization else {
         return Err(Ora::new(1702));
     };
     let data_object = work.new_object();
@@ -410,9 +434,6 @@ pub fn new_segment(work: &mut Work<'_>, table: &TableDef, tablespace: u32) -> Re
     work.update_object(object, &mut |row| row[dictionary::base::obj::DATAOBJ] = int(data_object.0))?;
     let mut new = table.clone();
     let old_header = old.header;
-    new.organization = match table.organization {
-        Organization::Index(_) => Organization::Index(segment),
-        _ => Organization::Heap(segment),
-    };
+    new.organization = Organization::Heap(segment);
     Ok((Rc::new(new), old_header))
 }

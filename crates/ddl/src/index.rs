@@ -9,7 +9,7 @@ use dictionary::rows::{Row, blank, int};
 use dictionary::*;
 use sql::ast::{AlterIndex, AlterIndexAction, CreateIndex, ExprKind, Ident, IndexTarget, SegmentOptions};
 use std::rc::Rc;
-use types::{DataType, ObjectId, Ora, Rdba, Result, Rowid, Value, codec};
+use types::{DataType, ObjectId, Ora, Rdba, Result, Value};
 
 /// The most columns of an index.
 const COLUMNS_MAX: usize = 32;
@@ -36,6 +36,9 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
     if create.other.is_some() {
         return Err(Ora::unsupported().at(create.pos.0));
     }
+    if create.bitmap {
+        return Err(Ora::with(439, &[&"Bit-mapped indexes"]).at(create.pos.0));
+    }
     let table_target = work.target(table)?;
     let object = work.existing(&table_target, ObjectKind::Table, 942)?;
     require_index_privilege(work, &index, &table_target, object)?;
@@ -53,13 +56,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
     let new = NewIndex {
         target: index,
         unique: create.unique,
-        kind: if create.bitmap {
-            IndexKind::Bitmap
-        } else if create.reverse {
-            IndexKind::Reverse
-        } else {
-            IndexKind::Normal
-        },
+        kind: if create.reverse { IndexKind::Reverse } else { IndexKind::Normal },
         columns: positions,
         options: create.options.clone(),
         invisible: create.invisible,
@@ -120,7 +117,10 @@ pub fn make(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<I
         kind: new.kind,
         statistics: None,
     };
-    fill(work, table, &index, &new.duplicate)?;
+    // The key of an index-organised table is made before there are rows.
+    if index.kind != IndexKind::IotTop {
+        fill(work, table, &index, &new.duplicate)?;
+    }
     work.insert_object(object, Some(object), &new.target, ObjectKind::Index)?;
     enter(work, &index)?;
     Ok(Rc::new(index))
@@ -190,21 +190,12 @@ fn column_row(index: &IndexDef, i: usize, column: &IndexColumnDef) -> Row {
 
 /// Fills the index's empty segment from the table's rows.
 pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: &Ora) -> Result<()> {
-    let mut entries: Vec<(Vec<u8>, Rowid)> = Vec::new();
-    rows::scan(work, table, &mut |rowid, row| {
+    let mut entries: Vec<crate::tree::Entry> = Vec::new();
+    rows::scan(work, table, &mut |at, row| {
         let mut key = Vec::new();
-        let mut any = false;
-        for column in &index.columns {
-            let IndexKey::Column(position) = column.key else {
-                return Err(Ora::unsupported());
-            };
-            let stored = rows::stored(row, position)?;
-            any |= stored.is_some();
-            codec::push_key_part(stored, column.descending, &mut key);
-        }
         // A row whose key is NULL in every part has no entry.
-        if any {
-            entries.push((key, rowid));
+        if rows::key_of(index, row, &mut key)? {
+            entries.push((key, at.locator()));
         }
         Ok(true)
     })?;
@@ -221,25 +212,49 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
     let object = work.existing(&target, ObjectKind::Index, 1418)?;
     work.require(&target, None, SystemPrivilege::AlterAnyIndex)?;
     let index = work.image.index(object)?.ok_or_else(|| Ora::new(1418).at(target.pos))?;
-    work.lock(index.table)?;
+    let flags =
+        i64::from(index.unusable) * property::IND_UNUSABLE + i64::from(index.invisible) * property::IND_INVISIBLE;
+    let set_flags = |work: &mut Work<'_>, flags: i64| {
+        work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
+    };
     match &alter.action {
-        AlterIndexAction::Rebuild(options) => rebuild(work, &index, options)?,
+        AlterIndexAction::Rebuild(options) => {
+            work.lock(index.table)?;
+            rebuild(work, &index, options)?;
+        }
         AlterIndexAction::RenameTo(name) => {
             let new = Target { name: name.name.clone(), pos: name.pos.0, ..target };
             work.require_new(&new, ObjectKind::Index)?;
             work.update_object(object, &mut |row| row[obj::NAME] = dictionary::rows::text(new.name.as_str()))?;
         }
         AlterIndexAction::Visible(visible) => {
-            let flags = if *visible { 0 } else { property::IND_INVISIBLE };
-            work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| row[ind::FLAGS] = int(flags))?;
+            let invisible = if *visible { 0 } else { property::IND_INVISIBLE };
+            set_flags(work, flags & !property::IND_INVISIBLE | invisible)?;
         }
-        // An index that DML would have to pass over is not there yet.
-        AlterIndexAction::Unusable => return Err(Ora::unsupported().at(alter.pos.0)),
-        // Space and storage: nothing that changes what the index says.
-        AlterIndexAction::Coalesce | AlterIndexAction::Options(_) | AlterIndexAction::Other(_) => {}
+        AlterIndexAction::Unusable => {
+            if index.kind == IndexKind::IotTop {
+                return Err(Ora::new(28650).at(target.pos));
+            }
+            work.lock(index.table)?;
+            set_flags(work, flags | property::IND_UNUSABLE)?;
+        }
+        AlterIndexAction::Coalesce => coalesce(work, &index)?,
+        AlterIndexAction::Other(words) if words.to_ascii_uppercase().starts_with("SHRINK") => coalesce(work, &index)?,
+        // Storage: nothing that changes what the index says.
+        AlterIndexAction::Options(_) | AlterIndexAction::Other(_) => {}
     }
     work.touch(index.table);
     work.altered(object)
+}
+
+/// Merges sparse leaves. Others may go on working with the index.
+fn coalesce(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
+    if index.unusable {
+        return Err(Ora::with(1502, &[&index.owner, &index.name]));
+    }
+    let parts = work.host.parts();
+    let tree = parts.storage.trees.open(parts.p, index.segment.header, index.segment.data_object, index.unique)?;
+    parts.storage.trees.coalesce(parts.p, &tree).map(|_| ())
 }
 
 /// Makes the index again in a new segment.
@@ -249,7 +264,20 @@ pub fn rebuild(work: &mut Work<'_>, index: &IndexDef, options: &SegmentOptions) 
         None => index.segment.tablespace,
     };
     let table = existing_table(work, index.table)?;
+    if index.kind == IndexKind::IotTop {
+        // Primary index on an IOT cannot be rebuilt.
+        return Err(Ora::new(28650));
+    }
     refill(work, &table, index, tablespace, &Ora::new(1452))
+}
+
+/// Gives an index a new, empty segment, and enters it: TRUNCATE.
+pub fn empty(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
+    let tablespace = index.segment.tablespace;
+    let data_object = work.new_object();
+    let header = crate::tree::create(work, tablespace, data_object)?;
+    work.doom(index.segment.header)?;
+    moved(work, index.object, header, data_object, tablespace)
 }
 
 /// Gives the index a new segment filled from `table`, and enters it.
@@ -258,7 +286,16 @@ pub fn refill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, tablespac
     let header = crate::tree::create(work, tablespace, data_object)?;
     let mut new = index.clone();
     new.segment = SegmentRef { tablespace, header, data_object, ..index.segment };
-    fill(work, table, &new, duplicate)?;
+    if index.kind == IndexKind::IotTop {
+        let mut rows = Vec::new();
+        rows::scan(work, table, &mut |at, row| {
+            rows.push((at.locator(), row.to_vec()));
+            Ok(true)
+        })?;
+        crate::tree::load_rows(&work.host.parts(), &new, &rows)?;
+    } else {
+        fill(work, table, &new, duplicate)?;
+    }
     work.doom(index.segment.header)?;
     moved(work, index.object, header, data_object, tablespace)
 }
@@ -269,6 +306,8 @@ fn moved(work: &mut Work<'_>, object: ObjectId, header: Rdba, data: ObjectId, ta
         row[ind::TS] = int(tablespace);
         row[ind::FILE] = int(header.file());
         row[ind::BLOCK] = int(header.block());
+        // An index that was unusable is whole again.
+        row[ind::FLAGS] = int(dictionary::rows::as_i64(&row[ind::FLAGS]).unwrap_or(0) & !property::IND_UNUSABLE);
     })?;
     work.update_object(object, &mut |row: &mut Vec<Value>| row[obj::DATAOBJ] = int(data.0))
 }

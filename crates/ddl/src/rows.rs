@@ -1,11 +1,52 @@
 //! The rows of a table, whatever it is kept in.
 
 use crate::work::{Parts, Work};
+use btree::{RowAction, RowScan, RowTable};
 use cluster::{ClusterScan, HashCluster};
-use dictionary::{Organization, TableDef};
+use dictionary::{IndexDef, IndexKey, Organization, TableDef};
 use heap::Scan;
+use std::ops::Bound;
 use txn::LockWait;
 use types::{DataType, Ora, Result, RowReader, RowWriter, Rowid, Value, codec};
+
+/// Where a row is: what an index entry says of it.
+#[derive(Clone, Copy, Debug)]
+pub enum At<'a> {
+    Rowid(Rowid),
+    /// In an index-organised table: the bytes of its primary key.
+    Key(&'a [u8]),
+}
+
+impl At<'_> {
+    /// What an index entry says of the row.
+    pub fn locator(self) -> Vec<u8> {
+        match self {
+            At::Rowid(rowid) => btree::locator_of(rowid).to_vec(),
+            At::Key(key) => key.to_vec(),
+        }
+    }
+}
+
+/// The tree that holds the rows of an index-organised table.
+pub fn row_table(parts: &Parts<'_>, table: &TableDef) -> Result<Option<RowTable>> {
+    let (Organization::Index(s), Some(index)) = (&table.organization, table.row_index()) else { return Ok(None) };
+    let tree = parts.storage.trees.open(parts.p, s.header, index.segment.data_object, true)?;
+    Ok(Some(RowTable { tree, object: table.object }))
+}
+
+/// The key of a row in an index. False when all parts are NULL: such a row has no entry.
+pub fn key_of(index: &IndexDef, row: &[u8], key: &mut Vec<u8>) -> Result<bool> {
+    let mut any = false;
+    for column in &index.columns {
+        let IndexKey::Column(position) = column.key else {
+            return Err(Ora::unsupported());
+        };
+        let stored = stored(row, position)?;
+        any |= stored.is_some();
+        index.push_key_part(stored, column.descending, key);
+    }
+    Ok(any)
+}
 
 /// The hash cluster that a table's rows are in.
 pub fn hash_cluster(parts: &Parts<'_>, table: &TableDef) -> Result<Option<HashCluster>> {
@@ -18,7 +59,7 @@ pub fn hash_cluster(parts: &Parts<'_>, table: &TableDef) -> Result<Option<HashCl
 }
 
 /// Calls `each` with every row of the table as this transaction sees it; stops when it says false.
-pub fn scan(work: &mut Work<'_>, table: &TableDef, each: &mut dyn FnMut(Rowid, &[u8]) -> Result<bool>) -> Result<()> {
+pub fn scan(work: &mut Work<'_>, table: &TableDef, each: &mut dyn FnMut(At<'_>, &[u8]) -> Result<bool>) -> Result<()> {
     let parts = work.host.parts();
     let txns = parts.storage.heap.transactions();
     let snapshot = txns.statement_snapshot(parts.p, parts.txn);
@@ -31,13 +72,23 @@ fn scan_as_of(
     parts: &Parts<'_>,
     snapshot: &txn::Snapshot,
     table: &TableDef,
-    each: &mut dyn FnMut(Rowid, &[u8]) -> Result<bool>,
+    each: &mut dyn FnMut(At<'_>, &[u8]) -> Result<bool>,
 ) -> Result<()> {
     if let Some(heap) = table.heap_table() {
         let mut scan = Scan::new();
         scan.start(parts.storage.heap, parts.p, snapshot, &heap)?;
         while let Some((rowid, row)) = scan.next(parts.storage.heap, parts.p)? {
-            if !each(rowid, row)? {
+            if !each(At::Rowid(rowid), row)? {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    if let Some(rows) = row_table(parts, table)? {
+        let mut scan = RowScan::new();
+        scan.start(&rows.tree, snapshot, Bound::Unbounded, Bound::Unbounded, false);
+        while let Some((key, row)) = scan.next(parts.storage.trees, parts.p)? {
+            if !each(At::Key(key), row)? {
                 break;
             }
         }
@@ -49,7 +100,7 @@ fn scan_as_of(
     let mut scan = ClusterScan::new();
     scan.start(parts.storage.clusters, parts.p, snapshot, &cluster)?;
     while let Some((rowid, row)) = scan.next(parts.storage.clusters, parts.p)? {
-        if !each(rowid, row)? {
+        if !each(At::Rowid(rowid), row)? {
             break;
         }
     }
@@ -102,17 +153,21 @@ pub fn rewrite(
     columns: usize,
     change: &mut dyn FnMut(&mut [Piece]) -> Result<()>,
 ) -> Result<()> {
-    let mut all: Vec<(Rowid, Vec<u8>)> = Vec::new();
-    scan(work, table, &mut |rowid, row| {
-        all.push((rowid, row.to_vec()));
+    let mut all: Vec<(Option<Rowid>, Vec<u8>, Vec<u8>)> = Vec::new();
+    scan(work, table, &mut |at, row| {
+        all.push(match at {
+            At::Rowid(rowid) => (Some(rowid), Vec::new(), row.to_vec()),
+            At::Key(key) => (None, key.to_vec(), row.to_vec()),
+        });
         Ok(true)
     })?;
     let parts = work.host.parts();
     let txns = parts.storage.heap.transactions();
     let snapshot = txns.statement_snapshot(parts.p, parts.txn);
     let cluster = hash_cluster(&parts, table)?;
+    let rows = row_table(&parts, table)?;
     let mut bytes = Vec::new();
-    for (rowid, row) in &all {
+    for (rowid, key, row) in &all {
         let mut pieces: Vec<Piece> = Vec::with_capacity(columns);
         for column in 0..columns {
             pieces.push(stored(row, column)?.map(<[u8]>::to_vec));
@@ -127,6 +182,12 @@ pub fn rewrite(
             }
         }
         let (p, wait) = (parts.p, LockWait::NoWait);
+        let (Some(rowid), false) = (rowid, rows.is_some()) else {
+            let rows = rows.as_ref().ok_or_else(|| Ora::new(1702))?;
+            let action = RowAction::Update(&bytes);
+            parts.storage.trees.change_row(p, parts.txn, rows, key, action, &snapshot, wait)?;
+            continue;
+        };
         match (&cluster, table.heap_table()) {
             (Some(cluster), _) => {
                 parts.storage.clusters.update(p, parts.txn, cluster, *rowid, &bytes, &snapshot, wait)?;

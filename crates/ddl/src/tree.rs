@@ -3,7 +3,7 @@
 use crate::work::{Parts, Work};
 use btree::{Index, Inserted};
 use dictionary::{IndexDef, Organization, TableDef};
-use types::{ObjectId, Ora, Rdba, Result, Rowid};
+use types::{ObjectId, Ora, Rdba, Result};
 
 /// Makes the segment of an index, with its root; it goes again if the statement fails.
 pub fn create(work: &mut Work<'_>, tablespace: u32, object: ObjectId) -> Result<Rdba> {
@@ -11,18 +11,30 @@ pub fn create(work: &mut Work<'_>, tablespace: u32, object: ObjectId) -> Result<
     parts.storage.trees.create_in(parts.p, parts.txn, tablespace, object)
 }
 
+/// A key, and where its row is.
+pub type Entry = (Vec<u8>, Vec<u8>);
+
 /// Puts sorted entries into the index's empty tree. ORA-00600 for a key that stands twice in a unique one: the caller has looked.
-pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &[(Vec<u8>, Rowid)]) -> Result<()> {
-    if entries.is_empty() {
-        return Ok(());
-    }
+pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &[Entry]) -> Result<()> {
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), index.unique)?;
-    for (key, rowid) in entries {
-        if let Inserted::Duplicate(_) = parts.storage.trees.load(parts.p, &tree, key, *rowid)? {
+    for (key, locator) in entries {
+        if let Inserted::Duplicate(_) = parts.storage.trees.load_at(parts.p, &tree, key, locator)? {
             return Err(Ora::internal(format_args!("[a key of {} stands twice]", index.name)));
         }
     }
-    Ok(())
+    parts.storage.trees.set_created(parts.p, &tree)
+}
+
+/// Puts rows, in the order of their keys, into the empty tree of an index-organised table.
+pub fn load_rows(parts: &Parts<'_>, index: &IndexDef, rows: &[Entry]) -> Result<()> {
+    let data = index.segment.data_object;
+    let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data, true)?;
+    for (key, row) in rows {
+        if let Inserted::Duplicate(_) = parts.storage.trees.load_row(parts.p, &tree, key, row)? {
+            return Err(Ora::internal(format_args!("[a key of {} stands twice]", index.name)));
+        }
+    }
+    parts.storage.trees.set_created(parts.p, &tree)
 }
 
 /// The data object of the table's rows: what rowids carry.

@@ -29,10 +29,14 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
         return Err(Ora::new(2266).at(target.pos));
     }
     work.lock(object)?;
-    let Some(heap) = table.heap().copied().or(match &table.organization {
-        Organization::Index(segment) => Some(*segment),
-        _ => None,
-    }) else {
+    if table.options.index_organized {
+        for index in &table.indexes {
+            index::empty(work, index)?;
+        }
+        work.touch(object);
+        return Ok(());
+    }
+    let Some(heap) = table.heap().copied() else {
         return Err(Ora::new(1702).at(target.pos));
     };
     let (empty, old) = new_segment(work, &table, heap.tablespace)?;

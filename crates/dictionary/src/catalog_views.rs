@@ -253,7 +253,7 @@ const FAMILIES: &[Family] = &[
         name: "SEGMENTS",
         query: "select {owner}o.name segment_name, null partition_name, m.name segment_type, null segment_subtype, ts.name tablespace_name, \
             s.file# header_file, s.block# header_block, o.obj# object_id from \
-            (select obj#, ts#, file#, block# from tab$ where bobj# is null union all select obj#, ts#, file#, block# from clu$ \
+            (select obj#, ts#, file#, block# from tab$ where bobj# is null and bitand(property, 4) = 0 union all select obj#, ts#, file#, block# from clu$ \
             union all select obj#, ts#, file#, block# from ind$) s, obj$ o, user$ u, ts$ ts, object_type_map m \
             where o.obj# = s.obj# and u.user# = o.owner# and ts.ts# = s.ts# and m.type# = o.type#{filter}",
         owner: "owner",

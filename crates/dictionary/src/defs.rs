@@ -68,10 +68,14 @@ impl TableDef {
             _ => None,
         }
     }
-    /// The table as the heap access method wants it: ordinary and index-organised tables.
+    /// The index that holds the rows of an index-organised table.
+    pub fn row_index(&self) -> Option<&Rc<IndexDef>> {
+        self.indexes.iter().find(|index| index.kind == IndexKind::IotTop)
+    }
+    /// The table as the heap access method wants it, if it is an ordinary one.
     pub fn heap_table(&self) -> Option<heap::HeapTable> {
         match &self.organization {
-            Organization::Heap(segment) | Organization::Index(segment) => Some(heap::HeapTable {
+            Organization::Heap(segment) => Some(heap::HeapTable {
                 object: self.object,
                 data_object: segment.data_object,
                 header: segment.header,
@@ -95,7 +99,7 @@ pub enum Organization {
         cluster: Rc<ClusterDef>,
         key_positions: Vec<usize>,
     },
-    /// An index-organised table is kept as a heap with its primary key's index; only the name differs.
+    /// An index-organised table: its rows are in its primary key's index, which has this segment.
     Index(SegmentRef),
     /// Rows made by code: V$ and X$.
     Fixed(FixedId),
@@ -218,9 +222,18 @@ pub struct IndexDef {
     pub columns: Vec<IndexColumnDef>,
     pub invisible: bool,
     pub unusable: bool,
-    /// `BITMAP`, `REVERSE`: the word shown in INDEX_TYPE; kept as a B-tree all the same.
     pub kind: IndexKind,
     pub statistics: Option<IndexStatistics>,
+}
+
+impl IndexDef {
+    /// Appends a column's stored bytes as this index's keys have them.
+    pub fn push_key_part(&self, stored: Option<&[u8]>, descending: bool, out: &mut Vec<u8>) {
+        match self.kind {
+            IndexKind::Reverse => types::codec::push_reversed_key_part(stored, descending, out),
+            _ => types::codec::push_key_part(stored, descending, out),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

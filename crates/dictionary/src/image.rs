@@ -447,6 +447,7 @@ impl Image {
             pctfree: as_u32(&row[tab::PCTFREE]) as u8,
             initrans: as_u32(&row[tab::INITRANS]) as u8,
         };
+        let indexes = self.indexes(def.object)?;
         let cluster = as_u32(&row[tab::BOBJ]);
         let organization = if cluster != 0 {
             let missing = || Ora::internal(format_args!("[cluster {cluster}]"));
@@ -455,7 +456,8 @@ impl Image {
             let key_positions = as_text_digits(&row[tab::CLUCOLS]);
             Organization::HashCluster { cluster, key_positions }
         } else if on(property::TAB_INDEX_ORGANIZED) {
-            Organization::Index(segment)
+            let rows = indexes.iter().find(|index| index.kind == IndexKind::IotTop);
+            Organization::Index(rows.map_or(segment, |index| index.segment))
         } else {
             Organization::Heap(segment)
         };
@@ -469,7 +471,7 @@ impl Image {
             owner_id: def.owner_id,
             owner: self.user_name(def.owner_id),
             name: def.name.clone(),
-            indexes: self.indexes(def.object)?,
+            indexes,
             constraints: self.constraints(def.object),
             referenced_by: self.referenced_by(def.object),
             statistics: as_i64(&row[tab::ROWCNT]).map(|rows| TableStatistics {

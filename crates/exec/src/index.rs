@@ -3,14 +3,15 @@
 use crate::code::Builder;
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
+use crate::table::{At, key_columns};
 use btree::{Inserted, RangeScan};
-use dictionary::{IndexDef, IndexKey, Organization, TableDef};
+use dictionary::{IndexDef, IndexKind, Organization, TableDef};
 use plan::Reg;
 use std::ops::Bound;
 use std::rc::Rc;
 use txn::LockWait;
 use types::row::RowReader;
-use types::{Ora, Result, Rowid, Value, codec};
+use types::{Ora, Result, Rowid, codec};
 
 /// An index with its key columns worked out.
 pub struct Index {
@@ -24,14 +25,7 @@ impl Index {
     /// # Errors
     /// ORA-03001 for a key that is an expression; ORA-08103 for an index that is gone.
     pub fn of(def: &Rc<IndexDef>, table: &TableDef, b: &Builder<'_>) -> Result<Index> {
-        let columns = def
-            .columns
-            .iter()
-            .map(|c| match c.key {
-                IndexKey::Column(at) => Ok((at, c.descending)),
-                IndexKey::Expression { .. } => Err(Ora::unsupported()),
-            })
-            .collect::<Result<_>>()?;
+        let columns = key_columns(def)?;
         let rows = match &table.organization {
             Organization::Heap(s) | Organization::Index(s) => s.data_object,
             Organization::HashCluster { cluster, .. } => cluster.segment.data_object,
@@ -49,7 +43,7 @@ impl Index {
         scratch.clear();
         for &(column, descending) in &self.columns {
             let stored = reader.column(column).ok_or_else(damaged)?;
-            codec::push_key_part(stored.bytes(), descending, scratch);
+            self.def.push_key_part(stored.bytes(), descending, scratch);
         }
         Ok(scratch == key)
     }
@@ -60,7 +54,7 @@ impl Index {
         let mut any = false;
         for &(column, descending) in &self.columns {
             let stored = row.column(column).ok_or_else(|| Ora::internal("row bytes are damaged"))?;
-            codec::push_key_part(stored.bytes(), descending, out);
+            self.def.push_key_part(stored.bytes(), descending, out);
             any |= stored.bytes().is_some();
         }
         if !any {
@@ -73,9 +67,22 @@ impl Index {
     pub fn key(&self, row: &[Reg], m: &mut Machine, out: &mut Vec<u8>) -> bool {
         let mut any = false;
         for &(column, descending) in &self.columns {
-            any |= push_value(m, row[column], descending, out);
+            any |= self.push_value(m, row[column], descending, out);
         }
         any
+    }
+
+    /// Appends a register's value as a part of this index's key. False when it is NULL.
+    pub fn push_value(&self, m: &mut Machine, r: Reg, descending: bool, out: &mut Vec<u8>) -> bool {
+        if self.def.kind != IndexKind::Reverse || m.value(r).is_null() {
+            return push_value(m, r, descending, out);
+        }
+        let mut stored = std::mem::take(&mut m.scratch);
+        stored.clear();
+        codec::encode(m.value(r), &mut stored);
+        self.def.push_key_part(Some(&stored), descending, out);
+        m.scratch = stored;
+        true
     }
 
     pub fn touches(&self, columns: &[u16]) -> bool {
@@ -111,9 +118,13 @@ pub fn start(scan: &mut RangeScan, index: &Index, low: Bound<&[u8]>, high: Bound
 ///
 /// # Errors
 /// ORA-00001 when the index is unique and has the key already.
-pub fn insert(index: &Index, key: &[u8], rowid: Rowid, cx: &mut ExecCtx<'_>) -> Result<()> {
+pub fn insert(index: &Index, key: &[u8], at: At<'_>, cx: &mut ExecCtx<'_>) -> Result<()> {
     let t = &mut cx.session.txn;
-    match cx.shared.btree.insert(cx.p, t, &index.tree, key, rowid, LockWait::Forever)? {
+    let done = match at {
+        At::Rowid(rowid) => cx.shared.btree.insert(cx.p, t, &index.tree, key, rowid, LockWait::Forever)?,
+        At::Key(row) => cx.shared.btree.insert_at(cx.p, t, &index.tree, key, row, LockWait::Forever)?,
+    };
+    match done {
         Inserted::Done => Ok(()),
         // The index has its constraint's name.
         Inserted::Duplicate(_) => Err(Ora::with(1, &[&index.def.owner, &index.def.name])),
@@ -126,14 +137,10 @@ pub fn insert_many(index: &Index, entries: &mut btree::Batch, cx: &mut ExecCtx<'
 }
 
 /// Marks an entry deleted.
-pub fn delete(index: &Index, key: &[u8], rowid: Rowid, cx: &mut ExecCtx<'_>) -> Result<()> {
-    cx.shared.btree.delete(cx.p, &mut cx.session.txn, &index.tree, key, rowid)
-}
-
-/// A rowid in a register.
-pub fn rowid_of(v: &Value) -> Option<Rowid> {
-    match v {
-        Value::Rowid(r) => Some(*r),
-        _ => None,
+pub fn delete(index: &Index, key: &[u8], at: At<'_>, cx: &mut ExecCtx<'_>) -> Result<()> {
+    let t = &mut cx.session.txn;
+    match at {
+        At::Rowid(rowid) => cx.shared.btree.delete(cx.p, t, &index.tree, key, rowid),
+        At::Key(row) => cx.shared.btree.delete_at(cx.p, t, &index.tree, key, row),
     }
 }

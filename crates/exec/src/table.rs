@@ -1,18 +1,94 @@
-//! Tables as the executor reaches them: a heap or a hash cluster behind one face.
+//! Tables as the executor reaches them: a heap, a hash cluster or an index-organised table behind one face.
 
 use crate::code::Builder;
 use crate::ctx::ExecCtx;
+use crate::machine::Machine;
+use btree::{Inserted, RowAction, RowTable};
 use cluster::HashCluster;
-use dictionary::{Organization, SegmentRef, TableDef};
+use dictionary::{IndexDef, IndexKey, Organization, SegmentRef, TableDef};
 use heap::{HeapTable, RowOutcome};
+use plan::Reg;
+use std::rc::Rc;
 use txn::{LockWait, Snapshot};
-use types::{Ora, Result, Rowid};
+use types::{Ora, Result, Rowid, Value, urowid};
+
+/// Where a row is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Address {
+    Rowid(Rowid),
+    /// In an index-organised table: the bytes of its primary key.
+    Key(Vec<u8>),
+}
+
+/// A borrowed [`Address`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At<'a> {
+    Rowid(Rowid),
+    Key(&'a [u8]),
+}
+
+impl Address {
+    /// The address in a rowid's register; `None` for NULL and what is no rowid.
+    pub fn of(v: &Value) -> Option<Address> {
+        match v {
+            Value::Rowid(r) => Some(Address::Rowid(*r)),
+            Value::Text(s) => {
+                let mut key = Vec::new();
+                urowid::read(s, &mut key).map(|()| Address::Key(key))
+            }
+            _ => None,
+        }
+    }
+
+    pub fn at(&self) -> At<'_> {
+        match self {
+            Address::Rowid(r) => At::Rowid(*r),
+            Address::Key(key) => At::Key(key),
+        }
+    }
+}
+
+impl At<'_> {
+    /// Puts the address into a rowid's register.
+    pub fn put(self, m: &mut Machine, r: Reg) {
+        match self {
+            At::Rowid(rowid) => {
+                m.put(r, Value::Rowid(rowid));
+            }
+            At::Key(key) => urowid::write(key, m.regs[r as usize].text_buffer()),
+        }
+    }
+
+    pub fn to_address(self) -> Address {
+        match self {
+            At::Rowid(rowid) => Address::Rowid(rowid),
+            At::Key(key) => Address::Key(key.to_vec()),
+        }
+    }
+
+    fn rowid(self) -> Result<Rowid> {
+        match self {
+            At::Rowid(rowid) => Ok(rowid),
+            At::Key(_) => Err(Ora::new(1410)),
+        }
+    }
+}
+
+/// An index-organised table.
+#[derive(Clone, Debug)]
+pub struct IndexTable {
+    pub rows: RowTable,
+    pub index: Rc<IndexDef>,
+    /// Positions of the key's columns, and whether each is descending.
+    pub key: Vec<(usize, bool)>,
+}
 
 /// Where a table's rows are.
 #[derive(Clone, Debug)]
 pub enum Storage {
     Heap(HeapTable),
     Cluster(HashCluster, Vec<usize>),
+    Index(Box<IndexTable>),
 }
 
 impl Storage {
@@ -20,7 +96,16 @@ impl Storage {
     /// ORA-00600 for a fixed table, which has no rows of its own; ORA-08103 for a cluster that is gone.
     pub fn of(table: &TableDef, b: &Builder<'_>) -> Result<Storage> {
         match &table.organization {
-            Organization::Heap(s) | Organization::Index(s) => Ok(Storage::Heap(heap_table(table, s))),
+            Organization::Heap(s) => Ok(Storage::Heap(heap_table(table, s))),
+            Organization::Index(_) => {
+                let index = table.row_index().ok_or_else(|| Ora::internal("an index-organised table without a key"))?;
+                let tree = b.shared.btree.open(b.p, index.segment.header, index.segment.data_object, true)?;
+                Ok(Storage::Index(Box::new(IndexTable {
+                    rows: RowTable { tree, object: table.object },
+                    index: index.clone(),
+                    key: key_columns(index)?,
+                })))
+            }
             Organization::HashCluster { cluster, key_positions } => {
                 let s = &cluster.segment;
                 let columns: Vec<u16> = key_positions.iter().map(|&p| p as u16).collect();
@@ -31,45 +116,94 @@ impl Storage {
         }
     }
 
-    pub fn insert(&self, cx: &mut ExecCtx<'_>, row: &[u8]) -> Result<Rowid> {
+    /// Inserts a row. `key`: its primary key, in an index-organised table.
+    ///
+    /// # Errors
+    /// ORA-00001 for a key that an index-organised table has already; those of the access method.
+    pub fn insert(&self, cx: &mut ExecCtx<'_>, row: &[u8], key: &[u8]) -> Result<Address> {
         let t = &mut cx.session.txn;
         match self {
-            Storage::Heap(h) => cx.shared.heap.insert(cx.p, t, h, row),
-            Storage::Cluster(c, _) => cx.shared.clusters.insert(cx.p, t, c, row),
+            Storage::Heap(h) => cx.shared.heap.insert(cx.p, t, h, row).map(Address::Rowid),
+            Storage::Cluster(c, _) => cx.shared.clusters.insert(cx.p, t, c, row).map(Address::Rowid),
+            Storage::Index(i) => match cx.shared.btree.insert_row(cx.p, t, &i.rows, key, row, LockWait::Forever)? {
+                Inserted::Done => Ok(Address::Key(key.to_vec())),
+                // The index has its constraint's name.
+                Inserted::Duplicate(_) => Err(Ora::with(1, &[&i.index.owner, &i.index.name])),
+            },
         }
     }
 
-    pub fn update(&self, cx: &mut ExecCtx<'_>, rowid: Rowid, row: &[u8], seen: &Snapshot) -> Result<RowOutcome> {
+    /// Replaces a row; in an index-organised table its key stays.
+    pub fn update(&self, cx: &mut ExecCtx<'_>, at: At<'_>, row: &[u8], seen: &Snapshot) -> Result<RowOutcome> {
         let t = &mut cx.session.txn;
+        let wait = LockWait::Forever;
         match self {
-            Storage::Heap(h) => cx.shared.heap.update(cx.p, t, h, rowid, row, seen, LockWait::Forever),
-            Storage::Cluster(c, _) => cx.shared.clusters.update(cx.p, t, c, rowid, row, seen, LockWait::Forever),
+            Storage::Heap(h) => cx.shared.heap.update(cx.p, t, h, at.rowid()?, row, seen, wait),
+            Storage::Cluster(c, _) => cx.shared.clusters.update(cx.p, t, c, at.rowid()?, row, seen, wait),
+            Storage::Index(i) => i.change(cx, at, RowAction::Update(row), seen, wait),
         }
     }
 
-    pub fn delete(&self, cx: &mut ExecCtx<'_>, rowid: Rowid, seen: &Snapshot) -> Result<RowOutcome> {
+    pub fn delete(&self, cx: &mut ExecCtx<'_>, at: At<'_>, seen: &Snapshot) -> Result<RowOutcome> {
         let t = &mut cx.session.txn;
+        let wait = LockWait::Forever;
         match self {
-            Storage::Heap(h) => cx.shared.heap.delete(cx.p, t, h, rowid, seen, LockWait::Forever),
-            Storage::Cluster(c, _) => cx.shared.clusters.delete(cx.p, t, c, rowid, seen, LockWait::Forever),
+            Storage::Heap(h) => cx.shared.heap.delete(cx.p, t, h, at.rowid()?, seen, wait),
+            Storage::Cluster(c, _) => cx.shared.clusters.delete(cx.p, t, c, at.rowid()?, seen, wait),
+            Storage::Index(i) => i.change(cx, at, RowAction::Delete, seen, wait),
         }
     }
 
-    pub fn lock_row(&self, cx: &mut ExecCtx<'_>, rowid: Rowid, seen: &Snapshot, wait: LockWait) -> Result<RowOutcome> {
+    pub fn lock_row(&self, cx: &mut ExecCtx<'_>, at: At<'_>, seen: &Snapshot, wait: LockWait) -> Result<RowOutcome> {
         let t = &mut cx.session.txn;
         match self {
-            Storage::Heap(h) => cx.shared.heap.lock_row(cx.p, t, h, rowid, seen, wait),
-            Storage::Cluster(c, _) => cx.shared.clusters.lock_row(cx.p, t, c, rowid, seen, wait),
+            Storage::Heap(h) => cx.shared.heap.lock_row(cx.p, t, h, at.rowid()?, seen, wait),
+            Storage::Cluster(c, _) => cx.shared.clusters.lock_row(cx.p, t, c, at.rowid()?, seen, wait),
+            Storage::Index(i) => i.change(cx, at, RowAction::Lock, seen, wait),
         }
     }
 
     /// Copies a row into `row`. False when there is none as of `s`.
-    pub fn fetch(&self, cx: &mut ExecCtx<'_>, rowid: Rowid, s: &Snapshot, row: &mut Vec<u8>) -> Result<bool> {
-        match self {
-            Storage::Heap(h) => cx.shared.heap.fetch_by_rowid(cx.p, s, h, rowid, row),
-            Storage::Cluster(c, _) => cx.shared.clusters.fetch_by_rowid(cx.p, s, c, rowid, row),
+    #[inline]
+    pub fn fetch(&self, cx: &mut ExecCtx<'_>, at: At<'_>, s: &Snapshot, row: &mut Vec<u8>) -> Result<bool> {
+        match (self, at) {
+            (Storage::Heap(h), At::Rowid(rowid)) => cx.shared.heap.fetch_by_rowid(cx.p, s, h, rowid, row),
+            (Storage::Cluster(c, _), At::Rowid(rowid)) => cx.shared.clusters.fetch_by_rowid(cx.p, s, c, rowid, row),
+            (Storage::Index(i), At::Key(key)) => cx.shared.btree.fetch_row(cx.p, &i.rows.tree, key, s, row),
+            _ => Err(Ora::new(1410)),
         }
     }
+}
+
+impl IndexTable {
+    fn change(
+        &self,
+        cx: &mut ExecCtx<'_>,
+        at: At<'_>,
+        action: RowAction<'_>,
+        seen: &Snapshot,
+        wait: LockWait,
+    ) -> Result<RowOutcome> {
+        let At::Key(key) = at else { return Err(Ora::new(1410)) };
+        let t = &mut cx.session.txn;
+        Ok(match cx.shared.btree.change_row(cx.p, t, &self.rows, key, action, seen, wait)? {
+            btree::RowOutcome::Done => RowOutcome::Done,
+            btree::RowOutcome::Changed => RowOutcome::Changed,
+            btree::RowOutcome::Skipped => RowOutcome::Skipped,
+        })
+    }
+}
+
+/// Positions of an index's columns, and whether each is descending.
+///
+/// # Errors
+/// ORA-03001 for a key that is an expression.
+pub fn key_columns(index: &IndexDef) -> Result<Vec<(usize, bool)>> {
+    let column = |c: &dictionary::IndexColumnDef| match c.key {
+        IndexKey::Column(at) => Ok((at, c.descending)),
+        IndexKey::Expression { .. } => Err(Ora::unsupported()),
+    };
+    index.columns.iter().map(column).collect()
 }
 
 fn heap_table(table: &TableDef, s: &SegmentRef) -> HeapTable {

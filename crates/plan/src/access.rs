@@ -3,7 +3,7 @@
 use crate::ir::*;
 use crate::scope::*;
 use crate::typing::*;
-use dictionary::{IndexDef, IndexKey, Organization, TableDef};
+use dictionary::{IndexDef, IndexKey, IndexKind, Organization, TableDef};
 use sql::ast;
 use std::rc::Rc;
 use types::DataType;
@@ -203,6 +203,10 @@ impl Compiler<'_> {
         if prefix.is_empty() && low.is_none() && high.is_none() {
             return None;
         }
+        // Reversed keys are not in the order of their values: only whole keys are found.
+        if index.kind == IndexKind::Reverse && prefix.len() < index.columns.len() {
+            return None;
+        }
         let index_only = false;
         if index.unique && prefix.len() == index.columns.len() {
             let access = crate::ir::Access::IndexUnique { index: index.clone(), keys: prefix, index_only };
@@ -213,6 +217,12 @@ impl Compiler<'_> {
             crate::ir::Access::IndexRange { index: index.clone(), prefix, low, high, descending: false, index_only };
         Some(Access { access, used, rows: filtered_rows.min(rows), cost: 2.0 + rows * 0.6 })
     }
+}
+
+/// Whether an index has all columns that a scan reads, so that the table need not be visited.
+pub fn covers(index: &IndexDef, columns: &[(u16, Reg)]) -> bool {
+    let has = |column: u16| index.columns.iter().any(|part| part.key == IndexKey::Column(column.into()));
+    matches!(index.kind, IndexKind::Normal) && columns.iter().all(|(column, _)| has(*column))
 }
 
 fn padded_type(ty: &DataType) -> bool {

@@ -145,7 +145,19 @@ fn kind_name(k: JoinKind) -> &'static str {
 fn scan_line(s: &Scan, pad: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let name = &s.table.name;
     let filters = if s.filter.is_empty() { String::new() } else { format!(" [{} filters]", s.filter.len()) };
+    let itself = |index: &dictionary::IndexDef| index.kind == dictionary::IndexKind::IotTop;
     match &s.access {
+        Access::Full if s.table.options.index_organized => {
+            let index = s.table.row_index().map_or(name.as_str(), |index| index.name.as_str());
+            writeln!(f, "{pad}INDEX FULL SCAN {index}{filters}")
+        }
+        Access::IndexUnique { index, .. } if itself(index) => {
+            writeln!(f, "{pad}INDEX UNIQUE SCAN {}{filters}", index.name)
+        }
+        Access::IndexRange { index, descending, .. } if itself(index) => {
+            let down = if *descending { " DESCENDING" } else { "" };
+            writeln!(f, "{pad}INDEX RANGE SCAN{down} {}{filters}", index.name)
+        }
         Access::Full => writeln!(f, "{pad}TABLE ACCESS FULL {name}{filters}"),
         Access::Rowid(_) => writeln!(f, "{pad}TABLE ACCESS BY USER ROWID {name}{filters}"),
         Access::ClusterHash { .. } => writeln!(f, "{pad}TABLE ACCESS HASH {name}{filters}"),

@@ -415,7 +415,11 @@ impl Compiler<'_> {
                 let used = &choice.used;
                 let filter = conds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, c)| c).collect();
                 let rows = choice.rows;
-                let scan = Scan { table, alias, access: choice.access, columns, rowid, filter, rows };
+                let mut access = choice.access;
+                if let Access::IndexRange { index, index_only, .. } = &mut access {
+                    *index_only = crate::access::covers(index, &columns);
+                }
+                let scan = Scan { table, alias, access, columns, rowid, filter, rows };
                 (Source::Scan(Box::new(scan)), rows)
             }
             ItemKind::Fixed { name, handle } => {

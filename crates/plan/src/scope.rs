@@ -234,7 +234,9 @@ impl Compiler<'_> {
 
     /// The ROWID of an item that is a table, or of the only table under a merged view.
     pub fn rowid_value(&mut self, item: ItemId) -> Option<Expr> {
-        match self.items[item].kind {
+        let mut ty = DataType::Rowid;
+        match &self.items[item].kind {
+            ItemKind::Table(table) if table.options.index_organized => ty = DataType::Urowid,
             ItemKind::Table(_) => {}
             // Its one row is never read from a block; the place is that of the first row of the table's first block.
             ItemKind::Dual => {
@@ -251,7 +253,7 @@ impl Compiler<'_> {
                 reg
             }
         };
-        Some(Expr::new(Node::Reg(reg), DataType::Rowid))
+        Some(Expr::new(Node::Reg(reg), ty))
     }
 
     /// Finds a column by name. `qualifier` is the part before the dot, `schema` the one before that.

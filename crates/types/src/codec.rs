@@ -104,6 +104,7 @@ fn decode_fixed(bytes: &[u8], data_type: &DataType) -> Option<Value> {
     Some(match data_type {
         DataType::Date => Value::Date(Date::from_bytes(bytes.try_into().ok()?)?),
         DataType::Timestamp { zone, .. } => Value::Timestamp(decode_timestamp(bytes, *zone)?),
+        DataType::Urowid if bytes.first() == Some(&b'*') => Value::Text(String::from_utf8(bytes.to_vec()).ok()?),
         DataType::Rowid | DataType::Urowid => Value::Rowid(Rowid::from_bytes(bytes)?),
         DataType::Boolean => match bytes {
             [0] => Value::Boolean(false),
@@ -181,6 +182,12 @@ pub fn push_key_part(stored: Option<&[u8]>, descending: bool, out: &mut Vec<u8>)
     if descending {
         out[from..].iter_mut().for_each(|b| *b = !*b);
     }
+}
+
+/// As [`push_key_part`], with the bytes of the value in reverse order: the key of a REVERSE index, in which neighbours lie far apart.
+pub fn push_reversed_key_part(stored: Option<&[u8]>, descending: bool, out: &mut Vec<u8>) {
+    let reversed: Option<Vec<u8>> = stored.map(|bytes| bytes.iter().rev().copied().collect());
+    push_key_part(reversed.as_deref(), descending, out);
 }
 
 /// Takes one column off the front of a key and writes its stored form into `out`, which is cleared first.

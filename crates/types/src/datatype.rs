@@ -346,6 +346,7 @@ impl DataType {
                 }
                 value.to_raw()?.map(Value::Raw)
             }
+            DataType::Urowid if matches!(value, Value::Text(s) if crate::urowid::is_logical(s)) => return Ok(()),
             DataType::Rowid | DataType::Urowid => value.to_rowid()?.map(Value::Rowid),
             DataType::IntervalYm { .. } => value.to_interval_ym()?.map(Value::IntervalYm),
             DataType::IntervalDs { .. } => value.to_interval_ds()?.map(Value::IntervalDs),

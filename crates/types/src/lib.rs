@@ -15,6 +15,7 @@ mod messages;
 mod nls;
 mod number;
 pub mod row;
+pub mod urowid;
 mod value;
 
 pub use datatype::{DataType, LenUnit, Zone};

@@ -122,9 +122,14 @@ fn key_of(index: &IndexDef, row: &[u8], key: &mut Vec<u8>) -> std::result::Resul
         let IndexKey::Column(at) = column.key else { return Ok(false) };
         let stored = reader.column(at).ok_or("its bytes are damaged")?.bytes();
         any |= stored.is_some();
-        codec::push_key_part(stored, column.descending, key);
+        index.push_key_part(stored, column.descending, key);
     }
     Ok(any)
+}
+
+/// The last six bytes.
+fn last_bytes(bytes: &[u8]) -> [u8; 6] {
+    bytes.last_chunk().copied().unwrap_or_default()
 }
 
 impl Walk<'_> {
@@ -166,6 +171,9 @@ impl Walk<'_> {
             return;
         }
         self.report.counts.tables += 1;
+        if matches!(table.organization, Organization::Index(_)) {
+            return self.index_table(table, name);
+        }
         let (heap, kind, cluster) = match self.rows_of(table) {
             Ok(x) => x,
             Err(e) => {
@@ -205,6 +213,84 @@ impl Walk<'_> {
         for (index, entries) in table.indexes.iter().zip(std::mem::take(&mut rows.entries)) {
             self.index(table, index, heap.data_object, entries, complete);
         }
+    }
+
+    /// The rows of an index-organised table, in the order of their keys; then its indexes.
+    fn index_table(&mut self, table: &TableDef, name: String) {
+        let mut rows = Rows {
+            table,
+            name,
+            cluster: None,
+            entries: table.indexes.iter().map(|_| Vec::new()).collect(),
+            rows: 0,
+            faults: Vec::new(),
+            more: 0,
+            homes: Vec::new(),
+            key: Vec::new(),
+        };
+        let Some(index) = table.row_index() else {
+            return self.report.fault(None, &rows.name, "an index-organised table without its key's index");
+        };
+        let segment = index.segment;
+        if let Err(e) = self.index_rows(table, index, &mut rows) {
+            rows.fault(segment.header, e.to_string());
+        }
+        self.report.counts.rows += rows.rows;
+        let complete = rows.faults.is_empty();
+        for (at, what) in std::mem::take(&mut rows.faults) {
+            self.report.fault(at, &rows.name, what);
+        }
+        for (index, entries) in table.indexes.iter().zip(std::mem::take(&mut rows.entries)) {
+            self.index(table, index, segment.data_object, entries, complete);
+        }
+    }
+
+    fn index_rows(&self, table: &TableDef, index: &IndexDef, rows: &mut Rows<'_>) -> Result<()> {
+        let tree = self.storage.btree.open(self.p, index.segment.header, index.segment.data_object, true)?;
+        let txn = txn::Txn::new();
+        let snapshot = self.storage.txns.snapshot(self.p, &txn);
+        let mut scan = btree::RowScan::new();
+        scan.start(&tree, &snapshot, std::ops::Bound::Unbounded, std::ops::Bound::Unbounded, false);
+        let mut key = Vec::new();
+        let done = loop {
+            let (at, row) = match scan.next(self.storage.btree, self.p) {
+                Ok(Some(found)) => found,
+                Ok(None) => break Ok(()),
+                Err(e) => break Err(e),
+            };
+            match key_of(index, row, &mut key) {
+                Ok(_) if key != at => rows.fault(index.segment.header, "a row under another row's key".into()),
+                Ok(_) => {}
+                Err(what) => rows.fault(index.segment.header, what),
+            }
+            // An entry of a further index ends with the row's key; what stands for a rowid in it are its last bytes.
+            let entries = table.indexes.iter().map(|i| {
+                let mut sort_key = Vec::new();
+                if i.object == index.object {
+                    sort_key.extend_from_slice(at);
+                } else if key_of(i, row, &mut sort_key).unwrap_or(false) {
+                    let hash = hash(&sort_key);
+                    sort_key.extend_from_slice(at);
+                    return Some((hash, sort_key));
+                } else {
+                    return None;
+                }
+                Some((hash(&sort_key), sort_key))
+            });
+            let entries: Vec<Option<(u64, Vec<u8>)>> = entries.collect();
+            rows.row(btree::rowid_of(&tree, &last_bytes(at)), row);
+            for (list, entry) in rows.entries.iter_mut().zip(entries) {
+                if entry.is_some() {
+                    list.pop();
+                }
+                if let Some((hash, sort_key)) = entry {
+                    let rowid = btree::rowid_of(&tree, &last_bytes(&sort_key));
+                    list.push((hash, rowid.rdba, rowid.slot));
+                }
+            }
+        };
+        self.storage.txns.release(self.p, &snapshot);
+        done
     }
 
     fn is_offline(&self, tablespace: Option<u32>) -> bool {

@@ -136,7 +136,7 @@ impl Batch {
         for (i, (keys, ends)) in indexes.iter().zip(&self.keys) {
             let key = part(keys, ends, n);
             if !key.is_empty() {
-                index::insert(i, key, rowid, cx)?;
+                index::insert(i, key, crate::table::At::Rowid(rowid), cx)?;
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::cursor::Cursor;
 use crate::index::Index;
 use crate::machine::Machine;
 use btree::KeyState;
-use dictionary::{IndexDef, IndexKey, TableDef};
+use dictionary::{IndexDef, IndexKey, IndexKind, TableDef};
 use plan::{ChildKey, ForeignKey, OnDelete, Reg};
 use std::rc::Rc;
 use txn::LockWait;
@@ -19,6 +19,7 @@ use types::{DataType, Ora, Result, Value, codec};
 
 /// Encodes values as the key of an index over columns of other tables' types.
 struct KeyMaker {
+    index: Rc<IndexDef>,
     /// For each part of the key: which value, the column's type, and whether it is descending.
     parts: Vec<(usize, DataType, bool)>,
     bytes: Vec<u8>,
@@ -37,7 +38,7 @@ impl KeyMaker {
             }
             self.stored.clear();
             codec::encode(&v, &mut self.stored);
-            codec::push_key_part(Some(&self.stored), *descending, &mut self.bytes);
+            self.index.push_key_part(Some(&self.stored), *descending, &mut self.bytes);
         }
         true
     }
@@ -79,7 +80,7 @@ impl Parent {
             name: f.name.clone(),
             columns: f.columns.clone(),
             index,
-            key: KeyMaker { parts, bytes: Vec::new(), stored: Vec::new() },
+            key: KeyMaker { index: f.parent_index.clone(), parts, bytes: Vec::new(), stored: Vec::new() },
             own: f.parent.object == table.object,
             late: Vec::new(),
         })
@@ -147,7 +148,9 @@ pub fn index_on(child: &TableDef, columns: &[u16]) -> Option<Rc<IndexDef>> {
         let first: Vec<Option<u16>> = first.collect();
         first.len() == columns.len() && columns.iter().all(|c| first.contains(&Some(*c)))
     };
-    child.indexes.iter().find(|i| !i.unusable && leads(i)).cloned()
+    // Reversed keys are found whole only.
+    let whole = |i: &IndexDef| i.kind != IndexKind::Reverse || i.columns.len() == columns.len();
+    child.indexes.iter().find(|i| !i.unusable && leads(i) && whole(i)).cloned()
 }
 
 impl Child {
@@ -162,7 +165,7 @@ impl Child {
                     Some((n, c.child.columns[column].data_type, descending))
                 });
                 let parts = parts.collect();
-                Some((index, KeyMaker { parts, bytes: Vec::new(), stored: Vec::new() }))
+                Some((index, KeyMaker { index: def, parts, bytes: Vec::new(), stored: Vec::new() }))
             }
         };
         Ok(Child {

@@ -18,15 +18,15 @@ use crate::code::{Builder, Cond};
 use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
 use crate::machine::Machine;
-use crate::table::Storage;
-use dictionary::TableDef;
+use crate::table::{Address, At, Storage};
+use dictionary::{IndexKind, TableDef};
 use keys::{Child, Parent};
 use plan::{Reg, Target};
 use std::fmt;
 use std::rc::Rc;
 use txn::Snapshot;
 use types::row::RowWriter;
-use types::{Ora, Result, Rowid, Value};
+use types::{Ora, Result, Value};
 
 /// A column as error messages name it.
 struct ColumnName<'a>(&'a TableDef, usize);
@@ -42,8 +42,8 @@ struct Moved {
     index: usize,
     old: Option<Vec<u8>>,
     new: Option<Vec<u8>>,
-    rowid: Rowid,
-    new_rowid: Rowid,
+    at: Address,
+    new_at: Address,
 }
 
 /// One table being changed.
@@ -59,14 +59,25 @@ pub struct Writer {
     key: Vec<u8>,
     batch: Batch,
     moved: Vec<Moved>,
+    /// Rows of an index-organised table that get another key: the key and the row.
+    moved_rows: Vec<(Vec<u8>, Vec<u8>)>,
     /// Parent keys that went away, by child.
     orphans: Vec<(usize, Vec<Value>)>,
 }
 
 impl Writer {
     pub fn build(t: &Target, b: &mut Builder<'_>) -> Result<Writer> {
-        let indexes =
-            t.table.indexes.iter().filter(|i| !i.unusable).map(|i| Index::of(i, &t.table, b)).collect::<Result<_>>()?;
+        // A key that an unusable index should watch over cannot be changed.
+        if let Some(i) = t.table.indexes.iter().find(|i| i.unusable && i.unique) {
+            return Err(Ora::with(1502, &[&i.owner, &i.name]));
+        }
+        let indexes = t
+            .table
+            .indexes
+            .iter()
+            .filter(|i| !i.unusable && i.kind != IndexKind::IotTop)
+            .map(|i| Index::of(i, &t.table, b))
+            .collect::<Result<_>>()?;
         Ok(Writer {
             table: t.table.clone(),
             new: t.new.clone(),
@@ -79,6 +90,7 @@ impl Writer {
             key: Vec::new(),
             batch: Batch::default(),
             moved: Vec::new(),
+            moved_rows: Vec::new(),
             orphans: Vec::new(),
         })
     }
@@ -87,6 +99,7 @@ impl Writer {
     pub fn begin(&mut self) {
         self.batch.clear();
         self.moved.clear();
+        self.moved_rows.clear();
         self.orphans.clear();
         self.foreign.iter_mut().for_each(Parent::begin);
     }
@@ -130,6 +143,16 @@ impl Writer {
         }
     }
 
+    /// The primary key of a row in an index-organised table into `self.key`.
+    fn row_key(&mut self, row: &[Reg], m: &mut Machine) {
+        self.key.clear();
+        if let Storage::Index(table) = &self.storage {
+            for &(column, descending) in &table.key {
+                index::push_value(m, row[column], descending, &mut self.key);
+            }
+        }
+    }
+
     /// Makes the bytes of the row in the new registers, which must satisfy types, NOT NULL and CHECK.
     fn make_row(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         for column in 0..self.new.len() {
@@ -165,47 +188,63 @@ impl Writer {
     }
 
     /// Inserts the row in the new registers.
-    pub fn insert(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rowid> {
+    pub fn insert(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Address> {
         self.make_row(m, cx)?;
-        let rowid = self.storage.insert(cx, &self.row)?;
+        let new = std::mem::take(&mut self.new);
+        self.row_key(&new, m);
+        self.new = new;
+        let at = self.storage.insert(cx, &self.row, &self.key)?;
         for i in &self.indexes {
             self.key.clear();
             if i.key(&self.new, m, &mut self.key) {
-                index::insert(i, &self.key, rowid, cx)?;
+                index::insert(i, &self.key, at.at(), cx)?;
             }
         }
         self.check_parents(None, m, cx)?;
-        Ok(rowid)
+        Ok(at)
     }
 
     /// Replaces the row at `rowid`: `old` has its columns before, the new registers those after. `columns`: what may differ.
     /// The row's rowid afterwards, or `None` when it had changed under the statement.
     pub fn update(
         &mut self,
-        rowid: Rowid,
+        row: At<'_>,
         old: &[Reg],
         columns: &[u16],
         seen: &Snapshot,
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
-    ) -> Result<Option<Rowid>> {
+    ) -> Result<Option<Address>> {
         for &c in columns {
             self.fit(c as usize, true, m, cx)?;
         }
         self.check(m, cx)?;
         self.encode(m);
-        let moved = match &self.storage {
-            Storage::Cluster(_, positions) => positions.iter().any(|&p| m.value(old[p]) != m.value(self.new[p])),
-            Storage::Heap(_) => false,
+        let moved = match (&self.storage, row) {
+            (Storage::Cluster(_, positions), _) => positions.iter().any(|&p| m.value(old[p]) != m.value(self.new[p])),
+            (Storage::Heap(_), _) => false,
+            (Storage::Index(_), At::Key(key)) => {
+                let new = std::mem::take(&mut self.new);
+                self.row_key(&new, m);
+                self.new = new;
+                self.key != key
+            }
+            (Storage::Index(_), At::Rowid(_)) => return Err(Ora::new(1410)),
         };
-        let mut at = rowid;
+        let mut at = row.to_address();
         if moved {
             // A row lives where its key says: a changed key moves it.
-            if self.storage.delete(cx, rowid, seen)? != heap::RowOutcome::Done {
+            if self.storage.delete(cx, row, seen)? != heap::RowOutcome::Done {
                 return Ok(None);
             }
-            at = self.storage.insert(cx, &self.row)?;
-        } else if self.storage.update(cx, rowid, &self.row, seen)? != heap::RowOutcome::Done {
+            if matches!(self.storage, Storage::Index(_)) {
+                // The new key may be that of a row that is still to be moved away.
+                self.moved_rows.push((self.key.clone(), self.row.clone()));
+                at = Address::Key(self.key.clone());
+            } else {
+                at = self.storage.insert(cx, &self.row, &[])?;
+            }
+        } else if self.storage.update(cx, row, &self.row, seen)? != heap::RowOutcome::Done {
             return Ok(None);
         }
         for (n, i) in self.indexes.iter().enumerate() {
@@ -215,11 +254,16 @@ impl Writer {
             let (mut before, mut after) = (Vec::new(), Vec::new());
             let had = i.key(old, m, &mut before);
             let has = i.key(&self.new, m, &mut after);
-            if before == after && at == rowid {
+            if before == after && !moved {
                 continue;
             }
-            let change =
-                Moved { index: n, old: had.then_some(before), new: has.then_some(after), rowid, new_rowid: at };
+            let change = Moved {
+                index: n,
+                old: had.then_some(before),
+                new: has.then_some(after),
+                at: row.to_address(),
+                new_at: at.clone(),
+            };
             if i.def.unique {
                 self.moved.push(change);
             } else {
@@ -234,19 +278,19 @@ impl Writer {
     /// Deletes a row whose columns are in `old`. False when it had changed under the statement.
     pub fn delete(
         &mut self,
-        rowid: Rowid,
+        row: At<'_>,
         old: &[Reg],
         seen: &Snapshot,
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
-        if self.storage.delete(cx, rowid, seen)? != heap::RowOutcome::Done {
+        if self.storage.delete(cx, row, seen)? != heap::RowOutcome::Done {
             return Ok(false);
         }
         for i in &self.indexes {
             self.key.clear();
             if i.key(old, m, &mut self.key) {
-                index::delete(i, &self.key, rowid, cx)?;
+                index::delete(i, &self.key, row, cx)?;
             }
         }
         self.note_orphans(old, None, m);
@@ -255,15 +299,18 @@ impl Writer {
 
     /// What is left to do when all rows are changed: entries of unique indexes, other tables' foreign keys.
     pub fn finish(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        for (key, row) in std::mem::take(&mut self.moved_rows) {
+            self.storage.insert(cx, &row, &key)?;
+        }
         let moved = std::mem::take(&mut self.moved);
         for x in &moved {
             if let Some(old) = &x.old {
-                index::delete(&self.indexes[x.index], old, x.rowid, cx)?;
+                index::delete(&self.indexes[x.index], old, x.at.at(), cx)?;
             }
         }
         for x in &moved {
             if let Some(new) = &x.new {
-                index::insert(&self.indexes[x.index], new, x.new_rowid, cx)?;
+                index::insert(&self.indexes[x.index], new, x.new_at.at(), cx)?;
             }
         }
         for (child, values) in std::mem::take(&mut self.orphans) {
@@ -296,10 +343,10 @@ impl Writer {
 
 fn move_entry(i: &Index, x: &Moved, cx: &mut ExecCtx<'_>) -> Result<()> {
     if let Some(old) = &x.old {
-        index::delete(i, old, x.rowid, cx)?;
+        index::delete(i, old, x.at.at(), cx)?;
     }
     if let Some(new) = &x.new {
-        index::insert(i, new, x.new_rowid, cx)?;
+        index::insert(i, new, x.new_at.at(), cx)?;
     }
     Ok(())
 }

@@ -3,13 +3,13 @@
 use super::Writer;
 use crate::code::{Builder, Code, Cond};
 use crate::ctx::ExecCtx;
-use crate::index::rowid_of;
 use crate::machine::Machine;
 use crate::source::{Op, assign, copy};
+use crate::table::Address;
 use plan::{InsertPlan, InsertSource, PlanBody, Reg, SetItem, SubId};
 use std::collections::HashSet;
 use txn::Snapshot;
-use types::{Ora, Result, Rowid, Value};
+use types::{Ora, Result, Value};
 
 /// What an execution came to.
 #[derive(Default)]
@@ -333,8 +333,8 @@ impl Insert {
 
     fn one(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
-        let rowid = self.writer.insert(m, cx)?;
-        m.put(self.rowid, Value::Rowid(rowid));
+        let at = self.writer.insert(m, cx)?;
+        at.at().put(m, self.rowid);
         run.rows += 1;
         returning(&self.returning, run, m, cx)
     }
@@ -444,13 +444,13 @@ impl Update {
         let seen: Snapshot = *m.snapshot();
         self.source.open(m, cx)?;
         while self.source.next(m, cx)? {
-            let Some(rowid) = rowid_of(m.value(self.rowid)) else { continue };
+            let Some(row) = Address::of(m.value(self.rowid)) else { continue };
             changed_row(&self.writer, &self.old, &self.sets, m, cx)?;
-            let Some(at) = self.writer.update(rowid, &self.old, &self.columns, &seen, m, cx)? else {
+            let Some(at) = self.writer.update(row.at(), &self.old, &self.columns, &seen, m, cx)? else {
                 run.restart = true;
                 return Ok(());
             };
-            m.put(self.rowid, Value::Rowid(at));
+            at.at().put(m, self.rowid);
             run.rows += 1;
             returning(&self.returning, run, m, cx)?;
             cx.p.check_cancel()?;
@@ -465,8 +465,8 @@ impl Delete {
         let seen: Snapshot = *m.snapshot();
         self.source.open(m, cx)?;
         while self.source.next(m, cx)? {
-            let Some(rowid) = rowid_of(m.value(self.rowid)) else { continue };
-            if !self.writer.delete(rowid, &self.old, &seen, m, cx)? {
+            let Some(row) = Address::of(m.value(self.rowid)) else { continue };
+            if !self.writer.delete(row.at(), &self.old, &seen, m, cx)? {
                 run.restart = true;
                 return Ok(());
             }
@@ -482,12 +482,12 @@ impl Merge {
     fn run(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.writer.begin();
         let seen: Snapshot = *m.snapshot();
-        let mut touched: HashSet<Rowid> = HashSet::new();
+        let mut touched: HashSet<Address> = HashSet::new();
         self.source.open(m, cx)?;
         while self.source.next(m, cx)? {
-            match rowid_of(m.value(self.rowid)) {
-                Some(rowid) => {
-                    if !self.matched(rowid, &seen, &mut touched, run, m, cx)? {
+            match Address::of(m.value(self.rowid)) {
+                Some(row) => {
+                    if !self.matched(row, &seen, &mut touched, run, m, cx)? {
                         run.restart = true;
                         return Ok(());
                     }
@@ -502,9 +502,9 @@ impl Merge {
     /// False when the row had changed under the statement.
     fn matched(
         &mut self,
-        rowid: Rowid,
+        row: Address,
         seen: &Snapshot,
-        touched: &mut HashSet<Rowid>,
+        touched: &mut HashSet<Address>,
         run: &mut DmlRun,
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
@@ -515,7 +515,7 @@ impl Merge {
         {
             return Ok(true);
         }
-        if !touched.insert(rowid) {
+        if !touched.insert(row.clone()) {
             return Err(Ora::new(30926)); // unable to get a stable set of rows in the source tables
         }
         changed_row(&self.writer, &self.old, &u.sets, m, cx)?;
@@ -525,9 +525,9 @@ impl Merge {
             None => false,
         };
         let done = if delete {
-            self.writer.delete(rowid, &self.old, seen, m, cx)?
+            self.writer.delete(row.at(), &self.old, seen, m, cx)?
         } else {
-            self.writer.update(rowid, &self.old, &u.columns, seen, m, cx)?.is_some()
+            self.writer.update(row.at(), &self.old, &u.columns, seen, m, cx)?.is_some()
         };
         run.rows += u64::from(done);
         Ok(done)

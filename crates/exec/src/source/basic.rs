@@ -4,7 +4,7 @@ use super::{Op, Stop};
 use crate::code::{Builder, Code, Cond, all_true};
 use crate::ctx::{ExecCtx, FixedScan, Row};
 use crate::machine::{Machine, Saved};
-use crate::table::Storage;
+use crate::table::{Address, Storage};
 use plan::{ColumnMap, Expr, LockTarget, LockWait, Reg, SortKey, Source};
 use std::rc::Rc;
 use txn::Snapshot;
@@ -322,8 +322,8 @@ impl ForUpdate {
         let snapshot: Snapshot = *m.snapshot();
         'rows: while self.input.next(m, cx)? {
             for (storage, rowid) in &self.tables {
-                let Value::Rowid(rowid) = *m.value(*rowid) else { continue };
-                match storage.lock_row(cx, rowid, &snapshot, wait)? {
+                let Some(at) = Address::of(m.value(*rowid)) else { continue };
+                match storage.lock_row(cx, at.at(), &snapshot, wait)? {
                     heap::RowOutcome::Done => {}
                     heap::RowOutcome::Skipped => continue 'rows,
                     heap::RowOutcome::Changed => return Err(crate::restart()),

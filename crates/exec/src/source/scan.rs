@@ -4,13 +4,14 @@ use crate::code::{Builder, Code, Cond, all_true};
 use crate::ctx::ExecCtx;
 use crate::index::{self, Index, probe, push_value};
 use crate::machine::Machine;
-use crate::table::Storage;
-use btree::RangeScan;
+use crate::table::{Address, At, IndexTable, Storage};
+use btree::{RangeScan, RowScan};
 use cluster::{ClusterScan, RowSet};
 use plan::{Access, Reg};
 use std::ops::Bound;
+use txn::{Maker, Sight, Snapshot};
 use types::row::{RowReader, RowWriter};
-use types::{DataType, Ora, Result, Rowid, Value, codec};
+use types::{DataType, Ora, Result, Rowid, Uba, Value, Xid, codec};
 
 /// A column to decode: its place in the row, its register and its type. In the order of the row.
 type Wanted = (u16, Reg, DataType);
@@ -28,23 +29,47 @@ pub struct Scan {
 enum Path {
     Heap(heap::Scan),
     Cluster(ClusterScan),
+    /// All rows of an index-organised table.
+    Rows(RowScan),
     Rowid(Code),
-    Unique { index: Index, keys: Vec<Code>, key: Vec<u8>, found: Vec<Rowid> },
+    /// A row of an index-organised table by its primary key.
+    Key {
+        table: Box<IndexTable>,
+        keys: Vec<Code>,
+        key: Vec<u8>,
+    },
+    Unique {
+        index: Index,
+        keys: Vec<Code>,
+        key: Vec<u8>,
+        found: Vec<Rowid>,
+    },
     Range(Box<RangePath>),
-    Hash { keys: Vec<Code>, key: Vec<u8>, rows: RowSet, at: usize },
+    /// A range of an index-organised table's primary key.
+    RowRange(Box<RangePath>, RowScan),
+    Hash {
+        keys: Vec<Code>,
+        key: Vec<u8>,
+        rows: RowSet,
+        at: usize,
+    },
 }
 
 struct RangePath {
-    index: Index,
+    /// Key columns: position in the row, and whether descending.
+    columns: Vec<(usize, bool)>,
+    /// Absent when the index is the table itself.
+    index: Option<Index>,
+    /// The columns can be had from the index: register and type of each key part that is wanted.
+    only: Option<Vec<Option<(Reg, DataType)>>>,
     prefix: Vec<Code>,
     low: Option<(Code, bool)>,
     high: Option<(Code, bool)>,
     descending: bool,
     range: RangeScan,
-    /// The key of the entry looked at.
-    key: Vec<u8>,
     low_key: Vec<u8>,
     high_key: Vec<u8>,
+    inclusive: (bool, bool),
 }
 
 impl Scan {
@@ -53,38 +78,7 @@ impl Scan {
         let mut columns: Vec<Wanted> =
             s.columns.iter().map(|&(c, r)| (c, r, s.table.columns[c as usize].data_type)).collect();
         columns.sort_by_key(|c| c.0);
-        let path = match &s.access {
-            Access::Full => match &storage {
-                Storage::Heap(_) => Path::Heap(heap::Scan::new()),
-                Storage::Cluster(..) => Path::Cluster(ClusterScan::new()),
-            },
-            Access::Rowid(e) => Path::Rowid(b.code(e)),
-            Access::IndexUnique { index, keys, .. } => Path::Unique {
-                index: Index::of(index, &s.table, b)?,
-                keys: b.codes(keys),
-                key: Vec::new(),
-                found: Vec::new(),
-            },
-            Access::IndexRange { index, prefix, low, high, descending, .. } => {
-                let mut side =
-                    |x: &Option<(plan::Expr, bool)>| x.as_ref().map(|(e, inclusive)| (b.code(e), *inclusive));
-                let (low, high) = (side(low), side(high));
-                Path::Range(Box::new(RangePath {
-                    index: Index::of(index, &s.table, b)?,
-                    prefix: b.codes(prefix),
-                    low,
-                    high,
-                    descending: *descending,
-                    range: RangeScan::new(),
-                    key: Vec::new(),
-                    low_key: Vec::new(),
-                    high_key: Vec::new(),
-                }))
-            }
-            Access::ClusterHash { keys } => {
-                Path::Hash { keys: b.codes(keys), key: Vec::new(), rows: RowSet::new(), at: 0 }
-            }
-        };
+        let path = Path::build(s, &storage, b)?;
         let filter = b.conds(&s.filter);
         Ok(Scan { storage, path, columns, rowid: s.rowid, filter, row: Vec::new(), rows_left: false })
     }
@@ -92,19 +86,38 @@ impl Scan {
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let snapshot = *m.snapshot();
         self.rows_left = true;
+        let unbounded = (Bound::Unbounded, Bound::Unbounded);
         match (&mut self.path, &self.storage) {
             (Path::Heap(scan), Storage::Heap(table)) => scan.start(cx.shared.heap, cx.p, &snapshot, table)?,
             (Path::Cluster(scan), Storage::Cluster(c, _)) => scan.start(cx.shared.clusters, cx.p, &snapshot, c)?,
+            (Path::Rows(scan), Storage::Index(t)) => {
+                built_before(&t.rows.tree, &snapshot)?;
+                scan.start(&t.rows.tree, &snapshot, unbounded.0, unbounded.1, false);
+            }
             (Path::Rowid(_), _) => {}
-            (Path::Unique { index, keys, key, found }, _) => {
+            (Path::Key { table, keys, key }, _) => {
+                built_before(&table.rows.tree, &snapshot)?;
                 key.clear();
-                self.rows_left = encode(index, keys, key, m, cx)?;
+                self.rows_left = encode(None, &table.key, keys, key, m, cx)?;
+            }
+            (Path::RowRange(r, scan), Storage::Index(t)) => {
+                built_before(&t.rows.tree, &snapshot)?;
+                self.rows_left = r.work_out(m, cx)?;
+                if self.rows_left {
+                    let (low, high) = r.bounds();
+                    scan.start(&t.rows.tree, &snapshot, low, high, r.descending);
+                }
+            }
+            (Path::Unique { index, keys, key, found }, _) => {
+                built_before(&index.tree, &snapshot)?;
+                key.clear();
+                self.rows_left = encode(Some(index), &index.columns, keys, key, m, cx)?;
                 found.clear();
                 if self.rows_left {
                     probe(index, key, found, cx)?;
                 }
             }
-            (Path::Range(r), _) => self.rows_left = r.start(m, cx)?,
+            (Path::Range(r), _) => self.rows_left = r.start(&snapshot, m, cx)?,
             (Path::Hash { keys, key, rows, at }, Storage::Cluster(c, _)) => {
                 *at = 0;
                 key.clear();
@@ -143,6 +156,21 @@ impl Scan {
                 Some(found) => found,
                 None => return Ok(false),
             },
+            Path::Rows(scan) | Path::RowRange(_, scan) => match scan.next(cx.shared.btree, cx.p)? {
+                Some((key, row)) => {
+                    decode(row, At::Key(key), &self.columns, self.rowid, m)?;
+                    return Ok(true);
+                }
+                None => return Ok(false),
+            },
+            Path::Key { key, .. } => {
+                self.rows_left = false;
+                if !fetch(&self.storage, At::Key(key), &mut self.row, m, cx)? {
+                    return Ok(false);
+                }
+                decode(&self.row, At::Key(key), &self.columns, self.rowid, m)?;
+                return Ok(true);
+            }
             Path::Hash { rows, at, .. } => {
                 if *at >= rows.len() {
                     return Ok(false);
@@ -153,46 +181,105 @@ impl Scan {
             Path::Rowid(code) => {
                 self.rows_left = false;
                 let r = code.eval(m, cx)?;
-                let Value::Rowid(rowid) = *m.value(r) else { return Ok(false) };
-                if !fetch(&self.storage, rowid, &mut self.row, m, cx)? {
+                let Some(at) = Address::of(m.value(r)) else { return Ok(false) };
+                if !fetch(&self.storage, at.at(), &mut self.row, m, cx)? {
                     return Ok(false);
                 }
-                decode(&self.row, rowid, &self.columns, self.rowid, m)?;
+                decode(&self.row, at.at(), &self.columns, self.rowid, m)?;
                 return Ok(true);
             }
             Path::Unique { index, key, found, .. } => loop {
                 let Some(rowid) = found.pop() else { return Ok(false) };
-                let there = fetch(&self.storage, rowid, &mut self.row, m, cx)?;
+                let there = fetch(&self.storage, At::Rowid(rowid), &mut self.row, m, cx)?;
                 if there && index.matches(&self.row, key, &mut m.scratch)? {
                     break (rowid, &self.row[..]);
                 }
             },
-            Path::Range(r) => loop {
-                let Some((key, rowid)) = r.range.next(cx.shared.btree, cx.p)? else { return Ok(false) };
-                r.key.clear();
-                r.key.extend_from_slice(key);
-                let there = fetch(&self.storage, rowid, &mut self.row, m, cx)?;
-                if there && r.index.matches(&self.row, &r.key, &mut m.scratch)? {
-                    break (rowid, &self.row[..]);
-                }
-            },
+            Path::Range(r) => return r.advance(&self.storage, &self.columns, self.rowid, &mut self.row, m, cx),
         };
-        decode(bytes, rowid, &self.columns, self.rowid, m)?;
+        decode(bytes, At::Rowid(rowid), &self.columns, self.rowid, m)?;
         Ok(true)
     }
 }
 
-fn fetch(storage: &Storage, rowid: Rowid, row: &mut Vec<u8>, m: &Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+impl Path {
+    fn build(s: &plan::Scan, storage: &Storage, b: &mut Builder<'_>) -> Result<Path> {
+        Ok(match &s.access {
+            Access::Full => match storage {
+                Storage::Heap(_) => Path::Heap(heap::Scan::new()),
+                Storage::Cluster(..) => Path::Cluster(ClusterScan::new()),
+                Storage::Index(_) => Path::Rows(RowScan::new()),
+            },
+            Access::Rowid(e) => Path::Rowid(b.code(e)),
+            Access::IndexUnique { index, keys, .. } => match storage {
+                Storage::Index(t) if t.index.object == index.object => {
+                    Path::Key { table: t.clone(), keys: b.codes(keys), key: Vec::new() }
+                }
+                // Rows of an index-organised table are found by what the entry says, as in a range.
+                Storage::Index(_) => {
+                    let index = Index::of(index, &s.table, b)?;
+                    Path::Range(Box::new(RangePath::new(index.columns.clone(), Some(index), b.codes(keys))))
+                }
+                _ => Path::Unique {
+                    index: Index::of(index, &s.table, b)?,
+                    keys: b.codes(keys),
+                    key: Vec::new(),
+                    found: Vec::new(),
+                },
+            },
+            Access::IndexRange { index, prefix, low, high, descending, index_only } => {
+                let mut side =
+                    |x: &Option<(plan::Expr, bool)>| x.as_ref().map(|(e, inclusive)| (b.code(e), *inclusive));
+                let (low, high) = (side(low), side(high));
+                let prefix = b.codes(prefix);
+                let itself = match storage {
+                    Storage::Index(t) if t.index.object == index.object => Some(t.key.clone()),
+                    _ => None,
+                };
+                let is_table = itself.is_some();
+                let mut range = match itself {
+                    Some(key) => RangePath::new(key, None, prefix),
+                    None => {
+                        let index = Index::of(index, &s.table, b)?;
+                        RangePath::new(index.columns.clone(), Some(index), prefix)
+                    }
+                };
+                (range.low, range.high, range.descending) = (low, high, *descending);
+                if *index_only {
+                    range.only = Some(wanted_parts(&range.columns, s));
+                }
+                if is_table { Path::RowRange(Box::new(range), RowScan::new()) } else { Path::Range(Box::new(range)) }
+            }
+            Access::ClusterHash { keys } => {
+                Path::Hash { keys: b.codes(keys), key: Vec::new(), rows: RowSet::new(), at: 0 }
+            }
+        })
+    }
+}
+
+/// Where each key part's value goes, in an access that reads the index only.
+fn wanted_parts(key: &[(usize, bool)], s: &plan::Scan) -> Vec<Option<(Reg, DataType)>> {
+    let reg = |column: usize| s.columns.iter().find(|(c, _)| usize::from(*c) == column).map(|(_, r)| *r);
+    key.iter().map(|(column, _)| Some((reg(*column)?, s.table.columns[*column].data_type))).collect()
+}
+
+/// ORA-08176: an index that was built after the snapshot lacks entries that the snapshot needs.
+fn built_before(tree: &btree::Index, snapshot: &Snapshot) -> Result<()> {
+    if tree.created > snapshot.scn { Err(Ora::new(8176)) } else { Ok(()) }
+}
+
+#[inline]
+fn fetch(storage: &Storage, at: At<'_>, row: &mut Vec<u8>, m: &Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
     cx.p.count(wait::Stat::TableFetchByRowid, 1);
     let snapshot = *m.snapshot();
-    storage.fetch(cx, rowid, &snapshot, row)
+    storage.fetch(cx, at, &snapshot, row)
 }
 
 /// Decodes the wanted columns of a row into their registers.
 #[inline]
-fn decode(bytes: &[u8], rowid: Rowid, columns: &[Wanted], rowid_reg: Option<Reg>, m: &mut Machine) -> Result<()> {
+fn decode(bytes: &[u8], at: At<'_>, columns: &[Wanted], rowid_reg: Option<Reg>, m: &mut Machine) -> Result<()> {
     if let Some(r) = rowid_reg {
-        m.put(r, Value::Rowid(rowid));
+        at.put(m, r);
     }
     let mut reader = RowReader::new(bytes).ok_or_else(damaged)?;
     let mut at = 0;
@@ -217,10 +304,21 @@ fn damaged() -> Ora {
 }
 
 /// Encodes an equality key. False when a part is NULL, which equals nothing.
-fn encode(index: &Index, keys: &[Code], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-    for (code, (_, descending)) in keys.iter().zip(&index.columns) {
+fn encode(
+    index: Option<&Index>,
+    columns: &[(usize, bool)],
+    keys: &[Code],
+    out: &mut Vec<u8>,
+    m: &mut Machine,
+    cx: &mut ExecCtx<'_>,
+) -> Result<bool> {
+    for (code, (_, descending)) in keys.iter().zip(columns) {
         let r = code.eval(m, cx)?;
-        if !push_value(m, r, *descending, out) {
+        let present = match index {
+            Some(index) => index.push_value(m, r, *descending, out),
+            None => push_value(m, r, *descending, out),
+        };
+        if !present {
             return Ok(false);
         }
     }
@@ -242,10 +340,74 @@ fn hash_key(keys: &[Code], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<
 }
 
 impl RangePath {
+    fn new(columns: Vec<(usize, bool)>, index: Option<Index>, prefix: Vec<Code>) -> RangePath {
+        RangePath {
+            columns,
+            index,
+            only: None,
+            prefix,
+            low: None,
+            high: None,
+            descending: false,
+            range: RangeScan::new(),
+            low_key: Vec::new(),
+            high_key: Vec::new(),
+            inclusive: (true, true),
+        }
+    }
+
     /// Works out the range and starts it. False: no key can be in it.
-    fn start(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+    fn start(&mut self, snapshot: &Snapshot, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if !self.work_out(m, cx)? {
+            return Ok(false);
+        }
+        let Some(index) = &self.index else { return Ok(false) };
+        built_before(&index.tree, snapshot)?;
+        let (low, high) = bounds(&self.low_key, &self.high_key, self.inclusive);
+        index::start(&mut self.range, index, low, high, self.descending);
+        Ok(true)
+    }
+
+    fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        bounds(&self.low_key, &self.high_key, self.inclusive)
+    }
+
+    /// Puts the next row of the range into its registers. False at the end.
+    fn advance(
+        &mut self,
+        storage: &Storage,
+        columns: &[Wanted],
+        rowid_reg: Option<Reg>,
+        row: &mut Vec<u8>,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        let Some(index) = &self.index else { return Ok(false) };
+        let keyed = matches!(storage, Storage::Index(_));
+        loop {
+            let Some(entry) = self.range.next_entry(cx.shared.btree, cx.p)? else { return Ok(false) };
+            let at =
+                if keyed { At::Key(entry.locator) } else { At::Rowid(btree::rowid_of(&index.tree, entry.locator)) };
+            if let Some(only) = &self.only
+                && is_sure(&entry, m.snapshot(), cx)
+            {
+                decode_key(entry.key, &self.columns, only, m)?;
+                if let Some(r) = rowid_reg {
+                    at.put(m, r);
+                }
+                return Ok(true);
+            }
+            if fetch(storage, at, row, m, cx)? && index.matches(row, entry.key, &mut m.scratch)? {
+                decode(row, at, columns, rowid_reg, m)?;
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Works out the bounds. False: no key can be between them.
+    fn work_out(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         self.low_key.clear();
-        if !encode(&self.index, &self.prefix, &mut self.low_key, m, cx)? {
+        if !encode(self.index.as_ref(), &self.columns, &self.prefix, &mut self.low_key, m, cx)? {
             return Ok(false);
         }
         self.high_key.clear();
@@ -274,10 +436,51 @@ impl RangePath {
             }
             None => {}
         }
-        let low = if low_inclusive { Bound::Included(&self.low_key[..]) } else { Bound::Excluded(&self.low_key[..]) };
-        let high =
-            if high_inclusive { Bound::Included(&self.high_key[..]) } else { Bound::Excluded(&self.high_key[..]) };
-        index::start(&mut self.range, &self.index, low, high, self.descending);
+        self.inclusive = (low_inclusive, high_inclusive);
         Ok(true)
     }
+}
+
+fn bounds<'a>(low: &'a [u8], high: &'a [u8], inclusive: (bool, bool)) -> (Bound<&'a [u8]>, Bound<&'a [u8]>) {
+    let bound = |key: &'a [u8], inclusive: bool| match inclusive {
+        true => Bound::Included(key),
+        false => Bound::Excluded(key),
+    };
+    (bound(low, inclusive.0), bound(high, inclusive.1))
+}
+
+/// Whether an entry says by itself that the snapshot sees a row with its key: the transaction that made it has committed before
+/// the snapshot, and nobody has marked it deleted since. Own entries may be younger than the statement.
+fn is_sure(entry: &btree::Entry<'_>, s: &Snapshot, cx: &ExecCtx<'_>) -> bool {
+    if entry.deleted {
+        return false;
+    }
+    // There since the index was built, which was before the snapshot.
+    if entry.xid == Xid::default() {
+        return true;
+    }
+    s.xid != Some(entry.xid) && cx.shared.txns.sight(Maker::Transaction(entry.xid), Uba::NONE, s) == Sight::Visible
+}
+
+/// Decodes the wanted parts of a key into their registers.
+fn decode_key(
+    mut key: &[u8],
+    columns: &[(usize, bool)],
+    wanted: &[Option<(Reg, DataType)>],
+    m: &mut Machine,
+) -> Result<()> {
+    let mut stored = std::mem::take(&mut m.scratch);
+    for ((_, descending), wanted) in columns.iter().zip(wanted) {
+        let (rest, present) = codec::pop_key_part(key, *descending, &mut stored).ok_or_else(damaged)?;
+        key = rest;
+        if let Some((reg, ty)) = wanted {
+            let value = &mut m.regs[*reg as usize];
+            match present {
+                true => codec::decode_into(&stored, ty, value)?,
+                false => *value = Value::Null,
+            }
+        }
+    }
+    m.scratch = stored;
+    Ok(())
 }
