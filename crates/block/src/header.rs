@@ -211,9 +211,13 @@ pub enum Damage {
     Address,
     /// Its kind is unknown.
     Kind,
+    /// Its checksum is right, but its counts and offsets do not fit a block: nothing may be changed in it.
+    Structure,
 }
 
 /// Checks a block that came from disk at address `at`. A block of zeros was never written and is fine.
+///
+/// Mutators trust the counts and offsets of an image, so these are looked at here, once, before anybody can.
 ///
 /// # Errors
 /// [`Damage`] names the first thing that is wrong; the caller makes ORA-01578 of it.
@@ -232,7 +236,21 @@ pub fn check(block: &[u8], at: Rdba) -> Result<(), Damage> {
     }
     match BlockKind::from_code(block[AT_KIND]) {
         None | Some(BlockKind::Unformatted) => Err(Damage::Kind),
-        Some(_) => Ok(()),
+        Some(kind) if is_sound(kind, block) => Ok(()),
+        Some(_) => Err(Damage::Structure),
+    }
+}
+
+/// Whether every count and offset that a mutator of this kind of block relies on lies in the block.
+fn is_sound(kind: BlockKind, block: &[u8]) -> bool {
+    match kind {
+        k if k.has_rows() => crate::data::is_sound(block),
+        BlockKind::Undo => crate::undo::assert_invariants(block).is_ok(),
+        BlockKind::UndoHeader => crate::undo::is_sound_header(block),
+        BlockKind::SegmentHeader | BlockKind::SpaceMap | BlockKind::FileBitmap | BlockKind::ExtentMap => {
+            crate::segment::is_sound(kind, block)
+        }
+        _ => true,
     }
 }
 
@@ -285,7 +303,7 @@ mod tests {
 
     fn sample() -> Vec<u8> {
         let mut b = vec![0; 2048];
-        format(&mut b, BlockKind::Heap, Rdba(77), ObjectId(5), Rdba(76));
+        format(&mut b, BlockKind::Temporary, Rdba(77), ObjectId(5), Rdba(76));
         b[1000] = 9;
         stamp(&mut b, 10);
         seal(&mut b);
@@ -320,6 +338,26 @@ mod tests {
         other[AT_VERSION] = 9;
         seal(&mut other);
         assert_eq!(check(&other, Rdba(77)), Err(Damage::Version));
+    }
+
+    #[test]
+    fn counts_and_offsets_that_reach_over_the_block_are_found() {
+        let sound = |f: &dyn Fn(&mut [u8])| {
+            let mut b = vec![0; 2048];
+            crate::data::format(&mut b, BlockKind::Heap, Rdba(77), ObjectId(5), Rdba(76), 2);
+            crate::DataMut::new(&mut b).insert(0, 1, 0, 0, &[9; 100]).unwrap();
+            f(&mut b);
+            seal(&mut b);
+            check(&b, Rdba(77))
+        };
+        assert_eq!(sound(&|_| ()), Ok(()));
+        for at in [crate::data::ITL_BEGIN + 2 * crate::data::ITL_BYTES, 2048 - 106 + 2] {
+            assert_eq!(sound(&|b| put16(b, at, 60_000)), Err(Damage::Structure), "the row's place and length");
+        }
+        for at in (HEADER_BYTES..HEADER_BYTES + 10).step_by(2) {
+            let outcome = sound(&|b| put16(b, at, 60_000));
+            assert!(matches!(outcome, Ok(()) | Err(Damage::Structure)), "{at}: {outcome:?}");
+        }
     }
 
     #[test]

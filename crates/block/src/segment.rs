@@ -518,6 +518,23 @@ pub fn set_file_blocks(block: &mut [u8], blocks: u32) {
     put32(block, 40, blocks);
 }
 
+/// Whether the lists of a segment header, extent map, space map or file bitmap lie in the block.
+pub(crate) fn is_sound(kind: BlockKind, block: &[u8]) -> bool {
+    let view = BlockView::of_bytes(block);
+    match kind {
+        BlockKind::SegmentHeader => check_segment(SegmentView::new(view)).is_ok(),
+        BlockKind::ExtentMap => check_extent_map(ExtentMapView::new(view)).is_ok(),
+        BlockKind::SpaceMap => {
+            let m = MapView::new(view);
+            view.u32(40) == m.blocks() && m.with_room() <= m.blocks()
+        }
+        _ => {
+            let b = BitmapView::new(view);
+            view.u32(36) == b.units() && b.used() <= b.units()
+        }
+    }
+}
+
 /// Checks a segment header, space map or file bitmap.
 ///
 /// # Errors

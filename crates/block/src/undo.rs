@@ -250,6 +250,11 @@ pub fn set_header_aux(block: &mut [u8], aux16: u16, aux32: u32, aux64: u64) {
     put64(block, 40, aux64);
 }
 
+/// Whether the transaction table of an undo segment header lies in the block.
+pub(crate) fn is_sound_header(block: &[u8]) -> bool {
+    TX_BEGIN + usize::from(get16(block, 32)) * TX_SLOT_BYTES <= block.len()
+}
+
 /// Checks an undo block: record ends rise and do not meet the directory.
 ///
 /// # Errors

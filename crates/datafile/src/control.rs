@@ -274,9 +274,13 @@ impl ControlFile {
             let at = &b.checkpoint;
             let _ = writeln!(out, "backup {} {} {} {}", b.file, at.rba, at.scn.0, at.time_s);
         }
-        let sum = checksum(out.as_bytes());
-        let _ = writeln!(out, "checksum {sum:016x}");
-        out
+        ControlFile::with_checksum(&out)
+    }
+
+    /// The text of a control file with its last line, the checksum.
+    #[must_use]
+    pub fn with_checksum(text: &str) -> String {
+        format!("{text}checksum {:016x}\n", checksum(text.as_bytes()))
     }
 
     fn print_redo(&self, out: &mut String) {

@@ -5,9 +5,9 @@
 //! before the first process is forked, so all processes have the same plan; how often a point was passed is counted in
 //! memory that they share. A number was preferred to a probability, so that a run can be repeated.
 //!
-//! A plan is `name:n` or `name:n:process`; a name that ends with `*` stands for all that begin so. `name:n` kills the
+//! A plan is `name:n`, `name:n:process` or `name:n:child`; a name that ends with `*` stands for all that begin so. `name:n` kills the
 //! instance at the n-th pass: the supervisor first, which takes every process with it, then the process itself.
-//! `name:n:process` kills only the process, at every n-th pass by a process other than the supervisor.
+//! `name:n:process` kills only the process, at every n-th pass; `name:n:child` too, and spares the process that armed it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,8 @@ static PLAN: OnceLock<Plan> = OnceLock::new();
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Process,
+    /// As `Process`, but not the one that armed the plan.
+    Child,
     Instance,
 }
 
@@ -60,6 +62,7 @@ pub fn arm(plan: &str, dir: &Path) -> OsResult<()> {
     let scope = match parts.next() {
         None | Some("instance") => Scope::Instance,
         Some("process") => Scope::Process,
+        Some("child") => Scope::Child,
         Some(_) => return Err(invalid()),
     };
     if parts.next().is_some() {
@@ -84,13 +87,13 @@ impl Plan {
 #[cold]
 fn pass(name: &'static str) {
     let Some(plan) = PLAN.get() else { return };
-    if !plan.means(name) || (plan.scope == Scope::Process && process::own_id() == plan.supervisor) {
+    if !plan.means(name) || (plan.scope == Scope::Child && process::own_id() == plan.supervisor) {
         return;
     }
     let nth = plan.passes[0].fetch_add(1, Ordering::Relaxed) + 1;
     let now = match plan.scope {
         Scope::Instance => nth == plan.every,
-        Scope::Process => nth.is_multiple_of(plan.every),
+        Scope::Process | Scope::Child => nth.is_multiple_of(plan.every),
     };
     if now {
         note(plan, name, nth);
@@ -156,6 +159,7 @@ mod tests {
         assert!(notes.starts_with("a 2 "), "{notes}");
         assert_eq!(child("a:3", &["a", "b", "a"]), (Ended::Exited(0), String::new()));
         assert_eq!(child("lo*:2:process", &["log", "b", "low"]).0, Ended::Exited(3), "only the process");
+        assert_eq!(child("lo*:2:child", &["log", "b", "low"]).0, Ended::Exited(3), "only the process");
     }
 
     #[test]

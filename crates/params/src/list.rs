@@ -148,7 +148,7 @@ params! {
     SharedPoolSize "shared_pool_size" size(0, T), "0", Static, false, "size in bytes of shared pool";
     LargePoolSize "large_pool_size" size(0, T), "0", Static, false, "size in bytes of large pool";
     JavaPoolSize "java_pool_size" size(0, T), "0", Static, false, "size in bytes of java pool";
-    CrashPoint "_crash_point" TEXT, "", Static, false, "for tests: name:n kills the instance at the n-th pass of a named point, name:n:process kills the process at every n-th";
+    CrashPoint "_crash_point" TEXT, "", Static, false, "for tests: name:n kills the instance at the n-th pass of a named point, name:n:child kills a process other than the supervisor at every n-th";
     PowerLoss "_power_loss" int(-1, i64::MAX), "-1", Static, false, "for tests: unsynced writes can be undone after a death; power fails at this sync, 0: at none; -1: off";
     LogBuffer "log_buffer" size(0, G), "0", Static, false, "redo circular buffer size";
     DataFileMaxSize "_data_file_max_size" size(0, T), "0", Static, false, "size up to which the data files of a new database grow; 0: as large as a file can be";

@@ -164,7 +164,7 @@ impl<'a> Run<'a> {
             if is_whole(&cv) {
                 frame.damaged = false;
             }
-            if !frame.damaged && self.forward.apply.apply(frame.image.bytes_mut(), &cv).is_err() {
+            if !frame.damaged && self.forward.apply.apply_read(frame.image.bytes_mut(), &cv).is_err() {
                 frame.damaged = true;
             }
             frame.dirty = true;

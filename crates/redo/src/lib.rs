@@ -104,6 +104,17 @@ impl ApplyTable {
             None => Err(Ora::internal(format_args!("no apply function for {:?}", cv.layer))),
         }
     }
+
+    /// As [`ApplyTable::apply`] for a vector that was read from a file: a layer that meets what cannot be, and panics, is an
+    /// error like any other. The image is worth nothing then.
+    ///
+    /// # Errors
+    /// As [`ApplyTable::apply`]; ORA-00600 for a panic.
+    pub fn apply_read(&self, block: &mut [u8], cv: &ChangeVector) -> Result<()> {
+        let apply = std::panic::AssertUnwindSafe(|| self.apply(block, cv));
+        let broken = |_| Err(Ora::internal(format_args!("{:?} operation {} does not fit its block", cv.layer, cv.op)));
+        std::panic::catch_unwind(apply).unwrap_or_else(broken)
+    }
 }
 
 /// Redo byte address: a position in the endless stream of redo. 0 is before all redo.

@@ -149,6 +149,7 @@ fn damage_text(damage: block::Damage) -> &'static str {
         block::Damage::Version => "written by another format version",
         block::Damage::Address => "the block says that it is another block",
         block::Damage::Kind => "its kind is unknown",
+        block::Damage::Structure => "its counts and offsets do not fit a block",
     }
 }
 

@@ -82,7 +82,7 @@ impl Ending {
             0..25 => Ending::Kill,
             25..32 => Ending::Background,
             32..52 => Ending::Point(any_point(r, 60)),
-            52..62 => Ending::SessionPoint(format!("{}:process", any_point(r, 600))),
+            52..62 => Ending::SessionPoint(format!("{}:child", any_point(r, 600))),
             62..77 => Ending::Power,
             77..95 => Ending::PowerAt(1 + r.below(120)),
             _ => Ending::Stop,

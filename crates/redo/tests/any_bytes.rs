@@ -1,0 +1,124 @@
+//! Whatever the bytes of log files are: reading ends, without a panic, and gives nothing but the first records as written.
+//!
+//! `LATCHWORK_FUZZ=n` runs n times as many cases.
+
+use redo::{ChangeVector, LOG_HEADER_BYTES, Layer, LogHeader, LogReader, Rba, RecordWriter};
+use std::path::{Path, PathBuf};
+use types::{Rdba, Scn};
+
+const CASES: u64 = 300;
+const FILES: u32 = 3;
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+}
+
+fn header(sequence: u32, start: Rba) -> LogHeader {
+    let first_scn = Scn(u64::from(sequence));
+    LogHeader { database: 7, incarnation: 1, sequence, group: sequence, start, first_scn, ..LogHeader::default() }
+}
+
+/// Three log files that follow one another, and the place and length of every record.
+fn sound(r: &mut Random) -> (Vec<Vec<u8>>, Vec<(Rba, usize)>) {
+    let (mut at, mut files, mut records) = (Rba(4096), Vec::new(), Vec::new());
+    for sequence in 1..=FILES {
+        let mut bytes = header(sequence, at).to_bytes();
+        for n in 0..1 + r.below(12) {
+            let mut writer = RecordWriter::new();
+            for _ in 0..1 + r.below(4) {
+                let data: Vec<u8> = (0..r.below(300)).map(|_| r.next() as u8).collect();
+                writer.push(&ChangeVector { rdba: Rdba(n as u32), layer: Layer::Heap, op: 3, data: &data });
+            }
+            let whole = writer.finish(at, Scn(n), 5);
+            records.push((at, whole.len()));
+            at = Rba(at.0 + whole.len() as u64);
+            bytes.extend(whole);
+        }
+        if sequence == FILES {
+            // What an earlier use of the file left behind.
+            bytes.extend((0..r.below(3000)).map(|_| r.next() as u8));
+        }
+        files.push(bytes);
+    }
+    (files, records)
+}
+
+/// Changes some bytes of a file, or gives it another header whose checksum is right.
+fn damage(files: &mut [Vec<u8>], r: &mut Random) {
+    let n = r.below(files.len() as u64) as usize;
+    let len = files[n].len() as u64;
+    let begin = (LOG_HEADER_BYTES + r.below(len - LOG_HEADER_BYTES)) as usize;
+    match r.below(6) {
+        0 => files[n][begin] ^= 1 << r.below(8),
+        1 => files[n].truncate(begin),
+        2 => files[n][begin..].fill(r.next() as u8),
+        3 => files[n].truncate(r.below(LOG_HEADER_BYTES) as usize),
+        4 => {
+            let word = [r.next(), r.next() % 100_000, 0, u64::MAX][r.below(4) as usize];
+            files[n][begin..].iter_mut().zip(word.to_le_bytes()).for_each(|(to, b)| *to = b);
+        }
+        _ => {
+            let numbers = [0, 1, u64::from(u32::MAX), 4096, r.next() % 20_000, u64::MAX, (1 << 48) - 1];
+            let mut any = || numbers[r.below(numbers.len() as u64) as usize];
+            let (sequence, start, end) = (any() as u32, Rba(any()), Rba(any()));
+            let made = LogHeader { sequence, start, end, ..header(1 + n as u32, Rba(4096)) };
+            files[n][..LOG_HEADER_BYTES as usize].copy_from_slice(&made.to_bytes());
+        }
+    }
+}
+
+fn write(dir: &Path, files: &[Vec<u8>]) -> Vec<PathBuf> {
+    let write = |(n, bytes): (usize, &Vec<u8>)| {
+        let path = dir.join(format!("redo{n}.log"));
+        std::fs::write(&path, bytes).unwrap();
+        path
+    };
+    files.iter().enumerate().map(write).collect()
+}
+
+#[test]
+fn damaged_logs_give_the_first_records_or_an_error() {
+    let times = std::env::var("LATCHWORK_FUZZ").ok().and_then(|v| v.parse::<u64>().ok()).unwrap_or(1);
+    let dir = std::env::temp_dir().join(format!("lw-redo-any-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let (mut whole, mut short) = (0, 0);
+    for seed in 0..CASES * times {
+        let mut r = Random(seed);
+        let (mut files, records) = sound(&mut r);
+        let from = records[r.below(records.len() as u64) as usize].0;
+        for _ in 0..seed % 4 {
+            if files.iter().all(|f| f.len() > LOG_HEADER_BYTES as usize) {
+                damage(&mut files, &mut r);
+            }
+        }
+        let paths = write(&dir, &files);
+        let Ok(mut reader) = LogReader::open(&paths, 7, 1, from) else {
+            assert!(seed % 4 > 0, "seed {seed}: undamaged logs are opened");
+            short += 1;
+            continue;
+        };
+        let mut want = records.iter().skip_while(|(at, _)| *at < from);
+        while let Ok(Some((at, record))) = reader.next_record() {
+            assert_eq!(want.next(), Some(&(at, record.len)), "seed {seed}: a record that was not written");
+        }
+        match want.next() {
+            None => whole += 1,
+            Some(_) => short += 1,
+        }
+        assert!(seed % 4 > 0 || want.next().is_none(), "seed {seed}: undamaged logs are read to their end");
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+    assert!(whole > 0 && short > 0, "{whole} {short}");
+}

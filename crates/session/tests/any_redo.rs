@@ -1,0 +1,119 @@
+//! Whatever redo says, applying it to whatever block the files let in ends with an image or an error, never with a panic.
+//!
+//! Vectors are random, or built so that their lengths and slots fit a block; blocks are of every kind, with a few wrong
+//! bytes in half of the cases, which the check of a block that is read must refuse where they would do harm. `LATCHWORK_FUZZ=n` runs n times as many cases.
+
+use block::{BlockKind, Image};
+use redo::{ChangeVector, Layer};
+use session::apply_table;
+use types::{ObjectId, Rdba};
+
+const CASES: u64 = 60_000;
+const SIZE: usize = 2048;
+const AT: Rdba = Rdba(4096 * 1024 + 9);
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+
+    fn bytes(&mut self, n: u64) -> Vec<u8> {
+        (0..n).map(|_| self.next() as u8).collect()
+    }
+}
+
+/// A sound block of some kind, with rows or records in it where the kind has them.
+fn block_of(r: &mut Random) -> Image {
+    let mut image = Image::new(SIZE);
+    let (b, obj, map) = (image.bytes_mut(), ObjectId(7), Rdba(8));
+    match r.below(8) {
+        0 => block::segment::format_segment(b, AT, obj, map, 2, block::SegmentKind::Table),
+        1 => block::segment::format_map(b, AT, obj, Rdba(3), 0, 64, 3),
+        2 => block::segment::format_bitmap(b, AT, 0, 200, 1000),
+        3 => block::undo::format_header(b, AT, obj, map, 20),
+        4 => {
+            let xid = types::Xid { usn: 1, slot: 2, sqn: 3 };
+            block::undo::format(b, AT, obj, map, xid, 4, Rdba(5));
+            for _ in 0..r.below(10) {
+                let len = r.below(80);
+                let _ = block::undo::append(b, &r.bytes(len));
+            }
+        }
+        n => {
+            let kind = [BlockKind::Heap, BlockKind::IndexLeaf, BlockKind::IndexBranch][n as usize - 5];
+            block::data::format(b, kind, AT, obj, map, 3);
+            let mut data = block::DataMut::new(b);
+            for slot in 0..r.below(20) {
+                let len = r.below(60);
+                let _ = data.insert(slot as u16, 0, 0, 0, &r.bytes(len));
+            }
+        }
+    }
+    if r.below(2) == 0 {
+        for _ in 0..r.below(4) {
+            // Mostly where counts and offsets stand.
+            let within = if r.below(3) == 0 { SIZE as u64 } else { 200 };
+            let at = r.below(within) as usize;
+            image.bytes_mut()[at] = r.next() as u8;
+        }
+    }
+    block::seal(image.bytes_mut());
+    image
+}
+
+/// Bytes of an operation: noise, or small numbers in front of it as slots and lengths are.
+fn data_of(r: &mut Random) -> Vec<u8> {
+    let len = [0, 1, 2, 4, 8, 12, 16, 24, 40, 200, 2048][r.below(11) as usize] + r.below(3);
+    let mut data = r.bytes(len);
+    if r.below(3) > 0 {
+        for word in data.chunks_mut(2).take(8) {
+            let small = r.below(40) as u16;
+            word.copy_from_slice(&small.to_le_bytes()[..word.len()]);
+        }
+    }
+    data
+}
+
+#[test]
+fn any_vector_on_any_block_is_borne() {
+    let times = std::env::var("LATCHWORK_FUZZ").ok().and_then(|v| v.parse::<u64>().ok()).unwrap_or(1);
+    let table = apply_table();
+    let layers =
+        [Layer::Block, Layer::Space, Layer::Undo, Layer::Transaction, Layer::Heap, Layer::Cluster, Layer::Index];
+    let (mut applied, mut unfit, mut refused, mut broken) = (0, 0, 0, 0);
+    // What cannot be is caught; thousands of messages about it help nobody.
+    std::panic::set_hook(Box::new(|_| ()));
+    for seed in 0..CASES * times {
+        let mut r = Random(seed);
+        let (mut image, data) = (block_of(&mut r), data_of(&mut r));
+        if block::check(image.bytes(), AT).is_err() {
+            refused += 1;
+            continue;
+        }
+        let layer = layers[r.below(layers.len() as u64) as usize];
+        let ops = if r.below(4) == 0 { 256 } else { 20 };
+        let op = r.below(ops) as u8;
+        let cv = ChangeVector { rdba: AT, layer, op, data: &data };
+        match table.apply_read(image.bytes_mut(), &cv) {
+            Ok(()) => applied += 1,
+            Err(_) => unfit += 1,
+        }
+        // What was made of it is let in again, or is not.
+        block::seal(image.bytes_mut());
+        broken += u64::from(block::check(image.bytes(), AT).is_err());
+        assert!(!block::dump(&image.view()).is_empty());
+    }
+    drop(std::panic::take_hook());
+    println!("{applied} vectors fit, {unfit} did not; {refused} blocks were refused before, {broken} after");
+    assert!(applied > 0 && unfit > 0 && refused > 0 && broken > 0, "every outcome is seen");
+}
