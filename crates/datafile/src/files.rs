@@ -86,6 +86,8 @@ pub struct DataFiles {
     disk_sync: AtomicBool,
     /// Nothing is written: files are opened for reading, and the control file stays as it is.
     read_only: bool,
+    /// The control file of a database that has none on disk yet.
+    listed: Option<ControlFile>,
 }
 
 /// The operating system's part of an error stack, as `ORA-270nn: text` with the system's own words behind it.
@@ -166,6 +168,30 @@ impl DataFiles {
         Ok((files, control))
     }
 
+    /// The data files of a database that is being put together: `control` says what it has, and is not in the directory yet. Files
+    /// are opened when they are first used.
+    pub fn over_control(directory: &Path, control: &ControlFile) -> DataFiles {
+        DataFiles { listed: Some(control.clone()), ..DataFiles::over(directory, control) }
+    }
+
+    /// Makes a file of a database that is being put together, empty, as its entry describes it.
+    ///
+    /// # Errors
+    /// As [`DataFiles::create`].
+    pub fn make_listed(&self, entry: &FileEntry) -> Result<()> {
+        let size = self.block_size as u64;
+        let spec = TablespaceSpec {
+            name: String::new(),
+            number: entry.tablespace,
+            contents: Contents::Permanent,
+            file_name: entry.name.clone(),
+            bytes: u64::from(entry.blocks) * size,
+            bytes_max: u64::from(entry.blocks_max) * size,
+            step_bytes: u64::from(entry.step) * size,
+        };
+        self.make_file(entry.file, &spec).map(drop)
+    }
+
     /// Whether the database was opened for looking only.
     pub fn is_read_only(&self) -> bool {
         self.read_only
@@ -179,6 +205,7 @@ impl DataFiles {
             open: (0..=Rdba::MAX_FILE).map(|_| OnceLock::new()).collect(),
             disk_sync: AtomicBool::new(true),
             read_only: false,
+            listed: None,
         }
     }
 
@@ -301,6 +328,9 @@ impl DataFiles {
     /// # Errors
     /// ORA-00205.
     pub fn control(&self) -> Result<ControlFile> {
+        if let Some(listed) = &self.listed {
+            return Ok(listed.clone());
+        }
         ControlFile::read(&self.directory)
     }
 

@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
 //! The `latchwork` program: starts and stops instances, and is the shell and the laboratory.
 
+mod backup;
 mod instance;
 mod progress;
 mod verify;
@@ -26,6 +27,10 @@ enum Command {
     Status(instance::Status),
     /// Check every file, block, table and index of a stopped database
     Verify(verify::Verify),
+    /// Copy a database, open or stopped, into a folder
+    Backup(backup::Backup),
+    /// Make a database of a backup, as of its end or an earlier moment
+    Restore(backup::Restore),
     /// SQL*Plus-compatible shell; also when the program is called sqlplus
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Sql {
@@ -48,6 +53,8 @@ fn main() -> ExitCode {
         Command::Stop(a) => instance::stop(&a),
         Command::Status(a) => instance::status(&a),
         Command::Verify(a) => verify::run(&a),
+        Command::Backup(a) => backup::backup(&a),
+        Command::Restore(a) => backup::restore(&a),
         Command::Sql { arguments } => ExitCode::from(shell::main(&arguments, &instance::default_dir())),
         Command::Lab(command) => {
             // `lab … | head` ends quietly, as other programs do.

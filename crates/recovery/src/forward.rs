@@ -70,12 +70,17 @@ pub struct Outcome {
     pub redo_bytes: u64,
     pub blocks_read: u64,
     pub blocks_written: u64,
+    /// Files that the redo speaks of and that were passed over altogether.
+    pub unknown_files: Vec<u32>,
     /// Blocks that could not be rolled forward; who reads one gets ORA-01578.
     pub damaged: Vec<Rdba>,
 }
 
 /// Blocks of a record: those of a change group.
 const RECORD_BLOCKS_MAX: usize = buffer_cache::GROUP_BLOCKS_MAX;
+
+/// Where the redo begins of a file that gets none.
+const NEVER: Rba = Rba(u64::MAX);
 
 /// Redo between two calls of `tell`.
 const TELL_BYTES: u64 = 8 << 20;
@@ -134,9 +139,8 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(forward: &'a Forward<'a>, from: Rba) -> Run<'a> {
-        let never = Rba(u64::MAX);
         Run {
-            starts: (0..=Rdba::MAX_FILE).map(|f| forward.starts.get(&f).copied().unwrap_or(never)).collect(),
+            starts: (0..=Rdba::MAX_FILE).map(|f| forward.starts.get(&f).copied().unwrap_or(NEVER)).collect(),
             forward,
             pool: Pool::new(forward.files, forward.frames_max),
             touched: Vec::with_capacity(RECORD_BLOCKS_MAX),
@@ -152,7 +156,11 @@ impl<'a> Run<'a> {
         self.touched.clear();
         for cv in record.vectors() {
             self.out.vectors += 1;
-            if start < self.starts[cv.rdba.file() as usize] {
+            let begin = self.starts[cv.rdba.file() as usize];
+            if start < begin {
+                if begin == NEVER && !self.out.unknown_files.contains(&cv.rdba.file()) {
+                    self.out.unknown_files.push(cv.rdba.file());
+                }
                 continue;
             }
             let n = self.touch(&cv, end)?;

@@ -109,6 +109,7 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         | AlterSystemAction::Register
         | AlterSystemAction::FlushSharedPool => Ok(()),
         AlterSystemAction::FlushBufferCache => core.instance.storage().cache.empty(&core.p).map(drop),
+        AlterSystemAction::Backup { .. } | AlterSystemAction::Archivelog(_) => Err(Ora::unsupported()),
         AlterSystemAction::Reset(_) | AlterSystemAction::RestrictedSession(_) | AlterSystemAction::Other(_) => {
             Err(Ora::unsupported())
         }

@@ -6,9 +6,9 @@
 
 use datafile::{CheckpointEntry, ControlFile, DataFiles};
 use params::{InitParams, Param};
-use recovery::{CrashRecovery, Outcome, Progress, recover_crashed};
+use recovery::{Outcome, Progress, Recovery};
 use std::time::{Duration, Instant};
-use types::{Ora, Result, Scn};
+use types::{Ora, Result};
 
 /// What a start tells of itself.
 #[derive(Clone, Copy, Debug)]
@@ -25,37 +25,49 @@ const QUIET: Duration = Duration::from_secs(2);
 const MEMORY_BYTES: std::ops::RangeInclusive<u64> = 16 << 20..=2 << 30;
 const MEMORY_BYTES_USUAL: u64 = 256 << 20;
 
-/// Rolls the files forward and notes the new checkpoint; returns the highest SCN of the redo.
+/// Rolls the files forward, if there is anything to roll forward, and notes the new checkpoint; returns the control file as it is
+/// then.
 ///
 /// # Errors
-/// ORA-01113 when the database has no redo; those of [`recover_crashed`].
+/// ORA-01113 when redo that is needed is not there; those of [`recovery::standing`] and [`recovery::recover`].
 pub fn recover(
     files: &DataFiles,
     mut control: ControlFile,
     init: &InitParams,
     tell: &mut dyn FnMut(Told<'_>),
-) -> Result<Scn> {
+) -> Result<ControlFile> {
+    let Some(standing) = recovery::standing(files, &control)? else { return Ok(control) };
     if control.current_log().is_none() {
         return Err(Ora::with(1113, &[&1]));
     }
-    tell(Told::Alert("Beginning crash recovery of 1 threads"));
+    let kind = if control.clean { "media" } else { "crash" };
+    for n in standing.behind.iter().filter(|n| !control.backups.iter().any(|b| b.file == **n)) {
+        let name = control.file(*n).map_or("", |f| &f.name);
+        tell(Told::Alert(&format!("Data file {n} '{name}' is of an earlier checkpoint and needs media recovery")));
+    }
+    tell(Told::Alert(&format!("Beginning {kind} recovery of 1 threads")));
     tell(Told::Alert("Started redo scan"));
     let began = Instant::now();
     let mut last = began;
     let apply = crate::storage::apply_table();
     let frames_max = (memory_bytes(init) / files.block_size() as u64) as usize;
-    let crashed = CrashRecovery { files, control: &control, apply: &apply, frames_max };
-    let out = recover_crashed(&crashed, &mut |at| {
+    let it = Recovery { files, control: &control, apply: &apply, frames_max };
+    let out = recovery::recover(&it, &standing, &mut |at| {
         if began.elapsed() >= QUIET && (last == began || last.elapsed() >= QUIET) {
             last = Instant::now();
             tell(Told::Progress(&progress_text(at, began.elapsed())));
         }
     })?;
-    tell_outcome(&out, began.elapsed(), tell);
-    control.checkpoint = CheckpointEntry { rba: out.end.0, scn: out.scn, time_s: out.time_s };
+    tell_outcome(&out, kind, began.elapsed(), tell);
     control.scn = out.scn;
+    control.checkpoint = CheckpointEntry { rba: out.end.0, scn: out.scn, time_s: out.time_s };
+    if !control.backups.is_empty() {
+        tell(Told::Alert("Online backup ended by recovery"));
+        control.backups.clear();
+    }
+    files.stamp(&control, &control.checkpoint)?;
     control.write_as(files.directory(), files.disk_sync())?;
-    Ok(out.scn)
+    Ok(control)
 }
 
 /// As large as the buffer cache is going to be, within limits: this memory is free again before that is used.
@@ -72,7 +84,7 @@ fn progress_text(at: &Progress, elapsed: Duration) -> String {
     format!("Recovering: {mb} MB of redo applied, log sequence {}, {} s", at.sequence, elapsed.as_secs())
 }
 
-fn tell_outcome(out: &Outcome, elapsed: Duration, tell: &mut dyn FnMut(Told<'_>)) {
+fn tell_outcome(out: &Outcome, kind: &str, elapsed: Duration, tell: &mut dyn FnMut(Told<'_>)) {
     let kb = out.redo_bytes >> 10;
     tell(Told::Alert(&format!(
         "Completed redo scan\n read {kb} KB redo, {} data blocks need recovery",
@@ -87,7 +99,7 @@ fn tell_outcome(out: &Outcome, elapsed: Duration, tell: &mut dyn FnMut(Told<'_>)
         tell(Told::Alert(&text));
     }
     tell(Told::Alert(&format!(
-        "Completed crash recovery at\n Thread 1: logseq {}, rba {}, scn {}\n {} data blocks read, {} data blocks written, {kb} redo k-bytes read, {}.{:03} s",
+        "Completed {kind} recovery at\n Thread 1: logseq {}, rba {}, scn {}\n {} data blocks read, {} data blocks written, {kb} redo k-bytes read, {}.{:03} s",
         out.sequence,
         out.end.0,
         out.scn,

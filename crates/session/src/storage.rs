@@ -50,8 +50,8 @@ impl Database {
         }
         init.derive(Param::DbBlockSize, is);
         init.derive(Param::DbName, &control.name);
-        let scn = if control.clean { control.scn } else { startup::recover(&files, control, init, tell)? };
-        Ok(Database { files: Arc::new(files), scn, is_new: false })
+        let control = startup::recover(&files, control, init, tell)?;
+        Ok(Database { files: Arc::new(files), scn: control.scn, is_new: false })
     }
 
     /// Opens the files in `dir` for looking only.

@@ -636,6 +636,13 @@ pub enum AlterSystemAction {
     Checkpoint,
     SwitchLogfile,
     ArchiveLogCurrent,
+    /// `ALTER DATABASE` or `ALTER TABLESPACE name`, `BEGIN` or `END BACKUP`.
+    Backup {
+        begin: bool,
+        tablespace: Option<Ident>,
+    },
+    /// `ALTER DATABASE ARCHIVELOG` or `NOARCHIVELOG`.
+    Archivelog(bool),
     /// `ENABLE|DISABLE RESTRICTED SESSION`.
     RestrictedSession(bool),
     Register,

@@ -13,6 +13,10 @@ impl Parser<'_> {
         let ddl = match () {
             () if self.eat_word("SESSION") => return self.alter_session(pos),
             () if self.eat_word("SYSTEM") => return self.alter_system(pos),
+            () if self.eat_words(&["DATABASE", "BEGIN", "BACKUP"]) => return self.alter_backup(true, None, pos),
+            () if self.eat_words(&["DATABASE", "END", "BACKUP"]) => return self.alter_backup(false, None, pos),
+            () if self.eat_words(&["DATABASE", "ARCHIVELOG"]) => return self.alter_log_mode(true, pos),
+            () if self.eat_words(&["DATABASE", "NOARCHIVELOG"]) => return self.alter_log_mode(false, pos),
             () if self.eat_word("TABLE") => self.alter_table(pos)?,
             () if self.eat_word("INDEX") => self.alter_index(pos)?,
             () if self.eat_word("SEQUENCE") => self.alter_sequence(pos)?,
@@ -39,6 +43,17 @@ impl Parser<'_> {
             },
         };
         Ok(Statement::Ddl(Box::new(ddl)))
+    }
+
+    /// `ALTER DATABASE` or `ALTER TABLESPACE name`, `BEGIN` or `END BACKUP`.
+    pub(super) fn alter_backup(&mut self, begin: bool, tablespace: Option<Ident>, pos: Pos) -> Result<Statement> {
+        let action = AlterSystemAction::Backup { begin, tablespace };
+        Ok(Statement::AlterSystem(AlterSystem { action, pos }))
+    }
+
+    fn alter_log_mode(&mut self, on: bool, pos: Pos) -> Result<Statement> {
+        self.eat_word("MANUAL");
+        Ok(Statement::AlterSystem(AlterSystem { action: AlterSystemAction::Archivelog(on), pos }))
     }
 
     fn alter_compile(&mut self, kind: CompileKind, pos: Pos) -> Result<Ddl> {

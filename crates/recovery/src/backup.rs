@@ -1,0 +1,243 @@
+//! Copying the files of a database, open or not.
+//!
+//! While a database is open its blocks are written as they are copied, so a block may be caught half-written: one that does not check
+//! is read again, until it does. Every change behind the beginning of the backup begins with a whole block in the redo, so the copy
+//! becomes sound by rolling it forward from there, whatever versions of its blocks it has.
+
+use crate::manifest::{FilePiece, LogPiece, Manifest, Moment, Sum};
+use datafile::{Contents, ControlFile, DataFiles, LoggedEntry};
+use os::file::{File, OpenMode, sync_directory};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use types::{Facility, Ora, Rdba, Result};
+
+/// Bytes copied at a time.
+const CHUNK_BYTES: usize = 1 << 20;
+/// How often a block that does not check is read again, and how long is waited before.
+const AGAIN: u32 = 200;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// A backup that is being made.
+pub struct Backup<'a> {
+    files: &'a DataFiles,
+    control: ControlFile,
+    folder: PathBuf,
+    manifest: Manifest,
+}
+
+pub(crate) fn cannot_write(path: &Path, e: &os::OsError) -> Ora {
+    let why = Ora::from_text(Facility::Ora, 27040, format!("file create error\nLinux Error: {}: {e}", e.errno()));
+    Ora::with(19504, &[&path.display()]).because(why)
+}
+
+fn cannot_read(path: &Path, e: &os::OsError) -> Ora {
+    let why =
+        Ora::from_text(Facility::Ora, 27037, format!("unable to obtain file status\nLinux Error: {}: {e}", e.errno()));
+    Ora::with(19505, &[&path.display()]).because(why)
+}
+
+/// Makes a folder and those above it.
+pub(crate) fn make_folder(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(|e| {
+        let e = os::OsError::from_io("mkdir", path.display().to_string(), e);
+        cannot_write(path, &e)
+    })
+}
+
+impl<'a> Backup<'a> {
+    /// Begins a backup of the database that `files` was opened of into `folder`, which must be empty or not exist. An open database is
+    /// in backup mode already.
+    ///
+    /// # Errors
+    /// ORA-00205; ORA-19504 when the folder is not empty or cannot be made.
+    pub fn begin(files: &'a DataFiles, folder: &Path) -> Result<Backup<'a>> {
+        let control = files.control()?;
+        make_folder(folder)?;
+        let mut there = std::fs::read_dir(folder).map_err(|e| {
+            let e = os::OsError::from_io("readdir", folder.display().to_string(), e);
+            cannot_read(folder, &e)
+        })?;
+        if there.next().is_some() {
+            let why = Ora::from_text(Facility::Ora, 27038, "created file already exists\nThe folder is not empty.");
+            return Err(Ora::with(19504, &[&folder.display()]).because(why));
+        }
+        // Files that are being copied stand at the checkpoint where that began; all others at the last one.
+        let first = control.backups.iter().map(|b| b.checkpoint).min_by_key(|c| c.rba).unwrap_or(control.checkpoint);
+        let begin = Moment { rba: first.rba, scn: first.scn, time_s: first.time_s };
+        let manifest = Manifest {
+            database: control.database,
+            name: control.name.clone(),
+            incarnation: control.incarnation.number,
+            begin,
+            end: begin,
+            source: files.directory().display().to_string(),
+            ..Manifest::default()
+        };
+        Ok(Backup { files, control, folder: folder.to_owned(), manifest })
+    }
+
+    /// Copies the data files, all but temporary ones. `tell` gets bytes copied and bytes in all.
+    ///
+    /// # Errors
+    /// ORA-19566 for a block that does not check however often it is read; those of reading and writing.
+    pub fn copy_files(&mut self, tell: &mut dyn FnMut(&str, u64, u64)) -> Result<()> {
+        make_folder(&self.folder.join("files"))?;
+        let control = self.control.clone();
+        let is_kept = |f: &&datafile::FileEntry| {
+            control.tablespace(f.tablespace).is_none_or(|t| t.contents != Contents::Temporary)
+        };
+        let size = self.control.block_size as u64;
+        let sizes: Vec<(u32, u32, String)> = control
+            .files
+            .iter()
+            .filter(is_kept)
+            .map(|f| Ok((f.file, (self.open(f)?.1 / size) as u32, f.name.clone())))
+            .collect::<Result<_>>()?;
+        let all: u64 = sizes.iter().map(|(_, blocks, _)| u64::from(*blocks) * size).sum();
+        let mut before = 0;
+        for (file, blocks, name) in sizes {
+            let base = Path::new(&name).file_name().map_or("data".into(), |n| n.to_string_lossy().into_owned());
+            let to = format!("files/{file:04}_{base}");
+            let sum =
+                self.copy_file(file, blocks, &self.folder.join(&to), &mut |done| tell(&name, before + done, all))?;
+            let bytes = u64::from(blocks) * size;
+            self.manifest.files.push(FilePiece { file, bytes, sum, name: to });
+            before += bytes;
+        }
+        Ok(())
+    }
+
+    /// A data file and its length. It is read as a file and not through `DataFiles`, which refuses one that is offline.
+    fn open(&self, f: &datafile::FileEntry) -> Result<(File, u64)> {
+        let path = self.files.directory().join(&f.name);
+        let missing = |_| Ora::with(1157, &[&f.file]).because(Ora::with(1110, &[&f.file, &path.display()]));
+        let file = File::open(&path, OpenMode::Read).map_err(missing)?;
+        let bytes = file.len_bytes().map_err(missing)?;
+        Ok((file, bytes))
+    }
+
+    fn copy_file(&self, file: u32, blocks: u32, to: &Path, tell: &mut dyn FnMut(u64)) -> Result<u64> {
+        let size = self.control.block_size;
+        let entry = self.control.file(file).ok_or_else(|| Ora::with(1157, &[&file]))?;
+        let input = self.open(entry)?.0;
+        let failed = |e: os::OsError| cannot_write(to, &e);
+        let out = File::open(to, OpenMode::CreateNew).map_err(failed)?;
+        out.set_len(u64::from(blocks) * size as u64).map_err(failed)?;
+        let mut image = block::Image::new(size);
+        let mut chunk = vec![0; CHUNK_BYTES / size * size];
+        let mut sum = Sum::new();
+        let mut at = 0;
+        while at < blocks {
+            let n = ((blocks - at) as usize).min(chunk.len() / size);
+            let part = &mut chunk[..n * size];
+            let position = u64::from(at) * size as u64;
+            input.read_at(part, position).map_err(|e| cannot_read(input.path(), &e))?;
+            for (i, bytes) in part.chunks_mut(size).enumerate() {
+                self.check(&input, Rdba::new(file, at + i as u32), bytes, &mut image)?;
+            }
+            sum.add(part);
+            // What was never written stays a hole.
+            if part.iter().any(|b| *b != 0) {
+                out.write_at(part, position).map_err(failed)?;
+            }
+            at += n as u32;
+            tell(u64::from(at) * size as u64);
+        }
+        out.sync().map_err(failed)?;
+        Ok(sum.value())
+    }
+
+    /// Reads a block again until it checks.
+    fn check(&self, input: &File, at: Rdba, bytes: &mut [u8], image: &mut block::Image) -> Result<()> {
+        for _ in 0..AGAIN {
+            image.bytes_mut().copy_from_slice(bytes);
+            if block::check(image.bytes(), at).is_ok() {
+                return Ok(());
+            }
+            os::clock::sleep(PAUSE);
+            let position = u64::from(at.block()) * bytes.len() as u64;
+            input.read_at(bytes, position).map_err(|e| cannot_read(input.path(), &e))?;
+        }
+        let name = input.path().display();
+        let limit = Ora::with(19566, &[&0, &name]);
+        Err(limit.because(Ora::with(1578, &[&at.file(), &at.block()])).because(Ora::with(1110, &[&at.file(), &name])))
+    }
+
+    /// Copies the archived logs that lead from the beginning of the backup to its end, and closes it: the folder is a backup now.
+    /// Backup mode has ended, and everything up to `end` is archived. For a database that was closed, `end` is where it began.
+    ///
+    /// # Errors
+    /// ORA-00308 when a log is missing; those of reading and writing.
+    pub fn finish(mut self, end: Moment, tell: &mut dyn FnMut(&str, u64, u64)) -> Result<Manifest> {
+        self.manifest.end = end;
+        let now = self.files.control()?;
+        let (from, to) = (self.manifest.begin.rba, end.rba);
+        let wanted = |l: &&LoggedEntry| {
+            l.incarnation == self.manifest.incarnation && l.end > from && l.start < to && !l.name.is_empty()
+        };
+        let mut logs: Vec<&LoggedEntry> = now.logged.iter().filter(wanted).collect();
+        logs.sort_by_key(|l| l.sequence);
+        logs.dedup_by_key(|l| l.sequence);
+        let mut reached = from;
+        for l in &logs {
+            if l.start <= reached {
+                reached = reached.max(l.end);
+            }
+        }
+        if reached < to {
+            let text = format!("no archived log holds the redo from position {reached} on");
+            return Err(Ora::from_text(Facility::Ora, 308, text));
+        }
+        if !logs.is_empty() {
+            make_folder(&self.folder.join("logs"))?;
+        }
+        let all = logs.len() as u64;
+        for (n, l) in logs.iter().enumerate() {
+            tell(&l.name, n as u64, all);
+            let name = format!("logs/{:010}.arc", l.sequence);
+            let (bytes, sum) = copy_plain(&self.files.directory().join(&l.name), &self.folder.join(&name))?;
+            self.manifest.logs.push(LogPiece { sequence: l.sequence, bytes, sum, name });
+        }
+        // The control file as it was when the copies were begun, with what is archived since.
+        let mut control = self.control.clone();
+        control.logged = now.logged;
+        control.write(&self.folder)?;
+        sync_directory(&self.folder).map_err(|e| cannot_write(&self.folder, &e))?;
+        self.manifest.write(&self.folder)?;
+        Ok(self.manifest)
+    }
+}
+
+/// Copies a file byte for byte; returns its length and sum.
+pub(crate) fn copy_plain(from: &Path, to: &Path) -> Result<(u64, u64)> {
+    let input = File::open(from, OpenMode::Read).map_err(|e| cannot_read(from, &e))?;
+    let failed = |e: os::OsError| cannot_write(to, &e);
+    let out = File::open(to, OpenMode::CreateNew).map_err(failed)?;
+    let (mut chunk, mut at, mut sum) = (vec![0; CHUNK_BYTES], 0u64, Sum::new());
+    loop {
+        let n = fill(&input, &mut chunk, at).map_err(|e| cannot_read(from, &e))?;
+        if n == 0 {
+            break;
+        }
+        sum.add(&chunk[..n]);
+        if chunk[..n].iter().any(|b| *b != 0) {
+            out.write_at(&chunk[..n], at).map_err(failed)?;
+        }
+        at += n as u64;
+    }
+    out.set_len(at).map_err(failed)?;
+    out.sync().map_err(failed)?;
+    Ok((at, sum.value()))
+}
+
+/// Reads until the buffer is full or the file ends.
+fn fill(file: &File, buffer: &mut [u8], at: u64) -> os::OsResult<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_some_at(&mut buffer[done..], at + done as u64)? {
+            0 => break,
+            n => done += n,
+        }
+    }
+    Ok(done)
+}

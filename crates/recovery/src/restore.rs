@@ -1,0 +1,296 @@
+//! Making a database of a backup: copying the files back and rolling them forward.
+//!
+//! What comes out is another life of the database: its own incarnation, so that the redo it makes from there on is never taken for
+//! redo of the former one at the same position (`RESETLOGS`).
+
+use crate::backup::{copy_plain, make_folder};
+use crate::forward::{Forward, Outcome, Progress, Until, roll_forward};
+use crate::manifest::Manifest;
+use datafile::{
+    CONTROL_FILE, CheckpointEntry, Contents, ControlFile, DataFiles, FileEntry, IncarnationEntry, LogGroupEntry,
+};
+use os::file::{File, OpenMode};
+use redo::{ApplyTable, LogReader, Rba};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use types::{Facility, Ora, Result, Scn};
+
+/// What is to be restored.
+pub struct Restore<'a> {
+    /// The folder of the backup.
+    pub from: &'a Path,
+    /// The new database directory: empty, or not there yet.
+    pub to: &'a Path,
+    /// Folders with further redo: archived logs, online logs, and perhaps the control file of the database that was backed up.
+    pub redo: &'a [PathBuf],
+    pub until: Until,
+    pub apply: &'a ApplyTable,
+    pub frames_max: usize,
+    /// Now: seconds since 1970, UTC.
+    pub now_s: u32,
+}
+
+/// What a restore did.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    pub manifest: Manifest,
+    pub outcome: Outcome,
+    pub control: ControlFile,
+    /// The last control file of the database that was backed up was found among the redo.
+    pub knows_last: bool,
+}
+
+/// What a restore tells of itself.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// A file is copied: its name, bytes copied, bytes in all.
+    Copy(&'a str, u64, u64),
+    Forward(&'a Progress),
+}
+
+/// Restores a backup and rolls it forward. The control file comes last of all: until then there is no database in the directory.
+///
+/// # Errors
+/// ORA-19870 for a damaged backup; ORA-19504 when the directory is not empty; ORA-00308 when redo is missing; ORA-01194 when the
+/// redo, or what was asked for, ends before the copies are of one moment; ORA-01110 with ORA-01157 for a file that was added later and
+/// that nothing describes.
+pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Restored> {
+    let manifest = Manifest::read(it.from)?;
+    let mut control = ControlFile::read(it.from)?;
+    if (control.database, control.incarnation.number) != (manifest.database, manifest.incarnation) {
+        return Err(Ora::with(19870, &[&it.from.join(CONTROL_FILE).display()]));
+    }
+    let last = last_control(it.redo, &control);
+    settle_names(&mut control, last.as_ref(), it.until, &manifest);
+    make_empty(it.to)?;
+    copy_back(it, &manifest, &control, tell)?;
+    // The control file must be there for the data files to be opened; it gets its name at the very end.
+    let starts = starts(&control, &manifest);
+    let files = DataFiles::over_control(it.to, &control);
+    make_missing(&files, &control, &manifest)?;
+    let outcome = forward(it, &manifest, &control, &files, starts, last.is_some(), tell)?;
+    drop_later(&files, &mut control, outcome.end)?;
+    let at = CheckpointEntry { rba: outcome.end.0, scn: outcome.scn, time_s: outcome.time_s };
+    new_life(&mut control, at, it.now_s);
+    files.stamp(&control, &at)?;
+    make_logs(it.to, &control)?;
+    control.write(it.to)?;
+    Ok(Restored { manifest, outcome, control, knows_last: last.is_some() })
+}
+
+/// The newest control file of the same database and incarnation in the folders of the redo.
+fn last_control(folders: &[PathBuf], of: &ControlFile) -> Option<ControlFile> {
+    let read = |folder: &PathBuf| ControlFile::read(folder).ok();
+    let same = |c: &ControlFile| (c.database, c.incarnation.number) == (of.database, of.incarnation.number);
+    folders.iter().filter_map(read).filter(same).max_by_key(|c| c.checkpoint.rba)
+}
+
+/// Says which files there are going to be, and where: all inside the new directory. To the end of the redo they are those of the
+/// last control file; to an earlier moment, those of the backup and those made since.
+fn settle_names(control: &mut ControlFile, last: Option<&ControlFile>, until: Until, manifest: &Manifest) {
+    if let Some(last) = last {
+        if until == Until::End {
+            control.files.retain(|f| last.file(f.file).is_some_and(|l| l.created_rba == f.created_rba));
+            control.tablespaces.retain(|t| last.tablespace(t.number).is_some());
+        }
+        for f in last.files.iter().filter(|f| f.created_rba >= manifest.begin.rba) {
+            if control.file(f.file).is_none() {
+                control.files.push(f.clone());
+            }
+        }
+        for t in &last.tablespaces {
+            let is_used = control.files.iter().any(|f| f.tablespace == t.number);
+            if is_used && control.tablespace(t.number).is_none() {
+                control.tablespaces.push(t.clone());
+            }
+        }
+    }
+    let mut taken = HashSet::new();
+    for f in &mut control.files {
+        let path = Path::new(&f.name);
+        let inside = path.is_relative() && !path.components().any(|c| c == std::path::Component::ParentDir);
+        let base = path.file_name().map_or_else(|| "data".into(), |n| n.to_string_lossy().into_owned());
+        let mut name = if inside { f.name.clone() } else { base.clone() };
+        if !taken.insert(name.clone()) {
+            name = format!("{:04}_{base}", f.file);
+            taken.insert(name.clone());
+        }
+        f.name = name;
+    }
+}
+
+fn make_empty(folder: &Path) -> Result<()> {
+    make_folder(folder)?;
+    let is_empty =
+        std::fs::read_dir(folder).is_ok_and(|mut d| d.all(|e| e.is_ok_and(|e| e.file_name() == "latchwork.pid")));
+    if is_empty {
+        return Ok(());
+    }
+    let why = Ora::from_text(Facility::Ora, 27038, "created file already exists\nThe directory is not empty.");
+    Err(Ora::with(19504, &[&folder.display()]).because(why))
+}
+
+/// Copies the data files and checks that they are what the backup was made of.
+fn copy_back(
+    it: &Restore<'_>,
+    manifest: &Manifest,
+    control: &ControlFile,
+    tell: &mut dyn FnMut(Step<'_>),
+) -> Result<()> {
+    let all: u64 = manifest.files.iter().map(|f| f.bytes).sum();
+    let mut done = 0;
+    for piece in &manifest.files {
+        let Some(f) = control.file(piece.file) else { continue };
+        tell(Step::Copy(&f.name, done, all));
+        let to = it.to.join(&f.name);
+        if let Some(folder) = to.parent() {
+            make_folder(folder)?;
+        }
+        if copy_plain(&it.from.join(&piece.name), &to)? != (piece.bytes, piece.sum) {
+            return Err(Ora::with(19870, &[&it.from.join(&piece.name).display()]));
+        }
+        done += piece.bytes;
+    }
+    Ok(())
+}
+
+/// Where the redo of every file begins. Files that were offline or read-only when they were copied are as they were left.
+fn starts(control: &ControlFile, manifest: &Manifest) -> HashMap<u32, Rba> {
+    let is_kept = |f: &&FileEntry| {
+        let stays = |t: &datafile::TablespaceEntry| t.is_offline || t.contents == Contents::Temporary;
+        !f.is_offline && !control.tablespace(f.tablespace).is_some_and(stays)
+    };
+    let begin = |f: &FileEntry| (f.file, Rba(f.created_rba.max(manifest.begin.rba)));
+    control.files.iter().filter(is_kept).map(begin).collect()
+}
+
+/// Makes the files that the backup has no copy of: they are rolled forward from nothing. Temporary ones stay empty.
+fn make_missing(files: &DataFiles, control: &ControlFile, manifest: &Manifest) -> Result<()> {
+    for f in control.files.iter().filter(|f| !manifest.files.iter().any(|piece| piece.file == f.file)) {
+        if let Some(folder) = files.directory().join(&f.name).parent() {
+            make_folder(folder)?;
+        }
+        files.make_listed(f)?;
+    }
+    Ok(())
+}
+
+/// Takes out the files that were made behind the end of the roll forward, and tablespaces without files.
+fn drop_later(files: &DataFiles, control: &mut ControlFile, end: Rba) -> Result<()> {
+    let path = |f: &FileEntry| files.directory().join(&f.name);
+    for f in control.files.iter().filter(|f| f.created_rba > end.0) {
+        os::file::remove(&path(f)).map_err(|e| crate::backup::cannot_write(&path(f), &e))?;
+    }
+    control.files.retain(|f| f.created_rba <= end.0);
+    let used: HashSet<u32> = control.files.iter().map(|f| f.tablespace).collect();
+    control.tablespaces.retain(|t| used.contains(&t.number));
+    Ok(())
+}
+
+fn forward(
+    it: &Restore<'_>,
+    manifest: &Manifest,
+    control: &ControlFile,
+    files: &DataFiles,
+    starts: HashMap<u32, Rba>,
+    knows_last: bool,
+    tell: &mut dyn FnMut(Step<'_>),
+) -> Result<Outcome> {
+    let begin = Rba(manifest.begin.rba);
+    let logs = logs(it, manifest)?;
+    let is_closed = manifest.begin == manifest.end;
+    let reader = LogReader::open(&logs, control.database, manifest.incarnation, begin);
+    let mut reader = match reader {
+        // A backup of a closed database needs no redo.
+        Err(_) if is_closed => {
+            let m = &manifest.begin;
+            return Ok(Outcome { end: begin, scn: m.scn, time_s: m.time_s, ..Outcome::default() });
+        }
+        reader => reader?,
+    };
+    let work = Forward { files, apply: it.apply, starts, until: it.until, frames_max: it.frames_max };
+    let mut out = roll_forward(&work, &mut reader, &mut |at| tell(Step::Forward(at)))?;
+    if out.end.0 < manifest.end.rba {
+        let first = control.files.first().map_or(1, |f| f.file);
+        let text = format!(
+            "the copies are of one moment from SCN {} on, the redo that was applied ends at SCN {}",
+            manifest.end.scn.0, out.scn.0
+        );
+        return Err(Ora::with(1194, &[&first]).because(Ora::from_text(Facility::Ora, 1152, text)));
+    }
+    // To the end, files that the last control file does not have were dropped; to an earlier moment nobody can know.
+    let was_dropped = knows_last && it.until == Until::End;
+    let unknown = out.unknown_files.iter().find(|n| control.file(**n).is_none());
+    if let (Some(unknown), false) = (unknown, was_dropped) {
+        let what = Ora::from_text(
+            Facility::Ora,
+            1111,
+            format!("data file {unknown} was added behind the backup; its control file is needed"),
+        );
+        return Err(Ora::with(1157, &[&unknown]).because(what));
+    }
+    out.scn = out.scn.max(manifest.begin.scn);
+    if out.time_s == 0 {
+        out.time_s = manifest.begin.time_s;
+    }
+    Ok(out)
+}
+
+/// Every log that may be needed: those of the backup, checked, and whatever lies in the folders of redo. What is none is passed over.
+fn logs(it: &Restore<'_>, manifest: &Manifest) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for piece in &manifest.logs {
+        let path = it.from.join(&piece.name);
+        if !os::file::exists(&path) {
+            return Err(Ora::with(19870, &[&path.display()]));
+        }
+        all.push(path);
+    }
+    for folder in it.redo {
+        for place in [folder.clone(), folder.join("archive")] {
+            let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
+            let is_log = |p: &PathBuf| p.is_file() && p.extension().is_some_and(|e| e == "log" || e == "arc");
+            all.extend(entries.map(|e| e.path()).filter(is_log));
+        }
+        // Logs that lie elsewhere, as the control file names them.
+        if let Ok(control) = ControlFile::read(folder) {
+            let names = control.logs.iter().map(|l| &l.name).chain(control.logged.iter().map(|l| &l.name));
+            all.extend(names.filter(|n| !n.is_empty()).map(|n| folder.join(n)).filter(|p| os::file::exists(p)));
+        }
+    }
+    all.sort();
+    all.dedup();
+    Ok(all)
+}
+
+/// Makes the online logs, empty, as large as they were.
+fn make_logs(folder: &Path, control: &ControlFile) -> Result<()> {
+    for log in &control.logs {
+        let path = folder.join(&log.name);
+        let failed = |e: os::OsError| crate::backup::cannot_write(&path, &e);
+        let file = File::open(&path, OpenMode::CreateNew).map_err(failed)?;
+        file.allocate(log.bytes).map_err(failed)?;
+        file.sync().map_err(failed)?;
+    }
+    os::file::sync_directory(folder).map_err(|e| crate::backup::cannot_write(folder, &e))
+}
+
+/// The database begins its next life at this checkpoint: its logs are empty, nothing archived, closed cleanly.
+fn new_life(control: &mut ControlFile, at: CheckpointEntry, now_s: u32) {
+    control.incarnation = IncarnationEntry {
+        number: control.incarnation.number + 1,
+        resetlogs_scn: Scn(at.scn.0 + 1),
+        resetlogs_time_s: now_s,
+    };
+    (control.checkpoint, control.scn, control.clean) = (at, at.scn, true);
+    for (n, log) in control.logs.iter_mut().enumerate() {
+        let name = format!("redo{:02}.log", n + 1);
+        *log = LogGroupEntry { group: log.group, bytes: log.bytes, name, ..LogGroupEntry::default() };
+    }
+    control.backups.clear();
+    for l in &mut control.logged {
+        // The copies are not here.
+        l.name.clear();
+        l.completed_s = 0;
+    }
+}

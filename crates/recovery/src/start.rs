@@ -1,0 +1,118 @@
+//! Recovery at the start of an instance: after a crash, and of files that were put back from an older copy.
+//!
+//! | the file's header says | the database | what is done |
+//! |---|---|---|
+//! | the control file's checkpoint | closed cleanly | nothing |
+//! | that, or one that was not completed | crashed | rolled forward from the control file's checkpoint |
+//! | an earlier checkpoint | either | rolled forward from there, as far as online and archived logs reach: media recovery |
+//! | a later one | closed cleanly | refused: the control file is older than the file |
+//! | another incarnation | either | refused |
+
+use crate::forward::{Forward, Outcome, Progress, Until, roll_forward};
+use datafile::{Contents, ControlFile, DataFiles, FileEntry};
+use redo::{ApplyTable, LogReader, Rba};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use types::{Facility, Ora, Result};
+
+/// What recovery works on.
+pub struct Recovery<'a> {
+    pub files: &'a DataFiles,
+    pub control: &'a ControlFile,
+    pub apply: &'a ApplyTable,
+    /// Most blocks kept in memory.
+    pub frames_max: usize,
+}
+
+/// What there is to recover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Where the roll forward begins.
+    pub from: Rba,
+    /// Files that are older than the last checkpoint.
+    pub behind: Vec<u32>,
+}
+
+fn named(files: &DataFiles, f: &FileEntry) -> Ora {
+    Ora::with(1110, &[&f.file, &files.directory().join(&f.name).display()])
+}
+
+/// Looks at the headers of all files and says what there is to recover; `None` when there is nothing.
+///
+/// # Errors
+/// ORA-01157, ORA-01578 for a header that cannot be read; ORA-01190 for a file of another incarnation; ORA-01122 with ORA-01207 for
+/// one that is newer than the control file.
+pub fn standing(files: &DataFiles, control: &ControlFile) -> Result<Option<Standing>> {
+    let mut standing = Standing { from: Rba(control.checkpoint.rba), behind: Vec::new() };
+    for f in control.files.iter().filter(|f| takes_part(control, f)) {
+        let header = files.file_checkpoint(f.file)?;
+        if header.rba == 0 {
+            // It was made behind the last checkpoint, and is as the redo knows it.
+            continue;
+        }
+        if header.incarnation != control.incarnation.number {
+            return Err(Ora::with(1190, &[&f.file]).because(named(files, f)));
+        }
+        if control.clean && header.rba > control.checkpoint.rba {
+            return Err(Ora::with(1122, &[&f.file]).because(named(files, f)).because(Ora::new(1207)));
+        }
+        let is_read_only = control.tablespace(f.tablespace).is_some_and(|t| t.is_read_only);
+        let rba = Rba(header.rba);
+        if rba.0 < control.checkpoint.rba && !is_read_only {
+            standing.from = standing.from.min(rba);
+            standing.behind.push(f.file);
+        }
+    }
+    let idle = control.clean && standing.behind.is_empty();
+    Ok((!idle).then_some(standing))
+}
+
+fn takes_part(control: &ControlFile, f: &FileEntry) -> bool {
+    let stays = |t: &datafile::TablespaceEntry| t.is_offline || t.contents == Contents::Temporary;
+    !f.is_offline && !control.tablespace(f.tablespace).is_some_and(stays)
+}
+
+/// Rolls the data files forward from where they stand to the end of the logs.
+///
+/// The control file and the headers are not changed: until somebody notes a new checkpoint there, the same recovery can be done
+/// again, and a crash in the middle of it does no harm.
+///
+/// # Errors
+/// ORA-01113 when a file is older than the redo that is there reaches back, or a log in between is missing; ORA-00313 when an
+/// online log is missing; those of [`roll_forward`].
+pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Progress)) -> Result<Outcome> {
+    let control = it.control;
+    let missing = |e: Ora| match standing.behind.first().and_then(|n| control.file(*n)) {
+        Some(f) => Ora::with(1113, &[&f.file]).because(named(it.files, f)).because(e),
+        None => e,
+    };
+    let logs = logs(it.files, control, standing.from);
+    let mut reader =
+        LogReader::open(&logs, control.database, control.incarnation.number, standing.from).map_err(missing)?;
+    let starts = starts_of(it.files, control)?;
+    let forward = Forward { files: it.files, apply: it.apply, starts, until: Until::End, frames_max: it.frames_max };
+    let mut out = roll_forward(&forward, &mut reader, tell)?;
+    if out.end.0 < control.checkpoint.rba {
+        let text = format!("the redo behind log sequence {} is missing", out.sequence);
+        return Err(missing(Ora::from_text(Facility::Ora, 308, text)));
+    }
+    out.scn = out.scn.max(control.checkpoint.scn).max(control.scn);
+    Ok(out)
+}
+
+/// The logs that may hold redo behind `from`: archived copies that are there, and the online logs.
+fn logs(files: &DataFiles, control: &ControlFile, from: Rba) -> Vec<PathBuf> {
+    let path = |name: &str| files.directory().join(name);
+    let wanted = |l: &&datafile::LoggedEntry| {
+        !l.name.is_empty() && l.incarnation == control.incarnation.number && l.end >= from.0
+    };
+    let archived = control.logged.iter().filter(wanted).map(|l| path(&l.name)).filter(|p| os::file::exists(p));
+    archived.chain(control.logs.iter().filter(|l| l.sequence > 0).map(|l| path(&l.name))).collect()
+}
+
+/// Where the redo of every file begins that is to be rolled forward. A file that was changed before its header's checkpoint has
+/// that change.
+fn starts_of(files: &DataFiles, control: &ControlFile) -> Result<HashMap<u32, Rba>> {
+    let of = |f: &FileEntry| Ok((f.file, Rba(files.file_checkpoint(f.file)?.rba.max(f.created_rba))));
+    control.files.iter().filter(|f| takes_part(control, f)).map(of).collect()
+}
