@@ -31,6 +31,7 @@ impl Btree {
         }
         let mut level = 0;
         loop {
+            os::crash::point("index-splitting");
             match self.split(p, index, sort_key, level)? {
                 Split::Done if level == 0 => {
                     self.give_back(p, index);

@@ -291,6 +291,7 @@ impl<'a> Segments<'a> {
             return Ok(false);
         }
         self.cache.files.extend(file, new)?;
+        os::crash::point("space-file-grown");
         g.change(b, Layer::Space, space::FILE_BLOCKS, &le(&[new]))?;
         Ok(true)
     }
@@ -679,6 +680,7 @@ impl<'a> Segments<'a> {
     }
 
     fn drop_last_extent(&self, p: &Process, segment: Rdba, keep: u32, scn: &dyn Fn() -> Scn) -> Result<bool> {
+        os::crash::point("space-dropping-extents");
         self.cache.in_group(p, scn, &mut |g| {
             let h = g.current(segment)?;
             let view = self.segment_view(g.block(h))?;

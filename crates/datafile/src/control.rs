@@ -247,7 +247,9 @@ impl ControlFile {
         if sync {
             file.sync().map_err(failed)?;
         }
+        os::crash::point("control-written");
         os::file::rename(&new, &path).map_err(failed)?;
+        os::crash::point("control-renamed");
         if sync { sync_directory(directory).map_err(failed) } else { Ok(()) }
     }
 

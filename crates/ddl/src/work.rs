@@ -144,10 +144,12 @@ impl<'a> Work<'a> {
     }
 
     fn commit(&mut self) -> Result<()> {
+        os::crash::point("ddl-done");
         {
             let parts = self.host.parts();
             Change::new(parts.dict.shared(), parts.p, parts.txn).commit(parts.hook)?;
         }
+        os::crash::point("ddl-committed");
         let touched = std::mem::take(&mut self.touched);
         self.host.changed(&touched);
         let sequences = std::mem::take(&mut self.sequences);
@@ -249,7 +251,9 @@ impl<'a> Work<'a> {
     pub fn make_segment(&mut self, tablespace: u32, kind: SegmentKind, object: ObjectId) -> Result<Rdba> {
         let parts = self.host.parts();
         let txns = parts.storage.heap.transactions();
-        txns.create_segment(parts.p, parts.txn, tablespace, kind, object)
+        let made = txns.create_segment(parts.p, parts.txn, tablespace, kind, object);
+        os::crash::point("ddl-segment-made");
+        made
     }
 
     /// Drops a segment once the statement has committed.

@@ -151,6 +151,7 @@ impl<'a> Run<'a> {
 
     fn record(&mut self, start: Rba, record: &RecordReader<'_>) -> Result<()> {
         let end = Rba(start.0 + record.len as u64);
+        os::crash::point("recovery-record");
         self.pool.next_record();
         self.pool.make_room(RECORD_BLOCKS_MAX)?;
         self.touched.clear();
@@ -222,7 +223,9 @@ impl<'a> Run<'a> {
     }
 
     fn finish(mut self) -> Result<Outcome> {
+        os::crash::point("recovery-redo-read");
         self.pool.write_out()?;
+        os::crash::point("recovery-written");
         self.forward.files.sync()?;
         (self.out.blocks_read, self.out.blocks_written) = (self.pool.reads, self.pool.writes);
         self.out.damaged = std::mem::take(&mut self.pool.damaged);

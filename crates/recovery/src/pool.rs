@@ -157,6 +157,7 @@ impl<'a> Pool<'a> {
             let follows = begin.0 + (run.len() / size) as u32 == frame.at.0 && begin.file() == frame.at.file();
             if !run.is_empty() && (!follows || run.len() >= RUN_BYTES) {
                 self.files.write_blocks(begin, &run)?;
+                os::crash::point("recovery-some-blocks");
                 run.clear();
             }
             if run.is_empty() {

@@ -65,6 +65,7 @@ pub fn recover(
         tell(Told::Alert("Online backup ended by recovery"));
         control.backups.clear();
     }
+    os::crash::point("recovery-rolled-forward");
     files.stamp(&control, &control.checkpoint)?;
     control.write_as(files.directory(), files.disk_sync())?;
     Ok(control)

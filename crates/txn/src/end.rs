@@ -179,6 +179,7 @@ impl Transactions {
                 os::clock::sleep(Duration::from_micros((u64::from(p.number()) * 37 + attempt * 101) % 1000));
             }
             chain.newest = rec.prev;
+            os::crash::point("txn-rolling-back");
             p.count(Stat::RollbackChangesUndoRecordsApplied, 1);
         }
         Ok(())
