@@ -200,6 +200,11 @@ impl BufferCache {
         &self.files
     }
 
+    /// Where the cache's redo goes.
+    pub fn redo(&self) -> &dyn RedoSink {
+        &*self.redo
+    }
+
     /// Block size in bytes.
     pub fn block_size(&self) -> usize {
         self.block_size

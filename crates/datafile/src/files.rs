@@ -313,6 +313,11 @@ impl DataFiles {
         Ok(slot.get_or_init(|| file))
     }
 
+    /// Identifies the database.
+    pub fn database(&self) -> u64 {
+        self.database
+    }
+
     /// Block size of the database in bytes.
     pub fn block_size(&self) -> usize {
         self.block_size

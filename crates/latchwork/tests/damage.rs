@@ -95,7 +95,9 @@ fn place() -> Place {
 }
 
 fn params() -> Vec<(String, String)> {
-    [("db_cache_size", "4M"), ("processes", "40")].map(|(n, v)| (n.to_string(), v.to_string())).to_vec()
+    [("db_cache_size", "4M"), ("processes", "40"), ("_log_file_size", "2M")]
+        .map(|(n, v)| (n.to_string(), v.to_string()))
+        .to_vec()
 }
 
 type Rows = Vec<Vec<Value>>;
@@ -155,6 +157,9 @@ fn damage(dir: &Path, r: &mut Random, sealed: bool) -> String {
         let blocks: Vec<usize> = (0..bytes.len().div_ceil(BLOCK))
             .filter(|n| bytes[n * BLOCK..].iter().take(BLOCK).any(|b| *b != 0))
             .collect();
+        if blocks.is_empty() {
+            continue; // a log that was never used
+        }
         let at = blocks[r.below(blocks.len() as u64) as usize] * BLOCK;
         let end = (at + BLOCK).min(bytes.len());
         let what = change(&mut bytes[at..end], r);

@@ -40,6 +40,14 @@ pub enum LatchSleep {
     Post,
 }
 
+/// Who writes the log for a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogWriter {
+    /// The first process that waits.
+    Leader,
+    Lgwr,
+}
+
 /// Every structure's design in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Designs {
@@ -48,6 +56,7 @@ pub struct Designs {
     pub result_cache: ResultCacheDesign,
     pub row_cache: RowCacheDesign,
     pub sleep: LatchSleep,
+    pub log_writer: LogWriter,
 }
 
 impl Designs {
@@ -76,6 +85,10 @@ impl Designs {
             sleep: match generation {
                 V8_1_7 => LatchSleep::Backoff,
                 _ => LatchSleep::Post,
+            },
+            log_writer: match generation {
+                Latchwork => LogWriter::Leader,
+                _ => LogWriter::Lgwr,
             },
         }
     }
@@ -109,6 +122,11 @@ impl Designs {
             "post" => d.sleep = LatchSleep::Post,
             _ => {}
         }
+        match params.get(Param::LogWriter) {
+            "leader" => d.log_writer = LogWriter::Leader,
+            "lgwr" => d.log_writer = LogWriter::Lgwr,
+            _ => {}
+        }
         d
     }
 }
@@ -122,6 +140,7 @@ mod tests {
         let pick = |g: &str| Designs::of_period(Generation::named(g).unwrap());
         assert_eq!(pick("8.1.7").cbc, CbcDesign::Exclusive);
         assert_eq!(pick("8.1.7").sleep, LatchSleep::Backoff);
+        assert_eq!(pick("12.2").log_writer, LogWriter::Lgwr);
         assert_eq!(pick("11.1").result_cache, ResultCacheDesign::ExclusiveLong);
         assert_eq!(pick("11.2.0.1").result_cache, ResultCacheDesign::ExclusiveShort);
         assert_eq!(pick("11.2.0.3").result_cache, ResultCacheDesign::Shared);

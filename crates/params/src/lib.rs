@@ -8,7 +8,7 @@ pub mod session;
 pub mod system;
 pub mod value;
 
-pub use design::{CbcDesign, Designs, LatchSleep, ResultCacheDesign, RowCacheDesign};
+pub use design::{CbcDesign, Designs, LatchSleep, LogWriter, ResultCacheDesign, RowCacheDesign};
 pub use init::InitParams;
 pub use list::{GENERATIONS, Kind, Modifiable, PARAMS, Param, ParamDef};
 pub use session::{ParameterRow, SessionParams};

@@ -151,6 +151,10 @@ params! {
     CrashPoint "_crash_point" TEXT, "", Static, false, "for tests: name:n kills the instance at the n-th pass of a named point, name:n:child kills a process other than the supervisor at every n-th";
     PowerLoss "_power_loss" int(-1, i64::MAX), "-1", Static, false, "for tests: unsynced writes can be undone after a death; power fails at this sync, 0: at none; -1: off";
     LogBuffer "log_buffer" size(0, G), "0", Static, false, "redo circular buffer size";
+    LogFileSize "_log_file_size" size(0, T), "0", Static, false, "size of the online logs of a new database; 0: 64 MB";
+    LogFiles "_log_files" int(2, 16), "3", Static, false, "number of online logs of a new database";
+    DiskSync "_disk_sync" Kind::Word(&["AUTO", "TRUE", "FALSE"]), "AUTO", Static, false, "wait for the device after writes; AUTO: unless the database is a throw-away one";
+    LogWriter "_log_writer" Kind::Word(&["leader", "lgwr"]), "", Static, false, "who writes the log for a commit: the first who waits, or LGWR; empty: by latch_generation";
     DataFileMaxSize "_data_file_max_size" size(0, T), "0", Static, false, "size up to which the data files of a new database grow; 0: as large as a file can be";
     UndoFileMaxSize "_undo_file_max_size" size(0, T), "0", Static, false, "size up to which the undo file of a new database grows; 0: as large as a file can be";
     SgaTarget "sga_target" size(0, T), "0", Static, true, "Target size of SGA";
@@ -222,6 +226,12 @@ params! {
     DdlLockTimeout "ddl_lock_timeout" int(0, 1_000_000), "0", Both, false, "timeout to restrict the time that ddls wait for dml lock";
     FastStartMttrTarget "fast_start_mttr_target" int(0, 3600), "0", System, false, "MTTR target in seconds";
     LogCheckpointTimeout "log_checkpoint_timeout" int(0, 1 << 31), "1800", System, false, "Maximum time interval between checkpoints in seconds";
+    LogCheckpointInterval "log_checkpoint_interval" int(0, 1 << 31), "0", System, false, "# redo blocks checkpoint threshold";
+    LogCheckpointsToAlert "log_checkpoints_to_alert" BOOL, "FALSE", System, false, "log checkpoint begin/end to alert file";
+    LogArchiveDest1 "log_archive_dest_1" TEXT, "", System, false, "archival destination #1 text string";
+    LogArchiveFormat "log_archive_format" TEXT, "arch_%t_%s_%r.arc", Static, false, "archival destination format";
+    CommitLogging "commit_logging" Kind::Word(&["IMMEDIATE", "BATCH"]), "", Both, false, "transaction commit log write behaviour";
+    CommitWait "commit_wait" Kind::Word(&["WAIT", "NOWAIT", "FORCE_WAIT"]), "", Both, false, "transaction commit log wait behaviour";
     DbBlockChecksum "db_block_checksum" Kind::Word(&["TYPICAL", "FALSE", "TRUE", "OFF", "FULL"]), "TYPICAL", System, false, "store checksum in db blocks and check during reads";
     DbBlockChecking "db_block_checking" Kind::Word(&["FALSE", "OFF", "LOW", "MEDIUM", "TRUE", "FULL"]), "FALSE", Both, false, "header checking and data and index block checking";
     CommitWrite "commit_write" TEXT, "", Both, false, "transaction commit log write behaviour";

@@ -4,13 +4,22 @@
 //! private image of a block; the same function will run at recovery, so it may depend on nothing but the image and the vector.
 //! The vectors of one atomic group make a redo record. This crate frames records and checks them; it knows no block layout.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
+mod archive;
 mod file;
+mod groups;
+mod info;
+mod log;
 mod reader;
 mod record;
+mod write;
 
-pub use file::{LOG_HEADER_BYTES, LogHeader};
+pub use archive::{ArchivePlace, FindArchivePlace};
+pub use file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, LogHeader};
+pub use groups::{LOG_FILE_MIN, create_logs};
+pub use info::LogInfo;
+pub use log::{Checkpointer, FIRST_RBA, LogConfig, LogLayout, RedoLog};
 pub use reader::LogReader;
 pub use record::{Damaged, RECORD_HEAD, RecordReader, RecordWriter, Vectors, void_record};
 
@@ -178,6 +187,67 @@ pub trait RedoSink: Send + Sync {
     /// # Errors
     /// The redo cannot be written.
     fn force(&self, p: &Process, upto: Rba) -> Result<()>;
+
+    /// Notes that the process has committed with a record that ends at `upto`, and has told nobody yet.
+    fn note_commit(&self, _p: &Process, _upto: Rba) {}
+
+    /// The newest commit of the process that is noted and not awaited; 0 for none. To be put back by who commits without waiting.
+    fn noted_commit(&self, _p: &Process) -> Rba {
+        Rba(0)
+    }
+
+    /// Forgets what was noted, but for `keep`; with `soon`, LGWR is asked to write without being waited for.
+    fn forget_commit(&self, _p: &Process, _keep: Rba, _soon: bool) {}
+
+    /// Waits until the noted commits of the process are on disk: before anybody is told of them. Waits: `log file sync`.
+    ///
+    /// # Errors
+    /// The redo cannot be written: nobody may be told that the commits are safe.
+    fn sync_commits(&self, _p: &Process) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<S: RedoSink + ?Sized> RedoSink for &'static S {
+    fn wanted(&self) -> bool {
+        (**self).wanted()
+    }
+    fn image_before(&self) -> Rba {
+        (**self).image_before()
+    }
+    fn announce(&self, p: &Process) -> Rba {
+        (**self).announce(p)
+    }
+    fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Rba>> {
+        (**self).reserve(p, len, decided, note)
+    }
+    fn put(&self, p: &Process, at: Rba, record: &[u8]) {
+        (**self).put(p, at, record);
+    }
+    fn settle(&self, p: &Process) {
+        (**self).settle(p);
+    }
+    fn settle_dead(&self, p: &Process, dead: u32, counts: bool) {
+        (**self).settle_dead(p, dead, counts);
+    }
+    fn on_disk(&self) -> Rba {
+        (**self).on_disk()
+    }
+    fn force(&self, p: &Process, upto: Rba) -> Result<()> {
+        (**self).force(p, upto)
+    }
+    fn note_commit(&self, p: &Process, upto: Rba) {
+        (**self).note_commit(p, upto);
+    }
+    fn noted_commit(&self, p: &Process) -> Rba {
+        (**self).noted_commit(p)
+    }
+    fn forget_commit(&self, p: &Process, keep: Rba, soon: bool) {
+        (**self).forget_commit(p, keep, soon);
+    }
+    fn sync_commits(&self, p: &Process) -> Result<()> {
+        (**self).sync_commits(p)
+    }
 }
 
 /// Throws redo away: a database that survives clean shutdowns only.

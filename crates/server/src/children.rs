@@ -16,6 +16,9 @@ use types::Ora;
 pub enum Role {
     Pmon,
     Dbw0,
+    Lgwr,
+    Ckpt,
+    Arc0,
     Smon,
     Cjq0,
     /// A job slave, by number.
@@ -30,6 +33,9 @@ impl Role {
         match self {
             Role::Pmon => "PMON".into(),
             Role::Dbw0 => "DBW0".into(),
+            Role::Lgwr => "LGWR".into(),
+            Role::Ckpt => "CKPT".into(),
+            Role::Arc0 => "ARC0".into(),
             Role::Smon => "SMON".into(),
             Role::Cjq0 => "CJQ0".into(),
             Role::Slave(n) => format!("J{n:03}"),
@@ -46,6 +52,8 @@ impl Role {
     pub fn failure_code(self) -> u32 {
         match self {
             Role::Pmon => 472,
+            Role::Lgwr => 470,
+            Role::Ckpt => 469,
             Role::Dbw0 => 471,
             Role::Smon => 474,
             _ => 449,
@@ -76,6 +84,9 @@ pub fn run(
         (Role::Server, None) => Ok(()),
         (Role::Pmon, _) => background::pmon(instance),
         (Role::Dbw0, _) => background::dbw0(instance),
+        (Role::Lgwr, _) => background::lgwr(instance, &|text| alert.write(text)),
+        (Role::Ckpt, _) => background::ckpt(instance, &|text| alert.write(text)),
+        (Role::Arc0, _) => background::arc0(instance, &|text| alert.write(text)),
         (Role::Smon, _) => background::smon(instance),
         (Role::Cjq0, _) => background::cjq0(instance, &|| wanted.signal()),
         (Role::Slave(n), _) => background::slave(instance, n, &|text| alert.write(text)),

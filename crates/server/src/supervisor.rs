@@ -171,7 +171,9 @@ impl Supervisor {
     }
 
     fn start_processes(&mut self, place: &Place) -> Result<(), String> {
-        for role in [Role::Pmon, Role::Dbw0, Role::Smon, Role::Cjq0] {
+        let all = [Role::Pmon, Role::Dbw0, Role::Lgwr, Role::Ckpt, Role::Smon, Role::Arc0, Role::Cjq0];
+        // Who waits for a log of a throw-away database archives it.
+        for role in all.into_iter().filter(|r| *r != Role::Arc0 || !place.is_ephemeral()) {
             let pid = self.fork(role, None)?;
             self.alert.write(&format!("{} started with pid={pid}", role.name()));
         }
@@ -318,13 +320,11 @@ impl Supervisor {
                     describe(how)
                 );
                 self.alert.write(&text);
-                self.salvage(place);
                 Err(text)
             }
             End::Stop(StopMode::Abort) => {
                 self.alert.write("Shutting down instance (abort)");
                 self.kill_all();
-                self.salvage(place);
                 self.alert.write("Instance shutdown complete");
                 Ok(())
             }
@@ -337,20 +337,6 @@ impl Supervisor {
                 outcome
             }
         }
-    }
-
-    /// Brings the files of a database whose processes were killed up to date from the SGA, which outlived them.
-    fn salvage(&self, place: &Place) {
-        if place.is_ephemeral() {
-            return;
-        }
-        let instance = self.instance;
-        let text = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| instance.close())) {
-            Ok(Ok(())) => "Blocks of the buffer cache written, database closed".to_string(),
-            Ok(Err(e)) => format!("The database could not be closed: {e}"),
-            Err(_) => "The database could not be closed: shared memory is damaged".to_string(),
-        };
-        self.alert.write(&text);
     }
 
     /// Ends sessions, then the background processes in the order in which they need one another, then the database.
@@ -367,7 +353,9 @@ impl Supervisor {
         self.wait_gone(|r| !r.is_background(), None)?;
         self.end_role(|r| r == Role::Smon, FINISH_LIMIT)?;
         self.end_role(|r| r == Role::Pmon, FINISH_LIMIT)?;
-        self.end_role(|r| r == Role::Dbw0, FINISH_LIMIT)?;
+        for role in [Role::Arc0, Role::Dbw0, Role::Ckpt, Role::Lgwr] {
+            self.end_role(|r| r == role, FINISH_LIMIT)?;
+        }
         self.instance.close().map_err(|e| e.to_string())
     }
 

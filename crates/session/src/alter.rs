@@ -1,5 +1,6 @@
 //! ALTER SESSION and ALTER SYSTEM.
 
+use crate::commit_write::CommitWrite;
 use crate::core::Core;
 use crate::nls;
 use dictionary::SystemPrivilege;
@@ -78,6 +79,7 @@ fn apply(core: &Core, session: &mut SessionState, param: Param) -> Result<()> {
 /// Reads the parameters that the executor obeys. Called when a session begins and when a parameter has changed.
 pub fn apply_options(core: &Core, session: &mut SessionState) {
     let params = core.params.borrow();
+    core.commit_write.set(CommitWrite::of(&params));
     session.options.result_cache_force = params.get(Param::ResultCacheMode) == "FORCE";
     session.options.result_cache = core.shared.results.is_enabled();
     session.options.old_connect_by = params.flag(Param::OldConnectByEnabled);
@@ -102,14 +104,14 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         AlterSystemAction::KillSession { target, .. } | AlterSystemAction::DisconnectSession { target, .. } => {
             kill_session(core, target)
         }
-        AlterSystemAction::Checkpoint => core.instance.write_all(&core.p),
-        // There is no log to switch, no listener to register with, and plans are private to sessions.
-        AlterSystemAction::SwitchLogfile
-        | AlterSystemAction::ArchiveLogCurrent
-        | AlterSystemAction::Register
-        | AlterSystemAction::FlushSharedPool => Ok(()),
+        AlterSystemAction::Checkpoint => core.instance.checkpoint(&core.p),
         AlterSystemAction::FlushBufferCache => core.instance.storage().cache.empty(&core.p).map(drop),
-        AlterSystemAction::Backup { .. } | AlterSystemAction::Archivelog(_) => Err(Ora::unsupported()),
+        AlterSystemAction::Archivelog(on) => core.instance.storage().redo.set_archivelog(&core.p, *on),
+        AlterSystemAction::Backup { .. } => Err(Ora::unsupported()),
+        AlterSystemAction::SwitchLogfile => core.instance.storage().redo.switch(&core.p).map(drop),
+        AlterSystemAction::ArchiveLogCurrent => core.instance.storage().redo.archive_current(&core.p).map(drop),
+        // There is no listener to register with, and plans are private to sessions.
+        AlterSystemAction::Register | AlterSystemAction::FlushSharedPool => Ok(()),
         AlterSystemAction::Reset(_) | AlterSystemAction::RestrictedSession(_) | AlterSystemAction::Other(_) => {
             Err(Ora::unsupported())
         }

@@ -4,6 +4,7 @@
 //! What statements change all the time (transaction, NLS settings) is `exec::SessionState` instead and is passed down by
 //! `&mut`. No cell is borrowed across a call into SQL or PL/SQL.
 
+use crate::commit_write::CommitWrite;
 use crate::instance::Instance;
 use crate::run::FunctionCache;
 use crate::world::{SqlCursor, World};
@@ -13,6 +14,7 @@ use exec::{ExecCtx, FixedTable, HostFunction, SessionState, Shared};
 use params::SessionParams;
 use plsql::Plsql;
 use process::Process;
+use redo::RedoSink;
 use result_cache::{Build, Description, Key, Namespace, Opened, ResultBuffer};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -84,6 +86,8 @@ pub struct Core {
     guid_seed: u64,
     /// Calls of [`Core::check_memory`].
     memory_checks: Cell<u32>,
+    /// What the parameters say of commits.
+    pub commit_write: Cell<CommitWrite>,
 }
 
 /// One of so many checks looks at the process's memory; a look costs a system call or two.
@@ -120,6 +124,7 @@ impl Core {
             plsql: Plsql::new(seed),
             params,
             fixed,
+            commit_write: Cell::default(),
             savepoints: RefCell::default(),
             suspended: RefCell::default(),
             user_locks: RefCell::default(),
@@ -229,17 +234,39 @@ impl Core {
         }
     }
 
-    /// Ends the transaction by COMMIT.
+    /// Ends the transaction by COMMIT. It is waited for at the end of the call: see [`Core::sync_commits`].
     ///
     /// # Errors
     /// A commit that failed; the transaction is still open.
     pub fn commit(&self, txn: &mut Txn) -> Result<()> {
+        self.commit_as(txn, None, None)
+    }
+
+    /// As [`Core::commit`], with what the statement says of IMMEDIATE and WAIT; else the parameters say it.
+    ///
+    /// # Errors
+    /// As [`Core::commit`].
+    pub fn commit_as(&self, txn: &mut Txn, immediate: Option<bool>, wait: Option<bool>) -> Result<()> {
         self.p.count(wait::Stat::UserCommits, 1);
         if txn.is_active() {
+            let redo = self.instance.storage().redo;
+            let earlier = redo.noted_commit(&self.p);
             self.shared.txns.commit(&self.p, txn, &self.instance.on_commit())?;
+            let how = self.commit_write.get();
+            if !how.waits(wait) {
+                redo.forget_commit(&self.p, earlier, immediate.unwrap_or(how.immediate));
+            }
         }
         self.transaction_ended();
         Ok(())
+    }
+
+    /// Waits until the commits of this call are on disk, before its answer goes out.
+    ///
+    /// # Errors
+    /// The redo cannot be written.
+    pub fn sync_commits(&self) -> Result<()> {
+        self.shared.txns.sync_commits(&self.p)
     }
 
     /// Ends the transaction by ROLLBACK.

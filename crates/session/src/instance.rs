@@ -56,7 +56,7 @@ impl Instance {
         tell: &mut dyn FnMut(Told<'_>),
     ) -> Result<&'static Instance> {
         let mut init = given.clone();
-        let database = Database::open_or_create(dir, &mut init, tell)?;
+        let database = Database::open_or_create(dir, &mut init, ephemeral, tell)?;
         Self::make(dir, init, &database, ephemeral)
     }
 
@@ -90,10 +90,11 @@ impl Instance {
         tune(processes, &init, &designs);
         let params = SystemParams::create(sga, &params_layout, &init);
         let state = State::create(sga, &state_layout);
-        let storage = Storage::create(processes, &storage_layout, database);
+        let storage = Storage::create(processes, &storage_layout, database)?;
         if !database.files.is_read_only() {
             storage.mark_open(database.scn)?;
         }
+        storage.redo.set_archive_place(Box::new(move || archive_place(&params)));
         let dir = dir.to_path_buf();
         let caches = Caches::create(processes, &caches_layout, storage.txns);
         let instance = Instance {
@@ -377,6 +378,34 @@ impl Instance {
         Ok(())
     }
 
+    /// Makes a checkpoint.
+    ///
+    /// # Errors
+    /// A write that failed; the last checkpoint still holds.
+    pub fn checkpoint(&self, p: &Process) -> Result<()> {
+        p.count(wait::Stat::BackgroundCheckpointsStarted, 1);
+        self.storage.checkpoint(p)?;
+        p.count(wait::Stat::BackgroundCheckpointsCompleted, 1);
+        Ok(())
+    }
+
+    /// Whether a checkpoint is due: asked for, or too long ago by time or by redo. The blocks of a throw-away database are written
+    /// for want of a log only.
+    pub fn is_checkpoint_due(&self) -> bool {
+        let (redo, params) = (self.storage.redo, &self.params);
+        if redo.wants_checkpoint() {
+            return true;
+        }
+        if self.ephemeral || redo.redo_since_checkpoint() == 0 {
+            return false;
+        }
+        let age_s = (os::clock::wall_ns() / 1_000_000_000).saturating_sub(redo.checkpoint().time_s.into());
+        let (timeout_s, blocks) =
+            (params.number(Param::LogCheckpointTimeout), params.number(Param::LogCheckpointInterval));
+        let limit = blocks as u64 * redo::LOG_BLOCK_BYTES;
+        (timeout_s > 0 && age_s >= timeout_s as u64) || (limit > 0 && redo.redo_since_checkpoint() >= limit)
+    }
+
     /// Writes every dirty block.
     ///
     /// # Errors
@@ -401,6 +430,23 @@ impl Instance {
         }
         text
     }
+}
+
+/// Where archived logs go: `log_archive_dest_1 = 'LOCATION=/path'`, or the directory alone.
+fn archive_place(params: &SystemParams) -> redo::ArchivePlace {
+    let mut place = redo::ArchivePlace::default();
+    let text = params.get(Param::LogArchiveDest1);
+    let text = text.trim();
+    let is_location = text.get(..9).is_some_and(|head| head.eq_ignore_ascii_case("LOCATION="));
+    let named = if is_location { text[9..].split_whitespace().next().unwrap_or("") } else { text };
+    if !named.is_empty() {
+        place.directory = named.into();
+    }
+    let format = params.get(Param::LogArchiveFormat);
+    if !format.is_empty() {
+        place.format = format;
+    }
+    place
 }
 
 /// The error of a mapping that could not be made. Its text begins with the number, which [`Ora`] prints itself.

@@ -4,6 +4,7 @@
 mod alter;
 mod caches;
 mod call;
+mod commit_write;
 mod context;
 mod core;
 mod ddl_call;

@@ -34,7 +34,7 @@ pub fn run_parsed(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> R
 
 fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<()> {
     match statement {
-        Statement::Commit(_) => core.commit(&mut cx.session.txn),
+        Statement::Commit(c) => core.commit_as(&mut cx.session.txn, c.write_immediate, c.write_wait),
         Statement::Rollback(r) => match &r.to {
             Some(name) => core.rollback_to(&mut cx.session.txn, &name.name),
             None => core.rollback(&mut cx.session.txn),

@@ -234,9 +234,22 @@ impl Session {
         cx.session.figures.flush(&core.p, core.shared.library);
     }
 
-    /// Runs one call and appends the packets that answer it.
+    /// Runs one call and appends the packets that answer it. What it committed is on disk when it returns, unless it was not to be
+    /// waited for.
     pub fn call(&mut self, request: &Request, out: &mut Vec<u8>) -> Flow {
         self.begin_call();
+        let answer = out.len();
+        let flow = self.call_unsynced(request, out);
+        match self.core.sync_commits() {
+            Ok(()) => flow,
+            Err(e) => {
+                out.truncate(answer);
+                say_fatal(&e, out)
+            }
+        }
+    }
+
+    fn call_unsynced(&mut self, request: &Request, out: &mut Vec<u8>) -> Flow {
         if self.killed {
             return say_fatal(&Ora::new(28), out);
         }
@@ -283,6 +296,7 @@ impl Session {
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         let rows = calls.run(core, &mut cx, text);
         cx.session.figures.flush(&core.p, core.shared.library);
+        self.core.sync_commits()?;
         rows
     }
 
@@ -307,7 +321,8 @@ impl Session {
     /// # Errors
     /// A commit that failed.
     pub fn commit(&mut self) -> Result<()> {
-        self.core.commit(&mut self.state.txn)
+        self.core.commit(&mut self.state.txn)?;
+        self.core.sync_commits()
     }
 
     /// Rolls back.

@@ -14,8 +14,11 @@ const DEFAULT_CACHE_BYTES: u64 = 128 * MB;
 /// Shared pool unless anything says otherwise.
 const DEFAULT_POOL_BYTES: u64 = 256 * MB;
 
+/// Log buffer unless anything says otherwise.
+const DEFAULT_LOG_BUFFER_BYTES: u64 = 4 * MB;
+
 /// Process slots the background processes, job slaves not counted, need.
-pub const BACKGROUND_PROCESSES: usize = 4;
+pub const BACKGROUND_PROCESSES: usize = 7;
 
 /// How many of everything there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,7 @@ pub struct Sizes {
     pub result_cache_bytes: u64,
     /// Statements the library cache holds.
     pub statements: usize,
+    pub log_buffer_bytes: u64,
     pub enqueue_resources: usize,
     pub enqueue_locks: usize,
     pub undo_segments: usize,
@@ -74,6 +78,7 @@ impl Sizes {
             pool_bytes,
             result_cache_bytes,
             statements: (pool_bytes / (16 << 10)).clamp(1024, 65_536) as usize,
+            log_buffer_bytes: log_buffer(params, block_size),
             enqueue_resources: (processes * 24).max(2048),
             enqueue_locks: (processes * 32).max(4096),
             undo_segments,
@@ -89,6 +94,7 @@ impl Sizes {
         params.derive(Param::DbCacheSize, (self.buffers * self.block_size) as u64);
         params.derive(Param::SharedPoolSize, self.pool_bytes);
         params.derive(Param::ResultCacheMaxSize, self.result_cache_bytes);
+        params.derive(Param::LogBuffer, self.log_buffer_bytes);
         params.derive(Param::CpuCount, os::cpu::count());
         if params.number(Param::DmlLocks) == 0 {
             params.derive(Param::DmlLocks, 4 * transactions);
@@ -129,6 +135,15 @@ fn pool_default(params: &InitParams) -> u64 {
         0 => DEFAULT_POOL_BYTES,
         target => (target * 3 / 10).max(32 * MB),
     }
+}
+
+/// A power of two, and at least what two of the longest records need.
+fn log_buffer(params: &InitParams, block_size: usize) -> u64 {
+    let bytes = match params.number(Param::LogBuffer) as u64 {
+        0 => DEFAULT_LOG_BUFFER_BYTES,
+        n => n,
+    };
+    bytes.max(redo::LogConfig::buffer_min(block_size) as u64).next_power_of_two()
 }
 
 /// `result_cache_max_size`: given, or a quarter of the shared pool; whole chunks of 32 KB, at most 75 % of the pool.

@@ -10,9 +10,9 @@ use dictionary::{DictionaryConfig, DictionaryLayout, DictionaryShared, NewDictio
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
 use latch::Generation;
-use params::{CbcDesign, Designs, InitParams, Param};
+use params::{CbcDesign, Designs, InitParams, LogWriter, Param};
 use process::{Process, Processes};
-use redo::{ApplyTable, NoRedo};
+use redo::{ApplyTable, LogConfig, LogLayout, NoRedo, Rba, RedoLog, RedoSink};
 use sga::SgaBuilder;
 use std::path::Path;
 use std::sync::Arc;
@@ -35,15 +35,28 @@ impl Database {
     /// # Errors
     /// ORA-00058 when the block size asked for is not the database's; ORA-01113 when it was not closed cleanly and has no redo;
     /// those of `datafile` and `recovery`.
-    pub fn open_or_create(dir: &Path, init: &mut InitParams, tell: &mut dyn FnMut(Told<'_>)) -> Result<Database> {
+    pub fn open_or_create(
+        dir: &Path,
+        init: &mut InitParams,
+        ephemeral: bool,
+        tell: &mut dyn FnMut(Told<'_>),
+    ) -> Result<Database> {
+        let sync = match init.get(Param::DiskSync) {
+            "TRUE" => true,
+            "FALSE" => false,
+            _ => !ephemeral,
+        };
         if !os::file::exists(&dir.join(datafile::CONTROL_FILE)) {
             let name = init.get(Param::DbName).to_string();
             let mut spec = CreateDatabase::usual(&name, os::clock::wall_ns(), init.number(Param::DbBlockSize) as usize);
             limit_files(&mut spec, init);
             let files = Arc::new(DataFiles::create(dir, &spec)?);
+            files.set_disk_sync(sync);
+            create_logs(&files, init, ephemeral)?;
             return Ok(Database { files, scn: Scn(1), is_new: true });
         }
         let (files, control) = DataFiles::open(dir)?;
+        files.set_disk_sync(sync);
         let (is, wanted) = (files.block_size(), init.number(Param::DbBlockSize) as usize);
         if is != wanted && !init.is_default(Param::DbBlockSize) {
             return Err(Ora::with(58, &[&is, &wanted]));
@@ -69,6 +82,18 @@ impl Database {
     }
 }
 
+/// Bytes of a log file unless anything says otherwise.
+const LOG_FILE_BYTES: u64 = 64 << 20;
+
+/// The logs of a throw-away database take no room before they are written.
+fn create_logs(files: &DataFiles, init: &InitParams, ephemeral: bool) -> Result<()> {
+    let bytes = match init.number(Param::LogFileSize) as u64 {
+        0 => LOG_FILE_BYTES,
+        n => n,
+    };
+    redo::create_logs(files, init.number(Param::LogFiles) as u32, bytes, ephemeral)
+}
+
 /// Files grow no larger than the parameters say. SYSTEM has room for the dictionary whatever they say.
 fn limit_files(spec: &mut CreateDatabase, init: &InitParams) {
     for t in &mut spec.tablespaces {
@@ -88,6 +113,8 @@ fn limit_files(spec: &mut CreateDatabase, init: &InitParams) {
 pub struct StorageLayout {
     cache: CacheLayout,
     cache_config: CacheConfig,
+    log: LogLayout,
+    log_config: LogConfig,
     enqueues: EnqueueLayout,
     txns: TxnLayout,
     txn_config: TxnConfig,
@@ -98,6 +125,7 @@ pub struct StorageLayout {
 #[derive(Clone, Copy)]
 pub struct Storage {
     pub cache: &'static Arc<BufferCache>,
+    pub redo: &'static RedoLog,
     pub enqueues: &'static Enqueues,
     pub txns: &'static Transactions,
     pub heap: &'static Heap,
@@ -149,7 +177,14 @@ impl StorageLayout {
             slots_per_segment: sizes.transactions_per_segment as u32,
             ..TxnConfig::new(sizes.slots() as u32)
         };
+        let log_config = LogConfig {
+            buffer_bytes: sizes.log_buffer_bytes as usize,
+            processes: sizes.slots(),
+            leader: designs.log_writer == LogWriter::Leader,
+        };
         StorageLayout {
+            log: LogLayout::reserve(builder, &log_config),
+            log_config,
             cache: CacheLayout::reserve(builder, &config),
             cache_config: config,
             enqueues: EnqueueLayout::reserve(builder, &enqueues),
@@ -173,13 +208,22 @@ pub fn apply_table() -> ApplyTable {
 
 impl Storage {
     /// Makes the stack. Run once, by the supervisor, before it forks.
-    pub fn create(processes: &'static Processes, layout: &StorageLayout, database: &Database) -> Storage {
+    ///
+    /// # Errors
+    /// ORA-00205.
+    pub fn create(processes: &'static Processes, layout: &StorageLayout, database: &Database) -> Result<Storage> {
         let apply = apply_table();
         let (sga, files) = (processes.sga(), Arc::clone(&database.files));
-        let cache = BufferCache::create(sga, &layout.cache, &layout.cache_config, files, apply, Box::new(NoRedo));
-        let cache: &'static Arc<BufferCache> = Box::leak(Box::new(Arc::new(cache)));
-        BufferCache::register_with(cache, processes);
         let enqueues = Box::leak(Box::new(Enqueues::create(processes, &layout.enqueues)));
+        let redo = RedoLog::create(processes, &layout.log, &layout.log_config, &files, enqueues)?;
+        let redo: &'static RedoLog = Box::leak(Box::new(redo));
+        let sink: Box<dyn RedoSink> = if files.is_read_only() { Box::new(NoRedo) } else { Box::new(redo) };
+        let cache = BufferCache::create(sga, &layout.cache, &layout.cache_config, files, apply, sink);
+        let cache: &'static Arc<BufferCache> = Box::leak(Box::new(Arc::new(cache)));
+        // The cache decides what becomes of a dead process's record before the log is looked at.
+        BufferCache::register_with(cache, processes);
+        RedoLog::register_with(redo, processes);
+        DataFiles::register_with(processes, enqueues);
         let txns = Transactions::create(sga, &layout.txns, &layout.txn_config, cache, enqueues);
         txns.register_with(processes);
         let txns: &'static Transactions = Box::leak(Box::new(txns));
@@ -189,7 +233,18 @@ impl Storage {
         let dictionary = DictionaryShared::create(sga, &layout.dictionary, heap, enqueues);
         dictionary.register_with(processes);
         let dictionary = Box::leak(Box::new(dictionary));
-        Storage { cache, enqueues, txns, heap, clusters, btree, dictionary }
+        let storage = Storage { cache, redo, enqueues, txns, heap, clusters, btree, dictionary };
+        redo.set_checkpointer(Box::new(move |p| storage.checkpoint(p)));
+        Ok(storage)
+    }
+
+    /// Makes a checkpoint: writes every change made so far to the data files, and notes that in the control file.
+    ///
+    /// # Errors
+    /// A write that failed.
+    pub fn checkpoint(&self, p: &Process) -> Result<()> {
+        let done = self.cache.checkpoint(p)?;
+        if self.redo.is_open() { self.redo.checkpointed(p, done.rba) } else { Ok(()) }
     }
 
     /// Opens the transaction tables, having made the undo segments of a new database, and rolls back what an unclean stop
@@ -199,6 +254,12 @@ impl Storage {
     /// ORA-30012 when there are no undo segments; those of reading and writing blocks.
     pub fn open(&self, p: &Process, database: &Database) -> Result<()> {
         self.txns.advance_scn(database.scn);
+        if !database.files.is_read_only() {
+            // A clean shutdown and a recovery both leave a checkpoint at the end of the redo.
+            let control = database.files.control()?;
+            self.redo.set_end(Rba(control.checkpoint.rba), database.scn);
+            self.redo.open(p)?;
+        }
         if database.is_new {
             self.txns.create_undo_segments(p)?;
         }
@@ -228,6 +289,8 @@ impl Storage {
     /// A write that failed.
     pub fn shut_down(&self, p: &Process) -> Result<()> {
         self.txns.recover(p)?;
+        self.redo.force(p, self.redo.head())?;
+        self.checkpoint(p)?;
         self.cache.shut_down(p, self.txns.current_scn())
     }
 }

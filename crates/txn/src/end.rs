@@ -7,7 +7,7 @@ use crate::{Savepoint, Transactions, Txn};
 use block::{BlockView, Data, itl_flags};
 use buffer_cache::{BlockRef, ChangeGroup, GetKind, is_retry};
 use process::Process;
-use redo::Layer;
+use redo::{Layer, Rba};
 use std::time::Duration;
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 use wait::Stat;
@@ -75,10 +75,12 @@ impl<'a> Rollback<'a> {
 impl Transactions {
     /// Commits. Nothing happens when nothing was changed.
     ///
-    /// The commit point is in the SGA transaction table: from then on every reader takes the changes for committed, and PMON
-    /// completes the rest if this process dies. The undo header, the blocks changed and the locks follow.
+    /// The commit point is the redo record with which the undo header says that the transaction has ended. Only behind it is the
+    /// commit visible, so that the record of whoever depends on it comes later in the redo. The blocks changed and the locks
+    /// follow. That the record is on disk is waited for by [`Transactions::sync_commits`], before anybody is told.
+    ///
     /// # Errors
-    /// Those of `before_visible`: the transaction is still open. Any other leaves it committed.
+    /// Those of `before_visible`, and those of changing the undo header: the transaction is still open.
     pub fn commit(&self, p: &Process, t: &mut Txn, hook: &dyn CommitHook) -> Result<Scn> {
         let Some(xid) = t.xid else {
             self.release_locks(p, t);
@@ -87,17 +89,31 @@ impl Transactions {
         };
         hook.before_visible(p, &t.touched)?;
         let entry = self.own_entry(xid);
-        let scn = entry.settle(self.table());
-        let ended = self.end_in_header(p, xid, &t.chain, scn);
-        p.count(Stat::UserCommits, 1);
-        if ended.is_ok() {
-            self.clean_out_changed(p, xid, t, scn);
-            entry.free();
+        let scn = entry.begin_commit(self.table());
+        os::crash::point("txn-committing");
+        let record = self.end_in_header(p, xid, &t.chain, scn).inspect_err(|_| entry.reopen())?;
+        os::crash::point("txn-commit-logged");
+        entry.settle();
+        os::crash::point("txn-committed");
+        if record > Rba(0) {
+            self.cache().redo().note_commit(p, record);
         }
+        p.count(Stat::UserCommits, 1);
+        self.clean_out_changed(p, xid, t, scn);
+        entry.free();
         self.release_locks(p, t);
         hook.after(p, scn, &t.touched);
         t.reset();
-        ended.map(|()| scn)
+        Ok(scn)
+    }
+
+    /// Waits until the commits that the process has made since the last call are on disk (`log file sync`). To be called before
+    /// anybody is told of them; at the end of a call is early enough.
+    ///
+    /// # Errors
+    /// The redo cannot be written: nobody knows whether the commits will be there after a restart.
+    pub fn sync_commits(&self, p: &Process) -> Result<()> {
+        self.cache().redo().sync_commits(p)
     }
 
     fn own_entry(&self, xid: Xid) -> &'static Entry {
@@ -290,7 +306,14 @@ impl Transactions {
 
     fn end_orphan(&self, p: &Process, xid: Xid, state: State, entry: &'static Entry) -> Result<()> {
         let chain = self.chain_on_disk(p, xid)?;
-        if state == State::Committed {
+        // One that was committing is committed when its process got as far as the undo header.
+        let committed = match state {
+            State::Committed => true,
+            State::Committing => self.has_ended_in_header(p, xid)?,
+            _ => false,
+        };
+        if committed {
+            entry.settle();
             if let Some(chain) = &chain {
                 self.end_in_header(p, xid, chain, entry.commit_scn())?;
             }

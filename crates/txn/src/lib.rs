@@ -5,14 +5,15 @@
 //! Every change a layer makes to a block goes through a [`Change`]: one change group that holds the block's change and the
 //! undo record that reverses it, so a process that dies leaves both or neither.
 //!
-//! The blocks are the truth about what must be rolled back; the SGA table is what readers ask, and holds the commit point.
+//! The blocks are the truth about what must be rolled back, and the record that ends a transaction in its undo header is the commit
+//! point; the SGA table is what readers ask.
 //!
 //! | state | undo header slot | what may be trusted | leaves it by |
 //! |---|---|---|---|
 //! | FREE | ended, or never used | the commit SCN of the last owner; of earlier owners, that they committed at or below it | `begin` |
 //! | ACTIVE | active, or its last owner's as long as nothing was written | the changes are invisible to others | `commit`, `rollback`, PMON |
-//! | COMMITTING | active | nothing: ask again; the commit SCN is being given out | `commit`, PMON (rolls back) |
-//! | COMMITTED | active or ended | committed at the commit SCN | `commit`, PMON (completes) |
+//! | COMMITTING | active, or ended by its commit record | nothing: ask again; the commit SCN is given out, the undo header is being changed | `commit`, PMON (completes if the header says ended, else rolls back) |
+//! | COMMITTED | ended | committed at the commit SCN | `commit`, PMON (completes) |
 //! | DEAD | active | as ACTIVE; the owner is gone and PMON or SMON rolls back | `rollback_dead`, `recover` |
 //!
 //! Rejected: deciding visibility by the undo header block itself, since that costs a block get for every entry judged; undo

@@ -15,7 +15,7 @@ use block::{BlockView, SegmentKind};
 use buffer_cache::{BlockRef, ChangeGroup, GetKind};
 use datafile::{DataFiles, tablespace};
 use process::Process;
-use redo::{ChangeVector, Layer};
+use redo::{ChangeVector, Layer, Rba};
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 
 /// States of a slot in an undo header.
@@ -290,11 +290,21 @@ impl Transactions {
     }
 
     /// Ends a transaction in its undo header and gives its undo blocks back to the segment.
-    pub(crate) fn end_in_header(&self, p: &Process, xid: Xid, chain: &Chain, scn: Scn) -> Result<()> {
+    pub(crate) fn end_in_header(&self, p: &Process, xid: Xid, chain: &Chain, scn: Scn) -> Result<Rba> {
         if chain.last.is_none() {
-            return Ok(());
+            return Ok(Rba(0));
         }
-        self.cache().in_group(p, &|| scn, &mut |g| self.end_slot(g, xid, chain, scn))
+        let ended = self.cache().in_logged_group(p, &|| scn, &mut |g| self.end_slot(g, xid, chain, scn))?;
+        Ok(ended.1)
+    }
+
+    /// Whether the undo header says that the transaction has ended. Only for a slot that nobody has used since.
+    pub(crate) fn has_ended_in_header(&self, p: &Process, xid: Xid) -> Result<bool> {
+        let header = self.table().header(xid.usn);
+        let slot = self
+            .cache()
+            .read(p, header, GetKind::Examination, &mut |v: &BlockView<'_>| UndoHeaderView::new(*v).tx(xid.slot))?;
+        Ok(slot.is_some_and(|s| s.state == SLOT_ENDED && s.sqn == xid.sqn))
     }
 
     fn end_slot(&self, g: &mut ChangeGroup<'_>, xid: Xid, chain: &Chain, scn: Scn) -> Result<()> {

@@ -5,7 +5,8 @@
 //!
 //! Commit SCNs are only ever raised, never cleared. When an entry is used again, the last owner's commit SCN is kept beside the new
 //! owner's: it is an upper bound for everybody before. An entry is used again, if possible, only when that bound is at or below
-//! every open snapshot, and then the bound is as good as the SCN itself. While an owner commits, the word says COMMITTING from before the SCN is given out until after it is stored.
+//! every open snapshot, and then the bound is as good as the SCN itself. While an owner commits, the word says COMMITTING from before
+//! the SCN is given out until the undo header says that the transaction has ended.
 //! Without that state a reader whose snapshot is newer than the new SCN could still find the transaction active, miss its
 //! changes in one block and see them in the next.
 
@@ -336,13 +337,22 @@ impl Entry {
         self.word.store(now & !0xFF | state as u64, Ordering::SeqCst);
     }
 
-    /// Gives out the commit SCN. From its return on the transaction is committed, whoever dies.
-    pub fn settle(&self, table: &Table) -> Scn {
+    /// Gives out the commit SCN. Whether the transaction comes to be committed is decided by its undo header: see `settle`.
+    pub fn begin_commit(&self, table: &Table) -> Scn {
         self.set_state(State::Committing);
         let scn = table.next_scn();
         self.commit_scn.fetch_max(scn.0, Ordering::SeqCst);
-        self.set_state(State::Committed);
         scn
+    }
+
+    /// The undo header says that the transaction has ended: now everybody may see that it is committed.
+    pub fn settle(&self) {
+        self.set_state(State::Committed);
+    }
+
+    /// The commit that was begun has failed before its record was taken.
+    pub fn reopen(&self) {
+        self.set_state(State::Active);
     }
 
     pub fn mark_dead(&self) {
@@ -398,7 +408,9 @@ mod tests {
 
     fn commit(t: &Table, xid: Xid) -> Scn {
         let entry = t.entry(xid).unwrap();
-        let scn = entry.settle(t);
+        let scn = entry.begin_commit(t);
+        assert_eq!(t.fate(xid), Fate::Unsettled);
+        entry.settle();
         assert_eq!(t.fate(xid), Fate::Committed(scn));
         entry.free();
         scn

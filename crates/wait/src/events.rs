@@ -156,6 +156,8 @@ events! {
     LogFileSequentialRead | "log file sequential read" | SystemIo | "log#" | "block#" | "blocks";
     LogFileSwitchCompletion | "log file switch completion" | Configuration | "" | "" | "";
     LogFileSwitchCheckpointIncomplete | "log file switch (checkpoint incomplete)" | Configuration | "" | "" | "";
+    LogFileSwitchArchivingNeeded | "log file switch (archiving needed)" | Configuration | "" | "" | "";
+    LogArchiveIo | "Log archive I/O" | SystemIo | "count" | "intr" | "timeout";
     LogBufferSpace | "log buffer space" | Configuration | "" | "" | "";
     LgwrWaitForRedoCopy | "LGWR wait for redo copy" | Other | "copy latch #" | "" | "";
     RdbmsIpcReply | "rdbms ipc reply" | Other | "from_process" | "timeout" | "";

@@ -150,6 +150,7 @@ statistics! {
     RedoLogSpaceWaitTime | "redo log space wait time" | REDO;
     RedoSynchWrites | "redo synch writes" | USER;
     RedoSynchTime | "redo synch time" | USER;
+    RedoSynchTimeUsec | "redo synch time (usec)" | USER;
     UndoChangeVectorSize | "undo change vector size" | REDO;
     BackgroundCheckpointsStarted | "background checkpoints started" | CACHE;
     BackgroundCheckpointsCompleted | "background checkpoints completed" | CACHE;

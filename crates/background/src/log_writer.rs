@@ -1,0 +1,36 @@
+//! LGWR: writes the log buffer, and opens the next log when one is full.
+//!
+//! In the `latchwork` design commits are written by those who wait for them; LGWR then writes what nobody waits for, and what
+//! fills the log buffer. A log that cannot be written ends LGWR, and with it the instance, before anything can be lost.
+
+use session::Instance;
+use std::time::Duration;
+use types::Result;
+use wait::Event;
+
+/// How long LGWR sleeps unless it is posted.
+const SLEEP: Duration = Duration::from_secs(3);
+
+/// Runs LGWR until it is asked to end. `log` writes to the alert log.
+///
+/// # Errors
+/// The log cannot be written: ORA-00345.
+pub fn lgwr(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
+    let p = instance.attach_background("LGWR")?;
+    let (slot, redo) = (p.number() as usize - 1, instance.storage().redo);
+    redo.become_lgwr(&p);
+    let mut sequence = redo.current_sequence();
+    loop {
+        let posts = p.posts();
+        redo.write_out(&p)?;
+        while sequence < redo.current_sequence() {
+            sequence += 1;
+            log(&format!("Thread 1 advanced to log sequence {sequence} (LGWR switch)"));
+        }
+        if instance.state().is_asked_to_end(slot) {
+            redo.resign(&p);
+            return Ok(());
+        }
+        crate::idle(&p, Event::RdbmsIpcMessage, posts, SLEEP);
+    }
+}

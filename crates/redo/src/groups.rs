@@ -1,0 +1,457 @@
+//! The online logs: which there are, which is written to, and when one may be used again.
+//!
+//! A group's entry in the SGA mirrors its line in the control file. The group in which positions are given out (`giving`) runs
+//! ahead of the one whose file is written to (`writing`) by at most one: the section that finds a log full chooses the next, and
+//! the writer opens it when it has written all of the old one. A log may be used again when the checkpoint has passed its end
+//! and, in ARCHIVELOG mode, it has been archived.
+//!
+//! | cut off | afterwards |
+//! |---|---|
+//! | before the new header is synced | the log has its old header: the redo ends with the log before |
+//! | before the control file is replaced | recovery finds the new log by its header, without any record; the writer opens it again |
+//! | before `writing` moves | the same once more; nothing had been written to the new log |
+
+use crate::file::{LogHeader, io_error, name};
+use crate::log::{FIRST_RBA, Line, now_s, room_of};
+use crate::{Rba, RedoLog};
+use datafile::{CheckpointEntry, ControlFile, DataFiles, LogGroupEntry, LoggedEntry};
+use os::file::{File, OpenMode};
+use process::Process;
+use sga::sga_struct;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use types::{Ora, Result, Scn};
+use wait::{Event, Stat};
+
+/// The smallest log file, in bytes.
+pub const LOG_FILE_MIN: u64 = 1 << 20;
+
+sga_struct! {
+    /// One log group.
+    pub struct Group {
+        /// Its number; 0: the entry is free.
+        pub(crate) number: AtomicU64,
+        /// The sequence it holds; 0: it was never used.
+        pub(crate) sequence: AtomicU64,
+        /// Where its redo begins, and ends; the end is 0 while positions are given out in it.
+        pub(crate) start: AtomicU64,
+        pub(crate) end: AtomicU64,
+        /// Size of the file, its header included.
+        pub(crate) bytes: AtomicU64,
+        pub(crate) archived: AtomicU64,
+        pub(crate) first_scn: AtomicU64,
+        pub(crate) first_time: AtomicU64,
+        /// Counts the files that had this entry.
+        pub(crate) generation: AtomicU64,
+        pub(crate) pad: [AtomicU64; 7],
+    }
+}
+
+/// A file that this process has open: of which generation of its entry.
+type Opened = Option<(u64, Arc<File>)>;
+
+/// The group entries, and the files that this process has open.
+pub(crate) struct Groups {
+    shared: &'static [Group],
+    open: Mutex<Vec<Opened>>,
+}
+
+impl Groups {
+    pub fn new(shared: &'static [Group]) -> Groups {
+        Groups { shared, open: Mutex::new(vec![None; shared.len()]) }
+    }
+
+    pub fn at(&self, n: usize) -> &'static Group {
+        &self.shared[n]
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = (usize, &'static Group)> + use<> {
+        self.shared.iter().enumerate().filter(|(_, g)| g.number.load(Ordering::Acquire) != 0)
+    }
+
+    /// The position up to which there is room in a group.
+    pub fn limit(&self, n: usize) -> u64 {
+        let g = self.at(n);
+        g.start.load(Ordering::Relaxed) + room_of(g.bytes.load(Ordering::Relaxed))
+    }
+
+    /// Bytes of redo that every group has room for.
+    pub fn smallest_room(&self) -> u64 {
+        self.all().map(|(_, g)| room_of(g.bytes.load(Ordering::Relaxed))).min().unwrap_or(0)
+    }
+}
+
+/// Makes the log files of a new database, which nobody else knows yet, and notes them in its control file. Sparse files have no
+/// room of their own before they are written.
+///
+/// # Errors
+/// ORA-00301 when a file cannot be made; ORA-00205, ORA-00200.
+pub fn create_logs(files: &DataFiles, count: u32, bytes: u64, sparse: bool) -> Result<()> {
+    let mut control = files.control()?;
+    for group in 1..=count.clamp(2, ControlFile::LOGS_MAX) {
+        let entry = LogGroupEntry {
+            group,
+            bytes: bytes.max(LOG_FILE_MIN),
+            name: format!("redo{group:02}.log"),
+            ..LogGroupEntry::default()
+        };
+        make_file(files, &entry, sparse)?;
+        control.logs.push(entry);
+    }
+    control.checkpoint = CheckpointEntry { rba: FIRST_RBA.0, scn: control.scn, time_s: now_s() };
+    control.incarnation = datafile::IncarnationEntry { number: 1, resetlogs_scn: Scn(1), resetlogs_time_s: now_s() };
+    control.write_as(files.directory(), files.disk_sync())
+}
+
+/// Makes the file of a group, empty. Without a header it holds no redo.
+fn make_file(files: &DataFiles, entry: &LogGroupEntry, sparse: bool) -> Result<()> {
+    let path = files.directory().join(&entry.name);
+    let failed = |e: os::OsError| Ora::with(301, &[&path.display()]).because(io_error(&e));
+    let file = File::open(&path, OpenMode::CreateNew).map_err(failed)?;
+    if sparse { file.set_len(entry.bytes) } else { file.allocate(entry.bytes) }.map_err(failed)?;
+    if files.disk_sync() {
+        file.sync().map_err(failed)?;
+        os::file::sync_directory(files.directory()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+impl RedoLog {
+    /// Takes over what the control file says of the logs. The log is closed.
+    pub(crate) fn load(&self, control: &ControlFile) {
+        for (n, g) in self.groups.shared.iter().enumerate() {
+            let entry = control.logs.get(n).cloned().unwrap_or_default();
+            let next = control.logs.iter().filter(|l| l.sequence > entry.sequence).min_by_key(|l| l.sequence);
+            // Of the newest log nobody knows the end yet.
+            let end = next.map_or(ControlFile::RBA_LIMIT, |l| l.start);
+            let words = [
+                (&g.sequence, u64::from(entry.sequence)),
+                (&g.start, entry.start),
+                (&g.end, end),
+                (&g.bytes, entry.bytes),
+                (&g.archived, entry.archived.into()),
+                (&g.first_scn, entry.first_scn.0),
+                (&g.first_time, entry.first_time_s.into()),
+                (&g.number, entry.group.into()),
+            ];
+            words.iter().for_each(|(word, value)| word.store(*value, Ordering::Release));
+        }
+        let t = self.tail;
+        t.archivelog.store(control.archivelog.into(), Ordering::Relaxed);
+        t.incarnation.store(control.incarnation.number.into(), Ordering::Relaxed);
+        t.checkpoint_scn.store(control.checkpoint.scn.0, Ordering::Relaxed);
+        t.checkpoint_time.store(control.checkpoint.time_s.into(), Ordering::Relaxed);
+        t.checkpoint.store(control.checkpoint.rba, Ordering::Release);
+        t.base_scn.store(control.checkpoint.scn.0.max(control.scn.0), Ordering::Relaxed);
+    }
+
+    /// Says where the redo ends, as the last shutdown or a recovery found it, and the highest SCN in it. From now on blocks may be
+    /// written and checkpoints made; [`RedoLog::open`] lets records in. One process at a time, before any other works.
+    pub fn set_end(&self, end: Rba, scn: Scn) {
+        self.head.head.store(end.0, Ordering::Relaxed);
+        self.head.announced.store(end.0, Ordering::Relaxed);
+        self.tail.base_scn.fetch_max(scn.0, Ordering::Relaxed);
+        if let Some((_, newest)) = self.groups.all().max_by_key(|(_, g)| g.sequence.load(Ordering::Relaxed)) {
+            newest.end.store(end.0, Ordering::Relaxed);
+        }
+        self.tail.written.store(end.0, Ordering::Release);
+    }
+
+    /// Opens a new sequence behind the end of the redo. A checkpoint has passed the end of at least one log; logs that have to be
+    /// archived first are.
+    ///
+    /// # Errors
+    /// ORA-00600 when no log may be used again; those of archiving, of the control file and of writing the log's header.
+    pub fn open(&self, p: &Process) -> Result<()> {
+        let newest = self.groups.all().max_by_key(|(_, g)| g.sequence.load(Ordering::Relaxed)).map(|(n, _)| n);
+        let newest = newest.ok_or_else(|| Ora::internal("there are no redo logs"))?;
+        // The newest one itself may be used again, too: nothing in it is needed.
+        let next = loop {
+            match self.reusable(|_| true) {
+                Ok(next) => break next,
+                Err(Event::LogFileSwitchArchivingNeeded) => self.archive_all(p).map(drop)?,
+                Err(_) => return Err(Ora::internal("no redo log can be used again")),
+            }
+        };
+        let (old, new) = (self.groups.at(newest), self.groups.at(next));
+        let logged = self.logged_entry(newest);
+        new.sequence.store(old.sequence.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        new.start.store(self.head.head.load(Ordering::Relaxed), Ordering::Relaxed);
+        new.end.store(0, Ordering::Relaxed);
+        new.archived.store(0, Ordering::Relaxed);
+        self.begin_file(p, next, logged)?;
+        self.head.giving.store(next as u64, Ordering::Relaxed);
+        self.tail.writing.store(next as u64, Ordering::Relaxed);
+        self.head.open.store(1, Ordering::Release);
+        Ok(())
+    }
+
+    /// True once records are taken.
+    pub fn is_open(&self) -> bool {
+        self.head.open.load(Ordering::Acquire) != 0
+    }
+
+    /// The log that is longest out of use among those that `of` allows and that may be used again; else why there is none.
+    fn reusable(&self, of: impl Fn(usize) -> bool) -> std::result::Result<usize, Event> {
+        let checkpoint = self.tail.checkpoint.load(Ordering::Acquire);
+        let archivelog = self.tail.archivelog.load(Ordering::Acquire) != 0;
+        let mut candidates: Vec<_> = self.groups.all().filter(|(n, _)| of(*n)).collect();
+        candidates.sort_by_key(|(_, g)| g.sequence.load(Ordering::Relaxed));
+        let mut why = Event::LogFileSwitchCheckpointIncomplete;
+        for (i, (n, g)) in candidates.into_iter().enumerate() {
+            let unused = g.sequence.load(Ordering::Relaxed) == 0;
+            let passed = g.end.load(Ordering::Relaxed) <= checkpoint;
+            let kept = archivelog && g.archived.load(Ordering::Acquire) == 0;
+            if unused || (passed && !kept) {
+                return Ok(n);
+            }
+            if i == 0 && passed {
+                why = Event::LogFileSwitchArchivingNeeded;
+            }
+        }
+        Err(why)
+    }
+
+    /// The log that takes over from `giving`.
+    pub(crate) fn next_group(&self, giving: usize) -> std::result::Result<usize, Event> {
+        self.reusable(|n| n != giving)
+    }
+
+    pub(crate) fn log_path(&self, number: u64) -> Result<PathBuf> {
+        let control = self.files.control()?;
+        let entry = control.logs.iter().find(|l| u64::from(l.group) == number);
+        let name = entry.map(|l| l.name.clone()).ok_or_else(|| Ora::with(313, &[&number, &1]))?;
+        Ok(self.files.directory().join(name))
+    }
+
+    /// The open file of a group.
+    pub(crate) fn log_file(&self, n: usize) -> Result<Arc<File>> {
+        let g = self.groups.at(n);
+        let generation = g.generation.load(Ordering::Acquire);
+        let mut open = self.groups.open.lock().expect("no panic under this lock");
+        if let Some((of, file)) = &open[n]
+            && *of == generation
+        {
+            return Ok(Arc::clone(file));
+        }
+        let number = g.number.load(Ordering::Relaxed);
+        let path = self.log_path(number)?;
+        let failed = |e: os::OsError| Ora::with(313, &[&number, &1]).because(name(&path)).because(io_error(&e));
+        let file = Arc::new(File::open(&path, OpenMode::ReadWrite).map_err(failed)?);
+        open[n] = Some((generation, Arc::clone(&file)));
+        Ok(file)
+    }
+
+    /// Opens the log that has taken over, now that all of the one before is on disk. The process is the writer and may switch.
+    pub(crate) fn open_next(&self, p: &Process) -> Result<()> {
+        let writing = self.tail.writing.load(Ordering::Relaxed) as usize;
+        let giving = self.head.giving.load(Ordering::Acquire) as usize;
+        if writing == giving {
+            return Ok(());
+        }
+        let old = self.groups.at(writing);
+        let used = old.end.load(Ordering::Relaxed) - old.start.load(Ordering::Relaxed);
+        p.count(Stat::RedoWastage, room_of(old.bytes.load(Ordering::Relaxed)).saturating_sub(used));
+        self.begin_file(p, giving, self.logged_entry(writing))?;
+        self.tail.writing.store(giving as u64, Ordering::SeqCst);
+        os::crash::point("redo_switched");
+        self.tail.checkpoint_wanted.fetch_max(self.groups.at(giving).start.load(Ordering::Relaxed), Ordering::SeqCst);
+        self.post_background(&self.tail.ckpt);
+        self.post_background(&self.tail.arch);
+        self.post_log_waiters();
+        Ok(())
+    }
+
+    /// What is remembered of the sequence in a group that another takes over from; its end is known.
+    fn logged_entry(&self, n: usize) -> LoggedEntry {
+        let g = self.groups.at(n);
+        let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
+        LoggedEntry {
+            sequence: word(&g.sequence) as u32,
+            incarnation: word(&self.tail.incarnation) as u32,
+            start: word(&g.start),
+            end: word(&g.end),
+            first_scn: Scn(word(&g.first_scn)),
+            first_time_s: word(&g.first_time) as u32,
+            ..LoggedEntry::default()
+        }
+    }
+
+    /// Writes the header of a group's file and notes in the control file that it is the current one.
+    fn begin_file(&self, p: &Process, n: usize, mut before: LoggedEntry) -> Result<()> {
+        let g = self.groups.at(n);
+        let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
+        let header = LogHeader {
+            database: self.files.database(),
+            incarnation: word(&self.tail.incarnation) as u32,
+            sequence: word(&g.sequence) as u32,
+            group: word(&g.number) as u32,
+            start: Rba(word(&g.start)),
+            end: Rba(0),
+            first_scn: self.newest_scn(),
+            first_time_s: now_s(),
+        };
+        let file = self.log_file(n)?;
+        let failed = |e: os::OsError| Ora::with(345, &[&0, &1]).because(name(file.path())).because(io_error(&e));
+        file.write_at(&header.to_bytes(), 0).map_err(failed)?;
+        if self.files.disk_sync() {
+            file.sync().map_err(failed)?;
+        }
+        os::crash::point("redo_header_written");
+        g.first_scn.store(header.first_scn.0, Ordering::Relaxed);
+        g.first_time.store(header.first_time_s.into(), Ordering::Relaxed);
+        (before.next_scn, before.next_time_s) = (header.first_scn, header.first_time_s);
+        self.files.change_control(p, &self.enqueues, &mut |control| {
+            let Some(entry) = control.logs.iter_mut().find(|l| l.group == header.group) else {
+                return Err(Ora::with(313, &[&header.group, &1]));
+            };
+            entry.sequence = header.sequence;
+            entry.start = header.start.0;
+            entry.first_scn = header.first_scn;
+            entry.first_time_s = header.first_time_s;
+            entry.archived = false;
+            let known =
+                control.logged.iter().any(|l| (l.incarnation, l.sequence) == (before.incarnation, before.sequence));
+            if before.sequence > 0 && !known {
+                control.logged.push(before.clone());
+                let surplus = control.logged.len().saturating_sub(ControlFile::LOGGED_MAX);
+                control.logged.drain(..surplus);
+            }
+            Ok(())
+        })
+    }
+
+    pub(crate) fn post_background(&self, number: &AtomicU64) {
+        let number = number.load(Ordering::Acquire);
+        if number != 0 {
+            self.all.post(number as u32);
+        }
+    }
+
+    /// Ends the current log and begins the next, however full it is. Returns the sequence that was ended.
+    ///
+    /// Waits: `log file switch …`. Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// ORA-00028, ORA-01013 while waiting for a log; the log cannot be written.
+    pub fn switch(&self, p: &Process) -> Result<u32> {
+        let sequence = loop {
+            p.check_cancel()?;
+            let done = {
+                let s = self.lock(p);
+                let giving = self.head.giving.load(Ordering::Relaxed) as usize;
+                let sequence = self.groups.at(giving).sequence.load(Ordering::Relaxed);
+                self.take_next_group(&s, giving, self.head.head.load(Ordering::Relaxed)).map(|()| sequence)
+            };
+            match done {
+                Ok(sequence) => break sequence,
+                Err(why) => self.wait_for_log(p, why)?,
+            }
+        };
+        while self.current_sequence() <= sequence as u32 {
+            self.wait_for_log(p, Event::LogFileSwitchCompletion)?;
+        }
+        Ok(sequence as u32)
+    }
+
+    /// The sequence whose file is written to.
+    pub fn current_sequence(&self) -> u32 {
+        let writing = self.tail.writing.load(Ordering::Acquire) as usize;
+        self.groups.at(writing).sequence.load(Ordering::Relaxed) as u32
+    }
+
+    /// Notes, in the headers of the data files and then in the control file, that everything before `rba`, which this process has
+    /// announced, is in the data files and synced; logs before it may be used again.
+    ///
+    /// # Errors
+    /// Those of the control file and of writing the headers of data files.
+    pub fn checkpointed(&self, p: &Process, rba: Rba) -> Result<()> {
+        let done = self.announcement(self.line(p), rba);
+        self.files.change_control(p, &self.enqueues, &mut |control| {
+            if control.checkpoint.rba <= done.rba {
+                self.files.stamp(control, &done)?;
+                control.checkpoint = done;
+            }
+            Ok(())
+        })?;
+        os::crash::point("checkpoint_noted");
+        let t = self.tail;
+        if t.checkpoint.fetch_max(done.rba, Ordering::SeqCst) <= done.rba {
+            t.checkpoint_scn.store(done.scn.0, Ordering::Relaxed);
+            t.checkpoint_time.store(done.time_s.into(), Ordering::Relaxed);
+        }
+        self.post_log_waiters();
+        Ok(())
+    }
+
+    fn announcement(&self, line: &Line, rba: Rba) -> CheckpointEntry {
+        let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
+        if word(&line.announced) == rba.0 {
+            let (scn, time_s) = (Scn(word(&line.announced_scn)), word(&line.announced_time) as u32);
+            return CheckpointEntry { rba: rba.0, scn, time_s };
+        }
+        CheckpointEntry { rba: rba.0, scn: Scn(word(&self.tail.checkpoint_scn)), time_s: now_s() }
+    }
+
+    /// The last completed checkpoint.
+    pub fn checkpoint(&self) -> CheckpointEntry {
+        let word = |w: &AtomicU64| w.load(Ordering::Acquire);
+        let (rba, scn, time) = (&self.tail.checkpoint, &self.tail.checkpoint_scn, &self.tail.checkpoint_time);
+        CheckpointEntry { rba: word(rba), scn: Scn(word(scn)), time_s: word(time) as u32 }
+    }
+
+    /// Bytes of redo that a recovery would have to read now.
+    pub fn redo_since_checkpoint(&self) -> u64 {
+        self.head().0.saturating_sub(self.tail.checkpoint.load(Ordering::Acquire))
+    }
+
+    /// Bytes that all logs have room for.
+    pub fn room_of_all(&self) -> u64 {
+        self.groups.all().map(|(_, g)| room_of(g.bytes.load(Ordering::Relaxed))).sum()
+    }
+
+    /// True when somebody has asked for a checkpoint that has not been completed.
+    pub fn wants_checkpoint(&self) -> bool {
+        let wanted = self.tail.checkpoint_wanted.load(Ordering::SeqCst);
+        wanted > self.tail.checkpoint.load(Ordering::SeqCst) && self.is_open()
+    }
+
+    /// Has a checkpoint made for want of a log: by CKPT (true), or by this process while there is none (false, and it is done).
+    pub(crate) fn ask_for_checkpoint(&self, p: &Process) -> Result<bool> {
+        let ckpt = self.tail.ckpt.load(Ordering::Acquire);
+        if ckpt != 0 && ckpt != u64::from(p.number()) {
+            self.tail.checkpoint_wanted.fetch_max(self.head().0, Ordering::SeqCst);
+            self.all.post(ckpt as u32);
+            return Ok(true);
+        }
+        match self.checkpointer.get() {
+            Some(run) => run(p).map(|()| false),
+            None => Err(Ora::internal("nobody makes checkpoints")),
+        }
+    }
+
+    /// Says that this process is LGWR.
+    pub fn become_lgwr(&self, p: &Process) {
+        self.tail.lgwr.store(p.number().into(), Ordering::SeqCst);
+    }
+
+    /// Says that this process is CKPT.
+    pub fn become_ckpt(&self, p: &Process) {
+        self.tail.ckpt.store(p.number().into(), Ordering::SeqCst);
+    }
+
+    /// Says that this process is ARC0.
+    pub fn become_arch(&self, p: &Process) {
+        self.tail.arch.store(p.number().into(), Ordering::SeqCst);
+    }
+
+    /// Says that the background process `p` is none any more: others do its work.
+    pub fn resign(&self, p: &Process) {
+        for word in [&self.tail.lgwr, &self.tail.ckpt, &self.tail.arch] {
+            let _ = word.compare_exchange(p.number().into(), 0, Ordering::SeqCst, Ordering::Relaxed);
+        }
+        self.post_waiters();
+        self.post_log_waiters();
+    }
+}

@@ -1,0 +1,90 @@
+//! What the views show of the log.
+
+use crate::{Rba, RedoLog, RedoSink};
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::Scn;
+
+/// A row of `v$log`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogInfo {
+    /// Group number.
+    pub group: u32,
+    /// The sequence it holds; 0 when it was never used.
+    pub sequence: u32,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// The redo has been archived.
+    pub archived: bool,
+    /// `UNUSED`, `CURRENT`, `ACTIVE` (needed by a recovery) or `INACTIVE`.
+    pub status: &'static str,
+    /// The newest SCN, and the time (seconds since 1970, UTC), when the log became the current one.
+    pub first_scn: Scn,
+    pub first_time_s: u32,
+    /// Where its redo begins.
+    pub start: Rba,
+    /// Where it ends; `None` while it is current.
+    pub end: Option<Rba>,
+}
+
+impl RedoLog {
+    /// The rows of `v$log`, by group. Read without a latch: the parts may be of different moments.
+    pub fn logs(&self) -> Vec<LogInfo> {
+        let word = |w: &AtomicU64| w.load(Ordering::Acquire);
+        let (giving, checkpoint) = (word(&self.head.giving) as usize, word(&self.tail.checkpoint));
+        let mut rows: Vec<LogInfo> = self
+            .groups
+            .all()
+            .map(|(n, g)| {
+                let (sequence, end) = (word(&g.sequence) as u32, word(&g.end));
+                let current = n == giving && self.is_open();
+                let status = match sequence {
+                    0 => "UNUSED",
+                    _ if current => "CURRENT",
+                    _ if end > checkpoint => "ACTIVE",
+                    _ => "INACTIVE",
+                };
+                LogInfo {
+                    group: word(&g.number) as u32,
+                    sequence,
+                    bytes: word(&g.bytes),
+                    archived: word(&g.archived) != 0,
+                    status,
+                    first_scn: Scn(word(&g.first_scn)),
+                    first_time_s: word(&g.first_time) as u32,
+                    start: Rba(word(&g.start)),
+                    end: (!current && sequence != 0).then_some(Rba(end)),
+                }
+            })
+            .collect();
+        rows.sort_by_key(|row| row.group);
+        rows
+    }
+
+    /// Checks the log's words against one another. Only valid while nobody else uses the log.
+    ///
+    /// # Errors
+    /// A sentence that says which rule is broken.
+    pub fn assert_invariants(&self) -> Result<(), String> {
+        let (head, written) = (self.head(), self.on_disk());
+        if written > head {
+            return Err(format!("{written} is on disk, but only {head} was given out"));
+        }
+        if head.0 - written.0 > self.buffer_bytes() {
+            return Err(format!("{} bytes are not on disk, more than the log buffer holds", head.0 - written.0));
+        }
+        for (n, line) in self.lines.iter().enumerate() {
+            let (pending, waiting) = (line.pending.load(Ordering::Acquire), line.waiting_for.load(Ordering::Acquire));
+            if pending != 0 || waiting != 0 {
+                return Err(format!("process {} has a place at {pending} and waits for {waiting}", n + 1));
+            }
+        }
+        if self.tail.writer.load(Ordering::Acquire) != 0 {
+            return Err("somebody writes".into());
+        }
+        let giving = self.head.giving.load(Ordering::Acquire) as usize;
+        if self.is_open() && head.0 > self.groups.limit(giving) {
+            return Err(format!("{head} is behind the end of the log"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,534 @@
+//! The log buffer: a ring in the SGA that takes records from all processes at once.
+//!
+//! A process gets a position under the latch `redo allocation`, in a section that notes the position in the process's own line
+//! too. It copies its record there without a latch, and clears the note when the record counts. Whoever writes the log goes no
+//! further than the oldest note, so what is on disk has no holes. A dead process's note stays until PMON has either let the
+//! record stand or put a void one of the same length into its place; which of the two is the change group's business.
+//!
+//! **Room in the log.** A position is given out only inside a log file that may be written: everything that was given out can be
+//! written without waiting for anything but the disk. That is why a checkpoint, which must have redo written before blocks, is
+//! never waited for by the writing that it waits for. When a log has no room for the next record, the log that takes over is
+//! chosen in the section that finds so; the file itself is opened later by whoever writes ([`crate::RedoLog::write_out`]).
+//!
+//! | words | change | by whom |
+//! |---|---|---|
+//! | `head`, `announced`, `giving`, group entries | under `redo allocation`, in a section | who reserves, who announces, who ends a log |
+//! | `pending` of a line | set in that section; cleared with one store | its process, or PMON |
+//! | `written`, `writing` | while `writer` is held | who writes; see the module `write` |
+
+use crate::file::LOG_HEADER_BYTES;
+use crate::groups::{Group, Groups};
+use crate::record::{RECORD_HEAD, void_record};
+use crate::{Rba, RedoSink};
+use datafile::{ControlFile, DataFiles};
+use enqueue::Enqueues;
+use latch::{LatchName, Where};
+use process::{CleanupOrder, Process, Processes, Section};
+use sga::{SgaBuilder, SgaSlice, SgaText, sga_struct};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+use types::{Ora, Result, Scn};
+use wait::{Event, Stat};
+
+/// The position of a database's first record.
+pub const FIRST_RBA: Rba = Rba(4096);
+
+/// How long a waiter sleeps before it looks again without having been posted: only who posts may die.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Records up to this length fit into any log buffer and log.
+const SHORT: usize = 16 << 10;
+
+/// What `waiting_for` of a line says while its process waits for a log file to come free.
+pub(crate) const FOR_A_LOG: u64 = u64::MAX;
+
+sga_struct! {
+    /// What changes under `redo allocation`.
+    pub struct Head {
+        /// The next position to be given out; 0 while the end of the redo is not known.
+        pub(crate) head: AtomicU64,
+        /// The newest announced checkpoint.
+        pub(crate) announced: AtomicU64,
+        /// Index of the group in which positions are given out.
+        pub(crate) giving: AtomicU64,
+        /// 1 while positions are given out.
+        pub(crate) open: AtomicU64,
+        pub(crate) pad: [AtomicU64; 4],
+    }
+
+    /// What the writer changes, and what others ask of it.
+    pub struct Tail {
+        /// Everything before it is on disk.
+        pub(crate) written: AtomicU64,
+        /// Number of the process that is writing; 0: none.
+        pub(crate) writer: AtomicU64,
+        /// Index of the group whose file is written to.
+        pub(crate) writing: AtomicU64,
+        /// 1 when the log cannot be written any more.
+        pub(crate) failed: AtomicU64,
+        /// Numbers of LGWR, CKPT and ARC0; 0 while there is none.
+        pub(crate) lgwr: AtomicU64,
+        pub(crate) ckpt: AtomicU64,
+        pub(crate) arch: AtomicU64,
+        /// Number of the process that is archiving; 0: none.
+        pub(crate) archiver: AtomicU64,
+        /// 1 from a post of LGWR to its next look.
+        pub(crate) lgwr_posted: AtomicU64,
+        /// The last completed checkpoint: position, SCN and time.
+        pub(crate) checkpoint: AtomicU64,
+        pub(crate) checkpoint_scn: AtomicU64,
+        pub(crate) checkpoint_time: AtomicU64,
+        /// A checkpoint at or behind this position is asked for.
+        pub(crate) checkpoint_wanted: AtomicU64,
+        /// 1 in ARCHIVELOG mode.
+        pub(crate) archivelog: AtomicU64,
+        /// SCN at which the log was opened.
+        pub(crate) base_scn: AtomicU64,
+        /// The highest number of a process that ever had a line.
+        pub(crate) lines_used: AtomicU64,
+        pub(crate) incarnation: AtomicU64,
+        /// What went wrong when the log could not be written, and archiving.
+        pub(crate) failure: SgaText<64>,
+        pub(crate) archive_failure: SgaText<64>,
+    }
+
+    /// What one process has to do with the log.
+    pub struct Line {
+        /// Where the record begins that was given a place and is not settled; 0: none.
+        pub(crate) pending: AtomicU64,
+        pub(crate) pending_len: AtomicU64,
+        /// The position whose being on disk the process sleeps for; 0: it does not.
+        pub(crate) waiting_for: AtomicU64,
+        /// The highest SCN that it put into the redo.
+        pub(crate) scn: AtomicU64,
+        /// The checkpoint that it announced last: position, SCN and time.
+        pub(crate) announced: AtomicU64,
+        pub(crate) announced_scn: AtomicU64,
+        pub(crate) announced_time: AtomicU64,
+        /// Where the newest commit ends that its session has not been told of; 0: none.
+        pub(crate) commit: AtomicU64,
+    }
+}
+
+/// How the log buffer is made.
+#[derive(Clone, Copy, Debug)]
+pub struct LogConfig {
+    /// Bytes of the ring; rounded up to a power of two.
+    pub buffer_bytes: usize,
+    /// Process slots.
+    pub processes: usize,
+    /// Who waits for a commit writes the log when nobody else does; otherwise LGWR does, once there is one.
+    pub leader: bool,
+}
+
+impl LogConfig {
+    /// The smallest log buffer for blocks of this size: two records of the longest kind fit.
+    pub fn buffer_min(block_size: usize) -> usize {
+        (96 * block_size).next_power_of_two()
+    }
+
+    fn words(&self) -> usize {
+        self.buffer_bytes.max(64 << 10).next_power_of_two() / 8
+    }
+}
+
+/// Where the log's areas lie in the SGA.
+#[derive(Clone, Copy, Debug)]
+pub struct LogLayout {
+    ring: SgaSlice<AtomicU64>,
+    head: SgaSlice<Head>,
+    tail: SgaSlice<Tail>,
+    lines: SgaSlice<Line>,
+    groups: SgaSlice<Group>,
+}
+
+impl LogLayout {
+    /// Reserves the areas.
+    pub fn reserve(sga: &mut SgaBuilder, config: &LogConfig) -> LogLayout {
+        LogLayout {
+            ring: sga.reserve("log_buffer", config.words()),
+            head: sga.reserve("redo allocation", 1),
+            tail: sga.reserve("redo allocation", 1),
+            lines: sga.reserve("redo lines", config.processes),
+            groups: sga.reserve("log groups", ControlFile::LOGS_MAX as usize),
+        }
+    }
+}
+
+/// Has a checkpoint made; true when that was only asked for, and somebody else makes it.
+pub type Checkpointer = Box<dyn Fn(&Process) -> Result<()> + Send + Sync>;
+
+/// The redo log of an instance. Made by the supervisor and inherited by `fork`.
+pub struct RedoLog {
+    pub(crate) all: &'static Processes,
+    pub(crate) ring: &'static [AtomicU64],
+    pub(crate) head: &'static Head,
+    pub(crate) tail: &'static Tail,
+    pub(crate) lines: &'static [Line],
+    pub(crate) groups: Groups,
+    pub(crate) leader: bool,
+    pub(crate) files: Arc<DataFiles>,
+    pub(crate) enqueues: Enqueues,
+    /// What is written is put together here; a process has its own copy.
+    pub(crate) scratch: Mutex<Vec<u8>>,
+    pub(crate) checkpointer: OnceLock<Checkpointer>,
+    pub(crate) archive_place: OnceLock<crate::FindArchivePlace>,
+}
+
+impl RedoLog {
+    /// Formats the areas; run once, by the supervisor. The log is closed until [`RedoLog::open`].
+    ///
+    /// # Errors
+    /// ORA-00205.
+    pub fn create(
+        all: &'static Processes,
+        layout: &LogLayout,
+        config: &LogConfig,
+        files: &Arc<DataFiles>,
+        enqueues: &Enqueues,
+    ) -> Result<RedoLog> {
+        let sga = all.sga();
+        let control = files.control()?;
+        let log = RedoLog {
+            all,
+            ring: sga.slice(layout.ring),
+            head: &sga.slice(layout.head)[0],
+            tail: &sga.slice(layout.tail)[0],
+            lines: sga.slice(layout.lines),
+            groups: Groups::new(sga.slice(layout.groups)),
+            leader: config.leader,
+            files: Arc::clone(files),
+            enqueues: *enqueues,
+            scratch: Mutex::new(Vec::new()),
+            checkpointer: OnceLock::new(),
+            archive_place: OnceLock::new(),
+        };
+        // Until the end of the redo is known nothing can be behind what is on disk.
+        log.tail.written.store(ControlFile::RBA_LIMIT, Ordering::Relaxed);
+        log.load(&control);
+        Ok(log)
+    }
+
+    /// Registers what is done for the log when a process dies. Run once, by the supervisor, before it forks.
+    pub fn register_with(log: &'static RedoLog, all: &Processes) {
+        all.on_death(CleanupOrder::Pins, "redo log", move |_, dead| log.clean_up(dead));
+    }
+
+    /// Says how a checkpoint is had while there is no CKPT: it is made by the process that needs it. Once, before the log is
+    /// opened.
+    pub fn set_checkpointer(&self, run: Checkpointer) {
+        let _ = self.checkpointer.set(run);
+    }
+
+    /// Lets go of what a dead process had, but for a record that is not settled: that is its change group's business.
+    fn clean_up(&self, dead: u32) {
+        let dead_word = u64::from(dead);
+        let t = self.tail;
+        for word in [&t.lgwr, &t.ckpt, &t.arch, &t.archiver] {
+            let _ = word.compare_exchange(dead_word, 0, Ordering::SeqCst, Ordering::Relaxed);
+        }
+        if let Some(line) = self.lines.get(dead as usize - 1) {
+            line.waiting_for.store(0, Ordering::SeqCst);
+            line.commit.store(0, Ordering::Relaxed);
+        }
+        if t.writer.compare_exchange(dead_word, 0, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            // What it was writing is written again: its bytes are still in the ring.
+            self.post_waiters();
+        }
+    }
+
+    pub(crate) fn line(&self, p: &Process) -> &'static Line {
+        &self.lines[p.number() as usize - 1]
+    }
+
+    /// The lines that may have been used.
+    pub(crate) fn used_lines(&self) -> &'static [Line] {
+        let used = self.tail.lines_used.load(Ordering::SeqCst) as usize;
+        &self.lines[..used.min(self.lines.len())]
+    }
+
+    /// Makes a process's line one of those that are looked at.
+    pub(crate) fn use_line(&self, p: &Process) -> &'static Line {
+        let n = u64::from(p.number());
+        if self.tail.lines_used.load(Ordering::Relaxed) < n {
+            self.tail.lines_used.fetch_max(n, Ordering::SeqCst);
+        }
+        self.line(p)
+    }
+
+    pub(crate) fn lock<'a>(&self, p: &'a Process) -> Section<'a> {
+        p.lock(self.all.latch(LatchName::RedoAllocation), Where::KcrfRedoAllocation, 0)
+    }
+
+    /// Bytes of the log buffer.
+    pub fn buffer_bytes(&self) -> u64 {
+        self.ring.len() as u64 * 8
+    }
+
+    /// The longest record that is taken: half the log buffer, and never more than a log has room for.
+    pub fn record_max(&self) -> u64 {
+        (self.buffer_bytes() / 2).min(self.groups.smallest_room())
+    }
+
+    /// The end of what was given out so far.
+    pub fn head(&self) -> Rba {
+        Rba(self.head.head.load(Ordering::Acquire))
+    }
+
+    /// The highest SCN in the redo given out so far.
+    pub fn newest_scn(&self) -> Scn {
+        let base = self.tail.base_scn.load(Ordering::Relaxed);
+        Scn(self.used_lines().iter().map(|l| l.scn.load(Ordering::Relaxed)).fold(base, u64::max))
+    }
+
+    /// Gives out a place if there is room, in a section of its own.
+    fn try_reserve(&self, p: &Process, len: u64, decided: Rba, note: &AtomicU64) -> Result<Given> {
+        let line = self.use_line(p);
+        debug_assert_eq!(line.pending.load(Ordering::Relaxed), 0, "a process has one place at a time");
+        let s = self.lock(p);
+        let head = self.head.head.load(Ordering::Relaxed);
+        if self.head.open.load(Ordering::Relaxed) == 0 {
+            return Err(Ora::internal("the redo log is closed"));
+        }
+        if self.head.announced.load(Ordering::Relaxed) != decided.0 {
+            return Ok(Given::Announced);
+        }
+        if let Some(why) = self.no_log_room(&s, head, len) {
+            return Ok(Given::NoLog(why));
+        }
+        let needed = (head + len).saturating_sub(self.buffer_bytes());
+        if self.tail.written.load(Ordering::Acquire) < needed {
+            return Ok(Given::NoBuffer(needed));
+        }
+        s.set(&line.pending_len, len);
+        s.set(&line.pending, head);
+        s.set(note, head);
+        s.set(&self.head.head, head + len);
+        Ok(Given::Place(head))
+    }
+
+    /// Makes sure that the next `len` bytes are inside a log; else says what is waited for. The latch is held by `s`.
+    fn no_log_room(&self, s: &Section, head: u64, len: u64) -> Option<Event> {
+        let giving = self.head.giving.load(Ordering::Relaxed) as usize;
+        if head + len <= self.groups.limit(giving) {
+            return None;
+        }
+        self.take_next_group(s, giving, head).err()
+    }
+
+    /// Lets another group take over at `head`, or says what is waited for. The latch is held by `s`.
+    pub(crate) fn take_next_group(&self, s: &Section, giving: usize, head: u64) -> std::result::Result<(), Event> {
+        if giving as u64 != self.tail.writing.load(Ordering::Acquire) {
+            return Err(Event::LogFileSwitchCompletion);
+        }
+        let next = self.next_group(giving)?;
+        let (old, new) = (self.groups.at(giving), self.groups.at(next));
+        s.set(&old.end, head);
+        s.set(&new.sequence, old.sequence.load(Ordering::Relaxed) + 1);
+        s.set(&new.start, head);
+        s.set(&new.end, 0);
+        s.set(&new.archived, 0);
+        s.set(&self.head.giving, next as u64);
+        Ok(())
+    }
+
+    /// Waits for a log file. The process may have to do itself what it waits for, when nobody else is there to do it.
+    pub(crate) fn wait_for_log(&self, p: &Process, why: Event) -> Result<()> {
+        p.count(Stat::RedoLogSpaceRequests, 1);
+        let started = os::clock::now_ns();
+        let (line, seen) = (self.use_line(p), p.posts());
+        line.waiting_for.store(FOR_A_LOG, Ordering::SeqCst);
+        let done = match why {
+            Event::LogFileSwitchCompletion => self.force_quietly(p, self.head()),
+            Event::LogFileSwitchCheckpointIncomplete => self.ask_for_checkpoint(p),
+            _ => self.ask_for_archiving(p),
+        };
+        // What failed here is tried again, by whoever can.
+        if !matches!(done, Ok(false)) {
+            let _w = p.wait(why, 0, 0, 0);
+            p.sleep(seen, Some(LOOK_AGAIN));
+        }
+        line.waiting_for.store(0, Ordering::SeqCst);
+        p.count(Stat::RedoLogSpaceWaitTime, (os::clock::now_ns() - started) / 10_000_000);
+        p.help_the_dead();
+        self.check_failed()
+    }
+
+    /// Waits until `needed` is on disk, so that there is room in the ring.
+    fn wait_for_buffer(&self, p: &Process, needed: u64) -> Result<()> {
+        p.count(Stat::RedoBufferAllocationRetries, 1);
+        self.sync_as(p, Rba(needed), Event::LogBufferSpace)
+    }
+}
+
+/// What an attempt to give out a place came to.
+enum Given {
+    Place(u64),
+    /// A newer checkpoint was announced.
+    Announced,
+    /// The ring has no room before this position is on disk.
+    NoBuffer(u64),
+    /// No log has room.
+    NoLog(Event),
+}
+
+impl RedoSink for RedoLog {
+    fn wanted(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn image_before(&self) -> Rba {
+        Rba(self.head.announced.load(Ordering::Acquire))
+    }
+
+    fn announce(&self, p: &Process) -> Rba {
+        let line = self.use_line(p);
+        let s = self.lock(p);
+        let head = self.head.head.load(Ordering::Relaxed);
+        s.set(&self.head.announced, head);
+        s.set(&line.announced, head);
+        s.set(&line.announced_scn, self.newest_scn().0);
+        s.set(&line.announced_time, u64::from(now_s()));
+        Rba(head)
+    }
+
+    fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Rba>> {
+        let too_long = len > SHORT && len as u64 > self.record_max();
+        if too_long || len < RECORD_HEAD || !len.is_multiple_of(8) {
+            return Err(Ora::internal(format_args!("redo record of {len} bytes")));
+        }
+        loop {
+            self.check_failed()?;
+            match self.try_reserve(p, len as u64, decided, note)? {
+                Given::Place(at) => {
+                    os::crash::point("redo_reserved");
+                    return Ok(Some(Rba(at)));
+                }
+                Given::Announced => return Ok(None),
+                Given::NoBuffer(needed) => self.wait_for_buffer(p, needed)?,
+                Given::NoLog(why) => self.wait_for_log(p, why)?,
+            }
+        }
+    }
+
+    fn put(&self, p: &Process, at: Rba, record: &[u8]) {
+        let line = self.line(p);
+        assert_eq!(line.pending.load(Ordering::Relaxed), at.0, "a record goes to the place it was given");
+        assert_eq!(
+            line.pending_len.load(Ordering::Relaxed),
+            record.len() as u64,
+            "a record has the length it asked for"
+        );
+        self.copy_in(at.0, record);
+        let scn = u64::from_le_bytes(record[8..16].try_into().expect("eight bytes"));
+        if line.scn.load(Ordering::Relaxed) < scn {
+            line.scn.store(scn, Ordering::Relaxed);
+        }
+        os::crash::point("redo_copied");
+    }
+
+    #[inline]
+    fn settle(&self, p: &Process) {
+        // Release: who sees that nothing is pending sees the record.
+        self.line(p).pending.store(0, Ordering::Release);
+        self.ask_for_writing_ahead();
+    }
+
+    fn settle_dead(&self, p: &Process, dead: u32, counts: bool) {
+        let Some(line) = self.lines.get((dead as usize).wrapping_sub(1)) else { return };
+        let (at, len) = (line.pending.load(Ordering::Acquire), line.pending_len.load(Ordering::Relaxed));
+        if at == 0 {
+            return;
+        }
+        if !counts {
+            self.copy_in(at, &void_record(len as usize, Rba(at), self.newest_scn(), now_s()));
+            p.count(Stat::RedoWastage, len);
+        }
+        os::crash::point("redo_settling_the_dead");
+        line.pending.store(0, Ordering::Release);
+    }
+
+    #[inline]
+    fn on_disk(&self) -> Rba {
+        Rba(self.tail.written.load(Ordering::Acquire))
+    }
+
+    fn force(&self, p: &Process, upto: Rba) -> Result<()> {
+        self.sync_as(p, upto, Event::LogFileSync)
+    }
+
+    #[inline]
+    fn note_commit(&self, p: &Process, upto: Rba) {
+        self.line(p).commit.store(upto.0, Ordering::Relaxed);
+    }
+
+    fn noted_commit(&self, p: &Process) -> Rba {
+        Rba(self.line(p).commit.load(Ordering::Relaxed))
+    }
+
+    fn forget_commit(&self, p: &Process, keep: Rba, soon: bool) {
+        self.line(p).commit.store(keep.0, Ordering::Relaxed);
+        if soon {
+            self.post_lgwr();
+        }
+    }
+
+    fn sync_commits(&self, p: &Process) -> Result<()> {
+        let line = self.line(p);
+        let upto = line.commit.load(Ordering::Relaxed);
+        if upto == 0 {
+            return Ok(());
+        }
+        let began = os::clock::now_ns();
+        self.sync_as(p, Rba(upto), Event::LogFileSync)?;
+        line.commit.store(0, Ordering::Relaxed);
+        p.count(Stat::RedoSynchWrites, 1);
+        p.count(Stat::RedoSynchTimeUsec, (os::clock::now_ns() - began) / 1000);
+        Ok(())
+    }
+}
+
+impl RedoLog {
+    /// Copies a record into the ring, around its end if need be.
+    fn copy_in(&self, at: u64, record: &[u8]) {
+        let mask = self.ring.len() - 1;
+        let first = (at / 8) as usize & mask;
+        let (head, tail) = record.split_at(record.len().min((self.ring.len() - first) * 8));
+        for (from, part) in [(first, head), (0, tail)] {
+            for (word, bytes) in self.ring[from..].iter().zip(part.chunks_exact(8)) {
+                word.store(u64::from_le_bytes(bytes.try_into().expect("eight bytes")), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Appends `from..to` of the ring to `out`.
+    pub(crate) fn copy_out(&self, from: u64, to: u64, out: &mut Vec<u8>) {
+        let mask = self.ring.len() - 1;
+        for word in from / 8..to / 8 {
+            let value = self.ring[word as usize & mask].load(Ordering::Relaxed);
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    /// Has LGWR write while there is still room, so that nobody need wait for it.
+    #[inline]
+    fn ask_for_writing_ahead(&self) {
+        let unwritten =
+            self.head.head.load(Ordering::Relaxed).saturating_sub(self.tail.written.load(Ordering::Relaxed));
+        if unwritten > (self.buffer_bytes() / 3).min(1 << 20) {
+            self.post_lgwr();
+        }
+    }
+}
+
+/// Seconds since 1970, UTC.
+pub(crate) fn now_s() -> u32 {
+    (os::clock::wall_ns() / 1_000_000_000) as u32
+}
+
+/// Bytes of redo that a file of `bytes` has room for.
+pub(crate) fn room_of(bytes: u64) -> u64 {
+    bytes.saturating_sub(LOG_HEADER_BYTES) / 8 * 8
+}

@@ -1,0 +1,303 @@
+//! Writing the log: who writes, who waits, and what when it fails.
+//!
+//! One process writes at a time: the one whose number is in the word `writer`. That is no latch, for it is kept across writes
+//! and syncs; PMON empties it when its holder is dead, and the next writer writes the same bytes once more, because `written`
+//! moves only behind the sync. Who waits for a position notes it in its line and sleeps until posted.
+//!
+//! In the `latchwork` design the process that waits for its commit writes when nobody else does; all who come meanwhile are
+//! covered together by the next write, which the first of them makes: a group commit without a hand-over to another process and
+//! back. In the older designs LGWR writes and the others post it.
+//!
+//! Only LGWR, or any process while there is none, opens the next log file, since that changes the control file and a session
+//! that waits for the control file can be cancelled.
+//!
+//! What could not be written or synced is not tried again: after a failed sync nobody knows what is on the device. The log is
+//! marked failed, every waiter gets the error, LGWR ends with it and the instance with LGWR. No commit is lost that was told.
+
+use crate::file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, io_error, name};
+use crate::log::{FOR_A_LOG, LOOK_AGAIN, Line};
+use crate::{Rba, RedoLog};
+use process::Process;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use types::{Facility, Ora, Result};
+use wait::{Event, Stat};
+
+/// Bytes handed to the operating system at a time.
+const CHUNK: u64 = 1 << 20;
+
+/// How often the writer looks for a copy to be done before it sleeps.
+const COPY_SPINS: u32 = 200;
+
+/// What a writer came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wrote {
+    /// Everything that was asked for is on disk.
+    All,
+    /// The log is full to its end, and another process has to open the next one.
+    UpToTheSwitch,
+}
+
+/// The state of the redo at one moment.
+struct Settled {
+    /// The end of what was given out.
+    head: u64,
+    /// Records end here that all may be written.
+    settled: u64,
+    /// The end of the log that is being written, when another one has taken over; 0 otherwise.
+    log_end: u64,
+}
+
+impl RedoLog {
+    pub(crate) fn check_failed(&self) -> Result<()> {
+        if self.tail.failed.load(Ordering::Acquire) == 0 { Ok(()) } else { Err(self.failure()) }
+    }
+
+    /// Why the log cannot be written any more.
+    fn failure(&self) -> Ora {
+        let text = self.tail.failure.get();
+        let bare = text.strip_prefix("ORA-00345: ").unwrap_or(&text);
+        Ora::from_text(Facility::Ora, 345, bare)
+    }
+
+    /// Marks the log as failed; everybody who waits for it is woken.
+    fn fail(&self, e: Ora) -> Ora {
+        if e.is(28) || e.is(1013) {
+            return e; // a session that waited for the control file: another one will write
+        }
+        if self.tail.failed.load(Ordering::Relaxed) == 0 {
+            self.tail.failure.set(&e.to_string());
+            self.tail.failed.store(1, Ordering::SeqCst);
+        }
+        self.post_lgwr();
+        e
+    }
+
+    fn lgwr(&self) -> u64 {
+        self.tail.lgwr.load(Ordering::Acquire)
+    }
+
+    fn may_write(&self, p: &Process) -> bool {
+        self.leader || self.may_switch(p)
+    }
+
+    pub(crate) fn may_switch(&self, p: &Process) -> bool {
+        let lgwr = self.lgwr();
+        lgwr == 0 || lgwr == u64::from(p.number())
+    }
+
+    pub(crate) fn take_writer(&self, p: &Process) -> bool {
+        let own = p.number().into();
+        self.tail.writer.compare_exchange(0, own, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+
+    pub(crate) fn release_writer(&self) {
+        // SeqCst, as the waiters' stores and loads are: a waiter either sees that nobody writes or is seen here.
+        self.tail.writer.store(0, Ordering::SeqCst);
+        self.post_waiters();
+    }
+
+    /// Wakes those whose redo is on disk, and one of the others to write what has come meanwhile.
+    pub(crate) fn post_waiters(&self) {
+        let written = self.tail.written.load(Ordering::SeqCst);
+        let failed = self.tail.failed.load(Ordering::SeqCst) != 0;
+        let mut lead = self.leader;
+        for (n, line) in self.used_lines().iter().enumerate() {
+            let upto = line.waiting_for.load(Ordering::SeqCst);
+            if upto == 0 || (upto == FOR_A_LOG && !failed) {
+                continue;
+            }
+            if upto <= written || failed || std::mem::take(&mut lead) {
+                self.all.post(n as u32 + 1);
+            }
+        }
+    }
+
+    /// Wakes those who wait for a log file.
+    pub(crate) fn post_log_waiters(&self) {
+        for (n, line) in self.used_lines().iter().enumerate() {
+            if line.waiting_for.load(Ordering::SeqCst) == FOR_A_LOG {
+                self.all.post(n as u32 + 1);
+            }
+        }
+    }
+
+    /// Wakes LGWR unless it has been already.
+    pub(crate) fn post_lgwr(&self) {
+        let lgwr = self.lgwr();
+        if lgwr != 0 && self.tail.lgwr_posted.swap(1, Ordering::SeqCst) == 0 {
+            self.all.post(lgwr as u32);
+        }
+    }
+
+    /// Waits, in `event`, until everything before `upto` is on disk; writes itself when it may and nobody else does.
+    pub(crate) fn sync_as(&self, p: &Process, upto: Rba, event: Event) -> Result<()> {
+        if self.tail.written.load(Ordering::Acquire) >= upto.0 {
+            return Ok(());
+        }
+        if upto > self.head() {
+            return Err(Ora::internal(format_args!("redo up to {upto} is awaited, {} was given out", self.head())));
+        }
+        let line = self.use_line(p);
+        let w = p.wait(event, upto.0 / LOG_BLOCK_BYTES, self.newest_scn().0, 0);
+        let done = self.sync_in(p, line, upto);
+        line.waiting_for.store(0, Ordering::SeqCst);
+        drop(w);
+        done
+    }
+
+    fn sync_in(&self, p: &Process, line: &Line, upto: Rba) -> Result<()> {
+        loop {
+            let seen = p.posts();
+            line.waiting_for.store(upto.0, Ordering::SeqCst);
+            if self.tail.written.load(Ordering::SeqCst) >= upto.0 {
+                return Ok(());
+            }
+            self.check_failed()?;
+            if self.may_write(p) && self.take_writer(p) {
+                line.waiting_for.store(0, Ordering::SeqCst);
+                let wrote = self.write_held(p, upto);
+                self.release_writer();
+                if wrote? == Wrote::All {
+                    continue;
+                }
+                line.waiting_for.store(upto.0, Ordering::SeqCst);
+            }
+            if !self.leader || self.tail.writer.load(Ordering::SeqCst) == 0 {
+                self.post_lgwr();
+            }
+            p.sleep(seen, Some(LOOK_AGAIN));
+            p.help_the_dead();
+        }
+    }
+
+    /// As [`Self::sync_as`], inside another wait and only as far as this process can go by itself; true when somebody else has
+    /// been asked for the rest.
+    pub(crate) fn force_quietly(&self, p: &Process, upto: Rba) -> Result<bool> {
+        if self.may_write(p) && self.take_writer(p) {
+            let wrote = self.write_held(p, upto);
+            self.release_writer();
+            if wrote? == Wrote::All
+                && self.tail.writing.load(Ordering::Acquire) == self.head.giving.load(Ordering::Acquire)
+            {
+                return Ok(false);
+            }
+        }
+        self.post_lgwr();
+        Ok(true)
+    }
+
+    /// Writes everything that has been given out, and opens the next log where one has taken over: a round of LGWR, or of whoever
+    /// runs without one. Does nothing while another process writes; that one writes what came before this call, or asks LGWR.
+    ///
+    /// Waits: `log file parallel write`, `LGWR wait for redo copy`, those of the control file. Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// The log cannot be written any more.
+    pub fn write_out(&self, p: &Process) -> Result<()> {
+        self.tail.lgwr_posted.store(0, Ordering::SeqCst);
+        self.check_failed()?;
+        while self.may_switch(p) && self.has_work() && self.take_writer(p) {
+            let wrote = self.write_held(p, self.head());
+            self.release_writer();
+            wrote?;
+        }
+        self.check_failed()
+    }
+
+    fn has_work(&self) -> bool {
+        self.tail.written.load(Ordering::SeqCst) < self.head.head.load(Ordering::SeqCst)
+            || self.tail.writing.load(Ordering::Relaxed) != self.head.giving.load(Ordering::Acquire)
+    }
+
+    fn settled(&self, p: &Process) -> Settled {
+        let (head, log_end) = {
+            // Under the latch, because a section that is rolled back may have moved them for a moment.
+            let _s = self.lock(p);
+            let writing = self.tail.writing.load(Ordering::Relaxed) as usize;
+            (self.head.head.load(Ordering::Relaxed), self.groups.at(writing).end.load(Ordering::Relaxed))
+        };
+        // Acquire pairs with the Release of `settle`: who is not pending any more has copied its record.
+        let pending = self.used_lines().iter().map(|l| l.pending.load(Ordering::Acquire)).filter(|at| *at != 0);
+        Settled { head, settled: pending.fold(head, u64::min), log_end }
+    }
+
+    /// Writes until everything before `upto` is on disk. The process is the writer.
+    pub(crate) fn write_held(&self, p: &Process, upto: Rba) -> Result<Wrote> {
+        let mut spins = 0;
+        loop {
+            self.check_failed()?;
+            let now = self.settled(p);
+            let written = self.tail.written.load(Ordering::Relaxed);
+            let target = if now.log_end == 0 { now.settled } else { now.settled.min(now.log_end) };
+            let wanted = upto.0.min(now.head);
+            let whole = target >= wanted.min(if now.log_end == 0 { u64::MAX } else { now.log_end });
+            // Copies in progress are done in a moment: one write more for them would cost far more than the moment.
+            if !whole && spins < COPY_SPINS {
+                spins += 1;
+                os::cpu::relax();
+                continue;
+            }
+            if target > written {
+                self.write_log(p, written, target).map_err(|e| self.fail(e))?;
+                spins = 0;
+            } else if !whole {
+                self.wait_for_copy(p);
+            }
+            if now.log_end != 0 && target == now.log_end {
+                if !self.may_switch(p) {
+                    return Ok(if wanted <= target { Wrote::All } else { Wrote::UpToTheSwitch });
+                }
+                self.open_next(p).map_err(|e| self.fail(e))?;
+            }
+            if self.tail.written.load(Ordering::Relaxed) >= wanted {
+                return Ok(Wrote::All);
+            }
+        }
+    }
+
+    /// Waits for a process that has a place and has not settled it: it was put off the processor, or is dead.
+    fn wait_for_copy(&self, p: &Process) {
+        let is_lgwr = self.lgwr() == u64::from(p.number());
+        let w = is_lgwr.then(|| p.wait(Event::LgwrWaitForRedoCopy, 0, 0, 0));
+        os::clock::sleep(Duration::from_micros(50));
+        drop(w);
+        p.help_the_dead();
+    }
+
+    /// Writes and syncs `from..to` of the stream, all of it inside the log that is being written, and moves `written`.
+    fn write_log(&self, p: &Process, from: u64, to: u64) -> Result<()> {
+        let group = self.tail.writing.load(Ordering::Relaxed) as usize;
+        let file = self.log_file(group)?;
+        let start = self.groups.at(group).start.load(Ordering::Relaxed);
+        let blocks = (to - from).div_ceil(LOG_BLOCK_BYTES);
+        let began = os::clock::now_ns();
+        let is_lgwr = self.lgwr() == u64::from(p.number());
+        let w = is_lgwr.then(|| p.wait(Event::LogFileParallelWrite, 1, blocks, 1));
+        let failed = |e: os::OsError| {
+            Ora::with(345, &[&(from / LOG_BLOCK_BYTES), &blocks]).because(name(file.path())).because(io_error(&e))
+        };
+        let mut scratch = self.scratch.lock().expect("no panic under this lock");
+        let mut at = from;
+        while at < to {
+            let end = to.min(at + CHUNK);
+            scratch.clear();
+            self.copy_out(at, end, &mut scratch);
+            file.write_at(&scratch, LOG_HEADER_BYTES + (at - start)).map_err(failed)?;
+            at = end;
+        }
+        drop(scratch);
+        os::crash::point("redo_written");
+        if self.files.disk_sync() {
+            file.sync().map_err(failed)?;
+        }
+        os::crash::point("redo_synced");
+        // Behind the sync, in one store: a writer that dies before it has written nothing.
+        self.tail.written.store(to, Ordering::SeqCst);
+        drop(w);
+        p.count(Stat::RedoWrites, 1);
+        p.count(Stat::RedoBlocksWritten, blocks);
+        p.count(Stat::RedoWriteTime, (os::clock::now_ns() - began) / 10_000_000);
+        Ok(())
+    }
+}

@@ -1,0 +1,376 @@
+//! The log buffer and the log files against what was put in: random records of several threads, abandonment at every step,
+//! switches and archiving, children killed at any instruction. The reader must give back exactly what counted.
+
+use datafile::{ControlFile, CreateDatabase, DataFiles};
+use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
+use process::{CleanupOrder, Process, Processes, testing};
+use redo::{
+    ChangeVector, FIRST_RBA, LOG_FILE_MIN, Layer, LogConfig, LogLayout, LogReader, Rba, RecordWriter, RedoLog,
+    RedoSink, create_logs,
+};
+use sga::{SgaSlice, sga_struct};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use types::{Rdba, Scn};
+
+const PROCESSES: usize = 12;
+const CHILDREN_MAX: usize = 4096;
+
+sga_struct! {
+    /// What a change group and the books of a test are in these tests.
+    struct Notes {
+        /// As the cache's: where the record of the process's group begins.
+        group_rba: [AtomicU64; 16],
+        /// 1 while the process's record counts and is not settled.
+        counts: [AtomicU64; 16],
+        children: AtomicU64,
+        /// By child: the last record that was forced.
+        forced: [AtomicU64; 4096],
+    }
+}
+
+struct Stage {
+    all: &'static Processes,
+    log: &'static RedoLog,
+    notes: &'static Notes,
+    dir: PathBuf,
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn stage(name: &str, leader: bool, archivelog: bool) -> Stage {
+    let dir = std::env::temp_dir().join(format!("lw-redo-{}-{name}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).unwrap();
+    let files = DataFiles::create(&dir, &CreateDatabase::usual("T", 77, 2048)).unwrap();
+    files.set_disk_sync(false);
+    create_logs(&files, 3, LOG_FILE_MIN, true).unwrap();
+    let mut control = files.control().unwrap();
+    control.archivelog = archivelog;
+    control.write(&dir).unwrap();
+    start(dir, Arc::new(files), leader, FIRST_RBA)
+}
+
+fn start(dir: PathBuf, files: Arc<DataFiles>, leader: bool, end: Rba) -> Stage {
+    let config = LogConfig { buffer_bytes: 64 << 10, processes: PROCESSES, leader };
+    let enqueues = EnqueueConfig::for_processes(PROCESSES as u32);
+    let (all, (log, at, notes)) = testing::instance(PROCESSES as u32, |b| {
+        let notes: SgaSlice<Notes> = b.reserve("notes", 1);
+        (LogLayout::reserve(b, &config), EnqueueLayout::reserve(b, &enqueues), notes)
+    });
+    let enqueues = Enqueues::create(all, &at);
+    let log: &'static RedoLog = Box::leak(Box::new(RedoLog::create(all, &log, &config, &files, &enqueues).unwrap()));
+    let notes = &all.sga().slice(notes)[0];
+    DataFiles::register_with(all, &enqueues);
+    all.on_death(CleanupOrder::Pins, "groups", move |by, dead| {
+        log.settle_dead(by, dead, notes.counts[dead as usize].load(Ordering::Acquire) == 1);
+        notes.counts[dead as usize].store(0, Ordering::Release);
+        notes.group_rba[dead as usize].store(0, Ordering::Release);
+    });
+    RedoLog::register_with(log, all);
+    log.set_checkpointer(Box::new(move |p| {
+        // There are no blocks: whatever is settled is as good as in the data files.
+        let at = log.announce(p);
+        log.force(p, at)?;
+        log.checkpointed(p, at)
+    }));
+    log.set_end(end, Scn(1));
+    let p = testing::attach(all, "supervisor");
+    log.open(&p).unwrap();
+    drop(p);
+    Stage { all, log, notes, dir }
+}
+
+/// How far a group gets before its process "dies".
+#[derive(Clone, Copy, PartialEq)]
+enum Life {
+    Reserved,
+    Copied,
+    Counted,
+    Whole,
+}
+
+impl Stage {
+    /// Makes a record `(who, n)` with `fill` bytes more, up to the step of `life`. Returns where it ends.
+    fn write(&self, p: &Process, who: u64, n: u64, fill: usize, life: Life) -> Rba {
+        let mut data = vec![n as u8; 16 + fill];
+        data[..8].copy_from_slice(&who.to_le_bytes());
+        data[8..16].copy_from_slice(&n.to_le_bytes());
+        let mut record = RecordWriter::new();
+        record.push(&ChangeVector { rdba: Rdba(who as u32), layer: Layer::Test, op: 1, data: &data });
+        let slot = p.number() as usize;
+        let at = loop {
+            let decided = self.log.image_before();
+            if let Some(at) = self.log.reserve(p, record.len(), decided, &self.notes.group_rba[slot]).unwrap() {
+                break at;
+            }
+        };
+        let len = record.len() as u64;
+        if life != Life::Reserved {
+            self.log.put(p, at, record.finish(at, Scn(n), 1));
+        }
+        if matches!(life, Life::Counted | Life::Whole) {
+            self.notes.counts[slot].store(1, Ordering::Release);
+        }
+        match life {
+            Life::Whole => self.log.settle(p),
+            // What the hook does for a dead process.
+            _ => self.log.settle_dead(p, p.number(), life == Life::Counted),
+        }
+        self.notes.counts[slot].store(0, Ordering::Release);
+        self.notes.group_rba[slot].store(0, Ordering::Release);
+        Rba(at.0 + len)
+    }
+
+    fn control(&self) -> ControlFile {
+        ControlFile::read(&self.dir).unwrap()
+    }
+
+    /// Every file that holds redo: archived copies and online logs.
+    fn all_files(&self) -> Vec<PathBuf> {
+        let control = self.control();
+        let archived = control.logged.iter().filter(|l| !l.name.is_empty()).map(|l| self.dir.join(&l.name));
+        archived.chain(control.logs.iter().map(|l| self.dir.join(&l.name))).collect()
+    }
+
+    /// Everything that counts in the redo from `from` on: by writer, the numbers in their order; and the end.
+    fn read(&self, from: Rba) -> (HashMap<u64, Vec<u64>>, Rba) {
+        read(&self.all_files(), from)
+    }
+}
+
+fn read(files: &[PathBuf], from: Rba) -> (HashMap<u64, Vec<u64>>, Rba) {
+    let mut reader = LogReader::open(files, 77, 1, from).unwrap();
+    let mut seen: HashMap<u64, Vec<u64>> = HashMap::new();
+    let mut last = from;
+    while let Some((at, record)) = reader.next_record().unwrap() {
+        assert!(at >= last, "records come in order");
+        last = Rba(at.0 + record.len as u64);
+        for cv in record.vectors() {
+            let word = |i: usize| u64::from_le_bytes(cv.data[i..i + 8].try_into().unwrap());
+            let (who, n) = (word(0), word(8));
+            assert!(cv.data[16..].iter().all(|b| *b == n as u8), "the bytes are the record's own");
+            assert_eq!(record.scn, Scn(n));
+            seen.entry(who).or_default().push(n);
+        }
+    }
+    (seen, reader.position())
+}
+
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+/// Threads with records of random sizes, abandoned at random steps and forced now and then, through many switches.
+fn threads_and_switches(name: &str, leader: bool) {
+    let s = stage(name, leader, true);
+    let written = testing::run_threads(s.all, 4, |p, thread| {
+        let mut seed = 0x9E37_79B9 + thread as u64 * 7919;
+        let mut counted = Vec::new();
+        for n in 1..=700u64 {
+            let r = random(&mut seed);
+            let life = match r % 16 {
+                0 => Life::Reserved,
+                1 => Life::Copied,
+                2 => Life::Counted,
+                _ => Life::Whole,
+            };
+            let fill = if r & 0x700 == 0 { 20_000 + (r >> 12) as usize % 10_000 } else { (r >> 12) as usize % 900 };
+            let end = s.write(p, thread as u64, n, fill, life);
+            if matches!(life, Life::Counted | Life::Whole) {
+                counted.push(n);
+            }
+            if r & 0xF000_0000 == 0 {
+                s.log.force(p, end).unwrap();
+                assert!(s.log.on_disk() >= end);
+            }
+            if r & 0x1FF_0000_0000 == 0 {
+                s.log.switch(p).unwrap();
+            }
+        }
+        counted
+    });
+    let p = testing::attach(s.all, "end");
+    s.log.force(&p, s.log.head()).unwrap();
+    s.log.assert_invariants().unwrap();
+    let (seen, end) = s.read(FIRST_RBA);
+    assert_eq!(end, s.log.head());
+    for (thread, counted) in written.iter().enumerate() {
+        assert_eq!(&seen[&(thread as u64)], counted, "thread {thread}");
+    }
+    assert!(s.log.current_sequence() > 5, "the logs were used again: sequence {}", s.log.current_sequence());
+}
+
+#[test]
+fn the_reader_gives_back_what_counted_leaders_writing() {
+    threads_and_switches("leader", true);
+}
+
+#[test]
+fn the_reader_gives_back_what_counted_the_log_writer_writing() {
+    let s = stage("lgwr", false, true);
+    let stop = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        let (s, stop) = (&s, &stop);
+        scope.spawn(move || {
+            let p = testing::attach(s.all, "LGWR");
+            s.log.become_lgwr(&p);
+            while stop.load(Ordering::Acquire) == 0 {
+                let posts = p.posts();
+                s.log.write_out(&p).unwrap();
+                p.sleep(posts, Some(Duration::from_millis(20)));
+            }
+            s.log.resign(&p);
+        });
+        testing::run_threads(s.all, 4, |p, thread| {
+            for n in 1..=300u64 {
+                let end = s.write(p, thread as u64, n, 1500, Life::Whole);
+                if n % 8 == 0 {
+                    s.log.force(p, end).unwrap();
+                    assert!(s.log.on_disk() >= end);
+                }
+            }
+        });
+        stop.store(1, Ordering::Release);
+    });
+    let p = testing::attach(s.all, "end");
+    s.log.force(&p, s.log.head()).unwrap();
+    s.log.assert_invariants().unwrap();
+    let (seen, _) = s.read(FIRST_RBA);
+    for thread in 0..4 {
+        assert_eq!(seen[&thread], (1..=300).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn without_archiving_the_redo_since_the_checkpoint_is_there() {
+    let s = stage("noarchive", true, false);
+    let p = testing::attach(s.all, "one");
+    for n in 1..=400 {
+        s.write(&p, 5, n, 9000, Life::Whole);
+    }
+    s.log.force(&p, s.log.head()).unwrap();
+    assert!(s.log.current_sequence() >= 4);
+    let from = Rba(s.control().checkpoint.rba);
+    assert!(from > FIRST_RBA);
+    let (seen, end) = s.read(from);
+    assert_eq!((end, seen[&5].last()), (s.log.head(), Some(&400)));
+    let numbers = &seen[&5];
+    assert!(numbers.windows(2).all(|w| w[1] == w[0] + 1), "no record is missing");
+    // What lies before the logs that are left is not made up.
+    assert!(LogReader::open(&s.all_files(), 77, 1, FIRST_RBA).is_err_and(|e| e.is(308)));
+    assert!(LogReader::open(&s.all_files(), 78, 1, from).is_err_and(|e| e.is(308)), "another database");
+}
+
+#[test]
+fn a_record_that_is_too_long_is_refused_and_a_closed_log_takes_none() {
+    let s = stage("refuse", true, false);
+    let p = testing::attach(s.all, "one");
+    let note = &s.notes.group_rba[p.number() as usize];
+    let decided = s.log.image_before();
+    assert!(s.log.reserve(&p, (s.log.record_max() + 8) as usize, decided, note).unwrap_err().is(600));
+    assert_eq!(s.log.reserve(&p, 800, Rba(decided.0 + 8), note).unwrap(), None, "decided for another checkpoint");
+    assert_eq!(s.log.head(), FIRST_RBA);
+    assert!(s.log.force(&p, Rba(FIRST_RBA.0 + 8)).unwrap_err().is(600), "nobody has written that far");
+}
+
+#[test]
+fn a_crash_leaves_a_prefix_and_the_next_sequence_begins_behind_it() {
+    let s = stage("crash", true, false);
+    let p = testing::attach(s.all, "one");
+    let mut ends = Vec::new();
+    for n in 1..=20 {
+        ends.push(s.write(&p, 9, n, 100 * n as usize, Life::Whole));
+    }
+    s.log.force(&p, ends[19]).unwrap();
+    let current = s.control().current_log().unwrap().clone();
+    let path = s.dir.join(&current.name);
+    let whole = std::fs::read(&path).unwrap();
+    // Any byte of record 11 lost: the redo ends with record 10.
+    for at in (ends[9].0..ends[10].0).step_by(37) {
+        let mut torn = whole.clone();
+        torn[(redo::LOG_HEADER_BYTES + at - current.start) as usize] ^= 0x55;
+        std::fs::write(&path, &torn).unwrap();
+        let (seen, end) = s.read(FIRST_RBA);
+        assert_eq!((seen[&9].len(), end), (10, ends[9]));
+    }
+    drop(p);
+    // The next instance goes on behind the tenth; what lay behind it never comes back.
+    let (files, _) = DataFiles::open(&s.dir).unwrap();
+    files.set_disk_sync(false);
+    let again = start(s.dir.clone(), Arc::new(files), true, ends[9]);
+    let p = testing::attach(again.all, "two");
+    let end = again.write(&p, 9, 500, 8, Life::Whole);
+    again.log.force(&p, end).unwrap();
+    let (seen, last) = again.read(FIRST_RBA);
+    assert_eq!((seen[&9].len(), seen[&9].last(), last), (11, Some(&500), end));
+}
+
+#[test]
+fn any_bytes_in_a_log_file_are_borne() {
+    let s = stage("fuzz", true, false);
+    let p = testing::attach(s.all, "one");
+    for n in 1..=30 {
+        s.write(&p, 3, n, 50, Life::Whole);
+    }
+    s.log.force(&p, s.log.head()).unwrap();
+    let path: &Path = &s.dir.join(&s.control().current_log().unwrap().name);
+    let whole = std::fs::read(path).unwrap();
+    let used = (redo::LOG_HEADER_BYTES + s.log.head().0 - FIRST_RBA.0) as usize;
+    let mut seed = 4711;
+    for _ in 0..200 {
+        let mut bytes = whole[..used + 100].to_vec();
+        for _ in 0..1 + random(&mut seed) % 4 {
+            let at = random(&mut seed) as usize % bytes.len();
+            bytes[at] = random(&mut seed) as u8;
+        }
+        bytes.truncate(1 + random(&mut seed) as usize % bytes.len());
+        std::fs::write(path, &bytes).unwrap();
+        if let Ok(mut reader) = LogReader::open(&[path.to_owned()], 77, 1, FIRST_RBA) {
+            while let Some((_, record)) = reader.next_record().unwrap() {
+                assert_eq!(record.vectors().count(), 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn children_killed_anywhere_leave_no_hole_and_lose_nothing_that_was_forced() {
+    let s = stage("kill", true, true);
+    let by = testing::attach(s.all, "PMON");
+    let kills = testing::kill_children(&by, 4, Duration::from_millis(1500), 42, |p, seed| {
+        let child = s.notes.children.fetch_add(1, Ordering::SeqCst) as usize % CHILDREN_MAX;
+        let mut seed = seed | 1;
+        for n in 1.. {
+            let r = random(&mut seed);
+            let end = s.write(p, child as u64, n, r as usize % 3000, Life::Whole);
+            if r.is_multiple_of(3) {
+                s.log.force(p, end).unwrap();
+                s.notes.forced[child].store(n, Ordering::Release);
+            }
+        }
+    });
+    assert!(kills.killed > 20, "{kills:?}");
+    s.log.force(&by, s.log.head()).unwrap();
+    drop(by);
+    s.log.assert_invariants().unwrap();
+    let (seen, end) = s.read(FIRST_RBA);
+    assert_eq!(end, s.log.head(), "no hole");
+    let children = s.notes.children.load(Ordering::SeqCst) as usize;
+    for child in 0..children {
+        let forced = s.notes.forced[child].load(Ordering::Acquire);
+        let numbers = seen.get(&(child as u64)).cloned().unwrap_or_default();
+        assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>(), "child {child}: each once, in order");
+        assert!(numbers.len() as u64 >= forced, "child {child}: {} of {forced} forced records", numbers.len());
+    }
+}
