@@ -6,16 +6,20 @@ use types::Result;
 use wait::Event;
 
 /// How long SMON sleeps unless it is posted.
-const SLEEP: Duration = Duration::from_secs(5);
+const SLEEP: Duration = Duration::from_secs(3);
 
 /// Runs SMON until it is asked to end.
 pub fn smon(instance: &'static Instance) -> Result<()> {
     let p = instance.attach_background("SMON")?;
     let slot = p.number() as usize - 1;
+    let mut sampler = session::ScnSampler::default();
     while !instance.state().is_asked_to_end(slot) {
         let posts = p.posts();
+        sampler.sample(instance, &p);
         instance.housekeeping(&p);
         crate::idle(&p, Event::SmonTimer, posts, SLEEP);
     }
+    sampler.sample(instance, &p);
+    sampler.save(instance, &p);
     Ok(())
 }

@@ -281,6 +281,12 @@ impl<'a> Work<'a> {
         self.host.parts().dict.shared().next_object()
     }
 
+    /// The SCN of this moment, as a number.
+    fn scn(&mut self) -> Value {
+        let scn = self.host.parts().storage.heap.transactions().current_scn();
+        Value::Number(types::Number::from_i128(scn.0.into()))
+    }
+
     /// Enters an object. `data` is its segment's number, when it has one.
     pub fn insert_object(
         &mut self,
@@ -301,14 +307,16 @@ impl<'a> Work<'a> {
         }
         row[obj::STATUS] = int(1);
         row[obj::FLAGS] = int(0);
+        row[obj::SPARE1] = self.scn();
         self.change().insert(Base::Obj, &row)
     }
 
     /// Changes the row of an object, and its LAST_DDL_TIME.
     pub fn update_object(&mut self, object: ObjectId, set: &mut dyn FnMut(&mut Row)) -> Result<()> {
-        let now = self.now;
+        let (now, scn) = (self.now, self.scn());
         self.touch(object);
         self.change().update(Base::Obj, &by(obj::OBJ, object), &mut |row| {
+            row[obj::SPARE1] = scn.clone();
             row[obj::MTIME] = Value::Date(now);
             row[obj::STIME] = Value::Date(now);
             set(row);

@@ -68,10 +68,11 @@ macro_rules! base_tables {
 base_tables! {
     /// Where the base tables are: the first segment of SYSTEM, so that it can be found without the dictionary.
     Bootstrap "BOOTSTRAP$" 59 bootstrap { OBJ "OBJ#" N, FILE "FILE#" N, BLOCK "BLOCK#" N, NAME "NAME" V(128) }
-    /// Objects.
+    /// Objects. SPARE1 is the SCN at the object's last DDL, which tells its states apart where MTIME does not.
     Obj "OBJ$" 18 obj {
         OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, OWNER "OWNER#" N, NAME "NAME" V(128), NAMESPACE "NAMESPACE" N, SUBNAME "SUBNAME" V(128),
         TYPE "TYPE#" N, CTIME "CTIME" D, MTIME "MTIME" D, STIME "STIME" D, STATUS "STATUS" N, FLAGS "FLAGS" N,
+        SPARE1 "SPARE1" N,
     }
     /// Tables. PROPERTY bits are in [`crate::image::property`].
     Tab "TAB$" 4 tab {
@@ -155,6 +156,11 @@ base_tables! {
     Ts "TS$" 16 ts { TS "TS#" N, NAME "NAME" V(30), CONTENTS "CONTENTS$" N, BLOCKSIZE "BLOCKSIZE" N, STATUS "ONLINE$" N }
     /// Segments that were dropped and whose blocks are still to be given back.
     DroppedSegment "DROPPED_SEGMENT$" 17 dropped_segment { FILE "FILE#" N, BLOCK "BLOCK#" N, DATAOBJ "DATAOBJ#" N }
+    /// Which SCN was when.
+    ScnTime "SMON_SCN_TIME" 146 scn_time {
+        THREAD "THREAD" N, TIME_MP "TIME_MP" N, TIME_DP "TIME_DP" D, SCN_WRP "SCN_WRP" N, SCN_BAS "SCN_BAS" N, NUM_MAPPINGS "NUM_MAPPINGS" N,
+        TIM_SCN_MAP "TIM_SCN_MAP" V(4000), SCN "SCN" N, ORIG_THREAD "ORIG_THREAD" N,
+    }
     /// Numbers and names of system privileges.
     SystemPrivilegeMap "SYSTEM_PRIVILEGE_MAP" 120 system_privilege_map { PRIVILEGE "PRIVILEGE" N, NAME "NAME" V(40), PROPERTY "PROPERTY" N }
     /// Numbers and names of object privileges.

@@ -13,6 +13,7 @@ pub mod image;
 mod names;
 mod privilege;
 pub mod rows;
+mod scn_times;
 mod sequences;
 mod shared;
 mod verifier;

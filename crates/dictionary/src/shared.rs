@@ -216,6 +216,33 @@ impl DictionaryShared {
         done
     }
 
+    /// Whether an object is what it was at `scn`: it was there, with the same segment, and no DDL has changed it since. The
+    /// dictionary's own tables always are.
+    ///
+    /// # Errors
+    /// Those of reading; ORA-01555.
+    pub fn is_unchanged_since(&self, p: &Process, object: ObjectId, scn: types::Scn) -> Result<bool> {
+        if object.0 < crate::FIRST_USER_OBJECT {
+            return Ok(true);
+        }
+        let state = |s: &Snapshot| {
+            let mut found = None;
+            self.scan(p, s, Base::Obj, &mut |_, row| {
+                if as_u32(&row[crate::base::obj::OBJ]) == object.0 {
+                    let state = [crate::base::obj::DATAOBJ, crate::base::obj::MTIME, crate::base::obj::SPARE1];
+                    found = Some(state.map(|column| row[column].clone()));
+                }
+                Ok(())
+            })?;
+            Ok::<_, Ora>(found)
+        };
+        let now = self.txns().statement_snapshot(p, &Txn::new());
+        let present = state(&now);
+        self.txns().release(p, &now);
+        let then = state(&Snapshot { scn, xid: None, own: None, serializable: false })?;
+        Ok(then.is_some() && then == present?)
+    }
+
     /// Reads a picture of the dictionary as of now.
     pub fn load(&self, p: &Process) -> Result<Image> {
         let epoch = self.epoch();

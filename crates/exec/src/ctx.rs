@@ -6,7 +6,7 @@
 use crate::statistics::Figures;
 use btree::Btree;
 use cluster::Clusters;
-use dictionary::{Catalog, FixedId, SequenceDef};
+use dictionary::{Catalog, FixedId, SequenceDef, TableDef};
 use enqueue::Enqueues;
 use heap::Heap;
 use library_cache::LibraryCache;
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use txn::{Transactions, Txn};
-use types::{Nls, Number, ObjectId, Result, Timestamp, Value};
+use types::{Nls, Number, ObjectId, Ora, Result, Scn, Timestamp, Value};
 
 /// Handles to the shared structures, the same in every process.
 #[derive(Clone, Copy)]
@@ -61,6 +61,8 @@ pub struct SessionState {
     /// Changed through [`SessionState::change_nls`] only: cached results depend on it.
     pub nls: Nls,
     pub txn: Txn,
+    /// DBMS_FLASHBACK: queries read as of this SCN, and nothing can be changed.
+    pub flashback: Option<Scn>,
     pub options: Options,
     /// CURRVAL by sequence.
     pub currval: HashMap<ObjectId, Number>,
@@ -77,6 +79,7 @@ impl SessionState {
             schema: user.to_owned(),
             nls,
             txn: Txn::new(),
+            flashback: None,
             options: Options::default(),
             currval: HashMap::new(),
             figures: Figures::default(),
@@ -161,6 +164,30 @@ pub trait Host {
 
     /// Sixteen bytes that no other call has returned.
     fn sys_guid(&self) -> [u8; 16];
+
+    /// The SCN that was the newest at a time.
+    ///
+    /// # Errors
+    /// ORA-08180 when nobody knows.
+    fn scn_of_time(&self, _time: &Timestamp) -> Result<Scn> {
+        Err(Ora::new(8180))
+    }
+
+    /// When an SCN was the newest.
+    ///
+    /// # Errors
+    /// ORA-08181 when nobody knows.
+    fn time_of_scn(&self, _scn: Scn) -> Result<Timestamp> {
+        Err(Ora::new(8181))
+    }
+
+    /// ORA-01466 when the table's definition is not what it was at `scn`.
+    ///
+    /// # Errors
+    /// That; ORA-01555 when nobody knows.
+    fn check_definition(&self, _table: &TableDef, _scn: Scn) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A table whose rows are made up while it is read. It is never materialised nor read-consistent: nested loops open it anew for

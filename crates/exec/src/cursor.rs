@@ -22,7 +22,7 @@ use result_cache::{Build, Description, Key, Namespace, Opened, ResultBuffer};
 use sql::ast::Statement;
 use std::rc::Rc;
 use types::row::{RowReader, RowWriter};
-use types::{DataType, ObjectId, Ora, Result, Value, codec};
+use types::{DataType, ObjectId, Ora, Result, Scn, Value, codec};
 use wait::Stat;
 
 /// What kind of statement a cursor holds.
@@ -117,6 +117,8 @@ pub struct Cursor {
     rows: u64,
     returned: std::vec::IntoIter<Vec<Value>>,
     key: StatementKey,
+    /// The session's flashback mode that it was compiled for.
+    flashback: Option<Scn>,
     /// Compiled with SYS's eyes, for the executor's own statements.
     internal: bool,
 }
@@ -212,6 +214,7 @@ impl Cursor {
             returned: Vec::new().into_iter(),
             key: StatementKey::default(),
             internal,
+            flashback: cx.session.flashback.filter(|_| !internal),
             binds: plan.binds,
         })
     }
@@ -278,7 +281,8 @@ impl Cursor {
         if self.state != State::Closed {
             self.close(cx);
         }
-        if self.retype || !cx.host.is_current(self.epoch) {
+        let other_time = !self.internal && self.flashback != cx.session.flashback;
+        if self.retype || other_time || !cx.host.is_current(self.epoch) {
             self.renew(cx)?;
         }
         let mut shared = Vec::new();
@@ -620,6 +624,9 @@ impl Cursor {
 
 /// ORA-01456 in a read-only transaction.
 fn may_change(cx: &ExecCtx<'_>) -> Result<()> {
+    if cx.session.flashback.is_some() {
+        return Err(Ora::new(8182)); // operation not supported while in Flashback mode
+    }
     if cx.session.txn.isolation() == txn::Isolation::ReadOnly { Err(Ora::new(1456)) } else { Ok(()) }
 }
 
@@ -677,12 +684,13 @@ fn columns_of(plan: &Plan) -> Vec<Column> {
 
 fn plan_of(cx: &mut ExecCtx<'_>, statement: &Statement, binds: &[BindType], internal: bool) -> Result<Plan> {
     let catalog = cx.host.catalog()?;
+    let flashback = cx.session.flashback;
     let functions = HostFunctions::new(cx);
     if internal {
         let sys = catalog.as_owner(dictionary::UserId::SYS)?;
         return plan::compile(statement, &*sys, &functions, binds);
     }
-    plan::compile(statement, &*catalog, &functions, binds)
+    plan::compile_at(statement, &*catalog, &functions, binds, flashback)
 }
 
 /// Turns a plan into row sources and registers: first the plan's registers, then the binds, then what expressions need.
@@ -694,6 +702,7 @@ fn build(plan: &Plan, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
         PlanBody::Query(q) => Body::Query { op: Op::build(&q.source, &mut b)?, out: b.codes(&q.out) },
         other => Body::Dml(Dml::build(other, &mut b)?),
     };
+    let moments = b.codes(&plan.moments);
     let mut subs = Vec::with_capacity(plan.subs.len());
     for s in &plan.subs {
         let op = Op::build(&s.source, &mut b)?;
@@ -706,6 +715,7 @@ fn build(plan: &Plan, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
     let mut m = Machine::new(regs, plan.sequences.len());
     m.subs = subs;
     m.ctes = ctes;
+    m.moments = moments.into_iter().map(|code| (Some(code), None)).collect();
     Ok((body, m, first_bind))
 }
 

@@ -40,6 +40,14 @@ impl SessionInfo for Session<'_> {
     fn guid(&self) -> [u8; 16] {
         self.host.sys_guid()
     }
+
+    fn scn_to_timestamp(&self, scn: u64) -> Result<Timestamp> {
+        self.host.time_of_scn(types::Scn(scn))
+    }
+
+    fn timestamp_to_scn(&self, time: &Timestamp) -> Result<u64> {
+        self.host.scn_of_time(time).map(|scn| scn.0)
+    }
 }
 
 impl Clock for Session<'_> {

@@ -10,6 +10,7 @@ mod ctx;
 mod cursor;
 mod datetime;
 mod dml;
+mod flashback;
 mod function;
 mod hash;
 mod index;
@@ -23,6 +24,7 @@ mod table;
 
 pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Row, SessionState, Shared};
 pub use cursor::{Cursor, Described, StatementKind};
+pub use flashback::scn_of_number;
 pub use plan::{BindType, Column, HostFunction};
 pub use statistics::{Figures, digest};
 

@@ -24,6 +24,8 @@ pub struct Machine {
     pub subs: Vec<Option<Box<SubState>>>,
     pub ctes: Vec<Option<Box<CteState>>>,
     pub snapshot: Option<Snapshot>,
+    /// The moments of AS OF clauses, and what they are in this execution.
+    pub moments: Vec<(Option<crate::code::Code>, Option<Snapshot>)>,
     /// Counts executions: what was cached by an earlier one is stale.
     pub execution: u64,
     /// Values of the statement's sequences for the current row.
@@ -46,6 +48,7 @@ impl Machine {
             subs: Vec::new(),
             ctes: Vec::new(),
             snapshot: None,
+            moments: Vec::new(),
             execution: 0,
             sequence_values: vec![None; sequences],
             key: Vec::new(),
@@ -63,6 +66,7 @@ impl Machine {
         self.execution += 1;
         self.now = None;
         self.memory = 0;
+        self.moments.iter_mut().for_each(|m| m.1 = None);
         for cte in self.ctes.iter_mut().flatten() {
             cte.rows = None;
         }

@@ -21,6 +21,18 @@ pub trait SessionInfo {
     fn context(&self, namespace: &str, parameter: &str, out: &mut String) -> Result<bool>;
     /// Sixteen bytes that no other call has returned, for SYS_GUID.
     fn guid(&self) -> [u8; 16];
+    /// SCN_TO_TIMESTAMP.
+    /// # Errors
+    /// ORA-08181 when nobody knows.
+    fn scn_to_timestamp(&self, _scn: u64) -> Result<Timestamp> {
+        Err(types::Ora::new(8181))
+    }
+    /// TIMESTAMP_TO_SCN.
+    /// # Errors
+    /// ORA-08180 when nobody knows.
+    fn timestamp_to_scn(&self, _time: &Timestamp) -> Result<u64> {
+        Err(types::Ora::new(8180))
+    }
 }
 
 /// The time, fixed while a statement runs.

@@ -2,7 +2,7 @@
 
 use crate::text::text;
 use crate::{FnCtx, give, null};
-use types::{Number, Ora, Result, Value, text_length};
+use types::{Number, Ora, Result, Timestamp, Value, text_length};
 
 pub(crate) fn user(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
     out.set_text(ctx.session.user());
@@ -16,6 +16,36 @@ pub(crate) fn uid(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<(
 pub(crate) fn sys_guid(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
     out.set_raw(&ctx.session.guid());
     Ok(())
+}
+
+/// SCN_TO_TIMESTAMP(n).
+///
+/// # Errors
+/// ORA-08181 for a number that is no SCN, or one whose time nobody knows.
+pub(crate) fn scn_to_timestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let Some(n) = args[0].to_number(ctx.nls)? else { return null(out) };
+    let scn = n.to_i64().ok().and_then(|n| u64::try_from(n).ok()).ok_or_else(|| Ora::new(8181))?;
+    *out = Value::Timestamp(ctx.session.scn_to_timestamp(scn)?);
+    Ok(())
+}
+
+/// TIMESTAMP_TO_SCN(t).
+///
+/// # Errors
+/// ORA-08180 for a time whose SCN nobody knows.
+pub(crate) fn timestamp_to_scn(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let time = match &args[0] {
+        Value::Null => return null(out),
+        Value::Timestamp(t) => *t,
+        Value::Date(date) => Timestamp { date: *date, nanos: 0, offset: None },
+        other => {
+            let mut v = other.clone();
+            types::DataType::TIMESTAMP_TZ.assign(&mut v, ctx.nls, &"")?;
+            let Value::Timestamp(t) = v else { return Err(Ora::new(8186)) };
+            t
+        }
+    };
+    give(out, Number::from_i128(ctx.session.timestamp_to_scn(&time)?.into()))
 }
 
 /// Writes a USERENV parameter that needs no more than the traits give; returns whether it was one.

@@ -43,6 +43,10 @@ impl Compiler<'_> {
             rows: rows.max(0.01),
             cost: blocks + table_rows * 0.02,
         };
+        // Indexes keep no entries for versions of rows that only a flashback query sees.
+        if self.as_of_items.contains_key(&id) {
+            return best;
+        }
         if let Some(by_rowid) = self.rowid_access(id, conds) {
             return by_rowid;
         }

@@ -53,11 +53,23 @@ impl Compiler<'_> {
         let pos = t.pos.0;
         match &t.kind {
             TableRefKind::Table(name) => self.table(name, set, merge, pos),
-            TableRefKind::Subquery { query, lateral, alias, pivot } => {
+            TableRefKind::Subquery { query, lateral, as_of: Some(as_of), alias, pivot } => {
+                let kind = TableRefKind::Subquery {
+                    query: query.clone(),
+                    lateral: *lateral,
+                    as_of: None,
+                    alias: alias.clone(),
+                    pivot: pivot.clone(),
+                };
+                let plain = ast::TableRef { kind, pos: t.pos };
+                self.within(as_of, pos, |c| c.table_ref(&plain, set, merge))
+            }
+            TableRefKind::Subquery { query, lateral, as_of: None, alias, pivot } => {
                 if let Some(pivot) = pivot {
                     let kind = TableRefKind::Subquery {
                         query: query.clone(),
                         lateral: *lateral,
+                        as_of: None,
                         alias: alias.clone(),
                         pivot: None,
                     };
@@ -255,8 +267,9 @@ impl Compiler<'_> {
             let kind = TableRefKind::Table(ast::TableName { pivot: None, ..t.clone() });
             return self.pivoted(&ast::TableRef { kind, pos: ast::Pos(pos) }, pivot, set, merge, pos);
         }
-        if t.as_of.is_some() {
-            return Err(unsupported("AS OF", pos));
+        if let Some(as_of) = &t.as_of {
+            let plain = ast::TableName { as_of: None, ..t.clone() };
+            return self.within(as_of, pos, |c| c.table(&plain, set, merge, pos));
         }
         if t.sample.is_some() {
             return Err(unsupported("SAMPLE", pos));
@@ -272,6 +285,9 @@ impl Compiler<'_> {
         if let Some(simple) = t.name.as_simple()
             && let Some(cte) = self.cte_scopes.iter().rposition(|c| c.name == simple)
         {
+            if self.as_of.is_some_and(|n| !self.whole || n > 0) {
+                return Err(unsupported("AS OF", pos));
+            }
             return self.cte(cte, alias, set, merge);
         }
         let owner = t.name.qualifier();
@@ -286,6 +302,12 @@ impl Compiler<'_> {
         match resolved {
             Some(Resolved::Table(table)) => {
                 self.check_privilege(table.object, table.owner_id, ObjectPrivilege::Select, pos)?;
+                // What is made up while it is read has no past; neither have rows that live in an index.
+                let own_clause = self.as_of.is_some_and(|n| !self.whole || n > 0);
+                let in_index = matches!(table.organization, Organization::Index(_));
+                if (own_clause && table.is_fixed()) || (self.as_of.is_some() && in_index) {
+                    return Err(unsupported("AS OF", pos));
+                }
                 self.table_item(table, alias, t.alias.is_none(), set);
                 Ok(())
             }
@@ -319,7 +341,37 @@ impl Compiler<'_> {
             table_item(alias, schema, table)
         };
         let id = self.add_item(item);
+        if let Some(n) = self.as_of {
+            self.as_of_items.insert(id, n);
+            self.volatile += 1;
+        }
         set.parts.push(Part::leaf(id));
+    }
+
+    /// Compiles a part of FROM whose tables are read as of another moment.
+    fn within(&mut self, as_of: &ast::AsOf, pos: u32, part: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let n = self.moment(as_of, pos)?;
+        let outer = self.as_of.replace(n);
+        let done = part(self);
+        self.as_of = outer;
+        done
+    }
+
+    /// Enters the moment of an AS OF; its expression is worked out once an execution and sees no columns.
+    fn moment(&mut self, as_of: &ast::AsOf, pos: u32) -> Result<usize> {
+        let (ast::AsOf::Scn(e) | ast::AsOf::Timestamp(e)) = as_of;
+        self.blocks.push(Block::new(true));
+        let value = self.expr(e);
+        self.blocks.pop();
+        let value = value?;
+        let expr = match (as_of, class(&value.ty)) {
+            (ast::AsOf::Scn(_), _) => convert(value, &types::DataType::NUMBER, e.pos.0)?,
+            (ast::AsOf::Timestamp(_), Class::Timestamp | Class::Date) => value,
+            (ast::AsOf::Timestamp(_), Class::Text) => convert(value, &types::DataType::TIMESTAMP_TZ, e.pos.0)?,
+            _ => return Err(Ora::new(8186).at(pos)),
+        };
+        self.moments.push(expr);
+        Ok(self.moments.len() - 1)
     }
 
     /// A view is its query, seen with its owner's eyes.

@@ -257,6 +257,8 @@ pub struct Scan {
     pub filter: Vec<Expr>,
     /// Expected rows, for the display and for the join order.
     pub rows: f64,
+    /// AS OF: the number of the plan's moment.
+    pub as_of: Option<usize>,
 }
 
 /// Aggregate functions the executor knows by itself.
@@ -692,6 +694,8 @@ pub struct Plan {
     pub locks_rows: bool,
     /// `RESULT_CACHE_MODE = FORCE` does not apply (hint NO_RESULT_CACHE).
     pub no_result_cache: bool,
+    /// What AS OF clauses name: an SCN when it is a number, a time otherwise.
+    pub moments: Vec<Expr>,
 }
 
 /// Calls `$f` on each direct operand of a node; `$each` is `iter` or `iter_mut`, as the node is borrowed.

@@ -419,7 +419,8 @@ impl Compiler<'_> {
                 if let Access::IndexRange { index, index_only, .. } = &mut access {
                     *index_only = crate::access::covers(index, &columns);
                 }
-                let scan = Scan { table, alias, access, columns, rowid, filter, rows };
+                let as_of = self.as_of_items.get(&id).copied();
+                let scan = Scan { table, alias, access, columns, rowid, filter, rows, as_of };
                 (Source::Scan(Box::new(scan)), rows)
             }
             ItemKind::Fixed { name, handle } => {

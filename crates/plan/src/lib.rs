@@ -61,6 +61,22 @@ pub fn compile(
     functions: &dyn Functions,
     binds: &[BindType],
 ) -> Result<Plan> {
+    compile_at(statement, catalog, functions, binds, None)
+}
+
+/// As [`compile`]; with `scn` every table that does not say otherwise is read as of that SCN.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_at(
+    statement: &Statement,
+    catalog: &dyn Catalog,
+    functions: &dyn Functions,
+    binds: &[BindType],
+    scn: Option<types::Scn>,
+) -> Result<Plan> {
+    let scn =
+        scn.map(|scn| Expr::new(Node::Const(Value::Number(types::Number::from_i128(scn.0.into()))), DataType::NUMBER));
     let mut c = Compiler {
         base: catalog,
         catalogs: Vec::new(),
@@ -84,6 +100,10 @@ pub fn compile(
         copy_derived: false,
         result_cache: false,
         no_result_cache: false,
+        as_of: scn.is_some().then_some(0),
+        whole: scn.is_some(),
+        moments: scn.into_iter().collect(),
+        as_of_items: std::collections::HashMap::new(),
     };
     let body = match statement {
         Statement::Query(q) => {
@@ -111,6 +131,7 @@ pub fn compile(
         result_cache: c.result_cache || (c.force_results && c.all_force),
         no_result_cache: c.no_result_cache,
         locks_rows: locks,
+        moments: c.moments,
     })
 }
 

@@ -623,6 +623,9 @@ impl Compiler<'_> {
         }
         let mut targets = Vec::new();
         for id in ids {
+            if self.as_of_items.contains_key(&id) {
+                return Err(Ora::new(8187).at(f.pos.0)); // snapshot expression not allowed here
+            }
             let table = match &self.items[id].kind {
                 ItemKind::Table(t) => t.clone(),
                 ItemKind::Dual => continue,

@@ -198,6 +198,12 @@ pub struct Compiler<'c> {
     pub copy_derived: bool,
     pub result_cache: bool,
     pub no_result_cache: bool,
+    /// The moment that the tables being added are read as of, the moments so far, and which items have one.
+    pub as_of: Option<usize>,
+    /// Moment 0 is that of the whole statement.
+    pub whole: bool,
+    pub moments: Vec<Expr>,
+    pub as_of_items: std::collections::HashMap<ItemId, usize>,
 }
 
 impl Compiler<'_> {

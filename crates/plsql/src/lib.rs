@@ -22,4 +22,6 @@ mod world;
 pub use datum::Datum;
 pub use instance::{ExecWorld, Services, SqlCursor};
 pub use session::{Block, CompileError, Function, Plsql};
-pub use world::{ColumnInfo, Described, DynamicKind, JobChange, JobRequest, ResultCacheRequest, StoredUnit, World};
+pub use world::{
+    ColumnInfo, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, ResultCacheRequest, StoredUnit, World,
+};

@@ -219,9 +219,26 @@ pub trait World {
     fn user_lock_release(&mut self, _id: u32) -> Result<i64> {
         Err(Ora::unsupported())
     }
+    /// DBMS_LOCK.CONVERT: 0 success, 1 timeout, 2 deadlock, 4 not owned.
+    fn user_lock_convert(&mut self, _id: u32, _mode: u8, _timeout_s: Option<u32>) -> Result<i64> {
+        Err(Ora::unsupported())
+    }
+    /// DBMS_FLASHBACK.
+    fn flashback(&mut self, _request: &FlashbackRequest) -> Result<Value> {
+        Err(Ora::unsupported())
+    }
     fn gather_table_stats(&mut self, _owner: &str, _table: &str) -> Result<()> {
         Ok(())
     }
     /// DBMS_APPLICATION_INFO: module, action and client_info; `None` leaves as it is.
     fn set_application_info(&mut self, _module: Option<&str>, _action: Option<&str>, _client_info: Option<&str>) {}
+}
+
+/// A call of DBMS_FLASHBACK.
+#[derive(Clone, Debug)]
+pub enum FlashbackRequest {
+    CurrentScn,
+    /// Queries read as of an SCN, or of a time.
+    Enable(Value),
+    Disable,
 }

@@ -329,7 +329,8 @@ impl Core {
         key: &[u8],
     ) -> Result<Option<Vec<u8>>> {
         let changed = session.txn.is_active() && depends.iter().any(|d| session.txn.has_touched(*d));
-        if !session.options.result_cache || changed || session.txn.holds_snapshot() {
+        let elsewhen = session.txn.holds_snapshot() || session.flashback.is_some();
+        if !session.options.result_cache || changed || elsewhen {
             return Ok(None);
         }
         let (results, txns) = (self.shared.results, self.shared.txns);
@@ -443,5 +444,18 @@ impl exec::Host for Core {
 
     fn sys_guid(&self) -> [u8; 16] {
         self.new_guid()
+    }
+
+    fn scn_of_time(&self, time: &Timestamp) -> Result<types::Scn> {
+        Core::scn_of_time(self, time)
+    }
+
+    fn time_of_scn(&self, scn: types::Scn) -> Result<Timestamp> {
+        Core::time_of_scn(self, scn)
+    }
+
+    fn check_definition(&self, table: &dictionary::TableDef, scn: types::Scn) -> Result<()> {
+        let shared = self.instance.storage().dictionary.clone();
+        if shared.is_unchanged_since(&self.p, table.object, scn)? { Ok(()) } else { Err(Ora::new(1466)) }
     }
 }

@@ -182,6 +182,12 @@ impl SessionInfo for Caller<'_> {
     fn guid(&self) -> [u8; 16] {
         self.core.new_guid()
     }
+    fn scn_to_timestamp(&self, scn: u64) -> Result<Timestamp> {
+        self.core.time_of_scn(types::Scn(scn))
+    }
+    fn timestamp_to_scn(&self, time: &Timestamp) -> Result<u64> {
+        self.core.scn_of_time(time).map(|scn| scn.0)
+    }
 }
 
 impl Clock for Caller<'_> {

@@ -269,10 +269,13 @@ impl Storage {
         }
         self.txns.recover(p)?;
         if database.is_new {
-            self.dictionary.create_database(p, &new_dictionary(database)?)
+            self.dictionary.create_database(p, &new_dictionary(database)?)?;
         } else {
-            self.dictionary.open(p)
+            self.dictionary.open(p)?;
+            self.dictionary.load_moments(p)?;
         }
+        crate::scn_times::note_start(self.txns);
+        Ok(())
     }
 
     /// Notes in the control file that blocks may be newer in memory than on disk.

@@ -6,7 +6,9 @@ use crate::run;
 use dictionary::{Catalog, Resolved, UnitKind};
 use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
 use exec::{Cursor, ExecCtx};
-use plsql::{ColumnInfo, Described, DynamicKind, JobChange, JobRequest, ResultCacheRequest, StoredUnit};
+use plsql::{
+    ColumnInfo, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, ResultCacheRequest, StoredUnit,
+};
 use sql::ast::Statement;
 use sql::lexer::{Token, TokenKind, lex};
 use std::rc::Rc;
@@ -314,11 +316,7 @@ impl plsql::World for World<'_> {
         if self.core.user_locks.borrow().contains_key(&id) {
             return Ok(4);
         }
-        let timeout = match timeout_s {
-            None => Timeout::Never,
-            Some(0) => Timeout::NoWait,
-            Some(s) => Timeout::After(Duration::from_secs(s.into())),
-        };
+        let timeout = user_timeout(timeout_s);
         match self.core.shared.enqueues.get(&self.core.p, EnqueueType::Ul, id.into(), 0, mode, timeout) {
             Ok(lock) => {
                 self.core.user_locks.borrow_mut().insert(id, (lock, until_commit));
@@ -340,6 +338,21 @@ impl plsql::World for World<'_> {
         }
     }
 
+    fn user_lock_convert(&mut self, id: u32, mode: u8, timeout_s: Option<u32>) -> Result<i64> {
+        let mode = LockMode::ALL.get(mode as usize).copied().unwrap_or(LockMode::Exclusive);
+        let Some((lock, _)) = self.core.user_locks.borrow().get(&id).copied() else { return Ok(4) };
+        match self.core.shared.enqueues.convert(&self.core.p, lock, mode, user_timeout(timeout_s)) {
+            Ok(()) => Ok(0),
+            Err(EnqueueError::Busy | EnqueueError::TimedOut) => Ok(1),
+            Err(EnqueueError::Deadlock) => Ok(2),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn flashback(&mut self, request: &FlashbackRequest) -> Result<Value> {
+        crate::scn_times::flashback(self.core, &mut self.cx, request)
+    }
+
     fn set_application_info(&mut self, module: Option<&str>, action: Option<&str>, client_info: Option<&str>) {
         let slot = self.core.p.session();
         for (text, value) in [(&slot.module, module), (&slot.action, action), (&slot.client_info, client_info)] {
@@ -347,6 +360,14 @@ impl plsql::World for World<'_> {
                 text.set(v);
             }
         }
+    }
+}
+
+fn user_timeout(seconds: Option<u32>) -> Timeout {
+    match seconds {
+        None => Timeout::Never,
+        Some(0) => Timeout::NoWait,
+        Some(s) => Timeout::After(Duration::from_secs(s.into())),
     }
 }
 

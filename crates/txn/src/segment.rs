@@ -2,8 +2,9 @@
 //!
 //! A segment keeps the undo blocks of ended transactions in a queue, oldest first, and a block that the last one left room in.
 //! A transaction that needs a block gets, in this order: the block with room, when it just begins; the oldest retired block,
-//! when no open snapshot can need what is in it; a new block of the tablespace; a retired block of another segment that no
-//! snapshot needs; the oldest retired block after all, the own segment's first, and then a reader that needs it gets ORA-01555.
+//! when it is expired: older than `undo_retention` and than every open snapshot; a new block of the tablespace, which is extended
+//! if it may be; an expired block of another segment; a block that no open snapshot needs, though it is younger; the oldest
+//! retired block after all, the own segment's first, and then a reader that needs it gets ORA-01555.
 
 use crate::session::Chain;
 use crate::table::Fate;
@@ -41,13 +42,23 @@ fn state_of(g: &ChangeGroup<'_>, header: BlockRef) -> SegmentState {
 /// The object number of undo blocks, which belong to no object.
 const UNDO_OBJECT: ObjectId = ObjectId(0);
 
+/// How old a retired block must be to be used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Age {
+    /// Older than the time undo is to be kept, and than every open snapshot.
+    Expired,
+    /// Older than every open snapshot.
+    Unneeded,
+    Any,
+}
+
 /// What a transaction needs of its next undo block.
 #[derive(Clone, Copy)]
 struct BlockWanted {
     records: usize,
     bytes: usize,
-    /// The tablespace is full: take the oldest retired block of this segment, and whether only one that no snapshot needs.
-    retired: Option<(u16, bool)>,
+    /// The tablespace is full: take the oldest retired block of this segment, if it has that age.
+    retired: Option<(u16, Age)>,
 }
 
 fn next_seq(state: &mut SegmentState) -> u16 {
@@ -154,14 +165,16 @@ impl Transactions {
         Ok(())
     }
 
-    /// The tablespace is full: takes a retired block, first one that no snapshot needs from another segment, then the
-    /// oldest of the own segment, then of the others; a snapshot that needed it gets ORA-01555.
+    /// The tablespace is full: takes a retired block: an expired one of another segment, one that no snapshot needs, the oldest
+    /// after all; a snapshot that needed it gets ORA-01555.
     ///
     /// Errors: `full` when there is none.
     fn take_retired_block(&self, p: &Process, xid: Xid, chain: &Chain, ask: BlockWanted, full: Ora) -> Result<Chain> {
-        let others = (1..=self.table().segments_online()).filter(|usn| *usn != xid.usn);
-        let unneeded = others.clone().map(|usn| (usn, true));
-        for retired in unneeded.chain([(xid.usn, false)]).chain(others.map(|usn| (usn, false))) {
+        let all = |age: Age| {
+            let others = (1..=self.table().segments_online()).filter(|usn| *usn != xid.usn);
+            std::iter::once(xid.usn).chain(others).map(move |usn| (usn, age))
+        };
+        for retired in all(Age::Expired).chain(all(Age::Unneeded)).chain(all(Age::Any)) {
             let ask = BlockWanted { retired: Some(retired), ..ask };
             let taken =
                 self.cache().in_group(p, &|| self.current_scn(), &mut |g| self.take_undo_block(g, xid, chain, &ask))?;
@@ -174,11 +187,11 @@ impl Transactions {
 
     /// Takes the oldest retired block out of another segment's queue, if it has one that may go. The block stays in the
     /// space map it came from; it will retire to the segment that uses it.
-    fn take_from_other(&self, g: &mut ChangeGroup<'_>, usn: u16, unneeded: bool) -> Result<Option<BlockRef>> {
+    fn take_from_other(&self, g: &mut ChangeGroup<'_>, usn: u16, age: Age) -> Result<Option<BlockRef>> {
         let header = g.current(self.table().header(usn))?;
         let mut state = state_of(g, header);
         let head = state.head;
-        if head.is_none() || unneeded && !self.may_reuse(g, head)? {
+        if !self.may_reuse(g, head, age)? {
             return Ok(None);
         }
         let b = g.current(head)?;
@@ -255,12 +268,12 @@ impl Transactions {
         state: &mut SegmentState,
         ask: &BlockWanted,
     ) -> Result<Option<BlockRef>> {
-        let unneeded = match ask.retired {
-            Some((other, unneeded)) if other != usn => return self.take_from_other(g, other, unneeded),
-            Some((_, unneeded)) => unneeded,
-            None => true,
+        let age = match ask.retired {
+            Some((other, age)) if other != usn => return self.take_from_other(g, other, age),
+            Some((_, age)) => age,
+            None => Age::Expired,
         };
-        if state.head.is_none() || unneeded && !self.may_reuse(g, state.head)? {
+        if !self.may_reuse(g, state.head, age)? {
             return Ok(None);
         }
         let b = g.current(state.head)?;
@@ -268,13 +281,16 @@ impl Transactions {
         Ok(Some(b))
     }
 
-    /// Whether the oldest retired block holds nothing that an open snapshot may need.
-    fn may_reuse(&self, g: &mut ChangeGroup<'_>, head: Rdba) -> Result<bool> {
-        if head.is_none() {
-            return Ok(false);
+    /// Whether the oldest retired block may be used again, being of that age.
+    fn may_reuse(&self, g: &mut ChangeGroup<'_>, head: Rdba, age: Age) -> Result<bool> {
+        if head.is_none() || age == Age::Any {
+            return Ok(!head.is_none());
         }
         let b = g.current(head)?;
-        let keep = self.table().oldest_snapshot();
+        let mut keep = self.table().oldest_snapshot();
+        if age == Age::Expired {
+            keep = keep.min(self.times().retained());
+        }
         Ok(match self.table().fate(undo_view(g, b).xid()) {
             Fate::Committed(scn) | Fate::Before(scn) => scn <= keep,
             Fate::Active | Fate::Unsettled => false,

@@ -2,6 +2,7 @@
 
 use crate::change::Change;
 use crate::read::Scratch;
+use crate::scn_time::{ScnTimeLayout, ScnTimes};
 use crate::space::SpaceUndo;
 use crate::table::{Fate, State, Table, TableLayout};
 use crate::undo::{apply_itl, apply_undo};
@@ -41,13 +42,14 @@ impl TxnConfig {
 #[derive(Debug, Clone)]
 pub struct TxnLayout {
     table: TableLayout,
+    times: ScnTimeLayout,
 }
 
 impl TxnLayout {
     /// Reserves the transaction table and the snapshot lines.
     pub fn reserve(sga: &mut SgaBuilder, config: &TxnConfig) -> TxnLayout {
         let table = TableLayout::reserve(sga, config.undo_segments, config.slots_per_segment, config.processes);
-        TxnLayout { table }
+        TxnLayout { table, times: ScnTimeLayout::reserve(sga) }
     }
 }
 
@@ -78,6 +80,7 @@ pub struct TransactionRow {
 
 struct Inner {
     table: Table,
+    times: ScnTimes,
     cache: Arc<BufferCache>,
     enqueues: Enqueues,
     config: TxnConfig,
@@ -108,6 +111,7 @@ impl Transactions {
     ) -> Transactions {
         let inner = Inner {
             table: Table::new(sga, &layout.table),
+            times: ScnTimes::new(sga, &layout.times),
             cache: Arc::clone(cache),
             enqueues: *enqueues,
             config: config.clone(),
@@ -143,6 +147,11 @@ impl Transactions {
 
     pub(crate) fn table(&self) -> &Table {
         &self.inner.table
+    }
+
+    /// When which SCN was.
+    pub fn times(&self) -> &ScnTimes {
+        &self.inner.times
     }
 
     /// The buffer cache below.

@@ -24,6 +24,8 @@ pub struct Scan {
     filter: Vec<Cond>,
     row: Vec<u8>,
     rows_left: bool,
+    /// AS OF: the number of the moment.
+    as_of: Option<(usize, std::rc::Rc<dictionary::TableDef>)>,
 }
 
 enum Path {
@@ -80,11 +82,15 @@ impl Scan {
         columns.sort_by_key(|c| c.0);
         let path = Path::build(s, &storage, b)?;
         let filter = b.conds(&s.filter);
-        Ok(Scan { storage, path, columns, rowid: s.rowid, filter, row: Vec::new(), rows_left: false })
+        let as_of = s.as_of.map(|n| (n, s.table.clone()));
+        Ok(Scan { storage, path, columns, rowid: s.rowid, filter, row: Vec::new(), rows_left: false, as_of })
     }
 
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        let snapshot = *m.snapshot();
+        let snapshot = match &self.as_of {
+            None => *m.snapshot(),
+            Some((n, table)) => crate::flashback::snapshot_of(*n, table, m, cx)?,
+        };
         self.rows_left = true;
         let unbounded = (Bound::Unbounded, Bound::Unbounded);
         match (&mut self.path, &self.storage) {

@@ -11,6 +11,7 @@
 //! | `a> open c query`, `a> fetch c n`, `a> close c` | an open cursor |
 //! | `a> break` | Ctrl-C for what `a` is running, from outside |
 //! | `a> kill -9`, `a> vanish` | its server process is killed; its client closes the connection |
+//! | `a= name query` | the first value of the query is kept; `{name}` in a statement stands for it |
 //! | `{a}` in a statement | `sid,serial#` of session `a` |
 //!
 //! A statement ends with its line; a line that ends with `\` goes on. Answers: rows with `|` between columns, `no rows`,
@@ -128,6 +129,7 @@ struct Stage {
     instance: Ephemeral,
     observer: Client,
     actors: HashMap<String, Actor>,
+    kept: HashMap<String, String>,
 }
 
 impl Stage {
@@ -143,6 +145,9 @@ impl Stage {
         let mut text = sql.to_string();
         for (name, a) in &self.actors {
             text = text.replace(&format!("{{{name}}}"), &format!("{},{}", a.sid, a.serial));
+        }
+        for (name, value) in &self.kept {
+            text = text.replace(&format!("{{{name}}}"), value);
         }
         text
     }
@@ -197,6 +202,14 @@ impl Stage {
                 std::thread::sleep(Duration::from_millis(20));
                 String::new()
             }
+            ("=", text) => {
+                let (kept, query) = text.split_once(' ').expect("a name and a query");
+                let a = self.actor(name);
+                a.orders.send(query.to_string()).expect("the session's thread lives");
+                let value = a.hear();
+                self.kept.insert(kept.to_string(), value);
+                String::new()
+            }
             ("<", _) => self.actor(name).hear(),
             ("waits", event) => {
                 let sid = self.actor(name).sid;
@@ -225,7 +238,7 @@ fn parse(line: &str) -> Option<(&str, &str, &str)> {
     if name.is_empty() {
         return None;
     }
-    for sign in [">", "&", "<"] {
+    for sign in [">", "&", "<", "="] {
         if let Some(what) = rest.strip_prefix(sign)
             && (what.is_empty() || what.starts_with(' '))
         {
@@ -246,7 +259,7 @@ fn play(text: &str) -> String {
     let options = EphemeralOptions { params, executable: Some(executable()) };
     let instance = Ephemeral::start_with(&options).expect("the instance starts");
     let observer = instance.connect(&Credentials::Sysdba).expect("a session opens");
-    let mut stage = Stage { instance, observer, actors: HashMap::new() };
+    let mut stage = Stage { instance, observer, actors: HashMap::new(), kept: HashMap::new() };
     let mut out = String::new();
     let mut lines = text.lines();
     while let Some(l) = lines.next() {

@@ -4,7 +4,7 @@ use super::random::Random;
 use crate::datum::{Coll, CollData, CollInfo, CollKind, Datum};
 use crate::machine::{Machine, Run, error_stack, scalar};
 use crate::session::Plsql;
-use crate::world::{JobChange, JobRequest, ResultCacheRequest, World};
+use crate::world::{FlashbackRequest, JobChange, JobRequest, ResultCacheRequest, World};
 use std::rc::Rc;
 use types::{Number, Ora, Value};
 
@@ -22,6 +22,10 @@ natives! {
     "DBMS_APPLICATION_INFO" "SET_CLIENT_INFO" 1 SetClientInfo,
     "DBMS_APPLICATION_INFO" "READ_MODULE" 1 ReadModule,
     "DBMS_APPLICATION_INFO" "READ_CLIENT_INFO" 1 ReadClientInfo,
+    "DBMS_FLASHBACK" "ENABLE_AT_TIME" 1 FlashbackTime,
+    "DBMS_FLASHBACK" "ENABLE_AT_SYSTEM_CHANGE_NUMBER" 1 FlashbackScn,
+    "DBMS_FLASHBACK" "DISABLE" 1 FlashbackEnd,
+    "DBMS_FLASHBACK" "GET_SYSTEM_CHANGE_NUMBER" 1 FlashbackNow,
     "DBMS_JOB" "SUBMIT" 1 JobSubmit,
     "DBMS_JOB" "REMOVE" 1 JobRemove,
     "DBMS_JOB" "CHANGE" 1 JobChange,
@@ -36,6 +40,8 @@ natives! {
     "DBMS_LOCK" "ALLOCATE_UNIQUE" 1 LockAllocate,
     "DBMS_LOCK" "REQUEST" 2 LockRequestHandle,
     "DBMS_LOCK" "RELEASE" 2 LockReleaseHandle,
+    "DBMS_LOCK" "CONVERT" 1 LockConvert,
+    "DBMS_LOCK" "CONVERT" 2 LockConvertHandle,
     "DBMS_OUTPUT" "ENABLE" 1 OutputEnable,
     "DBMS_OUTPUT" "DISABLE" 1 OutputDisable,
     "DBMS_OUTPUT" "PUT" 1 OutputPut,
@@ -370,6 +376,17 @@ pub(crate) fn run<W: World>(
             w.job_change(job(&a)?, &change)?;
             Value::Null
         }
+        Native::FlashbackTime | Native::FlashbackScn => w.flashback(&FlashbackRequest::Enable(a.value(0).clone()))?,
+        Native::FlashbackEnd => w.flashback(&FlashbackRequest::Disable)?,
+        Native::FlashbackNow => w.flashback(&FlashbackRequest::CurrentScn)?,
+        Native::LockConvert => {
+            let id = lock_id(a.integer(0))?;
+            lock_convert(w, &a, id)?
+        }
+        Native::LockConvertHandle => {
+            let id = lock_handle(a.text(0))?;
+            lock_convert(w, &a, id)?
+        }
         Native::LockRequest => {
             let id = lock_id(a.integer(0))?;
             lock_request(w, &a, id)?
@@ -510,6 +527,18 @@ fn lock_request<W: World>(w: &mut W, a: &Args<'_>, id: u32) -> Run<Value> {
         _ => None,
     };
     Ok(number(w.user_lock_request(id, mode, timeout, a.flag(3))?))
+}
+
+fn lock_convert<W: World>(w: &mut W, a: &Args<'_>, id: u32) -> Run<Value> {
+    let mode = match a.integer(1) {
+        Some(m @ 1..=6) => m as u8,
+        _ => return Ok(number(3)),
+    };
+    let timeout = match a.integer(2) {
+        Some(t) if t < 32767 => Some(t.max(0) as u32),
+        _ => None,
+    };
+    Ok(number(w.user_lock_convert(id, mode, timeout)?))
 }
 
 fn raw_substr(r: &[u8], pos: Option<i64>, len: Option<i64>) -> Run<Value> {

@@ -15,6 +15,15 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
          end;",
     ),
     (
+        "DBMS_FLASHBACK",
+        "package dbms_flashback is
+           procedure enable_at_time(query_time timestamp);
+           procedure enable_at_system_change_number(query_scn number);
+           procedure disable;
+           function get_system_change_number return number;
+         end;",
+    ),
+    (
         "DBMS_JOB",
         "package dbms_job is
            any_instance constant binary_integer := 0;
@@ -45,6 +54,8 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
            function request(lockhandle varchar2, lockmode integer default 6, timeout integer default 32767,
              release_on_commit boolean default false) return integer;
            function release(lockhandle varchar2) return integer;
+           function convert(id integer, lockmode integer, timeout number default 32767) return integer;
+           function convert(lockhandle varchar2, lockmode integer, timeout number default 32767) return integer;
          end;",
     ),
     (

@@ -130,6 +130,8 @@ pub enum TableRefKind {
     Subquery {
         query: Box<Query>,
         lateral: bool,
+        /// `(query) AS OF …`: of every table in it that does not say otherwise.
+        as_of: Option<Box<AsOf>>,
         alias: Option<Ident>,
         pivot: Option<Box<Pivot>>,
     },

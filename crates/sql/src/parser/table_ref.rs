@@ -174,9 +174,10 @@ impl Parser<'_> {
         if !self.eat_words(&["WITH", "READ", "ONLY"]) {
             self.eat_words(&["WITH", "CHECK", "OPTION"]);
         }
+        let as_of = if self.at_words(&["AS", "OF"]) { Some(Box::new(self.as_of()?)) } else { None };
         let pivot = self.pivot()?;
         let alias = self.table_alias()?;
-        Ok(TableRef { kind: TableRefKind::Subquery { query, lateral, alias, pivot }, pos })
+        Ok(TableRef { kind: TableRefKind::Subquery { query, lateral, as_of, alias, pivot }, pos })
     }
 
     fn collection(&mut self, pos: Pos) -> Result<TableRef> {

@@ -153,12 +153,22 @@ impl Display for OrderItem {
     }
 }
 
+impl Display for AsOf {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            AsOf::Scn(e) => write!(f, "AS OF SCN {e}"),
+            AsOf::Timestamp(e) => write!(f, "AS OF TIMESTAMP {e}"),
+        }
+    }
+}
+
 impl Display for TableRef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
             TableRefKind::Table(table) => table.fmt(f),
-            TableRefKind::Subquery { query, lateral, alias, pivot } => {
+            TableRefKind::Subquery { query, lateral, as_of, alias, pivot } => {
                 write!(f, "{}({query})", if *lateral { "LATERAL " } else { "" })?;
+                as_of.iter().try_for_each(|as_of| write!(f, " {as_of}"))?;
                 pivot.iter().try_for_each(|pivot| write!(f, " {pivot}"))?;
                 Alias(alias).fmt(f)
             }
@@ -206,11 +216,7 @@ impl Display for TableName {
             write!(f, " SAMPLE {}({})", if sample.block { "BLOCK " } else { "" }, sample.percent)?;
             sample.seed.iter().try_for_each(|seed| write!(f, " SEED ({seed})"))?;
         }
-        match self.as_of.as_deref() {
-            Some(AsOf::Scn(scn)) => write!(f, " AS OF SCN {scn}")?,
-            Some(AsOf::Timestamp(timestamp)) => write!(f, " AS OF TIMESTAMP {timestamp}")?,
-            None => {}
-        }
+        self.as_of.iter().try_for_each(|as_of| write!(f, " {as_of}"))?;
         self.pivot.iter().try_for_each(|pivot| write!(f, " {pivot}"))?;
         Alias(&self.alias).fmt(f)
     }

@@ -1,0 +1,196 @@
+//! When which SCN was: a ring of samples in the SGA, a fine one of the last hours and a coarse one of the last days.
+//!
+//! SMON alone takes samples; everybody reads. A reader takes a sample only when the ring's count says before and after that it has
+//! not been overwritten. Between two samples an SCN belongs to the earlier one's time and a time to the earlier one's SCN, so a
+//! moment is as of at most one interval too early and never too late.
+
+use sga::{Sga, SgaBuilder, SgaSlice};
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::Scn;
+
+/// Samples of the fine ring: three and a half hours at one every three seconds.
+const FINE: usize = 4096;
+/// Samples of the coarse ring: a week at one every five minutes.
+const COARSE: usize = 2048;
+const COARSE_EVERY_US: u64 = 300_000_000;
+
+sga::sga_struct! {
+    /// One sample.
+    pub struct Sample {
+        /// Microseconds since 1970, UTC.
+        time_us: AtomicU64,
+        scn: AtomicU64,
+    }
+
+    /// How many samples were ever taken.
+    pub struct Counts {
+        fine: AtomicU64,
+        coarse: AtomicU64,
+        /// The SCN that was the newest `undo_retention` ago: undo of later commits is kept while there is room.
+        retained: AtomicU64,
+        pad: [AtomicU64; 5],
+    }
+}
+
+/// Reserved areas.
+#[derive(Debug, Clone)]
+pub struct ScnTimeLayout {
+    fine: SgaSlice<Sample>,
+    coarse: SgaSlice<Sample>,
+    counts: SgaSlice<Counts>,
+}
+
+impl ScnTimeLayout {
+    pub(crate) fn reserve(sga: &mut SgaBuilder) -> ScnTimeLayout {
+        ScnTimeLayout {
+            fine: sga.reserve("scn time map", FINE),
+            coarse: sga.reserve("scn time map", COARSE),
+            counts: sga.reserve("scn time map", 1),
+        }
+    }
+}
+
+/// The map, as every process sees it.
+#[derive(Clone, Copy)]
+pub struct ScnTimes {
+    fine: &'static [Sample],
+    coarse: &'static [Sample],
+    counts: &'static Counts,
+}
+
+/// A moment: an SCN, and when it was the newest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// Microseconds since 1970, UTC.
+    pub time_us: u64,
+    /// The newest SCN then.
+    pub scn: Scn,
+}
+
+fn push(ring: &[Sample], count: &AtomicU64, moment: Moment) {
+    let n = count.load(Ordering::Relaxed);
+    let at = &ring[n as usize % ring.len()];
+    at.time_us.store(moment.time_us, Ordering::Relaxed);
+    at.scn.store(moment.scn.0, Ordering::Relaxed);
+    count.store(n + 1, Ordering::Release);
+}
+
+/// The sample number `n`, unless it has been overwritten: one sample of room is left to the writer.
+fn sample(ring: &[Sample], count: &AtomicU64, n: u64) -> Option<Moment> {
+    let at = &ring[n as usize % ring.len()];
+    let seen = Moment { time_us: at.time_us.load(Ordering::Relaxed), scn: Scn(at.scn.load(Ordering::Relaxed)) };
+    std::sync::atomic::fence(Ordering::Acquire);
+    (count.load(Ordering::Relaxed) < n + ring.len() as u64).then_some(seen)
+}
+
+/// The newest sample for which `is_before` holds; they rise in both, time and SCN.
+fn newest(ring: &[Sample], count: &AtomicU64, is_before: &dyn Fn(&Moment) -> bool) -> Option<Moment> {
+    let end = count.load(Ordering::Acquire);
+    let (mut low, mut high) = (end.saturating_sub(ring.len() as u64 - 1), end);
+    while low < high {
+        let middle = low.midpoint(high);
+        match sample(ring, count, middle) {
+            Some(m) if !is_before(&m) => high = middle,
+            // One that was overwritten is older than all that are left.
+            _ => low = middle + 1,
+        }
+    }
+    low.checked_sub(1).and_then(|n| sample(ring, count, n)).filter(|m| is_before(m))
+}
+
+impl ScnTimes {
+    pub(crate) fn new(sga: &'static Sga, layout: &ScnTimeLayout) -> ScnTimes {
+        let counts = &sga.slice(layout.counts)[0];
+        // Until somebody says how long, undo is kept for open snapshots only.
+        counts.retained.store(u64::MAX, Ordering::Relaxed);
+        ScnTimes { fine: sga.slice(layout.fine), coarse: sga.slice(layout.coarse), counts }
+    }
+
+    /// Enters a moment. By one process at a time, in order; a moment that is not after the last one is left out. True when it was
+    /// entered.
+    pub fn note(&self, moment: Moment) -> bool {
+        let Counts { fine, coarse, .. } = self.counts;
+        let last = |ring: &[Sample], count: &AtomicU64| newest(ring, count, &|_| true);
+        if last(self.fine, fine).is_some_and(|l| moment.time_us <= l.time_us || moment.scn <= l.scn) {
+            return false;
+        }
+        push(self.fine, fine, moment);
+        if last(self.coarse, coarse).is_none_or(|l| moment.time_us >= l.time_us + COARSE_EVERY_US) {
+            push(self.coarse, coarse, moment);
+        }
+        true
+    }
+
+    fn find(&self, is_before: &dyn Fn(&Moment) -> bool) -> Option<Moment> {
+        newest(self.fine, &self.counts.fine, is_before).or_else(|| newest(self.coarse, &self.counts.coarse, is_before))
+    }
+
+    /// The newest moment known at or before a time.
+    pub fn at(&self, time_us: u64) -> Option<Moment> {
+        self.find(&|m| m.time_us <= time_us)
+    }
+
+    /// The newest moment known whose SCN is at or below `scn`.
+    pub fn of(&self, scn: Scn) -> Option<Moment> {
+        self.find(&|m| m.scn <= scn)
+    }
+
+    /// The SCN below which undo need not be kept for the sake of `undo_retention`.
+    pub fn retained(&self) -> Scn {
+        Scn(self.counts.retained.load(Ordering::Relaxed))
+    }
+
+    /// Says that undo is kept for `seconds` before `now_us`. Nothing known from so long ago: all of it.
+    pub fn retain(&self, now_us: u64, seconds: u64) {
+        let before = self.at(now_us.saturating_sub(seconds.saturating_mul(1_000_000)));
+        let scn = before.map_or(Scn::ZERO, |m| m.scn);
+        self.counts.retained.store(if seconds == 0 { u64::MAX } else { scn.0 }, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use process::testing;
+
+    fn map() -> ScnTimes {
+        let (all, layout) = testing::instance(4, ScnTimeLayout::reserve);
+        ScnTimes::new(all.sga(), &layout)
+    }
+
+    #[test]
+    fn a_moment_is_the_one_before_and_never_the_one_after() {
+        let m = map();
+        assert_eq!((m.at(5), m.of(Scn(5))), (None, None));
+        for (t, s) in [(100, 10), (200, 20), (300, 40)] {
+            assert!(m.note(Moment { time_us: t, scn: Scn(s) }));
+        }
+        assert!(!m.note(Moment { time_us: 400, scn: Scn(40) }), "nothing has happened");
+        assert!(!m.note(Moment { time_us: 250, scn: Scn(50) }), "the clock was put back");
+        assert_eq!(m.at(99), None);
+        assert_eq!(m.at(100).unwrap().scn, Scn(10));
+        assert_eq!(m.at(299).unwrap().scn, Scn(20));
+        assert_eq!(m.at(u64::MAX).unwrap().scn, Scn(40));
+        assert_eq!(m.of(Scn(9)), None);
+        assert_eq!(m.of(Scn(39)).unwrap().time_us, 200);
+    }
+
+    #[test]
+    fn what_the_fine_ring_has_lost_the_coarse_one_still_has() {
+        let m = map();
+        for i in 1..=3 * FINE as u64 {
+            assert!(m.note(Moment { time_us: i * 3_000_000, scn: Scn(i * 2) }));
+        }
+        let now = 3 * FINE as u64 * 3_000_000;
+        assert_eq!(m.at(now).unwrap().scn, Scn(6 * FINE as u64));
+        let early = m.at(600_000_000).unwrap();
+        assert!(early.time_us <= 600_000_000 && early.time_us >= 300_000_000 - 3_000_000, "{early:?}");
+        for i in 2 * FINE as u64 + 2..=3 * FINE as u64 {
+            assert_eq!(m.at(i * 3_000_000 + 1).unwrap().scn, Scn(i * 2), "{i}");
+        }
+        m.retain(now, 30);
+        assert_eq!(m.retained(), Scn(6 * FINE as u64 - 20));
+        m.retain(now, 0);
+        assert_eq!(m.retained(), Scn(u64::MAX));
+    }
+}
