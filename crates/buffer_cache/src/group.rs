@@ -170,6 +170,7 @@ impl<'a> ChangeGroup<'a> {
         if let Some(have) = self.find(at) {
             return Ok(have);
         }
+        self.cache.files.check_writable(at.file())?;
         self.count_get();
         let mut patience = Patience::of(self, at);
         loop {

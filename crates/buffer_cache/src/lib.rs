@@ -10,6 +10,7 @@
 mod apply;
 mod chains;
 mod config;
+mod discard;
 mod figures;
 #[allow(unsafe_code)] // The frames of the mapping as bytes.
 mod frames;
@@ -198,6 +199,11 @@ impl BufferCache {
     /// The data files below the cache.
     pub fn files(&self) -> &DataFiles {
         &self.files
+    }
+
+    /// Where the redo that is on disk ends; 0 when there is none.
+    pub fn redo_on_disk(&self) -> u64 {
+        if self.redo.wanted() { self.redo.on_disk().0 } else { 0 }
     }
 
     /// Where the cache's redo goes.

@@ -13,7 +13,7 @@ use crate::apply::{op, space};
 use crate::{BlockRef, BufferCache, ChangeGroup, GetKind, slot_of};
 use block::segment::{
     BitmapView, ExtentMapView, MapView, SegmentView, UNIT_BLOCKS, begins_map, extent_blocks_max, extents_in_header,
-    head_blocks,
+    head_blocks, units_max,
 };
 use block::{BlockKind, BlockState, BlockView, Extent, SegmentKind};
 use datafile::{ControlFile, DataFiles};
@@ -271,8 +271,10 @@ impl<'a> Segments<'a> {
                 continue;
             }
             let b = g.current(at)?;
-            // Somebody else may have been faster: what counts is the image.
-            if let Some(unit) = find(g.block(b)).1 {
+            // Somebody else may have been faster, or have made the file smaller: what counts is what is pinned.
+            let file_blocks = self.peek(g, Rdba::new(file, 1), |v| BitmapView::new(v).file_blocks())?;
+            let limit = (file_blocks.saturating_sub(first_block) / UNIT_BLOCKS).saturating_sub(first_unit);
+            if let Some(unit) = BitmapView::new(g.block(b)).find(units, limit) {
                 g.change(b, Layer::Space, space::USE_UNITS, &le(&[unit, units]))?;
                 let start = Rdba::new(file, first_block + (first_unit + unit) * UNIT_BLOCKS);
                 return Ok(Some(Extent { start, blocks: units * UNIT_BLOCKS }));
@@ -723,6 +725,89 @@ impl<'a> Segments<'a> {
         g.change(b, Layer::Space, space::FREE_UNITS, &le(&[unit % per_block, extent.blocks.div_ceil(UNIT_BLOCKS)]))
     }
 
+    /// The runs of free blocks in a file, as `dba_free_space` shows them.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn free_runs(&self, p: &Process, file: u32) -> Result<Vec<Extent>> {
+        let size = self.cache.block_size;
+        let first_block = DataFiles::first_data_block_of(size);
+        let (mut runs, mut all_units) = (Vec::<Extent>::new(), 0);
+        for n in 0..DataFiles::bitmap_blocks_of(size) {
+            let (first, blocks, free) = self.cache.read(p, Rdba::new(file, n + 1), GetKind::Current, &mut |v| {
+                let b = BitmapView::new(*v);
+                let free: Vec<u32> = (0..b.units()).filter(|i| !b.is_used(*i)).collect();
+                (b.first_unit(), b.file_blocks(), free)
+            })?;
+            if n == 0 {
+                all_units = blocks.saturating_sub(first_block) / UNIT_BLOCKS;
+            }
+            for unit in free.into_iter().map(|i| first + i).take_while(|unit| *unit < all_units) {
+                let start = Rdba::new(file, first_block + unit * UNIT_BLOCKS);
+                match runs.last_mut() {
+                    Some(last) if last.start.0 + last.blocks == start.0 => last.blocks += UNIT_BLOCKS,
+                    _ => runs.push(Extent { start, blocks: UNIT_BLOCKS }),
+                }
+            }
+            if first >= all_units {
+                break;
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Size of a file in blocks, as space management knows it.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn file_blocks(&self, p: &Process, file: u32) -> Result<u32> {
+        self.cache.read(p, Rdba::new(file, 1), GetKind::Current, &mut |v| BitmapView::new(*v).file_blocks())
+    }
+
+    /// Makes a file larger or smaller.
+    ///
+    /// # Errors
+    /// ORA-03297 when blocks beyond the new end are in use, ORA-03214 for one that is too small, ORA-01237 when the file cannot
+    /// grow.
+    pub fn resize_file(&self, p: &Process, file: u32, blocks: u32, scn: &dyn Fn() -> Scn) -> Result<()> {
+        let size = self.cache.block_size;
+        let first_block = DataFiles::first_data_block_of(size);
+        if blocks < first_block + 2 * UNIT_BLOCKS {
+            return Err(Ora::new(3214));
+        }
+        let bitmap_of = |blocks: u32| blocks.saturating_sub(first_block) / UNIT_BLOCKS / units_max(size);
+        let now = self.file_blocks(p, file)?;
+        if bitmap_of(now) > bitmap_of(blocks) + BITMAPS_AT_ONCE {
+            // A group has no room for more bitmaps: step by step.
+            let step = (bitmap_of(now) - BITMAPS_AT_ONCE) * units_max(size) * UNIT_BLOCKS + first_block;
+            self.resize_file(p, file, step, scn)?;
+        }
+        let old = self.cache.in_group(p, scn, &mut |g| {
+            let first = g.current(Rdba::new(file, 1))?;
+            let old = BitmapView::new(g.block(first)).file_blocks();
+            if blocks > old {
+                self.cache.files.extend(file, blocks)?;
+            }
+            let end_unit = (blocks - first_block) / UNIT_BLOCKS;
+            // The bitmaps are held, so that nobody takes space beyond the new end meanwhile.
+            for n in bitmap_of(blocks)..=bitmap_of(old.max(blocks)).min(bitmap_of(blocks) + BITMAPS_AT_ONCE) {
+                let b = g.current(Rdba::new(file, n + 1))?;
+                let view = BitmapView::new(g.block(b));
+                let beyond = end_unit.saturating_sub(view.first_unit()).min(view.units());
+                if blocks < old && (beyond..view.units()).any(|i| view.is_used(i)) {
+                    return Err(Ora::new(3297));
+                }
+            }
+            g.change(first, Layer::Space, space::FILE_BLOCKS, &le(&[blocks]))?;
+            Ok(old)
+        })?;
+        if blocks < old {
+            self.cache.discard(p, &|at| at.file() == file && at.block() >= blocks)?;
+            self.cache.files.shrink(file, blocks)?;
+        }
+        Ok(())
+    }
+
     /// Free and total bytes of a file's space for segments, as `dba_free_space` and `dba_data_files` count them.
     ///
     /// # Errors
@@ -762,6 +847,9 @@ fn map_of(extent: Extent, n: u32) -> Rdba {
 fn map_start(map: Rdba, n: u32) -> Rdba {
     if n == 0 { Rdba(map.0 - 1) } else { map }
 }
+
+/// Bitmaps that are held at once while a file becomes smaller.
+const BITMAPS_AT_ONCE: u32 = 12;
 
 const FULL: u32 = 61;
 

@@ -1,6 +1,7 @@
 //! Data files: creating, opening, reading, writing, growing.
 
 use crate::control::{Contents, ControlFile, FileEntry, TablespaceEntry};
+use crate::table::FileTable;
 use crate::tablespace;
 use block::file::FileHeader;
 use block::{BlockView, Image, segment};
@@ -8,7 +9,7 @@ use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
 use os::file::{File, OpenMode, sync_directory};
 use process::{CleanupOrder, Process, Processes};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use types::{Facility, Ora, Rdba, Result, Scn};
 use wait::Event;
@@ -81,7 +82,7 @@ pub struct DataFiles {
     directory: PathBuf,
     database: u64,
     block_size: usize,
-    open: Vec<OnceLock<File>>,
+    pub(crate) table: FileTable,
     /// Writes are followed by syncs. Set before the first fork.
     disk_sync: AtomicBool,
     /// Nothing is written: files are opened for reading, and the control file stays as it is.
@@ -101,7 +102,7 @@ fn bad_block_size(size: usize) -> String {
 }
 
 /// Smallest data file, in blocks: header, bitmaps and a few units.
-fn blocks_min(block_size: usize) -> u32 {
+pub(crate) fn blocks_min(block_size: usize) -> u32 {
     DataFiles::first_data_block_of(block_size) + 2 * segment::UNIT_BLOCKS
 }
 
@@ -134,7 +135,7 @@ impl DataFiles {
                 contents: t.contents,
                 ..TablespaceEntry::default()
             });
-            let entry = files.make_file(control.files.len() as u32 + 1, t)?;
+            let entry = files.make_file(control.files.len() as u32 + 1, t, false)?;
             control.files.push(entry);
         }
         sync_directory(directory).map_err(|e| Ora::new(200).because(io_error(27040, "file create error", &e)))?;
@@ -151,8 +152,9 @@ impl DataFiles {
         let control = ControlFile::read(directory)?;
         let files = DataFiles::over(directory, &control);
         for entry in &control.files {
-            let file = files.open_file(entry)?;
-            let _ = files.open[entry.file as usize].set(file);
+            if !files.table.state(entry.file).is_offline() {
+                files.open_or_remake(&control, entry)?;
+            }
         }
         Ok((files, control))
     }
@@ -189,7 +191,7 @@ impl DataFiles {
             bytes_max: u64::from(entry.blocks_max) * size,
             step_bytes: u64::from(entry.step) * size,
         };
-        self.make_file(entry.file, &spec).map(drop)
+        self.make_file(entry.file, &spec, false).map(drop)
     }
 
     /// Whether the database was opened for looking only.
@@ -198,11 +200,13 @@ impl DataFiles {
     }
 
     fn over(directory: &Path, control: &ControlFile) -> DataFiles {
+        let table = FileTable::new();
+        table.set_all(control);
         DataFiles {
             directory: directory.to_owned(),
             database: control.database,
             block_size: control.block_size,
-            open: (0..=Rdba::MAX_FILE).map(|_| OnceLock::new()).collect(),
+            table,
             disk_sync: AtomicBool::new(true),
             read_only: false,
             listed: None,
@@ -220,12 +224,12 @@ impl DataFiles {
         }
         let free = (1..=Rdba::MAX_FILE).find(|n| control.files.iter().all(|f| f.file != *n));
         let number = free.ok_or_else(|| Ora::from_text(Facility::Ora, 59, "maximum number of DB_FILES exceeded"))?;
-        control.files.push(self.make_file(number, spec)?);
+        control.files.push(self.make_file(number, spec, false)?);
         control.write(&self.directory)?;
         Ok(number)
     }
 
-    fn make_file(&self, number: u32, spec: &TablespaceSpec) -> Result<FileEntry> {
+    pub(crate) fn make_file(&self, number: u32, spec: &TablespaceSpec, reuse: bool) -> Result<FileEntry> {
         let size = self.block_size as u64;
         let most = u64::from(Rdba::MAX_BLOCK) + 1;
         let in_blocks = |bytes: u64| bytes.div_ceil(size).min(most) as u32;
@@ -239,15 +243,34 @@ impl DataFiles {
             ..FileEntry::default()
         };
         let path = self.path(&entry.name);
-        let failed =
-            |e: os::OsError| Ora::with(1119, &[&path.display()]).because(io_error(27040, "file create error", &e));
-        let file = File::open(&path, OpenMode::CreateNew).map_err(failed)?;
-        file.allocate(u64::from(entry.blocks) * size).map_err(failed)?;
+        let failed = |e: os::OsError| {
+            let why = if reuse || !os::file::exists(&path) {
+                (27040, "file create error")
+            } else {
+                (27038, "created file already exists")
+            };
+            Ora::with(1119, &[&path.display()]).because(io_error(why.0, why.1, &e))
+        };
+        let mode = if reuse { OpenMode::Truncate } else { OpenMode::CreateNew };
+        let file = File::open(&path, mode).map_err(failed)?;
+        if let Err(e) = self.fill_file(&file, &entry) {
+            // Nothing of a file that cannot be made is left: the disk may be full.
+            let _ = os::file::remove(&path);
+            let why = io_error(27044, "unable to write the header block of file", &e);
+            return Err(Ora::with(1119, &[&path.display()]).because(why));
+        }
+        Ok(entry)
+    }
+
+    /// Gives a new file its size, header and bitmaps.
+    fn fill_file(&self, file: &File, entry: &FileEntry) -> std::result::Result<(), os::OsError> {
+        let size = self.block_size as u64;
+        file.allocate(u64::from(entry.blocks) * size)?;
         let mut image = Image::new(self.block_size);
         let header = FileHeader {
             database: self.database,
             block_size: self.block_size as u32,
-            file: number,
+            file: entry.file,
             tablespace: entry.tablespace,
             blocks: entry.blocks,
             blocks_max: entry.blocks_max,
@@ -255,14 +278,12 @@ impl DataFiles {
         };
         block::file::format(image.bytes_mut(), &header);
         block::seal(image.bytes_mut());
-        file.write_at(image.bytes(), 0).map_err(failed)?;
+        file.write_at(image.bytes(), 0)?;
         for n in 0..Self::bitmap_blocks_of(self.block_size) {
-            self.make_bitmap(&mut image, number, n, entry.blocks);
-            file.write_at(image.bytes(), u64::from(n + 1) * size).map_err(failed)?;
+            self.make_bitmap(&mut image, entry.file, n, entry.blocks);
+            file.write_at(image.bytes(), u64::from(n + 1) * size)?;
         }
-        file.sync().map_err(failed)?;
-        let _ = self.open[number as usize].set(file);
-        Ok(entry)
+        file.sync()
     }
 
     fn make_bitmap(&self, image: &mut Image, file: u32, n: u32, file_blocks: u32) {
@@ -278,7 +299,7 @@ impl DataFiles {
         self.directory.join(name)
     }
 
-    fn open_file(&self, entry: &FileEntry) -> Result<File> {
+    pub(crate) fn open_file(&self, entry: &FileEntry) -> Result<File> {
         let path = self.path(&entry.name);
         let name = || Ora::with(1110, &[&entry.file, &path.display()]);
         let mode = if self.read_only { OpenMode::Read } else { OpenMode::ReadWrite };
@@ -301,16 +322,79 @@ impl DataFiles {
         Ok(file)
     }
 
-    fn file(&self, number: u32) -> Result<&File> {
+    /// Opens a file; the file of a temporary tablespace that is missing is made again.
+    fn open_or_remake(&self, control: &ControlFile, entry: &FileEntry) -> Result<()> {
+        let lost = self.table.state(entry.file).is_temporary() && !os::file::exists(&self.path(&entry.name));
+        if lost && !self.read_only {
+            let size = self.block_size as u64;
+            let name = control.tablespace(entry.tablespace).map_or("", |t| t.name.as_str());
+            let spec = TablespaceSpec {
+                name: name.to_owned(),
+                number: entry.tablespace,
+                contents: Contents::Temporary,
+                file_name: entry.name.clone(),
+                bytes: u64::from(entry.blocks) * size,
+                bytes_max: u64::from(entry.blocks_max) * size,
+                step_bytes: u64::from(entry.step) * size,
+            };
+            self.make_file(entry.file, &spec, false)?;
+        }
+        self.table.keep(entry.file, self.open_file(entry)?);
+        Ok(())
+    }
+
+    pub(crate) fn file(&self, number: u32) -> Result<Arc<File>> {
         let unknown = || Ora::with(1157, &[&number]);
-        let slot = self.open.get(number as usize).ok_or_else(unknown)?;
-        if let Some(file) = slot.get() {
+        if number > Rdba::MAX_FILE {
+            return Err(unknown());
+        }
+        let state = self.table.state(number);
+        if state.is_offline() {
+            return Err(self.offline(number));
+        }
+        if let Some(file) = self.table.opened(number).filter(|_| state.is_present()) {
             return Ok(file);
         }
         let control = self.control()?;
-        let entry = control.files.iter().find(|f| f.file == number).ok_or_else(unknown)?;
-        let file = self.open_file(entry)?;
-        Ok(slot.get_or_init(|| file))
+        let entry = control.file(number).ok_or_else(unknown)?;
+        if !state.is_present()
+            && let Some(tablespace) = control.tablespace(entry.tablespace)
+        {
+            // Another opening of the database has added it.
+            self.table.set(entry, tablespace);
+        }
+        Ok(self.table.keep(number, self.open_file(entry)?))
+    }
+
+    /// ORA-00376 with the file's name.
+    fn offline(&self, number: u32) -> Ora {
+        let name = self.control().ok().and_then(|c| c.file(number).map(|f| self.path(&f.name).display().to_string()));
+        Ora::with(376, &[&number]).because(Ora::with(1110, &[&number, &name.unwrap_or_default()]))
+    }
+
+    /// Whether blocks of the file may be changed.
+    ///
+    /// # Errors
+    /// ORA-00372 for a file of a read-only tablespace, ORA-00376 for one that is offline.
+    #[inline]
+    pub fn check_writable(&self, number: u32) -> Result<()> {
+        let state = self.table.state(number);
+        if state.is_read_only() || state.is_offline() { Err(self.not_writable(number)) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn not_writable(&self, number: u32) -> Ora {
+        if self.table.state(number).is_offline() {
+            return self.offline(number);
+        }
+        let name = self.control().ok().and_then(|c| c.file(number).map(|f| self.path(&f.name).display().to_string()));
+        Ora::with(372, &[&number]).because(Ora::with(1110, &[&number, &name.unwrap_or_default()]))
+    }
+
+    /// Whether the file is of a temporary tablespace: what is in it needs no redo.
+    #[inline]
+    pub fn is_temporary(&self, number: u32) -> bool {
+        self.table.state(number).is_temporary()
     }
 
     /// Identifies the database.
@@ -502,8 +586,17 @@ impl DataFiles {
         if !self.disk_sync() {
             return Ok(());
         }
-        for (number, file) in self.open.iter().enumerate().filter_map(|(n, f)| Some((n, f.get()?))) {
-            file.sync().map_err(|e| Ora::with(1114, &[&number, &0]).because(io_error(27072, "File I/O error", &e)))?;
+        // All files, and not only those that this process has open: others write, too.
+        for (number, state) in self.table.present() {
+            if state.is_temporary() || state.is_offline() {
+                continue;
+            }
+            let synced = self.file(number).and_then(|file| {
+                file.sync().map_err(|e| Ora::with(1114, &[&number, &0]).because(io_error(27072, "File I/O error", &e)))
+            });
+            if synced.is_err() && self.table.state(number) == state {
+                return synced;
+            }
         }
         Ok(())
     }

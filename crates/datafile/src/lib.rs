@@ -10,13 +10,16 @@
 
 mod control;
 mod files;
+mod space;
 mod stamp;
+mod table;
 
 pub use control::{
     BackupEntry, CheckpointEntry, Contents, ControlFile, FileEntry, IncarnationEntry, LogGroupEntry, LoggedEntry,
     TablespaceEntry,
 };
 pub use files::{CreateDatabase, DataFiles, TablespaceSpec};
+pub use space::NewFile;
 
 /// Name of the control file in the database directory.
 pub const CONTROL_FILE: &str = "control";

@@ -14,6 +14,7 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         DropKind::User | DropKind::Role => return crate::user::drop_user(work, drop),
         DropKind::Synonym | DropKind::PublicSynonym => return crate::synonym::drop_synonym(work, drop),
         DropKind::Directory => return crate::stored::drop_directory(work, drop),
+        DropKind::Tablespace => return crate::tablespace::drop_tablespace(work, drop),
         _ => {}
     }
     let target = work.target(&drop.name)?;
@@ -44,7 +45,6 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
             sequence(work, object)
         }
         DropKind::Stored(kind) => crate::stored::drop_unit(work, &target, kind),
-        DropKind::Tablespace => Err(Ora::with(959, &[&target.name]).at(target.pos)),
         DropKind::MaterializedView => Err(Ora::with(12003, &[&target.owner_name, &target.name]).at(target.pos)),
         _ => Err(Ora::unsupported().at(drop.pos.0)),
     }
@@ -111,16 +111,20 @@ pub fn cluster_with_tables(work: &mut Work<'_>, object: ObjectId) -> Result<()> 
 fn drop_index(work: &mut Work<'_>, object: ObjectId, target: &Target) -> Result<()> {
     let index = work.image.index(object)?.ok_or_else(|| Ora::new(1418).at(target.pos))?;
     let table = index::existing_table(work, index.table)?;
-    let enforces = table.constraints.iter().any(|constraint| {
-        matches!(constraint.kind, ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. }
-            if index == object)
-    });
-    if enforces {
+    if enforces(&table, object) {
         return Err(Ora::new(2429).at(target.pos));
     }
     work.lock(index.table)?;
     work.touch(index.table);
     index::remove(work, &index)
+}
+
+/// Whether an index enforces a key of its table.
+pub fn enforces(table: &TableDef, object: ObjectId) -> bool {
+    table.constraints.iter().any(|constraint| {
+        matches!(constraint.kind, ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. }
+            if index == object)
+    })
 }
 
 pub fn view(work: &mut Work<'_>, object: ObjectId) -> Result<()> {

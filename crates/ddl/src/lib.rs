@@ -19,12 +19,14 @@ mod create_table;
 mod drop;
 mod grant;
 mod index;
+mod quota;
 mod rename;
 mod replace_name;
 mod rows;
 mod sequence;
 mod stored;
 mod synonym;
+mod tablespace;
 mod tree;
 mod truncate;
 mod user;
@@ -34,7 +36,7 @@ mod work;
 pub use work::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
 
 use sql::ast::Ddl;
-use types::{Ora, Result};
+use types::Result;
 use work::Work;
 
 /// Runs a data definition statement, with its commits.
@@ -71,7 +73,10 @@ fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
         Ddl::Revoke(statement) => grant::revoke(work, statement)?,
         Ddl::Analyze(statement) => analyze::analyze(work, statement)?,
         Ddl::Purge(statement) => drop::purge(statement)?,
-        Ddl::CreateTablespace(create) => return Err(Ora::unsupported().at(create.pos.0)),
+        Ddl::CreateTablespace(create) => tablespace::create(work, create)?,
+        Ddl::AlterTablespace(alter) => tablespace::alter(work, alter)?,
+        Ddl::AlterFiles(alter) => tablespace::alter_files(work, alter)?,
+        Ddl::DefaultTablespace(to) => tablespace::set_default(work, to)?,
     }
     Ok(Outcome::default())
 }

@@ -38,18 +38,15 @@ pub fn add_user(work: &mut Work<'_>, name: &Ident, options: &UserOptions) -> Res
     row[user::USER] = int(id.0);
     row[user::NAME] = text(name.name.as_str());
     row[user::TYPE] = flag(true);
-    row[user::DATATS] = int(default_tablespace(work));
-    row[user::TEMPTS] = work.image.tablespace_named("TEMP").map_or(Value::Null, int);
+    let (data, temp) = crate::quota::defaults(work)?;
+    row[user::DATATS] = int(data);
+    row[user::TEMPTS] = temp.map_or(Value::Null, int);
     row[user::CTIME] = Value::Date(work.now);
     row[user::ASTATUS] = int(0);
     row[user::PROFILE] = text("DEFAULT");
     set_options(work, &mut row, options)?;
     work.change().insert(Base::User, &row)?;
     Ok(id)
-}
-
-fn default_tablespace(work: &Work<'_>) -> u32 {
-    work.image.tablespace_named("USERS").unwrap_or(0)
 }
 
 /// Changes a user's row as the clauses say.
@@ -69,18 +66,15 @@ fn set_options(work: &mut Work<'_>, row: &mut Row, options: &UserOptions) -> Res
         Some(Authentication::Externally | Authentication::Globally) => return Err(Ora::unsupported()),
         None => {}
     }
-    let tablespace = |work: &Work<'_>, name: &Option<Ident>| match name {
-        Some(name) => work.tablespace(Some(name), UserId::SYS).map(Some),
-        None => Ok(None),
-    };
-    if let Some(number) = tablespace(work, &options.default_tablespace)? {
-        row[user::DATATS] = int(number);
+    if let Some(name) = &options.default_tablespace {
+        row[user::DATATS] = int(crate::quota::default_for_user(work, name, false)?);
     }
-    if let Some(number) = tablespace(work, &options.temporary_tablespace)? {
-        row[user::TEMPTS] = int(number);
+    if let Some(name) = &options.temporary_tablespace {
+        row[user::TEMPTS] = int(crate::quota::default_for_user(work, name, true)?);
     }
-    for (name, _) in &options.quotas {
-        work.tablespace(Some(name), UserId::SYS)?;
+    let id = UserId(as_u32(&row[user::USER]));
+    for (name, quota) in &options.quotas {
+        crate::quota::set(work, id, name, quota)?;
     }
     if let Some(profile) = options.profile.as_ref().filter(|profile| profile.name != "DEFAULT") {
         return Err(Ora::with(2380, &[&profile.name]).at(profile.pos.0));
@@ -159,6 +153,7 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         drop_objects(work, id, drop.cascade, &name)?;
     }
     work.change().delete(Base::User, &move |row| as_u32(&row[user::USER]) == id.0)?;
+    work.change().delete(Base::Tsq, &move |row| as_u32(&row[dictionary::base::tsq::USER]) == id.0)?;
     let number = i64::from(id.0);
     work.change().delete(Base::Sysauth, &move |row| {
         let privilege = dictionary::rows::as_i64(&row[sysauth::PRIVILEGE]);

@@ -105,6 +105,12 @@ pub struct Work<'a> {
     pub now: Date,
     /// Segments to drop once the statement has committed.
     doomed: Vec<DroppedSegment>,
+    /// Files made by the statement: they go again if it fails.
+    pub files_made: Vec<u32>,
+    /// Files to take out of the database once the statement has committed, and whether to delete them.
+    pub files_going: Option<(Vec<u32>, bool)>,
+    /// The tablespace that is being dropped: its segments go with its files.
+    pub going: Option<u32>,
     /// Objects changed or dropped.
     touched: Vec<ObjectId>,
     /// Sequences whose cached numbers are to be forgotten.
@@ -134,8 +140,19 @@ impl<'a> Work<'a> {
             let image = parts.dict.image(parts.p)?;
             (image, parts.dict.names(parts.p, session.user, session.schema, session.sysdba)?)
         };
-        let mut work =
-            Work { host, image, names, session, now, doomed: Vec::new(), touched: Vec::new(), sequences: Vec::new() };
+        let mut work = Work {
+            host,
+            image,
+            names,
+            session,
+            now,
+            doomed: Vec::new(),
+            files_made: Vec::new(),
+            files_going: None,
+            going: None,
+            touched: Vec::new(),
+            sequences: Vec::new(),
+        };
         let done = f(&mut work).and_then(|outcome| work.commit().map(|()| outcome));
         if done.is_err() {
             work.undo()?;
@@ -162,13 +179,23 @@ impl<'a> Work<'a> {
         if !doomed.is_empty() {
             let _ = parts.dict.shared().finish_drops(parts.p, &doomed);
         }
-        Ok(())
+        match self.files_going.take() {
+            Some((files, delete)) => crate::tablespace::drop_files(self, &files, delete),
+            None => Ok(()),
+        }
     }
 
     fn undo(&mut self) -> Result<()> {
         let parts = self.host.parts();
         // The segments that were made go with the rest.
-        parts.storage.heap.transactions().rollback(parts.p, parts.txn)
+        parts.storage.heap.transactions().rollback(parts.p, parts.txn)?;
+        let made = std::mem::take(&mut self.files_made);
+        if !made.is_empty() {
+            crate::tablespace::drop_files(self, &made, true)?;
+        }
+        // A statement that fails may have kept others from changing files.
+        let parts = self.host.parts();
+        parts.storage.heap.transactions().cache().files().refresh()
     }
 
     /// The dictionary's tables, to be changed.
@@ -258,21 +285,31 @@ impl<'a> Work<'a> {
 
     /// Drops a segment once the statement has committed.
     pub fn doom(&mut self, header: Rdba) -> Result<()> {
-        if !header.is_none() {
+        let going = match self.going {
+            Some(tablespace) => self.control()?.file(header.file()).is_some_and(|f| f.tablespace == tablespace),
+            None => false,
+        };
+        if !header.is_none() && !going {
             let dropped = self.change().drop_later(header)?;
             self.doomed.push(dropped);
         }
         Ok(())
     }
 
-    /// The tablespace of a clause, or the owner's default. ORA-00959 for one that does not exist.
-    pub fn tablespace(&self, given: Option<&Ident>, owner: UserId) -> Result<u32> {
-        match given {
-            Some(name) => {
-                self.image.tablespace_named(&name.name).ok_or_else(|| Ora::with(959, &[&name.name]).at(name.pos.0))
-            }
-            None => Ok(self.image.user(owner).map_or(0, |user| user.default_tablespace)),
-        }
+    /// The tablespace of a clause, or the owner's default, for a new segment of that owner's. ORA-00959 for one that does not
+    /// exist, ORA-02195 for one of temporary data or undo, ORA-01542 for one that is offline, ORA-01950 and ORA-01536 by the quota.
+    pub fn tablespace(&mut self, given: Option<&Ident>, owner: UserId) -> Result<u32> {
+        let number = match given {
+            Some(name) => self.tablespace_number(name)?,
+            None => self.image.user(owner).map_or(0, |user| user.default_tablespace),
+        };
+        crate::quota::check(self, number, owner).map_err(|e| given.map_or(e.clone(), |name| e.at(name.pos.0)))?;
+        Ok(number)
+    }
+
+    /// The number of a tablespace. ORA-00959 for one that does not exist.
+    pub fn tablespace_number(&self, name: &Ident) -> Result<u32> {
+        self.image.tablespace_named(&name.name).ok_or_else(|| Ora::with(959, &[&name.name]).at(name.pos.0))
     }
 
     // Rows of OBJ$.

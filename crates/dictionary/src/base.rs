@@ -154,6 +154,8 @@ base_tables! {
     Props "PROPS$" 115 props { NAME "NAME" V(128), VALUE "VALUE$" V(4000), COMMENT "COMMENT$" V(4000) }
     /// Tablespaces.
     Ts "TS$" 16 ts { TS "TS#" N, NAME "NAME" V(30), CONTENTS "CONTENTS$" N, BLOCKSIZE "BLOCKSIZE" N, STATUS "ONLINE$" N }
+    /// Quotas of users on tablespaces, in blocks; -1 is unlimited.
+    Tsq "TSQ$" 23 tsq { TS "TS#" N, USER "USER#" N, MAXBLOCKS "MAXBLOCKS" N }
     /// Segments that were dropped and whose blocks are still to be given back.
     DroppedSegment "DROPPED_SEGMENT$" 17 dropped_segment { FILE "FILE#" N, BLOCK "BLOCK#" N, DATAOBJ "DATAOBJ#" N }
     /// Which SCN was when.

@@ -250,17 +250,6 @@ const FAMILIES: &[Family] = &[
         members: EVERY,
     },
     Family {
-        name: "SEGMENTS",
-        query: "select {owner}o.name segment_name, null partition_name, m.name segment_type, null segment_subtype, ts.name tablespace_name, \
-            s.file# header_file, s.block# header_block, o.obj# object_id from \
-            (select obj#, ts#, file#, block# from tab$ where bobj# is null and bitand(property, 4) = 0 union all select obj#, ts#, file#, block# from clu$ \
-            union all select obj#, ts#, file#, block# from ind$) s, obj$ o, user$ u, ts$ ts, object_type_map m \
-            where o.obj# = s.obj# and u.user# = o.owner# and ts.ts# = s.ts# and m.type# = o.type#{filter}",
-        owner: "owner",
-        object: "o.obj#",
-        members: &[User, Dba],
-    },
-    Family {
         name: "TAB_STATISTICS",
         query: "select {owner}o.name table_name, null partition_name, 'TABLE' object_type, t.rowcnt num_rows, t.blkcnt blocks, \
             t.avgrln avg_row_len, t.rowcnt sample_size, t.analyzetime last_analyzed, 'NO' stale_stats from tab$ t, obj$ o, user$ u \
@@ -381,18 +370,6 @@ const SINGLE: &[(&str, &str)] = &[
             where j.this_date is not null",
     ),
     (
-        "DBA_TABLESPACES",
-        "select t.name tablespace_name, t.blocksize block_size, 65536 initial_extent, null next_extent, 1 min_extents, \
-            2147483645 max_extents, 'ONLINE' status, decode(t.contents$, 0, 'PERMANENT', 1, 'TEMPORARY', 'UNDO') contents, \
-            'LOGGING' logging, 'NO' force_logging, 'LOCAL' extent_management, 'SYSTEM' allocation_type, \
-            decode(t.contents$, 0, 'AUTO', 'MANUAL') segment_space_management, 'NO' bigfile from ts$ t",
-    ),
-    (
-        "USER_TABLESPACES",
-        "select t.name tablespace_name, t.blocksize block_size, 'ONLINE' status, \
-            decode(t.contents$, 0, 'PERMANENT', 1, 'TEMPORARY', 'UNDO') contents from ts$ t",
-    ),
-    (
         "NLS_DATABASE_PARAMETERS",
         "select p.name parameter, substr(p.value$, 1, 64) value from props$ p where p.name like 'NLS%'",
     ),
@@ -466,6 +443,7 @@ pub fn catalog_views() -> &'static [(&'static str, &'static str)] {
             Box::leak(text.into_boxed_str())
         }
         let mut list: Vec<(&'static str, &'static str)> = SINGLE.to_vec();
+        list.extend(crate::space_views::VIEWS);
         for family in FAMILIES {
             for member in family.members {
                 let prefix = match member {

@@ -16,6 +16,7 @@ pub mod rows;
 mod scn_times;
 mod sequences;
 mod shared;
+mod space_views;
 mod verifier;
 
 pub use base::{Base, FIRST_USER_OBJECT};

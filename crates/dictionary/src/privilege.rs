@@ -73,7 +73,7 @@ impl SystemPrivilege {
 /// What the role RESOURCE has.
 pub const RESOURCE: &[SystemPrivilege] = {
     use SystemPrivilege::*;
-    &[CreateTable, CreateCluster, CreateSequence, CreateProcedure, CreateTrigger, CreateType]
+    &[CreateTable, CreateCluster, CreateSequence, CreateProcedure, CreateTrigger, CreateType, UnlimitedTablespace]
 };
 
 /// What the role CONNECT has.

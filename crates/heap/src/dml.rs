@@ -17,7 +17,7 @@ use txn::{Change, ItlGet, LockWait, Snapshot, Txn};
 use types::{Ora, Rdba, Result, Rowid, Scn, Xid};
 
 /// The block each segment's last insert of this process went to.
-pub(crate) type Hints = HashMap<Rdba, InsertHint>;
+pub(crate) type Hints = HashMap<types::ObjectId, InsertHint>;
 
 /// What became of a change to a row found by a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,12 +238,12 @@ impl Heap {
     }
 
     fn block_with_room(&self, p: &Process, table: &HeapTable) -> Result<Rdba> {
-        let mut hint = self.hints.lock().ok().and_then(|h| h.get(&table.header).copied()).unwrap_or_default();
+        let mut hint = self.hints.lock().ok().and_then(|h| h.get(&table.data_object).copied()).unwrap_or_default();
         let scn = || self.txns.current_scn();
         let segments = self.cache().segments();
         let at = segments.insert_block(p, table.header, &mut hint, BlockKind::Heap, table.initrans.max(1), &scn)?;
         if let Ok(mut hints) = self.hints.lock() {
-            hints.insert(table.header, hint);
+            hints.insert(table.data_object, hint);
         }
         Ok(at)
     }
@@ -251,7 +251,7 @@ impl Heap {
     /// Notes that a block has no room for what was to be inserted, so that the next search passes over it.
     fn give_up(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
         if let Ok(mut hints) = self.hints.lock() {
-            hints.remove(&table.header);
+            hints.remove(&table.data_object);
         }
         self.mark(p, table, at, BlockState::Full)
     }

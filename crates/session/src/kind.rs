@@ -39,6 +39,8 @@ fn ddl_kind(ddl: &Ddl) -> StatementKind {
         Ddl::CreateRole(_) => StatementKind::CREATE_ROLE,
         Ddl::CreateStored(c) => create_stored(c.kind),
         Ddl::CreateTablespace(_) => StatementKind::CREATE_TABLESPACE,
+        Ddl::AlterTablespace(_) => StatementKind::ALTER_TABLESPACE,
+        Ddl::AlterFiles(_) | Ddl::DefaultTablespace(_) => StatementKind::ALTER_DATABASE,
         Ddl::CreateDirectory(_) => StatementKind::CREATE_DIRECTORY,
         Ddl::Drop(d) => drop_kind(d.kind),
         Ddl::AlterTable(_) => StatementKind::ALTER_TABLE,

@@ -131,6 +131,11 @@ impl Transactions {
         Ok(())
     }
 
+    /// The undo segments that are online: number and segment header.
+    pub fn undo_segments(&self) -> Vec<(u16, Rdba)> {
+        (1..=self.table().segments_online()).map(|usn| (usn, self.table().segment(usn))).collect()
+    }
+
     fn load_slots(&self, p: &Process, usn: u16) -> Result<()> {
         let all = self.cache().read(p, self.table().header(usn), GetKind::Current, &mut |v: &BlockView<'_>| {
             let h = UndoHeaderView::new(*v);

@@ -9,7 +9,7 @@ use types::Result;
 
 use crate::column::{Row, Type};
 use crate::source::{InstanceFacts, Source};
-use crate::{database, latches, locks, results, sessions, sql, statistics, waits};
+use crate::{database, latches, locks, results, sessions, space, sql, statistics, waits};
 
 /// One view.
 pub(crate) struct View {
@@ -59,6 +59,14 @@ views! {
     "V$RESULT_CACHE_DEPENDENCY" | results::DEPENDENCY => results::dependency;
     "V$RESULT_CACHE_STATISTICS" | results::STATISTICS => results::statistics;
     "V$LOCK" | locks::LOCK => locks::lock;
+    "V$TABLESPACE" | space::TABLESPACE => space::tablespace;
+    "V$DATAFILE" | space::DATAFILE => space::datafile;
+    "V$TEMPFILE" | space::DATAFILE => space::tempfile;
+    "X$KCCTS" | space::KCCTS => space::kccts;
+    "X$KCCFE" | space::KCCFE => space::kccfe;
+    "X$KTFBFE" | space::KTFBFE => space::ktfbfe;
+    "X$KTSEG" | space::KTSEG => space::ktseg;
+    "X$KTEXT" | space::KTEXT => space::ktext;
     "V$INSTANCE" | database::INSTANCE => database::instance;
     "V$DATABASE" | database::DATABASE => database::database;
     "V$VERSION" | database::VERSION => database::version;

@@ -12,6 +12,7 @@ mod locks;
 mod results;
 mod sessions;
 mod source;
+mod space;
 mod sql;
 mod statistics;
 mod waits;

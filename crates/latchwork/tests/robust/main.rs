@@ -8,6 +8,7 @@ mod shutdown;
 mod space;
 mod spec;
 mod storm;
+mod tablespaces;
 mod wire;
 
 #[test]

@@ -1,6 +1,8 @@
 //! Data definition, grants, and ALTER SESSION and SYSTEM.
 
-use super::{DataTypeName, Expr, Ident, Name, Pos, Query};
+use super::{
+    AlterFiles, AlterTablespace, CreateTablespace, DataTypeName, DefaultTablespace, Expr, Ident, Name, Pos, Query,
+};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ddl {
@@ -14,6 +16,9 @@ pub enum Ddl {
     CreateRole(CreateRole),
     CreateStored(CreateStored),
     CreateTablespace(CreateTablespace),
+    AlterTablespace(AlterTablespace),
+    AlterFiles(AlterFiles),
+    DefaultTablespace(DefaultTablespace),
     CreateDirectory(CreateDirectory),
     Drop(DropObject),
     AlterTable(AlterTable),
@@ -341,19 +346,6 @@ impl StoredKind {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct CreateTablespace {
-    pub name: Ident,
-    pub temporary: bool,
-    pub undo: bool,
-    pub bigfile: bool,
-    /// File name (none with managed files) and size in bytes.
-    pub files: Vec<(Option<String>, Option<u64>)>,
-    /// The rest of the clauses, as written.
-    pub options: String,
-    pub pos: Pos,
-}
-
-#[derive(Clone, Debug, PartialEq)]
 pub struct CreateDirectory {
     pub or_replace: bool,
     pub name: Ident,
@@ -370,6 +362,8 @@ pub struct DropObject {
     pub purge: bool,
     /// `DROP CLUSTER ... INCLUDING TABLES`, `DROP TABLESPACE ... INCLUDING CONTENTS`.
     pub including: bool,
+    /// `... AND DATAFILES`.
+    pub and_files: bool,
     /// `FORCE` of synonyms and types.
     pub force: bool,
     pub pos: Pos,

@@ -11,11 +11,13 @@ mod ddl;
 mod dml;
 mod expr;
 mod query;
+mod tablespace;
 
 pub use ddl::*;
 pub use dml::*;
 pub use expr::*;
 pub use query::*;
+pub use tablespace::*;
 
 /// A byte offset into the text of the statement. All positions are equal to each other: see the module's first words.
 #[derive(Clone, Copy, Debug, Default)]

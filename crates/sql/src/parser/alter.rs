@@ -25,16 +25,14 @@ impl Parser<'_> {
                 Ddl::AlterUser(AlterUser { name, options: self.user_options()?, pos })
             }
             () if self.eat_word("VIEW") => self.alter_compile(CompileKind::View, pos)?,
-            () if self.at_any(&[
-                "TABLESPACE",
-                "DATABASE",
-                "CLUSTER",
-                "ROLE",
-                "PROFILE",
-                "MATERIALIZED",
-                "PLUGGABLE",
-            ]) =>
+            () if self.eat_word("TABLESPACE") => self.alter_tablespace(pos)?,
+            () if self.at_word("DATABASE")
+                && ["DATAFILE", "TEMPFILE", "DEFAULT"].iter().any(|word| self.word_ahead(1, word)) =>
             {
+                self.bump();
+                self.alter_database_space(pos)?
+            }
+            () if self.at_any(&["DATABASE", "CLUSTER", "ROLE", "PROFILE", "MATERIALIZED", "PLUGGABLE"]) => {
                 return Err(Ora::unsupported().at(pos.0));
             }
             () => match self.stored_kind() {

@@ -384,41 +384,4 @@ impl Parser<'_> {
         self.expect_end(922)?;
         Ok(options)
     }
-
-    fn create_tablespace(&mut self, pos: Pos) -> Result<Ddl> {
-        let (mut temporary, mut undo, mut bigfile) = (false, false, false);
-        loop {
-            match self.eat_any(&["BIGFILE", "SMALLFILE", "TEMPORARY", "UNDO", "TABLESPACE"]) {
-                Some(0) => bigfile = true,
-                Some(1) => {}
-                Some(2) => temporary = true,
-                Some(3) => undo = true,
-                Some(_) => break,
-                None => return self.fail(901),
-            }
-        }
-        let name = self.ident(2216)?;
-        let mut files = Vec::new();
-        if self.eat_any(&["DATAFILE", "TEMPFILE"]).is_some() {
-            loop {
-                let file = if self.at(TokenKind::String) { Some(self.string(2236)?) } else { None };
-                let size = if self.eat_word("SIZE") { Some(self.size_value(2236)?) } else { None };
-                files.push((file, size));
-                while !self.at(TokenKind::End)
-                    && !self.at(TokenKind::Comma)
-                    && self.at_any(&["REUSE", "AUTOEXTEND", "NEXT", "MAXSIZE", "ON", "OFF", "UNLIMITED"])
-                {
-                    self.bump();
-                    if self.at(TokenKind::Number) {
-                        self.size_value(2236)?;
-                    }
-                }
-                if !self.eat(TokenKind::Comma) {
-                    break;
-                }
-            }
-        }
-        let options = self.raw_rest_words()?;
-        Ok(Ddl::CreateTablespace(CreateTablespace { name, temporary, undo, bigfile, files, options, pos }))
-    }
 }

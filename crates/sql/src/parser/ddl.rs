@@ -76,7 +76,16 @@ impl Parser<'_> {
             },
         };
         let name = self.name(code)?;
-        let mut drop = DropObject { kind, name, cascade: false, purge: false, including: false, force: false, pos };
+        let mut drop = DropObject {
+            kind,
+            name,
+            cascade: false,
+            purge: false,
+            including: false,
+            and_files: false,
+            force: false,
+            pos,
+        };
         loop {
             match () {
                 () if self.eat_words(&["CASCADE", "CONSTRAINTS"]) => drop.cascade = true,
@@ -86,7 +95,8 @@ impl Parser<'_> {
                 () if self.eat_word("FORCE") => drop.force = true,
                 () if self.eat_words(&["INCLUDING", "TABLES"]) => drop.including = true,
                 () if self.eat_words(&["INCLUDING", "CONTENTS"]) => drop.including = true,
-                () if self.eat_words(&["AND", "DATAFILES"]) => {}
+                () if self.eat_words(&["AND", "DATAFILES"]) => drop.and_files = true,
+                () if self.eat_words(&["KEEP", "DATAFILES"]) => {}
                 () if self.eat_word("ONLINE") => {}
                 () => return Ok(Ddl::Drop(drop)),
             }

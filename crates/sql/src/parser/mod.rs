@@ -13,6 +13,7 @@ mod hints;
 mod predicate;
 mod query;
 mod table_ref;
+mod tablespace;
 mod types;
 
 use crate::ast::{DataTypeName, Expr, Hints, Ident, Name, Pos, Query, Statement};

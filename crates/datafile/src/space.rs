@@ -1,0 +1,227 @@
+//! Tablespaces and files that come, go and change while the database is open.
+//!
+//! The caller holds the DD enqueue, so one process at a time is here. A file is complete and on the device before the control file
+//! lists it, and is deleted only after the control file has stopped listing it: whatever is cut off leaves at most a file that
+//! nothing refers to.
+
+use crate::control::{ControlFile, FileEntry, TablespaceEntry};
+use crate::files::io_error;
+use crate::{DataFiles, TablespaceSpec};
+use enqueue::Enqueues;
+use os::file::sync_directory;
+use process::Process;
+use types::{Facility, Ora, Rdba, Result, Scn};
+
+/// A file to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewFile {
+    /// Its name: relative to the database directory, or an absolute path.
+    pub name: String,
+    /// Size in bytes; `None` takes over a file that is there, as it is large.
+    pub bytes: Option<u64>,
+    /// A file of that name is overwritten.
+    pub reuse: bool,
+    /// Size in bytes up to which it grows by itself; 0 when it does not.
+    pub bytes_max: u64,
+    /// How many bytes it grows by.
+    pub step_bytes: u64,
+}
+
+impl DataFiles {
+    /// Makes files for a tablespace and lists them in the control file, the tablespace too unless it is there. Redo that is older
+    /// than `created` does not belong to them. Returns their numbers.
+    ///
+    /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// ORA-01119 when a file cannot be made (ORA-27038 below it when it is there), ORA-01537 for one of the database's own,
+    /// ORA-03214 for one that is too small, ORA-00059 when all file numbers are taken; then none of the files is left.
+    pub fn add_files(
+        &self,
+        p: &Process,
+        enqueues: &Enqueues,
+        tablespace: &TablespaceEntry,
+        files: &[NewFile],
+        created: (u64, Scn),
+    ) -> Result<Vec<u32>> {
+        let control = self.control()?;
+        let mut made: Vec<FileEntry> = Vec::new();
+        for new in files {
+            match self.add_one(&control, &made, tablespace, new) {
+                Ok(mut entry) => {
+                    (entry.created_rba, entry.created_scn) = created;
+                    made.push(entry);
+                }
+                Err(e) => {
+                    self.remove(&made);
+                    return Err(e);
+                }
+            }
+        }
+        let listed = sync_directory(self.directory())
+            .map_err(|e| Ora::new(1119).because(io_error(27040, "file create error, unable to create file", &e)))
+            .and_then(|()| {
+                self.change_control(p, enqueues, &mut |c| {
+                    if c.tablespace(tablespace.number).is_none() {
+                        c.tablespaces.push(tablespace.clone());
+                    }
+                    c.files.extend(made.iter().cloned());
+                    Ok(())
+                })
+            });
+        if let Err(e) = listed {
+            self.remove(&made);
+            return Err(e);
+        }
+        made.iter().for_each(|entry| self.table.set(entry, tablespace));
+        Ok(made.iter().map(|f| f.file).collect())
+    }
+
+    fn add_one(
+        &self,
+        control: &ControlFile,
+        made: &[FileEntry],
+        tablespace: &TablespaceEntry,
+        new: &NewFile,
+    ) -> Result<FileEntry> {
+        let path = self.directory().join(&new.name);
+        let mut all = control.files.iter().chain(made);
+        if all.any(|f| self.directory().join(&f.name) == path) {
+            return Err(Ora::with(1537, &[&path.display()]));
+        }
+        let taken = |n: &u32| control.files.iter().chain(made).any(|f| f.file == *n);
+        let number = (1..=Rdba::MAX_FILE).find(|n| !taken(n));
+        let number = number.ok_or_else(|| Ora::from_text(Facility::Ora, 59, "maximum number of DB_FILES exceeded"))?;
+        let size = self.block_size() as u64;
+        let old_bytes = os::file::File::open(&path, os::file::OpenMode::Read).ok().and_then(|f| f.len_bytes().ok());
+        let bytes = match (new.bytes, old_bytes) {
+            (Some(bytes), _) => bytes,
+            (None, Some(bytes)) if new.reuse => bytes,
+            _ => return Err(Ora::with(1119, &[&path.display()]).because(no_size())),
+        };
+        let least = u64::from(crate::files::blocks_min(self.block_size())) * size;
+        if bytes < least {
+            return Err(Ora::from_text(Facility::Ora, 3214, "File Size specified is smaller than minimum required"));
+        }
+        let spec = TablespaceSpec {
+            name: tablespace.name.clone(),
+            number: tablespace.number,
+            contents: tablespace.contents,
+            file_name: new.name.clone(),
+            bytes,
+            bytes_max: if new.bytes_max > 0 { new.bytes_max.max(bytes) } else { 0 },
+            step_bytes: new.step_bytes,
+        };
+        self.make_file(number, &spec, new.reuse)
+    }
+
+    fn remove(&self, files: &[FileEntry]) {
+        for f in files {
+            let _ = os::file::remove(&self.directory().join(&f.name));
+        }
+    }
+
+    /// Takes files, and with the last of them their tablespace, out of the control file. With `delete` their files are deleted,
+    /// too; what cannot be deleted is left. No buffer of theirs is in the cache.
+    ///
+    /// # Errors
+    /// Those of [`DataFiles::change_control`].
+    pub fn drop_files(&self, p: &Process, enqueues: &Enqueues, numbers: &[u32], delete: bool) -> Result<()> {
+        let gone = self.change_control(p, enqueues, &mut |c| {
+            let gone: Vec<FileEntry> = c.files.iter().filter(|f| numbers.contains(&f.file)).cloned().collect();
+            c.files.retain(|f| !numbers.contains(&f.file));
+            let left = |number: u32| c.files.iter().any(|f| f.tablespace == number);
+            let empty: Vec<u32> = gone.iter().map(|f| f.tablespace).filter(|t| !left(*t)).collect();
+            c.tablespaces.retain(|t| !empty.contains(&t.number));
+            Ok(gone)
+        })?;
+        gone.iter().for_each(|f| self.table.forget(f.file));
+        if delete {
+            self.remove(&gone);
+            let _ = sync_directory(self.directory());
+        }
+        Ok(())
+    }
+
+    /// Changes the entry of a tablespace: its name, or whether it can be read or written.
+    ///
+    /// # Errors
+    /// Those of [`DataFiles::change_control`]; ORA-00959 for an unknown tablespace.
+    pub fn change_tablespace(
+        &self,
+        p: &Process,
+        enqueues: &Enqueues,
+        number: u32,
+        f: &mut dyn FnMut(&mut TablespaceEntry),
+    ) -> Result<()> {
+        let control = self.change_control(p, enqueues, &mut |c| {
+            let entry = c.tablespaces.iter_mut().find(|t| t.number == number);
+            f(entry.ok_or_else(|| Ora::with(959, &[&number]))?);
+            Ok(c.clone())
+        })?;
+        self.table.set_all(&control);
+        Ok(())
+    }
+
+    /// Changes the entry of a file: how it grows, or whether it is online.
+    ///
+    /// # Errors
+    /// Those of [`DataFiles::change_control`]; ORA-01157 for an unknown file.
+    pub fn change_file(
+        &self,
+        p: &Process,
+        enqueues: &Enqueues,
+        number: u32,
+        f: &mut dyn FnMut(&mut FileEntry),
+    ) -> Result<()> {
+        let control = self.change_control(p, enqueues, &mut |c| {
+            let entry = c.files.iter_mut().find(|entry| entry.file == number);
+            f(entry.ok_or_else(|| Ora::with(1157, &[&number]))?);
+            Ok(c.clone())
+        })?;
+        self.table.set_all(&control);
+        Ok(())
+    }
+
+    /// Keeps blocks of a file from being changed, until [`DataFiles::refresh`] or a change of the control file says otherwise.
+    pub fn fence_writes(&self, number: u32) {
+        self.table.fence(number, false);
+    }
+
+    /// As [`DataFiles::fence_writes`], and from being read in.
+    pub fn fence_off(&self, number: u32) {
+        self.table.fence(number, true);
+    }
+
+    /// Puts the states of all files back to what the control file says.
+    ///
+    /// # Errors
+    /// ORA-00205.
+    pub fn refresh(&self) -> Result<()> {
+        self.table.set_all(&self.control()?);
+        Ok(())
+    }
+
+    /// Checks that the files of a tablespace can be opened, before it comes online.
+    ///
+    /// # Errors
+    /// ORA-01157, ORA-01122.
+    pub fn check_files(&self, tablespace: u32) -> Result<()> {
+        let control = self.control()?;
+        control.files.iter().filter(|f| f.tablespace == tablespace).try_for_each(|f| self.open_file(f).map(drop))
+    }
+
+    /// Makes a file shorter. Its blocks beyond are free and no buffer of them is in the cache.
+    ///
+    /// # Errors
+    /// ORA-01157; ORA-01237 when the system refuses.
+    pub fn shrink(&self, number: u32, blocks: u32) -> Result<()> {
+        let file = self.file(number)?;
+        file.set_len(u64::from(blocks) * self.block_size() as u64)
+            .map_err(|e| Ora::with(1237, &[&number]).because(io_error(27059, "could not reduce file size", &e)))
+    }
+}
+
+fn no_size() -> Ora {
+    Ora::from_text(Facility::Ora, 17610, "file does not exist and no size specified")
+}

@@ -1,0 +1,138 @@
+//! Which files there are, as every process of the instance sees it at once.
+//!
+//! A word a file number lies in memory that all processes share. Its low half says what the file is (there, temporary, offline, read
+//! only), its high half counts how often the number was given to another file: a process that still has a descriptor of an earlier
+//! one opens the file anew. The control file stays the truth; the words repeat what reading it for each block would cost.
+
+use crate::control::{Contents, ControlFile, FileEntry, TablespaceEntry};
+use os::file::File;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+use types::Rdba;
+
+const PRESENT: u64 = 1;
+const READ_ONLY: u64 = 2;
+const OFFLINE: u64 = 4;
+const TEMPORARY: u64 = 8;
+const FLAGS: u64 = 0xFFFF_FFFF;
+const INCARNATION: u64 = FLAGS + 1;
+
+/// What is known of a file number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileState(u64);
+
+impl FileState {
+    pub fn is_present(self) -> bool {
+        self.0 & PRESENT != 0
+    }
+    pub fn is_offline(self) -> bool {
+        self.0 & OFFLINE != 0
+    }
+    pub fn is_read_only(self) -> bool {
+        self.0 & READ_ONLY != 0
+    }
+    pub fn is_temporary(self) -> bool {
+        self.0 & TEMPORARY != 0
+    }
+    fn incarnation(self) -> u64 {
+        self.0 & !FLAGS
+    }
+}
+
+/// A descriptor of this process, and of which incarnation of the number it is.
+type Slot = RwLock<Option<(u64, Arc<File>)>>;
+
+/// The files of a database.
+pub(crate) struct FileTable {
+    words: &'static [AtomicU64],
+    open: Vec<Slot>,
+}
+
+impl FileTable {
+    /// A table without files.
+    ///
+    /// # Panics
+    /// There is no memory for it.
+    pub fn new() -> FileTable {
+        let count = Rdba::MAX_FILE as usize + 1;
+        let words = os::memory::shared_slice(count).expect("memory for the table of files");
+        FileTable { words, open: (0..count).map(|_| RwLock::new(None)).collect() }
+    }
+
+    pub fn state(&self, number: u32) -> FileState {
+        FileState(self.words.get(number as usize).map_or(0, |w| w.load(Ordering::Acquire)))
+    }
+
+    /// The numbers of the files that are there.
+    pub fn present(&self) -> impl Iterator<Item = (u32, FileState)> {
+        (1..=Rdba::MAX_FILE).map(|n| (n, self.state(n))).filter(|(_, s)| s.is_present())
+    }
+
+    /// Repeats what the control file says of a file. The caller is the only one that changes files.
+    pub fn set(&self, entry: &FileEntry, tablespace: &TablespaceEntry) {
+        let old = self.state(entry.file);
+        let mut word = old.incarnation() | PRESENT;
+        if !old.is_present() {
+            word = word.wrapping_add(INCARNATION);
+        }
+        if tablespace.is_read_only {
+            word |= READ_ONLY;
+        }
+        if tablespace.is_offline || entry.is_offline {
+            word |= OFFLINE;
+        }
+        if tablespace.contents == Contents::Temporary {
+            word |= TEMPORARY;
+        }
+        self.words[entry.file as usize].store(word, Ordering::Release);
+    }
+
+    /// Repeats all of the control file: files it does not list are gone.
+    pub fn set_all(&self, control: &ControlFile) {
+        for (number, _) in self.present() {
+            if control.file(number).is_none() {
+                self.forget(number);
+            }
+        }
+        for entry in &control.files {
+            if let Some(tablespace) = control.tablespace(entry.tablespace) {
+                self.set(entry, tablespace);
+            }
+        }
+    }
+
+    /// From now on blocks of the file are not changed, and with `reads` not read in either.
+    pub fn fence(&self, number: u32, reads: bool) {
+        self.words[number as usize].fetch_or(READ_ONLY | if reads { OFFLINE } else { 0 }, Ordering::AcqRel);
+    }
+
+    /// The file is gone.
+    pub fn forget(&self, number: u32) {
+        let old = self.state(number);
+        self.words[number as usize].store(old.incarnation(), Ordering::Release);
+        self.close(number);
+    }
+
+    /// Closes this process's descriptor.
+    fn close(&self, number: u32) {
+        if let Ok(mut slot) = self.open[number as usize].write() {
+            *slot = None;
+        }
+    }
+
+    /// This process's descriptor of the file that has the number now.
+    pub fn opened(&self, number: u32) -> Option<Arc<File>> {
+        let state = self.state(number);
+        let slot = self.open.get(number as usize)?.read().ok()?;
+        slot.as_ref().filter(|(of, _)| *of == state.incarnation()).map(|(_, file)| Arc::clone(file))
+    }
+
+    /// Keeps a descriptor of the file that has the number now.
+    pub fn keep(&self, number: u32, file: File) -> Arc<File> {
+        let file = Arc::new(file);
+        if let Ok(mut slot) = self.open[number as usize].write() {
+            *slot = Some((self.state(number).incarnation(), Arc::clone(&file)));
+        }
+        file
+    }
+}

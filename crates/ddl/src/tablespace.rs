@@ -1,0 +1,527 @@
+//! Tablespaces and their files: CREATE, ALTER and DROP TABLESPACE, ALTER DATABASE of files.
+//!
+//! The dictionary says which tablespaces there are, the control file which files they have and what state they are in. A new
+//! tablespace is entered in the control file before the dictionary's commit and a dropped one is taken out behind it, so a statement
+//! that dies leaves at most a tablespace that the dictionary does not know; [`forget_strangers`] takes it out of the control file.
+
+use crate::work::{Parts, Work};
+use datafile::{Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry};
+use dictionary::base::{Base, props, ts, tsq, user};
+use dictionary::rows::{as_text, as_u32, int, text};
+use dictionary::*;
+use sql::ast::*;
+use txn::LockWait;
+use types::{ObjectId, Ora, Rdba, Result, Scn};
+
+/// Bytes a file grows by unless the statement says so.
+const STEP_BYTES: u64 = 1 << 20;
+
+fn require(work: &Work<'_>, privileges: &[SystemPrivilege], pos: Pos) -> Result<()> {
+    if privileges.iter().any(|p| work.names.has(*p)) { Ok(()) } else { Err(Ora::new(1031).at(pos.0)) }
+}
+
+fn files<'p>(parts: &'p Parts<'_>) -> &'p DataFiles {
+    parts.storage.heap.transactions().cache().files()
+}
+
+impl Work<'_> {
+    /// What the control file says now.
+    pub(crate) fn control(&mut self) -> Result<ControlFile> {
+        files(&self.host.parts()).control()
+    }
+}
+
+/// The tablespace of that name. ORA-00959.
+fn existing(work: &mut Work<'_>, name: &Ident) -> Result<TablespaceEntry> {
+    let missing = || Ora::with(959, &[&name.name]).at(name.pos.0);
+    let number = work.image.tablespace_named(&name.name).ok_or_else(missing)?;
+    work.control()?.tablespace(number).cloned().ok_or_else(missing)
+}
+
+pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
+    require(work, &[SystemPrivilege::CreateTablespace], create.pos)?;
+    let name = &create.name;
+    if work.image.tablespace_named(&name.name).is_some() {
+        return Err(Ora::with(1543, &[&name.name]).at(name.pos.0));
+    }
+    forget_strangers(work)?;
+    if create.contents == TablespaceContents::Undo {
+        // There is one undo tablespace, and no switching to another.
+        return Err(Ora::unsupported().at(create.pos.0));
+    }
+    let control = work.control()?;
+    let block_size = control.block_size as u64;
+    if let Some((_, pos)) = create.block_size.filter(|(size, _)| *size != block_size) {
+        return Err(Ora::with(29339, &[&(create.block_size.map_or(0, |b| b.0))]).at(pos.0));
+    }
+    if create.files.is_empty() {
+        return Err(Ora::new(2199).at(name.pos.0));
+    }
+    if create.bigfile && create.files.len() > 1 {
+        return Err(Ora::new(32774).at(create.files[1].pos.0));
+    }
+    let contents = match create.contents {
+        TablespaceContents::Temporary => Contents::Temporary,
+        _ => Contents::Permanent,
+    };
+    let entry = TablespaceEntry {
+        number: control.tablespaces.iter().map(|t| t.number).max().unwrap_or(0).max(highest(work)?) + 1,
+        name: name.name.clone(),
+        extent_blocks: extent_blocks(create, contents, block_size)?,
+        contents,
+        is_offline: false,
+        is_read_only: false,
+        is_bigfile: create.bigfile,
+        is_nologging: create.nologging,
+    };
+    let specs = file_specs(&create.files, block_size)?;
+    add_files(work, &entry, &specs, create.files[0].pos)?;
+    let row = [int(entry.number), text(name.name.as_str()), int(contents as u32), int(block_size as i64), int(1)];
+    work.change().insert(Base::Ts, &row)?;
+    if create.offline {
+        take_offline(work, &entry)?;
+    }
+    Ok(())
+}
+
+/// Blocks of every extent; 0 when they grow with the segment.
+fn extent_blocks(create: &CreateTablespace, contents: Contents, block_size: u64) -> Result<u32> {
+    let uniform = match (create.uniform, contents) {
+        (None, Contents::Temporary) => Some(None),
+        (uniform, _) => uniform,
+    };
+    let Some(size) = uniform else { return Ok(0) };
+    let blocks = size.unwrap_or(1 << 20).div_ceil(block_size);
+    if blocks < u64::from(block::segment::UNIT_BLOCKS) {
+        return Err(Ora::with(3249, &[&block::segment::UNIT_BLOCKS]).at(create.pos.0));
+    }
+    let most = block::segment::extent_blocks_max(block_size as usize);
+    let blocks = u32::try_from(blocks).unwrap_or(u32::MAX).min(most);
+    Ok(blocks.next_multiple_of(block::segment::UNIT_BLOCKS))
+}
+
+/// The highest number that the dictionary knows.
+fn highest(work: &mut Work<'_>) -> Result<u32> {
+    let rows = work.change().select(Base::Ts, &|_| true)?;
+    Ok(rows.iter().map(|row| as_u32(&row[ts::TS])).max().unwrap_or(0))
+}
+
+fn file_specs(specs: &[FileSpec], block_size: u64) -> Result<Vec<NewFile>> {
+    let new = |spec: &FileSpec| {
+        // Managed files need a place to be made in, which nobody has named.
+        let name = spec.name.clone().ok_or_else(|| Ora::new(2199).at(spec.pos.0))?;
+        if name.is_empty() || name.contains('\n') {
+            return Err(Ora::new(2236).at(spec.pos.0));
+        }
+        let (bytes_max, step_bytes) = growth(spec.autoextend.unwrap_or(Autoextend::Off), block_size);
+        Ok(NewFile { name, bytes: spec.size, reuse: spec.reuse, bytes_max, step_bytes })
+    };
+    specs.iter().map(new).collect()
+}
+
+/// Bytes up to which a file grows, and by how many.
+fn growth(autoextend: Autoextend, block_size: u64) -> (u64, u64) {
+    match autoextend {
+        Autoextend::Off => (0, 0),
+        Autoextend::On { next, max } => {
+            let most = (u64::from(Rdba::MAX_BLOCK) + 1) * block_size;
+            (max.unwrap_or(most).min(most), next.unwrap_or(STEP_BYTES).max(block_size))
+        }
+    }
+}
+
+fn add_files(work: &mut Work<'_>, tablespace: &TablespaceEntry, specs: &[NewFile], pos: Pos) -> Result<()> {
+    let parts = work.host.parts();
+    let txns = parts.storage.heap.transactions();
+    // Old redo of a file that had the number lies before what is on disk now.
+    let created = (txns.cache().redo_on_disk(), txns.current_scn());
+    let enqueues = parts.dict.shared().enqueues();
+    let numbers = txns.cache().files().add_files(parts.p, enqueues, tablespace, specs, created);
+    work.files_made.extend(numbers.map_err(|e| e.at(pos.0))?);
+    Ok(())
+}
+
+/// Takes tablespaces out of the control file that the dictionary does not know: a statement died half-way. Their files stay.
+fn forget_strangers(work: &mut Work<'_>) -> Result<()> {
+    let known: Vec<u32> = work.change().select(Base::Ts, &|_| true)?.iter().map(|row| as_u32(&row[ts::TS])).collect();
+    let control = work.control()?;
+    let strange: Vec<u32> = control.files.iter().filter(|f| !known.contains(&f.tablespace)).map(|f| f.file).collect();
+    if strange.is_empty() { Ok(()) } else { drop_files(work, &strange, false) }
+}
+
+/// Takes files out of the database, with nothing of them left in the cache.
+pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> Result<()> {
+    let parts = work.host.parts();
+    let cache = parts.storage.heap.transactions().cache();
+    numbers.iter().for_each(|n| cache.files().fence_off(*n));
+    cache.discard(parts.p, &|at: Rdba| numbers.contains(&at.file()))?;
+    cache.files().drop_files(parts.p, parts.dict.shared().enqueues(), numbers, delete)
+}
+
+pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
+    require(work, &[SystemPrivilege::DropTablespace], drop.pos)?;
+    let name = Ident { name: drop.name.last().to_owned(), pos: drop.name.pos };
+    let entry = existing(work, &name)?;
+    refuse_needed(work, &entry, &name)?;
+    let (tables, indexes, clusters) = objects_in(work, entry.number)?;
+    let is_empty = tables.is_empty() && indexes.is_empty() && clusters.is_empty();
+    if !drop.including && !is_empty {
+        return Err(Ora::new(1549).at(name.pos.0));
+    }
+    work.going = Some(entry.number);
+    for table in tables {
+        // A table of a cluster may have gone with it.
+        if work.image.object(table).is_some() {
+            crate::drop::table(work, table, drop.cascade, name.pos.0)?;
+        }
+    }
+    for cluster in clusters {
+        crate::drop::cluster_with_tables(work, cluster)?;
+    }
+    for index in indexes {
+        if let Some(index) = work.image.index(index)? {
+            let table = crate::index::existing_table(work, index.table)?;
+            if crate::drop::enforces(&table, index.object) {
+                return Err(Ora::new(2429).at(name.pos.0));
+            }
+            work.lock(index.table)?;
+            work.touch(index.table);
+            crate::index::remove(work, &index)?;
+        }
+    }
+    let mine = move |row: &[types::Value]| as_u32(&row[ts::TS]) == entry.number;
+    work.change().delete(Base::Ts, &mine)?;
+    work.change().delete(Base::Tsq, &move |row| as_u32(&row[tsq::TS]) == entry.number)?;
+    let control = work.control()?;
+    let numbers = control.files.iter().filter(|f| f.tablespace == entry.number).map(|f| f.file).collect();
+    work.files_going = Some((numbers, drop.and_files));
+    Ok(())
+}
+
+fn refuse_needed(work: &mut Work<'_>, entry: &TablespaceEntry, name: &Ident) -> Result<()> {
+    let at = |e: Ora| e.at(name.pos.0);
+    if entry.number == datafile::tablespace::SYSTEM {
+        return Err(at(Ora::new(1550)));
+    }
+    if entry.contents == Contents::Undo {
+        return Err(at(Ora::with(30013, &[&name.name])));
+    }
+    if property(work, "DEFAULT_TEMP_TABLESPACE")? == name.name {
+        return Err(at(Ora::new(12906)));
+    }
+    if property(work, "DEFAULT_PERMANENT_TABLESPACE")? == name.name {
+        return Err(at(Ora::new(12919)));
+    }
+    Ok(())
+}
+
+/// A database property.
+pub(crate) fn property(work: &mut Work<'_>, name: &str) -> Result<String> {
+    let rows = work.change().select(Base::Props, &|row| as_text(&row[props::NAME]) == name)?;
+    Ok(rows.first().map(|row| as_text(&row[props::VALUE]).to_owned()).unwrap_or_default())
+}
+
+/// Tables, indexes of tables elsewhere, and clusters with their segment in the tablespace.
+fn objects_in(work: &mut Work<'_>, tablespace: u32) -> Result<(Vec<ObjectId>, Vec<ObjectId>, Vec<ObjectId>)> {
+    use dictionary::base::{clu, ind, tab};
+    let here = |column: usize| move |row: &[types::Value]| !row[column].is_null() && as_u32(&row[column]) == tablespace;
+    let object = |rows: Vec<dictionary::rows::Row>, column: usize| -> Vec<ObjectId> {
+        rows.iter().map(|row| ObjectId(as_u32(&row[column]))).collect()
+    };
+    let tables = object(work.change().select(Base::Tab, &here(tab::TS))?, tab::OBJ);
+    let clusters = object(work.change().select(Base::Clu, &here(clu::TS))?, clu::OBJ);
+    let indexes = work.change().select(Base::Ind, &here(ind::TS))?;
+    let elsewhere = indexes.into_iter().filter(|row| !tables.contains(&ObjectId(as_u32(&row[ind::BO])))).collect();
+    let indexes = object(elsewhere, ind::OBJ);
+    Ok((tables, indexes, clusters))
+}
+
+pub fn alter(work: &mut Work<'_>, alter: &AlterTablespace) -> Result<()> {
+    use TablespaceAction as A;
+    require(work, &[SystemPrivilege::AlterTablespace], alter.pos)?;
+    let entry = existing(work, &alter.name)?;
+    let at = alter.name.pos;
+    match &alter.action {
+        A::AddFiles { temp, files } => add_to(work, &entry, *temp, files),
+        A::DropFile { temp, file } => drop_file(work, &entry, *temp, file),
+        A::Rename(to) => rename(work, &entry, to),
+        A::Offline => take_offline(work, &entry).map_err(|e| e.at(at.0)),
+        A::Online => bring_online(work, &entry).map_err(|e| e.at(at.0)),
+        A::ReadOnly => make_read_only(work, &entry).map_err(|e| e.at(at.0)),
+        A::ReadWrite if !entry.is_read_only => Err(Ora::with(1646, &[&entry.name]).at(at.0)),
+        A::ReadWrite => change(work, &entry, &mut |t| t.is_read_only = false),
+        // Backups are taken of the whole database.
+        A::BeginBackup | A::EndBackup => Err(Ora::unsupported().at(alter.pos.0)),
+        A::Resize(bytes) => {
+            let file = one_file(work, &entry, at)?;
+            resize(work, file, *bytes)
+        }
+        A::Autoextend(to) => {
+            let file = one_file(work, &entry, at)?;
+            set_growth(work, file.file, *to)
+        }
+        A::Logging(on) => change(work, &entry, &mut |t| t.is_nologging = !on),
+        A::Nothing => Ok(()),
+    }
+}
+
+fn change(work: &mut Work<'_>, entry: &TablespaceEntry, f: &mut dyn FnMut(&mut TablespaceEntry)) -> Result<()> {
+    let parts = work.host.parts();
+    files(&parts).change_tablespace(parts.p, parts.dict.shared().enqueues(), entry.number, f)
+}
+
+fn add_to(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, specs: &[FileSpec]) -> Result<()> {
+    let pos = specs.first().map_or(Pos(0), |s| s.pos);
+    if temp != (entry.contents == Contents::Temporary) {
+        return Err(Ora::new(if temp { 10615 } else { 3217 }).at(pos.0));
+    }
+    if entry.is_bigfile {
+        return Err(Ora::new(32771).at(pos.0));
+    }
+    let block_size = work.control()?.block_size as u64;
+    add_files(work, entry, &file_specs(specs, block_size)?, pos)
+}
+
+/// The file that is meant, in the control file. ORA-01516.
+fn find_file(work: &mut Work<'_>, file: &FileRef, temp: bool) -> Result<FileEntry> {
+    let control = work.control()?;
+    let parts = work.host.parts();
+    let directory = files(&parts).directory().to_owned();
+    let is_temp = |f: &FileEntry| control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
+    let found = match file {
+        FileRef::Number(n, _) => control.files.iter().find(|f| u64::from(f.file) == *n),
+        FileRef::Name(name, _) => control.files.iter().find(|f| directory.join(&f.name) == directory.join(name)),
+    };
+    let shown = match file {
+        FileRef::Number(n, _) => n.to_string(),
+        FileRef::Name(name, _) => name.clone(),
+    };
+    let found = found.filter(|f| is_temp(f) == temp).cloned();
+    found.ok_or_else(|| Ora::with(1516, &[&shown]).at(file.pos().0))
+}
+
+fn drop_file(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, file: &FileRef) -> Result<()> {
+    let found = find_file(work, file, temp)?;
+    let pos = file.pos().0;
+    let control = work.control()?;
+    let mine: Vec<&FileEntry> = control.files.iter().filter(|f| f.tablespace == entry.number).collect();
+    if found.tablespace != entry.number {
+        return Err(Ora::with(1516, &[&found.name]).at(pos));
+    }
+    match mine.as_slice() {
+        [_] => return Err(Ora::with(3261, &[&entry.name]).at(pos)),
+        [first, ..] if first.file == found.file => return Err(Ora::with(3263, &[&entry.name]).at(pos)),
+        _ => {}
+    }
+    require_empty(work, &found, temp).map_err(|e| e.at(pos))?;
+    // Behind the commit, as with a tablespace: nothing of the file is needed any more.
+    work.files_going = Some((vec![found.file], true));
+    Ok(())
+}
+
+fn require_empty(work: &mut Work<'_>, file: &FileEntry, temp: bool) -> Result<()> {
+    let parts = work.host.parts();
+    let cache = parts.storage.heap.transactions().cache();
+    if temp {
+        return Ok(());
+    }
+    // From here on nothing of it is given out; the state comes back when the statement fails.
+    cache.files().fence_writes(file.file);
+    let (free, all) = cache.segments().file_space(parts.p, file.file)?;
+    let first = u64::from(DataFiles::first_data_block_of(cache.block_size())) * cache.block_size() as u64;
+    let unit = u64::from(block::segment::UNIT_BLOCKS) * cache.block_size() as u64;
+    if all - first - free >= unit { Err(Ora::new(3262)) } else { Ok(()) }
+}
+
+fn rename(work: &mut Work<'_>, entry: &TablespaceEntry, to: &Ident) -> Result<()> {
+    if work.image.tablespace_named(&to.name).is_some() {
+        return Err(Ora::with(1543, &[&to.name]).at(to.pos.0));
+    }
+    if entry.number == datafile::tablespace::SYSTEM || entry.contents == Contents::Undo {
+        return Err(Ora::unsupported().at(to.pos.0));
+    }
+    let number = entry.number;
+    work.change().update(Base::Ts, &move |row| as_u32(&row[ts::TS]) == number, &mut |row| {
+        row[ts::NAME] = text(to.name.as_str());
+    })?;
+    let old = entry.name.clone();
+    work.change().update(
+        Base::Props,
+        &|row| {
+            let defaults = ["DEFAULT_TEMP_TABLESPACE", "DEFAULT_PERMANENT_TABLESPACE"];
+            defaults.contains(&as_text(&row[props::NAME])) && as_text(&row[props::VALUE]) == old
+        },
+        &mut |row| row[props::VALUE] = text(to.name.as_str()),
+    )?;
+    change(work, entry, &mut |t| t.name = to.name.clone())
+}
+
+/// Waits until no transaction has changed anything of the tablespace that it could still roll back, keeps others from changing
+/// more, and writes what is newer in the cache.
+fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
+    let (mut objects, indexes, clusters) = objects_in(work, entry.number)?;
+    for index in indexes {
+        objects.extend(work.image.index(index)?.map(|index| index.table));
+    }
+    for cluster in clusters {
+        objects.extend(work.image.cluster(cluster)?.map(|c| c.tables.clone()).unwrap_or_default());
+    }
+    for object in objects {
+        let parts = work.host.parts();
+        let txns = parts.storage.heap.transactions();
+        txns.lock_table(parts.p, parts.txn, object, enqueue::LockMode::Share, LockWait::Forever)?;
+    }
+    let control = work.control()?;
+    let parts = work.host.parts();
+    let cache = parts.storage.heap.transactions().cache();
+    for file in control.files.iter().filter(|f| f.tablespace == entry.number) {
+        cache.files().fence_writes(file.file);
+    }
+    cache.flush(parts.p)
+}
+
+/// Puts the states of the files back to what the control file says.
+fn unfence<R>(work: &mut Work<'_>, done: Result<R>) -> Result<R> {
+    if done.is_err() {
+        let _ = files(&work.host.parts()).refresh();
+    }
+    done
+}
+
+fn make_read_only(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
+    if entry.is_read_only {
+        return Err(Ora::with(1644, &[&entry.name]));
+    }
+    if entry.number == datafile::tablespace::SYSTEM {
+        return Err(Ora::from_text(types::Facility::Ora, 1643, "system tablespace can not be made read-only"));
+    }
+    if entry.contents != Contents::Permanent {
+        return Err(Ora::new(if entry.contents == Contents::Temporary { 3217 } else { 30021 }));
+    }
+    if entry.is_offline {
+        return Err(Ora::with(1539, &[&entry.name]));
+    }
+    let done = quiesce(work, entry).and_then(|()| change(work, entry, &mut |t| t.is_read_only = true));
+    unfence(work, done)
+}
+
+fn take_offline(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
+    if entry.number == datafile::tablespace::SYSTEM {
+        return Err(Ora::new(1541));
+    }
+    if entry.contents != Contents::Permanent {
+        return Err(Ora::new(if entry.contents == Contents::Temporary { 3217 } else { 30042 }));
+    }
+    if entry.is_offline {
+        return Err(Ora::with(1539, &[&entry.name]));
+    }
+    let done = quiesce(work, entry).and_then(|()| {
+        change(work, entry, &mut |t| t.is_offline = true)?;
+        let numbers: Vec<u32> =
+            work.control()?.files.iter().filter(|f| f.tablespace == entry.number).map(|f| f.file).collect();
+        let parts = work.host.parts();
+        parts.storage.heap.transactions().cache().discard(parts.p, &|at: Rdba| numbers.contains(&at.file()))
+    });
+    unfence(work, done)
+}
+
+fn bring_online(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
+    if !entry.is_offline {
+        return Err(Ora::with(1540, &[&entry.name]));
+    }
+    files(&work.host.parts()).check_files(entry.number)?;
+    change(work, entry, &mut |t| t.is_offline = false)
+}
+
+/// The one file of a bigfile tablespace. ORA-32773.
+fn one_file(work: &mut Work<'_>, entry: &TablespaceEntry, pos: Pos) -> Result<FileEntry> {
+    if !entry.is_bigfile {
+        return Err(Ora::with(32773, &[&entry.name]).at(pos.0));
+    }
+    let control = work.control()?;
+    let found = control.files.iter().find(|f| f.tablespace == entry.number).cloned();
+    found.ok_or_else(|| Ora::internal("a tablespace without a file"))
+}
+
+pub fn alter_files(work: &mut Work<'_>, alter: &AlterFiles) -> Result<()> {
+    require(work, &[SystemPrivilege::AlterDatabase], alter.pos)?;
+    for file in &alter.files {
+        let found = find_file(work, file, alter.temp)?;
+        let done = match &alter.action {
+            FileAction::Resize(bytes) => resize(work, found, *bytes),
+            FileAction::Autoextend(to) => set_growth(work, found.file, *to),
+            // A file by itself would need recovery when it comes back, which knows whole tablespaces only.
+            FileAction::Offline { .. } | FileAction::Online => Err(Ora::unsupported()),
+            FileAction::Drop { .. } => {
+                let of = work.control()?.tablespace(found.tablespace).cloned();
+                let of = of.ok_or_else(|| Ora::internal("a file without a tablespace"))?;
+                drop_file(work, &of, true, file)
+            }
+        };
+        done.map_err(|e| e.at(file.pos().0))?;
+    }
+    Ok(())
+}
+
+fn set_growth(work: &mut Work<'_>, number: u32, to: Autoextend) -> Result<()> {
+    let block_size = work.control()?.block_size as u64;
+    let (max, step) = growth(to, block_size);
+    let blocks = |bytes: u64| u32::try_from(bytes.div_ceil(block_size)).unwrap_or(Rdba::MAX_BLOCK + 1);
+    let parts = work.host.parts();
+    let cache = parts.storage.heap.transactions().cache();
+    let now = cache.files().blocks(number)?;
+    if max > 0 && blocks(max) < now {
+        return Err(Ora::with(3206, &[&blocks(max)]));
+    }
+    cache.files().change_file(parts.p, parts.dict.shared().enqueues(), number, &mut |f| {
+        f.blocks_max = blocks(max);
+        f.step = blocks(step);
+    })
+}
+
+fn resize(work: &mut Work<'_>, file: FileEntry, bytes: u64) -> Result<()> {
+    let control = work.control()?;
+    let temp = control.tablespace(file.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
+    let block_size = control.block_size as u64;
+    let blocks = u32::try_from(bytes.div_ceil(block_size)).unwrap_or(u32::MAX);
+    if blocks > Rdba::MAX_BLOCK + 1 {
+        return Err(Ora::with(3206, &[&blocks]));
+    }
+    let parts = work.host.parts();
+    let (cache, enqueues) = (parts.storage.heap.transactions().cache(), parts.dict.shared().enqueues());
+    // Opening checks that the file has at least the size in the control file.
+    cache.files().change_file(parts.p, enqueues, file.file, &mut |f| f.blocks = f.blocks.min(blocks))?;
+    if temp {
+        let now = cache.files().blocks(file.file)?;
+        if blocks < now {
+            return Err(Ora::new(3297));
+        }
+        return cache.files().extend(file.file, blocks);
+    }
+    let txns = parts.storage.heap.transactions();
+    cache.segments().resize_file(parts.p, file.file, blocks, &|| -> Scn { txns.current_scn() })
+}
+
+pub fn set_default(work: &mut Work<'_>, to: &DefaultTablespace) -> Result<()> {
+    require(work, &[SystemPrivilege::AlterDatabase], to.pos)?;
+    let entry = existing(work, &to.name)?;
+    if to.temporary != (entry.contents == Contents::Temporary) || entry.contents == Contents::Undo {
+        return Err(Ora::new(if to.temporary { 10615 } else { 12910 }).at(to.name.pos.0));
+    }
+    let name = if to.temporary { "DEFAULT_TEMP_TABLESPACE" } else { "DEFAULT_PERMANENT_TABLESPACE" };
+    let old = property(work, name)?;
+    work.change().update(Base::Props, &|row| as_text(&row[props::NAME]) == name, &mut |row| {
+        row[props::VALUE] = text(entry.name.as_str());
+    })?;
+    // Who had the old one by default has the new one.
+    let Some(old) = work.image.tablespace_named(&old) else { return Ok(()) };
+    let column = if to.temporary { user::TEMPTS } else { user::DATATS };
+    work.change().update(
+        Base::User,
+        &move |row| !row[column].is_null() && as_u32(&row[column]) == old,
+        &mut |row| {
+            row[column] = int(entry.number);
+        },
+    )?;
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! Tablespaces and files come, go, fill and change while sessions work.
+
+use crate::common::{code, number, rows, run, start, sysdba};
+use client::Credentials;
+
+#[test]
+fn a_tablespace_lives_its_life() {
+    let instance = start(&[]);
+    let mut s = sysdba(&instance);
+    run(
+        &mut s,
+        &["create tablespace ts1 datafile 'ts1a.dbf' size 2m autoextend on next 1m maxsize 4m, 'ts1b.dbf' size 2m"],
+    );
+    assert_eq!(code(&mut s, "create tablespace ts1 datafile 'other.dbf' size 1m"), 1543);
+    assert_eq!(code(&mut s, "create tablespace ts2 datafile 'ts1a.dbf' size 1m"), 1537);
+    assert_eq!(code(&mut s, "create tablespace ts2 datafile '/no/such/place/f.dbf' size 1m"), 1119);
+    assert_eq!(code(&mut s, "create tablespace ts2 datafile 'ts2.dbf' size 8k"), 3214);
+    assert_eq!(code(&mut s, "create tablespace ts2"), 2199);
+    assert_eq!(code(&mut s, "create undo tablespace u2 datafile 'u2.dbf' size 1m"), 3001);
+    assert_eq!(
+        rows(
+            &mut s,
+            "select tablespace_name, status, contents, allocation_type from dba_tablespaces where tablespace_name = 'TS1'"
+        ),
+        ["TS1|ONLINE|PERMANENT|SYSTEM"]
+    );
+    assert_eq!(
+        rows(
+            &mut s,
+            "select blocks, autoextensible, maxbytes from dba_data_files where tablespace_name = 'TS1' order by file_id"
+        ),
+        ["256|YES|4194304", "256|NO|0"]
+    );
+    run(
+        &mut s,
+        &["create table t (n number, v varchar2(1000)) tablespace ts1", "create index t_n on t (n) tablespace ts1"],
+    );
+    let fill = "insert into t select level, rpad('x', 900, 'x') from dual connect by level <= 500";
+    let full = (0..100).find_map(|_| s.execute(fill, &[]).err()).expect("the files fill").code();
+    assert!([1653, 1654].contains(&full), "{full}");
+    run(&mut s, &["rollback"]);
+    let spread = number(&mut s, "select count(distinct file_id) from dba_extents where segment_name = 'T'");
+    assert_eq!(spread, 2);
+    assert_eq!(
+        number(&mut s, "select sum(blocks) from dba_extents where segment_name in ('T', 'T_N')"),
+        number(&mut s, "select sum(blocks) from dba_segments where segment_name in ('T', 'T_N')")
+    );
+    // More room, by a file, by a larger file, and by growing.
+    run(&mut s, &["alter tablespace ts1 add datafile 'ts1c.dbf' size 1m autoextend on", fill, "commit"]);
+    run(
+        &mut s,
+        &[
+            "alter database datafile 'ts1b.dbf' resize 3m",
+            "alter database datafile 'ts1b.dbf' autoextend on maxsize 5m",
+        ],
+    );
+    assert_eq!(
+        rows(&mut s, "select blocks, maxblocks from dba_data_files where file_name like '%ts1b.dbf'"),
+        ["384|640"]
+    );
+    assert_eq!(code(&mut s, "alter database datafile 'ts1a.dbf' resize 400k"), 3297);
+    assert_eq!(code(&mut s, "alter database datafile 'nothing.dbf' resize 1m"), 1516);
+    assert_eq!(code(&mut s, "alter tablespace ts1 drop datafile 'ts1a.dbf'"), 3263);
+    assert_eq!(code(&mut s, "drop tablespace ts1"), 1549);
+    run(&mut s, &["alter tablespace ts1 rename to ts9"]);
+    assert_eq!(rows(&mut s, "select tablespace_name from user_tables where table_name = 'T'"), ["TS9"]);
+    let n = number(&mut s, "select count(*) from t");
+    run(&mut s, &["drop tablespace ts9 including contents and datafiles"]);
+    assert_eq!(code(&mut s, "select count(*) from t"), 942);
+    assert_eq!(number(&mut s, "select count(*) from v$tablespace where name = 'TS9'"), 0);
+    assert!(n > 0);
+    // The names are free again, and so are the numbers.
+    run(&mut s, &["create tablespace ts1 datafile 'ts1a.dbf' size 2m", "create table t (n number) tablespace ts1"]);
+    run(&mut s, &["insert into t select level from dual connect by level <= 1000", "commit"]);
+    assert_eq!(number(&mut s, "select count(*) from t"), 1000);
+}
+
+#[test]
+fn read_only_and_offline_tablespaces_refuse() {
+    let instance = start(&[]);
+    let mut s = sysdba(&instance);
+    let mut other = sysdba(&instance);
+    run(&mut s, &["create tablespace ts1 datafile 'ts1.dbf' size 2m uniform size 64k"]);
+    run(&mut s, &["create table t (n number primary key using index tablespace ts1) tablespace ts1"]);
+    run(&mut s, &["insert into t select level from dual connect by level <= 500", "commit"]);
+    run(&mut s, &["alter tablespace ts1 read only"]);
+    assert_eq!(number(&mut other, "select count(*) from t"), 500);
+    assert_eq!(code(&mut other, "insert into t values (1000)"), 372);
+    assert_eq!(code(&mut other, "delete from t where n = 3"), 372);
+    assert_eq!(code(&mut other, "update t set n = n + 1000"), 372);
+    run(&mut other, &["rollback"]);
+    assert_eq!(code(&mut s, "create table u (n number) tablespace ts1"), 1647);
+    assert_eq!(code(&mut s, "alter tablespace ts1 read only"), 1644);
+    run(&mut s, &["alter tablespace ts1 read write", "insert into t values (1000)", "commit"]);
+    run(&mut s, &["alter tablespace ts1 offline"]);
+    for c in [&mut s, &mut other] {
+        assert_eq!(code(c, "select /*+ full(t) */ count(*) from t"), 376);
+        assert_eq!(code(c, "insert into t values (2000)"), 376);
+    }
+    assert_eq!(code(&mut s, "create table u (n number) tablespace ts1"), 1542);
+    assert_eq!(rows(&mut s, "select status from dba_tablespaces where tablespace_name = 'TS1'"), ["OFFLINE"]);
+    assert_eq!(rows(&mut s, "select status, bytes from v$datafile where name like '%ts1.dbf'"), ["OFFLINE|"]);
+    run(&mut other, &["rollback"]);
+    run(&mut s, &["alter tablespace ts1 online"]);
+    assert_eq!(number(&mut other, "select count(*) from t"), 501);
+    assert_eq!(code(&mut s, "alter tablespace system offline"), 1541);
+    assert_eq!(code(&mut s, "drop tablespace system including contents"), 1550);
+    assert_eq!(code(&mut s, "drop tablespace users including contents"), 12919);
+    assert_eq!(code(&mut s, "drop tablespace temp"), 12906);
+    assert_eq!(code(&mut s, "create table u (n number) tablespace temp"), 2195);
+    run(&mut s, &["alter tablespace ts1 offline", "drop tablespace ts1 including contents and datafiles"]);
+    assert_eq!(code(&mut other, "select count(*) from t"), 942);
+}
+
+#[test]
+fn quotas_say_who_may_make_segments() {
+    let instance = start(&[]);
+    let mut s = sysdba(&instance);
+    run(&mut s, &["create tablespace ts1 datafile 'ts1.dbf' size 4m"]);
+    run(&mut s, &["create user u identified by u default tablespace ts1", "grant create session, create table to u"]);
+    let mut u = instance.connect(&Credentials::password("u", "u")).unwrap();
+    assert_eq!(code(&mut u, "create table t (n number)"), 1950);
+    run(&mut s, &["alter user u quota 128k on ts1"]);
+    run(&mut u, &["create table t (n number)", "create table t2 (n number)"]);
+    assert_eq!(code(&mut u, "create table t3 (n number)"), 1536);
+    assert_eq!(code(&mut u, "create table t3 (n number) tablespace users"), 1950);
+    assert_eq!(rows(&mut u, "select tablespace_name, bytes, max_bytes from user_ts_quotas"), ["TS1|131072|131072"]);
+    run(&mut s, &["alter user u quota unlimited on ts1"]);
+    run(&mut u, &["create table t3 (n number)"]);
+    run(&mut s, &["alter user u quota 0 on ts1", "grant unlimited tablespace to u"]);
+    run(&mut u, &["create table t4 (n number) tablespace users"]);
+    let segments = "select segment_name, segment_type, tablespace_name, blocks, extents from user_segments order by 1";
+    assert_eq!(
+        rows(&mut u, segments),
+        ["T|TABLE|TS1|8|1", "T2|TABLE|TS1|8|1", "T3|TABLE|TS1|8|1", "T4|TABLE|USERS|8|1"]
+    );
+    run(&mut s, &["alter database default tablespace ts1", "create user w identified by w"]);
+    assert_eq!(rows(&mut s, "select default_tablespace from dba_users where username = 'W'"), ["TS1"]);
+    assert_eq!(code(&mut s, "alter user w default tablespace temp"), 12910);
+    assert_eq!(code(&mut s, "alter user w quota 1m on temp"), 30041);
+}
+
+#[test]
+fn freed_space_is_used_again() {
+    let instance = start(&[]);
+    let mut s = sysdba(&instance);
+    run(
+        &mut s,
+        &[
+            "create tablespace ts1 datafile 'ts1.dbf' size 8m",
+            "create table t (n number, v varchar2(900)) tablespace ts1",
+        ],
+    );
+    let fill = "insert into t select level, rpad('x', 900, 'x') from dual connect by level <= 4000";
+    for way in ["truncate table t", "delete from t", "truncate table t drop storage", "truncate table t reuse storage"]
+    {
+        for _ in 0..4 {
+            run(&mut s, &[fill, "commit", way, "commit"]);
+        }
+    }
+    let free =
+        |s: &mut client::Client| number(s, "select sum(bytes) from dba_free_space where tablespace_name = 'TS1'");
+    let before = free(&mut s);
+    for _ in 0..20 {
+        run(&mut s, &["create table x tablespace ts1 as select * from t", "drop table x"]);
+        assert_eq!(
+            code(&mut s, "create table x (n number primary key, m number references nothing) tablespace ts1"),
+            942
+        );
+    }
+    assert_eq!(free(&mut s), before);
+}

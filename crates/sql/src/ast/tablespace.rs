@@ -1,0 +1,126 @@
+//! Tablespaces and their files.
+
+use super::{Ident, Pos};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateTablespace {
+    pub name: Ident,
+    pub contents: TablespaceContents,
+    pub bigfile: bool,
+    pub files: Vec<FileSpec>,
+    /// `UNIFORM [SIZE n]`: bytes of every extent, `Some(None)` without a size.
+    pub uniform: Option<Option<u64>>,
+    pub nologging: bool,
+    pub offline: bool,
+    pub block_size: Option<(u64, Pos)>,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TablespaceContents {
+    Permanent,
+    Temporary,
+    Undo,
+}
+
+/// `'name' SIZE n REUSE AUTOEXTEND ...`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileSpec {
+    /// None with managed files.
+    pub name: Option<String>,
+    pub size: Option<u64>,
+    pub reuse: bool,
+    pub autoextend: Option<Autoextend>,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Autoextend {
+    Off,
+    On {
+        next: Option<u64>,
+        /// Bytes; None is UNLIMITED.
+        max: Option<u64>,
+    },
+}
+
+/// A file by its name or its number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FileRef {
+    Name(String, Pos),
+    Number(u64, Pos),
+}
+
+impl FileRef {
+    pub fn pos(&self) -> Pos {
+        match self {
+            FileRef::Name(_, pos) | FileRef::Number(_, pos) => *pos,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterTablespace {
+    pub name: Ident,
+    pub action: TablespaceAction,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum TablespaceAction {
+    /// `ADD DATAFILE`, `ADD TEMPFILE`.
+    AddFiles {
+        temp: bool,
+        files: Vec<FileSpec>,
+    },
+    /// `DROP DATAFILE`, `DROP TEMPFILE`.
+    DropFile {
+        temp: bool,
+        file: FileRef,
+    },
+    Rename(Ident),
+    Offline,
+    Online,
+    ReadOnly,
+    ReadWrite,
+    BeginBackup,
+    EndBackup,
+    /// Of bigfile tablespaces.
+    Resize(u64),
+    /// Of bigfile tablespaces.
+    Autoextend(Autoextend),
+    Logging(bool),
+    /// What changes nothing here: COALESCE, FORCE LOGGING, FLASHBACK, RETENTION, DEFAULT storage.
+    Nothing,
+}
+
+/// `ALTER DATABASE DATAFILE|TEMPFILE ...`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterFiles {
+    pub temp: bool,
+    pub files: Vec<FileRef>,
+    pub action: FileAction,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum FileAction {
+    Resize(u64),
+    Autoextend(Autoextend),
+    Offline {
+        drop: bool,
+    },
+    Online,
+    /// `DROP [INCLUDING DATAFILES]`, of temporary files.
+    Drop {
+        delete: bool,
+    },
+}
+
+/// `ALTER DATABASE DEFAULT [TEMPORARY] TABLESPACE name`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DefaultTablespace {
+    pub temporary: bool,
+    pub name: Ident,
+    pub pos: Pos,
+}

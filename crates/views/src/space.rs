@@ -1,0 +1,353 @@
+//! Tablespaces, files, segments and extents: `v$tablespace`, `v$datafile`, `v$tempfile`, and the `x$` tables that the catalog views
+//! `dba_tablespaces`, `dba_data_files`, `dba_free_space`, `dba_segments` and `dba_extents` are made of.
+
+use datafile::{Contents, ControlFile, FileEntry, TablespaceEntry};
+use dictionary::base::{Base, clu, ind, tab};
+use dictionary::image::property;
+use dictionary::rows::as_u32;
+use types::{ObjectId, Rdba, Value};
+
+use crate::column::{Row, Type, Type::*, n, t, yes};
+use crate::source::Source;
+
+pub const TABLESPACE: &[(&str, Type)] = &[
+    ("TS#", N),
+    ("NAME", V(30)),
+    ("INCLUDED_IN_DATABASE_BACKUP", V(3)),
+    ("BIGFILE", V(3)),
+    ("FLASHBACK_ON", V(3)),
+    ("ENCRYPT_IN_BACKUP", V(3)),
+    ("CON_ID", N),
+];
+
+pub const DATAFILE: &[(&str, Type)] = &[
+    ("FILE#", N),
+    ("CREATION_CHANGE#", N),
+    ("TS#", N),
+    ("RFILE#", N),
+    ("STATUS", V(7)),
+    ("ENABLED", V(10)),
+    ("CHECKPOINT_CHANGE#", N),
+    ("BYTES", N),
+    ("BLOCKS", N),
+    ("CREATE_BYTES", N),
+    ("BLOCK_SIZE", N),
+    ("NAME", V(513)),
+    ("CON_ID", N),
+];
+
+/// The control file's tablespaces.
+pub const KCCTS: &[(&str, Type)] = &[
+    ("TS#", N),
+    ("NAME", V(30)),
+    ("EXTENT_BLOCKS", N),
+    ("CONTENTS", V(9)),
+    ("STATUS", V(9)),
+    ("BIGFILE", V(3)),
+    ("LOGGING", V(9)),
+    ("BLOCK_SIZE", N),
+];
+
+/// The control file's files, with their present sizes.
+pub const KCCFE: &[(&str, Type)] = &[
+    ("FILE#", N),
+    ("TS#", N),
+    ("TABLESPACE_NAME", V(30)),
+    ("CONTENTS", V(9)),
+    ("NAME", V(513)),
+    ("BLOCKS", N),
+    ("BYTES", N),
+    ("AUTOEXTENSIBLE", V(3)),
+    ("MAXBLOCKS", N),
+    ("MAXBYTES", N),
+    ("INCREMENT_BY", N),
+    ("USER_BLOCKS", N),
+    ("USER_BYTES", N),
+    ("ONLINE_STATUS", V(7)),
+];
+
+/// Runs of free blocks.
+pub const KTFBFE: &[(&str, Type)] =
+    &[("TS#", N), ("TABLESPACE_NAME", V(30)), ("FILE#", N), ("BLOCK#", N), ("BLOCKS", N), ("BYTES", N)];
+
+/// Segments, with what their headers say. OBJ# is 0 and NAME is there for undo segments.
+pub const KTSEG: &[(&str, Type)] = &[
+    ("OBJ#", N),
+    ("DATAOBJ#", N),
+    ("TS#", N),
+    ("FILE#", N),
+    ("BLOCK#", N),
+    ("NAME", V(30)),
+    ("BLOCKS", N),
+    ("BYTES", N),
+    ("EXTENTS", N),
+];
+
+/// Extents of segments.
+pub const KTEXT: &[(&str, Type)] = &[
+    ("OBJ#", N),
+    ("TS#", N),
+    ("NAME", V(30)),
+    ("EXTENT_ID", N),
+    ("FILE#", N),
+    ("BLOCK#", N),
+    ("BLOCKS", N),
+    ("BYTES", N),
+];
+
+fn control(s: &Source<'_>) -> Option<ControlFile> {
+    s.shared.txns.cache().files().control().ok()
+}
+
+fn contents(c: Contents) -> &'static str {
+    match c {
+        Contents::Permanent => "PERMANENT",
+        Contents::Temporary => "TEMPORARY",
+        Contents::Undo => "UNDO",
+    }
+}
+
+fn status(entry: &TablespaceEntry) -> &'static str {
+    match (entry.is_offline, entry.is_read_only) {
+        (true, _) => "OFFLINE",
+        (_, true) => "READ ONLY",
+        _ => "ONLINE",
+    }
+}
+
+pub fn tablespace(s: &Source<'_>) -> Vec<Row> {
+    let Some(control) = control(s) else { return Vec::new() };
+    let row = |e: &TablespaceEntry| {
+        vec![n(e.number), t(&e.name), yes(true), yes(e.is_bigfile), yes(false), Value::Null, n(0u64)]
+    };
+    control.tablespaces.iter().map(row).collect()
+}
+
+pub fn kccts(s: &Source<'_>) -> Vec<Row> {
+    let Some(control) = control(s) else { return Vec::new() };
+    let row = |e: &TablespaceEntry| {
+        vec![
+            n(e.number),
+            t(&e.name),
+            n(e.extent_blocks),
+            t(contents(e.contents)),
+            t(status(e)),
+            yes(e.is_bigfile),
+            t(if e.is_nologging { "NOLOGGING" } else { "LOGGING" }),
+            n(control.block_size as u64),
+        ]
+    };
+    control.tablespaces.iter().map(row).collect()
+}
+
+/// A file with its tablespace and its present size in blocks; `None` for the size of one that is offline.
+struct OpenFile<'c> {
+    file: &'c FileEntry,
+    tablespace: &'c TablespaceEntry,
+    blocks: Option<u32>,
+}
+
+fn files<'c>(s: &Source<'_>, control: &'c ControlFile) -> Vec<OpenFile<'c>> {
+    let cache = s.shared.txns.cache();
+    let mut list: Vec<OpenFile<'c>> = Vec::new();
+    for file in &control.files {
+        let Some(tablespace) = control.tablespace(file.tablespace) else { continue };
+        let blocks = match tablespace.contents {
+            _ if tablespace.is_offline || file.is_offline => None,
+            Contents::Temporary => cache.files().blocks(file.file).ok(),
+            _ => cache.segments().file_blocks(s.p, file.file).ok(),
+        };
+        list.push(OpenFile { file, tablespace, blocks });
+    }
+    list.sort_unstable_by_key(|f| f.file.file);
+    list
+}
+
+fn full_name(s: &Source<'_>, file: &FileEntry) -> Value {
+    t(s.shared.txns.cache().files().directory().join(&file.name).display().to_string())
+}
+
+fn v_file(s: &Source<'_>, temporary: bool) -> Vec<Row> {
+    let Some(control) = control(s) else { return Vec::new() };
+    let size = control.block_size as u64;
+    let row = |f: &OpenFile<'_>| {
+        let online = if f.tablespace.number == datafile::tablespace::SYSTEM { "SYSTEM" } else { "ONLINE" };
+        let enabled = if f.tablespace.is_read_only { "READ ONLY" } else { "READ WRITE" };
+        let blocks = f.blocks.map_or(Value::Null, n);
+        let bytes = f.blocks.map_or(Value::Null, |b| n(u64::from(b) * size));
+        vec![
+            n(f.file.file),
+            n(f.file.created_scn.0),
+            n(f.file.tablespace),
+            n(f.file.file),
+            t(if f.blocks.is_none() { "OFFLINE" } else { online }),
+            t(if f.blocks.is_none() { "DISABLED" } else { enabled }),
+            if temporary { Value::Null } else { n(control.checkpoint.scn.0) },
+            bytes,
+            blocks,
+            n(u64::from(f.file.blocks) * size),
+            n(size),
+            full_name(s, f.file),
+            n(0u64),
+        ]
+    };
+    let all = files(s, &control);
+    all.iter().filter(|f| (f.tablespace.contents == Contents::Temporary) == temporary).map(row).collect()
+}
+
+pub fn datafile(s: &Source<'_>) -> Vec<Row> {
+    v_file(s, false)
+}
+
+pub fn tempfile(s: &Source<'_>) -> Vec<Row> {
+    v_file(s, true)
+}
+
+pub fn kccfe(s: &Source<'_>) -> Vec<Row> {
+    let Some(control) = control(s) else { return Vec::new() };
+    let size = control.block_size as u64;
+    let first = datafile::DataFiles::first_data_block_of(control.block_size);
+    let row = |f: &OpenFile<'_>| {
+        let grows = f.file.blocks_max > 0;
+        let max = f.file.blocks_max;
+        let in_bytes = |blocks: Option<u32>| blocks.map_or(Value::Null, |b| n(u64::from(b) * size));
+        let for_users = f.blocks.map(|b| b.saturating_sub(first) / 8 * 8);
+        let online = if f.tablespace.number == datafile::tablespace::SYSTEM { "SYSTEM" } else { "ONLINE" };
+        vec![
+            n(f.file.file),
+            n(f.file.tablespace),
+            t(&f.tablespace.name),
+            t(contents(f.tablespace.contents)),
+            full_name(s, f.file),
+            f.blocks.map_or(Value::Null, n),
+            in_bytes(f.blocks),
+            yes(grows),
+            n(max),
+            in_bytes(Some(max)),
+            n(if grows { f.file.step } else { 0 }),
+            for_users.map_or(Value::Null, n),
+            in_bytes(for_users),
+            t(if f.blocks.is_none() { "OFFLINE" } else { online }),
+        ]
+    };
+    files(s, &control).iter().map(row).collect()
+}
+
+pub fn ktfbfe(s: &Source<'_>) -> Vec<Row> {
+    let Some(control) = control(s) else { return Vec::new() };
+    let size = control.block_size as u64;
+    let mut rows = Vec::new();
+    for f in files(s, &control) {
+        if f.blocks.is_none() || f.tablespace.contents == Contents::Temporary {
+            continue;
+        }
+        let runs = s.shared.txns.cache().segments().free_runs(s.p, f.file.file).unwrap_or_default();
+        rows.extend(runs.iter().map(|run| {
+            vec![
+                n(f.file.tablespace),
+                t(&f.tablespace.name),
+                n(run.start.file()),
+                n(run.start.block()),
+                n(run.blocks),
+                n(u64::from(run.blocks) * size),
+            ]
+        }));
+    }
+    rows
+}
+
+/// A segment that the dictionary, or the transaction system, knows.
+struct Known {
+    object: u32,
+    tablespace: u32,
+    header: Rdba,
+    name: Option<String>,
+}
+
+fn known(s: &Source<'_>) -> Vec<Known> {
+    let dictionary = s.instance.storage().dictionary;
+    let mut list: Vec<Known> = Vec::new();
+    for base in Base::ALL {
+        let header = dictionary.base_heap(*base).header;
+        list.push(Known { object: base.table().object.0, tablespace: 0, header, name: None });
+    }
+    let tables = [
+        (Base::Tab, tab::OBJ, tab::TS, tab::FILE, tab::BLOCK),
+        (Base::Ind, ind::OBJ, ind::TS, ind::FILE, ind::BLOCK),
+        (Base::Clu, clu::OBJ, clu::TS, clu::FILE, clu::BLOCK),
+    ];
+    for (base, object, tablespace, file, block) in tables {
+        // What cannot be read is not shown.
+        let _ = dictionary.scan_once(s.p, base, &mut |_, row| {
+            // Rows in a cluster, or in the primary key's index, have no segment of their own.
+            let elsewhere = base == Base::Tab
+                && (!row[tab::BOBJ].is_null()
+                    || as_u32(&row[tab::PROPERTY]) & property::TAB_INDEX_ORGANIZED as u32 != 0);
+            if !elsewhere && !row[file].is_null() {
+                let header = Rdba::new(as_u32(&row[file]), as_u32(&row[block]));
+                list.push(Known {
+                    object: as_u32(&row[object]),
+                    tablespace: as_u32(&row[tablespace]),
+                    header,
+                    name: None,
+                });
+            }
+            Ok(())
+        });
+    }
+    for (usn, header) in s.shared.txns.undo_segments() {
+        let name = Some(format!("_SYSSMU{usn}$"));
+        list.push(Known { object: 0, tablespace: datafile::tablespace::UNDO, header, name });
+    }
+    list.retain(|k| !k.header.is_none());
+    list
+}
+
+fn with_extents(s: &Source<'_>, mut f: impl FnMut(&Known, ObjectId, &[block::Extent])) {
+    let segments = s.shared.txns.cache().segments();
+    for k in known(s) {
+        if let (Ok(extents), Ok(object)) = (segments.extents(s.p, k.header), segments.object(s.p, k.header)) {
+            f(&k, object, &extents);
+        }
+    }
+}
+
+pub fn ktseg(s: &Source<'_>) -> Vec<Row> {
+    let size = s.shared.txns.cache().block_size() as u64;
+    let mut rows = Vec::new();
+    with_extents(s, |k, object, extents| {
+        let blocks: u64 = extents.iter().map(|e| u64::from(e.blocks)).sum();
+        rows.push(vec![
+            n(k.object),
+            n(object.0),
+            n(k.tablespace),
+            n(k.header.file()),
+            n(k.header.block()),
+            k.name.as_ref().map_or(Value::Null, t),
+            n(blocks),
+            n(blocks * size),
+            n(extents.len() as u64),
+        ]);
+    });
+    rows
+}
+
+pub fn ktext(s: &Source<'_>) -> Vec<Row> {
+    let size = s.shared.txns.cache().block_size() as u64;
+    let mut rows = Vec::new();
+    with_extents(s, |k, _, extents| {
+        rows.extend(extents.iter().enumerate().map(|(id, e)| {
+            vec![
+                n(k.object),
+                n(k.tablespace),
+                k.name.as_ref().map_or(Value::Null, t),
+                n(id as u64),
+                n(e.start.file()),
+                n(e.start.block()),
+                n(e.blocks),
+                n(u64::from(e.blocks) * size),
+            ]
+        }));
+    });
+    rows
+}
