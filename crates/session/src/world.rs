@@ -209,6 +209,22 @@ impl plsql::World for World<'_> {
         Ok(cursor.cursor.rows_processed())
     }
 
+    fn execute_later(&mut self, cursor: &mut SqlCursor) -> Result<bool> {
+        cursor.cursor.execute_later(&mut self.cx)
+    }
+
+    fn waits_enough(&self, cursor: &SqlCursor) -> bool {
+        cursor.cursor.waiting().1
+    }
+
+    fn execute_waiting(
+        &mut self,
+        cursor: &mut SqlCursor,
+        refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
+    ) -> Result<()> {
+        cursor.cursor.execute_waiting(refused, &mut self.cx)
+    }
+
     fn fetch(&mut self, cursor: &mut SqlCursor, row: &mut Vec<Value>) -> Result<bool> {
         cursor.cursor.fetch(&mut self.cx, row)
     }
