@@ -9,7 +9,7 @@ use types::Result;
 
 use crate::column::{Row, Type};
 use crate::source::{InstanceFacts, Source};
-use crate::{database, latches, locks, results, sessions, space, sql, statistics, waits};
+use crate::{database, latches, locks, redo, results, sessions, space, sql, statistics, waits};
 
 /// One view.
 pub(crate) struct View {
@@ -68,7 +68,15 @@ views! {
     "X$KTSEG" | space::KTSEG => space::ktseg;
     "X$KTEXT" | space::KTEXT => space::ktext;
     "V$INSTANCE" | database::INSTANCE => database::instance;
-    "V$DATABASE" | database::DATABASE => database::database;
+    "V$DATABASE" | redo::DATABASE => redo::database;
+    "V$DATABASE_INCARNATION" | redo::INCARNATION => redo::incarnation;
+    "V$LOG" | redo::LOG => redo::log;
+    "V$LOGFILE" | redo::LOGFILE => redo::logfile;
+    "V$LOG_HISTORY" | redo::LOG_HISTORY => redo::log_history;
+    "V$ARCHIVED_LOG" | redo::ARCHIVED_LOG => redo::archived_log;
+    "V$ARCHIVE_DEST" | redo::ARCHIVE_DEST => redo::archive_dest;
+    "V$THREAD" | redo::THREAD => redo::thread;
+    "V$INSTANCE_RECOVERY" | redo::INSTANCE_RECOVERY => redo::instance_recovery;
     "V$VERSION" | database::VERSION => database::version;
     "V$SGA" | database::SGA => database::sga;
     "V$SGASTAT" | database::SGASTAT => database::sgastat;

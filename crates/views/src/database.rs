@@ -1,8 +1,8 @@
-//! The instance itself: `v$instance`, `v$database`, `v$version`, `v$sga`, `v$sgastat`, `v$parameter`.
+//! The instance itself: `v$instance`, `v$version`, `v$sga`, `v$sgastat`, `v$parameter`.
 
 use types::Value;
 
-use crate::column::{Row, Type, Type::*, date, n, t, yes};
+use crate::column::{Row, Type, Type::*, date, n, t};
 use crate::source::Source;
 
 pub const INSTANCE: &[(&str, Type)] = &[
@@ -21,19 +21,6 @@ pub const INSTANCE: &[(&str, Type)] = &[
     ("INSTANCE_ROLE", V(18)),
     ("ACTIVE_STATE", V(9)),
     ("BLOCKED", V(3)),
-];
-
-pub const DATABASE: &[(&str, Type)] = &[
-    ("DBID", N),
-    ("NAME", V(9)),
-    ("CREATED", D),
-    ("LOG_MODE", V(12)),
-    ("OPEN_MODE", V(20)),
-    ("DATABASE_ROLE", V(16)),
-    ("PLATFORM_NAME", V(101)),
-    ("CURRENT_SCN", N),
-    ("DB_UNIQUE_NAME", V(30)),
-    ("CDB", V(3)),
 ];
 
 pub const VERSION: &[(&str, Type)] = &[("BANNER", V(80)), ("BANNER_FULL", V(160)), ("CON_ID", N)];
@@ -66,29 +53,13 @@ pub fn instance(s: &Source<'_>) -> Vec<Row> {
         t("OPEN"),
         t("NO"),
         n(1u64),
-        t("STOPPED"),
+        t(if s.instance.storage().redo.is_archivelog() { "STARTED" } else { "STOPPED" }),
         t("ALLOWED"),
         t("NO"),
         t("ACTIVE"),
         t("PRIMARY_INSTANCE"),
         t("NORMAL"),
         t("NO"),
-    ]]
-}
-
-pub fn database(s: &Source<'_>) -> Vec<Row> {
-    let f = s.facts;
-    vec![vec![
-        n(u64::from(wait::events::name_hash(&f.name))),
-        t(f.name.to_uppercase().chars().take(9).collect::<String>()),
-        date(f.started_wall_ns),
-        t("NOARCHIVELOG"),
-        t("READ WRITE"),
-        t("PRIMARY"),
-        t("Linux"),
-        n(s.shared.txns.current_scn().0),
-        t(&f.name),
-        yes(false),
     ]]
 }
 
@@ -109,18 +80,19 @@ pub fn sgastat(s: &Source<'_>) -> Vec<Row> {
 
 pub fn sga(s: &Source<'_>) -> Vec<Row> {
     let (mut buffers, mut pools) = (0, 0);
-    for area in s.p.sga().areas() {
+    let redo = s.instance.storage().redo.buffer_bytes();
+    for area in s.p.sga().areas().iter().filter(|a| a.name != "log_buffer") {
         match pool(area.name) {
             Some(_) => pools += area.bytes,
             None => buffers += area.bytes,
         }
     }
-    let fixed = s.p.sga().len_bytes().saturating_sub(buffers + pools);
+    let fixed = s.p.sga().len_bytes().saturating_sub(buffers + pools + redo);
     vec![
         vec![t("Fixed Size"), n(fixed)],
         vec![t("Variable Size"), n(pools)],
         vec![t("Database Buffers"), n(buffers)],
-        vec![t("Redo Buffers"), n(0u64)],
+        vec![t("Redo Buffers"), n(redo)],
     ]
 }
 

@@ -9,6 +9,7 @@ mod column;
 mod database;
 mod latches;
 mod locks;
+mod redo;
 mod results;
 mod sessions;
 mod source;
