@@ -34,3 +34,35 @@ fn killed_sessions_leave_whole_transactions() {
     assert_eq!(result.failure, None, "{}", result.table());
     assert!(result.commits() > 0 && result.session_kills() > 0, "{}", result.table());
 }
+
+#[test]
+fn killed_instances_come_back_with_what_was_acknowledged() {
+    let result = run(&plan(12, length(14, 40))).expect("it runs");
+    assert_eq!(result.failure, None, "{}", result.table());
+    assert!(result.commits() > 0 && result.instance_kills() > 0, "{}", result.table());
+}
+
+#[test]
+fn every_named_point_of_the_code_is_in_the_list() {
+    let mut found = std::collections::BTreeSet::new();
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(crates).unwrap().map(|e| e.unwrap().path().join("src")).filter(|p| p.is_dir()).collect();
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("os/src/crash.rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let names = text.split("crash::point(\"").skip(1).filter_map(|rest| rest.split('"').next());
+                found.extend(names.map(str::to_owned));
+            }
+        }
+    }
+    let listed: std::collections::BTreeSet<String> = lab::torture::POINTS.iter().map(|p| (*p).to_string()).collect();
+    assert_eq!(listed, found, "lab::torture::POINTS and the points in the code");
+    let page = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/TORTURE.md"));
+    let page = page.expect("docs/TORTURE.md");
+    let missing: Vec<&String> = listed.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "docs/TORTURE.md says nothing of {missing:?}");
+}

@@ -113,9 +113,10 @@ pub fn settle(c: &mut Client, mind: &mut Mind) -> Check<()> {
     let Some(seq) = seen.first().map(|row| row[0]) else {
         return Err(Trouble::Wrong(format!("worker {} has no row in progress", mind.worker)));
     };
-    mind.settle(seq).map_err(Trouble::Wrong)?;
     let seen = scratch(c, &mind.scratch_name())?;
-    mind.settle_scratch(seen).map_err(Trouble::Wrong)
+    let died = mind.instance_died;
+    mind.settle(seq).map_err(Trouble::Wrong)?;
+    mind.settle_scratch(seen, died).map_err(Trouble::Wrong)
 }
 
 /// What there is of a worker's own table; its index must have what it has.

@@ -105,17 +105,25 @@ pub struct Mind {
     pub worker: usize,
     /// The last transaction that was acknowledged.
     pub state: State,
+    /// What the database may fall back to when the instance dies: the states before commits that did not wait, oldest first.
+    pub unforced: Vec<State>,
+    /// The instance died since the last settling.
+    pub instance_died: bool,
     /// The one whose commit was sent and not answered.
     pub pending: Option<State>,
     pub scratch: Scratch,
     /// What `scratch` becomes by the statement that was sent and not answered.
     pub scratch_pending: Option<Scratch>,
+    /// What `scratch` may fall back to when the instance dies: its session died before it could wait.
+    pub scratch_unforced: Option<Scratch>,
     /// The server process that died under it, until it is known to be cleaned up.
     pub lost_process: Option<u32>,
     pub commits: u64,
     /// Commits in flight at a death that turned out to be there, and not to be there.
     pub kept: u64,
     pub lost: u64,
+    /// Commits that did not wait and were lost with the instance, as they may be.
+    pub unwaited_lost: u64,
 }
 
 impl Mind {
@@ -128,19 +136,46 @@ impl Mind {
         format!("SCRATCH_{}", self.worker)
     }
 
+    /// The commit in flight was acknowledged; without `waited` it may still be lost with the instance.
+    pub fn acknowledge(&mut self, waited: bool) {
+        let Some(state) = self.pending.take() else { return };
+        let before = std::mem::replace(&mut self.state, state);
+        self.commits += 1;
+        if waited {
+            self.forced();
+        } else {
+            self.unforced.push(before);
+        }
+    }
+
     /// Takes what the database says of the transaction in flight.
     ///
     /// # Errors
     /// It says neither of the two things that can be.
     pub fn settle(&mut self, seq: i64) -> Result<(), String> {
         let pending = self.pending.take();
+        let (died, mut unforced) = (std::mem::take(&mut self.instance_died), std::mem::take(&mut self.unforced));
+        if !died {
+            // The session alone has gone: what did not wait may still be on its way to the disk.
+            self.unforced = std::mem::take(&mut unforced);
+        }
+        if let Some(at) = unforced.iter().position(|s| s.seq == seq) {
+            self.unwaited_lost += (unforced.len() - at) as u64;
+            self.state = unforced.swap_remove(at);
+            self.lost += u64::from(pending.is_some());
+            return Ok(());
+        }
         if seq == self.state.seq {
             self.lost += u64::from(pending.is_some());
             return Ok(());
         }
         match pending {
             Some(p) if p.seq == seq => {
-                self.state = p;
+                let before = std::mem::replace(&mut self.state, p);
+                if !died {
+                    // It can be seen, but its session did not live to wait for the disk.
+                    self.unforced.push(before);
+                }
                 self.commits += 1;
                 self.kept += 1;
                 Ok(())
@@ -154,13 +189,22 @@ impl Mind {
         }
     }
 
-    /// Takes what the database says of the worker's own table.
+    /// A commit was acknowledged that waited: all before it is on disk.
+    pub fn forced(&mut self) {
+        self.unforced.clear();
+        self.scratch_unforced = None;
+    }
+
+    /// Takes what the database says of the worker's own table; `died`: the instance did since the last time.
     ///
     /// # Errors
     /// It is neither as before the last statement nor as after it.
-    pub fn settle_scratch(&mut self, seen: Scratch) -> Result<(), String> {
-        let pending = self.scratch_pending.take();
-        if seen == self.scratch || pending == Some(seen) {
+    pub fn settle_scratch(&mut self, seen: Scratch, died: bool) -> Result<(), String> {
+        let (pending, unforced) = (self.scratch_pending.take(), self.scratch_unforced.take());
+        if seen == self.scratch || pending == Some(seen) || (died && unforced == Some(seen)) {
+            if !died {
+                self.scratch_unforced = unforced.or((seen != self.scratch).then_some(self.scratch));
+            }
             self.scratch = seen;
             return Ok(());
         }
@@ -187,7 +231,34 @@ mod tests {
         mind.pending = Some(State { seq: 2, ..State::default() });
         assert!(mind.settle(1).is_ok());
         assert_eq!((mind.kept, mind.lost), (1, 1));
-        assert!(mind.settle_scratch(Scratch { exists: true, rows: 0, indexed: false }).is_err());
+        assert!(mind.settle_scratch(Scratch { exists: true, rows: 0, indexed: false }, true).is_err());
+    }
+
+    #[test]
+    fn a_commit_that_did_not_wait_may_be_lost_with_the_instance_only() {
+        let mut mind = Mind::new(1);
+        let commit = |mind: &mut Mind, waited| {
+            mind.pending = Some(State { seq: mind.state.seq + 1, ..State::default() });
+            mind.acknowledge(waited);
+        };
+        commit(&mut mind, true);
+        commit(&mut mind, false);
+        commit(&mut mind, false);
+        let mut other = mind.clone();
+        assert!(other.settle(2).is_err(), "the instance lives");
+        for (seq, ok) in [(0, false), (1, true), (2, true), (3, true), (4, false)] {
+            let mut other = mind.clone();
+            other.instance_died = true;
+            assert_eq!(other.settle(seq).is_ok(), ok, "{seq}");
+            assert!(!ok || (other.state.seq == seq && other.unforced.is_empty()));
+        }
+        let mut other = mind.clone();
+        other.settle(3).unwrap();
+        other.instance_died = true;
+        assert!(other.settle(1).is_ok(), "a session's death forces nothing");
+        commit(&mut mind, true);
+        mind.instance_died = true;
+        assert!(mind.settle(3).is_err(), "a commit that waits covers those before it");
     }
 
     #[test]

@@ -36,8 +36,45 @@ pub const TITLE: &str = "Torture: nothing is lost, whoever is killed";
 /// A worker that gets nothing done for so long hangs.
 const HANG_LIMIT: Duration = Duration::from_secs(60);
 
-/// Named points at which the code can be told to die; docs/TORTURE.md says where they are.
-pub const POINTS: &[&str] = &[];
+/// Named points at which the code can be told to die: all that there are. docs/TORTURE.md says where they are.
+pub const POINTS: &[&str] = &[
+    "cache-copies-taken",
+    "cache-some-blocks",
+    "checkpoint_noted",
+    "control-renamed",
+    "control-written",
+    "ddl-committed",
+    "ddl-done",
+    "ddl-segment-made",
+    "group-copied",
+    "group-published",
+    "group-publishing",
+    "group-publishing-one",
+    "group-released",
+    "group-released-one",
+    "group-reserved",
+    "group-settled",
+    "index-splitting",
+    "log_archived",
+    "recovery-record",
+    "recovery-redo-read",
+    "recovery-rolled-forward",
+    "recovery-some-blocks",
+    "recovery-written",
+    "redo_copied",
+    "redo_header_written",
+    "redo_reserved",
+    "redo_settling_the_dead",
+    "redo_switched",
+    "redo_synced",
+    "redo_written",
+    "space-dropping-extents",
+    "space-file-grown",
+    "txn-commit-logged",
+    "txn-committed",
+    "txn-committing",
+    "txn-rolling-back",
+];
 
 /// What a run does.
 #[derive(Clone, Debug)]
@@ -119,11 +156,13 @@ impl Ending {
 
 /// A point by name, at a pass that comes soon; or whichever point comes at its turn.
 fn any_point(r: &mut Random, passes: u64) -> String {
-    if POINTS.is_empty() || r.chance(30) {
-        return format!("*:{}", 1 + r.below(passes * 10));
+    // Points of a start are for starts: otherwise nothing else would be reached.
+    let working: Vec<&str> = POINTS.iter().copied().filter(|name| !name.starts_with("recovery")).collect();
+    if r.chance(20) {
+        return format!("group-*:{}", 1 + r.below(passes * 20));
     }
-    let name = POINTS[r.below(POINTS.len() as u64) as usize];
-    let within = if r.chance(50) { 4 } else { passes };
+    let name = working[r.below(working.len() as u64) as usize];
+    let within = if r.chance(50) { 6 } else { passes };
     format!("{name}:{}", 1 + r.below(within))
 }
 
@@ -243,11 +282,11 @@ impl<'a> Run<'a> {
         }
         if ending == Ending::Stop && !self.place.has_ended() {
             self.place.stop()?;
-            self.after_death()?;
+            self.after_death(false)?;
             self.place.verify()?;
         } else {
             self.place.kill()?;
-            self.after_death()?;
+            self.after_death(true)?;
         }
         let row = self.result.row(ending.kind());
         row.instance_kills += u64::from(ending != Ending::Stop);
@@ -275,6 +314,8 @@ impl<'a> Run<'a> {
         let mut params = vec![
             ("processes".to_string(), (self.plan.sessions + 40).to_string()),
             ("db_cache_size".to_string(), ["2M", "4M", "16M"][self.r.below(3) as usize].to_string()),
+            // Small logs, so that they are switched and used again.
+            ("_log_file_size".to_string(), "2M".to_string()),
         ];
         if !generations.is_empty() {
             let generation = &generations[self.cycle as usize % generations.len()];
@@ -293,7 +334,12 @@ impl<'a> Run<'a> {
     fn die_while_starting(&mut self, last: &str) -> Result<(), LabError> {
         let extra = match self.r.below(3) {
             0 => Vec::new(),
-            1 => Ending::Point(format!("*:{}", 1 + self.r.below(400))).params(),
+            1 => {
+                let all = ["recovery-record", "recovery-redo-read", "recovery-some-blocks", "recovery-written", "*"];
+                let name = all[self.r.below(5) as usize];
+                let within = if matches!(name, "recovery-record" | "*") { 600 } else { 2 };
+                Ending::Point(format!("{name}:{}", 1 + self.r.below(within))).params()
+            }
             _ => Ending::PowerAt(1 + self.r.below(12)).params(),
         };
         let params = self.params(&extra);
@@ -310,11 +356,12 @@ impl<'a> Run<'a> {
                 self.result.row("killed").instance_kills += 1;
             }
         }
-        self.after_death()
+        self.after_death(true)
     }
 
-    /// Plays the loss of power and collects the notes of those who died at named points.
-    fn after_death(&mut self) -> Result<(), LabError> {
+    /// Plays the loss of power and collects the notes of those who died at named points; `died`: the instance was not stopped
+    /// in order.
+    fn after_death(&mut self, died: bool) -> Result<(), LabError> {
         if self.armed_power {
             os::power::restore(self.place.dir(), self.r.next()).map_err(|e| LabError::new(e.to_string()))?;
         }
@@ -327,6 +374,7 @@ impl<'a> Run<'a> {
         }
         for mind in &mut self.minds {
             mind.lost_process = None;
+            mind.instance_died |= died;
         }
         Ok(())
     }

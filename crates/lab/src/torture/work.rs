@@ -118,6 +118,11 @@ impl Session<'_> {
         }
         check::settle(&mut self.client, self.mind).map_err(lost_or_wrong)?;
         check::own_sums(&mut self.client, self.mind).map_err(lost_or_wrong)?;
+        // What was found may not be on disk yet; behind a commit that waits it is.
+        let state = self.mind.state.clone();
+        self.progress(&state)?;
+        self.run("commit write wait", &[])?;
+        self.mind.forced();
         // From here on it may be killed.
         self.seat.process.store(self.process, Ordering::Release);
         while !self.shared.over.load(Ordering::Acquire) {
@@ -154,6 +159,10 @@ impl Session<'_> {
     fn step(&mut self) -> Step<()> {
         match self.r.below(100) {
             0..6 => self.ddl(),
+            99 => {
+                let sql = if self.r.chance(50) { "alter system checkpoint" } else { "alter system switch logfile" };
+                self.run(sql, &[]).map(drop)
+            }
             6..10 => self.balanced(),
             10..14 => check::own_sums(&mut self.client, self.mind).map_err(lost_or_wrong),
             _ => self.transaction(),
@@ -198,17 +207,15 @@ impl Session<'_> {
             return check::own_sums(&mut self.client, self.mind).map_err(lost_or_wrong);
         }
         self.mind.pending = Some(draft);
-        let commit = if self.r.chance(10) { "begin commit; end;" } else { "commit" };
+        let (commit, waits) = match self.r.below(20) {
+            0 => ("begin commit; end;", true),
+            1 => ("commit write nowait", false),
+            2 => ("commit write wait", true),
+            _ => ("commit", true),
+        };
         self.run(commit, &[])?;
-        self.acknowledged();
+        self.mind.acknowledge(waits);
         Ok(())
-    }
-
-    fn acknowledged(&mut self) {
-        if let Some(state) = self.mind.pending.take() {
-            self.mind.state = state;
-            self.mind.commits += 1;
-        }
     }
 
     fn progress(&mut self, draft: &State) -> Step<()> {
@@ -407,6 +414,7 @@ impl Session<'_> {
         self.run(&sql, &[])?;
         self.mind.scratch = new;
         self.mind.scratch_pending = None;
+        self.mind.forced();
         Ok(())
     }
 }
