@@ -111,6 +111,9 @@ pub struct Cursor {
     first_bind: u32,
     has_sequences: bool,
     locks_rows: bool,
+    /// Whether there is a first row, when it has been looked for already and lies in the registers.
+    first: Option<bool>,
+    lock_rowid: Option<plan::Reg>,
     epoch: u64,
     cached: Option<Box<Cached>>,
     state: State,
@@ -207,6 +210,8 @@ impl Cursor {
             first_bind,
             has_sequences: !plan.sequences.is_empty(),
             locks_rows: plan.locks_rows,
+            first: None,
+            lock_rowid: plan.lock_rowid,
             epoch,
             cached,
             state: State::Closed,
@@ -412,7 +417,19 @@ impl Cursor {
             };
             self.m.begin(snapshot);
             self.state = State::Rows;
-            let Err(e) = op.open(&mut self.m, cx) else { return Ok(()) };
+            // Whatever stands above the row source that locks may open it with its first row only; all rows are locked before any
+            // is fetched.
+            let opened = op.open(&mut self.m, cx).and_then(|()| match self.locks_rows {
+                true => op.next(&mut self.m, cx).map(Some),
+                false => Ok(None),
+            });
+            let e = match opened {
+                Ok(first) => {
+                    self.first = first;
+                    return Ok(());
+                }
+                Err(e) => e,
+            };
             // Rows locked by a statement that failed are unlocked.
             if let Some(start) = &start {
                 cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, start)?;
@@ -552,7 +569,11 @@ impl Cursor {
     fn fetch_row(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
         let Body::Query { op, out } = &mut self.body else { return Err(Ora::internal("not a query")) };
         let m = &mut self.m;
-        if !op.next(m, cx)? {
+        let found = match self.first.take() {
+            Some(found) => found,
+            None => op.next(m, cx)?,
+        };
+        if !found {
             return Ok(false);
         }
         if self.has_sequences {
@@ -605,6 +626,15 @@ impl Cursor {
             cx.shared.txns.release(cx.p, self.m.snapshot());
         }
         self.state = State::Closed;
+    }
+
+    /// The rowid of the row fetched last, of a SELECT FOR UPDATE: what WHERE CURRENT OF means.
+    pub fn current_row(&self) -> Option<types::Rowid> {
+        let reg = self.lock_rowid.filter(|_| self.state == State::Rows)?;
+        match self.m.value(reg) {
+            Value::Rowid(row) => Some(*row),
+            _ => None,
+        }
     }
 
     /// Rows fetched so far, or changed by DML.

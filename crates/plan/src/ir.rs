@@ -692,6 +692,8 @@ pub struct Plan {
     pub result_cache: bool,
     /// SELECT FOR UPDATE.
     pub locks_rows: bool,
+    /// The register that then has the rowid of the first locked table's row.
+    pub lock_rowid: Option<Reg>,
     /// `RESULT_CACHE_MODE = FORCE` does not apply (hint NO_RESULT_CACHE).
     pub no_result_cache: bool,
     /// What AS OF clauses name: an SCN when it is a number, a time otherwise.

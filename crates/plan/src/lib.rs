@@ -117,6 +117,10 @@ pub fn compile_at(
         _ => return Err(Ora::new(900)),
     };
     let locks = matches!(&body, PlanBody::Query(q) if locks_rows(&q.source));
+    let lock_rowid = match &body {
+        PlanBody::Query(q) => lock_rowid(&q.source),
+        _ => None,
+    };
     let cacheable = (matches!(body, PlanBody::Query(_)) && c.volatile == 0 && !locks).then_some(c.cache_deps);
     Ok(Plan {
         body,
@@ -130,6 +134,7 @@ pub fn compile_at(
         cacheable,
         result_cache: c.result_cache || (c.force_results && c.all_force),
         no_result_cache: c.no_result_cache,
+        lock_rowid,
         locks_rows: locks,
         moments: c.moments,
     })
@@ -144,6 +149,19 @@ fn locks_rows(source: &Source) -> bool {
         | Source::Window { input, .. }
         | Source::Project { input, .. } => locks_rows(input),
         _ => false,
+    }
+}
+
+/// The register with the rowid of the first table that a query locks rows of.
+fn lock_rowid(source: &Source) -> Option<Reg> {
+    match source {
+        Source::ForUpdate { tables, .. } => tables.first().map(|t| t.rowid),
+        Source::Sort { input, .. }
+        | Source::Limit { input, .. }
+        | Source::Count { input, .. }
+        | Source::Window { input, .. }
+        | Source::Project { input, .. } => lock_rowid(input),
+        _ => None,
     }
 }
 

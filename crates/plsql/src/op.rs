@@ -521,6 +521,8 @@ pub enum Attribute {
     NotFound,
     IsOpen,
     RowCount,
+    /// The rowid that WHERE CURRENT OF means.
+    CurrentRow,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -162,6 +162,10 @@ pub trait World {
     /// Fetches the next row into `row`, whose values are reused.
     fn fetch(&mut self, cursor: &mut Self::Cursor, row: &mut Vec<Value>) -> Result<bool>;
     /// Ends the execution; the cursor can be executed again.
+    /// The rowid of the row fetched last, of a SELECT FOR UPDATE.
+    fn current_row(&self, _cursor: &Self::Cursor) -> Option<types::Rowid> {
+        None
+    }
     fn end_fetch(&mut self, cursor: &mut Self::Cursor);
     /// Columns of an open query.
     fn cursor_columns(&self, cursor: &Self::Cursor) -> Vec<ColumnInfo>;

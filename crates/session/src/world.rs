@@ -229,6 +229,10 @@ impl plsql::World for World<'_> {
         cursor.cursor.fetch(&mut self.cx, row)
     }
 
+    fn current_row(&self, cursor: &SqlCursor) -> Option<types::Rowid> {
+        cursor.cursor.current_row()
+    }
+
     fn end_fetch(&mut self, cursor: &mut SqlCursor) {
         cursor.cursor.close(&mut self.cx);
     }

@@ -585,6 +585,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 2010, "missing host connect string"),
     (Ora, 2011, "duplicate database link name"),
     (Ora, 2012, "missing USING keyword"),
+    (Ora, 2014, "cannot select FOR UPDATE from view with DISTINCT, GROUP BY, etc."),
     (Ora, 2017, "integer value required"),
     (Ora, 2019, "connection description for remote database not found"),
     (Ora, 2021, "DDL operations are not allowed on a remote database"),

@@ -530,7 +530,8 @@ impl<W: World> Compiler<'_, W> {
             },
             (None, None) => return Err(self.pls(341, &[&c.name.name], c.name.pos)),
         };
-        let symbol = CursorSym { name: c.name.name.clone(), parameters, row, loc, open };
+        let locks = c.query.as_ref().is_none_or(|q| super::sqlgen::locks_rows(&q.text));
+        let symbol = CursorSym { name: c.name.name.clone(), parameters, row, locks, loc, open };
         self.declare(&c.name, Symbol::Cursor(Rc::new(symbol)))
     }
 

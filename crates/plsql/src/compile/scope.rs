@@ -50,6 +50,8 @@ pub struct CursorSym {
     pub name: String,
     pub parameters: Vec<Param>,
     pub row: Rc<RecordTy>,
+    /// Its query is FOR UPDATE, or not known.
+    pub locks: bool,
     pub loc: Loc,
     /// The hidden procedure that opens it.
     pub open: SubTarget,

@@ -9,7 +9,7 @@ use crate::op::*;
 use crate::ty::*;
 use crate::world::{ColumnInfo, Described, World};
 use sql::lexer::{Token, TokenKind, lex};
-use sql::plsql::ast::{ExprKind, Part, SqlKind, SqlText};
+use sql::plsql::ast::{Expr, ExprKind, Name, Part, SqlKind, SqlText};
 use types::{DataType, Ora};
 
 /// A compiled static statement.
@@ -50,10 +50,10 @@ impl<W: World> Compiler<'_, W> {
             removed.push(relative(*span));
         }
         let outs = q.returning.as_ref().map(|(into, span)| (into.targets.len(), (into.pos - base, span.end - base)));
-        if let Some((name, _)) = &q.current_of {
-            return Err(self.pls(404, &[&name.name], name.pos));
-        }
         let (source, q_text);
+        let mut variables = Vec::new();
+        let positioned = self.positioned(q, base, &mut variables)?;
+        let q = positioned.as_ref().unwrap_or(q);
         match self.expand_records(q)? {
             Some(text) => {
                 source = text;
@@ -61,7 +61,6 @@ impl<W: World> Compiler<'_, W> {
             }
             None => q_text = q.text.as_str(),
         }
-        let mut variables = Vec::new();
         self.host_binds_in(q_text, base, &mut variables)?;
         if q.kind == SqlKind::LockTable {
             return self.keep(q_text, &removed, outs, &[], Described::default());
@@ -92,6 +91,26 @@ impl<W: World> Compiler<'_, W> {
             }
         };
         self.keep(q_text, &removed, outs, &variables, described)
+    }
+
+    /// `WHERE CURRENT OF cursor` as `WHERE ROWID = cursor`, at the same places, where the cursor's name stands for its row.
+    fn positioned(&mut self, q: &SqlText, base: u32, variables: &mut Vec<Variable>) -> CResult<Option<SqlText>> {
+        let Some((cursor, span)) = &q.current_of else { return Ok(None) };
+        match self.lookup(&cursor.name) {
+            Some(super::Symbol::Cursor(c)) if c.locks => {}
+            Some(super::Symbol::Cursor(_)) => return Err(self.pls(404, &[&cursor.name], cursor.pos)),
+            _ => return Err(self.pls(413, &[], cursor.pos)),
+        }
+        let kind = ExprKind::Name(Name { first: cursor.clone(), parts: Vec::new() });
+        let operand = self.cursor_operand(&Expr { kind, pos: cursor.pos }, 413)?;
+        let d = self.temp();
+        self.emit(Op::CursorAttribute { what: Attribute::CurrentRow, d, cursor: operand });
+        let val = Val { o: d, ty: Ty::of(DataType::Rowid) };
+        let (from, name, to) = (span.start - base, cursor.pos - base, span.end - base);
+        variables.push(Variable { start: name, end: to, val });
+        let width = (name - from) as usize;
+        let text = format!("{}{:width$}{}", &q.text[..from as usize], "ROWID =", &q.text[name as usize..]);
+        Ok(Some(SqlText { text, current_of: None, ..q.clone() }))
     }
 
     /// Puts the finished statement into the unit's list.
@@ -276,6 +295,13 @@ impl<W: World> Compiler<'_, W> {
         let o = Opd::field(slot, 0).ok_or_else(|| Ora::pls(123, &[&"too many variables"]))?;
         Ok(Val { o, ty: Ty::NUMBER })
     }
+}
+
+/// Whether a query is FOR UPDATE.
+pub(super) fn locks_rows(text: &str) -> bool {
+    let tokens = lex(text).tokens;
+    let is = |t: &Token, w: &str| t.kind == TokenKind::Word && word(text, t) == w;
+    tokens.windows(2).any(|pair| is(&pair[0], "FOR") && is(&pair[1], "UPDATE"))
 }
 
 fn bind_type(ty: &Ty) -> DataType {

@@ -11,7 +11,7 @@ use crate::session::Plsql;
 use crate::world::{ColumnInfo, DynamicKind, World};
 use std::cell::RefCell;
 use std::rc::Rc;
-use types::{DataType, Number, Ora, Result, Value};
+use types::{DataType, Number, Ora, Result, Rowid, Value};
 
 /// A cursor as variables hold it.
 pub(crate) struct OpenCursor<C> {
@@ -21,11 +21,13 @@ pub(crate) struct OpenCursor<C> {
     pub open: bool,
     found: Option<bool>,
     rows: u64,
+    /// The row fetched last, of a SELECT FOR UPDATE.
+    row: Option<Rowid>,
 }
 
 impl<C> Default for OpenCursor<C> {
     fn default() -> Self {
-        OpenCursor { cursor: None, home: None, open: false, found: None, rows: 0 }
+        OpenCursor { cursor: None, home: None, open: false, found: None, rows: 0, row: None }
     }
 }
 
@@ -57,6 +59,10 @@ pub(super) fn attribute<C: 'static>(d: &Datum, what: Attribute) -> Run<Value> {
             Attribute::Found => scalar::logical(c.found),
             Attribute::NotFound => scalar::logical(c.found.map(|b| !b)),
             Attribute::RowCount => Value::Number(Number::from_u64(c.rows)),
+            Attribute::CurrentRow => match c.row {
+                Some(row) => Value::Rowid(row),
+                None => return Err(Ora::new(1410).into()),
+            },
         })
     })
 }
@@ -73,6 +79,7 @@ impl<C: 'static> OpenCursor<C> {
         }
         let Some(c) = &mut self.cursor else { return Err(Ora::new(1001)) };
         let found = w.fetch(c, row)?;
+        self.row = if found { w.current_row(c) } else { None };
         self.found = Some(found);
         self.rows += u64::from(found);
         Ok(found)
@@ -287,7 +294,7 @@ impl Machine {
             if o.open {
                 o.close(w);
             }
-            *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0 };
+            *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0, row: None };
             o.cursor = Some(c);
             o.home = Some((unit.clone(), sql));
             Ok(())
@@ -358,7 +365,7 @@ impl Machine {
         })?;
         let (c, _) = self.start(w, unit, base, sql)?;
         with::<W::Cursor, _>(&slot, |o| {
-            *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0 };
+            *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0, row: None };
             o.cursor = Some(c);
             o.home = Some((unit.clone(), sql));
             Ok(())
@@ -481,7 +488,7 @@ impl Machine {
         let args = self.using(unit, base, d);
         let (c, _) = self.dynamic_cursor(w, &statement, d, &args)?;
         with::<W::Cursor, _>(&slot, |o| {
-            *o = OpenCursor { cursor: Some(Box::new(c)), home: None, open: true, found: None, rows: 0 };
+            *o = OpenCursor { cursor: Some(Box::new(c)), home: None, open: true, found: None, rows: 0, row: None };
             Ok(())
         })
     }

@@ -739,6 +739,7 @@ impl Machine {
                         Attribute::Found => scalar::logical(self.sql_found),
                         Attribute::NotFound => scalar::logical(self.sql_found.map(|b| !b)),
                         Attribute::IsOpen => Value::Boolean(false),
+                        Attribute::CurrentRow => return Err(Ora::new(1410).into()),
                         Attribute::RowCount => match self.sql_found {
                             None => Value::Null,
                             Some(_) => Value::Number(Number::from_u64(self.sql_rows)),
