@@ -370,6 +370,7 @@ impl RedoLog {
         let done = self.announcement(self.line(p), rba);
         self.files.change_control(p, &self.enqueues, &mut |control| {
             if control.checkpoint.rba <= done.rba {
+                // Headers first: a file is never behind what the control file says of it.
                 self.files.stamp(control, &done)?;
                 control.checkpoint = done;
             }

@@ -1,5 +1,6 @@
 //! ALTER SESSION and ALTER SYSTEM.
 
+use crate::backup;
 use crate::commit_write::CommitWrite;
 use crate::core::Core;
 use crate::nls;
@@ -94,6 +95,12 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
 /// ORA-01031 without the privilege; ORA-02065, ORA-02095 and those of a bad value; ORA-00030 for a session that does not
 /// exist.
 pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Result<()> {
+    match &a.action {
+        // These are parts of ALTER DATABASE and ALTER TABLESPACE.
+        AlterSystemAction::Backup { begin, tablespace } => return backup::run(core, *begin, tablespace.as_ref()),
+        AlterSystemAction::Archivelog(on) => return backup::set_archivelog(core, *on),
+        _ => {}
+    }
     if !core.is_sysdba() && !core.names()?.has(SystemPrivilege::AlterSystem) {
         return Err(Ora::new(1031));
     }
@@ -106,15 +113,15 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         }
         AlterSystemAction::Checkpoint => core.instance.checkpoint(&core.p),
         AlterSystemAction::FlushBufferCache => core.instance.storage().cache.empty(&core.p).map(drop),
-        AlterSystemAction::Archivelog(on) => core.instance.storage().redo.set_archivelog(&core.p, *on),
-        AlterSystemAction::Backup { .. } => Err(Ora::unsupported()),
         AlterSystemAction::SwitchLogfile => core.instance.storage().redo.switch(&core.p).map(drop),
         AlterSystemAction::ArchiveLogCurrent => core.instance.storage().redo.archive_current(&core.p).map(drop),
         // There is no listener to register with, and plans are private to sessions.
         AlterSystemAction::Register | AlterSystemAction::FlushSharedPool => Ok(()),
-        AlterSystemAction::Reset(_) | AlterSystemAction::RestrictedSession(_) | AlterSystemAction::Other(_) => {
-            Err(Ora::unsupported())
-        }
+        AlterSystemAction::Reset(_)
+        | AlterSystemAction::RestrictedSession(_)
+        | AlterSystemAction::Other(_)
+        | AlterSystemAction::Backup { .. }
+        | AlterSystemAction::Archivelog(_) => Err(Ora::unsupported()),
     }
 }
 

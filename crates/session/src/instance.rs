@@ -91,7 +91,7 @@ impl Instance {
         let params = SystemParams::create(sga, &params_layout, &init);
         let state = State::create(sga, &state_layout);
         let storage = Storage::create(processes, &storage_layout, database)?;
-        if !database.files.is_read_only() {
+        if !database.files.is_read_only() && !database.is_new {
             storage.mark_open(database.scn)?;
         }
         storage.redo.set_archive_place(Box::new(move || archive_place(&params)));

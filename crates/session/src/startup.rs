@@ -7,8 +7,9 @@
 use datafile::{CheckpointEntry, ControlFile, DataFiles};
 use params::{InitParams, Param};
 use recovery::{Outcome, Progress, Recovery};
+use std::path::Path;
 use std::time::{Duration, Instant};
-use types::{Ora, Result};
+use types::{Ora, Result, Scn};
 
 /// What a start tells of itself.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,31 @@ const QUIET: Duration = Duration::from_secs(2);
 /// The least and the most memory recovery uses for blocks, in bytes.
 const MEMORY_BYTES: std::ops::RangeInclusive<u64> = 16 << 20..=2 << 30;
 const MEMORY_BYTES_USUAL: u64 = 256 << 20;
+
+/// Removes the files of a database whose making was cut off, so that it is made again. It says so by the SCN of a database that was
+/// never opened: its first SCN is noted only when the dictionary is there and on disk.
+///
+/// # Errors
+/// ORA-00200 when a file cannot be removed.
+pub fn remove_unfinished(dir: &Path) -> Result<()> {
+    let path = dir.join(datafile::CONTROL_FILE);
+    if !os::file::exists(&path) {
+        return Ok(());
+    }
+    // A control file that cannot be read is told of where the database is opened.
+    let Ok(control) = ControlFile::read(dir) else { return Ok(()) };
+    if !control.clean || control.scn != Scn(1) {
+        return Ok(());
+    }
+    let names = control.files.iter().map(|f| &f.name).chain(control.logs.iter().map(|l| &l.name));
+    for path in names.map(|n| dir.join(n)).chain([path]).filter(|p| os::file::exists(p)) {
+        os::file::remove(&path).map_err(|e| {
+            let why = Ora::from_text(types::Facility::Ora, 27040, format!("Linux Error: {}: {e}", e.errno()));
+            Ora::new(200).because(why)
+        })?;
+    }
+    Ok(())
+}
 
 /// Rolls the files forward, if there is anything to roll forward, and notes the new checkpoint; returns the control file as it is
 /// then.

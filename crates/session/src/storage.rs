@@ -46,6 +46,7 @@ impl Database {
             "FALSE" => false,
             _ => !ephemeral,
         };
+        startup::remove_unfinished(dir)?;
         if !os::file::exists(&dir.join(datafile::CONTROL_FILE)) {
             let name = init.get(Param::DbName).to_string();
             let mut spec = CreateDatabase::usual(&name, os::clock::wall_ns(), init.number(Param::DbBlockSize) as usize);
@@ -270,6 +271,9 @@ impl Storage {
         self.txns.recover(p)?;
         if database.is_new {
             self.dictionary.create_database(p, &new_dictionary(database)?)?;
+            // From here on it is a database: whatever is cut off before is begun again.
+            self.checkpoint(p)?;
+            self.mark_open(self.txns.current_scn())?;
         } else {
             self.dictionary.open(p)?;
             self.dictionary.load_moments(p)?;

@@ -9,7 +9,7 @@ use types::Result;
 
 use crate::column::{Row, Type};
 use crate::source::{InstanceFacts, Source};
-use crate::{database, latches, locks, redo, results, sessions, space, sql, statistics, waits};
+use crate::{backup, database, latches, locks, redo, results, sessions, space, sql, statistics, waits};
 
 /// One view.
 pub(crate) struct View {
@@ -80,6 +80,7 @@ views! {
     "V$VERSION" | database::VERSION => database::version;
     "V$SGA" | database::SGA => database::sga;
     "V$SGASTAT" | database::SGASTAT => database::sgastat;
+    "V$BACKUP" | backup::BACKUP => backup::backup;
     "V$PARAMETER" | database::PARAMETER => database::parameter;
     "V$SYSTEM_PARAMETER" | database::PARAMETER => database::parameter;
     "X$KSPPI" | database::KSPPI => database::ksppi;

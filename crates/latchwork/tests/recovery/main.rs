@@ -1,0 +1,6 @@
+//! What is there after a crash, after a restore, and in spite of damaged and missing files.
+
+mod backup;
+mod common;
+mod crash;
+mod media;

@@ -1,0 +1,140 @@
+//! Damaged blocks and missing files: the object they belong to suffers, and nothing else.
+
+use crate::common::{Database, error, number, run};
+use std::os::unix::fs::FileExt;
+
+const BLOCK: u64 = 8192;
+
+/// The blocks of a file that are of this kind and data object.
+fn blocks(db: &Database, file: &str, kind: block::BlockKind, object: u32) -> Vec<u32> {
+    let bytes = std::fs::read(db.path().join(file)).unwrap();
+    let mut image = block::Image::new(BLOCK as usize);
+    let mut found = Vec::new();
+    for (n, b) in bytes.chunks(BLOCK as usize).enumerate() {
+        image.bytes_mut().copy_from_slice(b);
+        if image.view().kind() == Some(kind) && image.view().obj().0 == object {
+            found.push(n as u32);
+        }
+    }
+    found
+}
+
+/// Flips a byte in the middle of a block.
+fn flip(db: &Database, file: &str, block: u32) {
+    let f = std::fs::OpenOptions::new().read(true).write(true).open(db.path().join(file)).unwrap();
+    let mut byte = [0];
+    let at = u64::from(block) * BLOCK + 4000;
+    f.read_exact_at(&mut byte, at).unwrap();
+    f.write_all_at(&[byte[0] ^ 8], at).unwrap();
+}
+
+const SETUP: &[&str] = &[
+    "create table good (n number primary key, v varchar2(500))",
+    "insert into good select level, rpad('g', 400, 'g') from dual connect by level <= 1000",
+    "create table bad (n number primary key, v varchar2(500), w number)",
+    "insert into bad select level, rpad('b', 400, 'b'), level from dual connect by level <= 1000",
+    "create index bad_w on bad (w)",
+    "commit",
+];
+
+struct Setup {
+    db: Database,
+    file: &'static str,
+    table: u32,
+    index: u32,
+}
+
+fn setup(name: &str) -> Setup {
+    let db = Database::new(name);
+    db.start();
+    let mut c = db.connect();
+    run(&mut c, SETUP);
+    let object = |c: &mut client::Client, name: &str| {
+        number(c, &format!("select data_object_id from user_objects where object_name = '{name}'")) as u32
+    };
+    let (table, index) = (object(&mut c, "BAD"), object(&mut c, "BAD_W"));
+    drop(c);
+    db.stop();
+    let is_in = |f: &&str| !blocks(&db, f, block::BlockKind::Heap, table).is_empty();
+    let file = ["system01.dbf", "users01.dbf"].into_iter().find(is_in).expect("the table is in one of them");
+    Setup { db, file, table, index }
+}
+
+fn assert_good(s: &Setup) {
+    let mut c = s.db.connect();
+    assert_eq!(number(&mut c, "select count(*) from good where v like 'g%'"), 1000);
+    run(&mut c, &["update good set v = v || '!' where n <= 10", "commit", "create table another (n number)", "drop table another"]);
+}
+
+#[test]
+fn a_bad_table_block_costs_its_rows_only() {
+    let s = setup("table");
+    let at = blocks(&s.db, s.file, block::BlockKind::Heap, s.table)[5];
+    flip(&s.db, s.file, at);
+    s.db.start();
+    let mut c = s.db.connect();
+    let e = error(&mut c, "select count(*) from bad where v like 'b%'");
+    assert!(e.contains("ORA-01578") && e.contains(&format!("block # {at})")) && e.contains("ORA-01110"), "{e}");
+    // Rows of other blocks are read by the index.
+    assert_eq!(number(&mut c, "select w from bad where n = 1000"), 1000);
+    assert_good(&s);
+    s.db.stop();
+    assert_eq!(s.db.program(&["verify"]).0, 1);
+}
+
+#[test]
+fn a_bad_index_block_leaves_the_table_readable() {
+    let s = setup("index");
+    for at in blocks(&s.db, s.file, block::BlockKind::IndexLeaf, s.index) {
+        flip(&s.db, s.file, at);
+    }
+    s.db.start();
+    let mut c = s.db.connect();
+    let e = error(&mut c, "select /*+ index(bad bad_w) */ count(v) from bad where w = 7");
+    assert!(e.contains("ORA-01578"), "{e}");
+    assert_eq!(number(&mut c, "select /*+ full(bad) */ count(v) from bad where w > 0"), 1000);
+    // It is made again from the table.
+    run(&mut c, &["drop index bad_w", "create index bad_w on bad (w)"]);
+    assert_eq!(number(&mut c, "select /*+ index(bad bad_w) */ count(v) from bad where w = 7"), 1);
+    assert_good(&s);
+    drop(c);
+    s.db.verify();
+}
+
+#[test]
+fn a_bad_segment_header_costs_its_object_only() {
+    let s = setup("header");
+    let header = blocks(&s.db, s.file, block::BlockKind::SegmentHeader, s.table)[0];
+    flip(&s.db, s.file, header);
+    s.db.start();
+    let e = error(&mut s.db.connect(), "select /*+ full(bad) */ count(v) from bad");
+    assert!(e.contains("ORA-01578") && e.contains(&format!("block # {header})")), "{e}");
+    assert_good(&s);
+}
+
+#[test]
+fn bad_undo_blocks_are_no_matter_when_nobody_needs_them() {
+    let s = setup("undo");
+    for at in blocks(&s.db, "undo01.dbf", block::BlockKind::Undo, 0) {
+        flip(&s.db, "undo01.dbf", at);
+    }
+    s.db.start();
+    let mut c = s.db.connect();
+    assert_eq!(number(&mut c, "select count(*) from good where v like 'g%'"), 1000);
+    assert_eq!(number(&mut c, "select count(*) from bad where v like 'b%'"), 1000);
+}
+
+#[test]
+fn a_bad_or_missing_file_is_named() {
+    let s = setup("file");
+    let kept = std::fs::read(s.db.path().join("undo01.dbf")).unwrap();
+    flip(&s.db, "undo01.dbf", 0);
+    let (code, text) = s.db.try_start();
+    assert!(code != 0 && text.contains("ORA-01122") && text.contains("undo01.dbf"), "{text}");
+    std::fs::remove_file(s.db.path().join("undo01.dbf")).unwrap();
+    let (code, text) = s.db.try_start();
+    assert!(code != 0 && text.contains("ORA-01157") && text.contains("undo01.dbf"), "{text}");
+    std::fs::write(s.db.path().join("undo01.dbf"), kept).unwrap();
+    s.db.start();
+    assert_good(&s);
+}

@@ -1,0 +1,86 @@
+//! Backup mode, and ARCHIVELOG mode.
+//!
+//! While a file is in backup mode its header stays at the checkpoint where that began, whatever checkpoints follow: a copy of it that
+//! is made meanwhile, by any program, says by its header from where it has to be rolled forward. Nothing else is different, because
+//! the first change of a block behind any checkpoint is logged as a whole block.
+
+use crate::core::Core;
+use datafile::{BackupEntry, ControlFile, FileEntry};
+use dictionary::SystemPrivilege;
+use sql::ast::Ident;
+use types::{Ora, Result};
+
+/// ALTER DATABASE or ALTER TABLESPACE, BEGIN or END BACKUP.
+///
+/// # Errors
+/// ORA-01031; ORA-01123 in NOARCHIVELOG mode; ORA-00959; ORA-01146 when a file is in backup mode already, ORA-01142 when none is.
+pub fn run(core: &Core, begin: bool, tablespace: Option<&Ident>) -> Result<()> {
+    if !core.is_sysdba() && !core.names()?.has(SystemPrivilege::AlterDatabase) {
+        return Err(Ora::new(1031));
+    }
+    let storage = core.instance.storage();
+    if begin {
+        if !storage.redo.is_archivelog() {
+            return Err(Ora::new(1123));
+        }
+        // So that a recovery of the copy has little to read.
+        core.instance.checkpoint(&core.p)?;
+    }
+    let files = storage.cache.files();
+    files.change_control(&core.p, core.shared.enqueues, &mut |control| {
+        let numbers = chosen(control, tablespace)?;
+        match begin {
+            true => enter(control, &numbers),
+            false => {
+                leave(control, &numbers)?;
+                files.stamp(control, &control.checkpoint)
+            }
+        }
+    })
+}
+
+/// The files of a tablespace, or of all that keep anything.
+fn chosen(control: &ControlFile, tablespace: Option<&Ident>) -> Result<Vec<u32>> {
+    let number = match tablespace {
+        None => None,
+        Some(name) => {
+            let found = control.tablespaces.iter().find(|t| t.name == name.name);
+            Some(found.ok_or_else(|| Ora::with(959, &[&name.name]).at(name.pos.0))?.number)
+        }
+    };
+    let is_chosen = |f: &&FileEntry| number.is_none_or(|n| f.tablespace == n);
+    Ok(control.files.iter().filter(is_chosen).map(|f| f.file).collect())
+}
+
+fn enter(control: &mut ControlFile, numbers: &[u32]) -> Result<()> {
+    if let Some(b) = control.backups.iter().find(|b| numbers.contains(&b.file)) {
+        let name = control.file(b.file).map_or("", |f| &f.name);
+        return Err(Ora::with(1146, &[&b.file]).because(Ora::with(1110, &[&b.file, &name])));
+    }
+    let goes = |n: &&u32| control.file(**n).is_some_and(|f| control.is_stamped(f));
+    let checkpoint = control.checkpoint;
+    let entries: Vec<_> = numbers.iter().filter(goes).map(|n| BackupEntry { file: *n, checkpoint }).collect();
+    control.backups.extend(entries);
+    Ok(())
+}
+
+fn leave(control: &mut ControlFile, numbers: &[u32]) -> Result<()> {
+    let before = control.backups.len();
+    control.backups.retain(|b| !numbers.contains(&b.file));
+    if control.backups.len() == before { Err(Ora::new(1142)) } else { Ok(()) }
+}
+
+/// ALTER DATABASE ARCHIVELOG or NOARCHIVELOG, which the database need not be closed for.
+///
+/// # Errors
+/// ORA-01031; ORA-01146 for NOARCHIVELOG while files are in backup mode; those of the control file.
+pub fn set_archivelog(core: &Core, on: bool) -> Result<()> {
+    if !core.is_sysdba() && !core.names()?.has(SystemPrivilege::AlterDatabase) {
+        return Err(Ora::new(1031));
+    }
+    let storage = core.instance.storage();
+    if let Some(b) = storage.cache.files().control()?.backups.first().filter(|_| !on) {
+        return Err(Ora::with(1146, &[&b.file]));
+    }
+    storage.redo.set_archivelog(&core.p, on)
+}
