@@ -222,9 +222,27 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Makes the files as long as their bitmaps say: blocks that were never formatted are not in the redo.
+    fn lengthen(&self) -> Result<()> {
+        let files = self.forward.files;
+        let mut image = block::Image::new(files.block_size());
+        for file in (1..=Rdba::MAX_FILE).filter(|f| self.sizes[*f as usize] > 0) {
+            let at = Rdba::new(file, 1);
+            // A damaged bitmap says nothing, and is told of by whoever needs it.
+            let is_sound = files.read_block(at, image.bytes_mut()).is_ok()
+                && image.view().kind() == Some(block::BlockKind::FileBitmap);
+            let blocks = block::segment::BitmapView::new(image.view()).file_blocks();
+            if is_sound && blocks <= Rdba::MAX_BLOCK + 1 && files.blocks(file)? < blocks {
+                files.extend(file, blocks)?;
+            }
+        }
+        Ok(())
+    }
+
     fn finish(mut self) -> Result<Outcome> {
         os::crash::point("recovery-redo-read");
         self.pool.write_out()?;
+        self.lengthen()?;
         os::crash::point("recovery-written");
         self.forward.files.sync()?;
         (self.out.blocks_read, self.out.blocks_written) = (self.pool.reads, self.pool.writes);

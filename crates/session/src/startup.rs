@@ -5,11 +5,12 @@
 //! that were open are found in the undo headers like those of any other dead process.
 
 use datafile::{CheckpointEntry, ControlFile, DataFiles};
+use os::file::{File, OpenMode};
 use params::{InitParams, Param};
 use recovery::{Outcome, Progress, Recovery};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use types::{Ora, Result, Scn};
+use types::{Facility, Ora, Result, Scn};
 
 /// What a start tells of itself.
 #[derive(Clone, Copy, Debug)]
@@ -26,27 +27,53 @@ const QUIET: Duration = Duration::from_secs(2);
 const MEMORY_BYTES: std::ops::RangeInclusive<u64> = 16 << 20..=2 << 30;
 const MEMORY_BYTES_USUAL: u64 = 256 << 20;
 
-/// Removes the files of a database whose making was cut off, so that it is made again. It says so by the SCN of a database that was
-/// never opened: its first SCN is noted only when the dictionary is there and on disk.
+/// Lists the files of a database that is being made, from before the first of them is made until its control file says that it is
+/// complete.
+const MAKING: &str = "making";
+
+/// Notes that a database with these files is about to be made in `dir`.
+///
+/// # Errors
+/// ORA-00200 when that cannot be written.
+pub fn begin_making(dir: &Path, names: &[String]) -> Result<()> {
+    let text = names.iter().fold(String::new(), |text, name| text + name + "\n");
+    let file = File::open(&dir.join(MAKING), OpenMode::Truncate).map_err(|e| not_made(&e))?;
+    file.write_at(text.as_bytes(), 0).map_err(|e| not_made(&e))?;
+    file.sync().map_err(|e| not_made(&e))?;
+    os::file::sync_directory(dir).map_err(|e| not_made(&e))
+}
+
+/// Notes that the database is made; its control file has its first SCN already.
+pub fn end_making(dir: &Path) {
+    // Left behind it says nothing.
+    let _ = os::file::remove(&dir.join(MAKING));
+}
+
+fn not_made(e: &os::OsError) -> Ora {
+    let why = Ora::from_text(Facility::Ora, 27040, format!("file create error\nLinux Error: {}: {e}", e.errno()));
+    Ora::new(200).because(why)
+}
+
+/// Removes the files of a database whose making was cut off, so that it can be made again. A database has its first SCN in the
+/// control file when its dictionary is there and on disk; what has none was never opened.
 ///
 /// # Errors
 /// ORA-00200 when a file cannot be removed.
 pub fn remove_unfinished(dir: &Path) -> Result<()> {
-    let path = dir.join(datafile::CONTROL_FILE);
-    if !os::file::exists(&path) {
-        return Ok(());
+    let (making, control) = (dir.join(MAKING), dir.join(datafile::CONTROL_FILE));
+    let Ok(names) = std::fs::read_to_string(&making) else { return Ok(()) };
+    if os::file::exists(&control) {
+        // A control file that cannot be read is told of where the database is opened.
+        let is_complete = ControlFile::read(dir).map_or(true, |c| !c.clean || c.scn != Scn(1));
+        if is_complete {
+            end_making(dir);
+            return Ok(());
+        }
     }
-    // A control file that cannot be read is told of where the database is opened.
-    let Ok(control) = ControlFile::read(dir) else { return Ok(()) };
-    if !control.clean || control.scn != Scn(1) {
-        return Ok(());
-    }
-    let names = control.files.iter().map(|f| &f.name).chain(control.logs.iter().map(|l| &l.name));
-    for path in names.map(|n| dir.join(n)).chain([path]).filter(|p| os::file::exists(p)) {
-        os::file::remove(&path).map_err(|e| {
-            let why = Ora::from_text(types::Facility::Ora, 27040, format!("Linux Error: {}: {e}", e.errno()));
-            Ora::new(200).because(why)
-        })?;
+    // The control file goes last but one, and the list last: cut off, this is done again.
+    let paths = names.lines().map(|n| dir.join(n)).chain([control, making]);
+    for path in paths.filter(|p| os::file::exists(p)) {
+        os::file::remove(&path).map_err(|e| not_made(&e))?;
     }
     Ok(())
 }

@@ -51,6 +51,7 @@ impl Database {
             let name = init.get(Param::DbName).to_string();
             let mut spec = CreateDatabase::usual(&name, os::clock::wall_ns(), init.number(Param::DbBlockSize) as usize);
             limit_files(&mut spec, init);
+            startup::begin_making(dir, &making_names(&spec, init))?;
             let files = Arc::new(DataFiles::create(dir, &spec)?);
             files.set_disk_sync(sync);
             create_logs(&files, init, ephemeral)?;
@@ -85,6 +86,12 @@ impl Database {
 
 /// Bytes of a log file unless anything says otherwise.
 const LOG_FILE_BYTES: u64 = 64 << 20;
+
+/// Every file that a new database is going to have.
+fn making_names(spec: &CreateDatabase, init: &InitParams) -> Vec<String> {
+    let logs = (1..=init.number(Param::LogFiles)).map(|n| format!("redo{n:02}.log"));
+    spec.tablespaces.iter().map(|t| t.file_name.clone()).chain(logs).collect()
+}
 
 /// The logs of a throw-away database take no room before they are written.
 fn create_logs(files: &DataFiles, init: &InitParams, ephemeral: bool) -> Result<()> {
@@ -274,6 +281,7 @@ impl Storage {
             // From here on it is a database: whatever is cut off before is begun again.
             self.checkpoint(p)?;
             self.mark_open(self.txns.current_scn())?;
+            startup::end_making(database.files.directory());
         } else {
             self.dictionary.open(p)?;
             self.dictionary.load_moments(p)?;
@@ -297,6 +305,11 @@ impl Storage {
     pub fn shut_down(&self, p: &Process) -> Result<()> {
         self.txns.recover(p)?;
         self.redo.force(p, self.redo.head())?;
+        // Headers that were kept back go with the last checkpoint.
+        self.cache.files().change_control(p, self.enqueues, &mut |c| {
+            c.backups.clear();
+            Ok(())
+        })?;
         self.checkpoint(p)?;
         self.cache.shut_down(p, self.txns.current_scn())
     }

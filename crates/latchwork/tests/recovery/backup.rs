@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 fn latchwork(args: &[&str]) -> (i32, String) {
-    let out = std::process::Command::new(env!("CARGO_BIN_EXE_latchwork")).args(args).output().expect("the program runs");
+    let out =
+        std::process::Command::new(env!("CARGO_BIN_EXE_latchwork")).args(args).output().expect("the program runs");
     let text = [out.stdout, out.stderr].concat();
     (out.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
 }
@@ -30,7 +31,14 @@ fn a_backup_under_load_is_restored_to_a_moment_and_to_the_end() {
     let (mut at_mark, mut scn) = (Vec::new(), 0);
     std::thread::scope(|scope| {
         let load = &load;
-        let workers: Vec<_> = (0..3).map(|w| scope.spawn({ let db = &db; move || load.work(db, w) })).collect();
+        let workers: Vec<_> = (0..3)
+            .map(|w| {
+                scope.spawn({
+                    let db = &db;
+                    move || load.work(db, w)
+                })
+            })
+            .collect();
         eventually("work is done", || load.total() > 200);
         let (code, out) = db.program(&["backup", "--to", text(folder.path())]);
         assert_eq!(code, 0, "{out}");
@@ -45,14 +53,25 @@ fn a_backup_under_load_is_restored_to_a_moment_and_to_the_end() {
         at_mark = load.counts();
         run(&mut c, &["insert into mark values (2)", "commit"]);
         load.stop.store(false, Ordering::Relaxed);
-        (0..3).for_each(|w| drop(scope.spawn({ let db = &db; move || load.work(db, w) })));
+        (0..3).for_each(|w| {
+            drop(scope.spawn({
+                let db = &db;
+                move || load.work(db, w)
+            }))
+        });
         eventually("work goes on", || load.total() > there + 900);
         db.kill();
     });
     // To the moment: exactly what was committed before it.
     let then = Database::new("then");
     let (code, out) = latchwork(&[
-        "restore", "--from", text(folder.path()), "--dir", text(then.path()), "--until-scn", &scn.to_string(),
+        "restore",
+        "--from",
+        text(folder.path()),
+        "--dir",
+        text(then.path()),
+        "--until-scn",
+        &scn.to_string(),
     ]);
     assert_eq!(code, 0, "{out}");
     then.start();
@@ -109,7 +128,12 @@ fn files_copied_in_backup_mode_are_put_back_and_rolled_forward() {
     let load = Load::new(2);
     std::thread::scope(|scope| {
         let load = &load;
-        (0..2).for_each(|w| drop(scope.spawn({ let db = &db; move || load.work(db, w) })));
+        (0..2).for_each(|w| {
+            drop(scope.spawn({
+                let db = &db;
+                move || load.work(db, w)
+            }))
+        });
         eventually("work is done", || load.total() > 150);
         run(&mut c, &["alter database begin backup"]);
         assert!(error(&mut c, "alter database begin backup").contains("ORA-01146"));
@@ -155,7 +179,10 @@ fn a_crash_in_backup_mode_ends_it_and_a_closed_database_is_backed_up_whole() {
     db.start();
     let mut c = db.connect();
     run(&mut c, &["alter database archivelog", "create table t (n number)", "alter database begin backup"]);
-    run(&mut c, &["insert into t select level from dual connect by level <= 1000", "commit", "alter system checkpoint"]);
+    run(
+        &mut c,
+        &["insert into t select level from dual connect by level <= 1000", "commit", "alter system checkpoint"],
+    );
     db.kill();
     let (code, out) = db.program(&["backup", "--to", "/nowhere"]);
     assert!(code == 1 && out.contains("ORA-01113"), "{out}");
@@ -172,7 +199,8 @@ fn a_crash_in_backup_mode_ends_it_and_a_closed_database_is_backed_up_whole() {
     let (folder, copy) = (Database::new("cold"), Database::new("cold-copy"));
     let (code, out) = db.program(&["backup", "--to", text(folder.path())]);
     assert_eq!(code, 0, "{out}");
-    let (code, out) = latchwork(&["restore", "--from", text(folder.path()), "--dir", text(copy.path()), "--redo", "/nowhere"]);
+    let (code, out) =
+        latchwork(&["restore", "--from", text(folder.path()), "--dir", text(copy.path()), "--redo", "/nowhere"]);
     assert_eq!(code, 0, "{out}");
     copy.start();
     assert_eq!(number(&mut copy.connect(), "select count(*) from t"), 1000);

@@ -147,7 +147,8 @@ impl Load {
             // Half of the time a row is changed and deleted on the way.
             let delete = format!("delete from load where w = {worker} and n = {n} - 7 and mod(n, 10) = 3");
             let update = format!("update load set v = v || '!' where w = {worker} and n = {n} - 3");
-            let done = [insert.as_str(), &delete, &update].iter().all(|sql| c.execute(sql, &[]).is_ok()) && c.commit().is_ok();
+            let done =
+                [insert.as_str(), &delete, &update].iter().all(|sql| c.execute(sql, &[]).is_ok()) && c.commit().is_ok();
             if !done {
                 return;
             }

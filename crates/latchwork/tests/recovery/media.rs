@@ -63,7 +63,15 @@ fn setup(name: &str) -> Setup {
 fn assert_good(s: &Setup) {
     let mut c = s.db.connect();
     assert_eq!(number(&mut c, "select count(*) from good where v like 'g%'"), 1000);
-    run(&mut c, &["update good set v = v || '!' where n <= 10", "commit", "create table another (n number)", "drop table another"]);
+    run(
+        &mut c,
+        &[
+            "update good set v = v || '!' where n <= 10",
+            "commit",
+            "create table another (n number)",
+            "drop table another",
+        ],
+    );
 }
 
 #[test]
