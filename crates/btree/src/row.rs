@@ -166,9 +166,14 @@ pub(crate) fn apply(d: &mut DataMut, data: &[u8]) -> Result<()> {
     let (entry, patch) = (usize::from(slot).checked_sub(1).ok_or_else(wrong)?, Patch::read(patch).ok_or_else(wrong)?);
     let node = Node { data: d.read() };
     let at = node.entry(entry).filter(|row| row.flags & flags::ROW != 0).ok_or_else(wrong)?;
-    let row = patch.apply(&node.row_bytes(entry)).filter(|row| row.len() == usize::from(head.len)).ok_or_else(wrong)?;
+    let unfit = |what: &str| {
+        let (now, have) = (node.head(entry), node.room(entry));
+        Ora::internal(format_args!("row change: {what}: to {head:?} in {room} by {patch:?}, from {now:?} in {have}"))
+    };
+    let row = patch.apply(&node.row_bytes(entry)).filter(|row| row.len() == usize::from(head.len));
+    let row = row.ok_or_else(|| unfit("another version"))?;
     if row.len() > room {
-        return Err(wrong());
+        return Err(unfit("no room"));
     }
     let mut body = node.bytes_at((at.at, at.extra.into()));
     head.push(&mut body);

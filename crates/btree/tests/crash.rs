@@ -22,7 +22,9 @@ const PROCESSES: u32 = 12;
 
 /// Keeps every record, by its address.
 #[derive(Clone, Default)]
-struct Journal(Arc<(AtomicU64, Mutex<BTreeMap<u64, Vec<u8>>>)>);
+struct Journal(Arc<(AtomicU64, Records)>);
+
+type Records = Mutex<BTreeMap<u64, Vec<u8>>>;
 
 impl Journal {
     fn end(&self) -> u64 {
@@ -134,11 +136,11 @@ fn work(db: &Db, journal: &Journal, me: u64, table: &RowTable, plain: &btree::In
                 let k = if random(4) == 0 { random(300) * 3 + me } else { next };
                 next = next.max(k) + 3;
                 let fill = random(200) as u8;
-                if !now.contains_key(&k) {
+                if let std::collections::btree_map::Entry::Vacant(free) = now.entry(k) {
                     let done = db.tree.insert_row(&p, &mut t, table, &key(k), &row_of(fill), LockWait::Forever);
                     assert_eq!(done.unwrap(), Inserted::Done);
                     db.tree.insert(&p, &mut t, plain, &key(k), row(k as u32), LockWait::Forever).unwrap();
-                    now.insert(k, fill);
+                    free.insert(fill);
                 }
             }
             5 => {
@@ -179,7 +181,8 @@ fn work(db: &Db, journal: &Journal, me: u64, table: &RowTable, plain: &btree::In
 /// The state of a session's keys may be any of these when the redo ends at `end`.
 fn possible(history: &History, end: u64) -> Vec<&Model> {
     let sure = history.iter().rposition(|(_, after, _)| *after <= end).unwrap_or(0);
-    history[sure..].iter().take_while(|(before, ..)| *before < end || *before == 0).map(|(.., m)| m).collect()
+    let later = history[sure + 1..].iter().take_while(|(before, ..)| *before < end);
+    std::iter::once(&history[sure]).chain(later).map(|(.., m)| m).collect()
 }
 
 fn check(db: &Db, end: u64, histories: &[History], segments: (Rdba, Rdba)) {

@@ -134,7 +134,14 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
     if spec.identity.is_some() {
         return Err(Ora::unsupported().at(pos));
     }
-    let data_type = columns::column_type(spec)?.ok_or_else(|| Ora::new(2263).at(pos))?;
+    let data_type = match (columns::column_type(spec)?, &spec.generated) {
+        (Some(data_type), _) => data_type,
+        (None, Some(expr)) => crate::virtual_column::type_of(work, &table.columns, expr)?,
+        (None, None) => return Err(Ora::new(2263).at(pos)),
+    };
+    if let Some(expr) = &spec.generated {
+        crate::virtual_column::check(&table.columns, expr, 54002)?;
+    }
     let mut column = columns::definition(spec, data_type)?;
     let required = !column.nullable;
     let position = table.columns.len();
@@ -339,6 +346,19 @@ fn drop_column(
     }
     let on_column = |index: &Rc<IndexDef>| index.columns.iter().any(|c| c.key == IndexKey::Column(position));
     let indexes: Vec<Rc<IndexDef>> = table.indexes.iter().filter(|index| on_column(index)).cloned().collect();
+    let name = table.columns[position].name.clone();
+    let names = |text: &str| {
+        let mut found = false;
+        if let Ok(expr) = sql::parse_expression(text) {
+            sql::visit_expr(&expr, &mut |e| {
+                found |= matches!(&e.kind, sql::ast::ExprKind::Name(n) if n.last() == name);
+            });
+        }
+        found
+    };
+    if table.columns.iter().any(|c| c.virtual_text.as_deref().is_some_and(names)) {
+        return Err(Ora::new(54031).at(pos));
+    }
     for index in indexes {
         crate::index::remove(work, &index)?;
         table.indexes.retain(|other| other.object != index.object);
@@ -476,6 +496,11 @@ fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOption
     }
     work.doom(old)?;
     for index in &table.indexes {
+        if crate::virtual_column::is_computed(table, index) {
+            // The rows that its keys are made of cannot be queried yet.
+            crate::index::empty_unusable(work, index)?;
+            continue;
+        }
         refill(work, &moved, index, index.segment.tablespace, &Ora::new(1452))?;
     }
     let mut options = options.clone();

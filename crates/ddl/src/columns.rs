@@ -35,10 +35,7 @@ pub fn column_type(spec: &ColumnSpec) -> Result<Option<DataType>> {
 /// A column's definition, with what its inline constraints say of NULL.
 pub fn definition(spec: &ColumnSpec, data_type: DataType) -> Result<ColumnDef> {
     let mut column = ColumnDef::new(spec.name.name.clone(), data_type);
-    if let Some(generated) = &spec.generated {
-        // The executor does not compute virtual columns yet.
-        return Err(Ora::unsupported().at(generated.pos.0));
-    }
+    column.virtual_text = spec.generated.as_ref().map(ToString::to_string);
     if let Some(default) = &spec.default {
         column.default_text = stored_default(&default.expr, &default.text);
         column.default_on_null = default.on_null;

@@ -92,15 +92,37 @@ fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
     }
 }
 
-fn table_columns(work: &Work<'_>, create: &CreateTable, query: Option<&[Described]>) -> Result<Vec<ColumnDef>> {
+fn table_columns(work: &mut Work<'_>, create: &CreateTable, query: Option<&[Described]>) -> Result<Vec<ColumnDef>> {
     let columns = match query {
-        None => create.columns.iter().map(|spec| plain_column(work, create, spec)).collect::<Result<Vec<_>>>()?,
+        None => plain_columns(work, create)?,
         Some(query) => columns_of_query(create, query)?,
     };
     let positions = create.columns.iter().map(|spec| spec.name.pos.0).chain(std::iter::repeat(create.name.pos.0));
     columns::check_names(columns.iter().map(|column| column.name.as_str()).zip(positions))?;
     let longs = columns.iter().filter(|column| matches!(column.data_type, DataType::Long | DataType::LongRaw));
     if longs.count() > 1 { Err(Ora::new(1754)) } else { Ok(columns) }
+}
+
+/// The columns as they are listed. Those that are computed come last, so that the others are known.
+fn plain_columns(work: &mut Work<'_>, create: &CreateTable) -> Result<Vec<ColumnDef>> {
+    let mut columns = Vec::new();
+    for spec in &create.columns {
+        columns.push(match &spec.generated {
+            Some(_) => columns::definition(spec, columns::column_type(spec)?.unwrap_or(DataType::NUMBER))?,
+            None => plain_column(work, create, spec)?,
+        });
+    }
+    for (i, spec) in create.columns.iter().enumerate() {
+        let Some(expr) = &spec.generated else { continue };
+        if !matches!(create.organization, TableOrganization::Heap) {
+            return Err(Ora::unsupported().at(expr.pos.0));
+        }
+        crate::virtual_column::check(&columns, expr, 54002)?;
+        if spec.ty.is_none() {
+            columns[i].data_type = crate::virtual_column::type_of(work, &columns, expr)?;
+        }
+    }
+    Ok(columns)
 }
 
 fn plain_column(work: &Work<'_>, create: &CreateTable, spec: &ColumnSpec) -> Result<ColumnDef> {

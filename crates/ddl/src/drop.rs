@@ -116,6 +116,7 @@ fn drop_index(work: &mut Work<'_>, object: ObjectId, target: &Target) -> Result<
     }
     work.lock(index.table)?;
     work.touch(index.table);
+    crate::virtual_column::forget_key(work, &table, &index)?;
     index::remove(work, &index)
 }
 

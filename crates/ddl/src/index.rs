@@ -2,6 +2,7 @@
 
 use crate::columns;
 use crate::rows;
+use crate::virtual_column;
 use crate::work::{Target, Work, by, no_column};
 use dictionary::base::{Base, icol, ind, obj};
 use dictionary::image::property;
@@ -43,20 +44,32 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
     let object = work.existing(&table_target, ObjectKind::Table, 942)?;
     require_index_privilege(work, &index, &table_target, object)?;
     work.require_new(&index, ObjectKind::Index)?;
-    let table = existing_table(work, object)?;
+    let mut table = (*existing_table(work, object)?).clone();
     let mut positions = Vec::new();
+    let mut computed = false;
     for column in columns {
         let ExprKind::Name(name) = &column.expr.kind else {
-            // Keys that are expressions need the executor to keep them up.
-            return Err(Ora::unsupported().at(column.expr.pos.0));
+            if create.reverse || matches!(table.organization, Organization::HashCluster { .. }) {
+                return Err(Ora::unsupported().at(column.expr.pos.0));
+            }
+            work.lock(object)?;
+            positions.push((virtual_column::for_key(work, &mut table, &column.expr)?, column.descending));
+            computed = true;
+            continue;
         };
         let ident = Ident { name: name.last().to_owned(), pos: name.pos };
-        positions.push((column_position(&table, &ident)?, column.descending));
+        let position = column_position(&table, &ident)?;
+        computed |= table.columns[position].virtual_text.is_some();
+        positions.push((position, column.descending));
     }
     let new = NewIndex {
         target: index,
         unique: create.unique,
-        kind: if create.reverse { IndexKind::Reverse } else { IndexKind::Normal },
+        kind: match (create.reverse, computed) {
+            (true, _) => IndexKind::Reverse,
+            (_, true) => IndexKind::FunctionBased,
+            _ => IndexKind::Normal,
+        },
         columns: positions,
         options: create.options.clone(),
         invisible: create.invisible,
@@ -167,7 +180,11 @@ fn enter(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
         IndexKind::IotTop => 4,
         _ => 1,
     });
-    let reverse = if index.kind == IndexKind::Reverse { property::IND_REVERSE } else { 0 };
+    let reverse = match index.kind {
+        IndexKind::Reverse => property::IND_REVERSE,
+        IndexKind::FunctionBased => property::IND_FUNCTION_BASED,
+        _ => 0,
+    };
     row[ind::PROPERTY] = int(reverse | if index.unique { property::IND_UNIQUE } else { 0 });
     row[ind::FLAGS] = int(if index.invisible { property::IND_INVISIBLE } else { 0 });
     work.change().insert(Base::Ind, &row)?;
@@ -191,6 +208,13 @@ fn column_row(index: &IndexDef, i: usize, column: &IndexColumnDef) -> Row {
 /// Fills the index's empty segment from the table's rows.
 pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: &Ora) -> Result<()> {
     let mut entries: Vec<crate::tree::Entry> = Vec::new();
+    if virtual_column::is_computed(table, index) {
+        // A table that is being created has no rows.
+        if work.image.table(table.object)?.is_some() {
+            entries = virtual_column::entries(work, table, index)?;
+        }
+        return load(work, table, index, entries, duplicate);
+    }
     rows::scan(work, table, &mut |at, row| {
         let mut key = Vec::new();
         // A row whose key is NULL in every part has no entry.
@@ -199,6 +223,16 @@ pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: 
         }
         Ok(true)
     })?;
+    load(work, table, index, entries, duplicate)
+}
+
+fn load(
+    work: &mut Work<'_>,
+    table: &TableDef,
+    index: &IndexDef,
+    mut entries: Vec<crate::tree::Entry>,
+    duplicate: &Ora,
+) -> Result<()> {
     entries.sort_unstable();
     if index.unique && entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
         return Err(duplicate.clone());
@@ -278,6 +312,13 @@ pub fn empty(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     let header = crate::tree::create(work, tablespace, data_object)?;
     work.doom(index.segment.header)?;
     moved(work, index.object, header, data_object, tablespace)
+}
+
+/// As [`empty`], and the index is unusable until it is rebuilt.
+pub fn empty_unusable(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
+    empty(work, index)?;
+    let flags = property::IND_UNUSABLE | if index.invisible { property::IND_INVISIBLE } else { 0 };
+    work.change().update(Base::Ind, &by(ind::OBJ, index.object), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
 }
 
 /// Gives the index a new segment filled from `table`, and enters it.

@@ -31,6 +31,7 @@ mod tree;
 mod truncate;
 mod user;
 mod view;
+mod virtual_column;
 mod work;
 
 pub use work::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};

@@ -39,10 +39,10 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
     let Some(heap) = table.heap().copied() else {
         return Err(Ora::new(1702).at(target.pos));
     };
-    let (empty, old) = new_segment(work, &table, heap.tablespace)?;
+    let (_, old) = new_segment(work, &table, heap.tablespace)?;
     work.doom(old)?;
     for index in &table.indexes {
-        index::refill(work, &empty, index, index.segment.tablespace, &Ora::new(1452))?;
+        index::empty(work, index)?;
     }
     Ok(())
 }

@@ -102,7 +102,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         name: "INDEXES",
-        query: "select {owner}o.name index_name, decode(i.type#, 2, 'BITMAP', 4, 'IOT - TOP', 'NORMAL') || \
+        query: "select {owner}o.name index_name, decode(bitand(i.property, 16), 16, 'FUNCTION-BASED ', '') || decode(i.type#, 4, 'IOT - TOP', 'NORMAL') || \
             decode(bitand(i.property, 4), 4, '/REV', '') index_type, tu.name table_owner, b.name table_name, 'TABLE' table_type, \
             decode(bitand(i.property, 1), 1, 'UNIQUE', 'NONUNIQUE') uniqueness, 'DISABLED' compression, null prefix_length, \
             ts.name tablespace_name, i.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, \
@@ -125,6 +125,15 @@ const FAMILIES: &[Family] = &[
             decode(ic.desc$, 1, 'DESC', 'ASC') descend \
             from icol$ ic, obj$ o, user$ u, obj$ b, user$ tu, col$ c where o.obj# = ic.obj# and u.user# = o.owner# and b.obj# = ic.bo# \
             and tu.user# = b.owner# and c.obj# (+) = ic.bo# and c.col# (+) = ic.col#{filter}",
+        owner: "",
+        object: "ic.bo#",
+        members: EVERY,
+    },
+    Family {
+        name: "IND_EXPRESSIONS",
+        query: "select {index_owner}o.name index_name, {table_owner}b.name table_name, c.virtual$ column_expression, ic.pos# column_position \
+            from icol$ ic, obj$ o, user$ u, obj$ b, user$ tu, col$ c where o.obj# = ic.obj# and u.user# = o.owner# and b.obj# = ic.bo# \
+            and tu.user# = b.owner# and c.obj# = ic.bo# and c.col# = ic.col# and c.virtual$ is not null{filter}",
         owner: "",
         object: "ic.bo#",
         members: EVERY,

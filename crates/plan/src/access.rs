@@ -81,11 +81,11 @@ impl Compiler<'_> {
 
     /// The conditions on column `column` of an item whose other side does not read the item.
     fn bounds<'a>(&self, id: ItemId, column: usize, conds: &'a [Expr]) -> Vec<Bound<'a>> {
-        let Some(Expr { node: Node::Reg(reg), ty }) = &self.items[id].columns[column].value else { return Vec::new() };
+        let Some(Expr { node: wanted, ty }) = &self.items[id].columns[column].value else { return Vec::new() };
         let mut found = Vec::new();
         for (at, c) in conds.iter().enumerate() {
             let Node::Cmp(op, Compare::Plain, a, b) = &c.node else { continue };
-            let is_column = |e: &Expr| matches!(e.node, Node::Reg(r) if r == *reg);
+            let is_column = |e: &Expr| e.node == *wanted;
             let (op, value) = if is_column(a) {
                 (*op, &**b)
             } else if is_column(b) {
@@ -106,6 +106,17 @@ impl Compiler<'_> {
             found.push(Bound { at, op, value });
         }
         found
+    }
+
+    fn recheck(&self, id: ItemId, table: &TableDef, index: &IndexDef) -> Vec<Expr> {
+        if !crate::virtuals::has_virtual_key(table, index) {
+            return Vec::new();
+        }
+        let part = |part: &dictionary::IndexColumnDef| match part.key {
+            IndexKey::Column(at) => self.items[id].columns[at].value.clone(),
+            IndexKey::Expression { .. } => None,
+        };
+        index.columns.iter().filter_map(part).collect()
     }
 
     fn reads_item(&self, id: ItemId, e: &Expr) -> bool {
@@ -212,13 +223,21 @@ impl Compiler<'_> {
             return None;
         }
         let index_only = false;
+        let recheck = self.recheck(id, table, index);
         if index.unique && prefix.len() == index.columns.len() {
-            let access = crate::ir::Access::IndexUnique { index: index.clone(), keys: prefix, index_only };
+            let access = crate::ir::Access::IndexUnique { index: index.clone(), keys: prefix, index_only, recheck };
             return Some(Access { access, used, rows: filtered_rows.min(1.0), cost: 1.5 });
         }
         let rows = rows.max(1.0);
-        let access =
-            crate::ir::Access::IndexRange { index: index.clone(), prefix, low, high, descending: false, index_only };
+        let access = crate::ir::Access::IndexRange {
+            index: index.clone(),
+            prefix,
+            low,
+            high,
+            descending: false,
+            index_only,
+            recheck,
+        };
         Some(Access { access, used, rows: filtered_rows.min(rows), cost: 2.0 + rows * 0.6 })
     }
 }

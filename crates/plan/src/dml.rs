@@ -47,7 +47,14 @@ impl Compiler<'_> {
     }
 
     /// An item whose columns are the registers `regs`, in a block of its own.
-    fn push_row_block(&mut self, table: &Rc<TableDef>, alias: &str, regs: &[Reg], rowid: Option<Reg>, clause: Clause) {
+    pub fn push_row_block(
+        &mut self,
+        table: &Rc<TableDef>,
+        alias: &str,
+        regs: &[Reg],
+        rowid: Option<Reg>,
+        clause: Clause,
+    ) {
         let mut item = table_item(alias.to_owned(), Some(table.owner.clone()), table.clone());
         for (c, &r) in item.columns.iter_mut().zip(regs) {
             c.value = Some(Expr::new(Node::Reg(r), c.ty));
@@ -85,7 +92,8 @@ impl Compiler<'_> {
         }
         let children =
             if deletes || changed.is_some() { self.child_keys(table, changed, deletes)? } else { Vec::new() };
-        Ok(Target { table: table.clone(), new, checks, foreign, children })
+        let virtuals = self.virtuals_over(table, &new)?;
+        Ok(Target { table: table.clone(), new, checks, foreign, children, virtuals, virtuals_old: Vec::new() })
     }
 
     fn foreign_key(
@@ -406,18 +414,31 @@ impl Compiler<'_> {
     }
 
     /// The rows an UPDATE or DELETE changes: all columns in registers, and the rowid. The block stays open.
-    fn open_changed_rows(&mut self, table: &Rc<TableDef>, alias: &str) -> (ItemId, Reg, Vec<Reg>) {
+    fn open_changed_rows(&mut self, table: &Rc<TableDef>, alias: &str) -> Result<(ItemId, Reg, Vec<Reg>)> {
         self.blocks.push(Block::new(true));
         let id = self.add_item(table_item(alias.to_owned(), Some(table.owner.clone()), table.clone()));
+        if let Err(e) = self.bind_virtuals(id, table) {
+            self.blocks.pop();
+            return Err(e);
+        }
         let mut old = Vec::new();
-        for i in 0..table.columns.len() {
-            let Node::Reg(r) = self.column_value(id, i).node else { unreachable!("a table's column is a register") };
-            old.push(r);
+        for (i, column) in table.columns.iter().enumerate() {
+            let reg = match self.column_value(id, i).node {
+                Node::Reg(r) if column.virtual_text.is_none() => r,
+                // Made from the others when the row is changed.
+                _ => self.new_reg(),
+            };
+            old.push(reg);
         }
         let Some(Expr { node: Node::Reg(rowid), .. }) = self.rowid_value(id) else {
             unreachable!("a table has rowids")
         };
-        (id, rowid, old)
+        Ok((id, rowid, old))
+    }
+
+    /// The virtual columns of the row as it was.
+    fn old_virtuals(&mut self, table: &Rc<TableDef>, old: &[Reg]) -> Result<Vec<(Reg, Expr)>> {
+        Ok(self.virtuals_over(table, old)?.into_iter().map(|(column, e)| (old[column as usize], e)).collect())
     }
 
     fn changed_rows(&mut self, id: ItemId, filter: Option<&ast::Expr>, hints: &ast::Hints) -> Result<Source> {
@@ -450,12 +471,13 @@ impl Compiler<'_> {
             return Err(unsupported("WHERE CURRENT OF", u.pos.0));
         }
         let (table, alias) = self.dml_table(&u.table, ObjectPrivilege::Update)?;
-        let (id, rowid, old) = self.open_changed_rows(&table, &alias);
+        let (id, rowid, old) = self.open_changed_rows(&table, &alias)?;
         let result = self.update_in_block(u, &table, &alias, id, rowid, &old);
         self.blocks.pop();
         let (source, sets) = result?;
         let changed = set_columns(&sets);
-        let target = self.target(&table, Some(&changed), false)?;
+        let mut target = self.target(&table, Some(&changed), false)?;
+        target.virtuals_old = self.old_virtuals(&table, &old)?;
         let returning = self.returning(u.returning.as_ref(), &table, &alias, &target.new, rowid)?;
         Ok(PlanBody::Update(Box::new(UpdatePlan { target, source, rowid, old, sets, returning })))
     }
@@ -481,6 +503,9 @@ impl Compiler<'_> {
             let item = match a {
                 ast::Assignment::Column { column, value } => {
                     let c = self.target_column(table, alias, column)?;
+                    if table.columns[c as usize].virtual_text.is_some() {
+                        return Err(Ora::new(54017).at(column.pos.0));
+                    }
                     self.refuse_twice(&sets, c, column)?;
                     if is_always(table, c) {
                         return Err(Ora::new(32796).at(column.pos.0));
@@ -524,11 +549,12 @@ impl Compiler<'_> {
             return Err(unsupported("WHERE CURRENT OF", d.pos.0));
         }
         let (table, alias) = self.dml_table(&d.table, ObjectPrivilege::Delete)?;
-        let (id, rowid, old) = self.open_changed_rows(&table, &alias);
+        let (id, rowid, old) = self.open_changed_rows(&table, &alias)?;
         let source = self.changed_rows(id, d.filter.as_ref(), &d.hints);
         self.blocks.pop();
         let source = source?;
-        let target = self.target(&table, Some(&[]), true)?;
+        let mut target = self.target(&table, Some(&[]), true)?;
+        target.virtuals_old = self.old_virtuals(&table, &old)?;
         let returning = self.returning(d.returning.as_ref(), &table, &alias, &old, rowid)?;
         Ok(PlanBody::Delete(Box::new(DeletePlan { target, source, rowid, old, returning })))
     }
@@ -538,7 +564,7 @@ impl Compiler<'_> {
             return Err(unsupported("LOG ERRORS", m.pos.0));
         }
         let (table, alias) = self.dml_table(&m.target, ObjectPrivilege::Update)?;
-        let (id, rowid, old) = self.open_changed_rows(&table, &alias);
+        let (id, rowid, old) = self.open_changed_rows(&table, &alias)?;
         let plan = self.merge_in_block(m, &table, &alias, id, rowid, old);
         self.blocks.pop();
         Ok(PlanBody::Merge(Box::new(plan?)))
@@ -578,7 +604,8 @@ impl Compiler<'_> {
             Some(i) => Some(self.merge_insert(i, table, alias, m.pos.0)?),
             None => None,
         };
-        let target = self.target(table, None, update.is_some())?;
+        let mut target = self.target(table, None, update.is_some())?;
+        target.virtuals_old = self.old_virtuals(table, &old)?;
         let update = match update {
             Some((sets, filter, delete)) => {
                 // DELETE WHERE sees the row as updated.

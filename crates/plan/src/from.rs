@@ -308,7 +308,7 @@ impl Compiler<'_> {
                 if (own_clause && table.is_fixed()) || (self.as_of.is_some() && in_index) {
                     return Err(unsupported("AS OF", pos));
                 }
-                self.table_item(table, alias, t.alias.is_none(), set);
+                self.table_item(table, alias, t.alias.is_none(), set)?;
                 Ok(())
             }
             Some(Resolved::View(view)) => {
@@ -324,8 +324,9 @@ impl Compiler<'_> {
         if self.catalog().allowed(object, owner, privilege)? { Ok(()) } else { Err(Ora::new(1031).at(pos)) }
     }
 
-    fn table_item(&mut self, table: Rc<TableDef>, alias: String, named: bool, set: &mut JoinSet) {
+    fn table_item(&mut self, table: Rc<TableDef>, alias: String, named: bool, set: &mut JoinSet) -> Result<()> {
         let schema = named.then(|| table.owner.clone());
+        let virtuals = table.columns.iter().any(|c| c.virtual_text.is_some()).then(|| table.clone());
         let item = if let Organization::Fixed(handle) = table.organization {
             self.volatile += 1;
             self.unstable += 1;
@@ -345,7 +346,11 @@ impl Compiler<'_> {
             self.as_of_items.insert(id, n);
             self.volatile += 1;
         }
+        if let Some(table) = virtuals {
+            self.bind_virtuals(id, &table)?;
+        }
         set.parts.push(Part::leaf(id));
+        Ok(())
     }
 
     /// Compiles a part of FROM whose tables are read as of another moment.

@@ -230,6 +230,8 @@ pub enum Access {
         index: Rc<IndexDef>,
         keys: Vec<Expr>,
         index_only: bool,
+        /// As in `IndexRange`.
+        recheck: Vec<Expr>,
     },
     IndexRange {
         index: Rc<IndexDef>,
@@ -239,6 +241,8 @@ pub enum Access {
         high: Option<(Expr, bool)>,
         descending: bool,
         index_only: bool,
+        /// The key's parts over the row, when one of them is a virtual column; else empty: the row's bytes have them.
+        recheck: Vec<Expr>,
     },
     /// Equality on the whole key of a hash cluster.
     ClusterHash {
@@ -573,6 +577,10 @@ pub struct Target {
     pub checks: Vec<Check>,
     pub foreign: Vec<ForeignKey>,
     pub children: Vec<ChildKey>,
+    /// Virtual columns over the new row.
+    pub virtuals: Vec<(u16, Expr)>,
+    /// Virtual columns of the row as it was: their registers among the old ones.
+    pub virtuals_old: Vec<(Reg, Expr)>,
 }
 
 #[derive(Clone, Debug)]

@@ -395,6 +395,10 @@ impl Compiler<'_> {
         Ok((hash_join(l, r, JoinKind::Full, on, keys), lr + rr))
     }
 
+    fn is_virtual(&self, id: ItemId, column: usize) -> bool {
+        matches!(&self.items[id].kind, ItemKind::Table(t) if t.columns[column].virtual_text.is_some())
+    }
+
     /// The row source of one item with the conditions that can be checked on it.
     fn leaf(&mut self, id: ItemId, conds: Vec<Expr>, hints: &[ast::Hint]) -> Result<(Source, f64)> {
         let alias = self.items[id].alias.clone();
@@ -402,6 +406,7 @@ impl Compiler<'_> {
             .columns
             .iter()
             .enumerate()
+            .filter(|(i, _)| !self.is_virtual(id, *i))
             .filter_map(|(i, c)| match &c.value {
                 Some(Expr { node: Node::Reg(r), .. }) => Some((i as u16, *r)),
                 _ => None,

@@ -21,6 +21,7 @@ mod query;
 mod refs;
 mod scope;
 mod typing;
+mod virtuals;
 
 pub use function::Func;
 pub use ir::*;

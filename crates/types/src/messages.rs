@@ -1343,6 +1343,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 54013, "INSERT operation disallowed on virtual columns"),
     (Ora, 54016, "Invalid column expression was specified"),
     (Ora, 54017, "UPDATE operation disallowed on virtual columns"),
+    (Ora, 54031, "column to be dropped is used in a virtual column expression"),
     (Ora, 54032, "column to be renamed is used in a virtual column expression"),
     (Ora, 54033, "column to be modified is used in a virtual column expression"),
     (Ora, 56901, "non-constant expression is not allowed for pivot|unpivot values"),

@@ -373,7 +373,11 @@ impl Walk<'_> {
             self.report.note(format!("{name} is in a tablespace that is offline and was not checked"));
             return;
         }
-        if index.unusable || index.columns.iter().any(|c| matches!(c.key, IndexKey::Expression { .. })) {
+        let made = |key: &IndexKey| match key {
+            IndexKey::Column(at) => table.columns.get(*at).is_some_and(|c| c.virtual_text.is_some()),
+            IndexKey::Expression { .. } => true,
+        };
+        if index.unusable || index.columns.iter().any(|c| made(&c.key)) {
             self.report.note(format!("{name} is unusable or on an expression and was not compared with its table"));
             return;
         }

@@ -14,10 +14,11 @@ pub use run::Dml;
 
 use batch::Batch;
 
-use crate::code::{Builder, Cond};
+use crate::code::{Builder, Code, Cond};
 use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
 use crate::machine::Machine;
+use crate::source::assign;
 use crate::table::{Address, At, Storage};
 use dictionary::{IndexKind, TableDef};
 use keys::{Child, Parent};
@@ -53,6 +54,9 @@ pub struct Writer {
     storage: Storage,
     indexes: Vec<Index>,
     checks: Vec<(String, String, Cond)>,
+    /// Virtual columns over the new row, and over the old one with their registers in it.
+    virtuals: Vec<(u16, Code)>,
+    virtuals_old: Vec<(Reg, Code)>,
     foreign: Vec<Parent>,
     children: Vec<Child>,
     row: Vec<u8>,
@@ -84,6 +88,8 @@ impl Writer {
             storage: Storage::of(&t.table, b)?,
             indexes,
             checks: t.checks.iter().map(|c| (c.owner.clone(), c.name.clone(), b.cond(&c.cond))).collect(),
+            virtuals: t.virtuals.iter().map(|(c, e)| (*c, b.code(e))).collect(),
+            virtuals_old: t.virtuals_old.iter().map(|(r, e)| (*r, b.code(e))).collect(),
             foreign: t.foreign.iter().map(|f| Parent::build(f, &t.table, b)).collect::<Result<_>>()?,
             children: t.children.iter().map(|c| Child::build(c, b)).collect::<Result<_>>()?,
             row: Vec::new(),
@@ -136,11 +142,28 @@ impl Writer {
     /// The new row's bytes into `self.row`. Trailing NULLs are left out.
     fn encode(&mut self, m: &Machine) {
         self.row.clear();
-        let stored = self.new.iter().rposition(|&r| !m.value(r).is_null()).map_or(0, |i| i + 1);
+        // A virtual column has no place in the row.
+        let is_virtual = |i: usize| self.virtuals.iter().any(|(c, _)| usize::from(*c) == i);
+        let has_value = |i: &usize| !m.value(self.new[*i]).is_null() && !is_virtual(*i);
+        let stored = (0..self.new.len()).rev().find(has_value).map_or(0, |i| i + 1);
         let mut w = RowWriter::new(&mut self.row, stored);
-        for &r in &self.new[..stored] {
-            w.value(m.value(r));
+        for (i, &r) in self.new[..stored].iter().enumerate() {
+            if is_virtual(i) { w.null() } else { w.value(m.value(r)) }
         }
+    }
+
+    /// Computes the virtual columns of the new row, whose other columns have their types.
+    fn make_virtuals(&self, updating: bool, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        for (column, code) in &self.virtuals {
+            assign(code, self.new[usize::from(*column)], m, cx)?;
+            self.fit((*column).into(), updating, m, cx)?;
+        }
+        Ok(())
+    }
+
+    /// Computes the virtual columns of the row as it was.
+    fn make_old_virtuals(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.virtuals_old.iter().try_for_each(|(reg, code)| assign(code, *reg, m, cx))
     }
 
     /// The primary key of a row in an index-organised table into `self.key`.
@@ -155,9 +178,10 @@ impl Writer {
 
     /// Makes the bytes of the row in the new registers, which must satisfy types, NOT NULL and CHECK.
     fn make_row(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        for column in 0..self.new.len() {
+        for column in (0..self.new.len()).filter(|c| self.table.columns[*c].virtual_text.is_none()) {
             self.fit(column, false, m, cx)?;
         }
+        self.make_virtuals(false, m, cx)?;
         self.check(m, cx)?;
         self.encode(m);
         Ok(())
@@ -165,7 +189,7 @@ impl Writer {
 
     /// Whether rows may be inserted in batches: nothing has to be known of one before the next is made.
     pub fn takes_batches(&self) -> bool {
-        matches!(self.storage, Storage::Heap(_)) && self.foreign.is_empty()
+        matches!(self.storage, Storage::Heap(_)) && self.foreign.is_empty() && self.virtuals.is_empty()
     }
 
     /// Takes the row in the new registers into the batch. When that fails, a row before it may still be refused: that error comes first.
@@ -218,6 +242,15 @@ impl Writer {
         for &c in columns {
             self.fit(c as usize, true, m, cx)?;
         }
+        self.make_old_virtuals(m, cx)?;
+        self.make_virtuals(true, m, cx)?;
+        let with_virtuals: Vec<u16>;
+        let columns = if self.virtuals.is_empty() {
+            columns
+        } else {
+            with_virtuals = columns.iter().copied().chain(self.virtuals.iter().map(|(c, _)| *c)).collect();
+            &with_virtuals
+        };
         self.check(m, cx)?;
         self.encode(m);
         let moved = match (&self.storage, row) {
@@ -287,6 +320,7 @@ impl Writer {
         if self.storage.delete(cx, row, seen)? != heap::RowOutcome::Done {
             return Ok(false);
         }
+        self.make_old_virtuals(m, cx)?;
         for i in &self.indexes {
             self.key.clear();
             if i.key(old, m, &mut self.key) {

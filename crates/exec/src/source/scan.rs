@@ -64,6 +64,8 @@ struct RangePath {
     index: Option<Index>,
     /// The columns can be had from the index: register and type of each key part that is wanted.
     only: Option<Vec<Option<(Reg, DataType)>>>,
+    /// The key's parts over the row that was read, when the row's bytes do not have them.
+    recheck: Vec<Code>,
     prefix: Vec<Code>,
     low: Option<(Code, bool)>,
     high: Option<(Code, bool)>,
@@ -217,14 +219,16 @@ impl Path {
                 Storage::Index(_) => Path::Rows(RowScan::new()),
             },
             Access::Rowid(e) => Path::Rowid(b.code(e)),
-            Access::IndexUnique { index, keys, .. } => match storage {
+            Access::IndexUnique { index, keys, recheck, .. } => match storage {
                 Storage::Index(t) if t.index.object == index.object => {
                     Path::Key { table: t.clone(), keys: b.codes(keys), key: Vec::new() }
                 }
                 // Rows of an index-organised table are found by what the entry says, as in a range.
-                Storage::Index(_) => {
+                _ if matches!(storage, Storage::Index(_)) || !recheck.is_empty() => {
                     let index = Index::of(index, &s.table, b)?;
-                    Path::Range(Box::new(RangePath::new(index.columns.clone(), Some(index), b.codes(keys))))
+                    let mut range = RangePath::new(index.columns.clone(), Some(index), b.codes(keys));
+                    range.recheck = b.codes(recheck);
+                    Path::Range(Box::new(range))
                 }
                 _ => Path::Unique {
                     index: Index::of(index, &s.table, b)?,
@@ -233,7 +237,7 @@ impl Path {
                     found: Vec::new(),
                 },
             },
-            Access::IndexRange { index, prefix, low, high, descending, index_only } => {
+            Access::IndexRange { index, prefix, low, high, descending, index_only, recheck } => {
                 let mut side =
                     |x: &Option<(plan::Expr, bool)>| x.as_ref().map(|(e, inclusive)| (b.code(e), *inclusive));
                 let (low, high) = (side(low), side(high));
@@ -251,6 +255,7 @@ impl Path {
                     }
                 };
                 (range.low, range.high, range.descending) = (low, high, *descending);
+                range.recheck = b.codes(recheck);
                 if *index_only {
                     range.only = Some(wanted_parts(&range.columns, s));
                 }
@@ -351,6 +356,7 @@ impl RangePath {
             columns,
             index,
             only: None,
+            recheck: Vec::new(),
             prefix,
             low: None,
             high: None,
@@ -403,8 +409,18 @@ impl RangePath {
                 }
                 return Ok(true);
             }
-            if fetch(storage, at, row, m, cx)? && index.matches(row, entry.key, &mut m.scratch)? {
-                decode(row, at, columns, rowid_reg, m)?;
+            if !fetch(storage, at, row, m, cx)? {
+                continue;
+            }
+            if self.recheck.is_empty() {
+                if index.matches(row, entry.key, &mut m.scratch)? {
+                    decode(row, at, columns, rowid_reg, m)?;
+                    return Ok(true);
+                }
+                continue;
+            }
+            decode(row, at, columns, rowid_reg, m)?;
+            if is_sure(&entry, m.snapshot(), cx) || makes_key(&self.recheck, index, entry.key, m, cx)? {
                 return Ok(true);
             }
         }
@@ -466,6 +482,16 @@ fn is_sure(entry: &btree::Entry<'_>, s: &Snapshot, cx: &ExecCtx<'_>) -> bool {
         return true;
     }
     s.xid != Some(entry.xid) && cx.shared.txns.sight(Maker::Transaction(entry.xid), Uba::NONE, s) == Sight::Visible
+}
+
+/// Whether the row in the registers has the key of an entry that led to it.
+fn makes_key(parts: &[Code], index: &Index, key: &[u8], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+    let mut made = Vec::with_capacity(key.len());
+    for (code, (_, descending)) in parts.iter().zip(&index.columns) {
+        let r = code.eval(m, cx)?;
+        index.push_value(m, r, *descending, &mut made);
+    }
+    Ok(made == key)
 }
 
 /// Decodes the wanted parts of a key into their registers.

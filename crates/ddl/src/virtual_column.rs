@@ -1,0 +1,167 @@
+//! Virtual columns, and the hidden ones that stand for the expressions of function-based indexes.
+
+use crate::columns;
+use crate::work::{Work, by};
+use dictionary::base::{Base, tab};
+use dictionary::rows::int;
+use dictionary::{ColumnDef, IndexDef, IndexKey, TableDef};
+use sql::ast::{Expr, ExprKind, InSource};
+use types::{DataType, Ora, Result, Value, codec, urowid};
+
+/// Names that are no columns and whose values change from one call to the next.
+const IMPURE: [&str; 12] = [
+    "SYSDATE",
+    "SYSTIMESTAMP",
+    "CURRENT_DATE",
+    "CURRENT_TIMESTAMP",
+    "LOCALTIMESTAMP",
+    "USER",
+    "UID",
+    "ROWNUM",
+    "LEVEL",
+    "ROWID",
+    "SESSIONTIMEZONE",
+    "DBTIMEZONE",
+];
+
+/// The columns that an expression over one row uses. ORA-00904 for an unknown name, `impure` for what is not made of the row
+/// alone, ORA-02251 for a subquery, ORA-54012 for another virtual column.
+pub fn check(columns: &[ColumnDef], expr: &Expr, impure: u32) -> Result<()> {
+    let mut bad: Option<Ora> = None;
+    sql::visit_expr(expr, &mut |e| {
+        let pos = e.pos.0;
+        let error = match &e.kind {
+            ExprKind::Name(name) => match columns.iter().find(|c| c.name == name.last() && !c.hidden) {
+                Some(column) if column.virtual_text.is_some() => Some(Ora::new(54012).at(pos)),
+                Some(_) => None,
+                None if IMPURE.contains(&name.last()) => Some(Ora::new(impure).at(pos)),
+                None => Some(Ora::with(904, &[&format_args!("\"{}\"", name.last())]).at(pos)),
+            },
+            ExprKind::Subquery(_) | ExprKind::Exists(_) | ExprKind::In { source: InSource::Query(_), .. } => {
+                Some(Ora::new(2251).at(pos))
+            }
+            ExprKind::Bind(_) => Some(Ora::new(1027).at(pos)),
+            _ => None,
+        };
+        if bad.is_none() {
+            bad = error;
+        }
+    });
+    bad.map_or(Ok(()), Err)
+}
+
+/// The type of an expression over a row of these columns.
+pub fn type_of(work: &mut Work<'_>, columns: &[ColumnDef], expr: &Expr) -> Result<DataType> {
+    let mut row: Vec<String> = Vec::new();
+    sql::visit_expr(expr, &mut |e| {
+        if let ExprKind::Name(name) = &e.kind
+            && let Some(c) = columns.iter().find(|c| c.name == name.last() && !c.hidden)
+        {
+            let column = format!("cast(null as {}) \"{}\"", c.data_type, c.name);
+            if !row.contains(&column) {
+                row.push(column);
+            }
+        }
+    });
+    let from = if row.is_empty() { "dual".to_owned() } else { format!("(select {} from dual)", row.join(", ")) };
+    let query = sql::parse_query(&format!("select {expr} x from {from}"))?;
+    let schema = work.session.schema;
+    let described = work.host.describe(&query, schema).map_err(|e| e.at(expr.pos.0))?;
+    let ty = described.first().map_or(DataType::Null, |d| d.data_type);
+    match ty {
+        DataType::Null => Ok(DataType::Varchar2 { len: 1, unit: types::LenUnit::Byte }),
+        DataType::Varchar2 { len, unit } => Ok(DataType::Varchar2 { len: len.clamp(1, 4000), unit }),
+        DataType::Boolean | DataType::PlsInteger | DataType::Cursor => Err(Ora::new(54016).at(expr.pos.0)),
+        other => Ok(other),
+    }
+}
+
+/// The hidden column for the key of a function-based index: one that is there with the same expression, or a new one.
+pub fn for_key(work: &mut Work<'_>, table: &mut TableDef, expr: &Expr) -> Result<usize> {
+    let text = expr.to_string();
+    if let Some(at) = table.columns.iter().position(|c| c.virtual_text.as_deref() == Some(&text)) {
+        return Ok(at);
+    }
+    check(&table.columns, expr, 1743)?;
+    let data_type = type_of(work, &table.columns, expr)?;
+    if table.columns.len() >= columns::COLUMNS_MAX {
+        return Err(Ora::new(1792).at(expr.pos.0));
+    }
+    let position = table.columns.len();
+    let mut column = ColumnDef::new(format!("SYS_NC{:05}$", position + 1), data_type);
+    (column.virtual_text, column.hidden) = (Some(text), true);
+    let row = columns::row(table.object, position, &column);
+    work.change().insert(Base::Col, &row)?;
+    let count = int(position as i64 + 1);
+    work.change().update(Base::Tab, &by(tab::OBJ, table.object), &mut |row| row[tab::COLS] = count.clone())?;
+    table.columns.push(column);
+    Ok(position)
+}
+
+/// Takes the expressions off the hidden columns that only this index had.
+pub fn forget_key(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
+    for part in &index.columns {
+        let IndexKey::Column(at) = part.key else { continue };
+        let column = &table.columns[at];
+        let others = table.indexes.iter().filter(|other| other.object != index.object);
+        let used = others.flat_map(|other| &other.columns).any(|other| other.key == part.key);
+        if !column.hidden || column.virtual_text.is_none() || used {
+            continue;
+        }
+        let mut gone = column.clone();
+        gone.name = format!("SYS_C{:05}_{}", at + 1, table.object.0);
+        gone.virtual_text = None;
+        columns::update(work, table.object, at, &gone)?;
+    }
+    Ok(())
+}
+
+/// Whether a part of the index's key is not in the row's bytes.
+pub fn is_computed(table: &TableDef, index: &IndexDef) -> bool {
+    index.columns.iter().any(|part| match part.key {
+        IndexKey::Column(at) => table.columns[at].virtual_text.is_some(),
+        IndexKey::Expression { .. } => true,
+    })
+}
+
+/// The entries of an index with computed keys, of all rows there are.
+pub fn entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<Vec<crate::tree::Entry>> {
+    let mut parts = Vec::new();
+    for part in &index.columns {
+        let IndexKey::Column(at) = part.key else { return Err(Ora::unsupported()) };
+        let column = &table.columns[at];
+        let text = column.virtual_text.clone().unwrap_or_else(|| format!("\"{}\"", column.name));
+        parts.push((text, column.data_type, part.descending));
+    }
+    let list: Vec<&str> = parts.iter().map(|(text, ..)| text.as_str()).collect();
+    let text = format!("select rowid, {} from \"{}\".\"{}\"", list.join(", "), table.owner, table.name);
+    let query = sql::parse_query(&text)?;
+    let mut entries = Vec::new();
+    let (mut value, mut stored) = (Value::Null, Vec::new());
+    work.host.rows(&query, &mut |host, row| {
+        let (Some(rowid), Some(values)) = (row.first(), row.get(1..)) else { return Ok(()) };
+        let locator = match rowid {
+            Value::Rowid(rowid) => btree::locator_of(*rowid).to_vec(),
+            Value::Text(text) => {
+                let mut key = Vec::new();
+                urowid::read(text, &mut key).ok_or_else(|| Ora::new(1410))?;
+                key
+            }
+            _ => return Err(Ora::new(1410)),
+        };
+        let (mut key, mut any) = (Vec::new(), false);
+        for (given, (_, data_type, descending)) in values.iter().zip(&parts) {
+            value.set(given);
+            data_type.assign(&mut value, host.nls, &"")?;
+            stored.clear();
+            codec::encode(&value, &mut stored);
+            any |= !value.is_null();
+            index.push_key_part((!value.is_null()).then_some(&stored[..]), *descending, &mut key);
+        }
+        if any {
+            entries.push((key, locator));
+        }
+        Ok(())
+    })?;
+    Ok(entries)
+}

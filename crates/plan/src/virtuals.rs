@@ -1,0 +1,74 @@
+//! Virtual columns: they have no place in the row; wherever one is named, the expression that makes it stands in its stead.
+//!
+//! A function-based index is an index on a hidden virtual column, so a condition that has the same expression finds it.
+
+use crate::ir::*;
+use crate::scope::*;
+use dictionary::{IndexDef, IndexKey, TableDef};
+use sql::ast::ExprKind;
+use std::rc::Rc;
+use types::Result;
+
+/// Whether a part of an index's key is a virtual column: what the row's bytes cannot tell.
+pub fn has_virtual_key(table: &TableDef, index: &IndexDef) -> bool {
+    index.columns.iter().any(|part| match part.key {
+        IndexKey::Column(at) => table.columns.get(at).is_some_and(|c| c.virtual_text.is_some()),
+        IndexKey::Expression { .. } => true,
+    })
+}
+
+fn virtual_columns(table: &TableDef) -> Vec<(usize, String)> {
+    let text = |(i, c): (usize, &dictionary::ColumnDef)| Some((i, c.virtual_text.clone()?));
+    table.columns.iter().enumerate().filter_map(text).collect()
+}
+
+impl Compiler<'_> {
+    /// Gives every virtual column of a table in FROM its expression over the columns that are read.
+    pub fn bind_virtuals(&mut self, id: ItemId, table: &Rc<TableDef>) -> Result<()> {
+        for (column, text) in virtual_columns(table) {
+            let parsed = sql::parse_expression(&text)?;
+            let mut used = Vec::new();
+            sql::visit_expr(&parsed, &mut |e| {
+                if let ExprKind::Name(name) = &e.kind
+                    && let Some((at, _)) = table.column(name.last())
+                {
+                    used.push(at);
+                }
+            });
+            let mut regs = vec![0; table.columns.len()];
+            for at in used {
+                if let Node::Reg(r) = self.column_value(id, at).node {
+                    regs[at] = r;
+                }
+            }
+            let made = self.virtual_column(table, &text, &regs)?;
+            self.items[id].columns[column].value = Some(made);
+        }
+        // A key is made again from the row to see whether the row still has it.
+        for index in table.indexes.iter().filter(|index| has_virtual_key(table, index)) {
+            for part in &index.columns {
+                if let IndexKey::Column(at) = part.key {
+                    self.column_value(id, at);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The expression of a virtual column over a row in registers.
+    fn virtual_column(&mut self, table: &Rc<TableDef>, text: &str, regs: &[Reg]) -> Result<Expr> {
+        let parsed = sql::parse_expression(text)?;
+        self.push_row_block(table, &table.name.clone(), regs, None, Clause::Dml);
+        let made = self.expr(&parsed);
+        self.blocks.pop();
+        made
+    }
+
+    /// The virtual columns of a row in registers, each with its expression.
+    pub fn virtuals_over(&mut self, table: &Rc<TableDef>, regs: &[Reg]) -> Result<Vec<(u16, Expr)>> {
+        virtual_columns(table)
+            .into_iter()
+            .map(|(column, text)| Ok((column as u16, self.virtual_column(table, &text, regs)?)))
+            .collect()
+    }
+}
