@@ -231,7 +231,7 @@ impl BufferCache {
     }
 
     /// The class of the buffer's block; that of a block not yet read is not known.
-    fn class_number(&self, h: &BufferHeader) -> u64 {
+    pub(crate) fn class_number(&self, h: &BufferHeader) -> u64 {
         let kind = block::BlockView::of_frame(self.frame_of(h)).kind();
         kind.filter(|_| !h.state().is(READING)).map_or(1, block::BlockKind::class_number)
     }

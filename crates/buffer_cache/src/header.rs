@@ -132,8 +132,22 @@ pub struct BufferInfo {
     pub owner: Option<usize>,
     /// Touch count.
     pub touches: u64,
+    /// When it was last touched, in seconds of the machine's monotonic clock.
+    pub touched_s: u64,
     /// In the hot half of its LRU list.
     pub hot: bool,
-    /// Child latch number of its chain.
-    pub latch: usize,
+    /// On the write list: it was dirty when it was to be replaced.
+    pub to_be_written: bool,
+    /// On the checkpoint queue.
+    pub queued: bool,
+    /// Its working set, from 0.
+    pub set: usize,
+    /// Class of the block, as wait events number it.
+    pub class: u64,
+    /// Address of the header.
+    pub address: u64,
+    /// Address of the frame.
+    pub frame_address: u64,
+    /// Address of the child latch of its chain.
+    pub latch_address: u64,
 }

@@ -247,6 +247,7 @@ impl BufferCache {
         } else {
             "xcur"
         };
+        let (touch, place) = (h.touch.load(Ordering::Relaxed), lru::place_of(h));
         Some(BufferInfo {
             number,
             block: (!at.is_none()).then_some(at),
@@ -256,10 +257,22 @@ impl BufferCache {
             dirty: state.is(DIRTY),
             shared_pins: state.shared(),
             owner: state.owner(),
-            touches: h.touch.load(Ordering::Relaxed) & 0xFFFF_FFFF,
-            hot: h.hot.load(Ordering::Relaxed) == 1,
-            latch: self.latch_number(at),
+            touches: touch & 0xFFFF_FFFF,
+            touched_s: touch >> 32,
+            hot: place == lru::HOT,
+            to_be_written: place == lru::WRITE_LIST,
+            queued: h.queued.load(Ordering::Relaxed) == 1,
+            set: self.set_of(number),
+            class: self.class_number(h),
+            address: std::ptr::from_ref(h).addr() as u64,
+            frame_address: self.frame(number).as_ptr().addr() as u64,
+            latch_address: self.latches[self.latch_number(at)].address(),
         })
+    }
+
+    /// Working sets.
+    pub fn working_sets(&self) -> usize {
+        self.sets.len()
     }
 
     /// Checks chains, lists, pins and every frame that is stable. Only valid while nobody else uses the cache.

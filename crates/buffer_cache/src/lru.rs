@@ -55,8 +55,13 @@ const MOVES_MAX: usize = 32;
 const WRITE_LIST_STEP: u64 = 32;
 /// Values of a header's `hot`: where the buffer is linked.
 const COLD: u64 = 0;
-const HOT: u64 = 1;
-const WRITE_LIST: u64 = 2;
+pub(crate) const HOT: u64 = 1;
+pub(crate) const WRITE_LIST: u64 = 2;
+
+/// Where a buffer is linked.
+pub(crate) fn place_of(h: &BufferHeader) -> u64 {
+    load(&h.hot)
+}
 /// Seconds between two touches that count.
 const TOUCH_SECONDS: u64 = 3;
 
@@ -401,6 +406,11 @@ impl BufferCache {
                 break;
             }
         }
+    }
+
+    /// Buffers on all write lists.
+    pub fn write_list_length(&self) -> u64 {
+        self.sets.iter().map(|s| load(&s.write_length)).sum()
     }
 
     /// Buffers on all checkpoint queues.

@@ -9,7 +9,7 @@ use types::Result;
 
 use crate::column::{Row, Type};
 use crate::source::{InstanceFacts, Source};
-use crate::{backup, database, latches, locks, redo, results, sessions, space, sql, statistics, waits};
+use crate::{backup, buffers, database, latches, locks, redo, results, sessions, space, sql, statistics, waits};
 
 /// One view.
 pub(crate) struct View {
@@ -67,6 +67,13 @@ views! {
     "X$KTFBFE" | space::KTFBFE => space::ktfbfe;
     "X$KTSEG" | space::KTSEG => space::ktseg;
     "X$KTEXT" | space::KTEXT => space::ktext;
+    "V$BH" | buffers::BH => buffers::bh;
+    "X$BH" | buffers::KCBBH => buffers::kcbbh;
+    "V$BUFFER_POOL" | buffers::BUFFER_POOL => buffers::buffer_pool;
+    "V$BUFFER_POOL_STATISTICS" | buffers::BUFFER_POOL_STATISTICS => buffers::buffer_pool_statistics;
+    "V$WAITSTAT" | buffers::WAITSTAT => buffers::waitstat;
+    "V$FILESTAT" | buffers::FILESTAT => buffers::filestat;
+    "V$SESS_IO" | buffers::SESS_IO => buffers::sess_io;
     "V$INSTANCE" | database::INSTANCE => database::instance;
     "V$DATABASE" | redo::DATABASE => redo::database;
     "V$DATABASE_INCARNATION" | redo::INCARNATION => redo::incarnation;

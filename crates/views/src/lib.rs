@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod backup;
+mod buffers;
 mod catalog;
 mod column;
 mod database;

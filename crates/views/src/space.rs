@@ -95,7 +95,7 @@ pub const KTEXT: &[(&str, Type)] = &[
     ("BYTES", N),
 ];
 
-fn control(s: &Source<'_>) -> Option<ControlFile> {
+pub(crate) fn control(s: &Source<'_>) -> Option<ControlFile> {
     s.shared.txns.cache().files().control().ok()
 }
 
