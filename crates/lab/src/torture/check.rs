@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use client::{Bind, Client, ClientError};
 use types::{DataType, Number, Value};
 
-use super::mind::{ACCOUNTS, Item, Mind, OPENING, Scratch};
+use super::mind::{ACCOUNTS, Item, Mind, OPENING, Scratch, ordered_bytes};
 
 /// How long a dead session may keep what it had.
 const CLEAN_UP_LIMIT: Duration = Duration::from_secs(30);
@@ -24,6 +24,8 @@ const SETUP: &[&str] = &[
     "create index items_v on items (v)",
     "create cluster hashed_cluster (id number) size 100 hashkeys 200 single table",
     "create table hashed (id number, worker number, v number) cluster hashed_cluster (id)",
+    "create table ordered (worker number, id number, v number, t varchar2(400),
+       constraint ordered_pk primary key (worker, id)) organization index",
     "create sequence numbers_seq cache 20",
     "create table numbers (n number not null, worker number not null, constraint numbers_pk primary key (n))",
 ];
@@ -164,6 +166,13 @@ pub fn own_sums(c: &mut Client, mind: &Mind) -> Check<()> {
         &format!("worker {worker}: sums of the cluster"),
         &seen,
         &vec![state.hashed.len() as i64, state.hashed.values().sum()],
+    )?;
+    let seen = sums("select count(*), sum(v), sum(length(t)) from ordered where worker = :1", c)?;
+    let bytes = state.ordered.values().map(|v| ordered_bytes(*v)).sum();
+    same(
+        &format!("worker {worker}: sums of the index-organised table"),
+        &seen,
+        &vec![state.ordered.len() as i64, state.ordered.values().sum(), bytes],
     )
 }
 
@@ -205,6 +214,8 @@ fn own_rows(c: &mut Client, mind: &Mind) -> Check<()> {
     same(&format!("worker {worker}: ledger"), &ledger, &state.ledger)?;
     let hashed = pairs("select id, v from hashed where worker = :1", c)?;
     same(&format!("worker {worker}: cluster"), &hashed, &state.hashed)?;
+    let ordered = pairs("select id, v from ordered where worker = :1", c)?;
+    same(&format!("worker {worker}: index-organised table"), &ordered, &state.ordered)?;
     let stored = numbers_of(c, "select n from numbers where worker = :1", &by_worker)?;
     let stored = stored.iter().map(|r| r[0]).collect();
     same(&format!("worker {worker}: sequence values"), &stored, &state.numbers)

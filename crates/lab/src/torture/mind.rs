@@ -74,8 +74,15 @@ pub struct State {
     pub ledger: BTreeMap<i64, i64>,
     /// Rows of the hash cluster's table.
     pub hashed: BTreeMap<i64, i64>,
+    /// Rows of the index-organised table.
+    pub ordered: BTreeMap<i64, i64>,
     /// Sequence values that were stored.
     pub numbers: BTreeSet<i64>,
+}
+
+/// Bytes of the text in a row of the index-organised table.
+pub fn ordered_bytes(v: i64) -> i64 {
+    1 + v % 400
 }
 
 impl Default for State {
@@ -86,6 +93,7 @@ impl Default for State {
             items: BTreeMap::new(),
             ledger: BTreeMap::new(),
             hashed: BTreeMap::new(),
+            ordered: BTreeMap::new(),
             numbers: BTreeSet::new(),
         }
     }

@@ -10,7 +10,7 @@ use client::{Bind, Client, ClientError, Credentials, Outcome};
 use types::{DataType, Number, Value};
 
 use super::check;
-use super::mind::{ACCOUNTS, Item, Mind, OPENING, Random, Scratch, State};
+use super::mind::{ACCOUNTS, Item, Mind, OPENING, Random, Scratch, State, ordered_bytes};
 
 /// Rows of `items` a worker keeps at most.
 const ITEMS_MAX: usize = 120;
@@ -226,11 +226,13 @@ impl Session<'_> {
     fn operation(&mut self, draft: &mut State) -> Step<()> {
         match self.r.below(100) {
             0..25 => self.transfer(draft),
-            25..45 => self.insert_items(draft),
+            25..40 => self.insert_items(draft),
+            40..45 => self.insert_many(draft),
             45..58 => self.update_item(draft),
             58..70 => self.delete_items(draft),
             70..76 => self.update_all(draft),
-            76..88 => self.hashed(draft),
+            76..82 => self.hashed(draft),
+            82..91 => self.ordered(draft),
             _ => self.number(draft),
         }
     }
@@ -296,6 +298,58 @@ impl Session<'_> {
             let sql = "insert into items (worker, id, v, r, p1, p2, p3) values (:1, :2, :3, :4, :5, :6, :7)";
             self.change(1, sql, &binds)?;
             draft.items.insert(id, item);
+        }
+        Ok(())
+    }
+
+    /// Rows by a query, which the database puts into blocks together.
+    fn insert_many(&mut self, draft: &mut State) -> Step<()> {
+        let from = draft.items.keys().next_back().copied().unwrap_or(0);
+        let rows = (ITEMS_MAX as u64).saturating_sub(draft.items.len() as u64).min(40);
+        if rows == 0 {
+            return self.delete_items(draft);
+        }
+        let (rows, len) = (1 + self.r.below(rows) as i64, 1 + self.r.below(200) as usize);
+        let text = |which: usize| {
+            let letter = format!("chr(97 + mod({from} + level + {len} + {which}, 26))");
+            format!("rpad({letter}, {len}, {letter})")
+        };
+        let sql = format!(
+            "insert into items (worker, id, v, r, p1, p2, p3)
+               select {}, {from} + level, level, mod(({from} + level) * 7919 + level * 104729, 100003), {}, {}, {}
+               from dual connect by level <= {rows}",
+            self.mind.worker,
+            text(0),
+            text(1),
+            text(2)
+        );
+        self.change(rows as u64, &sql, &[])?;
+        draft.items.extend((1..=rows).map(|level| (from + level, Item { v: level, texts: [len; 3] })));
+        Ok(())
+    }
+
+    /// Rows of the index-organised table come, change their length, or go.
+    fn ordered(&mut self, draft: &mut State) -> Step<()> {
+        let worker = self.mind.worker as i64;
+        for _ in 0..=self.r.below(4) {
+            let (id, v) = (self.r.below(4 * ROWS_MAX as u64) as i64, self.r.below(1000) as i64);
+            let text = "o".repeat(ordered_bytes(v) as usize);
+            match (draft.ordered.contains_key(&id), self.r.chance(50)) {
+                (false, _) => {
+                    let sql = "insert into ordered (worker, id, v, t) values (:1, :2, :3, :4)";
+                    self.change(1, sql, &[n(worker), n(id), n(v), t(text)])?;
+                    draft.ordered.insert(id, v);
+                }
+                (true, true) => {
+                    let sql = "update ordered set v = :1, t = :2 where worker = :3 and id = :4";
+                    self.change(1, sql, &[n(v), t(text), n(worker), n(id)])?;
+                    draft.ordered.insert(id, v);
+                }
+                (true, false) => {
+                    self.change(1, "delete from ordered where worker = :1 and id = :2", &[n(worker), n(id)])?;
+                    draft.ordered.remove(&id);
+                }
+            }
         }
         Ok(())
     }
