@@ -28,6 +28,7 @@ pub fn pmon(instance: &'static Instance) -> Result<()> {
         }
         if swept.elapsed() >= SLEEP {
             instance.processes().sweep(&p);
+            instance.retry_rollbacks(&p);
             swept = Instant::now();
         }
         crate::idle(&p, Event::PmonTimer, posts, SLEEP);

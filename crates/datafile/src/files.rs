@@ -143,20 +143,38 @@ impl DataFiles {
         Ok(files)
     }
 
-    /// Opens the database in `directory`; returns what its control file says too.
+    /// Opens the database in `directory`; returns what its control file says too. A user's file that is missing, or not itself, is
+    /// an error of whoever needs it, until the next start: one that is put back meanwhile would be of another moment.
     ///
     /// # Errors
-    /// ORA-00205 for the control file, ORA-01157 for a missing file, ORA-01122 or ORA-01200 for a file that does not belong to
-    /// the database or is too short.
+    /// ORA-00205 for the control file; for files of the dictionary, of undo and of temporary data ORA-01157 when one is missing,
+    /// ORA-01122 or ORA-01200 when one does not belong to the database or is too short.
     pub fn open(directory: &Path) -> Result<(DataFiles, ControlFile)> {
         let control = ControlFile::read(directory)?;
         let files = DataFiles::over(directory, &control);
         for entry in &control.files {
-            if !files.table.state(entry.file).is_offline() {
-                files.open_or_remake(&control, entry)?;
+            if files.table.state(entry.file).is_offline() {
+                continue;
+            }
+            let of = control.tablespace(entry.tablespace);
+            let is_users =
+                entry.tablespace != tablespace::SYSTEM && of.is_some_and(|t| t.contents == Contents::Permanent);
+            match files.open_or_remake(&control, entry) {
+                Err(_) if is_users => files.table.miss(entry.file),
+                done => done?,
             }
         }
         Ok((files, control))
+    }
+
+    /// The files that could not be opened when the database was.
+    pub fn missing(&self) -> Vec<u32> {
+        self.table.present().filter(|(_, state)| state.is_missing()).map(|(n, _)| n).collect()
+    }
+
+    /// What is wrong with a file that could not be opened; `None` when it can be opened now.
+    pub fn why_missing(&self, entry: &FileEntry) -> Option<Ora> {
+        self.open_file(entry).err()
     }
 
     /// Opens the database in `directory` for looking only: nothing is ever written. Files are opened when they are first used, so
@@ -366,10 +384,11 @@ impl DataFiles {
         Ok(self.table.keep(number, self.open_file(entry)?))
     }
 
-    /// ORA-00376 with the file's name.
+    /// ORA-00376 with the file's name, or ORA-01157 for one that was not there when the database was opened.
     fn offline(&self, number: u32) -> Ora {
+        let code = if self.table.state(number).is_missing() { 1157 } else { 376 };
         let name = self.control().ok().and_then(|c| c.file(number).map(|f| self.path(&f.name).display().to_string()));
-        Ora::with(376, &[&number]).because(Ora::with(1110, &[&number, &name.unwrap_or_default()]))
+        Ora::with(code, &[&number]).because(Ora::with(1110, &[&number, &name.unwrap_or_default()]))
     }
 
     /// Whether blocks of the file may be changed.

@@ -65,6 +65,10 @@ impl DataFiles {
                     if c.tablespace(tablespace.number).is_none() {
                         c.tablespaces.push(tablespace.clone());
                     }
+                    // No redo of theirs is before the last checkpoint, which they have not to be recovered from.
+                    for entry in &mut made {
+                        entry.created_rba = entry.created_rba.max(c.checkpoint.rba);
+                    }
                     c.files.extend(made.iter().cloned());
                     Ok(())
                 })
@@ -156,7 +160,12 @@ impl DataFiles {
     ) -> Result<()> {
         let control = self.change_control(p, enqueues, &mut |c| {
             let entry = c.tablespaces.iter_mut().find(|t| t.number == number);
-            f(entry.ok_or_else(|| Ora::with(959, &[&number]))?);
+            let entry = entry.ok_or_else(|| Ora::with(959, &[&number]))?;
+            let stayed = entry.is_offline || entry.is_read_only;
+            f(entry);
+            if stayed && !(entry.is_offline || entry.is_read_only) {
+                self.stamp_returning(c, number)?;
+            }
             Ok(c.clone())
         })?;
         self.table.set_all(&control);

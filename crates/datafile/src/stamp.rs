@@ -8,7 +8,7 @@ use crate::control::{CheckpointEntry, Contents, ControlFile, FileEntry};
 use crate::files::DataFiles;
 use block::Image;
 use block::file::FileCheckpoint;
-use types::{Rdba, Result};
+use types::{Ora, Rdba, Result};
 
 /// A file header's checkpoint is in its first sector, which the device writes whole.
 const SECTOR_BYTES: usize = 512;
@@ -50,6 +50,26 @@ impl DataFiles {
         Ok(())
     }
 
+    /// Notes the control file's checkpoint in the headers of a tablespace whose files stayed where they were, because it was offline
+    /// or read-only, and go on with the others: nothing was changed in them meanwhile.
+    ///
+    /// # Errors
+    /// Those of opening the files; as [`DataFiles::stamp`].
+    pub(crate) fn stamp_returning(&self, control: &ControlFile, tablespace: u32) -> Result<()> {
+        for f in control.files.iter().filter(|f| f.tablespace == tablespace && !f.is_offline) {
+            let file = self.open_file(f)?;
+            let mut image = Image::new(self.block_size());
+            let failed = |e: os::OsError| {
+                Ora::with(1114, &[&f.file, &0]).because(crate::files::io_error(27072, "File I/O error", &e))
+            };
+            file.read_at(image.bytes_mut(), 0).map_err(failed)?;
+            put(&mut image, control.incarnation.number, &control.checkpoint);
+            file.write_at(&image.bytes()[..SECTOR_BYTES], 0).map_err(failed)?;
+            file.sync().map_err(failed)?;
+        }
+        Ok(())
+    }
+
     /// Notes a checkpoint in the header of one file, unless it has a later one of the same incarnation.
     ///
     /// # Errors
@@ -61,11 +81,15 @@ impl DataFiles {
         if has.incarnation == incarnation && has.rba >= at.rba {
             return Ok(());
         }
-        let to = FileCheckpoint { rba: at.rba, incarnation, time_s: at.time_s, scn: at.scn.0 };
-        block::file::set_checkpoint(image.bytes_mut(), &to);
-        block::seal(image.bytes_mut());
+        put(&mut image, incarnation, at);
         self.write_start(number, &image.bytes()[..SECTOR_BYTES])
     }
+}
+
+fn put(header: &mut Image, incarnation: u32, at: &CheckpointEntry) {
+    let to = FileCheckpoint { rba: at.rba, incarnation, time_s: at.time_s, scn: at.scn.0 };
+    block::file::set_checkpoint(header.bytes_mut(), &to);
+    block::seal(header.bytes_mut());
 }
 
 #[cfg(test)]

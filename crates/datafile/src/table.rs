@@ -14,6 +14,8 @@ const PRESENT: u64 = 1;
 const READ_ONLY: u64 = 2;
 const OFFLINE: u64 = 4;
 const TEMPORARY: u64 = 8;
+/// It was not there, or not itself, when the database was opened; that does not change before the next start.
+const MISSING: u64 = 16;
 const FLAGS: u64 = 0xFFFF_FFFF;
 const INCARNATION: u64 = FLAGS + 1;
 
@@ -25,8 +27,12 @@ impl FileState {
     pub fn is_present(self) -> bool {
         self.0 & PRESENT != 0
     }
+    /// Its blocks are not to be had.
     pub fn is_offline(self) -> bool {
-        self.0 & OFFLINE != 0
+        self.0 & (OFFLINE | MISSING) != 0
+    }
+    pub fn is_missing(self) -> bool {
+        self.0 & MISSING != 0
     }
     pub fn is_read_only(self) -> bool {
         self.0 & READ_ONLY != 0
@@ -71,7 +77,7 @@ impl FileTable {
     /// Repeats what the control file says of a file. The caller is the only one that changes files.
     pub fn set(&self, entry: &FileEntry, tablespace: &TablespaceEntry) {
         let old = self.state(entry.file);
-        let mut word = old.incarnation() | PRESENT;
+        let mut word = old.incarnation() | PRESENT | old.0 & MISSING;
         if !old.is_present() {
             word = word.wrapping_add(INCARNATION);
         }
@@ -104,6 +110,11 @@ impl FileTable {
     /// From now on blocks of the file are not changed, and with `reads` not read in either.
     pub fn fence(&self, number: u32, reads: bool) {
         self.words[number as usize].fetch_or(READ_ONLY | if reads { OFFLINE } else { 0 }, Ordering::AcqRel);
+    }
+
+    /// The file cannot be used until the next start.
+    pub fn miss(&self, number: u32) {
+        self.words[number as usize].fetch_or(MISSING, Ordering::AcqRel);
     }
 
     /// The file is gone.

@@ -250,7 +250,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTablespace) -> Result<()> {
         A::ReadOnly => make_read_only(work, &entry).map_err(|e| e.at(at.0)),
         A::ReadWrite if !entry.is_read_only => Err(Ora::with(1646, &[&entry.name]).at(at.0)),
         A::ReadWrite => change(work, &entry, &mut |t| t.is_read_only = false),
-        // Backups are taken of the whole database.
+        // The parser makes them statements of the instance.
         A::BeginBackup | A::EndBackup => Err(Ora::unsupported().at(alter.pos.0)),
         A::Resize(bytes) => {
             let file = one_file(work, &entry, at)?;

@@ -10,7 +10,7 @@
 
 use crate::forward::{Forward, Outcome, Progress, Until, roll_forward};
 use datafile::{Contents, ControlFile, DataFiles, FileEntry};
-use redo::{ApplyTable, LogReader, Rba};
+use redo::{ApplyTable, FIRST_RBA, LogReader, Rba};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use types::{Facility, Ora, Result};
@@ -45,19 +45,19 @@ fn named(files: &DataFiles, f: &FileEntry) -> Ora {
 pub fn standing(files: &DataFiles, control: &ControlFile) -> Result<Option<Standing>> {
     let mut standing = Standing { from: Rba(control.checkpoint.rba), behind: Vec::new() };
     for f in control.files.iter().filter(|f| takes_part(control, f)) {
-        let header = files.file_checkpoint(f.file)?;
-        if header.rba == 0 {
-            // It was made behind the last checkpoint, and is as the redo knows it.
+        if files.missing().contains(&f.file) {
+            // Told of when it is there again.
             continue;
         }
-        if header.incarnation != control.incarnation.number {
+        let header = files.file_checkpoint(f.file)?;
+        if header.rba != 0 && header.incarnation != control.incarnation.number {
             return Err(Ora::with(1190, &[&f.file]).because(named(files, f)));
         }
         if control.clean && header.rba > control.checkpoint.rba {
             return Err(Ora::with(1122, &[&f.file]).because(named(files, f)).because(Ora::new(1207)));
         }
         let is_read_only = control.tablespace(f.tablespace).is_some_and(|t| t.is_read_only);
-        let rba = Rba(header.rba);
+        let rba = begin_of(f, header.rba);
         if rba.0 < control.checkpoint.rba && !is_read_only {
             standing.from = standing.from.min(rba);
             standing.behind.push(f.file);
@@ -65,6 +65,14 @@ pub fn standing(files: &DataFiles, control: &ControlFile) -> Result<Option<Stand
     }
     let idle = control.clean && standing.behind.is_empty();
     Ok((!idle).then_some(standing))
+}
+
+/// Where the redo begins that a file needs: one without a checkpoint has everything since it was made to come.
+fn begin_of(f: &FileEntry, header_rba: u64) -> Rba {
+    match header_rba {
+        0 => Rba(f.created_rba).max(FIRST_RBA),
+        rba => Rba(rba),
+    }
 }
 
 fn takes_part(control: &ControlFile, f: &FileEntry) -> bool {
@@ -113,6 +121,7 @@ fn logs(files: &DataFiles, control: &ControlFile, from: Rba) -> Vec<PathBuf> {
 /// Where the redo of every file begins that is to be rolled forward. A file that was changed before its header's checkpoint has
 /// that change.
 fn starts_of(files: &DataFiles, control: &ControlFile) -> Result<HashMap<u32, Rba>> {
-    let of = |f: &FileEntry| Ok((f.file, Rba(files.file_checkpoint(f.file)?.rba.max(f.created_rba))));
-    control.files.iter().filter(|f| takes_part(control, f)).map(of).collect()
+    let of = |f: &FileEntry| Ok((f.file, begin_of(f, files.file_checkpoint(f.file)?.rba)));
+    let missing = files.missing();
+    control.files.iter().filter(|f| takes_part(control, f) && !missing.contains(&f.file)).map(of).collect()
 }

@@ -347,6 +347,12 @@ impl Instance {
         }
     }
 
+    /// Tries to roll back the transactions of the dead that could not be rolled back so far.
+    pub fn retry_rollbacks(&self, p: &Process) {
+        // What still cannot be is tried again later.
+        let _ = self.storage.txns.recover(p);
+    }
+
     /// What SMON does every few seconds.
     pub fn housekeeping(&self, p: &Process) {
         // Blocks of dropped segments that cannot be given back now are tried again.

@@ -89,6 +89,10 @@ pub fn recover(
     init: &InitParams,
     tell: &mut dyn FnMut(Told<'_>),
 ) -> Result<ControlFile> {
+    for n in files.missing() {
+        let why = control.file(n).and_then(|f| files.why_missing(f)).map_or(String::new(), |e| e.to_string());
+        tell(Told::Alert(&format!("{why}\nData file {n} cannot be used before the next start")));
+    }
     let Some(standing) = recovery::standing(files, &control)? else { return Ok(control) };
     if control.current_log().is_none() {
         return Err(Ora::with(1113, &[&1]));

@@ -275,7 +275,8 @@ impl Storage {
         if database.files.is_read_only() {
             return self.dictionary.open(p);
         }
-        self.txns.recover(p)?;
+        // A transaction that cannot be rolled back, for want of a block, keeps its locks; PMON tries it again and again.
+        let _ = self.txns.recover(p);
         if database.is_new {
             self.dictionary.create_database(p, &new_dictionary(database)?)?;
             // From here on it is a database: whatever is cut off before is begun again.
@@ -303,7 +304,8 @@ impl Storage {
     /// # Errors
     /// A write that failed.
     pub fn shut_down(&self, p: &Process) -> Result<()> {
-        self.txns.recover(p)?;
+        // What cannot be rolled back is left in its undo header, where the next start finds it.
+        let _ = self.txns.recover(p);
         self.redo.force(p, self.redo.head())?;
         // Headers that were kept back go with the last checkpoint.
         self.cache.files().change_control(p, self.enqueues, &mut |c| {

@@ -292,16 +292,23 @@ impl Transactions {
         Ok(ended)
     }
 
-    /// Rolls back the transactions that were active when the instance stopped. Returns how many.
+    /// Rolls back the transactions that were active when the instance stopped, and those that could not be rolled back when their
+    /// process died. Returns how many. One process at a time: the supervisor at start and stop, PMON in between.
+    ///
+    /// # Errors
+    /// That of the first transaction that cannot be rolled back, for want of a block: it stays DEAD, with what it locked, and is
+    /// tried again next time. All others have been rolled back.
     pub fn recover(&self, p: &Process) -> Result<u32> {
-        let mut ended = 0;
+        let (mut ended, mut failed) = (0, None);
         for (xid, _, state, entry) in self.table().busy() {
             if state == State::Dead {
-                self.end_orphan(p, xid, state, entry)?;
-                ended += 1;
+                match self.end_orphan(p, xid, state, entry) {
+                    Ok(()) => ended += 1,
+                    Err(e) => failed = failed.or(Some(e)),
+                }
             }
         }
-        Ok(ended)
+        failed.map_or(Ok(ended), Err)
     }
 
     fn end_orphan(&self, p: &Process, xid: Xid, state: State, entry: &'static Entry) -> Result<()> {

@@ -194,7 +194,12 @@ fn a_crash_in_backup_mode_ends_it_and_a_closed_database_is_backed_up_whole() {
     drop(c);
     db.stop();
     db.start();
-    run(&mut db.connect(), &["alter database noarchivelog"]);
+    let mut c = db.connect();
+    run(&mut c, &["alter tablespace users begin backup"]);
+    assert_eq!(rows(&mut c, "select file# from v$backup where status = 'ACTIVE'"), ["3"]);
+    assert!(error(&mut c, "alter tablespace system end backup").contains("ORA-01142"));
+    run(&mut c, &["alter tablespace users end backup", "alter database noarchivelog"]);
+    drop(c);
     db.stop();
     let (folder, copy) = (Database::new("cold"), Database::new("cold-copy"));
     let (code, out) = db.program(&["backup", "--to", text(folder.path())]);

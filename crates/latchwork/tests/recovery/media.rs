@@ -146,3 +146,70 @@ fn a_bad_or_missing_file_is_named() {
     s.db.start();
     assert_good(&s);
 }
+
+#[test]
+fn a_missing_file_of_users_costs_its_objects_until_it_is_back() {
+    let s = setup("missing");
+    s.db.start();
+    let mut c = s.db.connect();
+    run(&mut c, &["create tablespace more datafile 'more01.dbf' size 1M autoextend on", "alter database archivelog"]);
+    run(
+        &mut c,
+        &[
+            "create table far (n number primary key) tablespace more",
+            "insert into far select level from dual connect by level <= 500",
+            "commit",
+        ],
+    );
+    s.db.kill();
+    let (file, away) = (s.db.path().join("more01.dbf"), s.db.path().join("away"));
+    std::fs::rename(&file, &away).unwrap();
+    s.db.start();
+    assert!(s.db.alert().contains("ORA-01157") && s.db.alert().contains("more01.dbf"));
+    let e = error(&mut s.db.connect(), "select /*+ full(far) */ count(n + 0) from far");
+    assert!(e.contains("ORA-01157") && e.contains("ORA-01110") && e.contains("more01.dbf"), "{e}");
+    assert_good(&s);
+    // Put back while the instance runs it is of another moment, and stays away.
+    std::fs::copy(&away, &file).unwrap();
+    assert!(error(&mut s.db.connect(), "select /*+ full(far) */ count(n + 0) from far").contains("ORA-01157"));
+    run(&mut s.db.connect(), &["alter system switch logfile", "alter system checkpoint"]);
+    s.db.stop();
+    s.db.start();
+    let mut c = s.db.connect();
+    assert_eq!(number(&mut c, "select /*+ full(far) */ count(n + 0) from far"), 500);
+    drop(c);
+    s.db.verify();
+}
+
+#[test]
+fn a_tablespace_that_was_away_comes_back_without_redo() {
+    let s = setup("offline");
+    s.db.start();
+    let mut c = s.db.connect();
+    run(&mut c, &["create tablespace more datafile 'more01.dbf' size 1M autoextend on"]);
+    run(
+        &mut c,
+        &[
+            "create table far (n number primary key) tablespace more",
+            "insert into far select level from dual connect by level <= 500",
+            "commit",
+        ],
+    );
+    for (away, back) in [("offline", "online"), ("read only", "read write")] {
+        run(&mut c, &[&format!("alter tablespace more {away}")]);
+        // So much redo that no log has any of before.
+        for _ in 0..8 {
+            run(&mut c, &["update good set v = v", "commit", "alter system switch logfile", "alter system checkpoint"]);
+        }
+        run(
+            &mut c,
+            &[&format!("alter tablespace more {back}"), "insert into far select max(n) + 1 from far", "commit"],
+        );
+        s.db.kill();
+        s.db.start();
+        c = s.db.connect();
+    }
+    assert_eq!(number(&mut c, "select count(*) from far"), 502);
+    drop(c);
+    s.db.verify();
+}

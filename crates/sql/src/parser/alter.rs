@@ -25,7 +25,15 @@ impl Parser<'_> {
                 Ddl::AlterUser(AlterUser { name, options: self.user_options()?, pos })
             }
             () if self.eat_word("VIEW") => self.alter_compile(CompileKind::View, pos)?,
-            () if self.eat_word("TABLESPACE") => self.alter_tablespace(pos)?,
+            () if self.eat_word("TABLESPACE") => match self.alter_tablespace(pos)? {
+                Ddl::AlterTablespace(AlterTablespace { name, action: TablespaceAction::BeginBackup, .. }) => {
+                    return self.alter_backup(true, Some(name), pos);
+                }
+                Ddl::AlterTablespace(AlterTablespace { name, action: TablespaceAction::EndBackup, .. }) => {
+                    return self.alter_backup(false, Some(name), pos);
+                }
+                ddl => ddl,
+            },
             () if self.at_word("DATABASE")
                 && ["DATAFILE", "TEMPFILE", "DEFAULT"].iter().any(|word| self.word_ahead(1, word)) =>
             {
