@@ -68,6 +68,10 @@ pub trait Host {
     fn now(&self) -> Date;
     /// Whether a session of that user is open.
     fn is_connected(&self, user: UserId) -> bool;
+    /// `ddl_lock_timeout`: how long a statement waits for a table that transactions have changed.
+    fn lock_timeout_s(&self) -> u32 {
+        0
+    }
     /// Random bytes for a password's verifier.
     fn salt(&mut self) -> [u8; dictionary::SALT_BYTES];
     /// The columns of a query whose names belong to `schema`.
@@ -260,9 +264,16 @@ impl<'a> Work<'a> {
 
     /// Takes the object for this statement alone. ORA-00054 when a transaction of another session has changed it.
     pub fn lock(&mut self, object: ObjectId) -> Result<()> {
+        let wait = match self.host.lock_timeout_s() {
+            0 => LockWait::NoWait,
+            seconds => LockWait::Seconds(seconds),
+        };
         let parts = self.host.parts();
         let txns = parts.storage.heap.transactions();
-        txns.lock_table(parts.p, parts.txn, object, LockMode::Exclusive, LockWait::NoWait)
+        match txns.lock_table(parts.p, parts.txn, object, LockMode::Exclusive, wait) {
+            Err(e) if e.is(30006) => Err(Ora::new(54)),
+            done => done,
+        }
     }
 
     /// Notes that the object's definition or rows change.

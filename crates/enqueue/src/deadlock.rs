@@ -11,7 +11,28 @@ use latch::{LatchName, Where};
 use process::Process;
 use wait::Stat;
 
-use crate::{Enqueues, LockMode};
+use crate::slots::{Graph, GraphWait};
+use crate::{EnqueueType, Enqueues, LockMode};
+
+/// Waits of a deadlock that are kept.
+const GRAPH_WAITS: usize = 8;
+
+/// One wait of a deadlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadlockWait {
+    /// Number of the process.
+    pub process: u32,
+    /// What it waits for.
+    pub kind: EnqueueType,
+    /// ID1.
+    pub id1: u64,
+    /// ID2.
+    pub id2: u64,
+    /// The mode it has already.
+    pub held: LockMode,
+    /// The mode it wants.
+    pub requested: LockMode,
+}
 
 /// One wait: the lock slot, and which of its requests.
 type Wait = (u32, u64);
@@ -27,12 +48,65 @@ impl Enqueues {
         if self.circle(lock).as_ref() != Some(&first) {
             return false;
         }
+        let graph: Vec<DeadlockWait> = first.iter().take(GRAPH_WAITS).map(|(n, _)| self.wait_of(*n)).collect();
         let resource = self.resource(self.lock(lock).resource.load(Ordering::Relaxed));
         let withdrawn = self.withdraw(p, resource, lock);
         if withdrawn {
             p.count(Stat::EnqueueDeadlocks, 1);
+            self.keep_graph(p, &graph);
         }
         withdrawn
+    }
+
+    fn wait_of(&self, lock: u32) -> DeadlockWait {
+        let slot = self.lock(lock);
+        let resource = self.resource(slot.resource.load(Ordering::Relaxed));
+        DeadlockWait {
+            process: slot.process.load(Ordering::Relaxed),
+            kind: resource.kind(),
+            id1: resource.id1(),
+            id2: resource.id2(),
+            held: slot.held(),
+            requested: slot.requested(),
+        }
+    }
+
+    /// Keeps a deadlock for the process that found it, in a free place or in the place of another one.
+    fn keep_graph(&self, p: &Process, waits: &[DeadlockWait]) {
+        let free = self.graphs.iter().find(|g| g.finder.load(Ordering::Relaxed) == 0);
+        let graph = free.unwrap_or(&self.graphs[p.number() as usize % self.graphs.len()]);
+        for (slot, w) in graph.waits.iter().zip(waits) {
+            slot.process.store(w.process, Ordering::Relaxed);
+            slot.kind.store(w.kind as u32, Ordering::Relaxed);
+            slot.id1.store(w.id1, Ordering::Relaxed);
+            slot.id2.store(w.id2, Ordering::Relaxed);
+            slot.held.store(w.held as u32, Ordering::Relaxed);
+            slot.requested.store(w.requested as u32, Ordering::Relaxed);
+        }
+        graph.count.store(waits.len() as u32, Ordering::Relaxed);
+        graph.finder.store(p.number(), Ordering::Release);
+    }
+
+    /// The deadlocks that this process has found since it last asked: each wait is for what the next one's process has, and the
+    /// last one's for what the first one's has.
+    #[must_use]
+    pub fn take_graphs(&self, p: &Process) -> Vec<Vec<DeadlockWait>> {
+        let mine = self.graphs.iter().filter(|g| g.finder.load(Ordering::Acquire) == p.number());
+        let read = |g: &Graph| {
+            let count = (g.count.load(Ordering::Relaxed) as usize).min(GRAPH_WAITS);
+            let wait = |w: &GraphWait| DeadlockWait {
+                process: w.process.load(Ordering::Relaxed),
+                kind: EnqueueType::from_number(w.kind.load(Ordering::Relaxed)),
+                id1: w.id1.load(Ordering::Relaxed),
+                id2: w.id2.load(Ordering::Relaxed),
+                held: LockMode::from_number(w.held.load(Ordering::Relaxed)),
+                requested: LockMode::from_number(w.requested.load(Ordering::Relaxed)),
+            };
+            let waits = g.waits[..count].iter().map(wait).collect();
+            g.finder.store(0, Ordering::Release);
+            waits
+        };
+        mine.map(read).collect()
     }
 
     /// A circle of waits that leads back to the process of `lock`, by depth-first search.

@@ -27,9 +27,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use types::Ora;
 use wait::{Event, Stat};
 
+pub use deadlock::DeadlockWait;
 pub use kinds::{EnqueueType, LockMode};
-use slots::{FreeLists, Lock, Resource};
-pub use views::LockView;
+use slots::{FreeLists, Graph, Lock, Resource, TypeCount};
+pub use views::{LockView, TypeFigures};
 
 /// How long a request may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +109,8 @@ pub struct EnqueueLayout {
     latches: SgaSlice<Latch>,
     owners: SgaSlice<AtomicU32>,
     free: SgaSlice<FreeLists>,
+    counts: SgaSlice<TypeCount>,
+    graphs: SgaSlice<Graph>,
 }
 
 impl EnqueueLayout {
@@ -122,6 +125,8 @@ impl EnqueueLayout {
             latches: b.reserve("enqueue hash", chains),
             owners: b.reserve("enqueue", config.processes.max(2) as usize),
             free: b.reserve("enqueue", 1),
+            counts: b.reserve("enqueue", chains * EnqueueType::all().len()),
+            graphs: b.reserve("enqueue", GRAPHS),
         }
     }
 }
@@ -138,7 +143,14 @@ pub struct Enqueues {
     /// By process: its first lock + 1.
     owners: &'static [AtomicU32],
     free: &'static FreeLists,
+    /// By chain and type.
+    counts: &'static [TypeCount],
+    /// The deadlocks found last, for who found them.
+    graphs: &'static [Graph],
 }
+
+/// Deadlocks that are kept until who found them has written them down.
+const GRAPHS: usize = 16;
 
 /// How often a waiter looks for a deadlock that had not been there when it began to wait.
 const DEADLOCK_CHECK: Duration = Duration::from_secs(1);
@@ -156,6 +168,8 @@ impl Enqueues {
             latches: sga.slice(layout.latches),
             owners: sga.slice(layout.owners),
             free: &sga.slice(layout.free)[0],
+            counts: sga.slice(layout.counts),
+            graphs: sga.slice(layout.graphs),
         };
         let generation = all.domain().tunables().generation();
         for (n, latch) in enqueues.latches.iter().enumerate() {
@@ -199,11 +213,22 @@ impl Enqueues {
         event: Event,
     ) -> Result<LockId, EnqueueError> {
         p.count(Stat::EnqueueRequests, 1);
-        let (lock, granted) = self.request(p, kind, id1, id2, mode, timeout)?;
-        if !granted {
-            self.wait(p, lock, timeout, event)?;
+        let counts = self.count_of(kind, id1, id2);
+        let requested = self.request(p, kind, id1, id2, mode, timeout);
+        let done = requested.and_then(|(lock, granted)| {
+            if !granted {
+                let begin = Instant::now();
+                counts.waits.fetch_add(1, Ordering::Relaxed);
+                let waited = self.wait(p, lock, timeout, event);
+                counts.waited_ns.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
+                waited?;
+            }
+            Ok(LockId(lock))
+        });
+        if done.is_err() {
+            counts.failures.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(LockId(lock))
+        done
     }
 
     /// Changes the mode of a lock, up or down.
@@ -343,6 +368,10 @@ impl Enqueues {
     fn lock_chain<'a>(&self, p: &'a Process, resource: &Resource, at: Where) -> Section<'a> {
         let chain = self.chain_of(resource.kind(), resource.id1(), resource.id2());
         p.lock(&self.latches[chain], at, resource.id1())
+    }
+
+    fn count_of(&self, kind: EnqueueType, id1: u64, id2: u64) -> &'static TypeCount {
+        &self.counts[self.chain_of(kind, id1, id2) * EnqueueType::all().len() + kind as usize]
     }
 
     fn chain_of(&self, kind: EnqueueType, id1: u64, id2: u64) -> usize {

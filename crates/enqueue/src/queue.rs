@@ -21,6 +21,9 @@ impl Enqueues {
     ) -> Result<(u32, bool), EnqueueError> {
         let chain = self.chain_of(kind, id1, id2);
         let section = p.lock(&self.latches[chain], Where::KsqGetEnqueue, id1);
+        // Counted under the latch, so that no other processor writes the line at the same time.
+        let requests = &self.count_of(kind, id1, id2).requests;
+        requests.store(requests.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         let known = self.find(chain, kind, id1, id2);
         if let Some(lock) = known.and_then(|n| self.lock_of(self.resource(n), p.number())) {
             let union = self.lock(lock).held().union(mode);

@@ -52,6 +52,35 @@ sga_struct! {
         pub(crate) serial: AtomicU64,
     }
 
+    /// What was asked of one type in one chain: `v$enqueue_statistics`.
+    #[derive(Debug)]
+    pub struct TypeCount {
+        pub(crate) requests: AtomicU64,
+        pub(crate) waits: AtomicU64,
+        pub(crate) failures: AtomicU64,
+        pub(crate) waited_ns: AtomicU64,
+    }
+
+    /// One wait of a deadlock.
+    #[derive(Debug)]
+    pub struct GraphWait {
+        pub(crate) process: AtomicU32,
+        pub(crate) kind: AtomicU32,
+        pub(crate) held: AtomicU32,
+        pub(crate) requested: AtomicU32,
+        pub(crate) id1: AtomicU64,
+        pub(crate) id2: AtomicU64,
+    }
+
+    /// A deadlock that was found. Written under the parent of the `enqueue hash chains` latches.
+    #[derive(Debug)]
+    pub struct Graph {
+        /// The process that found it and has not asked for it yet; 0 for none.
+        pub(crate) finder: AtomicU32,
+        pub(crate) count: AtomicU32,
+        pub(crate) waits: [GraphWait; 8],
+    }
+
     /// Free resources and locks: under the latch `enqueues`.
     #[derive(Debug)]
     pub struct FreeLists {

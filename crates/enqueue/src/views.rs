@@ -61,3 +61,46 @@ impl Enqueues {
         (lock.serial.load(Ordering::Relaxed) == serial && lock.process.load(Ordering::Relaxed) == sid).then_some(seen)
     }
 }
+
+/// A row of `v$enqueue_statistics`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TypeFigures {
+    /// TOTAL_REQ#.
+    pub requests: u64,
+    /// TOTAL_WAIT#.
+    pub waits: u64,
+    /// FAILED_REQ#.
+    pub failures: u64,
+    /// CUM_WAIT_TIME, in nanoseconds.
+    pub waited_ns: u64,
+}
+
+impl Enqueues {
+    /// What was asked of a type since the instance started.
+    #[must_use]
+    pub fn figures(&self, kind: EnqueueType) -> TypeFigures {
+        let types = EnqueueType::all().len();
+        let mut sum = TypeFigures::default();
+        for c in self.counts.iter().skip(kind as usize).step_by(types) {
+            sum.requests += c.requests.load(Ordering::Relaxed);
+            sum.waits += c.waits.load(Ordering::Relaxed);
+            sum.failures += c.failures.load(Ordering::Relaxed);
+            sum.waited_ns += c.waited_ns.load(Ordering::Relaxed);
+        }
+        sum
+    }
+
+    /// Who waits for whom: the request, and a lock that keeps it from being granted.
+    #[must_use]
+    pub fn waits(&self) -> Vec<(LockView, LockView)> {
+        let all = self.locks();
+        let same = |a: &LockView, b: &LockView| (a.kind, a.id1, a.id2) == (b.kind, b.id1, b.id2) && a.sid != b.sid;
+        let waiters = all.iter().filter(|w| w.requested != LockMode::None);
+        waiters
+            .flat_map(|w| {
+                let holds = |h: &&LockView| same(w, h) && !h.held.goes_with(w.requested);
+                all.iter().filter(holds).map(|h| (*w, *h))
+            })
+            .collect()
+    }
+}

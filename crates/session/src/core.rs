@@ -84,6 +84,8 @@ pub struct Core {
     pub job: Cell<u64>,
     guid: Cell<u64>,
     guid_seed: u64,
+    /// Deadlocks that this session found and wrote down.
+    pub deadlocks: Cell<u64>,
     /// Calls of [`Core::check_memory`].
     memory_checks: Cell<u32>,
     /// What the parameters say of commits.
@@ -133,6 +135,7 @@ impl Core {
             job: Cell::new(0),
             guid: Cell::new(0),
             guid_seed: seed,
+            deadlocks: Cell::new(0),
             memory_checks: Cell::new(0),
         }
     }
@@ -284,7 +287,6 @@ impl Core {
 
     fn transaction_ended(&self) {
         self.savepoints.borrow_mut().clear();
-        self.p.session().transaction.store(0, std::sync::atomic::Ordering::Relaxed);
         self.user_locks.borrow_mut().retain(|_, (lock, until_commit)| {
             if *until_commit {
                 self.shared.enqueues.release(&self.p, *lock);

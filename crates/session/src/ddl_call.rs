@@ -82,6 +82,11 @@ impl Host for Session<'_> {
         all.live().any(|(number, slot)| !slot.is_background() && of(number) == Some(user.0))
     }
 
+    fn lock_timeout_s(&self) -> u32 {
+        let seconds = self.core.params.borrow().number(params::Param::DdlLockTimeout);
+        u32::try_from(seconds).unwrap_or(0)
+    }
+
     fn salt(&mut self) -> [u8; SALT_BYTES] {
         let mut salt = [0; SALT_BYTES];
         for piece in salt.chunks_mut(8) {

@@ -21,6 +21,7 @@ mod sizes;
 mod startup;
 mod state;
 mod storage;
+mod trace;
 mod world;
 
 pub use caches::{Caches, OnCommit};

@@ -110,7 +110,11 @@ fn lock_table(core: &Core, cx: &mut ExecCtx<'_>, l: &ast::LockTable) -> Result<(
         if !lockable {
             return Err(Ora::new(1031).at(name.pos.0));
         }
-        core.shared.txns.lock_table(&core.p, &mut cx.session.txn, table.object, mode, wait)?;
+        match core.shared.txns.lock_table(&core.p, &mut cx.session.txn, table.object, mode, wait) {
+            // Rows have an error of their own for a wait that was too long; tables have not.
+            Err(e) if e.is(30006) => return Err(Ora::new(54)),
+            done => done?,
+        }
     }
     Ok(())
 }

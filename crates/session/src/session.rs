@@ -274,6 +274,10 @@ impl Session {
             Request::Logon(_) | Request::Cancel { .. } => return say_fatal(&Ora::new(3106), out),
         };
         cx.session.figures.flush(&core.p, core.shared.library);
+        if core.p.stats().get(Stat::EnqueueDeadlocks) != core.deadlocks.get() {
+            core.deadlocks.set(core.p.stats().get(Stat::EnqueueDeadlocks));
+            crate::trace::deadlocks(core);
+        }
         flow
     }
 

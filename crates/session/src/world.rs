@@ -291,6 +291,7 @@ impl plsql::World for World<'_> {
         let active = txn.xid().is_some() || (txn.is_active() && !txn.holds_snapshot());
         let rolled_back = if txn.is_active() { self.core.rollback(&mut self.cx.session.txn) } else { Ok(()) };
         if let Some((txn, savepoints)) = self.core.suspended.borrow_mut().pop() {
+            self.core.shared.txns.show_transaction(&self.core.p, &txn);
             self.cx.session.txn = txn;
             *self.core.savepoints.borrow_mut() = savepoints;
         }

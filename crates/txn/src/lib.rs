@@ -36,6 +36,7 @@ mod versions;
 pub use change::{Change, ItlGet};
 pub use end::{CommitHook, NoHook, Rollback, UndoLayer};
 pub use enqueue::LockMode;
+pub use read::segment_name;
 pub use scn_time::{Moment, ScnTimes};
 pub use session::{Isolation, Savepoint, Snapshot, Txn};
 pub use transactions::{LockWait, TransactionRow, Transactions, TxnConfig, TxnLayout};

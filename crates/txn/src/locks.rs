@@ -194,6 +194,7 @@ impl Transactions {
         if t.held.take().is_some() {
             self.table().close_snapshot(p.number());
         }
+        p.session().transaction.store(0, std::sync::atomic::Ordering::Relaxed);
         if let Some(lock) = t.lock.take() {
             self.enqueues().release(p, lock);
         }

@@ -249,7 +249,7 @@ impl Transactions {
                     Verdict::Visible => continue,
                     Verdict::Uncommitted => Scn::MAX,
                     Verdict::Newer(scn) => scn,
-                    Verdict::Unknown => return Err(snapshot_too_old(itl.xid)),
+                    Verdict::Unknown => return Err(self.snapshot_too_old(itl.xid)),
                     Verdict::Unsettled => {
                         unsettled = true;
                         continue;
@@ -285,10 +285,10 @@ impl Transactions {
         let found = self.cache().read(p, itl.uba.rdba, GetKind::Examination, &mut |view: &BlockView<'_>| {
             copy_record(view, itl.uba, record)
         })?;
-        found.ok_or_else(|| snapshot_too_old(itl.xid))?;
+        found.ok_or_else(|| self.snapshot_too_old(itl.xid))?;
         let rec = decode_record(itl.uba, record)?;
         if rec.xid != itl.xid || rec.rdba != at || rec.itl != n {
-            return Err(snapshot_too_old(itl.xid));
+            return Err(self.snapshot_too_old(itl.xid));
         }
         see(&rec);
         if self.undo_in_image(image.bytes_mut(), &rec).is_err() {
@@ -313,8 +313,16 @@ impl Transactions {
     }
 }
 
-fn snapshot_too_old(xid: Xid) -> Ora {
-    Ora::with(1555, &[&xid.usn, &format_args!("_SYSSMU{}$", xid.usn)])
+impl Transactions {
+    fn snapshot_too_old(&self, xid: Xid) -> Ora {
+        self.times().count(crate::scn_time::UndoEvent::TooOld);
+        Ora::with(1555, &[&xid.usn, &segment_name(xid.usn)])
+    }
+}
+
+/// The name of an undo segment: `v$rollname`.
+pub fn segment_name(usn: u16) -> String {
+    format!("_SYSSMU{usn}$")
 }
 
 /// The same block in a longer image: every row at its directory entry, with more free bytes between.

@@ -28,8 +28,25 @@ sga::sga_struct! {
         coarse: AtomicU64,
         /// The SCN that was the newest `undo_retention` ago: undo of later commits is kept while there is room.
         retained: AtomicU64,
-        pad: [AtomicU64; 5],
+        /// Undo blocks that transactions took, since the instance started.
+        taken: AtomicU64,
+        /// Of those, blocks of other segments that had expired, and blocks that had not.
+        stolen_expired: AtomicU64,
+        stolen_unexpired: AtomicU64,
+        /// ORA-01555 and ORA-30036.
+        too_old: AtomicU64,
+        no_space: AtomicU64,
     }
+}
+
+/// What befalls undo, for `v$undostat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UndoEvent {
+    Taken,
+    StolenExpired,
+    StolenUnexpired,
+    TooOld,
+    NoSpace,
 }
 
 /// Reserved areas.
@@ -119,6 +136,25 @@ impl ScnTimes {
             push(self.coarse, coarse, moment);
         }
         true
+    }
+
+    /// Counts something that befell undo.
+    pub(crate) fn count(&self, what: UndoEvent) {
+        let c = self.counts;
+        let word = match what {
+            UndoEvent::Taken => &c.taken,
+            UndoEvent::StolenExpired => &c.stolen_expired,
+            UndoEvent::StolenUnexpired => &c.stolen_unexpired,
+            UndoEvent::TooOld => &c.too_old,
+            UndoEvent::NoSpace => &c.no_space,
+        };
+        word.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What befell undo since the instance started, in the order of [`UndoEvent`].
+    pub fn undo_figures(&self) -> [u64; 5] {
+        let c = self.counts;
+        [&c.taken, &c.stolen_expired, &c.stolen_unexpired, &c.too_old, &c.no_space].map(|w| w.load(Ordering::Relaxed))
     }
 
     fn find(&self, is_before: &dyn Fn(&Moment) -> bool) -> Option<Moment> {

@@ -6,6 +6,7 @@
 //! if it may be; an expired block of another segment; a block that no open snapshot needs, though it is younger; the oldest
 //! retired block after all, the own segment's first, and then a reader that needs it gets ORA-01555.
 
+use crate::scn_time::UndoEvent;
 use crate::session::Chain;
 use crate::table::Fate;
 use crate::undo::{RECORD_ENTRY, RECORDS_MAX, SegmentState, encode_address, encode_format, encode_header, op};
@@ -163,6 +164,7 @@ impl Transactions {
         let (ask, chain) = (BlockWanted { records, bytes, retired: None }, t.chain);
         let scn = || self.current_scn();
         let taken = self.cache().in_group(p, &scn, &mut |g| self.take_undo_block(g, xid, &chain, &ask));
+        self.times().count(UndoEvent::Taken);
         t.chain = match taken {
             Err(e) if e.is(30036) => self.take_retired_block(p, xid, &chain, ask, e)?,
             taken => taken?.ok_or_else(|| Ora::internal("no undo block"))?,
@@ -184,9 +186,12 @@ impl Transactions {
             let taken =
                 self.cache().in_group(p, &|| self.current_scn(), &mut |g| self.take_undo_block(g, xid, chain, &ask))?;
             if let Some(chain) = taken {
+                let expired = ask.retired.is_some_and(|(_, age)| age == Age::Expired);
+                self.times().count(if expired { UndoEvent::StolenExpired } else { UndoEvent::StolenUnexpired });
                 return Ok(chain);
             }
         }
+        self.times().count(UndoEvent::NoSpace);
         Err(full)
     }
 

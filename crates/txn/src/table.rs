@@ -61,7 +61,8 @@ sga::sga_struct! {
         blocks: AtomicU64,
         /// Every owner before the present one committed at or below it.
         prior_scn: AtomicU64,
-        pad: AtomicU64,
+        /// Wall-clock nanoseconds since 1970 when the owner began.
+        start_ns: AtomicU64,
     }
 
     /// The oldest snapshot one process has open. Written by that process only.
@@ -264,6 +265,7 @@ impl Table {
             entry.prior_scn.fetch_max(last_scn, Ordering::SeqCst);
             if entry.word.compare_exchange(now, claimed, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
                 entry.start_scn.store(self.scn().0, Ordering::Relaxed);
+                entry.start_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
                 entry.last_uba.store(0, Ordering::Relaxed);
                 entry.records.store(0, Ordering::Relaxed);
                 entry.blocks.store(0, Ordering::Relaxed);
@@ -383,6 +385,14 @@ impl Entry {
 
     pub fn start_scn(&self) -> Scn {
         Scn(self.start_scn.load(Ordering::Relaxed))
+    }
+
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns.load(Ordering::Relaxed)
+    }
+
+    pub fn address(&self) -> u64 {
+        std::ptr::from_ref(self) as usize as u64
     }
 
     pub fn last_uba(&self) -> Uba {

@@ -4,7 +4,7 @@ use crate::change::Change;
 use crate::read::Scratch;
 use crate::scn_time::{ScnTimeLayout, ScnTimes};
 use crate::space::SpaceUndo;
-use crate::table::{Fate, State, Table, TableLayout};
+use crate::table::{Entry, Fate, State, Table, TableLayout};
 use crate::undo::{apply_itl, apply_undo};
 use crate::{Isolation, Snapshot, Txn, UndoLayer};
 use buffer_cache::{BufferCache, is_retry};
@@ -71,8 +71,12 @@ pub struct TransactionRow {
     pub xid: Xid,
     /// Slot number of the owning process.
     pub process: u32,
+    /// ADDR, which is TADDR of `v$session`.
+    pub address: u64,
     pub status: &'static str,
     pub start_scn: Scn,
+    /// Wall-clock nanoseconds since 1970.
+    pub start_ns: u64,
     pub last_uba: Uba,
     pub used_undo_blocks: u64,
     pub used_undo_records: u64,
@@ -244,7 +248,10 @@ impl Transactions {
         let xid = self.table().claim(p.number()).ok_or_else(|| Ora::new(1554))?;
         let (id1, id2) = tx_name(xid);
         match self.inner.enqueues.get(p, EnqueueType::Tx, id1, id2, LockMode::Exclusive, Timeout::NoWait) {
-            Ok(lock) => (t.xid, t.lock) = (Some(xid), Some(lock)),
+            Ok(lock) => {
+                (t.xid, t.lock) = (Some(xid), Some(lock));
+                self.show_transaction(p, t);
+            }
             Err(e) => {
                 if let Some(entry) = self.table().entry(xid) {
                     entry.free();
@@ -253,6 +260,17 @@ impl Transactions {
             }
         }
         Ok(xid)
+    }
+
+    /// Lets `v$session` show which transaction the session has: TADDR.
+    pub fn show_transaction(&self, p: &Process, t: &Txn) {
+        let address = t.xid.and_then(|xid| self.table().entry(xid)).map_or(0, Entry::address);
+        p.session().transaction.store(address, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Open transactions of an undo segment.
+    pub fn open_in_segment(&self, usn: u16) -> usize {
+        self.table().busy().filter(|(xid, ..)| xid.usn == usn).count()
     }
 
     /// Opens a group of changes that will write at most `records` undo records with `data_bytes` of layer data together.
@@ -310,6 +328,8 @@ impl Transactions {
             .map(|(xid, process, state, entry)| TransactionRow {
                 xid,
                 process,
+                address: entry.address(),
+                start_ns: entry.start_ns(),
                 status: match state {
                     State::Active => "ACTIVE",
                     State::Dead => "RECOVERING",

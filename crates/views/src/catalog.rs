@@ -9,7 +9,9 @@ use types::Result;
 
 use crate::column::{Row, Type};
 use crate::source::{InstanceFacts, Source};
-use crate::{backup, buffers, database, latches, locks, redo, results, sessions, space, sql, statistics, waits};
+use crate::{
+    backup, buffers, database, latches, locks, redo, results, sessions, space, sql, statistics, transactions, waits,
+};
 
 /// One view.
 pub(crate) struct View {
@@ -59,6 +61,18 @@ views! {
     "V$RESULT_CACHE_DEPENDENCY" | results::DEPENDENCY => results::dependency;
     "V$RESULT_CACHE_STATISTICS" | results::STATISTICS => results::statistics;
     "V$LOCK" | locks::LOCK => locks::lock;
+    "V$TRANSACTION" | transactions::TRANSACTION => transactions::transaction;
+    "V$LOCKED_OBJECT" | transactions::LOCKED_OBJECT => transactions::locked_object;
+    "V$LOCK_TYPE" | transactions::LOCK_TYPE => transactions::lock_type;
+    "V$ENQUEUE_STAT" | transactions::ENQUEUE_STAT => transactions::enqueue_stat;
+    "V$SESSION_BLOCKERS" | transactions::SESSION_BLOCKERS => transactions::session_blockers;
+    "V$ROLLNAME" | transactions::ROLLNAME => transactions::rollname;
+    "V$ROLLSTAT" | transactions::ROLLSTAT => transactions::rollstat;
+    "V$UNDOSTAT" | transactions::UNDOSTAT => transactions::undostat;
+    "DBA_WAITERS" | transactions::WAITERS => transactions::waiters;
+    "DBA_BLOCKERS" | transactions::BLOCKERS => transactions::blockers;
+    "DBA_ROLLBACK_SEGS" | transactions::ROLLBACK_SEGS => transactions::rollback_segs;
+    "DBA_UNDO_EXTENTS" | transactions::UNDO_EXTENTS => transactions::undo_extents;
     "V$TABLESPACE" | space::TABLESPACE => space::tablespace;
     "V$DATAFILE" | space::DATAFILE => space::datafile;
     "V$TEMPFILE" | space::DATAFILE => space::tempfile;

@@ -18,6 +18,7 @@ mod source;
 mod space;
 mod sql;
 mod statistics;
+mod transactions;
 mod waits;
 
 pub use catalog::{Views, make};

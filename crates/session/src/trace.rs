@@ -1,0 +1,83 @@
+//! What a session writes down for the administrator: deadlocks.
+//!
+//! The graph goes to the session's trace file in the database directory, a line about it to the alert log. Each is one `write` on
+//! a file opened for appending, so what several processes write does not mix. When it cannot be written it is lost.
+
+use crate::core::Core;
+use enqueue::{DeadlockWait, LockMode};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+fn append(path: &Path, text: &str) {
+    if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
+        let _ = file.write_all(text.as_bytes());
+    }
+}
+
+fn letters(mode: LockMode) -> &'static str {
+    match mode {
+        LockMode::None => "",
+        LockMode::Null => "N",
+        LockMode::SubShare => "SS",
+        LockMode::SubExclusive => "SX",
+        LockMode::Share => "S",
+        LockMode::ShareSubExclusive => "SSX",
+        LockMode::Exclusive => "X",
+    }
+}
+
+/// Writes down the deadlocks that the session has found since it was last asked.
+pub fn deadlocks(core: &Core) {
+    for graph in core.shared.enqueues.take_graphs(&core.p) {
+        let at = core.local_time();
+        let f = at.date.fields();
+        let time = format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", f.year, f.month, f.day, f.hour, f.minute, f.second);
+        let file = core.instance.dir().join(format!("ora_{}.trc", os::process::own_id()));
+        append(&file, &format!("*** {time}\n{}", graph_text(core, &graph)));
+        let note = format!("{time}\nORA-00060: Deadlock detected. More info in file {}.\n", file.display());
+        append(&core.instance.dir().join("alert.log"), &note);
+    }
+}
+
+/// The graph as Oracle's trace files have it: one line for each resource, with who has it and who waits for it.
+fn graph_text(core: &Core, graph: &[DeadlockWait]) -> String {
+    let mut text = String::from(
+        "DEADLOCK DETECTED ( ORA-00060 )\n\nDeadlock graph:\n\
+         Resource Name          process session holds waits  process session holds waits\n",
+    );
+    for (i, w) in graph.iter().enumerate() {
+        let blocker = &graph[(i + 1) % graph.len()];
+        let name = format!("{}-{:08X}-{:08X}", w.kind.letters(), w.id1, w.id2);
+        let held = core.shared.enqueues.locks().into_iter().find(|l| {
+            l.sid == blocker.process && (l.kind, l.id1, l.id2) == (w.kind, w.id1, w.id2) && l.held != LockMode::None
+        });
+        let holds = letters(held.map_or(LockMode::None, |l| l.held));
+        let _ = writeln!(
+            text,
+            "{name:<22} {:>7} {:>7} {holds:>5} {:>5}  {:>7} {:>7} {:>5} {:>5}",
+            blocker.process,
+            blocker.process,
+            "",
+            w.process,
+            w.process,
+            letters(w.held),
+            letters(w.requested)
+        );
+    }
+    text.push('\n');
+    for w in graph {
+        if let Some(slot) = core.instance.processes().session(w.process) {
+            let _ = writeln!(
+                text,
+                "session {}: user {}, program {}, sql_id {}",
+                w.process,
+                slot.username.get(),
+                slot.program.get(),
+                slot.sql_id.get()
+            );
+        }
+    }
+    text.push('\n');
+    text
+}
