@@ -62,6 +62,50 @@ fn an_old_snapshot_sees_old_rows_through_many_changes() {
 }
 
 #[test]
+fn a_block_that_is_changed_row_by_row_is_rebuilt_once_for_a_snapshot() {
+    use wait::Stat;
+    let db = database(&Shape::default());
+    let (p, q) = (db.attach(), db.attach());
+    let table = db.table(&p, 50);
+    let mut t = Txn::new();
+    let rows: Vec<Rowid> = (0..20).map(|id| db.heap.insert(&p, &mut t, &table, &row(id, b"old")).unwrap()).collect();
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let blocks: std::collections::HashSet<_> = rows.iter().map(|r| r.rdba).collect();
+    let read = |s: &txn::Snapshot, id: usize, want: &[u8]| {
+        let mut got = Vec::new();
+        assert!(db.heap.fetch_by_rowid(&p, s, &table, rows[id], &mut got).unwrap());
+        assert_eq!(common::split(&got), (id as u32, want.to_vec()));
+    };
+    // One statement: it reads each row as of its start and changes it.
+    let pass = |t: &mut Txn, before: &[u8], after: &[u8]| {
+        let s = db.now(&p, t);
+        let built = p.stats().get(Stat::CrBlocksCreated);
+        for id in 0..rows.len() {
+            read(&s, id, before);
+            let done = db.heap.update(&p, t, &table, rows[id], &row(id as u32, after), &s, WAIT).unwrap();
+            assert_eq!(done, RowOutcome::Done);
+            read(&s, id, before);
+        }
+        p.stats().get(Stat::CrBlocksCreated) - built
+    };
+    let built = pass(&mut t, b"old", b"new");
+    assert_eq!(built, blocks.len() as u64, "an image a block");
+    assert!(pass(&mut t, b"new", b"newer") <= blocks.len() as u64, "the next statement sees the changes");
+    // What is undone is gone for the snapshots of the transaction, too.
+    let at = db.txns.savepoint(&t);
+    pass(&mut t, b"newer", b"wrong");
+    db.txns.rollback_to(&p, &mut t, &at).unwrap();
+    pass(&mut t, b"newer", b"last");
+    // Another session, before and after the commit, with a snapshot of each.
+    let u = Txn::new();
+    let early = db.now(&q, &u);
+    read(&early, 3, b"old");
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    read(&early, 3, b"old");
+    read(&db.now(&q, &u), 3, b"last");
+}
+
+#[test]
 fn a_cursor_does_not_see_what_its_own_transaction_does_later() {
     let db = database(&Shape::default());
     let p = db.attach();
@@ -280,6 +324,7 @@ fn undo_that_was_used_again_is_an_error_and_never_a_wrong_row() {
     let (p, q) = (db.attach(), db.attach());
     let table = db.table(&p, 50);
     let (mut t, u) = (Txn::new(), Txn::new());
+    let other = db.table(&p, 51);
     let rowid = db.heap.insert(&p, &mut t, &table, &row(1, &[7; 300])).unwrap();
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
     let old = db.txns.snapshot(&q, &u);
@@ -290,6 +335,10 @@ fn undo_that_was_used_again_is_an_error_and_never_a_wrong_row() {
         db.heap.update(&p, &mut t, &table, rowid, &row(1, &[n as u8; 300]), &seen, WAIT).unwrap();
         db.txns.commit(&p, &mut t, &NoHook).unwrap();
         if n % 50 == 0 {
+            // A rollback, so that no image kept from the last time is used.
+            let mut w = Txn::new();
+            db.heap.insert(&q, &mut w, &other, &row(1, b"w")).unwrap();
+            db.txns.rollback(&q, &mut w).unwrap();
             match db.heap.fetch_by_rowid(&q, &old, &table, rowid, &mut got) {
                 Ok(found) => assert!(found && common::split(&got).1 == [7; 300], "after {n} changes"),
                 Err(e) => {

@@ -174,6 +174,7 @@ impl Transactions {
 
     /// Reverses the transaction's records, newest first, until `stop` is the newest.
     fn undo_down_to(&self, p: &Process, xid: Xid, chain: &mut Chain, stop: Uba) -> Result<()> {
+        self.forget_images();
         let mut bytes = Vec::new();
         while !chain.newest.is_none() && chain.newest != stop {
             let uba = chain.newest;

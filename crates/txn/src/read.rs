@@ -8,11 +8,11 @@
 use crate::table::Fate;
 use crate::undo::{UndoRecord, copy_record, decode_record, is_newer};
 use crate::{Snapshot, Transactions};
-use block::{BlockView, Data, DataMut, Image, Itl, data, itl_flags};
+use block::{BlockKind, BlockView, Data, DataMut, Image, Itl, data, itl_flags};
 use buffer_cache::GetKind;
 use process::Process;
 use redo::ChangeVector;
-use types::{Ora, Rdba, Result, Scn, Xid};
+use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 use wait::Stat;
 
 /// What an entry means for a snapshot.
@@ -37,20 +37,45 @@ enum Look<R> {
         stale: bool,
     },
     Copied,
+    /// Not old enough, but its image for this snapshot is still there.
+    Kept,
     Again,
 }
 
-/// Private memory to build a CR image in, kept from one to the next.
+/// Which block as of when an image shows. What happens to the block later is invisible to the snapshot, so the image stays right as
+/// long as rows do not leave the block by themselves: images of heap blocks are kept, those of index blocks, which split, are not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Shows {
+    at: Rdba,
+    obj: ObjectId,
+    scn: Scn,
+    xid: Option<Xid>,
+    own: Option<Uba>,
+}
+
+impl Shows {
+    fn of(at: Rdba, view: &BlockView<'_>, s: &Snapshot) -> Option<Shows> {
+        let kept = view.kind_code() == BlockKind::Heap as u8;
+        kept.then(|| Shows { at, obj: view.obj(), scn: s.scn, xid: s.xid, own: s.own })
+    }
+}
+
+/// Private memory to build a CR image in, kept from one to the next: a statement that changes a block row by row, by an index, needs
+/// the same image for each of them.
 pub(crate) struct Scratch {
     image: Image,
     record: Vec<u8>,
+    shows: Option<Shows>,
 }
 
 impl Scratch {
     fn new(block_size: usize) -> Scratch {
-        Scratch { image: Image::new(block_size), record: Vec::with_capacity(block_size) }
+        Scratch { image: Image::new(block_size), record: Vec::new(), shows: None }
     }
 }
+
+/// CR images that a process keeps.
+const IMAGES_MAX: usize = 16;
 
 /// Bytes a CR image is widened by when undo does not fit: directory entries and interested-transaction entries that came
 /// later stay in the image and take room that the older rows had.
@@ -100,6 +125,7 @@ impl Transactions {
         f: &mut dyn FnMut(&BlockView<'_>) -> R,
     ) -> Result<R> {
         let mut scratch: Option<Scratch> = None;
+        let mut shows = None;
         loop {
             let look = self.cache().read(p, at, kind, &mut |view: &BlockView<'_>| {
                 let d = Data::new(*view);
@@ -110,7 +136,15 @@ impl Transactions {
                     (Verdict::Visible, stale) => Look::Seen { out: f(view), stale },
                     (Verdict::Unsettled, _) => Look::Again,
                     _ => {
+                        shows = Shows::of(at, view, s);
+                        if scratch.is_none() {
+                            scratch = self.take_kept(shows);
+                        }
+                        if shows.is_some() && scratch.as_ref().is_some_and(|kept| kept.shows == shows) {
+                            return Look::Kept;
+                        }
                         let scratch = scratch.get_or_insert_with(|| self.take_scratch(view.len()));
+                        scratch.shows = None;
                         if scratch.image.bytes().len() != view.len() {
                             scratch.image = Image::new(view.len());
                         }
@@ -134,9 +168,16 @@ impl Transactions {
                 Look::Copied => {
                     let mut scratch = scratch.take().expect("the copy lies in it");
                     let built = self.rebuild(p, at, s, &mut scratch, &mut |_, _| {});
+                    scratch.shows = shows.filter(|_| built.is_ok());
                     let out = built.map(|()| f(&scratch.image.view()));
                     self.give_scratch(scratch);
                     return out;
+                }
+                Look::Kept => {
+                    let scratch = scratch.take().expect("the image lies in it");
+                    let out = f(&scratch.image.view());
+                    self.give_scratch(scratch);
+                    return Ok(out);
                 }
             }
         }
@@ -189,8 +230,30 @@ impl Transactions {
         (Verdict::Visible, stale && !active)
     }
 
+    /// Memory to build an image in: new while fewer are kept than may be, then that of the image used longest ago.
     fn take_scratch(&self, block_size: usize) -> Scratch {
-        self.scratch().lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_else(|| Scratch::new(block_size))
+        let kept = self.scratch().lock().ok().and_then(|mut pool| {
+            let unused = pool.iter().position(|kept| kept.shows.is_none());
+            let oldest = (pool.len() >= IMAGES_MAX).then_some(0);
+            unused.or(oldest).map(|n| pool.remove(n))
+        });
+        let mut scratch = kept.unwrap_or_else(|| Scratch::new(block_size));
+        scratch.shows = None;
+        scratch
+    }
+
+    /// The kept image of exactly this.
+    fn take_kept(&self, shows: Option<Shows>) -> Option<Scratch> {
+        let mut pool = self.scratch().lock().ok()?;
+        let n = pool.iter().rposition(|kept| shows.is_some() && kept.shows == shows)?;
+        Some(pool.remove(n))
+    }
+
+    /// Forgets what the kept images show: changes that a snapshot of the own transaction saw are being undone.
+    pub(crate) fn forget_images(&self) {
+        if let Ok(mut pool) = self.scratch().lock() {
+            pool.iter_mut().for_each(|kept| kept.shows = None);
+        }
     }
 
     fn give_scratch(&self, scratch: Scratch) {
@@ -281,7 +344,7 @@ impl Transactions {
         scratch: &mut Scratch,
         see: &mut dyn FnMut(&UndoRecord<'_>),
     ) -> Result<()> {
-        let Scratch { image, record } = scratch;
+        let Scratch { image, record, .. } = scratch;
         let found = self.cache().read(p, itl.uba.rdba, GetKind::Examination, &mut |view: &BlockView<'_>| {
             copy_record(view, itl.uba, record)
         })?;
