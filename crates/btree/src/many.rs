@@ -1,10 +1,10 @@
-//! Adding the entries of many rows at once.
+//! Adding and deleting the entries of many rows at once.
 //!
 //! Sorted by key, the entries of a statement's rows come to each leaf together: those that simply go in between the ones that are there
-//! are put there by one change group with one undo record. An entry that takes more than that (its key is there already, the leaf
-//! is full) goes the way of a single one.
+//! are put there by one change group with one undo record, and those that are there are marked deleted by one. An entry that takes
+//! more than that (its key is there already, the leaf is full) goes the way of a single one.
 
-use crate::node::{Node, ROWID, Target, XID, locator_of};
+use crate::node::{Node, ROWID, Target, XID, flags, locator_of};
 use crate::ops::{self, op};
 use crate::tree::{Inserted, entry_bytes, pin_for, too_long};
 use crate::{Btree, Index, key_bytes_max};
@@ -148,6 +148,88 @@ impl Btree {
         c.commit()?;
         Ok(run.entries)
     }
+}
+
+impl Btree {
+    /// Marks the entries of many rows deleted, sorting them.
+    ///
+    /// # Errors
+    /// As [`Btree::delete`].
+    pub fn delete_many(&self, p: &Process, t: &mut Txn, index: &Index, batch: &mut Batch) -> Result<()> {
+        batch.sort();
+        let mut from = 0;
+        while from < batch.len() {
+            let (done, emptied) = self.txns.retrying(p, &mut || self.delete_run(p, t, index, batch, from))?;
+            if emptied {
+                self.note_empty(p, index, batch.sort_key(from).to_vec());
+            }
+            from += done;
+            if done == 0 {
+                self.delete(p, t, index, batch.key(from), row_of(index, batch.sort_key(from)))?;
+                from += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks the entries from number `from` on that are in one leaf; returns how many, and whether none in the leaf is left alive.
+    fn delete_run(&self, p: &Process, t: &mut Txn, index: &Index, batch: &Batch, from: usize) -> Result<(usize, bool)> {
+        let first = batch.sort_key(from);
+        let leaf = self.descend(p, index, Target::At(first), 0, &mut |_, _| {})?;
+        let most = self.cache().block_size() / 2;
+        let mut found = Vec::new();
+        let mut look = |v: &BlockView, most: usize| found_in(&Node::new(*v), index, batch, from, most, &mut found);
+        let undo_bytes = self.cache().read(p, leaf, GetKind::Examination, &mut |v| look(v, most))?;
+        if undo_bytes == 0 {
+            return Ok((0, false));
+        }
+        let mut c = self.txns.change(p, t, 1, undo_bytes)?;
+        let b = pin_for(c.group(), index, leaf, first, 0)?;
+        let undo_bytes = look(&c.group().block(b), undo_bytes);
+        if undo_bytes == 0 {
+            return Ok((0, false));
+        }
+        let mut redo = vec![flags::DELETED];
+        redo.extend_from_slice(&c.xid().to_bits().to_le_bytes());
+        let mut undo = Vec::with_capacity(undo_bytes);
+        let node = Node::new(c.group().block(b));
+        for (i, slot) in (from..).zip(&found) {
+            crate::undo::push_marked(0, node.xid(usize::from(*slot) - 1), batch.sort_key(i), &mut undo);
+            redo.extend_from_slice(&slot.to_le_bytes());
+        }
+        c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::PUT_BACK_MANY, &undo))?;
+        c.group().change(b, Layer::Index, op::MARK_EACH, &redo)?;
+        let node = Node::new(c.group().block(b));
+        let emptied = b.rdba() != index.root && (0..node.entries()).all(|i| node.is_deleted(i));
+        c.commit()?;
+        Ok((found.len(), emptied))
+    }
+}
+
+/// Finds the entries from number `from` on that are alive in a leaf, until one is not there or their undo would be more than `most`
+/// bytes. Their directory entries are left in `found`; returns the bytes of undo.
+fn found_in(node: &Node, index: &Index, batch: &Batch, from: usize, most: usize, found: &mut Vec<u16>) -> usize {
+    found.clear();
+    let mut bytes = 0;
+    if !node.is_leaf() || node.data.view.obj() != index.object {
+        return bytes;
+    }
+    let mut at = node.lower_bound(batch.sort_key(from));
+    for i in from..batch.len() {
+        let sort_key = batch.sort_key(i);
+        // Rows deleted in the order of the index have their entries side by side.
+        if !node.is_at(at, sort_key) {
+            at = node.lower_bound_from(at, sort_key);
+        }
+        let undo = crate::undo::MARKED_HEAD + sort_key.len();
+        if !node.is_at(at, sort_key) || node.is_deleted(at) || bytes + undo > most {
+            break;
+        }
+        found.push(at as u16 + 1);
+        bytes += undo;
+        at += 1;
+    }
+    bytes
 }
 
 fn row_of(index: &Index, sort_key: &[u8]) -> Rowid {

@@ -32,6 +32,8 @@ pub(crate) mod op {
     pub const CHILD: u8 = 12;
     /// Inserts leaf entries: xid u64, then for each slot u16, length of its key u16, length of its sort key u16, sort key.
     pub const INSERT_EACH: u8 = 13;
+    /// Sets flags and xid of leaf entries: flags u8, xid u64, slots u16.
+    pub const MARK_EACH: u8 = 14;
 }
 
 fn wrong() -> Ora {
@@ -86,6 +88,7 @@ pub(crate) fn apply(block: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
             d.patch(slot, at, child).map_err(refused)
         }
         op::INSERT_EACH => insert_each(&mut d, data),
+        op::MARK_EACH => mark_each(&mut d, data),
         op::NEXT => {
             let next = data.first_chunk::<4>().ok_or_else(wrong)?;
             d.set_next(Rdba(u32::from_le_bytes(*next)));
@@ -108,7 +111,10 @@ pub(crate) fn apply(block: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
 
 fn mark(d: &mut DataMut, data: &[u8]) -> Result<()> {
     let (slot, flags) = (u16_at(data, 0)?, *data.get(2).ok_or_else(wrong)?);
-    let xid = data.get(3..3 + XID).ok_or_else(wrong)?;
+    mark_one(d, slot, flags, data.get(3..3 + XID).ok_or_else(wrong)?)
+}
+
+fn mark_one(d: &mut DataMut, slot: u16, flags: u8, xid: &[u8]) -> Result<()> {
     let row = d.read().row(slot.into()).ok_or_else(wrong)?;
     let at = row.len.checked_sub(XID).ok_or_else(wrong)?;
     d.set_row(slot, flags, 0).and_then(|()| d.patch(slot, at, xid)).map_err(|_| wrong())
@@ -123,6 +129,11 @@ fn insert_many(d: &mut DataMut, mut at: u16, mut data: &[u8]) -> Result<()> {
         data = &data[5 + len..];
     }
     Ok(())
+}
+
+fn mark_each(d: &mut DataMut, data: &[u8]) -> Result<()> {
+    let (mark, slots) = data.split_at_checked(1 + XID).ok_or_else(wrong)?;
+    slots.chunks_exact(2).try_for_each(|slot| mark_one(d, u16::from_le_bytes([slot[0], slot[1]]), mark[0], &mark[1..]))
 }
 
 fn insert_each(d: &mut DataMut, data: &[u8]) -> Result<()> {

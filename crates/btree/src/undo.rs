@@ -18,6 +18,8 @@ pub(crate) mod op {
     pub const PUT_BACK: u8 = 2;
     /// Entries were added: for each length u16, sort key.
     pub const TAKE_OUT_MANY: u8 = 5;
+    /// Entries were marked: for each flags u8, xid u64, length u16, sort key.
+    pub const PUT_BACK_MANY: u8 = 6;
 }
 
 pub(crate) struct IndexUndo;
@@ -28,18 +30,23 @@ impl UndoLayer for IndexUndo {
         Ok(())
     }
 
-    /// Takes out the entries of a TAKE_OUT_MANY, leaf by leaf: splits may have put them into more leaves than one group takes.
-    /// An entry that is not there any more was taken out by a roll back that was cut off.
+    /// Reverses the records of many entries, leaf by leaf: splits may have put them into more leaves than one group takes.
+    /// An entry that is as it was before has been reversed by a roll back that was cut off.
     fn prepare(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>) -> Result<()> {
-        if rec.op != op::TAKE_OUT_MANY {
-            return Ok(());
-        }
+        let first = match rec.op {
+            op::TAKE_OUT_MANY => ops::pop_sized,
+            op::PUT_BACK_MANY => pop_marked,
+            _ => return Ok(()),
+        };
         let index = index_of(rec);
         let mut rest = rec.data;
-        while let Some((sort_key, _)) = ops::pop_sized(rest) {
+        while let Some((sort_key, _)) = first(rest) {
             let leaf = find_leaf(txns, p, &index, sort_key)?;
             let scn = || txns.current_scn();
-            rest = txns.cache().in_group(p, &scn, &mut |g| take_out(g, &index, leaf, rest, rec.xid))?;
+            rest = txns.cache().in_group(p, &scn, &mut |g| match rec.op {
+                op::TAKE_OUT_MANY => take_out(g, &index, leaf, rest, rec.xid),
+                _ => put_back(g, &index, leaf, rest, rec.xid),
+            })?;
         }
         Ok(())
     }
@@ -51,7 +58,7 @@ impl UndoLayer for IndexUndo {
                 return crate::row_undo::rollback(txns, p, rec, undo);
             }
             op::TAKE_OUT => (None, rec.data),
-            op::TAKE_OUT_MANY => return Ok(()), // done before
+            op::TAKE_OUT_MANY | op::PUT_BACK_MANY => return Ok(()), // done before
             op::PUT_BACK => {
                 let (head, sort_key) = rec.data.split_at_checked(1 + XID).ok_or_else(wrong)?;
                 let xid = Xid::from_bits(u64::from_le_bytes(head[1..].try_into().map_err(|_| wrong())?));
@@ -105,6 +112,41 @@ fn take_out<'r>(g: &mut ChangeGroup, index: &Index, leaf: Rdba, entries: &'r [u8
     }
     for slot in found.iter().rev() {
         g.change(b, Layer::Index, ops::op::REMOVE, &slot.to_le_bytes())?;
+    }
+    Ok(rest)
+}
+
+/// Appends an entry as it was before it was marked.
+pub(crate) fn push_marked(flags: u8, xid: Xid, sort_key: &[u8], to: &mut Vec<u8>) {
+    to.push(flags);
+    to.extend_from_slice(&xid.to_bits().to_le_bytes());
+    ops::push_sized(sort_key, to);
+}
+
+/// Bytes before the sort key of an entry as it was before it was marked.
+pub(crate) const MARKED_HEAD: usize = 1 + XID + ops::SIZED_HEAD;
+
+/// The sort key of the first of these entries, and the others.
+fn pop_marked(entries: &[u8]) -> Option<(&[u8], &[u8])> {
+    ops::pop_sized(entries.get(1 + XID..)?)
+}
+
+/// Puts the marks of the first of these entries and of those that follow it in the same leaf back; returns the others.
+fn put_back<'r>(g: &mut ChangeGroup, index: &Index, leaf: Rdba, entries: &'r [u8], xid: Xid) -> Result<&'r [u8]> {
+    let Some((first, _)) = pop_marked(entries) else { return Ok(entries) };
+    let b = pin_for(g, index, leaf, first, 0)?;
+    let mut rest = entries;
+    while let Some((sort_key, tail)) = pop_marked(rest) {
+        let node = Node::new(g.block(b));
+        if !matches!(node.step(Target::At(sort_key)), Step::Leaf) {
+            break;
+        }
+        let i = node.lower_bound(sort_key);
+        if node.is_at(i, sort_key) && node.xid(i) == xid && node.is_deleted(i) {
+            let before = Xid::from_bits(u64::from_le_bytes(rest[1..1 + XID].try_into().expect("a head")));
+            g.change(b, Layer::Index, ops::op::MARK, &ops::marking(i + 1, rest[0], before))?;
+        }
+        rest = tail;
     }
     Ok(rest)
 }

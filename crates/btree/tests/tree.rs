@@ -15,6 +15,7 @@ enum Op {
     /// So many rows from this one on, with keys that differ by this step, wrapping.
     InsertMany(u64, u32, usize, u64, u32),
     Delete(usize),
+    DeleteMany(usize, usize),
     Commit,
     Rollback,
     Savepoint,
@@ -26,6 +27,7 @@ fn op() -> impl Strategy<Value = Op> {
         12 => (0u64..60, 0u32..40, 0usize..90).prop_map(|(k, r, l)| Op::Insert(k, r, l)),
         4 => (0u64..60, 0u32..40, 0usize..90, 0u64..7, 1u32..60).prop_map(|(k, r, l, step, n)| Op::InsertMany(k, r, l, step, n)),
         6 => any::<usize>().prop_map(Op::Delete),
+        2 => any::<(usize, usize)>().prop_map(|(from, n)| Op::DeleteMany(from, n)),
         1 => Just(Op::Commit),
         1 => Just(Op::Rollback),
         1 => Just(Op::Savepoint),
@@ -78,6 +80,15 @@ proptest! {
                         db.tree.delete(&p, &mut t, &index, &at.0, row(at.1)).unwrap();
                         now.remove(at);
                     }
+                }
+                Op::DeleteMany(from, n) => {
+                    let all: Vec<_> = now.keys().cloned().collect();
+                    let mut batch = Batch::new();
+                    for at in all.iter().skip(from % all.len().max(1)).take(n % 60) {
+                        batch.push(&at.0, row(at.1));
+                        now.remove(at);
+                    }
+                    db.tree.delete_many(&p, &mut t, &index, &mut batch).unwrap();
                 }
                 Op::Commit => {
                     db.txns.commit(&p, &mut t, &NoHook).unwrap();

@@ -136,6 +136,11 @@ pub fn insert_many(index: &Index, entries: &mut btree::Batch, cx: &mut ExecCtx<'
     cx.shared.btree.insert_many(cx.p, &mut cx.session.txn, &index.tree, entries, LockWait::Forever)
 }
 
+/// Marks many entries deleted.
+pub fn delete_many(index: &Index, entries: &mut btree::Batch, cx: &mut ExecCtx<'_>) -> Result<()> {
+    cx.shared.btree.delete_many(cx.p, &mut cx.session.txn, &index.tree, entries)
+}
+
 /// Marks an entry deleted.
 pub fn delete(index: &Index, key: &[u8], at: At<'_>, cx: &mut ExecCtx<'_>) -> Result<()> {
     let t = &mut cx.session.txn;

@@ -84,7 +84,7 @@ struct Attempt<'a> {
 }
 
 /// Rows keep at least this many bytes, so that a forwarding address always fits in their place.
-const BODY_BYTES_MIN: usize = ADDRESS_BYTES;
+pub(crate) const BODY_BYTES_MIN: usize = ADDRESS_BYTES;
 /// Longest body of a piece: it and its undo have to fit into a block.
 fn piece_max(block_size: usize, initrans: u8) -> usize {
     let fits = data::capacity(block_size, initrans) - ops::ROW_OVERHEAD - data::ITL_BYTES;
@@ -92,7 +92,7 @@ fn piece_max(block_size: usize, initrans: u8) -> usize {
 }
 
 /// The body of a row: at least [`BODY_BYTES_MIN`] long. Readers stop at the row's end.
-fn padded<'a>(row: &'a [u8], buffer: &'a mut [u8; BODY_BYTES_MIN]) -> &'a [u8] {
+pub(crate) fn padded<'a>(row: &'a [u8], buffer: &'a mut [u8; BODY_BYTES_MIN]) -> &'a [u8] {
     if row.len() >= BODY_BYTES_MIN {
         return row;
     }
@@ -437,7 +437,7 @@ impl Heap {
     }
 
     /// Enters a block in the space map again once two fifths of it are free.
-    fn note_room(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
+    pub(crate) fn note_room(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
         let (free, len) = self.cache().read(p, at, GetKind::Current, &mut |v| (Data::new(*v).free_bytes(), v.len()))?;
         // Marked when the limit is crossed, and not at each delete after it.
         let limit = len * 2 / 5;

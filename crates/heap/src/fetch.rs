@@ -96,6 +96,61 @@ impl Heap {
         if found == Piece::Foreign { Err(Ora::new(1410)) } else { Ok(found == Piece::Last) }
     }
 
+    /// Copies rows of one block with one look at it, behind what is in `rows`; `found` gets where each begins and ends there, which is the
+    /// same place when there is no such row as of `s`.
+    ///
+    /// Latches, statistics and errors as [`Heap::fetch_by_rowid`], with one consistent get.
+    pub fn fetch_in_block(
+        &self,
+        p: &Process,
+        s: &Snapshot,
+        table: &HeapTable,
+        rowids: &[Rowid],
+        rows: &mut RowBuffer,
+        found: &mut Vec<(u32, u32)>,
+    ) -> Result<()> {
+        let Some(at) = rowids.first().map(|r| r.rdba) else { return Ok(()) };
+        if rowids.iter().any(|r| r.obj != table.data_object || r.rdba != at) {
+            return Err(Ora::new(1410));
+        }
+        p.count(Stat::TableFetchByRowid, rowids.len() as u64);
+        let (begin, first) = (rows.len(), found.len());
+        let look = self.txns.consistent_read(p, at, GetKind::Consistent, s, &mut |view: &BlockView<'_>| {
+            rows.truncate(begin);
+            found.truncate(first);
+            let (mut foreign, mut chained) = (false, false);
+            for rowid in rowids {
+                let from = rows.len();
+                match take_piece(view, BlockKind::Heap, rowid.obj, rowid.slot, true, rows) {
+                    Piece::Last => {}
+                    Piece::None => rows.truncate(from),
+                    Piece::Next(_) => {
+                        rows.truncate(from);
+                        chained = true;
+                    }
+                    Piece::Foreign => foreign = true,
+                }
+                found.push((from as u32, rows.len() as u32));
+            }
+            (foreign, chained)
+        })?;
+        match look {
+            (true, _) => Err(Ora::new(1410)),
+            // A row of several pieces is read by itself, as are those that are not there.
+            (_, true) => {
+                let mut row = RowBuffer::new();
+                for (rowid, place) in rowids.iter().zip(&mut found[first..]).filter(|(_, place)| place.0 == place.1) {
+                    if self.read_row(p, s, BlockKind::Heap, *rowid, &mut row)? == Piece::Last {
+                        *place = (rows.len() as u32, (rows.len() + row.len()) as u32);
+                        rows.extend_from_slice(&row);
+                    }
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Copies the row at `rowid`, all its pieces, as of `s`. `Last` when there is one.
     pub fn read_row(
         &self,

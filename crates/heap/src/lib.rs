@@ -17,6 +17,7 @@
 
 mod dml;
 mod fetch;
+mod many;
 pub mod ops;
 mod scan;
 mod verify;
@@ -30,6 +31,7 @@ use types::{ObjectId, Rdba};
 
 pub use dml::{Place, RowAction, RowOutcome, RowSegment, place};
 pub use fetch::{Piece, PieceAddress, RowBuffer, take_piece};
+pub use many::Changes;
 pub use scan::Scan;
 pub use verify::Visitor;
 

@@ -7,6 +7,7 @@
 //! | MARK | slot, flags, lock | sets flags and lock byte |
 //! | PUT_MANY | lock, then (slot, flags, extra, length, body) … | puts new rows |
 //! | REMOVE_MANY | slots | empties directory entries |
+//! | PUT_EACH | (slot, extra, length, flags, lock, body) … | puts or replaces rows |
 //!
 //! A row that is replaced by a shorter one, or deleted, leaves its bytes as credit of the locking transaction, so that nobody
 //! else can take the room a roll back needs. A deleted row stays as an empty piece with [`flags::DELETED`] until a later
@@ -34,6 +35,7 @@ pub const REMOVE: u8 = 2;
 pub const MARK: u8 = 3;
 pub const PUT_MANY: u8 = 4;
 pub const REMOVE_MANY: u8 = 5;
+pub const PUT_EACH: u8 = 6;
 
 /// Bytes of a row in a block besides its body.
 pub const ROW_OVERHEAD: usize = block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES;
@@ -68,6 +70,23 @@ pub fn add_to_many(out: &mut Vec<u8>, slot: u16, flags: u8, extra: u16, body: &[
     out.extend_from_slice(body);
 }
 
+/// Bytes before the body of a row in a PUT_EACH.
+pub const EACH_HEAD: usize = 8;
+
+/// Appends a row to a PUT_EACH.
+pub fn add_to_each(out: &mut Vec<u8>, slot: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) {
+    add_head_to_each(out, slot, flags, lock, extra, body.len());
+    out.extend_from_slice(body);
+}
+
+/// Appends the head of a row to a PUT_EACH; `len` bytes are appended by the caller.
+pub fn add_head_to_each(out: &mut Vec<u8>, slot: u16, flags: u8, lock: u8, extra: u16, len: usize) {
+    out.extend_from_slice(&slot.to_le_bytes());
+    out.extend_from_slice(&extra.to_le_bytes());
+    out.extend_from_slice(&(len as u16).to_le_bytes());
+    out.extend_from_slice(&[flags, lock]);
+}
+
 /// Applies a row operation to a block: the apply function of heap blocks.
 pub fn apply(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
     let mut d = DataMut::new(block);
@@ -76,6 +95,7 @@ pub fn apply(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         REMOVE => remove(&mut d, u16_at(data, 0)?),
         MARK => apply_mark(&mut d, data),
         PUT_MANY => apply_put_many(&mut d, data),
+        PUT_EACH => apply_put_each(&mut d, data),
         REMOVE_MANY => data.chunks_exact(2).try_for_each(|s| remove(&mut d, u16::from_le_bytes([s[0], s[1]]))),
         _ => return Err(Ora::internal(format_args!("heap operation {op}"))),
     };
@@ -88,6 +108,15 @@ pub fn touches(op: u8, data: &[u8], slot: u16) -> bool {
     match op {
         PUT | REMOVE | MARK => data.get(..2) == Some(&slot),
         REMOVE_MANY => data.chunks_exact(2).any(|s| s == slot),
+        PUT_EACH => {
+            let mut rest = data;
+            std::iter::from_fn(|| {
+                let (head, tail) = rest.split_at_checked(EACH_HEAD)?;
+                rest = tail.get(usize::from(u16::from_le_bytes([head[4], head[5]]))..)?;
+                Some(&head[..2])
+            })
+            .any(|s| s == slot)
+        }
         // Only forward changes put many rows.
         _ => true,
     }
@@ -129,6 +158,16 @@ fn apply_put_many(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), R
 
 /// Bytes before the body of a row in a PUT_MANY.
 const MANY_HEAD: usize = 7;
+
+fn apply_put_each(d: &mut DataMut<'_>, mut rest: &[u8]) -> std::result::Result<(), Refused> {
+    while let Some((head, tail)) = rest.split_at_checked(EACH_HEAD) {
+        let word = |i: usize| u16::from_le_bytes([head[i], head[i + 1]]);
+        let Some((body, next)) = tail.split_at_checked(usize::from(word(4))) else { return Err(Refused::NoSuch) };
+        put(d, word(0), head[6], head[7], word(2), body)?;
+        rest = next;
+    }
+    Ok(())
+}
 
 fn apply_mark(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
     let &[s0, s1, flags, lock] = data else { return Err(Refused::NoSuch) };

@@ -120,7 +120,8 @@ impl Session<'_> {
     fn change(&mut self, delete: bool) -> types::Result<()> {
         for _ in 0..20 {
             let s = self.db.txns.snapshot(self.p, &self.t);
-            let outcome = self.statement(&s, delete);
+            let many = self.random.below(3) == 0;
+            let outcome = if many { self.statement_many(&s, delete) } else { self.statement(&s, delete) };
             self.db.txns.release(self.p, &s);
             if outcome? {
                 return Ok(());
@@ -169,6 +170,37 @@ impl Session<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// As [`Self::statement`], with many rows in the order of a scan, deleted or updated together.
+    fn statement_many(&mut self, s: &Snapshot, delete: bool) -> types::Result<bool> {
+        let begin = self.db.txns.savepoint(&self.t);
+        let mut rows: Vec<(Rowid, u32)> =
+            self.db.contents(self.p, s, &self.table)?.iter().map(|(id, (rowid, _))| (*rowid, *id)).collect();
+        rows.sort_by_key(|(rowid, _)| (rowid.rdba, rowid.slot));
+        let (from, most) = (self.random.below(rows.len() + 1), self.random.below(30));
+        let (mut changes, mut new) = (heap::Changes::default(), Vec::new());
+        for (rowid, id) in rows.into_iter().skip(from).take(most) {
+            let value = self.value();
+            match delete && self.random.below(2) == 0 {
+                true => {
+                    changes.delete(rowid);
+                    new.push((id, None));
+                }
+                false => {
+                    changes.update(rowid, &row(id, &value));
+                    new.push((id, Some(value)));
+                }
+            }
+        }
+        let wait = if self.random.below(3) == 0 { LockWait::Seconds(1) } else { LockWait::NoWait };
+        let done = self.db.heap.change_many(self.p, &mut self.t, &self.table, &changes, s, wait)?;
+        if done == RowOutcome::Done {
+            self.pending.extend(new);
+        } else {
+            self.db.txns.rollback_to(self.p, &mut self.t, &begin)?;
+        }
+        Ok(done == RowOutcome::Done)
     }
 
     fn set_savepoint(&mut self) -> types::Result<()> {

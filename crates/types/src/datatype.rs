@@ -291,6 +291,17 @@ impl DataType {
         Ok(())
     }
 
+    /// True when a value needs nothing to be one of this type: a quick look for the most common cases, that may miss others.
+    #[inline]
+    pub fn takes(&self, value: &Value) -> bool {
+        match (self, value) {
+            (DataType::Number { precision: None, scale: None }, Value::Number(_)) => true,
+            // However the length is counted, there are not more characters than bytes.
+            (DataType::Varchar2 { len, .. }, Value::Text(text)) => text.len() <= *len as usize,
+            _ => false,
+        }
+    }
+
     /// CAST(value AS type): like [`DataType::assign`], but text that is too long is cut.
     ///
     /// # Errors

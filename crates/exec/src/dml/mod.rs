@@ -5,6 +5,7 @@
 //! its own neighbours; so are the checks of other tables' foreign keys.
 
 mod batch;
+mod changes;
 mod keys;
 mod locks;
 mod run;
@@ -13,6 +14,7 @@ pub use locks::TableLocks;
 pub use run::Dml;
 
 use batch::Batch;
+use changes::Later;
 
 use crate::code::{Builder, Code, Cond};
 use crate::ctx::ExecCtx;
@@ -27,7 +29,7 @@ use std::fmt;
 use std::rc::Rc;
 use txn::Snapshot;
 use types::row::RowWriter;
-use types::{Ora, Result, Value};
+use types::{Ora, Result, Rowid, Value};
 
 /// A column as error messages name it.
 struct ColumnName<'a>(&'a TableDef, usize);
@@ -62,6 +64,7 @@ pub struct Writer {
     row: Vec<u8>,
     key: Vec<u8>,
     batch: Batch,
+    later: Later,
     moved: Vec<Moved>,
     /// Rows of an index-organised table that get another key: the key and the row.
     moved_rows: Vec<(Vec<u8>, Vec<u8>)>,
@@ -95,6 +98,7 @@ impl Writer {
             row: Vec::new(),
             key: Vec::new(),
             batch: Batch::default(),
+            later: Later::default(),
             moved: Vec::new(),
             moved_rows: Vec::new(),
             orphans: Vec::new(),
@@ -104,6 +108,7 @@ impl Writer {
     /// Forgets what an execution that failed left undone.
     pub fn begin(&mut self) {
         self.batch.clear();
+        self.later.clear();
         self.moved.clear();
         self.moved_rows.clear();
         self.orphans.clear();
@@ -122,6 +127,9 @@ impl Writer {
                 let code = if updating { 1407 } else { 1400 };
                 return Err(Ora::with(code, &[&ColumnName(&self.table, column)]));
             }
+            return Ok(());
+        }
+        if def.data_type.takes(m.value(reg)) {
             return Ok(());
         }
         let mut v = m.take(reg);
@@ -308,6 +316,68 @@ impl Writer {
         Ok(Some(at))
     }
 
+    /// Whether rows may be updated (or deleted) some time after they were found: nothing has to be known of one before the next.
+    pub fn takes_changes(&self, deleting: bool) -> bool {
+        matches!(self.storage, Storage::Heap(_)) && (deleting || self.foreign.is_empty())
+    }
+
+    /// Notes an update of the row at `rowid`, whose columns before are in `old`, to the new registers.
+    pub fn update_later(
+        &mut self,
+        rowid: Rowid,
+        old: &[Reg],
+        columns: &[u16],
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        for &c in columns {
+            self.fit(c as usize, true, m, cx)?;
+        }
+        self.check(m, cx)?;
+        self.encode(m);
+        self.later.update(rowid, &self.row);
+        for (n, i) in self.indexes.iter().enumerate().filter(|(_, i)| i.touches(columns)) {
+            self.key.clear();
+            let had = i.key(old, m, &mut self.key);
+            let middle = self.key.len();
+            let has = i.key(&self.new, m, &mut self.key);
+            let (before, after) = self.key.split_at(middle);
+            if before == after {
+                continue;
+            }
+            if had {
+                self.later.entry(n, true, before, rowid);
+            }
+            if has {
+                self.later.entry(n, false, after, rowid);
+            }
+        }
+        self.note_orphans(old, Some(columns), m);
+        Ok(())
+    }
+
+    /// Notes the deletion of a row whose columns are in `old`.
+    pub fn delete_later(&mut self, rowid: Rowid, old: &[Reg], m: &mut Machine) {
+        self.later.delete(rowid);
+        for (n, i) in self.indexes.iter().enumerate() {
+            self.key.clear();
+            if i.key(old, m, &mut self.key) {
+                self.later.entry(n, true, &self.key, rowid);
+            }
+        }
+        self.note_orphans(old, None, m);
+    }
+
+    /// Makes the changes noted, when there are enough of them or `all` are wanted. False when a row had changed under the statement.
+    pub fn change_now(&mut self, all: bool, deleting: bool, seen: &Snapshot, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        match &self.storage {
+            Storage::Heap(table) if all || self.later.is_full() => {
+                self.later.flush(table, &self.indexes, deleting, seen, cx)
+            }
+            _ => Ok(true),
+        }
+    }
+
     /// Deletes a row whose columns are in `old`. False when it had changed under the statement.
     pub fn delete(
         &mut self,
@@ -333,6 +403,7 @@ impl Writer {
 
     /// What is left to do when all rows are changed: entries of unique indexes, other tables' foreign keys.
     pub fn finish(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.later.finish(&self.indexes, cx)?;
         for (key, row) in std::mem::take(&mut self.moved_rows) {
             self.storage.insert(cx, &row, &key)?;
         }

@@ -443,6 +443,9 @@ impl Update {
         self.writer.begin();
         let seen: Snapshot = *m.snapshot();
         self.source.open(m, cx)?;
+        if self.returning.is_empty() && self.writer.takes_changes(false) {
+            return self.run_later(&seen, run, m, cx);
+        }
         while self.source.next(m, cx)? {
             let Some(row) = Address::of(m.value(self.rowid)) else { continue };
             changed_row(&self.writer, &self.old, &self.sets, m, cx)?;
@@ -459,11 +462,75 @@ impl Update {
     }
 }
 
+impl Update {
+    /// Changes rows some time after they were found.
+    fn run_later(&mut self, seen: &Snapshot, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let found = loop {
+            match self.find(m, cx) {
+                Ok(true) => run.rows += 1,
+                Ok(false) => break Ok(()),
+                Err(e) => break Err(e),
+            }
+            if !self.writer.change_now(false, false, seen, cx)? {
+                run.restart = true;
+                return Ok(());
+            }
+            cx.p.check_cancel()?;
+        };
+        // What the rows before say comes before an error of this one.
+        if !self.writer.change_now(true, false, seen, cx)? {
+            run.restart = true;
+            return Ok(());
+        }
+        found?;
+        self.writer.finish(cx)
+    }
+
+    /// Finds the next row and notes its update.
+    fn find(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        while self.source.next(m, cx)? {
+            let Value::Rowid(rowid) = *m.value(self.rowid) else { continue };
+            changed_row(&self.writer, &self.old, &self.sets, m, cx)?;
+            self.writer.update_later(rowid, &self.old, &self.columns, m, cx)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+}
+
 impl Delete {
+    /// Deletes rows some time after they were found.
+    fn run_later(&mut self, seen: &Snapshot, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let found = loop {
+            match self.source.next(m, cx) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(e) => break Err(e),
+            }
+            let Value::Rowid(rowid) = *m.value(self.rowid) else { continue };
+            self.writer.delete_later(rowid, &self.old, m);
+            run.rows += 1;
+            if !self.writer.change_now(false, true, seen, cx)? {
+                run.restart = true;
+                return Ok(());
+            }
+            cx.p.check_cancel()?;
+        };
+        if !self.writer.change_now(true, true, seen, cx)? {
+            run.restart = true;
+            return Ok(());
+        }
+        found?;
+        self.writer.finish(cx)
+    }
+
     fn run(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.writer.begin();
         let seen: Snapshot = *m.snapshot();
         self.source.open(m, cx)?;
+        if self.returning.is_empty() && self.writer.takes_changes(true) {
+            return self.run_later(&seen, run, m, cx);
+        }
         while self.source.next(m, cx)? {
             let Some(row) = Address::of(m.value(self.rowid)) else { continue };
             if !self.writer.delete(row.at(), &self.old, &seen, m, cx)? {

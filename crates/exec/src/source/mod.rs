@@ -244,9 +244,9 @@ pub fn assign(code: &Code, dst: plan::Reg, m: &mut Machine, cx: &mut ExecCtx<'_>
 
 /// Copies one register to another, reusing the target's buffer.
 pub fn copy(from: plan::Reg, to: plan::Reg, m: &mut Machine) {
-    let mut v = m.take(to);
-    v.set(m.value(from));
-    m.put(to, v);
+    if let Ok([from, to]) = m.regs.get_disjoint_mut([from as usize, to as usize]) {
+        to.set(from);
+    }
 }
 
 /// The limit of a row numbering.

@@ -74,6 +74,84 @@ struct RangePath {
     low_key: Vec<u8>,
     high_key: Vec<u8>,
     inclusive: (bool, bool),
+    /// The last verdict on who made an entry: neighbours are often of one transaction.
+    verdict: Option<(Xid, bool)>,
+    ahead: Ahead,
+}
+
+/// Rows of a heap table read ahead of a range scan: entries that follow each other often lead to one block, which is then looked
+/// at once for all of them. The more rows are asked for, the more are read at a time.
+#[derive(Default)]
+struct Ahead {
+    rowids: Vec<Rowid>,
+    /// Keys of the entries whose rows have to be compared with them, and where each ends; one that is not needed is empty.
+    keys: Vec<u8>,
+    key_ends: Vec<u32>,
+    rows: Vec<u8>,
+    found: Vec<(u32, u32)>,
+    next: usize,
+    /// How many entries were read at the last time.
+    size: usize,
+    /// There are no more entries.
+    ended: bool,
+    /// What reading the row after those found came to.
+    failed: Option<Ora>,
+}
+
+impl Ahead {
+    /// Most rows read at a time.
+    const MOST: usize = 64;
+
+    fn restart(&mut self) {
+        self.empty();
+        (self.size, self.ended, self.failed) = (0, false, None);
+    }
+
+    fn empty(&mut self) {
+        self.rowids.clear();
+        self.keys.clear();
+        self.key_ends.clear();
+        self.rows.clear();
+        self.found.clear();
+        self.next = 0;
+    }
+
+    fn push(&mut self, rowid: Rowid, key: &[u8]) {
+        self.rowids.push(rowid);
+        self.keys.extend_from_slice(key);
+        self.key_ends.push(self.keys.len() as u32);
+    }
+
+    /// Reads the rows of the entries pushed, block by block.
+    fn read(&mut self, table: &heap::HeapTable, s: &Snapshot, cx: &mut ExecCtx<'_>) {
+        let mut from = 0;
+        for run in self.rowids.chunk_by(|a, b| a.rdba == b.rdba) {
+            let read = cx.shared.heap.fetch_in_block(cx.p, s, table, run, &mut self.rows, &mut self.found);
+            if let Err(e) = read {
+                // The rows before come first.
+                self.failed = Some(e);
+                break;
+            }
+            from += run.len();
+        }
+        self.rowids.truncate(from);
+        self.found.truncate(from);
+    }
+
+    /// The next row found, with the key to compare it with.
+    fn pop(&mut self) -> Option<(Rowid, &[u8], &[u8])> {
+        while self.next < self.rowids.len() {
+            let n = self.next;
+            self.next += 1;
+            let (begin, end) = self.found[n];
+            if begin < end {
+                let key_begin = if n == 0 { 0 } else { self.key_ends[n - 1] as usize };
+                let key = &self.keys[key_begin..self.key_ends[n] as usize];
+                return Some((self.rowids[n], &self.rows[begin as usize..end as usize], key));
+            }
+        }
+        None
+    }
 }
 
 impl Scan {
@@ -365,6 +443,8 @@ impl RangePath {
             low_key: Vec::new(),
             high_key: Vec::new(),
             inclusive: (true, true),
+            verdict: None,
+            ahead: Ahead::default(),
         }
     }
 
@@ -377,7 +457,47 @@ impl RangePath {
         built_before(&index.tree, snapshot)?;
         let (low, high) = bounds(&self.low_key, &self.high_key, self.inclusive);
         index::start(&mut self.range, index, low, high, self.descending);
+        self.verdict = None;
+        self.ahead.restart();
         Ok(true)
+    }
+
+    /// Puts the next row of a heap table into its registers. False at the end.
+    fn advance_in_heap(
+        &mut self,
+        table: &heap::HeapTable,
+        columns: &[Wanted],
+        rowid_reg: Option<Reg>,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        let RangePath { index, ahead, range, verdict, .. } = self;
+        let Some(index) = index else { return Ok(false) };
+        loop {
+            while let Some((rowid, row, key)) = ahead.pop() {
+                if key.is_empty() || index.matches(row, key, &mut m.scratch)? {
+                    decode(row, At::Rowid(rowid), columns, rowid_reg, m)?;
+                    return Ok(true);
+                }
+            }
+            if let Some(e) = ahead.failed.take() {
+                return Err(e);
+            }
+            if ahead.ended {
+                return Ok(false);
+            }
+            ahead.empty();
+            ahead.size = (ahead.size * 4).clamp(1, Ahead::MOST);
+            while ahead.rowids.len() < ahead.size {
+                let Some(entry) = range.next_entry(cx.shared.btree, cx.p)? else {
+                    ahead.ended = true;
+                    break;
+                };
+                let sure = is_sure(&entry, m.snapshot(), verdict, cx);
+                ahead.push(btree::rowid_of(&index.tree, entry.locator), if sure { &[] } else { entry.key });
+            }
+            ahead.read(table, m.snapshot(), cx);
+        }
     }
 
     fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
@@ -394,6 +514,9 @@ impl RangePath {
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
+        if let (Storage::Heap(table), None) = (storage, &self.only) {
+            return self.advance_in_heap(table, columns, rowid_reg, m, cx);
+        }
         let Some(index) = &self.index else { return Ok(false) };
         let keyed = matches!(storage, Storage::Index(_));
         loop {
@@ -401,7 +524,7 @@ impl RangePath {
             let at =
                 if keyed { At::Key(entry.locator) } else { At::Rowid(btree::rowid_of(&index.tree, entry.locator)) };
             if let Some(only) = &self.only
-                && is_sure(&entry, m.snapshot(), cx)
+                && is_sure(&entry, m.snapshot(), &mut self.verdict, cx)
             {
                 decode_key(entry.key, &self.columns, only, m)?;
                 if let Some(r) = rowid_reg {
@@ -473,7 +596,7 @@ fn bounds<'a>(low: &'a [u8], high: &'a [u8], inclusive: (bool, bool)) -> (Bound<
 
 /// Whether an entry says by itself that the snapshot sees a row with its key: the transaction that made it has committed before
 /// the snapshot, and nobody has marked it deleted since. Own entries may be younger than the statement.
-fn is_sure(entry: &btree::Entry<'_>, s: &Snapshot, cx: &ExecCtx<'_>) -> bool {
+fn is_sure(entry: &btree::Entry<'_>, s: &Snapshot, last: &mut Option<(Xid, bool)>, cx: &ExecCtx<'_>) -> bool {
     if entry.deleted {
         return false;
     }
@@ -481,7 +604,15 @@ fn is_sure(entry: &btree::Entry<'_>, s: &Snapshot, cx: &ExecCtx<'_>) -> bool {
     if entry.xid == Xid::default() {
         return true;
     }
-    s.xid != Some(entry.xid) && cx.shared.txns.sight(Maker::Transaction(entry.xid), Uba::NONE, s) == Sight::Visible
+    if let Some((xid, sure)) = last
+        && *xid == entry.xid
+    {
+        return *sure;
+    }
+    let visible = || cx.shared.txns.sight(Maker::Transaction(entry.xid), Uba::NONE, s) == Sight::Visible;
+    let sure = s.xid != Some(entry.xid) && visible();
+    *last = Some((entry.xid, sure));
+    sure
 }
 
 /// Whether the row in the registers has the key of an entry that led to it.

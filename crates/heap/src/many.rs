@@ -1,0 +1,188 @@
+//! Changing many rows, block by block.
+//!
+//! A statement finds the rows of a block one after the other. Those that simply can be changed (in one piece, unlocked, the block as
+//! the statement's snapshot saw it, room for the new bytes) are changed by one group with one undo record. Any other row goes the way of a
+//! single one, which waits, compares and moves as it has to.
+
+use crate::dml::{BODY_BYTES_MIN, padded};
+use crate::ops::{self, flags};
+use crate::{Heap, HeapTable, RowOutcome};
+use block::{BlockKind, BlockView, Data};
+use buffer_cache::GetKind;
+use process::Process;
+use redo::Layer;
+use txn::{ItlGet, LockWait, Snapshot, Txn};
+use types::{Result, Rowid};
+
+/// Changes of rows, in the order in which they are to be made. Keeps its memory when it is cleared.
+#[derive(Debug, Default)]
+pub struct Changes {
+    rows: Vec<u8>,
+    /// The row, and where its new bytes begin and end; none for a deletion.
+    all: Vec<(Rowid, Option<(u32, u32)>)>,
+}
+
+impl Changes {
+    /// Forgets all changes.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        self.all.clear();
+    }
+
+    /// Adds an update to `row` (`types::row` bytes).
+    pub fn update(&mut self, rowid: Rowid, row: &[u8]) {
+        let begin = self.rows.len() as u32;
+        self.rows.extend_from_slice(row);
+        self.all.push((rowid, Some((begin, self.rows.len() as u32))));
+    }
+
+    /// Adds a deletion.
+    pub fn delete(&mut self, rowid: Rowid) {
+        self.all.push((rowid, None));
+    }
+
+    /// Number of changes.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Bytes of all new rows together.
+    pub fn bytes(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Row number `i`, and its new bytes when it is updated.
+    fn get(&self, i: usize) -> (Rowid, Option<&[u8]>) {
+        let (rowid, new) = self.all[i];
+        (rowid, new.map(|(begin, end)| &self.rows[begin as usize..end as usize]))
+    }
+
+    /// How many from number `i` on are in one block.
+    fn in_block(&self, i: usize) -> usize {
+        let of = |(rowid, _): &(Rowid, _)| (rowid.obj, rowid.rdba);
+        let first = of(&self.all[i]);
+        self.all[i..].iter().take_while(|c| of(c) == first).count()
+    }
+}
+
+/// Directory entries met so far, to notice one that comes twice.
+struct Met([u64; Met::WORDS]);
+
+impl Met {
+    const WORDS: usize = 32;
+
+    /// False when the entry was there already, or is none that is kept count of.
+    fn add(&mut self, slot: u16) -> bool {
+        let (word, bit) = (usize::from(slot) / 64, 1u64 << (slot % 64));
+        let Some(word) = self.0.get_mut(word) else { return false };
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+}
+
+impl Heap {
+    /// Makes changes of rows found through `seen`, until one of them meets a row that has changed since. The caller then rolls its
+    /// statement back.
+    ///
+    /// Waits and errors as [`Heap::update`] and [`Heap::delete`].
+    pub fn change_many(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        table: &HeapTable,
+        changes: &Changes,
+        seen: &Snapshot,
+        wait: LockWait,
+    ) -> Result<RowOutcome> {
+        if changes.is_empty() {
+            return Ok(RowOutcome::Done);
+        }
+        self.txns.touch(p, t, table.object)?;
+        let mut i = 0;
+        while i < changes.len() {
+            let in_block = changes.in_block(i);
+            let done = match in_block > 1 && changes.get(i).0.obj == table.data_object {
+                true => self.txns.retrying(p, &mut || self.change_run(p, t, table, changes, i..i + in_block, seen))?,
+                false => 0,
+            };
+            if done > 0 {
+                if changes.all[i..i + done].iter().any(|(_, new)| new.is_none()) {
+                    self.note_room(p, table, changes.get(i).0.rdba)?;
+                }
+                i += done;
+                continue;
+            }
+            let outcome = match changes.get(i) {
+                (rowid, Some(row)) => self.update(p, t, table, rowid, row, seen, wait)?,
+                (rowid, None) => self.delete(p, t, table, rowid, seen, wait)?,
+            };
+            if outcome != RowOutcome::Done {
+                return Ok(outcome);
+            }
+            i += 1;
+        }
+        Ok(RowOutcome::Done)
+    }
+
+    /// Makes as many of these changes, all in one block, as simply can be made; returns how many.
+    fn change_run(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        table: &HeapTable,
+        changes: &Changes,
+        these: std::ops::Range<usize>,
+        seen: &Snapshot,
+    ) -> Result<usize> {
+        let at = changes.get(these.start).0.rdba;
+        let most = self.cache().block_size() / 2;
+        let undo_bytes = self.cache().read(p, at, GetKind::Current, &mut |v: &BlockView<'_>| {
+            let d = Data::new(*v);
+            let lens =
+                these.clone().filter_map(|i| d.row(changes.get(i).0.slot.into())).map(|r| r.len + ops::EACH_HEAD);
+            lens.scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n) + n)).take_while(|sum| *sum <= most).last()
+        })?;
+        let Some(undo_bytes) = undo_bytes else { return Ok(0) };
+        let mut c = self.txns.change(p, t, 1, undo_bytes)?;
+        let b = c.current(at)?;
+        let view = c.data(b).view;
+        let ours = view.kind() == Some(BlockKind::Heap) && view.obj() == table.data_object;
+        if !ours || self.txns.changed_since(&view, seen) {
+            return Ok(0);
+        }
+        let ItlGet::Got(itl) = c.itl(b)? else { return Ok(0) };
+        let d = c.data(b);
+        let mut left = d.usable_bytes(itl);
+        let (mut redo, mut undo) = (Vec::with_capacity(undo_bytes), Vec::with_capacity(undo_bytes));
+        let (mut n, mut met) = (0, Met([0; Met::WORDS]));
+        for i in these {
+            let (rowid, new) = changes.get(i);
+            let Some(row) = d.row(rowid.slot.into()) else { break };
+            let plain = row.flags == flags::WHOLE && c.itl_holder(b, row.lock).is_none() && met.add(rowid.slot);
+            let mut small = [0; BODY_BYTES_MIN];
+            let body = new.map_or(&[][..], |new| padded(new, &mut small));
+            let more = body.len().saturating_sub(row.len);
+            if !plain || more > left || undo.len() + ops::EACH_HEAD + row.len > undo_bytes {
+                break;
+            }
+            left -= more;
+            let flags = if new.is_some() { flags::WHOLE } else { flags::DELETED };
+            ops::add_to_each(&mut redo, rowid.slot, flags, itl, row.extra, body);
+            let before = if row.lock == itl { itl } else { 0 };
+            ops::add_head_to_each(&mut undo, rowid.slot, row.flags, before, row.extra, row.len);
+            d.view.append_to(row.at, row.len, &mut undo);
+            n += 1;
+        }
+        if n > 0 {
+            c.change(b, itl, table.object, Layer::Heap, (ops::PUT_EACH, &redo), (ops::PUT_EACH, &undo))?;
+            c.commit()?;
+        }
+        Ok(n)
+    }
+}
