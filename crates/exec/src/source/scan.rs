@@ -514,7 +514,7 @@ impl RangePath {
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
-        if let (Storage::Heap(table), None) = (storage, &self.only) {
+        if let (Storage::Heap(table), None, true) = (storage, &self.only, self.recheck.is_empty()) {
             return self.advance_in_heap(table, columns, rowid_reg, m, cx);
         }
         let Some(index) = &self.index else { return Ok(false) };
@@ -543,7 +543,9 @@ impl RangePath {
                 continue;
             }
             decode(row, at, columns, rowid_reg, m)?;
-            if is_sure(&entry, m.snapshot(), cx) || makes_key(&self.recheck, index, entry.key, m, cx)? {
+            if is_sure(&entry, m.snapshot(), &mut self.verdict, cx)
+                || makes_key(&self.recheck, index, entry.key, m, cx)?
+            {
                 return Ok(true);
             }
         }
