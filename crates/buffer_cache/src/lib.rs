@@ -20,6 +20,7 @@ mod lru;
 mod pins;
 mod read;
 mod segments;
+mod temp;
 mod writer;
 
 pub use apply::{is_whole, op, register};
@@ -28,6 +29,7 @@ pub use figures::{CLASSES, FileIo, MULTIBLOCK_MAX};
 pub use group::{BlockRef, ChangeGroup, is_retry};
 pub use header::BufferInfo;
 pub use segments::{InsertHint, Segments, unable_to_extend};
+pub use temp::{TEMP_EXTENT_BLOCKS, TempSpace, TempUsage};
 pub use writer::{Checkpoint, DirtyBuffers};
 
 use datafile::DataFiles;
@@ -66,6 +68,7 @@ pub struct CacheLayout {
     images: SgaSlice<AtomicU64>,
     figures: SgaSlice<CacheFigures>,
     file_figures: SgaSlice<FileFigures>,
+    temp_words: SgaSlice<AtomicU64>,
 }
 
 impl CacheLayout {
@@ -89,6 +92,7 @@ impl CacheLayout {
             images: sga.reserve("change group images", config.processes * GROUP_BLOCKS_MAX * words),
             figures: sga.reserve("buffer wait statistics", 1),
             file_figures: sga.reserve("file I/O statistics", types::Rdba::MAX_FILE as usize + 1),
+            temp_words: sga.reserve("temporary extents", temp::WORDS),
         }
     }
 }
@@ -112,6 +116,7 @@ pub struct BufferCache {
     images: &'static [AtomicU64],
     figures: &'static CacheFigures,
     file_figures: &'static [FileFigures],
+    temp_words: &'static [AtomicU64],
     files: Arc<DataFiles>,
     apply: ApplyTable,
     redo: Box<dyn RedoSink>,
@@ -151,6 +156,7 @@ impl BufferCache {
             images: sga.slice(layout.images),
             figures: &sga.slice(layout.figures)[0],
             file_figures: sga.slice(layout.file_figures),
+            temp_words: sga.slice(layout.temp_words),
             files,
             apply,
             redo,
@@ -185,6 +191,8 @@ impl BufferCache {
         all.register_children(LatchName::CheckpointQueue, LatchSet::Plain(queue));
         let cache = Arc::clone(self);
         all.on_death(CleanupOrder::Pins, "buffer pins", move |p, dead| cache.clean_up(p, dead));
+        let cache = Arc::clone(self);
+        all.on_death(CleanupOrder::Session, "temporary extents", move |_, dead| cache.temp().clean_up(dead));
     }
 
     /// Says how DBWR is asked for free buffers. Without it, who needs a buffer writes dirty ones itself.

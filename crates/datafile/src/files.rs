@@ -410,6 +410,12 @@ impl DataFiles {
         Ora::with(372, &[&number]).because(Ora::with(1110, &[&number, &name.unwrap_or_default()]))
     }
 
+    /// The temporary files, each with the number of its tablespace.
+    pub fn temporary_files(&self) -> Vec<(u32, u32)> {
+        let temporary = self.table.present().filter(|(_, state)| state.is_temporary() && !state.is_offline());
+        temporary.map(|(number, state)| (number, state.tablespace())).collect()
+    }
+
     /// Whether the file is of a temporary tablespace: what is in it needs no redo.
     #[inline]
     pub fn is_temporary(&self, number: u32) -> bool {
@@ -567,6 +573,17 @@ impl DataFiles {
         }
         let file = self.file(at.file())?;
         file.write_at(blocks, u64::from(at.block()) * self.block_size as u64)
+            .map_err(|e| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e)))
+    }
+
+    /// Writes bytes that are no blocks of the cache: temporary data.
+    ///
+    /// # Errors
+    /// As [`DataFiles::write_blocks`].
+    pub fn write_raw(&self, at: Rdba, bytes: &[u8]) -> Result<()> {
+        assert!(self.is_temporary(at.file()), "only temporary files hold anything but blocks");
+        self.file(at.file())?
+            .write_at(bytes, u64::from(at.block()) * self.block_size as u64)
             .map_err(|e| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e)))
     }
 

@@ -16,6 +16,9 @@ const OFFLINE: u64 = 4;
 const TEMPORARY: u64 = 8;
 /// It was not there, or not itself, when the database was opened; that does not change before the next start.
 const MISSING: u64 = 16;
+/// The tablespace's number, as far as it fits.
+const TABLESPACE_SHIFT: u32 = 8;
+const TABLESPACE_MASK: u64 = 0xFFFF;
 const FLAGS: u64 = 0xFFFF_FFFF;
 const INCARNATION: u64 = FLAGS + 1;
 
@@ -39,6 +42,9 @@ impl FileState {
     }
     pub fn is_temporary(self) -> bool {
         self.0 & TEMPORARY != 0
+    }
+    pub fn tablespace(self) -> u32 {
+        (self.0 >> TABLESPACE_SHIFT & TABLESPACE_MASK) as u32
     }
     fn incarnation(self) -> u64 {
         self.0 & !FLAGS
@@ -90,6 +96,7 @@ impl FileTable {
         if tablespace.contents == Contents::Temporary {
             word |= TEMPORARY;
         }
+        word |= (u64::from(tablespace.number) & TABLESPACE_MASK) << TABLESPACE_SHIFT;
         self.words[entry.file as usize].store(word, Ordering::Release);
     }
 

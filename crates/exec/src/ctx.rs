@@ -43,11 +43,22 @@ pub struct Options {
     pub old_connect_by: bool,
     /// Most bytes the work areas (sorts, hash tables, buffers) of one execution may hold before ORA-04030.
     pub work_area_limit_bytes: usize,
+    /// Bytes that a sort, a hash table or the like holds before it goes on in temporary space.
+    pub spill_bytes: usize,
+    /// The tablespace of the user's temporary data.
+    pub temporary_tablespace: u32,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { result_cache_force: false, result_cache: true, old_connect_by: false, work_area_limit_bytes: 1 << 30 }
+        Options {
+            result_cache_force: false,
+            result_cache: true,
+            old_connect_by: false,
+            work_area_limit_bytes: 1 << 30,
+            spill_bytes: 64 << 20,
+            temporary_tablespace: 3,
+        }
     }
 }
 

@@ -619,6 +619,7 @@ impl Cursor {
         {
             cx.shared.results.abandon(cx.p, cx.shared.enqueues, build);
         }
+        self.m.temporary.clear(cx.shared.txns.cache());
         if let Some(snapshot) = self.m.take_early_snapshot() {
             cx.shared.txns.release(cx.p, &snapshot);
         }

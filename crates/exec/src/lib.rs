@@ -18,6 +18,7 @@ mod like;
 mod machine;
 mod sequence;
 mod source;
+mod spill;
 mod statistics;
 mod sub;
 mod table;

@@ -2,6 +2,7 @@
 
 use crate::ctx::ExecCtx;
 use crate::source::Op;
+use crate::spill::pool::Pool;
 use crate::sub::SubState;
 use plan::Reg;
 use std::rc::Rc;
@@ -37,6 +38,8 @@ pub struct Machine {
     pub functions: functions::FnCache,
     now: Option<Timestamp>,
     memory: usize,
+    /// Temporary space of the execution.
+    pub temporary: Pool,
     /// A snapshot taken before the rows are opened: by the look into the result cache.
     early: Option<Snapshot>,
 }
@@ -56,6 +59,7 @@ impl Machine {
             functions: functions::FnCache::default(),
             now: None,
             memory: 0,
+            temporary: Pool::default(),
             early: None,
         }
     }
@@ -118,6 +122,24 @@ impl Machine {
     /// Copies registers out without accounting: the caller does.
     pub fn regs_saved(&self, regs: &[Reg]) -> Saved {
         regs.iter().map(|&r| self.regs[r as usize].clone()).collect()
+    }
+
+    /// Reads registers from a record of `spill::rows`.
+    ///
+    /// # Errors
+    /// ORA-00600 for another one.
+    pub fn decode(&mut self, regs: &[Reg], record: &mut &[u8]) -> Result<()> {
+        regs.iter().try_for_each(|&r| crate::spill::rows::decode(record, &mut self.regs[r as usize]))
+    }
+
+    /// Bytes of all work areas.
+    pub fn used(&self) -> usize {
+        self.memory
+    }
+
+    /// Memory that was accounted for is free again.
+    pub fn release(&mut self, bytes: usize) {
+        self.memory = self.memory.saturating_sub(bytes);
     }
 
     /// Copies registers back.

@@ -234,3 +234,47 @@ fn plans_choose_the_cluster_key_and_the_rowid() {
     assert!(plan("select /*+ use_nl(b) */ * from t a, t b where a.n = b.n").contains("NESTED LOOPS"));
     assert!(plan("select * from (select n from t order by n) where rownum < 3").contains("SORT ORDER BY STOPKEY"));
 }
+
+/// Random rows with NULLs and many equal keys, joined, grouped, sorted and made distinct with little memory and with much.
+#[test]
+fn what_goes_to_temporary_space_comes_back_the_same() {
+    let instance = Instance::new();
+    let (_, mut s) = setup(&instance);
+    s.text("create table a (k number, v varchar2(40))");
+    s.text("create table b (k number, w varchar2(40))");
+    let mut random = 12_345u64;
+    let mut next = |n: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % n
+    };
+    for table in ["a", "b"] {
+        for i in 0..250 {
+            let key = if next(10) == 0 { "null".into() } else { next(90).to_string() };
+            s.text(&format!("insert into {table} values ({key}, 'row {i} {}')", "x".repeat(next(20) as usize)));
+        }
+    }
+    let queries = [
+        "select k, v from a order by k desc nulls last, v",
+        "select a.k, v, w from a, b where a.k = b.k order by 1, 2, 3",
+        "select a.k, v, w from a left join b on a.k = b.k and w > v order by 1, 2, 3",
+        "select a.k, v, w from a full join b on a.k = b.k order by 1, 2, 3",
+        "select v, w from a full join b on a.k = b.k and b.k > 150 and a.k < 200 order by 1, 2",
+        "select k, count(*), min(v), max(v), sum(length(v)), count(distinct v) from a group by k order by k",
+        "select mod(k, 7), k, count(*), grouping(k) from a group by rollup (mod(k, 7), k) order by 1, 2, 4",
+        "select k, count(*) from a group by k",
+        "select distinct mod(k, 100), substr(v, 1, 6) from a order by 1, 2",
+        "select k from a union select k + 100 from b order by 1",
+        "select count(*), sum(c) from (select a.k, count(*) c from a, b where a.k = b.k group by a.k having count(*) > 3)",
+        "select k, v from (select k, v from a order by v) where rownum <= 900",
+    ];
+    let much: Vec<String> = queries.iter().map(|q| s.text(q)).collect();
+    for spill_bytes in [0, 9_000] {
+        s.state.options.spill_bytes = spill_bytes;
+        for (query, expected) in queries.iter().zip(&much) {
+            assert!(!expected.starts_with("ORA"), "{query}: {expected}");
+            assert!(s.text(query) == *expected, "{query} with {spill_bytes} bytes");
+        }
+    }
+    assert!(s.p.stats().get(wait::Stat::SortsDisk) > 0);
+    assert!(instance.shared.txns.cache().temp().usage().is_empty(), "everything was given back");
+}

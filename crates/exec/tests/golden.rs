@@ -13,11 +13,12 @@ struct Failure {
     text: String,
 }
 
-/// Runs a file. Gives the number of records and the failures.
-fn run_file(content: &str) -> (usize, Vec<Failure>) {
+/// Runs a file, with work areas of so many bytes. Gives the number of records and the failures.
+fn run_file(content: &str, spill_bytes: usize) -> (usize, Vec<Failure>) {
     let instance = Instance::new();
     let names = Rc::new(Names::default());
     let mut s = Session::new(&instance, &names);
+    s.state.options.spill_bytes = spill_bytes;
     s.add_fixed();
     let lines: Vec<&str> = content.lines().collect();
     let (mut at, mut records) = (0, 0);
@@ -114,7 +115,21 @@ fn check_query(s: &mut Session<'_>, text: &str, types: &str, sort: &str, expecte
         return if is == hash { Ok(()) } else { Err(format!("hash {is}, expected {hash}")) };
     }
     let by_row: Vec<String> = shown.iter().map(|r| r.join(" ")).collect();
-    if values == expected || by_row == expected { Ok(()) } else { Err(format!("got:\n{}", by_row.join("\n"))) }
+    // Without ORDER BY what was divided on disk comes in another order.
+    let unordered = s.state.options.spill_bytes < ROOMY && !text.to_lowercase().contains("order by");
+    let same_rows = || {
+        let (mut is, mut wanted) = (by_row.clone(), expected.to_vec());
+        is.sort();
+        wanted.sort();
+        let mut one_a_line = values.clone();
+        one_a_line.sort();
+        is == wanted || one_a_line == wanted
+    };
+    if values == expected || by_row == expected || unordered && same_rows() {
+        Ok(())
+    } else {
+        Err(format!("got:\n{}", by_row.join("\n")))
+    }
 }
 
 fn md5_text(text: &str) -> String {
@@ -135,8 +150,11 @@ fn show(v: &Value, kind: char, s: &Session<'_>) -> String {
     }
 }
 
-fn run_golden(name: &str, content: &str) {
-    let (records, failures) = run_file(content);
+/// Memory for every work area of these files.
+const ROOMY: usize = 64 << 20;
+
+fn run_golden(name: &str, content: &str, spill_bytes: usize) {
+    let (records, failures) = run_file(content, spill_bytes);
     for f in failures.iter().take(20) {
         eprintln!("{name}:{}: {}\n", f.line, f.text);
     }
@@ -148,23 +166,34 @@ fn golden_files() {
     if let Ok(path) = std::env::var("EXEC_GOLDEN") {
         let content = std::fs::read_to_string(&path).expect("a golden file");
         let start = std::time::Instant::now();
-        let (records, failures) = run_file(&content);
+        let (records, failures) = run_file(&content, ROOMY);
         for f in failures.iter().take(30) {
             eprintln!("{path}:{}: {}\n", f.line, f.text);
         }
         eprintln!("{path}: {} of {records} failed, {:?}", failures.len(), start.elapsed());
         return;
     }
-    for (name, content) in [
-        ("select.test", include_str!("golden/select.test")),
-        ("join.test", include_str!("golden/join.test")),
-        ("group.test", include_str!("golden/group.test")),
-        ("subquery.test", include_str!("golden/subquery.test")),
-        ("dml.test", include_str!("golden/dml.test")),
-        ("hierarchy.test", include_str!("golden/hierarchy.test")),
-        ("index.test", include_str!("golden/index.test")),
-        ("errors.test", include_str!("golden/errors.test")),
-    ] {
-        run_golden(name, content);
+    for (name, content) in FILES {
+        run_golden(name, content, ROOMY);
     }
 }
+
+#[test]
+fn golden_files_with_hardly_any_memory() {
+    for spill_bytes in [0, 700] {
+        for (name, content) in FILES {
+            run_golden(name, content, spill_bytes);
+        }
+    }
+}
+
+const FILES: &[(&str, &str)] = &[
+    ("select.test", include_str!("golden/select.test")),
+    ("join.test", include_str!("golden/join.test")),
+    ("group.test", include_str!("golden/group.test")),
+    ("subquery.test", include_str!("golden/subquery.test")),
+    ("dml.test", include_str!("golden/dml.test")),
+    ("hierarchy.test", include_str!("golden/hierarchy.test")),
+    ("index.test", include_str!("golden/index.test")),
+    ("errors.test", include_str!("golden/errors.test")),
+];

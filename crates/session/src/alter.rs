@@ -85,6 +85,10 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     session.options.result_cache = core.shared.results.is_enabled();
     session.options.old_connect_by = params.flag(Param::OldConnectByEnabled);
     session.options.work_area_limit_bytes = params.number(Param::PgaMaxSize) as usize;
+    session.options.spill_bytes = match params.get(Param::WorkareaSizePolicy).as_str() {
+        "MANUAL" => params.number(Param::SortAreaSize).max(params.number(Param::HashAreaSize)).max(16 << 10) as usize,
+        _ => (params.number(Param::PgaAggregateTarget) / 2) as usize,
+    };
     let multiblock = params.number(Param::DbFileMultiblockReadCount).max(1) as u64;
     core.instance.storage().cache.set_multiblock(&core.p, multiblock);
 }

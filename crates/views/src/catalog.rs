@@ -76,6 +76,8 @@ views! {
     "V$TABLESPACE" | space::TABLESPACE => space::tablespace;
     "V$DATAFILE" | space::DATAFILE => space::datafile;
     "V$TEMPFILE" | space::DATAFILE => space::tempfile;
+    "V$TEMPSEG_USAGE" | space::TEMPSEG_USAGE => space::tempseg_usage;
+    "V$SORT_USAGE" | space::TEMPSEG_USAGE => space::tempseg_usage;
     "X$KCCTS" | space::KCCTS => space::kccts;
     "X$KCCFE" | space::KCCFE => space::kccfe;
     "X$KTFBFE" | space::KTFBFE => space::ktfbfe;

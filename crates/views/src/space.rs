@@ -7,7 +7,7 @@ use dictionary::image::property;
 use dictionary::rows::as_u32;
 use types::{ObjectId, Rdba, Value};
 
-use crate::column::{Row, Type, Type::*, n, t, yes};
+use crate::column::{Row, Type, Type::*, address, n, t, yes};
 use crate::source::Source;
 
 pub const TABLESPACE: &[(&str, Type)] = &[
@@ -350,4 +350,39 @@ pub fn ktext(s: &Source<'_>) -> Vec<Row> {
         }));
     });
     rows
+}
+
+/// `v$tempseg_usage` and `v$sort_usage`: a row for each session and file.
+pub const TEMPSEG_USAGE: &[(&str, Type)] = &[
+    ("USERNAME", V(128)),
+    ("SESSION_ADDR", R(8)),
+    ("SESSION_NUM", N),
+    ("SQL_ID", V(13)),
+    ("TABLESPACE", V(31)),
+    ("CONTENTS", V(9)),
+    ("SEGTYPE", V(9)),
+    ("SEGFILE#", N),
+    ("EXTENTS", N),
+    ("BLOCKS", N),
+];
+
+pub fn tempseg_usage(s: &Source<'_>) -> Vec<Row> {
+    let Some(control) = control(s) else { return Vec::new() };
+    let tablespace = |file: u32| control.file(file).and_then(|f| control.tablespace(f.tablespace));
+    let row = |u: buffer_cache::TempUsage| {
+        let slot = s.processes.session(u.process);
+        vec![
+            slot.map_or(Value::Null, |slot| t(slot.username.get())),
+            address(s.session_address(u.process)),
+            slot.map_or(Value::Null, |slot| n(slot.serial())),
+            slot.map_or(Value::Null, |slot| t(slot.sql_id.get())),
+            tablespace(u.file).map_or(Value::Null, |e| t(&e.name)),
+            t("TEMPORARY"),
+            t("SORT"),
+            n(u.file),
+            n(u.extents),
+            n(u64::from(u.extents) * u64::from(buffer_cache::TEMP_EXTENT_BLOCKS)),
+        ]
+    };
+    s.shared.txns.cache().temp().usage().into_iter().map(row).collect()
 }

@@ -10,6 +10,9 @@ use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
 use crate::hash::KeyMap;
 use crate::machine::Machine;
+use crate::spill::partition::{Division, LEVELS_MAX, level_of};
+use crate::spill::sorter::Sorter;
+use crate::spill::{Reader, rows};
 use plan::{Agg, AggKind, Expr, Reg, Source};
 use types::{Number, Result, Value};
 
@@ -31,6 +34,12 @@ pub struct Group {
     done: bool,
     /// Registers the keys were evaluated into, for this row.
     key_regs: Vec<Reg>,
+    /// What a row of the input is made of.
+    regs: Vec<Reg>,
+    /// Bytes of the groups in memory.
+    used: usize,
+    /// The groups, finished and in order, when there were too many for memory.
+    on_disk: Option<Sorter>,
 }
 
 impl Group {
@@ -52,11 +61,15 @@ impl Group {
             at: 0,
             done: false,
             key_regs: Vec::new(),
+            regs: plan::produced(input),
+            used: 0,
+            on_disk: None,
         })
     }
 
     pub fn open(&mut self) {
         self.groups.clear();
+        self.on_disk = None;
         self.at = 0;
         self.done = false;
     }
@@ -86,30 +99,10 @@ impl Group {
 
     fn run_grouped(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut by_key: KeyMap<usize> = KeyMap::default();
-        let mut key = Vec::new();
+        let mut division = None;
+        self.used = 0;
         while self.input.next(m, cx)? {
-            self.key_regs.clear();
-            for (code, _) in &self.keys {
-                let r = code.eval(m, cx)?;
-                self.key_regs.push(r);
-            }
-            for set in 0..self.sets.len() {
-                key.clear();
-                self.encode(set, m, &mut key);
-                let at = match by_key.get(&key) {
-                    Some(&at) => at,
-                    None => {
-                        m.charge(key.len() * 2 + 64 + self.aggs.len() * 96, cx)?;
-                        by_key.insert(key.clone(), self.groups.len());
-                        self.groups.push(self.new_group(set, key.clone(), m));
-                        self.groups.len() - 1
-                    }
-                };
-                let accs = &mut self.groups[at].accs;
-                for (agg, acc) in self.aggs.iter().zip(accs) {
-                    agg.add(acc, m, cx)?;
-                }
-            }
+            self.absorb(0..self.sets.len(), &mut by_key, 0, &mut division, m, cx)?;
         }
         // GROUP BY () has a row for no input too.
         if self.groups.is_empty() && self.sets.iter().any(Vec::is_empty) && self.sets.len() == 1 {
@@ -117,6 +110,101 @@ impl Group {
             let group = self.new_group(0, Vec::new(), m);
             self.groups.push(group);
         }
+        match division {
+            Some(division) => self.finish_on_disk(division, m, cx),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the current row to its groups in `sets`. A new group that memory has no room for is put off: its rows go to `later`.
+    fn absorb(
+        &mut self,
+        sets: std::ops::Range<usize>,
+        by_key: &mut KeyMap<usize>,
+        level: u32,
+        later: &mut Option<Division>,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        self.key_regs.clear();
+        for (code, _) in &self.keys {
+            let r = code.eval(m, cx)?;
+            self.key_regs.push(r);
+        }
+        let mut key = std::mem::take(&mut m.key);
+        for set in sets {
+            key.clear();
+            self.encode(set, m, &mut key);
+            let at = match by_key.get(&key) {
+                Some(&at) => at,
+                None => {
+                    let more = key.len() * 2 + 64 + self.aggs.len() * 96;
+                    if self.used + more > cx.session.options.spill_bytes && level < LEVELS_MAX {
+                        let division = later.get_or_insert_with(|| Division::new(level, &m.temporary, cx));
+                        let mut record = (set as u16).to_le_bytes().to_vec();
+                        rows::encode(self.regs.iter().map(|&r| m.value(r)), &mut record);
+                        division.push(&key, &record, cx)?;
+                        continue;
+                    }
+                    m.charge(more, cx)?;
+                    self.used += more;
+                    by_key.insert(key.clone(), self.groups.len());
+                    self.groups.push(self.new_group(set, key.clone(), m));
+                    self.groups.len() - 1
+                }
+            };
+            let accs = &mut self.groups[at].accs;
+            for (agg, acc) in self.aggs.iter().zip(accs) {
+                agg.add(acc, m, cx)?;
+            }
+        }
+        m.key = key;
+        Ok(())
+    }
+
+    /// Finishes the groups in memory, and then those of each part of what was put off.
+    fn finish_on_disk(&mut self, division: Division, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let mut sorter = Sorter::new(&m.temporary);
+        self.finish_groups(&mut sorter, m, cx)?;
+        let mut waiting = Vec::new();
+        let mut next = Some(division);
+        let mut record = Vec::new();
+        loop {
+            if let Some(division) = next.take() {
+                let level = division.level;
+                waiting.extend(division.finish(cx)?.into_iter().filter(|p| p.records() > 0).map(|part| {
+                    let level = level_of(&part, level);
+                    (part, level)
+                }));
+            }
+            let Some((part, level)) = waiting.pop() else { break };
+            let (mut by_key, mut reader) = (KeyMap::default(), Reader::default());
+            while part.next(&mut reader, &mut record, cx)? {
+                let (set, mut row) = record.split_at(2);
+                let set = usize::from(u16::from_le_bytes([set[0], set[1]]));
+                m.decode(&self.regs, &mut row)?;
+                self.absorb(set..set + 1, &mut by_key, level, &mut next, m, cx)?;
+            }
+            self.finish_groups(&mut sorter, m, cx)?;
+        }
+        sorter.finish(cx)?;
+        self.on_disk = Some(sorter);
+        Ok(())
+    }
+
+    /// Puts the rows of the groups in memory into `to` and forgets the groups.
+    fn finish_groups(&mut self, to: &mut Sorter, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let mut record = Vec::new();
+        for mut group in std::mem::take(&mut self.groups) {
+            record.clear();
+            rows::encode(&group.values, &mut record);
+            for (agg, acc) in self.aggs.iter().zip(&mut group.accs) {
+                rows::encode([&result(agg, acc, &self.sets, group.set, cx)?], &mut record);
+            }
+            to.push(&group.key, &record, cx.session.options.spill_bytes, cx)?;
+        }
+        m.release(self.used);
+        self.used = 0;
         Ok(())
     }
 
@@ -144,6 +232,14 @@ impl Group {
         if !self.done {
             self.run(m, cx)?;
         }
+        if let Some(sorter) = &mut self.on_disk {
+            let Some(mut record) = sorter.next(cx)? else { return Ok(false) };
+            let outs = self.keys.iter().map(|(_, reg)| *reg).chain(self.aggs.iter().map(|agg| agg.out));
+            for reg in outs {
+                rows::decode(&mut record, &mut m.regs[reg as usize])?;
+            }
+            return Ok(true);
+        }
         let Some(group) = self.groups.get_mut(self.at) else { return Ok(false) };
         self.at += 1;
         for ((_, reg), v) in self.keys.iter().zip(group.values.drain(..)) {
@@ -151,15 +247,20 @@ impl Group {
         }
         let set = group.set;
         for (agg, acc) in self.aggs.iter().zip(&mut group.accs) {
-            let v = match agg.kind {
-                AggKind::Grouping | AggKind::GroupingId => grouping(&agg.keys, &self.sets[set]),
-                AggKind::GroupId => group_id(&self.sets, set),
-                _ => acc.finish(agg, cx)?,
-            };
+            let v = result(agg, acc, &self.sets, set, cx)?;
             m.put(agg.out, v);
         }
         Ok(true)
     }
+}
+
+/// The value of an aggregate of a group.
+fn result(agg: &AggCode, acc: &mut Acc, sets: &[Vec<usize>], set: usize, cx: &mut ExecCtx<'_>) -> Result<Value> {
+    Ok(match agg.kind {
+        AggKind::Grouping | AggKind::GroupingId => grouping(&agg.keys, &sets[set]),
+        AggKind::GroupId => group_id(sets, set),
+        _ => acc.finish(agg, cx)?,
+    })
 }
 
 /// One bit a key, the first the highest: 1 where the key is rolled up.

@@ -5,8 +5,11 @@ use crate::code::{Code, Cond, all_true};
 use crate::ctx::ExecCtx;
 use crate::hash::KeyMap;
 use crate::machine::{Machine, Saved};
+use crate::spill::partition::{Division, LEVELS_MAX, level_of};
+use crate::spill::{Reader, TempFile, rows};
 use plan::{JoinKind, Reg};
-use types::Result;
+use std::rc::Rc;
+use types::{Ora, Result, Value};
 
 /// Nested loops: the right side is started again for each row of the left.
 pub struct Loops {
@@ -95,6 +98,9 @@ impl Loops {
 type Side = (Op, Vec<Code>, Vec<Reg>);
 
 /// A hash join: the right side is built into a table, the left side probes it.
+///
+/// A right side that memory has no room for is divided into parts by a hash of the key, the left side likewise, and the parts are
+/// joined one after the other; a part that is still too large is divided again.
 pub struct Hash {
     left: Op,
     left_keys: Vec<Code>,
@@ -109,12 +115,42 @@ pub struct Hash {
     next: Vec<u32>,
     heads: KeyMap<u32>,
     matched: Vec<bool>,
+    /// Bytes of the table.
+    used: usize,
     built: bool,
     probe: Option<u32>,
     found: bool,
     have_left: bool,
     /// FULL: the place in the unmatched rows, after the left side has ended.
     unmatched: Option<usize>,
+    on_disk: Option<Parts>,
+}
+
+/// The sides of a join that was divided.
+struct Parts {
+    /// The right side's, kept as long as the join is open: the left side may start again.
+    rights: Vec<Rc<TempFile>>,
+    /// The left side has been divided.
+    divided: bool,
+    /// Right part, left part, level of their next division.
+    waiting: Vec<(Rc<TempFile>, TempFile, u32)>,
+    left: Option<(TempFile, Reader)>,
+    record: Vec<u8>,
+}
+
+/// One row of a divided side: whether its key is whole, the key, the values.
+fn encode_row<'v>(whole: bool, key: &[u8], values: impl IntoIterator<Item = &'v Value>, out: &mut Vec<u8>) {
+    out.clear();
+    out.push(u8::from(whole));
+    rows::put_part(key, out);
+    rows::encode(values, out);
+}
+
+/// Reads flag and key of a row of a divided side; the values are left.
+fn decode_head<'r>(record: &mut &'r [u8]) -> Result<(bool, &'r [u8])> {
+    let (flag, rest) = record.split_first().ok_or_else(|| Ora::internal("temporary row"))?;
+    *record = rest;
+    Ok((*flag == 1, rows::take_part(record)?))
 }
 
 impl Hash {
@@ -132,16 +168,19 @@ impl Hash {
             next: Vec::new(),
             heads: KeyMap::default(),
             matched: Vec::new(),
+            used: 0,
             built: false,
             probe: None,
             found: false,
             have_left: false,
             unmatched: None,
+            on_disk: None,
         }
     }
 
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.built = false;
+        self.on_disk = None;
         self.rewind_left();
         self.left.open(m, cx)
     }
@@ -156,15 +195,32 @@ impl Hash {
         self.have_left = false;
         self.unmatched = None;
         self.matched.fill(false);
+        if let Some(parts) = &mut self.on_disk {
+            (parts.divided, parts.left) = (false, None);
+            parts.waiting.clear();
+        }
+    }
+
+    fn forget_table(&mut self, m: &mut Machine) {
+        self.rows.clear();
+        self.next.clear();
+        self.heads.clear();
+        self.matched.clear();
+        m.release(self.used);
+        self.used = 0;
     }
 
     fn build(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.rows.clear();
         self.next.clear();
         self.heads.clear();
+        self.used = 0;
         self.right.open(m, cx)?;
         let mut key = std::mem::take(&mut m.key);
         let mut order: Vec<Vec<u8>> = Vec::new();
+        let limit = cx.session.options.spill_bytes;
+        let mut division: Option<Division> = None;
+        let mut record = Vec::new();
         while self.right.next(m, cx)? {
             key.clear();
             let whole = encode_key(&self.right_keys, &mut key, m, cx)?;
@@ -172,13 +228,49 @@ impl Hash {
             if !whole && self.kind != JoinKind::Full {
                 continue;
             }
+            if !whole {
+                key.clear();
+            }
+            if let Some(division) = &mut division {
+                encode_row(whole, &key, self.right_regs.iter().map(|&r| m.value(r)), &mut record);
+                division.push(&key, &record, cx)?;
+                continue;
+            }
+            let before = m.used();
+            m.charge(key.len() + 64, cx)?;
             let row = m.save(&self.right_regs, cx)?;
+            self.used += m.used() - before;
             self.rows.push(row);
-            self.next.push(0);
             order.push(if whole { key.clone() } else { Vec::new() });
+            if self.used > limit {
+                let mut divided = Division::new(0, &m.temporary, cx);
+                for (row, key) in self.rows.iter().zip(&order) {
+                    // A key that is whole is never empty, unless there are no keys at all.
+                    let whole = !key.is_empty() || self.right_keys.is_empty();
+                    encode_row(whole, key, row.iter(), &mut record);
+                    divided.push(key, &record, cx)?;
+                }
+                division = Some(divided);
+                order.clear();
+                self.forget_table(m);
+            }
         }
         m.key = key;
-        // Chained from the last row on, so that a chain is in the order of the rows.
+        self.built = true;
+        if let Some(division) = division {
+            let rights = division.finish(cx)?.into_iter().map(Rc::new).collect();
+            let parts = Parts { rights, divided: false, waiting: Vec::new(), left: None, record: Vec::new() };
+            self.on_disk = Some(parts);
+            return Ok(());
+        }
+        self.chain(order);
+        Ok(())
+    }
+
+    /// Chains the rows of the table from the last on, so that a chain is in the order of the rows.
+    fn chain(&mut self, mut order: Vec<Vec<u8>>) {
+        self.next.clear();
+        self.next.resize(self.rows.len(), 0);
         for i in (0..self.rows.len()).rev() {
             let key = std::mem::take(&mut order[i]);
             if key.is_empty() && !self.right_keys.is_empty() {
@@ -190,31 +282,138 @@ impl Hash {
         }
         self.matched.clear();
         self.matched.resize(self.rows.len(), false);
-        self.built = true;
+    }
+
+    /// Divides the left side as the right one was.
+    fn divide_left(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let mut division = Division::new(0, &m.temporary, cx);
+        let (mut key, mut record) = (Vec::new(), Vec::new());
+        while self.left.next(m, cx)? {
+            key.clear();
+            let whole = encode_key(&self.left_keys, &mut key, m, cx)?;
+            if !whole && self.kind == JoinKind::Inner {
+                continue;
+            }
+            if !whole {
+                key.clear();
+            }
+            encode_row(whole, &key, self.left_regs.iter().map(|&r| m.value(r)), &mut record);
+            division.push(&key, &record, cx)?;
+        }
+        let lefts = division.finish(cx)?;
+        if let Some(parts) = &mut self.on_disk {
+            parts.divided = true;
+            parts.waiting = parts
+                .rights
+                .iter()
+                .cloned()
+                .zip(lefts)
+                .map(|(r, l)| (level_of(&r, 0), r, l))
+                .map(|(level, r, l)| (r, l, level))
+                .collect();
+        }
         Ok(())
+    }
+
+    /// Builds the table of the next part that has to be joined. False when there is none.
+    fn next_part(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let Some(mut parts) = self.on_disk.take() else { return Ok(false) };
+        let there = self.load_part(&mut parts, m, cx);
+        self.on_disk = Some(parts);
+        there
+    }
+
+    fn load_part(&mut self, parts: &mut Parts, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let limit = cx.session.options.spill_bytes;
+        'parts: while let Some((right, left, level)) = parts.waiting.pop() {
+            self.forget_table(m);
+            if left.records() == 0 && (right.records() == 0 || self.kind != JoinKind::Full) {
+                continue;
+            }
+            let (mut reader, mut order) = (Reader::default(), Vec::new());
+            while right.next(&mut reader, &mut parts.record, cx)? {
+                let mut record = &parts.record[..];
+                let (whole, key) = decode_head(&mut record)?;
+                order.push(if whole { key.to_vec() } else { Vec::new() });
+                let before = m.used();
+                m.charge(key.len() + 64, cx)?;
+                m.decode(&self.right_regs, &mut record)?;
+                self.rows.push(m.save(&self.right_regs, cx)?);
+                self.used += m.used() - before;
+                if self.used > limit && level < LEVELS_MAX {
+                    let rights = divide_again(&right, level, m, cx)?;
+                    let lefts = divide_again(&left, level, m, cx)?;
+                    let pairs = rights.into_iter().zip(lefts).map(|(r, l)| {
+                        let level = level_of(&r, level);
+                        (Rc::new(r), l, level)
+                    });
+                    parts.waiting.extend(pairs);
+                    continue 'parts;
+                }
+            }
+            self.chain(order);
+            parts.left = Some((left, Reader::default()));
+            (self.have_left, self.unmatched) = (false, None);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Moves to the next row of the left side, and to the first row of the table that it may match.
+    fn next_left(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if let Some(parts) = &mut self.on_disk {
+            let Some((left, reader)) = &mut parts.left else { return Ok(false) };
+            if !left.next(reader, &mut parts.record, cx)? {
+                return Ok(false);
+            }
+            let mut record = &parts.record[..];
+            let (whole, key) = decode_head(&mut record)?;
+            self.probe = if whole { self.heads.get(key).copied() } else { None };
+            m.decode(&self.left_regs, &mut record)?;
+            return Ok(true);
+        }
+        if !self.left.next(m, cx)? {
+            return Ok(false);
+        }
+        let mut key = std::mem::take(&mut m.key);
+        key.clear();
+        let whole = encode_key(&self.left_keys, &mut key, m, cx)?;
+        self.probe = if whole { self.heads.get(key.as_slice()).copied() } else { None };
+        m.key = key;
+        Ok(true)
     }
 
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !self.built {
             self.build(m, cx)?;
         }
+        if self.on_disk.as_ref().is_some_and(|parts| !parts.divided) {
+            self.divide_left(m, cx)?;
+            if !self.next_part(m, cx)? {
+                return Ok(false);
+            }
+        }
         loop {
             if let Some(at) = self.unmatched {
-                return Ok(self.next_unmatched(at, m));
+                if self.next_unmatched(at, m) {
+                    return Ok(true);
+                }
+                if self.next_part(m, cx)? {
+                    continue;
+                }
+                return Ok(false);
             }
             if !self.have_left {
-                if !self.left.next(m, cx)? {
+                if !self.next_left(m, cx)? {
                     if self.kind == JoinKind::Full {
                         self.unmatched = Some(0);
                         continue;
                     }
+                    if self.next_part(m, cx)? {
+                        continue;
+                    }
                     return Ok(false);
                 }
-                let mut key = std::mem::take(&mut m.key);
-                key.clear();
-                let whole = encode_key(&self.left_keys, &mut key, m, cx)?;
-                self.probe = if whole { self.heads.get(key.as_slice()).copied() } else { None };
-                m.key = key;
                 self.have_left = true;
                 self.found = false;
             }
@@ -248,6 +447,17 @@ impl Hash {
         self.unmatched = Some(self.rows.len());
         false
     }
+}
+
+/// Divides a part that is too large, by other bits of the hash.
+fn divide_again(part: &TempFile, level: u32, m: &Machine, cx: &ExecCtx<'_>) -> Result<Vec<TempFile>> {
+    let (mut division, mut reader, mut record) =
+        (Division::new(level, &m.temporary, cx), Reader::default(), Vec::new());
+    while part.next(&mut reader, &mut record, cx)? {
+        let (_, key) = decode_head(&mut &record[..])?;
+        division.push(key, &record, cx)?;
+    }
+    division.finish(cx)
 }
 
 /// Encodes a join key. False when a part is NULL.

@@ -3,8 +3,9 @@
 use super::{Op, assign};
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
-use crate::hash::{KeyMap, KeySet, push_part};
+use crate::hash::{KeyMap, push_part};
 use crate::machine::Machine;
+use crate::spill::unique::Unique;
 use plan::{Expr, Reg, SetKind, Source};
 use types::Result;
 
@@ -15,7 +16,7 @@ pub struct Set {
     /// The input being read, and whether it is open.
     at: usize,
     is_open: bool,
-    seen: KeySet,
+    unique: Unique,
     /// INTERSECT and MINUS: the rows of the second input; true once given up.
     second: Option<KeyMap<bool>>,
 }
@@ -23,13 +24,13 @@ pub struct Set {
 impl Set {
     pub fn build(kind: SetKind, inputs: &[(Source, Vec<Expr>)], out: &[Reg], b: &mut Builder<'_>) -> Result<Set> {
         let inputs = inputs.iter().map(|(s, e)| Ok((Op::build(s, b)?, b.codes(e)))).collect::<Result<_>>()?;
-        Ok(Set { kind, inputs, out: out.to_vec(), at: 0, is_open: false, seen: KeySet::default(), second: None })
+        Ok(Set { kind, inputs, out: out.to_vec(), at: 0, is_open: false, unique: Unique::default(), second: None })
     }
 
     pub fn open(&mut self, _m: &mut Machine, _cx: &mut ExecCtx<'_>) -> Result<()> {
         self.at = 0;
         self.is_open = false;
-        self.seen.clear();
+        self.unique.clear();
         self.second = None;
         Ok(())
     }
@@ -75,13 +76,11 @@ impl Set {
             if self.kind == SetKind::UnionAll {
                 return Ok(true);
             }
-            let key = self.key(m);
-            m.charge(key.len() + 48, cx)?;
-            if self.seen.insert(key) {
+            if self.unique.offer(&self.out, m, cx)? {
                 return Ok(true);
             }
         }
-        Ok(false)
+        if self.kind == SetKind::Union { self.unique.next(&self.out, m, cx) } else { Ok(false) }
     }
 
     fn next_filtered(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {

@@ -3,8 +3,10 @@
 use super::{Op, Stop};
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
-use crate::hash::{KeySet, push_part};
 use crate::machine::{Machine, Saved};
+use crate::spill::rows;
+use crate::spill::sorter::Sorter;
+use crate::spill::unique::Unique;
 use plan::{Reg, SortKey};
 use types::Result;
 use wait::Stat;
@@ -45,63 +47,120 @@ pub fn encode_part(m: &mut Machine, r: Reg, desc: bool, nulls_first: bool, out: 
     m.scratch = stored;
 }
 
-/// Sorts all rows of its input; with a stop key it keeps only the first ones.
+/// Sorts all rows of its input; with a stop key it keeps only the first ones. More rows than fit into memory are sorted in
+/// temporary space.
 pub struct Sort {
     input: Op,
     keys: Keys,
     regs: Vec<Reg>,
     top: Option<Stop>,
     rows: Option<Vec<(Box<[u8]>, Saved)>>,
+    on_disk: Option<Sorter>,
+    most: usize,
     at: usize,
+    again: bool,
 }
 
 impl Sort {
     pub fn new(input: Op, keys: Keys, regs: Vec<Reg>, top: Option<Stop>) -> Sort {
-        Sort { input, keys, regs, top, rows: None, at: 0 }
+        Sort { input, keys, regs, top, rows: None, on_disk: None, most: usize::MAX, at: 0, again: false }
     }
 
     pub fn open(&mut self) {
         self.rows = None;
+        self.on_disk = None;
         self.at = 0;
     }
 
     pub fn rewind(&mut self) {
+        self.again = self.at > 0;
         self.at = 0;
     }
 
     fn run(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        let most = match &self.top {
+        self.most = match &self.top {
             Some(s) => usize::try_from(s.most(m, cx)?).unwrap_or(usize::MAX),
             None => usize::MAX,
         };
+        self.again = false;
+        let limit = cx.session.options.spill_bytes;
         let mut rows: Vec<(Box<[u8]>, Saved)> = Vec::new();
-        let mut key = Vec::new();
-        let mut sorted = 0u64;
+        let (mut key, mut used, mut sorted) = (Vec::new(), 0, 0u64);
         self.input.open(m, cx)?;
         while self.input.next(m, cx)? {
             key.clear();
             self.keys.encode(m, cx, &mut key)?;
             sorted += 1;
-            m.charge(if most == usize::MAX { key.len() + 32 } else { 0 }, cx)?;
+            let before = m.used();
+            m.charge(key.len() + 32, cx)?;
             rows.push((key.clone().into_boxed_slice(), m.save(&self.regs, cx)?));
+            used += m.used() - before;
             // Cut back now and then, so that a top-N keeps twice N at most.
-            if rows.len() >= most.saturating_mul(2).max(1024) {
+            if rows.len() >= self.most.saturating_mul(2).max(1024) {
                 rows.sort_by(|a, b| a.0.cmp(&b.0));
-                rows.truncate(most);
+                let cut = used / rows.len() * (rows.len() - self.most);
+                rows.truncate(self.most);
+                m.release(cut);
+                used -= cut;
+            }
+            if used > limit {
+                self.run_on_disk(rows, used, m, cx)?;
+                self.rows = Some(Vec::new());
+                return Ok(());
             }
         }
         // Stable: rows with equal keys stay in the order they came.
         rows.sort_by(|a, b| a.0.cmp(&b.0));
-        rows.truncate(most);
+        rows.truncate(self.most);
         cx.p.count(Stat::SortsMemory, 1);
         cx.p.count(Stat::SortsRows, sorted);
         self.rows = Some(rows);
         Ok(())
     }
 
+    /// Goes on where memory has come to its end with `rows`, which hold `used` bytes.
+    fn run_on_disk(
+        &mut self,
+        rows: Vec<(Box<[u8]>, Saved)>,
+        used: usize,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        let limit = cx.session.options.spill_bytes;
+        let (mut sorter, mut key, mut record) = (Sorter::new(&m.temporary), Vec::new(), Vec::new());
+        for (key, row) in rows {
+            record.clear();
+            rows::encode(row.iter(), &mut record);
+            sorter.push(&key, &record, limit, cx)?;
+        }
+        m.release(used);
+        while self.input.next(m, cx)? {
+            key.clear();
+            self.keys.encode(m, cx, &mut key)?;
+            record.clear();
+            rows::encode(self.regs.iter().map(|&r| m.value(r)), &mut record);
+            sorter.push(&key, &record, limit, cx)?;
+        }
+        sorter.finish(cx)?;
+        self.on_disk = Some(sorter);
+        Ok(())
+    }
+
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.rows.is_none() {
             self.run(m, cx)?;
+        }
+        if let Some(sorter) = &mut self.on_disk {
+            if std::mem::take(&mut self.again) {
+                sorter.rewind(cx)?;
+            }
+            if self.at >= self.most {
+                return Ok(false);
+            }
+            let Some(mut record) = sorter.next(cx)? else { return Ok(false) };
+            self.at += 1;
+            m.decode(&self.regs, &mut record)?;
+            return Ok(true);
         }
         let rows = self.rows.as_ref().expect("just sorted");
         let Some((_, row)) = rows.get(self.at) else { return Ok(false) };
@@ -115,39 +174,31 @@ impl Sort {
 pub struct Distinct {
     input: Op,
     regs: Vec<Reg>,
-    seen: KeySet,
+    unique: Unique,
+    ended: bool,
 }
 
 impl Distinct {
     pub fn new(input: Op, regs: Vec<Reg>) -> Distinct {
-        Distinct { input, regs, seen: KeySet::default() }
+        Distinct { input, regs, unique: Unique::default(), ended: false }
     }
 
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        self.seen.clear();
+        self.unique.clear();
+        self.ended = false;
         self.input.open(m, cx)
     }
 
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        let mut key = std::mem::take(&mut m.key);
-        let result = loop {
-            match self.input.next(m, cx) {
-                Ok(true) => {}
-                other => break other,
+        while !self.ended {
+            if !self.input.next(m, cx)? {
+                self.ended = true;
+                break;
             }
-            key.clear();
-            for &r in &self.regs {
-                push_part(m.value(r), &mut key);
+            if self.unique.offer(&self.regs, m, cx)? {
+                return Ok(true);
             }
-            if !self.seen.contains(&key) {
-                if let Err(e) = m.charge(key.len() + 48, cx) {
-                    break Err(e);
-                }
-                self.seen.insert(key.clone());
-                break Ok(true);
-            }
-        };
-        m.key = key;
-        result
+        }
+        self.unique.next(&self.regs, m, cx)
     }
 }

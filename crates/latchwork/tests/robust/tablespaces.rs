@@ -170,3 +170,30 @@ fn freed_space_is_used_again() {
     }
     assert_eq!(free(&mut s), before);
 }
+
+#[test]
+fn sorts_larger_than_their_memory_use_temporary_space_until_it_is_full() {
+    let instance =
+        start(&[("_data_file_max_size", "24M"), ("workarea_size_policy", "MANUAL"), ("sort_area_size", "524288")]);
+    let mut s = sysdba(&instance);
+    run(
+        &mut s,
+        &[
+            "create table t as select level n, rpad(to_char(mod(level * 7919, 10007)), 200, 'x') v from dual connect by level <= 12000",
+        ],
+    );
+    assert_eq!(number(&mut s, "select count(*) from (select n, v from t order by v desc, n)"), 12000);
+    assert_eq!(number(&mut s, "select count(*) from (select distinct v from t)"), 10007);
+    assert_eq!(number(&mut s, "select count(*) from t a, t b where a.v = b.v"), 15986);
+    assert_eq!(number(&mut s, "select count(*) from (select v, count(*) from t group by v having count(*) = 2)"), 1993);
+    assert!(number(&mut s, "select value from v$sysstat where name = 'sorts (disk)'") > 0);
+    assert_eq!(rows(&mut s, "select * from v$tempseg_usage"), Vec::<String>::new());
+    // A join of many rows with long keys has no room in 12 MB: the statement fails, the session goes on.
+    let many = "select count(*) from (select a.n, a.v, b.v w from t a, (select level l, rpad('y', 500, 'y') v from dual \
+                connect by level <= 3) b order by a.v, b.v)";
+    assert_eq!(code(&mut s, many), 1652);
+    assert_eq!(rows(&mut s, "select * from v$tempseg_usage"), Vec::<String>::new());
+    assert_eq!(number(&mut s, "select count(*) from (select n, v from t order by v desc, n)"), 12000);
+    run(&mut s, &["alter database tempfile 'temp01.dbf' autoextend on maxsize 400m"]);
+    assert_eq!(number(&mut s, many), 36_000);
+}

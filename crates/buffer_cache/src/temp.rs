@@ -1,0 +1,204 @@
+//! Temporary space: extents of temporary files that a process has for itself.
+//!
+//! Every extent has the same number of blocks and a word in the SGA that names the process slot that has it; 0 is free. An extent
+//! is taken by one compare-and-swap and given back by one store, nothing of it is on disk, and after a start all are free. A process
+//! that dies leaves its words, and PMON's hook frees them.
+//!
+//! What is written there goes past the cache and makes no redo.
+
+use crate::{BufferCache, slot_of};
+use block::Extent;
+use datafile::{Contents, DataFiles, FileEntry};
+use process::Process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::{Facility, Ora, Rdba, Result};
+use wait::{Event, Stat};
+
+/// Blocks of a temporary extent.
+pub const TEMP_EXTENT_BLOCKS: u32 = 128;
+/// Temporary files that are used at once.
+const FILES_MAX: usize = 8;
+/// Extents of a file of the greatest size.
+const EXTENTS_MAX: usize = (Rdba::MAX_BLOCK as usize + 1) / TEMP_EXTENT_BLOCKS as usize;
+/// Words in the SGA: a file number for each of the files, then the owners of their extents.
+pub(crate) const WORDS: usize = FILES_MAX + FILES_MAX * EXTENTS_MAX;
+
+/// Extents that a process has of temporary space: a row of `v$tempseg_usage`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TempUsage {
+    /// Process slot.
+    pub process: u32,
+    /// File number.
+    pub file: u32,
+    pub extents: u32,
+}
+
+/// Temporary space of the instance.
+#[derive(Clone, Copy)]
+pub struct TempSpace<'a> {
+    cache: &'a BufferCache,
+}
+
+impl BufferCache {
+    /// Temporary space.
+    pub fn temp(&self) -> TempSpace<'_> {
+        TempSpace { cache: self }
+    }
+}
+
+impl TempSpace<'_> {
+    fn words(&self) -> &'static [AtomicU64] {
+        self.cache.temp_words
+    }
+
+    /// The owners' words of a file; `None` when too many temporary files are used.
+    fn owners(&self, file: u32) -> Option<&'static [AtomicU64]> {
+        let slots = &self.words()[..FILES_MAX];
+        let mine = |n: u64| n == u64::from(file);
+        for (i, slot) in slots.iter().enumerate() {
+            let now = slot.load(Ordering::Acquire);
+            let free = now == 0 && slot.compare_exchange(0, file.into(), Ordering::AcqRel, Ordering::Acquire).is_ok();
+            if free || mine(slot.load(Ordering::Acquire)) {
+                let from = FILES_MAX + i * EXTENTS_MAX;
+                return Some(&self.words()[from..from + EXTENTS_MAX]);
+            }
+        }
+        None
+    }
+
+    fn first_block(&self) -> u32 {
+        DataFiles::first_data_block_of(self.cache.block_size)
+    }
+
+    /// Takes an extent of the tablespace for this process, or of any temporary one when there is no such; files grow.
+    ///
+    /// # Errors
+    /// ORA-01652 when no file has room or can grow; the system's words are below it.
+    pub fn take(&self, p: &Process, tablespace: u32) -> Result<Extent> {
+        let known = self.cache.files.temporary_files();
+        let named = known.iter().any(|(_, of)| *of == tablespace);
+        for (file, _) in known.iter().filter(|(_, of)| !named || *of == tablespace) {
+            if let Some(extent) = self.take_from(p, *file, self.cache.files.blocks(*file)?) {
+                return Ok(extent);
+            }
+        }
+        let control = self.cache.files.control()?;
+        let is_temp = |n: u32| control.tablespace(n).is_some_and(|t| t.contents == Contents::Temporary);
+        let wanted = is_temp(tablespace);
+        let usable = |f: &&FileEntry| if wanted { f.tablespace == tablespace } else { is_temp(f.tablespace) };
+        let files: Vec<&FileEntry> = control.files.iter().filter(usable).collect();
+        let name = files.first().and_then(|f| control.tablespace(f.tablespace)).map_or("TEMP", |t| t.name.as_str());
+        let mut full = Ora::with(1652, &[&TEMP_EXTENT_BLOCKS, &name]);
+        for f in files.iter().filter(|f| f.blocks_max > 0) {
+            let now = self.cache.files.blocks(f.file)?;
+            let more = now.saturating_add(f.step.max(8 * TEMP_EXTENT_BLOCKS)).min(f.blocks_max);
+            if more <= now {
+                continue;
+            }
+            match self.cache.files.extend(f.file, more) {
+                Ok(()) => {}
+                Err(e) if e.is(1237) => {
+                    full = full.because(e);
+                    continue;
+                }
+                Err(e) => return Err(e),
+            }
+            if let Some(extent) = self.take_from(p, f.file, more) {
+                return Ok(extent);
+            }
+        }
+        Err(full)
+    }
+
+    fn take_from(&self, p: &Process, file: u32, blocks: u32) -> Option<Extent> {
+        let all = (blocks.saturating_sub(self.first_block()) / TEMP_EXTENT_BLOCKS) as usize;
+        let me = slot_of(p) as u64 + 1;
+        for (i, word) in self.owners(file)?.iter().take(all).enumerate() {
+            let free = word.load(Ordering::Relaxed) == 0;
+            if free && word.compare_exchange(0, me, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                let start = Rdba::new(file, self.first_block() + i as u32 * TEMP_EXTENT_BLOCKS);
+                return Some(Extent { start, blocks: TEMP_EXTENT_BLOCKS });
+            }
+        }
+        None
+    }
+
+    /// Gives an extent back.
+    pub fn give_back(&self, extent: Extent) {
+        let at = extent.start.block().saturating_sub(self.first_block()) / TEMP_EXTENT_BLOCKS;
+        if let Some(word) = self.owners(extent.start.file()).and_then(|owners| owners.get(at as usize)) {
+            word.store(0, Ordering::Release);
+        }
+    }
+
+    /// Who has how much.
+    pub fn usage(&self) -> Vec<TempUsage> {
+        let mut rows: Vec<TempUsage> = Vec::new();
+        for (i, slot) in self.words()[..FILES_MAX].iter().enumerate() {
+            let file = slot.load(Ordering::Acquire) as u32;
+            if file == 0 {
+                continue;
+            }
+            let blocks = self.cache.files.blocks(file).unwrap_or(0);
+            let from = FILES_MAX + i * EXTENTS_MAX;
+            for word in &self.words()[from..from + (blocks / TEMP_EXTENT_BLOCKS) as usize] {
+                let Some(process) = (word.load(Ordering::Relaxed) as u32).checked_sub(1).map(|slot| slot + 1) else {
+                    continue;
+                };
+                match rows.iter_mut().find(|r| (r.process, r.file) == (process, file)) {
+                    Some(row) => row.extents += 1,
+                    None => rows.push(TempUsage { process, file, extents: 1 }),
+                }
+            }
+        }
+        rows
+    }
+
+    /// Frees what process `dead` had.
+    pub(crate) fn clean_up(&self, dead: u32) {
+        for (i, slot) in self.words()[..FILES_MAX].iter().enumerate() {
+            let file = slot.load(Ordering::Acquire) as u32;
+            if file == 0 {
+                continue;
+            }
+            let blocks = self.cache.files.blocks(file).unwrap_or(0);
+            let from = FILES_MAX + i * EXTENTS_MAX;
+            for word in &self.words()[from..from + (blocks / TEMP_EXTENT_BLOCKS) as usize] {
+                let _ = word.compare_exchange(dead.into(), 0, Ordering::AcqRel, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Writes blocks of an extent of this process. Waits: `direct path write temp`.
+    ///
+    /// # Errors
+    /// ORA-01114 when the device fails.
+    pub fn write(&self, p: &Process, at: Rdba, bytes: &[u8]) -> Result<()> {
+        let blocks = bytes.len() / self.cache.block_size;
+        let _w = p.wait(Event::DirectPathWriteTemp, at.file().into(), at.block().into(), blocks as u64);
+        p.count(Stat::PhysicalWritesDirect, blocks as u64);
+        p.count(Stat::PhysicalWrites, blocks as u64);
+        self.cache.files.write_raw(at, bytes)
+    }
+
+    /// Reads blocks of an extent of this process. Waits: `direct path read temp`.
+    ///
+    /// # Errors
+    /// ORA-01115 when the device fails.
+    pub fn read(&self, p: &Process, at: Rdba, bytes: &mut [u8]) -> Result<()> {
+        let blocks = bytes.len() / self.cache.block_size;
+        let _w = p.wait(Event::DirectPathReadTemp, at.file().into(), at.block().into(), blocks as u64);
+        p.count(Stat::PhysicalReadsDirect, blocks as u64);
+        p.count(Stat::PhysicalReads, blocks as u64);
+        self.cache.files.read_blocks(at, bytes)
+    }
+
+    /// The error for temporary data that is not what was written.
+    pub fn damaged(at: Rdba) -> Ora {
+        Ora::with(1578, &[&at.file(), &at.block()]).because(Ora::from_text(
+            Facility::Lwk,
+            62,
+            "temporary data is not what was written",
+        ))
+    }
+}

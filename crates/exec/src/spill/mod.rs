@@ -1,0 +1,195 @@
+//! Work areas that outgrow their memory go to temporary space.
+//!
+//! [`TempFile`] is a stream of records in temporary extents; [`rows`] makes records of rows; [`sorter`] is the external merge sort that
+//! sorts, and whatever needs an order, use; [`partition`] divides rows by a hash of their key, so that what does not fit into memory at
+//! once does so piece by piece.
+
+pub mod partition;
+pub mod pool;
+pub mod rows;
+pub mod sorter;
+pub mod unique;
+
+use crate::ctx::ExecCtx;
+use buffer_cache::{BufferCache, TempSpace};
+use pool::Pool;
+use std::sync::Arc;
+use types::{Ora, Rdba, Result};
+
+/// Blocks written and read at once.
+const CHUNK_BLOCKS: usize = 8;
+/// Bytes of a chunk that hold its checksum.
+const SUM_BYTES: usize = 8;
+
+/// Records on disk, written once and read from the beginning, any number of times. Dropping it gives its extents back.
+pub struct TempFile {
+    cache: &'static Arc<BufferCache>,
+    tablespace: u32,
+    pool: Pool,
+    round: u64,
+    /// Where the chunks lie, in order.
+    chunks: Vec<Rdba>,
+    /// The chunk being filled: no longer than a chunk without its checksum.
+    pending: Vec<u8>,
+    records: u64,
+}
+
+/// A place in a [`TempFile`].
+#[derive(Default)]
+pub struct Reader {
+    chunk: Vec<u8>,
+    /// Number of the chunk in `chunk` plus one, and the next byte in it.
+    loaded: usize,
+    at: usize,
+    given: u64,
+}
+
+impl TempFile {
+    pub fn new(pool: &Pool, cx: &ExecCtx<'_>) -> TempFile {
+        TempFile {
+            cache: cx.shared.txns.cache(),
+            tablespace: cx.session.options.temporary_tablespace,
+            pool: pool.clone(),
+            round: pool.round(),
+            chunks: Vec::new(),
+            pending: Vec::new(),
+            records: 0,
+        }
+    }
+
+    /// Number of records.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn chunk_bytes(&self) -> usize {
+        CHUNK_BLOCKS * self.cache.block_size()
+    }
+
+    fn usable(&self) -> usize {
+        self.chunk_bytes() - SUM_BYTES
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// ORA-01652 without room, ORA-01114; ORA-01013 and the like when the session is to stop.
+    pub fn push(&mut self, record: &[u8], cx: &ExecCtx<'_>) -> Result<()> {
+        let len = u32::try_from(record.len()).map_err(|_| Ora::internal("a row of more than 4 GB"))?;
+        self.append(&len.to_le_bytes(), cx)?;
+        self.append(record, cx)?;
+        self.records += 1;
+        Ok(())
+    }
+
+    fn append(&mut self, mut bytes: &[u8], cx: &ExecCtx<'_>) -> Result<()> {
+        while !bytes.is_empty() {
+            let room = self.usable() - self.pending.len();
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.pending.extend_from_slice(now);
+            if self.pending.len() == self.usable() {
+                self.flush(cx)?;
+            }
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    /// The records end here: what is pending is written.
+    ///
+    /// # Errors
+    /// As [`TempFile::push`].
+    pub fn finish(&mut self, cx: &ExecCtx<'_>) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        self.pending.resize(self.usable(), 0);
+        self.flush(cx)?;
+        self.pending = Vec::new();
+        Ok(())
+    }
+
+    fn flush(&mut self, cx: &ExecCtx<'_>) -> Result<()> {
+        cx.p.check_cancel()?;
+        let at = self.pool.take(self.cache, self.tablespace, cx.p)?;
+        let sum = checksum(&self.pending, self.chunks.len());
+        self.chunks.push(at);
+        self.pending.extend_from_slice(&sum.to_le_bytes());
+        let written = self.cache.temp().write(cx.p, at, &self.pending);
+        self.pending.clear();
+        written
+    }
+
+    /// Reads the record at the reader's place into `record`. False behind the last one.
+    ///
+    /// # Errors
+    /// ORA-01115; ORA-01578 for temporary data that is not what was written.
+    pub fn next(&self, reader: &mut Reader, record: &mut Vec<u8>, cx: &ExecCtx<'_>) -> Result<bool> {
+        if reader.given == self.records {
+            return Ok(false);
+        }
+        let mut len = [0; 4];
+        self.fill(reader, &mut len, cx)?;
+        record.clear();
+        record.resize(u32::from_le_bytes(len) as usize, 0);
+        self.fill(reader, record, cx)?;
+        reader.given += 1;
+        Ok(true)
+    }
+
+    fn fill(&self, reader: &mut Reader, mut out: &mut [u8], cx: &ExecCtx<'_>) -> Result<()> {
+        while !out.is_empty() {
+            if reader.loaded == 0 || reader.at == self.usable() {
+                self.load(reader, cx)?;
+            }
+            let n = out.len().min(self.usable() - reader.at);
+            let (now, later) = out.split_at_mut(n);
+            now.copy_from_slice(&reader.chunk[reader.at..reader.at + n]);
+            reader.at += n;
+            out = later;
+        }
+        Ok(())
+    }
+
+    fn load(&self, reader: &mut Reader, cx: &ExecCtx<'_>) -> Result<()> {
+        cx.p.check_cancel()?;
+        let n = reader.loaded;
+        let at = *self.chunks.get(n).ok_or_else(|| Ora::internal("temporary data ends too early"))?;
+        reader.chunk.resize(self.chunk_bytes(), 0);
+        self.cache.temp().read(cx.p, at, &mut reader.chunk)?;
+        let (data, sum) = reader.chunk.split_at(self.usable());
+        if checksum(data, n).to_le_bytes() != sum {
+            return Err(TempSpace::damaged(at));
+        }
+        (reader.loaded, reader.at) = (n + 1, 0);
+        Ok(())
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        self.chunks.drain(..).for_each(|chunk| self.pool.give_back(self.cache, self.round, chunk));
+    }
+}
+
+/// A sum over whole words: chunks of others, or of another time, do not pass.
+fn checksum(data: &[u8], chunk: usize) -> u64 {
+    let words = data.chunks_exact(8).map(|w| u64::from_le_bytes(w.try_into().expect("eight bytes")));
+    words.fold(chunk as u64 ^ 0x9E37_79B9_7F4A_7C15, |sum, w| {
+        (sum.rotate_left(29) ^ w).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::checksum;
+
+    #[test]
+    fn a_chunk_in_another_place_or_with_another_bit_has_another_sum() {
+        let mut data = vec![7u8; 64];
+        let sum = checksum(&data, 3);
+        assert_ne!(sum, checksum(&data, 4));
+        data[13] ^= 1;
+        assert_ne!(sum, checksum(&data, 3));
+    }
+}

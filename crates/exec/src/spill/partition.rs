@@ -1,0 +1,58 @@
+//! Rows divided by a hash of their key, each part in a temporary file of its own.
+
+use super::TempFile;
+use super::pool::Pool;
+use crate::ctx::ExecCtx;
+use crate::hash::KeyHasher;
+use std::hash::Hasher;
+use types::Result;
+
+/// Parts of a division.
+pub const PARTS: usize = 16;
+/// Divisions of divisions: beyond, rows of one part differ too little for another one to help.
+pub const LEVELS_MAX: u32 = 6;
+
+/// Rows of a part below which it is not divided again, however little memory there is.
+const ROWS_MIN: u64 = 64;
+
+/// The level at which a part is taken on that came from a division at `level`.
+pub fn level_of(part: &TempFile, level: u32) -> u32 {
+    if part.records() < ROWS_MIN { LEVELS_MAX } else { level + 1 }
+}
+
+/// The part of a key at a level: every level takes other bits.
+pub fn part_of(key: &[u8], level: u32) -> usize {
+    let mut hasher = KeyHasher::default();
+    hasher.write_u64(u64::from(level) + 0x5EED);
+    hasher.write(key);
+    (hasher.finish() >> 17) as usize % PARTS
+}
+
+/// Rows on their way into parts.
+pub struct Division {
+    pub level: u32,
+    parts: Vec<TempFile>,
+}
+
+impl Division {
+    pub fn new(level: u32, pool: &Pool, cx: &ExecCtx<'_>) -> Division {
+        Division { level, parts: (0..PARTS).map(|_| TempFile::new(pool, cx)).collect() }
+    }
+
+    /// Adds a record to the part of its key.
+    ///
+    /// # Errors
+    /// Those of [`TempFile::push`].
+    pub fn push(&mut self, key: &[u8], record: &[u8], cx: &ExecCtx<'_>) -> Result<()> {
+        self.parts[part_of(key, self.level)].push(record, cx)
+    }
+
+    /// The parts, complete.
+    ///
+    /// # Errors
+    /// Those of [`TempFile::finish`].
+    pub fn finish(mut self, cx: &ExecCtx<'_>) -> Result<Vec<TempFile>> {
+        self.parts.iter_mut().try_for_each(|part| part.finish(cx))?;
+        Ok(self.parts)
+    }
+}

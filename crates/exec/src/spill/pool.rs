@@ -1,0 +1,77 @@
+//! The temporary extents of a cursor, given out in chunks: a sorted run or a part of a division is often smaller than an extent.
+
+use super::CHUNK_BLOCKS;
+use block::Extent;
+use buffer_cache::{BufferCache, TEMP_EXTENT_BLOCKS};
+use process::Process;
+use std::sync::{Arc, Mutex};
+use types::{Ora, Rdba, Result};
+
+const CHUNKS: u32 = TEMP_EXTENT_BLOCKS / CHUNK_BLOCKS as u32;
+const _: () =
+    assert!(CHUNKS < u32::BITS && (TEMP_EXTENT_BLOCKS as usize).is_multiple_of(CHUNK_BLOCKS), "a bit a chunk");
+
+/// Extents and which chunks of each are in use, a bit each.
+#[derive(Default)]
+struct Chunks {
+    extents: Vec<(Extent, u32)>,
+    /// Counts how often everything was given back: chunks of before are nobody's any more.
+    round: u64,
+}
+
+/// The extents of a cursor. Clones are the same.
+#[derive(Clone, Default)]
+pub struct Pool(Arc<Mutex<Chunks>>);
+
+impl Pool {
+    /// The round that chunks taken now belong to.
+    pub fn round(&self) -> u64 {
+        self.0.lock().map_or(0, |chunks| chunks.round)
+    }
+
+    /// A free chunk.
+    ///
+    /// # Errors
+    /// ORA-01652 without room.
+    pub fn take(&self, cache: &BufferCache, tablespace: u32, p: &Process) -> Result<Rdba> {
+        let mut chunks = self.0.lock().map_err(|_| Ora::internal("temporary extents"))?;
+        let extents = &mut chunks.extents;
+        let at = match extents.iter().position(|(_, used)| used.count_ones() < CHUNKS) {
+            Some(at) => at,
+            None => {
+                extents.push((cache.temp().take(p, tablespace)?, 0));
+                extents.len() - 1
+            }
+        };
+        let (extent, used) = &mut extents[at];
+        let chunk = used.trailing_ones();
+        *used |= 1 << chunk;
+        Ok(Rdba(extent.start.0 + chunk * CHUNK_BLOCKS as u32))
+    }
+
+    /// Gives a chunk of a round back, and its extent when it was the last one in use.
+    pub fn give_back(&self, cache: &BufferCache, round: u64, chunk: Rdba) {
+        let Ok(mut chunks) = self.0.lock() else { return };
+        if chunks.round != round {
+            return;
+        }
+        let of = |e: &Extent| (e.start.0..e.start.0 + e.blocks).contains(&chunk.0);
+        let Some(at) = chunks.extents.iter().position(|(extent, _)| of(extent)) else { return };
+        let (extent, used) = &mut chunks.extents[at];
+        *used &= !(1 << ((chunk.0 - extent.start.0) / CHUNK_BLOCKS as u32));
+        if *used == 0 {
+            cache.temp().give_back(*extent);
+            chunks.extents.swap_remove(at);
+        }
+    }
+
+    /// Gives everything back: the execution has ended, whatever its row sources still hold.
+    pub fn clear(&self, cache: &BufferCache) {
+        let Ok(mut chunks) = self.0.lock() else { return };
+        if chunks.extents.is_empty() {
+            return;
+        }
+        chunks.round += 1;
+        chunks.extents.drain(..).for_each(|(extent, _)| cache.temp().give_back(extent));
+    }
+}

@@ -1,0 +1,132 @@
+//! Rows as records: a tag and the stored form of each value, and back.
+
+use types::codec;
+use types::{DataType, Ora, Result, Value, Zone};
+
+const NULL: u8 = 0;
+
+/// The types by tag, from 1.
+const TYPES: [DataType; 12] = [
+    DataType::NUMBER,
+    DataType::TEXT,
+    DataType::Date,
+    DataType::Timestamp { digits: 9, zone: Zone::None },
+    DataType::Timestamp { digits: 9, zone: Zone::WithTimeZone },
+    DataType::Raw { len: 0 },
+    DataType::Rowid,
+    DataType::Boolean,
+    DataType::BinaryDouble,
+    DataType::BinaryFloat,
+    DataType::IntervalYm { years: 9 },
+    DataType::IntervalDs { days: 9, digits: 9 },
+];
+
+fn tag(v: &Value) -> u8 {
+    match v {
+        Value::Null => NULL,
+        Value::Number(_) => 1,
+        Value::Text(_) => 2,
+        Value::Date(_) => 3,
+        Value::Timestamp(t) if t.offset.is_none() => 4,
+        Value::Timestamp(_) => 5,
+        Value::Raw(_) => 6,
+        Value::Rowid(_) => 7,
+        Value::Boolean(_) => 8,
+        Value::Double(_) => 9,
+        Value::Float(_) => 10,
+        Value::IntervalYm(_) => 11,
+        Value::IntervalDs(_) => 12,
+    }
+}
+
+/// Appends values.
+pub fn encode<'v>(values: impl IntoIterator<Item = &'v Value>, out: &mut Vec<u8>) {
+    for v in values {
+        out.push(tag(v));
+        if v.is_null() {
+            continue;
+        }
+        let at = out.len();
+        out.extend_from_slice(&[0; 4]);
+        codec::encode(v, out);
+        let len = (out.len() - at - 4) as u32;
+        out[at..at + 4].copy_from_slice(&len.to_le_bytes());
+    }
+}
+
+/// Reads the next value of a record into `value`, whose buffer is used again.
+///
+/// # Errors
+/// ORA-00600 for a record that was not made by [`encode`].
+pub fn decode(record: &mut &[u8], value: &mut Value) -> Result<()> {
+    let damaged = || Ora::internal("temporary row");
+    let (&tag, rest) = record.split_first().ok_or_else(damaged)?;
+    *record = rest;
+    if tag == NULL {
+        *value = Value::Null;
+        return Ok(());
+    }
+    let ty = TYPES.get(usize::from(tag) - 1).ok_or_else(damaged)?;
+    let bytes = take_part(record)?;
+    codec::decode_into(bytes, ty, value)
+}
+
+/// Appends bytes that [`take_part`] gives back.
+pub fn put_part(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// The next part of a record.
+///
+/// # Errors
+/// ORA-00600 for a record that was not made so.
+pub fn take_part<'r>(record: &mut &'r [u8]) -> Result<&'r [u8]> {
+    let damaged = || Ora::internal("temporary row");
+    let (len, rest) = record.split_at_checked(4).ok_or_else(damaged)?;
+    let len = u32::from_le_bytes(len.try_into().expect("four bytes")) as usize;
+    let (part, rest) = rest.split_at_checked(len).ok_or_else(damaged)?;
+    *record = rest;
+    Ok(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::{Date, IntervalDs, IntervalYm, Number, Rowid, Timestamp};
+
+    #[test]
+    fn every_kind_of_value_comes_back() {
+        let date = Date::from_ymd(2024, 2, 29).unwrap();
+        let stamp = |offset| Timestamp { date, nanos: 123_456_789, offset };
+        let third = Number::from(1i64).div(&Number::from(3i64)).unwrap();
+        let all = [
+            Value::Null,
+            Value::Number(third),
+            Value::Number(Number::from(-17i64)),
+            Value::Text("déjà".into()),
+            Value::Date(date),
+            Value::Timestamp(stamp(None)),
+            Value::Timestamp(stamp(Some(-330))),
+            Value::Raw(vec![0, 255, 7]),
+            Value::Rowid(Rowid::default()),
+            Value::Boolean(true),
+            Value::Double(-1.5e300),
+            Value::Float(2.25),
+            Value::IntervalYm(IntervalYm { months: -14 }),
+            Value::IntervalDs(IntervalDs { seconds: -3, nanos: 5 }),
+        ];
+        let mut record = Vec::new();
+        encode(&all, &mut record);
+        put_part(b"tail", &mut record);
+        let mut rest = &record[..];
+        for v in &all {
+            let mut back = Value::Text("before".into());
+            decode(&mut rest, &mut back).unwrap();
+            assert_eq!(&back, v);
+        }
+        assert_eq!(take_part(&mut rest).unwrap(), b"tail");
+        assert!(decode(&mut rest, &mut Value::Null).is_err());
+        assert!(take_part(&mut &[9u8, 0, 0, 0, 1][..]).is_err());
+    }
+}

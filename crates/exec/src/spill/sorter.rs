@@ -1,0 +1,177 @@
+//! External merge sort: runs that fit into memory are sorted and written, then merged.
+//!
+//! Records with equal keys come out in the order they went in: runs are in the order of the input, a run is sorted by a stable sort,
+//! and the merge prefers the earlier run.
+
+use super::pool::Pool;
+use super::rows::{put_part, take_part};
+use super::{Reader, TempFile};
+use crate::ctx::ExecCtx;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use types::Result;
+use wait::Stat;
+
+/// Runs merged at once: each needs a chunk of memory.
+const FAN_IN: usize = 64;
+
+/// A key and what goes with it.
+type Keyed = (Box<[u8]>, Box<[u8]>);
+
+/// Sorts records by key.
+pub struct Sorter {
+    pool: Pool,
+    /// The run being collected.
+    rows: Vec<Keyed>,
+    bytes: usize,
+    runs: Vec<TempFile>,
+    merge: Option<Merge>,
+    at: usize,
+    pushed: u64,
+}
+
+impl Sorter {
+    pub fn new(pool: &Pool) -> Sorter {
+        let pool = pool.clone();
+        Sorter { pool, rows: Vec::new(), bytes: 0, runs: Vec::new(), merge: None, at: 0, pushed: 0 }
+    }
+
+    /// Adds a record; what is in memory is written when it has grown beyond `limit` bytes.
+    ///
+    /// # Errors
+    /// Those of [`TempFile::push`].
+    pub fn push(&mut self, key: &[u8], record: &[u8], limit: usize, cx: &ExecCtx<'_>) -> Result<()> {
+        self.bytes += key.len() + record.len() + 64;
+        self.rows.push((key.into(), record.into()));
+        self.pushed += 1;
+        if self.bytes > limit { self.write_run(cx) } else { Ok(()) }
+    }
+
+    fn write_run(&mut self, cx: &ExecCtx<'_>) -> Result<()> {
+        self.rows.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut run = TempFile::new(&self.pool, cx);
+        let mut record = Vec::new();
+        for (key, row) in self.rows.drain(..) {
+            record.clear();
+            put_part(&key, &mut record);
+            record.extend_from_slice(&row);
+            run.push(&record, cx)?;
+        }
+        run.finish(cx)?;
+        self.runs.push(run);
+        self.bytes = 0;
+        Ok(())
+    }
+
+    /// The input is complete.
+    ///
+    /// # Errors
+    /// Those of writing and reading runs.
+    pub fn finish(&mut self, cx: &ExecCtx<'_>) -> Result<()> {
+        cx.p.count(Stat::SortsRows, self.pushed);
+        if self.runs.is_empty() {
+            cx.p.count(Stat::SortsMemory, 1);
+            self.rows.sort_by(|a, b| a.0.cmp(&b.0));
+            return Ok(());
+        }
+        cx.p.count(Stat::SortsDisk, 1);
+        if !self.rows.is_empty() {
+            self.write_run(cx)?;
+        }
+        // Neighbouring runs are merged, so that the order of equal keys stays.
+        while self.runs.len() > FAN_IN {
+            let mut merged = Vec::new();
+            while !self.runs.is_empty() {
+                let group: Vec<TempFile> = self.runs.drain(..FAN_IN.min(self.runs.len())).collect();
+                merged.push(merge_runs(group, &self.pool, cx)?);
+            }
+            self.runs = merged;
+        }
+        self.rewind(cx)
+    }
+
+    /// Starts giving the records again from the first.
+    ///
+    /// # Errors
+    /// Those of reading runs.
+    pub fn rewind(&mut self, cx: &ExecCtx<'_>) -> Result<()> {
+        self.at = 0;
+        if !self.runs.is_empty() {
+            self.merge = Some(Merge::start(&mut self.runs, cx)?);
+        }
+        Ok(())
+    }
+
+    /// The next record, in the order of the keys. `None` behind the last.
+    ///
+    /// # Errors
+    /// Those of reading runs.
+    pub fn next(&mut self, cx: &ExecCtx<'_>) -> Result<Option<&[u8]>> {
+        match &mut self.merge {
+            Some(merge) => merge.next(&mut self.runs, cx),
+            None => {
+                self.at += 1;
+                Ok(self.rows.get(self.at - 1).map(|(_, row)| &row[..]))
+            }
+        }
+    }
+}
+
+fn merge_runs(mut runs: Vec<TempFile>, pool: &Pool, cx: &ExecCtx<'_>) -> Result<TempFile> {
+    let mut merge = Merge::start(&mut runs, cx)?;
+    let mut out = TempFile::new(pool, cx);
+    while merge.advance(&mut runs, cx)? {
+        out.push(&merge.current, cx)?;
+    }
+    out.finish(cx)?;
+    Ok(out)
+}
+
+/// The head of a run: its key, the run's number, the whole record.
+type Head = Reverse<(Vec<u8>, usize, Vec<u8>)>;
+
+struct Merge {
+    readers: Vec<Reader>,
+    heads: BinaryHeap<Head>,
+    /// The record given last, with its key.
+    current: Vec<u8>,
+}
+
+impl Merge {
+    fn start(runs: &mut [TempFile], cx: &ExecCtx<'_>) -> Result<Merge> {
+        let readers = runs.iter().map(|_| Reader::default()).collect();
+        let mut merge = Merge { readers, heads: BinaryHeap::new(), current: Vec::new() };
+        for (n, run) in runs.iter_mut().enumerate() {
+            merge.pull(run, n, (Vec::new(), Vec::new()), cx)?;
+        }
+        Ok(merge)
+    }
+
+    /// Reads the next record of run `n` into buffers that are used again.
+    fn pull(&mut self, run: &mut TempFile, n: usize, old: (Vec<u8>, Vec<u8>), cx: &ExecCtx<'_>) -> Result<()> {
+        let (mut key, mut record) = old;
+        if run.next(&mut self.readers[n], &mut record, cx)? {
+            key.clear();
+            key.extend_from_slice(take_part(&mut &record[..])?);
+            self.heads.push(Reverse((key, n, record)));
+        }
+        Ok(())
+    }
+
+    /// Moves to the next record; false behind the last.
+    fn advance(&mut self, runs: &mut [TempFile], cx: &ExecCtx<'_>) -> Result<bool> {
+        let Some(Reverse((key, n, record))) = self.heads.pop() else { return Ok(false) };
+        let old = std::mem::replace(&mut self.current, record);
+        self.pull(&mut runs[n], n, (key, old), cx)?;
+        Ok(true)
+    }
+
+    fn next(&mut self, runs: &mut [TempFile], cx: &ExecCtx<'_>) -> Result<Option<&[u8]>> {
+        if !self.advance(runs, cx)? {
+            return Ok(None);
+        }
+        let mut rest = &self.current[..];
+        take_part(&mut rest)?;
+        Ok(Some(rest))
+    }
+}

@@ -1,0 +1,95 @@
+//! Rows that are let through once each: DISTINCT and UNION.
+//!
+//! Keys seen are kept in memory. When they are too many, rows with other keys are divided into parts; once the input has ended, each
+//! part is an input of its own.
+
+use super::partition::{Division, LEVELS_MAX, level_of};
+use super::{Reader, TempFile, rows};
+use crate::ctx::ExecCtx;
+use crate::hash::{KeySet, push_part};
+use crate::machine::Machine;
+use plan::Reg;
+use types::Result;
+
+#[derive(Default)]
+pub struct Unique {
+    seen: KeySet,
+    used: usize,
+    level: u32,
+    division: Option<Division>,
+    waiting: Vec<(TempFile, u32)>,
+    part: Option<(TempFile, Reader)>,
+    key: Vec<u8>,
+    record: Vec<u8>,
+}
+
+impl Unique {
+    pub fn clear(&mut self) {
+        *self = Unique { key: std::mem::take(&mut self.key), ..Unique::default() };
+    }
+
+    /// Whether the row in `regs` is the first of its kind; one that cannot be told yet is kept for later.
+    ///
+    /// # Errors
+    /// Those of temporary space.
+    pub fn offer(&mut self, regs: &[Reg], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        self.key.clear();
+        for &r in regs {
+            push_part(m.value(r), &mut self.key);
+        }
+        if self.seen.contains(&self.key) {
+            return Ok(false);
+        }
+        let more = self.key.len() + 48;
+        if self.used + more > cx.session.options.spill_bytes && self.level < LEVELS_MAX {
+            if self.division.is_none() {
+                self.division = Some(Division::new(self.level, &m.temporary, cx));
+            }
+            self.record.clear();
+            rows::encode(regs.iter().map(|&r| m.value(r)), &mut self.record);
+            if let Some(division) = &mut self.division {
+                division.push(&self.key, &self.record, cx)?;
+            }
+            return Ok(false);
+        }
+        m.charge(more, cx)?;
+        self.used += more;
+        self.seen.insert(self.key.clone());
+        Ok(true)
+    }
+
+    /// The next row that was kept for later, in `regs`; to be asked once the input has ended. False at the end.
+    ///
+    /// # Errors
+    /// Those of temporary space.
+    pub fn next(&mut self, regs: &[Reg], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        loop {
+            if let Some((file, mut reader)) = self.part.take() {
+                let mut record = std::mem::take(&mut self.record);
+                while file.next(&mut reader, &mut record, cx)? {
+                    m.decode(regs, &mut &record[..])?;
+                    if self.offer(regs, m, cx)? {
+                        self.record = record;
+                        self.part = Some((file, reader));
+                        return Ok(true);
+                    }
+                }
+                self.record = record;
+            }
+            if let Some(division) = self.division.take() {
+                let level = division.level;
+                let parts = division.finish(cx)?.into_iter().filter(|part| part.records() > 0);
+                self.waiting.extend(parts.map(|part| {
+                    let level = level_of(&part, level);
+                    (part, level)
+                }));
+            }
+            self.seen.clear();
+            m.release(self.used);
+            self.used = 0;
+            let Some((part, level)) = self.waiting.pop() else { return Ok(false) };
+            self.level = level;
+            self.part = Some((part, Reader::default()));
+        }
+    }
+}
