@@ -51,7 +51,11 @@ fn a_backup_under_load_is_restored_to_a_moment_and_to_the_end() {
         run(&mut c, &["insert into mark values (1)", "commit"]);
         scn = number(&mut c, "select current_scn from v$database");
         at_mark = load.counts();
-        run(&mut c, &["insert into mark values (2)", "commit"]);
+        run(
+            &mut c,
+            &["insert into mark values (2)", "commit", "create tablespace later datafile 'later01.dbf' size 1M"],
+        );
+        run(&mut c, &["create table far (n number) tablespace later", "insert into far values (7)", "commit"]);
         load.stop.store(false, Ordering::Relaxed);
         (0..3).for_each(|w| {
             drop(scope.spawn({
@@ -77,6 +81,8 @@ fn a_backup_under_load_is_restored_to_a_moment_and_to_the_end() {
     then.start();
     let mut c = then.connect();
     assert_eq!(rows(&mut c, "select n from mark"), ["1"]);
+    assert_eq!(rows(&mut c, "select name from v$datafile where name like '%later%'"), Vec::<String>::new());
+    assert!(!then.path().join("later01.dbf").exists());
     for (w, n) in at_mark.iter().enumerate() {
         assert_eq!(number(&mut c, &format!("select max(n) from load where w = {w}")), *n);
         assert_whole(&mut c, w, *n);
@@ -95,9 +101,26 @@ fn a_backup_under_load_is_restored_to_a_moment_and_to_the_end() {
     end.start();
     let mut c = end.connect();
     assert_eq!(rows(&mut c, "select n from mark order by n"), ["1", "2"]);
+    assert_eq!(rows(&mut c, "select n from far"), ["7"]);
     assert_kept(&mut c, &load.counts());
     drop(c);
     end.verify();
+    // With the logs alone nobody knows what the file was that came later.
+    let alone = Database::new("alone");
+    std::fs::create_dir_all(alone.path()).unwrap();
+    for entry in std::fs::read_dir(db.path()).unwrap().chain(std::fs::read_dir(db.path().join("archive")).unwrap()) {
+        let from = entry.unwrap().path();
+        if from
+            .extension()
+            .is_some_and(|e| e == "arc" || from.file_name().unwrap().to_string_lossy().starts_with("redo"))
+        {
+            std::fs::copy(&from, alone.path().join(from.file_name().unwrap())).unwrap();
+        }
+    }
+    let nowhere = Database::new("nowhere");
+    let args = ["restore", "--from", text(folder.path()), "--dir", text(nowhere.path()), "--redo", text(alone.path())];
+    let (code, out) = latchwork(&args);
+    assert!(code == 1 && out.contains("ORA-01157") && out.contains("was added behind the backup"), "{out}");
     // Not to before the copies are of one moment, not over a database, not from a damaged backup.
     let early = Database::new("early");
     let args = ["restore", "--from", text(folder.path()), "--dir", text(early.path()), "--until-scn", "2"];
