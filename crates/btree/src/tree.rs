@@ -367,6 +367,44 @@ impl Btree {
         Ok(())
     }
 
+    /// As [`Btree::delete_at`], in an index that is being built: when the entry is not there yet, one is put in its place that is
+    /// marked deleted, so that the builder, who sees the row as it was, does not add it. Rolled back, it is the row's entry.
+    ///
+    /// # Errors
+    /// As [`Btree::insert_at`].
+    pub fn delete_unbuilt(&self, p: &Process, t: &mut Txn, index: &Index, key: &[u8], locator: &[u8]) -> Result<()> {
+        let sort_key = self.sort_key(key, locator)?;
+        loop {
+            let tried = self.txns.retrying(p, &mut || {
+                let leaf = self.descend(p, index, Target::At(&sort_key), 0, &mut |_, _| {})?;
+                let mut c = self.txns.change(p, t, 1, undo_bytes(&sort_key))?;
+                let xid = c.xid();
+                let b = self.pin_leaf(&mut c, index, leaf, &sort_key)?;
+                let node = Node::new(c.group().block(b));
+                let i = node.lower_bound(&sort_key);
+                if node.is_at(i, &sort_key) {
+                    let before = (node.entry(i).map_or(0, |row| row.flags), node.xid(i));
+                    return self.mark(c, index, b, i, (flags::DELETED, xid), before, &sort_key).map(|()| Try::Done);
+                }
+                if node.data.free_bytes() < entry_bytes(&sort_key) {
+                    return Ok(Try::Split);
+                }
+                let mut before = vec![0; 1 + XID];
+                before.extend_from_slice(&sort_key);
+                c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::PUT_BACK, &before))?;
+                let behind = xid.to_bits().to_le_bytes();
+                let change = ops::insert(i + 1, flags::DELETED, key.len(), &[&sort_key, &behind]);
+                c.group().change(b, Layer::Index, op::INSERT, &change)?;
+                c.commit()?;
+                Ok(Try::Done)
+            })?;
+            match tried {
+                Try::Split => self.make_room(p, index, &sort_key)?,
+                _ => return Ok(()),
+            }
+        }
+    }
+
     /// Adds an entry without undo, for building an index that nobody else can see yet. Entries that come in order fill the
     /// blocks completely.
     ///

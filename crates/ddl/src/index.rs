@@ -30,6 +30,7 @@ pub struct NewIndex {
 }
 
 pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
+    crate::online::clean_up(work)?;
     let index = work.target(&create.name)?;
     let IndexTarget::Table { table, columns } = &create.target else {
         return Err(Ora::unsupported().at(create.pos.0));
@@ -52,7 +53,9 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
             if create.reverse || matches!(table.organization, Organization::HashCluster { .. }) {
                 return Err(Ora::unsupported().at(column.expr.pos.0));
             }
-            work.lock(object)?;
+            if !create.online {
+                work.lock(object)?;
+            }
             positions.push((virtual_column::for_key(work, &mut table, &column.expr)?, column.descending));
             computed = true;
             continue;
@@ -76,6 +79,9 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
         for_key: false,
         duplicate: Ora::new(1452),
     };
+    if create.online {
+        return crate::online::create(work, &table, new);
+    }
     work.lock(object)?;
     make(work, &table, new)?;
     work.touch(object);
@@ -102,11 +108,31 @@ pub fn column_position(table: &TableDef, column: &Ident) -> Result<usize> {
 
 /// Makes an index, fills it from the table's rows and enters it in the dictionary.
 pub fn make(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<IndexDef>> {
-    check_columns(table, &new)?;
+    let index = define(work, table, &new, false)?;
+    // The key of an index-organised table is made before there are rows.
+    if index.kind != IndexKind::IotTop {
+        fill(work, table, &index, &new.duplicate)?;
+    }
+    work.insert_object(index.object, Some(index.object), &new.target, ObjectKind::Index)?;
+    enter(work, &index)?;
+    Ok(Rc::new(index))
+}
+
+/// Enters an empty index that is to be built while the table is in use.
+pub fn enter_building(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<IndexDef>> {
+    let index = define(work, table, &new, true)?;
+    work.insert_object(index.object, Some(index.object), &new.target, ObjectKind::Index)?;
+    enter(work, &index)?;
+    Ok(Rc::new(index))
+}
+
+/// Makes the empty tree of an index.
+fn define(work: &mut Work<'_>, table: &TableDef, new: &NewIndex, building: bool) -> Result<IndexDef> {
+    check_columns(table, new)?;
     let tablespace = work.tablespace(new.options.tablespace.as_ref(), new.target.owner)?;
     let object = work.new_object();
     let header = crate::tree::create(work, tablespace, object)?;
-    let index = IndexDef {
+    Ok(IndexDef {
         object,
         owner_id: new.target.owner,
         owner: new.target.owner_name.clone(),
@@ -126,17 +152,11 @@ pub fn make(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<I
             .map(|(column, descending)| IndexColumnDef { key: IndexKey::Column(*column), descending: *descending })
             .collect(),
         invisible: new.invisible,
-        unusable: false,
+        unusable: building,
+        building,
         kind: new.kind,
         statistics: None,
-    };
-    // The key of an index-organised table is made before there are rows.
-    if index.kind != IndexKind::IotTop {
-        fill(work, table, &index, &new.duplicate)?;
-    }
-    work.insert_object(object, Some(object), &new.target, ObjectKind::Index)?;
-    enter(work, &index)?;
-    Ok(Rc::new(index))
+    })
 }
 
 fn check_columns(table: &TableDef, new: &NewIndex) -> Result<()> {
@@ -186,7 +206,9 @@ fn enter(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
         _ => 0,
     };
     row[ind::PROPERTY] = int(reverse | if index.unique { property::IND_UNIQUE } else { 0 });
-    row[ind::FLAGS] = int(if index.invisible { property::IND_INVISIBLE } else { 0 });
+    row[ind::FLAGS] = int(i64::from(index.invisible) * property::IND_INVISIBLE
+        + i64::from(index.unusable) * property::IND_UNUSABLE
+        + i64::from(index.building) * property::IND_BUILDING);
     work.change().insert(Base::Ind, &row)?;
     let rows: Vec<Row> = index.columns.iter().enumerate().map(|(i, column)| column_row(index, i, column)).collect();
     work.change().insert_many(Base::Icol, &rows)
@@ -242,6 +264,7 @@ fn load(
 }
 
 pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
+    crate::online::clean_up(work)?;
     let target = work.target(&alter.name)?;
     let object = work.existing(&target, ObjectKind::Index, 1418)?;
     work.require(&target, None, SystemPrivilege::AlterAnyIndex)?;
@@ -348,7 +371,8 @@ fn moved(work: &mut Work<'_>, object: ObjectId, header: Rdba, data: ObjectId, ta
         row[ind::FILE] = int(header.file());
         row[ind::BLOCK] = int(header.block());
         // An index that was unusable is whole again.
-        row[ind::FLAGS] = int(dictionary::rows::as_i64(&row[ind::FLAGS]).unwrap_or(0) & !property::IND_UNUSABLE);
+        row[ind::FLAGS] = int(dictionary::rows::as_i64(&row[ind::FLAGS]).unwrap_or(0)
+            & !(property::IND_UNUSABLE | property::IND_BUILDING));
     })?;
     work.update_object(object, &mut |row: &mut Vec<Value>| row[obj::DATAOBJ] = int(data.0))
 }

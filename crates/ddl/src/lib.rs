@@ -19,6 +19,7 @@ mod create_table;
 mod drop;
 mod grant;
 mod index;
+mod online;
 mod quota;
 mod rename;
 mod replace_name;

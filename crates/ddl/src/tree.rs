@@ -25,6 +25,16 @@ pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &[En
     parts.storage.trees.set_created(parts.p, &tree)
 }
 
+/// Adds the entries of rows that have none yet to an index that others are entering their changes in.
+pub fn load_among_others(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &[Entry]) -> Result<()> {
+    let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), false)?;
+    for (key, locator) in entries {
+        parts.storage.trees.load_at(parts.p, &tree, key, locator)?;
+        parts.p.check_cancel()?;
+    }
+    Ok(())
+}
+
 /// Puts rows, in the order of their keys, into the empty tree of an index-organised table.
 pub fn load_rows(parts: &Parts<'_>, index: &IndexDef, rows: &[Entry]) -> Result<()> {
     let data = index.segment.data_object;
@@ -38,7 +48,7 @@ pub fn load_rows(parts: &Parts<'_>, index: &IndexDef, rows: &[Entry]) -> Result<
 }
 
 /// The data object of the table's rows: what rowids carry.
-fn data_object(table: &TableDef) -> ObjectId {
+pub fn data_object(table: &TableDef) -> ObjectId {
     match &table.organization {
         Organization::Heap(segment) | Organization::Index(segment) => segment.data_object,
         Organization::HashCluster { cluster, .. } => cluster.segment.data_object,

@@ -164,7 +164,17 @@ impl<'a> Work<'a> {
         done
     }
 
-    fn commit(&mut self) -> Result<()> {
+    /// Looks at the dictionary again, after a commit in the middle.
+    pub fn refresh(&mut self) -> Result<()> {
+        let session = self.session;
+        let parts = self.host.parts();
+        self.image = parts.dict.image(parts.p)?;
+        self.names = parts.dict.names(parts.p, session.user, session.schema, session.sysdba)?;
+        Ok(())
+    }
+
+    /// Commits what the statement has done so far, releases its table locks, and goes on.
+    pub fn commit(&mut self) -> Result<()> {
         os::crash::point("ddl-done");
         {
             let parts = self.host.parts();
@@ -189,7 +199,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn undo(&mut self) -> Result<()> {
+    pub fn undo(&mut self) -> Result<()> {
         let parts = self.host.parts();
         // The segments that were made go with the rest.
         parts.storage.heap.transactions().rollback(parts.p, parts.txn)?;
@@ -274,6 +284,13 @@ impl<'a> Work<'a> {
             Err(e) if e.is(30006) => Err(Ora::new(54)),
             done => done,
         }
+    }
+
+    /// Waits until no open transaction has changed the table, and keeps others from beginning to until this one ends.
+    pub fn lock_shared(&mut self, object: ObjectId) -> Result<()> {
+        let parts = self.host.parts();
+        let txns = parts.storage.heap.transactions();
+        txns.lock_table(parts.p, parts.txn, object, LockMode::Share, LockWait::Forever)
     }
 
     /// Notes that the object's definition or rows change.

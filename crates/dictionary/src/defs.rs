@@ -222,6 +222,8 @@ pub struct IndexDef {
     pub columns: Vec<IndexColumnDef>,
     pub invisible: bool,
     pub unusable: bool,
+    /// Being built while the table is in use: unusable for queries, and every change of a row is entered.
+    pub building: bool,
     pub kind: IndexKind,
     pub statistics: Option<IndexStatistics>,
 }

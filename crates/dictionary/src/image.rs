@@ -34,6 +34,8 @@ pub mod property {
     /// In FLAGS of IND$.
     pub const IND_UNUSABLE: i64 = 1;
     pub const IND_INVISIBLE: i64 = 2;
+    /// Being built by CREATE INDEX … ONLINE: changes of rows are entered, queries pass it over.
+    pub const IND_BUILDING: i64 = 4;
     /// In DEFER of CDEF$.
     pub const CON_DEFERRABLE: i64 = 1;
     pub const CON_INITIALLY_DEFERRED: i64 = 2;
@@ -544,6 +546,7 @@ impl Image {
             columns,
             invisible: flags & property::IND_INVISIBLE != 0,
             unusable: flags & property::IND_UNUSABLE != 0,
+            building: flags & property::IND_BUILDING != 0,
             kind,
             statistics: as_i64(&row[ind::DISTKEY]).map(|distinct| IndexStatistics {
                 distinct_keys: distinct as u64,
@@ -562,6 +565,13 @@ impl Image {
             }
         }
         Ok(None)
+    }
+
+    /// Indexes that are being built online, or were when their builder died.
+    pub fn indexes_building(&self) -> Vec<ObjectId> {
+        let building = |row: &&Row| as_i64(&row[ind::FLAGS]).unwrap_or(0) & property::IND_BUILDING != 0;
+        let all = self.rows[&Base::Ind].values().flatten().filter(building);
+        all.map(|row| ObjectId(as_u32(&row[ind::OBJ]))).collect()
     }
 
     fn constraints(&self, table: ObjectId) -> Vec<ConstraintDef> {

@@ -31,7 +31,7 @@ impl Index {
             Organization::HashCluster { cluster, .. } => cluster.segment.data_object,
             Organization::Fixed(_) => return Err(Ora::internal("a fixed table has no index")),
         };
-        let tree = b.shared.btree.open(b.p, def.segment.header, rows, def.unique)?;
+        let tree = b.shared.btree.open(b.p, def.segment.header, rows, def.unique && !def.building)?;
         Ok(Index { def: def.clone(), tree, columns })
     }
 
@@ -144,6 +144,13 @@ pub fn delete_many(index: &Index, entries: &mut btree::Batch, cx: &mut ExecCtx<'
 /// Marks an entry deleted.
 pub fn delete(index: &Index, key: &[u8], at: At<'_>, cx: &mut ExecCtx<'_>) -> Result<()> {
     let t = &mut cx.session.txn;
+    if index.def.building {
+        let locator = match at {
+            At::Rowid(rowid) => btree::locator_of(rowid).to_vec(),
+            At::Key(key) => key.to_vec(),
+        };
+        return cx.shared.btree.delete_unbuilt(cx.p, t, &index.tree, key, &locator);
+    }
     match at {
         At::Rowid(rowid) => cx.shared.btree.delete(cx.p, t, &index.tree, key, rowid),
         At::Key(row) => cx.shared.btree.delete_at(cx.p, t, &index.tree, key, row),

@@ -25,6 +25,7 @@ fn index(name: &str, unique: bool, columns: &[usize]) -> Rc<IndexDef> {
         columns: columns.iter().map(key).collect(),
         invisible: false,
         unusable: false,
+        building: false,
         kind: IndexKind::Normal,
         statistics: None,
     })

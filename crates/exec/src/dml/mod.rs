@@ -75,14 +75,14 @@ pub struct Writer {
 impl Writer {
     pub fn build(t: &Target, b: &mut Builder<'_>) -> Result<Writer> {
         // A key that an unusable index should watch over cannot be changed.
-        if let Some(i) = t.table.indexes.iter().find(|i| i.unusable && i.unique) {
+        if let Some(i) = t.table.indexes.iter().find(|i| i.unusable && i.unique && !i.building) {
             return Err(Ora::with(1502, &[&i.owner, &i.name]));
         }
         let indexes = t
             .table
             .indexes
             .iter()
-            .filter(|i| !i.unusable && i.kind != IndexKind::IotTop)
+            .filter(|i| (!i.unusable || i.building) && i.kind != IndexKind::IotTop)
             .map(|i| Index::of(i, &t.table, b))
             .collect::<Result<_>>()?;
         Ok(Writer {

@@ -497,6 +497,7 @@ impl<'i> Session<'i> {
                 .collect(),
             invisible: false,
             unusable: false,
+            building: false,
             kind: IndexKind::Normal,
             statistics: None,
         }));

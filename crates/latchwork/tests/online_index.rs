@@ -1,0 +1,136 @@
+//! CREATE INDEX … ONLINE on a table that sessions go on changing, and what is left when its session is killed.
+
+use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use types::Value;
+
+fn start() -> Ephemeral {
+    let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
+    Ephemeral::start_with(&EphemeralOptions { executable, ..EphemeralOptions::default() }).expect("an instance starts")
+}
+
+fn session(instance: &Ephemeral) -> Client {
+    instance.connect(&Credentials::Sysdba).expect("a session opens")
+}
+
+fn text(client: &mut Client, sql: &str) -> String {
+    let rows = client.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    match &rows[0][0] {
+        Value::Text(text) => text.clone(),
+        other => panic!("{sql}: {other:?}"),
+    }
+}
+
+/// What the table says by a full scan, and by an index.
+fn sums(client: &mut Client, hint: &str) -> String {
+    text(client, &format!("select /*+ {hint} */ count(*) || ' ' || sum(k) || ' ' || sum(id) from t where k >= 0"))
+}
+
+/// Changes rows of its own, and commits or rolls back, until it is told to stop.
+fn change(instance: &Ephemeral, me: u64, stop: &AtomicBool) -> u64 {
+    let mut c = session(instance);
+    let (mut seed, mut n) = (me + 17, 0);
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    while !stop.load(Ordering::Relaxed) {
+        let id = random(1000) * 3 + me;
+        let sql = match random(5) {
+            0 => format!("delete from t where id = {id}"),
+            1 => format!(
+                "insert into t select {id}, {}, 'new' from dual where not exists (select 1 from t where id = {id})",
+                random(500)
+            ),
+            2 => format!("update t set k = k + 1 where id between {id} and {id} + 5 and mod(id, 3) = {me}"),
+            _ => format!("update t set k = {} where id = {id}", random(500)),
+        };
+        c.execute(&sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        match random(3) {
+            0 => c.rollback().unwrap(),
+            1 => c.commit().unwrap(),
+            _ => {}
+        }
+        n += 1;
+    }
+    c.commit().unwrap();
+    n
+}
+
+#[test]
+fn an_index_built_under_changes_misses_nothing() {
+    let instance = start();
+    let mut c = session(&instance);
+    c.execute("create table t (id number primary key, k number, v varchar2(40))", &[]).unwrap();
+    c.execute("insert into t select level, mod(level, 500), rpad('v', 30) from dual connect by level <= 3000", &[])
+        .unwrap();
+    c.commit().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..3)
+            .map(|me| {
+                scope.spawn({
+                    let (instance, stop) = (&instance, &stop);
+                    move || change(instance, me, stop)
+                })
+            })
+            .collect();
+        let columns = ["k, id", "k, id, v", "k, v, id", "k * 2, id"];
+        let made: Vec<_> = columns
+            .iter()
+            .enumerate()
+            .map(|(n, columns)| c.execute(&format!("create index t_k{n} on t ({columns}) online"), &[]).map(|_| ()))
+            .collect();
+        stop.store(true, Ordering::Relaxed);
+        assert!(made.iter().all(Result::is_ok), "{made:?}");
+        let done: u64 = writers.into_iter().map(|w| w.join().unwrap()).sum();
+        assert!(done > 20, "only {done} changes");
+    });
+    let full = sums(&mut c, "full(t)");
+    for n in 0..3 {
+        assert_eq!(sums(&mut c, &format!("index(t t_k{n})")), full, "index {n}");
+    }
+    let by_expression =
+        text(&mut c, "select /*+ index(t t_k3) */ count(*) || ' ' || sum(k) || ' ' || sum(id) from t where k * 2 >= 0");
+    assert_eq!(by_expression, full);
+    // A key that stands twice is found at the end, and nothing is left.
+    let e = c.execute("create unique index t_u on t (mod(id, 100)) online", &[]).unwrap_err();
+    assert_eq!(e.code(), 1452, "{e}");
+    assert_eq!(text(&mut c, "select to_char(count(*)) from user_indexes where index_name = 'T_U'"), "0");
+    c.execute("create unique index t_u on t (id, k) online", &[]).unwrap();
+}
+
+#[test]
+fn a_killed_builder_leaves_nothing_that_hurts() {
+    let instance = start();
+    let mut c = session(&instance);
+    c.execute("create table t (id number primary key, k number, v varchar2(40))", &[]).unwrap();
+    c.execute("insert into t select level, level, 'v' from dual connect by level <= 500", &[]).unwrap();
+    c.commit().unwrap();
+    // An open transaction keeps the builder waiting.
+    c.execute("update t set k = k + 1 where id = 1", &[]).unwrap();
+    let mut builder = session(&instance);
+    let process = builder.welcome().server_process as i32;
+    let mut watch = session(&instance);
+    std::thread::scope(|scope| {
+        let built = scope.spawn(move || builder.execute("create index t_k on t (k) online", &[]).map(|_| ()));
+        let started = Instant::now();
+        while text(&mut watch, "select to_char(count(*)) from user_indexes where index_name = 'T_K'") == "0" {
+            assert!(started.elapsed() < Duration::from_secs(20), "the index is entered");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        os::process::kill(process, os::signal::SIGKILL).unwrap();
+        assert_eq!(built.join().unwrap().unwrap_err().code(), 3113);
+    });
+    assert_eq!(text(&mut watch, "select status from user_indexes where index_name = 'T_K'"), "UNUSABLE");
+    c.execute("update t set k = k + 1 where id < 100", &[]).unwrap();
+    c.execute("delete from t where id > 400", &[]).unwrap();
+    c.rollback().unwrap();
+    c.execute("delete from t where id > 450", &[]).unwrap();
+    c.commit().unwrap();
+    c.execute("create index t_k on t (k) online", &[]).unwrap();
+    assert_eq!(text(&mut c, "select status from user_indexes where index_name = 'T_K'"), "VALID");
+    assert_eq!(sums(&mut c, "index(t t_k)"), sums(&mut c, "full(t)"));
+}
