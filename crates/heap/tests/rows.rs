@@ -438,3 +438,35 @@ fn transactions_left_by_an_instance_that_stopped_are_rolled_back() {
     again.txns.commit(&q, &mut v, &NoHook).unwrap();
     std::mem::forget(again);
 }
+
+#[test]
+fn a_bulk_change_that_was_never_cleaned_out_is_undone_after_its_slot_was_used_again() {
+    let db = database(&Shape::default());
+    let (p, q) = (db.attach(), db.attach());
+    let (table, other) = (db.table(&p, 50), db.table(&p, 51));
+    let (mut t, u) = (Txn::new(), Txn::new());
+    let rowids: Vec<Rowid> =
+        (0..200).map(|id| db.heap.insert(&p, &mut t, &table, &row(id, &[1; 300])).unwrap()).collect();
+    let small = db.heap.insert(&p, &mut t, &other, &row(1, b"-")).unwrap();
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    // All blocks are clean before the bulk change.
+    let before = db.contents(&p, &db.now(&p, &t), &table).unwrap();
+    let old = db.txns.snapshot(&q, &u);
+    let seen = db.now(&p, &t);
+    for (id, rowid) in rowids.iter().enumerate() {
+        db.heap.update(&p, &mut t, &table, *rowid, &row(id as u32, &[2; 300]), &seen, WAIT).unwrap();
+    }
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    for n in 0..200u32 {
+        let seen = db.now(&p, &t);
+        db.heap.update(&p, &mut t, &other, small, &row(1, &[n as u8]), &seen, WAIT).unwrap();
+        if n % 3 == 0 {
+            // Later changes of some of the same rows, in the same blocks.
+            let at = (n as usize * 7) % rowids.len();
+            db.heap.update(&p, &mut t, &table, rowids[at], &row(at as u32, &[3; 300]), &seen, WAIT).unwrap();
+        }
+        db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    }
+    assert_eq!(db.contents(&q, &old, &table).unwrap(), before);
+    db.txns.release(&q, &old);
+}

@@ -172,6 +172,7 @@ impl<'a> Change<'a> {
             layer,
             op: undo.0,
             itl,
+            scn: Scn::ZERO,
             itl_before,
             data: undo.1,
         })?;
@@ -199,6 +200,7 @@ impl<'a> Change<'a> {
             layer,
             op: undo.0,
             itl: 0,
+            scn: Scn::ZERO,
             itl_before: Itl::default(),
             data: undo.1,
         })
@@ -231,7 +233,7 @@ impl<'a> Change<'a> {
             }
         };
         let uba = Uba { rdba: self.chain.last, seq: self.chain.seq, rec: self.chain.block_records as u8 };
-        rec.uba = uba;
+        (rec.uba, rec.scn) = (uba, self.txns.current_scn());
         let mut record = std::mem::take(&mut self.record);
         encode_record(&mut record, &rec);
         let done = self.apply(b, Layer::Undo, op::APPEND, &record);

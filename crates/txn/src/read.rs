@@ -305,14 +305,17 @@ impl Transactions {
         loop {
             let d = Data::new(scratch.image.view());
             let mut worst: Option<(Scn, u8, Itl)> = None;
-            let mut unsettled = false;
+            let (mut unsettled, mut unknown) = (false, false);
             for n in 1..=d.itls() as u8 {
                 let Some(itl) = d.itl(n) else { break };
                 let rank = match self.judge(&itl, s) {
                     Verdict::Visible => continue,
                     Verdict::Uncommitted => Scn::MAX,
                     Verdict::Newer(scn) => scn,
-                    Verdict::Unknown => return Err(self.snapshot_too_old(itl.xid)),
+                    Verdict::Unknown => {
+                        unknown = true;
+                        continue;
+                    }
                     Verdict::Unsettled => {
                         unsettled = true;
                         continue;
@@ -322,7 +325,13 @@ impl Transactions {
                     worst = Some((rank, n, itl));
                 }
             }
+            if unknown && !unsettled {
+                let (n, itl, committed) = self.latest_change(p, at, s, scratch)?;
+                self.step_back(p, at, n, &itl, scratch, &mut |rec| see(rec, committed))?;
+                continue;
+            }
             match worst {
+                _ if unknown => self.pause(p)?,
                 // One that is being committed belongs among the committed ones, where it has to wait for its turn.
                 Some((rank, _, _)) if unsettled && rank != Scn::MAX => self.pause(p)?,
                 Some((rank, n, itl)) => {
@@ -332,6 +341,55 @@ impl Transactions {
                 None => return Ok(()),
             }
         }
+    }
+
+    /// The entry through which the latest of the changes was made that `s` must not see, and whether its transaction has
+    /// committed. For a block in which a commit SCN is known only by an upper bound: the order of changes tells then what the order
+    /// of commits does otherwise, since changes of the same row have a commit between them.
+    ///
+    /// # Errors
+    /// ORA-01555 when a change whose commit SCN is not known was made before `s`: nobody can tell whether it was committed then.
+    fn latest_change(&self, p: &Process, at: Rdba, s: &Snapshot, scratch: &mut Scratch) -> Result<(u8, Itl, bool)> {
+        let Scratch { image, record, .. } = scratch;
+        let d = Data::new(image.view());
+        let mut latest: Option<(Scn, u8, Itl, bool)> = None;
+        for n in 1..=d.itls() as u8 {
+            let Some(itl) = d.itl(n) else { break };
+            let verdict = self.judge(&itl, s);
+            if matches!(verdict, Verdict::Visible | Verdict::Unsettled) {
+                continue;
+            }
+            let rec = self.newest_record(p, at, n, &itl, record)?;
+            // A transaction commits above the SCN of each of its changes.
+            if verdict == Verdict::Unknown && rec.scn < s.scn {
+                return Err(self.snapshot_too_old(itl.xid));
+            }
+            if latest.is_none_or(|(scn, ..)| rec.scn > scn) {
+                latest = Some((rec.scn, n, itl, verdict != Verdict::Uncommitted));
+            }
+        }
+        let (_, n, itl, committed) = latest.ok_or_else(|| Ora::internal("a block that nobody has changed"))?;
+        Ok((n, itl, committed))
+    }
+
+    /// The undo record of the newest change made through entry `n` of block `at`.
+    fn newest_record<'r>(
+        &self,
+        p: &Process,
+        at: Rdba,
+        n: u8,
+        itl: &Itl,
+        bytes: &'r mut Vec<u8>,
+    ) -> Result<UndoRecord<'r>> {
+        let found = self.cache().read(p, itl.uba.rdba, GetKind::Examination, &mut |view: &BlockView<'_>| {
+            copy_record(view, itl.uba, bytes)
+        })?;
+        found.ok_or_else(|| self.snapshot_too_old(itl.xid))?;
+        let rec = decode_record(itl.uba, bytes)?;
+        if rec.xid != itl.xid || rec.rdba != at || rec.itl != n {
+            return Err(self.snapshot_too_old(itl.xid));
+        }
+        Ok(rec)
     }
 
     /// Reverses the newest change made through entry `n` of the image.
@@ -345,14 +403,7 @@ impl Transactions {
         see: &mut dyn FnMut(&UndoRecord<'_>),
     ) -> Result<()> {
         let Scratch { image, record, .. } = scratch;
-        let found = self.cache().read(p, itl.uba.rdba, GetKind::Examination, &mut |view: &BlockView<'_>| {
-            copy_record(view, itl.uba, record)
-        })?;
-        found.ok_or_else(|| self.snapshot_too_old(itl.xid))?;
-        let rec = decode_record(itl.uba, record)?;
-        if rec.xid != itl.xid || rec.rdba != at || rec.itl != n {
-            return Err(self.snapshot_too_old(itl.xid));
-        }
+        let rec = self.newest_record(p, at, n, itl, record)?;
         see(&rec);
         if self.undo_in_image(image.bytes_mut(), &rec).is_err() {
             *image = widened(image, SLACK_BYTES)?;

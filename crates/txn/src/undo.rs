@@ -6,7 +6,7 @@
 //!    |   seq u16, rec u16                                   aux32  partial: block a committed transaction left room in
 //!  8 | xid                                                  aux64  head u32, tail u32 of the queue of retired blocks
 //! 16 | object u32, data block u32
-//! 24 | entry number u8, layer u8, op u8, -  u32            undo block
+//! 24 | entry number u8, layer u8, op u8, SCN (5 bytes)     undo block
 //! 32 | the entry as it was before the change (32 bytes)     aux32  number of the newest record not undone, plus one
 //! 64 | the layer's bytes                                    prev   the transaction's block before this one; in the queue
 //!                                                                  of retired blocks, the block behind this one
@@ -57,6 +57,8 @@ pub struct UndoRecord<'a> {
     pub op: u8,
     /// Number of the interested-transaction entry the change used in the block.
     pub itl: u8,
+    /// An SCN at or above those of all commits before the change; the transaction itself commits above it. Zero when not known.
+    pub scn: Scn,
     /// That entry before the change.
     pub itl_before: Itl,
     /// The layer's own bytes.
@@ -123,6 +125,9 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Undo records have room for SCNs below it.
+const SCN_LIMIT: u64 = 1 << 40;
+
 /// Writes an undo record into `out` (cleared first).
 pub fn encode_record(out: &mut Vec<u8>, rec: &UndoRecord<'_>) {
     out.clear();
@@ -130,7 +135,10 @@ pub fn encode_record(out: &mut Vec<u8>, rec: &UndoRecord<'_>) {
     put_xid(out, rec.xid);
     out.extend_from_slice(&rec.object.0.to_le_bytes());
     out.extend_from_slice(&rec.rdba.0.to_le_bytes());
-    out.extend_from_slice(&[rec.itl, rec.layer as u8, rec.op, 0, 0, 0, 0, 0]);
+    // Forty bits: beyond them it is not known.
+    let scn = if rec.scn.0 < SCN_LIMIT { rec.scn.0 } else { 0 };
+    let [a, b, c, d, e, ..] = scn.to_le_bytes();
+    out.extend_from_slice(&[rec.itl, rec.layer as u8, rec.op, a, b, c, d, e]);
     put_itl(out, &rec.itl_before);
     debug_assert_eq!(out.len(), RECORD_HEAD);
     out.extend_from_slice(rec.data);
@@ -141,10 +149,11 @@ pub fn decode_record(uba: Uba, bytes: &[u8]) -> Result<UndoRecord<'_>> {
     let mut f = Fields(bytes);
     let (prev, xid) = (f.uba()?, f.xid()?);
     let (object, rdba) = (ObjectId(f.u32()?), Rdba(f.u32()?));
-    let [itl, layer, op, ..] = f.bytes::<8>()?;
+    let [itl, layer, op, a, b, c, d, e] = f.bytes::<8>()?;
+    let scn = Scn(u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]));
     let layer = Layer::from_code(layer).ok_or_else(|| damaged("unknown layer"))?;
     let itl_before = f.itl()?;
-    Ok(UndoRecord { xid, uba, prev, object, rdba, layer, op, itl, itl_before, data: f.0 })
+    Ok(UndoRecord { xid, uba, prev, object, rdba, layer, op, itl, scn, itl_before, data: f.0 })
 }
 
 /// The transaction layer's fields of an undo segment header.
@@ -323,6 +332,7 @@ mod tests {
             layer: Layer::Heap,
             op: 14,
             itl: 200,
+            scn: Scn(SCN_LIMIT - 3),
             itl_before,
             data,
         }
