@@ -223,3 +223,55 @@ fn a_log_that_cannot_be_written_ends_the_instance_and_loses_nothing() {
     let mut c = db.start(&[]);
     assert_eq!(number(&mut c, "select count(*) from t"), 1);
 }
+
+#[test]
+fn log_groups_come_and_go() {
+    let db = Database::new("groups");
+    let mut c = db.start(&[]);
+    run(&mut c, "create table t (n number, v varchar2(1000))");
+    run(&mut c, "alter database add logfile group 7 ('more.log') size 2M");
+    run(&mut c, "alter database add logfile size 1024K");
+    assert_eq!(
+        texts(&mut c, "select group# || ' ' || bytes || ' ' || status from v$log where group# > 3"),
+        ["4 1048576 UNUSED", "7 2097152 UNUSED"]
+    );
+    for (sql, error) in [
+        ("alter database add logfile group 7 size 1M", "ORA-01184"),
+        ("alter database add logfile group 9 'more.log' size 1M", "ORA-01577"),
+        ("alter database add logfile group 9 size 100K", "ORA-00336"),
+        ("alter database add logfile group 99 size 1M", "ORA-01185"),
+        ("alter database drop logfile group 9", "ORA-01514"),
+    ] {
+        let e = c.execute(sql, &[]).unwrap_err().to_string();
+        assert!(e.contains(error), "{sql}: {e}");
+    }
+    let current = number(&mut c, "select group# from v$log where status = 'CURRENT'");
+    assert!(
+        c.execute(&format!("alter database drop logfile group {current}"), &[])
+            .unwrap_err()
+            .to_string()
+            .contains("ORA-01623")
+    );
+    for _ in 0..14 {
+        run(&mut c, "insert into t select level, rpad('x', 900, 'x') from dual connect by level <= 500");
+        run(&mut c, "commit");
+    }
+    assert_eq!(number(&mut c, "select count(*) from v$log where sequence# = 0"), 0, "all have been used");
+    run(&mut c, "alter system switch logfile");
+    run(&mut c, "alter system checkpoint");
+    let mut left = 5;
+    for group in texts(&mut c, "select group# from v$log where status = 'INACTIVE' order by group#") {
+        match c.execute(&format!("alter database drop logfile group {group}"), &[]) {
+            Ok(_) => left -= 1,
+            Err(e) => assert!(left == 2 && e.to_string().contains("ORA-01567"), "{e}"),
+        }
+    }
+    assert_eq!(left, 2);
+    run(&mut c, "insert into t select level, 'y' from dual connect by level <= 100");
+    run(&mut c, "commit");
+    os::process::kill(db.supervisor() as i32, os::signal::SIGKILL).unwrap();
+    db.wait_until_gone();
+    let mut c = db.start(&[]);
+    assert_eq!(number(&mut c, "select count(*) from t"), 7100);
+    assert_eq!(number(&mut c, "select count(*) from v$log"), 2);
+}

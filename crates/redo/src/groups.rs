@@ -11,7 +11,7 @@
 //! | before the control file is replaced | recovery finds the new log by its header, without any record; the writer opens it again |
 //! | before `writing` moves | the same once more; nothing had been written to the new log |
 
-use crate::file::{LogHeader, io_error, name};
+use crate::file::{LOG_BLOCK_BYTES, LogHeader, io_error, name};
 use crate::log::{FIRST_RBA, Line, now_s, room_of};
 use crate::{Rba, RedoLog};
 use datafile::{CheckpointEntry, ControlFile, DataFiles, LogGroupEntry, LoggedEntry};
@@ -118,6 +118,93 @@ fn make_file(files: &DataFiles, entry: &LogGroupEntry, sparse: bool) -> Result<(
 }
 
 impl RedoLog {
+    /// Adds a log group. Without a number it gets the next one, without a size that of the first group.
+    ///
+    /// # Errors
+    /// ORA-00336 for a small file, ORA-01185, ORA-01184, ORA-01577, ORA-00301; those of the control file.
+    pub fn add_group(&self, p: &Process, group: Option<u32>, file: Option<&str>, bytes: Option<u64>) -> Result<()> {
+        let control = self.files.control()?;
+        let first = control.logs.first().map_or(LOG_FILE_MIN, |l| l.bytes);
+        let bytes = bytes.unwrap_or(first);
+        if bytes < LOG_FILE_MIN {
+            return Err(Ora::with(336, &[&(bytes / LOG_BLOCK_BYTES), &(LOG_FILE_MIN / LOG_BLOCK_BYTES)]));
+        }
+        let free = (1..=ControlFile::LOGS_MAX).find(|n| control.logs.iter().all(|l| l.group != *n));
+        let number = group.or(free).unwrap_or(0);
+        if !(1..=ControlFile::LOGS_MAX).contains(&number) {
+            return Err(Ora::with(1185, &[&number]));
+        }
+        let name = file.map_or_else(|| format!("redo{number:02}.log"), str::to_owned);
+        let entry = LogGroupEntry { group: number, bytes, name, ..LogGroupEntry::default() };
+        let check = |control: &ControlFile| {
+            if control.logs.iter().any(|l| l.group == number) {
+                return Err(Ora::with(1184, &[&number]));
+            }
+            match control.logs.iter().any(|l| l.name == entry.name) {
+                true => Err(Ora::with(1577, &[&entry.name])),
+                false => Ok(()),
+            }
+        };
+        check(&control)?;
+        // A file that was left by a group dropped before, or by an attempt that died, is of no use to anybody.
+        let path = self.files.directory().join(&entry.name);
+        if LogHeader::read(&path).is_ok_and(|h| h.database == self.files.database()) {
+            let _ = std::fs::remove_file(&path);
+        }
+        make_file(&self.files, &entry, false)?;
+        self.files.change_control(p, &self.enqueues, &mut |control| {
+            check(control)?;
+            control.logs.push(entry.clone());
+            Ok(())
+        })?;
+        let s = self.lock(p);
+        let g = self.groups.shared.iter().find(|g| g.number.load(Ordering::Relaxed) == 0);
+        let g = g.ok_or_else(|| Ora::with(1185, &[&number]))?;
+        s.set(&g.generation, g.generation.load(Ordering::Relaxed) + 1);
+        for (word, value) in [(&g.sequence, 0), (&g.start, 0), (&g.end, 0), (&g.archived, 0), (&g.bytes, bytes)] {
+            s.set(word, value);
+        }
+        s.set(&g.number, number.into());
+        drop(s);
+        self.post_log_waiters();
+        Ok(())
+    }
+
+    /// Drops a log group; its file stays.
+    ///
+    /// # Errors
+    /// ORA-01514, ORA-01567, ORA-01623, ORA-01624, ORA-00350; those of the control file.
+    pub fn drop_group(&self, p: &Process, group: u32) -> Result<()> {
+        self.forget_group(p, group)?;
+        self.files.change_control(p, &self.enqueues, &mut |control| {
+            control.logs.retain(|l| l.group != group);
+            Ok(())
+        })
+    }
+
+    /// Takes a group out of use. When the process dies behind this, the group is back at the next start.
+    fn forget_group(&self, p: &Process, group: u32) -> Result<()> {
+        let s = self.lock(p);
+        let word = |w: &AtomicU64| w.load(Ordering::Acquire);
+        let found = self.groups.all().find(|(_, g)| word(&g.number) == u64::from(group));
+        let (n, g) = found.ok_or_else(|| Ora::new(1514).because(Ora::with(1517, &[&group])))?;
+        if self.groups.all().count() <= 2 {
+            return Err(Ora::with(1567, &[&group, &"latchwork", &1]));
+        }
+        if [&self.head.giving, &self.tail.writing].iter().any(|w| word(w) == n as u64) {
+            return Err(Ora::with(1623, &[&group, &"latchwork", &1]));
+        }
+        if word(&g.sequence) > 0 && word(&g.end) > word(&self.tail.checkpoint) {
+            return Err(Ora::with(1624, &[&group, &"latchwork", &1]));
+        }
+        if word(&g.sequence) > 0 && self.is_archivelog() && word(&g.archived) == 0 {
+            return Err(Ora::with(350, &[&group, &"latchwork", &1]));
+        }
+        s.set(&g.generation, word(&g.generation) + 1);
+        s.set(&g.number, 0);
+        Ok(())
+    }
+
     /// Takes over what the control file says of the logs. The log is closed.
     pub(crate) fn load(&self, control: &ControlFile) {
         for (n, g) in self.groups.shared.iter().enumerate() {

@@ -139,7 +139,7 @@ impl RedoLog {
             return Err(Ora::internal(format_args!("redo up to {upto} is awaited, {} was given out", self.head())));
         }
         let line = self.use_line(p);
-        let w = p.wait(event, upto.0 / LOG_BLOCK_BYTES, self.newest_scn().0, 0);
+        let w = p.wait(event, upto.0 / LOG_BLOCK_BYTES, line.scn.load(Ordering::Relaxed), 0);
         let done = self.sync_in(p, line, upto);
         line.waiting_for.store(0, Ordering::SeqCst);
         drop(w);

@@ -103,6 +103,9 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         // These are parts of ALTER DATABASE and ALTER TABLESPACE.
         AlterSystemAction::Backup { begin, tablespace } => return backup::run(core, *begin, tablespace.as_ref()),
         AlterSystemAction::Archivelog(on) => return backup::set_archivelog(core, *on),
+        AlterSystemAction::AddLogfile { .. } | AlterSystemAction::DropLogfile { .. } => {
+            return change_logs(core, &a.action);
+        }
         _ => {}
     }
     if !core.is_sysdba() && !core.names()?.has(SystemPrivilege::AlterSystem) {
@@ -125,7 +128,24 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         | AlterSystemAction::RestrictedSession(_)
         | AlterSystemAction::Other(_)
         | AlterSystemAction::Backup { .. }
+        | AlterSystemAction::AddLogfile { .. }
+        | AlterSystemAction::DropLogfile { .. }
         | AlterSystemAction::Archivelog(_) => Err(Ora::unsupported()),
+    }
+}
+
+/// ALTER DATABASE ADD and DROP LOGFILE.
+fn change_logs(core: &Core, action: &AlterSystemAction) -> Result<()> {
+    if !core.is_sysdba() && !core.names()?.has(SystemPrivilege::AlterDatabase) {
+        return Err(Ora::new(1031));
+    }
+    let redo = core.instance.storage().redo;
+    match action {
+        AlterSystemAction::AddLogfile { group, file, bytes } => {
+            redo.add_group(&core.p, *group, file.as_deref(), *bytes)
+        }
+        AlterSystemAction::DropLogfile { group } => redo.drop_group(&core.p, *group),
+        _ => Err(Ora::unsupported()),
     }
 }
 

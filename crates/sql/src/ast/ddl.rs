@@ -637,6 +637,16 @@ pub enum AlterSystemAction {
     },
     /// `ALTER DATABASE ARCHIVELOG` or `NOARCHIVELOG`.
     Archivelog(bool),
+    /// `ALTER DATABASE ADD LOGFILE [GROUP n] ['file'] [SIZE bytes]`.
+    AddLogfile {
+        group: Option<u32>,
+        file: Option<String>,
+        bytes: Option<u64>,
+    },
+    /// `ALTER DATABASE DROP LOGFILE GROUP n`.
+    DropLogfile {
+        group: u32,
+    },
     /// `ENABLE|DISABLE RESTRICTED SESSION`.
     RestrictedSession(bool),
     Register,

@@ -17,6 +17,11 @@ impl Parser<'_> {
             () if self.eat_words(&["DATABASE", "END", "BACKUP"]) => return self.alter_backup(false, None, pos),
             () if self.eat_words(&["DATABASE", "ARCHIVELOG"]) => return self.alter_log_mode(true, pos),
             () if self.eat_words(&["DATABASE", "NOARCHIVELOG"]) => return self.alter_log_mode(false, pos),
+            () if self.eat_words(&["DATABASE", "ADD", "LOGFILE"]) => return self.add_logfile(pos),
+            () if self.eat_words(&["DATABASE", "DROP", "LOGFILE", "GROUP"]) => {
+                let action = AlterSystemAction::DropLogfile { group: self.integer(2236)? };
+                return Ok(Statement::AlterSystem(AlterSystem { action, pos }));
+            }
             () if self.eat_word("TABLE") => self.alter_table(pos)?,
             () if self.eat_word("INDEX") => self.alter_index(pos)?,
             () if self.eat_word("SEQUENCE") => self.alter_sequence(pos)?,
@@ -55,6 +60,17 @@ impl Parser<'_> {
     pub(super) fn alter_backup(&mut self, begin: bool, tablespace: Option<Ident>, pos: Pos) -> Result<Statement> {
         let action = AlterSystemAction::Backup { begin, tablespace };
         Ok(Statement::AlterSystem(AlterSystem { action, pos }))
+    }
+
+    fn add_logfile(&mut self, pos: Pos) -> Result<Statement> {
+        let group = if self.eat_word("GROUP") { Some(self.integer(2236)?) } else { None };
+        let bracket = self.eat(TokenKind::LeftParen);
+        let file = if self.at(TokenKind::String) { Some(self.string(2236)?) } else { None };
+        if bracket {
+            self.expect(TokenKind::RightParen, 907)?;
+        }
+        let bytes = if self.eat_word("SIZE") { Some(self.size_value(2237)?) } else { None };
+        Ok(Statement::AlterSystem(AlterSystem { action: AlterSystemAction::AddLogfile { group, file, bytes }, pos }))
     }
 
     fn alter_log_mode(&mut self, on: bool, pos: Pos) -> Result<Statement> {
