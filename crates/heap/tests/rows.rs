@@ -80,9 +80,9 @@ fn a_block_that_is_changed_row_by_row_is_rebuilt_once_for_a_snapshot() {
     let pass = |t: &mut Txn, before: &[u8], after: &[u8]| {
         let s = db.now(&p, t);
         let built = p.stats().get(Stat::CrBlocksCreated);
-        for id in 0..rows.len() {
+        for (id, rowid) in rows.iter().enumerate() {
             read(&s, id, before);
-            let done = db.heap.update(&p, t, &table, rows[id], &row(id as u32, after), &s, WAIT).unwrap();
+            let done = db.heap.update(&p, t, &table, *rowid, &row(id as u32, after), &s, WAIT).unwrap();
             assert_eq!(done, RowOutcome::Done);
             read(&s, id, before);
         }

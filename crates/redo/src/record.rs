@@ -19,6 +19,8 @@ const HEAD: usize = RECORD_HEAD;
 /// Records begin at multiples of this many bytes.
 const ALIGN: usize = 8;
 const LONG: u16 = u16::MAX;
+/// Bytes that most records fit into.
+const USUAL: usize = 1024;
 const VOID: u8 = 1;
 
 /// Collects the vectors of one group.
@@ -54,6 +56,7 @@ impl RecordWriter {
     /// Adds a vector.
     pub fn push(&mut self, cv: &ChangeVector) {
         if self.bytes.is_empty() {
+            self.bytes.reserve(USUAL);
             self.bytes.resize(HEAD, 0);
         }
         self.count = self.count.checked_add(1).expect("a group has fewer than 65536 vectors");
