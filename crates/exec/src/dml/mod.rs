@@ -318,7 +318,10 @@ impl Writer {
 
     /// Whether rows may be updated (or deleted) some time after they were found: nothing has to be known of one before the next.
     pub fn takes_changes(&self, deleting: bool) -> bool {
-        matches!(self.storage, Storage::Heap(_)) && (deleting || self.foreign.is_empty()) && self.virtuals.is_empty()
+        // In an index that is being built an entry may not be there yet.
+        let built = self.indexes.iter().all(|i| !i.def.building);
+        let single = !built || !self.virtuals.is_empty() || !(deleting || self.foreign.is_empty());
+        matches!(self.storage, Storage::Heap(_)) && !single
     }
 
     /// Notes an update of the row at `rowid`, whose columns before are in `old`, to the new registers.
