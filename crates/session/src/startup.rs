@@ -24,7 +24,7 @@ pub enum Told<'a> {
 /// How long recovery may take before it says how far it is, and how often it does so then.
 const QUIET: Duration = Duration::from_secs(2);
 /// The least and the most memory recovery uses for blocks, in bytes.
-const MEMORY_BYTES: std::ops::RangeInclusive<u64> = 16 << 20..=2 << 30;
+const MEMORY_BYTES: std::ops::RangeInclusive<u64> = 128 << 20..=2 << 30;
 const MEMORY_BYTES_USUAL: u64 = 256 << 20;
 
 /// Lists the files of a database that is being made, from before the first of them is made until its control file says that it is
@@ -128,7 +128,7 @@ pub fn recover(
     Ok(control)
 }
 
-/// As large as the buffer cache is going to be, within limits: this memory is free again before that is used.
+/// As large as the buffer cache is going to be, within limits, because what does not fit is written and read again and again: this memory is free again before that is used.
 fn memory_bytes(init: &InitParams) -> u64 {
     let cache = match init.number(Param::DbCacheSize) as u64 {
         0 => MEMORY_BYTES_USUAL.max(init.number(Param::SgaTarget) as u64 * 6 / 10),
