@@ -215,3 +215,32 @@ fn random_histories_are_those_of_snapshots() {
         }
     }
 }
+
+#[test]
+fn a_deadlock_is_written_to_a_trace_file_and_the_alert_log() {
+    let instance = start(&[]);
+    let (mut a, mut b) = (sysdba(&instance), sysdba(&instance));
+    crate::common::run(&mut a, &["create table h (id number primary key, n number)"]);
+    crate::common::run(&mut a, &["insert into h select level, 0 from dual connect by level <= 2", "commit"]);
+    crate::common::run(&mut a, &["update h set n = 1 where id = 1"]);
+    crate::common::run(&mut b, &["update h set n = 1 where id = 2"]);
+    let cross = |c: &mut Client, id| {
+        let done = c.execute(&format!("update h set n = 2 where id = {id}"), &[]).map_or_else(|e| e.code(), |_| 0);
+        c.execute("rollback", &[]).expect("a rollback works");
+        done
+    };
+    let codes: Vec<u32> = std::thread::scope(|scope| {
+        let other = scope.spawn(|| cross(&mut b, 1));
+        vec![cross(&mut a, 2), other.join().expect("the session answers")]
+    });
+    assert!(codes.contains(&60) && codes.contains(&0), "{codes:?}");
+    let dir = instance.dir();
+    let alert = std::fs::read_to_string(dir.join("alert.log")).expect("the alert log");
+    assert!(alert.contains("ORA-00060: Deadlock detected. More info in file"), "{alert}");
+    let traces = std::fs::read_dir(dir).expect("the directory").filter_map(|e| e.ok()).map(|e| e.path());
+    let traces: Vec<_> = traces.filter(|p| p.extension().is_some_and(|e| e == "trc")).collect();
+    let [trace] = traces.as_slice() else { panic!("one trace file: {traces:?}") };
+    let text = std::fs::read_to_string(trace).expect("the trace file");
+    let waits = text.lines().filter(|l| l.starts_with("TX-") && l.trim_end().ends_with('X')).count();
+    assert!(text.contains("DEADLOCK DETECTED ( ORA-00060 )") && waits == 2, "{text}");
+}
