@@ -38,8 +38,8 @@ pub const FOLDER: &str = ".power";
 /// Bytes a device writes whole or not at all.
 const SECTOR: u64 = 512;
 
-/// Bytes of the journal's head: magic, dead, syncs, next backup's number.
-const HEAD: u64 = 32;
+/// Bytes of the journal's head: magic, dead, syncs, next backup's number, bytes of entries.
+const HEAD: u64 = 40;
 
 const MAGIC: u64 = 0x4c57_504f_5745_5231;
 
@@ -142,10 +142,13 @@ impl Journal {
         self.file.write_all_at(&value.to_le_bytes(), n * 8)
     }
 
+    /// Adds an entry. It counts once its bytes do: a process killed in the middle leaves nothing that others would read over.
     fn add(&self, entry: &Entry) -> io::Result<()> {
         let mut out = Vec::new();
         entry.print(&mut out);
-        self.file.write_all_at(&out, self.file.metadata()?.len())
+        let len = self.word(4)?;
+        self.file.write_all_at(&out, HEAD + len)?;
+        self.set_word(4, len + out.len() as u64)
     }
 
     /// A name in the journal's folder that nothing has.
@@ -155,10 +158,8 @@ impl Journal {
         Ok(self.folder.join(format!("old{n}")))
     }
 
-    /// Every whole entry; the last may be torn by a kill, then its change did not happen.
     fn entries(&self) -> io::Result<Vec<Entry>> {
-        let len = self.file.metadata()?.len().saturating_sub(HEAD);
-        let mut bytes = vec![0; len as usize];
+        let mut bytes = vec![0; self.word(4)? as usize];
         self.file.read_exact_at(&mut bytes, HEAD)?;
         let (mut all, mut at) = (Vec::new(), &bytes[..]);
         while let Some(entry) = Entry::parse(&mut at) {
@@ -169,7 +170,7 @@ impl Journal {
 
     /// Drops what a sync has settled.
     fn compact(&self) -> io::Result<()> {
-        if self.file.metadata()?.len() < COMPACT_BYTES {
+        if self.word(4)? < COMPACT_BYTES {
             return Ok(());
         }
         let mut out = Vec::new();
@@ -181,9 +182,10 @@ impl Journal {
                 let _ = std::fs::remove_file(backup);
             }
         }
-        // Cut first: a kill in between then loses entries, which only makes fewer changes undoable.
-        self.file.set_len(HEAD)?;
-        self.file.write_all_at(&out, HEAD)
+        // None first: a kill in between then loses entries, which only makes fewer changes undoable.
+        self.set_word(4, 0)?;
+        self.file.write_all_at(&out, HEAD)?;
+        self.set_word(4, out.len() as u64)
     }
 }
 
@@ -745,6 +747,27 @@ mod tests {
         let done = restore(&folder.0, 1).unwrap().unwrap();
         assert_eq!(done.syncs, 50);
         assert_eq!(restore(&folder.0, 1).unwrap(), None);
+    }
+
+    #[test]
+    fn an_entry_that_a_kill_cut_off_is_written_over() {
+        let folder = Folder::new("cut");
+        let path = folder.0.join("f");
+        std::fs::write(&path, [0; 2048]).unwrap();
+        until_power_fails(&folder.0, 0, || {
+            let f = File::open(&path, OpenMode::ReadWrite)?;
+            f.write_at(&[1; 512], 0)?;
+            // What a process leaves that is killed while it adds an entry: its length, and not all of its bytes.
+            let journal = std::fs::OpenOptions::new().append(true).open(folder.0.join(FOLDER).join("journal"));
+            let mut cut = Vec::new();
+            Entry::Write { inode: 1, pos: 0, new_len: 9, len: 0, old: vec![7; 5000] }.print(&mut cut);
+            std::io::Write::write_all(&mut journal.expect("it is there"), &cut[..40]).expect("room");
+            f.sync()
+        });
+        for seed in 0..8 {
+            let _ = restore(&folder.0, seed).unwrap();
+            assert_eq!(std::fs::read(&path).unwrap()[..512], [1; 512], "it was synced");
+        }
     }
 
     #[test]
