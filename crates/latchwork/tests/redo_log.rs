@@ -124,6 +124,10 @@ fn commits_are_waited_for_unless_told_otherwise() {
         run(&mut c, "alter session set commit_wait = force_wait");
         assert_eq!(waits(&mut c, "commit write nowait"), 1);
         run(&mut c, "commit");
+        let commits = statistic(&mut c, "user commits");
+        run(&mut c, "insert into t values (3)");
+        run(&mut c, "commit");
+        assert_eq!(statistic(&mut c, "user commits"), commits + 1);
         let before = statistic(&mut c, "redo synch writes");
         run(&mut c, "commit");
         assert_eq!(statistic(&mut c, "redo synch writes"), before, "nothing was changed");

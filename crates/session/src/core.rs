@@ -250,7 +250,8 @@ impl Core {
     /// # Errors
     /// As [`Core::commit`].
     pub fn commit_as(&self, txn: &mut Txn, immediate: Option<bool>, wait: Option<bool>) -> Result<()> {
-        self.p.count(wait::Stat::UserCommits, 1);
+        // What changed something is counted by the transaction system.
+        self.p.count(wait::Stat::UserCommits, u64::from(txn.xid().is_none()));
         if txn.is_active() {
             let redo = self.instance.storage().redo;
             let earlier = redo.noted_commit(&self.p);
@@ -277,7 +278,7 @@ impl Core {
     /// # Errors
     /// Undo that cannot be read; the transaction is still open.
     pub fn rollback(&self, txn: &mut Txn) -> Result<()> {
-        self.p.count(wait::Stat::UserRollbacks, 1);
+        self.p.count(wait::Stat::UserRollbacks, u64::from(txn.xid().is_none()));
         if txn.is_active() {
             self.shared.txns.rollback(&self.p, txn)?;
         }
