@@ -355,6 +355,18 @@ impl<'a> Segments<'a> {
         g.change(map, Layer::Space, space::SET_STATE, &data)
     }
 
+    /// The state of a block in its space map, as it is now; `None` when `map` is no map of the block.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn state(&self, p: &Process, map: Rdba, at: Rdba) -> Result<Option<BlockState>> {
+        self.cache.read(p, map, GetKind::Current, &mut |v| {
+            let view = MapView::new(*v);
+            let i = at.0.wrapping_sub(map_start(map, view.extent()).0);
+            (v.kind() == Some(BlockKind::SpaceMap) && i < view.blocks()).then(|| view.state(i))
+        })
+    }
+
     /// Notes the state of a block in its space map (`map`, from the block's header), in the caller's group: full, with room
     /// again, or free.
     ///

@@ -131,6 +131,17 @@ impl TempSpace<'_> {
         }
     }
 
+    /// The file is dropped: its words are free for another one. Who still has extents of it gets ORA-01157 from the file.
+    pub fn forget(&self, file: u32) {
+        for (i, slot) in self.words()[..FILES_MAX].iter().enumerate() {
+            if slot.load(Ordering::Acquire) == u64::from(file) {
+                let from = FILES_MAX + i * EXTENTS_MAX;
+                self.words()[from..from + EXTENTS_MAX].iter().for_each(|word| word.store(0, Ordering::Relaxed));
+                slot.store(0, Ordering::Release);
+            }
+        }
+    }
+
     /// Who has how much.
     pub fn usage(&self) -> Vec<TempUsage> {
         let mut rows: Vec<TempUsage> = Vec::new();

@@ -88,9 +88,23 @@ pub fn gather(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
             row[col::NULLCNT] = int(*nulls as i64);
         }
     })?;
-    work.change().update(Base::Ind, &by(ind::BO, object), &mut |row| row[ind::DISTKEY] = int(rows as i64))?;
+    work.change().update(Base::Ind, &by(ind::BO, object), &mut |row| {
+        let of = table.indexes.iter().find(|index| index.object.0 == as_u32(&row[ind::OBJ]));
+        row[ind::DISTKEY] = of.map_or(Value::Null, |index| int(distinct_keys(index, &counts) as i64));
+    })?;
     work.touch(object);
     Ok(())
+}
+
+/// How many different keys an index has, by what is known of its columns: no more than rows, nor than their values combined.
+fn distinct_keys(index: &IndexDef, counts: &Counts) -> u64 {
+    let values = |key: &IndexKey| match key {
+        IndexKey::Column(at) if counts.distinct[*at].len() < DISTINCT_MAX => counts.distinct[*at].len() as u64,
+        IndexKey::Column(at) => counts.rows - counts.nulls[*at],
+        IndexKey::Expression { .. } => counts.rows,
+    };
+    let combined = index.columns.iter().map(|c| values(&c.key).max(1)).fold(1u64, u64::saturating_mul);
+    combined.min(counts.rows)
 }
 
 /// Formatted blocks below the high-water mark.

@@ -155,7 +155,9 @@ pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> 
     let cache = parts.storage.heap.transactions().cache();
     numbers.iter().for_each(|n| cache.files().fence_off(*n));
     cache.discard(parts.p, &|at: Rdba| numbers.contains(&at.file()))?;
-    cache.files().drop_files(parts.p, parts.dict.shared().enqueues(), numbers, delete)
+    cache.files().drop_files(parts.p, parts.dict.shared().enqueues(), numbers, delete)?;
+    numbers.iter().for_each(|n| cache.temp().forget(*n));
+    Ok(())
 }
 
 pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {

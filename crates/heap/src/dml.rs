@@ -260,7 +260,8 @@ impl Heap {
         let ours =
             |v: &BlockView<'_>| (v.kind() == Some(BlockKind::Heap) && v.obj() == table.data_object).then(|| v.map());
         let Some(map) = self.cache().read(p, at, GetKind::Current, &mut |v| ours(v))? else { return Ok(()) };
-        if map.is_none() {
+        // Looked at first: all but the delete that crosses the limit find it marked.
+        if map.is_none() || self.cache().segments().state(p, map, at)? == Some(state) {
             return Ok(());
         }
         self.cache().in_group(p, &|| self.txns.current_scn(), &mut |g| g.cache().segments().mark(g, map, at, state))
@@ -439,9 +440,7 @@ impl Heap {
     /// Enters a block in the space map again once two fifths of it are free.
     pub(crate) fn note_room(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
         let (free, len) = self.cache().read(p, at, GetKind::Current, &mut |v| (Data::new(*v).free_bytes(), v.len()))?;
-        // Marked when the limit is crossed, and not at each delete after it.
-        let limit = len * 2 / 5;
-        if (limit..limit + len / 16).contains(&free) { self.mark(p, table, at, BlockState::Room) } else { Ok(()) }
+        if free >= len * 2 / 5 { self.mark(p, table, at, BlockState::Room) } else { Ok(()) }
     }
 
     /// Does something with a row of a heap or cluster.

@@ -197,3 +197,21 @@ fn sorts_larger_than_their_memory_use_temporary_space_until_it_is_full() {
     run(&mut s, &["alter database tempfile 'temp01.dbf' autoextend on maxsize 400m"]);
     assert_eq!(number(&mut s, many), 36_000);
 }
+
+#[test]
+fn dbms_stats_counts_rows_values_and_keys() {
+    let instance = start(&[]);
+    let mut s = sysdba(&instance);
+    run(&mut s, &["create table t (n number primary key, m number, v varchar2(100))", "create index t_m on t (m)"]);
+    run(
+        &mut s,
+        &["insert into t select level, mod(level, 7), rpad('x', 50, 'x') from dual connect by level <= 700", "commit"],
+    );
+    assert_eq!(rows(&mut s, "select num_rows from user_tables where table_name = 'T'"), [""]);
+    run(&mut s, &["begin dbms_stats.gather_table_stats(user, 'T'); end;"]);
+    assert_eq!(rows(&mut s, "select num_rows, sign(blocks) from user_tables where table_name = 'T'"), ["700|1"]);
+    let columns = "select column_name, num_distinct, num_nulls from user_tab_columns where table_name = 'T' order by 1";
+    assert_eq!(rows(&mut s, columns), ["M|7|0", "N|700|0", "V|1|0"]);
+    let indexes = "select distinct_keys from user_indexes where table_name = 'T' order by 1";
+    assert_eq!(rows(&mut s, indexes), ["7", "700"]);
+}

@@ -321,7 +321,7 @@ pub(crate) fn run<W: World>(
                 );
                 return Err(Ora::user(20000, text).into());
             }
-            w.gather_table_stats(&owner, &table)?;
+            w.execute_other(&format!("ANALYZE TABLE \"{owner}\".\"{table}\" COMPUTE STATISTICS"))?;
             Value::Null
         }
         Native::JobSubmit => {
