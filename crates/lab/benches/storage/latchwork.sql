@@ -134,7 +134,7 @@ create or replace procedure scan_full(p_times in number, p_range in number, p_ro
   l_found number;
 begin
   for i in 1 .. p_times loop
-    select sum(amount) into l_found from item where grp < 500;
+    select sum(amount) into l_found from item where amount < 50000;
   end loop;
 end;
 /
