@@ -83,12 +83,22 @@ fn bad_sizes_and_second_creations_are_refused() {
 fn missing_and_foreign_files_are_refused() {
     let (d, _) = create(2048, 1);
     let (other, _) = create(2048, 2);
+    // A file of users that is missing or not itself costs its own objects only; one of the system is needed.
     std::fs::copy(other.0.join("users01.dbf"), d.0.join("users01.dbf")).unwrap();
-    let e = open_error(&d);
-    assert!(e.is(1122) && e.to_string().contains("users01.dbf"), "{e}");
+    let (files, control) = DataFiles::open(&d.0).unwrap();
+    assert_eq!(files.missing(), [3]);
+    let why = files.why_missing(control.files.iter().find(|f| f.file == 3).unwrap()).unwrap();
+    assert!(why.is(1122) && why.to_string().contains("users01.dbf"), "{why}");
     std::fs::remove_file(d.0.join("users01.dbf")).unwrap();
-    let e = open_error(&d);
+    let (files, _) = DataFiles::open(&d.0).unwrap();
+    let e = files.read_block(Rdba::new(3, 40), Image::new(2048).bytes_mut()).unwrap_err();
     assert!(e.is(1157) && e.to_string().contains("users01.dbf"), "{e}");
+    std::fs::copy(other.0.join("undo01.dbf"), d.0.join("undo01.dbf")).unwrap();
+    let e = open_error(&d);
+    assert!(e.is(1122) && e.to_string().contains("undo01.dbf"), "{e}");
+    std::fs::remove_file(d.0.join("undo01.dbf")).unwrap();
+    let e = open_error(&d);
+    assert!(e.is(1157) && e.to_string().contains("undo01.dbf"), "{e}");
     d.overwrite(CONTROL_FILE, 30, b"?");
     assert!(open_error(&d).is(205));
     std::fs::remove_file(d.0.join(CONTROL_FILE)).unwrap();
