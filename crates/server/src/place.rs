@@ -6,12 +6,16 @@
 use os::OsError;
 use os::file::{File, OpenMode};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The lock file's name.
 const LOCK_NAME: &str = "latchwork.pid";
 
 /// Bytes of the lock file: the process id, right-aligned, and a line end.
 const LOCK_LEN: usize = 12;
+
+/// How long a start waits for the processes of a killed instance to be gone.
+const DYING_LIMIT: Duration = Duration::from_secs(10);
 
 /// A locked database directory.
 pub struct Place {
@@ -76,8 +80,14 @@ impl Place {
     fn lock(dir: PathBuf, ephemeral: bool) -> Result<Place, PlaceError> {
         let path = dir.join(LOCK_NAME);
         let lock = File::open(&path, OpenMode::OpenOrCreate)?;
-        if !lock.try_lock()? {
-            return Err(PlaceError::InUse(read_pid(&lock)));
+        let started = Instant::now();
+        while !lock.try_lock()? {
+            // The processes of a killed instance hold the lock until the kernel has taken their memory apart.
+            let holder = read_pid(&lock);
+            if lives(holder) || started.elapsed() > DYING_LIMIT {
+                return Err(PlaceError::InUse(holder));
+            }
+            os::clock::sleep(Duration::from_millis(5));
         }
         let text = format!("{:>1$}\n", os::process::own_id(), LOCK_LEN - 1);
         lock.write_at(text.as_bytes(), 0)?;
@@ -115,6 +125,11 @@ fn read_pid(lock: &File) -> i32 {
     String::from_utf8_lossy(&text[..len]).trim().parse().unwrap_or(0)
 }
 
+/// Whether the process runs; one that is being taken apart has no command line any more.
+fn lives(pid: i32) -> bool {
+    std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
+}
+
 /// The supervisor's process id of the instance that lives in `dir`; `None` when none does.
 pub fn running(dir: &Path) -> Result<Option<i32>, PlaceError> {
     let path = dir.join(LOCK_NAME);
@@ -139,6 +154,15 @@ mod tests {
         // The lock belongs to the open file, so a second open of this process is as foreign as another process's.
         assert!(matches!(Place::take(&dir), Err(PlaceError::InUse(p)) if p == os::process::own_id()));
         assert_eq!(running(&dir).unwrap(), Some(os::process::own_id()));
+        // The holder of the lock that is written there is gone: its lock is waited for.
+        place.lock.write_at(format!("{:>1$}\n", i32::MAX, LOCK_LEN - 1).as_bytes(), 0).unwrap();
+        let again = std::thread::scope(|scope| {
+            let waits = scope.spawn(|| Place::take(&dir));
+            os::clock::sleep(Duration::from_millis(30));
+            drop(place.lock);
+            waits.join().unwrap().unwrap()
+        });
+        let place = Place { ephemeral: true, ..again };
         place.release();
         assert!(!dir.exists());
         assert_eq!(running(&dir).unwrap(), None);
