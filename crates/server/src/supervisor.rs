@@ -389,6 +389,10 @@ impl Supervisor {
             if limit.is_some_and(|l| start.elapsed() > l) {
                 return Err(format!("{} did not end in time", role.name()));
             }
+            // Again, for one that was not attached yet when it was asked first has no slot that could have kept the request.
+            for (&pid, _) in self.children.iter().filter(|(_, c)| c.role.is_background() && which(c.role)) {
+                self.instance.ask_to_end(pid);
+            }
             while let Some((signal, _)) = self.signals.next() {
                 match signal {
                     signal::SIGQUIT => return Err("Shutdown aborted".into()),
