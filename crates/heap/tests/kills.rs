@@ -71,7 +71,7 @@ fn storm(design: ChainDesign, seed: u64) {
     let insert = |id| db.heap.insert(&p, &mut t, &table, &account(id, START, 30)).unwrap();
     let rowids: Vec<Rowid> = (0..ACCOUNTS).map(insert).collect();
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
-    let kills = testing::kill_children(&p, 4, Duration::from_millis(1500), seed, |p, seed| {
+    let storm = |p: &process::Process, seed: u64| {
         let (mut random, mut t) = (Random(seed | 1), Txn::new());
         loop {
             if let Err(e) = transfer(&db, p, &table, &rowids, &mut random, &mut t) {
@@ -79,8 +79,15 @@ fn storm(design: ChainDesign, seed: u64) {
                 db.txns.rollback(p, &mut t).unwrap();
             }
         }
-    });
-    assert!(kills.killed > 20, "{kills:?}");
+    };
+    // How many die in a second is the machine's business; that enough do is the test's.
+    let mut killed = 0;
+    for round in 0.. {
+        killed += testing::kill_children(&p, 4, Duration::from_millis(1500), seed + round, storm).killed;
+        if killed > 100 {
+            break;
+        }
+    }
     assert!(db.txns.transactions().is_empty(), "{:?}", db.txns.transactions());
     db.txns.assert_invariants();
     let (mut scan, mut total, mut accounts) = (Scan::new(), 0, 0);
