@@ -55,6 +55,7 @@ const QUERIES: &[&str] = &[
     "select count(*) from child c, parent p where c.p = p.id",
     "select object_name, object_type from user_objects order by 1, 2",
     "select table_name from user_tables order by 1",
+    "select segment_name, segment_type from user_segments order by 1",
 ];
 
 /// Work that may fail, but only with an error.

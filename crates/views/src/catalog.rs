@@ -17,13 +17,30 @@ use crate::{
 pub(crate) struct View {
     pub name: &'static str,
     columns: fn() -> Vec<(&'static str, Type)>,
-    rows: fn(&Source<'_>) -> Vec<Row>,
+    rows: fn(&Source<'_>) -> Result<Vec<Row>>,
+}
+
+/// What a view's function gives: rows, or, where they come from disk, an error in place of rows that would be missing.
+trait IntoRows {
+    fn into_rows(self) -> Result<Vec<Row>>;
+}
+
+impl IntoRows for Vec<Row> {
+    fn into_rows(self) -> Result<Vec<Row>> {
+        Ok(self)
+    }
+}
+
+impl IntoRows for Result<Vec<Row>> {
+    fn into_rows(self) -> Result<Vec<Row>> {
+        self
+    }
 }
 
 macro_rules! views {
     ($( $name:literal | $columns:expr => $rows:expr; )*) => {
         /// Every view. Aliases repeat the entry under another name.
-        pub(crate) const LIST: &[View] = &[ $( View { name: $name, columns: || $columns.to_vec(), rows: $rows } ),* ];
+        pub(crate) const LIST: &[View] = &[ $( View { name: $name, columns: || $columns.to_vec(), rows: |s| $rows(s).into_rows() } ),* ];
     };
 }
 
@@ -192,7 +209,7 @@ impl FixedTable for Table {
             session_params: &self.roots.face.params,
             nls: &cx.session.nls,
         };
-        Ok(Box::new(Scan { rows: (self.view.rows)(&source).into_iter() }))
+        Ok(Box::new(Scan { rows: (self.view.rows)(&source)?.into_iter() }))
     }
 }
 

@@ -5,7 +5,7 @@ use datafile::{Contents, ControlFile, FileEntry, TablespaceEntry};
 use dictionary::base::{Base, clu, ind, tab};
 use dictionary::image::property;
 use dictionary::rows::as_u32;
-use types::{ObjectId, Rdba, Value};
+use types::{ObjectId, Rdba, Result, Value};
 
 use crate::column::{Row, Type, Type::*, address, n, t, yes};
 use crate::source::Source;
@@ -233,15 +233,15 @@ pub fn kccfe(s: &Source<'_>) -> Vec<Row> {
     files(s, &control).iter().map(row).collect()
 }
 
-pub fn ktfbfe(s: &Source<'_>) -> Vec<Row> {
-    let Some(control) = control(s) else { return Vec::new() };
+pub fn ktfbfe(s: &Source<'_>) -> Result<Vec<Row>> {
+    let control = s.shared.txns.cache().files().control()?;
     let size = control.block_size as u64;
     let mut rows = Vec::new();
     for f in files(s, &control) {
         if f.blocks.is_none() || f.tablespace.contents == Contents::Temporary {
             continue;
         }
-        let runs = s.shared.txns.cache().segments().free_runs(s.p, f.file.file).unwrap_or_default();
+        let Some(runs) = present(s.shared.txns.cache().segments().free_runs(s.p, f.file.file))? else { continue };
         rows.extend(runs.iter().map(|run| {
             vec![
                 n(f.file.tablespace),
@@ -253,7 +253,7 @@ pub fn ktfbfe(s: &Source<'_>) -> Vec<Row> {
             ]
         }));
     }
-    rows
+    Ok(rows)
 }
 
 /// A segment that the dictionary, or the transaction system, knows.
@@ -264,7 +264,7 @@ struct Known {
     name: Option<String>,
 }
 
-fn known(s: &Source<'_>) -> Vec<Known> {
+fn known(s: &Source<'_>) -> Result<Vec<Known>> {
     let dictionary = s.instance.storage().dictionary;
     let mut list: Vec<Known> = Vec::new();
     for base in Base::ALL {
@@ -277,8 +277,7 @@ fn known(s: &Source<'_>) -> Vec<Known> {
         (Base::Clu, clu::OBJ, clu::TS, clu::FILE, clu::BLOCK),
     ];
     for (base, object, tablespace, file, block) in tables {
-        // What cannot be read is not shown.
-        let _ = dictionary.scan_once(s.p, base, &mut |_, row| {
+        dictionary.scan_once(s.p, base, &mut |_, row| {
             // Rows in a cluster, or in the primary key's index, have no segment of their own.
             let elsewhere = base == Base::Tab
                 && (!row[tab::BOBJ].is_null()
@@ -293,26 +292,40 @@ fn known(s: &Source<'_>) -> Vec<Known> {
                 });
             }
             Ok(())
-        });
+        })?;
     }
     for (usn, header) in s.shared.txns.undo_segments() {
         let name = Some(format!("_SYSSMU{usn}$"));
         list.push(Known { object: 0, tablespace: datafile::tablespace::UNDO, header, name });
     }
     list.retain(|k| !k.header.is_none());
-    list
+    Ok(list)
 }
 
-fn with_extents(s: &Source<'_>, mut f: impl FnMut(&Known, ObjectId, &[block::Extent])) {
+/// Calls `f` with every segment and its extents, but for those that were dropped meanwhile and those whose file is offline or missing.
+///
+/// # Errors
+/// ORA-01578 for a damaged header: sums over the others would be wrong.
+fn with_extents(s: &Source<'_>, mut f: impl FnMut(&Known, ObjectId, &[block::Extent])) -> Result<()> {
     let segments = s.shared.txns.cache().segments();
-    for k in known(s) {
-        if let (Ok(extents), Ok(object)) = (segments.extents(s.p, k.header), segments.object(s.p, k.header)) {
+    for k in known(s)? {
+        let read = segments.object(s.p, k.header).and_then(|obj| Ok((obj, segments.extents(s.p, k.header)?)));
+        if let Some((object, extents)) = present(read)? {
             f(&k, object, &extents);
         }
     }
+    Ok(())
 }
 
-pub fn ktseg(s: &Source<'_>) -> Vec<Row> {
+/// `None` for what is not there for a reason that other views tell: a dropped segment, a file that is offline or missing.
+fn present<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Err(e) if [8103, 376, 1157].into_iter().any(|code| e.is(code)) => Ok(None),
+        read => read.map(Some),
+    }
+}
+
+pub fn ktseg(s: &Source<'_>) -> Result<Vec<Row>> {
     let size = s.shared.txns.cache().block_size() as u64;
     let mut rows = Vec::new();
     with_extents(s, |k, object, extents| {
@@ -328,11 +341,11 @@ pub fn ktseg(s: &Source<'_>) -> Vec<Row> {
             n(blocks * size),
             n(extents.len() as u64),
         ]);
-    });
-    rows
+    })?;
+    Ok(rows)
 }
 
-pub fn ktext(s: &Source<'_>) -> Vec<Row> {
+pub fn ktext(s: &Source<'_>) -> Result<Vec<Row>> {
     let size = s.shared.txns.cache().block_size() as u64;
     let mut rows = Vec::new();
     with_extents(s, |k, _, extents| {
@@ -348,8 +361,8 @@ pub fn ktext(s: &Source<'_>) -> Vec<Row> {
                 n(u64::from(e.blocks) * size),
             ]
         }));
-    });
-    rows
+    })?;
+    Ok(rows)
 }
 
 /// `v$tempseg_usage` and `v$sort_usage`: a row for each session and file.
