@@ -188,7 +188,7 @@ impl ResultCache {
             {
                 let section = p.lock(self.latch, Where::RcDependency, id);
                 section.set(&head.words[word::CREATED], self.wall_clock_s());
-                section.set(&head.words[word::LAST_USED], self.clock_cs());
+                section.set(&self.lives[id as usize].last_used, self.clock_cs());
             }
             let section = p.lock(self.latch, Where::RcPublish, id);
             section.set(&head.words[word::STATE], State::with_status(head.get(word::STATE), Status::Published));
@@ -202,8 +202,8 @@ impl ResultCache {
         let number = object.0.to_le_bytes();
         let key = Key::of_dependency(&number);
         for at in 0..word::BODY {
-            // The version goes on through every life of the block; the link is micro-undo's to restore.
-            if at != word::VERSION && at != word::NEXT {
+            // The link is micro-undo's to restore.
+            if at != word::NEXT {
                 head.words[at].store(0, Ordering::Relaxed);
             }
         }

@@ -271,9 +271,9 @@ impl ResultCache {
                     self.count(p, Statistic::CreateCountFailure);
                     return Ok(Opened::Bypass);
                 };
-                let version = self.blocks[id as usize].get(word::VERSION);
+                let life = self.lives[id as usize].word.load(Ordering::Relaxed);
                 drop(section);
-                let lock = enqueues.get(p, EnqueueType::Rc, id, version, LockMode::Exclusive, Timeout::NoWait).ok();
+                let lock = enqueues.get(p, EnqueueType::Rc, id, life, LockMode::Exclusive, Timeout::NoWait).ok();
                 Ok(Opened::Build(Build::new(id, snapshot, lock, depends, self.clock_cs())))
             }
         }
@@ -282,7 +282,8 @@ impl ResultCache {
     /// Waits until the builder of a pinned object has let go of its RC enqueue.
     fn wait_for_builder(&self, p: &Process, enqueues: &Enqueues, id: u64) -> Result<()> {
         let head = &self.blocks[id as usize];
-        let version = head.get(word::VERSION);
+        // An object that is still New has not been retired: its life is the one the builder locked.
+        let life = self.lives[id as usize].word.load(Ordering::Relaxed);
         let wait = Duration::from_millis(self.control.timeout_ms.load(Ordering::Relaxed));
         let deadline = os::clock::now_ns() + wait.as_nanos() as u64;
         let is_new = || Status::of(head.words[word::STATE].load(Ordering::Acquire)) == Some(Status::New);
@@ -293,7 +294,7 @@ impl ResultCache {
                 break;
             }
             let timeout = Timeout::After(Duration::from_nanos(left));
-            match enqueues.get(p, EnqueueType::Rc, id, version, LockMode::Share, timeout) {
+            match enqueues.get(p, EnqueueType::Rc, id, life, LockMode::Share, timeout) {
                 Ok(lock) => enqueues.release(p, lock),
                 Err(EnqueueError::Cancelled(ora)) => return Err(ora),
                 // Too long, a deadlock, no room: the statement is executed without the cache.
@@ -310,20 +311,19 @@ impl ResultCache {
     /// Reads a result without writing anything shared. Counts one get, and a miss for every failed check.
     fn read_versioned(&self, p: &Process, key: Key<'_>, snapshot: Scn, buffer: &mut ResultBuffer) -> bool {
         for _ in 0..VERSIONED_TRIES {
-            let Some((id, version)) = self.walk_versioned(key) else {
+            let Some((id, life, state)) = self.walk_versioned(key) else {
                 break;
             };
             let head = &self.blocks[id as usize];
-            let state = State::unpack(head.get(word::STATE));
             if state.status != Some(Status::Published) || head.get(word::SCN) > snapshot.0 {
                 break;
             }
             let unchanged = self.depends_unchanged(head);
             buffer.clear();
             let whole = self.copy_rows(id, buffer);
-            // Pairs with the Release fence in `retire`: who has seen a word of the block's next life sees its version.
+            // Pairs with the Release fence in `retire`: who has seen a word of the block's next life sees that this one has ended.
             fence(Ordering::Acquire);
-            if head.words[word::VERSION].load(Ordering::Relaxed) == version {
+            if self.lives[id as usize].word.load(Ordering::Relaxed) == life {
                 if !unchanged || !whole {
                     break;
                 }
@@ -337,16 +337,20 @@ impl ResultCache {
         false
     }
 
-    /// Walks a hash chain without a latch; what it returns has had this key at this (even) version.
-    fn walk_versioned(&self, key: Key<'_>) -> Option<(u64, u64)> {
+    /// Walks a hash chain without a latch; what it returns has had this state and then this key in this life.
+    fn walk_versioned(&self, key: Key<'_>) -> Option<(u64, u64, State)> {
         let mut link = self.bucket(key.hash).load(Ordering::Acquire);
         for _ in 0..WALK_MAX {
             let id = link.checked_sub(1)?;
             let head = self.blocks.get(id as usize)?;
             head.prefetch();
-            let version = head.words[word::VERSION].load(Ordering::Acquire);
-            if version % 2 == 0 && head.get(word::HASH) == key.hash && self.key_equals(head, key) {
-                return Some((id, version));
+            let life = self.lives.get(id as usize)?.word.load(Ordering::Acquire);
+            if RcLife::mark_of(life) == mark::LINKED {
+                // First the state: what follows a state of Published was written before it.
+                let state = State::unpack(head.words[word::STATE].load(Ordering::Acquire));
+                if head.get(word::HASH) == key.hash && state_has_key(head, &state, key) {
+                    return Some((id, life, state));
+                }
             }
             link = head.words[word::CHAIN].load(Ordering::Acquire);
         }
@@ -385,17 +389,12 @@ impl ResultCache {
         let mut link = self.bucket(key.hash).load(Ordering::Relaxed);
         while let Some(id) = link.checked_sub(1) {
             let head = &self.blocks[id as usize];
-            if head.get(word::HASH) == key.hash && self.key_equals(head, key) {
+            if head.get(word::HASH) == key.hash && state_has_key(head, &State::unpack(head.get(word::STATE)), key) {
                 return Some(id);
             }
             link = head.get(word::CHAIN);
         }
         None
-    }
-
-    fn key_equals(&self, head: &RcBlock, key: Key<'_>) -> bool {
-        let state = State::unpack(head.get(word::STATE));
-        state.key_len == key.bytes.len() && head.equals(word::BODY * 8, key.bytes)
     }
 
     /// Copies all rows of an object. Bounded whatever the words say; false when they make no sense.
@@ -427,7 +426,7 @@ impl ResultCache {
     /// Notes the use under the exclusive latch.
     fn touch(&self, section: &Section<'_>, id: u64) {
         let head = &self.blocks[id as usize];
-        section.set(&head.words[word::LAST_USED], self.clock_cs());
+        section.set(&self.lives[id as usize].last_used, self.clock_cs());
         section.set(&head.words[word::SCANS], head.get(word::SCANS) + 1);
     }
 
@@ -437,7 +436,7 @@ impl ResultCache {
         if !finds.is_multiple_of(64) {
             return;
         }
-        let last = &self.blocks[id as usize].words[word::LAST_USED];
+        let last = &self.lives[id as usize].last_used;
         let now = self.clock_cs();
         if now.saturating_sub(last.load(Ordering::Relaxed)) > 300 {
             last.store(now, Ordering::Relaxed);
@@ -464,6 +463,10 @@ impl ResultCache {
     pub(crate) fn bucket(&self, hash: u64) -> &AtomicU64 {
         &self.buckets[(hash & (self.buckets.len() as u64 - 1)) as usize]
     }
+}
+
+fn state_has_key(head: &RcBlock, state: &State, key: Key<'_>) -> bool {
+    state.key_len == key.bytes.len() && head.equals(word::BODY * 8, key.bytes)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! wanted. An object (a result or a dependency) is a chain of blocks; the identifier of its first block is the object's
 //! identifier. Every block starts with one link word, which leaves 1016 bytes; a result whose rows fit beside its header
 //! lives in one block, a larger one keeps its first block for the header alone (metadata) and its rows in the others.
+//! What must keep its meaning through every use of a block lies beside the blocks, in its [`RcLife`]: rows may fill all of a
+//! block but the link word.
 //!
 //! All words are atomics: a versioned reader copies them while a writer may be changing them.
 
@@ -35,44 +37,80 @@ pub struct RcBlock {
 }
 const _: () = assert!(size_of::<RcBlock>() == BLOCK_SIZE_BYTES);
 
+/// Which life of a block this is, and whether it is an object's first; lies apart, since rows overwrite a block.
+///
+/// The life moves on with every change of the mark and never comes back to a former value while a reader may remember it:
+/// a reader without a latch that finds the same word after copying has read one life. (A rollback of a dead process's
+/// section restores a word, but an object that was linked by such a section had not been published.)
+#[repr(C, align(16))]
+pub struct RcLife {
+    /// `generation << 2 | mark`, see [`mark`].
+    pub(crate) word: AtomicU64,
+    /// Centiseconds of the instance's clock at the last use (coarse in the designs whose readers write nothing shared). A
+    /// reader without a latch may note a use when the block has just gone to another object, which then lives a little longer.
+    pub(crate) last_used: AtomicU64,
+}
+
+/// Marks of a block's life.
+pub(crate) mod mark {
+    /// No object starts here.
+    pub const NONE: u64 = 0;
+    /// An object that is in the hash table.
+    pub const LINKED: u64 = 1;
+    /// An object that is out of the hash table and is freed when its last pin goes.
+    pub const RETIRED: u64 = 2;
+}
+
+impl RcLife {
+    /// The mark in a life's word.
+    pub(crate) fn mark_of(word: u64) -> u64 {
+        word & 3
+    }
+
+    pub(crate) fn mark(&self) -> u64 {
+        RcLife::mark_of(self.word.load(Ordering::Relaxed))
+    }
+
+    /// The word after a change to `mark`.
+    pub(crate) fn next(&self, mark: u64) -> u64 {
+        (self.word.load(Ordering::Relaxed) & !3).wrapping_add(4) | mark
+    }
+}
+
 /// Words of an object's first block. A link is a block identifier plus one; zero is the end of a chain.
 pub(crate) mod word {
     /// Next block of the object, or of the free list.
     pub const NEXT: usize = 0;
-    /// Version of the identity: odd while the block is no object; every reuse moves it on.
-    pub const VERSION: usize = 1;
-    pub const HASH: usize = 2;
+    pub const HASH: usize = 1;
     /// `status | kind << 8 | namespace << 16 | dependencies << 24 | key_len << 32 | name_len << 48`.
-    pub const STATE: usize = 3;
+    pub const STATE: usize = 2;
     /// Result: the SCN it was built at. Dependency: the SCN of its last invalidation.
-    pub const SCN: usize = 4;
+    pub const SCN: usize = 3;
     /// Next object of the hash chain.
-    pub const CHAIN: usize = 5;
-    pub const PINS: usize = 6;
+    pub const CHAIN: usize = 4;
+    pub const PINS: usize = 5;
     /// Slot of the process that builds it, plus one.
-    pub const OWNER: usize = 7;
-    /// Centiseconds of the instance's clock at the last use (coarse in the designs whose readers write nothing shared).
-    pub const LAST_USED: usize = 8;
+    pub const OWNER: usize = 6;
     /// Bytes of row data.
-    pub const DATA_LEN: usize = 9;
-    pub const ROW_COUNT: usize = 10;
-    pub const BLOCK_COUNT: usize = 11;
+    pub const DATA_LEN: usize = 7;
+    pub const ROW_COUNT: usize = 8;
+    pub const BLOCK_COUNT: usize = 9;
     /// Last block of the object, as a link.
-    pub const LAST: usize = 12;
-    pub const CREATED: usize = 13;
-    pub const BUILD_TIME_CS: usize = 14;
-    pub const CREATOR: usize = 15;
+    pub const LAST: usize = 10;
+    pub const CREATED: usize = 11;
+    pub const BUILD_TIME_CS: usize = 12;
+    pub const CREATOR: usize = 13;
     /// Smallest row in the low half, largest in the high half; bytes.
-    pub const ROW_SIZE: usize = 16;
+    pub const ROW_SIZE: usize = 14;
     /// Hits counted under the latch (the exclusive designs) — others leave it at zero.
-    pub const SCANS: usize = 17;
+    pub const SCANS: usize = 15;
     /// A dependency's object number, and how many times it was invalidated in the high half.
-    pub const OBJECT_NO: usize = 18;
-    pub const COLUMN_COUNT: usize = 19;
+    pub const OBJECT_NO: usize = 16;
+    pub const COLUMN_COUNT: usize = 17;
     /// Four words: eight object numbers of 32 bits.
-    pub const DEPENDS: usize = 20;
+    pub const DEPENDS: usize = 18;
     /// Key, name, then rows at the next whole word if they fit.
-    pub const BODY: usize = 24;
+    pub const BODY: usize = 22;
 }
 const _: () = assert!(word::BODY * 8 + KEY_BYTES_MAX + NAME_BYTES_MAX < BLOCK_SIZE_BYTES);
 
@@ -241,10 +279,12 @@ pub struct RcControl {
 mod shared {
     use sga::SgaLayout;
 
-    use super::{DependSlot, RcBlock, RcControl, RcProcess};
+    use super::{DependSlot, RcBlock, RcControl, RcLife, RcProcess};
 
     // SAFETY: `repr(C)`, atomics only, valid for every bit pattern.
     unsafe impl SgaLayout for RcBlock {}
+    // SAFETY: `repr(C)`, atomics only, valid for every bit pattern.
+    unsafe impl SgaLayout for RcLife {}
     // SAFETY: `repr(C)`, atomics only, valid for every bit pattern.
     unsafe impl SgaLayout for DependSlot {}
     // SAFETY: `repr(C)`, atomics only, valid for every bit pattern.
@@ -298,7 +338,7 @@ impl RcBlock {
     }
 
     /// Stores bytes from byte `from` on. The caller owns the block: nobody else writes it, though a reader of the
-    /// block's former life may still be looking, and will find its version moved on.
+    /// block's former life may still be looking, and will find its life moved on.
     pub(crate) fn copy_in(&self, from: usize, data: &[u8]) {
         assert!(from + data.len() <= BLOCK_SIZE_BYTES);
         let mut at = from;

@@ -75,7 +75,7 @@ impl Statistic {
 pub struct Layout {
     control: SgaSlice<RcControl>,
     blocks: SgaSlice<RcBlock>,
-    heads: SgaSlice<AtomicU64>,
+    lives: SgaSlice<layout::RcLife>,
     buckets: SgaSlice<AtomicU64>,
     depends: SgaSlice<layout::DependSlot>,
     processes: SgaSlice<RcProcess>,
@@ -89,7 +89,7 @@ impl Layout {
         Layout {
             control: builder.reserve("Result Cache: Fixed", 1),
             blocks: builder.reserve("Result Cache: Blocks", blocks),
-            heads: builder.reserve("Result Cache: Chunk Maps", blocks),
+            lives: builder.reserve("Result Cache: Chunk Maps", blocks),
             buckets: builder.reserve("Result Cache: Hash Table", blocks.next_power_of_two().max(4096)),
             depends: builder.reserve("Result Cache: Dependencies", layout::DEPEND_SLOTS),
             processes: builder.reserve("Result Cache: State Objs", config.processes as usize),
@@ -106,7 +106,7 @@ pub struct ResultCache {
     control: &'static RcControl,
     blocks: &'static [RcBlock],
     /// For every block, whether an object starts there.
-    heads: &'static [AtomicU64],
+    lives: &'static [layout::RcLife],
     buckets: &'static [AtomicU64],
     depends: &'static [layout::DependSlot],
     processes: &'static [RcProcess],
@@ -127,7 +127,7 @@ impl ResultCache {
             so_latch: all.latch(LatchName::ResultCacheSo),
             control,
             blocks,
-            heads: sga.slice(layout.heads),
+            lives: sga.slice(layout.lives),
             buckets: sga.slice(layout.buckets),
             depends: sga.slice(layout.depends),
             processes: sga.slice(layout.processes),

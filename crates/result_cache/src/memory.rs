@@ -16,16 +16,6 @@ use crate::cache::{Description, Key};
 use crate::layout::*;
 use crate::{ResultCache, Statistic};
 
-/// Marks in the table of object heads, by block identifier.
-pub(crate) mod mark {
-    /// No object starts here.
-    pub const NONE: u64 = 0;
-    /// An object that is in the hash table.
-    pub const LINKED: u64 = 1;
-    /// An object that is out of the hash table and is freed when its last pin goes.
-    pub const RETIRED: u64 = 2;
-}
-
 /// Objects that may go which the hand compares before it takes one.
 const VICTIMS_COMPARED: usize = 8;
 
@@ -47,8 +37,6 @@ impl ResultCache {
                     section.set(&control.chunks, fresh / BLOCKS_PER_CHUNK + 1);
                 }
                 section.set(&control.fresh, fresh + 1);
-                // A block is no object until its version is even, and a fresh one still has version 0.
-                section.set(&self.blocks[fresh as usize].words[word::VERSION], 1);
                 self.note_used(section, 1);
                 return Some(fresh);
             }
@@ -90,7 +78,6 @@ impl ResultCache {
             (word::SCN, snapshot.0),
             (word::PINS, 1),
             (word::OWNER, p.number() as u64 + 1),
-            (word::LAST_USED, self.clock_cs()),
             (word::DATA_LEN, 0),
             (word::ROW_COUNT, 0),
             (word::BLOCK_COUNT, 1),
@@ -112,6 +99,7 @@ impl ResultCache {
         }
         head.copy_in(word::BODY * 8, key.bytes);
         head.copy_in(word::BODY * 8 + key.bytes.len(), name);
+        section.set(&self.lives[id as usize].last_used, self.clock_cs());
         self.link(section, id);
         section.set(building, id + 1);
         Some(id)
@@ -122,10 +110,9 @@ impl ResultCache {
         let head = &self.blocks[id as usize];
         let bucket = self.bucket(head.get(word::HASH));
         section.set(&head.words[word::CHAIN], bucket.load(Ordering::Relaxed));
-        // Pairs with the Acquire load in `walk_versioned`: who sees the even version sees the words above.
-        fence(Ordering::Release);
-        section.set(&head.words[word::VERSION], head.get(word::VERSION) + 1);
-        section.set(&self.heads[id as usize], mark::LINKED);
+        // The Release in `set` pairs with the Acquire load in `walk_versioned`: who sees the mark sees the words above.
+        let life = &self.lives[id as usize];
+        section.set(&life.word, life.next(mark::LINKED));
         section.set(bucket, id + 1);
     }
 
@@ -141,10 +128,10 @@ impl ResultCache {
             link = &self.blocks[next as usize].words[word::CHAIN];
         }
         section.set(link, head.get(word::CHAIN));
-        section.set(&head.words[word::VERSION], head.get(word::VERSION) + 1);
-        // Pairs with the Acquire fence in `read_versioned`: the version moves before any word of the next life.
+        let life = &self.lives[id as usize];
+        section.set(&life.word, life.next(mark::RETIRED));
+        // Pairs with the Acquire fence in `read_versioned`: the life moves before any word of the next one.
         fence(Ordering::Release);
-        section.set(&self.heads[id as usize], mark::RETIRED);
         self.forget_dependents(section, head);
         if State::unpack(head.get(word::STATE)).kind == Kind::Dependency as u8 {
             let slot = self.slot(ObjectId(head.get(word::OBJECT_NO) as u32));
@@ -156,12 +143,13 @@ impl ResultCache {
     /// Gives the blocks of a retired object that nobody pins back to the free list, in one splice.
     pub(crate) fn free_if_retired(&self, section: &Section<'_>, id: u64) {
         let head = &self.blocks[id as usize];
-        if self.heads[id as usize].load(Ordering::Relaxed) != mark::RETIRED || head.get(word::PINS) != 0 {
+        let life = &self.lives[id as usize];
+        if life.mark() != mark::RETIRED || head.get(word::PINS) != 0 {
             return;
         }
         let last = head.get(word::LAST).checked_sub(1).expect("an object has a last block");
         let count = head.get(word::BLOCK_COUNT);
-        section.set(&self.heads[id as usize], mark::NONE);
+        section.set(&life.word, life.next(mark::NONE));
         section.set(&self.blocks[last as usize].words[word::NEXT], self.control.free.load(Ordering::Relaxed));
         section.set(&self.control.free, id + 1);
         self.note_used(section, -(count as i64));
@@ -192,7 +180,7 @@ impl ResultCache {
         let mut compared = 0;
         let mut at = start;
         for _ in 0..blocks {
-            if self.heads[at as usize].load(Ordering::Relaxed) == mark::LINKED
+            if self.lives[at as usize].mark() == mark::LINKED
                 && let Some(used) = self.victim_age(at)
             {
                 if best.is_none_or(|(_, best_used)| used < best_used) {
@@ -226,7 +214,9 @@ impl ResultCache {
             return (slot.object.load(Ordering::Relaxed) >> 32 == 0).then_some(1);
         }
         match state.status {
-            Some(Status::Published) if self.depends_unchanged(head) => Some(head.get(word::LAST_USED).max(2)),
+            Some(Status::Published) if self.depends_unchanged(head) => {
+                Some(self.lives[id as usize].last_used.load(Ordering::Relaxed).max(2))
+            }
             _ => Some(0),
         }
     }
@@ -237,13 +227,13 @@ impl ResultCache {
         // Results first: a dependency goes when no result needs it.
         for kind in [Kind::Result, Kind::Dependency] {
             for id in 0..self.control.fresh.load(Ordering::Relaxed) {
-                if self.heads[id as usize].load(Ordering::Relaxed) != mark::LINKED {
+                if self.lives[id as usize].mark() != mark::LINKED {
                     continue;
                 }
                 let section = p.lock(self.latch, latch::Where::RcFlush, id);
                 let head = &self.blocks[id as usize];
                 let state = State::unpack(head.get(word::STATE));
-                if self.heads[id as usize].load(Ordering::Relaxed) == mark::LINKED
+                if self.lives[id as usize].mark() == mark::LINKED
                     && state.kind == kind as u8
                     && state.status != Some(Status::New)
                 {
@@ -273,10 +263,10 @@ impl ResultCache {
         let mut used = 0;
         let mut linked = 0;
         for id in 0..fresh {
-            if self.heads[id as usize].load(Ordering::Relaxed) == mark::NONE {
+            if self.lives[id as usize].mark() == mark::NONE {
                 continue;
             }
-            linked += u64::from(self.heads[id as usize].load(Ordering::Relaxed) == mark::LINKED);
+            linked += u64::from(self.lives[id as usize].mark() == mark::LINKED);
             let head = &self.blocks[id as usize];
             let mut link = id + 1;
             let mut count = 0;
@@ -313,7 +303,7 @@ impl ResultCache {
         for bucket in self.buckets {
             let mut link = bucket.load(Ordering::Relaxed);
             while let Some(at) = link.checked_sub(1) {
-                if self.heads[at as usize].load(Ordering::Relaxed) != mark::LINKED {
+                if self.lives[at as usize].mark() != mark::LINKED {
                     return Err(format!("block {at} is in a chain and no object"));
                 }
                 found += 1;
@@ -327,5 +317,61 @@ impl ResultCache {
             return Err(format!("{linked} linked objects, {found} in the chains"));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
+    use process::testing;
+    use types::Scn;
+
+    use super::*;
+    use crate::{Config, Design, Key, Layout, Namespace, Opened, ResultBuffer};
+
+    /// Rows may fill a block with any bytes, also with what a word of bookkeeping would look like one life later.
+    #[test]
+    fn a_life_never_comes_back_whatever_rows_the_block_held() {
+        let config = Config {
+            max_size_bytes: 32 * 1024,
+            max_result_percent: 100,
+            timeout_ms: 1000,
+            design: Design::Versioned,
+            processes: 2,
+        };
+        let (all, (enqueues, layout)) = testing::instance(2, |b| {
+            (EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(2)), Layout::reserve(b, &config))
+        });
+        let enqueues = Enqueues::create(all, &enqueues);
+        let cache = ResultCache::create(all, &layout, &config);
+        testing::run_threads(all, 1, |p, _| {
+            let about = Description { name: "", namespace: Namespace::Sql, creator: 0, column_count: 1 };
+            let depends = [ObjectId(7)];
+            cache.track(p, &depends, || Scn(1));
+            let mut linked: HashMap<u64, u64> = HashMap::new();
+            let mut reused = 0;
+            // Small results and large ones in turn, so that blocks are now an object's first and now hold rows only.
+            for n in 0..400u32 {
+                let key = n.to_le_bytes();
+                let mut buffer = ResultBuffer::new();
+                let opened = cache.open(p, &enqueues, Key::new(&key), about, &depends, Scn(2), &mut buffer).unwrap();
+                let Opened::Build(mut build) = opened else { panic!("nobody else builds") };
+                cache.push(&mut build, &vec![1; if n % 2 == 0 { 9_000 } else { 100 }]);
+                assert!(cache.publish(p, &enqueues, build));
+                for (id, life) in cache.lives.iter().enumerate() {
+                    let word = life.word.load(Ordering::Relaxed);
+                    if RcLife::mark_of(word) == mark::LINKED
+                        && let Some(before) = linked.insert(id as u64, word)
+                        && before != word
+                    {
+                        assert!(word > before, "block {id} was linked as {before:#x} and is again, as {word:#x}");
+                        reused += 1;
+                    }
+                }
+            }
+            assert!(reused > 50, "blocks were reused {reused} times");
+        });
     }
 }

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use types::ObjectId;
 
+use crate::layout::mark;
 use crate::layout::*;
-use crate::memory::mark;
 use crate::{ResultCache, Statistic};
 
 /// A row of `v$result_cache_memory`: one block of a chunk in use.
@@ -66,8 +66,8 @@ pub struct DependencyRow {
 
 impl ResultCache {
     fn heads_in_use(&self) -> impl Iterator<Item = u64> + '_ {
-        let fresh = self.control.fresh.load(Ordering::Acquire).min(self.heads.len() as u64);
-        (0..fresh).filter(|id| self.heads[*id as usize].load(Ordering::Relaxed) == mark::LINKED)
+        let fresh = self.control.fresh.load(Ordering::Acquire).min(self.lives.len() as u64);
+        (0..fresh).filter(|id| self.lives[*id as usize].mark() == mark::LINKED)
     }
 
     /// The rows of `v$result_cache_memory`: every block of every chunk in use.
@@ -149,7 +149,7 @@ impl ResultCache {
             row_size_max: row_size >> 32,
             data_bytes,
             build_time_cs: head.get(word::BUILD_TIME_CS),
-            lru_number: head.get(word::LAST_USED),
+            lru_number: self.lives[id as usize].last_used.load(Ordering::Relaxed),
             object_no,
             invalidations: number >> 32,
             space_overhead: overhead,
