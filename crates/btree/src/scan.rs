@@ -39,6 +39,8 @@ pub struct RangeScan {
     from: Vec<u8>,
     /// The leaf that was copied.
     leaf: Rdba,
+    /// The root, when it was the leaf at the last look: then the scan begins there, and reads it once.
+    single: Rdba,
 }
 
 /// An entry in a scan's memory.
@@ -134,6 +136,7 @@ impl Default for RangeScan {
             ahead: Ahead::Nowhere,
             from: Vec::new(),
             leaf: Rdba::NONE,
+            single: Rdba::NONE,
         }
     }
 }
@@ -244,10 +247,15 @@ impl RangeScan {
     /// Goes down to the leaf where the range begins and copies it.
     fn first_leaf(&mut self, tree: &Btree, p: &Process, index: &Index) -> Result<()> {
         p.count(Stat::IndexScansKdiixs1, 1);
-        let mut edge = Vec::new();
+        let mut edge = std::mem::take(&mut self.from);
         self.low.edge(false, &mut edge);
-        let leaf = tree.descend(p, index, Target::At(&edge), 0, &mut |_, _| {})?;
-        self.copy_right(tree, p, index, leaf, edge)
+        let leaf = match self.single == index.root {
+            true => index.root,
+            false => tree.descend(p, index, Target::At(&edge), 0, &mut |_, _| {})?,
+        };
+        self.copy_right(tree, p, index, leaf, edge)?;
+        self.single = if self.leaf == index.root { index.root } else { Rdba::NONE };
+        Ok(())
     }
 
     /// Copies the wanted entries at or above `from` of the leaf that holds it, and notes the one to its right. The search begins
@@ -279,7 +287,13 @@ impl RangeScan {
             match read {
                 Ok(next) => {
                     self.leaf = at;
-                    self.ahead = if next.is_none() { Ahead::Nowhere } else { Ahead::Leaf(next) };
+                    if next.is_none() {
+                        self.ahead = Ahead::Nowhere;
+                        self.from = from; // its memory is for the next scan
+                        self.let_go_of_nothing(tree, p, at);
+                    } else {
+                        self.ahead = Ahead::Leaf(next);
+                    }
                     return Ok(());
                 }
                 Err(Step::Right(next) | Step::Child(next, _)) if !next.is_none() => at = next,
@@ -322,6 +336,9 @@ impl RangeScan {
                     self.leaf = at;
                     let more = !begin.is_empty() && begin > edge;
                     self.ahead = if more { Ahead::Below(begin) } else { Ahead::Nowhere };
+                    if !more {
+                        self.let_go_of_nothing(tree, p, at);
+                    }
                     return Ok(());
                 }
                 Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
@@ -331,6 +348,13 @@ impl RangeScan {
             }
         }
         Err(damaged(index, at))
+    }
+
+    /// A scan that ends without an entry gives the pin of its last leaf back: nobody comes back to it for this.
+    fn let_go_of_nothing(&self, tree: &Btree, p: &Process, at: Rdba) {
+        if self.copied.is_empty() {
+            tree.cache().let_go(p, at);
+        }
     }
 
     fn clear(&mut self) {

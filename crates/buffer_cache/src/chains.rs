@@ -171,7 +171,7 @@ impl BufferCache {
         let old = h.block();
         let s = self.lock_chain(p, old, Where::KcbFindVictim);
         let state = h.state();
-        if h.block() != old || state.is_pinned() || state.is(DIRTY) {
+        if h.block() != old || state.is_pinned() || state.is(DIRTY) || self.is_held(buffer) {
             return false;
         }
         s.set(&self.area(p).pins[entry], pin | (buffer as u64 + 1));

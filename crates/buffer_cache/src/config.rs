@@ -7,6 +7,9 @@ pub enum ChainDesign {
     Exclusive,
     /// As before, but an examination takes the latch in shared mode; a pin still takes it exclusively.
     Shared,
+    /// As [`ChainDesign::Shared`], and a consistent get is one shared get that leaves the buffer pinned for the rest of the call: the
+    /// process comes back to it without any latch.
+    FastPath,
     /// Optimistic: the chain is walked and the frame is read without any shared write, then the header's version is checked.
     Versioned,
 }
@@ -20,7 +23,8 @@ pub struct CacheConfig {
     pub block_size: usize,
     /// The design of the chains.
     pub design: ChainDesign,
-    /// The generation that the latches behave as; [`ChainDesign::Shared`] needs one from 9.2 on.
+    /// The generation that the latches behave as; [`ChainDesign::Shared`] and [`ChainDesign::FastPath`] need one
+    /// from 9.2 on.
     pub generation: latch::Generation,
     /// Hash chains to a child latch: a power of two.
     pub chains_per_latch: usize,
@@ -42,6 +46,11 @@ impl CacheConfig {
             working_sets: 1,
             processes,
         }
+    }
+
+    /// Pins that a process holds at most between its reads: not so many that the processes together could keep all buffers.
+    pub(crate) fn held_pins(&self) -> usize {
+        (self.buffers / (4 * self.processes)).min(crate::held::HELD_MAX)
     }
 
     /// Number of hash chains: the power of two at or above twice the buffers.

@@ -61,6 +61,8 @@ pub(crate) struct CacheFigures {
     waited_ns: [AtomicU64; CLASSES.len()],
     /// Blocks a multiblock read brings in, unless the process says otherwise.
     pub(crate) multiblock: AtomicU64,
+    /// Process slots below this one have held pins at some time.
+    pub(crate) held_slots: AtomicU64,
 }
 
 // SAFETY: as above.

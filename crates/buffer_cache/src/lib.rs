@@ -1,6 +1,6 @@
 //! The buffer cache: blocks of data files in shared memory, and the atomic change of several blocks.
 //!
-//! A block is found through a hash chain ([`chains`]), read in one of three designs ([`read`]), changed by a change group
+//! A block is found through a hash chain ([`chains`]), read in one of four designs ([`read`]), changed by a change group
 //! ([`group`]), replaced by touch count ([`lru`]) and written by DBWR ([`writer`]). Pins and what happens to them when their
 //! holder dies are in [`pins`]; [`header`] has the table of a buffer's states. [`Segments`] gives blocks to segments.
 //!
@@ -16,6 +16,7 @@ mod figures;
 mod frames;
 mod group;
 mod header;
+mod held;
 mod lru;
 mod pins;
 mod read;
@@ -106,6 +107,8 @@ pub struct BufferCache {
     block_size: usize,
     chain_shift: u32,
     latch_shift: u32,
+    /// Pins that a process holds at most between its reads.
+    held_pins: usize,
     headers: &'static [BufferHeader],
     chains: &'static [AtomicU64],
     latches: &'static [Latch],
@@ -146,6 +149,7 @@ impl BufferCache {
             block_size: config.block_size,
             chain_shift: 64 - config.chains().trailing_zeros(),
             latch_shift: (config.chains() / config.latches()).trailing_zeros(),
+            held_pins: config.held_pins(),
             headers: sga.slice(layout.headers),
             chains: sga.slice(layout.chains),
             latches: sga.slice(layout.latches),
@@ -309,7 +313,7 @@ impl BufferCache {
             block::assert_invariants(image.bytes()).map_err(|e| format!("block {}: {e}", h.block()))?;
         }
         let pinned =
-            (0..self.areas.len()).find(|slot| self.areas[*slot].pins.iter().any(|w| w.load(Ordering::Relaxed) != 0));
+            (0..self.areas.len()).find(|slot| self.areas[*slot].pins().any(|w| w.load(Ordering::Relaxed) != 0));
         pinned.map_or(Ok(()), |slot| Err(format!("process slot {slot} has pins")))
     }
 }

@@ -233,7 +233,7 @@ impl BufferCache {
             let hotter = load(&h.hotter);
             inspected += 1;
             let state = h.state();
-            if state.is_pinned() {
+            if state.is_pinned() || self.is_held(buffer) {
                 pinned += 1;
             } else if state.is(DIRTY) {
                 self.move_to_write_list(&s, set, buffer);

@@ -7,6 +7,7 @@
 //! version afterwards in any design. An exclusive pin is the right to publish a new version, or to fill a claimed buffer.
 
 use crate::header::*;
+use crate::held::HELD_MAX;
 use crate::{BufferCache, GROUP_BLOCKS_MAX, MULTIBLOCK_MAX, slot_of};
 use latch::Where;
 use process::{Process, Section};
@@ -43,7 +44,11 @@ pub(crate) struct ProcessArea {
     pub group_rba: AtomicU64,
     /// Blocks a multiblock read of this process brings in; 0: as many as the instance says.
     pub multiblock: AtomicU64,
-    pub pad: [AtomicU64; 5],
+    /// Place in `held` that the next held pin goes to.
+    pub held_next: AtomicU64,
+    pub pad: [AtomicU64; 4],
+    /// Buffers that the process may come back to without a latch; see [`crate::held`].
+    pub held: [AtomicU64; HELD_MAX],
     /// The first [`GROUP_BLOCKS_MAX`] entries belong to the change group and go with the image of the same number.
     pub pins: [AtomicU64; GROUP_BLOCKS_MAX + OTHER_PINS],
     /// Which buffer (index + 1) and version of it each image is a copy of.
@@ -56,6 +61,13 @@ pub(crate) struct ProcessArea {
 // SAFETY: `repr(C)`, atomics only, every bit pattern is valid.
 #[allow(unsafe_code)]
 unsafe impl SgaLayout for ProcessArea {}
+
+impl ProcessArea {
+    /// All words that name pinned buffers.
+    pub fn pins(&self) -> impl Iterator<Item = &AtomicU64> {
+        self.pins.iter().chain(&self.held)
+    }
+}
 
 pub(crate) fn buffer_of(entry: u64) -> Option<usize> {
     ((entry & 0xFFFF_FFFF) as usize).checked_sub(1)
@@ -136,6 +148,7 @@ impl BufferCache {
     pub fn clean_up(&self, p: &Process, number: u32) {
         let dead = number as usize - 1;
         let area = &self.areas[dead];
+        self.let_go_of(area);
         let publishing = area.group.load(Ordering::Acquire) == GROUP_PUBLISHING;
         self.redo.settle_dead(p, number, publishing);
         let low_rba = area.group_rba.load(Ordering::Acquire);
@@ -169,7 +182,7 @@ impl BufferCache {
 
     /// Blocks that process `number` has pinned, for tests and views.
     pub fn pins_of(&self, number: u32) -> Vec<Rdba> {
-        let pins = self.areas[number as usize - 1].pins.iter().filter_map(|w| buffer_of(w.load(Ordering::Acquire)));
+        let pins = self.areas[number as usize - 1].pins().filter_map(|w| buffer_of(w.load(Ordering::Acquire)));
         pins.map(|b| self.headers[b].block()).collect()
     }
 }

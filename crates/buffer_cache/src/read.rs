@@ -1,4 +1,4 @@
-//! Reads in the three designs, and reading blocks in.
+//! Reads in the designs, and reading blocks in.
 //!
 //! Every design ends with the same check: the frame is read through a [`BlockView`], and what was read counts only if the
 //! header's version was even before and is the same after. The designs differ in what they do to the chain and the header on the
@@ -29,12 +29,15 @@ impl BufferCache {
     /// Latches: none on entry but lower levels than `cache buffers chains`; none on return. In the historical designs, `f` runs
     /// under the chain's latch when `kind` is [`GetKind::Examination`] and must not take one.
     /// Waits: `db file sequential read`, `read by other session`, `buffer busy waits`, `free buffer waits`.
-    /// Statistics: `session logical reads` and those of `kind`.
+    /// Statistics: `session logical reads` and those of `kind`; `buffer is pinned count` instead when a held pin leads there.
     ///
     /// # Errors
     /// ORA-01578 for a damaged block, ORA-01115 for a failing device, ORA-00379 when no buffer can be had.
     #[inline]
     pub fn read<R>(&self, p: &Process, at: Rdba, kind: GetKind, f: &mut dyn FnMut(&BlockView) -> R) -> Result<R> {
+        if self.design == ChainDesign::FastPath && kind == GetKind::Consistent {
+            return self.read_fast(p, at, f);
+        }
         self.count_get(p, kind);
         if self.design == ChainDesign::Versioned
             && let Some(r) = self.read_versioned(p, at, f)
@@ -45,7 +48,7 @@ impl BufferCache {
     }
 
     #[inline]
-    fn count_get(&self, p: &Process, kind: GetKind) {
+    pub(crate) fn count_get(&self, p: &Process, kind: GetKind) {
         p.count(Stat::SessionLogicalReads, 1);
         match kind {
             GetKind::Current => {
@@ -80,7 +83,7 @@ impl BufferCache {
 
     /// One try: even version, the right block, `f`, the same version.
     #[inline]
-    fn read_frame_once<R>(&self, buffer: usize, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Option<R> {
+    pub(crate) fn read_frame_once<R>(&self, buffer: usize, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Option<R> {
         let h = &self.headers[buffer];
         let version = h.version.load(Ordering::Acquire); // pairs with the last store of `publish_frame`
         if version & 1 == 1 || h.identity.load(Ordering::Relaxed) != u64::from(at.0) {
@@ -104,7 +107,7 @@ impl BufferCache {
         loop {
             let done = match (self.design, kind) {
                 (ChainDesign::Exclusive, GetKind::Examination) => self.examine_exclusive(p, at, f),
-                (ChainDesign::Shared, GetKind::Examination) => self.examine_shared(p, at, f),
+                (ChainDesign::Shared | ChainDesign::FastPath, GetKind::Examination) => self.examine_shared(p, at, f),
                 _ => self.read_pinned(p, at, f),
             };
             match done {
@@ -157,7 +160,7 @@ impl BufferCache {
     }
 
     /// Waits while the frame of `at` is being filled or published: spins, then sleeps.
-    fn wait_while_busy(&self, p: &Process, buffer: usize, at: Rdba) {
+    pub(crate) fn wait_while_busy(&self, p: &Process, buffer: usize, at: Rdba) {
         let h = &self.headers[buffer];
         let over = || h.version.load(Ordering::Acquire) & 1 == 0 || h.block() != at;
         if !h.state().is(READING) {

@@ -65,9 +65,8 @@ fn data_larger_than_the_cache_survives_in_the_files() {
 
 #[test]
 fn every_design_counts_its_latch_gets() {
-    for (design, pinned, examined) in
-        [(ChainDesign::Exclusive, 2, 1), (ChainDesign::Shared, 2, 1), (ChainDesign::Versioned, 1, 1)]
-    {
+    let designs = [ChainDesign::Exclusive, ChainDesign::Shared, ChainDesign::FastPath, ChainDesign::Versioned];
+    for (design, pinned, examined) in designs.into_iter().zip([2, 2, 1, 1]).map(|(design, n)| (design, n, 1)) {
         let db = database(design, 64);
         let p = testing::attach(db.all, "t");
         let at = loose_blocks(1)[0];
@@ -76,6 +75,7 @@ fn every_design_counts_its_latch_gets() {
         for (kind, want, stat) in [
             (GetKind::Consistent, pinned, Stat::ConsistentGets),
             (GetKind::Examination, examined, Stat::ConsistentGetsExamination),
+            (GetKind::Current, if design == ChainDesign::Versioned { 1 } else { 2 }, Stat::DbBlockGets),
         ] {
             let (before, counted) = (gets(), p.stats().get(stat));
             for _ in 0..100 {
@@ -85,6 +85,73 @@ fn every_design_counts_its_latch_gets() {
             assert_eq!(p.stats().get(stat) - counted, 100);
         }
     }
+}
+
+#[test]
+fn a_held_pin_saves_the_latch_until_the_call_ends() {
+    let db = database(ChainDesign::FastPath, 800);
+    let p = testing::attach(db.all, "t");
+    let at = loose_blocks(12);
+    db.cache.in_group(&p, &scn, &mut |g| at.iter().try_for_each(|a| make_block(g, *a, 1))).unwrap();
+    let figures = || {
+        let stat = |s| p.stats().get(s);
+        let latch = db.all.latch_counts(LatchName::CacheBuffersChains).gets;
+        [
+            latch,
+            stat(Stat::SessionLogicalReads),
+            stat(Stat::ConsistentGetsFromCacheFastpath),
+            stat(Stat::BufferIsPinnedCount),
+        ]
+    };
+    let spent = |f: &dyn Fn()| {
+        let before = figures();
+        f();
+        std::array::from_fn::<u64, 4, _>(|n| figures()[n] - before[n])
+    };
+    let look = |n: usize| assert_eq!(value(&db, &p, at[n], GetKind::Consistent), 1);
+    assert_eq!(spent(&|| (0..10).for_each(|_| look(0))), [1, 1, 1, 9], "one get, then the pin leads there");
+    assert_eq!(spent(&|| (0..10).for_each(|n| look(n % 2))), [1, 1, 1, 9], "so does that of another block");
+    db.cache.let_go(&p, at[0]);
+    assert_eq!(db.cache.pins_of(p.number()), [at[1]]);
+    assert_eq!(spent(&|| look(0)), [1, 1, 1, 0], "given back, it has to be got again");
+    let q = testing::attach(db.all, "u");
+    db.cache.in_group(&q, &scn, &mut |g| set_value(g, at[0], 1)).unwrap();
+    assert_eq!(spent(&|| look(0)), [0, 0, 0, 1], "a pin keeps nobody from publishing");
+    let child = |n: usize| {
+        let info = (0..db.cache.buffers()).filter_map(|b| db.cache.info(b)).find(|b| b.block == Some(at[n])).unwrap();
+        let all = db.all.children(LatchName::CacheBuffersChains);
+        let of = all.iter().flat_map(|set| set.iter()).find(|latch| latch.address() == info.latch_address);
+        of.unwrap().counts().gets
+    };
+    let before = child(0);
+    db.cache.end_call(&p);
+    assert!(db.cache.pins_of(p.number()).is_empty());
+    look(0);
+    assert_eq!(child(0) - before, 1, "the child counts its shared gets");
+    (0..at.len()).for_each(look);
+    assert_eq!(db.cache.pins_of(p.number()).len(), 8, "the oldest goes when the places are used up");
+    assert!(db.cache.assert_invariants().is_err(), "a call has not ended");
+    db.cache.end_call(&p);
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn a_held_pin_keeps_its_buffer_and_a_dead_process_keeps_none() {
+    let db = database(ChainDesign::FastPath, 800);
+    let (p, q) = (testing::attach(db.all, "t"), testing::attach(db.all, "u"));
+    let at = loose_blocks(2);
+    db.cache.in_group(&p, &scn, &mut |g| at.iter().try_for_each(|a| make_block(g, *a, 1))).unwrap();
+    at.iter().for_each(|a| assert_eq!(value(&db, &p, *a, GetKind::Consistent), 1));
+    db.cache.empty(&q).unwrap();
+    assert!(at.iter().all(|a| db.cache.is_cached(*a)), "held");
+    db.cache.discard(&q, &|b| b == at[1]).unwrap();
+    assert!(!db.cache.is_cached(at[1]), "a block that goes with its file asks nobody");
+    assert_eq!(value(&db, &p, at[1], GetKind::Consistent), 1, "and is read again by who comes back to it");
+    db.cache.clean_up(&q, p.number());
+    assert!(db.cache.pins_of(p.number()).is_empty());
+    db.cache.empty(&q).unwrap();
+    assert!(at.iter().all(|a| !db.cache.is_cached(*a)));
+    db.cache.assert_invariants().unwrap();
 }
 
 #[test]

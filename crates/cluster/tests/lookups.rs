@@ -65,7 +65,7 @@ fn lookup(
 
 #[test]
 fn a_lookup_is_one_get_and_finds_every_row_of_its_key() {
-    for design in [ChainDesign::Versioned, ChainDesign::Shared, ChainDesign::Exclusive] {
+    for design in [ChainDesign::Versioned, ChainDesign::FastPath, ChainDesign::Shared, ChainDesign::Exclusive] {
         let db = database(&Shape { design, ..shape() });
         let p = db.attach();
         let c = make(&db, &p, 500, 60, &[0]);

@@ -106,6 +106,7 @@ fn storm(design: ChainDesign, seed: u64) {
         assert_eq!(done, RowOutcome::Done);
     }
     db.txns.rollback(&p, &mut t).unwrap();
+    db.cache.end_call(&p);
     drop(p);
     db.cache.assert_invariants().unwrap();
 }
@@ -118,4 +119,9 @@ fn accounts_balance_after_a_storm_of_kills() {
 #[test]
 fn accounts_balance_after_a_storm_of_kills_in_the_oldest_design() {
     storm(ChainDesign::Exclusive, 0xFEED);
+}
+
+#[test]
+fn accounts_balance_after_a_storm_of_kills_with_held_pins() {
+    storm(ChainDesign::FastPath, 0xFA57);
 }

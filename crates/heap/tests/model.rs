@@ -317,6 +317,7 @@ fn run(shape: &Shape, sessions: usize, steps: usize, seed: u64) {
         }
         s.commit().unwrap();
         let last = s.read();
+        db.cache.end_call(p);
         assert!(last.is_ok() || shape.undo_blocks > 0, "the last reading: {last:?}");
     });
     let mut model = model.into_inner().unwrap();
@@ -328,6 +329,7 @@ fn run(shape: &Shape, sessions: usize, steps: usize, seed: u64) {
     let rows = rows.unwrap().into_iter().map(|(id, (_, v))| (id, v)).collect();
     model.readings = vec![Reading { snapshot: s, own: Changes::new(), rows }];
     check(&mut model);
+    db.cache.end_call(&p);
     drop(p);
     db.txns.assert_invariants();
     assert!(db.txns.transactions().is_empty());
@@ -354,6 +356,7 @@ fn several_sessions_agree_with_the_model() {
 fn the_historical_designs_agree_with_the_model() {
     run(&Shape { design: ChainDesign::Shared, ..Shape::default() }, 3, 100, 21);
     run(&Shape { design: ChainDesign::Exclusive, ..Shape::default() }, 3, 100, 22);
+    run(&Shape { design: ChainDesign::FastPath, ..Shape::default() }, 3, 100, 23);
 }
 
 #[test]

@@ -12,7 +12,7 @@ const WAIT: LockWait = LockWait::NoWait;
 
 #[test]
 fn others_see_a_row_only_after_commit() {
-    for design in [ChainDesign::Versioned, ChainDesign::Shared, ChainDesign::Exclusive] {
+    for design in [ChainDesign::Versioned, ChainDesign::FastPath, ChainDesign::Shared, ChainDesign::Exclusive] {
         let db = database(&Shape { design, ..Shape::default() });
         let (p, q) = (db.attach(), db.attach());
         let table = db.table(&p, 50);

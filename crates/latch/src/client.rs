@@ -204,7 +204,11 @@ impl Client {
         self.check_level(latch);
         let noted = self.note(latch.address(), Mode::Shared, latch.identity(), at, why);
         if latch.word.try_shared() {
-            add(&self.line(latch.name()).gets, 1);
+            if latch.is_child() {
+                latch.gets.fetch_add(1, Ordering::Relaxed);
+            } else {
+                add(&self.line(latch.name()).gets, 1);
+            }
         } else {
             self.get_shared_slowly(latch, at, why);
         }
@@ -223,12 +227,20 @@ impl Client {
         while !latch.word.try_shared() {
             if latch.word.peek() & (crate::word::EXCLUSIVE | crate::word::BLOCKING) != 0 {
                 self.forget(noted.hold);
-                add(&self.line(name).immediate_misses, 1);
+                if latch.is_child() {
+                    latch.immediate_misses.fetch_add(1, Ordering::Relaxed);
+                } else {
+                    add(&self.line(name).immediate_misses, 1);
+                }
                 self.domain.place(at).no_wait_failures.fetch_add(1, Ordering::Relaxed);
                 return None;
             }
         }
-        add(&self.line(name).immediate_gets, 1);
+        if latch.is_child() {
+            latch.immediate_gets.fetch_add(1, Ordering::Relaxed);
+        } else {
+            add(&self.line(name).immediate_gets, 1);
+        }
         Some(self.keep(noted, latch))
     }
 

@@ -7,8 +7,9 @@ use crate::{Generation, LatchName};
 
 /// A latch: exclusive, or shared-capable. Zero-filled memory is a free latch of the first name until it is formatted.
 ///
-/// The counters belong to exclusive gets and are changed under the latch, so they are exact; shared and versioned gets
-/// count in the line of the process that makes them, because a counter here would be a shared write.
+/// The counters of exclusive gets are changed under the latch, so they are exact. A shared get of a child counts here as well, by an
+/// atomic addition while it is held: the line is in the getter's cache by then, and which child is hot is what one wants to know. Other
+/// shared gets, and versioned ones, count in the line of the process that makes them, because a counter here would be a shared write.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Latch {
@@ -98,6 +99,12 @@ impl Latch {
     #[must_use]
     pub fn is_shared_capable(&self) -> bool {
         self.identity.load(Ordering::Relaxed) & SHARED_CAPABLE != 0
+    }
+
+    /// True for a child: one of many latches of its name.
+    #[inline]
+    pub(crate) fn is_child(&self) -> bool {
+        self.child() > 0
     }
 
     /// Its address: ADDR, and P1 of waits for it.

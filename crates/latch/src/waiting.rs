@@ -10,7 +10,7 @@
 //! A releaser stores the free word and then looks at the waiters bit without a fence between the two; the waiter sets the
 //! bit and then runs a barrier on all processors before its last look at the word. One of them sees the other.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::client::Mode;
@@ -74,11 +74,20 @@ impl Client {
             slow = self.sleep(latch, Mode::Shared, at, why, 0, &mut try_it);
         }
         let line = self.line(latch.name());
-        add(&line.gets, 1);
-        add(&line.misses, 1);
-        add(&line.sleeps, slow.sleeps);
-        add(&line.wait_ns, slow.slept_ns);
-        add(&line.spin_gets, u64::from(slow.sleeps == 0));
+        if latch.is_child() {
+            let add = |word: &AtomicU64, n: u64| word.fetch_add(n, Ordering::Relaxed);
+            add(&latch.gets, 1);
+            add(&latch.misses, 1);
+            add(&latch.sleeps, slow.sleeps);
+            add(&latch.wait_ns, slow.slept_ns);
+            add(&latch.spin_gets, u64::from(slow.sleeps == 0));
+        } else {
+            add(&line.gets, 1);
+            add(&line.misses, 1);
+            add(&line.sleeps, slow.sleeps);
+            add(&line.wait_ns, slow.slept_ns);
+            add(&line.spin_gets, u64::from(slow.sleeps == 0));
+        }
         add(&line.waits_holding_latch, slow.sleeps_holding);
     }
 

@@ -12,6 +12,7 @@ use latch::Generation;
 pub enum CbcDesign {
     Exclusive,
     Shared,
+    FastPath,
     Versioned,
 }
 
@@ -68,7 +69,8 @@ impl Designs {
             cbc: match generation {
                 Latchwork => CbcDesign::Versioned,
                 V8_1_7 => CbcDesign::Exclusive,
-                _ => CbcDesign::Shared,
+                V9_2 | V10_2 => CbcDesign::Shared,
+                _ => CbcDesign::FastPath,
             },
             result_cache: match generation {
                 Latchwork => ResultCacheDesign::Versioned,
@@ -100,6 +102,7 @@ impl Designs {
         match params.get(Param::CbcDesign) {
             "exclusive" => d.cbc = CbcDesign::Exclusive,
             "shared" => d.cbc = CbcDesign::Shared,
+            "fastpath" => d.cbc = CbcDesign::FastPath,
             "versioned" => d.cbc = CbcDesign::Versioned,
             _ => {}
         }
@@ -144,7 +147,9 @@ mod tests {
         assert_eq!(pick("11.1").result_cache, ResultCacheDesign::ExclusiveLong);
         assert_eq!(pick("11.2.0.1").result_cache, ResultCacheDesign::ExclusiveShort);
         assert_eq!(pick("11.2.0.3").result_cache, ResultCacheDesign::Shared);
-        assert_eq!(pick("12.2").cbc, CbcDesign::Shared);
+        assert_eq!(pick("10.2").cbc, CbcDesign::Shared);
+        assert_eq!(pick("11.1").cbc, CbcDesign::FastPath);
+        assert_eq!(pick("12.2").cbc, CbcDesign::FastPath);
         assert_eq!(pick("latchwork").cbc, CbcDesign::Versioned);
     }
 

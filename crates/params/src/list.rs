@@ -179,7 +179,7 @@ params! {
 
     // latches and mutexes
     LatchGeneration "latch_generation" Kind::Word(GENERATIONS), "latchwork", Static, false, "the period whose latch and cache designs the instance runs";
-    CbcDesign "_cbc_design" Kind::Word(&["exclusive", "shared", "versioned"]), "", Static, false, "design of the cache buffers chains; empty: by latch_generation";
+    CbcDesign "_cbc_design" Kind::Word(&["exclusive", "shared", "fastpath", "versioned"]), "", Static, false, "design of the cache buffers chains; empty: by latch_generation";
     ResultCacheDesign "_result_cache_design" Kind::Word(&["exclusive-long", "exclusive-short", "shared", "versioned"]), "", Static, false, "design of the result cache; empty: by latch_generation";
     RowCacheDesign "_row_cache_design" Kind::Word(&["latch", "mutex", "hot-copies", "versioned"]), "", Static, false, "design of the row cache; empty: by latch_generation";
     LatchSleep "_latch_sleep" Kind::Word(&["backoff", "post"]), "", Static, false, "how a latch miss sleeps: exponential back-off, or wait list and post; empty: by latch_generation";

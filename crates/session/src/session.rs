@@ -240,6 +240,7 @@ impl Session {
         self.begin_call();
         let answer = out.len();
         let flow = self.call_unsynced(request, out);
+        self.core.shared.txns.cache().end_call(&self.core.p); // before the client may take its time
         match self.core.sync_commits() {
             Ok(()) => flow,
             Err(e) => {

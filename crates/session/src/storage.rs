@@ -171,8 +171,9 @@ impl StorageLayout {
         config.design = match designs.cbc {
             CbcDesign::Exclusive => ChainDesign::Exclusive,
             // Latches of before 9.2 cannot be shared.
-            CbcDesign::Shared if generation < Generation::V9_2 => ChainDesign::Exclusive,
+            CbcDesign::Shared | CbcDesign::FastPath if generation < Generation::V9_2 => ChainDesign::Exclusive,
             CbcDesign::Shared => ChainDesign::Shared,
+            CbcDesign::FastPath => ChainDesign::FastPath,
             CbcDesign::Versioned => ChainDesign::Versioned,
         };
         let enqueues = EnqueueConfig {

@@ -69,7 +69,8 @@ pub fn database(design: ChainDesign, buffers: usize) -> Db {
     database_of(&small_database(), design, buffers)
 }
 
-pub const DESIGNS: [ChainDesign; 3] = [ChainDesign::Exclusive, ChainDesign::Shared, ChainDesign::Versioned];
+pub const DESIGNS: [ChainDesign; 4] =
+    [ChainDesign::Exclusive, ChainDesign::Shared, ChainDesign::FastPath, ChainDesign::Versioned];
 
 pub fn scn() -> Scn {
     static NEXT: AtomicU64 = AtomicU64::new(10);

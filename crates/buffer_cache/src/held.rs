@@ -1,0 +1,133 @@
+//! The fast path of 11.1: a consistent get that takes one shared get of the chain's latch, and pins that last.
+//!
+//! The process notes the buffer in a word of its own while it has the latch, and forgets it again with a plain store: neither the pin
+//! nor its end writes the header, and giving it back takes no latch. Whoever wants to replace a buffer holds its chain's latch
+//! exclusively and looks through these words; so a buffer cannot go while somebody is coming back to it. A held pin is a promise to
+//! the replacement only: every visit checks identity and version, so a block that is thrown away with its file needs to ask nobody.
+//!
+//! A pin is held until the end of the call, until the place is needed, or until a scan that it was taken for came to nothing
+//! ([`BufferCache::let_go`]). Counting pins in the header, as the older designs do, was not taken: that is a second get for each read.
+
+use crate::pins::{ProcessArea, buffer_of};
+use crate::{BufferCache, ChainDesign, GetKind, slot_of};
+use block::BlockView;
+use latch::Where;
+use process::Process;
+use std::sync::atomic::Ordering;
+use types::{Rdba, Result};
+use wait::Stat;
+
+/// Pins that a process holds at most between its reads: a cache line of words.
+pub(crate) const HELD_MAX: usize = 8;
+
+/// What is noted of a held pin: the block in the upper half, the buffer's index + 1 in the lower.
+fn word_of(at: Rdba, buffer: usize) -> u64 {
+    u64::from(at.0) << 32 | (buffer as u64 + 1)
+}
+
+impl BufferCache {
+    /// A consistent get on the fast path.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn read_fast<R>(&self, p: &Process, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Result<R> {
+        if let Some(r) = self.revisit(p, at, f) {
+            p.count(Stat::BufferIsPinnedCount, 1);
+            return Ok(r);
+        }
+        self.count_get(p, GetKind::Consistent);
+        p.count(Stat::BufferIsNotPinnedCount, 1);
+        let mut fast = true;
+        loop {
+            let s = self.lock_chain_shared(p, at, Where::KcbGetConsistentShared);
+            let Some(buffer) = self.find_latched(at) else {
+                drop(s);
+                self.read_in(p, at)?;
+                fast = false;
+                continue;
+            };
+            self.hold(p, at, buffer);
+            drop(s);
+            self.touch(&self.headers[buffer]);
+            if let Some(r) = self.read_busy(p, buffer, at, f) {
+                p.count(Stat::ConsistentGetsFromCacheFastpath, u64::from(fast));
+                return Ok(r);
+            }
+            fast = false;
+        }
+    }
+
+    /// Reads a buffer that this process holds a pin of, without a latch.
+    fn revisit<R>(&self, p: &Process, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Option<R> {
+        let held = self.held_word(p, at)?;
+        let r = buffer_of(held.load(Ordering::Relaxed)).and_then(|buffer| self.read_busy(p, buffer, at, f));
+        if r.is_none() {
+            held.store(0, Ordering::Release);
+        }
+        r
+    }
+
+    /// Reads the frame of `at` as often as it takes; `None` when the buffer has become another block's.
+    fn read_busy<R>(&self, p: &Process, buffer: usize, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Option<R> {
+        let h = self.headers.get(buffer)?;
+        while h.block() == at {
+            if let Some(r) = self.read_frame_once(buffer, at, f) {
+                return Some(r);
+            }
+            self.wait_while_busy(p, buffer, at);
+        }
+        None
+    }
+
+    #[inline]
+    fn held_word(&self, p: &Process, at: Rdba) -> Option<&'static std::sync::atomic::AtomicU64> {
+        let held = &self.area(p).held[..self.held_pins];
+        held.iter().find(|w| w.load(Ordering::Relaxed) >> 32 == u64::from(at.0) && !at.is_none())
+    }
+
+    /// Notes a pin; the chain's latch is held, so that who replaces the buffer sees the note.
+    fn hold(&self, p: &Process, at: Rdba, buffer: usize) {
+        if self.held_pins == 0 {
+            return;
+        }
+        let (area, slots) = (self.area(p), slot_of(p) as u64 + 1);
+        if self.figures.held_slots.load(Ordering::Relaxed) < slots {
+            self.figures.held_slots.fetch_max(slots, Ordering::Relaxed);
+        }
+        let next = area.held_next.load(Ordering::Relaxed) as usize % self.held_pins;
+        area.held_next.store(next as u64 + 1, Ordering::Relaxed);
+        area.held[next].store(word_of(at, buffer), Ordering::Relaxed); // ordered by the latch
+    }
+
+    /// True when some process holds a pin of the buffer. Certain only under the latch of its chain, held exclusively.
+    pub(crate) fn is_held(&self, buffer: usize) -> bool {
+        if self.design != ChainDesign::FastPath {
+            return false;
+        }
+        let slots = (self.figures.held_slots.load(Ordering::Relaxed) as usize).min(self.areas.len());
+        // Acquire pairs with the Release that ends a pin: its reads are over.
+        let names = |area: &ProcessArea| area.held.iter().any(|w| buffer_of(w.load(Ordering::Acquire)) == Some(buffer));
+        self.areas[..slots].iter().any(names)
+    }
+
+    /// Gives the pin of a block back, if this process holds one: what it was taken for came to nothing. Latches: none.
+    #[inline]
+    pub fn let_go(&self, p: &Process, at: Rdba) {
+        if self.design == ChainDesign::FastPath
+            && let Some(held) = self.held_word(p, at)
+        {
+            held.store(0, Ordering::Release);
+        }
+    }
+
+    /// Ends a call: gives back all pins that the process holds. Latches: none.
+    #[inline]
+    pub fn end_call(&self, p: &Process) {
+        if self.design == ChainDesign::FastPath {
+            self.let_go_of(self.area(p));
+        }
+    }
+
+    pub(crate) fn let_go_of(&self, area: &ProcessArea) {
+        area.held.iter().for_each(|w| w.store(0, Ordering::Release));
+    }
+}
