@@ -66,6 +66,8 @@ pub struct Index {
     pub unique: bool,
     /// When the index was built: it may lack entries that an older snapshot needs.
     pub created: Scn,
+    /// Its leaves say which rows were purged, so that it can be read as of snapshots that are not noted: flashback queries.
+    pub notes_purges: bool,
 }
 
 /// B-tree indexes over a transaction system.

@@ -11,7 +11,7 @@
 
 use crate::node::{Node, Target};
 use crate::ops::{self, op};
-use crate::split::entries_from;
+use crate::split::{Purge, entries_from, inherit};
 use crate::tree::{pin_for, pin_target};
 use crate::{Btree, Index};
 use block::BlockState;
@@ -44,9 +44,10 @@ enum Merge {
 impl Btree {
     /// Notes a leaf whose last live entry was just deleted, and looks at older ones.
     pub(crate) fn note_empty(&self, p: &Process, index: &Index, key: Vec<u8>) {
-        if let Ok(mut empty) = self.empty.lock()
-            && empty.len() < EMPTIED_MAX
-        {
+        if let Ok(mut empty) = self.empty.lock() {
+            if empty.len() == EMPTIED_MAX {
+                empty.pop_front();
+            }
             empty.push_back((*index, key));
         }
         self.try_emptied(p);
@@ -73,7 +74,7 @@ impl Btree {
             let Some((index, key)) = self.empty.lock().ok().and_then(|mut empty| empty.pop_front()) else { return };
             if matches!(self.merge(p, &index, &key, true), Ok(Merge::NotYet)) {
                 if let Ok(mut empty) = self.empty.lock() {
-                    empty.push_front((index, key));
+                    empty.push_back((index, key));
                 }
                 return;
             }
@@ -114,7 +115,8 @@ impl Btree {
             if leaf.rdba() == index.root || Node::new(g.block(leaf)).high().is_none() {
                 return Ok(Merge::Never);
             }
-            self.purge_leaf(g, leaf)?;
+            let which = if empty { Purge::Expired } else { Purge::Unseen };
+            self.purge_leaf(g, leaf, which)?;
             let entries = Node::new(g.block(leaf)).entries();
             if empty && entries > 0 {
                 return Ok(Merge::NotYet);
@@ -173,7 +175,7 @@ impl Btree {
             rights.insert(0, b);
         }
         if Node::new(g.block(chain[0])).entries() > 0 {
-            self.purge_leaf(g, rights[0])?;
+            self.purge_leaf(g, rights[0], Purge::Unseen)?;
         }
         let leaf = Node::new(g.block(chain[0]));
         let low = leaf.bytes_at(leaf.low());
@@ -197,6 +199,8 @@ impl Btree {
                 lefts.push(left);
             }
         }
+        let purged = Node::new(g.block(chain[0])).purged();
+        inherit(g, rights[0], purged)?;
         if !moved.is_empty() {
             g.change(rights[0], Layer::Index, op::INSERT_MANY, &[&1u16.to_le_bytes()[..], &moved].concat())?;
         }

@@ -6,7 +6,7 @@
 //! slot 1 …   leaf:   key, locator, xid (u64); `extra` = length of the key
 //!            row:    key, word (u64), uba (8), length (u16), row, padding; `extra` = length of the key; flag ROW
 //!            branch: separator (a leaf entry's sort key; empty in the first entry), child u32
-//! aux16 = level (0 = leaf), next = right sibling
+//! aux16 = level (0 = leaf), next = right sibling, aux64 = purge SCN
 //! ```
 //!
 //! A locator says where the row is: block u32 and slot u16, most significant first, or, in an index on an index-organised table,
@@ -14,13 +14,16 @@
 //! another), so comparing the two as one string of bytes is the same, and that string is called the *sort key* here. The leaves
 //! of an index-organised table hold the rows themselves: their sort key is the primary key alone.
 //!
+//! The *purge SCN* of a leaf of an index-organised table is the highest commit SCN of a deletion whose row was taken out of the leaf's
+//! range for good: as of an older SCN nobody can tell which rows the leaf had, as of it and later ones the leaf has them all.
+//!
 //! A block that was merged into its right sibling stays as it is until it is used again: without entries, its high key empty, so
 //! that everybody who still comes goes on to the right. One that has been used again by then shows by its low key that what is
 //! wanted is not there: the descent starts again at the root.
 
 use block::{BlockKind, BlockView, Data, RowAt};
 use std::cmp::Ordering;
-use types::{Rdba, Xid};
+use types::{Rdba, Scn, Xid};
 
 /// Flags of a row in an index block.
 pub(crate) mod flags {
@@ -101,6 +104,11 @@ impl<'a> Node<'a> {
 
     pub fn level(&self) -> u16 {
         self.data.aux16()
+    }
+
+    /// The purge SCN: what a snapshot older than this one wants may be missing here.
+    pub fn purged(&self) -> Scn {
+        Scn(self.data.aux64())
     }
 
     /// Number of entries.

@@ -34,6 +34,8 @@ pub(crate) mod op {
     pub const INSERT_EACH: u8 = 13;
     /// Sets flags and xid of leaf entries: flags u8, xid u64, slots u16.
     pub const MARK_EACH: u8 = 14;
+    /// Notes up to which SCN rows of the leaf were purged: u64.
+    pub const PURGED: u8 = 15;
 }
 
 fn wrong() -> Ora {
@@ -89,6 +91,11 @@ pub(crate) fn apply(block: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
         }
         op::INSERT_EACH => insert_each(&mut d, data),
         op::MARK_EACH => mark_each(&mut d, data),
+        op::PURGED => {
+            let scn = data.first_chunk::<8>().ok_or_else(wrong)?;
+            d.set_aux64(u64::from_le_bytes(*scn));
+            Ok(())
+        }
         op::NEXT => {
             let next = data.first_chunk::<4>().ok_or_else(wrong)?;
             d.set_next(Rdba(u32::from_le_bytes(*next)));
@@ -102,6 +109,7 @@ pub(crate) fn apply(block: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
             d.compact();
             d.set_kind(if level == 0 { BlockKind::IndexLeaf } else { BlockKind::IndexBranch });
             d.set_aux16(level);
+            d.set_aux64(0);
             d.set_next(Rdba::NONE);
             d.insert_sorted(0, flags::INFINITE, 0, 0, &[]).map_err(refused)
         }

@@ -1,7 +1,7 @@
 //! Scans of index-organised tables: rows in the order of their keys, as of a snapshot.
 
 use crate::row::{HEAD, Head};
-use crate::rows::Current;
+use crate::rows::{Current, rows_purged};
 use crate::{Btree, Index, RangeScan};
 use process::Process;
 use std::ops::Bound;
@@ -54,7 +54,12 @@ impl RowScan {
     pub fn next(&mut self, trees: &Btree, p: &Process) -> Result<Option<(&[u8], &[u8])>> {
         let snapshot = self.snapshot;
         loop {
-            let Some(entry) = self.range.next_entry(trees, p)? else { return Ok(None) };
+            let more = self.range.fill(trees, p)?;
+            // Rows that this snapshot has may be gone from a leaf seen so far.
+            if self.range.purged() > snapshot.scn {
+                return Err(rows_purged());
+            }
+            let Some(entry) = more.then(|| self.range.take()) else { return Ok(None) };
             let damaged = || Ora::internal("an entry of an index-organised table is not a row");
             let head = Head::read(entry.flags, entry.behind).ok_or_else(damaged)?;
             let row = entry.behind.get(HEAD..HEAD + usize::from(head.len)).ok_or_else(damaged)?;

@@ -14,7 +14,7 @@ use buffer_cache::{BlockRef, GetKind};
 use process::Process;
 use redo::Layer;
 use txn::{Change, LockWait, Maker, Sight, Snapshot, Txn, version_too_old};
-use types::{ObjectId, Ora, Rdba, Result, Rowid, Uba, Xid};
+use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn, Uba, Xid};
 use wait::Stat;
 
 /// An index-organised table.
@@ -68,6 +68,11 @@ pub(crate) struct Current<'a> {
     pub row: Vec<u8>,
     /// The older version is another row, or no row, or was so in between.
     pub touched: bool,
+}
+
+/// ORA-01555: rows that a snapshot may have are not in their leaf any more.
+pub(crate) fn rows_purged() -> Ora {
+    Ora::with(1555, &[&"", &""])
 }
 
 impl Btree {
@@ -302,7 +307,7 @@ impl Btree {
         p.count(Stat::IndexFetchByKey, 1);
         let mut at = index.root;
         for _ in 0..STEPS_MAX {
-            let mut found = None;
+            let (mut found, mut purged) = (None, Scn::ZERO);
             let step = self.cache().read(p, at, GetKind::Examination, &mut |v: &BlockView| {
                 let node = Node::new(*v);
                 (found, _) = (None, row.clear());
@@ -311,6 +316,7 @@ impl Btree {
                 }
                 let step = node.step_to(Target::At(key), 0);
                 if step == Step::Leaf {
+                    purged = node.purged();
                     let i = node.lower_bound(key);
                     if let (Some(head), true) = (node.head(i), node.is_at(i, key)) {
                         let begin = node.entry(i).map_or(0, |entry| entry.at) + key.len() + HEAD;
@@ -322,8 +328,12 @@ impl Btree {
             })?;
             match step {
                 Step::Leaf => {
-                    let Some(head) = found else { return Ok(false) };
-                    return self.version_for(p, index, s, at, head, key, row);
+                    let there = match found {
+                        Some(head) => self.version_for(p, index, s, at, head, key, row)?,
+                        None => false,
+                    };
+                    // Another row of the key may have been purged, also before this one came.
+                    return if !there && purged > s.scn { Err(rows_purged()) } else { Ok(there) };
                 }
                 Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
                 Step::Lost => at = index.root,

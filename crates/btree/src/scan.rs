@@ -13,7 +13,7 @@ use block::BlockView;
 use buffer_cache::GetKind;
 use process::Process;
 use std::ops::Bound;
-use types::{Ora, Rdba, Result, Rowid, Xid};
+use types::{Ora, Rdba, Result, Rowid, Scn, Xid};
 use wait::Stat;
 
 /// So many bytes of 0xFF sort behind everything that may follow the beginning of a key: 32 columns that are NULL, and a rowid.
@@ -41,6 +41,8 @@ pub struct RangeScan {
     leaf: Rdba,
     /// The root, when it was the leaf at the last look: then the scan begins there, and reads it once.
     single: Rdba,
+    /// The highest purge SCN of the leaves copied since the start.
+    purged: Scn,
 }
 
 /// An entry in a scan's memory.
@@ -137,6 +139,7 @@ impl Default for RangeScan {
             from: Vec::new(),
             leaf: Rdba::NONE,
             single: Rdba::NONE,
+            purged: Scn::ZERO,
         }
     }
 }
@@ -155,6 +158,7 @@ impl RangeScan {
         self.descending = descending;
         self.low.set(low);
         self.high.set(high);
+        self.purged = Scn::ZERO;
         self.clear();
         let mut edge = Vec::new();
         self.ahead = if descending {
@@ -189,16 +193,18 @@ impl RangeScan {
     /// # Errors
     /// ORA-08103 when the index is gone, and those of the buffer cache.
     pub fn next_entry(&mut self, tree: &Btree, p: &Process) -> Result<Option<Entry<'_>>> {
-        if !self.fill(tree, p)? {
-            return Ok(None);
-        }
+        Ok(self.fill(tree, p)?.then(|| self.take()))
+    }
+
+    /// The next entry, once [`RangeScan::fill`] has said that there is one.
+    pub(crate) fn take(&mut self) -> Entry<'_> {
         let n = if self.descending { self.copied.len() - 1 - self.given } else { self.given };
         self.given += 1;
-        Ok(Some(self.copied_entry(n)))
+        self.copied_entry(n)
     }
 
     /// Makes sure that there is an entry to give; false at the end.
-    fn fill(&mut self, tree: &Btree, p: &Process) -> Result<bool> {
+    pub(crate) fn fill(&mut self, tree: &Btree, p: &Process) -> Result<bool> {
         let Some(index) = self.index else { return Ok(false) };
         while self.given == self.copied.len() {
             match std::mem::take(&mut self.ahead) {
@@ -236,6 +242,11 @@ impl RangeScan {
         (self.index, self.leaf)
     }
 
+    /// The highest purge SCN of the leaves seen: as of an older SCN they may lack rows.
+    pub(crate) fn purged(&self) -> Scn {
+        self.purged
+    }
+
     /// Key and row of the entry given last, in an index-organised table.
     pub(crate) fn last_row(&self) -> Option<(&[u8], &[u8])> {
         let given = self.given.checked_sub(1)?;
@@ -261,6 +272,7 @@ impl RangeScan {
     /// Copies the wanted entries at or above `from` of the leaf that holds it, and notes the one to its right. The search begins
     /// at `at`.
     fn copy_right(&mut self, tree: &Btree, p: &Process, index: &Index, mut at: Rdba, from: Vec<u8>) -> Result<()> {
+        let mut purged = Scn::ZERO;
         for _ in 0..STEPS_MAX {
             let read = tree.cache().read(p, at, GetKind::Consistent, &mut |v: &BlockView| {
                 let node = Node::new(*v);
@@ -274,6 +286,7 @@ impl RangeScan {
                     Step::Leaf => {}
                     step => return Err(step),
                 }
+                purged = node.purged();
                 let end = self.end_in(&node);
                 self.copy(&node, node.lower_bound(&from), end);
                 match node.high() {
@@ -287,6 +300,7 @@ impl RangeScan {
             match read {
                 Ok(next) => {
                     self.leaf = at;
+                    self.purged = self.purged.max(purged);
                     if next.is_none() {
                         self.ahead = Ahead::Nowhere;
                         self.from = from; // its memory is for the next scan
@@ -313,6 +327,7 @@ impl RangeScan {
         self.low.edge(false, &mut edge);
         let target = if key.is_empty() { Target::Last } else { Target::Below(&key) };
         let mut begin = Vec::new();
+        let mut purged = Scn::ZERO;
         let mut at = index.root;
         for _ in 0..STEPS_MAX {
             let step = tree.cache().read(p, at, GetKind::Consistent, &mut |v: &BlockView| {
@@ -324,6 +339,7 @@ impl RangeScan {
                 }
                 let step = node.step_to(target, 0);
                 if step == Step::Leaf {
+                    purged = node.purged();
                     let to = if key.is_empty() { node.entries() } else { node.lower_bound(&key) };
                     self.copy(&node, node.lower_bound(&edge), to);
                     let (at, len) = node.low();
@@ -334,6 +350,7 @@ impl RangeScan {
             match step {
                 Step::Leaf => {
                     self.leaf = at;
+                    self.purged = self.purged.max(purged);
                     let more = !begin.is_empty() && begin > edge;
                     self.ahead = if more { Ahead::Below(begin) } else { Ahead::Nowhere };
                     if !more {

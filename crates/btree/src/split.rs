@@ -6,14 +6,24 @@
 
 use crate::node::{CHILD, Node, Target};
 use crate::ops::{self, op};
+use crate::row::Head;
 use crate::tree::pin_for;
 use crate::{Btree, Index};
 use block::BlockKind;
 use buffer_cache::{BlockRef, ChangeGroup};
 use process::Process;
 use redo::Layer;
-use types::{Rdba, Result};
+use types::{Rdba, Result, Scn};
 use wait::Stat;
+
+/// Which deleted rows a purge takes out, of those that no open snapshot sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purge {
+    /// Those for which undo need not be kept any more.
+    Expired,
+    /// All.
+    Unseen,
+}
 
 /// What splitting one block came to.
 enum Split {
@@ -48,19 +58,28 @@ impl Btree {
         let leaf = self.descend(p, index, Target::At(sort_key), 0, &mut |_, _| {})?;
         self.cache().in_group(p, &self.scn(), &mut |g| {
             let b = pin_for(g, index, leaf, sort_key, 0)?;
-            self.purge_leaf(g, b)
+            // Deleted rows that flashback queries may ask for stay as long as undo is kept for them, unless they fill the leaf.
+            Ok(self.purge_leaf(g, b, Purge::Expired)?
+                || (mostly_deleted(&Node::new(g.block(b))) && self.purge_leaf(g, b, Purge::Unseen)?))
         })
     }
 
     /// Takes out the entries of a leaf that are marked deleted and that no snapshot can need, and the room that rows were left by
-    /// transactions that have ended; true when there was something.
-    pub(crate) fn purge_leaf(&self, g: &mut ChangeGroup, b: BlockRef) -> Result<bool> {
+    /// transactions that have ended; true when there was something. The leaf's purge SCN says afterwards what was taken out.
+    pub(crate) fn purge_leaf(&self, g: &mut ChangeGroup, b: BlockRef, which: Purge) -> Result<bool> {
         let node = Node::new(g.block(b));
-        let gone = |i: &usize| match node.head(*i) {
-            Some(head) => head.is_deleted() && self.txns.is_history(head.maker()),
+        let mut purged = node.purged();
+        let mut row_gone = |head: Head| {
+            let retained = if which == Purge::Expired { self.txns.times().retained() } else { Scn::MAX };
+            let ended = head.is_deleted().then(|| self.txns.ended_in_history(head.maker())).flatten();
+            ended.filter(|scn| *scn <= retained).inspect(|scn| purged = purged.max(*scn)).is_some()
+        };
+        let mut gone = |i: &usize| match node.head(*i) {
+            Some(head) => row_gone(head),
             None => node.is_deleted(*i) && self.txns.is_forgotten(node.xid(*i)),
         };
-        let dead: Vec<usize> = (0..node.entries()).filter(gone).collect();
+        let dead: Vec<usize> = (0..node.entries()).filter(&mut gone).collect();
+        let newly = purged > node.purged();
         let trimmed: Vec<Vec<u8>> = (0..node.entries())
             .filter(|i| !dead.contains(i))
             .filter_map(|i| crate::row::trim(&node, i, &|head| self.txns.settled(head.maker())))
@@ -70,6 +89,9 @@ impl Btree {
         }
         for i in dead.iter().rev() {
             g.change(b, Layer::Index, op::REMOVE, &(*i as u16 + 1).to_le_bytes())?;
+        }
+        if newly {
+            g.change(b, Layer::Index, op::PURGED, &purged.0.to_le_bytes())?;
         }
         Ok(!dead.is_empty() || !trimmed.is_empty())
     }
@@ -104,7 +126,7 @@ impl Btree {
         sort_key: &[u8],
     ) -> Result<Split> {
         let node = Node::new(g.block(b));
-        let (level, next) = (node.level(), node.data.next());
+        let (level, next, purged) = (node.level(), node.data.next(), node.purged());
         let Some((cut, separator)) = cut_of(&node, sort_key) else { return Ok(Split::Done) };
         let above = Node::new(g.block(parent));
         if above.data.free_bytes() < separator.len() + CHILD + 8 {
@@ -117,6 +139,7 @@ impl Btree {
         g.change(right, Layer::Index, op::APPEND, &moved)?;
         g.change(right, Layer::Index, op::BOUNDS, &ops::bounds(&separator, high.as_deref()))?;
         g.change(right, Layer::Index, op::NEXT, &next.0.to_le_bytes())?;
+        inherit(g, right, purged)?;
         g.change(b, Layer::Index, op::CUT, &(cut as u16 + 1).to_le_bytes())?;
         g.change(b, Layer::Index, op::BOUNDS, &ops::bounds(&low, Some(&separator)))?;
         g.change(b, Layer::Index, op::NEXT, &right.rdba().0.to_le_bytes())?;
@@ -137,7 +160,7 @@ impl Btree {
         if node.level() != level || node.entries() < 2 {
             return Ok(Split::Done);
         }
-        let cut = half_of(&node);
+        let (cut, purged) = (half_of(&node), node.purged());
         let separator = node.bytes_at(node.sort_key(cut));
         let right_entries = entries_from(&node, cut);
         let mut left_entries = entries_from(&node, 0);
@@ -149,6 +172,8 @@ impl Btree {
         g.change(left, Layer::Index, op::NEXT, &right.rdba().0.to_le_bytes())?;
         g.change(right, Layer::Index, op::APPEND, &right_entries)?;
         g.change(right, Layer::Index, op::BOUNDS, &ops::bounds(&separator, None))?;
+        inherit(g, left, purged)?;
+        inherit(g, right, purged)?;
         g.change(root, Layer::Index, op::RESET, &(level + 1).to_le_bytes())?;
         let mut children = Vec::new();
         ops::push_entry(0, 0, &left.rdba().0.to_le_bytes(), &mut children);
@@ -165,6 +190,20 @@ impl Btree {
         g.change(b, Layer::Index, op::RESET, &level.to_le_bytes())?;
         Ok(b)
     }
+}
+
+/// Gives a leaf that takes over a part of another's range the other's purge SCN.
+pub(crate) fn inherit(g: &mut ChangeGroup, b: BlockRef, purged: Scn) -> Result<()> {
+    match purged > Node::new(g.block(b)).purged() {
+        true => g.change(b, Layer::Index, op::PURGED, &purged.0.to_le_bytes()),
+        false => Ok(()),
+    }
+}
+
+/// True when at least half of a leaf's entries are marked deleted.
+fn mostly_deleted(node: &Node) -> bool {
+    let deleted = (0..node.entries()).filter(|i| node.is_deleted(*i)).count();
+    deleted * 2 >= node.entries()
 }
 
 /// The entries from number `cut` on, as an APPEND takes them. In a branch the first one's separator goes up and is not needed

@@ -14,6 +14,9 @@ use wait::Stat;
 /// Most blocks a descent looks at before it takes the tree for damaged.
 pub(crate) const STEPS_MAX: usize = 10_000;
 
+/// In the segment header: the leaves have a purge SCN. Trees made before there was one say nothing.
+const NOTES_PURGES: u32 = 1;
+
 /// What became of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
@@ -66,7 +69,7 @@ impl Btree {
             let (root, map) = segments.allocate(g, segment)?;
             let b = g.format(root, BlockKind::IndexLeaf, object, map, 0)?;
             g.change(b, Layer::Index, op::RESET, &0u16.to_le_bytes())?;
-            segments.set_aux(g, segment, root.0, 0, self.scn()().0)
+            segments.set_aux(g, segment, root.0, NOTES_PURGES, self.scn()().0)
         });
         made.map(|()| segment)
     }
@@ -78,12 +81,12 @@ impl Btree {
     pub fn open(&self, p: &Process, segment: Rdba, table: ObjectId, unique: bool) -> Result<Index> {
         let segments = self.cache().segments();
         let object = segments.object(p, segment)?;
-        let (root, _, created) = segments.aux(p, segment, GetKind::Consistent)?;
+        let (root, notes, created) = segments.aux(p, segment, GetKind::Consistent)?;
         let root = Rdba(root);
         if root.is_none() {
             return Err(Ora::new(8103));
         }
-        Ok(Index { segment, root, object, table, unique, created: Scn(created) })
+        Ok(Index { segment, root, object, table, unique, created: Scn(created), notes_purges: notes == NOTES_PURGES })
     }
 
     /// Drops an index: its blocks may be used again.
@@ -105,7 +108,7 @@ impl Btree {
             let (root, map) = segments.allocate(g, segment)?;
             let b = g.format(root, BlockKind::IndexLeaf, object, map, 0)?;
             g.change(b, Layer::Index, op::RESET, &0u16.to_le_bytes())?;
-            segments.set_aux(g, segment, root.0, 0, self.scn()().0)
+            segments.set_aux(g, segment, root.0, NOTES_PURGES, self.scn()().0)
         })
     }
 
@@ -115,7 +118,8 @@ impl Btree {
     /// ORA-08103 when there is no index there.
     pub fn set_created(&self, p: &Process, index: &Index) -> Result<()> {
         let (cache, segments) = (self.cache(), self.cache().segments());
-        cache.in_group(p, &self.scn(), &mut |g| segments.set_aux(g, index.segment, index.root.0, 0, self.scn()().0))
+        let notes = if index.notes_purges { NOTES_PURGES } else { 0 };
+        cache.in_group(p, &self.scn(), &mut |g| segments.set_aux(g, index.segment, index.root.0, notes, self.scn()().0))
     }
 
     /// Walks from the root to the leaf for `target`. `see` looks at each branch entry and each high key it passes, with the

@@ -91,6 +91,7 @@ pub(crate) fn index_of(rec: &UndoRecord<'_>) -> Index {
         table: rec.object,
         unique: false,
         created: types::Scn::ZERO,
+        notes_purges: false,
     }
 }
 

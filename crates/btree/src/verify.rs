@@ -5,7 +5,7 @@ use crate::{Btree, Index};
 use block::{BlockView, Image};
 use buffer_cache::GetKind;
 use process::Process;
-use types::{Rdba, Rowid};
+use types::{Rdba, Rowid, Scn};
 
 /// What a tree looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,6 +77,9 @@ impl Btree {
             }
             let next = blocks.get(n + 1);
             check_block(&node, *at, begin, next)?;
+            if node.purged() > self.transactions().current_scn() || (!node.is_leaf() && node.purged() > Scn::ZERO) {
+                return Err(format!("block {at} has rows purged up to SCN {}, which is not yet", node.purged()));
+            }
             if node.is_leaf() {
                 report.leaves += 1;
                 let deleted = (0..node.entries()).filter(|i| node.is_deleted(*i)).count();

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Bound::Unbounded;
 use txn::{LockWait, NoHook, Snapshot, Txn};
-use types::{ObjectId, RowReader, RowWriter};
+use types::{ObjectId, RowReader, RowWriter, Scn};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -25,16 +25,25 @@ fn bytes(fill: u8, len: usize) -> Vec<u8> {
 }
 
 fn rows(db: &Db, p: &Process, t: &RowTable, s: &Snapshot, down: bool) -> Vec<(Vec<u8>, Vec<u8>)> {
+    try_rows(db, p, t, s, down).unwrap()
+}
+
+fn try_rows(db: &Db, p: &Process, t: &RowTable, s: &Snapshot, down: bool) -> types::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut scan = RowScan::new();
     scan.start(&t.tree, s, Unbounded, Unbounded, down);
     let mut all = Vec::new();
-    while let Some((key, row)) = scan.next(&db.tree, p).unwrap() {
+    while let Some((key, row)) = scan.next(&db.tree, p)? {
         all.push((key.to_vec(), row.to_vec()));
     }
     if down {
         all.reverse();
     }
-    all
+    Ok(all)
+}
+
+/// A moment that nobody noted, as a flashback query has it.
+fn past(scn: Scn) -> Snapshot {
+    Snapshot { scn, xid: None, own: None, serializable: false }
 }
 
 fn as_list(model: &Model) -> Vec<(Vec<u8>, Vec<u8>)> {
@@ -53,6 +62,8 @@ enum Op {
     RollbackTo,
     /// Opens a snapshot that is read again at the end.
     Look,
+    /// Notes the moment, which is asked for at the end.
+    Remember,
     Coalesce,
 }
 
@@ -67,6 +78,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Savepoint),
         1 => Just(Op::RollbackTo),
         1 => Just(Op::Look),
+        3 => Just(Op::Remember),
         1 => Just(Op::Coalesce),
     ]
 }
@@ -83,6 +95,7 @@ proptest! {
         let (mut now, mut committed) = (Model::new(), Model::new());
         let mut saved = None;
         let mut looks: Vec<(Snapshot, Model)> = Vec::new();
+        let mut moments: Vec<(Snapshot, Model)> = Vec::new();
         for op in ops {
             let picked = |n: usize, now: &Model| now.keys().nth(n % now.len().max(1)).cloned();
             match op {
@@ -136,6 +149,7 @@ proptest! {
                         looks.push((db.txns.snapshot(&reader, &quiet), committed.clone()));
                     }
                 }
+                Op::Remember => moments.push((past(db.txns.current_scn()), committed.clone())),
                 Op::Coalesce => {
                     db.tree.coalesce(&p, &table.tree).unwrap();
                 }
@@ -155,6 +169,22 @@ proptest! {
             }
         }
         looks.iter().for_each(|(s, _)| db.txns.release(&reader, s));
+        // A moment has all its rows, or it is known that it cannot be had any more.
+        for (s, model) in &moments {
+            for down in [false, true] {
+                match try_rows(&db, &reader, &table, s, down) {
+                    Ok(found) => prop_assert_eq!(found, as_list(model)),
+                    Err(e) => prop_assert!(e.is(1555), "{}", e),
+                }
+            }
+            let mut row = Vec::new();
+            for k in (0..200).map(key) {
+                match db.tree.fetch_row(&reader, &table.tree, &k, s, &mut row) {
+                    Ok(found) => prop_assert_eq!(found.then(|| row.clone()), model.get(&k).cloned()),
+                    Err(e) => prop_assert!(e.is(1555), "{}", e),
+                }
+            }
+        }
         db.txns.rollback(&p, &mut t).unwrap();
         let last = db.txns.snapshot(&p, &t);
         prop_assert_eq!(rows(&db, &p, &table, &last, false), as_list(&committed));
@@ -196,6 +226,57 @@ fn a_row_of_another_session_is_locked_and_then_changed() {
     db.txns.rollback(&q, &mut u).unwrap();
     let long = bytes(1, 1500);
     assert!(db.tree.insert_row(&p, &mut t, &table, &key(9), &long, LockWait::NoWait).unwrap_err().is(1429));
+}
+
+/// Deleted rows are there for flashback queries until they are purged; from then on the leaf knows that it has lost them, and so do those
+/// that take over its range.
+#[test]
+fn a_moment_before_a_purge_is_too_old_and_one_behind_it_is_not() {
+    let db = database(400);
+    let p = testing::attach(db.all, "p");
+    let table = table(&db, &p);
+    assert!(table.tree.notes_purges);
+    let mut t = Txn::new();
+    let change = |t: &mut Txn, n: u64, delete: bool| {
+        if !delete {
+            db.tree.insert_row(&p, t, &table, &key(n), &bytes(1, 30), LockWait::NoWait).unwrap();
+            return;
+        }
+        let s = db.txns.snapshot(&p, t);
+        db.tree.change_row(&p, t, &table, &key(n), RowAction::Delete, &s, LockWait::NoWait).unwrap();
+        db.txns.release(&p, &s);
+    };
+    (0..400).for_each(|n| change(&mut t, n, false));
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let full = past(db.txns.current_scn());
+    // Nothing is kept for retention's sake from here on: everything is younger than what is retained.
+    db.txns.times().retain(u64::MAX, u64::MAX);
+    (100..300).for_each(|n| change(&mut t, n, true));
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let less = past(db.txns.current_scn());
+    assert_eq!(rows(&db, &p, &table, &full, false).len(), 400);
+    (0..20).for_each(|n| change(&mut t, n, true));
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    assert_eq!(rows(&db, &p, &table, &full, true).len(), 400, "the leaves were not given back");
+    assert_eq!(rows(&db, &p, &table, &less, true).len(), 200);
+    assert!(db.tree.coalesce(&p, &table.tree).unwrap() > 0);
+    db.tree.verify(&p, &table.tree).unwrap();
+    for down in [false, true] {
+        assert!(try_rows(&db, &p, &table, &full, down).unwrap_err().is(1555));
+        assert!(try_rows(&db, &p, &table, &less, down).unwrap_err().is(1555));
+        assert_eq!(rows(&db, &p, &table, &past(db.txns.current_scn()), down).len(), 180);
+    }
+    let mut row = Vec::new();
+    assert!(db.tree.fetch_row(&p, &table.tree, &key(150), &full, &mut row).unwrap_err().is(1555));
+    // Rows that were not purged are found as of any moment; the split of a leaf hands on what it has lost.
+    assert!(db.tree.fetch_row(&p, &table.tree, &key(350), &full, &mut row).unwrap());
+    (1000..1400).for_each(|n| change(&mut t, n, false));
+    (100..300).for_each(|n| change(&mut t, n, false));
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    for n in 100..300 {
+        let found = db.tree.fetch_row(&p, &table.tree, &key(n), &full, &mut row);
+        assert!(found.as_ref().is_err_and(|e| e.is(1555)), "row {n} was there: {found:?}");
+    }
 }
 
 /// Keys that grow, and are deleted in their order: the tree stays small, and its readers see what they should.

@@ -43,10 +43,6 @@ impl Compiler<'_> {
             rows: rows.max(0.01),
             cost: blocks + table_rows * 0.02,
         };
-        // Indexes keep no entries for versions of rows that only a flashback query sees.
-        if self.as_of_items.contains_key(&id) {
-            return best;
-        }
         if let Some(by_rowid) = self.rowid_access(id, conds) {
             return by_rowid;
         }
@@ -63,7 +59,12 @@ impl Compiler<'_> {
         }
         let wanted = for_table("INDEX").map(|h| &h.args[1..]);
         let refused = for_table("NO_INDEX").is_some();
+        // Indexes keep no entries for versions of rows that only a flashback query sees; an index-organised table keeps the rows.
+        let past = self.as_of_items.contains_key(&id);
         for index in &table.indexes {
+            if past && index.kind != IndexKind::IotTop {
+                continue;
+            }
             if index.unusable || index.invisible || refused {
                 continue;
             }

@@ -302,10 +302,9 @@ impl Compiler<'_> {
         match resolved {
             Some(Resolved::Table(table)) => {
                 self.check_privilege(table.object, table.owner_id, ObjectPrivilege::Select, pos)?;
-                // What is made up while it is read has no past; neither have rows that live in an index.
+                // What is made up while it is read has no past.
                 let own_clause = self.as_of.is_some_and(|n| !self.whole || n > 0);
-                let in_index = matches!(table.organization, Organization::Index(_));
-                if (own_clause && table.is_fixed()) || (self.as_of.is_some() && in_index) {
+                if own_clause && table.is_fixed() {
                     return Err(unsupported("AS OF", pos));
                 }
                 self.table_item(table, alias, t.alias.is_none(), set)?;

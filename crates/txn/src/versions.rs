@@ -71,11 +71,13 @@ impl Transactions {
         }
     }
 
-    /// Whether the maker has committed before every snapshot that is open now.
-    pub fn is_history(&self, maker: Maker) -> bool {
+    /// The SCN at or below which the maker committed, when that was before every snapshot that is open now.
+    pub fn ended_in_history(&self, maker: Maker) -> Option<Scn> {
         match self.settled(maker) {
-            Maker::Transaction(_) => false,
-            Maker::Committed(scn) | Maker::Before(scn) => scn <= self.table().oldest_snapshot(),
+            Maker::Transaction(_) => None,
+            Maker::Committed(scn) | Maker::Before(scn) => {
+                Some(scn).filter(|scn| *scn <= self.table().oldest_snapshot())
+            }
         }
     }
 

@@ -26,6 +26,8 @@ pub struct Scan {
     rows_left: bool,
     /// AS OF: the number of the moment.
     as_of: Option<(usize, std::rc::Rc<dictionary::TableDef>)>,
+    /// The snapshot of that moment.
+    moment: Option<Snapshot>,
 }
 
 enum Path {
@@ -163,13 +165,32 @@ impl Scan {
         let path = Path::build(s, &storage, b)?;
         let filter = b.conds(&s.filter);
         let as_of = s.as_of.map(|n| (n, s.table.clone()));
-        Ok(Scan { storage, path, columns, rowid: s.rowid, filter, row: Vec::new(), rows_left: false, as_of })
+        Ok(Scan {
+            storage,
+            path,
+            columns,
+            rowid: s.rowid,
+            filter,
+            row: Vec::new(),
+            rows_left: false,
+            as_of,
+            moment: None,
+        })
     }
 
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let snapshot = match &self.as_of {
             None => *m.snapshot(),
-            Some((n, table)) => crate::flashback::snapshot_of(*n, table, m, cx)?,
+            Some((n, table)) => {
+                let s = crate::flashback::snapshot_of(*n, table, m, cx)?;
+                self.moment = Some(s);
+                if let Storage::Index(t) = &self.storage
+                    && !t.rows.tree.notes_purges
+                {
+                    return Err(Ora::with(1555, &[&"", &""]));
+                }
+                s
+            }
         };
         self.rows_left = true;
         let unbounded = (Bound::Unbounded, Bound::Unbounded);
@@ -233,6 +254,10 @@ impl Scan {
 
     /// Decodes the next row of the path. False at the end.
     fn advance(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let snapshot = match &self.moment {
+            None => *m.snapshot(),
+            Some(s) => *s,
+        };
         let (rowid, bytes) = match &mut self.path {
             Path::Heap(scan) => match scan.next(cx.shared.heap, cx.p)? {
                 Some(found) => found,
@@ -251,7 +276,7 @@ impl Scan {
             },
             Path::Key { key, .. } => {
                 self.rows_left = false;
-                if !fetch(&self.storage, At::Key(key), &mut self.row, m, cx)? {
+                if !fetch(&self.storage, At::Key(key), &snapshot, &mut self.row, cx)? {
                     return Ok(false);
                 }
                 decode(&self.row, At::Key(key), &self.columns, self.rowid, m)?;
@@ -268,7 +293,7 @@ impl Scan {
                 self.rows_left = false;
                 let r = code.eval(m, cx)?;
                 let Some(at) = Address::of(m.value(r)) else { return Ok(false) };
-                if !fetch(&self.storage, at.at(), &mut self.row, m, cx)? {
+                if !fetch(&self.storage, at.at(), &snapshot, &mut self.row, cx)? {
                     return Ok(false);
                 }
                 decode(&self.row, at.at(), &self.columns, self.rowid, m)?;
@@ -276,7 +301,7 @@ impl Scan {
             }
             Path::Unique { index, key, found, .. } => loop {
                 let Some(rowid) = found.pop() else { return Ok(false) };
-                let there = fetch(&self.storage, At::Rowid(rowid), &mut self.row, m, cx)?;
+                let there = fetch(&self.storage, At::Rowid(rowid), &snapshot, &mut self.row, cx)?;
                 if there && index.matches(&self.row, key, &mut m.scratch)? {
                     break (rowid, &self.row[..]);
                 }
@@ -358,10 +383,9 @@ fn built_before(tree: &btree::Index, snapshot: &Snapshot) -> Result<()> {
 }
 
 #[inline]
-fn fetch(storage: &Storage, at: At<'_>, row: &mut Vec<u8>, m: &Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+fn fetch(storage: &Storage, at: At<'_>, s: &Snapshot, row: &mut Vec<u8>, cx: &mut ExecCtx<'_>) -> Result<bool> {
     cx.p.count(wait::Stat::TableFetchByRowid, 1);
-    let snapshot = *m.snapshot();
-    storage.fetch(cx, at, &snapshot, row)
+    storage.fetch(cx, at, s, row)
 }
 
 /// Decodes the wanted columns of a row into their registers.
@@ -532,7 +556,7 @@ impl RangePath {
                 }
                 return Ok(true);
             }
-            if !fetch(storage, at, row, m, cx)? {
+            if !fetch(storage, at, m.snapshot(), row, cx)? {
                 continue;
             }
             if self.recheck.is_empty() {
