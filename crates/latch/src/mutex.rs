@@ -164,7 +164,7 @@ impl Client {
             let value = mutex.value();
             let event = kind.event(mode, value >> 32 != 0);
             let p3 = if kind == MutexKind::RowCache { 0 } else { (at as u64) << 32 | sleeps };
-            let p = if kind == MutexKind::RowCache { [idn, at as u64, 0] } else { [idn, value, p3] };
+            let p = if kind == MutexKind::RowCache { [idn, at.location(), 0] } else { [idn, value, p3] };
             let started = self.waiter().begin(event, p);
             self.sleep_for_mutex(sleeps);
             slept_ns += self.waiter().end(event, started, false);

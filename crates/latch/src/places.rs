@@ -161,10 +161,10 @@ places! {
         TestVersioned | "test: versioned" | "item" | TestShared;
     }
     mutex {
-        KqrMutexFind | "kqrpre: find obj (mutex)" | "cache id" | RowCache;
-        KqrMutexReget | "kqreqd: reget (mutex)" | "cache id" | RowCache;
-        KqrMutexScan | "kqrScan" | "cache id" | RowCache;
-        KqrMutexCreate | "kqrpad: new entry (mutex)" | "cache id" | RowCache;
+        KqrMutexFind | "[19] kqrpre: find obj" | "cache id" | RowCache;
+        KqrMutexReget | "[13] kqreqd: reget" | "cache id" | RowCache;
+        KqrMutexScan | "[11] kqrScan" | "cache id" | RowCache;
+        KqrMutexCreate | "[21] kqrpad: new entry" | "cache id" | RowCache;
         KglMutexGet | "kglhdgn1 62" | "idn" | LibraryCache;
         KglMutexPin | "kglpin1 4" | "idn" | LibraryCache;
         KglMutexPinAllocate | "kglpnal1 90" | "idn" | LibraryCache;
@@ -205,6 +205,13 @@ impl Where {
         ROWS[self as usize].2
     }
 
+    /// The number that waits for a mutex show of the place: the published one where the name begins with it, in brackets.
+    #[must_use]
+    pub fn location(self) -> u64 {
+        let published = self.name().strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(number, _)| number);
+        published.and_then(|number| number.parse().ok()).unwrap_or(self as u64)
+    }
+
     /// What is got here.
     #[must_use]
     pub fn owner(self) -> Owner {
@@ -224,6 +231,8 @@ mod tests {
         for (n, place) in Where::all().enumerate() {
             assert_eq!(place as usize, n);
         }
+        assert_eq!((Where::KqrMutexFind.location(), Where::KqrMutexReget.location()), (19, 13));
+        assert_eq!(Where::KksParse.location(), Where::KksParse as u64);
         const { assert!(Where::COUNT < 4096, "a hold keeps its place in twelve bits") };
     }
 }

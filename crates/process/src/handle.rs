@@ -172,6 +172,12 @@ impl Process {
         if self.session().is_asked() { self.cancelled() } else { Ok(()) }
     }
 
+    /// Whether [`Self::check_cancel`] would fail, without taking the request: for waits below what can return an error.
+    #[must_use]
+    pub fn is_asked_to_stop(&self) -> bool {
+        self.session().is_asked()
+    }
+
     #[cold]
     fn cancelled(&self) -> Result<()> {
         match self.session().take_request() {

@@ -1,0 +1,297 @@
+//! Looking a row up: the four designs of a hit.
+//!
+//! | design | gets of a hit | what it does under them |
+//! |---|---|---|
+//! | latch (up to 12.1) | 3 of the cache's child latch | find and pin; copy the value; unpin |
+//! | mutex (12.2) | 2 mutexes | the bucket's, to find; the object's, to copy the value |
+//! | hot copies | 2 mutexes | the same, of the copy for the session's group once the object is hot |
+//! | versioned (Latchwork) | 1 versioned | nothing: copy, then check that the object's life has not moved |
+//!
+//! All four read the same chains, and what changes the chains is the same in all: module `load`. The second mutex is got before the first
+//! is freed, so an object that has been found cannot go. The third design was the correction of the second, in which a hot object
+//! costs two contended words for one.
+
+use std::sync::atomic::{Ordering, fence};
+
+use latch::{LatchName, Mutex, MutexKind, Where};
+use process::Process;
+use wait::Stat;
+
+use crate::layout::*;
+use crate::load::Load;
+use crate::{Cache, Design, RowCache, add};
+
+/// What identifies a row: its cache, and bytes that only the dictionary understands.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<'a> {
+    pub(crate) cache: Cache,
+    pub(crate) hash: u64,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> Key<'a> {
+    /// Makes a key of its bytes.
+    #[inline]
+    pub fn new(cache: Cache, bytes: &'a [u8]) -> Key<'a> {
+        Key { cache, hash: hash(bytes), bytes }
+    }
+
+    /// The key of these bytes whose hash is known: [`Key::hash`] of one made before.
+    #[inline]
+    pub fn hashed(cache: Cache, bytes: &'a [u8], hash: u64) -> Key<'a> {
+        Key { cache, hash, bytes }
+    }
+
+    /// The hash value; never zero.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+}
+
+/// Each word folded in by a full multiplication, whose halves are both kept.
+fn hash(bytes: &[u8]) -> u64 {
+    let fold = |h: u64, word: u64| {
+        let product = u128::from(h ^ word) * u128::from(0x9e37_79b9_7f4a_7c15u64);
+        (product as u64 ^ (product >> 64) as u64).wrapping_add(0xff51_afd7_ed55_8ccd)
+    };
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut h = words.iter().fold(0x2545_f491_4f6c_dd1d ^ bytes.len() as u64, |h, w| fold(h, u64::from_le_bytes(*w)));
+    if !rest.is_empty() {
+        let mut word = [0; 8];
+        word[..rest.len()].copy_from_slice(rest);
+        h = fold(h, u64::from_le_bytes(word));
+    }
+    fold(h, h >> 32).max(1)
+}
+
+/// What came of looking a row up.
+#[must_use]
+pub enum Found<'a> {
+    /// The value is in the caller's memory; it may say that there is no such row.
+    Hit,
+    /// Nobody has it: read the dictionary, then store what it says. Others that want the row wait meanwhile.
+    Miss(Load<'a>),
+    /// Read the dictionary; the row cannot be kept just now.
+    Bypass,
+}
+
+/// What a search came upon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// The value was copied.
+    Usable,
+    /// Nothing that is current.
+    Nothing,
+}
+
+/// Versioned tries before the search is made under the latch.
+const VERSIONED_TRIES: usize = 4;
+/// Longest walk of a chain that may be changing under the reader.
+const WALK_MAX: usize = 128;
+
+impl RowCache {
+    /// Looks a row up and copies its value.
+    ///
+    /// Latches: none held on entry or return; gets by design as in the module's table, plus those of [`Load`] for a miss. Waits: `row
+    /// cache lock` while another session loads the row, for seconds at most; `latch: row cache objects` and `row cache mutex` as the
+    /// design has it. Statistics: GETS and GETMISSES of `v$rowcache`, in the process's own line.
+    #[inline]
+    pub fn get<'a>(&'a self, p: &'a Process, key: &Key<'_>, value: &mut RowValue) -> Found<'a> {
+        let figures = &self.line(p).figures[key.cache as usize];
+        add(&figures.gets, 1);
+        p.count(Stat::RowCacheGets, 1);
+        let state = self.state(key.cache);
+        if Self::is_settled(state) {
+            let seen = match self.design {
+                Design::Versioned => self.read_versioned(p, key, state, value),
+                Design::Latch => self.read_latched(p, key, state, value),
+                Design::Mutex => self.read_mutexed(p, key, 0, state, value).0,
+                Design::HotCopies => self.read_hot(p, key, state, value),
+            };
+            if seen == Seen::Usable {
+                return Found::Hit;
+            }
+        }
+        let found = self.load(p, key, value);
+        if !matches!(found, Found::Hit) {
+            add(&figures.misses, 1);
+            p.count(Stat::RowCacheMisses, 1);
+        }
+        found
+    }
+
+    pub(crate) fn bucket(&self, cache: Cache, hash: u64) -> &'static RowBucket {
+        let (first, mask) = self.chains[cache as usize];
+        // The upper half of the hash: the lower one is the tail of a product's.
+        &self.buckets[(first + ((hash >> 32) as u32 & mask)) as usize]
+    }
+
+    /// Reads without writing anything shared. Counts one get, and a miss for every failed check.
+    #[inline]
+    fn read_versioned(&self, p: &Process, key: &Key<'_>, state: u64, value: &mut RowValue) -> Seen {
+        'again: for _ in 0..VERSIONED_TRIES {
+            let mut link = self.bucket(key.cache, key.hash).head.load(Ordering::Acquire);
+            for _ in 0..WALK_MAX {
+                let Some(object) = link.checked_sub(1).and_then(|id| self.objects.get(id as usize)) else {
+                    break 'again;
+                };
+                let life = object.life.load(Ordering::Acquire);
+                if mark_of(life) == mark::LINKED && object.hash.load(Ordering::Relaxed) == key.hash {
+                    // First the state: what follows a state of Ready was written before it.
+                    let found = State::unpack(object.state.load(Ordering::Acquire));
+                    if found.cache == key.cache as u8 && object.has_key(&found, key.bytes) {
+                        if !found.is_ready || object.stamp.load(Ordering::Relaxed) != state {
+                            break 'again;
+                        }
+                        object.copy_value(&found, value);
+                        // Pairs with the Release fence in `retire`: who has seen a word of the next life sees that this one ended.
+                        fence(Ordering::Acquire);
+                        if object.life.load(Ordering::Relaxed) == life {
+                            p.latches().count_versioned_get(LatchName::RowCacheObjects);
+                            return Seen::Usable;
+                        }
+                        p.latches().count_versioned_miss(LatchName::RowCacheObjects);
+                        continue 'again;
+                    }
+                }
+                link = object.chain.load(Ordering::Acquire);
+            }
+            break;
+        }
+        Seen::Nothing
+    }
+
+    /// Three gets of the child latch.
+    fn read_latched(&self, p: &Process, key: &Key<'_>, state: u64, value: &mut RowValue) -> Seen {
+        let (latch, why) = (self.latch(key.cache), u64::from(key.cache.id()));
+        let line = self.line(p);
+        let section = p.lock(latch, Where::KqrFindParent, why);
+        let (id, found) = match self.search(key.cache, key.hash, key.bytes, 0) {
+            Some(at) => at,
+            None => return Seen::Nothing,
+        };
+        let object = &self.objects[id as usize];
+        if !self.is_usable(id, &found, state) {
+            return Seen::Nothing;
+        }
+        section.set(&line.pinned, id + 1);
+        section.set(&object.pins, object.pins.load(Ordering::Relaxed) + 1);
+        drop(section);
+        {
+            let _section = p.lock(latch, Where::KqrGetParent, why);
+            object.copy_value(&found, value);
+        }
+        self.unpin(p, key.cache, id);
+        Seen::Usable
+    }
+
+    /// The third get.
+    fn unpin(&self, p: &Process, cache: Cache, id: u64) {
+        let section = p.lock(self.latch(cache), Where::KqrRelease, u64::from(cache.id()));
+        let pins = &self.objects[id as usize].pins;
+        section.set(pins, pins.load(Ordering::Relaxed).checked_sub(1).expect("a pinned object has a pin"));
+        section.set(&self.line(p).pinned, 0);
+        self.free_if_retired(p, section, id);
+    }
+
+    fn is_usable(&self, id: u64, found: &State, state: u64) -> bool {
+        found.is_ready && self.objects[id as usize].stamp.load(Ordering::Relaxed) == state
+    }
+
+    /// Searches a chain that cannot change: under the child latch, or the bucket's mutex.
+    pub(crate) fn search(&self, cache: Cache, hash: u64, key: &[u8], copy: u8) -> Option<(u64, State)> {
+        let mut link = self.bucket(cache, hash).head.load(Ordering::Relaxed);
+        while let Some(id) = link.checked_sub(1) {
+            let object = &self.objects[id as usize];
+            if object.hash.load(Ordering::Relaxed) == hash {
+                // The state of an object that is being stored changes under another mutex: Acquire, as in `read_versioned`.
+                let found = State::unpack(object.state.load(Ordering::Acquire));
+                if found.copy == copy && object.has_key(&found, key) {
+                    return Some((id, found));
+                }
+            }
+            link = object.chain.load(Ordering::Relaxed);
+        }
+        None
+    }
+
+    /// Two mutexes: the bucket's and the object's. Also says whether the two have been slept for often enough.
+    fn read_mutexed(&self, p: &Process, key: &Key<'_>, copy: u8, state: u64, value: &mut RowValue) -> (Seen, bool) {
+        let why = u64::from(key.cache.id());
+        let hash = copy_hash(key.hash, copy);
+        let bucket = self.bucket(key.cache, hash);
+        let chain = p.mutex(&bucket.mutex, MutexKind::RowCache, Where::KqrMutexFind, why);
+        let Some((id, found)) = self.search(key.cache, hash, key.bytes, copy) else { return (Seen::Nothing, false) };
+        if !self.is_usable(id, &found, state) {
+            return (Seen::Nothing, false);
+        }
+        let object = &self.objects[id as usize];
+        let _held = p.mutex(&object.mutex, MutexKind::RowCache, Where::KqrMutexReget, why);
+        drop(chain);
+        object.copy_value(&found, value);
+        (Seen::Usable, sleeps(&bucket.mutex) + sleeps(&object.mutex) >= self.hot_copy_sleep_limit)
+    }
+
+    /// As [`RowCache::read_mutexed`], of the session's copy when the object is hot.
+    fn read_hot(&self, p: &Process, key: &Key<'_>, state: u64, value: &mut RowValue) -> Seen {
+        let hot = self.is_hot(key);
+        // Sessions are spread by number: neighbours use different copies.
+        let copy = 1 + (p.number() % u32::from(self.hot_copies)) as u8;
+        if hot && self.read_mutexed(p, key, copy, state, value).0 == Seen::Usable {
+            return Seen::Usable;
+        }
+        let (seen, often) = self.read_mutexed(p, key, 0, state, value);
+        if seen == Seen::Usable && (hot || often) {
+            if !hot {
+                self.make_hot(p, key);
+            }
+            self.store_copy(p, key, copy, state, value);
+        }
+        seen
+    }
+
+    fn is_hot(&self, key: &Key<'_>) -> bool {
+        let line = &self.caches[key.cache as usize];
+        line.hot_count.load(Ordering::Relaxed) != 0
+            && line.hot.iter().any(|hot| hot.load(Ordering::Relaxed) == key.hash)
+    }
+
+    /// The chain of a key, for whoever holds the cache's latch and is going to change it: kept from readers where these have mutexes.
+    pub(crate) fn shut_chain<'a>(&'a self, p: &'a Process, cache: Cache, hash: u64) -> Option<latch::MutexHeld<'a>> {
+        self.has_mutexes().then(|| {
+            let bucket = self.bucket(cache, hash);
+            p.mutex(&bucket.mutex, MutexKind::RowCache, Where::KqrMutexCreate, u64::from(cache.id()))
+        })
+    }
+
+    pub(crate) fn has_mutexes(&self) -> bool {
+        matches!(self.design, Design::Mutex | Design::HotCopies)
+    }
+}
+
+fn sleeps(mutex: &Mutex) -> u64 {
+    mutex.sleeps()
+}
+
+/// The hash value a copy hangs under, so that copies are spread over buckets.
+pub(crate) fn copy_hash(hash: u64, copy: u8) -> u64 {
+    if copy == 0 { hash } else { (hash ^ u64::from(copy)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).max(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_differ_in_their_last_bytes_spread_over_the_buckets() {
+        for prefix in [0, 5, 8, 13] {
+            let mut chains = [0u32; 128];
+            for n in 0..256u32 {
+                let mut key = vec![7; prefix];
+                key.extend_from_slice(&n.to_be_bytes());
+                chains[(hash(&key) >> 32) as usize & 127] += 1;
+            }
+            assert!(chains.iter().all(|n| *n < 12), "{chains:?}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The row cache: dictionary rows in shared memory, found by cache and key, until the dictionary changes.
+//!
+//! Keys and values are bytes; the crate knows no dictionary and no SQL. See `README.md` for the invariants and the lock order, `layout`
+//! for what an object looks like, `get` for the four designs of a lookup, `load` for what a miss does and `commit` for why no row of the
+//! past and none of the future is ever returned.
+#![deny(unsafe_code)] // Only the layouts of what lies in shared memory.
+
+mod caches;
+mod commit;
+mod get;
+mod layout;
+mod load;
+mod view;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use latch::{Generation, Latch, LatchName};
+use process::{CleanupOrder, LatchSet, Process, Processes};
+use sga::{SgaBuilder, SgaSlice};
+
+pub use caches::{Cache, Rank};
+pub use commit::CacheSet;
+pub use get::{Found, Key};
+pub use layout::{BODY_BYTES, CacheLine, KEY_BYTES_MAX, RowBucket, RowControl, RowObject, RowProcess, RowValue};
+pub use load::Load;
+pub use view::{CacheRow, ObjectRow};
+
+/// How a lookup is protected; see the table in module `get`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Design {
+    /// Up to 12.1: a child latch for every cache, got three times.
+    Latch,
+    /// 12.2: a mutex in every bucket and every object.
+    Mutex,
+    /// 12.2 with its later correction: as [`Design::Mutex`], with copies of what is hot.
+    HotCopies,
+    /// Latchwork: no shared write.
+    Versioned,
+}
+
+/// Sizes and settings, fixed at start-up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Objects there is room for.
+    pub objects: usize,
+    pub design: Design,
+    /// Process slots of the instance.
+    pub processes: usize,
+    /// Sleeps for an object and its bucket from which on it is hot.
+    pub hot_copy_sleep_limit: u64,
+    /// Copies of a hot object; sessions are spread over them.
+    pub hot_copies: u8,
+    pub generation: Generation,
+}
+
+/// Where the row cache lies in the SGA.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    control: SgaSlice<RowControl>,
+    caches: SgaSlice<CacheLine>,
+    latches: SgaSlice<Latch>,
+    objects: SgaSlice<RowObject>,
+    buckets: SgaSlice<RowBucket>,
+    processes: SgaSlice<RowProcess>,
+}
+
+impl Layout {
+    /// Reserves the areas.
+    pub fn reserve(builder: &mut SgaBuilder, config: &Config) -> Layout {
+        let buckets = Cache::all().map(|cache| cache.buckets() as usize).sum();
+        Layout {
+            control: builder.reserve("row cache: fixed", 1),
+            caches: builder.reserve("row cache: fixed", Cache::COUNT),
+            latches: builder.reserve("row cache: latches", Cache::COUNT),
+            objects: builder.reserve("row cache: objects", config.objects),
+            buckets: builder.reserve("row cache: hash table", buckets),
+            processes: builder.reserve("row cache: state objects", config.processes),
+        }
+    }
+}
+
+/// The row cache: one process's view of the shared structure.
+pub struct RowCache {
+    design: Design,
+    /// `row cache objects`: a child for every cache.
+    latches: &'static [Latch],
+    /// `shared pool`: the free list.
+    pool: &'static Latch,
+    control: &'static RowControl,
+    caches: &'static [CacheLine],
+    objects: &'static [RowObject],
+    buckets: &'static [RowBucket],
+    /// Of every cache, its first bucket and the mask of its hash values.
+    chains: [(u32, u32); Cache::COUNT],
+    processes: &'static [RowProcess],
+    hot_copy_sleep_limit: u64,
+    hot_copies: u8,
+}
+
+impl RowCache {
+    /// Formats the areas; run once, before the first process is forked.
+    pub fn create(all: &'static Processes, layout: &Layout, config: &Config) -> RowCache {
+        let sga = all.sga();
+        let latches = sga.slice(layout.latches);
+        for (latch, cache) in latches.iter().zip(Cache::all()) {
+            latch.format(LatchName::RowCacheObjects, cache.latch_number(), config.generation);
+        }
+        all.register_children(LatchName::RowCacheObjects, LatchSet::Plain(latches));
+        let mut chains = [(0, 0); Cache::COUNT];
+        let mut first = 0;
+        for (place, cache) in chains.iter_mut().zip(Cache::all()) {
+            *place = (first, cache.buckets() - 1);
+            first += cache.buckets();
+        }
+        RowCache {
+            design: config.design,
+            latches,
+            pool: all.latch(LatchName::SharedPool),
+            control: &sga.slice(layout.control)[0],
+            caches: sga.slice(layout.caches),
+            objects: sga.slice(layout.objects),
+            buckets: sga.slice(layout.buckets),
+            chains,
+            processes: sga.slice(layout.processes),
+            hot_copy_sleep_limit: config.hot_copy_sleep_limit,
+            hot_copies: config.hot_copies.max(1),
+        }
+    }
+
+    /// Lets PMON clean up behind the dead, once their transactions are settled: until then a commit that died half-way holds its caches
+    /// closed.
+    pub fn register_with(&'static self, all: &Processes) {
+        all.on_death(CleanupOrder::Enqueues, "row cache", move |p, dead| self.cleanup(p, dead));
+    }
+
+    /// The design in force.
+    pub fn design(&self) -> Design {
+        self.design
+    }
+
+    /// The child latch of a cache.
+    pub fn latch(&self, cache: Cache) -> &'static Latch {
+        &self.latches[cache as usize]
+    }
+
+    fn line(&self, p: &Process) -> &'static RowProcess {
+        &self.processes[p.number() as usize - 1]
+    }
+
+    /// The state of a cache: equal at two moments, and [`RowCache::is_settled`], when nothing in it changed between.
+    #[inline]
+    pub fn state(&self, cache: Cache) -> u64 {
+        // Pairs with the Release of the sections in `commit`: who sees a state sees what was committed before it.
+        self.caches[cache as usize].state.load(Ordering::Acquire)
+    }
+
+    /// Whether no commit that changes the cache was on its way at that state.
+    #[inline]
+    pub fn is_settled(state: u64) -> bool {
+        state & layout::PENDING == 0
+    }
+
+    /// The states of all caches: read them before the snapshot of a picture from which rows will be stored.
+    pub fn states(&self) -> [u64; Cache::COUNT] {
+        std::array::from_fn(|n| self.caches[n].state.load(Ordering::Acquire))
+    }
+}
+
+/// Adds to a figure of one's own line.
+#[inline]
+fn add(figure: &AtomicU64, more: u64) {
+    figure.store(figure.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+}

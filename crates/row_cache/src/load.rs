@@ -1,0 +1,364 @@
+//! What a miss does, and everything else that changes chains: under the child latch of the cache, in all designs.
+//!
+//! A session that misses puts an object in its place at once, in the state Loading, and holds the row cache lock of it: others
+//! that want the row wait until it is there, instead of reading the dictionary too. The object becomes Ready by one store, after key and
+//! value; a versioned reader that sees Ready sees them.
+
+use std::sync::atomic::{Ordering, fence};
+use std::time::Duration;
+
+use latch::{MutexKind, Where};
+use process::{Process, Section};
+use wait::Event;
+
+use crate::get::copy_hash;
+use crate::layout::*;
+use crate::{Cache, Found, Key, RowCache};
+
+/// How often a session looks whether a row has been loaded meanwhile, and how long it waits at most.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+const WAIT_NS_MAX: u64 = 3_000_000_000;
+/// Victims looked at for one that can go.
+const VICTIMS_MAX: u64 = 256;
+/// P2 and P3 of `row cache lock`: the mode held, and the one asked for.
+const MODE_NULL: u64 = 0;
+const MODE_SHARE: u64 = 3;
+
+/// A row that this session loads. Ended by [`Load::store`]; dropped, it leaves the row unknown.
+#[must_use]
+pub struct Load<'a> {
+    cache: &'a RowCache,
+    p: &'a Process,
+    of: Cache,
+    id: u64,
+    /// The state of the cache before the dictionary is read.
+    state: u64,
+    place: usize,
+    done: bool,
+}
+
+impl Load<'_> {
+    /// The state of the cache when the load began.
+    pub fn state(&self) -> u64 {
+        self.state
+    }
+
+    /// Stores what the dictionary says, as of a snapshot taken after the load began: `None` when there is no such row.
+    ///
+    /// False when it is not kept: too long, or the dictionary has changed meanwhile. Latches: the cache's child latch, once.
+    pub fn store(mut self, value: Option<&[u8]>) -> bool {
+        self.done = true;
+        self.cache.finish(self.p, &self, value)
+    }
+
+    /// As [`Load::store`], of a picture of the dictionary that was read when the cache's state was `state`.
+    pub fn store_as_of(self, state: u64, value: Option<&[u8]>) -> bool {
+        // Dropped otherwise: the picture is of another moment.
+        state == self.state && self.store(value)
+    }
+}
+
+impl Drop for Load<'_> {
+    fn drop(&mut self) {
+        if !self.done {
+            self.cache.abandon(self.p, self.id, self.place);
+        }
+    }
+}
+
+/// What an object is that is linked.
+#[derive(Clone, Copy)]
+enum New<'a> {
+    /// One that the process loads, noted in this place of its line.
+    Loading(usize),
+    /// A copy of that number, ready.
+    Copy(u8, &'a RowValue),
+}
+
+impl RowCache {
+    /// Puts an object in place for a row that was not found, or waits for whoever has done so.
+    #[cold]
+    pub(crate) fn load<'a>(&'a self, p: &'a Process, key: &Key<'_>, value: &mut RowValue) -> Found<'a> {
+        let Some(place) = self.line(p).loading.iter().position(|link| link.load(Ordering::Relaxed) == 0) else {
+            return Found::Bypass;
+        };
+        if !fits(key.bytes.len(), 0) || self.objects.is_empty() {
+            return Found::Bypass;
+        }
+        for _ in 0..4 {
+            let section = p.lock(self.latch(key.cache), Where::KqrCreate, u64::from(key.cache.id()));
+            let state = self.state(key.cache);
+            if !Self::is_settled(state) {
+                return Found::Bypass;
+            }
+            if let Some((id, found)) = self.search(key.cache, key.hash, key.bytes, 0) {
+                let object = &self.objects[id as usize];
+                if !found.is_ready {
+                    let life = object.life.load(Ordering::Relaxed);
+                    let own = object.owner.load(Ordering::Relaxed) == u64::from(p.number());
+                    drop(section);
+                    if own || !self.wait_for_loader(p, key.cache, id, life) {
+                        return Found::Bypass;
+                    }
+                    continue;
+                }
+                if object.stamp.load(Ordering::Relaxed) == state {
+                    // Loaded by another since we looked; the latch keeps it where it is.
+                    object.copy_value(&found, value);
+                    return Found::Hit;
+                }
+                self.retire(p, &section, id);
+            }
+            let Some(id) = self.insert(p, &section, key, state, New::Loading(place)) else {
+                drop(section);
+                if !self.evict(p) {
+                    return Found::Bypass;
+                }
+                continue;
+            };
+            return Found::Miss(Load { cache: self, p, of: key.cache, id, state, place, done: false });
+        }
+        Found::Bypass
+    }
+
+    /// Waits until an object is no longer being loaded; false when that takes too long, or the session is to stop.
+    fn wait_for_loader(&self, p: &Process, cache: Cache, id: u64, life: u64) -> bool {
+        let object = &self.objects[id as usize];
+        let wait = p.wait(Event::RowCacheLock, cache.id().into(), MODE_NULL, MODE_SHARE);
+        let deadline = os::clock::now_ns() + WAIT_NS_MAX;
+        loop {
+            let posts = p.posts();
+            let is_loading = !State::unpack(object.state.load(Ordering::Acquire)).is_ready;
+            if !is_loading || object.life.load(Ordering::Acquire) != life {
+                return true;
+            }
+            if p.is_asked_to_stop() {
+                return false;
+            }
+            if os::clock::now_ns() > deadline {
+                wait.timed_out();
+                return false;
+            }
+            p.sleep(posts, Some(LOOK_EVERY));
+        }
+    }
+
+    /// Links a new object; `None` when there is no room. The caller holds the child latch.
+    fn insert(&self, p: &Process, section: &Section<'_>, key: &Key<'_>, stamp: u64, new: New<'_>) -> Option<u64> {
+        let (copy, value) = match new {
+            New::Loading(_) => (0, None),
+            New::Copy(copy, value) => (copy, Some(value)),
+        };
+        let hash = copy_hash(key.hash, copy);
+        let chain = self.shut_chain(p, key.cache, hash);
+        let pool = p.lock(self.pool, Where::KghAllocate, 0);
+        let id = self.take_free(section)?;
+        let object = &self.objects[id as usize];
+        // Nobody can reach the object: its words need no undo, until it is linked.
+        object.hash.store(hash, Ordering::Relaxed);
+        object.stamp.store(stamp, Ordering::Relaxed);
+        object.fill(key.bytes, value.map_or(&[], RowValue::bytes));
+        let state = State {
+            is_ready: value.is_some(),
+            existent: value.is_some_and(RowValue::is_existent),
+            cache: key.cache as u8,
+            copy,
+            key_len: key.bytes.len(),
+            value_len: value.map_or(0, |v| v.bytes().len()),
+        };
+        let bucket = self.bucket(key.cache, hash);
+        section.set(&object.owner, if value.is_none() { p.number().into() } else { 0 });
+        section.set(&object.chain, bucket.head.load(Ordering::Relaxed));
+        section.set(&object.state, state.pack());
+        section.set(&object.life, next_life(object.life.load(Ordering::Relaxed), mark::LINKED));
+        section.set(&bucket.head, id + 1);
+        if let New::Loading(place) = new {
+            section.set(&self.line(p).loading[place], id + 1);
+        }
+        // Before the pool is free: others go on from there.
+        section.checkpoint();
+        drop(pool);
+        drop(chain);
+        Some(id)
+    }
+
+    /// Takes an object off the free list. The caller holds the pool latch too; the words are of its other section.
+    fn take_free(&self, section: &Section<'_>) -> Option<u64> {
+        let control = self.control;
+        if let Some(id) = control.free.load(Ordering::Relaxed).checked_sub(1) {
+            section.set(&control.free, self.objects[id as usize].chain.load(Ordering::Relaxed));
+            return Some(id);
+        }
+        let fresh = control.fresh.load(Ordering::Relaxed);
+        if fresh >= self.objects.len() as u64 {
+            return None;
+        }
+        section.set(&control.fresh, fresh + 1);
+        Some(fresh)
+    }
+
+    /// Takes an object out of its chain, and frees it unless it is pinned. The caller holds the child latch of its cache.
+    pub(crate) fn retire(&self, p: &Process, section: &Section<'_>, id: u64) {
+        let object = &self.objects[id as usize];
+        let Some(cache) = Cache::from_index(State::unpack(object.state.load(Ordering::Relaxed)).cache.into()) else {
+            return;
+        };
+        let hash = object.hash.load(Ordering::Relaxed);
+        let chain = self.shut_chain(p, cache, hash);
+        // Readers that came by the chain before it was shut hold the object's mutex while they copy.
+        let readers = self
+            .has_mutexes()
+            .then(|| p.mutex(&object.mutex, MutexKind::RowCache, Where::KqrMutexCreate, cache.id().into()));
+        let mut link = &self.bucket(cache, hash).head;
+        while let Some(at) = link.load(Ordering::Relaxed).checked_sub(1) {
+            if at == id {
+                section.set(link, object.chain.load(Ordering::Relaxed));
+                break;
+            }
+            link = &self.objects[at as usize].chain;
+        }
+        section.set(&object.owner, 0);
+        if object.pins.load(Ordering::Relaxed) > 0 {
+            section.set(&object.life, next_life(object.life.load(Ordering::Relaxed), mark::RETIRED));
+            section.checkpoint();
+        } else {
+            self.put_free(p, section, id);
+        }
+        drop(readers);
+        drop(chain);
+    }
+
+    /// Puts an object that is in no chain on the free list, and makes what the section has done so far final.
+    fn put_free(&self, p: &Process, section: &Section<'_>, id: u64) {
+        let object = &self.objects[id as usize];
+        let pool = p.lock(self.pool, Where::KghFree, 0);
+        section.set(&object.life, next_life(object.life.load(Ordering::Relaxed), mark::NONE));
+        section.set(&object.chain, self.control.free.load(Ordering::Relaxed));
+        section.set(&self.control.free, id + 1);
+        section.checkpoint();
+        // Pairs with the Acquire fence in `read_versioned`: the life has moved before any word is written for another one.
+        fence(Ordering::Release);
+        drop(pool);
+    }
+
+    /// Ends an unpinning: the object is freed if it was only kept by the pin.
+    pub(crate) fn free_if_retired(&self, p: &Process, section: Section<'_>, id: u64) {
+        let object = &self.objects[id as usize];
+        let is_retired = mark_of(object.life.load(Ordering::Relaxed)) == mark::RETIRED;
+        if is_retired && object.pins.load(Ordering::Relaxed) == 0 {
+            self.put_free(p, &section, id);
+        }
+    }
+
+    /// Frees the next object that nobody needs just now; false when none was found. Latches: none held on entry or return.
+    fn evict(&self, p: &Process) -> bool {
+        let count = self.objects.len() as u64;
+        for _ in 0..VICTIMS_MAX.min(count) {
+            let id = self.control.hand.fetch_add(1, Ordering::Relaxed) % count;
+            let object = &self.objects[id as usize];
+            let life = object.life.load(Ordering::Acquire);
+            let state = State::unpack(object.state.load(Ordering::Relaxed));
+            let Some(cache) = Cache::from_index(state.cache.into()) else { continue };
+            if mark_of(life) != mark::LINKED || !state.is_ready {
+                continue;
+            }
+            let section = p.lock(self.latch(cache), Where::KqrFree, cache.id().into());
+            let is_same = object.life.load(Ordering::Relaxed) == life;
+            let state = State::unpack(object.state.load(Ordering::Relaxed));
+            if is_same && state.is_ready && state.cache == cache as u8 && object.pins.load(Ordering::Relaxed) == 0 {
+                self.retire(p, &section, id);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Makes a loaded object ready, unless what it says is of the past.
+    fn finish(&self, p: &Process, load: &Load<'_>, value: Option<&[u8]>) -> bool {
+        let object = &self.objects[load.id as usize];
+        let section = p.lock(self.latch(load.of), Where::KqrCreate, load.of.id().into());
+        let state = State::unpack(object.state.load(Ordering::Relaxed));
+        let bytes = value.unwrap_or_default();
+        let keeps = self.state(load.of) == load.state && fits(state.key_len, bytes.len());
+        if keeps {
+            // Nobody reads the value of an object that is being loaded.
+            object.fill(&object.key(&state), bytes);
+            let ready = State { is_ready: true, existent: value.is_some(), value_len: bytes.len(), ..state };
+            section.set(&object.owner, 0);
+            section.set(&self.line(p).loading[load.place], 0);
+            section.set(&object.state, ready.pack());
+        } else {
+            section.set(&self.line(p).loading[load.place], 0);
+            self.retire(p, &section, load.id);
+        }
+        keeps
+    }
+
+    /// Gives up loading an object.
+    fn abandon(&self, p: &Process, id: u64, place: usize) {
+        let object = &self.objects[id as usize];
+        let state = State::unpack(object.state.load(Ordering::Relaxed));
+        let Some(cache) = Cache::from_index(state.cache.into()) else { return };
+        let section = p.lock(self.latch(cache), Where::KqrFree, cache.id().into());
+        section.set(&self.line(p).loading[place], 0);
+        self.retire(p, &section, id);
+    }
+
+    /// Takes back what a dead process was loading and had pinned.
+    pub(crate) fn drop_holds(&self, p: &Process, line: &RowProcess) {
+        for place in &line.loading {
+            let Some(id) = place.load(Ordering::Relaxed).checked_sub(1) else { continue };
+            let Some(cache) = self.cache_of(id) else { continue };
+            let section = p.lock(self.latch(cache), Where::KqrFree, cache.id().into());
+            section.set(place, 0);
+            self.retire(p, &section, id);
+        }
+        let Some(id) = line.pinned.load(Ordering::Relaxed).checked_sub(1) else { return };
+        let Some(cache) = self.cache_of(id) else { return };
+        let section = p.lock(self.latch(cache), Where::KqrRelease, cache.id().into());
+        let pins = &self.objects[id as usize].pins;
+        section.set(pins, pins.load(Ordering::Relaxed).saturating_sub(1));
+        section.set(&line.pinned, 0);
+        self.free_if_retired(p, section, id);
+    }
+
+    fn cache_of(&self, id: u64) -> Option<Cache> {
+        let object = self.objects.get(id as usize)?;
+        Cache::from_index(State::unpack(object.state.load(Ordering::Relaxed)).cache.into())
+    }
+
+    /// Notes that sessions look for copies of this key.
+    #[cold]
+    pub(crate) fn make_hot(&self, p: &Process, key: &Key<'_>) {
+        let line = &self.caches[key.cache as usize];
+        let section = p.lock(self.latch(key.cache), Where::KqrCreate, key.cache.id().into());
+        if line.hot.iter().any(|hot| hot.load(Ordering::Relaxed) == key.hash) {
+            return;
+        }
+        let count = line.hot_count.load(Ordering::Relaxed);
+        // The one that has been hot longest gives way; it gets hot again if it is.
+        section.set(&line.hot[count as usize % HOT_SLOTS], key.hash);
+        section.set(&line.hot_count, count + 1);
+    }
+
+    /// Stores a copy of a value that was current at `state`.
+    #[cold]
+    pub(crate) fn store_copy(&self, p: &Process, key: &Key<'_>, copy: u8, state: u64, value: &RowValue) {
+        let section = p.lock(self.latch(key.cache), Where::KqrCreate, key.cache.id().into());
+        if self.state(key.cache) != state {
+            return;
+        }
+        if let Some((id, _)) = self.search(key.cache, copy_hash(key.hash, copy), key.bytes, copy) {
+            if self.objects[id as usize].stamp.load(Ordering::Relaxed) == state {
+                return;
+            }
+            self.retire(p, &section, id);
+        }
+        let is_in = self.insert(p, &section, key, state, New::Copy(copy, value)).is_some();
+        drop(section);
+        if !is_in {
+            // No room: the copy is made by a later access.
+            self.evict(p);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The cache against a dictionary that changes: sessions that read, sessions that commit, and sessions that die anywhere.
+//!
+//! The dictionary is an array of words in the same shared memory, changed only between the two halves of a commit. Whoever
+//! gets a value and sees the state of the cache unchanged before and after knows what the value must have been.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use latch::Generation;
+use process::{Process, Processes, testing};
+use row_cache::{Cache, CacheSet, Config, Design, Found, Key, Layout, RowCache, RowValue};
+use sga::SgaSlice;
+
+const DESIGNS: [Design; 4] = [Design::Latch, Design::Mutex, Design::HotCopies, Design::Versioned];
+const CACHES: [Cache; 3] = [Cache::Props, Cache::Users, Cache::Objects];
+const ROWS: u64 = 24;
+/// Fewer objects than there are rows: something is always being evicted.
+const OBJECTS: usize = 50;
+
+struct Fixture {
+    all: &'static Processes,
+    cache: &'static RowCache,
+    rows: &'static [AtomicU64],
+    /// Held by who commits, as the DD enqueue is: the process's number.
+    turn: &'static AtomicU64,
+}
+
+fn fixture(design: Design) -> Fixture {
+    let config = Config {
+        objects: OBJECTS,
+        design,
+        processes: 16,
+        hot_copy_sleep_limit: 0,
+        hot_copies: 3,
+        generation: Generation::default(),
+    };
+    let (all, (layout, rows)) = testing::instance_of(16, config.generation, |b| {
+        let rows: SgaSlice<AtomicU64> = b.reserve("rows", 1 + CACHES.len() * ROWS as usize);
+        (Layout::reserve(b, &config), rows)
+    });
+    let cache: &'static RowCache = Box::leak(Box::new(RowCache::create(all, &layout, &config)));
+    cache.register_with(all);
+    let words = all.sga().slice(rows);
+    let turn = &words[0];
+    all.on_death(process::CleanupOrder::Session, "turn", move |_, dead| {
+        let _ = turn.compare_exchange(dead.into(), 0, Ordering::AcqRel, Ordering::Relaxed);
+    });
+    Fixture { all, cache, rows: &words[1..], turn }
+}
+
+/// A key of a length that depends on the row, and the row's value spread over more than one word; odd numbers do not exist.
+fn key(row: u64) -> Vec<u8> {
+    let mut key = vec![b'k'; (row % 20) as usize];
+    key.extend_from_slice(&row.to_be_bytes());
+    key
+}
+
+fn value(word: u64) -> Option<Vec<u8>> {
+    (word % 5 != 4).then(|| (0..1 + word % 20).flat_map(|n| (word * 1000 + n).to_be_bytes()).collect())
+}
+
+impl Fixture {
+    fn word(&self, cache: usize, row: u64) -> &AtomicU64 {
+        &self.rows[cache * ROWS as usize + row as usize]
+    }
+
+    /// Reads a row through the cache and checks it where that is possible; true for a checked hit.
+    fn read(&self, p: &Process, at: usize, row: u64, out: &mut RowValue) -> bool {
+        let (cache, key) = (CACHES[at], key(row));
+        let before = self.cache.state(cache);
+        match self.cache.get(p, &Key::new(cache, &key), out) {
+            Found::Hit => {
+                let word = self.word(at, row).load(Ordering::Acquire);
+                let unchanged = self.cache.state(cache) == before && RowCache::is_settled(before);
+                if unchanged {
+                    let wanted = value(word);
+                    assert_eq!(out.is_existent(), wanted.is_some());
+                    assert_eq!(out.bytes(), wanted.as_deref().unwrap_or_default(), "row {row} of {}", cache.name());
+                }
+                unchanged
+            }
+            Found::Miss(load) => {
+                // Read after the load began, as a snapshot is taken after it.
+                let word = self.word(at, row).load(Ordering::Acquire);
+                if row % 7 != 6 || !word.is_multiple_of(3) {
+                    load.store(value(word).as_deref());
+                }
+                false
+            }
+            Found::Bypass => false,
+        }
+    }
+
+    fn commit(&self, p: &Process, at: usize, row: u64, word: u64) {
+        if self.turn.compare_exchange(0, p.number().into(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            return;
+        }
+        self.cache.before_visible(p, CacheSet::of(&[CACHES[at], Cache::Segments]));
+        self.word(at, row).store(word, Ordering::Release);
+        self.cache.after(p);
+        self.turn.store(0, Ordering::Release);
+    }
+
+    fn step(&self, p: &Process, n: u64, out: &mut RowValue) -> bool {
+        let (at, row) = ((n >> 8) as usize % CACHES.len(), (n >> 16) % ROWS);
+        match n % 64 {
+            0 => {
+                self.commit(p, at, row, n >> 24 & 0xffff);
+                false
+            }
+            1 if n.is_multiple_of(5) => {
+                self.cache.flush(p);
+                false
+            }
+            _ => self.read(p, at, row, out),
+        }
+    }
+}
+
+fn next(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random
+}
+
+#[test]
+fn one_session_sees_what_the_dictionary_says() {
+    for design in DESIGNS {
+        let f = fixture(design);
+        let p = testing::attach(f.all, "test");
+        let (mut random, mut out, mut hits) = (7, RowValue::new(), 0);
+        for n in 0..20_000 {
+            hits += u64::from(f.step(&p, next(&mut random), &mut out));
+            if n % 1000 == 0 {
+                f.cache.assert_invariants().unwrap();
+            }
+        }
+        assert!(hits > 2_000, "{design:?}: {hits} hits");
+        let (gets, misses) = f.cache.gets(Cache::Props);
+        assert!(misses < gets);
+    }
+}
+
+#[test]
+fn sessions_at_once_see_what_the_dictionary_says_and_lose_no_count() {
+    for design in DESIGNS {
+        let f = fixture(design);
+        let counts = testing::run_threads(f.all, 4, |p, n| {
+            let (mut random, mut out, mut hits) = (n as u64 + 1, RowValue::new(), 0u64);
+            for _ in 0..15_000 {
+                hits += u64::from(f.step(p, next(&mut random), &mut out));
+            }
+            // Gets whose number is known.
+            for _ in 0..5_000 {
+                f.read(p, 0, next(&mut random) % ROWS, &mut out);
+            }
+            hits
+        });
+        assert!(counts.iter().sum::<u64>() > 4_000, "{design:?}: {counts:?}");
+        let before = f.cache.gets(Cache::Users).0;
+        let each = 3_000u64;
+        testing::run_threads(f.all, 4, |p, n| {
+            let (mut random, mut out) = (n as u64 + 1, RowValue::new());
+            for _ in 0..each {
+                f.read(p, 1, next(&mut random) % ROWS, &mut out);
+            }
+        });
+        assert_eq!(f.cache.gets(Cache::Users).0 - before, 4 * each, "{design:?}");
+        f.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn sessions_that_are_killed_anywhere_leave_a_whole_cache() {
+    let seconds = std::env::var("LATCHWORK_KILL_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(2);
+    for (seed, design) in DESIGNS.into_iter().enumerate() {
+        let f = fixture(design);
+        let by = testing::attach(f.all, "PMON");
+        let time = Duration::from_secs(seconds) / DESIGNS.len() as u32;
+        let kills = testing::kill_children(&by, 4, time, seed as u64 * 77 + 5, |p, seed| {
+            let (mut random, mut out) = (seed | 1, RowValue::new());
+            loop {
+                f.step(p, next(&mut random), &mut out);
+            }
+        });
+        assert!(kills.killed > 5, "{kills:?}");
+        f.cache.assert_invariants().unwrap_or_else(|e| panic!("{design:?}: {e}; {kills:?}"));
+        assert_eq!(f.cache.object_rows().iter().filter(|row| row.owner.is_some()).count(), 0);
+        // Nothing is shut for good, and nothing is wrong.
+        let mut out = RowValue::new();
+        for (at, cache) in CACHES.into_iter().enumerate() {
+            assert!(RowCache::is_settled(f.cache.state(cache)));
+            for row in (0..ROWS).filter(|row| row % 7 != 6) {
+                // The first loads; a copy of another row may take its place once or twice.
+                assert!((0..6).any(|_| f.read(&by, at, row, &mut out)), "{design:?}: row {row}");
+            }
+        }
+    }
+}
