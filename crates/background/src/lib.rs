@@ -21,10 +21,12 @@ use process::Process;
 use std::time::Duration;
 use wait::Event;
 
-/// Sleeps until posted since `posts`, or until the time is up.
-fn idle(p: &Process, event: Event, posts: u32, time: Duration) {
+/// Sleeps until posted since `posts`, or until the time is up; true when posted.
+fn idle(p: &Process, event: Event, posts: u32, time: Duration) -> bool {
     let guard = p.wait(event, time.as_millis() as u64 / 10, 0, 0);
-    if !p.sleep(posts, Some(time)) {
+    let posted = p.sleep(posts, Some(time));
+    if !posted {
         guard.timed_out();
     }
+    posted
 }

@@ -31,6 +31,8 @@ pub fn lgwr(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
             redo.resign(&p);
             return Ok(());
         }
-        crate::idle(&p, Event::RdbmsIpcMessage, posts, SLEEP);
+        if !crate::idle(&p, Event::RdbmsIpcMessage, posts, SLEEP) {
+            redo.bear_witness(&p)?;
+        }
     }
 }

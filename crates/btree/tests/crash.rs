@@ -42,10 +42,10 @@ impl RedoSink for Journal {
     fn announce(&self, _: &Process) -> Rba {
         Rba(0)
     }
-    fn reserve(&self, _: &Process, len: usize, _: Rba, note: &AtomicU64) -> Result<Option<Rba>> {
+    fn reserve(&self, _: &Process, len: usize, _: Rba, note: &AtomicU64) -> Result<Option<redo::Place>> {
         let at = self.0.0.fetch_add(len as u64, Ordering::SeqCst) + 4096;
         note.store(at, Ordering::SeqCst);
-        Ok(Some(Rba(at)))
+        Ok(Some(redo::Place::new(Rba(at), redo::LogId::default())))
     }
     fn put(&self, _: &Process, at: Rba, record: &[u8]) {
         self.0.1.lock().unwrap().insert(at.0, record.to_vec());
@@ -262,7 +262,7 @@ fn every_prefix_of_the_redo_makes_whole_trees() {
     let every = records.len() / 24;
     let mut last = Scn::ZERO;
     for (n, (at, record)) in records.iter().enumerate() {
-        let reader = RecordReader::new(record, Rba(*at)).unwrap();
+        let reader = RecordReader::new(record, Rba(*at), redo::LogId::default()).unwrap();
         last = last.max(reader.scn);
         for cv in reader.vectors() {
             let cv: ChangeVector = cv;

@@ -387,12 +387,12 @@ impl<'a> ChangeGroup<'a> {
         if self.redo.is_none() {
             return Ok(Rba(0));
         }
-        let (start, end) = loop {
+        let (place, end) = loop {
             let decided = cache.redo.image_before();
             let redo = self.complete(decided);
             let len = redo.len();
-            if let Some(start) = cache.redo.reserve(p, len, decided, &cache.area(p).group_rba)? {
-                break (start, Rba(start.0 + len as u64));
+            if let Some(place) = cache.redo.reserve(p, len, decided, &cache.area(p).group_rba)? {
+                break (place, Rba(place.at.0 + len as u64));
             }
         };
         os::crash::point("group-reserved");
@@ -400,8 +400,8 @@ impl<'a> ChangeGroup<'a> {
             block::stamp(cache.image_bytes_mut(slot_of(p), entry), end.0);
         }
         let time_s = (os::clock::wall_ns() / 1_000_000_000) as u32;
-        let record = self.redo.as_mut().expect("there is a record").finish(start, scn, time_s);
-        cache.redo.put(p, start, record);
+        let record = self.redo.as_mut().expect("there is a record").finish(&place, scn, time_s);
+        cache.redo.put(p, place.at, record);
         p.count(Stat::RedoEntries, 1);
         p.count(Stat::RedoSize, record.len() as u64);
         Ok(end)

@@ -132,6 +132,8 @@ impl BufferCache {
         let rba = self.redo.announce(p);
         self.wait_for_groups(p, rba);
         let buffers = self.write_before(p, rba)?;
+        // Redo of no block, too: a recovery begins at a position behind which nothing is missing.
+        self.redo.force(p, rba)?;
         self.files.sync()?;
         Ok(Checkpoint { rba, buffers })
     }

@@ -4,6 +4,7 @@
 mod backup;
 mod instance;
 mod progress;
+mod recover;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -31,6 +32,8 @@ enum Command {
     Backup(backup::Backup),
     /// Make a database of a backup, as of its end or an earlier moment
     Restore(backup::Restore),
+    /// Say how far a database that does not start can be recovered, and go on without redo that is lost
+    Recover(recover::Recover),
     /// SQL*Plus-compatible shell; also when the program is called sqlplus
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Sql {
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Verify(a) => verify::run(&a),
         Command::Backup(a) => backup::backup(&a),
         Command::Restore(a) => backup::restore(&a),
+        Command::Recover(a) => recover::run(&a),
         Command::Sql { arguments } => ExitCode::from(shell::main(&arguments, &instance::default_dir())),
         Command::Lab(command) => {
             // `lab … | head` ends quietly, as other programs do.

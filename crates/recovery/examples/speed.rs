@@ -6,7 +6,7 @@
 use buffer_cache::op;
 use datafile::{CreateDatabase, DataFiles};
 use recovery::{Forward, Until, roll_forward};
-use redo::{ApplyTable, ChangeVector, Layer, LogHeader, LogReader, Rba, RecordWriter};
+use redo::{ApplyTable, ChangeVector, Layer, LogHeader, LogId, LogReader, Place, Rba, RecordWriter};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -87,7 +87,7 @@ fn write_log(dir: &Path, bytes: u64) -> (u64, u64) {
             data[..2].copy_from_slice(&(100 + (random >> 20) as u16 % 7000).to_le_bytes());
             w.push(&ChangeVector { rdba, layer: Layer::Block, op: op::PATCH, data: &data });
         }
-        let record = w.finish(Rba(at), Scn(n), 1);
+        let record = w.finish(&Place::new(Rba(at), LogId { incarnation: 1, sequence: 1 }), Scn(n), 1);
         out.write_all(record).expect("written");
         at += record.len() as u64;
         n += 1;

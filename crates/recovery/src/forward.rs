@@ -72,6 +72,10 @@ pub struct Outcome {
     pub blocks_written: u64,
     /// Files that the redo speaks of and that were passed over altogether.
     pub unknown_files: Vec<u32>,
+    /// The damage at which the redo was made to end.
+    pub damage: Option<types::Ora>,
+    /// The newest redo address of a block that was read: its redo was on disk before it was.
+    pub newest_block: Rba,
     /// Blocks that could not be rolled forward; who reads one gets ORA-01578.
     pub damaged: Vec<Rdba>,
 }
@@ -200,7 +204,9 @@ impl<'a> Run<'a> {
         let whole = is_whole(cv);
         let frame = self.pool.get(cv.rdba, whole)?;
         let f = self.pool.frame(frame);
-        let passed_by = !whole && !f.damaged && f.image.view().rba() >= end.0;
+        let rba = if whole || f.damaged { 0 } else { f.image.view().rba() };
+        let passed_by = rba >= end.0;
+        self.out.newest_block = self.out.newest_block.max(Rba(rba));
         self.touched.push(Touched { at: cv.rdba, frame, passed_by });
         Ok(self.touched.len() - 1)
     }

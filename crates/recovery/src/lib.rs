@@ -12,11 +12,13 @@ mod backup;
 mod forward;
 mod manifest;
 mod pool;
+mod reset;
 mod restore;
 mod start;
 
 pub use backup::Backup;
 pub use forward::{Forward, Outcome, Progress, Until, roll_forward};
 pub use manifest::{FilePiece, LogPiece, MANIFEST, Manifest, Moment};
+pub use reset::{Reset, reset_logs};
 pub use restore::{Restore, Restored, Step, restore};
-pub use start::{Recovery, Standing, recover, standing};
+pub use start::{Recovery, Standing, recover, scan, standing};

@@ -72,7 +72,15 @@ pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Resto
     drop_later(&files, &mut control, outcome.end)?;
     let at = CheckpointEntry { rba: outcome.end.0, scn: outcome.scn, time_s: outcome.time_s };
     new_life(&mut control, at, it.now_s);
-    files.stamp(&control, &at)?;
+    for (n, log) in control.logs.iter_mut().enumerate() {
+        log.name = format!("redo{:02}.log", n + 1);
+    }
+    for l in &mut control.logged {
+        // The copies are not here.
+        l.name.clear();
+        l.completed_s = 0;
+    }
+    stamp_all(&files, &control)?;
     make_logs(it.to, &control)?;
     control.write(it.to)?;
     Ok(Restored { manifest, outcome, control, knows_last: last.is_some() })
@@ -276,21 +284,29 @@ fn make_logs(folder: &Path, control: &ControlFile) -> Result<()> {
 }
 
 /// The database begins its next life at this checkpoint: its logs are empty, nothing archived, closed cleanly.
-fn new_life(control: &mut ControlFile, at: CheckpointEntry, now_s: u32) {
+pub(crate) fn new_life(control: &mut ControlFile, at: CheckpointEntry, now_s: u32) {
     control.incarnation = IncarnationEntry {
         number: control.incarnation.number + 1,
         resetlogs_scn: Scn(at.scn.0 + 1),
         resetlogs_time_s: now_s,
     };
     (control.checkpoint, control.scn, control.clean) = (at, at.scn, true);
-    for (n, log) in control.logs.iter_mut().enumerate() {
-        let name = format!("redo{:02}.log", n + 1);
+    for log in &mut control.logs {
+        let name = std::mem::take(&mut log.name);
         *log = LogGroupEntry { group: log.group, bytes: log.bytes, name, ..LogGroupEntry::default() };
     }
     control.backups.clear();
-    for l in &mut control.logged {
-        // The copies are not here.
-        l.name.clear();
-        l.completed_s = 0;
+}
+
+/// Puts the files' headers into the new life; those of tablespaces that are read-only, too.
+pub(crate) fn stamp_all(files: &DataFiles, control: &ControlFile) -> Result<()> {
+    files.stamp(control, &control.checkpoint)?;
+    let is_read_only = |f: &&FileEntry| control.tablespace(f.tablespace).is_some_and(|t| t.is_read_only);
+    for f in control.files.iter().filter(|f| !f.is_offline).filter(is_read_only) {
+        match files.stamp_file(f.file, control.incarnation.number, &control.checkpoint) {
+            Err(e) if e.is(1157) => {}
+            done => done?,
+        }
     }
+    Ok(())
 }

@@ -7,10 +7,14 @@
 //! | an earlier checkpoint | either | rolled forward from there, as far as online and archived logs reach: media recovery |
 //! | a later one | closed cleanly | refused: the control file is older than the file |
 //! | another incarnation | either | refused |
+//!
+//! **Redo that is missing at its end** would be commits lost without a word. The reader tells damage from an end where it can; besides,
+//! the current log must be the one that the control file names, and no block and no file header may be of a later moment than the
+//! end of the redo, for what they have was on disk as redo before.
 
 use crate::forward::{Forward, Outcome, Progress, Until, roll_forward};
 use datafile::{Contents, ControlFile, DataFiles, FileEntry};
-use redo::{ApplyTable, FIRST_RBA, LogReader, Rba};
+use redo::{ApplyTable, FIRST_RBA, LogHeader, LogReader, Rba};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use types::{Facility, Ora, Result};
@@ -22,6 +26,8 @@ pub struct Recovery<'a> {
     pub apply: &'a ApplyTable,
     /// Most blocks kept in memory.
     pub frames_max: usize,
+    /// Redo that is damaged ends there, and [`Outcome::damage`] says so; otherwise it is an error.
+    pub stops_at_damage: bool,
 }
 
 /// What there is to recover.
@@ -31,6 +37,8 @@ pub struct Standing {
     pub from: Rba,
     /// Files that are older than the last checkpoint.
     pub behind: Vec<u32>,
+    /// The newest checkpoint in a file's header.
+    pub newest: Rba,
 }
 
 fn named(files: &DataFiles, f: &FileEntry) -> Ora {
@@ -43,7 +51,8 @@ fn named(files: &DataFiles, f: &FileEntry) -> Ora {
 /// ORA-01157, ORA-01578 for a header that cannot be read; ORA-01190 for a file of another incarnation; ORA-01122 with ORA-01207 for
 /// one that is newer than the control file.
 pub fn standing(files: &DataFiles, control: &ControlFile) -> Result<Option<Standing>> {
-    let mut standing = Standing { from: Rba(control.checkpoint.rba), behind: Vec::new() };
+    let from = Rba(control.checkpoint.rba);
+    let mut standing = Standing { from, behind: Vec::new(), newest: from };
     for f in control.files.iter().filter(|f| takes_part(control, f)) {
         if files.missing().contains(&f.file) {
             // Told of when it is there again.
@@ -57,6 +66,7 @@ pub fn standing(files: &DataFiles, control: &ControlFile) -> Result<Option<Stand
             return Err(Ora::with(1122, &[&f.file]).because(named(files, f)).because(Ora::new(1207)));
         }
         let is_read_only = control.tablespace(f.tablespace).is_some_and(|t| t.is_read_only);
+        standing.newest = standing.newest.max(Rba(header.rba));
         let rba = begin_of(f, header.rba);
         if rba.0 < control.checkpoint.rba && !is_read_only {
             standing.from = standing.from.min(rba);
@@ -87,25 +97,90 @@ fn takes_part(control: &ControlFile, f: &FileEntry) -> bool {
 ///
 /// # Errors
 /// ORA-01113 when a file is older than the redo that is there reaches back, or a log in between is missing; ORA-00313 when an
-/// online log is missing; those of [`roll_forward`].
+/// online log is missing, ORA-00367 when the current one is damaged, ORA-00353 when its redo is; those of [`roll_forward`].
 pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Progress)) -> Result<Outcome> {
     let control = it.control;
-    let missing = |e: Ora| match standing.behind.first().and_then(|n| control.file(*n)) {
-        Some(f) => Ora::with(1113, &[&f.file]).because(named(it.files, f)).because(e),
-        None => e,
-    };
-    let logs = logs(it.files, control, standing.from);
-    let mut reader =
-        LogReader::open(&logs, control.database, control.incarnation.number, standing.from).map_err(missing)?;
+    let (mut reader, current) = open_logs(it, standing)?;
     let starts = starts_of(it.files, control)?;
     let forward = Forward { files: it.files, apply: it.apply, starts, until: Until::End, frames_max: it.frames_max };
     let mut out = roll_forward(&forward, &mut reader, tell)?;
+    let newest = standing.newest.max(out.newest_block);
+    out.damage = current.err().or_else(|| reader.damage().cloned());
+    if newest > out.end && out.damage.is_none() {
+        out.damage = Some(reader.damaged());
+    }
+    if let Some(damage) = out.damage.clone().filter(|_| !it.stops_at_damage) {
+        return Err(damage);
+    }
+    if it.files.disk_sync() {
+        reader.sync_last()?;
+    }
     if out.end.0 < control.checkpoint.rba {
         let text = format!("the redo behind log sequence {} is missing", out.sequence);
-        return Err(missing(Ora::from_text(Facility::Ora, 308, text)));
+        return Err(missing(it, standing, Ora::from_text(Facility::Ora, 308, text)));
     }
     out.scn = out.scn.max(control.checkpoint.scn).max(control.scn);
     Ok(out)
+}
+
+/// Reads the redo that [`recover`] would roll forward, and changes nothing.
+///
+/// # Errors
+/// As [`recover`].
+pub fn scan(it: &Recovery<'_>, standing: &Standing) -> Result<Outcome> {
+    let (mut reader, current) = open_logs(it, standing)?;
+    let mut out = Outcome { scn: it.control.checkpoint.scn, ..Outcome::default() };
+    while let Some((_, record)) = reader.next_record()? {
+        out.records += 1;
+        out.redo_bytes += record.len as u64;
+        (out.scn, out.time_s) = (out.scn.max(record.scn), record.time_s);
+    }
+    (out.end, out.sequence) = (reader.position(), reader.sequence());
+    out.damage = current.err().or_else(|| reader.damage().cloned());
+    if standing.newest > out.end && out.damage.is_none() {
+        out.damage = Some(reader.damaged());
+    }
+    Ok(out)
+}
+
+/// The redo, and whether the current log is what it should be.
+fn open_logs(it: &Recovery<'_>, standing: &Standing) -> Result<(LogReader, Result<()>)> {
+    let control = it.control;
+    let logs = logs(it.files, control, standing.from);
+    let reader = LogReader::open(&logs, control.database, control.incarnation.number, standing.from);
+    let mut reader = reader.map_err(|e| missing(it, standing, e))?;
+    let current = check_current(it.files, control);
+    if it.stops_at_damage {
+        reader.stop_at_damage();
+    } else {
+        current.clone()?;
+    }
+    Ok((reader, current))
+}
+
+/// The error for redo that a file needs.
+fn missing(it: &Recovery<'_>, standing: &Standing, e: Ora) -> Ora {
+    match standing.behind.first().and_then(|n| it.control.file(*n)) {
+        Some(f) => Ora::with(1113, &[&f.file]).because(named(it.files, f)).because(e),
+        None => e,
+    }
+}
+
+/// The current log has the header that the control file speaks of, or a newer one.
+fn check_current(files: &DataFiles, control: &ControlFile) -> Result<()> {
+    let Some(log) = control.current_log() else { return Ok(()) };
+    let path = files.directory().join(&log.name);
+    let header = LogHeader::read(&path)?;
+    let is_it = (header.database, header.incarnation) == (control.database, control.incarnation.number)
+        // A start that was cut off may have begun the next sequence in the same file.
+        && header.sequence >= log.sequence
+        && header.start >= Rba(log.start);
+    if is_it {
+        return Ok(());
+    }
+    let text =
+        format!("online log 1 thread 1: '{}' holds sequence {}, not {}", path.display(), header.sequence, log.sequence);
+    Err(Ora::new(367).because(Ora::from_text(Facility::Ora, 312, text)))
 }
 
 /// The logs that may hold redo behind `from`: archived copies that are there, and the online logs.

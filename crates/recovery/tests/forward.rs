@@ -6,7 +6,7 @@ use buffer_cache::op;
 use datafile::{CreateDatabase, DataFiles};
 use proptest::prelude::*;
 use recovery::{Forward, Outcome, Until, roll_forward};
-use redo::{ApplyTable, ChangeVector, LOG_HEADER_BYTES, Layer, LogHeader, LogReader, Rba, RecordWriter};
+use redo::{ApplyTable, ChangeVector, LOG_HEADER_BYTES, Layer, LogHeader, LogId, LogReader, Place, Rba, RecordWriter};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,6 +14,7 @@ use types::{ObjectId, Rdba, Result, Scn};
 
 const SIZE: usize = 2048;
 const FIRST: u64 = 4096;
+const LOG: LogId = LogId { incarnation: 1, sequence: 1 };
 
 /// Sets byte `data[0] as index` to `data[1]`, or refuses.
 fn set(block: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
@@ -82,7 +83,7 @@ impl World {
             writer.push(&cv);
             let _ = table.apply(self.image(*rdba).bytes_mut(), &cv);
         }
-        let bytes = writer.finish(Rba(self.at), Scn(self.scn), self.scn as u32).to_vec();
+        let bytes = writer.finish(&Place::new(Rba(self.at), LOG), Scn(self.scn), self.scn as u32).to_vec();
         self.at += bytes.len() as u64;
         for (rdba, ..) in vectors {
             let at = self.at;

@@ -4,7 +4,7 @@
 //! sequence it is and at which position of the stream its first record stands; it is written before any record of the sequence.
 //!
 //! ```text
-//! 0  8 bytes `LWREDO01`          32 u64 start (position in the stream)
+//! 0  8 bytes `LWREDO02`          32 u64 start (position in the stream)
 //! 8  u64 database                40 u64 first scn
 //! 16 u32 incarnation             48 u32 first time, seconds since 1970 UTC
 //! 20 u32 sequence                52 u32 block size (512)
@@ -12,8 +12,8 @@
 //! 28 u32 -                       64 u64 checksum of the bytes before
 //! ```
 
-use crate::Rba;
 use crate::record::hash;
+use crate::{LogId, Rba};
 use os::file::{File, OpenMode};
 use std::path::Path;
 use types::{Facility, Ora, Result, Scn};
@@ -23,7 +23,7 @@ pub const LOG_HEADER_BYTES: u64 = 4096;
 /// The unit in which `v$log` and the statistics count redo.
 pub const LOG_BLOCK_BYTES: u64 = 512;
 
-const MAGIC: &[u8; 8] = b"LWREDO01";
+const MAGIC: &[u8; 8] = b"LWREDO02";
 const SUMMED: usize = 64;
 
 /// What the header of a log file says.
@@ -45,6 +45,13 @@ pub struct LogHeader {
     pub first_scn: Scn,
     /// When it was begun: seconds since 1970, UTC.
     pub first_time_s: u32,
+}
+
+impl LogHeader {
+    /// Which use of the file it is.
+    pub fn id(&self) -> LogId {
+        LogId { incarnation: self.incarnation, sequence: self.sequence }
+    }
 }
 
 /// The operating system's part of an error stack.

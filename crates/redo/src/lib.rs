@@ -136,6 +136,33 @@ impl std::fmt::Display for Rba {
     }
 }
 
+/// One use of a log file: no two uses of any file of a database have the same. 0 and 0 outside log files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LogId {
+    /// The database's incarnation.
+    pub incarnation: u32,
+    /// The log's sequence number.
+    pub sequence: u32,
+}
+
+/// The place in the redo that was given out for a record, which the record is made for and belongs to for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Where the record begins.
+    pub at: Rba,
+    /// The log that it is in.
+    pub log: LogId,
+    /// Everything before this was on disk when the place was given out.
+    pub on_disk: Rba,
+}
+
+impl Place {
+    /// A place whose record bears witness to nothing before it.
+    pub fn new(at: Rba, log: LogId) -> Place {
+        Place { at, log, on_disk: Rba(0) }
+    }
+}
+
 /// Where redo records go.
 ///
 /// A change group reserves room, puts its record there, and settles once it counts:
@@ -168,7 +195,7 @@ pub trait RedoSink: Send + Sync {
     /// while waiting.
     /// # Errors
     /// The redo cannot be taken: nothing may be published.
-    fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Rba>>;
+    fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Place>>;
 
     /// Copies the finished record to the place given out.
     fn put(&self, p: &Process, at: Rba, record: &[u8]);
@@ -218,7 +245,7 @@ impl<S: RedoSink + ?Sized> RedoSink for &'static S {
     fn announce(&self, p: &Process) -> Rba {
         (**self).announce(p)
     }
-    fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Rba>> {
+    fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Place>> {
         (**self).reserve(p, len, decided, note)
     }
     fn put(&self, p: &Process, at: Rba, record: &[u8]) {
@@ -264,8 +291,8 @@ impl RedoSink for NoRedo {
     fn announce(&self, _: &Process) -> Rba {
         Rba(u64::MAX)
     }
-    fn reserve(&self, _: &Process, _: usize, _: Rba, _: &AtomicU64) -> Result<Option<Rba>> {
-        Ok(Some(Rba(0)))
+    fn reserve(&self, _: &Process, _: usize, _: Rba, _: &AtomicU64) -> Result<Option<Place>> {
+        Ok(Some(Place::default()))
     }
     fn put(&self, _: &Process, _: Rba, _: &[u8]) {}
     fn settle(&self, _: &Process) {}

@@ -19,7 +19,7 @@
 use crate::file::LOG_HEADER_BYTES;
 use crate::groups::{Group, Groups};
 use crate::record::{RECORD_HEAD, void_record};
-use crate::{Rba, RedoSink};
+use crate::{LogId, Place, Rba, RedoSink};
 use datafile::{ControlFile, DataFiles};
 use enqueue::Enqueues;
 use latch::{LatchName, Where};
@@ -39,6 +39,9 @@ pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Records up to this length fit into any log buffer and log.
 const SHORT: usize = 16 << 10;
+
+/// The part of `pending_len` that is the length.
+const LEN_MASK: u64 = u32::MAX as u64;
 
 /// What `waiting_for` of a line says while its process waits for a log file to come free.
 pub(crate) const FOR_A_LOG: u64 = u64::MAX;
@@ -88,6 +91,10 @@ sga_struct! {
         /// The highest number of a process that ever had a line.
         pub(crate) lines_used: AtomicU64,
         pub(crate) incarnation: AtomicU64,
+        /// A record stands behind this position that was made when everything before it was on disk.
+        pub(crate) witnessed: AtomicU64,
+        /// Where the record begins that is being made for that; 0: none.
+        pub(crate) witness: AtomicU64,
         /// What went wrong when the log could not be written, and archiving.
         pub(crate) failure: SgaText<64>,
         pub(crate) archive_failure: SgaText<64>,
@@ -97,6 +104,7 @@ sga_struct! {
     pub struct Line {
         /// Where the record begins that was given a place and is not settled; 0: none.
         pub(crate) pending: AtomicU64,
+        /// Its length, and in the upper half the sequence of the log that the place is in.
         pub(crate) pending_len: AtomicU64,
         /// The position whose being on disk the process sleeps for; 0: it does not.
         pub(crate) waiting_for: AtomicU64,
@@ -298,14 +306,17 @@ impl RedoLog {
             return Ok(Given::NoLog(why));
         }
         let needed = (head + len).saturating_sub(self.buffer_bytes());
-        if self.tail.written.load(Ordering::Acquire) < needed {
+        let written = self.tail.written.load(Ordering::Acquire);
+        if written < needed {
             return Ok(Given::NoBuffer(needed));
         }
-        s.set(&line.pending_len, len);
+        let giving = self.head.giving.load(Ordering::Relaxed) as usize;
+        let sequence = self.groups.at(giving).sequence.load(Ordering::Relaxed);
+        s.set(&line.pending_len, len | sequence << 32);
         s.set(&line.pending, head);
         s.set(note, head);
         s.set(&self.head.head, head + len);
-        Ok(Given::Place(head))
+        Ok(Given::Place(Place { at: Rba(head), log: self.log_id(sequence), on_disk: Rba(written) }))
     }
 
     /// Makes sure that the next `len` bytes are inside a log; else says what is waited for. The latch is held by `s`.
@@ -364,7 +375,7 @@ impl RedoLog {
 
 /// What an attempt to give out a place came to.
 enum Given {
-    Place(u64),
+    Place(Place),
     /// A newer checkpoint was announced.
     Announced,
     /// The ring has no room before this position is on disk.
@@ -394,7 +405,7 @@ impl RedoSink for RedoLog {
         Rba(head)
     }
 
-    fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Rba>> {
+    fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Place>> {
         let too_long = len > SHORT && len as u64 > self.record_max();
         if too_long || len < RECORD_HEAD || !len.is_multiple_of(8) {
             return Err(Ora::internal(format_args!("redo record of {len} bytes")));
@@ -402,9 +413,9 @@ impl RedoSink for RedoLog {
         loop {
             self.check_failed()?;
             match self.try_reserve(p, len as u64, decided, note)? {
-                Given::Place(at) => {
+                Given::Place(place) => {
                     os::crash::point("redo_reserved");
-                    return Ok(Some(Rba(at)));
+                    return Ok(Some(place));
                 }
                 Given::Announced => return Ok(None),
                 Given::NoBuffer(needed) => self.wait_for_buffer(p, needed)?,
@@ -417,7 +428,7 @@ impl RedoSink for RedoLog {
         let line = self.line(p);
         assert_eq!(line.pending.load(Ordering::Relaxed), at.0, "a record goes to the place it was given");
         assert_eq!(
-            line.pending_len.load(Ordering::Relaxed),
+            line.pending_len.load(Ordering::Relaxed) & LEN_MASK,
             record.len() as u64,
             "a record has the length it asked for"
         );
@@ -438,12 +449,14 @@ impl RedoSink for RedoLog {
 
     fn settle_dead(&self, p: &Process, dead: u32, counts: bool) {
         let Some(line) = self.lines.get((dead as usize).wrapping_sub(1)) else { return };
-        let (at, len) = (line.pending.load(Ordering::Acquire), line.pending_len.load(Ordering::Relaxed));
+        let (at, pending_len) = (line.pending.load(Ordering::Acquire), line.pending_len.load(Ordering::Relaxed));
         if at == 0 {
             return;
         }
         if !counts {
-            self.copy_in(at, &void_record(len as usize, Rba(at), self.newest_scn(), now_s()));
+            let len = pending_len & LEN_MASK;
+            let place = Place { at: Rba(at), log: self.log_id(pending_len >> 32), on_disk: self.on_disk() };
+            self.copy_in(at, &void_record(len as usize, &place, self.newest_scn(), now_s()));
             p.count(Stat::RedoWastage, len);
         }
         os::crash::point("redo_settling_the_dead");
@@ -491,6 +504,37 @@ impl RedoSink for RedoLog {
 }
 
 impl RedoLog {
+    /// Writes a record of no change behind redo that nothing has followed for a while: from it a recovery knows that what is before
+    /// it was on disk, and that what cannot be read there was damaged. Does nothing when there is such a record, or a checkpoint has
+    /// made it needless, or the log has no room. For LGWR, when it has nothing else to do.
+    ///
+    /// Waits: those of [`RedoLog::write_out`]. Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// The log cannot be written any more.
+    pub fn bear_witness(&self, p: &Process) -> Result<()> {
+        let t = self.tail;
+        let written = t.written.load(Ordering::Acquire);
+        let known = t.witnessed.load(Ordering::Relaxed).max(t.checkpoint.load(Ordering::Acquire));
+        if !self.is_open() || written <= known || self.head().0 != written {
+            return Ok(());
+        }
+        let given = self.try_reserve(p, RECORD_HEAD as u64, self.image_before(), &t.witness)?;
+        let Given::Place(place) = given else { return Ok(()) };
+        self.put(p, place.at, &void_record(RECORD_HEAD, &place, self.newest_scn(), now_s()));
+        self.settle(p);
+        t.witness.store(0, Ordering::Relaxed);
+        if place.on_disk == place.at {
+            t.witnessed.store(place.at.0 + RECORD_HEAD as u64, Ordering::Relaxed);
+        }
+        p.count(Stat::RedoWastage, RECORD_HEAD as u64);
+        self.write_out(p)
+    }
+
+    fn log_id(&self, sequence: u64) -> LogId {
+        LogId { incarnation: self.tail.incarnation.load(Ordering::Relaxed) as u32, sequence: sequence as u32 }
+    }
+
     /// Copies a record into the ring, around its end if need be.
     fn copy_in(&self, at: u64, record: &[u8]) {
         let mask = self.ring.len() - 1;

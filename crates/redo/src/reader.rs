@@ -1,14 +1,29 @@
 //! Reading redo back, through any number of log files.
 //!
 //! The files are put in the order of the stream. Each is read up to where the next one begins, so what an older use of a file
-//! left behind its redo is not looked at; in the last one the redo ends with the first record that does not check. Every length
-//! is checked before it is used, and no bytes in a file make more than an early end of the redo out of it.
+//! left behind its redo is not looked at. Every length is checked before it is used, and no bytes in a file make more than an
+//! error or an early end of the redo out of it.
+//!
+//! **Where no sound record stands** the redo ends, or it is damaged, and the two must not be taken for one another: commits behind
+//! damage would be lost without a word. A write is made of one range, behind the sync of the one before, so what a crash cuts off is
+//! inside the last range. Therefore:
+//!
+//! | | it is |
+//! |---|---|
+//! | another copy of the same log has a sound record there | that copy's business: reading goes on in it |
+//! | the log goes on: the next sequence, or the copy's header, says where it ends | damage |
+//! | sequences that come later are there, the next one is not | a missing log |
+//! | a record stands behind it that was made when this place was on disk already | damage |
+//! | none of these | the end of the redo |
+//!
+//! The fourth needs a record that was made later, at another time: damage inside the last write of all looks like a torn write.
 
 use crate::Rba;
 use crate::file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, LogHeader, io_error, name};
-use crate::record::{RECORD_HEAD, RecordReader, claimed_len};
+use crate::record::{RECORD_HEAD, RecordReader, claimed_len, head_of};
 use os::file::{File, OpenMode};
 use std::path::PathBuf;
+use types::format::date_to_char;
 use types::{Facility, Ora, Result, Scn};
 
 /// Bytes read at a time.
@@ -19,8 +34,92 @@ pub const RECORD_MAX: usize = 64 << 20;
 struct Piece {
     file: File,
     header: LogHeader,
-    /// The redo of the piece ends here or before.
+    /// The redo of the piece ends here or before: the file has no more.
     end: Rba,
+    /// Where its redo ends, if anything says so.
+    known_end: Option<Rba>,
+    /// Further copies of the same log, with the ends of their files.
+    copies: Vec<(File, Rba)>,
+}
+
+impl Piece {
+    fn of(file: File, header: LogHeader) -> Piece {
+        let room = file.len_bytes().unwrap_or(0).saturating_sub(LOG_HEADER_BYTES);
+        let end = Rba(header.start.0.saturating_add(room));
+        let known_end = Some(header.end).filter(|end| end.0 > 0);
+        Piece { file, header, end: known_end.map_or(end, |known| known.min(end)), known_end, copies: Vec::new() }
+    }
+
+    /// The redo ends at `end`, whatever the file has behind it.
+    fn ends_at(&mut self, end: Rba) {
+        self.known_end = Some(end);
+        self.end = self.end.min(end);
+        self.copies.iter_mut().for_each(|(_, e)| *e = end.min(*e));
+    }
+
+    /// Reads from `at` on until the buffer is full or the file ends; returns how much.
+    fn read(&self, at: u64, buffer: &mut [u8]) -> Result<usize> {
+        let place = LOG_HEADER_BYTES + at.saturating_sub(self.header.start.0);
+        let mut done = 0;
+        while done < buffer.len() {
+            match self.file.read_some_at(&mut buffer[done..], place + done as u64) {
+                Ok(0) => break,
+                Ok(n) => done += n,
+                Err(e) => {
+                    let blocks = buffer.len() as u64 / LOG_BLOCK_BYTES;
+                    let failed = Ora::with(333, &[&(place / LOG_BLOCK_BYTES), &blocks]);
+                    return Err(failed.because(name(self.file.path())).because(io_error(&e)));
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    /// The first record behind `at` that was made when everything up to `at`, and more, was on disk.
+    fn witness(&self, at: Rba) -> Result<Option<Rba>> {
+        let log = self.header.id();
+        let mut chunk = vec![0; CHUNK];
+        let mut from = at.0 + STEP;
+        while from + RECORD_HEAD as u64 <= self.end.0 {
+            let want = CHUNK.min((self.end.0 - from) as usize);
+            let got = self.read(from, &mut chunk[..want])?;
+            let mut n = 0;
+            while n + RECORD_HEAD <= got {
+                let here = Rba(from + n as u64);
+                let head = head_of(&chunk[n..got], here, log).filter(|h| h.on_disk > at);
+                if let Some(head) = head
+                    && self.is_sound(here, head.len)?
+                {
+                    return Ok(Some(here));
+                }
+                n += STEP as usize;
+            }
+            if n == 0 {
+                break;
+            }
+            from += n as u64;
+        }
+        Ok(None)
+    }
+
+    fn is_sound(&self, at: Rba, len: usize) -> Result<bool> {
+        if len > RECORD_MAX || at.0 + len as u64 > self.end.0 {
+            return Ok(false);
+        }
+        let mut bytes = vec![0; len];
+        let got = self.read(at.0, &mut bytes)?;
+        Ok(RecordReader::new(&bytes[..got], at, self.header.id()).is_ok())
+    }
+}
+
+/// Records begin at multiples of this.
+const STEP: u64 = 8;
+
+/// What stands at a place.
+enum Stands {
+    /// A sound record of this length.
+    Record(usize),
+    Void(usize),
 }
 
 /// Reads the records of a stretch of the redo stream.
@@ -35,11 +134,17 @@ pub struct LogReader {
     from: usize,
     end_seen: bool,
     read_bytes: u64,
+    /// SCN and time of the last record given out.
+    last: (Scn, u32),
+    /// Damage is the end of the redo.
+    stops_at_damage: bool,
+    damage: Option<Ora>,
 }
 
 impl LogReader {
     /// Opens the log files that hold the stream from `from` on. Files of other databases or incarnations, files that hold only
-    /// what lies before `from`, and files that were never written to are passed over; of two with the same sequence one is read.
+    /// what lies before `from`, and files that were never written to are passed over; of two with the same sequence the second is
+    /// read where the first is damaged.
     ///
     /// # Errors
     /// ORA-00313 when a file cannot be opened; ORA-00308 when none of them holds `from`.
@@ -50,32 +155,59 @@ impl LogReader {
             let file = File::open(path, OpenMode::Read).map_err(missing)?;
             let Ok(header) = LogHeader::of(&file) else { continue };
             if (header.database, header.incarnation) == (database, incarnation) {
-                let room = file.len_bytes().unwrap_or(0).saturating_sub(LOG_HEADER_BYTES);
-                let whole = header.start.0 + room;
-                let end = Rba(if header.end.0 == 0 { whole } else { whole.min(header.end.0) });
-                pieces.push(Piece { file, header, end });
+                pieces.push(Piece::of(file, header));
             }
         }
         LogReader::over(pieces, from)
     }
 
-    fn over(mut pieces: Vec<Piece>, from: Rba) -> Result<LogReader> {
-        pieces.sort_by_key(|piece| (piece.header.sequence, std::cmp::Reverse(piece.header.end)));
-        pieces.dedup_by_key(|piece| piece.header.sequence);
+    fn over(mut all: Vec<Piece>, from: Rba) -> Result<LogReader> {
+        all.sort_by_key(|piece| (piece.header.sequence, std::cmp::Reverse(piece.known_end)));
+        let mut pieces: Vec<Piece> = Vec::with_capacity(all.len());
+        for piece in all {
+            match pieces.last_mut().filter(|p| p.header.sequence == piece.header.sequence) {
+                Some(same) if same.header.start == piece.header.start => same.copies.push((piece.file, piece.end)),
+                Some(_) => {}
+                None => pieces.push(piece),
+            }
+        }
         for n in 1..pieces.len() {
             // A sequence that follows at once ends the one before it, whatever that has behind this position.
             if pieces[n].header.sequence == pieces[n - 1].header.sequence + 1 {
-                pieces[n - 1].end = pieces[n].header.start;
+                let end = pieces[n].header.start;
+                pieces[n - 1].ends_at(end);
             }
         }
-        let holds = |piece: &Piece| (piece.header.start..=piece.end).contains(&from);
+        let holds = |piece: &Piece| (piece.header.start..=piece.known_end.unwrap_or(piece.end)).contains(&from);
         // At a boundary it is the later one, which may hold more.
         let Some(first) = pieces.iter().rposition(holds) else {
             let text = format!("no log file holds the redo from position {} on", from.0);
             return Err(Ora::from_text(Facility::Ora, 308, text));
         };
         pieces.drain(..first);
-        Ok(LogReader { pieces, piece: 0, at: from, buffer: Vec::new(), from: 0, end_seen: false, read_bytes: 0 })
+        let last = (pieces[0].header.first_scn, pieces[0].header.first_time_s);
+        Ok(LogReader {
+            pieces,
+            piece: 0,
+            at: from,
+            buffer: Vec::new(),
+            from: 0,
+            end_seen: false,
+            read_bytes: 0,
+            last,
+            stops_at_damage: false,
+            damage: None,
+        })
+    }
+
+    /// From now on the redo ends where it is damaged, or a log is missing; [`LogReader::damage`] says so then.
+    pub fn stop_at_damage(&mut self) {
+        self.stops_at_damage = true;
+    }
+
+    /// The damage at which the redo was made to end.
+    pub fn damage(&self) -> Option<&Ora> {
+        self.damage.as_ref()
     }
 
     /// The position behind the last record given out, or made void: at the end, the end of the redo.
@@ -96,18 +228,20 @@ impl LogReader {
     /// The next record and the position at which it begins; `None` at the end of the redo. Void records are passed over.
     ///
     /// # Errors
-    /// ORA-00333 when the device fails.
+    /// ORA-00333 when the device fails; ORA-00353 when the redo goes on behind a place that cannot be read; ORA-00308 when it goes on
+    /// in a log that is missing.
     pub fn next_record(&mut self) -> Result<Option<(Rba, RecordReader<'_>)>> {
         let len = loop {
             match self.step()? {
                 None => return Ok(None),
-                Some((len, true)) => self.pass(len),
-                Some((len, false)) => break len,
+                Some(Stands::Void(len)) => self.pass(len),
+                Some(Stands::Record(len)) => break len,
             }
         };
         let (start, from) = (self.at, self.from);
         self.pass(len);
-        let record = RecordReader::new(&self.buffer[from..from + len], start).expect("checked a moment ago");
+        let record = RecordReader::of_checked(&self.buffer[from..from + len]).expect("checked a moment ago");
+        self.last = (record.scn, record.time_s);
         Ok(Some((start, record)))
     }
 
@@ -116,15 +250,23 @@ impl LogReader {
         self.from += len;
     }
 
-    /// Length of the record at the present position, and whether it is void; `None` at the end of the redo.
-    fn step(&mut self) -> Result<Option<(usize, bool)>> {
-        if self.end_seen {
-            return Ok(None);
+    /// What stands at the present position; `None` at the end of the redo.
+    fn step(&mut self) -> Result<Option<Stands>> {
+        while !self.end_seen {
+            while self.at >= self.pieces[self.piece].end && self.next_piece() {}
+            if let Some(sound) = self.sound_record()? {
+                return Ok(Some(sound));
+            }
+            self.end_seen = match self.goes_on() {
+                Ok(goes_on) => !goes_on,
+                Err(damage) if self.stops_at_damage && !damage.is(333) => {
+                    self.damage = Some(damage);
+                    true
+                }
+                Err(e) => return Err(e),
+            };
         }
-        while self.at >= self.pieces[self.piece].end && self.next_piece() {}
-        let sound = self.sound_record()?;
-        self.end_seen = sound.is_none();
-        Ok(sound)
+        Ok(None)
     }
 
     /// Goes on to the next file, if it follows at once.
@@ -135,13 +277,75 @@ impl LogReader {
         });
         if follows {
             self.piece += 1;
-            self.buffer.clear();
-            self.from = 0;
+            self.forget();
         }
         follows
     }
 
-    fn sound_record(&mut self) -> Result<Option<(usize, bool)>> {
+    /// What was read ahead is read again.
+    fn forget(&mut self) {
+        self.buffer.clear();
+        self.from = 0;
+    }
+
+    /// Says what it means that no sound record stands here: true when one can be had after all, false for the end of the redo.
+    ///
+    /// # Errors
+    /// As [`LogReader::next_record`].
+    fn goes_on(&mut self) -> Result<bool> {
+        if self.take_copy()? {
+            return Ok(true);
+        }
+        let piece = &self.pieces[self.piece];
+        let is_cut_short = piece.known_end.is_some_and(|end| self.at < end);
+        if !is_cut_short {
+            if let Some(later) = self.pieces.get(self.piece + 1) {
+                let text = format!(
+                    "log sequence {} is missing, sequence {} is there",
+                    piece.header.sequence + 1,
+                    later.header.sequence
+                );
+                return Err(Ora::from_text(Facility::Ora, 308, text));
+            }
+            if piece.known_end.is_some() || piece.witness(self.at)?.is_none() {
+                return Ok(false);
+            }
+        }
+        // A log that is being written to shows later bytes before earlier ones to who reads it in pieces.
+        self.forget();
+        if self.sound_record()?.is_some() { Ok(true) } else { Err(self.damaged()) }
+    }
+
+    /// Goes on in another copy of the log, if that has a sound record here.
+    fn take_copy(&mut self) -> Result<bool> {
+        for n in 0..self.pieces[self.piece].copies.len() {
+            self.swap_copy(n);
+            if self.sound_record()?.is_some() {
+                return Ok(true);
+            }
+            self.swap_copy(n);
+        }
+        Ok(false)
+    }
+
+    fn swap_copy(&mut self, n: usize) {
+        self.forget();
+        let piece = &mut self.pieces[self.piece];
+        std::mem::swap(&mut piece.file, &mut piece.copies[n].0);
+        std::mem::swap(&mut piece.end, &mut piece.copies[n].1);
+    }
+
+    /// The error for redo that cannot be read here.
+    pub fn damaged(&self) -> Ora {
+        let piece = &self.pieces[self.piece];
+        let block = (LOG_HEADER_BYTES + self.at.0.saturating_sub(piece.header.start.0)) / LOG_BLOCK_BYTES;
+        let mut time = String::new();
+        let date = types::Date::from_unix(self.last.1.into());
+        let _ = date.and_then(|d| date_to_char(&d, "MM/DD/YYYY HH24:MI:SS", &types::Nls::default(), &mut time));
+        Ora::with(353, &[&block, &self.last.0.0, &time]).because(name(piece.file.path()))
+    }
+
+    fn sound_record(&mut self) -> Result<Option<Stands>> {
         let room = self.pieces[self.piece].end.0.saturating_sub(self.at.0);
         if room < RECORD_HEAD as u64 {
             return Ok(None);
@@ -152,11 +356,11 @@ impl LogReader {
             return Ok(None);
         }
         self.have(len)?;
-        let record = RecordReader::new(&self.buffer[self.from..], self.at);
-        Ok(record.ok().map(|r| (r.len, r.is_void)))
+        let record = RecordReader::new(&self.buffer[self.from..], self.at, self.pieces[self.piece].header.id());
+        Ok(record.ok().map(|r| if r.is_void { Stands::Void(r.len) } else { Stands::Record(r.len) }))
     }
 
-    /// Makes the buffer hold at least `len` bytes from the present position on, as far as the file has them.
+    /// Makes the buffer hold at least `len` bytes from the present position on, as far as the file has them; zeros behind its end.
     fn have(&mut self, len: usize) -> Result<()> {
         if self.buffer.len() - self.from >= len {
             return Ok(());
@@ -168,21 +372,19 @@ impl LogReader {
         let at = self.at.0 + have as u64;
         let want = (len.max(CHUNK) - have).min(piece.end.0.saturating_sub(at) as usize);
         self.buffer.resize(have + want, 0);
-        let place = LOG_HEADER_BYTES + (at - piece.header.start.0);
-        let mut done = 0;
-        while done < want {
-            let read = piece.file.read_some_at(&mut self.buffer[have + done..], place + done as u64);
-            match read {
-                Ok(0) => break,
-                Ok(n) => done += n,
-                Err(e) => {
-                    let failed = Ora::with(333, &[&(place / LOG_BLOCK_BYTES), &(want as u64 / LOG_BLOCK_BYTES)]);
-                    return Err(failed.because(name(piece.file.path())).because(io_error(&e)));
-                }
-            }
-        }
-        self.read_bytes += done as u64;
+        self.read_bytes += piece.read(at, &mut self.buffer[have..])? as u64;
         Ok(())
+    }
+
+    /// Has the device keep what was read of the newest log: a crash may have left it in the memory of the machine only, and whoever
+    /// goes on behind it takes it for safe.
+    ///
+    /// # Errors
+    /// ORA-00345.
+    pub fn sync_last(&self) -> Result<()> {
+        let piece = &self.pieces[self.piece];
+        let failed = |e: os::OsError| Ora::with(345, &[&0, &0]).because(name(piece.file.path())).because(io_error(&e));
+        piece.file.sync().map_err(failed)
     }
 
     /// SCN and time of the newest log file.

@@ -4,17 +4,23 @@
 //!  0  u32 length, a multiple of 8         8  u64 scn
 //!  4  u32 checksum of the rest          16  u32 time, seconds since 1970 UTC
 //! 20  u16 vectors                       22  u8 flags: 1 void    u8 zeros at the end, 0 to 7
-//! 24  for each vector: rdba u32, layer u8, op u8, length u16 (0xFFFF: a u32 follows), bytes
+//! 24  u32 distance                      28  u32 checksum of the head
+//! 32  for each vector: rdba u32, layer u8, op u8, length u16 (0xFFFF: a u32 follows), bytes
 //! ```
 //!
-//! The record's own place in the stream is mixed into the checksum and stored nowhere: what an earlier use of a log file left
-//! there is never taken for redo of this place. A void record fills a place whose owner died; its bytes mean nothing.
+//! The record's own place in the stream and the log that it was written to are mixed into both checksums and stored nowhere: what an
+//! earlier use of a log file, or a write that a crash cut off, left there is never taken for redo of this place. A void record fills
+//! a place whose owner died; its bytes mean nothing.
+//!
+//! The distance says how far before the record the redo was on disk when its place was given out, in units of 8 bytes. A record
+//! that is there bears witness to everything before that: if some of it cannot be read, it was not cut off, it was damaged. The
+//! head has a checksum of its own so that such witnesses are found behind damage, where nobody knows where records begin.
 
-use crate::{ChangeVector, Layer, Rba};
+use crate::{ChangeVector, Layer, LogId, Place, Rba};
 use types::{Rdba, Scn};
 
 /// Bytes before the vectors; the shortest record.
-pub const RECORD_HEAD: usize = 24;
+pub const RECORD_HEAD: usize = 32;
 const HEAD: usize = RECORD_HEAD;
 /// Records begin at multiples of this many bytes.
 const ALIGN: usize = 8;
@@ -22,6 +28,8 @@ const LONG: u16 = u16::MAX;
 /// Bytes that most records fit into.
 const USUAL: usize = 1024;
 const VOID: u8 = 1;
+/// The distance of a record that bears witness to nothing.
+const NO_WITNESS: u32 = u32::MAX;
 
 /// Collects the vectors of one group.
 #[derive(Clone, Debug, Default)]
@@ -84,11 +92,11 @@ impl RecordWriter {
         *self = kept;
     }
 
-    /// Completes the record for its place `at` in the stream. No vector can be added behind this.
-    pub fn finish(&mut self, at: Rba, scn: Scn, time_s: u32) -> &[u8] {
+    /// Completes the record for its place in the stream. No vector can be added behind this.
+    pub fn finish(&mut self, place: &Place, scn: Scn, time_s: u32) -> &[u8] {
         let (len, have) = (self.len(), self.bytes.len().max(HEAD));
         self.bytes.resize(len, 0);
-        seal(&mut self.bytes, at, scn, time_s, self.count, [0, (len - have) as u8]);
+        seal(&mut self.bytes, place, scn, time_s, self.count, [0, (len - have) as u8]);
         &self.bytes
     }
 }
@@ -97,21 +105,26 @@ impl RecordWriter {
 ///
 /// # Panics
 /// When `len` is no length of a record.
-pub fn void_record(len: usize, at: Rba, scn: Scn, time_s: u32) -> Vec<u8> {
+pub fn void_record(len: usize, place: &Place, scn: Scn, time_s: u32) -> Vec<u8> {
     assert!(len >= HEAD && len.is_multiple_of(ALIGN), "a record has a head and whole words");
     let mut bytes = vec![0; len];
-    seal(&mut bytes, at, scn, time_s, 0, [VOID, 0]);
+    seal(&mut bytes, place, scn, time_s, 0, [VOID, 0]);
     bytes
 }
 
-fn seal(bytes: &mut [u8], at: Rba, scn: Scn, time_s: u32, count: u16, last: [u8; 2]) {
+fn seal(bytes: &mut [u8], place: &Place, scn: Scn, time_s: u32, count: u16, last: [u8; 2]) {
     let len = bytes.len() as u32;
     bytes[..4].copy_from_slice(&len.to_le_bytes());
     bytes[8..16].copy_from_slice(&scn.0.to_le_bytes());
     bytes[16..20].copy_from_slice(&time_s.to_le_bytes());
     bytes[20..22].copy_from_slice(&count.to_le_bytes());
     bytes[22..24].copy_from_slice(&last);
-    let sum = sum(&bytes[8..], at);
+    let distance = place.at.0.checked_sub(place.on_disk.0).map(|d| d.div_ceil(ALIGN as u64));
+    let distance = distance.and_then(|d| u32::try_from(d).ok()).unwrap_or(NO_WITNESS);
+    bytes[24..28].copy_from_slice(&distance.to_le_bytes());
+    let head = head_sum(bytes, place.at, place.log);
+    bytes[28..32].copy_from_slice(&head.to_le_bytes());
+    let sum = sum(&bytes[8..], place.at, place.log);
     bytes[4..8].copy_from_slice(&sum.to_le_bytes());
 }
 
@@ -132,6 +145,26 @@ pub(crate) fn claimed_len(bytes: &[u8]) -> Option<usize> {
     (len >= HEAD && len.is_multiple_of(ALIGN)).then_some(len)
 }
 
+/// What the head of a record says that has not been read whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub len: usize,
+    /// Everything before this was on disk when the record got its place.
+    pub on_disk: Rba,
+}
+
+/// The head at the start of `bytes`, if it is one of a record of that place.
+pub(crate) fn head_of(bytes: &[u8], at: Rba, log: LogId) -> Option<Head> {
+    let len = claimed_len(bytes)?;
+    let bytes = bytes.get(..HEAD)?;
+    if u32_at(bytes, 28)? != head_sum(bytes, at, log) {
+        return None;
+    }
+    let distance = Some(u32_at(bytes, 24)?).filter(|d| *d != NO_WITNESS);
+    let on_disk = distance.map_or(0, |d| at.0.saturating_sub(u64::from(d) * ALIGN as u64));
+    Some(Head { len, on_disk: Rba(on_disk) })
+}
+
 /// One checked record.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordReader<'a> {
@@ -148,17 +181,26 @@ pub struct RecordReader<'a> {
 }
 
 impl<'a> RecordReader<'a> {
-    /// Reads the record at the start of `bytes`, which is at `at` in the stream. Every vector is checked here, so that iterating
-    /// cannot fail half-way. A void record has no vectors.
+    /// Reads the record at the start of `bytes`, which is at `at` in the stream and in this log. Every vector is checked here, so
+    /// that iterating cannot fail half-way. A void record has no vectors.
     ///
     /// # Errors
     /// [`Damaged`] for whatever is not a whole, sound record of that place.
-    pub fn new(bytes: &'a [u8], at: Rba) -> Result<RecordReader<'a>, Damaged> {
+    pub fn new(bytes: &'a [u8], at: Rba, log: LogId) -> Result<RecordReader<'a>, Damaged> {
         let len = claimed_len(bytes).filter(|len| *len <= bytes.len()).ok_or(Damaged::Short)?;
         let bytes = &bytes[..len];
-        if u32_at(bytes, 4) != Some(sum(&bytes[8..], at)) {
+        if u32_at(bytes, 4) != Some(sum(&bytes[8..], at, log)) {
             return Err(Damaged::Checksum);
         }
+        let record = RecordReader::of_checked(bytes)?;
+        let mut vectors = record.vectors();
+        let read = vectors.by_ref().count();
+        if read == usize::from(record.count) && vectors.rest.is_empty() { Ok(record) } else { Err(Damaged::Vector) }
+    }
+
+    /// Reads the record that `bytes` are, which [`RecordReader::new`] has found to be sound.
+    pub(crate) fn of_checked(bytes: &'a [u8]) -> Result<RecordReader<'a>, Damaged> {
+        let len = bytes.len();
         let scn = u64::from_le_bytes(bytes[8..16].try_into().expect("eight bytes"));
         let time_s = u32_at(bytes, 16).ok_or(Damaged::Short)?;
         let count = u16::from_le_bytes([bytes[20], bytes[21]]);
@@ -168,10 +210,7 @@ impl<'a> RecordReader<'a> {
             VOID if (count, zeros) == (0, 0) => &[],
             _ => return Err(Damaged::Vector),
         };
-        let record = RecordReader { scn: Scn(scn), time_s, len, is_void, count, vectors };
-        let mut vectors = record.vectors();
-        let read = vectors.by_ref().count();
-        if read == usize::from(count) && vectors.rest.is_empty() { Ok(record) } else { Err(Damaged::Vector) }
+        Ok(RecordReader { scn: Scn(scn), time_s, len, is_void, count, vectors })
     }
 
     /// The vectors in the order in which they were made.
@@ -229,8 +268,29 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
     step(even, odd.to_le_bytes())
 }
 
-fn sum(bytes: &[u8], at: Rba) -> u32 {
-    let h = (hash(bytes) ^ at.0.wrapping_mul(0x9FB2_1C65_1E98_DF25)).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+fn sum(bytes: &[u8], at: Rba, log: LogId) -> u32 {
+    fold(hash(bytes), at, log)
+}
+
+/// Of length, SCN, time, count, flags and distance.
+fn head_sum(bytes: &[u8], at: Rba, log: LogId) -> u32 {
+    let word = |from: usize| u64::from_le_bytes(bytes[from..from + 8].try_into().expect("eight bytes"));
+    let mut lens = [0; 8];
+    lens[..4].copy_from_slice(&bytes[..4]);
+    lens[4..].copy_from_slice(&bytes[24..28]);
+    let mut h = u64::from_le_bytes(lens);
+    for word in [word(8), word(16)] {
+        h = (h.wrapping_mul(0xC2B2_AE3D_27D4_EB4F).rotate_left(31)) ^ word;
+    }
+    fold(h.wrapping_mul(0x9E37_79B9_7F4A_7C15), at, log)
+}
+
+/// Mixes the place of a record into its hash.
+fn fold(hash: u64, at: Rba, log: LogId) -> u32 {
+    let log = u64::from(log.incarnation) << 32 | u64::from(log.sequence);
+    let place = at.0.wrapping_mul(0x9FB2_1C65_1E98_DF25) ^ log.wrapping_mul(0x8CB9_2BA7_2F3D_8DD7).rotate_left(29);
+    let h = (hash ^ place).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+    let h = (h ^ h >> 29).wrapping_mul(0x9FB2_1C65_1E98_DF25);
     (h ^ h >> 32) as u32
 }
 
@@ -238,6 +298,8 @@ fn sum(bytes: &[u8], at: Rba) -> u32 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    const LOG: LogId = LogId { incarnation: 3, sequence: 7 };
 
     fn layer() -> impl Strategy<Value = Layer> {
         prop_oneof![Just(Layer::Block), Just(Layer::Heap), Just(Layer::Undo), Just(Layer::Index)]
@@ -258,36 +320,47 @@ mod tests {
                 writer.push(&ChangeVector { rdba: Rdba(*rdba), layer: *layer, op: *op, data });
             }
             prop_assert_eq!(writer.vectors().count(), vectors.len());
-            let mut bytes = writer.finish(Rba(at), Scn(scn), 7).to_vec();
+            let place = Place { at: Rba(at), log: LOG, on_disk: Rba(at.saturating_sub(800)) };
+            let mut bytes = writer.finish(&place, Scn(scn), 7).to_vec();
             prop_assert_eq!(bytes.len(), writer.len());
-            let record = RecordReader::new(&bytes, Rba(at)).unwrap();
+            let head = head_of(&bytes, Rba(at), LOG).unwrap();
+            prop_assert_eq!(head.len, bytes.len());
+            prop_assert!(head.on_disk <= place.on_disk && head.on_disk.0 + 8 > place.on_disk.0);
+            let record = RecordReader::new(&bytes, Rba(at), LOG).unwrap();
             prop_assert_eq!((record.scn, record.time_s, record.len), (Scn(scn), 7, bytes.len()));
             let back: Vec<_> = record.vectors().map(|cv| (cv.rdba.0, cv.layer, cv.op, cv.data.to_vec())).collect();
             prop_assert_eq!(&back, &vectors);
             for cut in 0..bytes.len() {
-                prop_assert!(RecordReader::new(&bytes[..cut], Rba(at)).is_err());
+                prop_assert!(RecordReader::new(&bytes[..cut], Rba(at), LOG).is_err());
             }
-            prop_assert!(RecordReader::new(&bytes, Rba(at ^ 1 << (flip % 64))).is_err(), "another place");
+            let elsewhere = Rba(at ^ 1 << (flip % 64));
+            prop_assert!(RecordReader::new(&bytes, elsewhere, LOG).is_err(), "another place");
+            prop_assert!(head_of(&bytes, elsewhere, LOG).is_none());
+            for log in [LogId { sequence: 8, ..LOG }, LogId { incarnation: 1, ..LOG }] {
+                prop_assert!(RecordReader::new(&bytes, Rba(at), log).is_err(), "another log");
+                prop_assert!(head_of(&bytes, Rba(at), log).is_none());
+            }
             let odd = |rdba: Rdba| rdba.0 % 2 == 1;
             writer.drop_vectors(odd);
             let left: Vec<_> = writer.vectors().map(|cv| (cv.rdba.0, cv.layer, cv.op, cv.data.to_vec())).collect();
             prop_assert_eq!(left, vectors.into_iter().filter(|v| v.0 % 2 == 0).collect::<Vec<_>>());
             let bit = flip % (bytes.len() * 8);
             bytes[bit / 8] ^= 1 << (bit % 8);
-            prop_assert!(RecordReader::new(&bytes, Rba(at)).is_err());
+            prop_assert!(RecordReader::new(&bytes, Rba(at), LOG).is_err());
         }
 
         #[test]
         fn any_bytes_are_borne(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = RecordReader::new(&bytes, Rba(3)).map(|r| r.vectors().count());
+            let _ = RecordReader::new(&bytes, Rba(3), LOG).map(|r| r.vectors().count());
+            let _ = head_of(&bytes, Rba(3), LOG);
         }
     }
 
     #[test]
     fn a_void_record_has_its_length_and_no_vectors() {
         for len in [HEAD, HEAD + 8, 5000] {
-            let bytes = void_record(len, Rba(900), Scn(4), 5);
-            let record = RecordReader::new(&bytes, Rba(900)).unwrap();
+            let bytes = void_record(len, &Place::new(Rba(900), LOG), Scn(4), 5);
+            let record = RecordReader::new(&bytes, Rba(900), LOG).unwrap();
             assert_eq!((record.len, record.vectors().count(), record.scn), (len, 0, Scn(4)));
         }
     }
@@ -297,7 +370,7 @@ mod tests {
         let data = vec![3; 70_000];
         let mut writer = RecordWriter::new();
         writer.push(&ChangeVector { rdba: Rdba(1), layer: Layer::Test, op: 1, data: &data });
-        let record = writer.finish(Rba(1), Scn(1), 0).to_vec();
-        assert_eq!(RecordReader::new(&record, Rba(1)).unwrap().vectors().next().unwrap().data, data);
+        let record = writer.finish(&Place::new(Rba(1), LOG), Scn(1), 0).to_vec();
+        assert_eq!(RecordReader::new(&record, Rba(1), LOG).unwrap().vectors().next().unwrap().data, data);
     }
 }

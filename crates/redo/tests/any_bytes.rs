@@ -1,8 +1,9 @@
-//! Whatever the bytes of log files are: reading ends, without a panic, and gives nothing but the first records as written.
+//! Whatever the bytes of log files are: reading ends, without a panic, and gives nothing but the first records as written; where
+//! redo is known to go on, with an error.
 //!
 //! `LATCHWORK_FUZZ=n` runs n times as many cases.
 
-use redo::{ChangeVector, LOG_HEADER_BYTES, Layer, LogHeader, LogReader, Rba, RecordWriter};
+use redo::{ChangeVector, LOG_HEADER_BYTES, Layer, LogHeader, LogReader, Place, Rba, RecordWriter};
 use std::path::{Path, PathBuf};
 use types::{Rdba, Scn};
 
@@ -30,20 +31,33 @@ fn header(sequence: u32, start: Rba) -> LogHeader {
     LogHeader { database: 7, incarnation: 1, sequence, group: sequence, start, first_scn, ..LogHeader::default() }
 }
 
-/// Three log files that follow one another, and the place and length of every record.
-fn sound(r: &mut Random) -> (Vec<Vec<u8>>, Vec<(Rba, usize)>) {
+struct Record {
+    at: Rba,
+    len: usize,
+    /// What was on disk when it was made.
+    on_disk: Rba,
+}
+
+/// Three log files that follow one another, and every record.
+fn sound(r: &mut Random) -> (Vec<Vec<u8>>, Vec<Record>) {
     let (mut at, mut files, mut records) = (Rba(4096), Vec::new(), Vec::new());
     for sequence in 1..=FILES {
         let mut bytes = header(sequence, at).to_bytes();
+        let log = header(sequence, at).id();
+        let mut on_disk = at;
         for n in 0..1 + r.below(12) {
             let mut writer = RecordWriter::new();
             for _ in 0..1 + r.below(4) {
                 let data: Vec<u8> = (0..r.below(300)).map(|_| r.next() as u8).collect();
                 writer.push(&ChangeVector { rdba: Rdba(n as u32), layer: Layer::Heap, op: 3, data: &data });
             }
-            let whole = writer.finish(at, Scn(n), 5);
-            records.push((at, whole.len()));
+            let whole = writer.finish(&Place { at, log, on_disk }, Scn(n), 5);
+            records.push(Record { at, len: whole.len(), on_disk });
             at = Rba(at.0 + whole.len() as u64);
+            if r.below(3) == 0 {
+                // A write ends here, and is synced.
+                on_disk = at;
+            }
             bytes.extend(whole);
         }
         if sequence == FILES {
@@ -97,7 +111,7 @@ fn damaged_logs_give_the_first_records_or_an_error() {
     for seed in 0..CASES * times {
         let mut r = Random(seed);
         let (mut files, records) = sound(&mut r);
-        let from = records[r.below(records.len() as u64) as usize].0;
+        let from = records[r.below(records.len() as u64) as usize].at;
         for _ in 0..seed % 4 {
             if files.iter().all(|f| f.len() > LOG_HEADER_BYTES as usize) {
                 damage(&mut files, &mut r);
@@ -109,9 +123,10 @@ fn damaged_logs_give_the_first_records_or_an_error() {
             short += 1;
             continue;
         };
-        let mut want = records.iter().skip_while(|(at, _)| *at < from);
+        let mut want = records.iter().skip_while(|r| r.at < from);
         while let Ok(Some((at, record))) = reader.next_record() {
-            assert_eq!(want.next(), Some(&(at, record.len)), "seed {seed}: a record that was not written");
+            let next = want.next().map(|r| (r.at, r.len));
+            assert_eq!(next, Some((at, record.len)), "seed {seed}: a record that was not written");
         }
         match want.next() {
             None => whole += 1,
@@ -121,4 +136,77 @@ fn damaged_logs_give_the_first_records_or_an_error() {
     }
     std::fs::remove_dir_all(&dir).unwrap();
     assert!(whole > 0 && short > 0, "{whole} {short}");
+}
+
+/// Any byte of any record may be lost. Where a later record, or a later log, says that the place was on disk once, that is an error
+/// which names the place; a record of the last write may be torn, and is the end.
+#[test]
+fn a_lost_byte_is_the_end_in_the_last_write_only() {
+    let dir = std::env::temp_dir().join(format!("lw-redo-lost-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let (mut torn, mut damaged) = (0, 0);
+    for seed in 0..CASES {
+        let mut r = Random(seed);
+        let (mut files, records) = sound(&mut r);
+        let lost = r.below(records.len() as u64) as usize;
+        let starts: Vec<u64> = files.iter().map(|f| LogHeader::parse(f).unwrap().start.0).collect();
+        let n = starts.iter().rposition(|s| *s <= records[lost].at.0).unwrap();
+        let begin = (LOG_HEADER_BYTES + records[lost].at.0 - starts[n]) as usize;
+        let zeros = r.below(2) == 0;
+        let place = begin + r.below(records[lost].len as u64) as usize;
+        match zeros {
+            true => files[n][begin..begin + records[lost].len].fill(0),
+            false => files[n][place] ^= 1 << r.below(8),
+        }
+        let is_witnessed = n + 1 < files.len() || records.iter().any(|w| w.on_disk > records[lost].at);
+        let paths = write(&dir, &files);
+        let mut reader = LogReader::open(&paths, 7, 1, records[0].at).unwrap();
+        for want in &records[..lost] {
+            assert_eq!(reader.next_record().unwrap().unwrap().0, want.at, "seed {seed}");
+        }
+        match reader.next_record() {
+            Ok(None) => assert!(!is_witnessed, "seed {seed}: an end in the middle"),
+            Err(e) => assert!(e.is(353) && is_witnessed, "seed {seed}: {e}"),
+            Ok(Some(_)) => panic!("seed {seed}: the record was damaged"),
+        }
+        assert_eq!(reader.position(), records[lost].at, "seed {seed}");
+        let mut reader = LogReader::open(&paths, 7, 1, records[0].at).unwrap();
+        reader.stop_at_damage();
+        assert_eq!((0..).take_while(|_| reader.next_record().unwrap().is_some()).count(), lost);
+        assert_eq!(reader.damage().is_some(), is_witnessed, "seed {seed}");
+        *(if is_witnessed { &mut damaged } else { &mut torn }) += 1;
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+    assert!(torn > 10 && damaged > 100, "{torn} {damaged}");
+}
+
+/// A log in between that is not there is told of, and a damaged copy is replaced by another one.
+#[test]
+fn missing_logs_are_named_and_copies_help_one_another() {
+    let dir = std::env::temp_dir().join(format!("lw-redo-gap-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let mut r = Random(5);
+    let (mut files, records) = sound(&mut r);
+    let paths = write(&dir, &files);
+    let mut reader = LogReader::open(&[paths[0].clone(), paths[2].clone()], 7, 1, records[0].at).unwrap();
+    let end = loop {
+        match reader.next_record() {
+            Ok(found) => assert!(found.is_some(), "the gap was not seen"),
+            Err(e) => break e,
+        }
+    };
+    assert!(end.is(308) && end.to_string().contains("sequence 2"), "{end}");
+    // Another copy of each, and different halves of the two are damaged.
+    let copy = dir.join("copy.arc");
+    std::fs::write(&copy, &files[1]).unwrap();
+    let middle = LOG_HEADER_BYTES as usize + 8;
+    files[1][middle] ^= 1;
+    std::fs::write(&paths[1], &files[1]).unwrap();
+    for order in [[0, 1, 2, 3], [3, 2, 1, 0]] {
+        let all = [&paths[0], &paths[1], &copy, &paths[2]];
+        let all: Vec<PathBuf> = order.map(|n| all[n].clone()).to_vec();
+        let mut reader = LogReader::open(&all, 7, 1, records[0].at).unwrap();
+        assert_eq!((0..).take_while(|_| reader.next_record().unwrap().is_some()).count(), records.len());
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
 }

@@ -106,15 +106,16 @@ impl Stage {
         let mut record = RecordWriter::new();
         record.push(&ChangeVector { rdba: Rdba(who as u32), layer: Layer::Test, op: 1, data: &data });
         let slot = p.number() as usize;
-        let at = loop {
+        let place = loop {
             let decided = self.log.image_before();
-            if let Some(at) = self.log.reserve(p, record.len(), decided, &self.notes.group_rba[slot]).unwrap() {
-                break at;
+            if let Some(place) = self.log.reserve(p, record.len(), decided, &self.notes.group_rba[slot]).unwrap() {
+                break place;
             }
         };
+        let at = place.at;
         let len = record.len() as u64;
         if life != Life::Reserved {
-            self.log.put(p, at, record.finish(at, Scn(n), 1));
+            self.log.put(p, at, record.finish(&place, Scn(n), 1));
         }
         if matches!(life, Life::Counted | Life::Whole) {
             self.notes.counts[slot].store(1, Ordering::Release);
@@ -314,6 +315,31 @@ fn a_crash_leaves_a_prefix_and_the_next_sequence_begins_behind_it() {
     again.log.force(&p, end).unwrap();
     let (seen, last) = again.read(FIRST_RBA);
     assert_eq!((seen[&9].len(), seen[&9].last(), last), (11, Some(&500), end));
+}
+
+/// Redo that nothing follows gets a witness: a byte of it that is lost later is damage, and no torn write.
+#[test]
+fn the_last_write_of_all_is_borne_witness_to() {
+    let s = stage("witness", true, false);
+    let p = testing::attach(s.all, "one");
+    let ends: Vec<Rba> = (1..=5).map(|n| s.write(&p, 9, n, 100, Life::Whole)).collect();
+    s.log.bear_witness(&p).unwrap();
+    assert_eq!(s.log.head(), ends[4], "nothing is on disk yet");
+    s.log.force(&p, ends[4]).unwrap();
+    for _ in 0..2 {
+        s.log.bear_witness(&p).unwrap();
+    }
+    assert_eq!(s.log.head().0, ends[4].0 + redo::RECORD_HEAD as u64, "once is enough");
+    let current = s.control().current_log().unwrap().clone();
+    let path = s.dir.join(&current.name);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[(redo::LOG_HEADER_BYTES + ends[3].0 - current.start) as usize + 50] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let mut reader = LogReader::open(&[path], 77, 1, FIRST_RBA).unwrap();
+    for _ in 0..4 {
+        assert!(reader.next_record().unwrap().is_some());
+    }
+    assert!(reader.next_record().is_err_and(|e| e.is(353)));
 }
 
 #[test]

@@ -108,13 +108,14 @@ pub fn recover(
     let mut last = began;
     let apply = crate::storage::apply_table();
     let frames_max = (memory_bytes(init) / files.block_size() as u64) as usize;
-    let it = Recovery { files, control: &control, apply: &apply, frames_max };
+    let it = Recovery { files, control: &control, apply: &apply, frames_max, stops_at_damage: false };
     let out = recovery::recover(&it, &standing, &mut |at| {
         if began.elapsed() >= QUIET && (last == began || last.elapsed() >= QUIET) {
             last = Instant::now();
             tell(Told::Progress(&progress_text(at, began.elapsed())));
         }
-    })?;
+    });
+    let out = out.map_err(|e| with_way_on(e, files.directory(), tell))?;
     tell_outcome(&out, kind, began.elapsed(), tell);
     control.scn = out.scn;
     control.checkpoint = CheckpointEntry { rba: out.end.0, scn: out.scn, time_s: out.time_s };
@@ -126,6 +127,18 @@ pub fn recover(
     files.stamp(&control, &control.checkpoint)?;
     control.write_as(files.directory(), files.disk_sync())?;
     Ok(control)
+}
+
+/// Says in the alert log what can be done about redo that is damaged.
+fn with_way_on(e: Ora, dir: &Path, tell: &mut dyn FnMut(Told<'_>)) -> Ora {
+    if e.is(353) || e.is(367) {
+        tell(Told::Alert(&format!(
+            "{e}\nThe redo goes on behind this place. Restore a backup to a moment before it (latchwork restore --until-scn), or,\n\
+             giving up what was committed behind it: latchwork recover --resetlogs --dir {}",
+            dir.display()
+        )));
+    }
+    e
 }
 
 /// As large as the buffer cache is going to be, within limits, because what does not fit is written and read again and again: this memory is free again before that is used.

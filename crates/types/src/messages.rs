@@ -66,6 +66,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 336, "log file size %s blocks is less than minimum %s blocks"),
     (Ora, 345, "redo log write error block %s count %s"),
     (Ora, 350, "log %s of instance %s (thread %s) needs to be archived"),
+    (Ora, 353, "log corruption near block %s change %s time %s"),
     (Ora, 367, "checksum error in log file header"),
     (Ora, 371, "not enough shared pool memory, should be at least %s bytes"),
     (Ora, 372, "file %s cannot be modified at this time"),

@@ -4,7 +4,7 @@
 
 use block::{BlockView, Image};
 use process::{Process, Processes};
-use redo::{ApplyTable, Rba, RecordReader, RedoSink, void_record};
+use redo::{ApplyTable, LogId, Place, Rba, RecordReader, RedoSink, void_record};
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -81,7 +81,7 @@ impl RedoSink for Recorder {
         s.set(&self.words[IMAGE_BEFORE], self.head());
         Rba(self.head())
     }
-    fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Rba>> {
+    fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Place>> {
         let s = p.lock(self.all.latch(latch::LatchName::RedoAllocation), latch::Where::KcrfRedoAllocation, 0);
         let (slot, head) = (p.number() as usize - 1, self.head());
         if self.image_before() > decided {
@@ -94,7 +94,7 @@ impl RedoSink for Recorder {
         s.set(&self.words[PENDING_END + slot], head + len as u64);
         s.set(note, head);
         s.set(&self.words[HEAD], head + len as u64);
-        Ok(Some(Rba(head)))
+        Ok(Some(Place::new(Rba(head), LogId::default())))
     }
     fn put(&self, _: &Process, at: Rba, record: &[u8]) {
         for (byte, new) in self.bytes[at.0 as usize..].iter().zip(record) {
@@ -110,7 +110,7 @@ impl RedoSink for Recorder {
         let from = at.load(Ordering::SeqCst);
         if from > 0 && !counts {
             let len = (end.load(Ordering::SeqCst) - from) as usize;
-            self.put(p, Rba(from), &void_record(len, Rba(from), Scn(0), 0));
+            self.put(p, Rba(from), &void_record(len, &Place::new(Rba(from), LogId::default()), Scn(0), 0));
         }
         at.store(0, Ordering::SeqCst);
     }
@@ -157,7 +157,8 @@ impl Blocks {
     pub fn apply(&mut self, table: &ApplyTable, stream: &[u8], upto: u64, size: usize) {
         while self.at < upto {
             let at = self.at;
-            let record = RecordReader::new(&stream[at as usize..upto as usize], Rba(at)).expect("a sound record");
+            let record = RecordReader::new(&stream[at as usize..upto as usize], Rba(at), LogId::default());
+            let record = record.expect("a sound record");
             let end = at + record.len as u64;
             let mut touched: HashMap<Rdba, Option<Image>> = HashMap::new();
             for cv in record.vectors() {
