@@ -39,7 +39,7 @@ pub struct Options {
     pub result_cache_force: bool,
     /// The session may use the result cache at all.
     pub result_cache: bool,
-    /// `_old_connect_by_enabled`. The one algorithm here gives the same rows either way.
+    /// `_old_connect_by_enabled`: CONNECT BY probes for the children of every row, and keeps nothing.
     pub old_connect_by: bool,
     /// Most bytes the work areas (sorts, hash tables, buffers) of one execution may hold before ORA-04030.
     pub work_area_limit_bytes: usize,

@@ -119,11 +119,6 @@ impl Machine {
         Ok(row)
     }
 
-    /// Copies registers out without accounting: the caller does.
-    pub fn regs_saved(&self, regs: &[Reg]) -> Saved {
-        regs.iter().map(|&r| self.regs[r as usize].clone()).collect()
-    }
-
     /// Reads registers from a record of `spill::rows`.
     ///
     /// # Errors
@@ -169,7 +164,7 @@ impl Machine {
     }
 }
 
-fn heap_bytes(v: &Value) -> usize {
+pub(crate) fn heap_bytes(v: &Value) -> usize {
     match v {
         Value::Text(s) => s.len() + 16,
         Value::Raw(b) => b.len() + 16,

@@ -3,6 +3,8 @@
 //! The rows of the block are found twice: once with the START WITH condition (the roots), once with the CONNECT BY condition and the
 //! parent's columns as known values (the children of a row). Both leave their row in the same registers, so everything above sees one
 //! row source; an index on the child's side of the condition is used like in any nested loop.
+//!
+//! Which of the two algorithms runs is decided when a cursor is opened, by `_old_connect_by_enabled`: the plan has what both need.
 
 use crate::from::JoinSet;
 use crate::ir::*;
@@ -47,9 +49,14 @@ impl Compiler<'_> {
         if matches!(clause, Clause::From | Clause::StartWith) {
             return Err(Ora::new(976).at(pos));
         }
+        let unstable = self.unstable;
         let mut e = self.expr(operand)?;
+        let varies = self.unstable > unstable;
         let outer = self.block().outer.clone();
-        self.block().connect.as_mut().expect("checked above").uses_prior = true;
+        let scope = self.block().connect.as_mut().expect("checked above");
+        scope.uses_prior = true;
+        scope.prior_varies |= varies;
+        scope.prior_wanted |= clause != Clause::ConnectBy;
         self.to_prior(&mut e, &outer);
         Ok(e)
     }
@@ -94,9 +101,16 @@ impl Compiler<'_> {
         if self.blocks.last().is_none_or(|b| b.connect.is_none()) {
             return Err(Ora::new(30007).at(pos));
         }
+        if matches!(self.block().clause, Clause::StartWith | Clause::ConnectBy) {
+            return Err(Ora::new(30007).at(pos));
+        }
         let e = self.expr(operand)?;
-        let reg = self.new_reg();
         let ty = e.ty;
+        let known = self.block().connect.as_ref().and_then(|c| c.roots.iter().find(|(x, _)| *x == e).map(|(_, r)| *r));
+        if let Some(reg) = known {
+            return Ok(Expr::new(Node::Reg(reg), ty));
+        }
+        let reg = self.new_reg();
         self.block().connect.as_mut().expect("checked above").roots.push((e, reg));
         Ok(Expr::new(Node::Reg(reg), ty))
     }
@@ -106,12 +120,20 @@ impl Compiler<'_> {
         if self.blocks.last().is_none_or(|b| b.connect.is_none()) {
             return Err(Ora::new(30002).at(pos));
         }
+        if matches!(self.block().clause, Clause::StartWith | Clause::ConnectBy) {
+            return Err(Ora::new(30002).at(pos));
+        }
         let [value, separator] = &call.args[..] else { return Err(Ora::new(909).at(pos)) };
         let value = self.expr(&value.value)?;
         let value = convert(value, &text(4000), pos)?;
         let separator = self.expr(&separator.value)?;
         if !separator.is_const() || is_null(&separator) {
             return Err(Ora::new(30003).at(pos));
+        }
+        let same =
+            |c: &ConnectScope| c.paths.iter().find(|(v, s, _)| *v == value && *s == separator).map(|(_, _, r)| *r);
+        if let Some(reg) = self.block().connect.as_ref().and_then(same) {
+            return Ok(Expr::new(Node::Reg(reg), text(4000)));
         }
         let reg = self.new_reg();
         self.block().connect.as_mut().expect("checked above").paths.push((value, separator, reg));
@@ -144,7 +166,9 @@ impl Compiler<'_> {
             }
         }
         set.conds = join_conds;
+        let base_set = set.clone();
         let mut child_set = set.clone();
+        let all_roots = c.start.is_empty();
         set.conds.extend(c.start);
         // A condition on ROWNUM or LEVEL alone is checked by the row source itself.
         child_set.conds.extend(c.condition.iter().cloned());
@@ -154,6 +178,17 @@ impl Compiler<'_> {
         row.extend(crate::query::produced(&child));
         row.sort_unstable();
         row.dedup();
+        let cycle = self.cycle_columns(&scope, &c.condition, &row);
+        let memory = match is_dual(&start) && is_dual(&child) {
+            true => None,
+            false => {
+                let mut memory = self.connect_memory(base_set, c.condition, &scope, &row, &siblings, all_roots)?;
+                if let Some(columns) = &cycle {
+                    memory.class.clone_from(columns);
+                }
+                Some(memory)
+            }
+        };
         let source = Source::ConnectBy(Box::new(ConnectBy {
             start,
             child,
@@ -168,7 +203,116 @@ impl Compiler<'_> {
             paths: scope.paths,
             siblings,
             generator: !scope.uses_prior,
+            cycle,
+            prior_wanted: scope.prior_wanted,
+            memory,
         }));
         Ok(if after.is_empty() { source } else { filter(source, after) })
+    }
+
+    /// The columns whose PRIOR the condition names: a row that has them all in common with an ancestor closes a loop.
+    fn cycle_columns(&self, scope: &ConnectScope, condition: &[Expr], row: &[Reg]) -> Option<Vec<Reg>> {
+        if !scope.uses_prior || scope.prior_varies {
+            return None;
+        }
+        let columns = self.prior_columns(scope, condition);
+        // PRIOR LEVEL and the like differ from row to row: no loop can be told by them.
+        columns.iter().all(|r| row.binary_search(r).is_ok()).then_some(columns)
+    }
+
+    fn prior_columns(&self, scope: &ConnectScope, conds: &[Expr]) -> Vec<Reg> {
+        let named = |p: Reg| conds.iter().any(|c| self.reads(c, p));
+        scope.prior.iter().filter(|(_, p)| named(*p)).map(|(column, _)| *column).collect()
+    }
+
+    /// What the new algorithm needs: the condition taken apart, and the rows to look through or the way to probe for them.
+    fn connect_memory(
+        &mut self,
+        base: JoinSet,
+        condition: Vec<Expr>,
+        scope: &ConnectScope,
+        row: &[Reg],
+        siblings: &[SortKey],
+        all_roots: bool,
+    ) -> Result<ConnectMemory> {
+        let of_row = |c: &Self, e: &Expr| row.iter().any(|r| c.reads(e, *r));
+        let (decided, gate): (Vec<_>, Vec<_>) = condition.into_iter().partition(|e| of_row(self, e));
+        let class = self.prior_columns(scope, &decided);
+        let own_order = siblings.iter().all(|k| !scope.prior.iter().any(|(_, p)| self.reads(&k.expr, *p)));
+        let keep = own_order
+            && decided.iter().chain(siblings.iter().map(|k| &k.expr)).all(|e| self.follows_from_rows(e, scope, row));
+        if keep && !all_roots {
+            let mut set = base.clone();
+            set.conds.extend(decided.iter().cloned());
+            let (probe, _) = self.build_set_copy(set)?;
+            if probes(&probe) {
+                return Ok(ConnectMemory { gate, children: ConnectChildren::Probe(probe), keep, class });
+            }
+        }
+        let (base, _) = self.build_set_copy(base)?;
+        let (mut row_keys, mut prior_keys, mut conds) = (Vec::new(), Vec::new(), Vec::new());
+        for e in decided {
+            match self.connect_key(&e, scope, row) {
+                Some((of_row, of_parent)) => {
+                    row_keys.push(of_row);
+                    prior_keys.push(of_parent);
+                }
+                None => conds.push(e),
+            }
+        }
+        let children = ConnectChildren::Rows { base, row_keys, prior_keys, conds, all_roots };
+        Ok(ConnectMemory { gate, children, keep, class })
+    }
+
+    /// Whether an expression gives the same for the same row and the same parent, wherever in the hierarchy they stand.
+    fn follows_from_rows(&self, e: &Expr, scope: &ConnectScope, row: &[Reg]) -> bool {
+        let from_row = |r: Reg| row.binary_search(&r).is_ok();
+        let mut steady = true;
+        self.expr_regs(e, &mut |r| {
+            let varies = scope.prior.iter().any(|(column, p)| *p == r && !from_row(*column));
+            let own = [Some(scope.level), scope.rownum, scope.is_leaf, scope.is_cycle];
+            let of_path = scope.roots.iter().any(|(_, x)| *x == r) || scope.paths.iter().any(|(_, _, x)| *x == r);
+            steady &= !varies && !of_path && !own.contains(&Some(r));
+        });
+        e.walk(&mut |e| match &e.node {
+            Node::Func(f, _) if !f.0.deterministic => steady = false,
+            Node::Special(Special::SysGuid) | Node::Call(..) | Node::Nextval(_) | Node::Currval(_) => steady = false,
+            Node::Scalar(s) | Node::Exists(s) | Node::InSub { sub: s, .. } | Node::Quantified { sub: s, .. } => {
+                steady &= self.subs[*s].cacheable;
+            }
+            _ => {}
+        });
+        steady
+    }
+
+    /// A condition that says that something of the row equals something of its parent: (of the row, of the parent).
+    fn connect_key(&self, e: &Expr, scope: &ConnectScope, columns: &[Reg]) -> Option<(Expr, Expr)> {
+        let Node::Cmp(CmpOp::Eq, Compare::Plain, a, b) = &e.node else { return None };
+        let of_row = |e: &Expr| columns.iter().any(|r| self.reads(e, *r));
+        let of_parent = |e: &Expr| scope.prior.iter().any(|(_, p)| self.reads(e, *p));
+        let sides = [(a, b), (b, a)];
+        let (row, parent) = sides.into_iter().find(|(x, y)| of_row(x) && !of_parent(x) && !of_row(y))?;
+        let plain = !crate::join::has_subquery(row) && !crate::join::has_subquery(parent);
+        (plain && self.follows_from_rows(row, scope, columns) && self.follows_from_rows(parent, scope, columns))
+            .then(|| ((**row).clone(), (**parent).clone()))
+    }
+}
+
+/// DUAL with conditions and nothing else.
+pub fn is_dual(s: &Source) -> bool {
+    match s {
+        Source::Dual => true,
+        Source::Filter { input, .. } | Source::Startup { input, .. } => is_dual(input),
+        _ => false,
+    }
+}
+
+/// Whether a row source leads to its rows by an index, a hash or a rowid: it is read again for little.
+fn probes(s: &Source) -> bool {
+    match s {
+        Source::Scan(scan) => !matches!(scan.access, Access::Full),
+        Source::Filter { input, .. } | Source::Startup { input, .. } | Source::Project { input, .. } => probes(input),
+        Source::NestedLoops { left, right, .. } => probes(left) && probes(right),
+        _ => false,
     }
 }

@@ -113,12 +113,18 @@ fn line(s: &Source, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             inputs.iter().try_for_each(|(s, _)| line(s, depth + 1, f))
         }
         Source::ConnectBy(c) => {
-            writeln!(f, "{pad}CONNECT BY{}", if c.generator { " WITHOUT FILTERING" } else { "" })?;
-            line(&c.start, depth + 1, f)?;
-            if !c.generator {
-                line(&c.child, depth + 1, f)?;
+            let children = c.memory.as_ref().map(|memory| &memory.children);
+            let (how, from) = match children {
+                None => (" WITHOUT FILTERING", None),
+                Some(ConnectChildren::Probe(source)) => (" WITH FILTERING", Some(source)),
+                Some(ConnectChildren::Rows { base, all_roots: true, .. }) => (" WITHOUT FILTERING", Some(base)),
+                Some(ConnectChildren::Rows { base, .. }) => (" NO FILTERING WITH START-WITH", Some(base)),
+            };
+            writeln!(f, "{pad}CONNECT BY{how}")?;
+            if !matches!(children, Some(ConnectChildren::Rows { all_roots: true, .. })) {
+                line(&c.start, depth + 1, f)?;
             }
-            Ok(())
+            from.map_or(Ok(()), |source| line(source, depth + 1, f))
         }
         Source::Limit { input, .. } => {
             writeln!(f, "{pad}VIEW (ROW LIMIT)")?;

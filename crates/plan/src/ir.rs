@@ -479,7 +479,8 @@ pub struct LockTarget {
     pub rowid: Reg,
 }
 
-/// CONNECT BY. The general form finds the children of a row by running `child` with the row in the PRIOR registers.
+/// CONNECT BY. The old algorithm finds the children of a row by running `child` with the row in the PRIOR registers, once for every
+/// row that it gives up. The new one looks for the children of each distinct parent once, as `memory` says.
 #[derive(Clone, Debug)]
 pub struct ConnectBy {
     pub start: Source,
@@ -502,6 +503,33 @@ pub struct ConnectBy {
     pub siblings: Vec<SortKey>,
     /// PRIOR does not occur: rows repeat without a cycle check, as in the row generator over DUAL.
     pub generator: bool,
+    /// Columns of a row that, all equal to those of an ancestor, make a loop. Absent when no loop can be told: there is no PRIOR, or it
+    /// is of something that differs each time.
+    pub cycle: Option<Vec<Reg>>,
+    /// PRIOR is read by what lies above.
+    pub prior_wanted: bool,
+    /// The new algorithm. Absent for the row generator over DUAL, which needs none.
+    pub memory: Option<ConnectMemory>,
+}
+
+/// How the new algorithm of CONNECT BY finds children.
+#[derive(Clone, Debug)]
+pub struct ConnectMemory {
+    /// Conditions that no column of the child decides: checked for each parent that is given up.
+    pub gate: Vec<Expr>,
+    pub children: ConnectChildren,
+    /// The other conditions give the same children for equal PRIOR columns, so these are looked for once.
+    pub keep: bool,
+    /// The columns whose PRIOR they read: what makes parents equal.
+    pub class: Vec<Reg>,
+}
+
+#[derive(Clone, Debug)]
+pub enum ConnectChildren {
+    /// CONNECT BY WITH FILTERING: a row source over the PRIOR registers that leads to them by an index.
+    Probe(Source),
+    /// CONNECT BY NO FILTERING: all rows are read once and found by equal keys, of the row and of the parent.
+    Rows { base: Source, row_keys: Vec<Expr>, prior_keys: Vec<Expr>, conds: Vec<Expr>, all_roots: bool },
 }
 
 /// A subquery of the plan.

@@ -95,6 +95,10 @@ pub struct ConnectScope {
     pub roots: Vec<(Expr, Reg)>,
     pub paths: Vec<(Expr, Expr, Reg)>,
     pub uses_prior: bool,
+    /// PRIOR stands for something that differs from one evaluation to the next.
+    pub prior_varies: bool,
+    /// PRIOR occurs outside the CONNECT BY condition.
+    pub prior_wanted: bool,
 }
 
 /// One query block while it is resolved.

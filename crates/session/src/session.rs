@@ -50,6 +50,13 @@ pub struct Session {
     calls: Calls,
     cancel_key: u64,
     killed: bool,
+    cpu: CpuTime,
+}
+
+/// Processor time of the session's process: when it began, and the hundredths of a second that were counted since.
+struct CpuTime {
+    began_ns: u64,
+    counted: u64,
 }
 
 impl Session {
@@ -111,7 +118,14 @@ impl Session {
         nls.zone_minutes = core.local_time().offset.unwrap_or(0);
         let mut state = SessionState::new("SYS", 0, nls);
         alter::apply_options(&core, &mut state);
-        Session { core, state, calls: Calls::default(), cancel_key: 0, killed: false }
+        Session {
+            core,
+            state,
+            calls: Calls::default(),
+            cancel_key: 0,
+            killed: false,
+            cpu: CpuTime { began_ns: os::clock::thread_cpu_ns(), counted: 0 },
+        }
     }
 
     fn authenticate(&mut self, logon: &Logon, peer_uid: u32) -> Result<()> {
@@ -240,7 +254,7 @@ impl Session {
         self.begin_call();
         let answer = out.len();
         let flow = self.call_unsynced(request, out);
-        self.core.shared.txns.cache().end_call(&self.core.p); // before the client may take its time
+        self.end_call();
         match self.core.sync_commits() {
             Ok(()) => flow,
             Err(e) => {
@@ -291,6 +305,15 @@ impl Session {
         self.state.nls.today = today;
     }
 
+    /// Counts the processor time of the call, and gives back what must not outlive it: the client may take its time now.
+    fn end_call(&mut self) {
+        self.core.shared.txns.cache().end_call(&self.core.p);
+        let used = os::clock::thread_cpu_ns().saturating_sub(self.cpu.began_ns) / 10_000_000;
+        self.core.p.count(Stat::CpuUsedByThisSession, used.saturating_sub(self.cpu.counted));
+        self.core.p.count(Stat::CpuUsedWhenCallStarted, used.saturating_sub(self.cpu.counted));
+        self.cpu.counted = self.cpu.counted.max(used);
+    }
+
     /// Runs one statement without binds: for tests and background processes. A query's rows come back.
     ///
     /// # Errors
@@ -301,6 +324,7 @@ impl Session {
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         let rows = calls.run(core, &mut cx, text);
         cx.session.figures.flush(&core.p, core.shared.library);
+        self.end_call();
         self.core.sync_commits()?;
         rows
     }

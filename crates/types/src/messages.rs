@@ -1238,6 +1238,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 29855, "error occurred in the execution of ODCIINDEXCREATE routine"),
     (Ora, 29913, "error in executing %s callout"),
     (Ora, 30001, "trim set should have only one character"),
+    (Ora, 30002, "SYS_CONNECT_BY_PATH function is not allowed here"),
     (Ora, 30003, "illegal parameter in SYS_CONNECT_BY_PATH function"),
     (Ora, 30004, "when using SYS_CONNECT_BY_PATH function, cannot have seperator as part of column value"),
     (Ora, 30005, "missing or invalid WAIT interval"),

@@ -1,67 +1,187 @@
-//! CONNECT BY.
+//! CONNECT BY, in two algorithms.
 //!
-//! Depth first: the children of a row are found by running the child row source with the row's columns in the PRIOR registers, and
-//! kept on a stack while their own children are visited. The row generator (no PRIOR, over DUAL) needs no stack.
+//! Both go depth first, with the rows on the way to the current one on a stack of their own, so a hierarchy may be as deep as memory lets
+//! it. The children of a row are looked for when the next row is asked for, unless CONNECT_BY_ISLEAF or CONNECT_BY_ISCYCLE wants
+//! to know of them before.
+//!
+//! The old algorithm (`_old_connect_by_enabled`) runs the child row source for every row that it gives up: one probe a node, each a
+//! logical read. Its rows live as long as they are on the stack. The new one keeps what it has found: the children of equal parents
+//! are looked for once, by a probe or among all rows, which were read once ([`super::connect_rows`]). When that would be too large for memory it goes on
+//! as the old one does.
+//!
+//! The row generator (no PRIOR, over DUAL) needs no stack.
 
+use super::connect_rows::{Arena, Memory};
 use super::sort::Keys;
 use super::{Op, assign, copy};
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
-use crate::machine::{Machine, Saved};
+use crate::machine::Machine;
 use plan::{ConnectBy, Reg, Source};
+use std::collections::HashMap;
 use std::rc::Rc;
 use types::{Number, Ora, Result, Value};
 
-/// A row on the way from the root to the current row, with its brothers still to come.
+/// Beyond this depth ancestors are found through a table.
+const DEEP: usize = 64;
+/// Rows between two looks for a cancel.
+const CANCEL_ROWS: u64 = 256;
+
+/// The children of one row that are still to come. Numbers are rows of the arena, or places in its links.
 struct Level {
-    rows: std::vec::IntoIter<Saved>,
+    next: u32,
+    end: u32,
+    lie: Lie,
+    /// What is to be forgotten when the level is done: rows and links from here on.
+    rows_mark: u32,
+    links_mark: u32,
+    cut_mark: u32,
+    /// The row whose children these are, and what tells it from others.
+    parent: u32,
+    mark: u64,
     /// Values of CONNECT_BY_ROOT and of the paths above this level.
-    roots: Rc<[Value]>,
-    paths: Rc<[String]>,
-    /// The row whose children these are, as its PRIOR columns: for the cycle check.
-    parent: Option<Box<[Value]>>,
+    roots: Option<Rc<[Value]>>,
+    paths: Option<Rc<[String]>>,
+}
+
+/// Where the numbers of a level lie.
+#[derive(Clone, Copy, PartialEq)]
+enum Lie {
+    Rows,
+    Links,
+    /// Among what was left when loops were cut off.
+    Cut,
+}
+
+/// A row that was given up and whose children have not been looked for.
+struct Pending {
+    row: u32,
+    roots: Option<Rc<[Value]>>,
+    paths: Option<Rc<[String]>>,
+}
+
+/// Children that were found: a range of rows, or of links.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    pub first: u32,
+    pub end: u32,
+    pub linked: bool,
+}
+
+impl Found {
+    fn lie(self) -> Lie {
+        if self.linked { Lie::Links } else { Lie::Rows }
+    }
+}
+
+impl Arena {
+    fn named(&self, n: u32, lie: Lie) -> u32 {
+        match lie {
+            Lie::Rows => n,
+            Lie::Links => self.links[n as usize],
+            Lie::Cut => self.cut[n as usize],
+        }
+    }
+}
+
+/// What a search came to.
+struct Search {
+    found: Found,
+    lie: Lie,
+    /// What tells the parent from others.
+    mark: u64,
+    /// A child was an ancestor, and is not among those found.
+    looped: bool,
+    /// The children are kept when the level is done.
+    kept: bool,
 }
 
 pub struct Connect {
     start: Op,
     child: Op,
-    row: Vec<Reg>,
-    prior: Vec<(Reg, Reg)>,
-    level: Reg,
+    memory: Option<Box<Memory>>,
+    /// The memory is in use in this execution.
+    remembers: bool,
+    pub(super) columns: Columns,
     rownum: Option<Reg>,
+    level: Reg,
     is_leaf: Option<Reg>,
     is_cycle: Option<Reg>,
     nocycle: bool,
+    prior_wanted: bool,
     roots: Vec<(Code, Reg)>,
     paths: Vec<(Code, Code, Reg)>,
     siblings: Keys,
-    generator: bool,
     /// Start and child are DUAL: one row, made without a stack.
     simple: bool,
+    /// Children are looked for before their parent is given up.
+    eager: bool,
+    arena: Arena,
     stack: Vec<Level>,
+    /// Ancestors beyond [`DEEP`], by their marks.
+    deep: HashMap<u64, u32>,
+    pending: Option<Pending>,
     started: bool,
     given: u64,
 }
 
+/// The registers of a row and of its parent.
+pub struct Columns {
+    pub row: Vec<Reg>,
+    /// Each PRIOR register, and where its column is in a row; absent for LEVEL and the like, which stand in a register.
+    pub prior: Vec<(Reg, Reg, Option<u32>)>,
+    /// Places of the columns that tell a loop.
+    pub cycle: Option<Vec<u32>>,
+}
+
+impl Columns {
+    fn of(c: &ConnectBy) -> Columns {
+        let place = |r: &Reg| c.row.binary_search(r).ok().map(|at| at as u32);
+        Columns {
+            row: c.row.clone(),
+            prior: c.prior.iter().map(|(from, to)| (*from, *to, place(from))).collect(),
+            cycle: c.cycle.as_ref().map(|columns| columns.iter().filter_map(place).collect()),
+        }
+    }
+
+    /// Puts a row of the arena into the PRIOR registers.
+    pub fn set_prior(&self, row: &[Value], m: &mut Machine) {
+        for (_, to, at) in &self.prior {
+            if let Some(at) = at {
+                m.regs[*to as usize].set(&row[*at as usize]);
+            }
+        }
+    }
+}
+
 impl Connect {
     pub fn build(c: &ConnectBy, b: &mut Builder<'_>) -> Result<Connect> {
-        let simple = c.generator && is_dual(&c.start) && is_dual(&c.child) && c.paths.is_empty() && c.is_leaf.is_none();
+        let plain = is_dual(&c.start) && is_dual(&c.child);
+        let simple = plain && c.generator && c.paths.is_empty() && c.is_leaf.is_none();
+        let columns = Columns::of(c);
+        let moving = columns.prior.iter().any(|(_, _, at)| at.is_none());
+        let memory = c.memory.as_ref().map(|memory| Memory::build(memory, &columns, b)).transpose()?;
         Ok(Connect {
             start: Op::build(&c.start, b)?,
             child: Op::build(&c.child, b)?,
-            row: c.row.clone(),
-            prior: c.prior.clone(),
-            level: c.level,
+            memory: memory.map(Box::new),
+            remembers: false,
+            arena: Arena::new(columns.row.len()),
+            columns,
             rownum: c.rownum,
+            level: c.level,
             is_leaf: c.is_leaf,
             is_cycle: c.is_cycle,
             nocycle: c.nocycle,
+            prior_wanted: c.prior_wanted,
             roots: c.roots.iter().map(|(e, r)| (b.code(e), *r)).collect(),
             paths: c.paths.iter().map(|(e, s, r)| (b.code(e), b.code(s), *r)).collect(),
             siblings: Keys::build(&c.siblings, b),
-            generator: c.generator,
             simple,
+            eager: moving || c.is_leaf.is_some() || c.is_cycle.is_some(),
             stack: Vec::new(),
+            deep: HashMap::new(),
+            pending: None,
             started: false,
             given: 0,
         })
@@ -69,6 +189,8 @@ impl Connect {
 
     pub fn open(&mut self) {
         self.stack.clear();
+        self.deep.clear();
+        self.pending = None;
         self.started = false;
         self.given = 0;
     }
@@ -103,153 +225,313 @@ impl Connect {
         Ok(true)
     }
 
-    /// All rows of the start or child row source, in sibling order.
-    fn collect(&mut self, from_child: bool, level: u64, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<Saved>> {
-        self.set_level(level, m);
-        let mut rows: Vec<(Vec<u8>, Saved)> = Vec::new();
-        let op = if from_child { &mut self.child } else { &mut self.start };
-        op.open(m, cx)?;
-        while op.next(m, cx)? {
-            let mut key = Vec::new();
-            self.siblings.encode(m, cx, &mut key)?;
-            rows.push((key, m.regs_saved(&self.row)));
-        }
-        if !self.siblings.is_empty() {
-            rows.sort_by(|a, b| a.0.cmp(&b.0));
-        }
-        Ok(rows.into_iter().map(|(_, row)| row).collect())
-    }
-
     fn next_row(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !self.started {
             self.started = true;
-            let rows = self.collect(false, 1, m, cx)?;
-            let level = Level { rows: rows.into_iter(), roots: Rc::new([]), paths: Rc::new([]), parent: None };
-            self.stack.push(level);
+            self.find_roots(m, cx)?;
+        }
+        if let Some(p) = self.pending.take() {
+            self.descend(p, m, cx)?;
         }
         loop {
             let depth = self.stack.len();
             let Some(top) = self.stack.last_mut() else { return Ok(false) };
-            let Some(row) = top.rows.next() else {
-                self.stack.pop();
+            if top.next == top.end {
+                self.ascend();
                 continue;
-            };
-            let (roots, paths) = (top.roots.clone(), top.paths.clone());
-            m.restore(&self.row, &row);
+            }
+            let row = self.arena.named(top.next, top.lie);
+            top.next += 1;
+            let (roots, paths, parent) = (top.roots.clone(), top.paths.clone(), top.parent);
+            m.restore(&self.columns.row, self.arena.row(row));
             self.given += 1;
-            if self.given.is_multiple_of(1024) {
+            if self.given.is_multiple_of(CANCEL_ROWS) {
                 cx.p.check_cancel()?;
             }
+            m.put(self.level, Value::Number(Number::from_u64(depth as u64)));
             let roots = if depth == 1 { self.root_values(m, cx)? } else { roots };
-            let paths = self.path_values(&paths, m, cx)?;
-            let cycle = self.descend(depth, roots.clone(), paths.clone(), m, cx)?;
-            // The search for children has used the registers: put the row back, with its own parent in PRIOR.
-            m.restore(&self.row, &row);
-            let leaf = self.stack.len() == depth;
-            self.present(depth, leaf, cycle, &roots, &paths, m);
+            let paths = self.path_values(paths.as_deref(), m, cx)?;
+            let pending = Pending { row, roots: roots.clone(), paths: paths.clone() };
+            if self.eager {
+                let cycle = self.descend(pending, m, cx)?;
+                // The search for children has used the registers: put the row back.
+                m.restore(&self.columns.row, self.arena.row(row));
+                m.put(self.level, Value::Number(Number::from_u64(depth as u64)));
+                let leaf = self.stack.len() == depth;
+                self.set_flag(self.is_leaf, leaf, m);
+                self.set_flag(self.is_cycle, cycle, m);
+            } else {
+                self.pending = Some(pending);
+            }
+            self.present(parent, depth, roots.as_deref(), paths.as_deref(), m);
             return Ok(true);
         }
     }
 
-    fn root_values(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rc<[Value]>> {
+    /// Finds the rows of the first level.
+    fn find_roots(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.arena.clear(m);
+        self.set_level(1, m);
+        self.remembers = !cx.session.options.old_connect_by && self.memory.is_some();
+        let mut roots = None;
+        if let Some(memory) = self.memory.as_deref_mut().filter(|_| self.remembers) {
+            match memory.begin(&mut self.arena, &self.columns, &self.siblings, m, cx)? {
+                Some(all) => roots = all,
+                None => {
+                    self.remembers = false;
+                    self.arena.clear(m);
+                }
+            }
+        }
+        let roots = match roots {
+            Some(all) => all,
+            None => collect(&mut self.start, &mut self.arena, &self.columns, &self.siblings, &mut |_, _| true, m, cx)?,
+        };
+        if let Some(memory) = self.memory.as_deref_mut().filter(|_| self.remembers) {
+            memory.tell_apart(&self.arena, m, cx)?;
+        }
+        self.stack.push(Level {
+            next: roots.first,
+            end: roots.end,
+            lie: roots.lie(),
+            rows_mark: u32::MAX,
+            links_mark: u32::MAX,
+            cut_mark: 0,
+            parent: u32::MAX,
+            mark: 0,
+            roots: None,
+            paths: None,
+        });
+        Ok(())
+    }
+
+    /// Leaves a level that is done.
+    fn ascend(&mut self) {
+        let Some(level) = self.stack.pop() else { return };
+        if level.parent != u32::MAX {
+            match self.memory.as_deref_mut().filter(|_| self.remembers) {
+                Some(memory) => memory.leave(level.mark),
+                None if self.stack.len() > DEEP => {
+                    let n = self.deep.get(&level.mark).copied().unwrap_or_default();
+                    match n {
+                        0 | 1 => self.deep.remove(&level.mark),
+                        n => self.deep.insert(level.mark, n - 1),
+                    };
+                }
+                None => {}
+            }
+        }
+        self.arena.cut.truncate(level.cut_mark as usize);
+        if level.rows_mark != u32::MAX {
+            self.arena.forget(level.rows_mark, level.links_mark);
+            if let Some(memory) = self.memory.as_deref_mut().filter(|_| self.remembers) {
+                memory.forget(level.rows_mark);
+            }
+        }
+    }
+
+    fn root_values(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Option<Rc<[Value]>>> {
+        if self.roots.is_empty() {
+            return Ok(None);
+        }
         let mut values = Vec::with_capacity(self.roots.len());
         for (code, _) in &self.roots {
             let r = code.eval(m, cx)?;
             values.push(m.value(r).clone());
         }
-        Ok(values.into())
+        Ok(Some(values.into()))
     }
 
-    fn path_values(&self, above: &[String], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rc<[String]>> {
+    fn path_values(
+        &self,
+        above: Option<&[String]>,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<Option<Rc<[String]>>> {
+        if self.paths.is_empty() {
+            return Ok(None);
+        }
         let mut paths = Vec::with_capacity(self.paths.len());
         for (i, (code, separator, _)) in self.paths.iter().enumerate() {
-            let mut path = above.get(i).cloned().unwrap_or_default();
+            let mut path = above.and_then(|paths| paths.get(i)).cloned().unwrap_or_default();
+            let begin = path.len();
             let s = separator.eval(m, cx)?;
             m.value(s).write_text(&cx.session.nls, &mut path)?;
+            let value = path.len();
             let v = code.eval(m, cx)?;
             m.value(v).write_text(&cx.session.nls, &mut path)?;
+            if path[value..].contains(&path[begin..value]) {
+                return Err(Ora::new(30004));
+            }
             if path.len() > 4000 {
                 return Err(Ora::new(1489));
             }
             paths.push(path);
         }
-        Ok(paths.into())
+        Ok(Some(paths.into()))
     }
 
-    /// Looks for the children of the current row and puts them on the stack. True when a loop was cut off.
-    fn descend(
-        &mut self,
-        depth: usize,
-        roots: Rc<[Value]>,
-        paths: Rc<[String]>,
-        m: &mut Machine,
-        cx: &mut ExecCtx<'_>,
-    ) -> Result<bool> {
-        for &(from, to) in &self.prior {
-            copy(from, to, m);
-        }
-        let me: Box<[Value]> = self.prior.iter().map(|(from, _)| m.value(*from).clone()).collect();
-        let mut cycle = false;
-        let mut children = self.collect(true, depth as u64 + 1, m, cx)?;
-        if !self.generator && !self.prior.is_empty() {
-            let places: Vec<usize> =
-                self.prior.iter().filter_map(|(from, _)| self.row.iter().position(|r| r == from)).collect();
-            // PRIOR LEVEL and the like differ from row to row: no loop can be told by them.
-            if places.len() == self.prior.len() {
-                let mut looped = false;
-                children.retain(|child| {
-                    let is_ancestor = self.is_ancestor(child, &places, &me);
-                    looped |= is_ancestor;
-                    !is_ancestor
-                });
-                if looped && !self.nocycle {
-                    return Err(Ora::new(1436)); // CONNECT BY loop in user data
+    /// Looks for the children of a row and puts them on the stack. True when a loop was cut off.
+    fn descend(&mut self, of: Pending, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let depth = self.stack.len();
+        if self.eager {
+            for (from, to, at) in &self.columns.prior {
+                if at.is_none() {
+                    copy(*from, *to, m);
                 }
-                cycle = looped;
             }
         }
-        if !children.is_empty() {
-            m.charge(children.len() * self.row.len() * 8, cx)?;
-            self.stack.push(Level { rows: children.into_iter(), roots, paths, parent: Some(me) });
+        self.set_level(depth as u64 + 1, m);
+        let (rows_mark, links_mark) = (self.arena.len(), self.arena.links.len() as u32);
+        let cut_mark = self.arena.cut.len() as u32;
+        let Search { found, lie, mark, looped, kept } = match self.remembers {
+            true => self.recall(of.row, m, cx)?,
+            false => self.probe(of.row, m, cx)?,
+        };
+        if looped && !self.nocycle {
+            return Err(Ora::new(1436)); // CONNECT BY loop in user data
         }
-        Ok(cycle)
+        if found.first == found.end {
+            return Ok(looped);
+        }
+        match self.memory.as_deref_mut().filter(|_| self.remembers) {
+            Some(memory) => memory.enter(mark),
+            None if depth > DEEP => *self.deep.entry(mark).or_insert(0) += 1,
+            None => {}
+        }
+        // What is kept for other parents is not forgotten with the level.
+        let (rows_mark, links_mark) = if kept { (u32::MAX, u32::MAX) } else { (rows_mark, links_mark) };
+        if self.stack.len() == self.stack.capacity() {
+            m.charge(self.stack.len().max(4) * size_of::<Level>(), cx)?;
+        }
+        self.stack.push(Level {
+            next: found.first,
+            end: found.end,
+            lie,
+            rows_mark,
+            links_mark,
+            cut_mark,
+            parent: of.row,
+            mark,
+            roots: of.roots,
+            paths: of.paths,
+        });
+        Ok(looped)
     }
 
-    fn is_ancestor(&self, child: &Saved, places: &[usize], me: &[Value]) -> bool {
-        let same = |row: &[Value]| places.iter().zip(row).all(|(&at, v)| child[at] == *v);
-        same(me) || self.stack.iter().filter_map(|l| l.parent.as_deref()).any(same)
+    /// The old algorithm: runs the child row source for this one row.
+    fn probe(&mut self, row: u32, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Search> {
+        self.columns.set_prior(self.arena.row(row), m);
+        let Connect { child, arena, columns, siblings, stack, deep, .. } = self;
+        let Some(places) = &columns.cycle else {
+            let found = collect(child, arena, columns, siblings, &mut |_, _| true, m, cx)?;
+            return Ok(Search { found, lie: found.lie(), mark: 0, looped: false, kept: false });
+        };
+        let mark = arena.mark(row, places);
+        let mut looped = false;
+        let mut is_new = |arena: &Arena, child: u32| {
+            let own = arena.mark(child, places);
+            let same = |other: u32| arena.same(child, other, places);
+            let deeper = stack.len() > DEEP && deep.get(&own).is_some_and(|n| *n > 0);
+            let seen = if stack.len() > DEEP && !deeper { &stack[..DEEP + 1] } else { &stack[..] };
+            let known = own == mark && same(row)
+                || seen.iter().any(|l| l.mark == own && l.parent != u32::MAX && same(l.parent));
+            looped |= known;
+            !known
+        };
+        let found = collect(child, arena, columns, siblings, &mut is_new, m, cx)?;
+        Ok(Search { found, lie: found.lie(), mark, looped, kept: false })
     }
 
-    /// Sets the pseudo-columns of the current row.
-    fn present(&self, depth: usize, leaf: bool, cycle: bool, roots: &[Value], paths: &[String], m: &mut Machine) {
-        m.put(self.level, Value::Number(Number::from_u64(depth as u64)));
-        if let Some(r) = self.is_leaf {
-            m.put(r, Value::Number(Number::from(i64::from(leaf))));
+    /// The new algorithm: what is known of the row's children, or becomes known now.
+    fn recall(&mut self, row: u32, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Search> {
+        let Connect { memory, arena, columns, siblings, .. } = self;
+        let Some(memory) = memory.as_deref_mut() else { return Err(Ora::internal("CONNECT BY without memory")) };
+        let class = memory.class_of(row);
+        let (found, kept) = memory.children(row, arena, columns, siblings, m, cx)?;
+        let whole = Search { found, lie: found.lie(), mark: class.into(), looped: false, kept };
+        if columns.cycle.is_none() {
+            return Ok(whole);
         }
-        if let Some(r) = self.is_cycle {
-            m.put(r, Value::Number(Number::from(i64::from(cycle))));
+        let numbers = found.first..found.end;
+        // The row itself is on the way to its children.
+        let looped = |child: u32| memory.class_of(child) == class || memory.is_on_path(child);
+        if !numbers.clone().any(|n| looped(arena.named(n, whole.lie))) {
+            return Ok(whole);
         }
-        for ((_, r), v) in self.roots.iter().zip(roots) {
+        let first = arena.cut.len() as u32;
+        for n in numbers {
+            let child = arena.named(n, whole.lie);
+            if !looped(child) {
+                arena.cut.push(child);
+            }
+        }
+        let found = Found { first, end: arena.cut.len() as u32, linked: true };
+        Ok(Search { found, lie: Lie::Cut, looped: true, ..whole })
+    }
+
+    fn set_flag(&self, reg: Option<Reg>, on: bool, m: &mut Machine) {
+        if let Some(r) = reg {
+            m.put(r, Value::Number(Number::from(i64::from(on))));
+        }
+    }
+
+    /// Sets what the current row shows beside its columns.
+    fn present(&self, parent: u32, depth: usize, roots: Option<&[Value]>, paths: Option<&[String]>, m: &mut Machine) {
+        for ((_, r), v) in self.roots.iter().zip(roots.unwrap_or_default()) {
             m.regs[*r as usize].set(v);
         }
-        for ((_, _, r), v) in self.paths.iter().zip(paths) {
+        for ((_, _, r), v) in self.paths.iter().zip(paths.unwrap_or_default()) {
             m.regs[*r as usize].set_text(v);
         }
+        if !self.prior_wanted {
+            return;
+        }
         // PRIOR of a row given up is its parent's row.
-        let parent = if leaf { self.stack.last() } else { self.stack.get(self.stack.len().wrapping_sub(2)) };
-        match parent.and_then(|l| l.parent.as_deref()) {
-            Some(values) => {
-                for ((_, to), v) in self.prior.iter().zip(values) {
-                    m.regs[*to as usize].set(v);
-                }
-            }
-            None => {
-                for (_, to) in &self.prior {
-                    m.put(*to, Value::Null);
-                }
+        if parent == u32::MAX {
+            self.columns.prior.iter().for_each(|(_, to, _)| {
+                m.put(*to, Value::Null);
+            });
+            return;
+        }
+        self.columns.set_prior(self.arena.row(parent), m);
+        for (from, to, at) in &self.columns.prior {
+            if at.is_none() && *from == self.level {
+                m.put(*to, Value::Number(Number::from_u64(depth as u64 - 1)));
             }
         }
     }
+}
+
+/// Reads all rows of `op` behind the arena's rows, in sibling order, but those that `wanted` refuses.
+pub fn collect(
+    op: &mut Op,
+    arena: &mut Arena,
+    columns: &Columns,
+    siblings: &Keys,
+    wanted: &mut dyn FnMut(&Arena, u32) -> bool,
+    m: &mut Machine,
+    cx: &mut ExecCtx<'_>,
+) -> Result<Found> {
+    let first = arena.len();
+    let mut keys: Vec<(Vec<u8>, u32)> = Vec::new();
+    op.open(m, cx)?;
+    while op.next(m, cx)? {
+        let row = arena.push(&columns.row, m, cx)?;
+        if !wanted(arena, row) {
+            arena.pop();
+            continue;
+        }
+        if !siblings.is_empty() {
+            let mut key = Vec::new();
+            siblings.encode(m, cx, &mut key)?;
+            keys.push((key, row));
+        }
+    }
+    if siblings.is_empty() {
+        return Ok(Found { first, end: arena.len(), linked: false });
+    }
+    Ok(arena.link_sorted(keys))
 }
 
 /// DUAL with conditions and nothing else.

@@ -461,7 +461,7 @@ fn divide_again(part: &TempFile, level: u32, m: &Machine, cx: &ExecCtx<'_>) -> R
 }
 
 /// Encodes a join key. False when a part is NULL.
-fn encode_key(keys: &[Code], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+pub(super) fn encode_key(keys: &[Code], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
     for k in keys {
         let r = k.eval(m, cx)?;
         if m.value(r).is_null() {

@@ -6,6 +6,7 @@
 
 pub mod basic;
 pub mod connect;
+mod connect_rows;
 pub mod group;
 pub mod join;
 pub mod scan;

@@ -1,0 +1,410 @@
+//! What CONNECT BY keeps of the rows it has found.
+//!
+//! The [`Arena`] has rows one behind the other in one piece of memory: those on the stack, and below them those that are kept. The
+//! [`Memory`] knows of each class of parents, which is one for each set of values in the columns that the condition takes from
+//! a parent, which rows are their children. It finds them by a probe, or among all rows, which it reads once into a table by equal keys.
+
+use super::Op;
+use super::connect::{Columns, Found, collect};
+use super::join::encode_key;
+use super::sort::Keys;
+use crate::code::{Builder, Code, Cond, all_true};
+use crate::ctx::ExecCtx;
+use crate::hash::{KeyHasher, KeyMap, push_part};
+use crate::machine::{Machine, heap_bytes};
+use plan::{ConnectChildren, ConnectMemory, Reg};
+use std::hash::Hasher;
+use types::{Result, Value};
+
+/// Candidates between two looks for a cancel.
+const CANCEL_CANDIDATES: usize = 1024;
+
+/// Rows of equal width, named by their numbers.
+pub struct Arena {
+    values: Vec<Value>,
+    width: usize,
+    rows: u32,
+    /// Rows in another order than they lie in.
+    pub links: Vec<u32>,
+    /// Children that are left when loops were cut off.
+    pub cut: Vec<u32>,
+    bytes: usize,
+    /// The most bytes so far, which are accounted for, and in which execution.
+    charged: usize,
+    execution: u64,
+}
+
+impl Arena {
+    pub fn new(width: usize) -> Arena {
+        let (values, links, cut) = (Vec::new(), Vec::new(), Vec::new());
+        Arena { values, width, rows: 0, links, cut, bytes: 0, charged: 0, execution: 0 }
+    }
+
+    pub fn len(&self) -> u32 {
+        self.rows
+    }
+
+    pub fn clear(&mut self, m: &mut Machine) {
+        self.values.clear();
+        self.links.clear();
+        self.cut.clear();
+        if self.execution == m.execution {
+            m.release(self.charged);
+        }
+        (self.rows, self.bytes, self.charged, self.execution) = (0, 0, 0, m.execution);
+    }
+
+    #[inline]
+    pub fn row(&self, n: u32) -> &[Value] {
+        &self.values[n as usize * self.width..][..self.width]
+    }
+
+    /// Adds the row that is in `regs`.
+    pub fn push(&mut self, regs: &[Reg], m: &mut Machine, cx: &ExecCtx<'_>) -> Result<u32> {
+        let before = self.values.len();
+        self.values.extend(regs.iter().map(|&r| m.value(r).clone()));
+        self.bytes += row_bytes(&self.values[before..]);
+        self.rows += 1;
+        self.charge(m, cx)?;
+        Ok(self.rows - 1)
+    }
+
+    fn charge(&mut self, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
+        if self.bytes > self.charged {
+            // In steps, so that a stack that goes up and down is accounted for once.
+            let step = (self.bytes - self.charged).max(4096);
+            self.charged += step;
+            m.charge(step, cx)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the last row away.
+    pub fn pop(&mut self) {
+        self.forget_rows(self.rows - 1);
+    }
+
+    fn forget_rows(&mut self, rows: u32) {
+        if rows < self.rows {
+            let from = rows as usize * self.width;
+            self.bytes = self.bytes.saturating_sub(row_bytes(&self.values[from..]));
+            self.values.truncate(from);
+            self.rows = rows;
+        }
+    }
+
+    /// Forgets rows and links from these numbers on.
+    pub fn forget(&mut self, rows: u32, links: u32) {
+        self.forget_rows(rows);
+        self.links.truncate(links as usize);
+    }
+
+    /// Links rows in the order of their keys; equal ones stay as they are.
+    pub fn link_sorted(&mut self, mut keys: Vec<(Vec<u8>, u32)>) -> Found {
+        keys.sort_by(|a, b| a.0.cmp(&b.0));
+        let first = self.links.len() as u32;
+        self.links.extend(keys.into_iter().map(|(_, row)| row));
+        Found { first, end: self.links.len() as u32, linked: true }
+    }
+
+    /// A number that rows with equal values in these columns have in common.
+    pub fn mark(&self, row: u32, places: &[u32]) -> u64 {
+        let row = self.row(row);
+        let mut hasher = KeyHasher::default();
+        for at in places {
+            match &row[*at as usize] {
+                Value::Number(n) if n.to_i64().is_ok() => hasher.write_u64(n.to_i64().unwrap_or_default() as u64),
+                Value::Text(s) => hasher.write(s.as_bytes()),
+                v => {
+                    let mut bytes = Vec::new();
+                    types::codec::encode(v, &mut bytes);
+                    hasher.write(&bytes);
+                }
+            }
+        }
+        hasher.finish()
+    }
+
+    pub fn same(&self, a: u32, b: u32, places: &[u32]) -> bool {
+        let (a, b) = (self.row(a), self.row(b));
+        places.iter().all(|at| a[*at as usize] == b[*at as usize])
+    }
+}
+
+fn row_bytes(row: &[Value]) -> usize {
+    row.iter().map(heap_bytes).sum::<usize>() + size_of_val(row)
+}
+
+/// How children are found.
+enum Find {
+    Probe(Op),
+    Rows(Box<Table>),
+}
+
+/// All rows of the block, by equal keys.
+struct Table {
+    base: Op,
+    row_keys: Vec<Code>,
+    prior_keys: Vec<Code>,
+    conds: Vec<Cond>,
+    all_roots: bool,
+    /// The first row of each key, and the next one of the same key, as number + 1.
+    heads: KeyMap<u32>,
+    next: Vec<u32>,
+    rows: u32,
+}
+
+pub struct Memory {
+    gate: Vec<Cond>,
+    find: Find,
+    /// Equal parents have the same children, which are kept; not beyond a limit.
+    keep: bool,
+    keeping: bool,
+    /// Places of the columns that make a class.
+    class: Vec<u32>,
+    classes: KeyMap<u32>,
+    class_of: Vec<u32>,
+    /// By class: the children, and how many of its rows are on the way to the current one.
+    known: Vec<Option<Found>>,
+    on_path: Vec<u32>,
+}
+
+impl Memory {
+    pub fn build(c: &ConnectMemory, columns: &Columns, b: &mut Builder<'_>) -> Result<Memory> {
+        let find = match &c.children {
+            ConnectChildren::Probe(source) => Find::Probe(Op::build(source, b)?),
+            ConnectChildren::Rows { base, row_keys, prior_keys, conds, all_roots } => Find::Rows(Box::new(Table {
+                base: Op::build(base, b)?,
+                row_keys: b.codes(row_keys),
+                prior_keys: b.codes(prior_keys),
+                conds: b.conds(conds),
+                all_roots: *all_roots,
+                heads: KeyMap::default(),
+                next: Vec::new(),
+                rows: 0,
+            })),
+        };
+        let place = |r: &Reg| columns.row.binary_search(r).ok().map(|at| at as u32);
+        Ok(Memory {
+            gate: b.conds(&c.gate),
+            find,
+            keep: c.keep,
+            keeping: c.keep,
+            class: c.class.iter().filter_map(place).collect(),
+            classes: KeyMap::default(),
+            class_of: Vec::new(),
+            known: Vec::new(),
+            on_path: Vec::new(),
+        })
+    }
+
+    /// Starts an execution. `None`: the rows do not fit into memory. Otherwise the roots, when all rows are roots.
+    pub fn begin(
+        &mut self,
+        arena: &mut Arena,
+        columns: &Columns,
+        siblings: &Keys,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<Option<Option<Found>>> {
+        self.classes.clear();
+        self.class_of.clear();
+        self.known.clear();
+        self.on_path.clear();
+        self.keeping = self.keep;
+        let Find::Rows(table) = &mut self.find else { return Ok(Some(None)) };
+        if !table.load(arena, columns, m, cx)? {
+            return Ok(None);
+        }
+        if !table.all_roots {
+            return Ok(Some(None));
+        }
+        if siblings.is_empty() {
+            return Ok(Some(Some(Found { first: 0, end: table.rows, linked: false })));
+        }
+        let mut keys = Vec::with_capacity(table.rows as usize);
+        for row in 0..table.rows {
+            m.restore(&columns.row, arena.row(row));
+            let mut key = Vec::new();
+            siblings.encode(m, cx, &mut key)?;
+            keys.push((key, row));
+        }
+        Ok(Some(Some(arena.link_sorted(keys))))
+    }
+
+    /// Finds out the classes of the rows that have come since the last time.
+    pub fn tell_apart(&mut self, arena: &Arena, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
+        let mut key = std::mem::take(&mut m.key);
+        for n in self.class_of.len() as u32..arena.len() {
+            key.clear();
+            let row = arena.row(n);
+            self.class.iter().for_each(|at| push_part(&row[*at as usize], &mut key));
+            let class = match self.classes.get(&key) {
+                Some(class) => *class,
+                None => {
+                    let class = self.known.len() as u32;
+                    m.charge(key.len() + 64, cx)?;
+                    self.classes.insert(key.clone(), class);
+                    self.known.push(None);
+                    self.on_path.push(0);
+                    class
+                }
+            };
+            self.class_of.push(class);
+        }
+        m.key = key;
+        Ok(())
+    }
+
+    #[inline]
+    pub fn class_of(&self, row: u32) -> u32 {
+        self.class_of[row as usize]
+    }
+
+    #[inline]
+    pub fn is_on_path(&self, row: u32) -> bool {
+        self.on_path[self.class_of(row) as usize] > 0
+    }
+
+    /// A row of this class is on the way from now on.
+    pub fn enter(&mut self, class: u64) {
+        self.on_path[class as usize] += 1;
+    }
+
+    pub fn leave(&mut self, class: u64) {
+        self.on_path[class as usize] -= 1;
+    }
+
+    /// Rows from this number on are gone.
+    pub fn forget(&mut self, rows: u32) {
+        self.class_of.truncate(rows as usize);
+    }
+
+    /// The children of a row, and whether they are kept.
+    pub fn children(
+        &mut self,
+        row: u32,
+        arena: &mut Arena,
+        columns: &Columns,
+        siblings: &Keys,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<(Found, bool)> {
+        let class = self.class_of(row) as usize;
+        if !self.gate.is_empty() {
+            columns.set_prior(arena.row(row), m);
+            if !all_true(&self.gate, m, cx)? {
+                return Ok((Found { first: 0, end: 0, linked: false }, true));
+            }
+        }
+        if let (true, Some(found)) = (self.keep, self.known[class]) {
+            return Ok((found, true));
+        }
+        columns.set_prior(arena.row(row), m);
+        let found = match &mut self.find {
+            Find::Probe(op) => collect(op, arena, columns, siblings, &mut |_, _| true, m, cx)?,
+            Find::Rows(table) => table.children(arena, columns, siblings, m, cx)?,
+        };
+        self.tell_apart(arena, m, cx)?;
+        let kept = self.keeping;
+        if kept {
+            self.known[class] = Some(found);
+            self.keeping = arena.bytes + arena.links.len() * size_of::<u32>() <= cx.session.options.spill_bytes;
+        }
+        Ok((found, kept))
+    }
+}
+
+impl Table {
+    /// Reads all rows. False: they do not fit.
+    fn load(&mut self, arena: &mut Arena, columns: &Columns, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        self.heads.clear();
+        self.next.clear();
+        let limit = cx.session.options.spill_bytes;
+        let (mut keys, mut ends, mut key) = (Vec::<u8>::new(), Vec::<usize>::new(), Vec::new());
+        self.base.open(m, cx)?;
+        while self.base.next(m, cx)? {
+            arena.push(&columns.row, m, cx)?;
+            key.clear();
+            if encode_key(&self.row_keys, &mut key, m, cx)? {
+                keys.extend_from_slice(&key);
+            }
+            ends.push(keys.len());
+            if arena.bytes + keys.len() + ends.len() * 16 > limit {
+                return Ok(false);
+            }
+        }
+        self.rows = arena.len();
+        if self.row_keys.is_empty() {
+            return Ok(true);
+        }
+        // From the last on, so that a chain is in the order of the rows. A key that has a NULL is empty, and equals nothing.
+        self.next.resize(self.rows as usize, 0);
+        for row in (0..self.rows as usize).rev() {
+            let begin = if row == 0 { 0 } else { ends[row - 1] };
+            let key = &keys[begin..ends[row]];
+            if key.is_empty() {
+                continue;
+            }
+            match self.heads.get_mut(key) {
+                Some(head) => self.next[row] = std::mem::replace(head, row as u32 + 1),
+                None => {
+                    m.charge(key.len() + 64, cx)?;
+                    self.heads.insert(key.to_vec(), row as u32 + 1);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The rows that are children of the parent in the PRIOR registers.
+    fn children(
+        &mut self,
+        arena: &mut Arena,
+        columns: &Columns,
+        siblings: &Keys,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<Found> {
+        let keyed = !self.row_keys.is_empty();
+        let mut at = 1;
+        if keyed {
+            let mut key = std::mem::take(&mut m.key);
+            key.clear();
+            let whole = encode_key(&self.prior_keys, &mut key, m, cx);
+            at = if *whole.as_ref().unwrap_or(&false) { self.heads.get(&key).copied().unwrap_or(0) } else { 0 };
+            m.key = key;
+            whole?;
+        } else if self.conds.is_empty() && siblings.is_empty() {
+            return Ok(Found { first: 0, end: self.rows, linked: false });
+        }
+        let first = arena.links.len() as u32;
+        let (mut keys, mut seen) = (Vec::new(), 0usize);
+        while at > 0 && at <= self.rows {
+            let row = at - 1;
+            at = if keyed { self.next[row as usize] } else { at + 1 };
+            seen += 1;
+            if seen.is_multiple_of(CANCEL_CANDIDATES) {
+                cx.p.check_cancel()?;
+                m.charge(CANCEL_CANDIDATES * size_of::<u32>(), cx)?;
+            }
+            if !self.conds.is_empty() || !siblings.is_empty() {
+                m.restore(&columns.row, arena.row(row));
+            }
+            if !all_true(&self.conds, m, cx)? {
+                continue;
+            }
+            if siblings.is_empty() {
+                arena.links.push(row);
+                continue;
+            }
+            let mut key = Vec::new();
+            siblings.encode(m, cx, &mut key)?;
+            keys.push((key, row));
+        }
+        if siblings.is_empty() {
+            return Ok(Found { first, end: arena.links.len() as u32, linked: true });
+        }
+        Ok(arena.link_sorted(keys))
+    }
+}
