@@ -8,15 +8,20 @@ use wait::Event;
 /// How long SMON sleeps unless it is posted.
 const SLEEP: Duration = Duration::from_secs(3);
 
-/// Runs SMON until it is asked to end.
-pub fn smon(instance: &'static Instance) -> Result<()> {
+/// Runs SMON until it is asked to end. `log` writes to the alert log.
+pub fn smon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let p = instance.attach_background("SMON")?;
     let slot = p.number() as usize - 1;
     let mut sampler = session::ScnSampler::default();
+    let mut housekeeper = session::Housekeeper::default();
     while !instance.state().is_asked_to_end(slot) {
         let posts = p.posts();
         sampler.sample(instance, &p);
-        instance.housekeeping(&p);
+        for index in housekeeper.round(instance, &p) {
+            log(&format!(
+                "SMON: index {index}, left by a session that ended while it was being built, has been dropped"
+            ));
+        }
         crate::idle(&p, Event::SmonTimer, posts, SLEEP);
     }
     sampler.sample(instance, &p);

@@ -427,7 +427,7 @@ fn quoted(table: &TableDef) -> String {
 fn finds_row(work: &mut Work<'_>, text: &str) -> Result<bool> {
     let query = sql::parse_query(text)?;
     let mut found = false;
-    work.host.rows(&query, &mut |_, _| {
+    work.host.rows(&query, None, &mut |_, _| {
         found = true;
         Ok(())
     })?;

@@ -30,6 +30,18 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     let columns = table_columns(work, create, described.as_deref())?;
     let mut table = new_table(work, create, &target, columns)?;
     let object = table.object;
+    let index_organized = table.options.index_organized;
+    // Rows of a heap come before the dictionary knows of the table, which nobody else can see: others may define meanwhile.
+    let early = match (&create.as_query, &described, &table.organization) {
+        (Some(query), Some(described), Organization::Heap(segment)) => {
+            work.hold_tablespace(segment.tablespace, enqueue::LockMode::Share)?;
+            work.apart(&mut |work| insert_rows(work, query, described, &table))?;
+            work.require_owner(&target)?;
+            work.require_new(&target, ObjectKind::Table)?;
+            true
+        }
+        _ => false,
+    };
     let data = table.heap().map(|segment| segment.data_object);
     let data = match &table.organization {
         Organization::HashCluster { cluster, .. } => Some(cluster.segment.data_object),
@@ -39,12 +51,11 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     make_identity(work, create, &target, &mut table)?;
     insert_tab(work, &table)?;
     // Rows of an index-organised table lie in its key.
-    let index_organized = table.options.index_organized;
     if index_organized {
         add_constraints(work, create, &mut table)?;
     }
-    if let Some(query) = &create.as_query {
-        insert_rows(work, query, &table)?;
+    if let (Some(query), Some(described), false) = (&create.as_query, &described, early) {
+        insert_rows(work, query, described, &table)?;
     }
     if !index_organized {
         add_constraints(work, create, &mut table)?;
@@ -370,9 +381,10 @@ fn add_not_nulls(work: &mut Work<'_>, create: &CreateTable, on: &mut Subject<'_>
     Ok(())
 }
 
-fn insert_rows(work: &mut Work<'_>, query: &sql::ast::Query, table: &TableDef) -> Result<()> {
+/// Inserts the query's rows, whose columns are those that the table was made of.
+fn insert_rows(work: &mut Work<'_>, query: &sql::ast::Query, described: &[Described], table: &TableDef) -> Result<()> {
     let mut load = Load::new(table);
-    work.host.rows(query, &mut |parts, row| load.add(parts, row))?;
+    work.host.rows(query, Some(described), &mut |parts, row| load.add(parts, row))?;
     let mut parts = work.host.parts();
     load.flush(&mut parts)
 }

@@ -8,6 +8,7 @@ use dictionary::base::{Base, icol, ind, obj};
 use dictionary::image::property;
 use dictionary::rows::{Row, blank, int};
 use dictionary::*;
+use enqueue::LockMode;
 use sql::ast::{AlterIndex, AlterIndexAction, CreateIndex, ExprKind, Ident, IndexTarget, SegmentOptions};
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Rdba, Result, Value};
@@ -30,8 +31,8 @@ pub struct NewIndex {
 }
 
 pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
-    crate::online::clean_up(work)?;
     let index = work.target(&create.name)?;
+    crate::online::clean_up(work, Some(&index))?;
     let IndexTarget::Table { table, columns } = &create.target else {
         return Err(Ora::unsupported().at(create.pos.0));
     };
@@ -83,7 +84,14 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
         return crate::online::create(work, &table, new);
     }
     work.lock(object)?;
-    make(work, &table, new)?;
+    let index = define(work, &table, &new, false)?;
+    work.hold_tablespace(index.segment.tablespace, LockMode::Share)?;
+    // The table is locked, so neither it nor its indexes change meanwhile; its owner's other objects may.
+    work.apart(&mut |work| fill(work, &table, &index, &new.duplicate))?;
+    work.require_owner(&new.target)?;
+    work.require_new(&new.target, ObjectKind::Index)?;
+    work.insert_object(index.object, Some(index.object), &new.target, ObjectKind::Index)?;
+    enter(work, &index)?;
     work.touch(object);
     Ok(())
 }
@@ -121,6 +129,16 @@ pub fn make(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<I
 /// Enters an empty index that is to be built while the table is in use.
 pub fn enter_building(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<IndexDef>> {
     let index = define(work, table, &new, true)?;
+    enter_new(work, index, new)
+}
+
+/// Enters an empty tree that is to take the place of an index's while the table is in use.
+pub fn enter_rebuilding(work: &mut Work<'_>, table: &TableDef, new: NewIndex, tablespace: u32) -> Result<Rc<IndexDef>> {
+    let index = define_in(work, table, &new, true, tablespace)?;
+    enter_new(work, index, new)
+}
+
+fn enter_new(work: &mut Work<'_>, index: IndexDef, new: NewIndex) -> Result<Rc<IndexDef>> {
     work.insert_object(index.object, Some(index.object), &new.target, ObjectKind::Index)?;
     enter(work, &index)?;
     Ok(Rc::new(index))
@@ -130,6 +148,17 @@ pub fn enter_building(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> R
 fn define(work: &mut Work<'_>, table: &TableDef, new: &NewIndex, building: bool) -> Result<IndexDef> {
     check_columns(table, new)?;
     let tablespace = work.tablespace(new.options.tablespace.as_ref(), new.target.owner)?;
+    define_in(work, table, new, building, tablespace)
+}
+
+/// As [`define`], in a tablespace that was chosen.
+fn define_in(
+    work: &mut Work<'_>,
+    table: &TableDef,
+    new: &NewIndex,
+    building: bool,
+    tablespace: u32,
+) -> Result<IndexDef> {
     let object = work.new_object();
     let header = crate::tree::create(work, tablespace, object)?;
     Ok(IndexDef {
@@ -264,7 +293,7 @@ fn load(
 }
 
 pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
-    crate::online::clean_up(work)?;
+    crate::online::clean_up(work, None)?;
     let target = work.target(&alter.name)?;
     let object = work.existing(&target, ObjectKind::Index, 1418)?;
     work.require(&target, None, SystemPrivilege::AlterAnyIndex)?;
@@ -275,7 +304,10 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
         work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
     };
     match &alter.action {
-        AlterIndexAction::Rebuild(options) => {
+        AlterIndexAction::Rebuild { options, online: true } => {
+            return crate::online::rebuild(work, &index, &target, options);
+        }
+        AlterIndexAction::Rebuild { options, online: false } => {
             work.lock(index.table)?;
             rebuild(work, &index, options)?;
         }
@@ -309,22 +341,31 @@ fn coalesce(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     if index.unusable {
         return Err(Ora::with(1502, &[&index.owner, &index.name]));
     }
-    let parts = work.host.parts();
-    let tree = parts.storage.trees.open(parts.p, index.segment.header, index.segment.data_object, index.unique)?;
-    parts.storage.trees.coalesce(parts.p, &tree).map(|_| ())
+    work.keep_table(index.table)?;
+    work.apart(&mut |work| {
+        let parts = work.host.parts();
+        let tree = parts.storage.trees.open(parts.p, index.segment.header, index.segment.data_object, index.unique)?;
+        parts.storage.trees.coalesce(parts.p, &tree).map(|_| ())
+    })
 }
 
-/// Makes the index again in a new segment.
-pub fn rebuild(work: &mut Work<'_>, index: &IndexDef, options: &SegmentOptions) -> Result<()> {
-    let tablespace = match &options.tablespace {
-        Some(_) => work.tablespace(options.tablespace.as_ref(), index.owner_id)?,
-        None => index.segment.tablespace,
-    };
-    let table = existing_table(work, index.table)?;
+/// The tablespace that an index is to be rebuilt in.
+pub fn rebuilt_in(work: &mut Work<'_>, index: &IndexDef, options: &SegmentOptions) -> Result<u32> {
     if index.kind == IndexKind::IotTop {
         // Primary index on an IOT cannot be rebuilt.
         return Err(Ora::new(28650));
     }
+    match &options.tablespace {
+        Some(_) => work.tablespace(options.tablespace.as_ref(), index.owner_id),
+        None => Ok(index.segment.tablespace),
+    }
+}
+
+/// Makes the index again in a new segment.
+pub fn rebuild(work: &mut Work<'_>, index: &IndexDef, options: &SegmentOptions) -> Result<()> {
+    let tablespace = rebuilt_in(work, index, options)?;
+    let table = existing_table(work, index.table)?;
+    work.hold_tablespace(tablespace, LockMode::Share)?;
     refill(work, &table, index, tablespace, &Ora::new(1452))
 }
 
@@ -358,7 +399,8 @@ pub fn refill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, tablespac
         })?;
         crate::tree::load_rows(&work.host.parts(), &new, &rows)?;
     } else {
-        fill(work, table, &new, duplicate)?;
+        // The table is locked exclusively.
+        work.apart(&mut |work| fill(work, table, &new, duplicate))?;
     }
     work.doom(index.segment.header)?;
     moved(work, index.object, header, data_object, tablespace)

@@ -35,6 +35,7 @@ mod view;
 mod virtual_column;
 mod work;
 
+pub use online::drop_abandoned;
 pub use work::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
 
 use sql::ast::Ddl;

@@ -1,41 +1,92 @@
-//! CREATE INDEX … ONLINE: the table's rows may be changed while the index is built.
+//! CREATE INDEX … ONLINE and REBUILD ONLINE: the table's rows may be changed while the index is built.
 //!
 //! 1. The index is entered, marked as being built, and committed. Statements compiled from now on enter their changes in it; queries
 //!    pass it over. A change of a row whose entry is not there yet leaves an entry that is marked deleted.
-//! 2. The builder waits for the transactions that began before: it takes the table in mode S for a moment.
+//! 2. The builder waits until, at one moment, no open transaction has changed the table: those that began before have ended.
 //! 3. It reads the rows as of now and adds the entries that are not there. What was changed since is there already, or is marked.
-//! 4. It takes the table in mode S again, looks whether a unique key stands twice, and takes the mark off.
+//! 4. At another such moment it looks whether a unique key stands twice, and takes the mark off. To rebuild an index, a second one is
+//!    built like this, and now the two exchange their segments; the second one goes, with the old segment.
 //!
 //! Rejected: a journal of changes beside the index, which has to be caught up with; here the index is its own journal.
 //!
-//! A builder that dies leaves an index that is marked, and sound. Since every definition holds the DD enqueue, who holds it next knows that
-//! nobody is building: CREATE and ALTER INDEX drop what is left first.
+//! The DD enqueue is held in 1 and 4 only. All the time the builder has the index's OD enqueue, and from 2 on the table in mode SS, so that
+//! nobody defines it anew. In 2 and 4 it asks for the table in mode S, for a fraction of a second at a time: who wants to change rows is
+//! never held up for longer, however long an open transaction lasts.
+//!
+//! A builder that dies leaves an index that is marked, and sound. Who gets its OD enqueue knows that nobody is building: SMON drops what is
+//! left, as does a statement that wants the name.
 
 use crate::index::{self, NewIndex};
 use crate::rows;
 use crate::virtual_column;
-use crate::work::{Work, by};
-use dictionary::base::{Base, ind};
+use crate::work::{Host, Target, Work, by};
+use dictionary::base::{Base, ind, obj};
 use dictionary::image::property;
-use dictionary::rows::{as_i64, int};
-use dictionary::{IndexDef, TableDef};
+use dictionary::rows::{Row, as_i64, int};
+use dictionary::{IndexDef, IndexKey, TableDef};
+use enqueue::{EnqueueType, LockMode};
+use sql::ast::SegmentOptions;
 use std::ops::Bound;
-use types::{ObjectId, Ora, Result};
+use types::{Ora, Result};
 
-/// Drops indexes whose builders died.
-pub fn clean_up(work: &mut Work<'_>) -> Result<()> {
-    let left = work.image.indexes_building();
-    if left.is_empty() {
-        return Ok(());
-    }
-    for object in left {
-        if let Some(index) = work.image.index(object)? {
-            work.lock_shared(index.table)?;
-            drop_index(work, &index)?;
+/// How often what is left of an index is tried to be dropped before that is left to SMON.
+const DROP_TRIES: u32 = 5;
+
+/// Drops indexes whose builders died, where that takes no waiting; for the one of a name that is wanted the statement waits.
+pub fn clean_up(work: &mut Work<'_>, wanted: Option<&Target>) -> Result<()> {
+    let mut dropped = false;
+    for object in work.image.indexes_building() {
+        let Some(index) = work.image.index(object)? else { continue };
+        if !work.hold(EnqueueType::Od, object.0.into(), LockMode::Exclusive)? {
+            continue;
+        }
+        match work.lock_shared(index.table) {
+            Ok(()) => {
+                drop_index(work, &index)?;
+                dropped = true;
+            }
+            Err(e) if wanted.is_some_and(|t| t.owner == index.owner_id && t.name == index.name) => return Err(e),
+            Err(e) if e.is(54) => work.forget_busy(),
+            Err(e) => return Err(e),
         }
     }
+    if !dropped {
+        return Ok(());
+    }
+    // What follows is a statement of its own: it may be run again.
     work.commit()?;
+    work.begin_again();
     work.refresh()
+}
+
+/// Drops the indexes that dead builders left, for SMON; tells which. One whose table is being changed all the time is left for later.
+///
+/// # Errors
+/// Those of the dictionary and of the storage.
+pub fn drop_abandoned(host: &mut dyn Host) -> Result<Vec<String>> {
+    let mut told = Vec::new();
+    let building = {
+        let parts = host.parts();
+        parts.dict.image(parts.p)?.indexes_building()
+    };
+    for object in building {
+        let dropped = Work::aside(host, &mut |work| {
+            if !work.hold(EnqueueType::Od, object.0.into(), LockMode::Exclusive)? {
+                return Ok(None);
+            }
+            let Some(index) = work.image.index(object)? else { return Ok(None) };
+            match work.share_table_and_dd(index.table, Some(1)) {
+                Err(e) if e.is(54) => return Ok(None),
+                done => done?,
+            }
+            let Some(index) = work.image.index(object)?.filter(|index| index.building) else { return Ok(None) };
+            drop_index(work, &index)?;
+            work.commit()?;
+            Ok(Some(format!("\"{}\".\"{}\"", index.owner, index.name)))
+        })?;
+        told.extend(dropped);
+    }
+    Ok(told)
 }
 
 fn drop_index(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
@@ -49,25 +100,80 @@ fn drop_index(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
 pub fn create(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<()> {
     let duplicate = new.duplicate.clone();
     let index = index::enter_building(work, table, new)?;
+    build_entered(work, table, &index, &mut |work| finish(work, table, &index, &duplicate))
+}
+
+/// Builds an index again on a table that is in use.
+pub fn rebuild(work: &mut Work<'_>, old: &IndexDef, target: &Target, options: &SegmentOptions) -> Result<()> {
+    let tablespace = index::rebuilt_in(work, old, options)?;
+    if old.building {
+        return Err(Ora::with(8104, &[&old.object.0]).at(target.pos));
+    }
+    let table = index::existing_table(work, old.table)?;
+    let column = |part: &dictionary::IndexColumnDef| match part.key {
+        IndexKey::Column(at) => Ok((at, part.descending)),
+        IndexKey::Expression { .. } => Err(Ora::unsupported().at(target.pos)),
+    };
+    let name = Target { name: format!("SYS_JOURNAL_{}", old.object.0), ..target.clone() };
+    // Somebody is rebuilding it, or was until now.
+    if work.require_new(&name, dictionary::ObjectKind::Index).is_err() {
+        return Err(Ora::with(8104, &[&old.object.0]).at(target.pos));
+    }
+    let given = |n: u8| Some(u32::from(n));
+    let new = NewIndex {
+        target: name,
+        unique: old.unique,
+        kind: old.kind,
+        columns: old.columns.iter().map(column).collect::<Result<_>>()?,
+        options: SegmentOptions {
+            pctfree: options.pctfree.or(given(old.segment.pctfree)),
+            initrans: options.initrans.or(given(old.segment.initrans)),
+            ..SegmentOptions::default()
+        },
+        invisible: false,
+        for_key: true,
+        duplicate: Ora::new(1452),
+    };
+    let duplicate = new.duplicate.clone();
+    let index = index::enter_rebuilding(work, &table, new, tablespace)?;
+    build_entered(work, &table, &index, &mut |work| exchange(work, &table, &index, old, &duplicate))
+}
+
+/// Builds an index that was entered, and drops it again when that fails. `end` is called when it is whole, at a moment without open
+/// changes of the table.
+fn build_entered(
+    work: &mut Work<'_>,
+    table: &TableDef,
+    index: &IndexDef,
+    end: &mut dyn FnMut(&mut Work<'_>) -> Result<()>,
+) -> Result<()> {
+    if !work.hold(EnqueueType::Od, index.object.0.into(), LockMode::Exclusive)? {
+        return Err(Ora::internal("[a new index is being built already]"));
+    }
+    work.hold_tablespace(index.segment.tablespace, LockMode::Share)?;
     work.touch(table.object);
     work.commit()?;
-    let built = build(work, table, &index, &duplicate);
+    work.give_dd();
+    os::crash::point("ddl-index-entered");
+    let built = build(work, table, index).and_then(|()| end(work));
     if built.is_err() {
-        // The statement fails; the index goes, and nothing else was done.
+        // The statement fails; the index goes, now or soon.
         work.undo()?;
-        work.refresh()?;
-        work.lock_shared(table.object)?;
-        if let Some(index) = work.image.index(index.object)? {
+        work.give_dd();
+        let alone = work.share_table_and_dd(table.object, Some(DROP_TRIES));
+        if let (Ok(()), Some(index)) = (alone, work.image.index(index.object)?) {
             drop_index(work, &index)?;
+            work.commit()?;
         }
-        work.commit()?;
     }
     built
 }
 
-fn build(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: &Ora) -> Result<()> {
-    work.lock_shared(table.object)?;
-    work.commit()?;
+/// Fills an index that is entered. On return there are no open changes of the table, and the DD enqueue is held.
+fn build(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
+    work.keep_table(table.object)?;
+    work.share_table(table.object, None)?;
+    work.end_share(table.object);
     // As long as this snapshot is open, no entry goes that says of a row that the builder finds: it has another key by now.
     let held = {
         let parts = work.host.parts();
@@ -77,8 +183,8 @@ fn build(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: &Or
     let parts = work.host.parts();
     parts.storage.heap.transactions().release(parts.p, &held);
     loaded?;
-    work.lock_shared(table.object)?;
-    finish(work, table, index, duplicate)
+    os::crash::point("ddl-index-filled");
+    work.share_table_and_dd(table.object, None)
 }
 
 fn add_entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
@@ -100,9 +206,22 @@ fn add_entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Resul
 
 /// Nobody has open changes of the table: what is in the index is what is in the table.
 fn finish(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: &Ora) -> Result<()> {
+    complete(work, table, index, index.unique.then_some(duplicate))?;
+    work.touch(table.object);
+    work.change().update(Base::Ind, &by(ind::OBJ, index.object), &mut set_usable)?;
+    Ok(())
+}
+
+fn set_usable(row: &mut Row) {
+    let built = property::IND_UNUSABLE | property::IND_BUILDING;
+    row[ind::FLAGS] = int(as_i64(&row[ind::FLAGS]).unwrap_or(0) & !built);
+}
+
+/// Looks whether a key of a unique index stands twice, and says from when on the index is whole.
+fn complete(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, unique: Option<&Ora>) -> Result<()> {
     let parts = work.host.parts();
     let tree = parts.storage.trees.open(parts.p, index.segment.header, crate::tree::data_object(table), false)?;
-    if index.unique {
+    if let Some(duplicate) = unique {
         let mut scan = btree::RangeScan::new();
         scan.start(&tree, Bound::Unbounded, Bound::Unbounded, false);
         let mut last: Vec<u8> = Vec::new();
@@ -117,12 +236,28 @@ fn finish(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: &O
             last.extend_from_slice(entry.key);
         }
     }
-    parts.storage.trees.set_created(parts.p, &tree)?;
-    let object: ObjectId = index.object;
+    parts.storage.trees.set_created(parts.p, &tree)
+}
+
+/// Gives an index the segment of the one that was built for it, which goes with the old segment.
+fn exchange(work: &mut Work<'_>, table: &TableDef, built: &IndexDef, old: &IndexDef, duplicate: &Ora) -> Result<()> {
+    let Some(now) = work.image.index(old.object)? else { return Err(Ora::new(1418)) };
+    // The old index has watched over its keys, unless it was unusable.
+    complete(work, table, built, (now.unique && now.unusable).then_some(duplicate))?;
+    let (new, data) = (built.segment, built.segment.data_object);
     work.touch(table.object);
-    let built = property::IND_UNUSABLE | property::IND_BUILDING;
-    work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| {
-        row[ind::FLAGS] = int(as_i64(&row[ind::FLAGS]).unwrap_or(0) & !built);
+    work.change().update(Base::Ind, &by(ind::OBJ, old.object), &mut |row| {
+        row[ind::DATAOBJ] = int(data.0);
+        row[ind::TS] = int(new.tablespace);
+        row[ind::FILE] = int(new.header.file());
+        row[ind::BLOCK] = int(new.header.block());
+        row[ind::PCTFREE] = int(new.pctfree);
+        row[ind::INITRANS] = int(new.initrans);
+        set_usable(row);
     })?;
-    Ok(())
+    work.update_object(old.object, &mut |row| row[obj::DATAOBJ] = int(data.0))?;
+    work.change().delete(Base::Ind, &by(ind::OBJ, built.object))?;
+    work.change().delete(Base::Icol, &by(dictionary::base::icol::OBJ, built.object))?;
+    work.delete_object(built.object)?;
+    work.doom(now.segment.header)
 }

@@ -46,7 +46,7 @@ pub fn check(work: &mut Work<'_>, number: u32, owner: UserId) -> Result<()> {
     if parts.dict.names(parts.p, owner, owner, false)?.has(SystemPrivilege::UnlimitedTablespace) {
         return Ok(());
     }
-    let rows = work.change().select(Base::Tsq, &move |row| row_is(row, number, owner))?;
+    let rows = work.select(Base::Tsq, &move |row| row_is(row, number, owner))?;
     match rows.first().and_then(|row| as_i64(&row[tsq::MAXBLOCKS])) {
         None | Some(0) => Err(Ora::with(1950, &[&entry.name])),
         Some(UNLIMITED) => Ok(()),

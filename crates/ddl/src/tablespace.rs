@@ -10,7 +10,6 @@ use dictionary::base::{Base, props, ts, tsq, user};
 use dictionary::rows::{as_text, as_u32, int, text};
 use dictionary::*;
 use sql::ast::*;
-use txn::LockWait;
 use types::{ObjectId, Ora, Rdba, Result, Scn};
 
 /// Bytes a file grows by unless the statement says so.
@@ -102,7 +101,7 @@ fn extent_blocks(create: &CreateTablespace, contents: Contents, block_size: u64)
 
 /// The highest number that the dictionary knows.
 fn highest(work: &mut Work<'_>) -> Result<u32> {
-    let rows = work.change().select(Base::Ts, &|_| true)?;
+    let rows = work.select(Base::Ts, &|_| true)?;
     Ok(rows.iter().map(|row| as_u32(&row[ts::TS])).max().unwrap_or(0))
 }
 
@@ -143,7 +142,7 @@ fn add_files(work: &mut Work<'_>, tablespace: &TablespaceEntry, specs: &[NewFile
 
 /// Takes tablespaces out of the control file that the dictionary does not know: a statement died half-way. Their files stay.
 fn forget_strangers(work: &mut Work<'_>) -> Result<()> {
-    let known: Vec<u32> = work.change().select(Base::Ts, &|_| true)?.iter().map(|row| as_u32(&row[ts::TS])).collect();
+    let known: Vec<u32> = work.select(Base::Ts, &|_| true)?.iter().map(|row| as_u32(&row[ts::TS])).collect();
     let control = work.control()?;
     let strange: Vec<u32> = control.files.iter().filter(|f| !known.contains(&f.tablespace)).map(|f| f.file).collect();
     if strange.is_empty() { Ok(()) } else { drop_files(work, &strange, false) }
@@ -170,6 +169,7 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     if !drop.including && !is_empty {
         return Err(Ora::new(1549).at(name.pos.0));
     }
+    work.hold_tablespace(entry.number, enqueue::LockMode::Exclusive).map_err(|e| e.at(name.pos.0))?;
     work.going = Some(entry.number);
     for table in tables {
         // A table of a cluster may have gone with it.
@@ -219,7 +219,7 @@ fn refuse_needed(work: &mut Work<'_>, entry: &TablespaceEntry, name: &Ident) -> 
 
 /// A database property.
 pub(crate) fn property(work: &mut Work<'_>, name: &str) -> Result<String> {
-    let rows = work.change().select(Base::Props, &|row| as_text(&row[props::NAME]) == name)?;
+    let rows = work.select(Base::Props, &|row| as_text(&row[props::NAME]) == name)?;
     Ok(rows.first().map(|row| as_text(&row[props::VALUE]).to_owned()).unwrap_or_default())
 }
 
@@ -230,9 +230,9 @@ fn objects_in(work: &mut Work<'_>, tablespace: u32) -> Result<(Vec<ObjectId>, Ve
     let object = |rows: Vec<dictionary::rows::Row>, column: usize| -> Vec<ObjectId> {
         rows.iter().map(|row| ObjectId(as_u32(&row[column]))).collect()
     };
-    let tables = object(work.change().select(Base::Tab, &here(tab::TS))?, tab::OBJ);
-    let clusters = object(work.change().select(Base::Clu, &here(clu::TS))?, clu::OBJ);
-    let indexes = work.change().select(Base::Ind, &here(ind::TS))?;
+    let tables = object(work.select(Base::Tab, &here(tab::TS))?, tab::OBJ);
+    let clusters = object(work.select(Base::Clu, &here(clu::TS))?, clu::OBJ);
+    let indexes = work.select(Base::Ind, &here(ind::TS))?;
     let elsewhere = indexes.into_iter().filter(|row| !tables.contains(&ObjectId(as_u32(&row[ind::BO])))).collect();
     let indexes = object(elsewhere, ind::OBJ);
     Ok((tables, indexes, clusters))
@@ -369,10 +369,9 @@ fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
         objects.extend(work.image.cluster(cluster)?.map(|c| c.tables.clone()).unwrap_or_default());
     }
     for object in objects {
-        let parts = work.host.parts();
-        let txns = parts.storage.heap.transactions();
-        txns.lock_table(parts.p, parts.txn, object, enqueue::LockMode::Share, LockWait::Forever)?;
+        work.lock_shared(object)?;
     }
+    work.hold_tablespace(entry.number, enqueue::LockMode::Exclusive)?;
     let control = work.control()?;
     let parts = work.host.parts();
     let cache = parts.storage.heap.transactions().cache();

@@ -101,7 +101,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
         require(work, SystemPrivilege::AlterUser, alter.pos.0)?;
     }
     let mine = move |row: &[Value]| as_u32(&row[user::USER]) == id.0;
-    let rows = work.change().select(Base::User, &mine)?;
+    let rows = work.select(Base::User, &mine)?;
     let Some(mut row) = rows.into_iter().next() else {
         return Err(Ora::with(1918, &[&alter.name.name]).at(alter.name.pos.0));
     };

@@ -138,7 +138,7 @@ pub fn entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Resul
     let query = sql::parse_query(&text)?;
     let mut entries = Vec::new();
     let (mut value, mut stored) = (Value::Null, Vec::new());
-    work.host.rows(&query, &mut |host, row| {
+    work.host.rows(&query, None, &mut |host, row| {
         let (Some(rowid), Some(values)) = (row.first(), row.get(1..)) else { return Ok(()) };
         let locator = match rowid {
             Value::Rowid(rowid) => btree::locator_of(*rowid).to_vec(),

@@ -8,11 +8,12 @@ use dictionary::rows::{Row, as_u32, blank, int, text};
 use dictionary::{
     Catalog, Change, Dictionary, DroppedSegment, Image, ObjectKind, SessionCatalog, SystemPrivilege, UserId,
 };
-use enqueue::{EnqueueType, LockMode, Timeout};
+use enqueue::{EnqueueType, LockId, LockMode, Timeout};
 use heap::Heap;
 use process::Process;
 use sql::ast::{Ident, Name, Query, StoredKind};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 use txn::{CommitHook, LockWait, Txn};
 use types::{Date, ObjectId, Ora, Rdba, Result, Value};
 
@@ -44,7 +45,7 @@ pub struct SessionNames {
 }
 
 /// A column of a query.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Described {
     /// The alias, or the name of a plain column; `None` for any other expression (ORA-00998).
     pub name: Option<String>,
@@ -77,7 +78,13 @@ pub trait Host {
     /// The columns of a query whose names belong to `schema`.
     fn describe(&mut self, query: &Query, schema: UserId) -> Result<Vec<Described>>;
     /// Runs a query and hands on its rows; `each` is given the parts of that moment. The query runs in the session's transaction.
-    fn rows(&mut self, query: &Query, each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>) -> Result<()>;
+    /// ORA-01466 when its columns are not the expected ones: what it reads was defined anew since it was described.
+    fn rows(
+        &mut self,
+        query: &Query,
+        expected: Option<&[Described]>,
+        each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
+    ) -> Result<()>;
     /// Compiles a unit of that owner without storing it. A unit whose text could not be parsed has errors, too.
     fn compile(&mut self, owner: &str, name: &str, kind: StoredKind, source: &str) -> Result<Vec<CompileError>>;
     /// Objects were changed or dropped, and the change is committed: their results in the result cache are no longer good.
@@ -119,24 +126,96 @@ pub struct Work<'a> {
     touched: Vec<ObjectId>,
     /// Sequences whose cached numbers are to be forgotten.
     pub sequences: Vec<ObjectId>,
+    /// The DD enqueue, while it is held.
+    dd: Option<LockId>,
+    /// Other enqueues that the statement keeps to its end.
+    held: Vec<LockId>,
+    /// Base tables have been changed, perhaps, since the statement began or last committed.
+    changed: bool,
+    /// The statement has committed something.
+    committed: bool,
+    /// A table that could not be locked.
+    busy: Option<TableWanted>,
 }
+
+/// A table that a statement needs in a mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TableWanted {
+    object: ObjectId,
+    mode: LockMode,
+}
+
+/// How long a request for a table queues, and so holds up those who want to change it, when it must not do so for long.
+const SHORT_WAIT_MS: u32 = 200;
+
+/// How long such a request rests before it is made again.
+const REST: Duration = Duration::from_millis(500);
 
 impl<'a> Work<'a> {
     /// Commits, takes the DD enqueue, runs `f`, and commits or undoes what it did.
+    ///
+    /// Who holds the DD enqueue never waits for a table. When one cannot be had and the session is willing to wait
+    /// (`ddl_lock_timeout`), what the statement did is undone, the table waited for without the enqueue, and the statement run again.
     pub fn run(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<Outcome>) -> Result<Outcome> {
-        let lock = {
+        {
             let parts = host.parts();
             parts.storage.heap.transactions().commit(parts.p, parts.txn, parts.hook)?;
-            let enqueues = parts.dict.shared().enqueues();
-            enqueues.get(parts.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, Timeout::Never)?
-        };
-        let done = Work::run_locked(host, f);
-        let parts = host.parts();
-        parts.dict.shared().enqueues().release(parts.p, lock);
-        done
+        }
+        let until = Instant::now() + Duration::from_secs(host.lock_timeout_s().into());
+        let mut wanted = Vec::new();
+        loop {
+            let lock = take_dd(host)?;
+            let (done, busy) = Work::run_locked(host, lock, f);
+            let (Err(refused), Some(busy)) = (&done, busy) else { return done };
+            if wanted.contains(&busy) {
+                return done;
+            }
+            wanted.push(busy);
+            let refused = refused.clone();
+            let tables = wait_for_tables(host, &wanted, until);
+            if tables.is_err() {
+                let parts = host.parts();
+                parts.storage.heap.transactions().rollback(parts.p, parts.txn)?;
+            }
+            match tables {
+                Err(e) if e.is(54) || e.is(30006) => return Err(refused),
+                done => done?,
+            }
+        }
     }
 
-    fn run_locked(host: &mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<Outcome>) -> Result<Outcome> {
+    /// Runs `f` with the DD enqueue, which is released; says which table was wanted when that is all that failed.
+    fn run_locked(
+        host: &mut dyn Host,
+        lock: LockId,
+        f: &mut dyn FnMut(&mut Work<'_>) -> Result<Outcome>,
+    ) -> (Result<Outcome>, Option<TableWanted>) {
+        match Work::new(host, Some(lock)) {
+            Ok(mut work) => {
+                let done = f(&mut work).and_then(|outcome| work.commit().map(|()| outcome));
+                let undone = if done.is_err() { work.undo() } else { Ok(()) };
+                work.release();
+                let busy = work.busy.filter(|_| !work.committed && undone.is_ok());
+                (undone.and(done), busy)
+            }
+            Err(e) => {
+                let parts = host.parts();
+                parts.dict.shared().enqueues().release(parts.p, lock);
+                (Err(e), None)
+            }
+        }
+    }
+
+    /// Runs `f` without the DD enqueue, which it takes where it needs it; what it has not committed is undone.
+    pub fn aside<R>(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
+        let mut work = Work::new(host, None)?;
+        let done = f(&mut work);
+        let undone = work.undo();
+        work.release();
+        undone.and(done)
+    }
+
+    fn new(host: &'a mut dyn Host, lock: Option<LockId>) -> Result<Work<'a>> {
         let session = host.session();
         let now = host.now();
         let (image, names) = {
@@ -144,7 +223,7 @@ impl<'a> Work<'a> {
             let image = parts.dict.image(parts.p)?;
             (image, parts.dict.names(parts.p, session.user, session.schema, session.sysdba)?)
         };
-        let mut work = Work {
+        Ok(Work {
             host,
             image,
             names,
@@ -156,12 +235,70 @@ impl<'a> Work<'a> {
             going: None,
             touched: Vec::new(),
             sequences: Vec::new(),
-        };
-        let done = f(&mut work).and_then(|outcome| work.commit().map(|()| outcome));
-        if done.is_err() {
-            work.undo()?;
+            dd: lock,
+            held: Vec::new(),
+            changed: false,
+            committed: false,
+            busy: None,
+        })
+    }
+
+    /// Gives back the enqueues that are held, the DD enqueue last.
+    fn release(&mut self) {
+        let locks: Vec<LockId> = self.held.drain(..).chain(self.dd.take()).collect();
+        let parts = self.host.parts();
+        locks.into_iter().for_each(|lock| parts.dict.shared().enqueues().release(parts.p, lock));
+    }
+
+    /// Runs the long part of a statement, which changes nothing in the dictionary, without the DD enqueue, so that others may define
+    /// meanwhile; afterwards the dictionary is looked at again. What the statement relies on it must have locked by a table or by
+    /// [`Work::hold`], or look up again. Where the statement has changed the dictionary already the enqueue is kept.
+    ///
+    /// # Errors
+    /// Those of `f`, and of waiting for the enqueue; it is then not held.
+    pub fn apart<R>(&mut self, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
+        if self.changed {
+            return f(self);
         }
-        done
+        self.give_dd();
+        os::crash::point("ddl-apart");
+        let done = f(self)?;
+        self.get_dd()?;
+        self.refresh()?;
+        Ok(done)
+    }
+
+    /// Gives the DD enqueue back in the middle of a statement that has changed nothing in the dictionary since it last committed.
+    pub fn give_dd(&mut self) {
+        assert!(!self.changed, "the dictionary is changed under the DD enqueue only");
+        if let Some(lock) = self.dd.take() {
+            let parts = self.host.parts();
+            parts.dict.shared().enqueues().release(parts.p, lock);
+        }
+    }
+
+    /// Takes the DD enqueue again.
+    pub fn get_dd(&mut self) -> Result<()> {
+        if self.dd.is_none() {
+            self.dd = Some(take_dd(self.host)?);
+        }
+        Ok(())
+    }
+
+    /// Takes an enqueue that is kept to the end of the statement, without waiting. False when somebody has it.
+    pub fn hold(&mut self, kind: EnqueueType, id: u64, mode: LockMode) -> Result<bool> {
+        let parts = self.host.parts();
+        match parts.dict.shared().enqueues().get(parts.p, kind, id, 0, mode, Timeout::NoWait) {
+            Ok(lock) => self.held.push(lock),
+            Err(enqueue::EnqueueError::Busy) => return Ok(false),
+            Err(e) => return Err(e.into()),
+        }
+        Ok(true)
+    }
+
+    /// Keeps a tablespace from going away while a segment that the dictionary does not have yet is filled in it. ORA-00054.
+    pub fn hold_tablespace(&mut self, number: u32, mode: LockMode) -> Result<()> {
+        if self.hold(EnqueueType::Tt, number.into(), mode)? { Ok(()) } else { Err(Ora::new(54)) }
     }
 
     /// Looks at the dictionary again, after a commit in the middle.
@@ -176,10 +313,12 @@ impl<'a> Work<'a> {
     /// Commits what the statement has done so far, releases its table locks, and goes on.
     pub fn commit(&mut self) -> Result<()> {
         os::crash::point("ddl-done");
+        self.committed = true;
         {
             let parts = self.host.parts();
             Change::new(parts.dict.shared(), parts.p, parts.txn).commit(parts.hook)?;
         }
+        self.changed = false;
         os::crash::point("ddl-committed");
         let touched = std::mem::take(&mut self.touched);
         self.host.changed(&touched);
@@ -203,6 +342,7 @@ impl<'a> Work<'a> {
         let parts = self.host.parts();
         // The segments that were made go with the rest.
         parts.storage.heap.transactions().rollback(parts.p, parts.txn)?;
+        self.changed = false;
         let made = std::mem::take(&mut self.files_made);
         if !made.is_empty() {
             crate::tablespace::drop_files(self, &made, true)?;
@@ -214,8 +354,16 @@ impl<'a> Work<'a> {
 
     /// The dictionary's tables, to be changed.
     pub fn change(&mut self) -> Change<'_> {
+        assert!(self.dd.is_some(), "the dictionary is changed under the DD enqueue only");
+        self.changed = true;
         let parts = self.host.parts();
         Change::new(parts.dict.shared(), parts.p, parts.txn)
+    }
+
+    /// Rows of a base table as the statement sees them.
+    pub fn select(&mut self, base: Base, chosen: &dyn Fn(&[Value]) -> bool) -> Result<Vec<Row>> {
+        let parts = self.host.parts();
+        Change::new(parts.dict.shared(), parts.p, parts.txn).select(base, chosen)
     }
 
     // Names.
@@ -252,6 +400,14 @@ impl<'a> Work<'a> {
         if allowed { Ok(()) } else { Err(Ora::new(1031).at(target.pos)) }
     }
 
+    /// ORA-01918 when the schema of the target has gone meanwhile.
+    pub fn require_owner(&self, target: &Target) -> Result<()> {
+        match self.image.user(target.owner) {
+            Some(_) => Ok(()),
+            None => Err(Ora::with(1918, &[&target.owner_name]).at(target.pos)),
+        }
+    }
+
     /// ORA-00955 when the name is taken in the kind's name space.
     pub fn require_new(&self, target: &Target, kind: ObjectKind) -> Result<()> {
         let taken = self.image.object_named(target.owner, kind.namespace(), &target.name).is_some()
@@ -272,25 +428,102 @@ impl<'a> Work<'a> {
 
     // Locks and notes.
 
-    /// Takes the object for this statement alone. ORA-00054 when a transaction of another session has changed it.
+    /// Takes the object for this statement alone. ORA-00054 when a transaction of another session has changed it, which
+    /// [`Work::run`] waits for if the session wants that.
     pub fn lock(&mut self, object: ObjectId) -> Result<()> {
-        let wait = match self.host.lock_timeout_s() {
-            0 => LockWait::NoWait,
-            seconds => LockWait::Seconds(seconds),
-        };
-        let parts = self.host.parts();
-        let txns = parts.storage.heap.transactions();
-        match txns.lock_table(parts.p, parts.txn, object, LockMode::Exclusive, wait) {
-            Err(e) if e.is(30006) => Err(Ora::new(54)),
-            done => done,
-        }
+        self.lock_in(object, LockMode::Exclusive)
     }
 
-    /// Waits until no open transaction has changed the table, and keeps others from beginning to until this one ends.
+    /// Sees to it that no open transaction has changed the table, and keeps others from beginning to until this one ends. As long as
+    /// one has, ORA-00054, which [`Work::run`] waits for.
     pub fn lock_shared(&mut self, object: ObjectId) -> Result<()> {
+        self.lock_in(object, LockMode::Share)
+    }
+
+    /// The statement goes on without a table that could not be locked.
+    pub fn forget_busy(&mut self) {
+        self.busy = None;
+    }
+
+    /// What was committed so far was not the statement's own.
+    pub fn begin_again(&mut self) {
+        self.committed = false;
+    }
+
+    fn lock_in(&mut self, object: ObjectId, mode: LockMode) -> Result<()> {
+        let done = self.try_table(object, mode, LockWait::NoWait);
+        if done.as_ref().is_err_and(|e| e.is(54)) {
+            self.busy = Some(TableWanted { object, mode });
+        }
+        done
+    }
+
+    fn try_table(&mut self, object: ObjectId, mode: LockMode, wait: LockWait) -> Result<()> {
         let parts = self.host.parts();
-        let txns = parts.storage.heap.transactions();
-        txns.lock_table(parts.p, parts.txn, object, LockMode::Share, LockWait::Forever)
+        parts.storage.heap.transactions().lock_table(parts.p, parts.txn, object, mode, wait)
+    }
+
+    /// Keeps others from defining the table anew, and nobody from changing its rows, until this transaction ends. ORA-00054.
+    pub fn keep_table(&mut self, object: ObjectId) -> Result<()> {
+        self.try_table(object, LockMode::SubShare, LockWait::NoWait)
+    }
+
+    /// Waits until, at one moment, no open transaction has changed the table; who wants to change it is held up for an instant at a
+    /// time only. From then on nobody begins to until [`Work::end_share`]. Not under the DD enqueue; `tries` bounds the attempts.
+    ///
+    /// # Errors
+    /// ORA-00054 when the attempts are used up; ORA-01013 and its like.
+    pub fn share_table(&mut self, object: ObjectId, tries: Option<u32>) -> Result<()> {
+        assert!(self.dd.is_none(), "a table is waited for without the DD enqueue");
+        for n in 1u32.. {
+            let parts = self.host.parts();
+            let txns = parts.storage.heap.transactions();
+            let wait = LockWait::Millis(SHORT_WAIT_MS);
+            match txns.share_for_statement(parts.p, parts.txn, object, wait) {
+                Err(e) if e.is(30006) || e.is(54) || e.is(60) => {
+                    if tries.is_some_and(|most| n >= most) {
+                        return Err(Ora::new(54));
+                    }
+                    parts.p.check_cancel()?;
+                    os::clock::sleep(REST);
+                }
+                done => return done.map(drop),
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets others change the table again.
+    pub fn end_share(&mut self, object: ObjectId) {
+        let parts = self.host.parts();
+        parts.storage.heap.transactions().end_share(parts.p, parts.txn, object);
+    }
+
+    /// As [`Work::share_table`], and has the DD enqueue then as well.
+    ///
+    /// # Errors
+    /// As [`Work::share_table`]; nothing of both is held.
+    pub fn share_table_and_dd(&mut self, object: ObjectId, tries: Option<u32>) -> Result<()> {
+        loop {
+            self.share_table(object, tries)?;
+            // Another definition may take long, and nobody could change the table as long.
+            let parts = self.host.parts();
+            let timeout = Timeout::After(Duration::from_millis(SHORT_WAIT_MS.into()));
+            let enqueues = parts.dict.shared().enqueues();
+            match enqueues.get(parts.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, timeout) {
+                Ok(lock) => {
+                    self.dd = Some(lock);
+                    return self.refresh();
+                }
+                Err(e) => {
+                    self.end_share(object);
+                    match e {
+                        enqueue::EnqueueError::Cancelled(_) | enqueue::EnqueueError::OutOfLocks => return Err(e.into()),
+                        _ => os::clock::sleep(REST),
+                    }
+                }
+            }
+        }
     }
 
     /// Notes that the object's definition or rows change.
@@ -401,6 +634,27 @@ impl<'a> Work<'a> {
         self.change().delete(Base::Objauth, &by(dictionary::base::objauth::OBJ, object))?;
         Ok(())
     }
+}
+
+fn take_dd(host: &mut dyn Host) -> Result<LockId> {
+    let parts = host.parts();
+    let enqueues = parts.dict.shared().enqueues();
+    Ok(enqueues.get(parts.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, Timeout::Never)?)
+}
+
+/// Waits for tables that a statement found taken, and locks them.
+fn wait_for_tables(host: &mut dyn Host, wanted: &[TableWanted], until: Instant) -> Result<()> {
+    for table in wanted {
+        let left = until.saturating_duration_since(Instant::now()).as_millis();
+        let wait = match table.mode {
+            LockMode::Share => LockWait::Forever,
+            _ if left == 0 => LockWait::NoWait,
+            _ => LockWait::Millis(u32::try_from(left).unwrap_or(u32::MAX)),
+        };
+        let parts = host.parts();
+        parts.storage.heap.transactions().lock_table(parts.p, parts.txn, table.object, table.mode, wait)?;
+    }
+    Ok(())
 }
 
 /// Picks the rows whose column holds the object's number.

@@ -154,7 +154,12 @@ impl Host for Session<'_> {
     fn describe(&mut self, _query: &Query, _schema: UserId) -> Result<Vec<Described>> {
         Ok(self.columns.clone())
     }
-    fn rows(&mut self, _query: &Query, each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>) -> Result<()> {
+    fn rows(
+        &mut self,
+        _query: &Query,
+        _expected: Option<&[Described]>,
+        each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
+    ) -> Result<()> {
         for row in self.answers.clone() {
             each(&mut self.parts(), &row)?;
         }

@@ -87,7 +87,7 @@ pub fn run(
         (Role::Lgwr, _) => background::lgwr(instance, &|text| alert.write(text)),
         (Role::Ckpt, _) => background::ckpt(instance, &|text| alert.write(text)),
         (Role::Arc0, _) => background::arc0(instance, &|text| alert.write(text)),
-        (Role::Smon, _) => background::smon(instance),
+        (Role::Smon, _) => background::smon(instance, &|text| alert.write(text)),
         (Role::Cjq0, _) => background::cjq0(instance, &|| wanted.signal()),
         (Role::Slave(n), _) => background::slave(instance, n, &|text| alert.write(text)),
     };

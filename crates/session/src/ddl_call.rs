@@ -98,18 +98,18 @@ impl Host for Session<'_> {
     fn describe(&mut self, query: &Query, schema: UserId) -> Result<Vec<Described>> {
         let mut cursor = self.cursor(query, schema)?;
         cursor.close(&mut self.cx);
-        let described = |c: &exec::Column| Described {
-            name: is_plain_name(&c.name).then(|| c.name.clone()),
-            data_type: c.ty,
-            nullable: c.nullable,
-        };
         Ok(cursor.columns().iter().map(described).collect())
     }
 
-    fn rows(&mut self, query: &Query, each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>) -> Result<()> {
+    fn rows(
+        &mut self,
+        query: &Query,
+        expected: Option<&[Described]>,
+        each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
+    ) -> Result<()> {
         let schema = self.core.identity().schema;
         let mut cursor = self.cursor(query, schema)?;
-        let result = self.each_row(&mut cursor, each);
+        let result = self.each_row(&mut cursor, expected, each);
         cursor.close(&mut self.cx);
         result
     }
@@ -134,15 +134,25 @@ impl Session<'_> {
     fn each_row(
         &mut self,
         cursor: &mut Cursor,
+        expected: Option<&[Described]>,
         each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
     ) -> Result<()> {
         cursor.execute(&mut self.cx)?;
+        if let Some(expected) = expected
+            && !cursor.columns().iter().map(described).eq(expected.iter().cloned())
+        {
+            return Err(Ora::new(1466));
+        }
         let mut row = Vec::new();
         while cursor.fetch(&mut self.cx, &mut row)? {
             each(&mut self.parts(), &row)?;
         }
         Ok(())
     }
+}
+
+fn described(c: &exec::Column) -> Described {
+    Described { name: is_plain_name(&c.name).then(|| c.name.clone()), data_type: c.ty, nullable: c.nullable }
 }
 
 /// Whether a column's heading can be a column's name: the text of an expression cannot.

@@ -353,12 +353,6 @@ impl Instance {
         let _ = self.storage.txns.recover(p);
     }
 
-    /// What SMON does every few seconds.
-    pub fn housekeeping(&self, p: &Process) {
-        // Blocks of dropped segments that cannot be given back now are tried again.
-        let _ = self.storage.dictionary.finish_all_drops(p);
-    }
-
     /// Writes the dirty blocks that keep sessions from finding free buffers.
     ///
     /// # Errors

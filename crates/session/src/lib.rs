@@ -9,6 +9,7 @@ mod commit_write;
 mod context;
 mod core;
 mod ddl_call;
+mod housekeeping;
 mod in_process;
 mod instance;
 mod jobs;
@@ -26,6 +27,7 @@ mod world;
 
 pub use caches::{Caches, OnCommit};
 pub use core::{FixedTables, MakeFixedTables, SessionFace};
+pub use housekeeping::Housekeeper;
 pub use in_process::InProcess;
 pub use instance::Instance;
 pub use kind::kind_of;

@@ -39,8 +39,8 @@ impl Transactions {
     ///
     /// # Errors
     /// As [`Transactions::lock_table`].
-    pub fn share_for_statement(&self, p: &Process, t: &mut Txn, object: ObjectId) -> Result<bool> {
-        self.lock_object(p, t, object, LockMode::Share, LockWait::Forever, false)
+    pub fn share_for_statement(&self, p: &Process, t: &mut Txn, object: ObjectId, wait: LockWait) -> Result<bool> {
+        self.lock_object(p, t, object, LockMode::Share, wait, false)
     }
 
     /// Gives back what [`Transactions::share_for_statement`] took.
@@ -209,5 +209,6 @@ fn timeout(wait: LockWait) -> Timeout {
         LockWait::Forever => Timeout::Never,
         LockWait::NoWait | LockWait::SkipLocked => Timeout::NoWait,
         LockWait::Seconds(n) => Timeout::After(Duration::from_secs(n.into())),
+        LockWait::Millis(n) => Timeout::After(Duration::from_millis(n.into())),
     }
 }

@@ -61,6 +61,8 @@ pub enum LockWait {
     NoWait,
     /// ORA-30006 after so many seconds.
     Seconds(u32),
+    /// ORA-30006 after so many milliseconds.
+    Millis(u32),
     /// Passes over locked rows.
     SkipLocked,
 }

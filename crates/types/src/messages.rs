@@ -1003,6 +1003,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 8007, "Further changes to this block by this transaction not allowed"),
     (Ora, 8102, "index key not found, obj# %s, file %s, block %s (%s)"),
     (Ora, 8103, "object no longer exists"),
+    (Ora, 8104, "this index object %s is being online built or rebuilt"),
     (Ora, 8176, "consistent read failure; rollback data not available"),
     (Ora, 8177, "can't serialize access for this transaction"),
     (Ora, 8180, "no snapshot found based on specified time"),

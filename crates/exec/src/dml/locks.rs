@@ -70,7 +70,7 @@ impl TableLocks {
         }
         for object in &self.shared {
             if !shared.contains(object) {
-                new |= txns.share_for_statement(cx.p, t, *object)?;
+                new |= txns.share_for_statement(cx.p, t, *object, txn::LockWait::Forever)?;
                 shared.push(*object);
             }
         }

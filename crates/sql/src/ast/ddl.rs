@@ -458,7 +458,11 @@ pub struct AlterIndex {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum AlterIndexAction {
-    Rebuild(SegmentOptions),
+    Rebuild {
+        options: SegmentOptions,
+        /// The table may be changed meanwhile.
+        online: bool,
+    },
     RenameTo(Ident),
     Unusable,
     Visible(bool),

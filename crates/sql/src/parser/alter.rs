@@ -291,8 +291,11 @@ impl Parser<'_> {
         let action = match () {
             () if self.eat_word("REBUILD") => {
                 let mut options = SegmentOptions::default();
+                let mut online = false;
                 loop {
-                    if self.eat_any(&["ONLINE", "REVERSE", "NOREVERSE"]).is_some()
+                    let how = self.eat_any(&["ONLINE", "REVERSE", "NOREVERSE"]);
+                    online |= how == Some(0);
+                    if how.is_some()
                         || self.eat_words(&["COMPUTE", "STATISTICS"])
                         || self.segment_option(&mut options)?
                     {
@@ -300,7 +303,7 @@ impl Parser<'_> {
                     }
                     break;
                 }
-                AlterIndexAction::Rebuild(options)
+                AlterIndexAction::Rebuild { options, online }
             }
             () if self.eat_words(&["RENAME", "TO"]) => AlterIndexAction::RenameTo(self.ident(953)?),
             () if self.eat_word("UNUSABLE") => AlterIndexAction::Unusable,

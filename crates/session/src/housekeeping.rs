@@ -1,0 +1,130 @@
+//! What SMON does every few seconds: it gives back blocks of dropped segments, and drops indexes whose builders died.
+//!
+//! Dropping an index is data definition, which wants a host. SMON's has no queries and no compiler: that statement needs neither.
+
+use crate::caches::OnCommit;
+use crate::instance::Instance;
+use ddl::{CompileError, Described, Host, Parts, SessionNames};
+use dictionary::base::{Base, ind};
+use dictionary::image::property;
+use dictionary::rows::as_i64;
+use dictionary::{Dictionary, NoFixedTables, SALT_BYTES, UserId};
+use process::Process;
+use sql::ast::{Query, StoredKind};
+use std::rc::Rc;
+use txn::Txn;
+use types::{Date, Nls, ObjectId, Ora, Result, Value};
+
+/// What SMON keeps between two rounds.
+#[derive(Debug, Default)]
+pub struct Housekeeper {
+    /// The dictionary's epoch when it was last looked at, and no index was being built.
+    quiet: Option<u64>,
+}
+
+impl Housekeeper {
+    /// One round. Returns the names of indexes that were dropped because nobody builds them any more. What cannot be done now is tried
+    /// again in the next round.
+    pub fn round(&mut self, instance: &'static Instance, p: &Process) -> Vec<String> {
+        let dictionary = instance.storage().dictionary;
+        let _ = dictionary.finish_all_drops(p);
+        let epoch = dictionary.epoch();
+        if self.quiet == Some(epoch) {
+            return Vec::new();
+        }
+        match any_building(instance, p) {
+            Ok(false) => {
+                self.quiet = Some(epoch);
+                Vec::new()
+            }
+            Ok(true) => ddl::drop_abandoned(&mut Smon::new(instance, p)).unwrap_or_default(),
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+fn any_building(instance: &Instance, p: &Process) -> Result<bool> {
+    let mut found = false;
+    instance.storage().dictionary.scan_once(p, Base::Ind, &mut |_, row| {
+        found |= as_i64(&row[ind::FLAGS]).unwrap_or(0) & property::IND_BUILDING != 0;
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// SMON as data definition sees it.
+struct Smon<'a> {
+    instance: &'static Instance,
+    p: &'a Process,
+    dict: Dictionary,
+    txn: Txn,
+    hook: OnCommit,
+    nls: Nls,
+}
+
+impl<'a> Smon<'a> {
+    fn new(instance: &'static Instance, p: &'a Process) -> Smon<'a> {
+        let dict = Dictionary::new(instance.storage().dictionary.clone(), Rc::new(NoFixedTables));
+        Smon { instance, p, dict, txn: Txn::new(), hook: instance.on_commit(), nls: Nls::default() }
+    }
+}
+
+/// SMON runs nothing that asks for this.
+fn not_smons<R>() -> Result<R> {
+    Err(Ora::internal("[SMON has no statements]"))
+}
+
+impl Host for Smon<'_> {
+    fn parts(&mut self) -> Parts<'_> {
+        let storage = self.instance.storage();
+        Parts {
+            p: self.p,
+            dict: &mut self.dict,
+            txn: &mut self.txn,
+            storage: ddl::Storage { heap: storage.heap, clusters: storage.clusters, trees: storage.btree },
+            hook: &self.hook,
+            nls: &self.nls,
+        }
+    }
+
+    fn session(&self) -> SessionNames {
+        SessionNames { user: UserId::SYS, schema: UserId::SYS, sysdba: true }
+    }
+
+    fn now(&self) -> Date {
+        let utc = (os::clock::wall_ns() / 1_000_000_000) as i64;
+        Date::from_unix(utc + i64::from(os::clock::utc_offset_seconds(utc))).expect("a date of our time")
+    }
+
+    fn is_connected(&self, _user: UserId) -> bool {
+        true
+    }
+
+    fn salt(&mut self) -> [u8; SALT_BYTES] {
+        [0; SALT_BYTES]
+    }
+
+    fn describe(&mut self, _: &Query, _: UserId) -> Result<Vec<Described>> {
+        not_smons()
+    }
+
+    fn rows(
+        &mut self,
+        _: &Query,
+        _: Option<&[Described]>,
+        _: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
+    ) -> Result<()> {
+        not_smons()
+    }
+
+    fn compile(&mut self, _: &str, _: &str, _: StoredKind, _: &str) -> Result<Vec<CompileError>> {
+        not_smons()
+    }
+
+    fn changed(&mut self, objects: &[ObjectId]) {
+        let scn = self.instance.storage().txns.current_scn();
+        for object in objects {
+            self.instance.caches().results.invalidate(self.p, *object, scn);
+        }
+    }
+}
