@@ -9,6 +9,9 @@ use wait::Event;
 /// How long CKPT sleeps unless it is posted.
 const SLEEP: Duration = Duration::from_secs(3);
 
+/// How long CKPT waits before it tries again what failed.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// Runs CKPT until it is asked to end. `log` writes to the alert log.
 ///
 /// # Errors
@@ -17,6 +20,7 @@ pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let p = instance.attach_background("CKPT")?;
     let (slot, redo) = (p.number() as usize - 1, instance.storage().redo);
     redo.become_ckpt(&p);
+    let mut told = String::new();
     loop {
         let posts = p.posts();
         if instance.state().is_asked_to_end(slot) {
@@ -28,7 +32,16 @@ pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
             if tell {
                 log(&format!("Beginning log switch checkpoint up to RBA {}", redo.head()));
             }
-            instance.checkpoint(&p)?;
+            match instance.checkpoint(&p) {
+                // All blocks are on disk, the control file cannot say so: for want of room perhaps.
+                Err(e) if e.is(200) => {
+                    crate::tell_once(log, &mut told, "CKPT cannot note the checkpoint, will retry", &e);
+                    crate::idle(&p, Event::RdbmsIpcMessage, p.posts(), AGAIN);
+                    continue;
+                }
+                done => done?,
+            }
+            told.clear();
             if tell {
                 let done = redo.checkpoint();
                 log(&format!("Completed checkpoint up to RBA {:#x}, SCN: {}", done.rba, done.scn));

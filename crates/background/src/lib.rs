@@ -21,6 +21,15 @@ use process::Process;
 use std::time::Duration;
 use wait::Event;
 
+/// Writes to the alert log what failed and is tried again: once, not at every attempt.
+fn tell_once(log: &dyn Fn(&str), told: &mut String, what: &str, e: &types::Ora) {
+    let text = e.to_string();
+    if *told != text {
+        log(&format!("{what}\n{text}"));
+        *told = text;
+    }
+}
+
 /// Sleeps until posted since `posts`, or until the time is up; true when posted.
 fn idle(p: &Process, event: Event, posts: u32, time: Duration) -> bool {
     let guard = p.wait(event, time.as_millis() as u64 / 10, 0, 0);

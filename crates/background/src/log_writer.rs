@@ -11,6 +11,9 @@ use wait::Event;
 /// How long LGWR sleeps unless it is posted.
 const SLEEP: Duration = Duration::from_secs(3);
 
+/// How long LGWR waits before it tries again to open the next log.
+const AGAIN: Duration = Duration::from_millis(500);
+
 /// Runs LGWR until it is asked to end. `log` writes to the alert log.
 ///
 /// # Errors
@@ -20,9 +23,19 @@ pub fn lgwr(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let (slot, redo) = (p.number() as usize - 1, instance.storage().redo);
     redo.become_lgwr(&p);
     let mut sequence = redo.current_sequence();
+    let mut told = String::new();
     loop {
         let posts = p.posts();
-        redo.write_out(&p)?;
+        match redo.write_out(&p) {
+            // The next log cannot be opened because the control file cannot be written. Who needs it waits.
+            Err(e) if e.is(200) && !instance.state().is_asked_to_end(slot) => {
+                crate::tell_once(log, &mut told, "LGWR cannot open the next log, will retry", &e);
+                crate::idle(&p, Event::RdbmsIpcMessage, p.posts(), AGAIN);
+                continue;
+            }
+            done => done?,
+        }
+        told.clear();
         while sequence < redo.current_sequence() {
             sequence += 1;
             log(&format!("Thread 1 advanced to log sequence {sequence} (LGWR switch)"));

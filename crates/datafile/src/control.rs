@@ -16,6 +16,10 @@
 //! backup 1 73728 4711 1795312800
 //! checksum 9a0c…
 //! ```
+//!
+//! Zeros follow up to the end of the file. A control file must be written when the disk is full, for logs switch and checkpoints are
+//! made without new room. So there are two files of the same size, with room to grow: `control`, and `control.new`, which is
+//! overwritten and synced, before the two change their names. The one that is in force is never touched.
 
 use os::file::{File, OpenMode, sync_directory};
 use std::fmt::Write as _;
@@ -193,6 +197,10 @@ pub struct ControlFile {
     pub backups: Vec<BackupEntry>,
 }
 
+/// What is written before it becomes the control file.
+const SPARE: &str = "control.new";
+/// Control files grow in such steps and are one of them ahead.
+const STEP_BYTES: u64 = 8 << 10;
 const TITLE: &str = "latchwork control file 2";
 const BYTES_MAX: u64 = 1 << 20;
 
@@ -241,16 +249,31 @@ impl ControlFile {
     /// As [`ControlFile::write`].
     pub fn write_as(&self, directory: &Path, sync: bool) -> Result<()> {
         let failed = |e: os::OsError| Ora::new(200).because(crate::files::io_error(27040, "file create error", &e));
-        let (new, path) = (directory.join("control.new"), directory.join(crate::CONTROL_FILE));
-        let file = File::open(&new, OpenMode::Truncate).map_err(failed)?;
-        file.write_at(self.print().as_bytes(), 0).map_err(failed)?;
+        let (new, path) = (directory.join(SPARE), directory.join(crate::CONTROL_FILE));
+        let file = File::open(&new, OpenMode::OpenOrCreate).map_err(failed)?;
+        let mut bytes = self.print().into_bytes();
+        let wanted = (bytes.len() as u64 + 1).next_multiple_of(STEP_BYTES) + STEP_BYTES;
+        let mut room = file.len_bytes().map_err(failed)?;
+        if room < wanted && file.allocate(wanted).is_ok() {
+            room = wanted;
+        }
+        // Without room ahead it does as long as the text fits.
+        bytes.resize(bytes.len().max(room as usize), 0);
+        file.write_at(&bytes, 0).map_err(failed)?;
         if sync {
             file.sync().map_err(failed)?;
         }
         os::crash::point("control-written");
-        os::file::rename(&new, &path).map_err(failed)?;
+        if !os::file::exchange(&new, &path).map_err(failed)? {
+            os::file::rename(&new, &path).map_err(failed)?;
+        }
         os::crash::point("control-renamed");
-        if sync { sync_directory(directory).map_err(failed) } else { Ok(()) }
+        if sync && let Err(e) = sync_directory(directory) {
+            // Nobody knows which of the two is in force on the device: neither may be overwritten.
+            let _ = os::file::remove(&new);
+            return Err(failed(e));
+        }
+        Ok(())
     }
 
     fn print(&self) -> String {
@@ -304,6 +327,7 @@ impl ControlFile {
     }
 
     fn parse(text: &str) -> Option<ControlFile> {
+        let text = text.trim_end_matches('\0');
         let at = text.rfind("checksum ")?;
         let (body, last) = text.split_at(at);
         let sum = u64::from_str_radix(last.strip_prefix("checksum ")?.strip_suffix('\n')?, 16).ok()?;

@@ -599,11 +599,10 @@ impl DataFiles {
     /// speaks of it can only be there with it.
     ///
     /// # Errors
-    /// ORA-01237 when the file cannot grow (the system's words in ORA-27052 below it), ORA-01157 for an unknown file.
+    /// ORA-01237 when the file cannot grow (the system's words in ORA-27072 below it), ORA-01157 for an unknown file.
     pub fn extend(&self, number: u32, blocks: u32) -> Result<()> {
         let file = self.file(number)?;
-        let failed =
-            |e: os::OsError| Ora::with(1237, &[&number]).because(io_error(27052, "unable to flush file data", &e));
+        let failed = |e: os::OsError| Ora::with(1237, &[&number]).because(io_error(27072, "File I/O error", &e));
         file.allocate(u64::from(blocks) * self.block_size as u64).map_err(failed)?;
         if self.disk_sync() { file.sync().map_err(failed) } else { Ok(()) }
     }

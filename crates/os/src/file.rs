@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::{OsError, OsResult, power};
+use crate::{OsError, OsResult, full, power};
 
 /// How to open a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,7 @@ impl File {
     /// # Errors
     /// The device is full or failed.
     pub fn write_at(&self, buffer: &[u8], position: u64) -> OsResult<()> {
+        full::grow("pwrite", &self.path, || self.len_bytes().unwrap_or(0), position + buffer.len() as u64)?;
         if power::armed() {
             return power::write(&self.inner, &self.path, buffer, position);
         }
@@ -110,6 +111,7 @@ impl File {
     /// # Errors
     /// The device is full, or the file would pass a limit.
     pub fn allocate(&self, len: u64) -> OsResult<()> {
+        full::grow("fallocate", &self.path, || self.len_bytes().unwrap_or(0), len)?;
         let length = libc::off_t::try_from(len)
             .map_err(|_| OsError::from_errno("fallocate", self.path.display().to_string(), libc::EFBIG))?;
         let error = |rc| OsError::from_errno("fallocate", format!("{} to {len} bytes", self.path.display()), rc);
@@ -170,6 +172,33 @@ pub fn rename(from: &Path, to: &Path) -> OsResult<()> {
     std::fs::rename(from, to).map_err(|e| OsError::from_io("rename", to.display().to_string(), e))
 }
 
+/// Lets two files change their names, at once; false, and nothing done, where the file system cannot, or one of them is missing.
+///
+/// # Errors
+/// The device failed.
+pub fn exchange(one: &Path, other: &Path) -> OsResult<bool> {
+    if power::armed() {
+        // Its journal knows renames only; a renaming loses the one name and no more.
+        return Ok(false);
+    }
+    let c = |path: &Path| {
+        use std::os::unix::ffi::OsStrExt;
+        std::ffi::CString::new(path.as_os_str().as_bytes())
+            .map_err(|_| OsError::from_errno("rename", path.display().to_string(), libc::EINVAL))
+    };
+    let (a, b) = (c(one)?, c(other)?);
+    // SAFETY: two strings that end with zero and live through the call.
+    let rc = unsafe { libc::renameat2(libc::AT_FDCWD, a.as_ptr(), libc::AT_FDCWD, b.as_ptr(), libc::RENAME_EXCHANGE) };
+    if rc == 0 {
+        return Ok(true);
+    }
+    let error = OsError::last("rename", other.display().to_string());
+    match error.errno() {
+        libc::ENOENT | libc::EINVAL | libc::ENOSYS | libc::EPERM => Ok(false),
+        _ => Err(error),
+    }
+}
+
 /// Removes a file's name; the file goes with its last descriptor.
 ///
 /// # Errors
@@ -221,6 +250,20 @@ mod tests {
         let other = File::open(&path, OpenMode::Read).unwrap();
         assert!(!other.try_lock().unwrap());
         assert!(File::open(&dir.join("none"), OpenMode::Read).is_err());
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn two_files_change_their_names() {
+        let dir = std::env::temp_dir().join(format!("lw-os-exchange-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let (one, other) = (dir.join("one"), dir.join("other"));
+        std::fs::write(&one, "1").unwrap();
+        assert!(!exchange(&one, &other).unwrap(), "one is missing");
+        std::fs::write(&other, "2").unwrap();
+        if exchange(&one, &other).unwrap() {
+            assert_eq!((std::fs::read(&one).unwrap(), std::fs::read(&other).unwrap()), (b"2".to_vec(), b"1".to_vec()));
+        }
         std::fs::remove_dir_all(&dir).unwrap();
     }
 }

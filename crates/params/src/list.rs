@@ -150,6 +150,7 @@ params! {
     JavaPoolSize "java_pool_size" size(0, T), "0", Static, false, "size in bytes of java pool";
     CrashPoint "_crash_point" TEXT, "", Static, false, "for tests: name:n kills the instance at the n-th pass of a named point, name:n:child kills a process other than the supervisor at every n-th";
     PowerLoss "_power_loss" int(-1, i64::MAX), "-1", Static, false, "for tests: unsynced writes can be undone after a death; power fails at this sync, 0: at none; -1: off";
+    DiskFull "_disk_full" BOOL, "FALSE", Static, false, "for tests: files cannot grow while the database directory has a file named disk_full";
     LogBuffer "log_buffer" size(0, G), "0", Static, false, "redo circular buffer size";
     LogFileSize "_log_file_size" size(0, T), "0", Static, false, "size of the online logs of a new database; 0: 64 MB";
     LogFiles "_log_files" int(2, 16), "3", Static, false, "number of online logs of a new database";

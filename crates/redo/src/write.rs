@@ -62,8 +62,10 @@ impl RedoLog {
 
     /// Marks the log as failed; everybody who waits for it is woken.
     fn fail(&self, e: Ora) -> Ora {
-        if e.is(28) || e.is(1013) {
-            return e; // a session that waited for the control file: another one will write
+        if e.is(28) || e.is(1013) || e.is(200) {
+            // A session that waited for the control file, or a control file that could not be written, for want of room perhaps: it is
+            // tried again, and nothing that was promised is lost meanwhile.
+            return e;
         }
         if self.tail.failed.load(Ordering::Relaxed) == 0 {
             self.tail.failure.set(&e.to_string());

@@ -106,6 +106,9 @@ fn run_in(options: &StartOptions, place: &Place) -> Result<(), String> {
 
 /// Arms what a test asked for, before the first file is opened and the first process forked.
 fn arm_faults(options: &StartOptions, place: &Place) -> os::OsResult<()> {
+    if options.params.flag(Param::DiskFull) {
+        os::full::arm(place.dir());
+    }
     let plan = options.params.get(Param::CrashPoint);
     if !plan.is_empty() {
         os::crash::arm(plan, place.dir())?;
