@@ -87,6 +87,21 @@ impl Client {
         Self::connect_with(dir, credentials, &ConnectOptions::default())
     }
 
+    /// Who waits for whom in the instance whose database is in `dir`, as lines of text. No session is opened: it works when nobody
+    /// can log on.
+    ///
+    /// # Errors
+    /// [`ClientError::NotRunning`]; ORA-01031 for a user who does not own the instance.
+    pub fn diagnose(dir: &Path) -> ClientResult<Vec<String>> {
+        let mut connection = Connection::open(dir)?;
+        connection.send(&Request::Diagnose)?;
+        match connection.receive()? {
+            Reply::Output { lines } => Ok(lines.into_iter().map(Option::unwrap_or_default).collect()),
+            Reply::Error(f) => Err(ClientError::Server(f)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     /// Connects, with the client's description for `v$session`.
     ///
     /// # Errors

@@ -332,8 +332,13 @@ impl Client {
         }
     }
 
-    #[cold]
-    fn check_level_against_holds(&self, latch: &Latch) {
+    /// The holds in use, a bit each.
+    pub(crate) fn held_bits(&self) -> u16 {
+        self.held.get()
+    }
+
+    /// The latch held, by name and child, that forbids to wait for this one.
+    pub(crate) fn conflict(&self, latch: &Latch) -> Option<(LatchName, u32)> {
         let name = latch.name();
         for n in (0..HOLDS).filter(|n| self.held.get() & 1 << n != 0) {
             let hold = &self.slot.holds[n];
@@ -345,13 +350,23 @@ impl Client {
             let Some(owned) = LatchName::from_index((place >> 24) as usize) else { continue };
             let next_child =
                 owned == name && name.two_children() && latch.child() > child_of(hold.child.load(Ordering::Relaxed));
-            assert!(
-                name.level() > owned.level() || next_child,
+            if name.level() <= owned.level() && !next_child {
+                return Some((owned, child_of(hold.child.load(Ordering::Relaxed))));
+            }
+        }
+        None
+    }
+
+    #[cold]
+    fn check_level_against_holds(&self, latch: &Latch) {
+        let name = latch.name();
+        if let Some((owned, child)) = self.conflict(latch) {
+            panic!(
                 "ORA-00600: internal error code, arguments: [504], [{:#x}], [level {} held: {} child {}], [{}], [{}], [{}]",
                 latch.address(),
                 owned.level(),
                 owned.name(),
-                child_of(hold.child.load(Ordering::Relaxed)),
+                child,
                 name.level(),
                 name.name(),
                 latch.child(),
@@ -384,7 +399,7 @@ pub(crate) struct Noted {
     /// Whole words, here and below: a handle is moved about, and what was stored in pieces is slow to load whole.
     pub hold: u32,
     pub mode: Mode,
-    place: u32,
+    pub(crate) place: u32,
 }
 
 #[inline]

@@ -15,6 +15,7 @@
 //! included. See `examples/`.
 #![deny(unsafe_code)] // The layouts of the lock words, and one address that recovery looks behind.
 
+mod by_hand;
 mod client;
 mod domain;
 mod generation;
@@ -31,6 +32,7 @@ mod views;
 mod waiting;
 pub mod word;
 
+pub use by_hand::ByHandError;
 pub use client::{Client, Held, Mode};
 pub use domain::{Domain, LatchShared, LatchSlot, SleepAlgorithm, Tunables};
 pub use generation::Generation;

@@ -450,3 +450,28 @@ fn holders_can_be_read_without_end_beside_a_busy_latch() {
         stop.store(1, Ordering::Relaxed);
     });
 }
+
+#[test]
+fn a_latch_held_by_hand_is_a_hold_like_any_other() {
+    use crate::ByHandError;
+    let d = domain(Generation::default());
+    let (a, b) = (client(d), client(d));
+    let shared = Latch::new(LatchName::TestShared, 0);
+    let exclusive = Latch::new(LatchName::TestUnit, 0);
+    a.get_by_hand(&shared, true, true, Where::TestShare, 7).unwrap();
+    assert!(shared.is_held() && a.held_count() == 1);
+    let seen: Vec<_> = d.holders().map(|h| (h.mode, h.why)).collect();
+    assert_eq!(seen, [(Mode::Shared, 7)]);
+    assert!(b.try_get_shared(&shared, Where::TestShare, 0).is_some(), "others share it");
+    assert_eq!(b.get_by_hand(&shared, false, false, Where::TestExclusive, 0), Err(ByHandError::Busy));
+    assert_eq!(a.get_by_hand(&shared, true, true, Where::TestShare, 0), Err(ByHandError::Order));
+    assert_eq!(a.get_by_hand(&exclusive, true, true, Where::TestShare, 0), Err(ByHandError::NotShared));
+    assert!(!b.free_by_hand(&shared), "it is not b's");
+    assert!(a.free_by_hand(&shared) && !a.free_by_hand(&shared));
+    assert!(!shared.is_held() && a.held_count() == 0 && d.holders().next().is_none());
+    a.get_by_hand(&exclusive, false, true, Where::TestExclusive, 0).unwrap();
+    assert!(b.try_get(&exclusive, Where::TestExclusive, 0).is_none());
+    assert!(a.free_by_hand(&exclusive));
+    drop(b.get(&exclusive, Where::TestExclusive, 0));
+    assert_eq!(exclusive.counts().gets, 2);
+}

@@ -81,6 +81,12 @@ pub struct Status {
     place: Place,
 }
 
+#[derive(Args)]
+pub struct Hang {
+    #[command(flatten)]
+    place: Place,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Mode {
     /// Wait until every session has ended
@@ -253,6 +259,21 @@ fn inside(dir: &Path) -> client::ClientResult<String> {
     }
     session.logoff(true)?;
     Ok(out)
+}
+
+/// Runs `latchwork hang`.
+pub fn hang(args: &Hang) -> ExitCode {
+    match client::Client::diagnose(&args.place.dir()) {
+        Ok(lines) => {
+            lines.iter().for_each(|line| println!("{line}"));
+            ExitCode::SUCCESS
+        }
+        Err(client::ClientError::NotRunning(_)) => not_running(&args.place.dir()),
+        Err(e) => {
+            eprintln!("{e}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn not_running(dir: &Path) -> ExitCode {

@@ -34,6 +34,8 @@ enum Command {
     Restore(backup::Restore),
     /// Say how far a database that does not start can be recovered, and go on without redo that is lost
     Recover(recover::Recover),
+    /// Say who waits for whom in an instance that may be stuck: reads its memory, takes no latch, changes nothing
+    Hang(instance::Hang),
     /// SQL*Plus-compatible shell; also when the program is called sqlplus
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Sql {
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Start(a) => instance::start(&a),
         Command::Stop(a) => instance::stop(&a),
         Command::Status(a) => instance::status(&a),
+        Command::Hang(a) => instance::hang(&a),
         Command::Verify(a) => verify::run(&a),
         Command::Backup(a) => backup::backup(&a),
         Command::Restore(a) => backup::restore(&a),

@@ -119,6 +119,20 @@ unsafe impl Send for StaticMapping {}
 // SAFETY: as above.
 unsafe impl Sync for StaticMapping {}
 
+impl StaticMapping {
+    /// Takes the right to write away from this process; others keep theirs. A write is a segmentation fault from now on.
+    ///
+    /// # Errors
+    /// `mprotect` failed.
+    pub fn make_read_only(&self) -> OsResult<()> {
+        // SAFETY: the mapping lasts, and nothing but its protection changes.
+        match unsafe { libc::mprotect(self.base.cast(), self.len, libc::PROT_READ) } {
+            0 => Ok(()),
+            _ => Err(OsError::last("mprotect", format!("{} bytes", self.len))),
+        }
+    }
+}
+
 impl Mapping {
     /// Maps zero-filled memory of `len` bytes that the process shares with the children it forks later.
     ///

@@ -117,10 +117,23 @@ pub fn exists(process: i32) -> bool {
 /// True while a process with this id runs: one that has ended and was not yet waited for does not.
 #[must_use]
 pub fn is_running(process: i32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return false };
+    run_state(process).is_some()
+}
+
+/// The kernel's letter for what a process does (R, S, D, T …); `None` for one that has ended.
+#[must_use]
+pub fn run_state(process: i32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The state follows the name, which is in brackets and may hold anything.
-    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-    !matches!(state, None | Some('Z' | 'X' | 'x'))
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next())?;
+    (!matches!(state, 'Z' | 'X' | 'x')).then_some(state)
+}
+
+/// The function of the kernel that a process sleeps in, where the kernel says so; `None` for one that runs.
+#[must_use]
+pub fn kernel_place(process: i32) -> Option<String> {
+    let name = std::fs::read_to_string(format!("/proc/{process}/wchan")).ok()?;
+    (!matches!(name.trim(), "" | "0")).then(|| name.trim().to_string())
 }
 
 /// Asks the kernel to send this process `signal` when its parent dies.

@@ -61,6 +61,10 @@ impl Line {
                 instance.cancel(sid, serial, key);
                 return None;
             }
+            Heard::Packet(Request::Diagnose) => {
+                self.diagnose(instance, uid);
+                return None;
+            }
             Heard::Packet(_) => {
                 self.say_error(&Ora::new(1012));
                 return None;
@@ -157,6 +161,22 @@ impl Line {
                 }
             }
         }
+    }
+
+    /// Says who waits for whom. This process has no slot and takes no latch; it cannot even write to the SGA any more.
+    fn diagnose(&mut self, instance: &'static Instance, uid: u32) {
+        if uid != 0 && uid != os::process::user_id() {
+            return self.say_error(&Ora::new(1031));
+        }
+        if let Err(e) = instance.processes().sga().make_read_only() {
+            return self.say_error(&Ora::internal(e));
+        }
+        let lines = session::hang::report(instance).lines().map(|l| (!l.is_empty()).then(|| l.to_string())).collect();
+        let mut out = Vec::new();
+        write_frame(&mut out, |o| Reply::Output { lines }.encode(o));
+        write_frame(&mut out, |o| Reply::Done(Box::default()).encode(o));
+        let _ = self.stream.set_nonblocking(false);
+        let _ = self.stream.write_all(&out);
     }
 
     fn say(&mut self, reply: &Reply) -> std::io::Result<()> {

@@ -43,6 +43,7 @@ pub struct Calls {
     kept: Vec<Kept>,
     /// CURRENT_SCHEMA and user the kept cursors were compiled under.
     kept_for: Option<crate::core::Identity>,
+    debug: crate::oradebug::Debug,
 }
 
 /// What a call came to.
@@ -63,6 +64,14 @@ impl Calls {
     /// Runs a statement and answers with its rows or its outcome.
     pub fn execute(&mut self, core: &Core, cx: &mut ExecCtx<'_>, e: &Execute, out: &mut Vec<u8>) -> Flow {
         let mut kind = StatementKind::UNKNOWN;
+        if let Some(line) = crate::oradebug::command(&e.sql) {
+            let result = crate::oradebug::run(core, &self.debug, line).map(|lines| {
+                let lines = lines.into_iter().map(some_text).collect();
+                write_frame(out, |o| Reply::Output { lines }.encode(o));
+                done(cx, Outcome::of(kind))
+            });
+            return finish(core, cx, result, kind, out);
+        }
         let result = self.try_execute(core, cx, e, &mut kind, out);
         core.p.session().command.store(0, std::sync::atomic::Ordering::Relaxed);
         if e.want_output {

@@ -286,7 +286,7 @@ impl Session {
                 }
                 Flow::End
             }
-            Request::Logon(_) | Request::Cancel { .. } => return say_fatal(&Ora::new(3106), out),
+            Request::Logon(_) | Request::Cancel { .. } | Request::Diagnose => return say_fatal(&Ora::new(3106), out),
         };
         cx.session.figures.flush(&core.p, core.shared.library);
         if core.p.stats().get(Stat::EnqueueDeadlocks) != core.deadlocks.get() {
@@ -427,6 +427,7 @@ impl Session {
         // What cannot be rolled back here is rolled back by PMON when the process has ended.
         let _ = self.core.shared.txns.end_session(&self.core.p, &mut self.state.txn);
         self.core.shared.results.end_session(&self.core.p);
+        crate::oradebug::free_all(&self.core);
         self.core.shared.enqueues.release_all(&self.core.p, self.core.p.number());
         self.core.instance.state().set_cancel_key(self.slot(), 0);
     }

@@ -1,4 +1,4 @@
-//! What a session writes down for the administrator: deadlocks.
+//! What a session writes down for the administrator: deadlocks, and what ORADEBUG dumps.
 //!
 //! The graph goes to the session's trace file in the database directory, a line about it to the alert log. Each is one `write` on
 //! a file opened for appending, so what several processes write does not mix. When it cannot be written it is lost.
@@ -27,13 +27,25 @@ fn letters(mode: LockMode) -> &'static str {
     }
 }
 
+/// The session's trace file.
+pub fn file(core: &Core) -> std::path::PathBuf {
+    core.instance.dir().join(format!("ora_{}.trc", os::process::own_id()))
+}
+
+fn time(core: &Core) -> String {
+    let f = core.local_time().date.fields();
+    format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", f.year, f.month, f.day, f.hour, f.minute, f.second)
+}
+
+/// Appends a text to the session's trace file.
+pub fn write(core: &Core, text: &str) {
+    append(&file(core), &format!("*** {}\n{text}\n", time(core)));
+}
+
 /// Writes down the deadlocks that the session has found since it was last asked.
 pub fn deadlocks(core: &Core) {
     for graph in core.shared.enqueues.take_graphs(&core.p) {
-        let at = core.local_time();
-        let f = at.date.fields();
-        let time = format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", f.year, f.month, f.day, f.hour, f.minute, f.second);
-        let file = core.instance.dir().join(format!("ora_{}.trc", os::process::own_id()));
+        let (time, file) = (time(core), file(core));
         append(&file, &format!("*** {time}\n{}", graph_text(core, &graph)));
         let note = format!("{time}\nORA-00060: Deadlock detected. More info in file {}.\n", file.display());
         append(&core.instance.dir().join("alert.log"), &note);

@@ -229,6 +229,14 @@ impl Sga {
         self.report
     }
 
+    /// Takes the right to write away from this process, for one that only looks on: whatever it does, it changes nothing.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn make_read_only(&self) -> os::OsResult<()> {
+        self.mapping.make_read_only()
+    }
+
     /// Touches every page in this process, so that later use takes no page fault: the parameter `pre_page_sga`.
     pub fn pre_page(&self) {
         self.mapping.touch_all();

@@ -95,6 +95,7 @@ impl Shell<'_> {
                 None => self.out.line("SP2-0223: No lines in SQL buffer."),
             },
             "help" => self.out.line(HELP),
+            "oradebug" => self.oradebug(&plain),
             "break" => self.break_on(&plain),
             "compute" | "ttitle" | "btitle" | "repheader" | "repfooter" => {
                 if !plain.is_empty() && !["off", "on"].contains(&plain.to_lowercase().as_str()) {
@@ -102,6 +103,23 @@ impl Shell<'_> {
                 }
             }
             other => self.out.line(&format!("SP2-0042: {} is not supported here.", other.to_uppercase())),
+        }
+    }
+
+    /// ORADEBUG: the server runs it, the lines it says are printed as they are.
+    fn oradebug(&mut self, rest: &str) {
+        let Some(session) = &mut self.session else {
+            self.out.line("SP2-0640: Not connected");
+            return;
+        };
+        match session.execute(&format!("oradebug {rest}"), &[]) {
+            Ok(outcome) => {
+                session.take_output();
+                for line in outcome.output {
+                    self.out.line(&line.unwrap_or_default());
+                }
+            }
+            Err(e) => self.out.line(&e.to_string()),
         }
     }
 

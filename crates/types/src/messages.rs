@@ -43,6 +43,8 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 68, "invalid value %s for parameter %s, must be between %s and %s"),
     (Ora, 69, "cannot acquire lock -- table locks disabled for %s"),
     (Ora, 70, "command %s is not valid"),
+    (Ora, 72, "process \"%s\" is not active"),
+    (Ora, 74, "no process has been specified"),
     (Ora, 82, "memory size of %s is not in valid set of [%s]"),
     (Ora, 93, "%s must be between %s and %s"),
     (Ora, 96, "invalid value %s for parameter %s, must be from among %s"),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `Logon` (first packet) | `Welcome`, or `Error` and the end |
 //! | `Cancel` (first packet of another connection) | nothing; the connection ends |
+//! | `Diagnose` (first packet) | `Output`, `Done`, or `Error`; and the end |
 //! | `Execute` | `Described` when rows will come, `Rows`*, `Output`?, then `Done` or `Error` |
 //! | `Fetch` | `Rows`, then `Done` or `Error` |
 //! | `Describe` | `Described`, then `Done` or `Error` |
@@ -104,6 +105,8 @@ pub enum Request {
         serial: u32,
         key: u64,
     },
+    /// Asks who waits for whom, of an instance that may be stuck: no session is opened for it.
+    Diagnose,
 }
 
 /// What the server says to a good logon.
@@ -193,6 +196,7 @@ mod tag {
     pub const CLOSE_CURSOR: u8 = 5;
     pub const LOGOFF: u8 = 6;
     pub const CANCEL: u8 = 7;
+    pub const DIAGNOSE: u8 = 8;
     pub const WELCOME: u8 = 65;
     pub const DESCRIBED: u8 = 66;
     pub const ROWS: u8 = 67;
@@ -240,6 +244,7 @@ impl Request {
                 w.u32(*serial);
                 w.u64(*key);
             }
+            Request::Diagnose => w.u8(tag::DIAGNOSE),
         }
     }
 
@@ -261,6 +266,7 @@ impl Request {
             tag::FETCH => Request::Fetch { cursor: r.u32()?, rows: r.u32()? },
             tag::CLOSE_CURSOR => Request::CloseCursor { cursor: r.u32()? },
             tag::LOGOFF => Request::Logoff { commit: r.bool()? },
+            tag::DIAGNOSE => Request::Diagnose,
             tag::CANCEL => Request::Cancel { sid: r.u32()?, serial: r.u32()?, key: r.u64()? },
             t => return Err(WireError::UnknownTag(t)),
         };

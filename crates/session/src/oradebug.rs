@@ -1,0 +1,230 @@
+//! ORADEBUG, for whoever is connected as SYSDBA: latches held by hand, and dumps of what the instance does.
+//!
+//! A command comes as the text of a statement and takes none of a statement's way: no parser, no cursor, no latch but the one that is asked
+//! for. `CALL` knows three functions, by the names under which they were published: `kslgetl` and `kslgetsl` get a latch by its address,
+//! `kslfre` frees it. What is held by hand is freed when the session ends, or by PMON when it dies.
+
+use crate::core::Core;
+use latch::{ByHandError, Latch, LatchName, Where};
+use std::cell::Cell;
+use std::fmt::Write as _;
+use types::{Ora, Result};
+
+/// The process that DUMP and SHORT_STACK are about: 0 until it is set.
+#[derive(Default)]
+pub struct Debug {
+    target: Cell<u32>,
+}
+
+const DONE: &str = "Statement processed.";
+
+const HELP: &str = "\
+HELP                                    this list
+SETMYPID                                debug this process
+SETORAPID   <pid>                       debug the process of this number
+SETOSPID    <os process>                debug the process of this operating-system number
+SHORT_STACK                             where the process is
+DUMP        PROCESSSTATE <level>        the process: session, wait, latches, pins
+DUMP        SYSTEMSTATE <level>         all processes, who waits for whom
+DUMP        LATCHES <level>             latches that are held or waited for, all gets
+HANGANALYZE [level]                     who waits for whom
+TRACEFILE_NAME                          the file that dumps go to
+CALL        kslgetl <address> <willing> [why] [where]
+CALL        kslgetsl <address> <willing> <why> <where> <mode>      mode 8 shared, 16 exclusive
+CALL        kslfre <address>";
+
+/// The text behind ORADEBUG, if the statement is such a command.
+pub fn command(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let (word, rest) = text.split_at_checked(8)?;
+    (word.eq_ignore_ascii_case("oradebug") && rest.starts_with([' ', '\t']) || text.eq_ignore_ascii_case("oradebug"))
+        .then(|| rest.trim().trim_end_matches(';').trim_end())
+}
+
+/// Runs a command; the lines it says.
+///
+/// # Errors
+/// ORA-01031 for all but SYSDBA, ORA-00070 for what is no command, ORA-00074 before a process was chosen, ORA-00600 `[504]` and `[545]` where a
+/// latch must not be got.
+pub fn run(core: &Core, debug: &Debug, line: &str) -> Result<Vec<String>> {
+    if !core.is_sysdba() {
+        return Err(Ora::new(1031));
+    }
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let Some((first, rest)) = words.split_first() else { return Ok(lines(HELP)) };
+    let chosen = || match debug.target.get() {
+        0 => Err(Ora::new(74)),
+        number => Ok(number),
+    };
+    match (first.to_ascii_lowercase().as_str(), rest) {
+        ("help", _) => Ok(lines(HELP)),
+        ("setmypid", []) => {
+            debug.target.set(core.p.number());
+            Ok(lines(DONE))
+        }
+        ("setorapid", [pid, ..]) => choose(core, debug, pid.parse().ok(), pid),
+        ("setospid", [pid, ..]) => {
+            let number = pid.parse().ok().and_then(|os_pid| core.instance.processes().by_os_pid(os_pid));
+            choose(core, debug, number, pid)
+        }
+        ("unlimit" | "flush" | "close_trace", _) => chosen().map(|_| lines(DONE)),
+        ("tracefile_name", []) => chosen().map(|_| vec![crate::trace::file(core).display().to_string()]),
+        ("short_stack", []) => chosen().map(|number| vec![short_stack(core, number)]),
+        ("dump", [what, ..]) => {
+            let text = dump(core, chosen()?, what)?;
+            crate::trace::write(core, &text);
+            Ok(lines(DONE))
+        }
+        ("hanganalyze", _) => {
+            crate::trace::write(core, &crate::hang::report(core.instance));
+            Ok(vec![format!("Hang Analysis in {}", crate::trace::file(core).display())])
+        }
+        ("call", [function, arguments @ ..]) => {
+            chosen()?;
+            call(core, function, arguments)
+        }
+        _ => Err(Ora::with(70, &[&first])),
+    }
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_string).collect()
+}
+
+fn choose(core: &Core, debug: &Debug, number: Option<u32>, said: &str) -> Result<Vec<String>> {
+    let found = number.filter(|n| core.instance.processes().live().any(|(live, _)| live == *n));
+    let Some(number) = found else { return Err(Ora::with(72, &[&said])) };
+    debug.target.set(number);
+    let all = core.instance.processes();
+    let os_pid = all.slot(number).map_or(0, |slot| slot.state().1);
+    let image = all.session(number).map_or_else(String::new, |s| s.program.get());
+    Ok(vec![format!("Oracle pid: {number}, Unix process pid: {os_pid}, image: {image}")])
+}
+
+/// A number as it is typed: decimal, or hexadecimal behind 0x.
+fn number(word: &str) -> Option<u64> {
+    match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+/// The latch at an address: nothing else is believed to be one.
+fn latch_at(core: &Core, address: u64) -> Option<&'static Latch> {
+    let all = core.instance.processes();
+    LatchName::all().find_map(|name| {
+        let children = all.children(name);
+        let mut latches = children.into_iter().flat_map(|set| set.iter()).chain(std::iter::once(all.latch(name)));
+        latches.find(|latch| latch.address() == address)
+    })
+}
+
+fn call(core: &Core, function: &str, arguments: &[&str]) -> Result<Vec<String>> {
+    let words: Option<Vec<u64>> = arguments.iter().map(|word| number(word)).collect();
+    let words = words.ok_or_else(|| Ora::with(70, &[&arguments.join(" ")]))?;
+    let at = |n: usize| words.get(n).copied();
+    let latch = || {
+        let address = at(0).unwrap_or(0);
+        latch_at(core, address).ok_or_else(|| Ora::with(70, &[&format_args!("call: no latch at {address:#x}")]))
+    };
+    let place = |n: usize| at(n).and_then(|w| Where::from_index(w as usize)).unwrap_or(Where::NoLatch);
+    let held = match function.to_ascii_lowercase().as_str() {
+        "kslfre" => core.p.latches().free_by_hand(latch()?),
+        "kslgetl" => get(core, latch()?, false, at(1) != Some(0), place(3), at(2).unwrap_or(0))?,
+        "kslgetsl" | "kslgetsl_w" => {
+            let shared = match at(4) {
+                Some(8) => true,
+                Some(16) => false,
+                _ => return Err(Ora::with(70, &[&"call: mode 8 or 16"])),
+            };
+            get(core, latch()?, shared, at(1) != Some(0), place(3), at(2).unwrap_or(0))?
+        }
+        _ => return Err(Ora::with(70, &[&format_args!("call {function}")])),
+    };
+    Ok(vec![format!("Function returned {}", u8::from(held))])
+}
+
+fn get(core: &Core, latch: &Latch, shared: bool, willing: bool, at: Where, why: u64) -> Result<bool> {
+    match core.p.latches().get_by_hand(latch, shared, willing, at, why) {
+        Ok(()) => Ok(true),
+        Err(ByHandError::Busy | ByHandError::Full) => Ok(false),
+        Err(ByHandError::Order) => Err(refused(504, latch, latch.name().level().into())),
+        Err(ByHandError::NotShared) => Err(refused(545, latch, 8)),
+    }
+}
+
+fn refused(argument: u32, latch: &Latch, third: u64) -> Ora {
+    Ora::with(600, &[&argument, &format_args!("{:#x}", latch.address()), &third, &latch.name().name()])
+}
+
+/// Frees what the session holds by hand: it ends.
+pub fn free_all(core: &Core) {
+    let client = core.p.latches();
+    if client.held_count() > 0 {
+        let held: Vec<u64> = core
+            .instance
+            .processes()
+            .domain()
+            .holders()
+            .filter(|h| h.number == core.p.number())
+            .map(|h| h.address)
+            .collect();
+        held.into_iter().filter_map(|address| latch_at(core, address)).for_each(|latch| {
+            client.free_by_hand(latch);
+        });
+    }
+}
+
+/// Where a process is: this one's own calls, of another one what it waits for and where in the kernel.
+fn short_stack(core: &Core, number: u32) -> String {
+    if number == core.p.number() {
+        let all = std::backtrace::Backtrace::force_capture().to_string();
+        let names = all.lines().filter_map(|l| l.trim().split_once(": ")).filter(|(n, _)| n.parse::<u32>().is_ok());
+        return names.map(|(_, name)| name).collect::<Vec<_>>().join("<-");
+    }
+    let all = core.instance.processes();
+    let os_pid = all.slot(number).map_or(0, |slot| slot.state().1);
+    let wait = all.wait_slot(number).and_then(|w| w.view(os::clock::now_ns()));
+    let wait = wait.filter(|w| w.state == wait::WaitState::Waiting).map_or("", |w| w.event.name());
+    let kernel = os::process::kernel_place(os_pid).unwrap_or_else(|| "running".into());
+    if wait.is_empty() { kernel } else { format!("{kernel}<-[{wait}]") }
+}
+
+fn dump(core: &Core, target: u32, what: &str) -> Result<String> {
+    let mut text = String::new();
+    match what.to_ascii_lowercase().as_str() {
+        "systemstate" | "hanganalyze" => text = crate::hang::report(core.instance),
+        "processstate" => {
+            let all = crate::hang::report(core.instance);
+            let _ = writeln!(text, "PROCESS STATE of process {target}: {}", short_stack(core, target));
+            let marks = [format!("sid {target},"), format!("sid {target}:")];
+            for line in all.lines().filter(|l| marks.iter().any(|m| l.trim_start().starts_with(m))) {
+                let _ = writeln!(text, "{line}");
+            }
+            for block in core.instance.storage().cache.pins_of(target) {
+                let _ = writeln!(text, "  pin of block {block}");
+            }
+        }
+        "latches" => {
+            let all = core.instance.processes();
+            for name in LatchName::all() {
+                let counts = all.latch_counts(name);
+                if counts.gets > 0 {
+                    let _ = writeln!(
+                        text,
+                        "{:016X} {} level {}: gets {} misses {} sleeps {}",
+                        all.latch(name).address(),
+                        name.name(),
+                        name.level(),
+                        counts.gets,
+                        counts.misses,
+                        counts.sleeps
+                    );
+                }
+            }
+            text.push_str(&crate::hang::report(core.instance));
+        }
+        _ => return Err(Ora::with(70, &[&format_args!("dump {what}")])),
+    }
+    Ok(text)
+}
