@@ -45,6 +45,45 @@ struct Counts {
     bytes: u64,
     nulls: Vec<u64>,
     distinct: Vec<HashSet<u64>>,
+    /// Lowest and highest stored bytes of each column, which order as the values do.
+    ends: Vec<Option<(Vec<u8>, Vec<u8>)>>,
+}
+
+impl Counts {
+    fn of(columns: usize) -> Counts {
+        let (nulls, distinct) = (vec![0; columns], vec![HashSet::new(); columns]);
+        Counts { rows: 0, bytes: 0, nulls, distinct, ends: vec![None; columns] }
+    }
+
+    fn add(&mut self, row: &[u8]) -> Result<()> {
+        self.rows += 1;
+        self.bytes += row.len() as u64;
+        for column in 0..self.nulls.len() {
+            let Some(bytes) = rows::stored(row, column)? else {
+                self.nulls[column] += 1;
+                continue;
+            };
+            if self.distinct[column].len() < DISTINCT_MAX {
+                self.distinct[column].insert(hash(bytes));
+            }
+            match &mut self.ends[column] {
+                None => self.ends[column] = Some((bytes.to_vec(), bytes.to_vec())),
+                Some((low, _)) if bytes < &low[..] => *low = bytes.to_vec(),
+                Some((_, high)) if bytes > &high[..] => *high = bytes.to_vec(),
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A column's lowest or highest value as a number.
+    fn place(&self, column: &ColumnDef, at: usize, high: bool) -> Result<Value> {
+        let Some((low, top)) = &self.ends[at] else { return Ok(Value::Null) };
+        let mut value = Value::Null;
+        types::codec::decode_into(if high { top } else { low }, &column.data_type, &mut value)?;
+        let place = place_of(&value).and_then(|place| types::Number::from_f64(place).ok());
+        Ok(place.map_or(Value::Null, Value::Number))
+    }
 }
 
 /// Counts rows, blocks and the values of each column of a table, and enters them.
@@ -53,22 +92,14 @@ struct Counts {
 /// Those of reading.
 pub fn gather(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     let table = index::existing_table(work, object)?;
-    let columns = table.columns.len();
-    let mut counts = Counts { rows: 0, bytes: 0, nulls: vec![0; columns], distinct: vec![HashSet::new(); columns] };
-    rows::scan(work, &table, &mut |_, row| {
-        counts.rows += 1;
-        counts.bytes += row.len() as u64;
-        for column in 0..columns {
-            match rows::stored(row, column)? {
-                None => counts.nulls[column] += 1,
-                Some(bytes) if counts.distinct[column].len() < DISTINCT_MAX => {
-                    counts.distinct[column].insert(hash(bytes));
-                }
-                Some(_) => {}
-            }
-        }
-        Ok(true)
-    })?;
+    let mut counts = Counts::of(table.columns.len());
+    // Others may define meanwhile, but not this table.
+    work.keep_table(object)?;
+    work.apart(&mut |work| rows::scan(work, &table, &mut |_, row| counts.add(row).map(|()| true)))?;
+    let mut places = Vec::new();
+    for (at, column) in table.columns.iter().enumerate() {
+        places.push((counts.place(column, at, false)?, counts.place(column, at, true)?));
+    }
     let blocks = blocks(&work.host.parts(), &table)?;
     let now = work.now;
     let average = counts.bytes.checked_div(counts.rows).unwrap_or(0);
@@ -86,6 +117,9 @@ pub fn gather(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
             let distinct = if seen >= DISTINCT_MAX { rows - nulls } else { seen as u64 };
             row[col::DISTCNT] = int(distinct as i64);
             row[col::NULLCNT] = int(*nulls as i64);
+        }
+        if let Some((low, high)) = places.get(at) {
+            (row[col::LOWVAL], row[col::HIVAL]) = (low.clone(), high.clone());
         }
     })?;
     work.change().update(Base::Ind, &by(ind::BO, object), &mut |row| {
@@ -131,6 +165,7 @@ fn forget(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     work.change().update(Base::Col, &by(col::OBJ, object), &mut |row| {
         row[col::DISTCNT] = Value::Null;
         row[col::NULLCNT] = Value::Null;
+        (row[col::LOWVAL], row[col::HIVAL]) = (Value::Null, Value::Null);
     })?;
     work.touch(object);
     Ok(())

@@ -107,9 +107,10 @@ pub fn update(work: &mut Work<'_>, object: ObjectId, position: usize, column: &C
     let new = row(object, position, column);
     let mine = |row: &[Value]| as_u32(&row[col::OBJ]) == object.0 && as_u32(&row[col::COL]) as usize == position + 1;
     work.change().update(Base::Col, &mine, &mut |old| {
-        let kept = (old[col::DISTCNT].clone(), old[col::NULLCNT].clone());
+        let statistics = [col::DISTCNT, col::NULLCNT, col::LOWVAL, col::HIVAL];
+        let kept = statistics.map(|at| old[at].clone());
         *old = new.clone();
-        (old[col::DISTCNT], old[col::NULLCNT]) = kept;
+        statistics.into_iter().zip(kept).for_each(|(at, value)| old[at] = value);
     })?;
     Ok(())
 }

@@ -187,6 +187,24 @@ pub struct TableStatistics {
 pub struct ColumnStatistics {
     pub distinct: u64,
     pub nulls: u64,
+    /// The lowest and the highest value, as [`place_of`] has them.
+    pub range: Option<(f64, f64)>,
+}
+
+/// Where a value lies among the others of its type, as a number: for guesses at how many rows a range has. `None` for types without
+/// such a place.
+pub fn place_of(value: &types::Value) -> Option<f64> {
+    use types::Value;
+    match value {
+        Value::Number(n) => Some(n.to_f64()),
+        Value::Date(d) => Some(d.to_unix() as f64),
+        Value::Timestamp(t) if t.offset.is_none() => Some(t.date.to_unix() as f64 + f64::from(t.nanos) / 1e9),
+        // The first bytes as digits of a number.
+        Value::Text(s) => {
+            Some(s.bytes().chain(std::iter::repeat(0)).take(7).fold(0.0, |n, b| n * 256.0 + f64::from(b)))
+        }
+        _ => None,
+    }
 }
 
 /// A cluster. Only single-table hash clusters hold rows.

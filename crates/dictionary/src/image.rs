@@ -815,8 +815,16 @@ fn make_column(row: &Row) -> Result<ColumnDef> {
         statistics: as_i64(&row[col::DISTCNT]).map(|distinct| ColumnStatistics {
             distinct: distinct as u64,
             nulls: u64::from(as_u32(&row[col::NULLCNT])),
+            range: place(&row[col::LOWVAL]).zip(place(&row[col::HIVAL])),
         }),
     })
+}
+
+fn place(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(n) => Some(n.to_f64()),
+        _ => None,
+    }
 }
 
 fn make_index_column(row: &Row) -> Result<IndexColumnDef> {

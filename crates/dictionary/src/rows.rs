@@ -13,7 +13,14 @@ pub fn decode(base: Base, bytes: &[u8], row: &mut Row) -> Result<()> {
     let columns = base.table().columns;
     row.resize(columns.len(), Value::Null);
     let mut reader = RowReader::new(bytes).ok_or_else(damaged)?;
+    let mut left = reader.count();
     for (value, (_, kind)) in row.iter_mut().zip(columns) {
+        // A database made before a column was added has rows without it.
+        if left == 0 {
+            *value = Value::Null;
+            continue;
+        }
+        left -= 1;
         match reader.next_column().ok_or_else(damaged)?.bytes() {
             Some(bytes) => decode_into(bytes, &kind.data_type(), value)?,
             None => *value = Value::Null,

@@ -16,7 +16,35 @@ pub struct Access {
     pub rows: f64,
     /// Blocks read and rows looked at, in one unit.
     pub cost: f64,
+    /// A hint has decided.
+    pub hinted: bool,
 }
+
+/// What the hints of a block say about one table.
+struct Wishes<'a> {
+    hints: Vec<&'a ast::Hint>,
+}
+
+impl<'a> Wishes<'a> {
+    fn of(hints: &'a [ast::Hint], alias: &str) -> Wishes<'a> {
+        Wishes { hints: hints.iter().filter(|h| h.args.first().is_some_and(|a| a == alias)).collect() }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.hints.iter().any(|h| h.name == name)
+    }
+
+    /// Whether one of these hints names the index, or no index, and so all of them.
+    fn names(&self, hints: &[&str], index: &IndexDef) -> bool {
+        let mut named = self.hints.iter().filter(|h| hints.contains(&h.name.as_str())).map(|h| &h.args[1..]);
+        named.any(|names| names.is_empty() || names.contains(&index.name))
+    }
+}
+
+/// Cost of a row fetched by its rowid, of one read in a full scan, and of an index entry.
+const BY_ROWID: f64 = 0.6;
+const IN_SCAN: f64 = 0.02;
+const ENTRY: f64 = 0.02;
 
 /// A condition on a column, in the form `column op value`.
 struct Bound<'a> {
@@ -31,7 +59,15 @@ const UNKNOWN_BLOCKS: f64 = 20.0;
 
 impl Compiler<'_> {
     /// The cheapest way to the rows of `table` that meet `conds`. Registers that are not the table's own count as known.
-    pub fn choose_access(&self, id: ItemId, table: &Rc<TableDef>, conds: &[Expr], hints: &[ast::Hint]) -> Access {
+    /// `columns` are those that are read of it, once all are known.
+    pub fn choose_access(
+        &self,
+        id: ItemId,
+        table: &Rc<TableDef>,
+        conds: &[Expr],
+        columns: Option<&ColumnMap>,
+        hints: &[ast::Hint],
+    ) -> Access {
         let (table_rows, blocks) = size_of(table);
         let mut rows = table_rows;
         for c in conds {
@@ -41,7 +77,8 @@ impl Compiler<'_> {
             access: crate::ir::Access::Full,
             used: Vec::new(),
             rows: rows.max(0.01),
-            cost: blocks + table_rows * 0.02,
+            cost: blocks + table_rows * IN_SCAN,
+            hinted: false,
         };
         if let Some(by_rowid) = self.rowid_access(id, conds) {
             return by_rowid;
@@ -51,33 +88,57 @@ impl Compiler<'_> {
         {
             return hashed;
         }
-        let alias = &self.items[id].alias;
-        let for_table =
-            |name: &str| hints.iter().find(|h| h.name == name && h.args.first().is_some_and(|a| a == alias));
-        if for_table("FULL").is_some() && !table.options.index_organized {
-            return best;
+        let wishes = Wishes::of(hints, &self.items[id].alias);
+        if wishes.has("FULL") && !table.options.index_organized {
+            return Access { hinted: true, ..best };
         }
-        let wanted = for_table("INDEX").map(|h| &h.args[1..]);
-        let refused = for_table("NO_INDEX").is_some();
+        best.hinted = wishes.has("NO_INDEX");
         // Indexes keep no entries for versions of rows that only a flashback query sees; an index-organised table keeps the rows.
         let past = self.as_of_items.contains_key(&id);
         for index in &table.indexes {
             if past && index.kind != IndexKind::IotTop {
                 continue;
             }
-            if index.unusable || index.invisible || refused {
+            if index.unusable || index.invisible || wishes.names(&["NO_INDEX"], index) {
                 continue;
             }
-            let Some(mut found) = self.index_access(id, table, index, conds, table_rows, rows) else { continue };
-            let named = wanted.is_some_and(|names| names.is_empty() || names.contains(&index.name));
-            if named || table.options.index_organized {
-                found.cost /= 1e6;
-            }
-            if found.cost < best.cost {
-                best = found;
+            let ranged = self.index_access(id, table, index, conds, columns, rows);
+            let whole = columns.and_then(|columns| self.whole_index(id, table, index, conds, columns, rows));
+            let by_range = wishes.names(&["INDEX", "INDEX_ASC", "INDEX_DESC", "INDEX_RS_ASC"], index);
+            for (found, named) in [(ranged, by_range), (whole, by_range || wishes.names(&["INDEX_FFS"], index))] {
+                let Some(mut found) = found else { continue };
+                if named || table.options.index_organized {
+                    found.cost /= 1e6;
+                    found.hinted |= named;
+                }
+                if found.cost < best.cost {
+                    best = found;
+                }
             }
         }
         best
+    }
+
+    /// The whole of an index that has every column that is read: less to read than the table. Without statistics nobody knows, so
+    /// that only a hint makes it so.
+    fn whole_index(
+        &self,
+        id: ItemId,
+        table: &Rc<TableDef>,
+        index: &Rc<IndexDef>,
+        conds: &[Expr],
+        columns: &ColumnMap,
+        filtered_rows: f64,
+    ) -> Option<Access> {
+        if !covers(index, columns) || self.items[id].rowid.is_some() || !has_every_row(table, index) {
+            return None;
+        }
+        let (rows, _) = size_of(table);
+        let known = table.statistics.is_some();
+        let cost = if known { leaves(table, index, rows) + rows * ENTRY } else { f64::from(f32::MAX) };
+        let _ = conds;
+        let access = whole(index, false);
+        Some(Access { access, used: Vec::new(), rows: filtered_rows.max(0.01), cost, hinted: false })
     }
 
     /// The conditions on column `column` of an item whose other side does not read the item.
@@ -148,7 +209,7 @@ impl Compiler<'_> {
             };
             if class(&value.ty) == Class::Rowid && !self.reads_item(id, value) {
                 let access = crate::ir::Access::Rowid((**value).clone());
-                return Some(Access { access, used: vec![at], rows: 1.0, cost: 1.0 });
+                return Some(Access { access, used: vec![at], rows: 1.0, cost: 1.0, hinted: false });
             }
         }
         None
@@ -171,7 +232,7 @@ impl Compiler<'_> {
             used.push(bound.at);
         }
         let rows = (table_rows / 100.0).clamp(1.0, 10.0);
-        Some(Access { access: crate::ir::Access::ClusterHash { keys }, used, rows, cost: 1.0 })
+        Some(Access { access: crate::ir::Access::ClusterHash { keys }, used, rows, cost: 1.0, hinted: false })
     }
 
     fn index_access(
@@ -180,9 +241,10 @@ impl Compiler<'_> {
         table: &TableDef,
         index: &Rc<IndexDef>,
         conds: &[Expr],
-        table_rows: f64,
+        columns: Option<&ColumnMap>,
         filtered_rows: f64,
     ) -> Option<Access> {
+        let (table_rows, _) = size_of(table);
         let mut prefix = Vec::new();
         let mut used = Vec::new();
         let mut rows = table_rows;
@@ -204,16 +266,15 @@ impl Compiler<'_> {
                     CmpOp::Gt | CmpOp::Ge if low.is_none() => {
                         low = Some((b.value.clone(), b.op == CmpOp::Ge));
                         used.push(b.at);
-                        rows *= 0.05;
                     }
                     CmpOp::Lt | CmpOp::Le if high.is_none() => {
                         high = Some((b.value.clone(), b.op == CmpOp::Le));
                         used.push(b.at);
-                        rows *= 0.05;
                     }
                     _ => {}
                 }
             }
+            rows *= range_share(table, column, low.as_ref().map(|l| &l.0), high.as_ref().map(|h| &h.0));
             break;
         }
         if prefix.is_empty() && low.is_none() && high.is_none() {
@@ -227,7 +288,7 @@ impl Compiler<'_> {
         let recheck = self.recheck(id, table, index);
         if index.unique && prefix.len() == index.columns.len() {
             let access = crate::ir::Access::IndexUnique { index: index.clone(), keys: prefix, index_only, recheck };
-            return Some(Access { access, used, rows: filtered_rows.min(1.0), cost: 1.5 });
+            return Some(Access { access, used, rows: filtered_rows.min(1.0), cost: 1.5, hinted: false });
         }
         let rows = rows.max(1.0);
         let access = crate::ir::Access::IndexRange {
@@ -237,10 +298,69 @@ impl Compiler<'_> {
             high,
             descending: false,
             index_only,
+            no_nulls: false,
+            first_only: false,
             recheck,
         };
-        Some(Access { access, used, rows: filtered_rows.min(rows), cost: 2.0 + rows * 0.6 })
+        // What an index says by itself costs no visit to the table.
+        let only = columns.is_some_and(|columns| covers(index, columns));
+        let row_cost = if only { ENTRY + leaves(table, index, table_rows) / table_rows.max(1.0) } else { BY_ROWID };
+        Some(Access { access, used, rows: filtered_rows.min(rows), cost: 2.0 + rows * row_cost, hinted: false })
     }
+}
+
+/// The whole of an index, from one end to the other.
+pub fn whole(index: &Rc<IndexDef>, descending: bool) -> crate::ir::Access {
+    crate::ir::Access::IndexRange {
+        index: index.clone(),
+        prefix: Vec::new(),
+        low: None,
+        high: None,
+        descending,
+        index_only: true,
+        no_nulls: false,
+        first_only: false,
+        recheck: Vec::new(),
+    }
+}
+
+/// Whether every row has an entry: not all columns of the key can be NULL.
+pub fn has_every_row(table: &TableDef, index: &IndexDef) -> bool {
+    index.columns.iter().any(|part| matches!(part.key, IndexKey::Column(at) if !table.columns[at].nullable))
+}
+
+/// Blocks of an index's leaves, as far as anybody knows.
+fn leaves(table: &TableDef, index: &IndexDef, rows: f64) -> f64 {
+    let bytes = |part: &dictionary::IndexColumnDef| match part.key {
+        IndexKey::Column(at) => match table.columns[at].data_type {
+            DataType::Varchar2 { len, .. } | DataType::Nvarchar2 { len, .. } => 2.0 + f64::from(len.min(60)) / 2.0,
+            DataType::Char { len, .. } | DataType::Nchar { len, .. } => 2.0 + f64::from(len),
+            _ => 8.0,
+        },
+        IndexKey::Expression { .. } => 20.0,
+    };
+    let entry = 24.0 + index.columns.iter().map(bytes).sum::<f64>();
+    match &index.statistics {
+        Some(s) if s.leaf_blocks > 0 => s.leaf_blocks as f64,
+        _ => (rows * entry / 6000.0).ceil().max(1.0),
+    }
+}
+
+/// The share of rows between two bounds of a column: by the lowest and the highest value where they are known and the bounds are
+/// constants, a twentieth for each bound otherwise.
+fn range_share(table: &TableDef, column: usize, low: Option<&Expr>, high: Option<&Expr>) -> f64 {
+    const GUESS: f64 = 0.05;
+    let guess = [low, high].iter().flatten().map(|_| GUESS).product();
+    let Some(statistics) = &table.columns[column].statistics else { return guess };
+    let Some((lowest, highest)) = statistics.range.filter(|(low, high)| high > low) else { return guess };
+    let place = |e: Option<&Expr>, missing: f64| match e.map(|e| &e.node) {
+        None => Some(missing),
+        Some(Node::Const(value)) => dictionary::place_of(value),
+        Some(_) => None,
+    };
+    let (Some(from), Some(to)) = (place(low, lowest), place(high, highest)) else { return guess };
+    let share = (to.min(highest) - from.max(lowest)) / (highest - lowest);
+    share.clamp(1.0 / statistics.distinct.max(1) as f64, 1.0)
 }
 
 /// Whether an index has all columns that a scan reads, so that the table need not be visited.

@@ -75,6 +75,10 @@ fn line(s: &Source, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             line(input, depth + 1, f)
         }
         Source::Cte { name, .. } => writeln!(f, "{pad}TABLE ACCESS FULL (WITH) {name}"),
+        Source::Count { input, .. } if takes_one_end(input) => {
+            writeln!(f, "{pad}FIRST ROW")?;
+            line(input, depth + 1, f)
+        }
         Source::Count { input, stop, .. } => {
             writeln!(f, "{pad}COUNT{}", if stop.is_some() { " STOPKEY" } else { "" })?;
             line(input, depth + 1, f)
@@ -138,6 +142,10 @@ fn line(s: &Source, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
+fn takes_one_end(s: &Source) -> bool {
+    matches!(s, Source::Scan(scan) if matches!(scan.access, Access::IndexRange { first_only: true, .. }))
+}
+
 fn kind_name(k: JoinKind) -> &'static str {
     match k {
         JoinKind::Inner => "",
@@ -160,9 +168,8 @@ fn scan_line(s: &Scan, pad: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Access::IndexUnique { index, .. } if itself(index) => {
             writeln!(f, "{pad}INDEX UNIQUE SCAN {}{filters}", index.name)
         }
-        Access::IndexRange { index, descending, .. } if itself(index) => {
-            let down = if *descending { " DESCENDING" } else { "" };
-            writeln!(f, "{pad}INDEX RANGE SCAN{down} {}{filters}", index.name)
+        Access::IndexRange { index, .. } if itself(index) => {
+            writeln!(f, "{pad}INDEX {} {}{filters}", range_name(&s.access), index.name)
         }
         Access::Full => writeln!(f, "{pad}TABLE ACCESS FULL {name}{filters}"),
         Access::Rowid(_) => writeln!(f, "{pad}TABLE ACCESS BY USER ROWID {name}{filters}"),
@@ -173,12 +180,24 @@ fn scan_line(s: &Scan, pad: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             }
             writeln!(f, "{pad} INDEX UNIQUE SCAN {}", index.name)
         }
-        Access::IndexRange { index, index_only, descending, .. } => {
-            if !index_only {
-                writeln!(f, "{pad}TABLE ACCESS BY INDEX ROWID {name}{filters}")?;
+        Access::IndexRange { index, index_only, .. } => {
+            if *index_only {
+                return writeln!(f, "{pad} INDEX {} {}{filters}", range_name(&s.access), index.name);
             }
-            let down = if *descending { " DESCENDING" } else { "" };
-            writeln!(f, "{pad} INDEX RANGE SCAN{down} {}", index.name)
+            writeln!(f, "{pad}TABLE ACCESS BY INDEX ROWID {name}{filters}")?;
+            writeln!(f, "{pad} INDEX {} {}", range_name(&s.access), index.name)
         }
     }
+}
+
+/// How an index is read.
+fn range_name(access: &Access) -> String {
+    let Access::IndexRange { prefix, low, high, descending, first_only, .. } = access else { return String::new() };
+    let how = if prefix.is_empty() && low.is_none() && high.is_none() { "FULL SCAN" } else { "RANGE SCAN" };
+    let what = match (first_only, descending) {
+        (true, _) => " (MIN/MAX)",
+        (false, true) => " DESCENDING",
+        (false, false) => "",
+    };
+    format!("{how}{what}")
 }

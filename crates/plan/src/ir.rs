@@ -241,6 +241,10 @@ pub enum Access {
         high: Option<(Expr, bool)>,
         descending: bool,
         index_only: bool,
+        /// Entries whose first column behind the prefix is NULL are left out.
+        no_nulls: bool,
+        /// Only the first row is wanted: MIN or MAX.
+        first_only: bool,
         /// The key's parts over the row, when one of them is a virtual column; else empty: the row's bytes have them.
         recheck: Vec<Expr>,
     },
@@ -263,6 +267,8 @@ pub struct Scan {
     pub rows: f64,
     /// AS OF: the number of the plan's moment.
     pub as_of: Option<usize>,
+    /// A hint says how the rows are reached; nothing better is looked for.
+    pub hinted: bool,
 }
 
 /// Aggregate functions the executor knows by itself.

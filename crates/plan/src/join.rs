@@ -180,7 +180,7 @@ impl Compiler<'_> {
         match &self.items[id].kind {
             ItemKind::Table(t) => {
                 let table = t.clone();
-                self.choose_access(id, &table, conds, &[]).rows
+                self.choose_access(id, &table, conds, None, &[]).rows
             }
             ItemKind::Fixed { .. } => 100.0,
             ItemKind::Dual => 0.5,
@@ -288,7 +288,7 @@ impl Compiler<'_> {
         {
             let table = t.clone();
             let all: Vec<Expr> = local.iter().chain(&across).cloned().collect();
-            let choice = self.choose_access(id, &table, &all, hints);
+            let choice = self.choose_access(id, &table, &all, None, hints);
             if !matches!(choice.access, Access::Full) {
                 indexed = Some(choice);
             }
@@ -416,7 +416,7 @@ impl Compiler<'_> {
         Ok(match &mut self.items[id].kind {
             ItemKind::Table(t) => {
                 let table = t.clone();
-                let choice = self.choose_access(id, &table, &conds, hints);
+                let choice = self.choose_access(id, &table, &conds, Some(&columns), hints);
                 let used = &choice.used;
                 let filter = conds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, c)| c).collect();
                 let rows = choice.rows;
@@ -425,7 +425,7 @@ impl Compiler<'_> {
                     *index_only = crate::access::covers(index, &columns);
                 }
                 let as_of = self.as_of_items.get(&id).copied();
-                let scan = Scan { table, alias, access, columns, rowid, filter, rows, as_of };
+                let scan = Scan { table, alias, access, columns, rowid, filter, rows, as_of, hinted: choice.hinted };
                 (Source::Scan(Box::new(scan)), rows)
             }
             ItemKind::Fixed { name, handle } => {

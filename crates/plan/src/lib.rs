@@ -16,6 +16,7 @@ mod function;
 mod group;
 mod ir;
 mod join;
+mod order;
 mod pivot;
 mod query;
 mod refs;
@@ -117,6 +118,19 @@ pub fn compile_at(
         Statement::Merge(m) => c.merge(m)?,
         _ => return Err(Ora::new(900)),
     };
+    let mut body = body;
+    let mut c = c;
+    match &mut body {
+        PlanBody::Query(q) => order::follow_indexes(&mut q.source),
+        PlanBody::Insert(i) => {
+            if let InsertSource::Query(q) = &mut i.source {
+                order::follow_indexes(&mut q.source);
+            }
+        }
+        _ => {}
+    }
+    c.subs.iter_mut().for_each(|sub| order::follow_indexes(&mut sub.source));
+    c.ctes.iter_mut().for_each(|cte| order::follow_indexes(&mut cte.source));
     let locks = matches!(&body, PlanBody::Query(q) if locks_rows(&q.source));
     let lock_rowid = match &body {
         PlanBody::Query(q) => lock_rowid(&q.source),

@@ -69,6 +69,7 @@ impl Catalog for Tables {
         }
         Ok(match name {
             "BIG" => Some(Resolved::Table(Rc::new(table("BIG", 100_000)))),
+            "SEEN" => Some(Resolved::Table(Rc::new(analysed()))),
             "SMALL" => Some(Resolved::Table(Rc::new(table("SMALL", 10)))),
             "V" => Some(Resolved::View(Rc::new(ViewDef {
                 object: ObjectId(9),
@@ -135,6 +136,88 @@ fn access_paths() {
     for (text, expected) in cases {
         let plan = plan(text);
         assert!(plan.contains(expected), "{text}\n{plan}");
+    }
+}
+
+/// Statistics say that ID goes from 1 to 100,000 and that K has a hundred values.
+fn analysed() -> TableDef {
+    let mut t = table("SEEN", 100_000);
+    t.columns[0].statistics = Some(ColumnStatistics { distinct: 100_000, nulls: 0, range: Some((1.0, 100_000.0)) });
+    t.columns[3].statistics = Some(ColumnStatistics { distinct: 100, nulls: 0, range: Some((0.0, 99.0)) });
+    t
+}
+
+#[test]
+fn an_index_is_used_where_it_pays() {
+    let cases = [
+        ("select * from seen where id > 50000", "TABLE ACCESS FULL SEEN"),
+        ("select * from seen where id > 99900", "INDEX RANGE SCAN SEEN_PK"),
+        ("select * from seen where id < 101", "INDEX RANGE SCAN SEEN_PK"),
+        ("select * from seen where id between 1000 and 90000", "TABLE ACCESS FULL SEEN"),
+        ("select * from seen where id between 1000 and 1100", "INDEX RANGE SCAN SEEN_PK"),
+        ("select * from seen where id > :b", "INDEX RANGE SCAN SEEN_PK"),
+        ("select * from seen where id > :b and id < :c", "INDEX RANGE SCAN SEEN_PK"),
+        ("select /*+ index(seen) */ * from seen where id > 50000", "INDEX RANGE SCAN SEEN_PK"),
+        ("select /*+ no_index(seen seen_pk) */ * from seen where id = 5", "TABLE ACCESS FULL SEEN"),
+        ("select /*+ no_index(seen seen_ix) */ * from seen where id = 5", "INDEX UNIQUE SCAN SEEN_PK"),
+        ("select id from seen where id > 50000", "INDEX RANGE SCAN SEEN_PK"),
+        ("select count(*) from seen", "INDEX FULL SCAN SEEN_PK"),
+        ("select /*+ full(seen) */ count(*) from seen", "TABLE ACCESS FULL SEEN"),
+        ("select /*+ no_index(seen) */ count(*) from seen", "TABLE ACCESS FULL SEEN"),
+        ("select count(k) from seen", "TABLE ACCESS FULL SEEN"),
+        ("select sum(id) from seen where mod(id, 3) = 0", "INDEX FULL SCAN SEEN_PK [1 filters]"),
+        ("select count(*), max(name) from seen", "TABLE ACCESS FULL SEEN"),
+        ("select rowid from seen", "TABLE ACCESS FULL SEEN"),
+    ];
+    for (text, expected) in cases {
+        let plan = plan(text);
+        assert!(plan.contains(expected), "{text}\n{plan}");
+    }
+}
+
+#[test]
+fn an_index_gives_an_order() {
+    let has = [
+        ("select min(id) from big", " FIRST ROW\n   TABLE ACCESS"),
+        ("select max(id) from big", "INDEX FULL SCAN (MIN/MAX) BIG_PK"),
+        ("select max(k) from big", "INDEX FULL SCAN (MIN/MAX) BIG_IX"),
+        ("select min(d) from big where k = 5", "INDEX RANGE SCAN (MIN/MAX) BIG_IX"),
+        ("select max(id) from big where id < 500", "INDEX RANGE SCAN (MIN/MAX) BIG_PK"),
+        ("select (select max(id) from big) from small", "INDEX FULL SCAN (MIN/MAX) BIG_PK"),
+        ("select /*+ full(big) */ max(id) from big", "TABLE ACCESS FULL BIG"),
+        ("select max(id), min(id) from big", "INDEX FULL SCAN BIG_PK"),
+        ("select max(id) from big where name = 'x'", "TABLE ACCESS FULL BIG"),
+        ("select max(id + 1) from big", "INDEX FULL SCAN BIG_PK"),
+        ("select k, max(id) from big group by k", "TABLE ACCESS FULL BIG"),
+        ("select * from big where id between 5 and 10 order by id desc", "INDEX RANGE SCAN DESCENDING BIG_PK"),
+        ("select * from big order by id fetch first 10 rows only", "INDEX FULL SCAN BIG_PK"),
+        ("select * from (select * from big order by id) where rownum <= 10", "INDEX FULL SCAN BIG_PK"),
+        ("select id from big order by id", "INDEX FULL SCAN BIG_PK"),
+        ("select * from big where k = 3 order by d", "INDEX RANGE SCAN BIG_IX"),
+    ];
+    for (text, expected) in has {
+        let plan = plan(text);
+        assert!(
+            plan.contains(expected) || expected.starts_with(" FIRST") && plan.contains("FIRST ROW"),
+            "{text}\n{plan}"
+        );
+        if text.contains("order by") {
+            assert!(!plan.contains("SORT"), "{text}\n{plan}");
+        }
+    }
+    let sorted = [
+        "select * from big order by id",
+        "select * from big order by id, name",
+        "select * from big where k = 3 order by d nulls first",
+        "select k, d from big order by k, d",
+        "select * from big where id between 5 and 10 order by id desc, name",
+        "select * from big where k = 3 order by k desc, d",
+        "select /*+ full(big) */ id from big order by id",
+        "select * from big order by name fetch first 10 rows only",
+    ];
+    for text in sorted {
+        let plan = plan(text);
+        assert!(plan.contains("SORT ORDER BY"), "{text}\n{plan}");
     }
 }
 

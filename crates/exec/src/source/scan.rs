@@ -72,6 +72,8 @@ struct RangePath {
     low: Option<(Code, bool)>,
     high: Option<(Code, bool)>,
     descending: bool,
+    /// Entries whose first column behind the prefix is NULL are left out.
+    no_nulls: bool,
     range: RangeScan,
     low_key: Vec<u8>,
     high_key: Vec<u8>,
@@ -340,7 +342,7 @@ impl Path {
                     found: Vec::new(),
                 },
             },
-            Access::IndexRange { index, prefix, low, high, descending, index_only, recheck } => {
+            Access::IndexRange { index, prefix, low, high, descending, index_only, no_nulls, recheck, .. } => {
                 let mut side =
                     |x: &Option<(plan::Expr, bool)>| x.as_ref().map(|(e, inclusive)| (b.code(e), *inclusive));
                 let (low, high) = (side(low), side(high));
@@ -358,6 +360,7 @@ impl Path {
                     }
                 };
                 (range.low, range.high, range.descending) = (low, high, *descending);
+                range.no_nulls = *no_nulls;
                 range.recheck = b.codes(recheck);
                 if *index_only {
                     range.only = Some(wanted_parts(&range.columns, s));
@@ -463,6 +466,7 @@ impl RangePath {
             low: None,
             high: None,
             descending: false,
+            no_nulls: false,
             range: RangeScan::new(),
             low_key: Vec::new(),
             high_key: Vec::new(),
@@ -601,7 +605,7 @@ impl RangePath {
                 high_inclusive = *inclusive;
             }
             // NULLs come after all values, and are in no range.
-            None if self.low.is_some() => {
+            None if self.low.is_some() || self.no_nulls => {
                 codec::push_key_part(None, false, &mut self.high_key);
                 high_inclusive = false;
             }

@@ -1,0 +1,220 @@
+//! The order of an index put to use: MIN and MAX read one end of it, and a sort that an index saves is left out.
+//!
+//! Works on the finished plan: only there it is known whether a sort is to give its first rows only, and what lies below it. A scan is
+//! made to follow an index where that reads less by the same measure that chose its access path; what a hint has decided stays.
+//!
+//! NULLs come last in an index. Rows whose key is NULL in every column are in none: an index serves an order only where that cannot be,
+//! MIN and MAX pass over them anyway. Text orders by its bytes in an index and in a sort alike; CHAR and zones of time do not and are left out.
+
+use crate::access::{covers, has_every_row, whole};
+use crate::ir::*;
+use dictionary::{IndexDef, IndexKey, IndexKind};
+use std::rc::Rc;
+use types::{DataType, Value, Zone};
+
+/// Goes over a row source and all below it.
+pub fn follow_indexes(source: &mut Source) {
+    below(source, &mut follow_indexes);
+    match source {
+        Source::Group { input, keys, sets, aggs, scalar: true } if keys.is_empty() && sets.len() == 1 => {
+            if let ([agg], Source::Scan(scan)) = (&aggs[..], &mut **input)
+                && reads_one_end(scan, agg)
+            {
+                let one = Expr { node: Node::Const(Value::Number(1.into())), ty: DataType::NUMBER };
+                let scan = std::mem::replace(&mut **input, Source::Empty);
+                **input =
+                    Source::Count { input: Box::new(scan), reg: None, stop: Some((CmpOp::Le, one)), conds: Vec::new() };
+            }
+        }
+        // The rows of a limit above are known in number.
+        Source::Limit { input, offset: None, count: Some(count), percent: false, ties } if ties.is_empty() => {
+            let stop = (CmpOp::Le, count.clone());
+            match &mut **input {
+                Source::Sort { .. } => leave_out_sort(input, Some(&stop)),
+                Source::Project { input, .. } => leave_out_sort(input, Some(&stop)),
+                _ => {}
+            }
+        }
+        Source::Sort { .. } => leave_out_sort(source, None),
+        _ => {}
+    }
+}
+
+/// Calls `f` with each row source right below one.
+fn below(source: &mut Source, f: &mut dyn FnMut(&mut Source)) {
+    match source {
+        Source::Dual
+        | Source::Empty
+        | Source::Scan(_)
+        | Source::Fixed { .. }
+        | Source::Cte { .. }
+        | Source::Elements { .. }
+        // Its row sources are probed with the columns of a parent.
+        | Source::ConnectBy(_) => {}
+        // The sort below may be to give its first rows only.
+        Source::Limit { input, .. } => match &mut **input {
+            Source::Sort { input, .. } => f(input),
+            Source::Project { input, .. } => match &mut **input {
+                Source::Sort { input, .. } => f(input),
+                other => f(other),
+            },
+            other => f(other),
+        },
+        Source::Filter { input, .. }
+        | Source::Startup { input, .. }
+        | Source::Project { input, .. }
+        | Source::Buffer { input, .. }
+        | Source::Count { input, .. }
+        | Source::Sort { input, .. }
+        | Source::Distinct { input, .. }
+        | Source::Group { input, .. }
+        | Source::Window { input, .. }
+        | Source::ForUpdate { input, .. } => f(input),
+        Source::NestedLoops { left, right, .. } | Source::HashJoin { left, right, .. } => {
+            f(left);
+            f(right);
+        }
+        Source::Set { inputs, .. } => inputs.iter_mut().for_each(|(input, _)| f(input)),
+    }
+}
+
+/// Whether values of a type lie in an index as they compare.
+fn orders_by_bytes(ty: &DataType) -> bool {
+    match ty {
+        DataType::Char { .. } | DataType::Nchar { .. } => false,
+        DataType::Timestamp { zone, .. } => *zone == Zone::None,
+        _ => true,
+    }
+}
+
+/// The table's column in a register.
+fn column_of(scan: &Scan, e: &Expr) -> Option<usize> {
+    let Node::Reg(reg) = e.node else { return None };
+    let (column, _) = scan.columns.iter().find(|(_, r)| *r == reg)?;
+    let column = usize::from(*column);
+    orders_by_bytes(&scan.table.columns[column].data_type).then_some(column)
+}
+
+/// Whether the key's part `at` is the column, in rising order.
+fn rises(index: &IndexDef, at: usize, column: usize) -> bool {
+    index.columns.get(at).is_some_and(|part| part.key == IndexKey::Column(column) && !part.descending)
+}
+
+fn usable(index: &IndexDef) -> bool {
+    !index.unusable && !index.invisible && matches!(index.kind, IndexKind::Normal | IndexKind::IotTop)
+}
+
+/// Makes a scan give the row with the lowest or highest value first, when an index can.
+fn reads_one_end(scan: &mut Scan, agg: &Agg) -> bool {
+    let max = match agg.kind {
+        AggKind::Min => false,
+        AggKind::Max => true,
+        _ => return false,
+    };
+    let [arg] = &agg.args[..] else { return false };
+    if !scan.filter.is_empty() || scan.as_of.is_some() || agg.keep_last.is_some() {
+        return false;
+    }
+    let Some(column) = column_of(scan, arg) else { return false };
+    match &mut scan.access {
+        Access::IndexRange { index, prefix, descending, no_nulls, first_only, recheck, .. } => {
+            if !usable(index) || !rises(index, prefix.len(), column) || !recheck.is_empty() {
+                return false;
+            }
+            (*descending, *no_nulls, *first_only) = (max, max, true);
+            true
+        }
+        Access::Full if !scan.hinted => {
+            let Some(index) = scan.table.indexes.iter().find(|index| usable(index) && rises(index, 0, column)) else {
+                return false;
+            };
+            let mut access = whole(index, max);
+            if let Access::IndexRange { index, index_only, no_nulls, first_only, .. } = &mut access {
+                (*index_only, *no_nulls, *first_only) = (covers(index, &scan.columns), max, true);
+            }
+            scan.access = access;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Leaves a sort out when the scan below it can give its rows in that order. `limit`: so many rows are wanted, by what lies above.
+fn leave_out_sort(source: &mut Source, limit: Option<&StopKey>) {
+    let Source::Sort { input, keys, top, .. } = source else { return };
+    let Source::Scan(scan) = &mut **input else { return };
+    let wanted = top.as_ref().or(limit);
+    if follows(scan, keys, wanted) {
+        let input = std::mem::replace(&mut **input, Source::Empty);
+        *source = input;
+    }
+}
+
+/// Makes a scan follow an index whose order is that of the keys.
+fn follows(scan: &mut Scan, keys: &[SortKey], wanted: Option<&StopKey>) -> bool {
+    if scan.as_of.is_some() {
+        return false;
+    }
+    let Some(columns) = keys.iter().map(|key| column_of(scan, &key.expr)).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    let Some(down) = keys.first().map(|key| key.desc) else { return false };
+    let as_in_index = |(key, column): (&SortKey, &usize)| {
+        key.desc == down && (key.nulls_first == down || !scan.table.columns[*column].nullable)
+    };
+    if !keys.iter().zip(&columns).all(as_in_index) {
+        return false;
+    }
+    let serves = |index: &IndexDef, prefix: usize| {
+        usable(index) && columns.iter().enumerate().all(|(i, column)| rises(index, prefix + i, *column))
+    };
+    match &mut scan.access {
+        Access::IndexRange { index, prefix, low, high, descending, recheck, .. } => {
+            let every_row = !prefix.is_empty() || low.is_some() || high.is_some() || has_every_row(&scan.table, index);
+            if !serves(index, prefix.len()) || !recheck.is_empty() || !every_row {
+                return false;
+            }
+            *descending = down;
+            true
+        }
+        Access::Full => {
+            let mut fit = scan.table.indexes.iter().filter(|i| serves(i, 0) && has_every_row(&scan.table, i));
+            let Some(index) = fit.find(|index| !scan.hinted && pays(scan, index, wanted)).cloned() else {
+                return false;
+            };
+            follow(scan, &index, down);
+            true
+        }
+        _ => false,
+    }
+}
+
+fn follow(scan: &mut Scan, index: &Rc<IndexDef>, down: bool) {
+    let mut access = whole(index, down);
+    if let Access::IndexRange { index, index_only, .. } = &mut access {
+        *index_only = covers(index, &scan.columns);
+    }
+    scan.access = access;
+}
+
+/// Whether following an index costs less than reading the whole table and sorting.
+fn pays(scan: &Scan, index: &IndexDef, wanted: Option<&StopKey>) -> bool {
+    if index.kind == IndexKind::IotTop {
+        return true;
+    }
+    if covers(index, &scan.columns) && scan.rowid.is_none() {
+        return true;
+    }
+    let (rows, blocks) = match &scan.table.statistics {
+        Some(s) => (s.rows as f64, s.blocks as f64),
+        None => (1000.0, 20.0),
+    };
+    let wanted = match wanted {
+        Some((_, Expr { node: Node::Const(Value::Number(n)), .. })) => n.to_f64(),
+        Some(_) => 20.0,
+        None => return false,
+    };
+    // So many rows are looked at until enough have met the filter.
+    let visited = (wanted * rows / scan.rows.max(1.0)).min(rows);
+    2.0 + visited * 0.6 < blocks + rows * 0.05
+}
