@@ -70,7 +70,7 @@ pub fn slave(instance: &'static Instance, n: u32, log: &dyn Fn(&str)) -> Result<
             session.end();
             return Ok(());
         };
-        if let Err(e) = run_job(&mut session, job) {
+        if let Err(e) = run_job(instance, &mut session, n, job) {
             log(&format!("Errors in job slave J{n:03}:\nORA-12012: error on auto execute of job {job}\n{e}"));
         }
         session.end();
@@ -97,10 +97,15 @@ fn next_job(instance: &Instance, session: &mut Session, n: u32) -> Option<u64> {
 }
 
 /// Runs one job and keeps the books of it.
-fn run_job(session: &mut Session, job: u64) -> Result<()> {
+fn run_job(instance: &'static Instance, session: &mut Session, n: u32, job: u64) -> Result<()> {
     match session.run_job(job as i64)? {
         JobOutcome::Done | JobOutcome::NotDue => Ok(()),
         JobOutcome::Failed(e) => {
+            if e.is(28) {
+                // A session that was killed does nothing more: another one keeps its books.
+                let next = Session::background(instance, &format!("J{n:03}"))?;
+                std::mem::replace(session, next).end();
+            }
             note_failure(session, job)?;
             Err(e)
         }

@@ -15,6 +15,8 @@ pub enum BaseType {
     V(u32),
     /// DATE.
     D,
+    /// TIMESTAMP(6).
+    T,
 }
 
 impl BaseType {
@@ -23,6 +25,7 @@ impl BaseType {
             BaseType::N => DataType::NUMBER,
             BaseType::V(len) => DataType::Varchar2 { len, unit: LenUnit::Byte },
             BaseType::D => DataType::Date,
+            BaseType::T => DataType::TIMESTAMP,
         }
     }
 }
@@ -181,6 +184,55 @@ base_tables! {
         CARDINALITY "CARDINALITY" N, BYTES "BYTES" N, ACCESS_PREDICATES "ACCESS_PREDICATES" V(4000),
         FILTER_PREDICATES "FILTER_PREDICATES" V(4000), PROJECTION "PROJECTION" V(4000),
     }
+    /// Snapshots of the workload repository. The `WRH$_` tables have their figures, by snapshot; columns are only ever added at the end.
+    Snapshot "WRM$_SNAPSHOT" 160 snapshot {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, STARTUP_TIME "STARTUP_TIME" D,
+        BEGIN_INTERVAL_TIME "BEGIN_INTERVAL_TIME" T, END_INTERVAL_TIME "END_INTERVAL_TIME" T, FLUSH_ELAPSED "FLUSH_ELAPSED" N,
+        SNAP_LEVEL "SNAP_LEVEL" N, STATUS "STATUS" N, ERROR_COUNT "ERROR_COUNT" N, SNAP_FLAG "SNAP_FLAG" N,
+    }
+    /// Waits since the start of the instance.
+    HistSystemEvent "WRH$_SYSTEM_EVENT" 161 hist_system_event {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, EVENT_ID "EVENT_ID" N, EVENT_NAME "EVENT_NAME" V(64),
+        WAIT_CLASS "WAIT_CLASS" V(64), TOTAL_WAITS "TOTAL_WAITS" N, TOTAL_TIMEOUTS "TOTAL_TIMEOUTS" N,
+        TIME_WAITED_MICRO "TIME_WAITED_MICRO" N,
+    }
+    /// Latches by name.
+    HistLatch "WRH$_LATCH" 162 hist_latch {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, LATCH_HASH "LATCH_HASH" N, LATCH_NAME "LATCH_NAME" V(64),
+        LEVEL "LEVEL#" N, GETS "GETS" N, MISSES "MISSES" N, SLEEPS "SLEEPS" N, IMMEDIATE_GETS "IMMEDIATE_GETS" N,
+        IMMEDIATE_MISSES "IMMEDIATE_MISSES" N, SPIN_GETS "SPIN_GETS" N, WAIT_TIME "WAIT_TIME" N,
+    }
+    /// Sleeps for mutexes by kind and place.
+    HistMutexSleep "WRH$_MUTEX_SLEEP" 163 hist_mutex_sleep {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, MUTEX_TYPE "MUTEX_TYPE" V(32), LOCATION "LOCATION" V(80),
+        SLEEPS "SLEEPS" N, WAIT_TIME "WAIT_TIME" N,
+    }
+    /// The row cache by name.
+    HistRowcache "WRH$_ROWCACHE_SUMMARY" 164 hist_rowcache {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, PARAMETER "PARAMETER" V(32), TOTAL_USAGE "TOTAL_USAGE" N,
+        USAGE "USAGE" N, GETS "GETS" N, GETMISSES "GETMISSES" N, SCANS "SCANS" N, SCANMISSES "SCANMISSES" N,
+        SCANCOMPLETES "SCANCOMPLETES" N, MODIFICATIONS "MODIFICATIONS" N, FLUSHES "FLUSHES" N,
+    }
+    /// Statements: totals, and what was added since the snapshot before.
+    HistSqlstat "WRH$_SQLSTAT" 165 hist_sqlstat {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, SQL_ID "SQL_ID" V(13), PLAN_HASH_VALUE "PLAN_HASH_VALUE" N,
+        COMMAND_TYPE "COMMAND_TYPE" N, PARSING_SCHEMA_NAME "PARSING_SCHEMA_NAME" V(128), EXECUTIONS_TOTAL "EXECUTIONS_TOTAL" N,
+        EXECUTIONS_DELTA "EXECUTIONS_DELTA" N, PARSE_CALLS_TOTAL "PARSE_CALLS_TOTAL" N, PARSE_CALLS_DELTA "PARSE_CALLS_DELTA" N,
+        FETCHES_TOTAL "FETCHES_TOTAL" N, FETCHES_DELTA "FETCHES_DELTA" N, ROWS_TOTAL "ROWS_PROCESSED_TOTAL" N,
+        ROWS_DELTA "ROWS_PROCESSED_DELTA" N, BUFFER_GETS_TOTAL "BUFFER_GETS_TOTAL" N, BUFFER_GETS_DELTA "BUFFER_GETS_DELTA" N,
+        DISK_READS_TOTAL "DISK_READS_TOTAL" N, DISK_READS_DELTA "DISK_READS_DELTA" N, ELAPSED_TIME_TOTAL "ELAPSED_TIME_TOTAL" N,
+        ELAPSED_TIME_DELTA "ELAPSED_TIME_DELTA" N, CPU_TIME_TOTAL "CPU_TIME_TOTAL" N, CPU_TIME_DELTA "CPU_TIME_DELTA" N,
+    }
+    /// Texts of the statements in it.
+    HistSqltext "WRH$_SQLTEXT" 166 hist_sqltext {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, SQL_ID "SQL_ID" V(13), COMMAND_TYPE "COMMAND_TYPE" N,
+        SQL_TEXT "SQL_TEXT" V(4000),
+    }
+    /// System statistics.
+    HistSysstat "WRH$_SYSSTAT" 167 hist_sysstat {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, STAT_ID "STAT_ID" N, STAT_NAME "STAT_NAME" V(64),
+        VALUE "VALUE" N,
+    }
 }
 
 /// The first object number that the database gives to objects of users.
@@ -208,6 +260,12 @@ impl Base {
     /// Base tables belong to SYS.
     pub fn owner(self) -> UserId {
         UserId::SYS
+    }
+
+    /// Whether it is of the workload repository: a database made before there was one gets these tables when it is opened.
+    pub fn is_repository(self) -> bool {
+        let name = self.table().name;
+        name.starts_with("WRM$_") || name.starts_with("WRH$_")
     }
 
     /// Whether everybody may read it: DUAL and the maps of privileges.

@@ -374,17 +374,14 @@ const SINGLE: &[(&str, &str)] = &[
     ),
     (
         "DBA_JOBS_RUNNING",
-        "select j.sid sid, j.job job, j.failures failures, j.last_date last_date, to_char(j.last_date, 'HH24:MI:SS') last_sec, \
-            j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, nvl(j.field1, 0) instance from job$ j \
-            where j.this_date is not null",
-    ),
-    (
-        "NLS_DATABASE_PARAMETERS",
-        "select p.name parameter, substr(p.value$, 1, 64) value from props$ p where p.name like 'NLS%'",
+        // A job that was removed while it runs is still running.
+        "select v.sid sid, v.id2 job, j.failures failures, j.last_date last_date, to_char(j.last_date, 'HH24:MI:SS') last_sec, \
+            j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, nvl(j.field1, 0) instance from v$lock v, job$ j \
+            where v.type = 'JQ' and j.job(+) = v.id2",
     ),
     (
         "DATABASE_PROPERTIES",
-        "select p.name property_name, p.value$ property_value, p.comment$ description from props$ p",
+        "select p.name property_name, p.value$ property_value, p.comment$ description from x$props p",
     ),
     ("GLOBAL_NAME", "select p.value$ global_name from props$ p where p.name = 'GLOBAL_DB_NAME'"),
     (
@@ -453,6 +450,7 @@ pub fn catalog_views() -> &'static [(&'static str, &'static str)] {
         }
         let mut list: Vec<(&'static str, &'static str)> = SINGLE.to_vec();
         list.extend(crate::space_views::VIEWS);
+        list.extend(crate::hist_views::VIEWS);
         for family in FAMILIES {
             for member in family.members {
                 let prefix = match member {

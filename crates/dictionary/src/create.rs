@@ -65,7 +65,61 @@ const PROPERTIES: &[(&str, &str, &str)] = &[
     ("WORKLOAD_CAPTURE_MODE", "", "CAPTURE implies workload capture is in progress"),
     ("NO_USERID_VERIFIER_SALT", "", ""),
     ("DEFAULT_TBS_TYPE", "SMALLFILE", "Default tablespace type"),
+    ("DEFAULT_EDITION", "ORA$BASE", "Name of the database default edition"),
+    ("DEFAULT_PROFILE", "DEFAULT", "Profile of new users"),
+    ("DEFAULT_PCTFREE", "10", "PCTFREE of new segments"),
+    ("DEFAULT_INITRANS", "1", "INITRANS of new tables"),
+    ("DEFAULT_LOGGING", "LOGGING", "Logging of new segments"),
+    ("DEFAULT_COMPRESSION", "NONE", "Compression of new tables"),
+    ("DEFAULT_EXTENT_MANAGEMENT", "LOCAL", "Extent management of new tablespaces"),
+    ("DEFAULT_SEGMENT_SPACE_MANAGEMENT", "AUTO", "Segment space management of new tablespaces"),
+    ("DEFAULT_SEQUENCE_CACHE", "20", "Numbers that new sequences cache"),
+    ("Flashback Timestamp TimeZone", "GMT", "Flashback timestamp created in GMT"),
+    ("DST_UPGRADE_STATE", "NONE", "State of Day Light Saving Time Upgrade"),
+    ("DST_PRIMARY_TT_VERSION", "0", "Version of primary timezone data file"),
+    ("DST_SECONDARY_TT_VERSION", "0", "Version of secondary timezone data file"),
+    ("TDE_MASTER_KEY_ID", "", ""),
+    ("WORKLOAD_REPLAY_MODE", "", "PREPARE or REPLAY while a workload is replayed"),
+    ("MAX_STRING_SIZE", "STANDARD", "MAX_STRING_SIZE parameter used for dictionary metadata"),
+    ("MAX_NUMBER_DIGITS", "38", "Decimal digits of a NUMBER that are kept"),
+    ("MAX_STORAGE", "UNLIMITED", "Maximum space of the database's files"),
+    ("MAX_SHARED_TEMP_SIZE", "UNLIMITED", "Maximum space of shared temporary segments"),
+    ("MAX_DIAG_SIZE", "UNLIMITED", "Maximum space of diagnostic files"),
+    ("MAX_AUDIT_SIZE", "UNLIMITED", "Maximum space of audit records"),
+    ("OLS_OID_STATUS", "0", "OLS OID Status used for Label Security"),
+    ("ROWID_FORMAT", "EXTENDED", "Format of rowids"),
+    ("ENDIAN_FORMAT", "LITTLE", "Byte order of numbers in blocks"),
+    ("CATALOG_OWNER", "SYS", "Owner of the dictionary"),
+    ("CATALOG_TABLESPACE", "SYSTEM", "Tablespace of the dictionary"),
+    ("DATABASE_ROLE", "PRIMARY", "Role of the database when it was created"),
+    ("SCN_COMPATIBILITY", "1", "Scheme of system change numbers"),
+    ("READ_CONSISTENCY", "STATEMENT", "What a query sees of other transactions"),
+    ("RECYCLEBIN", "OFF", "Dropped tables are kept"),
+    ("SUPPLEMENTAL_LOG_DATA", "NO", "Redo has more than recovery needs"),
 ];
+
+/// Properties that 12.2 brought, and that an older generation does not show.
+const PROPERTIES_SINCE_12_2: &[(&str, &str, &str)] = &[
+    ("LOCAL_UNDO_ENABLED", "FALSE", "true if local undo is enabled"),
+    ("DEFAULT_COLLATION", "USING_NLS_COMP", "Collation of new schemas"),
+    ("DEFAULT_TEMP_TYPE", "SHARED", "Kind of the default temporary tablespace"),
+    ("DEFAULT_INDEX_COMPRESSION", "NONE", "Compression of new indexes"),
+    ("MAX_IDENTIFIER_BYTES", "128", "Longest identifier"),
+    ("MAX_IDLE_BLOCKER_TIME", "UNLIMITED", "How long an idle session may block others"),
+    ("MAX_SNAPSHOTS", "8", "Maximum number of snapshots kept"),
+    ("PASSWORD_FILE_FORMAT", "12.2", "Format of the password file"),
+    ("SHARED_OBJECT_LINKS", "NONE", "Objects shared with other databases"),
+    ("UPGRADE_STATE", "NONE", "State of an upgrade of the dictionary"),
+];
+
+/// How many properties there are in generations before 12.2, and from it on.
+pub const PROPERTY_COUNTS: (usize, usize) = (PROPERTIES.len() + 1, PROPERTIES.len() + 1 + PROPERTIES_SINCE_12_2.len());
+const _: () = assert!(PROPERTY_COUNTS.0 == 60 && PROPERTY_COUNTS.1 == 70, "the published numbers of dc_props");
+
+/// Whether generations before 12.2 do not know a property.
+pub(crate) fn is_property_since_12_2(name: &str) -> bool {
+    PROPERTIES_SINCE_12_2.iter().any(|(known, ..)| *known == name)
+}
 
 impl DictionaryShared {
     /// Creates the base tables in SYSTEM and fills them: the users SYS, SYSTEM and PUBLIC, the usual roles, DUAL, the maps.
@@ -101,6 +155,43 @@ impl DictionaryShared {
     }
 }
 
+impl DictionaryShared {
+    /// Adds base tables to a database that was made without them.
+    pub(crate) fn add_base_tables(&self, p: &Process, missing: &[Base]) -> Result<()> {
+        let scn = || self.txns().current_scn();
+        let mut made = Date::UNIX_EPOCH;
+        self.scan_once(p, Base::Obj, &mut |_, row| {
+            if let (Value::Date(at), true) = (&row[obj::CTIME], row[obj::OBJ] == int(Base::Obj.table().object.0)) {
+                made = *at;
+            }
+            Ok(())
+        })?;
+        for base in missing {
+            let segments = self.txns().cache().segments();
+            let header = segments.create(p, SYSTEM_TABLESPACE, SegmentKind::Table, base.table().object, &scn)?;
+            self.set_header(*base, header);
+        }
+        let mut txn = Txn::new();
+        let mut change = Change::new(self, p, &mut txn);
+        let added = missing.iter().try_for_each(|base| {
+            change.insert(Base::Bootstrap, &bootstrap_row(&change, *base))?;
+            change.insert(Base::Obj, &object_row(base.table().object, base.table().name, ObjectKind::Table, made))
+        });
+        match added {
+            Ok(()) => Change::new(self, p, &mut txn).commit(&NoHook).map(drop),
+            Err(e) => {
+                self.txns().rollback(p, &mut txn)?;
+                Err(e)
+            }
+        }
+    }
+}
+
+fn bootstrap_row(change: &Change<'_>, base: Base) -> Row {
+    let header = change.shared().base_heap(base).header;
+    vec![int(base.table().object.0), int(header.file()), int(header.block()), text(base.table().name)]
+}
+
 /// SYSTEM's number.
 const SYSTEM_TABLESPACE: u32 = 0;
 
@@ -122,13 +213,7 @@ fn fill(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
 }
 
 fn fill_bootstrap(change: &mut Change<'_>) -> Result<()> {
-    let rows: Vec<Row> = Base::ALL
-        .iter()
-        .map(|base| {
-            let header = change.shared().base_heap(*base).header;
-            vec![int(base.table().object.0), int(header.file()), int(header.block()), text(base.table().name)]
-        })
-        .collect();
+    let rows: Vec<Row> = Base::ALL.iter().map(|base| bootstrap_row(change, *base)).collect();
     change.insert_many(Base::Bootstrap, &rows)
 }
 
@@ -205,8 +290,9 @@ fn fill_privileges(change: &mut Change<'_>) -> Result<()> {
 }
 
 fn fill_properties(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
-    let mut rows: Vec<Row> =
-        PROPERTIES.iter().map(|(name, value, comment)| vec![text(*name), text(*value), text(*comment)]).collect();
+    let row = |(name, value, comment): &(&str, &str, &str)| vec![text(*name), text(*value), text(*comment)];
+    let mut rows: Vec<Row> = PROPERTIES.iter().map(row).collect();
     rows.push(vec![text("GLOBAL_DB_NAME"), text(new.name.to_uppercase()), text("Global database name")]);
+    rows.extend(PROPERTIES_SINCE_12_2.iter().map(row));
     change.insert_many(Base::Props, &rows)
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod base;
+mod cached;
 mod catalog;
 mod catalog_views;
 mod change;
@@ -9,6 +10,7 @@ mod create;
 mod defs;
 mod dropped;
 mod fixed;
+mod hist_views;
 pub mod image;
 mod names;
 mod privilege;
@@ -20,10 +22,11 @@ mod space_views;
 mod verifier;
 
 pub use base::{Base, FIRST_USER_OBJECT};
+pub use cached::{Property, PropertyList, caches_of};
 pub use catalog::Catalog;
 pub use catalog_views::{CATALOG_FIRST_OBJECT, catalog_view, catalog_views};
 pub use change::Change;
-pub use create::NewDictionary;
+pub use create::{NewDictionary, PROPERTY_COUNTS};
 pub use defs::*;
 pub use dropped::DroppedSegment;
 pub use fixed::{FixedCatalog, NoFixedTables};

@@ -299,6 +299,7 @@ fn is_public_fixed(name: &str) -> bool {
     matches!(
         name,
         "V$VERSION"
+            | "NLS_DATABASE_PARAMETERS"
             | "V$NLS_PARAMETERS"
             | "V$NLS_VALID_VALUES"
             | "V$TIMER"

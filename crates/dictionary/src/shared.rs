@@ -13,6 +13,7 @@ use crate::*;
 use enqueue::Enqueues;
 use heap::{Heap, HeapTable, Scan};
 use process::{CleanupOrder, Process, Processes};
+use row_cache::RowCache;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,15 +63,23 @@ pub struct DictionaryShared {
     words: &'static [AtomicU64],
     pub(crate) heap: Heap,
     pub(crate) enqueues: Enqueues,
+    pub(crate) rows: Option<&'static RowCache>,
 }
 
 impl DictionaryShared {
     /// Makes the face of the words. Run once by the supervisor; then either [`Self::create_database`] or [`Self::open`].
     pub fn create(sga: &'static Sga, layout: &DictionaryLayout, heap: &Heap, enqueues: &Enqueues) -> DictionaryShared {
         assert!(Base::ALL.len() <= HEADERS_MAX, "room for the base tables' addresses");
-        let shared = DictionaryShared { words: sga.slice(layout.words), heap: heap.clone(), enqueues: *enqueues };
+        let shared =
+            DictionaryShared { words: sga.slice(layout.words), heap: heap.clone(), enqueues: *enqueues, rows: None };
         shared.words[EPOCH].store(1 << 16, Ordering::Release);
         shared
+    }
+
+    /// Look-ups go through this row cache. Without one, as in tests of what lies below, they go to the dictionary itself.
+    #[must_use]
+    pub fn with_row_cache(self, rows: &'static RowCache) -> DictionaryShared {
+        DictionaryShared { rows: Some(rows), ..self }
     }
 
     /// Lets PMON end the commit of a DDL whose process died in it.
@@ -102,8 +111,12 @@ impl DictionaryShared {
         for (base, header) in &found {
             self.set_header(*base, *header);
         }
-        if let Some(missing) = Base::ALL.iter().find(|base| self.header(**base).is_none()) {
+        let missing: Vec<Base> = Base::ALL.iter().copied().filter(|base| self.header(*base).is_none()).collect();
+        if let Some(missing) = missing.iter().find(|base| !base.is_repository()) {
             return Err(failed(Ora::internal(format_args!("[no {}]", missing.table().name))));
+        }
+        if !missing.is_empty() && !self.txns().cache().files().is_read_only() {
+            self.add_base_tables(p, &missing).map_err(failed)?;
         }
         self.seed_numbers(p)
     }

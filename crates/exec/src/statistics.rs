@@ -1,5 +1,9 @@
 //! What statements count: executions, parse calls and rows, kept in the session and added to the shared entries of the library
 //! cache from time to time, so that an execution writes nothing shared.
+//!
+//! Elapsed time: the first executions of a statement in a session are all timed, then one in [`TIMED_EVERY`], which counts for all of them: two
+//! readings of the clock at each of millions of executions would be felt. Processor time is the elapsed time by the share of the
+//! processor that the session had meanwhile; it is measured over some milliseconds at a time.
 
 use crate::ctx::ExecCtx;
 use library_cache::{Delta, Digest, Handle, LibraryCache};
@@ -17,11 +21,90 @@ pub fn digest(text: &str) -> Digest {
     Digest(hasher.finalize().into())
 }
 
+/// Executions of a statement that are timed before one in so many is.
+const TIMED_FIRST: u64 = 32;
+const TIMED_EVERY: u64 = 16;
+/// Executions of a statement after which it is told within a call.
+const TOLD_EVERY: u64 = 1024;
+/// Busy time over which the share of the processor is measured.
+const SHARE_NS: u64 = 2_000_000;
+
 struct Figure {
     handle: Handle,
     delta: Delta,
+    /// Executions so far, told or not.
+    seen: u64,
+    /// When the execution began that is being timed, and for how many it stands; 0 for none.
+    started_ns: u64,
+    stands_for: u64,
+    elapsed_ns: u64,
     /// The shared entry has given way to another statement.
     stale: bool,
+}
+
+impl Figure {
+    fn new(handle: Handle) -> Figure {
+        Figure { handle, delta: Delta::default(), seen: 0, started_ns: 0, stands_for: 0, elapsed_ns: 0, stale: false }
+    }
+
+    #[inline]
+    fn executed(&mut self) {
+        self.delta.executions += 1;
+        self.seen += 1;
+        if self.seen <= TIMED_FIRST || self.seen.is_multiple_of(TIMED_EVERY) {
+            self.stands_for = if self.seen <= TIMED_FIRST { 1 } else { TIMED_EVERY };
+            self.started_ns = os::clock::now_ns();
+        }
+    }
+
+    #[inline]
+    fn ended(&mut self) {
+        if self.started_ns != 0 {
+            self.elapsed_ns += (os::clock::now_ns() - self.started_ns) * self.stands_for;
+            self.started_ns = 0;
+        }
+    }
+
+    /// Adds what has been counted to the shared entry.
+    fn tell(&mut self, library: &LibraryCache, share: u64) {
+        let us = self.elapsed_ns / 1000;
+        self.elapsed_ns %= 1000;
+        self.delta.elapsed_us += us;
+        self.delta.cpu_us += us * share / 1000;
+        if self.delta != Delta::default() {
+            self.stale |= !library.add(self.handle, &self.delta);
+            self.delta = Delta::default();
+        }
+    }
+}
+
+/// The share of a processor that the session has.
+#[derive(Default)]
+struct Meter {
+    /// Since when the session is busy and that is not in `busy_ns`; 0 while it is idle.
+    since_ns: u64,
+    busy_ns: u64,
+    /// Processor time of the process when `busy_ns` was 0.
+    cpu_ns: u64,
+    /// Of a thousand, and whether it has been measured.
+    share: Option<u64>,
+}
+
+impl Meter {
+    fn read(&mut self) -> u64 {
+        if self.since_ns != 0 {
+            let now = os::clock::now_ns();
+            self.busy_ns += now - self.since_ns;
+            self.since_ns = now;
+            if self.busy_ns >= SHARE_NS {
+                let cpu = os::clock::thread_cpu_ns();
+                self.share = Some(((cpu - self.cpu_ns) * 1000 / self.busy_ns).min(1000));
+                self.cpu_ns = cpu;
+                self.busy_ns = 0;
+            }
+        }
+        self.share.unwrap_or(1000)
+    }
 }
 
 /// A session's figures by statement.
@@ -30,6 +113,7 @@ pub struct Figures {
     list: Vec<Figure>,
     /// Grows when the list starts anew: indexes into it are then void.
     generation: u32,
+    meter: Meter,
 }
 
 impl Figures {
@@ -40,13 +124,22 @@ impl Figures {
         self.list.get_mut(key.index as usize).filter(|f| !f.stale)
     }
 
+    /// Says that a call begins.
+    pub fn begin_call(&mut self) {
+        if self.meter.cpu_ns == 0 {
+            self.meter.cpu_ns = os::clock::thread_cpu_ns();
+        }
+        self.meter.since_ns = os::clock::now_ns();
+    }
+
     /// Adds everything counted to the shared entries. To be called at the end of a call, and before the session ends.
     pub fn flush(&mut self, _p: &Process, library: &LibraryCache) {
+        let share = self.meter.read();
+        self.meter.since_ns = 0;
         for f in &mut self.list {
-            if f.delta != Delta::default() {
-                f.stale |= !library.add(f.handle, &f.delta);
-                f.delta = Delta::default();
-            }
+            // What a client does between two fetches is not the statement's time.
+            f.ended();
+            f.tell(library, share);
         }
         if self.list.len() >= STATEMENTS_MOST {
             self.list.clear();
@@ -73,7 +166,7 @@ impl StatementKey {
             }
             self.index = figures.list.len() as u32;
             self.generation = figures.generation + 1;
-            figures.list.push(Figure { handle, delta: Delta::default(), stale: false });
+            figures.list.push(Figure::new(handle));
         }
         if let Some(figure) = cx.session.figures.slot(self) {
             f(&mut figure.delta);
@@ -88,11 +181,24 @@ impl StatementKey {
     /// Counts an execution.
     #[inline]
     pub fn executed(&mut self, text: &str, command: u32, cx: &mut ExecCtx<'_>) {
-        if let Some(figure) = cx.session.figures.slot(self) {
-            figure.delta.executions += 1;
-            return;
+        if cx.session.figures.slot(self).is_none() {
+            self.with(text, command, cx, |_| {});
         }
-        self.with(text, command, cx, |d| d.executions += 1);
+        let Some(figure) = cx.session.figures.slot(self) else { return };
+        figure.executed();
+        if figure.delta.executions >= TOLD_EVERY {
+            self.tell(cx);
+        }
+    }
+
+    /// Tells of a statement that a call executes again and again.
+    #[cold]
+    fn tell(&self, cx: &mut ExecCtx<'_>) {
+        let share = cx.session.figures.meter.read();
+        let library = cx.shared.library;
+        if let Some(figure) = cx.session.figures.slot(self) {
+            figure.tell(library, share);
+        }
     }
 
     /// Counts rows fetched or changed.
@@ -101,6 +207,7 @@ impl StatementKey {
         if let Some(figure) = cx.session.figures.slot(self) {
             figure.delta.rows_processed += rows;
             figure.delta.fetches += 1;
+            figure.ended();
         }
     }
 }

@@ -95,3 +95,28 @@ fn the_default_generation_runs_the_same_scripts() {
     let text = run(&[], &folder.join("s0-latch-sampling.sql"), &[]);
     assert!(text.contains("SAMPLE_ID") || text.contains("no rows selected"), "{text}");
 }
+
+#[test]
+fn the_dictionary_cache_test_runs_and_leaves_no_job_behind() {
+    let Some(folder) = scripts() else {
+        return;
+    };
+    // The scripts leave the session; what came of them is asked for in the same instance.
+    let part = |name: &str| {
+        let text = std::fs::read_to_string(folder.join(name)).expect("a script");
+        text.lines().filter(|line| *line != "exit").map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let own = std::env::temp_dir().join(format!("latchwork-row-cache-{}", std::process::id()));
+    std::fs::create_dir_all(&own).expect("a folder");
+    let ask = "select 'left ' || count(*) from dba_jobs_running;\nselect 'jobs ' || count(*) from dba_jobs;\n\
+               select 'snapshots ' || count(*) from dba_hist_snapshot;\n\
+               select 'ratio ' || round(max(r.gets / q.executions_total)) from dba_hist_sqlstat q, dba_hist_rowcache_summary r \
+               where q.sql_id = '7mgsfc44trnr8' and r.snap_id = q.snap_id and r.parameter = 'dc_props';\n";
+    let script = own.join("all.sql");
+    std::fs::write(&script, part("s4-setup.sql") + &part("s4-run.sql") + ask).expect("a script");
+    let text = run(&["latch_generation=12.1"], &script, &["0.1"]);
+    let _ = std::fs::remove_dir_all(&own);
+    for line in ["left 0", "jobs 0", "snapshots 9", "ratio 60"] {
+        assert!(text.contains(line), "{line} is missing in\n{text}");
+    }
+}

@@ -182,6 +182,9 @@ params! {
     LatchGeneration "latch_generation" Kind::Word(GENERATIONS), "latchwork", Static, false, "the period whose latch and cache designs the instance runs";
     CbcDesign "_cbc_design" Kind::Word(&["exclusive", "shared", "fastpath", "versioned"]), "", Static, false, "design of the cache buffers chains; empty: by latch_generation";
     ResultCacheDesign "_result_cache_design" Kind::Word(&["exclusive-long", "exclusive-short", "shared", "versioned"]), "", Static, false, "design of the result cache; empty: by latch_generation";
+    RowCacheObjects "_row_cache_objects" int(0, 1 << 24), "0", Static, false, "rows the row cache has room for; 0: by shared_pool_size";
+    RowCacheHotCopies "_row_cache_hot_copies" int(0, 255), "0", Static, false, "copies of a hot row cache object; 0: by cpu_count";
+    RowCacheHotCopySleepLimit "_row_cache_hot_copy_sleep_limit" int(0, i64::MAX), "100", Static, false, "sleeps for a row cache object from which on it has copies";
     RowCacheDesign "_row_cache_design" Kind::Word(&["latch", "mutex", "hot-copies", "versioned"]), "", Static, false, "design of the row cache; empty: by latch_generation";
     LatchSleep "_latch_sleep" Kind::Word(&["backoff", "post"]), "", Static, false, "how a latch miss sleeps: exponential back-off, or wait list and post; empty: by latch_generation";
     SpinCount "_spin_count" int(0, 1_000_000), "2000", System, false, "Amount to spin waiting for a latch";

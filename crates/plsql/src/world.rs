@@ -227,6 +227,10 @@ pub trait World {
     fn user_lock_convert(&mut self, _id: u32, _mode: u8, _timeout_s: Option<u32>) -> Result<i64> {
         Err(Ora::unsupported())
     }
+    /// DBMS_WORKLOAD_REPOSITORY.CREATE_SNAPSHOT: gives the snapshot's number.
+    fn create_snapshot(&mut self, _level: &str) -> Result<i64> {
+        Err(Ora::unsupported())
+    }
     /// DBMS_FLASHBACK.
     fn flashback(&mut self, _request: &FlashbackRequest) -> Result<Value> {
         Err(Ora::unsupported())

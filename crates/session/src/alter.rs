@@ -174,13 +174,17 @@ fn kill_session(core: &Core, target: &str) -> Result<()> {
         return Err(Ora::new(27));
     }
     let all = core.instance.processes();
-    if all.slot(sid).is_some_and(|s| s.is_background()) && core.instance.state().job_of(sid as usize - 1).is_none() {
+    let runs_job = core.instance.state().job_of(sid as usize - 1).is_some();
+    if all.slot(sid).is_some_and(|s| s.is_background()) && !runs_job {
         return Err(Ora::new(29));
     }
     if !all.cancel(sid, serial, Cancel::Killed) {
         return Err(Ora::new(30));
     }
-    core.instance.wake_server(sid);
+    if !runs_job {
+        // It may be waiting for its client. A job has none: it ends by itself, as one that failed.
+        core.instance.wake_server(sid);
+    }
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use library_cache::LibraryCache;
 use params::{Designs, InitParams, Param, ResultCacheDesign};
 use process::{CleanupOrder, Process, Processes};
 use result_cache::{Config, Design, ResultCache};
+use row_cache::RowCache;
 use sga::SgaBuilder;
 use txn::{CommitHook, Transactions};
 use types::{ObjectId, Result, Scn};
@@ -66,6 +67,7 @@ impl Caches {
 #[derive(Clone, Copy)]
 pub struct OnCommit {
     pub results: &'static ResultCache,
+    pub rows: &'static RowCache,
     pub state: &'static State,
     pub processes: &'static Processes,
 }
@@ -73,11 +75,16 @@ pub struct OnCommit {
 impl CommitHook for OnCommit {
     fn before_visible(&self, p: &Process, objects: &[ObjectId]) -> Result<()> {
         self.results.before_visible(p, objects);
+        let changed = dictionary::caches_of(objects);
+        if !changed.is_empty() {
+            self.rows.before_visible(p, changed);
+        }
         Ok(())
     }
 
     fn after(&self, p: &Process, scn: Scn, objects: &[ObjectId]) {
         self.results.after(p, scn, objects);
+        self.rows.after(p);
         if objects.contains(&dictionary::Base::Job.table().object) {
             self.state.note_job_change();
             if let Some(slot) = self.state.job_coordinator() {

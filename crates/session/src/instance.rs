@@ -148,7 +148,12 @@ impl Instance {
 
     /// What every commit is to tell.
     pub fn on_commit(&'static self) -> OnCommit {
-        OnCommit { results: self.caches.results, state: &self.state, processes: self.processes }
+        OnCommit {
+            results: self.caches.results,
+            rows: self.storage.rows,
+            state: &self.state,
+            processes: self.processes,
+        }
     }
 
     /// The database directory.

@@ -2,6 +2,7 @@
 //! The instance and its sessions: every shared structure, made once, and the calls of one user.
 
 mod alter;
+mod awr;
 mod backup;
 mod caches;
 mod call;

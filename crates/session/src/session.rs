@@ -298,6 +298,7 @@ impl Session {
 
     fn begin_call(&mut self) {
         self.core.p.count(Stat::UserCalls, 1);
+        self.state.figures.begin_call();
         self.core.p.session().set_status(SessionStatus::Active);
         // A break that came after its call had ended is not meant for this one.
         self.core.p.session().clear_break();
@@ -405,7 +406,9 @@ impl Session {
             let Session { core, state, .. } = &mut *self;
             let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
             let mut world = World { cx, core };
-            jobs::execute(&mut world, &job)
+            let result = jobs::execute(&mut world, &job);
+            world.cx.session.figures.flush(&core.p, core.shared.library);
+            result
         };
         // The session is done with the result cache before its job is seen to be gone.
         self.core.shared.results.end_session(&self.core.p);

@@ -32,6 +32,10 @@ pub struct Sizes {
     pub result_cache_bytes: u64,
     /// Statements the library cache holds.
     pub statements: usize,
+    /// Rows the row cache has room for.
+    pub row_cache_objects: usize,
+    pub row_cache_hot_copies: usize,
+    pub row_cache_hot_copy_sleep_limit: u64,
     pub log_buffer_bytes: u64,
     pub enqueue_resources: usize,
     pub enqueue_locks: usize,
@@ -78,6 +82,15 @@ impl Sizes {
             pool_bytes,
             result_cache_bytes,
             statements: (pool_bytes / (16 << 10)).clamp(1024, 65_536) as usize,
+            row_cache_objects: match params.number(Param::RowCacheObjects) as usize {
+                0 => (pool_bytes / (16 << 10)).clamp(1024, 65_536) as usize,
+                n => n,
+            },
+            row_cache_hot_copies: match params.number(Param::RowCacheHotCopies) as usize {
+                0 => os::cpu::count().clamp(2, 16) as usize,
+                n => n,
+            },
+            row_cache_hot_copy_sleep_limit: params.number(Param::RowCacheHotCopySleepLimit) as u64,
             log_buffer_bytes: log_buffer(params, block_size),
             enqueue_resources: (processes * 24).max(2048),
             enqueue_locks: (processes * 32).max(4096),

@@ -10,9 +10,10 @@ use dictionary::{DictionaryConfig, DictionaryLayout, DictionaryShared, NewDictio
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
 use latch::Generation;
-use params::{CbcDesign, Designs, InitParams, LogWriter, Param};
+use params::{CbcDesign, Designs, InitParams, LogWriter, Param, RowCacheDesign};
 use process::{Process, Processes};
 use redo::{ApplyTable, LogConfig, LogLayout, NoRedo, Rba, RedoLog, RedoSink};
+use row_cache::RowCache;
 use sga::SgaBuilder;
 use std::path::Path;
 use std::sync::Arc;
@@ -127,6 +128,8 @@ pub struct StorageLayout {
     txns: TxnLayout,
     txn_config: TxnConfig,
     dictionary: DictionaryLayout,
+    rows: row_cache::Layout,
+    rows_config: row_cache::Config,
 }
 
 /// The stack.
@@ -140,6 +143,7 @@ pub struct Storage {
     pub clusters: &'static Clusters,
     pub btree: &'static Btree,
     pub dictionary: &'static DictionaryShared,
+    pub rows: &'static RowCache,
 }
 
 /// The dictionary of a new database: nobody has a password, so the way in is `/ as sysdba`.
@@ -191,7 +195,10 @@ impl StorageLayout {
             processes: sizes.slots(),
             leader: designs.log_writer == LogWriter::Leader,
         };
+        let rows_config = row_cache_config(sizes, designs, generation);
         StorageLayout {
+            rows: row_cache::Layout::reserve(builder, &rows_config),
+            rows_config,
             log: LogLayout::reserve(builder, &log_config),
             log_config,
             cache: CacheLayout::reserve(builder, &config),
@@ -201,6 +208,22 @@ impl StorageLayout {
             txn_config,
             dictionary: DictionaryLayout::reserve(builder, &DictionaryConfig::default()),
         }
+    }
+}
+
+fn row_cache_config(sizes: &Sizes, designs: &Designs, generation: Generation) -> row_cache::Config {
+    row_cache::Config {
+        objects: sizes.row_cache_objects,
+        design: match designs.row_cache {
+            RowCacheDesign::Latch => row_cache::Design::Latch,
+            RowCacheDesign::Mutex => row_cache::Design::Mutex,
+            RowCacheDesign::HotCopies => row_cache::Design::HotCopies,
+            RowCacheDesign::Versioned => row_cache::Design::Versioned,
+        },
+        processes: sizes.slots(),
+        hot_copy_sleep_limit: sizes.row_cache_hot_copy_sleep_limit,
+        hot_copies: sizes.row_cache_hot_copies.min(255) as u8,
+        generation,
     }
 }
 
@@ -239,10 +262,13 @@ impl Storage {
         let heap: &'static Heap = Box::leak(Box::new(Heap::new(txns)));
         let clusters = Box::leak(Box::new(Clusters::new(heap)));
         let btree = Box::leak(Box::new(Btree::new(txns)));
-        let dictionary = DictionaryShared::create(sga, &layout.dictionary, heap, enqueues);
+        let rows: &'static RowCache =
+            Box::leak(Box::new(RowCache::create(processes, &layout.rows, &layout.rows_config)));
+        rows.register_with(processes);
+        let dictionary = DictionaryShared::create(sga, &layout.dictionary, heap, enqueues).with_row_cache(rows);
         dictionary.register_with(processes);
         let dictionary = Box::leak(Box::new(dictionary));
-        let storage = Storage { cache, redo, enqueues, txns, heap, clusters, btree, dictionary };
+        let storage = Storage { cache, redo, enqueues, txns, heap, clusters, btree, dictionary, rows };
         redo.set_checkpointer(Box::new(move |p| storage.checkpoint(p)));
         Ok(storage)
     }

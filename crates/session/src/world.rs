@@ -374,6 +374,10 @@ impl plsql::World for World<'_> {
         crate::scn_times::flashback(self.core, &mut self.cx, request)
     }
 
+    fn create_snapshot(&mut self, level: &str) -> Result<i64> {
+        crate::awr::create_snapshot(self, level)
+    }
+
     fn set_application_info(&mut self, module: Option<&str>, action: Option<&str>, client_info: Option<&str>) {
         let slot = self.core.p.session();
         for (text, value) in [(&slot.module, module), (&slot.action, action), (&slot.client_info, client_info)] {

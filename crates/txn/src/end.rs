@@ -16,7 +16,7 @@ use wait::Stat;
 pub trait CommitHook {
     /// Runs before the transaction becomes visible. An error keeps the transaction open.
     fn before_visible(&self, p: &Process, objects: &[ObjectId]) -> Result<()>;
-    /// Runs once the transaction is committed at `scn`.
+    /// Runs once the transaction is committed at `scn`; or has failed to, with an SCN that is not below any of its own.
     fn after(&self, p: &Process, scn: Scn, objects: &[ObjectId]);
 }
 
@@ -91,7 +91,10 @@ impl Transactions {
         let entry = self.own_entry(xid);
         let scn = entry.begin_commit(self.table());
         os::crash::point("txn-committing");
-        let record = self.end_in_header(p, xid, &t.chain, scn).inspect_err(|_| entry.reopen())?;
+        let record = self.end_in_header(p, xid, &t.chain, scn).inspect_err(|_| {
+            entry.reopen();
+            hook.after(p, self.current_scn(), &t.touched);
+        })?;
         os::crash::point("txn-commit-logged");
         entry.settle();
         os::crash::point("txn-committed");

@@ -1092,6 +1092,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 12991, "column is referenced in a multi-column constraint"),
     (Ora, 12992, "cannot drop parent key column"),
     (Ora, 12996, "cannot drop system-generated virtual column"),
+    (Ora, 13516, "AWR Operation failed: %s"),
     (Ora, 13757, "\"SQL Tuning Set\" \"%s\" owned by user \"%s\" is active."),
     (Ora, 13797, "invalid SQL Id specified, %s"),
     (Ora, 14010, "this physical attribute may not be specified for an index partition"),

@@ -8,9 +8,11 @@ use session::{FixedTables, SessionFace};
 use types::Result;
 
 use crate::column::{Row, Type};
+use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
-    backup, buffers, database, latches, locks, redo, results, sessions, space, sql, statistics, transactions, waits,
+    backup, buffers, database, latches, locks, redo, results, rowcache, sessions, space, sql, statistics, transactions,
+    waits,
 };
 
 /// One view.
@@ -77,6 +79,12 @@ views! {
     "V$RESULT_CACHE_OBJECTS" | results::OBJECTS => results::objects;
     "V$RESULT_CACHE_DEPENDENCY" | results::DEPENDENCY => results::dependency;
     "V$RESULT_CACHE_STATISTICS" | results::STATISTICS => results::statistics;
+    "V$ROWCACHE" | rowcache::ROWCACHE => rowcache::rowcache;
+    "V$ROWCACHE_PARENT" | rowcache::PARENT => rowcache::rowcache_parent;
+    "V$ROWCACHE_SUBORDINATE" | rowcache::SUBORDINATE => rowcache::rowcache_subordinate;
+    "X$KQRST" | rowcache::KQRST => rowcache::kqrst;
+    "X$PROPS" | rowcache::PROPS => read_by_row;
+    "NLS_DATABASE_PARAMETERS" | rowcache::NLS_DATABASE => read_by_row;
     "V$LOCK" | locks::LOCK => locks::lock;
     "V$TRANSACTION" | transactions::TRANSACTION => transactions::transaction;
     "V$LOCKED_OBJECT" | transactions::LOCKED_OBJECT => transactions::locked_object;
@@ -129,16 +137,32 @@ views! {
     "V$FIXED_TABLE" | database::FIXED_TABLE => database::fixed_table;
 }
 
+/// Of tables that are read row by row: they have a scan of their own.
+fn read_by_row(_: &Source<'_>) -> Result<Vec<Row>> {
+    Err(types::Ora::internal("[a table that is read row by row]"))
+}
+
+/// The tables that are read row by row through the row cache.
+fn shape(name: &str) -> Option<Shape> {
+    match name {
+        "X$PROPS" => Some(Shape::Props),
+        "NLS_DATABASE_PARAMETERS" => Some(Shape::Nls),
+        _ => None,
+    }
+}
+
 /// What the views of one session read from.
 struct Roots {
     face: SessionFace,
     facts: InstanceFacts,
+    properties: Remembered,
 }
 
 /// A view as the executor opens it.
 struct Table {
     roots: Rc<Roots>,
     view: &'static View,
+    shape: Option<Shape>,
 }
 
 /// The views of one session.
@@ -155,8 +179,9 @@ struct Names {
 /// Makes the views of a session.
 pub fn make(face: SessionFace) -> Rc<dyn FixedTables> {
     let facts = InstanceFacts::of(face.instance);
-    let roots = Rc::new(Roots { face, facts });
-    let tables = LIST.iter().map(|view| Table { roots: Rc::clone(&roots), view }).collect();
+    let roots = Rc::new(Roots { face, facts, properties: Remembered::default() });
+    let table = |view: &'static View| Table { roots: Rc::clone(&roots), view, shape: shape(view.name) };
+    let tables = LIST.iter().map(table).collect();
     let definitions = LIST.iter().map(|view| {
         let columns = (view.columns)();
         columns.iter().map(|(name, kind)| ColumnDef::new(*name, kind.data_type())).collect()
@@ -200,6 +225,10 @@ impl FixedCatalog for Names {
 
 impl FixedTable for Table {
     fn open(&self, cx: &mut ExecCtx<'_>) -> Result<Box<dyn FixedScan>> {
+        if let Some(shape) = self.shape {
+            let dictionary = self.roots.face.instance.storage().dictionary;
+            return Ok(Box::new(PropsScan::open(cx, dictionary, &self.roots.properties, shape)?));
+        }
         let source = Source {
             p: cx.p,
             processes: cx.p.all(),

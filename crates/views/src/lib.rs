@@ -13,6 +13,7 @@ mod latches;
 mod locks;
 mod redo;
 mod results;
+mod rowcache;
 mod sessions;
 mod source;
 mod space;

@@ -81,6 +81,8 @@ natives! {
     "DBMS_UTILITY" "GET_HASH_VALUE" 1 HashValue,
     "DBMS_UTILITY" "COMMA_TO_TABLE" 1 CommaToTable,
     "DBMS_UTILITY" "EXEC_DDL_STATEMENT" 1 ExecDdl,
+    "DBMS_WORKLOAD_REPOSITORY" "CREATE_SNAPSHOT" 1 CreateSnapshot,
+    "DBMS_WORKLOAD_REPOSITORY" "CREATE_SNAPSHOT" 2 CreateSnapshotFunction,
     "STANDARD" "RAISE_APPLICATION_ERROR" 1 RaiseApplicationError,
     "UTL_RAW" "CAST_TO_RAW" 1 RawFromText,
     "UTL_RAW" "CAST_TO_VARCHAR2" 1 RawToText,
@@ -379,6 +381,10 @@ pub(crate) fn run<W: World>(
         Native::FlashbackTime | Native::FlashbackScn => w.flashback(&FlashbackRequest::Enable(a.value(0).clone()))?,
         Native::FlashbackEnd => w.flashback(&FlashbackRequest::Disable)?,
         Native::FlashbackNow => w.flashback(&FlashbackRequest::CurrentScn)?,
+        Native::CreateSnapshot | Native::CreateSnapshotFunction => {
+            let level = a.text(0).to_string();
+            number(w.create_snapshot(&level)?)
+        }
         Native::LockConvert => {
             let id = lock_id(a.integer(0))?;
             lock_convert(w, &a, id)?

@@ -139,6 +139,13 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
          end;",
     ),
     (
+        "DBMS_WORKLOAD_REPOSITORY",
+        "package dbms_workload_repository is
+           procedure create_snapshot(flush_level varchar2 default 'BESTFIT', source_name varchar2 default null);
+           function create_snapshot(flush_level varchar2 default 'BESTFIT', source_name varchar2 default null) return number;
+         end;",
+    ),
+    (
         "STANDARD",
         "package standard is
            procedure raise_application_error(num number, msg varchar2, keeperrorstack boolean default false);
