@@ -28,10 +28,23 @@ pub enum KeyState {
     Undecided(Xid),
 }
 
+/// Whether a key stands more than once in an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// One row has it at most.
+    Never,
+    /// Two rows have it, by committed changes or the asker's own.
+    Twice,
+    /// This open transaction of another session decides.
+    Undecided(Xid),
+}
+
 /// What one leaf says.
 #[derive(Default)]
 struct Look {
     present: bool,
+    /// Entries that are there, by a committed change or one of the asker's own.
+    live: usize,
     undecided: Option<Xid>,
     /// Rows of an index-organised table that open transactions have changed or locked: they may have been there before.
     rows: Vec<(Xid, Head)>,
@@ -92,6 +105,34 @@ impl Btree {
         Err(damaged(index, at))
     }
 
+    /// Whether more than one row has a whole key, in an index of rows in blocks. `own` is the asker's transaction.
+    ///
+    /// Latches: none on entry or return. Waits: those of reading; never for the transaction.
+    /// # Errors
+    /// As [`Btree::key_state`].
+    pub fn is_repeated(&self, p: &Process, own: Option<Xid>, index: &Index, key: &[u8]) -> Result<Repeats> {
+        fence(Ordering::SeqCst); // as in `key_state`
+        let mut at = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
+        let (mut live, mut undecided) = (0, None);
+        for _ in 0..STEPS_MAX {
+            let look =
+                self.cache().read(p, at, GetKind::Current, &mut |v: &BlockView| self.look_at(v, index, key, own))?;
+            if look.lost {
+                (live, undecided) = (0, None);
+                at = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
+                continue;
+            }
+            live += look.live;
+            undecided = undecided.or(look.undecided).or(look.rows.first().map(|(xid, _)| *xid));
+            match look.right {
+                _ if live > 1 => return Ok(Repeats::Twice),
+                Some(next) => at = next,
+                None => return Ok(undecided.map_or(Repeats::Never, Repeats::Undecided)),
+            }
+        }
+        Err(damaged(index, at))
+    }
+
     fn look_at(&self, v: &BlockView, index: &Index, key: &[u8], own: Option<Xid>) -> Look {
         let node = Node::new(*v);
         let mut look = Look::default();
@@ -114,6 +155,7 @@ impl Btree {
                 }
             } else {
                 look.present |= !node.is_deleted(i);
+                look.live += usize::from(!node.is_deleted(i));
             }
             i += 1;
         }

@@ -37,7 +37,7 @@ mod tree;
 mod undo;
 mod verify;
 
-pub use keys::KeyState;
+pub use keys::{KeyState, Repeats};
 pub use many::Batch;
 pub use row_scan::RowScan;
 pub use rows::{RowAction, RowOutcome, RowTable};

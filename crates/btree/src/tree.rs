@@ -34,9 +34,22 @@ enum Check {
     Undecided(Xid),
 }
 
+/// What an insert does about other rows that have the key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    /// They are welcome.
+    Ignore,
+    /// There may be none.
+    Refuse,
+    /// They are told of, and the entry is added all the same.
+    Report,
+}
+
 /// What one try of an insert came to.
 enum Try {
     Done,
+    /// The entry is in, beside that of another row with the key.
+    DoneBeside,
     Taken(Rowid),
     Wait(Xid),
     /// The leaf is full.
@@ -232,14 +245,49 @@ impl Btree {
         locator: &[u8],
         wait: LockWait,
     ) -> Result<Inserted> {
+        let others = if index.unique { Others::Refuse } else { Others::Ignore };
+        Ok(match self.insert_beside(p, t, index, (key, locator), others, wait)? {
+            Try::Taken(row) => Inserted::Duplicate(row),
+            _ => Inserted::Done,
+        })
+    }
+
+    /// Adds the entry for a row to an index that is not unique and yet enforces a key, which may stand twice for a while. True when
+    /// another row has the key, by a committed change or one of the caller's own: who wants the key to be unique looks again later
+    /// ([`Btree::is_repeated`]). When an open transaction of another session has given the key to a row, or taken it from one, it is
+    /// waited for first; so of two transactions that add a key, the one that comes second always knows.
+    ///
+    /// # Errors
+    /// As [`Btree::insert_at`].
+    pub fn insert_watched(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        index: &Index,
+        key: &[u8],
+        locator: &[u8],
+        wait: LockWait,
+    ) -> Result<bool> {
+        let done = self.insert_beside(p, t, index, (key, locator), Others::Report, wait)?;
+        Ok(matches!(done, Try::DoneBeside))
+    }
+
+    fn insert_beside(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        index: &Index,
+        (key, locator): (&[u8], &[u8]),
+        others: Others,
+        wait: LockWait,
+    ) -> Result<Try> {
         let sort_key = self.sort_key(key, locator)?;
         loop {
-            let tried = self.txns.retrying(p, &mut || self.try_insert(p, t, index, key, &sort_key))?;
+            let tried = self.txns.retrying(p, &mut || self.try_insert(p, t, index, (key, &sort_key), others))?;
             match tried {
-                Try::Done => return Ok(Inserted::Done),
-                Try::Taken(row) => return Ok(Inserted::Duplicate(row)),
                 Try::Wait(xid) => self.txns.wait_for_key(p, xid, wait)?,
                 Try::Split => self.make_room(p, index, &sort_key)?,
+                done => return Ok(done),
             }
         }
     }
@@ -252,16 +300,25 @@ impl Btree {
         Ok([key, locator].concat())
     }
 
-    fn try_insert(&self, p: &Process, t: &mut Txn, index: &Index, key: &[u8], sort_key: &[u8]) -> Result<Try> {
+    fn try_insert(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        index: &Index,
+        (key, sort_key): (&[u8], &[u8]),
+        others: Others,
+    ) -> Result<Try> {
         // A unique key is checked and inserted under the pin of the leaf where its first entry would be: every other insert of
         // the key comes through there.
-        let first = if index.unique { key } else { sort_key };
+        let first = if others == Others::Ignore { sort_key } else { key };
+        let mut done = Try::Done;
         let leaf = self.descend(p, index, Target::At(first), 0, &mut |_, _| {})?;
         let mut c = self.txns.change(p, t, 1, undo_bytes(sort_key))?;
         let mut b = self.pin_leaf(&mut c, index, leaf, first)?;
-        if index.unique {
+        if others != Others::Ignore {
             match self.check_unique(&mut c, index, b, key, &sort_key[key.len()..])? {
                 Check::Free => {}
+                Check::Taken(_) if others == Others::Report => done = Try::DoneBeside,
                 Check::Taken(row) => return Ok(Try::Taken(row)),
                 Check::Undecided(xid) => return Ok(Try::Wait(xid)),
             }
@@ -272,7 +329,7 @@ impl Btree {
         let i = node.lower_bound(sort_key);
         if node.is_at(i, sort_key) {
             let before = (node.entry(i).map_or(0, |row| row.flags), node.xid(i));
-            return self.mark(c, index, b, i, (0, xid), before, sort_key).map(|()| Try::Done);
+            return self.mark(c, index, b, i, (0, xid), before, sort_key).map(|()| done);
         }
         if node.data.free_bytes() < entry_bytes(sort_key) {
             return Ok(Try::Split);
@@ -281,7 +338,7 @@ impl Btree {
         let change = ops::insert(i + 1, 0, key.len(), &[sort_key, &xid.to_bits().to_le_bytes()]);
         c.group().change(b, Layer::Index, op::INSERT, &change)?;
         c.commit()?;
-        Ok(Try::Done)
+        Ok(done)
     }
 
     /// Sets flags and xid of entry `i`, with the undo that puts `before` back.

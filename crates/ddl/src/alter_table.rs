@@ -2,6 +2,7 @@
 
 use crate::columns::{self, only_widens};
 use crate::constraint::{self, Subject};
+use crate::constraint_state::{self, Ways};
 use crate::create_table::bits;
 use crate::index::{column_position, existing_table, refill};
 use crate::replace_name::replace_name;
@@ -11,8 +12,8 @@ use dictionary::base::{Base, cdef, col, com, con, obj, tab};
 use dictionary::rows::{as_u32, int, text};
 use dictionary::*;
 use sql::ast::{
-    AlterTable, AlterTableAction, ColumnSpec, ConstraintKind, ConstraintRef, ConstraintSpec, ConstraintState, Ident,
-    SegmentOptions,
+    AlterTable, AlterTableAction, ColumnSpec, ConstraintKind, ConstraintRef, ConstraintSpec, Ident, SegmentOptions,
+    StateClause,
 };
 use std::rc::Rc;
 use types::{Ora, Result, Value, codec};
@@ -41,28 +42,38 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
             columns.iter().try_for_each(|column| drop_column(work, table, column, *cascade, columns))
         }
         AlterTableAction::DropConstraint { target, cascade, keep_index } => {
-            let (constraint, pos) = find_constraint(table, target, 2443)?;
+            let (constraint, pos) = find_constraint(table, target, &DROP)?;
             constraint::require_no_rows_in(table, &constraint, pos)?;
             constraint::remove_references(work, table, Some(constraint.id), *cascade, pos)?;
-            if let ConstraintKindDef::NotNull { column } = constraint.kind {
-                table.columns[column].nullable = true;
-                columns::update(work, table.object, column, &table.columns[column])?;
-            }
-            constraint::remove(work, table, &constraint, *keep_index)
-        }
-        AlterTableAction::EnableConstraint { target, enable, validate, cascade } => {
-            let (constraint, pos) = find_constraint(table, target, if *enable { 2430 } else { 2431 })?;
-            let state = ConstraintState { enabled: *enable, validated: *validate, ..ConstraintState::default() };
+            constraint::remove(work, table, &constraint, *keep_index)?;
             let mut on = Subject { table, exists: true };
-            constraint::set_enabled(work, &mut on, &constraint, &state, *cascade, pos)
-        }
-        AlterTableAction::ModifyConstraint { target, state } => {
-            let (constraint, pos) = find_constraint(table, target, 2430)?;
-            if state.deferrable || state.initially_deferred {
-                return Err(Ora::unsupported().at(pos));
+            match &constraint.kind {
+                ConstraintKindDef::NotNull { column } => {
+                    constraint_state::free_columns(work, &mut on, &[*column], constraint.id)
+                }
+                ConstraintKindDef::PrimaryKey { columns, .. } => {
+                    constraint_state::free_columns(work, &mut on, columns, constraint.id)
+                }
+                _ => Ok(()),
             }
+        }
+        AlterTableAction::EnableConstraint { target, enable, validate, cascade, keep_index, using, exceptions } => {
+            let (constraint, pos) = find_constraint(table, target, if *enable { &ENABLE } else { &DISABLE })?;
+            let clause = StateClause { enabled: Some(*enable), validated: Some(*validate), ..StateClause::default() };
+            let ways = Ways {
+                cascade: *cascade,
+                keep_index: *keep_index,
+                using: using.as_deref(),
+                exceptions: exceptions.as_ref(),
+            };
             let mut on = Subject { table, exists: true };
-            constraint::set_enabled(work, &mut on, &constraint, state, false, pos)
+            constraint_state::change(work, &mut on, &constraint, &clause, &ways, pos)
+        }
+        AlterTableAction::ModifyConstraint { target, clause, cascade, exceptions } => {
+            let (constraint, pos) = find_constraint(table, target, &MODIFY)?;
+            let ways = Ways { cascade: *cascade, exceptions: exceptions.as_ref(), ..Ways::default() };
+            let mut on = Subject { table, exists: true };
+            constraint_state::change(work, &mut on, &constraint, clause, &ways, pos)
         }
         AlterTableAction::RenameColumn { from, to } => rename_column(work, table, from, to),
         AlterTableAction::RenameConstraint { from, to } => rename_constraint(work, table, from, to),
@@ -102,25 +113,36 @@ fn other(text: &str, pos: u32) -> Result<()> {
     if HARMLESS.iter().any(|words| text.starts_with(words)) { Ok(()) } else { Err(Ora::unsupported().at(pos)) }
 }
 
-fn find_constraint(table: &TableDef, wanted: &ConstraintRef, missing: u32) -> Result<(ConstraintDef, u32)> {
-    let (found, pos) = match wanted {
-        ConstraintRef::Name(name) => (table.constraints.iter().find(|have| have.name == name.name), name.pos.0),
+/// What a missing constraint is called: by its name, as primary key, as unique key; whether the first has the name in it.
+type Missing = (u32, u32, u32, bool);
+const DROP: Missing = (2443, 2441, 2442, false);
+const ENABLE: Missing = (2430, 2432, 2434, true);
+const DISABLE: Missing = (2431, 2433, 2435, true);
+const MODIFY: Missing = (25129, 25130, 25131, true);
+const RENAME: Missing = (23292, 23292, 23292, false);
+
+fn find_constraint(table: &TableDef, wanted: &ConstraintRef, missing: &Missing) -> Result<(ConstraintDef, u32)> {
+    let (found, pos, error) = match wanted {
+        ConstraintRef::Name(name) => {
+            let error = if missing.3 { Ora::with(missing.0, &[&name.name]) } else { Ora::new(missing.0) };
+            (table.constraints.iter().find(|have| have.name == name.name), name.pos.0, error)
+        }
         ConstraintRef::PrimaryKey => {
-            (table.constraints.iter().find(|have| matches!(have.kind, ConstraintKindDef::PrimaryKey { .. })), 0)
+            let is_key = |have: &&ConstraintDef| matches!(have.kind, ConstraintKindDef::PrimaryKey { .. });
+            (table.constraints.iter().find(is_key), 0, Ora::new(missing.1))
         }
         ConstraintRef::Unique(columns) => {
             let wanted = columns.iter().map(|column| column_position(table, column)).collect::<Result<Vec<_>>>()?;
             let same = |have: &&ConstraintDef| matches!(&have.kind, ConstraintKindDef::Unique { columns, .. } if *columns == wanted);
-            (table.constraints.iter().find(same), columns[0].pos.0)
+            let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+            let error = match missing.3 {
+                true => Ora::with(missing.2, &[&names.join(",")]),
+                false => Ora::new(missing.2),
+            };
+            (table.constraints.iter().find(same), columns[0].pos.0, error)
         }
     };
-    let missing = match wanted {
-        ConstraintRef::PrimaryKey if missing == 2443 => Ora::new(2441),
-        ConstraintRef::Unique(_) if missing == 2443 => Ora::new(2442),
-        ConstraintRef::Name(name) if missing != 2443 => Ora::with(missing, &[&name.name]),
-        _ => Ora::new(missing),
-    };
-    found.map(|found| (found.clone(), pos)).ok_or_else(|| missing.at(pos))
+    found.map(|found| (found.clone(), pos)).ok_or_else(|| error.at(pos))
 }
 
 fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> Result<()> {
@@ -143,7 +165,9 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
         crate::virtual_column::check(&table.columns, expr, 54002)?;
     }
     let mut column = columns::definition(spec, data_type)?;
-    let required = !column.nullable;
+    let said = |c: &ConstraintSpec| c.kind == ConstraintKind::NotNull && c.state.validated;
+    let required = !column.nullable || spec.constraints.iter().any(said);
+    let strict = !column.nullable;
     let position = table.columns.len();
     match &spec.default {
         Some(default) if column.default_text.is_some() => {
@@ -160,7 +184,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
         _ => {}
     }
     // Keys of the column see its rows when the constraints are added below.
-    column.nullable = !required;
+    column.nullable = !strict;
     let row = columns::row(table.object, position, &column);
     work.change().insert(Base::Col, &row)?;
     table.columns.push(column);
@@ -280,14 +304,15 @@ fn modify_constraint(
 ) -> Result<()> {
     match spec.kind {
         ConstraintKind::NotNull => {
-            if !table.columns[position].nullable {
+            let same =
+                |c: &ConstraintDef| matches!(c.kind, ConstraintKindDef::NotNull { column } if column == position);
+            if !table.columns[position].nullable || table.constraints.iter().any(same) {
                 return Err(Ora::new(1442).at(pos));
             }
-            if rows::any_null(work, table, position)? {
-                return Err(Ora::with(2296, &[&table.owner, &""]).at(pos));
+            if spec.state.validated && rows::any_null(work, table, position)? {
+                let name = spec.name.as_ref().map_or("", |name| name.name.as_str());
+                return Err(Ora::with(2296, &[&table.owner, &name]).at(pos));
             }
-            table.columns[position].nullable = false;
-            columns::update(work, table.object, position, &table.columns[position])?;
             constraint::add_not_null(work, &mut Subject { table, exists: true }, Some(spec), position)
         }
         ConstraintKind::Null => {
@@ -423,7 +448,7 @@ fn rename_column(work: &mut Work<'_>, table: &mut TableDef, from: &Ident, to: &I
 }
 
 fn rename_constraint(work: &mut Work<'_>, table: &mut TableDef, from: &Ident, to: &Ident) -> Result<()> {
-    let (constraint, _) = find_constraint(table, &ConstraintRef::Name(from.clone()), 23292)?;
+    let (constraint, _) = find_constraint(table, &ConstraintRef::Name(from.clone()), &RENAME)?;
     if work.image.constraint_named(table.owner_id, &to.name).is_some() {
         return Err(Ora::new(2264).at(to.pos.0));
     }

@@ -5,7 +5,7 @@ use dictionary::base::{Base, col};
 use dictionary::image::property;
 use dictionary::rows::{Row, as_u32, blank, flag, int, text, type_columns};
 use dictionary::{ColumnDef, Identity};
-use sql::ast::{ColumnSpec, ConstraintKind, Expr, ExprKind, Literal, TypeKind};
+use sql::ast::{ColumnSpec, ConstraintKind, ConstraintSpec, Expr, ExprKind, Literal, TypeKind};
 use types::{DataType, LenUnit, ObjectId, Ora, Result, Value};
 
 /// The most columns a table may have.
@@ -41,8 +41,12 @@ pub fn definition(spec: &ColumnSpec, data_type: DataType) -> Result<ColumnDef> {
         column.default_on_null = default.on_null;
     }
     column.invisible = spec.invisible;
-    let required = |kind: &ConstraintKind| matches!(kind, ConstraintKind::NotNull | ConstraintKind::PrimaryKey { .. });
-    let not_null = spec.constraints.iter().any(|c| c.state.enabled && required(&c.kind));
+    let required = |c: &ConstraintSpec| match &c.kind {
+        ConstraintKind::NotNull => c.state.validated && !c.state.deferrable,
+        ConstraintKind::PrimaryKey { .. } => true,
+        _ => false,
+    };
+    let not_null = spec.constraints.iter().any(|c| c.state.enabled && required(c));
     column.nullable = !(not_null || column.default_on_null || spec.identity.is_some());
     Ok(column)
 }

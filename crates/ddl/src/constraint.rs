@@ -1,8 +1,8 @@
 //! Constraints: keys with their indexes, checks, foreign keys.
 
 use crate::columns;
+use crate::constraint_state::{noted, require_not_null, set_nullable, validate};
 use crate::index::{self, NewIndex, column_position};
-use crate::rows;
 use crate::work::{Target, Work};
 use dictionary::base::{Base, ccol, cdef, con};
 use dictionary::image::property;
@@ -21,10 +21,6 @@ pub struct Subject<'t> {
 
 /// Adds one constraint; its index with it.
 pub fn add(work: &mut Work<'_>, on: &mut Subject<'_>, spec: &ConstraintSpec) -> Result<()> {
-    if spec.state.deferrable {
-        // A constraint that is checked at commit only is not there yet.
-        return Err(Ora::unsupported().at(spec.pos.0));
-    }
     match &spec.kind {
         ConstraintKind::Null => Ok(()),
         ConstraintKind::NotNull => Ok(()),
@@ -49,6 +45,7 @@ pub fn add_not_null(
     let condition = format!("\"{}\" IS NOT NULL", on.table.columns[column].name);
     let state = spec.map_or_else(ConstraintState::default, |spec| spec.state);
     let def = definition(id, name, generated, ConstraintKindDef::NotNull { column }, &state);
+    set_nullable(work, on, column, &def)?;
     enter(work, on, def, &[column], Some(&condition))
 }
 
@@ -75,9 +72,10 @@ fn definition(
         generated,
         kind,
         enabled: state.enabled,
-        validated: state.enabled && state.validated,
+        validated: state.validated,
         deferrable: state.deferrable,
         initially_deferred: state.initially_deferred,
+        rely: state.rely,
     }
 }
 
@@ -132,13 +130,14 @@ fn enter(
 }
 
 /// DEFER of CDEF$.
-fn bits(def: &ConstraintDef) -> i64 {
+pub fn bits(def: &ConstraintDef) -> i64 {
     let all = [
         (def.deferrable, property::CON_DEFERRABLE),
         (def.initially_deferred, property::CON_INITIALLY_DEFERRED),
         (def.validated, property::CON_VALIDATED),
         (def.generated, property::CON_GENERATED),
         (!def.enabled, property::CON_DISABLED),
+        (def.rely, property::CON_RELY),
     ];
     all.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
 }
@@ -174,8 +173,16 @@ fn add_key(
     if primary && spec.state.enabled {
         require_not_null(work, on, &positions, pos)?;
     }
-    let index =
-        if spec.state.enabled { key_index(work, on, &name, &positions, using, primary, pos)? } else { ObjectId(0) };
+    if primary && spec.state.deferrable && on.table.options.index_organized {
+        return Err(Ora::new(25188).at(pos));
+    }
+    let index = if spec.state.enabled {
+        let wanted = (primary, spec.state.deferrable, spec.state.validated);
+        let made = key_index(work, on, &name, &positions, using, wanted, pos);
+        made.map_err(|e| noted(work, on.table, &name, &positions, spec.exceptions.as_ref(), e))?
+    } else {
+        ObjectId(0)
+    };
     let kind = if primary {
         ConstraintKindDef::PrimaryKey { columns: positions.clone(), index }
     } else {
@@ -185,43 +192,54 @@ fn add_key(
     enter(work, on, def, &positions, None)
 }
 
-/// A primary key's columns become NOT NULL. ORA-01449 when a row has a NULL there.
-fn require_not_null(work: &mut Work<'_>, on: &mut Subject<'_>, columns: &[usize], pos: u32) -> Result<()> {
-    for column in columns {
-        if !on.table.columns[*column].nullable {
-            continue;
-        }
-        if on.exists && rows::any_null(work, on.table, *column)? {
-            return Err(Ora::new(1449).at(pos));
-        }
-        on.table.columns[*column].nullable = false;
-        if on.exists {
-            columns::update(work, on.table.object, *column, &on.table.columns[*column])?;
-        }
-    }
-    Ok(())
-}
-
-/// The index that enforces a key: the named one, one that is there on the same columns, or a new one of the constraint's name.
-fn key_index(
+/// The index that enforces a key: the named one, one that is there on the same columns, or a new one of the constraint's name. One
+/// that is not unique does it, too: each change looks at the other rows of its key. `wanted`: a primary key, deferrable, validated.
+///
+/// # Errors
+/// ORA-01408, ORA-01418, ORA-14196; ORA-02437 and ORA-02299 for keys that stand twice.
+pub fn key_index(
     work: &mut Work<'_>,
     on: &mut Subject<'_>,
     name: &str,
     columns: &[usize],
     using: Option<&UsingIndex>,
-    primary: bool,
+    wanted: (bool, bool, bool),
     pos: u32,
 ) -> Result<ObjectId> {
+    let (primary, deferrable, validated) = wanted;
     let keys: Vec<IndexKey> = columns.iter().map(|column| IndexKey::Column(*column)).collect();
-    let fits = |index: &IndexDef| index.unique && index.columns.iter().map(|c| &c.key).eq(keys.iter());
-    if let Some(UsingIndex::Existing(name)) = using {
-        let target = work.target(name)?;
-        let found = on.table.indexes.iter().find(|index| index.name == target.name && index.owner_id == target.owner);
-        let index = found.ok_or_else(|| Ora::new(1418).at(target.pos))?;
-        return if fits(index) { Ok(index.object) } else { Err(Ora::new(14196).at(target.pos)) };
-    }
-    if let Some(index) = on.table.indexes.iter().find(|index| fits(index)) {
+    let same = |index: &IndexDef| index.columns.iter().map(|c| &c.key).eq(keys.iter());
+    let usable = |index: &IndexDef| !index.unusable && index.kind != IndexKind::FunctionBased;
+    // A key that may stand twice for a while cannot be in a unique index.
+    let fits = |index: &IndexDef| same(index) && usable(index) && !(deferrable && index.unique);
+    let found = match using {
+        Some(UsingIndex::Existing(name)) => {
+            let target = work.target(name)?;
+            let mine = |index: &&Rc<IndexDef>| index.name == target.name && index.owner_id == target.owner;
+            let index = on.table.indexes.iter().find(mine).ok_or_else(|| Ora::new(1418).at(target.pos))?;
+            if !fits(index) {
+                return Err(Ora::new(14196).at(target.pos));
+            }
+            Some(index.clone())
+        }
+        _ => {
+            let all = || on.table.indexes.iter().filter(|index| fits(index));
+            all().find(|index| index.unique).or_else(|| all().next()).cloned()
+        }
+    };
+    if let Some(index) = found {
+        if !index.unique && validated {
+            let kind = match primary {
+                true => ConstraintKindDef::PrimaryKey { columns: columns.to_vec(), index: index.object },
+                false => ConstraintKindDef::Unique { columns: columns.to_vec(), index: index.object },
+            };
+            let state = ConstraintState::default();
+            validate(work, on.table, &definition(0, name.to_owned(), false, kind, &state), None, pos)?;
+        }
         return Ok(index.object);
+    }
+    if deferrable && on.table.indexes.iter().any(|index| same(index)) {
+        return Err(Ora::new(1408).at(pos));
     }
     let full = format_args!("{}.{}", on.table.owner, name).to_string();
     let (owner, owner_name) = (on.table.owner_id, on.table.owner.clone());
@@ -241,7 +259,8 @@ fn key_index(
     let iot = primary && matches!(on.table.organization, Organization::Index(_));
     let new = NewIndex {
         target,
-        unique: true,
+        unique: !deferrable,
+        distinct: validated,
         kind: if iot { IndexKind::IotTop } else { IndexKind::Normal },
         columns: columns.iter().map(|column| (*column, false)).collect(),
         options,
@@ -268,14 +287,11 @@ fn add_check(
     check_columns(on.table, condition, &mut used)?;
     let id = work.host.parts().dict.shared().next_constraint();
     let (name, generated) = name_of(work, on, Some(spec), id)?;
-    if on.exists && spec.state.enabled && spec.state.validated {
-        let text = format!("select 1 from {} where not ({source}) and rownum = 1", quoted(on.table));
-        if finds_row(work, &text)? {
-            return Err(Ora::with(2293, &[&on.table.owner, &name]).at(spec.pos.0));
-        }
-    }
     let kind = ConstraintKindDef::Check { text: source.to_owned() };
     let def = definition(id, name, generated, kind, &spec.state);
+    if on.exists && def.validated {
+        validate(work, on.table, &def, spec.exceptions.as_ref(), spec.pos.0)?;
+    }
     enter(work, on, def, &used, Some(source))
 }
 
@@ -356,12 +372,6 @@ fn add_foreign_key(
     }
     let id = work.host.parts().dict.shared().next_constraint();
     let (name, generated) = name_of(work, on, Some(spec), id)?;
-    if on.exists && spec.state.enabled && spec.state.validated {
-        let text = orphan_query(on.table, &positions, &parent_table, &parent_columns);
-        if finds_row(work, &text)? {
-            return Err(Ora::with(2298, &[&on.table.owner, &name]).at(spec.pos.0));
-        }
-    }
     let on_delete = match on_delete {
         OnDelete::Restrict => OnDeleteDef::Restrict,
         OnDelete::Cascade => OnDeleteDef::Cascade,
@@ -370,6 +380,12 @@ fn add_foreign_key(
     let kind = ConstraintKindDef::ForeignKey { columns: positions.clone(), table: parent_table.object, key, on_delete };
     work.touch(parent_table.object);
     let def = definition(id, name, generated, kind, &spec.state);
+    if def.enabled && !parent_table.constraints.iter().any(|c| c.id == key && c.enabled) {
+        return Err(Ora::new(2270).at(target.pos));
+    }
+    if on.exists && def.validated {
+        validate(work, on.table, &def, spec.exceptions.as_ref(), spec.pos.0)?;
+    }
     enter(work, on, def, &positions, None)
 }
 
@@ -402,36 +418,8 @@ fn referenced_key(parent: &TableDef, columns: &[Ident], pos: u32) -> Result<(u32
     Err(Ora::new(if wanted.is_none() { 2268 } else { 2270 }).at(pos))
 }
 
-fn orphan_query(child: &TableDef, columns: &[usize], parent: &TableDef, parent_columns: &[usize]) -> String {
-    let name = |table: &TableDef, column: &usize| format!("\"{}\"", table.columns[*column].name);
-    let given: Vec<String> = columns.iter().map(|c| format!("c.{} is not null", name(child, c))).collect();
-    let equal: Vec<String> = columns
-        .iter()
-        .zip(parent_columns)
-        .map(|(c, p)| format!("p.{} = c.{}", name(parent, p), name(child, c)))
-        .collect();
-    format!(
-        "select 1 from {} c where {} and not exists (select 1 from {} p where {}) and rownum = 1",
-        quoted(child),
-        given.join(" and "),
-        quoted(parent),
-        equal.join(" and ")
-    )
-}
-
-fn quoted(table: &TableDef) -> String {
+pub fn quoted(table: &TableDef) -> String {
     format!("\"{}\".\"{}\"", table.owner, table.name)
-}
-
-/// Whether a query of DDL's own has a row.
-fn finds_row(work: &mut Work<'_>, text: &str) -> Result<bool> {
-    let query = sql::parse_query(text)?;
-    let mut found = false;
-    work.host.rows(&query, None, &mut |_, _| {
-        found = true;
-        Ok(())
-    })?;
-    Ok(found)
 }
 
 /// ORA-25188 for the key that holds a table's rows.
@@ -492,140 +480,4 @@ pub fn remove_references(
         work.touch(from.object);
     }
     Ok(())
-}
-
-/// ENABLE or DISABLE of a constraint. Keys are checked by their index, which comes and goes with them.
-pub fn set_enabled(
-    work: &mut Work<'_>,
-    on: &mut Subject<'_>,
-    constraint: &ConstraintDef,
-    state: &ConstraintState,
-    cascade: bool,
-    pos: u32,
-) -> Result<()> {
-    if constraint.enabled == state.enabled && constraint.validated == (state.enabled && state.validated) {
-        return Ok(());
-    }
-    if !state.enabled {
-        require_no_rows_in(on.table, constraint, pos)?;
-    }
-    if !state.enabled
-        && matches!(constraint.kind, ConstraintKindDef::PrimaryKey { .. } | ConstraintKindDef::Unique { .. })
-    {
-        let used = on.table.referenced_by.iter().any(|reference| reference.key == constraint.id && reference.enabled);
-        if used && !cascade {
-            return Err(Ora::with(2297, &[&on.table.owner, &constraint.name]).at(pos));
-        }
-        if used {
-            return Err(Ora::unsupported().at(pos));
-        }
-    }
-    let name = (!constraint.generated).then(|| Ident { name: constraint.name.clone(), pos: ast::Pos(pos) });
-    let idents = |columns: &[usize]| -> Vec<Ident> {
-        columns.iter().map(|c| Ident { name: on.table.columns[*c].name.clone(), pos: ast::Pos(pos) }).collect()
-    };
-    let kind = match &constraint.kind {
-        ConstraintKindDef::PrimaryKey { columns, .. } => {
-            ConstraintKind::PrimaryKey { columns: idents(columns), using: None }
-        }
-        ConstraintKindDef::Unique { columns, .. } => ConstraintKind::Unique { columns: idents(columns), using: None },
-        ConstraintKindDef::Check { text } => {
-            ConstraintKind::Check { condition: sql::parse_condition(text)?, text: text.clone() }
-        }
-        ConstraintKindDef::ForeignKey { .. } => return set_foreign_key(work, on, constraint, state, pos),
-        ConstraintKindDef::NotNull { column } => {
-            let column = *column;
-            return set_not_null(work, on, constraint, column, state.enabled, pos);
-        }
-    };
-    // The constraint is made anew under its old name.
-    remove(work, on.table, constraint, false)?;
-    let mut state = *state;
-    state.deferrable = false;
-    let spec = ConstraintSpec { name, kind, state, pos: ast::Pos(pos) };
-    let freed = constraint.name.clone();
-    add_replacing(work, on, &spec, &freed)
-}
-
-/// As [`add`], for a constraint whose name is still in the picture that names are checked against.
-fn add_replacing(work: &mut Work<'_>, on: &mut Subject<'_>, spec: &ConstraintSpec, freed: &str) -> Result<()> {
-    let mut unnamed = spec.clone();
-    unnamed.name = None;
-    let before = on.table.constraints.len();
-    add(work, on, &unnamed)?;
-    let Some(def) = on.table.constraints.get_mut(before) else {
-        return Ok(());
-    };
-    let id = def.id;
-    def.name = freed.to_owned();
-    def.generated = spec.name.is_none();
-    let (bits, name) = (bits(def), freed.to_owned());
-    work.change().update(Base::Con, &move |row| as_u32(&row[con::CON]) == id, &mut |row| {
-        row[con::NAME] = text(name.as_str());
-    })?;
-    work.change()
-        .update(Base::Cdef, &move |row| as_u32(&row[cdef::CON]) == id, &mut |row| row[cdef::DEFER] = int(bits))?;
-    Ok(())
-}
-
-fn set_foreign_key(
-    work: &mut Work<'_>,
-    on: &mut Subject<'_>,
-    constraint: &ConstraintDef,
-    state: &ConstraintState,
-    pos: u32,
-) -> Result<()> {
-    let ConstraintKindDef::ForeignKey { columns, table, key, .. } = &constraint.kind else {
-        return Ok(());
-    };
-    if state.enabled && state.validated {
-        let parent = index::existing_table(work, *table)?;
-        let key = parent.constraints.iter().find(|constraint| constraint.id == *key);
-        let Some(ConstraintKindDef::PrimaryKey { columns: to, .. } | ConstraintKindDef::Unique { columns: to, .. }) =
-            key.map(|key| &key.kind)
-        else {
-            return Err(Ora::new(2270).at(pos));
-        };
-        let text = orphan_query(on.table, columns, &parent, to);
-        if finds_row(work, &text)? {
-            return Err(Ora::with(2298, &[&on.table.owner, &constraint.name]).at(pos));
-        }
-    }
-    work.touch(*table);
-    store_state(work, on, constraint, state)
-}
-
-fn store_state(
-    work: &mut Work<'_>,
-    on: &mut Subject<'_>,
-    constraint: &ConstraintDef,
-    state: &ConstraintState,
-) -> Result<()> {
-    let mut def = constraint.clone();
-    def.enabled = state.enabled;
-    def.validated = state.enabled && state.validated;
-    let (id, bits) = (def.id, bits(&def));
-    work.change()
-        .update(Base::Cdef, &move |row| as_u32(&row[cdef::CON]) == id, &mut |row| row[cdef::DEFER] = int(bits))?;
-    if let Some(have) = on.table.constraints.iter_mut().find(|have| have.id == id) {
-        *have = def;
-    }
-    Ok(())
-}
-
-fn set_not_null(
-    work: &mut Work<'_>,
-    on: &mut Subject<'_>,
-    constraint: &ConstraintDef,
-    column: usize,
-    enabled: bool,
-    pos: u32,
-) -> Result<()> {
-    if enabled && rows::any_null(work, on.table, column)? {
-        return Err(Ora::with(2296, &[&on.table.owner, &constraint.name]).at(pos));
-    }
-    on.table.columns[column].nullable = !enabled;
-    columns::update(work, on.table.object, column, &on.table.columns[column])?;
-    let state = ConstraintState { enabled, validated: enabled, ..ConstraintState::default() };
-    store_state(work, on, constraint, &state)
 }

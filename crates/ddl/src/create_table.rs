@@ -362,7 +362,7 @@ fn add_not_nulls(work: &mut Work<'_>, create: &CreateTable, on: &mut Subject<'_>
         if not_null.is_some() && nullable {
             return Err(Ora::new(2258).at(spec.name.pos.0));
         }
-        if let Some(not_null) = not_null.filter(|constraint| constraint.state.enabled) {
+        if let Some(not_null) = not_null {
             constraint::add_not_null(work, on, Some(not_null), position)?;
         }
     }

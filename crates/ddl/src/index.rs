@@ -20,6 +20,8 @@ const COLUMNS_MAX: usize = 32;
 pub struct NewIndex {
     pub target: Target,
     pub unique: bool,
+    /// No key may stand twice when it is made, though the index may allow it later.
+    pub distinct: bool,
     pub kind: IndexKind,
     pub columns: Vec<(usize, bool)>,
     pub options: SegmentOptions,
@@ -69,6 +71,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
     let new = NewIndex {
         target: index,
         unique: create.unique,
+        distinct: create.unique,
         kind: match (create.reverse, computed) {
             (true, _) => IndexKind::Reverse,
             (_, true) => IndexKind::FunctionBased,
@@ -87,7 +90,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
     let index = define(work, &table, &new, false)?;
     work.hold_tablespace(index.segment.tablespace, LockMode::Share)?;
     // The table is locked, so neither it nor its indexes change meanwhile; its owner's other objects may.
-    work.apart(&mut |work| fill(work, &table, &index, &new.duplicate))?;
+    work.apart(&mut |work| fill(work, &table, &index, index.unique.then_some(&new.duplicate)))?;
     work.require_owner(&new.target)?;
     work.require_new(&new.target, ObjectKind::Index)?;
     work.insert_object(index.object, Some(index.object), &new.target, ObjectKind::Index)?;
@@ -119,7 +122,8 @@ pub fn make(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<I
     let index = define(work, table, &new, false)?;
     // The key of an index-organised table is made before there are rows.
     if index.kind != IndexKind::IotTop {
-        fill(work, table, &index, &new.duplicate)?;
+        let distinct = new.unique || new.distinct;
+        fill(work, table, &index, distinct.then_some(&new.duplicate))?;
     }
     work.insert_object(index.object, Some(index.object), &new.target, ObjectKind::Index)?;
     enter(work, &index)?;
@@ -257,7 +261,10 @@ fn column_row(index: &IndexDef, i: usize, column: &IndexColumnDef) -> Row {
 }
 
 /// Fills the index's empty segment from the table's rows.
-pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: &Ora) -> Result<()> {
+///
+/// # Errors
+/// `duplicate`, if given, for a key that stands twice.
+pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: Option<&Ora>) -> Result<()> {
     let mut entries: Vec<crate::tree::Entry> = Vec::new();
     if virtual_column::is_computed(table, index) {
         // A table that is being created has no rows.
@@ -282,10 +289,12 @@ fn load(
     table: &TableDef,
     index: &IndexDef,
     mut entries: Vec<crate::tree::Entry>,
-    duplicate: &Ora,
+    duplicate: Option<&Ora>,
 ) -> Result<()> {
     entries.sort_unstable();
-    if index.unique && entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+    if let Some(duplicate) = duplicate
+        && entries.windows(2).any(|pair| pair[0].0 == pair[1].0)
+    {
         return Err(duplicate.clone());
     }
     let parts = work.host.parts();
@@ -400,7 +409,7 @@ pub fn refill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, tablespac
         crate::tree::load_rows(&work.host.parts(), &new, &rows)?;
     } else {
         // The table is locked exclusively.
-        work.apart(&mut |work| fill(work, table, &new, duplicate))?;
+        work.apart(&mut |work| fill(work, table, &new, index.unique.then_some(duplicate)))?;
     }
     work.doom(index.segment.header)?;
     moved(work, index.object, header, data_object, tablespace)

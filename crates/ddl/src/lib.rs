@@ -15,6 +15,7 @@ mod cluster;
 mod columns;
 mod comment;
 mod constraint;
+mod constraint_state;
 mod create_table;
 mod drop;
 mod grant;

@@ -123,6 +123,7 @@ pub fn rebuild(work: &mut Work<'_>, old: &IndexDef, target: &Target, options: &S
     let new = NewIndex {
         target: name,
         unique: old.unique,
+        distinct: old.unique,
         kind: old.kind,
         columns: old.columns.iter().map(column).collect::<Result<_>>()?,
         options: SegmentOptions {

@@ -1,8 +1,9 @@
 //! The B-tree below an index: the one place where DDL touches it.
 
 use crate::work::{Parts, Work};
-use btree::{Index, Inserted};
+use btree::{Index, Inserted, RangeScan};
 use dictionary::{IndexDef, Organization, TableDef};
+use std::ops::Bound;
 use types::{ObjectId, Ora, Rdba, Result};
 
 /// Makes the segment of an index, with its root; it goes again if the statement fails.
@@ -33,6 +34,27 @@ pub fn load_among_others(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, 
         parts.p.check_cancel()?;
     }
     Ok(())
+}
+
+/// Whether a key stands twice in an index. The caller holds the table exclusively.
+pub fn has_repeats(parts: &Parts<'_>, table: &TableDef, index: &IndexDef) -> Result<bool> {
+    let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), index.unique)?;
+    let (mut scan, mut last) = (RangeScan::new(), None::<Vec<u8>>);
+    scan.start(&tree, Bound::Unbounded, Bound::Unbounded, false);
+    while let Some(entry) = scan.next_entry(parts.storage.trees, parts.p)? {
+        if entry.deleted {
+            continue;
+        }
+        match &mut last {
+            Some(last) if last == entry.key => return Ok(true),
+            Some(last) => {
+                last.clear();
+                last.extend_from_slice(entry.key);
+            }
+            None => last = Some(entry.key.to_vec()),
+        }
+    }
+    Ok(false)
 }
 
 /// Puts rows, in the order of their keys, into the empty tree of an index-organised table.

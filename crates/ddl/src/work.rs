@@ -85,6 +85,11 @@ pub trait Host {
         expected: Option<&[Described]>,
         each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
     ) -> Result<()>;
+    /// Runs a statement that changes rows, and commits it.
+    fn run(&mut self, text: &str) -> Result<()> {
+        let _ = text;
+        Err(Ora::unsupported())
+    }
     /// Compiles a unit of that owner without storing it. A unit whose text could not be parsed has errors, too.
     fn compile(&mut self, owner: &str, name: &str, kind: StoredKind, source: &str) -> Result<Vec<CompileError>>;
     /// Objects were changed or dropped, and the change is committed: their results in the result cache are no longer good.
@@ -136,6 +141,8 @@ pub struct Work<'a> {
     committed: bool,
     /// A table that could not be locked.
     busy: Option<TableWanted>,
+    /// EXCEPTIONS INTO: the statement that notes the rows that made this one fail.
+    pub exceptions: Option<String>,
 }
 
 /// A table that a statement needs in a mode.
@@ -195,6 +202,7 @@ impl<'a> Work<'a> {
                 let done = f(&mut work).and_then(|outcome| work.commit().map(|()| outcome));
                 let undone = if done.is_err() { work.undo() } else { Ok(()) };
                 work.release();
+                let done = done.map_err(|e| work.note_exceptions(e));
                 let busy = work.busy.filter(|_| !work.committed && undone.is_ok());
                 (undone.and(done), busy)
             }
@@ -235,12 +243,24 @@ impl<'a> Work<'a> {
             going: None,
             touched: Vec::new(),
             sequences: Vec::new(),
+            exceptions: None,
             dd: lock,
             held: Vec::new(),
             changed: false,
             committed: false,
             busy: None,
         })
+    }
+
+    /// Notes the rows that made the statement fail, which is undone; the error to give. ORA-02445 for a table of exceptions that is not
+    /// there, or not to be seen.
+    fn note_exceptions(&mut self, failed: Ora) -> Ora {
+        let Some(text) = self.exceptions.take() else { return failed };
+        match self.host.run(&text) {
+            Ok(()) => failed,
+            Err(e) if e.is(942) => Ora::new(2445),
+            Err(e) => e,
+        }
     }
 
     /// Gives back the enqueues that are held, the DD enqueue last.

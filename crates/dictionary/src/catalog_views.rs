@@ -147,7 +147,7 @@ const FAMILIES: &[Family] = &[
             decode(bitand(c.defer, 1), 1, 'DEFERRABLE', 'NOT DEFERRABLE') deferrable, \
             decode(bitand(c.defer, 2), 2, 'DEFERRED', 'IMMEDIATE') deferred, \
             decode(bitand(c.defer, 4), 4, 'VALIDATED', 'NOT VALIDATED') validated, \
-            decode(bitand(c.defer, 8), 8, 'GENERATED NAME', 'USER NAME') generated, null bad, null rely, c.mtime last_change, \
+            decode(bitand(c.defer, 8), 8, 'GENERATED NAME', 'USER NAME') generated, null bad, decode(bitand(c.defer, 32), 32, 'RELY') rely, c.mtime last_change, \
             decode(c.index#, null, null, u.name) index_owner, (select io.name from obj$ io where io.obj# = c.index#) index_name, \
             null invalid, null view_related \
             from cdef$ c, con$ n, obj$ o, user$ u, con$ rn, user$ ru where n.con# = c.con# and o.obj# = c.obj# \

@@ -297,6 +297,8 @@ pub struct ConstraintDef {
     pub validated: bool,
     pub deferrable: bool,
     pub initially_deferred: bool,
+    /// `RELY`: said to hold, whether it is validated or not.
+    pub rely: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]

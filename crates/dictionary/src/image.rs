@@ -42,6 +42,7 @@ pub mod property {
     pub const CON_VALIDATED: i64 = 4;
     pub const CON_GENERATED: i64 = 8;
     pub const CON_DISABLED: i64 = 16;
+    pub const CON_RELY: i64 = 32;
     pub const VIEW_READ_ONLY: i64 = 1;
     pub const VIEW_CHECK_OPTION: i64 = 2;
 }
@@ -352,6 +353,11 @@ impl Image {
         self.constraint_names.get(&(owner.0, name.to_owned())).copied()
     }
 
+    /// The table that a constraint is on.
+    pub fn constraint_table(&self, constraint: u32) -> Option<ObjectId> {
+        self.constraint_tables.get(&constraint).map(|table| ObjectId(*table))
+    }
+
     /// Positions of the columns that a constraint is on, in its order.
     pub fn constraint_columns(&self, constraint: u32) -> Vec<usize> {
         let mut columns: Vec<(i64, usize)> = self
@@ -608,6 +614,7 @@ impl Image {
             validated: bits & property::CON_VALIDATED != 0,
             deferrable: bits & property::CON_DEFERRABLE != 0,
             initially_deferred: bits & property::CON_INITIALLY_DEFERRED != 0,
+            rely: bits & property::CON_RELY != 0,
         })
     }
 

@@ -3,6 +3,7 @@
 //! `exec` cannot see the crates above it. What SQL needs from them (a PL/SQL function, a fixed table, SYS_CONTEXT) comes through
 //! [`Host`] and [`FixedTable`], which `session` and `views` implement.
 
+use crate::constraints::Constraints;
 use crate::statistics::Figures;
 use btree::Btree;
 use cluster::Clusters;
@@ -79,6 +80,8 @@ pub struct SessionState {
     pub currval: HashMap<ObjectId, Number>,
     /// Figures of statements on their way to the library cache: [`Figures::flush`] at the end of each call.
     pub figures: Figures,
+    /// Which constraints wait for the end of the transaction, and what they have to look at then.
+    pub constraints: Constraints,
     nls_fingerprint: u64,
 }
 
@@ -94,6 +97,7 @@ impl SessionState {
             options: Options::default(),
             currval: HashMap::new(),
             figures: Figures::default(),
+            constraints: Constraints::default(),
             nls_fingerprint: 0,
         };
         s.change_nls(|_| {});

@@ -1,12 +1,13 @@
 //! Indexes as the executor uses them: key bytes in, rowids out.
 
 use crate::code::Builder;
+use crate::constraints;
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::table::{At, key_columns};
 use btree::{Inserted, RangeScan};
-use dictionary::{IndexDef, IndexKind, Organization, TableDef};
-use plan::Reg;
+use dictionary::{ConstraintDef, ConstraintKindDef, IndexDef, IndexKind, Organization, TableDef};
+use plan::{Reg, Watch};
 use std::ops::Bound;
 use std::rc::Rc;
 use txn::LockWait;
@@ -19,6 +20,10 @@ pub struct Index {
     pub tree: btree::Index,
     /// Position of the table's column and whether it is descending.
     pub columns: Vec<(usize, bool)>,
+    /// The key that it enforces, though entries of a key may stand there twice.
+    pub watched: Option<Watch>,
+    /// The name of the constraint, where it has not the index's own.
+    constraint: Option<String>,
 }
 
 impl Index {
@@ -32,7 +37,21 @@ impl Index {
             Organization::Fixed(_) => return Err(Ora::internal("a fixed table has no index")),
         };
         let tree = b.shared.btree.open(b.p, def.segment.header, rows, def.unique && !def.building)?;
-        Ok(Index { def: def.clone(), tree, columns })
+        let enforces = |c: &&ConstraintDef| match c.kind {
+            ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. } => {
+                c.enabled && index == def.object
+            }
+            _ => false,
+        };
+        let key = table.constraints.iter().find(enforces);
+        let watched = key.filter(|_| !def.unique).map(|c| Watch::of(c, table.object));
+        let constraint = key.filter(|c| c.name != def.name).map(|c| c.name.clone());
+        Ok(Index { def: def.clone(), tree, columns, watched, constraint })
+    }
+
+    /// ORA-00001: the key is there already.
+    pub fn duplicate(&self) -> Ora {
+        Ora::with(1, &[&self.def.owner, self.constraint.as_ref().unwrap_or(&self.def.name)])
     }
 
     /// Whether a row has the key of an entry that led to it. An entry may be of another version of the row than the one a
@@ -114,11 +133,14 @@ pub fn start(scan: &mut RangeScan, index: &Index, low: Bound<&[u8]>, high: Bound
     scan.start(&index.tree, low, high, descending);
 }
 
-/// Adds an entry.
+/// Adds an entry. A key that a watched index has already is noted, when its constraint is deferred.
 ///
 /// # Errors
-/// ORA-00001 when the index is unique and has the key already.
+/// ORA-00001 when the index is unique or watched and has the key already.
 pub fn insert(index: &Index, key: &[u8], at: At<'_>, cx: &mut ExecCtx<'_>) -> Result<()> {
+    if let Some(watch) = &index.watched {
+        return insert_watched(index, watch, key, at, cx);
+    }
     let t = &mut cx.session.txn;
     let done = match at {
         At::Rowid(rowid) => cx.shared.btree.insert(cx.p, t, &index.tree, key, rowid, LockWait::Forever)?,
@@ -126,8 +148,24 @@ pub fn insert(index: &Index, key: &[u8], at: At<'_>, cx: &mut ExecCtx<'_>) -> Re
     };
     match done {
         Inserted::Done => Ok(()),
-        // The index has its constraint's name.
-        Inserted::Duplicate(_) => Err(Ora::with(1, &[&index.def.owner, &index.def.name])),
+        Inserted::Duplicate(_) => Err(index.duplicate()),
+    }
+}
+
+fn insert_watched(index: &Index, watch: &Watch, key: &[u8], at: At<'_>, cx: &mut ExecCtx<'_>) -> Result<()> {
+    let t = &mut cx.session.txn;
+    let forever = LockWait::Forever;
+    let repeated = match at {
+        At::Rowid(rowid) => {
+            let locator = btree::locator_of(rowid);
+            cx.shared.btree.insert_watched(cx.p, t, &index.tree, key, &locator, forever)?
+        }
+        At::Key(row) => cx.shared.btree.insert_watched(cx.p, t, &index.tree, key, row, forever)?,
+    };
+    match repeated {
+        false => Ok(()),
+        true if constraints::is_deferred(watch, cx) => constraints::note_key(watch, key, cx),
+        true => Err(index.duplicate()),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod code;
+pub mod constraints;
 mod ctx;
 mod cursor;
 mod datetime;

@@ -39,6 +39,10 @@ impl Compiler<'_> {
         if table.is_fixed() {
             return Err(Ora::new(2030).at(pos));
         }
+        // A constraint that is valid and not watched over stays so only if nothing changes.
+        if let Some(c) = table.constraints.iter().find(|c| c.validated && !c.enabled) {
+            return Err(Ora::with(25128, &[&table.owner, &c.name]).at(pos));
+        }
         if table.options.read_only {
             return Err(Ora::with(12081, &[&format!("\"{}\".\"{}\"", table.owner, table.name)]).at(pos));
         }
@@ -82,7 +86,25 @@ impl Compiler<'_> {
                     self.push_row_block(table, &table.name.clone(), &new, None, Clause::Dml);
                     let cond = self.condition(&parsed);
                     self.blocks.pop();
-                    checks.push(Check { owner: table.owner.clone(), name: c.name.clone(), cond: cond? });
+                    checks.push(Check {
+                        owner: table.owner.clone(),
+                        name: c.name.clone(),
+                        cond: cond?,
+                        watch: Watch::of(c, table.object),
+                        not_null: None,
+                    });
+                }
+                // The column's own definition does not say it when rows may have a NULL.
+                ConstraintKindDef::NotNull { column } if table.columns[*column].nullable && touches(&[*column]) => {
+                    let ty = table.columns[*column].data_type;
+                    let value = Box::new(Expr::new(Node::Reg(new[*column]), ty));
+                    checks.push(Check {
+                        owner: table.owner.clone(),
+                        name: c.name.clone(),
+                        cond: Expr::new(Node::IsNull(value, true), types::DataType::Boolean),
+                        watch: Watch::of(c, table.object),
+                        not_null: Some(*column as u16),
+                    });
                 }
                 ConstraintKindDef::ForeignKey { columns, table: parent, key, .. } if touches(columns) => {
                     foreign.push(self.foreign_key(table, c, columns, *parent, *key)?);
@@ -113,7 +135,8 @@ impl Compiler<'_> {
         let parent = parent.ok_or_else(|| Ora::new(942))?;
         let parent_index = key_index(&parent, key).ok_or_else(|| Ora::new(2270))?;
         let columns = columns.iter().map(|&c| c as u16).collect();
-        Ok(ForeignKey { owner: table.owner.clone(), name: c.name.clone(), columns, parent, parent_index })
+        let (owner, name) = (table.owner.clone(), c.name.clone());
+        Ok(ForeignKey { owner, name, columns, parent, parent_index, watch: Watch::of(c, table.object) })
     }
 
     /// Foreign keys of other tables that a deleted or changed row may break.
@@ -140,7 +163,9 @@ impl Compiler<'_> {
             };
             let (owner, name) = (child.owner.clone(), c.name.clone());
             self.depend(child.object);
-            children.push(ChildKey { owner, name, parent_columns, child: child.clone(), child_columns, on_delete });
+            let watch = Watch::of(c, child.object);
+            let child = child.clone();
+            children.push(ChildKey { owner, name, parent_columns, child, child_columns, on_delete, watch });
         }
         Ok(children)
     }

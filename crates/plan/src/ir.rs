@@ -569,6 +569,25 @@ pub struct Check {
     pub owner: String,
     pub name: String,
     pub cond: Expr,
+    pub watch: Watch,
+    /// A NOT NULL of this column.
+    pub not_null: Option<u16>,
+}
+
+/// How a constraint that may be violated for a while is known: what deferring it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// The constraint's number, and its table.
+    pub constraint: u32,
+    pub table: types::ObjectId,
+    pub deferrable: bool,
+    pub initially_deferred: bool,
+}
+
+impl Watch {
+    pub fn of(c: &dictionary::ConstraintDef, table: types::ObjectId) -> Watch {
+        Watch { constraint: c.id, table, deferrable: c.deferrable, initially_deferred: c.initially_deferred }
+    }
 }
 
 /// A parent key that a new foreign key value must meet.
@@ -579,8 +598,9 @@ pub struct ForeignKey {
     /// Columns of the child, 0-based.
     pub columns: Vec<u16>,
     pub parent: Rc<TableDef>,
-    /// The parent's unique index, key columns in the order of `columns`.
+    /// The index of the parent's key, key columns in the order of `columns`.
     pub parent_index: Rc<IndexDef>,
+    pub watch: Watch,
 }
 
 /// A child table that may refer to a row of the table changed.
@@ -593,6 +613,7 @@ pub struct ChildKey {
     pub child: Rc<TableDef>,
     pub child_columns: Vec<u16>,
     pub on_delete: OnDelete,
+    pub watch: Watch,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,9 +18,14 @@ use types::{Ora, Result};
 ///
 /// # Errors
 /// ORA-02248 for an unknown parameter, ORA-02096 for one no session may set, those of a bad value.
-pub fn alter_session(core: &Core, session: &mut SessionState, a: &AlterSession) -> Result<()> {
+pub fn alter_session(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSession) -> Result<()> {
     match &a.action {
-        AlterSessionAction::Set(settings) => settings.iter().try_for_each(|s| set_in_session(core, session, s)),
+        AlterSessionAction::Set(settings) => settings.iter().try_for_each(|s| {
+            match s.name.name.eq_ignore_ascii_case("CONSTRAINTS") || s.name.name.eq_ignore_ascii_case("CONSTRAINT") {
+                true => crate::constraints::set_in_session(cx, s),
+                false => set_in_session(core, cx.session, s),
+            }
+        }),
         // Parallel execution, links and advice: nothing here works otherwise for them.
         AlterSessionAction::Other(_) => Ok(()),
     }
@@ -49,7 +54,6 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
             _ => Err(at(Ora::new(2183))),
         },
         "EVENTS" | "EVENT" | "SQL_TRACE" if s.name.name != "SQL_TRACE" => Ok(()),
-        "CONSTRAINT" | "CONSTRAINTS" => Err(at(Ora::unsupported())),
         name => {
             nls::check_format(name, &s.value, &session.nls).map_err(at)?;
             let (param, _) = core.params.borrow_mut().alter_session(name, &s.value).map_err(at)?;

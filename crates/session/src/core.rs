@@ -73,7 +73,7 @@ pub struct Core {
     fixed: Option<Rc<dyn FixedTables>>,
     pub savepoints: RefCell<Savepoints>,
     /// Transactions that autonomous ones have suspended.
-    pub suspended: RefCell<Vec<(Txn, Savepoints)>>,
+    pub suspended: RefCell<Vec<(Txn, Savepoints, exec::constraints::Transaction)>>,
     /// DBMS_LOCK's locks by number, and whether they end with the transaction.
     pub user_locks: RefCell<HashMap<u32, (LockId, bool)>>,
     /// Results of functions that this session builds for the result cache.
@@ -240,16 +240,19 @@ impl Core {
     /// Ends the transaction by COMMIT. It is waited for at the end of the call: see [`Core::sync_commits`].
     ///
     /// # Errors
-    /// A commit that failed; the transaction is still open.
-    pub fn commit(&self, txn: &mut Txn) -> Result<()> {
-        self.commit_as(txn, None, None)
+    /// ORA-02091 when a deferred constraint is violated: everything is rolled back. Else a commit that failed; the transaction is
+    /// still open.
+    pub fn commit(&self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.commit_as(cx, None, None)
     }
 
     /// As [`Core::commit`], with what the statement says of IMMEDIATE and WAIT; else the parameters say it.
     ///
     /// # Errors
     /// As [`Core::commit`].
-    pub fn commit_as(&self, txn: &mut Txn, immediate: Option<bool>, wait: Option<bool>) -> Result<()> {
+    pub fn commit_as(&self, cx: &mut ExecCtx<'_>, immediate: Option<bool>, wait: Option<bool>) -> Result<()> {
+        crate::constraints::check_before_commit(self, cx)?;
+        let txn = &mut cx.session.txn;
         // What changed something is counted by the transaction system.
         self.p.count(wait::Stat::UserCommits, u64::from(txn.xid().is_none()));
         if txn.is_active() {
@@ -261,7 +264,7 @@ impl Core {
                 redo.forget_commit(&self.p, earlier, immediate.unwrap_or(how.immediate));
             }
         }
-        self.transaction_ended();
+        self.transaction_ended(cx.session);
         Ok(())
     }
 
@@ -277,16 +280,18 @@ impl Core {
     ///
     /// # Errors
     /// Undo that cannot be read; the transaction is still open.
-    pub fn rollback(&self, txn: &mut Txn) -> Result<()> {
+    pub fn rollback(&self, session: &mut SessionState) -> Result<()> {
+        let txn = &mut session.txn;
         self.p.count(wait::Stat::UserRollbacks, u64::from(txn.xid().is_none()));
         if txn.is_active() {
             self.shared.txns.rollback(&self.p, txn)?;
         }
-        self.transaction_ended();
+        self.transaction_ended(session);
         Ok(())
     }
 
-    fn transaction_ended(&self) {
+    fn transaction_ended(&self, session: &mut SessionState) {
+        session.constraints.end_transaction(self.shared.txns.cache());
         self.savepoints.borrow_mut().clear();
         self.user_locks.borrow_mut().retain(|_, (lock, until_commit)| {
             if *until_commit {

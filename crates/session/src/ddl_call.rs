@@ -17,7 +17,9 @@ use types::{Date, ObjectId, Ora, Result, Value};
 /// # Errors
 /// Those of the statement.
 pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {
+    crate::constraints::check_before_commit(core, cx)?;
     core.savepoints.borrow_mut().clear();
+    cx.session.constraints.end_transaction(core.shared.txns.cache());
     let dict = {
         let own = core.dict.borrow();
         Dictionary::new(own.shared().clone(), Rc::clone(own.fixed()))
@@ -112,6 +114,14 @@ impl Host for Session<'_> {
         let result = self.each_row(&mut cursor, expected, each);
         cursor.close(&mut self.cx);
         result
+    }
+
+    fn run(&mut self, text: &str) -> Result<()> {
+        let mut cursor = Cursor::compile(&mut self.cx, text, &[])?;
+        let done = cursor.execute(&mut self.cx);
+        cursor.close(&mut self.cx);
+        done?;
+        self.core.shared.txns.commit(&self.core.p, &mut self.cx.session.txn, &self.hook).map(drop)
     }
 
     fn compile(&mut self, owner: &str, _name: &str, _kind: StoredKind, source: &str) -> Result<Vec<CompileError>> {

@@ -7,6 +7,7 @@ mod backup;
 mod caches;
 mod call;
 mod commit_write;
+mod constraints;
 mod context;
 mod core;
 mod ddl_call;

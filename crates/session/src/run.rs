@@ -34,10 +34,10 @@ pub fn run_parsed(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> R
 
 fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<()> {
     match statement {
-        Statement::Commit(c) => core.commit_as(&mut cx.session.txn, c.write_immediate, c.write_wait),
+        Statement::Commit(c) => core.commit_as(cx, c.write_immediate, c.write_wait),
         Statement::Rollback(r) => match &r.to {
             Some(name) => core.rollback_to(&mut cx.session.txn, &name.name),
-            None => core.rollback(&mut cx.session.txn),
+            None => core.rollback(cx.session),
         },
         Statement::Savepoint(name) => {
             core.savepoint(&cx.session.txn, &name.name);
@@ -47,9 +47,10 @@ fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Resu
         // Every role of a user is enabled at all times.
         Statement::SetRole(_) => Ok(()),
         Statement::LockTable(l) => lock_table(core, cx, l),
-        Statement::AlterSession(a) => alter::alter_session(core, cx.session, a),
+        Statement::AlterSession(a) => alter::alter_session(core, cx, a),
         Statement::AlterSystem(a) => alter::alter_system(core, cx, a),
-        Statement::SetConstraints(_) | Statement::ExplainPlan(_) => Err(Ora::unsupported()),
+        Statement::SetConstraints(s) => crate::constraints::set(core, cx, s),
+        Statement::ExplainPlan(_) => Err(Ora::unsupported()),
         Statement::Ddl(_)
         | Statement::Query(_)
         | Statement::Insert(_)

@@ -241,7 +241,7 @@ impl Session {
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         calls.close_all(&mut cx);
         // What cannot be rolled back here is rolled back by PMON when the process has ended.
-        let _ = core.rollback(&mut cx.session.txn);
+        let _ = core.rollback(cx.session);
         for (_, (lock, _)) in core.user_locks.take() {
             core.shared.enqueues.release(&core.p, lock);
         }
@@ -279,7 +279,7 @@ impl Session {
                 Flow::Continue
             }
             Request::Logoff { commit } => {
-                let ended = if *commit { core.commit(&mut cx.session.txn) } else { core.rollback(&mut cx.session.txn) };
+                let ended = if *commit { core.commit(&mut cx) } else { core.rollback(cx.session) };
                 match ended {
                     Ok(()) => write_frame(out, |o| Reply::Done(Box::default()).encode(o)),
                     Err(e) => return say_fatal(&e, out),
@@ -351,7 +351,8 @@ impl Session {
     /// # Errors
     /// A commit that failed.
     pub fn commit(&mut self) -> Result<()> {
-        self.core.commit(&mut self.state.txn)?;
+        let Session { core, state, .. } = self;
+        core.commit(&mut ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core })?;
         self.core.sync_commits()
     }
 
@@ -360,7 +361,7 @@ impl Session {
     /// # Errors
     /// Undo that cannot be read.
     pub fn rollback(&mut self) -> Result<()> {
-        self.core.rollback(&mut self.state.txn)
+        self.core.rollback(&mut self.state)
     }
 
     /// Runs a job of the queue as its owner, in this session, and commits its changes with those of its row.

@@ -258,11 +258,11 @@ impl plsql::World for World<'_> {
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.core.commit(&mut self.cx.session.txn)
+        self.core.commit(&mut self.cx)
     }
 
     fn rollback(&mut self) -> Result<()> {
-        self.core.rollback(&mut self.cx.session.txn)
+        self.core.rollback(self.cx.session)
     }
 
     fn savepoint(&mut self, name: &str) -> Result<()> {
@@ -282,17 +282,19 @@ impl plsql::World for World<'_> {
         let inner = txn::Txn::inside(&self.cx.session.txn);
         let txn = std::mem::replace(&mut self.cx.session.txn, inner);
         let savepoints = self.core.savepoints.take();
-        self.core.suspended.borrow_mut().push((txn, savepoints));
+        let constraints = self.cx.session.constraints.suspend();
+        self.core.suspended.borrow_mut().push((txn, savepoints, constraints));
         Ok(())
     }
 
     fn autonomous_end(&mut self) -> Result<()> {
         let txn = &self.cx.session.txn;
         let active = txn.xid().is_some() || (txn.is_active() && !txn.holds_snapshot());
-        let rolled_back = if txn.is_active() { self.core.rollback(&mut self.cx.session.txn) } else { Ok(()) };
-        if let Some((txn, savepoints)) = self.core.suspended.borrow_mut().pop() {
+        let rolled_back = if txn.is_active() { self.core.rollback(self.cx.session) } else { Ok(()) };
+        if let Some((txn, savepoints, constraints)) = self.core.suspended.borrow_mut().pop() {
             self.core.shared.txns.show_transaction(&self.core.p, &txn);
             self.cx.session.txn = txn;
+            self.cx.session.constraints.resume(constraints);
             *self.core.savepoints.borrow_mut() = savepoints;
         }
         rolled_back?;

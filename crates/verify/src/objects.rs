@@ -510,6 +510,20 @@ impl Walk<'_> {
                     Some(i) if columns.len() > i.columns.len() => {
                         self.report.fault(None, name, "the index that enforces it has fewer columns");
                     }
+                    // An index that is not unique says nothing of keys that stand twice.
+                    Some(i) if c.validated && !i.unique => {
+                        let names: Vec<String> = columns
+                            .iter()
+                            .filter_map(|at| table.columns.get(*at))
+                            .map(|c| format!("\"{}\"", c.name))
+                            .collect();
+                        let given: Vec<String> = names.iter().map(|n| format!("{n} is not null")).collect();
+                        let (given, list) = (given.join(" or "), names.join(", "));
+                        let of = table_name(table);
+                        let sql =
+                            format!("select min(rowid) from {of} where {given} group by {list} having count(*) > 1");
+                        self.violations(session, &sql, name)?;
+                    }
                     Some(_) => {}
                 }
                 Ok(())

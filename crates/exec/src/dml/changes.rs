@@ -8,7 +8,7 @@ use crate::index::{self, Index};
 use btree::Inserted;
 use heap::{Changes, HeapTable, RowOutcome};
 use txn::{LockWait, Snapshot};
-use types::{Ora, Result, Rowid};
+use types::{Result, Rowid};
 
 /// Rows found are changed when there are so many of them, or so many bytes.
 const ROWS_MOST: usize = 1024;
@@ -94,7 +94,7 @@ impl Later {
         for (n, i) in all() {
             if let Some((_, new)) = self.entries.get_mut(n) {
                 if let Inserted::Duplicate(_) = index::insert_many(i, new, cx)? {
-                    return Err(Ora::with(1, &[&i.def.owner, &i.def.name]));
+                    return Err(i.duplicate());
                 }
                 new.clear();
             }

@@ -6,13 +6,14 @@
 //! table in mode S, so that there are no open changes of it, and looks with a query as of now.
 
 use crate::code::Builder;
+use crate::constraints::{self, Side};
 use crate::ctx::ExecCtx;
 use crate::cursor::Cursor;
 use crate::index::Index;
 use crate::machine::Machine;
 use btree::KeyState;
 use dictionary::{IndexDef, IndexKey, IndexKind, TableDef};
-use plan::{ChildKey, ForeignKey, OnDelete, Reg};
+use plan::{ChildKey, ForeignKey, OnDelete, Reg, Watch};
 use std::rc::Rc;
 use txn::LockWait;
 use types::{DataType, Ora, Result, Value, codec};
@@ -64,6 +65,7 @@ pub struct Parent {
     /// The parent is the table itself: rows of the same statement may be parents, so what is missing is looked for again at its end.
     own: bool,
     late: Vec<Vec<u8>>,
+    watch: Watch,
 }
 
 impl Parent {
@@ -83,6 +85,7 @@ impl Parent {
             key: KeyMaker { index: f.parent_index.clone(), parts, bytes: Vec::new(), stored: Vec::new() },
             own: f.parent.object == table.object,
             late: Vec::new(),
+            watch: f.watch,
         })
     }
 
@@ -101,14 +104,23 @@ impl Parent {
         if values.iter().any(Value::is_null) {
             return Ok(());
         }
-        if self.key.encode(&values, cx) && settled(&self.index, &self.key.bytes, false, cx)? == KeyState::Present {
+        if self.is_there(&values, cx)? {
             return Ok(());
+        }
+        if constraints::is_deferred(&self.watch, cx) {
+            return constraints::note_values(&self.watch, Side::Child, &values, cx);
         }
         if !self.own {
             return Err(self.missing());
         }
         self.late.push(self.key.bytes.clone());
         Ok(())
+    }
+
+    /// Whether the parent has a key of these values.
+    pub fn is_there(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let possible = self.key.encode(values, cx);
+        Ok(possible && settled(&self.index, &self.key.bytes, false, cx)? == KeyState::Present)
     }
 
     /// Looks again for what was missing.
@@ -121,7 +133,7 @@ impl Parent {
         Ok(())
     }
 
-    fn missing(&self) -> Ora {
+    pub fn missing(&self) -> Ora {
         Ora::with(2291, &[&self.owner, &self.name])
     }
 }
@@ -136,6 +148,7 @@ pub struct Child {
     index: Option<(Index, KeyMaker)>,
     sql: String,
     cursor: Option<Box<Cursor>>,
+    watch: Watch,
 }
 
 /// The index of a child table that begins with the columns of its foreign key, in any order.
@@ -176,6 +189,7 @@ impl Child {
             index,
             sql: child_sql(c),
             cursor: None,
+            watch: c.watch,
         })
     }
 
@@ -191,8 +205,8 @@ impl Child {
         };
         match (state, restricts) {
             (Some(KeyState::Absent), _) => Ok(()),
-            (Some(_), true) => Err(self.found()),
-            (None, true) if self.finds(values, cx)? => Err(self.found()),
+            (Some(_), true) => self.refused(values, cx),
+            (None, true) if self.finds(values, cx)? => self.refused(values, cx),
             (None, true) => Ok(()),
             (_, false) => {
                 let cursor = self.cursor(cx)?;
@@ -202,7 +216,25 @@ impl Child {
         }
     }
 
-    fn found(&self) -> Ora {
+    /// Rows refer to a key that is gone: noted, when the constraint is deferred.
+    fn refused(&self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<()> {
+        if constraints::is_deferred(&self.watch, cx) {
+            return constraints::note_values(&self.watch, Side::Parent, values, cx);
+        }
+        Err(self.found())
+    }
+
+    /// Whether rows of the child table refer to these values, by a constraint that restricts.
+    pub fn refers(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
+        match &mut self.index {
+            Some((index, key)) => {
+                Ok(key.encode(values, cx) && settled(index, &key.bytes, false, cx)? != KeyState::Absent)
+            }
+            None => self.finds(values, cx),
+        }
+    }
+
+    pub fn found(&self) -> Ora {
         Ora::with(2292, &[&self.owner, &self.name])
     }
 

@@ -6,7 +6,7 @@
 
 mod batch;
 mod changes;
-mod keys;
+pub(crate) mod keys;
 mod locks;
 mod run;
 
@@ -17,6 +17,7 @@ use batch::Batch;
 use changes::Later;
 
 use crate::code::{Builder, Code, Cond};
+use crate::constraints;
 use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
 use crate::machine::Machine;
@@ -24,7 +25,7 @@ use crate::source::assign;
 use crate::table::{Address, At, Storage};
 use dictionary::{IndexKind, TableDef};
 use keys::{Child, Parent};
-use plan::{Reg, Target};
+use plan::{Reg, Target, Watch};
 use std::fmt;
 use std::rc::Rc;
 use txn::Snapshot;
@@ -38,6 +39,15 @@ impl fmt::Display for ColumnName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\".\"{}\".\"{}\"", self.0.owner, self.0.name, self.0.columns[self.1].name)
     }
+}
+
+/// A CHECK constraint, or a NOT NULL that the column does not say itself.
+struct RowCheck {
+    owner: String,
+    name: String,
+    cond: Cond,
+    watch: Watch,
+    not_null: Option<u16>,
 }
 
 /// An index entry to be moved at the end of the statement.
@@ -55,7 +65,11 @@ pub struct Writer {
     pub new: Vec<Reg>,
     storage: Storage,
     indexes: Vec<Index>,
-    checks: Vec<(String, String, Cond)>,
+    checks: Vec<RowCheck>,
+    /// Deferred checks that the row at hand is against.
+    against: Vec<Watch>,
+    /// Entries of indexes that a key is watched in are added when the statement ends: a MERGE may free their keys later.
+    patient: bool,
     /// Virtual columns over the new row, and over the old one with their registers in it.
     virtuals: Vec<(u16, Code)>,
     virtuals_old: Vec<(Reg, Code)>,
@@ -90,7 +104,19 @@ impl Writer {
             new: t.new.clone(),
             storage: Storage::of(&t.table, b)?,
             indexes,
-            checks: t.checks.iter().map(|c| (c.owner.clone(), c.name.clone(), b.cond(&c.cond))).collect(),
+            checks: t
+                .checks
+                .iter()
+                .map(|c| RowCheck {
+                    owner: c.owner.clone(),
+                    name: c.name.clone(),
+                    cond: b.cond(&c.cond),
+                    watch: c.watch,
+                    not_null: c.not_null,
+                })
+                .collect(),
+            against: Vec::new(),
+            patient: false,
             virtuals: t.virtuals.iter().map(|(c, e)| (*c, b.code(e))).collect(),
             virtuals_old: t.virtuals_old.iter().map(|(r, e)| (*r, b.code(e))).collect(),
             foreign: t.foreign.iter().map(|f| Parent::build(f, &t.table, b)).collect::<Result<_>>()?,
@@ -112,6 +138,7 @@ impl Writer {
         self.moved.clear();
         self.moved_rows.clear();
         self.orphans.clear();
+        self.against.clear();
         self.foreign.iter_mut().for_each(Parent::begin);
     }
 
@@ -138,13 +165,39 @@ impl Writer {
         result
     }
 
-    fn check(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        for (owner, name, cond) in &self.checks {
-            if cond.test(m, cx)? == Some(false) {
-                return Err(Ora::with(2290, &[owner, name])); // check constraint violated
+    /// Tests the new row; those that are deferred and do not hold are left in `against`.
+    fn check(&mut self, updating: bool, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.against.clear();
+        for c in &self.checks {
+            if c.cond.test(m, cx)? != Some(false) {
+                continue;
+            }
+            match c.not_null {
+                _ if constraints::is_deferred(&c.watch, cx) => self.against.push(c.watch),
+                Some(column) if !c.watch.deferrable => {
+                    let name = ColumnName(&self.table, column.into());
+                    return Err(Ora::with(if updating { 1407 } else { 1400 }, &[&name]));
+                }
+                _ => return Err(Ora::with(2290, &[&c.owner, &c.name])), // check constraint violated
             }
         }
         Ok(())
+    }
+
+    /// Notes the deferred checks that the row, which is at `at` now, is against.
+    fn note_against(&mut self, at: At<'_>, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.against.drain(..).try_for_each(|watch| constraints::note_row(&watch, at, cx))
+    }
+
+    /// Whether a violation of some constraint would have to be noted for later, row by row.
+    fn watches(&self) -> bool {
+        self.checks.iter().any(|c| c.watch.deferrable) || self.indexes.iter().any(|i| i.watched.is_some())
+    }
+
+    /// Lets keys that are watched stand twice until the statement ends.
+    pub fn with_patience(mut self) -> Writer {
+        self.patient = true;
+        self
     }
 
     /// The new row's bytes into `self.row`. Trailing NULLs are left out.
@@ -190,14 +243,15 @@ impl Writer {
             self.fit(column, false, m, cx)?;
         }
         self.make_virtuals(false, m, cx)?;
-        self.check(m, cx)?;
+        self.check(false, m, cx)?;
         self.encode(m);
         Ok(())
     }
 
     /// Whether rows may be inserted in batches: nothing has to be known of one before the next is made.
     pub fn takes_batches(&self) -> bool {
-        matches!(self.storage, Storage::Heap(_)) && self.foreign.is_empty() && self.virtuals.is_empty()
+        let plain = self.foreign.is_empty() && self.virtuals.is_empty() && !self.watches();
+        matches!(self.storage, Storage::Heap(_)) && plain
     }
 
     /// Takes the row in the new registers into the batch. When that fails, a row before it may still be refused: that error comes first.
@@ -226,13 +280,20 @@ impl Writer {
         self.row_key(&new, m);
         self.new = new;
         let at = self.storage.insert(cx, &self.row, &self.key)?;
-        for i in &self.indexes {
+        for (n, i) in self.indexes.iter().enumerate() {
             self.key.clear();
-            if i.key(&self.new, m, &mut self.key) {
+            if !i.key(&self.new, m, &mut self.key) {
+                continue;
+            }
+            if self.patient && i.watched.is_some() {
+                let new = Some(self.key.clone());
+                self.moved.push(Moved { index: n, old: None, new, at: at.clone(), new_at: at.clone() });
+            } else {
                 index::insert(i, &self.key, at.at(), cx)?;
             }
         }
         self.check_parents(None, m, cx)?;
+        self.note_against(at.at(), cx)?;
         Ok(at)
     }
 
@@ -259,7 +320,7 @@ impl Writer {
             with_virtuals = columns.iter().copied().chain(self.virtuals.iter().map(|(c, _)| *c)).collect();
             &with_virtuals
         };
-        self.check(m, cx)?;
+        self.check(true, m, cx)?;
         self.encode(m);
         let moved = match (&self.storage, row) {
             (Storage::Cluster(_, positions), _) => positions.iter().any(|&p| m.value(old[p]) != m.value(self.new[p])),
@@ -305,13 +366,14 @@ impl Writer {
                 at: row.to_address(),
                 new_at: at.clone(),
             };
-            if i.def.unique {
+            if i.def.unique || i.watched.is_some() {
                 self.moved.push(change);
             } else {
                 move_entry(i, &change, cx)?;
             }
         }
         self.check_parents(Some(columns), m, cx)?;
+        self.note_against(at.at(), cx)?;
         self.note_orphans(old, Some(columns), m);
         Ok(Some(at))
     }
@@ -320,7 +382,8 @@ impl Writer {
     pub fn takes_changes(&self, deleting: bool) -> bool {
         // In an index that is being built an entry may not be there yet.
         let built = self.indexes.iter().all(|i| !i.def.building);
-        let single = !built || !self.virtuals.is_empty() || !(deleting || self.foreign.is_empty());
+        let alone = !self.foreign.is_empty() || self.watches();
+        let single = !built || !self.virtuals.is_empty() || (alone && !deleting);
         matches!(self.storage, Storage::Heap(_)) && !single
     }
 
@@ -336,7 +399,7 @@ impl Writer {
         for &c in columns {
             self.fit(c as usize, true, m, cx)?;
         }
-        self.check(m, cx)?;
+        self.check(true, m, cx)?;
         self.encode(m);
         self.later.update(rowid, &self.row);
         for (n, i) in self.indexes.iter().enumerate().filter(|(_, i)| i.touches(columns)) {

@@ -153,7 +153,7 @@ impl Dml {
                     }
                 });
                 Dml::Merge(Box::new(Merge {
-                    writer: Writer::build(&x.target, b)?,
+                    writer: Writer::build(&x.target, b)?.with_patience(),
                     source: Op::build(&x.source, b)?,
                     rowid: x.rowid,
                     old: x.old.clone(),

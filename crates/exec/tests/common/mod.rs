@@ -158,6 +158,7 @@ fn add_constraint(table: &mut TableDef, name: String, kind: ConstraintKindDef) -
         validated: true,
         deferrable: false,
         initially_deferred: false,
+        rely: false,
     });
     id
 }
@@ -548,6 +549,7 @@ impl<'i> Session<'i> {
                 validated: true,
                 deferrable: false,
                 initially_deferred: false,
+                rely: false,
             });
         };
         let mut keys: Vec<(String, Vec<String>, bool)> = Vec::new();

@@ -101,3 +101,76 @@ fn a_database_whose_making_was_killed_is_made_again() {
     run(&mut db.connect(), &["create table t (n number)"]);
     db.verify();
 }
+
+/// Sessions whose transactions are against deferred constraints on the way, and now and then at their end.
+fn deferred_work(db: &Database, w: i64, acknowledged: &std::sync::atomic::AtomicI64) {
+    use std::sync::atomic::Ordering::SeqCst;
+    let Ok(mut c) = client::Client::connect(db.path(), &client::Credentials::Sysdba) else { return };
+    loop {
+        let n = acknowledged.load(SeqCst) + 1;
+        let id = w * 1_000_000 + n;
+        let bad = n % 5 == 0;
+        let statements = [
+            format!("insert into kid values ({id}, {id})"),
+            format!("insert into top values ({id}, 'first')"),
+            format!("insert into top values ({id}, 'again')"),
+            format!("delete from top where id = {id} and v = '{}'", if bad { "neither" } else { "first" }),
+        ];
+        if !statements.iter().all(|sql| c.execute(sql, &[]).is_ok()) {
+            return;
+        }
+        match c.commit() {
+            Ok(()) if !bad => {}
+            Err(e) if bad && e.to_string().contains("ORA-02091") => {}
+            Ok(()) => panic!("a key that stands twice was committed"),
+            Err(_) => return,
+        }
+        acknowledged.store(n, SeqCst);
+    }
+}
+
+#[test]
+fn deferred_constraints_hold_whenever_the_instance_dies() {
+    let db = Database::new("deferred");
+    db.start();
+    run(
+        &mut db.connect(),
+        &[
+            "create table top (id number constraint top_pk primary key deferrable initially deferred, v varchar2(10))",
+            "create table kid (id number primary key, top number references top deferrable initially deferred)",
+            "create index kid_top on kid (top)",
+        ],
+    );
+    let acknowledged: Vec<_> = (0..3).map(|_| std::sync::atomic::AtomicI64::new(0)).collect();
+    let total = || acknowledged.iter().map(|a| a.load(std::sync::atomic::Ordering::SeqCst)).sum::<i64>();
+    for round in 0..3 {
+        let before = total();
+        std::thread::scope(|scope| {
+            for (w, a) in acknowledged.iter().enumerate() {
+                let db = &db;
+                scope.spawn(move || deferred_work(db, w as i64, a));
+            }
+            eventually("work is done", || total() > before + 60);
+            db.kill();
+        });
+        db.start();
+        let mut c = db.connect();
+        for (w, a) in acknowledged.iter().enumerate() {
+            let (from, upto) = (w as i64 * 1_000_000, a.load(std::sync::atomic::Ordering::SeqCst));
+            let of = |table: &str, column: &str, n: i64| {
+                format!("select count(*) from {table} where {column} between {from} and {}", from + n)
+            };
+            // Every fifth was refused; one more than was acknowledged may be there.
+            assert_eq!(number(&mut c, &of("top", "id", upto)), upto - upto / 5, "round {round}, worker {w}");
+            assert_eq!(number(&mut c, &of("kid", "top", upto)), upto - upto / 5, "round {round}, worker {w}");
+            let last = number(
+                &mut c,
+                &format!("select nvl(max(id), {from}) - {from} from top where id between {from} and {from} + 999999"),
+            );
+            a.fetch_max(last, std::sync::atomic::Ordering::SeqCst);
+        }
+        assert_eq!(number(&mut c, "select count(*) from (select id from top group by id having count(*) > 1)"), 0);
+        assert_eq!(number(&mut c, "select count(*) from kid where top not in (select id from top)"), 0);
+    }
+    db.verify();
+}

@@ -125,6 +125,8 @@ pub struct ConstraintSpec {
     pub name: Option<Ident>,
     pub kind: ConstraintKind,
     pub state: ConstraintState,
+    /// `EXCEPTIONS INTO table`: who gets the rowids of the rows that keep it from being validated.
+    pub exceptions: Option<Name>,
     pub pos: Pos,
 }
 
@@ -164,6 +166,32 @@ pub struct ConstraintState {
 impl Default for ConstraintState {
     fn default() -> Self {
         ConstraintState { enabled: true, validated: true, deferrable: false, initially_deferred: false, rely: false }
+    }
+}
+
+/// What a clause says of a constraint's state; `None` is what it leaves as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateClause {
+    pub enabled: Option<bool>,
+    pub validated: Option<bool>,
+    pub deferrable: Option<bool>,
+    pub initially_deferred: Option<bool>,
+    pub rely: Option<bool>,
+}
+
+impl StateClause {
+    /// The state of a new constraint. A disabled one is not validated unless the clause says so, one that is initially deferred is
+    /// deferrable.
+    pub fn of_new(self) -> ConstraintState {
+        let enabled = self.enabled.unwrap_or(true);
+        let initially_deferred = self.initially_deferred.unwrap_or(false);
+        ConstraintState {
+            enabled,
+            validated: self.validated.unwrap_or(enabled),
+            deferrable: self.deferrable.unwrap_or(initially_deferred),
+            initially_deferred,
+            rely: self.rely.unwrap_or(false),
+        }
     }
 }
 
@@ -412,13 +440,20 @@ pub enum AlterTableAction {
     },
     ModifyConstraint {
         target: ConstraintRef,
-        state: ConstraintState,
+        clause: StateClause,
+        cascade: bool,
+        exceptions: Option<Name>,
     },
+    /// `ENABLE` and `DISABLE` of a constraint.
     EnableConstraint {
         target: ConstraintRef,
         enable: bool,
         validate: bool,
         cascade: bool,
+        /// `KEEP INDEX`.
+        keep_index: bool,
+        using: Option<Box<UsingIndex>>,
+        exceptions: Option<Name>,
     },
     RenameColumn {
         from: Ident,

@@ -181,9 +181,7 @@ impl Parser<'_> {
         self.eat_word("COLUMN");
         let mut columns = Vec::new();
         loop {
-            let out_of_line = self.at_any(&["CONSTRAINT", "UNIQUE", "CHECK"])
-                || self.at_words(&["PRIMARY", "KEY"])
-                || self.at_words(&["FOREIGN", "KEY"]);
+            let out_of_line = self.at_table_constraint();
             if out_of_line {
                 actions.push(AlterTableAction::AddConstraint(self.table_constraint()?));
             } else {
@@ -206,8 +204,15 @@ impl Parser<'_> {
     fn alter_table_modify(&mut self) -> Result<AlterTableAction> {
         self.bump();
         if let Some(target) = self.constraint_ref()? {
-            let state = self.constraint_state()?;
-            return Ok(AlterTableAction::ModifyConstraint { target, state });
+            let here = self.pos();
+            let tail = self.constraint_tail()?;
+            // Whether a constraint can be deferred is said once, when it is made.
+            if tail.clause.deferrable.is_some() || tail.using.is_some() {
+                return Err(self.error_at(933, here));
+            }
+            let cascade = self.eat_word("CASCADE");
+            let (clause, exceptions) = (tail.clause, tail.exceptions);
+            return Ok(AlterTableAction::ModifyConstraint { target, clause, cascade, exceptions });
         }
         if self.eat(TokenKind::LeftParen) {
             let columns = self.comma_list(Self::column_spec)?;
@@ -273,11 +278,26 @@ impl Parser<'_> {
             None => enable,
         };
         if let Some(target) = self.constraint_ref()? {
-            let cascade = self.eat_word("CASCADE");
-            if self.at_words(&["USING", "INDEX"]) {
-                self.raw_item()?;
+            let (mut cascade, mut keep_index, mut using, mut exceptions) = (false, false, None, None);
+            loop {
+                match () {
+                    () if self.eat_word("CASCADE") => cascade = true,
+                    () if self.eat_words(&["KEEP", "INDEX"]) => keep_index = true,
+                    () if self.eat_words(&["DROP", "INDEX"]) => keep_index = false,
+                    () if self.at_words(&["USING", "INDEX"]) => using = Some(Box::new(self.using_index()?)),
+                    () if self.eat_words(&["EXCEPTIONS", "INTO"]) => exceptions = Some(self.name(903)?),
+                    () => break,
+                }
             }
-            return Ok(AlterTableAction::EnableConstraint { target, enable, validate, cascade });
+            return Ok(AlterTableAction::EnableConstraint {
+                target,
+                enable,
+                validate,
+                cascade,
+                keep_index,
+                using,
+                exceptions,
+            });
         }
         self.at = start;
         if self.word_ahead(1, "ROW") || self.word_ahead(1, "ALL") || self.word_ahead(1, "TABLE") {

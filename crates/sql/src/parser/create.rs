@@ -114,9 +114,7 @@ impl Parser<'_> {
 
     fn relational_properties(&mut self, table: &mut CreateTable) -> Result<()> {
         loop {
-            let out_of_line = self.at_any(&["CONSTRAINT", "UNIQUE", "CHECK"])
-                || self.at_words(&["PRIMARY", "KEY"])
-                || self.at_words(&["FOREIGN", "KEY"]);
+            let out_of_line = self.at_table_constraint();
             if out_of_line {
                 table.constraints.push(self.table_constraint()?);
             } else {

@@ -5,6 +5,14 @@ use crate::ast::*;
 use crate::lexer::TokenKind;
 use ::types::{Ora, Result};
 
+/// What follows a constraint.
+#[derive(Default)]
+pub(super) struct ConstraintTail {
+    pub clause: StateClause,
+    pub using: Option<(Box<UsingIndex>, Pos)>,
+    pub exceptions: Option<Name>,
+}
+
 impl Parser<'_> {
     /// The statements that `word` may begin here.
     pub(super) fn ddl(&mut self, word: &str) -> Result<Ddl> {
@@ -302,30 +310,42 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// `[NOT] DEFERRABLE`, `INITIALLY ...`, `ENABLE|DISABLE`, `[NO]VALIDATE`, `[NO]RELY`.
-    pub(super) fn constraint_state(&mut self) -> Result<ConstraintState> {
-        let mut state = ConstraintState::default();
+    /// What may follow a constraint, in any order: `[NOT] DEFERRABLE`, `INITIALLY ...`, `ENABLE|DISABLE`, `[NO]VALIDATE`, `[NO]RELY`,
+    /// `USING INDEX ...`, `EXCEPTIONS INTO ...`.
+    pub(super) fn constraint_tail(&mut self) -> Result<ConstraintTail> {
+        let mut tail = ConstraintTail::default();
+        let state = &mut tail.clause;
         loop {
+            let here = self.pos();
             match () {
-                () if self.eat_words(&["NOT", "DEFERRABLE"]) => state.deferrable = false,
-                () if self.eat_word("DEFERRABLE") => state.deferrable = true,
-                () if self.eat_words(&["INITIALLY", "DEFERRED"]) => {
-                    state.initially_deferred = true;
-                    state.deferrable = true;
-                }
-                () if self.eat_words(&["INITIALLY", "IMMEDIATE"]) => state.initially_deferred = false,
-                () if !self.word_ahead(1, "ROW") && self.eat_word("ENABLE") => state.enabled = true,
-                () if !self.word_ahead(1, "ROW") && self.eat_word("DISABLE") => {
-                    state.enabled = false;
-                    state.validated = false;
-                }
-                () if self.eat_word("VALIDATE") => state.validated = true,
-                () if self.eat_word("NOVALIDATE") => state.validated = false,
-                () if self.eat_word("RELY") => state.rely = true,
-                () if self.eat_word("NORELY") => state.rely = false,
-                () => return Ok(state),
+                () if self.eat_words(&["NOT", "DEFERRABLE"]) => state.deferrable = Some(false),
+                () if self.eat_word("DEFERRABLE") => state.deferrable = Some(true),
+                () if self.eat_words(&["INITIALLY", "DEFERRED"]) => state.initially_deferred = Some(true),
+                () if self.eat_words(&["INITIALLY", "IMMEDIATE"]) => state.initially_deferred = Some(false),
+                () if !self.word_ahead(1, "ROW") && self.eat_word("ENABLE") => state.enabled = Some(true),
+                () if !self.word_ahead(1, "ROW") && self.eat_word("DISABLE") => state.enabled = Some(false),
+                () if self.eat_word("VALIDATE") => state.validated = Some(true),
+                () if self.eat_word("NOVALIDATE") => state.validated = Some(false),
+                () if self.eat_word("RELY") => state.rely = Some(true),
+                () if self.eat_word("NORELY") => state.rely = Some(false),
+                () if self.at_words(&["USING", "INDEX"]) => tail.using = Some((Box::new(self.using_index()?), here)),
+                () if self.eat_words(&["EXCEPTIONS", "INTO"]) => tail.exceptions = Some(self.name(903)?),
+                () => break,
+            }
+            if state.deferrable == Some(false) && state.initially_deferred == Some(true) {
+                return Err(self.error_at(2447, here));
             }
         }
+        Ok(tail)
+    }
+
+    /// Whether a constraint stands here and not a column: a column may be called CONSTRAINT.
+    pub(super) fn at_table_constraint(&self) -> bool {
+        const KINDS: [&str; 4] = ["PRIMARY", "UNIQUE", "CHECK", "FOREIGN"];
+        self.at_any(&["UNIQUE", "CHECK"])
+            || self.at_words(&["PRIMARY", "KEY"])
+            || self.at_words(&["FOREIGN", "KEY"])
+            || (self.at_word("CONSTRAINT") && KINDS.iter().any(|kind| self.word_ahead(2, kind)))
     }
 
     /// A constraint out of line, `CONSTRAINT name` included.
@@ -374,31 +394,17 @@ impl Parser<'_> {
     }
 
     fn finish_constraint(&mut self, name: Option<Ident>, mut kind: ConstraintKind, pos: Pos) -> Result<ConstraintSpec> {
-        let mut state = self.constraint_state()?;
-        if self.at_words(&["USING", "INDEX"]) {
-            let index = Box::new(self.using_index()?);
+        let tail = self.constraint_tail()?;
+        if let Some((index, here)) = tail.using {
             match &mut kind {
                 ConstraintKind::PrimaryKey { using, .. } | ConstraintKind::Unique { using, .. } => *using = Some(index),
-                _ => return self.fail(922),
-            }
-            if self.at_any(&[
-                "ENABLE",
-                "DISABLE",
-                "VALIDATE",
-                "NOVALIDATE",
-                "RELY",
-                "NORELY",
-                "DEFERRABLE",
-                "INITIALLY",
-            ]) {
-                let later = self.constraint_state()?;
-                state = ConstraintState { deferrable: state.deferrable || later.deferrable, ..later };
+                _ => return Err(self.error_at(922, here)),
             }
         }
-        Ok(ConstraintSpec { name, kind, state, pos })
+        Ok(ConstraintSpec { name, kind, state: tail.clause.of_new(), exceptions: tail.exceptions, pos })
     }
 
-    fn using_index(&mut self) -> Result<UsingIndex> {
+    pub(super) fn using_index(&mut self) -> Result<UsingIndex> {
         self.at += 2;
         if self.at(TokenKind::LeftParen) {
             self.bump();
@@ -413,8 +419,20 @@ impl Parser<'_> {
         while self.segment_option(&mut options)? {
             any = true;
         }
-        const NOT_NAMES: &[&str] =
-            &["ENABLE", "DISABLE", "VALIDATE", "NOVALIDATE", "RELY", "NORELY", "DEFERRABLE", "INITIALLY", "LOCAL"];
+        const NOT_NAMES: &[&str] = &[
+            "ENABLE",
+            "DISABLE",
+            "VALIDATE",
+            "NOVALIDATE",
+            "RELY",
+            "NORELY",
+            "NOT",
+            "DEFERRABLE",
+            "INITIALLY",
+            "LOCAL",
+            "EXCEPTIONS",
+            "CASCADE",
+        ];
         if !any && self.at_ident() && !self.at_any(NOT_NAMES) {
             return Ok(UsingIndex::Existing(self.name(953)?));
         }
