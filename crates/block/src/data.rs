@@ -152,8 +152,9 @@ impl<'a> Data<'a> {
     pub fn slots(&self) -> usize {
         usize::from(self.view.u16(AT_SLOTS)).min(self.view.len().saturating_sub(self.directory()) / SLOT_BYTES)
     }
+    /// Offset of the row directory.
     #[inline]
-    fn directory(&self) -> usize {
+    pub fn directory(&self) -> usize {
         ITL_BEGIN + self.itls() * ITL_BYTES
     }
     /// The row in directory entry `slot`; `None` when there is none.
@@ -164,8 +165,9 @@ impl<'a> Data<'a> {
         }
         self.row_in(self.directory(), slot)
     }
+    /// Row `slot`, for many looks at one block: `directory` is what [`Data::directory`] gave, and the slot is below the number of slots.
     #[inline]
-    fn row_in(&self, directory: usize, slot: usize) -> Option<RowAt> {
+    pub fn row_in(&self, directory: usize, slot: usize) -> Option<RowAt> {
         let at = usize::from(self.view.u16(directory + slot * SLOT_BYTES));
         if at < ITL_BEGIN || at + ROW_HEADER_BYTES > self.view.len() {
             return None;

@@ -138,10 +138,14 @@ impl<'a> BlockView<'a> {
         while done < both {
             let n = (both - done).min(8);
             let mine = self.u64(at + done).swap_bytes();
-            let mut theirs = [0u8; 8];
-            theirs[..n].copy_from_slice(&key[done..done + n]);
+            let theirs = match key[done..].first_chunk() {
+                Some(eight) => u64::from_be_bytes(*eight),
+                None => {
+                    key[done..].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)) << (64 - 8 * (key.len() - done))
+                }
+            };
             let keep = u64::MAX << (64 - 8 * n);
-            match (mine & keep).cmp(&u64::from_be_bytes(theirs)) {
+            match (mine & keep).cmp(&(theirs & keep)) {
                 KeyOrder::Equal => done += n,
                 other => return other,
             }

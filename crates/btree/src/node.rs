@@ -141,9 +141,22 @@ impl<'a> Node<'a> {
         self.entry(i).map_or(0, |row| usize::from(row.extra).min(row.len))
     }
 
+    #[inline]
     fn compare(&self, i: usize, key: &[u8]) -> Ordering {
         let (at, len) = self.sort_key(i);
         self.data.view.compare(at, len, key)
+    }
+
+    /// Compares entries with keys: what is the same for all entries of the block is looked at once.
+    #[inline]
+    fn comparer(&self) -> impl Fn(usize, &[u8]) -> Ordering + use<'a> {
+        let (data, directory, behind) = (self.data, self.data.directory(), self.behind());
+        move |i, key| {
+            let Some(row) = data.row_in(directory, i + 1) else { return data.view.compare(0, 0, key) };
+            let whole = row.len.saturating_sub(behind);
+            let len = if row.flags & flags::ROW != 0 { whole.min(row.extra.into()) } else { whole };
+            data.view.compare(row.at, len, key)
+        }
     }
 
     /// The first entry that is not below `key`.
@@ -153,16 +166,34 @@ impl<'a> Node<'a> {
 
     /// The first entry from number `from` on that is not below `key`.
     pub fn lower_bound_from(&self, from: usize, key: &[u8]) -> usize {
-        let (mut low, mut high) = (from, self.entries());
+        self.bound_between(from, self.entries(), key)
+    }
+
+    fn bound_between(&self, mut low: usize, mut high: usize, key: &[u8]) -> usize {
+        let compare = self.comparer();
         while low < high {
             let middle = (low + high) / 2;
-            if self.compare(middle, key) == Ordering::Less {
+            if compare(middle, key) == Ordering::Less {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
         low
+    }
+
+    /// As [`Node::lower_bound_from`], for a key that is likely to be near: looks at 1, 2, 4 … entries from `from` on.
+    pub fn near_bound(&self, from: usize, key: &[u8]) -> usize {
+        let (compare, end) = (self.comparer(), self.entries());
+        let (mut low, mut step) = (from, 1);
+        while low < end {
+            let at = (low + step - 1).min(end - 1);
+            if compare(at, key) != Ordering::Less {
+                return self.bound_between(low, at, key);
+            }
+            (low, step) = (at + 1, step * 2);
+        }
+        end
     }
 
     /// True when entry `i` has exactly this sort key.

@@ -287,8 +287,9 @@ impl RangeScan {
                     step => return Err(step),
                 }
                 purged = node.purged();
-                let end = self.end_in(&node);
-                self.copy(&node, node.lower_bound(&from), end);
+                let begin = node.lower_bound(&from);
+                let end = self.end_in(&node, begin);
+                self.copy(&node, begin, end);
                 match node.high() {
                     Some((at, len)) if end == node.entries() => {
                         node.data.view.append_to(at, len, &mut self.from);
@@ -380,8 +381,8 @@ impl RangeScan {
         self.given = 0;
     }
 
-    /// Number of the first entry behind the upper bound.
-    fn end_in(&self, node: &Node) -> usize {
+    /// Number of the first entry behind the upper bound, from entry `begin` on.
+    fn end_in(&self, node: &Node, begin: usize) -> usize {
         if self.high.kind == Kind::None {
             return node.entries();
         }
@@ -391,11 +392,11 @@ impl RangeScan {
         if n + tail <= edge.len() {
             edge[..n].copy_from_slice(&self.high.key);
             edge[n..n + tail].fill(0xFF);
-            return node.lower_bound(&edge[..n + tail]);
+            return node.near_bound(begin, &edge[..n + tail]);
         }
         let mut edge = Vec::new();
         self.high.edge(true, &mut edge);
-        node.lower_bound(&edge)
+        node.near_bound(begin, &edge)
     }
 
     fn copy(&mut self, node: &Node, from: usize, to: usize) {
