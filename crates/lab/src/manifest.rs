@@ -54,6 +54,20 @@ pub struct Variant {
     pub title: String,
     /// The statement every session executes once a run, with `:iterations` bound.
     pub worker: String,
+    /// A latch that is held by hand while the sessions work.
+    #[serde(default)]
+    pub hold: Option<Hold>,
+}
+
+/// A latch held by hand for part of a cell.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hold {
+    /// Its names: the first that the generation has.
+    pub latches: Vec<String>,
+    pub shared: bool,
+    /// For how long, in milliseconds.
+    pub ms: u64,
 }
 
 /// What is measured besides time.
@@ -90,10 +104,20 @@ pub struct Experiment {
 }
 
 /// The experiments that are part of the program.
-const SHIPPED: &[(&str, &str)] = &[(
-    include_str!("../../../experiments/result-cache/manifest.toml"),
-    include_str!("../../../experiments/result-cache/setup.sql"),
-)];
+const SHIPPED: &[(&str, &str)] = &[
+    (
+        include_str!("../../../experiments/result-cache/manifest.toml"),
+        include_str!("../../../experiments/result-cache/setup.sql"),
+    ),
+    (
+        include_str!("../../../experiments/kill-cpu/manifest.toml"),
+        include_str!("../../../experiments/kill-cpu/setup.sql"),
+    ),
+    (
+        include_str!("../../../experiments/shared-mode/manifest.toml"),
+        include_str!("../../../experiments/shared-mode/setup.sql"),
+    ),
+];
 
 impl Experiment {
     /// Reads an experiment from its folder.

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use types::{DataType, Number, Value};
 
 use crate::LabError;
-use crate::manifest::{Experiment, Variant};
+use crate::manifest::{Experiment, Hold, Variant};
 use crate::results::{LatchFigures, PublishedCurve, Results, Row};
 
 /// What a run varies and how long it takes.
@@ -235,7 +235,8 @@ fn run_cell(
     let rate = instance.rates[cell.variant];
     let iterations = plan.iterations.unwrap_or_else(|| ((rate * plan.seconds * share) as u64).max(1));
     let before = latch_figures(&mut instance.observer, latches)?;
-    let elapsed_s = work(instance, variant, cell.sessions, iterations)?;
+    let by_hand = variant.hold.as_ref().map(|hold| ByHand::ready(instance, hold)).transpose()?;
+    let elapsed_s = work(instance, variant, cell.sessions, iterations, by_hand)?;
     let after = latch_figures(&mut instance.observer, latches)?;
     let operations = iterations * u64::from(cell.sessions);
     let figures = after.into_iter().map(|(name, f)| {
@@ -257,7 +258,13 @@ fn run_cell(
 }
 
 /// Seconds from the common start to the end of the last session. The sessions have logged off when it returns.
-fn work(instance: &Instance, variant: &Variant, sessions: u32, iterations: u64) -> Result<f64, LabError> {
+fn work(
+    instance: &Instance,
+    variant: &Variant,
+    sessions: u32,
+    iterations: u64,
+    by_hand: Option<ByHand>,
+) -> Result<f64, LabError> {
     let barrier = Arc::new(Barrier::new(sessions as usize + 1));
     let (sender, receiver) = mpsc::channel();
     let mut threads = Vec::new();
@@ -283,7 +290,11 @@ fn work(instance: &Instance, variant: &Variant, sessions: u32, iterations: u64) 
         }));
     }
     drop(sender);
+    let held = by_hand.map(ByHand::take).transpose()?;
     barrier.wait();
+    if let Some(held) = held {
+        held.keep_and_free()?;
+    }
     // The workers look at the clock, not this thread: it may come back from the barrier when they have ended.
     let mut times: Vec<(Instant, Instant)> = Vec::new();
     let mut failure = None;
@@ -302,6 +313,46 @@ fn work(instance: &Instance, variant: &Variant, sessions: u32, iterations: u64) 
     let first = times.iter().map(|t| t.0).min();
     let last = times.iter().map(|t| t.1).max();
     Ok(first.zip(last).map_or(0.0, |(first, last)| last.duration_since(first).as_secs_f64()))
+}
+
+/// A session that holds a latch by hand.
+struct ByHand {
+    session: Client,
+    address: String,
+    shared: bool,
+    time: Duration,
+}
+
+impl ByHand {
+    fn ready(instance: &mut Instance, hold: &Hold) -> Result<ByHand, LabError> {
+        let mut session = instance.ephemeral.connect(&Credentials::Sysdba)?;
+        for name in &hold.latches {
+            let sql = format!("select rawtohex(addr) from v$latch where name = '{}'", name.replace('\'', "''"));
+            let rows = session.query(&sql, &[])?.all()?;
+            if let Some(Value::Text(address)) = rows.first().map(|row| row[0].clone()) {
+                let (address, time) = (format!("0x{address}"), Duration::from_millis(hold.ms));
+                return Ok(ByHand { session, address, shared: hold.shared, time });
+            }
+        }
+        Err(LabError::new(format!("no latch to hold: {}", hold.latches.join(", "))))
+    }
+
+    fn take(mut self) -> Result<ByHand, LabError> {
+        let call = match self.shared {
+            true => format!("call kslgetsl {} 1 0 0 8", self.address),
+            false => format!("call kslgetl {} 1", self.address),
+        };
+        for line in ["setmypid", &call] {
+            self.session.execute(&format!("oradebug {line}"), &[])?;
+        }
+        Ok(self)
+    }
+
+    fn keep_and_free(mut self) -> Result<(), LabError> {
+        std::thread::sleep(self.time);
+        self.session.execute(&format!("oradebug call kslfre {}", self.address), &[])?;
+        self.session.logoff(true).map_err(LabError::from)
+    }
 }
 
 /// The figures of the latches whose names are wanted.

@@ -75,3 +75,51 @@ fn what_cannot_be_run_is_said_plainly() {
     let (ok, text) = lab(&["list"]);
     assert!(ok && text.contains("result-cache"), "{text}");
 }
+
+/// The rows of a small run: variant, sessions, and one latch's gets.
+fn small_run(name: &str, arguments: &[&str]) -> Vec<serde_json::Value> {
+    let folder = Folder::new(name);
+    let out = folder.0.to_str().unwrap();
+    let common = ["run", name, "--repeat", "1", "--quiet", "--out", out];
+    let (ok, text) = lab(&[&common[..], arguments].concat());
+    assert!(ok, "{text}");
+    let results: serde_json::Value = serde_json::from_str(&read(&folder.0, "results.json")).unwrap();
+    results["rows"].as_array().unwrap().clone()
+}
+
+#[test]
+fn kill_cpu_makes_the_published_number_of_gets_for_each_row() {
+    let rows =
+        small_run("kill-cpu", &["--sessions", "2", "--iterations", "32768", "--generation", "9.2,11.1,latchwork"]);
+    assert_eq!(rows.len(), 9);
+    for row in rows {
+        let operations = row["operations"].as_u64().unwrap();
+        assert_eq!(operations, 2 * 32768);
+        let halves = match (row["workload"].as_str().unwrap(), row["generation"].as_str().unwrap()) {
+            ("new-algorithm", _) => 0,
+            (_, "9.2") => 4,
+            (_, "11.1") => 1,
+            _ => 2,
+        };
+        // A few more for the statements of the sessions themselves.
+        let gets = row["latches"]["cache buffers chains"]["gets"].as_u64().unwrap();
+        let least = operations * halves / 2;
+        assert!((least..least + 4000).contains(&gets), "{row}");
+    }
+}
+
+#[test]
+fn readers_pass_a_latch_that_is_held_shared_where_they_share_it() {
+    let rows = small_run("shared-mode", &["--sessions", "1", "--iterations", "500"]);
+    assert_eq!(rows.len(), 9);
+    for row in rows {
+        let stopped = match (row["workload"].as_str().unwrap(), row["generation"].as_str().unwrap()) {
+            ("held-shared", "11.2.0.1") => true,
+            ("held-exclusive", "latchwork") => false,
+            (workload, _) => workload == "held-exclusive",
+        };
+        // Who was stopped went on when the latch was free, a second after the start. Who passed may be slow for reasons of its own.
+        let elapsed_s = row["elapsed_s"].as_f64().unwrap();
+        assert!(elapsed_s > 0.9 || !stopped, "{row}");
+    }
+}

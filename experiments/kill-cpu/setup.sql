@@ -1,0 +1,26 @@
+-- Thirteen index-organised tables of sixteen rows, each in one block: one for all sessions, and one for each of twelve.
+begin
+  for t in 0 .. 12 loop
+    execute immediate 'create table hot_' || t || ' (step primary key) organization index as '
+      || 'select level step from dual connect by level <= 16';
+  end loop;
+end;
+/
+
+-- Walks through hierarchies of 32,768 rows until p_rows were seen. Sessions that log on together have neighbouring numbers, so each of
+-- up to twelve finds a table of its own.
+create or replace procedure walk(p_table in varchar2, p_old in varchar2, p_rows in number) is
+  l_table varchar2(30) := 'hot_0';
+  l_seen number := 0;
+  l_rows number;
+begin
+  if p_table = 'own' then
+    l_table := 'hot_' || to_char(1 + mod(to_number(sys_context('userenv', 'sid')), 12));
+  end if;
+  execute immediate 'alter session set "_old_connect_by_enabled" = ' || p_old;
+  while l_seen < p_rows loop
+    execute immediate 'select count(*) from ' || l_table || ' start with step = 1 connect by step > prior step' into l_rows;
+    l_seen := l_seen + l_rows;
+  end loop;
+end;
+/
