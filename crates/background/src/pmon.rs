@@ -17,6 +17,7 @@ pub fn pmon(instance: &'static Instance) -> Result<()> {
     let p = instance.attach_background("PMON")?;
     let slot = p.number() as usize - 1;
     instance.state().set_pmon(slot);
+    instance.storage().redo.become_pmon(&p);
     let mut swept = Instant::now();
     loop {
         let posts = p.posts();

@@ -52,8 +52,8 @@ pub enum EnqueueError {
     TimedOut,
     /// ORA-00060: waiting any longer would be for ever.
     Deadlock,
-    /// ORA-00052: no resource is free.
-    OutOfResources,
+    /// ORA-00052: no resource is free of so many.
+    OutOfResources(u32),
     /// ORA-00053: no lock is free.
     OutOfLocks,
     /// ORA-00028 or ORA-01013 while waiting.
@@ -66,7 +66,7 @@ impl From<EnqueueError> for Ora {
             EnqueueError::Busy => Ora::new(54),
             EnqueueError::TimedOut => Ora::new(30006),
             EnqueueError::Deadlock => Ora::new(60),
-            EnqueueError::OutOfResources => Ora::new(52),
+            EnqueueError::OutOfResources(most) => Ora::with(52, &[&most]),
             EnqueueError::OutOfLocks => Ora::new(53),
             EnqueueError::Cancelled(ora) => ora,
         }

@@ -42,7 +42,7 @@ impl Enqueues {
                 Some(n) => self.link_resource(&section, n, chain, kind, id1, id2),
                 None => {
                     self.give_back_lock(&free, lock);
-                    return Err(EnqueueError::OutOfResources);
+                    return Err(EnqueueError::OutOfResources(self.resources.len() as u32));
                 }
             },
         };

@@ -279,3 +279,65 @@ fn log_groups_come_and_go() {
     assert_eq!(number(&mut c, "select count(*) from t"), 7100);
     assert_eq!(number(&mut c, "select count(*) from v$log"), 2);
 }
+
+#[test]
+fn a_transaction_shows_its_name_as_long_as_it_lives() {
+    let db = Database::new("name");
+    let mut c = db.start(&[]);
+    run(&mut c, "create table t (x number)");
+    let names = "select t.name from v$transaction t, v$session s where s.taddr = t.addr and s.sid = sys_context('USERENV', 'SID')";
+    for end in ["commit", "rollback"] {
+        run(&mut c, "set transaction name 'pay day'");
+        run(&mut c, "insert into t values (1)");
+        assert_eq!(texts(&mut c, names), ["pay day"]);
+        run(&mut c, end);
+        run(&mut c, "insert into t values (2)");
+        assert_eq!(texts(&mut c, "select nvl(name, '-') from v$transaction"), ["-"]);
+        run(&mut c, "rollback");
+    }
+    // What DBW0 waits for is no commit.
+    run(&mut c, "alter system checkpoint");
+    let waits =
+        "select count(*) from v$session_event e, v$session s, v$process p where e.sid = s.sid and s.paddr = p.addr
+        and p.pname in ('DBW0', 'CKPT') and e.event = 'log file sync'";
+    assert_eq!(number(&mut c, waits), 0);
+}
+
+/// Who waits for a log that is not archived, for want of room, is let go when it is killed or breaks off, and keeps nobody from ending.
+#[test]
+fn a_wait_for_a_log_can_be_cancelled() {
+    let db = Database::new("cancel");
+    let mut c = db.start(&["_disk_full=TRUE"]);
+    run(&mut c, "create table t (x varchar2(4000))");
+    run(&mut c, "insert into t select rpad('x', 3900, 'x') from dual connect by level <= 40");
+    run(&mut c, "commit");
+    run(&mut c, "alter database archivelog");
+    std::fs::write(db.0.join("disk_full"), "").unwrap();
+    let mut waiter = db.connect();
+    let sid = number(&mut waiter, "select sys_context('USERENV', 'SID') from dual");
+    let serial = number(&mut c, &format!("select serial# from v$session where sid = {sid}"));
+    let (sender, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let end = (0..1000).find_map(|n| {
+            let sql = format!("update t set x = rpad('{n}', 3900, 'y')");
+            waiter.execute(&sql, &[]).and_then(|_| waiter.commit()).err()
+        });
+        let _ = sender.send(end);
+    });
+    let begun = Instant::now();
+    let waits =
+        format!("select count(*) from v$session where sid = {sid} and event = 'log file switch (archiving needed)'");
+    while number(&mut c, &waits) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it waits: {}", db.alert_log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    run(&mut c, &format!("alter system kill session '{sid},{serial}' immediate"));
+    let end = ended.recv_timeout(Duration::from_secs(30)).expect("the killed session ends").expect("with an error");
+    assert!(end.is_fatal() || end.code() == 28, "{end}");
+    // Others read, and PMON still works: a session that ends is cleaned up.
+    drop(db.connect());
+    std::fs::remove_file(db.0.join("disk_full")).unwrap();
+    run(&mut c, "update t set x = 'free'");
+    run(&mut c, "commit");
+    assert_eq!(number(&mut c, "select count(*) from t where x = 'free'"), 40, "its rows are free again");
+}

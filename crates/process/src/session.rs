@@ -101,6 +101,8 @@ sga_struct! {
         pub client_identifier: SgaText<8>,
         /// PROCESS: the client's process id as text.
         pub client_process: SgaText<3>,
+        /// The name that SET TRANSACTION gave the transaction.
+        pub transaction_name: SgaText<32>,
     }
 }
 
@@ -189,6 +191,7 @@ impl SessionSlot {
         for text in [&self.sql_id, &self.previous_sql_id] {
             text.set("");
         }
+        self.transaction_name.set("");
         for text in [&self.module, &self.action, &self.client_info, &self.client_identifier] {
             text.set("");
         }

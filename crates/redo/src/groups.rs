@@ -534,6 +534,11 @@ impl RedoLog {
         self.tail.arch.store(p.number().into(), Ordering::SeqCst);
     }
 
+    /// Says that this process is PMON.
+    pub fn become_pmon(&self, p: &Process) {
+        self.tail.pmon.store(p.number().into(), Ordering::SeqCst);
+    }
+
     /// Says that the background process `p` is none any more: others do its work.
     pub fn resign(&self, p: &Process) {
         for word in [&self.tail.lgwr, &self.tail.ckpt, &self.tail.arch] {

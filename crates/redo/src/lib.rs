@@ -194,7 +194,7 @@ pub trait RedoSink: Send + Sync {
     /// Latches: `redo allocation`, taken and released. Waits: `log buffer space`, `log file switch (…)`; nothing is given out
     /// while waiting.
     /// # Errors
-    /// The redo cannot be taken: nothing may be published.
+    /// The redo cannot be taken: nothing may be published. ORA-00028, ORA-01013 while waiting for room.
     fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Place>>;
 
     /// Copies the finished record to the place given out.
@@ -209,10 +209,10 @@ pub trait RedoSink: Send + Sync {
     /// Everything before this address is on disk.
     fn on_disk(&self) -> Rba;
 
-    /// Has everything before `upto` written and waits until it is on disk. Latches: none on entry or return.
+    /// Has everything before `upto` written and waits until it is on disk. Waits: `rdbms ipc reply`. Latches: none on entry or return.
     ///
     /// # Errors
-    /// The redo cannot be written.
+    /// The redo cannot be written; ORA-00028, ORA-01013 while waiting.
     fn force(&self, p: &Process, upto: Rba) -> Result<()>;
 
     /// Notes that the process has committed with a record that ends at `upto`, and has told nobody yet.

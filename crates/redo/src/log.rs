@@ -74,6 +74,8 @@ sga_struct! {
         pub(crate) lgwr: AtomicU64,
         pub(crate) ckpt: AtomicU64,
         pub(crate) arch: AtomicU64,
+        /// Number of PMON, which waits for no archiving.
+        pub(crate) pmon: AtomicU64,
         /// Number of the process that is archiving; 0: none.
         pub(crate) archiver: AtomicU64,
         /// 1 from a post of LGWR to its next look.
@@ -233,7 +235,7 @@ impl RedoLog {
     fn clean_up(&self, dead: u32) {
         let dead_word = u64::from(dead);
         let t = self.tail;
-        for word in [&t.lgwr, &t.ckpt, &t.arch, &t.archiver] {
+        for word in [&t.lgwr, &t.ckpt, &t.arch, &t.pmon, &t.archiver] {
             let _ = word.compare_exchange(dead_word, 0, Ordering::SeqCst, Ordering::Relaxed);
         }
         if let Some(line) = self.lines.get(dead as usize - 1) {
@@ -344,7 +346,11 @@ impl RedoLog {
         Ok(())
     }
 
-    /// Waits for a log file. The process may have to do itself what it waits for, when nobody else is there to do it.
+    /// Waits for a log file. The process may have to do itself what it waits for, when nobody else is there to do it. A log that has
+    /// to be archived first may be long in coming: PMON, which rolls back for others, does not wait for it but tries again later.
+    ///
+    /// # Errors
+    /// The log has failed; ORA-00028 or ORA-01013 behind a wait in which nothing happened; ORA-00257 for PMON.
     pub(crate) fn wait_for_log(&self, p: &Process, why: Event) -> Result<()> {
         p.count(Stat::RedoLogSpaceRequests, 1);
         let started = os::clock::now_ns();
@@ -355,15 +361,28 @@ impl RedoLog {
             Event::LogFileSwitchCheckpointIncomplete => self.ask_for_checkpoint(p),
             _ => self.ask_for_archiving(p),
         };
+        let (mut posted, mut never) = (true, Ok(()));
         // What failed here is tried again, by whoever can.
         if !matches!(done, Ok(false)) {
-            let _w = p.wait(why, 0, 0, 0);
-            p.sleep(seen, Some(LOOK_AGAIN));
+            if why == Event::LogFileSwitchArchivingNeeded && self.is_pmon(p) {
+                never = Err(Ora::new(257));
+            } else {
+                let _w = p.wait(why, 0, 0, 0);
+                posted = p.sleep(seen, Some(LOOK_AGAIN));
+            }
         }
         line.waiting_for.store(0, Ordering::SeqCst);
         p.count(Stat::RedoLogSpaceWaitTime, (os::clock::now_ns() - started) / 10_000_000);
         p.help_the_dead();
+        never?;
+        if !posted {
+            p.check_cancel()?;
+        }
         self.check_failed()
+    }
+
+    fn is_pmon(&self, p: &Process) -> bool {
+        self.tail.pmon.load(Ordering::Relaxed) == u64::from(p.number())
     }
 
     /// Waits until `needed` is on disk, so that there is room in the ring.
@@ -469,7 +488,8 @@ impl RedoSink for RedoLog {
     }
 
     fn force(&self, p: &Process, upto: Rba) -> Result<()> {
-        self.sync_as(p, upto, Event::LogFileSync)
+        // Who writes blocks waits for LGWR, not for a commit.
+        self.sync_as(p, upto, Event::RdbmsIpcReply)
     }
 
     #[inline]

@@ -132,7 +132,8 @@ impl RedoLog {
         }
     }
 
-    /// Waits, in `event`, until everything before `upto` is on disk; writes itself when it may and nobody else does.
+    /// Waits, in `event`, until everything before `upto` is on disk; writes itself when it may and nobody else does. A commit is waited
+    /// for whatever the user asks: nobody could say what became of it. All other waits end with ORA-00028 or ORA-01013.
     pub(crate) fn sync_as(&self, p: &Process, upto: Rba, event: Event) -> Result<()> {
         if self.tail.written.load(Ordering::Acquire) >= upto.0 {
             return Ok(());
@@ -141,14 +142,18 @@ impl RedoLog {
             return Err(Ora::internal(format_args!("redo up to {upto} is awaited, {} was given out", self.head())));
         }
         let line = self.use_line(p);
-        let w = p.wait(event, upto.0 / LOG_BLOCK_BYTES, line.scn.load(Ordering::Relaxed), 0);
-        let done = self.sync_in(p, line, upto);
+        let (p1, p2) = match event {
+            Event::RdbmsIpcReply => (self.lgwr(), LOOK_AGAIN.as_millis() as u64 / 10),
+            _ => (upto.0 / LOG_BLOCK_BYTES, line.scn.load(Ordering::Relaxed)),
+        };
+        let w = p.wait(event, p1, p2, 0);
+        let done = self.sync_in(p, line, upto, event != Event::LogFileSync);
         line.waiting_for.store(0, Ordering::SeqCst);
         drop(w);
         done
     }
 
-    fn sync_in(&self, p: &Process, line: &Line, upto: Rba) -> Result<()> {
+    fn sync_in(&self, p: &Process, line: &Line, upto: Rba, may_be_cancelled: bool) -> Result<()> {
         loop {
             let seen = p.posts();
             line.waiting_for.store(upto.0, Ordering::SeqCst);
@@ -168,8 +173,12 @@ impl RedoLog {
             if !self.leader || self.tail.writer.load(Ordering::SeqCst) == 0 {
                 self.post_lgwr();
             }
-            p.sleep(seen, Some(LOOK_AGAIN));
+            let posted = p.sleep(seen, Some(LOOK_AGAIN));
             p.help_the_dead();
+            // Only who has waited for long: what is asked of a session that is rolling back need not stop it at every turn.
+            if may_be_cancelled && !posted {
+                p.check_cancel()?;
+            }
         }
     }
 

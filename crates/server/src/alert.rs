@@ -6,6 +6,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The log's file name in the database directory.
 pub const ALERT_LOG_NAME: &str = "alert.log";
@@ -13,26 +14,30 @@ pub const ALERT_LOG_NAME: &str = "alert.log";
 /// The open log. A forked child inherits it.
 pub struct AlertLog {
     file: Option<File>,
+    /// The last entry was cut off: the disk is full.
+    is_cut: AtomicBool,
 }
 
 impl AlertLog {
     /// Opens the log in `dir`. When that fails the instance goes on without one.
     pub fn open(dir: &Path) -> Self {
         let file = OpenOptions::new().create(true).append(true).open(dir.join(ALERT_LOG_NAME)).ok();
-        Self { file }
+        Self { file, is_cut: AtomicBool::new(false) }
     }
 
     /// The same log for another owner.
     pub fn duplicate(&self) -> Self {
-        Self { file: self.file.as_ref().and_then(|f| f.try_clone().ok()) }
+        Self { file: self.file.as_ref().and_then(|f| f.try_clone().ok()), is_cut: AtomicBool::new(false) }
     }
 
     /// Appends one entry.
     pub fn write(&self, text: &str) {
         let Some(mut file) = self.file.as_ref() else { return };
-        let entry = format!("{}\n{}\n", timestamp(), text.trim_end());
-        // A full disk must not end the instance; the entry is lost.
-        let _ = file.write_all(entry.as_bytes());
+        let cut = if self.is_cut.load(Ordering::Relaxed) { "\n" } else { "" };
+        let entry = format!("{cut}{}\n{}\n", timestamp(), text.trim_end());
+        // A full disk must not end the instance; the entry, or its end, is lost.
+        let written = file.write(entry.as_bytes());
+        self.is_cut.store(!written.is_ok_and(|n| n == entry.len()), Ordering::Relaxed);
     }
 }
 

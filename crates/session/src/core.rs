@@ -90,6 +90,8 @@ pub struct Core {
     memory_checks: Cell<u32>,
     /// What the parameters say of commits.
     pub commit_write: Cell<CommitWrite>,
+    /// The transaction has a name, in the session's slot.
+    pub is_named: Cell<bool>,
 }
 
 /// One of so many checks looks at the process's memory; a look costs a system call or two.
@@ -127,6 +129,7 @@ impl Core {
             params,
             fixed,
             commit_write: Cell::default(),
+            is_named: Cell::default(),
             savepoints: RefCell::default(),
             suspended: RefCell::default(),
             user_locks: RefCell::default(),
@@ -292,6 +295,9 @@ impl Core {
 
     fn transaction_ended(&self, session: &mut SessionState) {
         session.constraints.end_transaction(self.shared.txns.cache());
+        if self.is_named.replace(false) {
+            self.p.session().transaction_name.set("");
+        }
         self.savepoints.borrow_mut().clear();
         self.user_locks.borrow_mut().retain(|_, (lock, until_commit)| {
             if *until_commit {

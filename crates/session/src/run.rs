@@ -73,6 +73,10 @@ fn set_transaction(core: &Core, cx: &mut ExecCtx<'_>, s: &ast::SetTransaction) -
         ast::TransactionMode::ReadOnly => Some(Isolation::ReadOnly),
         ast::TransactionMode::Serializable => Some(Isolation::Serializable),
     });
+    if let Some(name) = &s.name {
+        core.p.session().transaction_name.set(name);
+        core.is_named.set(true);
+    }
     if t.holds_snapshot() {
         core.shared.txns.hold_snapshot(&core.p, t);
     }

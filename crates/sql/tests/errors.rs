@@ -66,7 +66,7 @@ fn queries() {
         ("select cast(1 as ^) from dual", 902),
         ("select * from t fetch first 1 ^x only", 905),
         ("select * from t for update wait ^x", 30005),
-        ("select * from t where a = 1^;", 933),
+        ("select * from t where a = 1^;", 911),
     ]);
 }
 

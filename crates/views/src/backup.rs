@@ -3,14 +3,13 @@
 use crate::column::{Row, Type, Type::*, date_of_seconds, n, t};
 use crate::source::Source;
 use datafile::Contents;
-use types::Value;
+use types::{Result, Value};
 
 pub const BACKUP: &[(&str, Type)] = &[("FILE#", N), ("STATUS", V(18)), ("CHANGE#", N), ("TIME", D), ("CON_ID", N)];
 
 /// One row a data file that keeps anything; change and time are those at which its last backup began, while it goes on.
-pub fn backup(s: &Source<'_>) -> Vec<Row> {
-    // Without a control file the instance ends soon.
-    let Ok(control) = s.instance.storage().cache.files().control() else { return Vec::new() };
+pub fn backup(s: &Source<'_>) -> Result<Vec<Row>> {
+    let control = s.instance.storage().cache.files().control()?;
     let kept = |tablespace: u32| control.tablespace(tablespace).is_none_or(|t| t.contents != Contents::Temporary);
     let files = control.files.iter().filter(|f| kept(f.tablespace));
     let row = |f: &datafile::FileEntry| {
@@ -22,5 +21,5 @@ pub fn backup(s: &Source<'_>) -> Vec<Row> {
         let [status, change, time] = state;
         vec![n(f.file), status, change, time, n(0u64)]
     };
-    files.map(row).collect()
+    Ok(files.map(row).collect())
 }

@@ -5,7 +5,7 @@
 
 use buffer_cache::{BufferInfo, FileIo};
 use std::collections::HashMap;
-use types::Value;
+use types::{Result, Value};
 use wait::{Event, Stat};
 
 use crate::column::{Row, Type, Type::*, address, n, t};
@@ -141,10 +141,10 @@ const LRU_HOT: u64 = 8;
 /// Tablespaces by file, with whether they are temporary.
 type Files = HashMap<u32, (u32, bool)>;
 
-fn files(s: &Source<'_>) -> Files {
-    let Some(control) = crate::space::control(s) else { return Files::new() };
+fn files(s: &Source<'_>) -> Result<Files> {
+    let control = crate::space::control(s)?;
     let temporary = |n: u32| control.tablespace(n).is_some_and(|t| t.contents == datafile::Contents::Temporary);
-    control.files.iter().map(|f| (f.file, (f.tablespace, temporary(f.tablespace)))).collect()
+    Ok(control.files.iter().map(|f| (f.file, (f.tablespace, temporary(f.tablespace)))).collect())
 }
 
 /// What a row says of a buffer's block; zeros for a free one.
@@ -177,8 +177,8 @@ fn buffers<'a>(s: &Source<'a>) -> impl Iterator<Item = BufferInfo> + use<'a> {
     (0..cache.buffers()).filter_map(move |number| cache.info(number))
 }
 
-pub fn bh(s: &Source<'_>) -> Vec<Row> {
-    let files = files(s);
+pub fn bh(s: &Source<'_>) -> Result<Vec<Row>> {
+    let files = files(s)?;
     let flag = |on: bool| t(if on { "Y" } else { "N" });
     let row = |b: BufferInfo| {
         let of = block_of(&b, &files);
@@ -205,12 +205,12 @@ pub fn bh(s: &Source<'_>) -> Vec<Row> {
             none(),
         ]
     };
-    buffers(s).map(row).collect()
+    Ok(buffers(s).map(row).collect())
 }
 
 /// `x$bh`: HLADDR is ADDR of the child latch in `v$latch_children`.
-pub fn kcbbh(s: &Source<'_>) -> Vec<Row> {
-    let (files, size) = (files(s), s.shared.txns.cache().block_size());
+pub fn kcbbh(s: &Source<'_>) -> Result<Vec<Row>> {
+    let (files, size) = (files(s)?, s.shared.txns.cache().block_size());
     let row = |b: BufferInfo| {
         let of = block_of(&b, &files);
         let state: u64 = match b.status {
@@ -243,7 +243,7 @@ pub fn kcbbh(s: &Source<'_>) -> Vec<Row> {
             n(b.touched_s),
         ]
     };
-    buffers(s).map(row).collect()
+    Ok(buffers(s).map(row).collect())
 }
 
 pub fn buffer_pool(s: &Source<'_>) -> Vec<Row> {
@@ -308,10 +308,10 @@ pub fn waitstat(s: &Source<'_>) -> Vec<Row> {
     classes.into_iter().map(|(class, count, ns)| vec![t(class), n(count), n(ns / CENTISECOND_NS), n(0u64)]).collect()
 }
 
-pub fn filestat(s: &Source<'_>) -> Vec<Row> {
-    let mut numbers: Vec<u32> = files(s).into_keys().collect();
+pub fn filestat(s: &Source<'_>) -> Result<Vec<Row>> {
+    let mut numbers: Vec<u32> = files(s)?.into_keys().collect();
     numbers.sort_unstable();
-    numbers.into_iter().map(|file| file_row(file, &s.shared.txns.cache().file_io(file))).collect()
+    Ok(numbers.into_iter().map(|file| file_row(file, &s.shared.txns.cache().file_io(file))).collect())
 }
 
 fn file_row(file: u32, io: &FileIo) -> Row {

@@ -7,7 +7,7 @@ use datafile::{ControlFile, LoggedEntry};
 use params::Param;
 use redo::{LOG_BLOCK_BYTES, RedoLog};
 use std::path::Path;
-use types::Value;
+use types::{Result, Value};
 
 use crate::column::{Row, Type, Type::*, date, date_of_seconds, n, t, yes};
 use crate::source::Source;
@@ -159,9 +159,9 @@ fn redo(s: &Source<'_>) -> &'static RedoLog {
     s.instance.storage().redo
 }
 
-/// The control file; an empty one where it cannot be read.
-fn control(s: &Source<'_>) -> ControlFile {
-    s.instance.storage().cache.files().control().unwrap_or_default()
+/// The control file: what it would have said is not left out where it cannot be read.
+fn control(s: &Source<'_>) -> Result<ControlFile> {
+    s.instance.storage().cache.files().control()
 }
 
 fn full_name(s: &Source<'_>, name: &str) -> Value {
@@ -201,12 +201,12 @@ pub fn log(s: &Source<'_>) -> Vec<Row> {
     logs.iter().map(row).collect()
 }
 
-pub fn logfile(s: &Source<'_>) -> Vec<Row> {
-    let control = control(s);
+pub fn logfile(s: &Source<'_>) -> Result<Vec<Row>> {
+    let control = control(s)?;
     let row = |l: &datafile::LogGroupEntry| {
         vec![n(l.group), Value::Null, t("ONLINE"), full_name(s, &l.name), yes(false), n(0u64)]
     };
-    control.logs.iter().map(row).collect()
+    Ok(control.logs.iter().map(row).collect())
 }
 
 /// RECID and STAMP of a complete sequence: its number, and the time at which it was complete.
@@ -214,8 +214,8 @@ fn record(l: &LoggedEntry) -> [Value; 2] {
     [n(l.sequence), n(l.next_time_s)]
 }
 
-pub fn log_history(s: &Source<'_>) -> Vec<Row> {
-    let control = control(s);
+pub fn log_history(s: &Source<'_>) -> Result<Vec<Row>> {
+    let control = control(s)?;
     let life = control.incarnation;
     let row = |l: &LoggedEntry| {
         let [recid, stamp] = record(l);
@@ -232,11 +232,11 @@ pub fn log_history(s: &Source<'_>) -> Vec<Row> {
             n(0u64),
         ]
     };
-    control.logged.iter().filter(|l| l.incarnation == life.number).map(row).collect()
+    Ok(control.logged.iter().filter(|l| l.incarnation == life.number).map(row).collect())
 }
 
-pub fn archived_log(s: &Source<'_>) -> Vec<Row> {
-    let control = control(s);
+pub fn archived_log(s: &Source<'_>) -> Result<Vec<Row>> {
+    let control = control(s)?;
     let life = control.incarnation;
     let row = |l: &LoggedEntry| {
         let [recid, stamp] = record(l);
@@ -266,15 +266,15 @@ pub fn archived_log(s: &Source<'_>) -> Vec<Row> {
             n(0u64),
         ]
     };
-    control.logged.iter().filter(|l| !l.name.is_empty()).map(row).collect()
+    Ok(control.logged.iter().filter(|l| !l.name.is_empty()).map(row).collect())
 }
 
-pub fn archive_dest(s: &Source<'_>) -> Vec<Row> {
+pub fn archive_dest(s: &Source<'_>) -> Result<Vec<Row>> {
     let redo = redo(s);
     let failure = redo.archive_failure();
-    let newest = control(s).logged.iter().filter(|l| !l.name.is_empty()).map(|l| l.sequence).max();
+    let newest = control(s)?.logged.iter().filter(|l| !l.name.is_empty()).map(|l| l.sequence).max();
     let directory = redo.archive_place().directory.display().to_string();
-    vec![vec![
+    Ok(vec![vec![
         n(1u64),
         t("LOG_ARCHIVE_DEST_1"),
         t(if failure.is_empty() { "VALID" } else { "ERROR" }),
@@ -287,7 +287,7 @@ pub fn archive_dest(s: &Source<'_>) -> Vec<Row> {
         n(newest.unwrap_or(0)),
         t(failure.lines().next().unwrap_or("")),
         n(0u64),
-    ]]
+    ]])
 }
 
 pub fn thread(s: &Source<'_>) -> Vec<Row> {
@@ -332,11 +332,11 @@ pub fn instance_recovery(s: &Source<'_>) -> Vec<Row> {
     ]]
 }
 
-pub fn database(s: &Source<'_>) -> Vec<Row> {
-    let (f, redo, control) = (s.facts, redo(s), control(s));
+pub fn database(s: &Source<'_>) -> Result<Vec<Row>> {
+    let (f, redo, control) = (s.facts, redo(s), control(s)?);
     let read_only = s.instance.storage().cache.files().is_read_only();
     let archived = control.logged.iter().filter(|l| !l.name.is_empty()).map(|l| l.next_scn.0).max();
-    vec![vec![
+    Ok(vec![vec![
         n(control.database & 0xFFFF_FFFF),
         t(f.name.to_uppercase().chars().take(9).collect::<String>()),
         // A database's identifier is the moment at which it was made.
@@ -358,17 +358,17 @@ pub fn database(s: &Source<'_>) -> Vec<Row> {
         t(&f.name),
         yes(false),
         n(0u64),
-    ]]
+    ]])
 }
 
-pub fn incarnation(s: &Source<'_>) -> Vec<Row> {
-    let life = control(s).incarnation;
-    vec![vec![
+pub fn incarnation(s: &Source<'_>) -> Result<Vec<Row>> {
+    let life = control(s)?.incarnation;
+    Ok(vec![vec![
         n(life.number),
         n(life.resetlogs_scn.0),
         seconds(life.resetlogs_time_s),
         t("CURRENT"),
         n(life.number),
         n(0u64),
-    ]]
+    ]])
 }

@@ -95,8 +95,8 @@ pub const KTEXT: &[(&str, Type)] = &[
     ("BYTES", N),
 ];
 
-pub(crate) fn control(s: &Source<'_>) -> Option<ControlFile> {
-    s.shared.txns.cache().files().control().ok()
+pub(crate) fn control(s: &Source<'_>) -> Result<ControlFile> {
+    s.shared.txns.cache().files().control()
 }
 
 fn contents(c: Contents) -> &'static str {
@@ -115,16 +115,16 @@ fn status(entry: &TablespaceEntry) -> &'static str {
     }
 }
 
-pub fn tablespace(s: &Source<'_>) -> Vec<Row> {
-    let Some(control) = control(s) else { return Vec::new() };
+pub fn tablespace(s: &Source<'_>) -> Result<Vec<Row>> {
+    let control = control(s)?;
     let row = |e: &TablespaceEntry| {
         vec![n(e.number), t(&e.name), yes(true), yes(e.is_bigfile), yes(false), Value::Null, n(0u64)]
     };
-    control.tablespaces.iter().map(row).collect()
+    Ok(control.tablespaces.iter().map(row).collect())
 }
 
-pub fn kccts(s: &Source<'_>) -> Vec<Row> {
-    let Some(control) = control(s) else { return Vec::new() };
+pub fn kccts(s: &Source<'_>) -> Result<Vec<Row>> {
+    let control = control(s)?;
     let row = |e: &TablespaceEntry| {
         vec![
             n(e.number),
@@ -137,7 +137,7 @@ pub fn kccts(s: &Source<'_>) -> Vec<Row> {
             n(control.block_size as u64),
         ]
     };
-    control.tablespaces.iter().map(row).collect()
+    Ok(control.tablespaces.iter().map(row).collect())
 }
 
 /// A file with its tablespace and its present size in blocks; `None` for the size of one that is offline.
@@ -167,8 +167,8 @@ fn full_name(s: &Source<'_>, file: &FileEntry) -> Value {
     t(s.shared.txns.cache().files().directory().join(&file.name).display().to_string())
 }
 
-fn v_file(s: &Source<'_>, temporary: bool) -> Vec<Row> {
-    let Some(control) = control(s) else { return Vec::new() };
+fn v_file(s: &Source<'_>, temporary: bool) -> Result<Vec<Row>> {
+    let control = control(s)?;
     let size = control.block_size as u64;
     let row = |f: &OpenFile<'_>| {
         let online = if f.tablespace.number == datafile::tablespace::SYSTEM { "SYSTEM" } else { "ONLINE" };
@@ -192,19 +192,19 @@ fn v_file(s: &Source<'_>, temporary: bool) -> Vec<Row> {
         ]
     };
     let all = files(s, &control);
-    all.iter().filter(|f| (f.tablespace.contents == Contents::Temporary) == temporary).map(row).collect()
+    Ok(all.iter().filter(|f| (f.tablespace.contents == Contents::Temporary) == temporary).map(row).collect())
 }
 
-pub fn datafile(s: &Source<'_>) -> Vec<Row> {
+pub fn datafile(s: &Source<'_>) -> Result<Vec<Row>> {
     v_file(s, false)
 }
 
-pub fn tempfile(s: &Source<'_>) -> Vec<Row> {
+pub fn tempfile(s: &Source<'_>) -> Result<Vec<Row>> {
     v_file(s, true)
 }
 
-pub fn kccfe(s: &Source<'_>) -> Vec<Row> {
-    let Some(control) = control(s) else { return Vec::new() };
+pub fn kccfe(s: &Source<'_>) -> Result<Vec<Row>> {
+    let control = control(s)?;
     let size = control.block_size as u64;
     let first = datafile::DataFiles::first_data_block_of(control.block_size);
     let row = |f: &OpenFile<'_>| {
@@ -230,7 +230,7 @@ pub fn kccfe(s: &Source<'_>) -> Vec<Row> {
             t(if f.blocks.is_none() { "OFFLINE" } else { online }),
         ]
     };
-    files(s, &control).iter().map(row).collect()
+    Ok(files(s, &control).iter().map(row).collect())
 }
 
 pub fn ktfbfe(s: &Source<'_>) -> Result<Vec<Row>> {
@@ -379,8 +379,8 @@ pub const TEMPSEG_USAGE: &[(&str, Type)] = &[
     ("BLOCKS", N),
 ];
 
-pub fn tempseg_usage(s: &Source<'_>) -> Vec<Row> {
-    let Some(control) = control(s) else { return Vec::new() };
+pub fn tempseg_usage(s: &Source<'_>) -> Result<Vec<Row>> {
+    let control = control(s)?;
     let tablespace = |file: u32| control.file(file).and_then(|f| control.tablespace(f.tablespace));
     let row = |u: buffer_cache::TempUsage| {
         let slot = s.processes.session(u.process);
@@ -397,5 +397,5 @@ pub fn tempseg_usage(s: &Source<'_>) -> Vec<Row> {
             n(u64::from(u.extents) * u64::from(buffer_cache::TEMP_EXTENT_BLOCKS)),
         ]
     };
-    s.shared.txns.cache().temp().usage().into_iter().map(row).collect()
+    Ok(s.shared.txns.cache().temp().usage().into_iter().map(row).collect())
 }

@@ -32,6 +32,7 @@ pub const TRANSACTION: &[(&str, Type)] = &[
     ("START_DATE", D),
     ("START_SCN", N),
     ("XID", R(8)),
+    ("NAME", V(256)),
     ("CON_ID", N),
 ];
 
@@ -71,6 +72,7 @@ pub fn transaction(s: &Source<'_>) -> Vec<Row> {
             start,
             n(scn),
             address(x.xid.to_bits()),
+            s.processes.session(x.process).map_or(Value::Null, |slot| t(slot.transaction_name.get())),
             n(0u64),
         ]
     })

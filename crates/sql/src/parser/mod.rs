@@ -182,6 +182,8 @@ impl<'a> Parser<'a> {
     pub(crate) fn error(&self, code: u32) -> Ora {
         let code = match self.kind() {
             TokenKind::Error(lexical) => u32::from(lexical),
+            // The lexer knows it for the sake of PL/SQL; in SQL it is no character.
+            TokenKind::Semicolon => 911,
             _ => code,
         };
         self.error_at(code, self.pos())
