@@ -177,6 +177,11 @@ impl<'a> Data<'a> {
         let len = usize::from((head >> 16) as u16).min(self.view.len() - at);
         Some(RowAt { flags: head as u8, lock: (head >> 8) as u8, extra: (head >> 32) as u16, at, len })
     }
+    /// The row directory, for who looks at many of its entries.
+    #[inline]
+    pub fn directory_reader(&self) -> Directory<'a> {
+        Directory { data: *self, begin: self.directory(), slots: self.slots() }
+    }
     /// Every row of the block with its directory entry.
     pub fn rows(&self) -> impl Iterator<Item = (u16, RowAt)> + use<'a> {
         let (me, directory) = (*self, self.directory());
@@ -248,6 +253,42 @@ impl<'a> Data<'a> {
     pub fn prev(&self) -> Rdba {
         Rdba(self.view.u32(AT_PREV))
     }
+}
+
+/// The row directory of a block, with its place worked out.
+#[derive(Clone, Copy)]
+pub struct Directory<'a> {
+    data: Data<'a>,
+    begin: usize,
+    slots: usize,
+}
+
+impl Directory<'_> {
+    /// As [`Data::row`].
+    #[inline]
+    pub fn row(&self, slot: usize) -> Option<RowAt> {
+        if slot >= self.slots {
+            return None;
+        }
+        self.data.row_in(self.begin, slot)
+    }
+
+    /// As [`Data::slots`].
+    #[inline]
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+}
+
+/// A row for [`DataMut::insert_each_sorted`].
+#[derive(Clone, Copy, Debug)]
+pub struct NewRow {
+    /// Its directory entry when all rows before it are in place.
+    pub position: u16,
+    /// See [`RowAt::extra`].
+    pub extra: u16,
+    /// Where its body ends; it begins where the one before it ends.
+    pub end: u32,
 }
 
 /// The free bytes between row directory and rows; may be nonsense for a damaged block.
@@ -407,6 +448,33 @@ impl<'a> DataMut<'a> {
         Ok(())
     }
 
+    /// Puts rows, without flags or locks, into a sorted directory: as [`DataMut::insert_sorted`] for one after the other, but each entry
+    /// that was there moves once. Positions ascend; `bodies` holds the bodies one behind the other.
+    ///
+    /// # Errors
+    /// [`Refused::Full`] without room for all of them, [`Refused::NoSuch`] for positions that do not ascend or lie behind the end; the
+    /// block means nothing then.
+    pub fn insert_each_sorted(&mut self, rows: &[NewRow], bodies: &[u8]) -> Result<(), Refused> {
+        let slots = self.slots();
+        self.make_room(rows.len() * ROW_HEADER_BYTES + bodies.len(), rows.len() * SLOT_BYTES)?;
+        put16(self.block, AT_SLOTS, (slots + rows.len()) as u16);
+        let (mut left, mut behind) = (slots, slots + rows.len());
+        for (n, row) in rows.iter().enumerate().rev() {
+            let begin = if n == 0 { 0 } else { rows[n - 1].end as usize };
+            let body = bodies.get(begin..row.end as usize).ok_or(Refused::NoSuch)?;
+            let position = usize::from(row.position);
+            let moving = behind.checked_sub(position + 1).filter(|moving| *moving <= left).ok_or(Refused::NoSuch)?;
+            left -= moving;
+            let (from, to) = (self.entry(left), self.entry(position + 1));
+            self.block.copy_within(from..from + moving * SLOT_BYTES, to);
+            let at = self.place(0, 0, row.extra, body);
+            let entry = self.entry(position);
+            put16(self.block, entry, at as u16);
+            behind = position;
+        }
+        if left == behind { Ok(()) } else { Err(Refused::NoSuch) }
+    }
+
     /// Takes a row out of a sorted directory, shifting the entries behind down by one.
     ///
     /// # Errors
@@ -482,6 +550,22 @@ impl<'a> DataMut<'a> {
         }
         let from = at + ROW_HEADER_BYTES + offset;
         self.block[from..from + bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Changes a row's flags and lock byte and overwrites the last bytes of its body.
+    ///
+    /// # Errors
+    /// [`Refused::NoSuch`] when there is no such row or it is shorter.
+    pub fn set_row_and_tail(&mut self, slot: u16, flags: u8, lock: u8, tail: &[u8]) -> Result<(), Refused> {
+        let at = self.at(slot)?;
+        let end = at + self.row_bytes(at);
+        if tail.len() > end - at - ROW_HEADER_BYTES {
+            return Err(Refused::NoSuch);
+        }
+        self.block[at] = flags;
+        self.block[at + 1] = lock;
+        self.block[end - tail.len()..end].copy_from_slice(tail);
         Ok(())
     }
 

@@ -91,11 +91,12 @@ impl<'a> BlockView<'a> {
         let mut chunks = to[..n].chunks_exact_mut(8);
         let mut low = self.word(i);
         if shift == 0 {
-            for chunk in &mut chunks {
-                chunk.copy_from_slice(&low.to_le_bytes());
-                i += 1;
-                low = self.word(i);
+            // SAFETY: `n` bytes from `at` on lie inside the slice that the view was made from; the loads are relaxed, as in `word`.
+            let words = unsafe { std::slice::from_raw_parts(self.base.add(i.min(self.words)), n / 8) };
+            for (chunk, word) in (&mut chunks).zip(words) {
+                chunk.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
             }
+            i += n / 8;
         } else {
             for chunk in &mut chunks {
                 let high = self.word(i + 1);
@@ -120,6 +121,24 @@ impl<'a> BlockView<'a> {
         let start = to.len();
         to.resize(start + n, 0);
         self.copy_into(at, &mut to[start..]);
+    }
+
+    /// Copies the words that the bytes from `from` to `to` lie in into the front of `out`, which grows when it is too short and never
+    /// shrinks; returns where the first of these words begins.
+    #[inline]
+    pub fn copy_words(&self, from: usize, to: usize, out: &mut Vec<u8>) -> usize {
+        let last = to.min(self.len()).div_ceil(8);
+        let first = (from / 8).min(last);
+        let bytes = (last - first) * 8;
+        if out.len() < bytes {
+            out.resize(bytes, 0);
+        }
+        // SAFETY: `first..last` lies inside the slice that the view was made from; the loads below are relaxed, as in `word`.
+        let words = unsafe { std::slice::from_raw_parts(self.base.add(first), last - first) };
+        for (word, chunk) in words.iter().zip(out.chunks_exact_mut(8)) {
+            chunk.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+        }
+        first * 8
     }
 
     /// Copies the whole block.
@@ -223,6 +242,16 @@ mod tests {
                 assert_eq!(&out[1..], want);
                 for key in [want.to_vec(), [want, &[0]].concat(), want[..want.len() / 2].to_vec(), vec![0x80; 9]] {
                     assert_eq!(v.compare(at, len, &key), want.cmp(&key[..]), "{at} {len}");
+                }
+            }
+        }
+        for from in 0..70usize {
+            for to in from..70 {
+                let mut out = vec![0xEE; 3];
+                let begin = v.copy_words(from, to, &mut out);
+                let end = to.min(64);
+                if from < end {
+                    assert_eq!(&out[from - begin..end - begin], &b[from..end], "{from}..{to}");
                 }
             }
         }

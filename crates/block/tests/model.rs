@@ -122,6 +122,50 @@ proptest! {
     }
 
     #[test]
+    fn many_sorted_rows_go_in_as_one_after_the_other(
+        old in prop::collection::vec(prop::collection::vec(any::<u8>(), 8..40), 0..20),
+        new in prop::collection::btree_map(0u16..40, prop::collection::vec(any::<u8>(), 8..90), 0..20),
+        cut in 0usize..20,
+    ) {
+        let mut image = fresh(BlockKind::IndexLeaf);
+        let mut data = DataMut::new(image.bytes_mut());
+        for (n, body) in old.iter().enumerate() {
+            data.insert_sorted(n as u16, 3, 0, n as u16, body).unwrap();
+        }
+        // Holes, so that the block has to be compacted.
+        for _ in 0..cut.min(old.len()) {
+            data.remove_sorted(0).unwrap();
+        }
+        let mut single = image.clone();
+        let (mut rows, mut bodies, mut fits) = (Vec::new(), Vec::new(), true);
+        for (&position, body) in &new {
+            let slots = Data::new(single.view()).slots();
+            let position = position.min((slots) as u16);
+            if rows.last().is_some_and(|last: &block::data::NewRow| position <= last.position) {
+                continue;
+            }
+            fits &= DataMut::new(single.bytes_mut()).insert_sorted(position, 0, 0, 9, body).is_ok();
+            if !fits {
+                break;
+            }
+            bodies.extend_from_slice(body);
+            rows.push(block::data::NewRow { position, extra: 9, end: bodies.len() as u32 });
+        }
+        if fits {
+            let mut data = DataMut::new(image.bytes_mut());
+            prop_assert_eq!(data.insert_each_sorted(&rows, &bodies), Ok(()));
+            prop_assert_eq!(rows_of(&image), rows_of(&single));
+            if let Some(last) = rows.last() {
+                DataMut::new(image.bytes_mut()).set_row_and_tail(last.position, 5, 0, &[7; 8]).unwrap();
+                let (flags, body) = rows_of(&image).remove(&last.position).unwrap();
+                prop_assert_eq!(flags, 5);
+                prop_assert!(body.ends_with(&[7; 8]));
+            }
+            prop_assert_eq!(block::assert_invariants(image.bytes()), Ok(()));
+        }
+    }
+
+    #[test]
     fn undo_records_come_back(records in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..120), 0..60), keep in 0usize..60) {
         let mut image = Image::new(2048);
         undo::format(image.bytes_mut(), Rdba(9), ObjectId(0), Rdba(8), Xid { usn: 1, slot: 2, sqn: 3 }, 7, Rdba(5));

@@ -23,6 +23,8 @@
 #![forbid(unsafe_code)]
 
 mod keys;
+mod leaf;
+mod list;
 mod many;
 mod merge;
 mod node;

@@ -179,7 +179,7 @@ impl Btree {
         }
         let leaf = Node::new(g.block(chain[0]));
         let low = leaf.bytes_at(leaf.low());
-        let moved = entries_from(&leaf, 0);
+        let moved = entries_from(g.view(chain[0]), 0);
         let into = Node::new(g.block(rights[0]));
         let need = moved.len() + leaf.entries() * 8 + low.len();
         // A leaf that is left nearly full would be split again at once.

@@ -1,6 +1,8 @@
 //! The change vectors of index blocks.
 
+use crate::list::pop_key;
 use crate::node::{CHILD, XID, flags};
+use block::data::NewRow;
 use block::{BlockKind, DataMut, Refused};
 use types::{Ora, Rdba, Result, Xid};
 
@@ -30,12 +32,12 @@ pub(crate) mod op {
     pub const INSERT_MANY: u8 = 11;
     /// Sets a branch entry's child: slot u16, child u32.
     pub const CHILD: u8 = 12;
-    /// Inserts leaf entries: xid u64, then for each slot u16, length of its key u16, length of its sort key u16, sort key.
-    pub const INSERT_EACH: u8 = 13;
     /// Sets flags and xid of leaf entries: flags u8, xid u64, slots u16.
     pub const MARK_EACH: u8 = 14;
     /// Notes up to which SCN rows of the leaf were purged: u64.
     pub const PURGED: u8 = 15;
+    /// Inserts leaf entries: xid u64, then for each slot u16, length of its key u16, sort key as in [`crate::list`].
+    pub const INSERT_EACH: u8 = 16;
 }
 
 fn wrong() -> Ora {
@@ -123,9 +125,7 @@ fn mark(d: &mut DataMut, data: &[u8]) -> Result<()> {
 }
 
 fn mark_one(d: &mut DataMut, slot: u16, flags: u8, xid: &[u8]) -> Result<()> {
-    let row = d.read().row(slot.into()).ok_or_else(wrong)?;
-    let at = row.len.checked_sub(XID).ok_or_else(wrong)?;
-    d.set_row(slot, flags, 0).and_then(|()| d.patch(slot, at, xid)).map_err(|_| wrong())
+    d.set_row_and_tail(slot, flags, 0, xid).map_err(|_| wrong())
 }
 
 fn insert_many(d: &mut DataMut, mut at: u16, mut data: &[u8]) -> Result<()> {
@@ -146,32 +146,16 @@ fn mark_each(d: &mut DataMut, data: &[u8]) -> Result<()> {
 
 fn insert_each(d: &mut DataMut, data: &[u8]) -> Result<()> {
     let (xid, mut rest) = data.split_at_checked(XID).ok_or_else(wrong)?;
-    let mut body = Vec::with_capacity(256);
+    let (mut rows, mut bodies) = (Vec::with_capacity(data.len() / 8), Vec::with_capacity(4 * data.len()));
+    let mut sort_key = Vec::with_capacity(64);
     while !rest.is_empty() {
-        let (slot, key) = (u16_at(rest, 0)?, u16_at(rest, 2)?);
-        let (sort_key, tail) = pop_sized(&rest[4..]).ok_or_else(wrong)?;
-        body.clear();
-        body.extend_from_slice(sort_key);
-        body.extend_from_slice(xid);
-        d.insert_sorted(slot, 0, 0, key, &body).map_err(|_| wrong())?;
-        rest = tail;
+        let (position, extra) = (u16_at(rest, 0)?, u16_at(rest, 2)?);
+        rest = pop_key(&rest[4..], &mut sort_key).ok_or_else(wrong)?;
+        bodies.extend_from_slice(&sort_key);
+        bodies.extend_from_slice(xid);
+        rows.push(NewRow { position, extra, end: bodies.len() as u32 });
     }
-    Ok(())
-}
-
-/// Bytes before a sort key that carries its length.
-pub(crate) const SIZED_HEAD: usize = 2;
-
-/// Appends a sort key behind its length.
-pub(crate) fn push_sized(sort_key: &[u8], to: &mut Vec<u8>) {
-    to.extend_from_slice(&(sort_key.len() as u16).to_le_bytes());
-    to.extend_from_slice(sort_key);
-}
-
-/// Takes a sort key that carries its length off the front.
-pub(crate) fn pop_sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (len, rest) = bytes.split_first_chunk::<SIZED_HEAD>()?;
-    rest.split_at_checked(u16::from_le_bytes(*len).into())
+    d.insert_each_sorted(&rows, &bodies).map_err(|_| wrong())
 }
 
 /// An INSERT of an entry whose key is the first `key` bytes.

@@ -1,11 +1,11 @@
 //! Range scans, in both directions.
 //!
-//! A scan copies the wanted entries of one leaf at a time into private memory. Ascending, it then follows the link to the right
+//! A scan copies the wanted entries of one leaf at a time into private memory, as the stretch of the block that they lie in. Ascending, it then follows the link to the right
 //! sibling that the leaf had when it was copied, and takes what lies at or above the leaf's high key: so neither a split nor a
 //! merge in between hides or repeats an entry. Descending, it goes down from the root again, to the greatest entry below
 //! everything seen so far: there are no links to the left to keep right.
 
-use crate::node::{Node, Step, Target, XID, flags};
+use crate::node::{Node, ROWID, Step, Target, XID, flags};
 use crate::row::{HEAD, Head};
 use crate::tree::{STEPS_MAX, damaged};
 use crate::{Btree, Index};
@@ -29,7 +29,7 @@ pub struct RangeScan {
     descending: bool,
     low: Limit,
     high: Limit,
-    /// Entries of the leaf that was copied, one behind the other, and where each ends.
+    /// What was copied of a leaf, and where the wanted entries lie in it.
     bytes: Vec<u8>,
     copied: Vec<Copied>,
     /// Next entry to give, as a number in `copied` counted in the direction of the scan.
@@ -48,12 +48,16 @@ pub struct RangeScan {
 /// An entry in a scan's memory.
 #[derive(Debug, Clone, Copy)]
 struct Copied {
-    end: u32,
-    /// Bytes of the key; those of the sort key.
+    begin: u16,
+    /// Bytes of all of it, of the key, and of the sort key.
+    len: u16,
     key: u16,
     sort_key: u16,
     flags: u8,
 }
+
+/// A stretch with less than one entry in so many bytes is not copied as a whole.
+const SPARSE_BYTES: usize = 320;
 
 /// An entry of a leaf, as a scan gives it.
 #[derive(Debug, Clone, Copy)]
@@ -198,9 +202,70 @@ impl RangeScan {
 
     /// The next entry, once [`RangeScan::fill`] has said that there is one.
     pub(crate) fn take(&mut self) -> Entry<'_> {
-        let n = if self.descending { self.copied.len() - 1 - self.given } else { self.given };
+        let n = self.place_of(self.given);
         self.given += 1;
         self.copied_entry(n)
+    }
+
+    /// Passes by entries of one leaf that are not marked deleted and whose makers satisfy `sure`, up to the first other one, but `most` at
+    /// the most; returns how many. None at the end as well.
+    ///
+    /// # Errors
+    /// As [`RangeScan::next_entry`].
+    pub fn pass_sure(
+        &mut self,
+        tree: &Btree,
+        p: &Process,
+        most: usize,
+        sure: &mut dyn FnMut(Xid) -> bool,
+    ) -> Result<usize> {
+        if !self.fill(tree, p)? {
+            return Ok(0);
+        }
+        let (before, mut last) = (self.given, None);
+        let until = self.copied.len().min(before.saturating_add(most));
+        while self.given < until {
+            let c = &self.copied[self.place_of(self.given)];
+            let end = usize::from(c.begin) + usize::from(c.len);
+            let xid = self.bytes.get(..end).and_then(|b| b.last_chunk::<XID>()).copied().unwrap_or_default();
+            let known = last == Some(xid);
+            if c.flags & (flags::DELETED | flags::ROW) != 0 || !known && !sure(Xid::from_bits(u64::from_le_bytes(xid)))
+            {
+                break;
+            }
+            last = Some(xid);
+            self.given += 1;
+        }
+        Ok(self.given - before)
+    }
+
+    /// As [`RangeScan::pass_sure`], in an index over rows in blocks: appends where the rows are.
+    ///
+    /// # Errors
+    /// As [`RangeScan::next_entry`].
+    pub fn sure_rows(
+        &mut self,
+        tree: &Btree,
+        p: &Process,
+        most: usize,
+        sure: &mut dyn FnMut(Xid) -> bool,
+        to: &mut Vec<Rowid>,
+    ) -> Result<()> {
+        let passed = self.pass_sure(tree, p, most, sure)?;
+        let Some(index) = self.index else { return Ok(()) };
+        for n in self.given - passed..self.given {
+            let c = &self.copied[self.place_of(n)];
+            let end = usize::from(c.begin) + usize::from(c.sort_key);
+            let locator = self.bytes.get(..end).and_then(|b| b.last_chunk::<ROWID>());
+            let (rdba, slot) = crate::node::rowid_of(locator.map_or(&[], |l| &l[..]));
+            to.push(Rowid { obj: index.table, rdba, slot });
+        }
+        Ok(())
+    }
+
+    /// Where in `copied` the entry lies that is number `n` in the direction of the scan.
+    fn place_of(&self, n: usize) -> usize {
+        if self.descending { self.copied.len() - 1 - n } else { n }
     }
 
     /// Makes sure that there is an entry to give; false at the end.
@@ -222,8 +287,7 @@ impl RangeScan {
 
     fn copied_entry(&self, n: usize) -> Entry<'_> {
         let c = self.copied[n];
-        let begin = if n == 0 { 0 } else { self.copied[n - 1].end as usize };
-        let all = &self.bytes[begin..c.end as usize];
+        let all = self.bytes.get(c.begin.into()..).and_then(|rest| rest.get(..c.len.into())).unwrap_or_default();
         let (sort_key, behind) = all.split_at(usize::from(c.sort_key).min(all.len()));
         let (key, locator) = sort_key.split_at(usize::from(c.key).min(sort_key.len()));
         let xid = if c.flags & flags::ROW == 0 { behind.first_chunk().copied().unwrap_or_default() } else { [0; XID] };
@@ -250,7 +314,7 @@ impl RangeScan {
     /// Key and row of the entry given last, in an index-organised table.
     pub(crate) fn last_row(&self) -> Option<(&[u8], &[u8])> {
         let given = self.given.checked_sub(1)?;
-        let entry = self.copied_entry(if self.descending { self.copied.len() - 1 - given } else { given });
+        let entry = self.copied_entry(self.place_of(given));
         let head = Head::read(entry.flags, entry.behind)?;
         Some((entry.key, entry.behind.get(HEAD..HEAD + usize::from(head.len))?))
     }
@@ -376,7 +440,6 @@ impl RangeScan {
     }
 
     fn clear(&mut self) {
-        self.bytes.clear();
         self.copied.clear();
         self.given = 0;
     }
@@ -400,12 +463,28 @@ impl RangeScan {
     }
 
     fn copy(&mut self, node: &Node, from: usize, to: usize) {
-        for row in (from..to).filter_map(|i| node.entry(i)) {
-            node.data.view.append_to(row.at, row.len, &mut self.bytes);
+        let directory = node.data.directory_reader();
+        let (mut least, mut most) = (usize::MAX, 0);
+        for row in (from..to).filter_map(|i| directory.row(i + 1)) {
+            (least, most) = (least.min(row.at), most.max(row.at + row.len));
             let is_row = row.flags & flags::ROW != 0;
             let sort_key = if is_row { usize::from(row.extra).min(row.len) } else { row.len.saturating_sub(XID) };
-            let end = self.bytes.len() as u32;
-            self.copied.push(Copied { end, key: row.extra, sort_key: sort_key as u16, flags: row.flags });
+            let (begin, len, sort_key) = (row.at as u16, row.len as u16, sort_key as u16);
+            self.copied.push(Copied { begin, len, key: row.extra, sort_key, flags: row.flags });
+        }
+        if self.copied.is_empty() {
+            return;
+        }
+        if most - least <= self.copied.len() * SPARSE_BYTES {
+            let begin = node.data.view.copy_words(least, most, &mut self.bytes) as u16;
+            self.copied.iter_mut().for_each(|c| c.begin -= begin);
+            return;
+        }
+        self.bytes.clear();
+        for c in &mut self.copied {
+            let at = self.bytes.len();
+            node.data.view.append_to(c.begin.into(), c.len.into(), &mut self.bytes);
+            c.begin = at as u16;
         }
     }
 }

@@ -4,12 +4,13 @@
 //! in a group of its own. The root is split by moving its entries into two new blocks below it. A leaf that grows at its right
 //! end is not halved: the new key starts an empty block, so that ascending keys fill their blocks.
 
-use crate::node::{CHILD, Node, Target};
+use crate::leaf::Leaf;
+use crate::node::{CHILD, Node, Target, flags};
 use crate::ops::{self, op};
 use crate::row::Head;
 use crate::tree::pin_for;
 use crate::{Btree, Index};
-use block::BlockKind;
+use block::{BlockKind, BlockView, Data};
 use buffer_cache::{BlockRef, ChangeGroup};
 use process::Process;
 use redo::Layer;
@@ -60,13 +61,16 @@ impl Btree {
             let b = pin_for(g, index, leaf, sort_key, 0)?;
             // Deleted rows that flashback queries may ask for stay as long as undo is kept for them, unless they fill the leaf.
             Ok(self.purge_leaf(g, b, Purge::Expired)?
-                || (mostly_deleted(&Node::new(g.block(b))) && self.purge_leaf(g, b, Purge::Unseen)?))
+                || (Leaf::new(g.view(b)).rows_are_mostly_deleted() && self.purge_leaf(g, b, Purge::Unseen)?))
         })
     }
 
     /// Takes out the entries of a leaf that are marked deleted and that no snapshot can need, and the room that rows were left by
     /// transactions that have ended; true when there was something. The leaf's purge SCN says afterwards what was taken out.
     pub(crate) fn purge_leaf(&self, g: &mut ChangeGroup, b: BlockRef, which: Purge) -> Result<bool> {
+        if Leaf::new(g.view(b)).is_all_live() {
+            return Ok(false);
+        }
         let node = Node::new(g.block(b));
         let mut purged = node.purged();
         let mut row_gone = |head: Head| {
@@ -80,8 +84,9 @@ impl Btree {
         };
         let dead: Vec<usize> = (0..node.entries()).filter(&mut gone).collect();
         let newly = purged > node.purged();
-        let trimmed: Vec<Vec<u8>> = (0..node.entries())
-            .filter(|i| !dead.contains(i))
+        let rows = (0..node.entries()).filter(|i| node.entry(*i).is_some_and(|row| row.flags & flags::ROW != 0));
+        let trimmed: Vec<Vec<u8>> = rows
+            .filter(|i| dead.binary_search(i).is_err())
             .filter_map(|i| crate::row::trim(&node, i, &|head| self.txns.settled(head.maker())))
             .collect();
         for change in &trimmed {
@@ -134,7 +139,7 @@ impl Btree {
         }
         let place = above.lower_bound(&separator).max(1);
         let (low, high) = (node.bytes_at(node.low()), node.high().map(|at| node.bytes_at(at)));
-        let (moved, at_end) = (entries_from(&node, cut), cut + 1 >= node.entries());
+        let (moved, at_end) = (entries_from(g.view(b), cut), cut + 1 >= node.entries());
         let right = self.new_block(g, index, level)?;
         g.change(right, Layer::Index, op::APPEND, &moved)?;
         g.change(right, Layer::Index, op::BOUNDS, &ops::bounds(&separator, high.as_deref()))?;
@@ -162,8 +167,8 @@ impl Btree {
         }
         let (cut, purged) = (half_of(&node), node.purged());
         let separator = node.bytes_at(node.sort_key(cut));
-        let right_entries = entries_from(&node, cut);
-        let mut left_entries = entries_from(&node, 0);
+        let right_entries = entries_from(g.view(root), cut);
+        let mut left_entries = entries_from(g.view(root), 0);
         left_entries.truncate(left_entries.len() - right_entries.len());
         let left = self.new_block(g, index, level)?;
         let right = self.new_block(g, index, level)?;
@@ -200,26 +205,23 @@ pub(crate) fn inherit(g: &mut ChangeGroup, b: BlockRef, purged: Scn) -> Result<(
     }
 }
 
-/// True when at least half of a leaf's entries are marked deleted.
-fn mostly_deleted(node: &Node) -> bool {
-    let deleted = (0..node.entries()).filter(|i| node.is_deleted(*i)).count();
-    deleted * 2 >= node.entries()
-}
-
 /// The entries from number `cut` on, as an APPEND takes them. In a branch the first one's separator goes up and is not needed
 /// any more, but it does no harm: the first entry's separator is never looked at.
-pub(crate) fn entries_from(node: &Node, cut: usize) -> Vec<u8> {
-    let mut entries = Vec::new();
-    for row in (cut..node.entries()).filter_map(|i| node.entry(i)) {
-        ops::push_entry(row.flags, row.extra, &node.bytes_at((row.at, row.len)), &mut entries);
+pub(crate) fn entries_from(image: &[u8], cut: usize) -> Vec<u8> {
+    let mut entries = Vec::with_capacity(image.len());
+    let directory = Data::new(BlockView::of_bytes(image)).directory_reader();
+    for row in (cut + 1..directory.slots()).filter_map(|slot| directory.row(slot)) {
+        ops::push_entry(row.flags, row.extra, &image[row.at..row.at + row.len], &mut entries);
     }
     entries
 }
 
 /// The entry at which the bytes of a block are halved; at least one stays on each side.
 fn half_of(node: &Node) -> usize {
-    let sizes =
-        |i: usize| node.entry(i).map_or(0, |row| row.len + block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES);
+    let directory = node.data.directory_reader();
+    let sizes = |i: usize| {
+        directory.row(i + 1).map_or(0, |row| row.len + block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES)
+    };
     let half = (0..node.entries()).map(sizes).sum::<usize>() / 2;
     let mut sum = 0;
     for i in 0..node.entries() {

@@ -1,5 +1,6 @@
 //! Rolling back changes of an index: by key, wherever splits have moved the entry.
 
+use crate::list::pop_key;
 use crate::node::{Node, Target, XID};
 use crate::ops;
 use crate::tree::{STEPS_MAX, damaged, pin_for};
@@ -16,10 +17,11 @@ pub(crate) mod op {
     pub const TAKE_OUT: u8 = 1;
     /// The entry was marked or revived: flags u8, xid u64, sort key.
     pub const PUT_BACK: u8 = 2;
-    /// Entries were added: for each length u16, sort key.
-    pub const TAKE_OUT_MANY: u8 = 5;
-    /// Entries were marked: for each flags u8, xid u64, length u16, sort key.
-    pub const PUT_BACK_MANY: u8 = 6;
+    /// Entries were added: sort keys as in [`crate::list`].
+    pub const TAKE_OUT_MANY: u8 = 7;
+    /// Entries were marked: for each flags u8, xid u64 unless the flags say that it is that of the one before, and the sort key as in
+    /// [`crate::list`].
+    pub const PUT_BACK_MANY: u8 = 8;
 }
 
 pub(crate) struct IndexUndo;
@@ -33,19 +35,20 @@ impl UndoLayer for IndexUndo {
     /// Reverses the records of many entries, leaf by leaf: splits may have put them into more leaves than one group takes.
     /// An entry that is as it was before has been reversed by a roll back that was cut off.
     fn prepare(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>) -> Result<()> {
-        let first = match rec.op {
-            op::TAKE_OUT_MANY => ops::pop_sized,
-            op::PUT_BACK_MANY => pop_marked,
+        let many = match rec.op {
+            op::TAKE_OUT_MANY => Many::of_added(rec.data),
+            op::PUT_BACK_MANY => Many::of_marked(rec.data),
             _ => return Ok(()),
         };
+        let many = many.ok_or_else(|| Ora::internal("undo of an index is damaged"))?;
         let index = index_of(rec);
-        let mut rest = rec.data;
-        while let Some((sort_key, _)) = first(rest) {
-            let leaf = find_leaf(txns, p, &index, sort_key)?;
+        let mut from = 0;
+        while from < many.entries.len() {
+            let leaf = find_leaf(txns, p, &index, many.sort_key(from))?;
             let scn = || txns.current_scn();
-            rest = txns.cache().in_group(p, &scn, &mut |g| match rec.op {
-                op::TAKE_OUT_MANY => take_out(g, &index, leaf, rest, rec.xid),
-                _ => put_back(g, &index, leaf, rest, rec.xid),
+            from += txns.cache().in_group(p, &scn, &mut |g| match rec.op {
+                op::TAKE_OUT_MANY => take_out(g, &index, leaf, &many, from, rec.xid),
+                _ => put_back(g, &index, leaf, &many, from, rec.xid),
             })?;
         }
         Ok(())
@@ -95,61 +98,100 @@ pub(crate) fn index_of(rec: &UndoRecord<'_>) -> Index {
     }
 }
 
-/// Takes the first of these entries and those that follow it in the same leaf out; returns the others.
-fn take_out<'r>(g: &mut ChangeGroup, index: &Index, leaf: Rdba, entries: &'r [u8], xid: Xid) -> Result<&'r [u8]> {
-    let Some((first, _)) = ops::pop_sized(entries) else { return Ok(entries) };
-    let b = pin_for(g, index, leaf, first, 0)?;
-    let node = Node::new(g.block(b));
-    let (mut rest, mut found) = (entries, Vec::new());
-    while let Some((sort_key, tail)) = ops::pop_sized(rest) {
-        if !matches!(node.step(Target::At(sort_key)), Step::Leaf) {
-            break;
+/// The entries of a record of many, written out.
+#[derive(Default)]
+struct Many {
+    bytes: Vec<u8>,
+    /// Where the sort key of each ends, and its mark before, if it was marked.
+    entries: Vec<(usize, u8, Xid)>,
+}
+
+impl Many {
+    fn of_added(mut list: &[u8]) -> Option<Many> {
+        let (mut many, mut key) = (Many::default(), Vec::new());
+        while !list.is_empty() {
+            list = pop_key(list, &mut key)?;
+            many.push(&key, 0, Xid::default());
         }
-        let i = node.lower_bound(sort_key);
-        if node.is_at(i, sort_key) && node.xid(i) == xid {
+        Some(many)
+    }
+
+    fn of_marked(mut list: &[u8]) -> Option<Many> {
+        let (mut many, mut key, mut xid) = (Many::default(), Vec::new(), Xid::default());
+        while let Some((flags, rest)) = list.split_first() {
+            list = rest;
+            if flags & SAME_XID == 0 {
+                let (bits, rest) = list.split_first_chunk::<XID>()?;
+                (xid, list) = (Xid::from_bits(u64::from_le_bytes(*bits)), rest);
+            }
+            list = pop_key(list, &mut key)?;
+            many.push(&key, flags & !SAME_XID, xid);
+        }
+        Some(many)
+    }
+
+    fn push(&mut self, key: &[u8], flags: u8, xid: Xid) {
+        self.bytes.extend_from_slice(key);
+        self.entries.push((self.bytes.len(), flags, xid));
+    }
+
+    fn sort_key(&self, n: usize) -> &[u8] {
+        let begin = if n == 0 { 0 } else { self.entries[n - 1].0 };
+        &self.bytes[begin..self.entries[n].0]
+    }
+}
+
+/// In the flags of an entry that was marked: its transaction is that of the one before it in the list.
+const SAME_XID: u8 = 0x80;
+
+/// Appends the mark that an entry had, before its key is appended; without the transaction, when it is that of the one before.
+pub(crate) fn push_marked(flags: u8, xid: Option<Xid>, to: &mut Vec<u8>) {
+    match xid {
+        Some(xid) => {
+            to.push(flags);
+            to.extend_from_slice(&xid.to_bits().to_le_bytes());
+        }
+        None => to.push(flags | SAME_XID),
+    }
+}
+
+/// Takes entry number `from` and those that follow it in the same leaf out; returns how many were looked at.
+fn take_out(g: &mut ChangeGroup, index: &Index, leaf: Rdba, many: &Many, from: usize, xid: Xid) -> Result<usize> {
+    let b = pin_for(g, index, leaf, many.sort_key(from), 0)?;
+    let node = Node::new(g.block(b));
+    let mut found = Vec::new();
+    let here = |n: &usize| matches!(node.step(Target::At(many.sort_key(*n))), Step::Leaf);
+    let mut looked = 0;
+    for n in (from..many.entries.len()).take_while(here) {
+        let i = node.lower_bound(many.sort_key(n));
+        if node.is_at(i, many.sort_key(n)) && node.xid(i) == xid {
             found.push(i as u16 + 1);
         }
-        rest = tail;
+        looked += 1;
     }
     for slot in found.iter().rev() {
         g.change(b, Layer::Index, ops::op::REMOVE, &slot.to_le_bytes())?;
     }
-    Ok(rest)
+    Ok(looked)
 }
 
-/// Appends an entry as it was before it was marked.
-pub(crate) fn push_marked(flags: u8, xid: Xid, sort_key: &[u8], to: &mut Vec<u8>) {
-    to.push(flags);
-    to.extend_from_slice(&xid.to_bits().to_le_bytes());
-    ops::push_sized(sort_key, to);
-}
-
-/// Bytes before the sort key of an entry as it was before it was marked.
-pub(crate) const MARKED_HEAD: usize = 1 + XID + ops::SIZED_HEAD;
-
-/// The sort key of the first of these entries, and the others.
-fn pop_marked(entries: &[u8]) -> Option<(&[u8], &[u8])> {
-    ops::pop_sized(entries.get(1 + XID..)?)
-}
-
-/// Puts the marks of the first of these entries and of those that follow it in the same leaf back; returns the others.
-fn put_back<'r>(g: &mut ChangeGroup, index: &Index, leaf: Rdba, entries: &'r [u8], xid: Xid) -> Result<&'r [u8]> {
-    let Some((first, _)) = pop_marked(entries) else { return Ok(entries) };
-    let b = pin_for(g, index, leaf, first, 0)?;
-    let mut rest = entries;
-    while let Some((sort_key, tail)) = pop_marked(rest) {
+/// Puts the marks of entry number `from` and of those that follow it in the same leaf back; returns how many were looked at.
+fn put_back(g: &mut ChangeGroup, index: &Index, leaf: Rdba, many: &Many, from: usize, xid: Xid) -> Result<usize> {
+    let b = pin_for(g, index, leaf, many.sort_key(from), 0)?;
+    let mut looked = 0;
+    for n in from..many.entries.len() {
+        let (sort_key, (_, flags, before)) = (many.sort_key(n), many.entries[n]);
         let node = Node::new(g.block(b));
         if !matches!(node.step(Target::At(sort_key)), Step::Leaf) {
             break;
         }
         let i = node.lower_bound(sort_key);
         if node.is_at(i, sort_key) && node.xid(i) == xid && node.is_deleted(i) {
-            let before = Xid::from_bits(u64::from_le_bytes(rest[1..1 + XID].try_into().expect("a head")));
-            g.change(b, Layer::Index, ops::op::MARK, &ops::marking(i + 1, rest[0], before))?;
+            g.change(b, Layer::Index, ops::op::MARK, &ops::marking(i + 1, flags, before))?;
         }
-        rest = tail;
+        looked += 1;
     }
-    Ok(rest)
+    Ok(looked)
 }
 
 pub(crate) fn find_leaf(txns: &Transactions, p: &Process, index: &Index, sort_key: &[u8]) -> Result<Rdba> {

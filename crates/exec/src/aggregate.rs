@@ -54,6 +54,11 @@ impl AggCode {
         Acc { core, seen: self.distinct.then(KeySet::default), best: None }
     }
 
+    /// COUNT(*): what is in the rows does not matter.
+    pub fn only_counts(&self) -> bool {
+        self.kind == AggKind::CountStar && self.keep_last.is_none() && self.args.is_empty()
+    }
+
     /// Takes the current row in.
     pub fn add(&self, acc: &mut Acc, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         if let Some(last) = self.keep_last
@@ -124,6 +129,15 @@ pub struct Acc {
     best: Option<Vec<u8>>,
 }
 
+impl Acc {
+    /// Counts rows without looking at them.
+    pub fn count(&mut self, rows: u64) {
+        if let Core::Count(n) = &mut self.core {
+            *n += rows;
+        }
+    }
+}
+
 enum Core {
     Count(u64),
     Sum(Option<Value>),
@@ -171,7 +185,13 @@ impl Core {
 
 fn add_to(sum: &mut Option<Value>, v: &Value) -> Result<()> {
     match (&mut *sum, v) {
-        (Some(Value::Number(s)), Value::Number(x)) => *s = s.add(x)?,
+        (Some(Value::Number(s)), Value::Number(x)) => {
+            let sum = s.as_i64().zip(x.as_i64()).and_then(|(s, x)| s.checked_add(x));
+            match sum {
+                Some(n) => *s = Number::from_i64(n),
+                None => *s = s.add(x)?,
+            }
+        }
         (None, _) => *sum = Some(v.clone()),
         (Some(s), _) => *s = crate::datetime::arith(plan::ArithOp::Add, s, v)?,
     }

@@ -241,6 +241,19 @@ impl Code {
         }
     }
 
+    /// The register that an evaluation computes its value into, each time anew; nobody but the node itself uses it.
+    pub fn made(&self) -> Option<Reg> {
+        match self {
+            Code::Neg(_, r)
+            | Code::Arith(.., r)
+            | Code::Concat(.., r)
+            | Code::Func(.., r)
+            | Code::Convert(.., r)
+            | Code::Cast(.., r) => Some(*r),
+            _ => None,
+        }
+    }
+
     /// Evaluates into a register and says which.
     pub fn eval(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
         Ok(match self {
@@ -263,6 +276,9 @@ impl Code {
             }
             Code::Arith(op, a, b, dst) => {
                 let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
+                if let Some(n) = arith_words(*op, m.value(a), m.value(b)) {
+                    return Ok(m.put(*dst, Value::Number(Number::from_i64(n))));
+                }
                 let v = match (m.value(a), m.value(b)) {
                     (Value::Number(x), Value::Number(y)) => Value::Number(arith_numbers(*op, x, y)?),
                     (Value::Null, _) | (_, Value::Null) => Value::Null,
@@ -534,6 +550,19 @@ pub fn arith_numbers(op: ArithOp, a: &Number, b: &Number) -> Result<Number> {
         ArithOp::Sub => a.sub(b),
         ArithOp::Mul => a.mul(b),
         ArithOp::Div => a.div(b),
+    }
+}
+
+/// A sum, difference or product of whole numbers that fit a word, when it fits one too.
+#[inline]
+fn arith_words(op: ArithOp, a: &Value, b: &Value) -> Option<i64> {
+    let (Value::Number(a), Value::Number(b)) = (a, b) else { return None };
+    let (a, b) = (a.as_i64()?, b.as_i64()?);
+    match op {
+        ArithOp::Add => a.checked_add(b),
+        ArithOp::Sub => a.checked_sub(b),
+        ArithOp::Mul => a.checked_mul(b),
+        _ => None,
     }
 }
 

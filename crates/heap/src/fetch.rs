@@ -71,6 +71,54 @@ pub fn take_piece(
     Piece::Next(PieceAddress::read(view, r.at))
 }
 
+/// A stretch of a block with less than one wanted row in so many bytes is not copied as a whole.
+const SPARSE_BYTES: usize = 320;
+
+/// Copies those of these rows that are in one piece behind what is in `rows`, and notes where each begins and ends there: nowhere, if it
+/// is not there. True for a block that is not one of the segment's, and for a row of several pieces.
+fn take_rows(
+    view: &BlockView<'_>,
+    rowids: &[Rowid],
+    rows: &mut RowBuffer,
+    found: &mut Vec<(u32, u32)>,
+) -> (bool, bool) {
+    if view.kind_code() != BlockKind::Heap as u8 || rowids.iter().any(|r| view.obj() != r.obj) {
+        return (true, false);
+    }
+    let (first, begin) = (found.len(), rows.len());
+    let (mut chained, mut least, mut most) = (false, usize::MAX, 0);
+    let directory = Data::new(*view).directory_reader();
+    for rowid in rowids {
+        let head = |r: &block::RowAt| r.flags & (flags::DELETED | flags::HEAD) == flags::HEAD;
+        let Some(r) = directory.row(rowid.slot.into()).filter(head) else {
+            found.push((0, 0));
+            continue;
+        };
+        if r.flags & flags::LAST == 0 {
+            chained = true;
+            found.push((0, 0));
+            continue;
+        }
+        (least, most) = (least.min(r.at), most.max(r.at + r.len));
+        found.push((r.at as u32, (r.at + r.len) as u32));
+    }
+    let found = &mut found[first..];
+    if least < most && most - least <= found.len() * SPARSE_BYTES {
+        view.append_to(least, most - least, rows);
+        for (from, to) in found.iter_mut().filter(|(from, to)| from < to) {
+            (*from, *to) = (*from - least as u32 + begin as u32, *to - least as u32 + begin as u32);
+        }
+    } else {
+        for (from, to) in found.iter_mut().filter(|(from, to)| from < to) {
+            let (at, len) = (*from as usize, (*to - *from) as usize);
+            *from = rows.len() as u32;
+            view.append_to(at, len, rows);
+            *to = rows.len() as u32;
+        }
+    }
+    (false, chained)
+}
+
 /// Most pieces a row may have: a row of 4 GB in blocks of 2 KB.
 const PIECES_MAX: usize = 1 << 21;
 
@@ -118,21 +166,7 @@ impl Heap {
         let look = self.txns.consistent_read(p, at, GetKind::Consistent, s, &mut |view: &BlockView<'_>| {
             rows.truncate(begin);
             found.truncate(first);
-            let (mut foreign, mut chained) = (false, false);
-            for rowid in rowids {
-                let from = rows.len();
-                match take_piece(view, BlockKind::Heap, rowid.obj, rowid.slot, true, rows) {
-                    Piece::Last => {}
-                    Piece::None => rows.truncate(from),
-                    Piece::Next(_) => {
-                        rows.truncate(from);
-                        chained = true;
-                    }
-                    Piece::Foreign => foreign = true,
-                }
-                found.push((from as u32, rows.len() as u32));
-            }
-            (foreign, chained)
+            take_rows(view, rowids, rows, found)
         })?;
         match look {
             (true, _) => Err(Ora::new(1410)),

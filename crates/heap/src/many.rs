@@ -18,8 +18,16 @@ use types::{Result, Rowid};
 #[derive(Debug, Default)]
 pub struct Changes {
     rows: Vec<u8>,
-    /// The row, and where its new bytes begin and end; none for a deletion.
-    all: Vec<(Rowid, Option<(u32, u32)>)>,
+    all: Vec<One>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct One {
+    rowid: Rowid,
+    /// Where the new bytes begin and end; none for a deletion.
+    new: Option<(u32, u32)>,
+    /// How many bytes of the row as it was are thought to be replaced.
+    replaced: u32,
 }
 
 impl Changes {
@@ -29,16 +37,16 @@ impl Changes {
         self.all.clear();
     }
 
-    /// Adds an update to `row` (`types::row` bytes).
-    pub fn update(&mut self, rowid: Rowid, row: &[u8]) {
+    /// Adds an update to `row` (`types::row` bytes), which is thought to differ in so many bytes from what it was.
+    pub fn update(&mut self, rowid: Rowid, row: &[u8], replaced: usize) {
         let begin = self.rows.len() as u32;
         self.rows.extend_from_slice(row);
-        self.all.push((rowid, Some((begin, self.rows.len() as u32))));
+        self.all.push(One { rowid, new: Some((begin, self.rows.len() as u32)), replaced: replaced as u32 });
     }
 
     /// Adds a deletion.
     pub fn delete(&mut self, rowid: Rowid) {
-        self.all.push((rowid, None));
+        self.all.push(One { rowid, new: None, replaced: 0 });
     }
 
     /// Number of changes.
@@ -58,13 +66,13 @@ impl Changes {
 
     /// Row number `i`, and its new bytes when it is updated.
     fn get(&self, i: usize) -> (Rowid, Option<&[u8]>) {
-        let (rowid, new) = self.all[i];
+        let One { rowid, new, .. } = self.all[i];
         (rowid, new.map(|(begin, end)| &self.rows[begin as usize..end as usize]))
     }
 
     /// How many from number `i` on are in one block.
     fn in_block(&self, i: usize) -> usize {
-        let of = |(rowid, _): &(Rowid, _)| (rowid.obj, rowid.rdba);
+        let of = |one: &One| (one.rowid.obj, one.rowid.rdba);
         let first = of(&self.all[i]);
         self.all[i..].iter().take_while(|c| of(c) == first).count()
     }
@@ -112,7 +120,7 @@ impl Heap {
                 false => 0,
             };
             if done > 0 {
-                if changes.all[i..i + done].iter().any(|(_, new)| new.is_none()) {
+                if changes.all[i..i + done].iter().any(|one| one.new.is_none()) {
                     self.note_room(p, table, changes.get(i).0.rdba)?;
                 }
                 i += done;
@@ -143,9 +151,12 @@ impl Heap {
         let at = changes.get(these.start).0.rdba;
         let most = self.cache().block_size() / 2;
         let undo_bytes = self.cache().read(p, at, GetKind::Current, &mut |v: &BlockView<'_>| {
-            let d = Data::new(*v);
-            let lens =
-                these.clone().filter_map(|i| d.row(changes.get(i).0.slot.into())).map(|r| r.len + ops::EACH_HEAD);
+            let directory = Data::new(*v).directory_reader();
+            let lens = these.clone().filter_map(|i| {
+                let One { rowid, new, replaced } = changes.all[i];
+                let row = directory.row(rowid.slot.into())?;
+                Some(if new.is_some() { replaced as usize + ops::SPLICE_HEAD } else { row.len + ops::EACH_HEAD })
+            });
             lens.scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n) + n)).take_while(|sum| *sum <= most).last()
         })?;
         let Some(undo_bytes) = undo_bytes else { return Ok(0) };
@@ -158,29 +169,49 @@ impl Heap {
         }
         let ItlGet::Got(itl) = c.itl(b)? else { return Ok(0) };
         let d = c.data(b);
+        let op = if changes.get(these.start).1.is_some() { ops::SPLICE_EACH } else { ops::PUT_EACH };
+        let (image, directory) = (c.view(b), d.directory_reader());
         let mut left = d.usable_bytes(itl);
         let (mut redo, mut undo) = (Vec::with_capacity(undo_bytes), Vec::with_capacity(undo_bytes));
-        let (mut n, mut met) = (0, Met([0; Met::WORDS]));
+        let (mut n, mut met, mut free_lock) = (0, Met([0; Met::WORDS]), itl);
         for i in these {
             let (rowid, new) = changes.get(i);
-            let Some(row) = d.row(rowid.slot.into()) else { break };
-            let plain = row.flags == flags::WHOLE && c.itl_holder(b, row.lock).is_none() && met.add(rowid.slot);
-            let mut small = [0; BODY_BYTES_MIN];
-            let body = new.map_or(&[][..], |new| padded(new, &mut small));
-            let more = body.len().saturating_sub(row.len);
-            if !plain || more > left || undo.len() + ops::EACH_HEAD + row.len > undo_bytes {
+            let Some(row) = directory.row(rowid.slot.into()) else { break };
+            // Neighbours mostly have the same lock, or none.
+            let free = row.lock == free_lock || row.lock == 0 || c.itl_holder(b, row.lock).is_none();
+            if row.flags != flags::WHOLE || !free || !met.add(rowid.slot) {
                 break;
             }
-            left -= more;
-            let flags = if new.is_some() { flags::WHOLE } else { flags::DELETED };
-            ops::add_to_each(&mut redo, rowid.slot, flags, itl, row.extra, body);
+            free_lock = row.lock;
+            let old = &image[row.at..row.at + row.len];
             let before = if row.lock == itl { itl } else { 0 };
-            ops::add_head_to_each(&mut undo, rowid.slot, row.flags, before, row.extra, row.len);
-            d.view.append_to(row.at, row.len, &mut undo);
+            match new {
+                Some(new) if op == ops::SPLICE_EACH => {
+                    let mut small = [0; BODY_BYTES_MIN];
+                    let body = padded(new, &mut small);
+                    let (begin, end) = ops::in_common(old, body);
+                    let (gone, come) = (&old[begin..old.len() - end], &body[begin..body.len() - end]);
+                    let more = body.len().saturating_sub(old.len());
+                    if more > left || undo.len() + ops::SPLICE_HEAD + gone.len() > undo_bytes {
+                        break;
+                    }
+                    left -= more;
+                    ops::add_to_splice(&mut redo, rowid.slot, begin, gone.len(), itl, come);
+                    ops::add_to_splice(&mut undo, rowid.slot, begin, come.len(), before, gone);
+                }
+                None if op == ops::PUT_EACH => {
+                    if undo.len() + ops::EACH_HEAD + row.len > undo_bytes {
+                        break;
+                    }
+                    ops::add_to_each(&mut redo, rowid.slot, flags::DELETED, itl, row.extra, &[]);
+                    ops::add_to_each(&mut undo, rowid.slot, row.flags, before, row.extra, old);
+                }
+                _ => break,
+            }
             n += 1;
         }
         if n > 0 {
-            c.change(b, itl, table.object, Layer::Heap, (ops::PUT_EACH, &redo), (ops::PUT_EACH, &undo))?;
+            c.change(b, itl, table.object, Layer::Heap, (op, &redo), (op, &undo))?;
             c.commit()?;
         }
         Ok(n)

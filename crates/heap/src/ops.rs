@@ -8,6 +8,7 @@
 //! | PUT_MANY | lock, then (slot, flags, extra, length, body) … | puts new rows |
 //! | REMOVE_MANY | slots | empties directory entries |
 //! | PUT_EACH | (slot, extra, length, flags, lock, body) … | puts or replaces rows |
+//! | SPLICE_EACH | (slot, from, cut, length, lock, bytes) … | replaces `cut` bytes of rows, from offset `from` on; all of them or none |
 //!
 //! A row that is replaced by a shorter one, or deleted, leaves its bytes as credit of the locking transaction, so that nobody
 //! else can take the room a roll back needs. A deleted row stays as an empty piece with [`flags::DELETED`] until a later
@@ -36,6 +37,7 @@ pub const MARK: u8 = 3;
 pub const PUT_MANY: u8 = 4;
 pub const REMOVE_MANY: u8 = 5;
 pub const PUT_EACH: u8 = 6;
+pub const SPLICE_EACH: u8 = 7;
 
 /// Bytes of a row in a block besides its body.
 pub const ROW_OVERHEAD: usize = block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES;
@@ -87,6 +89,36 @@ pub fn add_head_to_each(out: &mut Vec<u8>, slot: u16, flags: u8, lock: u8, extra
     out.extend_from_slice(&[flags, lock]);
 }
 
+/// Bytes before those of a row in a SPLICE_EACH.
+pub const SPLICE_HEAD: usize = 9;
+
+/// Appends a row to a SPLICE_EACH: `bytes` take the place of `cut` bytes from offset `from` of its body on.
+pub fn add_to_splice(out: &mut Vec<u8>, slot: u16, from: usize, cut: usize, lock: u8, bytes: &[u8]) {
+    out.extend_from_slice(&slot.to_le_bytes());
+    for n in [from, cut, bytes.len()] {
+        out.extend_from_slice(&(n as u16).to_le_bytes());
+    }
+    out.push(lock);
+    out.extend_from_slice(bytes);
+}
+
+/// How many bytes two bodies begin with in common, and how many of the others they end with.
+pub fn in_common(a: &[u8], b: &[u8]) -> (usize, usize) {
+    let most = a.len().min(b.len());
+    let mut begin = 0;
+    while begin + 8 <= most && a[begin..begin + 8] == b[begin..begin + 8] {
+        begin += 8;
+    }
+    begin += a[begin..most].iter().zip(&b[begin..most]).take_while(|(a, b)| a == b).count();
+    let (a, b, most) = (&a[begin..], &b[begin..], most - begin);
+    let mut end = 0;
+    while end + 8 <= most && a[a.len() - end - 8..a.len() - end] == b[b.len() - end - 8..b.len() - end] {
+        end += 8;
+    }
+    let rest = a[..a.len() - end].iter().rev().zip(b[..b.len() - end].iter().rev()).take(most - end);
+    (begin, end + rest.take_while(|(a, b)| a == b).count())
+}
+
 /// Applies a row operation to a block: the apply function of heap blocks.
 pub fn apply(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
     let mut d = DataMut::new(block);
@@ -96,6 +128,7 @@ pub fn apply(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         MARK => apply_mark(&mut d, data),
         PUT_MANY => apply_put_many(&mut d, data),
         PUT_EACH => apply_put_each(&mut d, data),
+        SPLICE_EACH => apply_splice_each(&mut d, data),
         REMOVE_MANY => data.chunks_exact(2).try_for_each(|s| remove(&mut d, u16::from_le_bytes([s[0], s[1]]))),
         _ => return Err(Ora::internal(format_args!("heap operation {op}"))),
     };
@@ -108,15 +141,8 @@ pub fn touches(op: u8, data: &[u8], slot: u16) -> bool {
     match op {
         PUT | REMOVE | MARK => data.get(..2) == Some(&slot),
         REMOVE_MANY => data.chunks_exact(2).any(|s| s == slot),
-        PUT_EACH => {
-            let mut rest = data;
-            std::iter::from_fn(|| {
-                let (head, tail) = rest.split_at_checked(EACH_HEAD)?;
-                rest = tail.get(usize::from(u16::from_le_bytes([head[4], head[5]]))..)?;
-                Some(&head[..2])
-            })
-            .any(|s| s == slot)
-        }
+        PUT_EACH => each(data, EACH_HEAD, 4).any(|(head, _)| head[..2] == slot),
+        SPLICE_EACH => each(data, SPLICE_HEAD, 6).any(|(head, _)| head[..2] == slot),
         // Only forward changes put many rows.
         _ => true,
     }
@@ -159,14 +185,107 @@ fn apply_put_many(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), R
 /// Bytes before the body of a row in a PUT_MANY.
 const MANY_HEAD: usize = 7;
 
-fn apply_put_each(d: &mut DataMut<'_>, mut rest: &[u8]) -> std::result::Result<(), Refused> {
-    while let Some((head, tail)) = rest.split_at_checked(EACH_HEAD) {
-        let word = |i: usize| u16::from_le_bytes([head[i], head[i + 1]]);
-        let Some((body, next)) = tail.split_at_checked(usize::from(word(4))) else { return Err(Refused::NoSuch) };
-        put(d, word(0), head[6], head[7], word(2), body)?;
+/// The heads, of so many bytes, and bodies of the rows of an operation on many; the length of a body stands at `length_at` in its head.
+fn each(data: &[u8], head: usize, length_at: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut rest = data;
+    std::iter::from_fn(move || {
+        let (head, tail) = rest.split_at_checked(head)?;
+        let (body, next) = tail.split_at_checked(word_at(head, length_at))?;
         rest = next;
+        Some((head, body))
+    })
+}
+
+fn word_at(head: &[u8], at: usize) -> usize {
+    u16::from_le_bytes([head[at], head[at + 1]]).into()
+}
+
+fn apply_put_each(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
+    let mut moves = Moves::default();
+    for (head, body) in each(data, EACH_HEAD, 4) {
+        let (slot, extra, flags, lock) = (word_at(head, 0) as u16, word_at(head, 2) as u16, head[6], head[7]);
+        match d.read().row(slot.into()) {
+            Some(old) => {
+                d.replace(slot, flags, lock, extra, body)?;
+                count_deleted(d, old.flags, flags);
+                moves.add(d, old.lock, lock, old.len.saturating_sub(body.len()))?;
+            }
+            None => {
+                d.insert(slot, flags, lock, extra, body)?;
+                count_deleted(d, 0, flags);
+                moves.add(d, 0, lock, 0)?;
+            }
+        }
     }
-    Ok(())
+    moves.finish(d)
+}
+
+/// Looks at all rows before it changes the first: it is not one of the operations that may be done again over what they did in part.
+fn apply_splice_each(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
+    let mut free = d.read().free_bytes();
+    let directory = d.read().directory_reader();
+    for (head, bytes) in each(data, SPLICE_HEAD, 6) {
+        let row = directory.row(word_at(head, 0)).ok_or(Refused::NoSuch)?;
+        let cut = word_at(head, 4);
+        if word_at(head, 2) + cut > row.len {
+            return Err(Refused::NoSuch);
+        }
+        free = (free + cut).checked_sub(bytes.len()).ok_or(Refused::Full)?;
+    }
+    let (mut moves, mut body) = (Moves::default(), Vec::new());
+    for (head, bytes) in each(data, SPLICE_HEAD, 6) {
+        let (slot, from, cut, lock) = (word_at(head, 0) as u16, word_at(head, 2), word_at(head, 4), head[8]);
+        let row = d.read().row(slot.into()).ok_or(Refused::NoSuch)?;
+        if cut == bytes.len() {
+            d.patch(slot, from, bytes)?;
+            d.set_row(slot, row.flags, lock)?;
+            moves.add(d, row.lock, lock, 0)?;
+            continue;
+        }
+        body.clear();
+        let view = d.read().view;
+        view.append_to(row.at, from, &mut body);
+        body.extend_from_slice(bytes);
+        view.append_to(row.at + from + cut, row.len.saturating_sub(from + cut), &mut body);
+        d.replace(slot, row.flags, lock, row.extra, &body)?;
+        moves.add(d, row.lock, lock, row.len.saturating_sub(body.len()))?;
+    }
+    moves.finish(d)
+}
+
+/// Locks that move to one entry, counted, so that the entry is changed once for many rows.
+#[derive(Default)]
+struct Moves {
+    to: u8,
+    rows: u16,
+    freed: usize,
+}
+
+impl Moves {
+    /// As [`move_lock`], sooner or later.
+    fn add(&mut self, d: &mut DataMut<'_>, old: u8, new: u8, freed: usize) -> std::result::Result<(), Refused> {
+        if self.to != new || old != new && old != 0 {
+            self.finish(d)?;
+            self.to = new;
+        }
+        if old != new && old != 0 {
+            move_lock(d, old, 0, 0)?;
+        }
+        self.rows += u16::from(old != new);
+        self.freed += freed;
+        Ok(())
+    }
+
+    fn finish(&mut self, d: &mut DataMut<'_>) -> std::result::Result<(), Refused> {
+        let Moves { to, rows, freed } = std::mem::take(self);
+        if to == 0 || rows == 0 && freed == 0 {
+            return Ok(());
+        }
+        let mut itl = d.read().itl(to).ok_or(Refused::NoSuch)?;
+        itl.locks += rows;
+        itl.credit += freed as u16;
+        d.set_itl(to, &itl)
+    }
 }
 
 fn apply_mark(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {

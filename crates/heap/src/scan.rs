@@ -3,6 +3,7 @@
 use crate::fetch::{ADDRESS_BYTES, PieceAddress};
 use crate::ops::flags;
 use crate::{Heap, HeapTable};
+use block::data::{ROW_HEADER_BYTES, SLOT_BYTES};
 use block::{BlockKind, BlockView, Data, Extent, Image};
 use buffer_cache::GetKind;
 use process::Process;
@@ -27,6 +28,8 @@ pub struct Scan {
     at: Rdba,
     slot: usize,
     slots: usize,
+    /// Where the row directory begins in the image.
+    directory: usize,
     /// A row of several pieces, put together.
     row: Vec<u8>,
 }
@@ -45,6 +48,7 @@ impl Default for Scan {
             at: Rdba::NONE,
             slot: 0,
             slots: 0,
+            directory: 0,
             row: Vec::new(),
         }
     }
@@ -116,17 +120,25 @@ impl Scan {
         }
     }
 
+    #[inline]
     fn look(&self, slot: usize) -> Option<Seen> {
-        let view = self.image.view();
-        let r = Data::new(view).row(slot)?;
-        if r.flags & flags::HEAD == 0 || r.flags & flags::DELETED != 0 {
+        let bytes = self.image.bytes();
+        let entry = bytes.get(self.directory + slot * SLOT_BYTES..)?.first_chunk()?;
+        let at = usize::from(u16::from_le_bytes(*entry));
+        if at < DIRECTORY_BEGIN {
             return None;
         }
-        if r.flags & flags::LAST != 0 {
-            return Some(Seen::Whole(r.at, r.len));
+        let [row_flags, _lock, l0, l1, ..] = *bytes.get(at..)?.first_chunk::<ROW_HEADER_BYTES>()?;
+        if row_flags & (flags::HEAD | flags::DELETED) != flags::HEAD {
+            return None;
         }
-        let len = r.len.checked_sub(ADDRESS_BYTES)?;
-        Some(Seen::Chained(PieceAddress::read(&view, r.at), r.at + ADDRESS_BYTES, len))
+        let at = at + ROW_HEADER_BYTES;
+        let len = usize::from(u16::from_le_bytes([l0, l1])).min(bytes.len() - at);
+        if row_flags & flags::LAST != 0 {
+            return Some(Seen::Whole(at, len));
+        }
+        let rest = len.checked_sub(ADDRESS_BYTES)?;
+        Some(Seen::Chained(PieceAddress::read(&self.image.view(), at), at + ADDRESS_BYTES, rest))
     }
 
     /// Copies the next block of the segment that has rows. False at the end.
@@ -167,6 +179,7 @@ impl Scan {
             Ok(None) => Ok(false),
             Ok(Some(slots)) => {
                 (self.at, self.slot, self.slots) = (at, 0, slots);
+                self.directory = DIRECTORY_BEGIN + Data::new(self.image.view()).itls() * block::data::ITL_BYTES;
                 p.count(Stat::TableScanBlocksGotten, 1);
                 Ok(slots > 0)
             }

@@ -188,7 +188,7 @@ impl Session<'_> {
                     new.push((id, None));
                 }
                 false => {
-                    changes.update(rowid, &row(id, &value));
+                    changes.update(rowid, &row(id, &value), 40);
                     new.push((id, Some(value)));
                 }
             }

@@ -111,8 +111,24 @@ fn make_file(files: &DataFiles, entry: &LogGroupEntry, sparse: bool) -> Result<(
     let file = File::open(&path, OpenMode::CreateNew).map_err(failed)?;
     if sparse { file.set_len(entry.bytes) } else { file.allocate(entry.bytes) }.map_err(failed)?;
     if files.disk_sync() {
+        if !sparse {
+            write_zeros(&file, entry.bytes).map_err(failed)?;
+        }
         file.sync().map_err(failed)?;
         os::file::sync_directory(files.directory()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Writes all of a new file once. In space that was given and never written the first sync of each stretch has the file system note that
+/// it is written now, and wait for that too; commits shall not.
+fn write_zeros(file: &File, bytes: u64) -> os::OsResult<()> {
+    let zeros = vec![0; 1 << 20];
+    let mut at = 0;
+    while at < bytes {
+        let n = (bytes - at).min(zeros.len() as u64);
+        file.write_at(&zeros[..n as usize], at)?;
+        at += n;
     }
     Ok(())
 }

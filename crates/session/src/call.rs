@@ -113,7 +113,9 @@ impl Calls {
             Statement::Block { .. } => self.run_block(core, cx, &e.sql, &e.binds, *kind),
             Statement::Call(_) => self.run_block(core, cx, &call_block(&e.sql), &e.binds, *kind),
             other => {
-                self.close_kept_for_change(core, cx);
+                if !ends_or_marks_a_transaction(&other) {
+                    self.close_kept_for_change(core, cx);
+                }
                 run::run_parsed(core, cx, &other).map(|warning| {
                     let outcome = Outcome { warning, ..Outcome::of(*kind) };
                     done(cx, outcome)
@@ -325,6 +327,12 @@ impl Calls {
     fn close_kept_for_change(&mut self, _core: &Core, _cx: &mut ExecCtx<'_>) {
         self.kept.clear();
     }
+}
+
+/// Whether a statement says something about the transaction only: what kept cursors mean stays.
+fn ends_or_marks_a_transaction(statement: &Statement) -> bool {
+    use Statement::{Commit, Rollback, Savepoint, SetTransaction};
+    matches!(statement, Commit(_) | Rollback(_) | Savepoint(_) | SetTransaction(_))
 }
 
 /// Ends a call: the outcome or the error, framed.

@@ -76,8 +76,11 @@ fn fold_sign(bits: u64) -> u64 {
 pub fn decode_into(bytes: &[u8], data_type: &DataType, value: &mut Value) -> Result<()> {
     match data_type {
         DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => {
-            *value = Value::Number(Number::decode(bytes).ok_or_else(|| damaged(data_type))?);
-            return Ok(());
+            if let Some(n) = Number::decode_small(bytes) {
+                *value = Value::Number(Number::from_i64(n));
+                return Ok(());
+            }
+            return decode_number(bytes, data_type, value);
         }
         DataType::Varchar2 { .. }
         | DataType::Char { .. }
@@ -97,6 +100,12 @@ pub fn decode_into(bytes: &[u8], data_type: &DataType, value: &mut Value) -> Res
         _ => {}
     }
     *value = decode_fixed(bytes, data_type).ok_or_else(|| damaged(data_type))?;
+    Ok(())
+}
+
+#[inline(never)]
+fn decode_number(bytes: &[u8], data_type: &DataType, value: &mut Value) -> Result<()> {
+    *value = Value::Number(Number::decode(bytes).ok_or_else(|| damaged(data_type))?);
     Ok(())
 }
 

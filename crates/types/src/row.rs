@@ -65,6 +65,48 @@ impl<'a> RowWriter<'a> {
     }
 }
 
+/// Appends a row to `out` that is the row in `old` but for some columns, whose numbers ascend: `put` writes each of them. Returns how
+/// many bytes of the old row, from the first column that changes to the last, have been replaced; `None` when the old row is damaged.
+pub fn rewrite(
+    old: &[u8],
+    changed: &[u16],
+    out: &mut Vec<u8>,
+    mut put: impl FnMut(u16, &mut RowWriter<'_>),
+) -> Option<usize> {
+    let mut reader = RowReader::new(old)?;
+    let count = changed.last().map_or(0, |last| usize::from(*last) + 1).max(reader.count());
+    let mut writer = RowWriter::new(out, count);
+    let (mut at, mut kept) = (0, reader.rest());
+    let (mut first, mut last) = (None, reader.rest().len());
+    for &column in changed {
+        let column = usize::from(column);
+        while at < column && at < reader.count() {
+            reader.next_column()?;
+            at += 1;
+        }
+        writer.out.extend_from_slice(&kept[..kept.len() - reader.rest().len()]);
+        while at < column {
+            writer.null();
+            at += 1;
+        }
+        first = first.or(Some(reader.rest().len()));
+        put(column as u16, &mut writer);
+        if at < reader.count() {
+            reader.next_column()?;
+        }
+        at += 1;
+        (kept, last) = (reader.rest(), reader.rest().len());
+    }
+    while at < reader.count() {
+        reader.next_column()?;
+        at += 1;
+    }
+    writer.out.extend_from_slice(&kept[..kept.len() - reader.rest().len()]);
+    // The first byte of the row says how many columns it has.
+    let head = if count == reader.count() { 0 } else { old.len() };
+    Some(first.map_or(0, |first| first - last).max(head))
+}
+
 const MAX_SHORT: usize = 250;
 
 fn put_length(out: &mut Vec<u8>, len: usize) {
@@ -149,5 +191,56 @@ impl<'a> RowReader<'a> {
             r.next_column()?;
         }
         Some(bytes.len() - r.rest.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+    use proptest::prelude::*;
+
+    fn row(columns: &[Option<Vec<u8>>]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut w = RowWriter::new(&mut out, columns.len());
+        for c in columns {
+            match c {
+                Some(bytes) => w.bytes(bytes),
+                None => w.null(),
+            }
+        }
+        out
+    }
+
+    fn column() -> impl Strategy<Value = Option<Vec<u8>>> {
+        prop::option::of(prop_oneof![
+            5 => prop::collection::vec(any::<u8>(), 0..6),
+            1 => prop::collection::vec(any::<u8>(), 240..300),
+        ])
+    }
+
+    proptest! {
+        #[test]
+        fn a_rewritten_row_has_the_new_columns_and_the_old_ones(
+            old in prop::collection::vec(column(), 0..8),
+            new in prop::collection::btree_map(0u16..10, column(), 0..5),
+            behind in 0usize..4,
+        ) {
+            let mut want = old.clone();
+            for (&c, value) in &new {
+                want.resize(want.len().max(usize::from(c) + 1), None);
+                want[usize::from(c)] = value.clone();
+            }
+            let mut bytes = row(&old);
+            bytes.resize(bytes.len() + behind, 0xEE);
+            let changed: Vec<u16> = new.keys().copied().collect();
+            let mut out = vec![7];
+            let replaced = rewrite(&bytes, &changed, &mut out, |c, w| match &new[&c] {
+                Some(bytes) => w.value(&Value::Raw(bytes.clone())),
+                None => w.null(),
+            });
+            prop_assert_eq!(&out[1..], &row(&want)[..]);
+            prop_assert!(replaced.unwrap() <= bytes.len());
+        }
     }
 }

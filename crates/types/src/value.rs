@@ -136,6 +136,7 @@ impl Value {
         match other {
             Value::Text(s) => self.set_text(s),
             Value::Raw(bytes) => self.set_raw(bytes),
+            Value::Number(n) => *self = Value::Number(*n),
             _ => *self = other.clone(),
         }
     }

@@ -11,9 +11,9 @@ use heap::HeapTable;
 use types::row::RowReader;
 use types::{Ora, Result, Rowid};
 
-/// A batch is inserted when it has so many rows or bytes.
-const ROWS_MOST: usize = 2048;
-const BYTES_MOST: usize = 256 << 10;
+/// A batch is inserted when it has so many rows or bytes: the more rows there are, the more of their entries meet in a leaf.
+const ROWS_MOST: usize = 16384;
+const BYTES_MOST: usize = 2 << 20;
 
 /// Rows to be inserted, with their index keys. Keeps its memory.
 #[derive(Default)]

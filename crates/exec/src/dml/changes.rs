@@ -13,6 +13,8 @@ use types::{Result, Rowid};
 /// Rows found are changed when there are so many of them, or so many bytes.
 const ROWS_MOST: usize = 1024;
 const BYTES_MOST: usize = 128 << 10;
+/// Entries of an index are changed when those noted take so many bytes: the more there are, the more of them meet in a leaf.
+const ENTRY_BYTES_MOST: usize = 4 << 20;
 
 /// Changes found and not made yet, with what they do to each index. Keeps its memory.
 #[derive(Default)]
@@ -32,8 +34,9 @@ impl Later {
         }
     }
 
-    pub fn update(&mut self, rowid: Rowid, row: &[u8]) {
-        self.changes.update(rowid, row);
+    /// Notes an update; `replaced`: about so many bytes of the row differ from what it was.
+    pub fn update(&mut self, rowid: Rowid, row: &[u8], replaced: usize) {
+        self.changes.update(rowid, row, replaced);
     }
 
     pub fn delete(&mut self, rowid: Rowid) {
@@ -53,8 +56,9 @@ impl Later {
         self.changes.len() >= ROWS_MOST || self.changes.bytes() >= BYTES_MOST
     }
 
-    /// Changes the rows, and the entries of indexes that are not unique; false when a row had changed under the statement. Entries of
-    /// unique indexes that an update moves wait for [`Later::finish`], as another row's old key may be a row's new one.
+    /// Changes the rows, and, when there are many of them, the entries of indexes that are not unique; false when a row had changed
+    /// under the statement. Entries of unique indexes that an update moves wait for [`Later::finish`], as another row's old key may be a
+    /// row's new one.
     pub fn flush(
         &mut self,
         table: &HeapTable,
@@ -69,11 +73,14 @@ impl Later {
         if done? != RowOutcome::Done {
             return Ok(false);
         }
-        self.change_entries(indexes, &|i| deleting || !i.def.unique, cx)?;
+        let many = self.entries.iter().any(|(gone, new)| gone.bytes() + new.bytes() >= ENTRY_BYTES_MOST);
+        if many {
+            self.change_entries(indexes, &|i| deleting || !i.def.unique, cx)?;
+        }
         Ok(true)
     }
 
-    /// Changes the entries of unique indexes.
+    /// Changes the entries that are left.
     pub fn finish(&mut self, indexes: &[Index], cx: &mut ExecCtx<'_>) -> Result<()> {
         self.change_entries(indexes, &|_| true, cx)
     }

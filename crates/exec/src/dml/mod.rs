@@ -29,7 +29,7 @@ use plan::{Reg, Target, Watch};
 use std::fmt;
 use std::rc::Rc;
 use txn::Snapshot;
-use types::row::RowWriter;
+use types::row::{RowReader, RowWriter};
 use types::{Ora, Result, Rowid, Value};
 
 /// A column as error messages name it.
@@ -401,7 +401,7 @@ impl Writer {
         }
         self.check(true, m, cx)?;
         self.encode(m);
-        self.later.update(rowid, &self.row);
+        self.later.update(rowid, &self.row, self.row.len());
         for (n, i) in self.indexes.iter().enumerate().filter(|(_, i)| i.touches(columns)) {
             self.key.clear();
             let had = i.key(old, m, &mut self.key);
@@ -432,6 +432,64 @@ impl Writer {
             }
         }
         self.note_orphans(old, None, m);
+    }
+
+    /// Whether rows may be updated (or deleted) by their bytes: nothing but types, NOT NULL and indexes needs the columns that a statement
+    /// does not speak of.
+    pub fn takes_bytes(&self, deleting: bool) -> bool {
+        self.takes_changes(deleting) && self.checks.is_empty() && self.children.is_empty()
+    }
+
+    /// As [`Writer::update_later`], for a row whose bytes are `before`: `columns`, in ascending order, have their new values in the new
+    /// registers.
+    pub fn rewrite_later(
+        &mut self,
+        rowid: Rowid,
+        before: &[u8],
+        columns: &[u16],
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        for &c in columns {
+            self.fit(c as usize, true, m, cx)?;
+        }
+        self.row.clear();
+        let new = &self.new;
+        let replaced =
+            types::row::rewrite(before, columns, &mut self.row, |c, w| w.value(m.value(new[usize::from(c)])));
+        let replaced = replaced.ok_or_else(damaged)?;
+        self.later.update(rowid, &self.row, replaced);
+        for (n, i) in self.indexes.iter().enumerate().filter(|(_, i)| i.touches(columns)) {
+            self.key.clear();
+            i.key_of(&RowReader::new(before).ok_or_else(damaged)?, &mut self.key)?;
+            let middle = self.key.len();
+            i.key_of(&RowReader::new(&self.row).ok_or_else(damaged)?, &mut self.key)?;
+            let (old, new) = self.key.split_at(middle);
+            if old == new {
+                continue;
+            }
+            if !old.is_empty() {
+                self.later.entry(n, true, old, rowid);
+            }
+            if !new.is_empty() {
+                self.later.entry(n, false, new, rowid);
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Writer::delete_later`], for a row whose bytes are `before`.
+    pub fn delete_bytes_later(&mut self, rowid: Rowid, before: &[u8]) -> Result<()> {
+        self.later.delete(rowid);
+        let row = RowReader::new(before).ok_or_else(damaged)?;
+        for (n, i) in self.indexes.iter().enumerate() {
+            self.key.clear();
+            i.key_of(&row, &mut self.key)?;
+            if !self.key.is_empty() {
+                self.later.entry(n, true, &self.key, rowid);
+            }
+        }
+        Ok(())
     }
 
     /// Makes the changes noted, when there are enough of them or `all` are wanted. False when a row had changed under the statement.
@@ -510,6 +568,10 @@ impl Writer {
             }
         }
     }
+}
+
+fn damaged() -> Ora {
+    Ora::internal("row bytes are damaged")
 }
 
 fn move_entry(i: &Index, x: &Moved, cx: &mut ExecCtx<'_>) -> Result<()> {

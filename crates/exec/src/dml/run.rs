@@ -62,6 +62,8 @@ pub struct Update {
     sets: Vec<Set>,
     columns: Vec<u16>,
     returning: Vec<Code>,
+    /// Rows are changed by their bytes: of `old` only what the statement speaks of is there.
+    by_bytes: bool,
 }
 
 pub struct Delete {
@@ -70,6 +72,7 @@ pub struct Delete {
     rowid: Reg,
     old: Vec<Reg>,
     returning: Vec<Code>,
+    by_bytes: bool,
 }
 
 pub struct Merge {
@@ -115,24 +118,46 @@ impl Dml {
                 Dml::InsertAll { query, branches, first: i.first }
             }
             PlanBody::Update(u) => {
-                let (sets, columns) = build_sets(&u.sets, b);
+                let (sets, mut columns) = build_sets(&u.sets, b);
+                let mut source = Op::build(&u.source, b)?;
+                let writer = Writer::build(&u.target, b)?;
+                let mut by_bytes = false;
+                if u.returning.is_empty() && writer.takes_bytes(false) {
+                    let values = u.sets.iter().map(|s| match s {
+                        SetItem::One(_, e) => Some(e),
+                        SetItem::Row(..) => None,
+                    });
+                    by_bytes = keep_bytes(&u.source, values, &mut source);
+                }
+                if by_bytes {
+                    columns.sort_unstable();
+                }
                 Dml::Update(Box::new(Update {
-                    writer: Writer::build(&u.target, b)?,
-                    source: Op::build(&u.source, b)?,
+                    writer,
+                    source,
                     rowid: u.rowid,
                     old: u.old.clone(),
                     sets,
                     columns,
                     returning: u.returning.iter().map(|(e, _)| b.code(e)).collect(),
+                    by_bytes,
                 }))
             }
-            PlanBody::Delete(d) => Dml::Delete(Box::new(Delete {
-                writer: Writer::build(&d.target, b)?,
-                source: Op::build(&d.source, b)?,
-                rowid: d.rowid,
-                old: d.old.clone(),
-                returning: d.returning.iter().map(|(e, _)| b.code(e)).collect(),
-            })),
+            PlanBody::Delete(d) => {
+                let mut source = Op::build(&d.source, b)?;
+                let writer = Writer::build(&d.target, b)?;
+                let by_bytes = d.returning.is_empty()
+                    && writer.takes_bytes(true)
+                    && keep_bytes(&d.source, std::iter::empty(), &mut source);
+                Dml::Delete(Box::new(Delete {
+                    writer,
+                    source,
+                    rowid: d.rowid,
+                    old: d.old.clone(),
+                    returning: d.returning.iter().map(|(e, _)| b.code(e)).collect(),
+                    by_bytes,
+                }))
+            }
             PlanBody::Merge(x) => {
                 let update = match &x.update {
                     None => None,
@@ -265,6 +290,26 @@ fn build_sets(sets: &[SetItem], b: &mut Builder<'_>) -> (Vec<Set>, Vec<u16>) {
         })
         .collect();
     (sets, columns)
+}
+
+/// Has the scan that a statement's rows come from keep their bytes, and decode only those columns that its conditions and these values
+/// read. False, and nothing is done, when rows come from elsewhere, or a query may read the columns.
+fn keep_bytes<'p>(source: &plan::Source, values: impl Iterator<Item = Option<&'p plan::Expr>>, op: &mut Op) -> bool {
+    let (plan::Source::Scan(scan), Op::Scan(op)) = (source, op) else { return false };
+    let (mut regs, mut plain) = (Vec::new(), true);
+    let mut look = |e: &plan::Expr| {
+        e.walk(&mut |e| match &e.node {
+            plan::Node::Reg(r) => regs.push(*r),
+            plan::Node::Scalar(_)
+            | plan::Node::Exists(_)
+            | plan::Node::InSub { .. }
+            | plan::Node::Quantified { .. } => plain = false,
+            _ => {}
+        });
+    };
+    scan.filter.iter().for_each(&mut look);
+    let all = values.map(|v| v.map(&mut look)).all(|v| v.is_some());
+    all && plain && op.keep_bytes(&regs)
 }
 
 /// Evaluates the new row of an insertion into the writer's registers.
@@ -490,6 +535,11 @@ impl Update {
     fn find(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         while self.source.next(m, cx)? {
             let Value::Rowid(rowid) = *m.value(self.rowid) else { continue };
+            if self.by_bytes {
+                changed_row(&self.writer, &[], &self.sets, m, cx)?;
+                self.writer.rewrite_later(rowid, self.source.kept_bytes(), &self.columns, m, cx)?;
+                return Ok(true);
+            }
             changed_row(&self.writer, &self.old, &self.sets, m, cx)?;
             self.writer.update_later(rowid, &self.old, &self.columns, m, cx)?;
             return Ok(true);
@@ -508,7 +558,11 @@ impl Delete {
                 Err(e) => break Err(e),
             }
             let Value::Rowid(rowid) = *m.value(self.rowid) else { continue };
-            self.writer.delete_later(rowid, &self.old, m);
+            if self.by_bytes {
+                self.writer.delete_bytes_later(rowid, self.source.kept_bytes())?;
+            } else {
+                self.writer.delete_later(rowid, &self.old, m);
+            }
             run.rows += 1;
             if !self.writer.change_now(false, true, seen, cx)? {
                 run.restart = true;

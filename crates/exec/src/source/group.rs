@@ -88,9 +88,19 @@ impl Group {
 
     fn run_scalar(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut accs: Vec<Acc> = self.aggs.iter().map(AggCode::start).collect();
-        while self.input.next(m, cx)? {
-            for (agg, acc) in self.aggs.iter().zip(&mut accs) {
-                agg.add(acc, m, cx)?;
+        if self.aggs.iter().all(AggCode::only_counts) {
+            loop {
+                let rows = self.input.pass(m, cx)?;
+                if rows == 0 {
+                    break;
+                }
+                accs.iter_mut().for_each(|acc| acc.count(rows));
+            }
+        } else {
+            while self.input.next(m, cx)? {
+                for (agg, acc) in self.aggs.iter().zip(&mut accs) {
+                    agg.add(acc, m, cx)?;
+                }
             }
         }
         self.groups.push(GroupRow { key: Vec::new(), set: 0, values: Vec::new(), accs });

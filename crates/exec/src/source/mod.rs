@@ -185,6 +185,22 @@ impl Op {
         }
     }
 
+    /// Passes by rows that are only counted; returns how many, none at the end. The registers mean nothing.
+    pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
+        match self {
+            Op::Scan(s) => s.pass(m, cx),
+            other => other.next(m, cx).map(u64::from),
+        }
+    }
+
+    /// The bytes of the row found last, of a scan that keeps them.
+    pub fn kept_bytes(&self) -> &[u8] {
+        match self {
+            Op::Scan(s) => s.kept_bytes(),
+            _ => &[],
+        }
+    }
+
     /// Finds the next row. False: there is none, and the registers mean nothing.
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         match self {
@@ -237,7 +253,13 @@ impl Op {
 /// Evaluates `code` into register `dst`.
 pub fn assign(code: &Code, dst: plan::Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
     let r = code.eval(m, cx)?;
-    if r != dst {
+    if r == dst {
+        return Ok(());
+    }
+    if code.made() == Some(r) {
+        // Nobody else reads what was just computed, so it need not be copied.
+        m.regs.swap(r as usize, dst as usize);
+    } else {
         copy(r, dst, m);
     }
     Ok(())

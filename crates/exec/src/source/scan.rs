@@ -23,6 +23,8 @@ pub struct Scan {
     rowid: Option<Reg>,
     filter: Vec<Cond>,
     row: Vec<u8>,
+    /// The bytes of a row are left in `row`, however it was found.
+    keeps: bool,
     rows_left: bool,
     /// AS OF: the number of the moment.
     as_of: Option<(usize, std::rc::Rc<dictionary::TableDef>)>,
@@ -59,6 +61,14 @@ enum Path {
     },
 }
 
+/// What becomes of a row that was found.
+#[derive(Clone, Copy)]
+struct Into<'a> {
+    columns: &'a [Wanted],
+    rowid: Option<Reg>,
+    keeps: bool,
+}
+
 struct RangePath {
     /// Key columns: position in the row, and whether descending.
     columns: Vec<(usize, bool)>,
@@ -88,9 +98,11 @@ struct RangePath {
 #[derive(Default)]
 struct Ahead {
     rowids: Vec<Rowid>,
-    /// Keys of the entries whose rows have to be compared with them, and where each ends; one that is not needed is empty.
+    /// Keys of the entries whose rows have to be compared with them, one behind the other; the row of each, and where the key ends.
     keys: Vec<u8>,
-    key_ends: Vec<u32>,
+    unsure: Vec<(u32, u32)>,
+    /// How many of these keys have been given.
+    compared: usize,
     rows: Vec<u8>,
     found: Vec<(u32, u32)>,
     next: usize,
@@ -104,7 +116,7 @@ struct Ahead {
 
 impl Ahead {
     /// Most rows read at a time.
-    const MOST: usize = 64;
+    const MOST: usize = 256;
 
     fn restart(&mut self) {
         self.empty();
@@ -114,16 +126,17 @@ impl Ahead {
     fn empty(&mut self) {
         self.rowids.clear();
         self.keys.clear();
-        self.key_ends.clear();
+        self.unsure.clear();
         self.rows.clear();
         self.found.clear();
-        self.next = 0;
+        (self.next, self.compared) = (0, 0);
     }
 
-    fn push(&mut self, rowid: Rowid, key: &[u8]) {
-        self.rowids.push(rowid);
+    /// Adds a row that has to be compared with the key of its entry.
+    fn push_unsure(&mut self, rowid: Rowid, key: &[u8]) {
         self.keys.extend_from_slice(key);
-        self.key_ends.push(self.keys.len() as u32);
+        self.unsure.push((self.rowids.len() as u32, self.keys.len() as u32));
+        self.rowids.push(rowid);
     }
 
     /// Reads the rows of the entries pushed, block by block.
@@ -142,16 +155,22 @@ impl Ahead {
         self.found.truncate(from);
     }
 
-    /// The next row found, with the key to compare it with.
+    /// The next row found, with the key to compare it with; none when it is sure.
     fn pop(&mut self) -> Option<(Rowid, &[u8], &[u8])> {
         while self.next < self.rowids.len() {
             let n = self.next;
             self.next += 1;
+            let mut key = 0..0;
+            if let Some((row, key_end)) = self.unsure.get(self.compared)
+                && *row as usize == n
+            {
+                let key_begin = if self.compared == 0 { 0 } else { self.unsure[self.compared - 1].1 };
+                key = key_begin as usize..*key_end as usize;
+                self.compared += 1;
+            }
             let (begin, end) = self.found[n];
             if begin < end {
-                let key_begin = if n == 0 { 0 } else { self.key_ends[n - 1] as usize };
-                let key = &self.keys[key_begin..self.key_ends[n] as usize];
-                return Some((self.rowids[n], &self.rows[begin as usize..end as usize], key));
+                return Some((self.rowids[n], &self.rows[begin as usize..end as usize], &self.keys[key]));
             }
         }
         None
@@ -174,10 +193,44 @@ impl Scan {
             rowid: s.rowid,
             filter,
             row: Vec::new(),
+            keeps: false,
             rows_left: false,
             as_of,
             moment: None,
         })
+    }
+
+    /// Keeps the bytes of each row, for [`Scan::kept_bytes`], and decodes only the columns of these registers. False, and nothing is
+    /// done, where that cannot be.
+    pub fn keep_bytes(&mut self, regs: &[Reg]) -> bool {
+        let rechecks = matches!(&self.path, Path::Range(r) if !r.recheck.is_empty() || r.only.is_some());
+        if rechecks || !matches!(self.storage, Storage::Heap(_)) {
+            return false;
+        }
+        self.columns.retain(|(_, reg, _)| regs.contains(reg));
+        self.keeps = true;
+        true
+    }
+
+    /// The bytes of the row found last.
+    pub fn kept_bytes(&self) -> &[u8] {
+        &self.row
+    }
+
+    /// As [`crate::source::Op::pass`].
+    pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
+        if let Path::Range(r) = &mut self.path
+            && self.rows_left
+            && self.filter.is_empty()
+            && r.only.is_some()
+        {
+            let passed = r.pass(m, cx)?;
+            if passed > 0 {
+                cx.p.check_cancel()?;
+                return Ok(passed);
+            }
+        }
+        self.next(m, cx).map(u64::from)
     }
 
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -305,12 +358,20 @@ impl Scan {
                 let Some(rowid) = found.pop() else { return Ok(false) };
                 let there = fetch(&self.storage, At::Rowid(rowid), &snapshot, &mut self.row, cx)?;
                 if there && index.matches(&self.row, key, &mut m.scratch)? {
-                    break (rowid, &self.row[..]);
+                    decode(&self.row, At::Rowid(rowid), &self.columns, self.rowid, m)?;
+                    return Ok(true);
                 }
             },
-            Path::Range(r) => return r.advance(&self.storage, &self.columns, self.rowid, &mut self.row, m, cx),
+            Path::Range(r) => {
+                let into = Into { columns: &self.columns, rowid: self.rowid, keeps: self.keeps };
+                return r.advance(&self.storage, into, &mut self.row, m, cx);
+            }
         };
         decode(bytes, At::Rowid(rowid), &self.columns, self.rowid, m)?;
+        if self.keeps {
+            self.row.clear();
+            self.row.extend_from_slice(bytes);
+        }
         Ok(true)
     }
 }
@@ -494,8 +555,8 @@ impl RangePath {
     fn advance_in_heap(
         &mut self,
         table: &heap::HeapTable,
-        columns: &[Wanted],
-        rowid_reg: Option<Reg>,
+        into: Into<'_>,
+        bytes: &mut Vec<u8>,
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
@@ -504,7 +565,11 @@ impl RangePath {
         loop {
             while let Some((rowid, row, key)) = ahead.pop() {
                 if key.is_empty() || index.matches(row, key, &mut m.scratch)? {
-                    decode(row, At::Rowid(rowid), columns, rowid_reg, m)?;
+                    decode(row, At::Rowid(rowid), into.columns, into.rowid, m)?;
+                    if into.keeps {
+                        bytes.clear();
+                        bytes.extend_from_slice(row);
+                    }
                     return Ok(true);
                 }
             }
@@ -517,15 +582,33 @@ impl RangePath {
             ahead.empty();
             ahead.size = (ahead.size * 4).clamp(1, Ahead::MOST);
             while ahead.rowids.len() < ahead.size {
+                let most = ahead.size - ahead.rowids.len();
+                let s = m.snapshot();
+                let sure = &mut |xid| is_sure_of(xid, s, verdict, cx);
+                range.sure_rows(cx.shared.btree, cx.p, most, sure, &mut ahead.rowids)?;
+                if ahead.rowids.len() == ahead.size {
+                    break;
+                }
                 let Some(entry) = range.next_entry(cx.shared.btree, cx.p)? else {
                     ahead.ended = true;
                     break;
                 };
-                let sure = is_sure(&entry, m.snapshot(), verdict, cx);
-                ahead.push(btree::rowid_of(&index.tree, entry.locator), if sure { &[] } else { entry.key });
+                let rowid = btree::rowid_of(&index.tree, entry.locator);
+                if is_sure(&entry, s, verdict, cx) {
+                    ahead.rowids.push(rowid);
+                } else {
+                    ahead.push_unsure(rowid, entry.key);
+                }
             }
             ahead.read(table, m.snapshot(), cx);
         }
+    }
+
+    /// Passes by entries that are sure; how many, none when the next one is not.
+    fn pass(&mut self, m: &Machine, cx: &ExecCtx<'_>) -> Result<u64> {
+        let RangePath { range, verdict, .. } = self;
+        let sure = &mut |xid| is_sure_of(xid, m.snapshot(), verdict, cx);
+        range.pass_sure(cx.shared.btree, cx.p, usize::MAX, sure).map(|passed| passed as u64)
     }
 
     fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
@@ -536,15 +619,15 @@ impl RangePath {
     fn advance(
         &mut self,
         storage: &Storage,
-        columns: &[Wanted],
-        rowid_reg: Option<Reg>,
+        into: Into<'_>,
         row: &mut Vec<u8>,
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
         if let (Storage::Heap(table), None, true) = (storage, &self.only, self.recheck.is_empty()) {
-            return self.advance_in_heap(table, columns, rowid_reg, m, cx);
+            return self.advance_in_heap(table, into, row, m, cx);
         }
+        let Into { columns, rowid: rowid_reg, .. } = into;
         let Some(index) = &self.index else { return Ok(false) };
         let keyed = matches!(storage, Storage::Index(_));
         loop {
@@ -627,21 +710,23 @@ fn bounds<'a>(low: &'a [u8], high: &'a [u8], inclusive: (bool, bool)) -> (Bound<
 /// Whether an entry says by itself that the snapshot sees a row with its key: the transaction that made it has committed before
 /// the snapshot, and nobody has marked it deleted since. Own entries may be younger than the statement.
 fn is_sure(entry: &btree::Entry<'_>, s: &Snapshot, last: &mut Option<(Xid, bool)>, cx: &ExecCtx<'_>) -> bool {
-    if entry.deleted {
-        return false;
-    }
+    !entry.deleted && is_sure_of(entry.xid, s, last, cx)
+}
+
+/// [`is_sure`] for an entry of this maker that is not marked deleted.
+fn is_sure_of(maker: Xid, s: &Snapshot, last: &mut Option<(Xid, bool)>, cx: &ExecCtx<'_>) -> bool {
     // There since the index was built, which was before the snapshot.
-    if entry.xid == Xid::default() {
+    if maker == Xid::default() {
         return true;
     }
     if let Some((xid, sure)) = last
-        && *xid == entry.xid
+        && *xid == maker
     {
         return *sure;
     }
-    let visible = || cx.shared.txns.sight(Maker::Transaction(entry.xid), Uba::NONE, s) == Sight::Visible;
-    let sure = s.xid != Some(entry.xid) && visible();
-    *last = Some((entry.xid, sure));
+    let visible = || cx.shared.txns.sight(Maker::Transaction(maker), Uba::NONE, s) == Sight::Visible;
+    let sure = s.xid != Some(maker) && visible();
+    *last = Some((maker, sure));
     sure
 }
 

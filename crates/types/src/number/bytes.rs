@@ -37,6 +37,33 @@ impl Number {
         }
     }
 
+    /// Reads the stored form of a whole number from 1 to 999,999,999,999,999,999; `None` for any other and for what is no number. Most
+    /// numbers are such, and their value is written at once.
+    #[inline]
+    pub(crate) fn decode_small(bytes: &[u8]) -> Option<i64> {
+        const POWERS: [i64; 9] = {
+            let mut all = [1; 9];
+            let mut i = 1;
+            while i < all.len() {
+                all[i] = all[i - 1] * 100;
+                i += 1;
+            }
+            all
+        };
+        let (&head, digits) = bytes.split_first()?;
+        let exponent = usize::from(head).wrapping_sub(193);
+        if exponent > 8 || digits.is_empty() || digits.len() > exponent + 1 {
+            return None;
+        }
+        let (mut n, mut greatest) = (0i64, 0u8);
+        for &b in digits {
+            let digit = b.wrapping_sub(1);
+            greatest = greatest.max(digit);
+            n = n * 100 + i64::from(digit);
+        }
+        (greatest <= 99).then(|| n * POWERS[exponent + 1 - digits.len()])
+    }
+
     /// Reads the stored form; `None` when the bytes are no number.
     #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Number> {
