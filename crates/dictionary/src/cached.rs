@@ -4,9 +4,11 @@ use crate::base::{Base, props};
 use crate::create::is_property_since_12_2;
 use crate::rows::as_text;
 use crate::shared::DictionaryShared;
+use crate::{Image, UserDef, UserId};
 use latch::Generation;
 use process::Process;
 use row_cache::{Cache, CacheSet, Found, Key, RowCache, RowValue};
+use std::rc::Rc;
 use types::{ObjectId, Result};
 
 /// The caches whose rows come from any of these tables: what a transaction closes that has changed them.
@@ -126,5 +128,66 @@ impl DictionaryShared {
             }
             Found::Bypass => split_property(&known.kept),
         }
+    }
+}
+
+/// A session's way to look things up in the row cache.
+///
+/// What a look-up finds is an identity: the number of an object or user, or that there is none. Definitions are made of the session's
+/// picture of the dictionary; a row that the cache does not have is stored from it, if nothing has changed since the picture was
+/// read. Should the cache know of an object that the picture does not have, because it was made since, the picture decides: a statement
+/// is compiled against one moment.
+#[derive(Clone)]
+pub(crate) struct Look {
+    p: Rc<Process>,
+    rows: &'static RowCache,
+}
+
+/// The bytes of a key: numbers, most significant byte first, then a name.
+fn key_bytes(numbers: &[u32], name: &str) -> Vec<u8> {
+    let mut bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_be_bytes()).collect();
+    bytes.extend_from_slice(name.as_bytes());
+    bytes
+}
+
+impl Look {
+    pub fn new(p: &Rc<Process>, rows: &'static RowCache) -> Look {
+        Look { p: Rc::clone(p), rows }
+    }
+
+    /// The number that a cache has for a key; `known` is what the picture says.
+    pub fn number(
+        &self,
+        image: &Image,
+        cache: Cache,
+        numbers: &[u32],
+        name: &str,
+        known: impl FnOnce() -> Option<u32>,
+    ) -> Option<u32> {
+        let bytes = key_bytes(numbers, name);
+        let mut value = RowValue::new();
+        match self.rows.get(&self.p, &Key::new(cache, &bytes), &mut value) {
+            Found::Hit if !value.is_existent() => None,
+            Found::Hit => value.bytes().try_into().ok().map(u32::from_le_bytes),
+            Found::Miss(load) => {
+                let number = known();
+                let kept = number.map(u32::to_le_bytes);
+                load.store_as_of(image.state(cache), kept.as_ref().map(<[u8; 4]>::as_slice));
+                number
+            }
+            Found::Bypass => known(),
+        }
+    }
+
+    /// Whether a cache has something for a key.
+    pub fn is(&self, image: &Image, cache: Cache, numbers: &[u32], known: impl FnOnce() -> bool) -> bool {
+        self.number(image, cache, numbers, "", || known().then_some(1)).is_some()
+    }
+
+    /// `dc_users`, by name.
+    pub fn user_named<'i>(&self, image: &'i Image, name: &str) -> Option<&'i Rc<UserDef>> {
+        let known = || image.user_named(name).map(|user| user.id.0);
+        let id = self.number(image, Cache::Users, &[], name, known)?;
+        image.user(UserId(id)).filter(|user| user.name == name).or_else(|| image.user_named(name))
     }
 }

@@ -8,6 +8,7 @@
 use crate::base::*;
 use crate::rows::{Row, as_i64, as_optional_text, as_text, as_u32, type_of_columns};
 use crate::*;
+use row_cache::Cache;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -78,6 +79,8 @@ pub struct Image {
     tablespaces: Vec<(u32, String)>,
     base_headers: HashMap<Base, Rdba>,
     made: RefCell<Made>,
+    /// The states of the row cache before this was read.
+    states: [u64; Cache::COUNT],
 }
 
 /// Definitions already made.
@@ -127,6 +130,8 @@ impl Image {
             tablespaces: Vec::new(),
             base_headers: headers.iter().copied().collect(),
             made: RefCell::default(),
+            // Until it is told: no state that a cache can have.
+            states: [u64::MAX; Cache::COUNT],
         };
         reader.scan(Base::User, &mut |row| image.add_user(row))?;
         reader.scan(Base::Obj, &mut |row| image.add_object(row))?;
@@ -230,6 +235,16 @@ impl Image {
                 }
             }
         }
+    }
+
+    /// Says what the states of the row cache were before the reader's snapshot was taken.
+    pub(crate) fn set_states(&mut self, states: [u64; Cache::COUNT]) {
+        self.states = states;
+    }
+
+    /// The state of a cache before this was read: rows of this picture may be stored as of it.
+    pub(crate) fn state(&self, cache: Cache) -> u64 {
+        self.states[cache as usize]
     }
 
     /// The dictionary epoch this was read at.

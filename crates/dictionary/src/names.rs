@@ -1,6 +1,8 @@
 //! Names as one session resolves them, over a picture of the dictionary.
 
+use crate::cached::Look;
 use crate::*;
+use row_cache::Cache;
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result};
 
@@ -19,6 +21,8 @@ pub struct SessionCatalog {
     schema: UserId,
     /// SYSDBA, or the owner of a catalog view: no privilege is asked for.
     all_powerful: bool,
+    /// Without it, names are looked up in the picture alone.
+    look: Option<Look>,
 }
 
 /// What an unqualified or qualified name stands for before its kind is looked at.
@@ -32,7 +36,89 @@ enum Found {
 impl SessionCatalog {
     pub fn new(image: Rc<Image>, fixed: Rc<dyn FixedCatalog>, user: UserId, schema: UserId, sysdba: bool) -> Self {
         let all_powerful = sysdba || user == UserId::SYS;
-        SessionCatalog { image, fixed, user, schema, all_powerful }
+        SessionCatalog { image, fixed, user, schema, all_powerful, look: None }
+    }
+
+    /// The same names, looked up in the row cache.
+    pub(crate) fn looking_up(self, look: Option<Look>) -> SessionCatalog {
+        SessionCatalog { look, ..self }
+    }
+
+    /// `dc_objects`, by owner, name space and name.
+    fn object_named(&self, owner: UserId, space: u8, name: &str) -> Option<&ObjectDef> {
+        let known = || self.image.object_named(owner, space, name);
+        let Some(look) = &self.look else { return known() };
+        let numbers = [owner.0, space.into()];
+        let id = look.number(&self.image, Cache::Objects, &numbers, name, || known().map(|def| def.object.0))?;
+        let is_it = |def: &&ObjectDef| def.owner_id == owner && def.kind.namespace() == space && def.name == name;
+        self.image.object(ObjectId(id)).filter(is_it).or_else(known)
+    }
+
+    fn user_named(&self, name: &str) -> Option<&Rc<UserDef>> {
+        match &self.look {
+            Some(look) => look.user_named(&self.image, name),
+            None => self.image.user_named(name),
+        }
+    }
+
+    /// `dc_users`, by number.
+    fn user_name(&self, user: UserId) -> String {
+        self.note(Cache::UserIds, &[user.0], || self.image.user(user).is_some());
+        self.image.user_name(user)
+    }
+
+    /// Whether the dictionary has something, by way of the row cache.
+    fn is(&self, cache: Cache, numbers: &[u32], known: impl Fn() -> bool) -> bool {
+        match &self.look {
+            Some(look) => look.is(&self.image, cache, numbers, known),
+            None => known(),
+        }
+    }
+
+    /// As [`Self::is`], where the picture gives the definition.
+    fn note(&self, cache: Cache, numbers: &[u32], known: impl Fn() -> bool) {
+        if self.look.is_some() {
+            self.is(cache, numbers, known);
+        }
+    }
+
+    /// `dc_system_privileges`.
+    fn has_privilege(&self, privilege: SystemPrivilege) -> bool {
+        let numbers = [self.user.0, privilege.number().unsigned_abs() as u32];
+        self.is(Cache::SystemPrivileges, &numbers, || self.image.has_privilege(self.user, privilege))
+    }
+
+    /// `dc_object_grants`, of one privilege.
+    fn has_object_grant(&self, object: ObjectId, privilege: ObjectPrivilege) -> bool {
+        let known = || self.image.has_object_grant(self.user, object, privilege, false);
+        self.is(Cache::ObjectGrants, &[self.user.0, object.0, privilege as u32], known)
+    }
+
+    /// `dc_object_grants`, of any privilege.
+    fn has_any_object_grant(&self, object: ObjectId) -> bool {
+        let known = || self.image.has_any_object_grant(self.user, object);
+        self.is(Cache::ObjectGrants, &[self.user.0, object.0, u32::MAX], known)
+    }
+
+    /// Looks up what a statement on a table needs beside its definition: `dc_segments` and `dc_tablespaces` of the table and its
+    /// indexes, `dc_histogram_defs` of the columns that have statistics.
+    fn look_up_parts(&self, table: &TableDef) {
+        if self.look.is_none() {
+            return;
+        }
+        let own = match &table.organization {
+            Organization::Heap(segment) | Organization::Index(segment) => Some(segment),
+            Organization::HashCluster { cluster, .. } => Some(&cluster.segment),
+            Organization::Fixed(_) => None,
+        };
+        for segment in own.into_iter().chain(table.indexes.iter().map(|index| &index.segment)) {
+            let (file, block) = (segment.header.file(), segment.header.block());
+            self.note(Cache::Segments, &[segment.tablespace, file, block], || true);
+            self.note(Cache::Tablespaces, &[segment.tablespace], || true);
+        }
+        for (at, _) in table.columns.iter().enumerate().filter(|(_, column)| column.statistics.is_some()) {
+            self.note(Cache::HistogramDefs, &[table.object.0, at as u32 + 1], || true);
+        }
     }
 
     /// The picture that names are resolved in.
@@ -46,7 +132,7 @@ impl SessionCatalog {
 
     /// Whether the session has the system privilege.
     pub fn has(&self, privilege: SystemPrivilege) -> bool {
-        self.all_powerful || self.image.has_privilege(self.user, privilege)
+        self.all_powerful || self.has_privilege(privilege)
     }
 
     /// Resolves a name to an object, following synonyms. `space` is the name space.
@@ -65,6 +151,7 @@ impl SessionCatalog {
             let Some(synonym) = self.image.synonym(object) else {
                 return Ok(Some(Found::Object(object)));
             };
+            self.note(Cache::Synonyms, &[object.0], || true);
             if synonym.link.is_some() {
                 return Err(Ora::new(2019));
             }
@@ -74,10 +161,10 @@ impl SessionCatalog {
     }
 
     fn find_once(&self, schema: Option<&str>, name: &str, space: u8) -> Option<Found> {
-        let object = |owner| self.image.object_named(owner, space, name).map(|def| Found::Object(def.object));
+        let object = |owner| self.object_named(owner, space, name).map(|def| Found::Object(def.object));
         match schema {
             Some("SYS") => object(UserId::SYS).filter(not_catalog).or_else(|| sys_name(name, &*self.fixed)),
-            Some(owner) => object(self.image.user_named(owner)?.id),
+            Some(owner) => object(self.user_named(owner)?.id),
             None => {
                 let own = object(self.schema).filter(not_catalog);
                 let own = own.or_else(|| if self.schema == UserId::SYS { sys_name(name, &*self.fixed) } else { None });
@@ -90,10 +177,7 @@ impl SessionCatalog {
     fn sees(&self, object: &ObjectDef) -> bool {
         use SystemPrivilege::*;
         const ANY: &[SystemPrivilege] = &[SelectAnyTable, ReadAnyTable, InsertAnyTable, UpdateAnyTable, DeleteAnyTable];
-        if self.all_powerful
-            || object.owner_id == self.user
-            || self.image.has_any_object_grant(self.user, object.object)
-        {
+        if self.all_powerful || object.owner_id == self.user || self.has_any_object_grant(object.object) {
             return true;
         }
         let any: &[SystemPrivilege] = match object.kind {
@@ -106,6 +190,7 @@ impl SessionCatalog {
     }
 
     fn visible(&self, object: ObjectId) -> Option<&ObjectDef> {
+        self.note(Cache::ObjectIds, &[object.0], || self.image.object(object).is_some());
         self.image.object(object).filter(|def| self.sees(def))
     }
 
@@ -151,10 +236,10 @@ impl SessionCatalog {
     /// The table, view, sequence or unit that a name of DDL means: own schema unless qualified, synonyms not followed.
     pub fn object(&self, schema: Option<&str>, name: &str, space: u8) -> Option<&ObjectDef> {
         let owner = match schema {
-            Some(owner) => self.image.user_named(owner)?.id,
+            Some(owner) => self.user_named(owner)?.id,
             None => self.schema,
         };
-        self.image.object_named(owner, space, name).filter(|def| self.sees(def))
+        self.object_named(owner, space, name).filter(|def| self.sees(def))
     }
 }
 
@@ -187,11 +272,11 @@ fn public_name(name: &str, fixed: &dyn FixedCatalog) -> Option<Found> {
 
 impl Catalog for SessionCatalog {
     fn user(&self) -> (UserId, String) {
-        (self.user, self.image.user_name(self.user))
+        (self.user, self.user_name(self.user))
     }
 
     fn schema(&self) -> (UserId, String) {
-        (self.schema, self.image.user_name(self.schema))
+        (self.schema, self.user_name(self.schema))
     }
 
     fn relation(&self, schema: Option<&str>, name: &str) -> Result<Option<Resolved>> {
@@ -224,7 +309,10 @@ impl Catalog for SessionCatalog {
                 open.then(|| Resolved::Table(self.fixed_table(id, name, columns)))
             }
             Some(Found::Object(object)) => match self.visible(object).map(|def| def.kind) {
-                Some(ObjectKind::Table) => self.image.table(object)?.map(Resolved::Table),
+                Some(ObjectKind::Table) => self.image.table(object)?.map(|table| {
+                    self.look_up_parts(&table);
+                    Resolved::Table(table)
+                }),
                 Some(ObjectKind::View) => self.image.view(object)?.map(Resolved::View),
                 _ => None,
             },
@@ -235,7 +323,11 @@ impl Catalog for SessionCatalog {
         let Some(Found::Object(object)) = self.find(schema, name, ObjectKind::Sequence.namespace())? else {
             return Ok(None);
         };
-        Ok(self.visible(object).and_then(|def| self.image.sequence(def.object)))
+        let found = self.visible(object).and_then(|def| self.image.sequence(def.object));
+        if found.is_some() {
+            self.note(Cache::Sequences, &[object.0], || true);
+        }
+        Ok(found)
     }
 
     fn unit(&self, schema: Option<&str>, name: &str) -> Result<Option<Rc<ProcedureDef>>> {
@@ -278,7 +370,7 @@ impl Catalog for SessionCatalog {
         };
         let is_sequence = self.image.object(object).is_some_and(|def| def.kind == ObjectKind::Sequence);
         let any = if is_sequence { &[S::SelectAnySequence] } else { any };
-        let granted = |privilege| self.image.has_object_grant(self.user, object, privilege, false);
+        let granted = |privilege| self.has_object_grant(object, privilege);
         Ok(any.iter().any(|privilege| self.has(*privilege))
             || granted(privilege)
             || (privilege == ObjectPrivilege::Select && granted(ObjectPrivilege::Read)))

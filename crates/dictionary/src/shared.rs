@@ -6,6 +6,7 @@
 //! finds its picture's epoch unchanged, after it holds its TM locks, cannot run on a definition that has changed.
 
 use crate::base::{Base, bootstrap};
+use crate::cached::Look;
 use crate::image::BASE_PCTFREE;
 use crate::rows::{Row, as_u32, decode};
 use crate::sequences::ENTRY_WORDS;
@@ -259,11 +260,15 @@ impl DictionaryShared {
     /// Reads a picture of the dictionary as of now.
     pub fn load(&self, p: &Process) -> Result<Image> {
         let epoch = self.epoch();
+        let states = self.rows.map(RowCache::states);
         let snapshot = self.txns().snapshot(p, &Txn::new());
         let reader = HeapReader { shared: self, p, snapshot };
         let headers: Vec<_> = Base::ALL.iter().map(|base| (*base, self.header(*base))).collect();
-        let image = Image::load(&reader, epoch, &headers);
+        let mut image = Image::load(&reader, epoch, &headers);
         self.txns().release(p, &snapshot);
+        if let (Ok(image), Some(states)) = (&mut image, states) {
+            image.set_states(states);
+        }
         image
     }
 }
@@ -286,11 +291,19 @@ pub struct Dictionary {
     shared: DictionaryShared,
     fixed: Rc<dyn FixedCatalog>,
     image: Option<Rc<Image>>,
+    look: Option<Look>,
 }
 
 impl Dictionary {
     pub fn new(shared: DictionaryShared, fixed: Rc<dyn FixedCatalog>) -> Dictionary {
-        Dictionary { shared, fixed, image: None }
+        Dictionary { shared, fixed, image: None, look: None }
+    }
+
+    /// From now on look-ups go through the row cache, if the instance has one, as those of `p`.
+    #[must_use]
+    pub fn looking_up_as(self, p: &Rc<Process>) -> Dictionary {
+        let look = self.shared.rows.map(|rows| Look::new(p, rows));
+        Dictionary { look, ..self }
     }
 
     pub fn shared(&self) -> &DictionaryShared {
@@ -326,7 +339,8 @@ impl Dictionary {
     /// As [`Self::image`].
     pub fn names(&mut self, p: &Process, user: UserId, schema: UserId, sysdba: bool) -> Result<SessionCatalog> {
         let image = self.image(p)?;
-        Ok(SessionCatalog::new(image, self.fixed.clone(), user, schema, sysdba))
+        let names = SessionCatalog::new(image, self.fixed.clone(), user, schema, sysdba);
+        Ok(names.looking_up(self.look.clone()))
     }
 
     /// The user of that (dictionary-form) name.
@@ -334,7 +348,12 @@ impl Dictionary {
     /// # Errors
     /// As [`Self::image`].
     pub fn user(&mut self, p: &Process, name: &str) -> Result<Option<Rc<UserDef>>> {
-        Ok(self.image(p)?.user_named(name).filter(|user| !user.is_role).cloned())
+        let image = self.image(p)?;
+        let found = match &self.look {
+            Some(look) => look.user_named(&image, name),
+            None => image.user_named(name),
+        };
+        Ok(found.filter(|user| !user.is_role).cloned())
     }
 
     /// Checks a logon: the user when the password is right.

@@ -153,6 +153,30 @@ pub struct LatchShared {
     /// One more than the highest slot ever used.
     pub(crate) high: AtomicU32,
     pub(crate) places: [PlaceLine; Where::COUNT],
+    /// Mutex waits so far that slept: the next goes to the line of this number, modulo their count.
+    pub(crate) mutex_waits: AtomicU64,
+    pub(crate) mutex_history: [MutexWaitLine; MUTEX_HISTORY],
+}
+
+/// Mutex waits that are remembered.
+pub(crate) const MUTEX_HISTORY: usize = 256;
+
+/// A mutex wait that slept. Written once a wait, after it.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct MutexWaitLine {
+    /// Twice the number of the wait plus one while it is being written, plus two afterwards.
+    pub sequence: AtomicU64,
+    pub wall_ns: AtomicU64,
+    pub place: AtomicU64,
+    pub gets: AtomicU64,
+    pub sleeps: AtomicU64,
+    /// The process that waited, above; the one that held it exclusively, below.
+    pub processes: AtomicU64,
+    pub value: AtomicU64,
+    pub idn: AtomicU64,
+    pub address: AtomicU64,
+    pad: [AtomicU64; 7],
 }
 
 /// One latch or mutex that a process holds, or is about to: written by that process alone.

@@ -42,7 +42,7 @@ pub use mutex::{Mutex, MutexHeld, MutexKind};
 pub use places::{Owner, Where};
 pub use recover::{Known, Recovered};
 pub use versioned::Versioned;
-pub use views::{HolderView, LatchCounts, PlaceCounts};
+pub use views::{HolderView, LatchCounts, MutexWait, PlaceCounts};
 
 /// The example of the README, compiled and run.
 #[cfg(doctest)]

@@ -1,11 +1,12 @@
 //! Mutexes: a word inside the object that it protects.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 use wait::Event;
 
 use crate::client::{Mode, Noted};
+use crate::domain::MUTEX_HISTORY;
 use crate::latch::add;
 use crate::word::MutexWord;
 use crate::{Client, Where};
@@ -159,9 +160,10 @@ impl Client {
             Mode::MutexShared => mutex.word.try_shared(),
             _ => mutex.word.try_exclusive(self.number()),
         };
-        let (mut sleeps, mut slept_ns) = (0, 0);
+        let (mut sleeps, mut slept_ns, mut last) = (0, 0, 0);
         while !self.spin_for_mutex(&try_it) {
             let value = mutex.value();
+            last = value;
             let event = kind.event(mode, value >> 32 != 0);
             let p3 = if kind == MutexKind::RowCache { 0 } else { (at as u64) << 32 | sleeps };
             let p = if kind == MutexKind::RowCache { [idn, at.location(), 0] } else { [idn, value, p3] };
@@ -171,10 +173,36 @@ impl Client {
             sleeps += 1;
             self.run_watch();
         }
+        if sleeps == 0 {
+            return;
+        }
+        self.remember_wait(mutex, at, idn, sleeps, last);
         let place = self.domain().place(at);
         place.mutex_sleeps.fetch_add(sleeps, Ordering::Relaxed);
         place.mutex_wait_ns.fetch_add(slept_ns, Ordering::Relaxed);
         mutex.sleeps.fetch_add(sleeps, Ordering::Relaxed);
+    }
+
+    /// Notes a wait in the circular history.
+    fn remember_wait(&self, mutex: &Mutex, at: Where, idn: u64, sleeps: u64, value: u64) {
+        let shared = self.domain().shared;
+        let n = shared.mutex_waits.fetch_add(1, Ordering::Relaxed);
+        let line = &shared.mutex_history[n as usize % MUTEX_HISTORY];
+        line.sequence.store(2 * n + 1, Ordering::Relaxed);
+        fence(Ordering::Release); // pairs with the Acquire fence in `mutex_history`
+        for (word, value) in [
+            (&line.wall_ns, os::clock::wall_ns()),
+            (&line.place, at as u64),
+            (&line.gets, mutex.gets() + 1),
+            (&line.sleeps, sleeps),
+            (&line.processes, u64::from(self.number()) << 32 | value >> 32),
+            (&line.value, value),
+            (&line.idn, idn),
+            (&line.address, mutex.address()),
+        ] {
+            word.store(value, Ordering::Relaxed);
+        }
+        line.sequence.store(2 * n + 2, Ordering::Release); // pairs with the Acquire load in `mutex_history`
     }
 
     fn spin_for_mutex(&self, try_it: &impl Fn() -> bool) -> bool {

@@ -324,6 +324,10 @@ fn mutexes_count_sleeps_and_show_their_holder() {
         assert!(mutex.sleeps() > 0);
         assert_eq!(waiter.totals.of(Event::RowCacheMutex).waits(), mutex.sleeps());
     });
+    let history = d.mutex_history();
+    let slept: u64 = history.iter().map(|wait| wait.sleeps).sum();
+    assert!(history.iter().all(|w| w.place == Where::KqrMutexReget && w.idn == 15 && w.blocker == a.number()));
+    assert_eq!(slept, mutex.sleeps());
     let at = place(d, Where::KqrMutexReget);
     assert_eq!(at.mutex_sleeps, mutex.sleeps());
     assert!(at.mutex_wait_ns > 0);

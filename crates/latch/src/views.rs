@@ -1,9 +1,9 @@
 //! What views show of latches.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 
 use crate::client::{HELD, Mode, STAGE};
-use crate::domain::{Domain, NameLine};
+use crate::domain::{Domain, MutexWaitLine, NameLine};
 use crate::{Latch, LatchName, Where};
 
 /// The counts of a latch, of all latches of a name, or of one process: the columns of `v$latch`.
@@ -97,6 +97,26 @@ pub struct PlaceCounts {
     pub mutex_wait_ns: u64,
 }
 
+/// A mutex wait that slept: a row of `v$mutex_sleep_history`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MutexWait {
+    /// Nanoseconds since 1970 at its end.
+    pub wall_ns: u64,
+    /// Where the mutex was asked for.
+    pub place: Where,
+    /// Gets of the mutex so far.
+    pub gets: u64,
+    pub sleeps: u64,
+    /// The process that waited.
+    pub requester: u32,
+    /// The one that held the mutex exclusively when it last slept; 0 for none.
+    pub blocker: u32,
+    /// The mutex's word then.
+    pub value: u64,
+    pub idn: u64,
+    pub address: u64,
+}
+
 /// One hold: a row of `x$ksuprlat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HolderView {
@@ -150,6 +170,14 @@ impl Domain {
         })
     }
 
+    /// The last mutex waits that slept, oldest first. One that is being written is left out.
+    #[must_use]
+    pub fn mutex_history(&self) -> Vec<MutexWait> {
+        let mut rows: Vec<(u64, MutexWait)> = self.shared.mutex_history.iter().filter_map(seen_wait).collect();
+        rows.sort_unstable_by_key(|(sequence, _)| *sequence);
+        rows.into_iter().map(|(_, wait)| wait).collect()
+    }
+
     /// Latches and mutexes held at this moment, by process. Takes nothing and allocates nothing: it may run without end
     /// beside the busiest latch.
     pub fn holders(&self) -> impl Iterator<Item = HolderView> {
@@ -175,4 +203,25 @@ impl Domain {
             })
         })
     }
+}
+
+fn seen_wait(line: &MutexWaitLine) -> Option<(u64, MutexWait)> {
+    let sequence = line.sequence.load(Ordering::Acquire); // pairs with the last store in `remember_wait`
+    if sequence == 0 || !sequence.is_multiple_of(2) {
+        return None;
+    }
+    let processes = line.processes.load(Ordering::Relaxed);
+    let wait = MutexWait {
+        wall_ns: line.wall_ns.load(Ordering::Relaxed),
+        place: Where::from_index(line.place.load(Ordering::Relaxed) as usize)?,
+        gets: line.gets.load(Ordering::Relaxed),
+        sleeps: line.sleeps.load(Ordering::Relaxed),
+        requester: (processes >> 32) as u32,
+        blocker: processes as u32,
+        value: line.value.load(Ordering::Relaxed),
+        idn: line.idn.load(Ordering::Relaxed),
+        address: line.address.load(Ordering::Relaxed),
+    };
+    fence(Ordering::Acquire); // pairs with the Release fence in `remember_wait`
+    (line.sequence.load(Ordering::Relaxed) == sequence).then_some((sequence, wait))
 }

@@ -4,10 +4,14 @@ use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use types::Value;
 
 fn instance(generation: &str) -> Ephemeral {
+    instance_with(generation, &[])
+}
+
+fn instance_with(generation: &str, more: &[(&str, &str)]) -> Ephemeral {
+    let given = [("latch_generation", generation)].into_iter().chain(more.iter().copied());
     let options = EphemeralOptions {
         executable: Some(env!("CARGO_BIN_EXE_latchwork").into()),
-        params: vec![("latch_generation".into(), generation.into())],
-        ..EphemeralOptions::default()
+        params: given.map(|(name, value)| (name.into(), value.into())).collect(),
     };
     Ephemeral::start_with(&options).expect("an instance starts")
 }
@@ -154,4 +158,95 @@ fn jobs_without_end_are_killed_and_snapshots_say_what_they_did() {
     let timed = "select count(*) from dba_hist_sqlstat where snap_id = 2 and elapsed_time_delta > 0 and cpu_time_delta > 0 \
                  and executions_delta > 100";
     assert_eq!(numbers(&mut admin, timed), [1]);
+}
+
+/// GETS and GETMISSES of a cache.
+fn cache(session: &mut Client, id: i64) -> (i64, i64) {
+    let sql = format!("select sum(gets), sum(getmisses) from v$rowcache where cache# = {id} and type = 'PARENT'");
+    let row = numbers(session, &sql);
+    (row[0], row[1])
+}
+
+fn code(session: &mut Client, sql: &str) -> u32 {
+    match session.query(sql, &[]).and_then(|q| q.all()) {
+        Ok(rows) => panic!("{sql}: {rows:?}"),
+        Err(e) => e.code(),
+    }
+}
+
+#[test]
+fn names_are_looked_up_in_the_cache_and_what_one_session_found_is_there_for_the_next() {
+    for generation in ["12.1", "12.2", "latchwork"] {
+        // Without CJQ0's own look-ups.
+        let instance = instance_with(generation, &[("job_queue_processes", "0")]);
+        let mut admin = admin(&instance);
+        run(&mut admin, "create user u identified by u default tablespace users quota unlimited on users");
+        run(&mut admin, "grant connect, resource to u");
+        let mut first = instance.connect(&Credentials::password("u", "u")).expect("u connects");
+        run(&mut first, "create table t (n number)");
+        run(&mut first, "create sequence q");
+        let statement = "select n, 1 from t where n = 5";
+        assert_eq!(rows(&mut first, statement).len(), 0);
+        // Another session parses the same: it finds every name there.
+        let mut second = instance.connect(&Credentials::password("u", "u")).expect("u connects");
+        rows(&mut second, "select n, 2 from t where n = 5");
+        let ids = [2, 8, 10, 11];
+        let before: Vec<_> = ids.iter().map(|id| cache(&mut admin, *id)).collect();
+        let mut third = instance.connect(&Credentials::password("u", "u")).expect("u connects");
+        rows(&mut third, "select n, 3 from t where n = 5");
+        let after: Vec<_> = ids.iter().map(|id| cache(&mut admin, *id)).collect();
+        for ((id, before), after) in ids.iter().zip(before).zip(after) {
+            assert!(after.0 > before.0, "{generation}: cache {id} was asked: {before:?} {after:?}");
+            assert_eq!(after.1, before.1, "{generation}: cache {id} had everything");
+        }
+        rows(&mut third, "select q.nextval from dual");
+        assert!(cache(&mut admin, 13).0 > 0, "{generation}");
+        let key = "select count(*) from v$rowcache_parent where cache_name = 'dc_objects' and existent = 'Y' and lock_mode = 0 \
+                   and cache# = 8 and utl_raw.cast_to_varchar2(utl_raw.substr(key, 9)) = 'T'";
+        assert_eq!(numbers(&mut admin, key), [1], "{generation}");
+    }
+}
+
+#[test]
+fn what_the_cache_remembers_ends_with_the_ddl_that_changes_it() {
+    for generation in ["12.1", "12.2", "12.2-hot-copies", "latchwork"] {
+        let instance = instance(generation);
+        let (mut admin, mut other) = (admin(&instance), admin(&instance));
+        for user in ["u", "v"] {
+            run(
+                &mut admin,
+                &format!("create user {user} identified by {user} default tablespace users quota unlimited on users"),
+            );
+            run(&mut admin, &format!("grant connect, resource to {user}"));
+        }
+        let mut v = instance.connect(&Credentials::password("v", "v")).expect("v connects");
+        for round in 0..3 {
+            // What is not there is remembered, until it is.
+            let read = format!("select n from u.t{} where n = 1", round % 2);
+            for _ in 0..2 {
+                assert_eq!(code(&mut other, &read), 942, "{generation}");
+                assert_eq!(code(&mut v, &read), 942, "{generation}");
+            }
+            run(&mut admin, &format!("create table u.t{} (n number)", round % 2));
+            assert_eq!(rows(&mut other, &read).len(), 0, "{generation}");
+            assert_eq!(code(&mut v, &read), 942, "{generation}");
+            run(&mut admin, &format!("grant select on u.t{} to v", round % 2));
+            assert_eq!(rows(&mut v, &read).len(), 0, "{generation}");
+            run(&mut admin, &format!("revoke select on u.t{} from v", round % 2));
+            assert_eq!(code(&mut v, &read), 942, "{generation}");
+            run(&mut admin, "grant select any table to v");
+            assert_eq!(rows(&mut v, &read).len(), 0, "{generation}");
+            run(&mut admin, "revoke select any table from v");
+            assert_eq!(code(&mut v, &read), 942, "{generation}");
+            run(&mut admin, &format!("create public synonym s for u.t{}", round % 2));
+            assert_eq!(rows(&mut other, "select n from s").len(), 0, "{generation}");
+            run(&mut admin, "drop public synonym s");
+            assert_eq!(code(&mut other, "select n from s"), 942, "{generation}");
+            run(&mut admin, &format!("drop table u.t{}", round % 2));
+        }
+        run(&mut admin, "drop user u cascade");
+        assert_eq!(code(&mut other, "select n from u.t0"), 942, "{generation}");
+        let flushed = numbers(&mut admin, "select flushes from v$rowcache where cache# = 8 and type = 'PARENT'");
+        assert!(flushed[0] > 10, "{generation}: {flushed:?}");
+    }
 }

@@ -61,7 +61,8 @@ pub type Savepoints = Vec<(String, Savepoint)>;
 /// What lasts as long as a session.
 pub struct Core {
     pub instance: &'static Instance,
-    pub p: Process,
+    /// Shared with the dictionary, whose look-ups go through the row cache.
+    pub p: Rc<Process>,
     pub shared: Shared,
     pub dict: RefCell<Dictionary>,
     names: RefCell<Option<(Identity, Rc<SessionCatalog>)>>,
@@ -117,11 +118,13 @@ impl Core {
             Some(f) => f.catalog(),
             None => Rc::new(NoFixedTables),
         };
+        let p = Rc::new(p);
+        let dict = Dictionary::new(storage.dictionary.clone(), catalog).looking_up_as(&p);
         Core {
             instance,
             p,
             shared,
-            dict: RefCell::new(Dictionary::new(storage.dictionary.clone(), catalog)),
+            dict: RefCell::new(dict),
             names: RefCell::new(None),
             identity: Cell::new(Identity::SYS),
             login: Cell::new(Identity::SYS),

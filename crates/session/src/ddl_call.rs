@@ -22,7 +22,7 @@ pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failur
     cx.session.constraints.end_transaction(core.shared.txns.cache());
     let dict = {
         let own = core.dict.borrow();
-        Dictionary::new(own.shared().clone(), Rc::clone(own.fixed()))
+        Dictionary::new(own.shared().clone(), Rc::clone(own.fixed())).looking_up_as(&core.p)
     };
     let hook = core.instance.on_commit();
     let mut session = Session { core, cx: cx.reborrow(), dict, hook };

@@ -13,6 +13,8 @@ pub enum Type {
     R(u32),
     /// DATE.
     D,
+    /// TIMESTAMP(6).
+    S,
 }
 
 impl Type {
@@ -23,6 +25,7 @@ impl Type {
             Type::V(len) => DataType::Varchar2 { len, unit: LenUnit::Byte },
             Type::R(len) => DataType::Raw { len },
             Type::D => DataType::Date,
+            Type::S => DataType::TIMESTAMP,
         }
     }
 }
@@ -52,6 +55,18 @@ pub fn date(wall_ns: u64) -> Value {
         return Value::Null;
     }
     date_of_seconds(wall_ns / 1_000_000_000)
+}
+
+/// A time of the database's clock from nanoseconds since 1970.
+pub fn time(wall_ns: u64) -> Value {
+    let utc = (wall_ns / 1_000_000_000) as i64;
+    match Date::UNIX_EPOCH.add_seconds(utc + i64::from(os::clock::utc_offset_seconds(utc))) {
+        Ok(date) => {
+            let nanos = (wall_ns % 1_000_000_000 / 1000 * 1000) as u32;
+            Value::Timestamp(types::Timestamp { date, nanos, offset: None })
+        }
+        Err(_) => Value::Null,
+    }
 }
 
 /// A date from seconds since 1970.
