@@ -360,6 +360,30 @@ impl Btree {
         Ok((there && !changed).then_some(head.uba))
     }
 
+    /// ORA_ROWSCN of the row under a key: when the version that `s` sees was committed, or an upper bound; `None` when there is none, or
+    /// when it is the snapshot's own transaction's.
+    ///
+    /// # Errors
+    /// As [`Btree::fetch_row`].
+    pub fn row_scn(&self, p: &Process, index: &Index, key: &[u8], s: &Snapshot) -> Result<Option<Scn>> {
+        let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
+        let found = self.cache().read(p, leaf, GetKind::Examination, &mut |v| {
+            let node = Node::new(*v);
+            let i = node.lower_bound(key);
+            if node.is_at(i, key) { node.head(i).map(|head| (head, node.row_bytes(i))) } else { None }
+        })?;
+        let Some((head, row)) = found else { return Ok(None) };
+        let mut version = Current { head, key, row, touched: false };
+        if !self.as_of(p, s, &mut version)? {
+            return Ok(None);
+        }
+        Ok(match self.txns.settled(version.head.maker()) {
+            Maker::Transaction(_) => None,
+            // Rows that were there when the tree was made have no SCN of their own.
+            Maker::Committed(scn) | Maker::Before(scn) => Some(scn.max(index.created)),
+        })
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn version_for(
         &self,

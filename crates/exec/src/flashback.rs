@@ -6,6 +6,7 @@
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use dictionary::TableDef;
+use heap::Between;
 use txn::Snapshot;
 use types::{Ora, Result, Scn, Timestamp, Value};
 
@@ -25,6 +26,49 @@ pub fn snapshot_of(n: usize, table: &TableDef, m: &mut Machine, cx: &mut ExecCtx
     };
     cx.host.check_definition(table, snapshot.scn)?;
     Ok(snapshot)
+}
+
+/// The moments of a VERSIONS BETWEEN. MINVALUE is as far back as undo is kept, and no further than the table's definition.
+///
+/// # Errors
+/// ORA-30052, ORA-30053 for bounds that are none, or in the wrong order; ORA-01466 when the table was another one at the first.
+pub fn between(v: plan::Versions, table: &TableDef, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Between> {
+    let bound = |n: usize, code: u32, m: &mut Machine, cx: &mut ExecCtx<'_>| {
+        scn_of(n, m, cx).map_err(|e| if e.is(8181) || e.is(8180) { Ora::new(code) } else { e })
+    };
+    let high = match v.high {
+        Some(n) => bound(n, 30053, m, cx)?,
+        None => m.snapshot().scn,
+    };
+    let low = match v.low {
+        Some(n) => {
+            let low = bound(n, 30052, m, cx)?;
+            cx.host.check_definition(table, low)?;
+            low
+        }
+        None => {
+            let retained = cx.shared.txns.times().retained();
+            since_definition(table, if retained == Scn::MAX { high } else { retained.min(high) }, high, cx)?
+        }
+    };
+    if low > high {
+        return Err(Ora::new(30052));
+    }
+    Ok(Between { low, high, as_far_as_undo: v.low.is_none() })
+}
+
+/// The first SCN from `low` on as of which the table is what it is now.
+fn since_definition(table: &TableDef, low: Scn, high: Scn, cx: &mut ExecCtx<'_>) -> Result<Scn> {
+    let (mut low, mut high) = (low.0, high.0);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match cx.host.check_definition(table, Scn(middle)) {
+            Ok(()) => high = middle,
+            Err(e) if e.is(1466) || e.is(1555) => low = middle + 1,
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(Scn(high))
 }
 
 fn scn_of(n: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Scn> {

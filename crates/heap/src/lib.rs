@@ -17,6 +17,7 @@
 
 mod dml;
 mod fetch;
+mod history;
 mod many;
 pub mod ops;
 mod scan;
@@ -31,6 +32,7 @@ use types::{ObjectId, Rdba};
 
 pub use dml::{Place, RowAction, RowOutcome, RowSegment, place};
 pub use fetch::{Piece, PieceAddress, RowBuffer, take_piece};
+pub use history::{Between, Operation, Version, VersionScan};
 pub use many::Changes;
 pub use scan::Scan;
 pub use verify::Visitor;

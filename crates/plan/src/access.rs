@@ -80,6 +80,9 @@ impl Compiler<'_> {
             cost: blocks + table_rows * IN_SCAN,
             hinted: false,
         };
+        if self.version_items.contains_key(&id) {
+            return Access { hinted: true, ..best };
+        }
         if let Some(by_rowid) = self.rowid_access(id, conds) {
             return by_rowid;
         }

@@ -19,7 +19,7 @@ impl Compiler<'_> {
     fn dml_table(&mut self, t: &ast::TableRef, privilege: ObjectPrivilege) -> Result<(Rc<TableDef>, String)> {
         let pos = t.pos.0;
         let TableRefKind::Table(name) = &t.kind else { return Err(Ora::new(1732).at(pos)) };
-        if name.as_of.is_some() {
+        if name.as_of.is_some() || name.versions.is_some() {
             return Err(Ora::new(8187).at(pos)); // snapshot expression not allowed here
         }
         if name.name.link.is_some() {

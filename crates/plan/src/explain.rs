@@ -171,7 +171,10 @@ fn scan_line(s: &Scan, pad: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Access::IndexRange { index, .. } if itself(index) => {
             writeln!(f, "{pad}INDEX {} {}{filters}", range_name(&s.access), index.name)
         }
-        Access::Full => writeln!(f, "{pad}TABLE ACCESS FULL {name}{filters}"),
+        Access::Full => {
+            let what = if s.versions.is_some() { " (VERSIONS)" } else { "" };
+            writeln!(f, "{pad}TABLE ACCESS FULL {name}{what}{filters}")
+        }
         Access::Rowid(_) => writeln!(f, "{pad}TABLE ACCESS BY USER ROWID {name}{filters}"),
         Access::ClusterHash { .. } => writeln!(f, "{pad}TABLE ACCESS HASH {name}{filters}"),
         Access::IndexUnique { index, index_only, .. } => {

@@ -4,6 +4,7 @@
 //! condition; a FULL join, and an outer join's right side that is a join itself, stay sets of their own inside it.
 
 use crate::expr::unsupported;
+use crate::ir::Versions;
 use crate::ir::*;
 use crate::query::Compiled;
 use crate::scope::*;
@@ -267,6 +268,9 @@ impl Compiler<'_> {
             let kind = TableRefKind::Table(ast::TableName { pivot: None, ..t.clone() });
             return self.pivoted(&ast::TableRef { kind, pos: ast::Pos(pos) }, pivot, set, merge, pos);
         }
+        if let Some(versions) = &t.versions {
+            return self.table_versions(t, versions, set, merge, pos);
+        }
         if let Some(as_of) = &t.as_of {
             let plain = ast::TableName { as_of: None, ..t.clone() };
             return self.within(as_of, pos, |c| c.table(&plain, set, merge, pos));
@@ -307,9 +311,14 @@ impl Compiler<'_> {
                 if own_clause && table.is_fixed() {
                     return Err(unsupported("AS OF", pos));
                 }
+                if self.versions.is_some() && !matches!(table.organization, Organization::Heap(_)) {
+                    let here = if table.is_fixed() { Ora::new(30051).at(pos) } else { unsupported("VERSIONS", pos) };
+                    return Err(here);
+                }
                 self.table_item(table, alias, t.alias.is_none(), set)?;
                 Ok(())
             }
+            Some(Resolved::View(_)) if self.versions.is_some() => Err(Ora::new(30051).at(pos)),
             Some(Resolved::View(view)) => {
                 self.check_privilege(view.object, view.owner_id, ObjectPrivilege::Select, pos)?;
                 self.view(&view, alias, t.alias.is_none(), set, merge, pos)
@@ -345,11 +354,41 @@ impl Compiler<'_> {
             self.as_of_items.insert(id, n);
             self.volatile += 1;
         }
+        if let Some(versions) = self.versions.take() {
+            self.version_items.insert(id, versions);
+            self.volatile += 1;
+        }
         if let Some(table) = virtuals {
             self.bind_virtuals(id, &table)?;
         }
         set.parts.push(Part::leaf(id));
         Ok(())
+    }
+
+    /// A table whose rows are given as they were, version by version.
+    fn table_versions(
+        &mut self,
+        t: &ast::TableName,
+        versions: &ast::Versions,
+        set: &mut JoinSet,
+        merge: bool,
+        pos: u32,
+    ) -> Result<()> {
+        let is_cte = t.name.as_simple().is_some_and(|name| self.cte_scopes.iter().any(|c| c.name == name));
+        let is_dual = t.name.last() == "DUAL" && t.name.qualifier().is_none_or(|o| o == "SYS");
+        if is_cte || is_dual {
+            return Err(Ora::new(30051).at(pos));
+        }
+        if t.as_of.is_some() || self.as_of.is_some() {
+            return Err(unsupported("VERSIONS", versions.pos.0));
+        }
+        let mut moment = |bound: &Option<ast::AsOf>| bound.as_ref().map(|b| self.moment(b, versions.pos.0)).transpose();
+        let bounds = Versions { low: moment(&versions.low)?, high: moment(&versions.high)? };
+        let plain = ast::TableName { versions: None, ..t.clone() };
+        self.versions = Some(bounds);
+        let done = self.table(&plain, set, merge, pos);
+        self.versions = None;
+        done
     }
 
     /// Compiles a part of FROM whose tables are read as of another moment.
@@ -531,6 +570,7 @@ impl Compiler<'_> {
     pub fn item_owns(&self, id: ItemId, reg: Reg) -> bool {
         let item = &self.items[id];
         item.rowid == Some(reg)
+            || self.pseudos.get(&id).is_some_and(|list| list.iter().any(|(_, r)| *r == reg))
             || item.columns.iter().any(|c| matches!(&c.value, Some(Expr { node: Node::Reg(r), .. }) if *r == reg))
     }
 }

@@ -254,6 +254,51 @@ pub enum Access {
     },
 }
 
+/// A column that a table does not have: what is known of a row besides its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pseudo {
+    /// ORA_ROWSCN: an SCN at or above that of the last commit of a change.
+    RowScn,
+    /// When the version was committed, of VERSIONS BETWEEN; the others too.
+    StartScn,
+    StartTime,
+    EndScn,
+    EndTime,
+    Xid,
+    Operation,
+}
+
+impl Pseudo {
+    pub fn named(name: &str) -> Option<Pseudo> {
+        Some(match name {
+            "ORA_ROWSCN" => Pseudo::RowScn,
+            "VERSIONS_STARTSCN" => Pseudo::StartScn,
+            "VERSIONS_STARTTIME" => Pseudo::StartTime,
+            "VERSIONS_ENDSCN" => Pseudo::EndScn,
+            "VERSIONS_ENDTIME" => Pseudo::EndTime,
+            "VERSIONS_XID" => Pseudo::Xid,
+            "VERSIONS_OPERATION" => Pseudo::Operation,
+            _ => return None,
+        })
+    }
+
+    pub fn data_type(self) -> DataType {
+        match self {
+            Pseudo::RowScn | Pseudo::StartScn | Pseudo::EndScn => DataType::NUMBER,
+            Pseudo::StartTime | Pseudo::EndTime => DataType::TIMESTAMP,
+            Pseudo::Xid => DataType::Raw { len: 8 },
+            Pseudo::Operation => DataType::Varchar2 { len: 1, unit: types::LenUnit::Byte },
+        }
+    }
+}
+
+/// VERSIONS BETWEEN: the numbers of the plan's moments, if not MINVALUE and MAXVALUE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Versions {
+    pub low: Option<usize>,
+    pub high: Option<usize>,
+}
+
 #[derive(Clone, Debug)]
 pub struct Scan {
     pub table: Rc<TableDef>,
@@ -267,6 +312,9 @@ pub struct Scan {
     pub rows: f64,
     /// AS OF: the number of the plan's moment.
     pub as_of: Option<usize>,
+    pub versions: Option<Versions>,
+    /// Pseudo-columns that are read, and their registers.
+    pub pseudos: Vec<(Pseudo, Reg)>,
     /// A hint says how the rows are reached; nothing better is looked for.
     pub hinted: bool,
 }

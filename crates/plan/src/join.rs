@@ -113,6 +113,7 @@ impl Compiler<'_> {
                 if let Some(r) = item.rowid {
                     f(r);
                 }
+                self.pseudos.get(id).into_iter().flatten().for_each(|(_, r)| f(*r));
                 for c in &item.columns {
                     if let Some(Expr { node: Node::Reg(r), .. }) = &c.value {
                         f(*r);
@@ -425,7 +426,21 @@ impl Compiler<'_> {
                     *index_only = crate::access::covers(index, &columns);
                 }
                 let as_of = self.as_of_items.get(&id).copied();
-                let scan = Scan { table, alias, access, columns, rowid, filter, rows, as_of, hinted: choice.hinted };
+                let versions = self.version_items.get(&id).copied();
+                let pseudos = self.pseudos.get(&id).cloned().unwrap_or_default();
+                let scan = Scan {
+                    table,
+                    alias,
+                    access,
+                    columns,
+                    rowid,
+                    filter,
+                    rows,
+                    as_of,
+                    versions,
+                    pseudos,
+                    hinted: choice.hinted,
+                };
                 (Source::Scan(Box::new(scan)), rows)
             }
             ItemKind::Fixed { name, handle } => {

@@ -106,6 +106,9 @@ pub fn compile_at(
         whole: scn.is_some(),
         moments: scn.into_iter().collect(),
         as_of_items: std::collections::HashMap::new(),
+        versions: None,
+        version_items: std::collections::HashMap::new(),
+        pseudos: std::collections::HashMap::new(),
     };
     let body = match statement {
         Statement::Query(q) => {

@@ -623,7 +623,7 @@ impl Compiler<'_> {
         }
         let mut targets = Vec::new();
         for id in ids {
-            if self.as_of_items.contains_key(&id) {
+            if self.as_of_items.contains_key(&id) || self.version_items.contains_key(&id) {
                 return Err(Ora::new(8187).at(f.pos.0)); // snapshot expression not allowed here
             }
             let table = match &self.items[id].kind {
@@ -757,6 +757,7 @@ fn collect(source: &Source, into: &mut Vec<Reg>) {
         Source::Scan(s) => {
             into.extend(s.columns.iter().map(|(_, r)| *r));
             into.extend(s.rowid);
+            into.extend(s.pseudos.iter().map(|(_, r)| *r));
         }
         Source::Fixed { columns, .. } => into.extend(columns.iter().map(|(_, r)| *r)),
         Source::Filter { input, .. } | Source::Startup { input, .. } => collect(input, into),

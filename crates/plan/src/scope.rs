@@ -208,6 +208,11 @@ pub struct Compiler<'c> {
     pub whole: bool,
     pub moments: Vec<Expr>,
     pub as_of_items: std::collections::HashMap<ItemId, usize>,
+    /// VERSIONS BETWEEN of the table being added, and of which items.
+    pub versions: Option<Versions>,
+    pub version_items: std::collections::HashMap<ItemId, Versions>,
+    /// Registers of pseudo-columns.
+    pub pseudos: std::collections::HashMap<ItemId, Vec<(Pseudo, Reg)>>,
 }
 
 impl Compiler<'_> {
@@ -266,6 +271,25 @@ impl Compiler<'_> {
         Some(Expr::new(Node::Reg(reg), ty))
     }
 
+    /// A pseudo-column of a table, giving it a register at its first use.
+    fn pseudo_value(&mut self, item: ItemId, pseudo: Pseudo) -> Expr {
+        // It is looked up by the row's address, and what it says changes when other rows of the block do.
+        if pseudo == Pseudo::RowScn {
+            self.rowid_value(item);
+        }
+        self.volatile += 1;
+        let known = self.pseudos.get(&item).and_then(|list| list.iter().find(|(p, _)| *p == pseudo));
+        let reg = match known {
+            Some((_, reg)) => *reg,
+            None => {
+                let reg = self.new_reg();
+                self.pseudos.entry(item).or_default().push((pseudo, reg));
+                reg
+            }
+        };
+        Expr::new(Node::Reg(reg), pseudo.data_type())
+    }
+
     /// Finds a column by name. `qualifier` is the part before the dot, `schema` the one before that.
     ///
     /// # Errors
@@ -281,9 +305,9 @@ impl Compiler<'_> {
             if let Some((item, column)) = self.find_in_block(depth, schema, qualifier, name, pos)? {
                 let value = match column {
                     Some(column) => self.joined_value(item, column),
-                    None => match self.rowid_value(item) {
-                        Some(value) => value,
-                        None => return Err(Ora::new(1445).at(pos)),
+                    None => match Pseudo::named(name) {
+                        Some(pseudo) => self.pseudo_value(item, pseudo),
+                        None => self.rowid_value(item).ok_or_else(|| Ora::new(1445).at(pos))?,
                     },
                 };
                 self.note_use(depth, &value, pos);
@@ -332,6 +356,13 @@ impl Compiler<'_> {
                 }
             }
             if hit.is_none() && name == "ROWID" && matches!(item.kind, ItemKind::Table(_) | ItemKind::Dual) {
+                hit = Some(None);
+            }
+            if hit.is_none()
+                && let Some(pseudo) = Pseudo::named(name)
+                && matches!(item.kind, ItemKind::Table(_))
+                && (pseudo == Pseudo::RowScn || self.version_items.contains_key(&id))
+            {
                 hit = Some(None);
             }
             if let Some(column) = hit {

@@ -63,6 +63,7 @@ select * from a, lateral (select * from b where b.x = a.x) y
 select * from table(f(1)) t, table(t.c) (+) u, the(select x from y)
 select * from table(dbms_xplan.display_cursor(null, null, 'ALLSTATS LAST'))
 select * from t sample (5), u sample block (1) seed (2), v partition (p1), w as of scn 123
+select versions_xid from t versions between scn minvalue and maxvalue x, u versions between timestamp systimestamp - 1 and systimestamp, v versions between scn 1 + 2 and :b
 select * from t pivot (sum(a) as s for b in (1 as one, 2 as two))
 select * from (select a, b from t) unpivot include nulls (v for n in (a, b as 'B')) u
 with a as (select 1 x from dual), b (y) as (select 2 from dual) select * from a, b

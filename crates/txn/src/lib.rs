@@ -22,6 +22,7 @@
 
 mod change;
 mod end;
+mod history;
 mod locks;
 mod read;
 mod scn_time;
@@ -36,6 +37,7 @@ mod versions;
 pub use change::{Change, ItlGet};
 pub use end::{CommitHook, NoHook, Rollback, UndoLayer};
 pub use enqueue::LockMode;
+pub use history::{Commit, HistoryVisitor};
 pub use read::segment_name;
 pub use scn_time::{Moment, ScnTimes};
 pub use session::{Isolation, Savepoint, Snapshot, Txn};

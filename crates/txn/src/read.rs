@@ -63,7 +63,7 @@ impl Shows {
 /// Private memory to build a CR image in, kept from one to the next: a statement that changes a block row by row, by an index, needs
 /// the same image for each of them.
 pub(crate) struct Scratch {
-    image: Image,
+    pub(crate) image: Image,
     record: Vec<u8>,
     shows: Option<Shows>,
 }
@@ -231,7 +231,7 @@ impl Transactions {
     }
 
     /// Memory to build an image in: new while fewer are kept than may be, then that of the image used longest ago.
-    fn take_scratch(&self, block_size: usize) -> Scratch {
+    pub(crate) fn take_scratch(&self, block_size: usize) -> Scratch {
         let kept = self.scratch().lock().ok().and_then(|mut pool| {
             let unused = pool.iter().position(|kept| kept.shows.is_none());
             let oldest = (pool.len() >= IMAGES_MAX).then_some(0);
@@ -256,7 +256,7 @@ impl Transactions {
         }
     }
 
-    fn give_scratch(&self, scratch: Scratch) {
+    pub(crate) fn give_scratch(&self, scratch: Scratch) {
         if let Ok(mut pool) = self.scratch().lock() {
             pool.push(scratch);
         }
@@ -293,7 +293,7 @@ impl Transactions {
 
     /// Turns the copy of a block in `scratch` into the block as of `s`. `see` is told each record that is reversed, and whether
     /// its transaction has committed.
-    fn rebuild(
+    pub(crate) fn rebuild(
         &self,
         p: &Process,
         at: Rdba,
@@ -393,7 +393,7 @@ impl Transactions {
     }
 
     /// Reverses the newest change made through entry `n` of the image.
-    fn step_back(
+    pub(crate) fn step_back(
         &self,
         p: &Process,
         at: Rdba,
@@ -428,7 +428,7 @@ impl Transactions {
 }
 
 impl Transactions {
-    fn snapshot_too_old(&self, xid: Xid) -> Ora {
+    pub(crate) fn snapshot_too_old(&self, xid: Xid) -> Ora {
         self.times().count(crate::scn_time::UndoEvent::TooOld);
         Ora::with(1555, &[&xid.usn, &segment_name(xid.usn)])
     }

@@ -7,7 +7,8 @@ use crate::machine::Machine;
 use crate::table::{Address, At, IndexTable, Storage};
 use btree::{RangeScan, RowScan};
 use cluster::{ClusterScan, RowSet};
-use plan::{Access, Reg};
+use heap::{Operation, Version, VersionScan};
+use plan::{Access, Pseudo, Reg};
 use std::ops::Bound;
 use txn::{Maker, Sight, Snapshot};
 use types::row::{RowReader, RowWriter};
@@ -30,10 +31,14 @@ pub struct Scan {
     as_of: Option<(usize, std::rc::Rc<dictionary::TableDef>)>,
     /// The snapshot of that moment.
     moment: Option<Snapshot>,
+    /// VERSIONS BETWEEN, and the table.
+    versions: Option<(plan::Versions, std::rc::Rc<dictionary::TableDef>)>,
+    pseudos: Vec<(Pseudo, Reg)>,
 }
 
 enum Path {
     Heap(heap::Scan),
+    Versions(Box<VersionScan>),
     Cluster(ClusterScan),
     /// All rows of an index-organised table.
     Rows(RowScan),
@@ -183,7 +188,11 @@ impl Scan {
         let mut columns: Vec<Wanted> =
             s.columns.iter().map(|&(c, r)| (c, r, s.table.columns[c as usize].data_type)).collect();
         columns.sort_by_key(|c| c.0);
-        let path = Path::build(s, &storage, b)?;
+        let path = match s.versions {
+            Some(_) => Path::Versions(Box::new(VersionScan::new())),
+            None => Path::build(s, &storage, b)?,
+        };
+        let versions = s.versions.map(|v| (v, s.table.clone()));
         let filter = b.conds(&s.filter);
         let as_of = s.as_of.map(|n| (n, s.table.clone()));
         Ok(Scan {
@@ -197,6 +206,8 @@ impl Scan {
             rows_left: false,
             as_of,
             moment: None,
+            versions,
+            pseudos: s.pseudos.clone(),
         })
     }
 
@@ -251,6 +262,11 @@ impl Scan {
         let unbounded = (Bound::Unbounded, Bound::Unbounded);
         match (&mut self.path, &self.storage) {
             (Path::Heap(scan), Storage::Heap(table)) => scan.start(cx.shared.heap, cx.p, &snapshot, table)?,
+            (Path::Versions(scan), Storage::Heap(heap)) => {
+                let Some((versions, table)) = &self.versions else { return Err(Ora::internal("versions of nothing")) };
+                let between = crate::flashback::between(*versions, table, m, cx)?;
+                scan.start(cx.shared.heap, cx.p, heap, between)?;
+            }
             (Path::Cluster(scan), Storage::Cluster(c, _)) => scan.start(cx.shared.clusters, cx.p, &snapshot, c)?,
             (Path::Rows(scan), Storage::Index(t)) => {
                 built_before(&t.rows.tree, &snapshot)?;
@@ -299,12 +315,34 @@ impl Scan {
                 self.rows_left = false;
                 return Ok(false);
             }
+            if !self.pseudos.is_empty() && self.versions.is_none() {
+                self.put_row_scn(m, cx)?;
+            }
             if all_true(&self.filter, m, cx)? {
                 return Ok(true);
             }
             cx.p.check_cancel()?;
         }
         Ok(false)
+    }
+
+    /// ORA_ROWSCN of the row whose address is in its register.
+    fn put_row_scn(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let snapshot = self.moment.unwrap_or(*m.snapshot());
+        let address = self.rowid.and_then(|r| Address::of(m.value(r)));
+        let scn = match (&self.storage, address) {
+            (Storage::Index(t), Some(Address::Key(key))) => {
+                cx.shared.btree.row_scn(cx.p, &t.rows.tree, &key, &snapshot)?
+            }
+            (Storage::Heap(_) | Storage::Cluster(..), Some(Address::Rowid(rowid))) => {
+                cx.shared.heap.row_scn(cx.p, &snapshot, rowid)?
+            }
+            _ => None,
+        };
+        for (_, reg) in self.pseudos.iter().filter(|(pseudo, _)| *pseudo == Pseudo::RowScn) {
+            m.put(*reg, scn.map_or(Value::Null, scn_value));
+        }
+        Ok(())
     }
 
     /// Decodes the next row of the path. False at the end.
@@ -314,6 +352,15 @@ impl Scan {
             Some(s) => *s,
         };
         let (rowid, bytes) = match &mut self.path {
+            Path::Versions(scan) => {
+                let Some(version) = scan.next(cx.shared.heap, cx.p)? else { return Ok(false) };
+                decode(&version.row, At::Rowid(version.rowid), &self.columns, self.rowid, m)?;
+                for (pseudo, reg) in &self.pseudos {
+                    let value = pseudo_of(*pseudo, &version, cx);
+                    m.put(*reg, value);
+                }
+                return Ok(true);
+            }
             Path::Heap(scan) => match scan.next(cx.shared.heap, cx.p)? {
                 Some(found) => found,
                 None => return Ok(false),
@@ -432,6 +479,32 @@ impl Path {
                 Path::Hash { keys: b.codes(keys), key: Vec::new(), rows: RowSet::new(), at: 0 }
             }
         })
+    }
+}
+
+fn scn_value(scn: types::Scn) -> Value {
+    Value::Number(types::Number::from_i128(scn.0.into()))
+}
+
+/// A pseudo-column of a version.
+fn pseudo_of(pseudo: Pseudo, v: &Version, cx: &ExecCtx<'_>) -> Value {
+    let start = v.made.map(|(scn, ..)| scn);
+    // A moment that is not known any more has no time.
+    let time = |scn: types::Scn| cx.host.time_of_scn(scn).map_or(Value::Null, Value::Timestamp);
+    match pseudo {
+        Pseudo::RowScn | Pseudo::StartScn => start.map_or(Value::Null, scn_value),
+        Pseudo::EndScn => v.end.map_or(Value::Null, scn_value),
+        Pseudo::StartTime => start.map_or(Value::Null, time),
+        Pseudo::EndTime => v.end.map_or(Value::Null, time),
+        Pseudo::Xid => v.made.map_or(Value::Null, |(_, xid, _)| Value::Raw(xid.to_bits().to_be_bytes().to_vec())),
+        Pseudo::Operation => v.made.map_or(Value::Null, |(_, _, operation)| {
+            let letter = match operation {
+                Operation::Insert => "I",
+                Operation::Update => "U",
+                Operation::Delete => "D",
+            };
+            Value::Text(letter.into())
+        }),
     }
 }
 

@@ -159,7 +159,17 @@ pub struct TableName {
     pub sample: Option<Sample>,
     /// `AS OF SCN n` or `AS OF TIMESTAMP t`.
     pub as_of: Option<Box<AsOf>>,
+    /// `VERSIONS BETWEEN …`: rows as they were, one after the other.
+    pub versions: Option<Box<Versions>>,
     pub pivot: Option<Box<Pivot>>,
+}
+
+/// `VERSIONS BETWEEN SCN | TIMESTAMP low AND high`; no bound is MINVALUE or MAXVALUE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Versions {
+    pub low: Option<AsOf>,
+    pub high: Option<AsOf>,
+    pub pos: Pos,
 }
 
 #[derive(Clone, Debug, PartialEq)]

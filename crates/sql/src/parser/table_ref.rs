@@ -227,7 +227,8 @@ impl Parser<'_> {
     }
 
     fn table_suffixes(&mut self, name: Name) -> Result<TableName> {
-        let mut table = TableName { name, alias: None, partition: None, sample: None, as_of: None, pivot: None };
+        let mut table =
+            TableName { name, alias: None, partition: None, sample: None, as_of: None, versions: None, pivot: None };
         if self.at_any(&["PARTITION", "SUBPARTITION"])
             && (self.kind_ahead(1, TokenKind::LeftParen) || self.word_ahead(1, "FOR"))
         {
@@ -239,6 +240,9 @@ impl Parser<'_> {
         }
         if self.at_word("SAMPLE") {
             table.sample = Some(self.sample()?);
+        }
+        if self.at_words(&["VERSIONS", "BETWEEN"]) {
+            table.versions = Some(Box::new(self.versions()?));
         }
         if self.at_words(&["AS", "OF"]) {
             table.as_of = Some(Box::new(self.as_of()?));
@@ -270,6 +274,23 @@ impl Parser<'_> {
             self.right_paren()?;
         }
         Ok(Sample { block, percent, seed })
+    }
+
+    fn versions(&mut self) -> Result<Versions> {
+        let pos = self.pos();
+        self.at += 2;
+        let by_scn = match self.eat_any(&["SCN", "TIMESTAMP"]) {
+            Some(0) => true,
+            Some(_) => false,
+            None => return self.fail(905),
+        };
+        let bound = |e: Expr| if by_scn { AsOf::Scn(e) } else { AsOf::Timestamp(e) };
+        let low = if self.eat_word("MINVALUE") { None } else { Some(bound(self.value()?)) };
+        if !self.eat_word("AND") {
+            return self.fail(905);
+        }
+        let high = if self.eat_word("MAXVALUE") { None } else { Some(bound(self.value()?)) };
+        Ok(Versions { low, high, pos })
     }
 
     fn as_of(&mut self) -> Result<AsOf> {

@@ -153,6 +153,20 @@ impl Display for OrderItem {
     }
 }
 
+impl Display for Versions {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let by_scn = !matches!((&self.low, &self.high), (Some(AsOf::Timestamp(_)), _) | (_, Some(AsOf::Timestamp(_))));
+        write!(f, "VERSIONS BETWEEN {} ", if by_scn { "SCN" } else { "TIMESTAMP" })?;
+        let bound = |f: &mut Formatter<'_>, bound: &Option<AsOf>, none: &str| match bound {
+            Some(AsOf::Scn(e) | AsOf::Timestamp(e)) => write!(f, "{e}"),
+            None => f.write_str(none),
+        };
+        bound(f, &self.low, "MINVALUE")?;
+        f.write_str(" AND ")?;
+        bound(f, &self.high, "MAXVALUE")
+    }
+}
+
 impl Display for AsOf {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -216,6 +230,7 @@ impl Display for TableName {
             write!(f, " SAMPLE {}({})", if sample.block { "BLOCK " } else { "" }, sample.percent)?;
             sample.seed.iter().try_for_each(|seed| write!(f, " SEED ({seed})"))?;
         }
+        self.versions.iter().try_for_each(|versions| write!(f, " {versions}"))?;
         self.as_of.iter().try_for_each(|as_of| write!(f, " {as_of}"))?;
         self.pivot.iter().try_for_each(|pivot| write!(f, " {pivot}"))?;
         Alias(&self.alias).fmt(f)
