@@ -32,6 +32,7 @@ pub fn pmon(instance: &'static Instance) -> Result<()> {
             instance.retry_rollbacks(&p);
             swept = Instant::now();
         }
+        instance.end_round(&p);
         crate::idle(&p, Event::PmonTimer, posts, SLEEP);
     }
 }

@@ -22,6 +22,7 @@ pub fn smon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
                 "SMON: index {index}, left by a session that ended while it was being built, has been dropped"
             ));
         }
+        instance.end_round(&p);
         crate::idle(&p, Event::SmonTimer, posts, SLEEP);
     }
     sampler.sample(instance, &p);

@@ -229,3 +229,16 @@ fn holders_are_sampled_a_hundred_thousand_times_in_one_statement() {
                    from (select rownum n from dual connect by level <= 100000) g, x$ksuprlat h where h.ksuprlnm like 'Result Cache%'";
     assert_eq!(rows(&mut c, sampled), [["100000", "77", "EXCLUSIVE"]]);
 }
+
+#[test]
+fn nobody_holds_pins_while_the_instance_is_idle() {
+    let instance = start(&[("latch_generation", "11.1")]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table t as select level n from dual connect by level <= 5000");
+    assert_eq!(one(&mut c, "select count(*) from t where n > 10"), "4990");
+    // A cursor that has more to give waits for its client without pins.
+    let first = c.execute_prefetch("select n from t", &[], 3).unwrap();
+    assert!(first.done.more);
+    until("no block is pinned", || hang(&instance).contains("Blocks pinned\n\nSessions"));
+    assert_eq!(c.fetch(first.cursor, 6000).unwrap().rows.len(), 4997);
+}

@@ -120,3 +120,33 @@ fn the_dictionary_cache_test_runs_and_leaves_no_job_behind() {
         assert!(text.contains(line), "{line} is missing in\n{text}");
     }
 }
+
+/// The script that keeps a processor busy, with fewer rows where the program is not optimised: every row doubles the work.
+#[test]
+fn the_hierarchy_over_one_block_has_as_many_rows_as_published() {
+    let Some(folder) = scripts() else {
+        return;
+    };
+    let text = std::fs::read_to_string(folder.join("s3-kill-cpu.sql")).expect("the script");
+    let (rows, seen) = if cfg!(debug_assertions) { (13, 4096) } else { (25, 16_777_216) };
+    let place = std::env::temp_dir().join(format!("latchwork-s3-{}", std::process::id()));
+    std::fs::create_dir_all(&place).expect("a temporary folder");
+    let script = place.join("kill-cpu.sql");
+    std::fs::write(&script, text.replace("<= 25", &format!("<= {rows}"))).expect("a copy");
+    for generation in ["9.2", "11.1", "latchwork"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_latchwork"));
+        command.args(["sql", "-s", "--ephemeral", "--param", &format!("latch_generation={generation}")]);
+        let script = format!("@{}", script.display());
+        let output = command.args([script.as_str(), "a"]).current_dir(&place).output().expect("the program runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && !text.contains("ORA-") && !text.contains("SP2-"), "{text}");
+        assert_eq!(under(&text, "X"), [[seen]], "{text}");
+        assert!(
+            text.contains("Session altered.") && text.contains("Table created.") && text.contains("Elapsed:"),
+            "{text}"
+        );
+        let spooled = ["latch_test_a.lst", "latch_test_a"].iter().any(|name| place.join(name).exists());
+        assert!(spooled, "the output went to a file too");
+    }
+    let _ = std::fs::remove_dir_all(&place);
+}

@@ -204,10 +204,13 @@ impl Picture {
 
     fn buffers(&self, out: &mut String) {
         let _ = writeln!(out, "\nBlocks pinned");
-        for b in &self.owned {
-            let Some(at) = b.block else { continue };
-            let owner = b.owner.map_or_else(String::new, |slot| format!(", exclusively by sid {}", slot + 1));
-            let _ = writeln!(out, "  {at}: {} shared pins{owner}", b.shared_pins);
+        let cache = self.instance.storage().cache;
+        for number in self.processes.keys() {
+            for at in cache.pins_of(*number) {
+                let owner = self.owned.iter().find(|b| b.block == Some(at)).and_then(|b| b.owner);
+                let how = if owner == Some(*number as usize - 1) { "exclusively" } else { "shared" };
+                let _ = writeln!(out, "  sid {number}: block {at}, {how}");
+            }
         }
     }
 

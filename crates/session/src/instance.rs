@@ -358,6 +358,11 @@ impl Instance {
         let _ = self.storage.txns.recover(p);
     }
 
+    /// Ends a round of a background process: pins that its reads have left are given back before it sleeps.
+    pub fn end_round(&self, p: &Process) {
+        self.storage.cache.end_call(p);
+    }
+
     /// Writes the dirty blocks that keep sessions from finding free buffers.
     ///
     /// # Errors

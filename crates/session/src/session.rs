@@ -343,7 +343,9 @@ impl Session {
         self.state.nls.today = self.core.local_time().date;
         let Session { core, state, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
-        jobs::recursive(core, &mut cx, text, binds)
+        let rows = jobs::recursive(core, &mut cx, text, binds);
+        self.end_call();
+        rows
     }
 
     /// Commits.
