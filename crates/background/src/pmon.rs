@@ -12,13 +12,13 @@ use wait::Event;
 /// How long PMON sleeps unless it is posted.
 const SLEEP: Duration = Duration::from_secs(3);
 
-/// Runs PMON until it is asked to end and nothing is left to clean.
-pub fn pmon(instance: &'static Instance) -> Result<()> {
+/// Runs PMON until it is asked to end and nothing is left to clean. `log` writes to the alert log.
+pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let p = instance.attach_background("PMON")?;
     let slot = p.number() as usize - 1;
     instance.state().set_pmon(slot);
     instance.storage().redo.become_pmon(&p);
-    let mut swept = Instant::now();
+    let (mut swept, mut told) = (Instant::now(), String::new());
     loop {
         let posts = p.posts();
         // What is asked is read before the dead are looked for: whoever asks has seen all others end before.
@@ -29,7 +29,10 @@ pub fn pmon(instance: &'static Instance) -> Result<()> {
         }
         if swept.elapsed() >= SLEEP {
             instance.processes().sweep(&p);
-            instance.retry_rollbacks(&p);
+            match instance.retry_rollbacks(&p) {
+                Ok(()) => told.clear(),
+                Err(e) => crate::tell_once(log, &mut told, "PMON will retry", &e),
+            }
             swept = Instant::now();
         }
         instance.end_round(&p);

@@ -82,7 +82,7 @@ pub fn run(
     let body = || match (role, stream) {
         (Role::Server, Some(stream)) => serve::serve(instance, stream, alert),
         (Role::Server, None) => Ok(()),
-        (Role::Pmon, _) => background::pmon(instance),
+        (Role::Pmon, _) => background::pmon(instance, &|text| alert.write(text)),
         (Role::Dbw0, _) => background::dbw0(instance),
         (Role::Lgwr, _) => background::lgwr(instance, &|text| alert.write(text)),
         (Role::Ckpt, _) => background::ckpt(instance, &|text| alert.write(text)),

@@ -353,9 +353,11 @@ impl Instance {
     }
 
     /// Tries to roll back the transactions of the dead that could not be rolled back so far.
-    pub fn retry_rollbacks(&self, p: &Process) {
-        // What still cannot be is tried again later.
-        let _ = self.storage.txns.recover(p);
+    ///
+    /// # Errors
+    /// That of the first that still cannot be rolled back; it is tried again later.
+    pub fn retry_rollbacks(&self, p: &Process) -> Result<()> {
+        self.storage.txns.recover(p).map(drop)
     }
 
     /// Ends a round of a background process: pins that its reads have left are given back before it sleeps.

@@ -9,7 +9,7 @@ use buffer_cache::{BlockRef, ChangeGroup, GetKind, is_retry};
 use process::Process;
 use redo::{Layer, Rba};
 use std::time::Duration;
-use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
+use types::{Facility, ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 use wait::Stat;
 
 /// Called around a commit with the objects the transaction changed or locked.
@@ -284,16 +284,15 @@ impl Transactions {
     }
 
     /// Completes or rolls back the transactions of a dead process, by PMON. Returns how many.
+    ///
+    /// # Errors
+    /// As [`Self::recover`], which tries again what could not be ended.
     pub fn rollback_dead(&self, p: &Process, dead_slot: u32) -> Result<u32> {
         self.table().clear_snapshots(dead_slot);
-        let mut ended = 0;
-        for (xid, owner, state, entry) in self.table().busy() {
-            if owner == dead_slot {
-                self.end_orphan(p, xid, state, entry)?;
-                ended += 1;
-            }
-        }
-        Ok(ended)
+        let owned = self.table().busy().filter(|(_, owner, ..)| *owner == dead_slot);
+        // Before anything can fail: the slot of the process may get another owner.
+        let orphans: Vec<_> = owned.inspect(|(.., state, entry)| entry.disown(*state)).collect();
+        self.end_orphans(p, orphans.into_iter())
     }
 
     /// Rolls back the transactions that were active when the instance stopped, and those that could not be rolled back when their
@@ -303,13 +302,15 @@ impl Transactions {
     /// That of the first transaction that cannot be rolled back, for want of a block: it stays DEAD, with what it locked, and is
     /// tried again next time. All others have been rolled back.
     pub fn recover(&self, p: &Process) -> Result<u32> {
+        self.end_orphans(p, self.table().busy().filter(|(_, owner, ..)| *owner == 0))
+    }
+
+    fn end_orphans(&self, p: &Process, all: impl Iterator<Item = (Xid, u32, State, &'static Entry)>) -> Result<u32> {
         let (mut ended, mut failed) = (0, None);
-        for (xid, _, state, entry) in self.table().busy() {
-            if state == State::Dead {
-                match self.end_orphan(p, xid, state, entry) {
-                    Ok(()) => ended += 1,
-                    Err(e) => failed = failed.or(Some(e)),
-                }
+        for (xid, _, state, entry) in all {
+            match self.end_orphan(p, xid, state, entry) {
+                Ok(()) => ended += 1,
+                Err(e) => failed = failed.or(Some(e.because(not_rolled_back(xid)))),
             }
         }
         failed.map_or(Ok(ended), Err)
@@ -331,11 +332,19 @@ impl Transactions {
             entry.free();
             return Ok(());
         }
-        entry.mark_dead();
+        entry.disown(State::Active);
         let mut chain = chain.unwrap_or_default();
         self.undo_down_to(p, xid, &mut chain, Uba::NONE)?;
         self.end_rolled_back(p, xid, &chain)
     }
+}
+
+fn not_rolled_back(xid: Xid) -> Ora {
+    Ora::from_text(
+        Facility::Ora,
+        1578,
+        format!("transaction {xid} cannot be rolled back; what it changed stays locked"),
+    )
 }
 
 fn cleanout(n: u8, flags: u8, scn: Scn) -> [u8; 10] {

@@ -67,6 +67,18 @@ fn next_seq(state: &mut SegmentState) -> u16 {
     state.seq
 }
 
+/// A block that is changed next, unless there is none, or it is damaged: what is damaged is of no use to who comes later.
+fn readable(g: &mut ChangeGroup<'_>, at: Rdba) -> Result<Option<BlockRef>> {
+    if at.is_none() {
+        return Ok(None);
+    }
+    match g.current(at) {
+        Ok(b) => Ok(Some(b)),
+        Err(e) if e.is(1578) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
 impl Transactions {
     /// Makes the undo segments of a new database, the first ones in tablespace UNDO. Each names the next in its header.
     ///
@@ -201,10 +213,10 @@ impl Transactions {
         let header = g.current(self.table().header(usn))?;
         let mut state = state_of(g, header);
         let head = state.head;
-        if !self.may_reuse(g, head, age)? {
+        let Some(b) = readable(g, head)? else { return Ok(None) };
+        if !self.may_reuse(g, b, age) {
             return Ok(None);
         }
-        let b = g.current(head)?;
         self.pop_retired(g, b, &mut state);
         let unchanged =
             UndoHeaderView::new(g.block(header)).tx(0).ok_or_else(|| Ora::internal("no transaction slot"))?;
@@ -222,7 +234,7 @@ impl Transactions {
     ) -> Result<Option<Chain>> {
         let header = g.current(self.table().header(xid.usn))?;
         let mut state = state_of(g, header);
-        let partial = if chain.last.is_none() { self.partial_with_room(g, &state, ask)? } else { None };
+        let partial = if chain.last.is_none() { self.partial_with_room(g, &mut state, ask)? } else { None };
         let b = if let Some(b) = partial {
             state.partial = Rdba::NONE;
             apply(g, b, op::REOPEN, &xid.to_bits().to_le_bytes())?;
@@ -257,13 +269,13 @@ impl Transactions {
     fn partial_with_room(
         &self,
         g: &mut ChangeGroup<'_>,
-        state: &SegmentState,
+        state: &mut SegmentState,
         ask: &BlockWanted,
     ) -> Result<Option<BlockRef>> {
-        if state.partial.is_none() {
+        let Some(b) = readable(g, state.partial)? else {
+            state.partial = Rdba::NONE;
             return Ok(None);
-        }
-        let b = g.current(state.partial)?;
+        };
         let v = undo_view(g, b);
         let bytes = ask.bytes + ask.records * RECORD_ENTRY;
         let room = v.free_bytes() >= bytes && usize::from(v.records()) + ask.records <= usize::from(RECORDS_MAX);
@@ -283,28 +295,31 @@ impl Transactions {
             Some((_, age)) => age,
             None => Age::Expired,
         };
-        if !self.may_reuse(g, state.head, age)? {
+        let Some(b) = readable(g, state.head)? else {
+            // A damaged block leads to no other: the segment does without the rest of its queue.
+            (state.head, state.tail) = (Rdba::NONE, Rdba::NONE);
+            return Ok(None);
+        };
+        if !self.may_reuse(g, b, age) {
             return Ok(None);
         }
-        let b = g.current(state.head)?;
         self.pop_retired(g, b, state);
         Ok(Some(b))
     }
 
     /// Whether the oldest retired block may be used again, being of that age.
-    fn may_reuse(&self, g: &mut ChangeGroup<'_>, head: Rdba, age: Age) -> Result<bool> {
-        if head.is_none() || age == Age::Any {
-            return Ok(!head.is_none());
+    fn may_reuse(&self, g: &ChangeGroup<'_>, b: BlockRef, age: Age) -> bool {
+        if age == Age::Any {
+            return true;
         }
-        let b = g.current(head)?;
         let mut keep = self.table().oldest_snapshot();
         if age == Age::Expired {
             keep = keep.min(self.times().retained());
         }
-        Ok(match self.table().fate(undo_view(g, b).xid()) {
+        match self.table().fate(undo_view(g, b).xid()) {
             Fate::Committed(scn) | Fate::Before(scn) => scn <= keep,
             Fate::Active | Fate::Unsettled => false,
-        })
+        }
     }
 
     fn pop_retired(&self, g: &ChangeGroup<'_>, b: BlockRef, state: &mut SegmentState) {
@@ -345,11 +360,9 @@ impl Transactions {
             retire = (chain.first != chain.last).then_some(chain.before_last);
         }
         if let Some(newest) = retire {
-            if state.tail.is_none() {
-                state.head = newest;
-            } else {
-                let tail = g.current(state.tail)?;
-                apply(g, tail, op::LINK, &newest.0.to_le_bytes())?;
+            match readable(g, state.tail)? {
+                Some(tail) => apply(g, tail, op::LINK, &newest.0.to_le_bytes())?,
+                None => state.head = newest,
             }
             state.tail = chain.first;
         }

@@ -357,8 +357,11 @@ impl Entry {
         self.set_state(State::Active);
     }
 
-    pub fn mark_dead(&self) {
-        self.set_state(State::Dead);
+    /// The owner is gone: an active transaction is dead, one that was ending stays what it is. It belongs to whoever ends it.
+    pub fn disown(&self, state: State) {
+        let now = self.word.load(Ordering::Relaxed);
+        let state = if state == State::Active { State::Dead } else { state };
+        self.word.store(word(sqn_of(now), 0, state), Ordering::SeqCst);
     }
 
     pub fn free(&self) {
@@ -440,7 +443,7 @@ mod tests {
         // The bound for the first owner does not rise with the second one's commit.
         assert_eq!((t.fate(a), t.fate(b)), (Fate::Before(first), Fate::Committed(second)));
         let c = t.claim(3).unwrap();
-        t.entry(c).unwrap().mark_dead();
+        t.entry(c).unwrap().disown(State::Active);
         assert_eq!((t.fate(a), t.fate(b), t.fate(c)), (Fate::Before(second), Fate::Before(second), Fate::Active));
     }
 

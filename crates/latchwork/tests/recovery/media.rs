@@ -1,6 +1,6 @@
 //! Damaged blocks and missing files: the object they belong to suffers, and nothing else.
 
-use crate::common::{Database, error, number, run};
+use crate::common::{Database, error, eventually, number, run};
 use std::os::unix::fs::FileExt;
 
 const BLOCK: u64 = 8192;
@@ -212,4 +212,43 @@ fn a_tablespace_that_was_away_comes_back_without_redo() {
     assert_eq!(number(&mut c, "select count(*) from far"), 502);
     drop(c);
     s.db.verify();
+}
+
+/// A transaction that was open when the instance died cannot be rolled back: the blocks with its undo are damaged. The database
+/// opens; whoever needs that undo is told so, and nobody else notices.
+#[test]
+fn a_dead_transaction_whose_undo_is_damaged_costs_its_rows_only() {
+    let s = setup("dead");
+    s.db.start();
+    let mut open = s.db.connect();
+    run(&mut open, &["update bad set v = rpad('o', 500, 'o')"]);
+    let mut c = s.db.connect();
+    run(&mut c, &["alter system checkpoint"]);
+    s.db.kill();
+    drop(open);
+    let undo = blocks(&s.db, "undo01.dbf", block::BlockKind::Undo, 0);
+    assert!(undo.len() > 10, "{}", undo.len());
+    for at in undo {
+        flip(&s.db, "undo01.dbf", at);
+    }
+    s.db.start();
+    assert_good(&s);
+    let mut c = s.db.connect();
+    let e = error(&mut c, "select count(*) from bad where v like 'b%'");
+    assert!(e.contains("ORA-01578"), "{e}");
+    let e = error(&mut c, "select * from bad for update nowait");
+    assert!(e.contains("ORA-01578") || e.contains("ORA-00054"), "{e}");
+    assert_eq!(number(&mut c, "select count(*) from v$transaction where status = 'RECOVERING'"), 1);
+    drop(c);
+    // It is so after every start, and stopping does not wait for it.
+    s.db.stop();
+    s.db.start();
+    assert_good(&s);
+    let mut c = s.db.connect();
+    assert!(error(&mut c, "select count(*) from bad where v like 'b%'").contains("ORA-01578"));
+    let log = || std::fs::read_to_string(s.db.path().join("alert.log")).unwrap();
+    eventually("PMON says so", || log().contains("PMON will retry") && log().contains("cannot be rolled back"));
+    // What is given up with the table is not asked for any more.
+    run(&mut c, &["drop table bad"]);
+    assert_good(&s);
 }
