@@ -278,6 +278,12 @@ impl Directory<'_> {
     pub fn slots(&self) -> usize {
         self.slots
     }
+
+    /// Where the header of a row is said to lie; 0 when there is none.
+    #[inline]
+    pub fn place(&self, slot: usize) -> usize {
+        if slot < self.slots { self.data.view.u16(self.begin + slot * SLOT_BYTES).into() } else { 0 }
+    }
 }
 
 /// A row for [`DataMut::insert_each_sorted`].

@@ -164,6 +164,14 @@ impl<'a> Node<'a> {
         self.lower_bound_from(0, key)
     }
 
+    /// As [`Node::near_bound`], for who expects the last entry of a leaf in the middle of a range to be below `key`.
+    pub fn end_bound(&self, from: usize, key: &[u8]) -> usize {
+        match self.entries() {
+            n if n > from && self.compare(n - 1, key) == Ordering::Less => n,
+            _ => self.near_bound(from, key),
+        }
+    }
+
     /// The first entry from number `from` on that is not below `key`.
     pub fn lower_bound_from(&self, from: usize, key: &[u8]) -> usize {
         self.bound_between(from, self.entries(), key)

@@ -10,6 +10,7 @@ use crate::row::{HEAD, Head};
 use crate::tree::{STEPS_MAX, damaged};
 use crate::{Btree, Index};
 use block::BlockView;
+use block::data::{ITL_BEGIN, ITL_BYTES, ROW_HEADER_BYTES, SLOT_BYTES};
 use buffer_cache::GetKind;
 use process::Process;
 use std::ops::Bound;
@@ -31,6 +32,7 @@ pub struct RangeScan {
     high: Limit,
     /// What was copied of a leaf, and where the wanted entries lie in it.
     bytes: Vec<u8>,
+    slots: Vec<u8>,
     copied: Vec<Copied>,
     /// Next entry to give, as a number in `copied` counted in the direction of the scan.
     given: usize,
@@ -137,6 +139,7 @@ impl Default for RangeScan {
             low: Limit::default(),
             high: Limit::default(),
             bytes: Vec::new(),
+            slots: Vec::new(),
             copied: Vec::new(),
             given: 0,
             ahead: Ahead::Nowhere,
@@ -351,7 +354,7 @@ impl RangeScan {
                     step => return Err(step),
                 }
                 purged = node.purged();
-                let begin = node.lower_bound(&from);
+                let begin = node.near_bound(0, &from);
                 let end = self.end_in(&node, begin);
                 self.copy(&node, begin, end);
                 match node.high() {
@@ -455,36 +458,62 @@ impl RangeScan {
         if n + tail <= edge.len() {
             edge[..n].copy_from_slice(&self.high.key);
             edge[n..n + tail].fill(0xFF);
-            return node.near_bound(begin, &edge[..n + tail]);
+            return node.end_bound(begin, &edge[..n + tail]);
         }
         let mut edge = Vec::new();
         self.high.edge(true, &mut edge);
-        node.near_bound(begin, &edge)
+        node.end_bound(begin, &edge)
     }
 
+    /// Copies these entries of a leaf: their stretch of the directory, then the stretch of the block that they lie in. What is copied is
+    /// taken apart in private memory, and everything it says is checked.
     fn copy(&mut self, node: &Node, from: usize, to: usize) {
-        let directory = node.data.directory_reader();
-        let (mut least, mut most) = (usize::MAX, 0);
-        for row in (from..to).filter_map(|i| directory.row(i + 1)) {
-            (least, most) = (least.min(row.at), most.max(row.at + row.len));
-            let is_row = row.flags & flags::ROW != 0;
-            let sort_key = if is_row { usize::from(row.extra).min(row.len) } else { row.len.saturating_sub(XID) };
-            let (begin, len, sort_key) = (row.at as u16, row.len as u16, sort_key as u16);
-            self.copied.push(Copied { begin, len, key: row.extra, sort_key, flags: row.flags });
-        }
-        if self.copied.is_empty() {
+        let (view, to) = (node.data.view, to.min(node.entries()));
+        if from >= to {
             return;
         }
-        if most - least <= self.copied.len() * SPARSE_BYTES {
-            let begin = node.data.view.copy_words(least, most, &mut self.bytes) as u16;
-            self.copied.iter_mut().for_each(|c| c.begin -= begin);
-            return;
+        // Worked out once: what is read may change from one look to the next.
+        let directory = ITL_BEGIN + node.data.itls() * ITL_BYTES;
+        let slot = |i: usize| (directory + (i + 1) * SLOT_BYTES).min(view.len());
+        let begin = view.copy_words(slot(from), slot(to), &mut self.slots);
+        let places = self.slots[slot(from) - begin..slot(to) - begin].chunks_exact(SLOT_BYTES);
+        let places = places.map(|place| u16::from_le_bytes([place[0], place[1]]));
+        let (least, most) = places.clone().fold((u16::MAX, 0), |(least, most), at| (least.min(at), most.max(at)));
+        // The entry that lies last ends the stretch.
+        let end = (usize::from(most) + ROW_HEADER_BYTES + usize::from(view.u16(usize::from(most) + 2))).min(view.len());
+        let sparse = usize::from(least) < ITL_BEGIN || end - usize::from(least).min(end) > (to - from) * SPARSE_BYTES;
+        if sparse {
+            return self.copy_singly(node, from, to);
         }
+        let begin = view.copy_words(least.into(), end, &mut self.bytes);
+        let bytes = &self.bytes[..end.div_ceil(8) * 8 - begin];
+        for at in places {
+            let at = usize::from(at) - begin;
+            let head = bytes.get(at..).and_then(|rest| rest.first_chunk::<ROW_HEADER_BYTES>());
+            let [flags, _lock, l0, l1, e0, e1] = head.copied().unwrap_or_default();
+            let at = at + ROW_HEADER_BYTES;
+            let len = u16::from_le_bytes([l0, l1]).min(bytes.len().saturating_sub(at) as u16);
+            self.copied.push(Copied::new(at as u16, len, flags, u16::from_le_bytes([e0, e1])));
+        }
+    }
+
+    /// Copies entries that lie far apart.
+    fn copy_singly(&mut self, node: &Node, from: usize, to: usize) {
         self.bytes.clear();
-        for c in &mut self.copied {
+        let directory = node.data.directory_reader();
+        for row in (from..to).filter_map(|i| directory.row(i + 1)) {
             let at = self.bytes.len();
-            node.data.view.append_to(c.begin.into(), c.len.into(), &mut self.bytes);
-            c.begin = at as u16;
+            node.data.view.append_to(row.at, row.len, &mut self.bytes);
+            self.copied.push(Copied::new(at as u16, row.len as u16, row.flags, row.extra));
         }
+    }
+}
+
+impl Copied {
+    #[inline]
+    fn new(begin: u16, len: u16, flags: u8, extra: u16) -> Copied {
+        let sort_key =
+            if flags & crate::node::flags::ROW != 0 { extra.min(len) } else { len.saturating_sub(XID as u16) };
+        Copied { begin, len, key: extra, sort_key, flags }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::ops::flags;
 use crate::{Heap, HeapTable};
+use block::data::{Directory, ITL_BEGIN, ROW_HEADER_BYTES};
 use block::{BlockKind, BlockView, Data};
 use buffer_cache::GetKind;
 use process::Process;
@@ -85,38 +86,57 @@ fn take_rows(
     if view.kind_code() != BlockKind::Heap as u8 || rowids.iter().any(|r| view.obj() != r.obj) {
         return (true, false);
     }
-    let (first, begin) = (found.len(), rows.len());
-    let (mut chained, mut least, mut most) = (false, usize::MAX, 0);
     let directory = Data::new(*view).directory_reader();
+    let (mut least, mut most, begin) = (usize::MAX, 0, rows.len());
     for rowid in rowids {
-        let head = |r: &block::RowAt| r.flags & (flags::DELETED | flags::HEAD) == flags::HEAD;
-        let Some(r) = directory.row(rowid.slot.into()).filter(head) else {
-            found.push((0, 0));
-            continue;
-        };
-        if r.flags & flags::LAST == 0 {
-            chained = true;
-            found.push((0, 0));
-            continue;
+        let at = directory.place(rowid.slot.into());
+        if at >= ITL_BEGIN {
+            (least, most) = (least.min(at), most.max(at));
         }
-        (least, most) = (least.min(r.at), most.max(r.at + r.len));
-        found.push((r.at as u32, (r.at + r.len) as u32));
     }
-    let found = &mut found[first..];
-    if least < most && most - least <= found.len() * SPARSE_BYTES {
-        view.append_to(least, most - least, rows);
-        for (from, to) in found.iter_mut().filter(|(from, to)| from < to) {
-            (*from, *to) = (*from - least as u32 + begin as u32, *to - least as u32 + begin as u32);
-        }
-    } else {
-        for (from, to) in found.iter_mut().filter(|(from, to)| from < to) {
-            let (at, len) = (*from as usize, (*to - *from) as usize);
-            *from = rows.len() as u32;
-            view.append_to(at, len, rows);
-            *to = rows.len() as u32;
-        }
+    // From a word's beginning on: so words are copied as they are. The row that lies last ends the stretch.
+    let least = least & !7;
+    let end = (most + ROW_HEADER_BYTES + usize::from(view.u16(most + 2))).min(view.len());
+    if least >= end || end - least > rowids.len() * SPARSE_BYTES {
+        return (false, take_singly(view, &directory, rowids, rows, found));
+    }
+    view.append_to(least, end - least, rows);
+    let (copied, mut chained) = (&rows[begin..], false);
+    for rowid in rowids {
+        // In the copy, whose first byte is at `least`; what lies before it is no row.
+        let at = directory.place(rowid.slot.into()).wrapping_sub(least);
+        let head = copied.get(at..).and_then(|rest| rest.first_chunk::<ROW_HEADER_BYTES>());
+        let [row_flags, _lock, l0, l1, ..] = head.copied().unwrap_or_default();
+        let whole = row_flags & (flags::DELETED | flags::HEAD | flags::LAST) == flags::HEAD | flags::LAST;
+        chained |= row_flags & (flags::DELETED | flags::HEAD | flags::LAST) == flags::HEAD;
+        let from = at.wrapping_add(ROW_HEADER_BYTES);
+        let to = from.wrapping_add(u16::from_le_bytes([l0, l1]).into()).min(copied.len());
+        found.push(if whole { ((begin + from) as u32, (begin + to) as u32) } else { (0, 0) });
     }
     (false, chained)
+}
+
+/// Copies rows that lie far apart; true when one of them has several pieces.
+fn take_singly(
+    view: &BlockView<'_>,
+    directory: &Directory<'_>,
+    rowids: &[Rowid],
+    rows: &mut RowBuffer,
+    found: &mut Vec<(u32, u32)>,
+) -> bool {
+    let mut chained = false;
+    for rowid in rowids {
+        let from = rows.len();
+        let row = directory.row(rowid.slot.into());
+        if let Some(r) = row.filter(|r| r.flags & (flags::DELETED | flags::HEAD) == flags::HEAD) {
+            match r.flags & flags::LAST != 0 {
+                true => view.append_to(r.at, r.len, rows),
+                false => chained = true,
+            }
+        }
+        found.push((from as u32, rows.len() as u32));
+    }
+    chained
 }
 
 /// Most pieces a row may have: a row of 4 GB in blocks of 2 KB.
