@@ -48,6 +48,10 @@ pub struct Options {
     pub spill_bytes: usize,
     /// The tablespace of the user's temporary data.
     pub temporary_tablespace: u32,
+    /// A number that differs between sessions whose optimizer settings differ.
+    pub optimizer: u64,
+    /// `optimizer_mode`.
+    pub optimizer_mode: &'static str,
 }
 
 impl Default for Options {
@@ -59,6 +63,8 @@ impl Default for Options {
             work_area_limit_bytes: 1 << 30,
             spill_bytes: 64 << 20,
             temporary_tablespace: 3,
+            optimizer: 0,
+            optimizer_mode: "ALL_ROWS",
         }
     }
 }
@@ -68,6 +74,8 @@ pub struct SessionState {
     /// The user logged on; USER and UID.
     pub user: String,
     pub user_id: u32,
+    /// Whose privileges statements are parsed with: the user's, or those of the owner of a unit with definer's rights.
+    pub parsing_user: u32,
     /// The schema unqualified names belong to (ALTER SESSION SET CURRENT_SCHEMA).
     pub schema: String,
     /// Changed through [`SessionState::change_nls`] only: cached results depend on it.
@@ -90,6 +98,7 @@ impl SessionState {
         let mut s = SessionState {
             user: user.to_owned(),
             user_id,
+            parsing_user: user_id,
             schema: user.to_owned(),
             nls,
             txn: Txn::new(),

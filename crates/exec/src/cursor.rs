@@ -15,8 +15,9 @@ use crate::ctx::{ExecCtx, HostFunctions};
 use crate::dml::{Dml, TableLocks};
 use crate::machine::{CteState, Machine};
 use crate::source::Op;
-use crate::statistics::StatementKey;
+use crate::statistics::Place;
 use crate::sub::SubState;
+use library_cache::Content;
 use plan::{BindType, Class, Column, Plan, PlanBody, class};
 use result_cache::{Build, Description, Key, Namespace, Opened, ResultBuffer};
 use sql::ast::Statement;
@@ -119,7 +120,7 @@ pub struct Cursor {
     state: State,
     rows: u64,
     returned: std::vec::IntoIter<Vec<Value>>,
-    key: StatementKey,
+    key: Place,
     /// The session's flashback mode that it was compiled for.
     flashback: Option<Scn>,
     /// Compiled with SYS's eyes, for the executor's own statements.
@@ -148,9 +149,10 @@ impl Cursor {
         binds: &[BindType],
     ) -> Result<Cursor> {
         cx.p.count(Stat::ParseCountTotal, 1);
-        cx.p.count(Stat::ParseCountHard, 1);
-        match Cursor::make(cx, text, statement, binds, false) {
+        let place = Place::parse(text, binds, cx);
+        match Cursor::make(cx, text, statement, binds, false, place) {
             Ok(mut cursor) => {
+                cx.p.count(Stat::OpenedCursorsCumulative, 1);
                 cursor.key.parsed(&cursor.text, cursor.kind.command(), cx);
                 Ok(cursor)
             }
@@ -164,7 +166,7 @@ impl Cursor {
     /// A statement of the executor's own, with names and privileges of SYS.
     pub(crate) fn internal(cx: &mut ExecCtx<'_>, text: &str) -> Result<Cursor> {
         let statement = Rc::new(sql::parse_statement(text)?);
-        Cursor::make(cx, text, statement, &[], true)
+        Cursor::make(cx, text, statement, &[], true, Place::default())
     }
 
     /// Compiles a statement only to see what it is.
@@ -188,6 +190,7 @@ impl Cursor {
         statement: Rc<Statement>,
         binds: &[BindType],
         internal: bool,
+        mut place: Place,
     ) -> Result<Cursor> {
         let epoch = cx.host.catalog()?.epoch();
         let plan = plan_of(cx, &statement, binds, internal)?;
@@ -196,6 +199,11 @@ impl Cursor {
         let text: Rc<str> = text.into();
         let (body, m, first_bind) = build(&plan, cx)?;
         let cached = cached_of(&plan, &text, cx);
+        if !internal && !place.is_found() {
+            let depends: Vec<u32> = plan.dependencies.iter().map(|d| d.0).collect();
+            let content = Content { depends: &depends, ..Content::default() };
+            place.load(&text, kind_of(&plan).command(), &bind_types, &content, cx);
+        }
         Ok(Cursor {
             text,
             statement,
@@ -217,7 +225,7 @@ impl Cursor {
             state: State::Closed,
             rows: 0,
             returned: Vec::new().into_iter(),
-            key: StatementKey::default(),
+            key: place,
             internal,
             flashback: cx.session.flashback.filter(|_| !internal),
             binds: plan.binds,
@@ -226,15 +234,27 @@ impl Cursor {
 
     /// Compiles again: the dictionary or the types of the binds have changed.
     fn renew(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
-        cx.p.count(Stat::ParseCountHard, 1);
-        let values = std::mem::take(&mut self.values);
-        let key = std::mem::take(&mut self.key);
-        let mut new = Cursor::make(cx, &self.text, self.statement.clone(), &self.bind_types, self.internal)?;
-        new.values = values;
+        self.key.finished(cx);
+        let place = if self.internal { Place::default() } else { Place::parse(&self.text, &self.bind_types, cx) };
+        let mut new = Cursor::make(cx, &self.text, self.statement.clone(), &self.bind_types, self.internal, place)?;
+        new.values = std::mem::take(&mut self.values);
         new.values.resize(new.binds.len(), Value::Null);
-        new.key = key;
         *self = new;
         Ok(())
+    }
+
+    /// Says that the cursor is closed and kept by its session, or used again: `v$open_cursor` shows it so. Using it again is a parse
+    /// call.
+    pub fn set_kept(&mut self, kept: bool, cx: &mut ExecCtx<'_>) {
+        self.key.keep(kept);
+        if !kept {
+            self.key.parsed(&self.text, self.kind.command(), cx);
+        }
+    }
+
+    /// The shared cursor: its statement and the child's number.
+    pub fn shared(&self, cx: &ExecCtx<'_>) -> Option<(library_cache::Digest, u64)> {
+        self.key.identify(cx.shared.library)
     }
 
     pub fn kind(&self) -> StatementKind {
@@ -293,6 +313,7 @@ impl Cursor {
         let mut shared = Vec::new();
         if let Body::Dml(_) = self.body {
             let result = may_change(cx).and_then(|()| self.execute_dml(&mut shared, cx));
+            self.key.finished(cx);
             for object in shared {
                 cx.shared.txns.end_share(cx.p, &mut cx.session.txn, object);
             }
@@ -383,7 +404,9 @@ impl Cursor {
         let Body::Dml(dml) = &mut self.body else { return Ok(()) };
         let rows = dml.rows_waiting();
         self.key.processed(rows, cx);
-        dml.run_waiting(refused, cx)
+        let result = dml.run_waiting(refused, cx);
+        self.key.finished(cx);
+        result
     }
 
     /// Locks the tables, compiles again what changed meanwhile, and runs the statement.
@@ -626,6 +649,7 @@ impl Cursor {
         if self.state == State::Rows {
             cx.shared.txns.release(cx.p, self.m.snapshot());
         }
+        self.key.finished(cx);
         self.state = State::Closed;
     }
 

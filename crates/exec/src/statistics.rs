@@ -1,14 +1,17 @@
-//! What statements count: executions, parse calls and rows, kept in the session and added to the shared entries of the library
-//! cache from time to time, so that an execution writes nothing shared.
+//! A cursor's place in the library cache, and what statements count: executions, parse calls and rows, kept in the session and added
+//! to the shared cursors from time to time, so that an execution writes nothing shared.
 //!
 //! Elapsed time: the first executions of a statement in a session are all timed, then one in [`TIMED_EVERY`], which counts for all of them: two
 //! readings of the clock at each of millions of executions would be felt. Processor time is the elapsed time by the share of the
 //! processor that the session had meanwhile; it is measured over some milliseconds at a time.
 
-use crate::ctx::ExecCtx;
-use library_cache::{Delta, Digest, Handle, LibraryCache};
+use crate::ctx::{ExecCtx, SessionState};
+use library_cache::{Content, CursorSlot, Delta, Digest, Env, Handle, LibraryCache, Statement};
 use md5::Digest as _;
+use plan::BindType;
 use process::Process;
+use std::hash::{Hash, Hasher};
+use wait::Stat;
 
 /// Statements a session keeps figures of before it starts anew.
 const STATEMENTS_MOST: usize = 4096;
@@ -150,41 +153,138 @@ impl Figures {
 
 /// Where a cursor counts.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct StatementKey {
+struct StatementKey {
     index: u32,
     /// The list's generation plus one; 0 is nowhere yet.
     generation: u32,
 }
 
-impl StatementKey {
+/// A cursor's place in the library cache: the shared cursor it found or loaded, the word that shows it to others, and where its
+/// figures are.
+#[derive(Default)]
+pub struct Place {
+    handle: Option<Handle>,
+    slot: CursorSlot,
+    key: StatementKey,
+}
+
+/// What makes the cursors of a statement differ, as the session is now.
+fn env_of<'a>(session: &'a SessionState, binds: &[BindType]) -> Env<'a> {
+    Env {
+        user: session.parsing_user,
+        schema: &session.schema,
+        optimizer: session.options.optimizer,
+        nls: session.nls_fingerprint(),
+        binds: bind_signature(binds),
+    }
+}
+
+/// A number for the types of binds, by what they are compared as; 0 while one of them is not known.
+fn bind_signature(binds: &[BindType]) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    for bind in binds {
+        match bind {
+            Some(ty) => (plan::class(ty) as u8).hash(&mut hasher),
+            None => return 0,
+        }
+    }
+    if binds.is_empty() { 0 } else { hasher.finish() | 1 }
+}
+
+impl Place {
+    /// Looks a statement up; a soft parse when it is found, otherwise the cursor is to be compiled and [`Place::load`]ed. A
+    /// statement without a text is not shared.
+    pub fn parse(text: &str, binds: &[BindType], cx: &mut ExecCtx<'_>) -> Place {
+        let mut place = Place::default();
+        if !text.is_empty() {
+            place.handle = cx.shared.library.parse(cx.p, digest(text), &env_of(cx.session, binds));
+            place.open(cx);
+        }
+        place
+    }
+
+    /// Whether there is a shared cursor.
+    pub fn is_found(&self) -> bool {
+        self.handle.is_some()
+    }
+
+    /// Puts a compiled statement into the library cache; a hard parse.
+    pub fn load(&mut self, text: &str, command: u32, binds: &[BindType], content: &Content<'_>, cx: &mut ExecCtx<'_>) {
+        if text.is_empty() {
+            return;
+        }
+        cx.p.count(Stat::ParseCountHard, 1);
+        let slot = cx.p.session();
+        let (module, action) = (slot.module.get(), slot.action.get());
+        let mode = cx.session.options.optimizer_mode;
+        let content = Content { module: &module, action: &action, mode, ..*content };
+        let of = Statement { digest: digest(text), text, command };
+        self.handle = Some(cx.shared.library.load(cx.p, &of, &env_of(cx.session, binds), &content));
+        self.open(cx);
+    }
+
+    fn open(&mut self, cx: &mut ExecCtx<'_>) {
+        if let Some(handle) = self.handle {
+            self.slot = CursorSlot::default();
+            self.slot = cx.shared.library.open(cx.p, handle);
+        }
+    }
+
+    /// The shared cursor's statement and number.
+    pub fn identify(&self, library: &LibraryCache) -> Option<(Digest, u64)> {
+        library.identify(self.handle?)
+    }
+
+    /// Says that the cursor is closed and kept, or used again.
+    pub fn keep(&self, kept: bool) {
+        self.slot.keep(kept);
+    }
+
+    /// Counts in the session's list; finds the shared cursor again when it has gone.
     fn with(&mut self, text: &str, command: u32, cx: &mut ExecCtx<'_>, f: impl FnOnce(&mut Delta)) {
-        if cx.session.figures.slot(self).is_none() {
-            let handle = cx.shared.library.intern(cx.p, digest(text), text, &cx.session.schema, command);
+        if cx.session.figures.slot(&self.key).is_none() {
+            let was_stale = self.key.generation == cx.session.figures.generation + 1;
+            if was_stale || self.handle.is_none() {
+                let of = Statement { digest: digest(text), text, command };
+                let library = cx.shared.library;
+                let env = env_of(cx.session, &[]);
+                let handle = library.parse(cx.p, of.digest, &env);
+                self.handle = Some(handle.unwrap_or_else(|| library.load(cx.p, &of, &env, &Content::default())));
+                self.open(cx);
+            }
             let figures = &mut cx.session.figures;
             if figures.list.len() >= 2 * STATEMENTS_MOST {
                 figures.flush(cx.p, cx.shared.library);
             }
-            self.index = figures.list.len() as u32;
-            self.generation = figures.generation + 1;
+            self.key = StatementKey { index: figures.list.len() as u32, generation: figures.generation + 1 };
+            let handle = self.handle.unwrap_or(Handle::NONE);
             figures.list.push(Figure::new(handle));
         }
-        if let Some(figure) = cx.session.figures.slot(self) {
+        if let Some(figure) = cx.session.figures.slot(&self.key) {
             f(&mut figure.delta);
         }
     }
 
     /// Counts a parse call.
     pub fn parsed(&mut self, text: &str, command: u32, cx: &mut ExecCtx<'_>) {
-        self.with(text, command, cx, |d| d.parse_calls += 1);
+        if !text.is_empty() {
+            self.with(text, command, cx, |d| d.parse_calls += 1);
+        }
     }
 
-    /// Counts an execution.
+    /// Counts an execution and pins the shared cursor for it.
     #[inline]
     pub fn executed(&mut self, text: &str, command: u32, cx: &mut ExecCtx<'_>) {
-        if cx.session.figures.slot(self).is_none() {
+        if cx.session.figures.slot(&self.key).is_none() {
+            if text.is_empty() {
+                return;
+            }
             self.with(text, command, cx, |_| {});
         }
-        let Some(figure) = cx.session.figures.slot(self) else { return };
+        if let Some(handle) = self.handle {
+            cx.shared.library.pin(cx.p, &self.slot, handle);
+        }
+        let Some(figure) = cx.session.figures.slot(&self.key) else { return };
         figure.executed();
         if figure.delta.executions >= TOLD_EVERY {
             self.tell(cx);
@@ -196,15 +296,21 @@ impl StatementKey {
     fn tell(&self, cx: &mut ExecCtx<'_>) {
         let share = cx.session.figures.meter.read();
         let library = cx.shared.library;
-        if let Some(figure) = cx.session.figures.slot(self) {
+        if let Some(figure) = cx.session.figures.slot(&self.key) {
             figure.tell(library, share);
         }
+    }
+
+    /// Ends the pin of an execution.
+    #[inline]
+    pub fn finished(&self, cx: &ExecCtx<'_>) {
+        cx.shared.library.unpin(cx.p, &self.slot);
     }
 
     /// Counts rows fetched or changed.
     #[inline]
     pub fn processed(&mut self, rows: u64, cx: &mut ExecCtx<'_>) {
-        if let Some(figure) = cx.session.figures.slot(self) {
+        if let Some(figure) = cx.session.figures.slot(&self.key) {
             figure.delta.rows_processed += rows;
             figure.delta.fetches += 1;
             figure.ended();

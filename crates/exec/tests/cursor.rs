@@ -198,8 +198,9 @@ fn executions_are_counted_in_the_library_cache() {
         rows(&mut c, &mut s);
     }
     s.state.figures.flush(&s.p, instance.shared.library);
-    let row = instance.shared.library.row(exec::digest(text)).expect("an entry");
-    assert_eq!((row.figures.executions, row.figures.parse_calls, row.figures.rows_processed), (5, 1, 5));
+    let row = instance.shared.library.statement(exec::digest(text)).expect("an entry");
+    let figures = row.figures();
+    assert_eq!((figures.executions, figures.parse_calls, figures.rows_processed), (5, 1, 5));
     assert_eq!(row.digest.sql_id(), sql::sql_id(text));
 }
 

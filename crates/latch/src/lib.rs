@@ -25,6 +25,7 @@ mod mutex;
 mod places;
 mod primitive;
 mod recover;
+pub mod reference;
 #[cfg(test)]
 mod tests;
 mod versioned;

@@ -18,6 +18,8 @@ pub enum MutexKind {
     CursorParent,
     /// A cursor being executed.
     CursorPin,
+    /// The hash table of a parent's children.
+    HashTable,
     /// A library cache object or bucket.
     LibraryCache,
     /// A row cache object or bucket.
@@ -31,16 +33,26 @@ impl MutexKind {
         match self {
             Self::CursorParent => "Cursor Parent",
             Self::CursorPin => "Cursor Pin",
+            Self::HashTable => "hash table",
             Self::LibraryCache => "Library Cache",
             Self::RowCache => "Row Cache",
+        }
+    }
+
+    /// P1, P2 and P3 of a wait.
+    fn parameters(self, at: Where, idn: u64, value: u64, sleeps: u64) -> [u64; 3] {
+        match self {
+            Self::RowCache => [idn, at.location(), 0],
+            Self::LibraryCache => [idn, value, sleeps << 32 | at.location()],
+            _ => [idn, value, at.location() << 32 | sleeps],
         }
     }
 
     fn event(self, mode: Mode, exclusively_held: bool) -> Event {
         let shared = mode == Mode::MutexShared;
         match self {
-            Self::CursorParent if shared => Event::CursorMutexS,
-            Self::CursorParent => Event::CursorMutexX,
+            Self::CursorParent | Self::HashTable if shared => Event::CursorMutexS,
+            Self::CursorParent | Self::HashTable => Event::CursorMutexX,
             Self::CursorPin if shared && exclusively_held => Event::CursorPinSWaitOnX,
             Self::CursorPin if shared => Event::CursorPinS,
             Self::CursorPin => Event::CursorPinX,
@@ -57,10 +69,15 @@ impl MutexKind {
 #[repr(C)]
 pub struct Mutex {
     word: MutexWord,
-    /// Exclusive gets.
+    /// Gets.
     gets: AtomicU64,
     /// Sleeps of those who have got it.
     sleeps: AtomicU64,
+}
+
+/// Puts one more get on the account of a mutex that others may be counting on too.
+pub(crate) fn count_shared(mutex: &Mutex) {
+    mutex.gets.fetch_add(1, Ordering::Relaxed);
 }
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
@@ -85,10 +102,10 @@ impl Mutex {
     /// The word: the holder in the upper half, references in the lower. MUTEX_VALUE and P2.
     #[must_use]
     pub fn value(&self) -> u64 {
-        self.word.peek()
+        self.word.peek() & !crate::word::MUTEX_BLOCKING
     }
 
-    /// Exclusive gets so far.
+    /// Gets so far, shared ones and references too.
     #[must_use]
     pub fn gets(&self) -> u64 {
         self.gets.load(Ordering::Relaxed)
@@ -115,7 +132,8 @@ impl Client {
     pub fn mutex<'a>(&'a self, mutex: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
         let noted = self.note(mutex.address(), Mode::MutexExclusive, NO_NAME, at, idn);
         if !mutex.word.try_exclusive(self.number()) {
-            self.wait_for_mutex(mutex, kind, Mode::MutexExclusive, at, idn);
+            let try_it = || mutex.word.try_exclusive(self.number());
+            self.wait_for_mutex(mutex, kind, Mode::MutexExclusive, at, idn, &try_it);
         }
         add(&mutex.gets, 1);
         self.mark_held(noted, mutex.gets());
@@ -140,8 +158,9 @@ impl Client {
     pub fn mutex_shared<'a>(&'a self, mutex: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
         let noted = self.note(mutex.address(), Mode::MutexShared, NO_NAME, at, idn);
         if !mutex.word.try_shared() {
-            self.wait_for_mutex(mutex, kind, Mode::MutexShared, at, idn);
+            self.wait_for_mutex(mutex, kind, Mode::MutexShared, at, idn, &|| mutex.word.try_shared());
         }
+        count_shared(mutex);
         self.mark_held(noted, mutex.gets());
         MutexHeld { client: self, mutex, noted }
     }
@@ -155,19 +174,21 @@ impl Client {
 
     #[cold]
     #[inline(never)]
-    fn wait_for_mutex(&self, mutex: &Mutex, kind: MutexKind, mode: Mode, at: Where, idn: u64) {
-        let try_it = || match mode {
-            Mode::MutexShared => mutex.word.try_shared(),
-            _ => mutex.word.try_exclusive(self.number()),
-        };
+    pub(crate) fn wait_for_mutex(
+        &self,
+        mutex: &Mutex,
+        kind: MutexKind,
+        mode: Mode,
+        at: Where,
+        idn: u64,
+        try_it: &dyn Fn() -> bool,
+    ) {
         let (mut sleeps, mut slept_ns, mut last) = (0, 0, 0);
-        while !self.spin_for_mutex(&try_it) {
+        while !self.spin_for_mutex(try_it) {
             let value = mutex.value();
             last = value;
             let event = kind.event(mode, value >> 32 != 0);
-            let p3 = if kind == MutexKind::RowCache { 0 } else { (at as u64) << 32 | sleeps };
-            let p = if kind == MutexKind::RowCache { [idn, at.location(), 0] } else { [idn, value, p3] };
-            let started = self.waiter().begin(event, p);
+            let started = self.waiter().begin(event, kind.parameters(at, idn, value, sleeps));
             self.sleep_for_mutex(sleeps);
             slept_ns += self.waiter().end(event, started, false);
             sleeps += 1;
@@ -188,7 +209,13 @@ impl Client {
         let shared = self.domain().shared;
         let n = shared.mutex_waits.fetch_add(1, Ordering::Relaxed);
         let line = &shared.mutex_history[n as usize % MUTEX_HISTORY];
-        line.sequence.store(2 * n + 1, Ordering::Relaxed);
+        // A line in another's hands, or of one that was killed there, is left alone.
+        let seen = line.sequence.load(Ordering::Relaxed);
+        let is_free = seen.is_multiple_of(2) && seen <= 2 * n;
+        let writing = 2 * n + 1;
+        if !is_free || line.sequence.compare_exchange(seen, writing, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            return;
+        }
         fence(Ordering::Release); // pairs with the Acquire fence in `mutex_history`
         for (word, value) in [
             (&line.wall_ns, os::clock::wall_ns()),
@@ -205,7 +232,7 @@ impl Client {
         line.sequence.store(2 * n + 2, Ordering::Release); // pairs with the Acquire load in `mutex_history`
     }
 
-    fn spin_for_mutex(&self, try_it: &impl Fn() -> bool) -> bool {
+    fn spin_for_mutex(&self, try_it: &dyn Fn() -> bool) -> bool {
         for _ in 0..self.domain().tunables().mutex_spin_count().max(1) {
             if try_it() {
                 return true;

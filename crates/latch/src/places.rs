@@ -79,6 +79,8 @@ places! {
         KglInsert | "kglhdgc: child:" | "latch" | LibraryCache;
         KglScan | "kglic" | "child" | LibraryCache;
         KglEvict | "kglobpn: evict" | "child" | LibraryCache;
+        KglPinExecution | "kglpnp: child" | "heap 0" | LibraryCachePin;
+        KglUnpinExecution | "kglupc" | "heap 0" | LibraryCachePin;
         KglLock | "kgllkal: child: multiinstance" | "latch" | LibraryCacheLock;
         KghAllocate | "kghalo" | "" | SharedPool;
         KghFree | "kghfre" | "" | SharedPool;
@@ -174,6 +176,7 @@ places! {
         KksRelease | "kksLockDelete [KKSCHLPIN6]" | "idn" | CursorPin;
         KksParse | "kkslce [KKSCHLPIN2]" | "idn" | CursorPin;
         KksParent | "kksfbc [KKSPRTLOC1]" | "idn" | CursorParent;
+        KksChildren | "kkshGetNextChild [KKSHBKLOC1]" | "idn" | HashTable;
         KksInsert | "kkscsAddChildNode [KKSPRTLOC34]" | "idn" | CursorParent;
     }
 }
@@ -205,10 +208,14 @@ impl Where {
         ROWS[self as usize].2
     }
 
-    /// The number that waits for a mutex show of the place: the published one where the name begins with it, in brackets.
+    /// The number that waits for a mutex show of the place: the published one where the name begins with it, in brackets, or
+    /// ends with it.
     #[must_use]
     pub fn location(self) -> u64 {
-        let published = self.name().strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(number, _)| number);
+        let name = self.name();
+        let first = name.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(number, _)| number);
+        let last = name.rsplit_once(' ').map(|(_, number)| number);
+        let published = first.or(last);
         published.and_then(|number| number.parse().ok()).unwrap_or(self as u64)
     }
 
@@ -232,6 +239,7 @@ mod tests {
             assert_eq!(place as usize, n);
         }
         assert_eq!((Where::KqrMutexFind.location(), Where::KqrMutexReget.location()), (19, 13));
+        assert_eq!((Where::KglMutexGet.location(), Where::KglMutexPinDelete.location()), (62, 95));
         assert_eq!(Where::KksParse.location(), Where::KksParse as u64);
         const { assert!(Where::COUNT < 4096, "a hold keeps its place in twelve bits") };
     }

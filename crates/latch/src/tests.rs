@@ -338,7 +338,7 @@ fn mutexes_count_sleeps_and_show_their_holder() {
     );
     assert_eq!(mutex.value(), 2);
     drop((one, two));
-    assert_eq!((mutex.value(), mutex.gets()), (0, 2));
+    assert_eq!((mutex.value(), mutex.gets()), (0, 4));
 }
 
 #[test]

@@ -138,10 +138,14 @@ impl VersionWord {
     }
 }
 
-/// The word of a mutex: the exclusive holder in the upper half, the number of references in the lower.
+/// The word of a mutex: the exclusive holder in the upper half, the number of references in the lower. Bit 31: no new
+/// references, while their number is being put right behind a dead process.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct MutexWord(pub AtomicU64);
+
+/// No new references.
+pub const MUTEX_BLOCKING: u64 = 1 << 31;
 
 impl MutexWord {
     /// The word now; what P2 of a mutex wait shows.
@@ -166,8 +170,7 @@ impl MutexWord {
     #[inline]
     pub fn try_shared(&self) -> bool {
         let seen = self.0.load(Relaxed);
-        seen >> 32 == 0
-            && seen as u32 != u32::MAX
+        seen < MUTEX_BLOCKING - 1
             && self.0.compare_exchange(seen, seen + 1, order::MUTEX_GET, order::FAILED).is_ok()
     }
 
@@ -175,6 +178,26 @@ impl MutexWord {
     #[inline]
     pub fn free_shared(&self) {
         self.0.fetch_sub(1, order::MUTEX_FREE);
+    }
+
+    /// Lets no new references in and gives the word as it is then: from here on it can only fall. `None` while it is held
+    /// exclusively: then there are no references.
+    pub fn block(&self) -> Option<u64> {
+        let mut seen = self.0.load(Relaxed);
+        loop {
+            if seen >> 32 != 0 {
+                return None;
+            }
+            match self.0.compare_exchange(seen, seen | MUTEX_BLOCKING, order::MUTEX_GET, order::FAILED) {
+                Ok(_) => return Some(seen | MUTEX_BLOCKING),
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Makes the number of references `count`, and lets new ones in, if the word still is what [`Self::block`] gave.
+    pub fn settle(&self, seen: u64, count: u32) -> bool {
+        self.0.compare_exchange(seen, count.into(), order::MUTEX_FREE, order::FAILED).is_ok()
     }
 
     /// Takes `count` shared holds away at once, if the word still is `seen`.

@@ -1,35 +1,130 @@
-//! The library cache: shared statement entries, behind `v$sql`.
+//! The library cache: statements, and the cursors that sessions share, behind `v$sql`.
 //!
-//! An entry holds a statement's identity (the digest of its text, from which `sql_id` comes), its text and its
-//! figures. Compiled plans are private to a session; what sessions share is this entry, found through a hash table by
-//! the digest. A session counts executions in its own cursor and adds them to the entry from time to time
-//! ([`LibraryCache::add`]), so an execution of a hot statement writes nothing that is shared.
+//! A **parent** is a statement: the digest of its text, from which `sql_id` comes, and the text. A **child** is one version of
+//! it: who parsed it, under which settings, with which binds; its figures; its plan as rows. What a session executes is compiled
+//! privately and checked against the dictionary; what sessions share is identity, account and plan rows, so a cursor that has
+//! gone from the cache costs its figures and nothing else.
+//!
+//! Four designs protect the same structures: module `find` has the table of gets. In the one of Latchwork an execution writes
+//! nothing that is shared: a session counts in its own cursor and adds to the child from time to time ([`LibraryCache::add`]).
 //!
 //! See `README.md` for the invariants.
 #![deny(unsafe_code)] // Only the layouts of what lies in shared memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use latch::{Latch, LatchName, Where};
-use process::{Process, Processes, Section};
-use sga::{SgaBuilder, SgaLayout, SgaSlice};
+use latch::{Generation, Latch, LatchName, Versioned};
+use process::{CleanupOrder, LatchSet, Process, Processes};
 
 /// Bytes of a statement's text that are kept (`v$sql.sql_text` shows the first 1000).
 pub const TEXT_BYTES_MAX: usize = 4000;
 /// Longest schema name kept.
 pub const NAME_BYTES_MAX: usize = 32;
+/// Longest plan kept, in bytes of its rows.
+pub const PLAN_BYTES_MAX: usize = 4096;
 /// The 32 digits of a `sql_id`: the lower-case letters without e, i, l and o.
 const SQL_ID_DIGITS: &[u8; 32] = b"0123456789abcdfghjkmnpqrstuvwxyz";
 
-/// Sizes, fixed at start-up.
+mod change;
+mod find;
+mod layout;
+mod load;
+mod pin;
+mod view;
+
+pub use find::{Env, Statement};
+pub use layout::{Content, Layout};
+pub use pin::CursorSlot;
+pub use view::{ChildRow, Mismatch, NamespaceRow, OpenCursor, ParentRow};
+
+use layout::{Bucket, Child, Control, Line, Parent};
+
+/// How the library cache is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Design {
+    /// Up to 10.2.0.1: child latches `library cache` and `library cache pin`.
+    Latch,
+    /// 10.2: child latches `library cache`, and a mutex in each cursor for its pins.
+    Pins,
+    /// 11.1 and later: mutexes in buckets, handles, parents and cursors.
+    Mutex,
+    /// Latchwork's own: readers write nothing shared.
+    Versioned,
+}
+
+/// Sizes and design, fixed at start-up.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Statements the cache holds.
     pub entries: u32,
+    pub design: Design,
+    pub generation: Generation,
+    /// Process slots.
+    pub processes: u32,
+    /// Cursors of a process that are shown and pinned; it may have more.
+    pub cursors: u32,
+    /// Children of `library cache` and `library cache pin`.
+    pub latches: u32,
+    /// `_kgl_hot_object_copies`.
+    pub hot_copies: u8,
 }
 
-mod entry;
-pub use entry::{Entry, Figures, SqlRow};
+impl Config {
+    /// Latchwork's own design.
+    pub fn new(entries: u32, processes: u32) -> Config {
+        Config {
+            entries,
+            design: Design::Versioned,
+            generation: Generation::default(),
+            processes,
+            cursors: 128,
+            latches: 7,
+            hot_copies: 2,
+        }
+    }
+}
+
+/// What kind of object: the rows of `v$librarycache`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Namespace {
+    SqlArea = 0,
+    TableProcedure = 1,
+    Body = 2,
+    Trigger = 3,
+    Index = 4,
+    Cluster = 5,
+}
+
+impl Namespace {
+    /// How many there are.
+    pub const COUNT: usize = 6;
+    /// All of them, by number.
+    pub const ALL: [Namespace; Namespace::COUNT] = [
+        Namespace::SqlArea,
+        Namespace::TableProcedure,
+        Namespace::Body,
+        Namespace::Trigger,
+        Namespace::Index,
+        Namespace::Cluster,
+    ];
+
+    /// The column NAMESPACE.
+    pub fn name(self) -> &'static str {
+        match self {
+            Namespace::SqlArea => "SQL AREA",
+            Namespace::TableProcedure => "TABLE/PROCEDURE",
+            Namespace::Body => "BODY",
+            Namespace::Trigger => "TRIGGER",
+            Namespace::Index => "INDEX",
+            Namespace::Cluster => "CLUSTER",
+        }
+    }
+
+    pub(crate) fn of(number: u8) -> Namespace {
+        Namespace::ALL[number as usize % Namespace::COUNT]
+    }
+}
 
 /// The identity of a statement: MD5 over its text and a final NUL, as Oracle takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,17 +153,47 @@ impl Digest {
         u64::from(word(8)) << 32 | u64::from(word(12))
     }
 
-    fn halves(self) -> (u64, u64) {
+    /// FULL_HASH_VALUE: 32 digits, each word most significant byte first.
+    pub fn full_hash(self) -> String {
+        self.0.chunks(4).flat_map(|word| word.iter().rev()).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The digest of which these are the 32 digits.
+    pub fn of_full_hash(text: &str) -> Option<Digest> {
+        if text.len() != 32 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut bytes = [0; 16];
+        for (n, byte) in bytes.iter_mut().enumerate() {
+            let at = (n / 4 * 4 + 3 - n % 4) * 2;
+            *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
+        }
+        Some(Digest(bytes))
+    }
+
+    pub(crate) fn halves(self) -> (u64, u64) {
         let half = |at: usize| u64::from_le_bytes(self.0[at..at + 8].try_into().expect("eight bytes"));
         (half(0), half(8))
     }
+
+    pub(crate) fn of_halves(low: u64, high: u64) -> Digest {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&low.to_le_bytes());
+        bytes[8..].copy_from_slice(&high.to_le_bytes());
+        Digest(bytes)
+    }
 }
 
-/// A session's reference to a statement entry. It may outlive the entry: the serial number tells.
+/// A session's reference to a child. It may outlive the child: the life tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle {
-    index: u32,
-    serial: u64,
+    pub(crate) child: u32,
+    pub(crate) life: u64,
+}
+
+impl Handle {
+    /// A reference to no child: there was no room. Nothing is counted or pinned by it.
+    pub const NONE: Handle = Handle { child: u32::MAX, life: 0 };
 }
 
 /// What a session has counted for a statement since it last told.
@@ -84,161 +209,130 @@ pub struct Delta {
     pub cpu_us: u64,
 }
 
-/// The fixed part.
-#[repr(C, align(64))]
-pub struct Control {
-    /// Entries that have been handed out so far.
-    used: AtomicU64,
-    /// Where the search for a victim goes on.
-    hand: AtomicU64,
-    serial: AtomicU64,
-}
-#[allow(unsafe_code)]
-mod shared {
-    // SAFETY: `repr(C)`, atomics only, valid for every bit pattern.
-    unsafe impl super::SgaLayout for super::Control {}
-}
+impl Delta {
+    pub(crate) fn words(&self) -> [u64; 8] {
+        [
+            self.executions,
+            self.parse_calls,
+            self.fetches,
+            self.rows_processed,
+            self.buffer_gets,
+            self.disk_reads,
+            self.elapsed_us,
+            self.cpu_us,
+        ]
+    }
 
-/// Where the library cache lies in the SGA.
-pub struct Layout {
-    control: SgaSlice<Control>,
-    entries: SgaSlice<Entry>,
-    buckets: SgaSlice<AtomicU64>,
-}
-
-impl Layout {
-    /// Reserves the areas.
-    pub fn reserve(builder: &mut SgaBuilder, config: &Config) -> Layout {
-        let entries = config.entries.max(16) as usize;
-        Layout {
-            control: builder.reserve("library cache: fixed", 1),
-            entries: builder.reserve("library cache: statements", entries),
-            buckets: builder.reserve("library cache: hash table", (entries * 2).next_power_of_two()),
+    pub(crate) fn of_words(w: [u64; 8]) -> Delta {
+        Delta {
+            executions: w[0],
+            parse_calls: w[1],
+            fetches: w[2],
+            rows_processed: w[3],
+            buffer_gets: w[4],
+            disk_reads: w[5],
+            elapsed_us: w[6],
+            cpu_us: w[7],
         }
+    }
+
+    /// Adds another account to this one.
+    pub fn add(&mut self, other: &Delta) {
+        let (own, more) = (self.words(), other.words());
+        *self = Delta::of_words(std::array::from_fn(|n| own[n] + more[n]));
     }
 }
 
 /// The library cache: one process's view of the shared structure.
 pub struct LibraryCache {
-    latch: &'static Latch,
-    control: &'static Control,
-    entries: &'static [Entry],
-    buckets: &'static [AtomicU64],
+    pub(crate) all: &'static Processes,
+    pub(crate) design: Design,
+    pub(crate) control: &'static Control,
+    pub(crate) parents: &'static [Parent],
+    pub(crate) children: &'static [Child],
+    pub(crate) buckets: &'static [Bucket],
+    pub(crate) latches: &'static [Versioned],
+    pub(crate) pin_latches: &'static [Latch],
+    pub(crate) pool: &'static Latch,
+    pub(crate) lines: &'static [Line],
+    /// The cursors of each process, one process after the other.
+    pub(crate) cursors: &'static [AtomicU64],
+    pub(crate) cursors_each: usize,
+    pub(crate) hot_copies: u8,
 }
 
 impl LibraryCache {
     /// Formats the areas; run once, before the first process is forked.
-    pub fn create(all: &'static Processes, layout: &Layout) -> LibraryCache {
+    pub fn create(all: &'static Processes, layout: &Layout, config: &Config) -> LibraryCache {
         let sga = all.sga();
-        let control = &sga.slice(layout.control)[0];
+        let (latches, pin_latches) = (sga.slice(layout.latches), sga.slice(layout.pin_latches));
+        for (n, latch) in latches.iter().enumerate() {
+            latch.format(LatchName::LibraryCache, n as u32 + 1, config.generation);
+        }
+        for (n, latch) in pin_latches.iter().enumerate() {
+            latch.format(LatchName::LibraryCachePin, n as u32 + 1, config.generation);
+        }
+        all.register_children(LatchName::LibraryCache, LatchSet::Versioned(latches));
+        all.register_children(LatchName::LibraryCachePin, LatchSet::Plain(pin_latches));
         LibraryCache {
-            latch: all.latch(LatchName::LibraryCache),
-            control,
-            entries: sga.slice(layout.entries),
+            all,
+            design: config.design,
+            control: &sga.slice(layout.control)[0],
+            parents: sga.slice(layout.parents),
+            children: sga.slice(layout.children),
             buckets: sga.slice(layout.buckets),
+            latches,
+            pin_latches,
+            pool: all.latch(LatchName::SharedPool),
+            lines: sga.slice(layout.lines),
+            cursors: sga.slice(layout.cursors),
+            cursors_each: config.cursors.max(8) as usize,
+            hot_copies: config.hot_copies.max(1),
         }
     }
 
-    /// Finds the entry of a statement or makes one; a parse.
-    ///
-    /// `text` is what `v$sql` shows: the statement's bytes, or PL/SQL's normalised text; `digest` is taken over it.
-    /// The entry used least recently gives way when all are in use. Latches: `library cache`, exclusive, one get; none
-    /// held on entry or return.
-    pub fn intern(&self, p: &Process, digest: Digest, text: &str, schema: &str, command: u32) -> Handle {
-        let section = p.lock(self.latch, Where::KglFind, digest.value());
-        let index = match self.search(digest) {
-            Some(index) => index,
-            None => self.insert(&section, digest, text, schema, command),
-        };
-        let entry = &self.entries[index as usize];
-        Handle { index, serial: entry.serial.load(Ordering::Relaxed) }
+    /// Registers what is to be done behind dead processes.
+    pub fn register(&'static self) {
+        self.all.on_death(CleanupOrder::Pins, "library cache pins", move |p, dead| self.clean_up(p, dead));
     }
 
-    /// Adds what a session has counted. False when the entry has given way to another meanwhile: intern it again.
+    /// The design in force.
+    pub fn design(&self) -> Design {
+        self.design
+    }
+
+    /// Adds what a session has counted. False when the child has given way to another meanwhile: parse again.
     ///
     /// Writes shared lines, so it is called at intervals and at the end of a call, never per execution.
     pub fn add(&self, handle: Handle, delta: &Delta) -> bool {
-        let entry = &self.entries[handle.index as usize];
-        if entry.serial.load(Ordering::Acquire) != handle.serial {
+        let Some(child) = self.children.get(handle.child as usize) else { return true };
+        if child.life.load(Ordering::Acquire) != handle.life {
             return false;
         }
-        entry.figures.add(delta);
-        entry.last_active_s.store(os::clock::wall_ns() / 1_000_000_000, Ordering::Relaxed);
+        child.figures.add(delta);
+        let now = layout::now_s();
+        child.last_active_s.store(now, Ordering::Relaxed);
+        if let Some(parent) = self.parents.get(child.parent.load(Ordering::Relaxed) as usize) {
+            parent.last_active_s.store(now, Ordering::Relaxed);
+        }
         true
     }
 
-    /// The rows of `v$sql`. Read without a latch: an entry that is being replaced is left out.
-    pub fn rows(&self) -> Vec<SqlRow> {
-        let used = self.control.used.load(Ordering::Acquire).min(self.entries.len() as u64);
-        self.entries[..used as usize].iter().filter_map(Entry::row).collect()
+    pub(crate) fn line(&self, p: &Process) -> &'static Line {
+        &self.lines[p.number() as usize - 1]
     }
 
-    /// The row of one statement.
-    pub fn row(&self, digest: Digest) -> Option<SqlRow> {
-        self.rows().into_iter().find(|row| row.digest == digest)
+    /// The cursors that a process shows.
+    pub(crate) fn cursors_of(&self, number: u32) -> &'static [AtomicU64] {
+        let from = (number as usize - 1) * self.cursors_each;
+        self.cursors.get(from..from + self.cursors_each).unwrap_or_default()
     }
+}
 
-    fn bucket(&self, digest: Digest) -> &AtomicU64 {
-        &self.buckets[(digest.value() & (self.buckets.len() as u64 - 1)) as usize]
-    }
-
-    /// The entry of a digest, under the latch.
-    fn search(&self, digest: Digest) -> Option<u32> {
-        let mut link = self.bucket(digest).load(Ordering::Relaxed);
-        while let Some(index) = link.checked_sub(1) {
-            let entry = &self.entries[index as usize];
-            if entry.digest() == digest {
-                return Some(index as u32);
-            }
-            link = entry.chain.load(Ordering::Relaxed);
-        }
-        None
-    }
-
-    fn insert(&self, section: &Section<'_>, digest: Digest, text: &str, schema: &str, command: u32) -> u32 {
-        let index = self.claim(section);
-        let entry = &self.entries[index as usize];
-        let serial = self.control.serial.load(Ordering::Relaxed) + 1;
-        section.set(&self.control.serial, serial);
-        // While the serial number is zero nobody reads the entry or adds to it.
-        entry.fill(digest, text, schema, command);
-        let bucket = self.bucket(digest);
-        section.set(&entry.chain, bucket.load(Ordering::Relaxed));
-        section.set(bucket, u64::from(index) + 1);
-        section.set(&entry.serial, serial);
-        index
-    }
-
-    /// An entry to fill: an unused one, or the one active longest ago among the next sixteen.
-    fn claim(&self, section: &Section<'_>) -> u32 {
-        let used = self.control.used.load(Ordering::Relaxed);
-        if used < self.entries.len() as u64 {
-            section.set(&self.control.used, used + 1);
-            return used as u32;
-        }
-        let hand = self.control.hand.load(Ordering::Relaxed);
-        section.set(&self.control.hand, hand + 16);
-        let index = (hand..hand + 16)
-            .map(|at| at % used)
-            .min_by_key(|at| self.entries[*at as usize].last_active_s.load(Ordering::Relaxed))
-            .expect("sixteen entries to choose from");
-        self.unlink(section, index);
-        index as u32
-    }
-
-    fn unlink(&self, section: &Section<'_>, index: u64) {
-        let entry = &self.entries[index as usize];
-        section.set(&entry.serial, 0);
-        let mut link = self.bucket(entry.digest());
-        while link.load(Ordering::Relaxed) != index + 1 {
-            let next = link.load(Ordering::Relaxed).checked_sub(1);
-            let Some(next) = next else {
-                return;
-            };
-            link = &self.entries[next as usize].chain;
-        }
-        section.set(link, entry.chain.load(Ordering::Relaxed));
-    }
+/// One more in a word that only its own process writes.
+#[inline]
+pub(crate) fn count(word: &AtomicU64) {
+    word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
 #[cfg(test)]
@@ -251,5 +345,14 @@ mod tests {
         assert_eq!(id.len(), 13);
         assert_eq!(id, "gzzzzzzzzzzzz");
         assert_eq!(Digest([0; 16]).sql_id(), "0000000000000");
+    }
+
+    #[test]
+    fn a_full_hash_ends_with_the_hash_value_and_reads_back() {
+        let digest = Digest(std::array::from_fn(|n| n as u8 * 7 + 1));
+        let full = digest.full_hash();
+        assert!(full.ends_with(&format!("{:08x}", digest.hash_value())));
+        assert_eq!(Digest::of_full_hash(&full), Some(digest));
+        assert_eq!(Digest::of_full_hash("xyz"), None);
     }
 }

@@ -34,6 +34,17 @@ pub enum RowCacheDesign {
     Versioned,
 }
 
+/// How the library cache is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LibraryCacheDesign {
+    /// Child latches for handles and for pins.
+    Latch,
+    /// Child latches for handles, a mutex in each cursor for its pins.
+    Pins,
+    Mutex,
+    Versioned,
+}
+
 /// How a missed latch sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LatchSleep {
@@ -56,6 +67,7 @@ pub struct Designs {
     pub cbc: CbcDesign,
     pub result_cache: ResultCacheDesign,
     pub row_cache: RowCacheDesign,
+    pub library_cache: LibraryCacheDesign,
     pub sleep: LatchSleep,
     pub log_writer: LogWriter,
 }
@@ -83,6 +95,12 @@ impl Designs {
                 V12_2HotCopies => RowCacheDesign::HotCopies,
                 V12_2 => RowCacheDesign::Mutex,
                 _ => RowCacheDesign::Latch,
+            },
+            library_cache: match generation {
+                Latchwork => LibraryCacheDesign::Versioned,
+                V8_1_7 | V9_2 => LibraryCacheDesign::Latch,
+                V10_2 => LibraryCacheDesign::Pins,
+                _ => LibraryCacheDesign::Mutex,
             },
             sleep: match generation {
                 V8_1_7 => LatchSleep::Backoff,
@@ -120,6 +138,13 @@ impl Designs {
             "versioned" => d.row_cache = RowCacheDesign::Versioned,
             _ => {}
         }
+        match params.get(Param::LibraryCacheDesign) {
+            "latch" => d.library_cache = LibraryCacheDesign::Latch,
+            "pins" => d.library_cache = LibraryCacheDesign::Pins,
+            "mutex" => d.library_cache = LibraryCacheDesign::Mutex,
+            "versioned" => d.library_cache = LibraryCacheDesign::Versioned,
+            _ => {}
+        }
         match params.get(Param::LatchSleep) {
             "backoff" => d.sleep = LatchSleep::Backoff,
             "post" => d.sleep = LatchSleep::Post,
@@ -150,6 +175,10 @@ mod tests {
         assert_eq!(pick("10.2").cbc, CbcDesign::Shared);
         assert_eq!(pick("11.1").cbc, CbcDesign::FastPath);
         assert_eq!(pick("12.2").cbc, CbcDesign::FastPath);
+        assert_eq!(pick("9.2").library_cache, LibraryCacheDesign::Latch);
+        assert_eq!(pick("10.2").library_cache, LibraryCacheDesign::Pins);
+        assert_eq!(pick("11.1").library_cache, LibraryCacheDesign::Mutex);
+        assert_eq!(pick("latchwork").library_cache, LibraryCacheDesign::Versioned);
         assert_eq!(pick("latchwork").cbc, CbcDesign::Versioned);
     }
 

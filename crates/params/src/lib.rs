@@ -8,8 +8,8 @@ pub mod session;
 pub mod system;
 pub mod value;
 
-pub use design::{CbcDesign, Designs, LatchSleep, LogWriter, ResultCacheDesign, RowCacheDesign};
+pub use design::{CbcDesign, Designs, LatchSleep, LibraryCacheDesign, LogWriter, ResultCacheDesign, RowCacheDesign};
 pub use init::InitParams;
-pub use list::{GENERATIONS, Kind, Modifiable, PARAMS, Param, ParamDef};
+pub use list::{GENERATIONS, Kind, Modifiable, PARAMS, Param, ParamDef, word_of};
 pub use session::{ParameterRow, SessionParams};
 pub use system::{ParamsLayout, SystemParams};

@@ -186,14 +186,15 @@ params! {
     RowCacheHotCopies "_row_cache_hot_copies" int(0, 255), "0", Static, false, "copies of a hot row cache object; 0: by cpu_count";
     RowCacheHotCopySleepLimit "_row_cache_hot_copy_sleep_limit" int(0, i64::MAX), "100", Static, false, "sleeps for a row cache object from which on it has copies";
     RowCacheDesign "_row_cache_design" Kind::Word(&["latch", "mutex", "hot-copies", "versioned"]), "", Static, false, "design of the row cache; empty: by latch_generation";
+    LibraryCacheDesign "_library_cache_design" Kind::Word(&["latch", "pins", "mutex", "versioned"]), "", Static, false, "design of the library cache; empty: by latch_generation";
     LatchSleep "_latch_sleep" Kind::Word(&["backoff", "post"]), "", Static, false, "how a latch miss sleeps: exponential back-off, or wait list and post; empty: by latch_generation";
     SpinCount "_spin_count" int(0, 1_000_000), "2000", System, false, "Amount to spin waiting for a latch";
     MaxExponentialSleep "_max_exponential_sleep" int(1, 1000), "200", Static, false, "max sleep during exponential backoff (cs)";
     MaxSleepHoldingLatch "_max_sleep_holding_latch" int(1, 1000), "4", Static, false, "max time to sleep while holding a latch (cs)";
     EnableReliableLatchWaits "_enable_reliable_latch_waits" BOOL, "TRUE", Static, false, "Enable reliable latch waits";
-    MutexWaitScheme "_mutex_wait_scheme" int(0, 2), "2", Static, false, "Mutex wait scheme";
-    MutexWaitTime "_mutex_wait_time" int(0, 1000), "1", Static, false, "Mutex wait time";
-    MutexSpinCount "_mutex_spin_count" int(0, 1_000_000), "255", Static, false, "Mutex spin count";
+    MutexWaitScheme "_mutex_wait_scheme" int(0, 2), "2", System, false, "Mutex wait scheme";
+    MutexWaitTime "_mutex_wait_time" int(0, 1000), "1", System, false, "Mutex wait time";
+    MutexSpinCount "_mutex_spin_count" int(0, 1_000_000), "255", System, false, "Mutex spin count";
     KglHotObjectCopies "_kgl_hot_object_copies" int(0, 255), "0", Static, false, "Number of copies for the hot object";
     DbBlockHashLatches "_db_block_hash_latches" int(0, 1 << 20), "0", Static, false, "Number of database block hash latches";
     DbBlockHashBuckets "_db_block_hash_buckets" int(0, 1 << 28), "0", Static, false, "Number of database block hash buckets";
@@ -295,6 +296,14 @@ impl Param {
     /// Finds a parameter by name; case does not matter.
     pub fn find(name: &str) -> Option<Param> {
         PARAMS.iter().find(|d| d.name.eq_ignore_ascii_case(name)).map(|d| d.param)
+    }
+}
+
+/// A parameter's value as it stands in its list of words; empty for one that has none.
+pub fn word_of(param: Param, value: &str) -> &'static str {
+    match param.def().kind {
+        Kind::Word(words) => words.iter().find(|word| **word == value).copied().unwrap_or_default(),
+        _ => "",
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::list::{PARAMS, Param, ParamDef};
 use crate::system::SystemParams;
 use crate::value::{display, normalise};
+use std::hash::{Hash, Hasher};
 use types::{Ora, Result};
 
 /// The parameters as one session sees them. Process-local.
@@ -95,6 +96,13 @@ impl SessionParams {
             Some(v) => v == "TRUE",
             None => self.system.flag(param),
         }
+    }
+
+    /// A number that differs between sessions in which one of these parameters differs.
+    pub fn fingerprint(&self, params: &[Param]) -> u64 {
+        let mut hasher = std::hash::DefaultHasher::new();
+        params.iter().for_each(|param| self.get(*param).hash(&mut hasher));
+        hasher.finish()
     }
 
     /// The session's own value, if it has one.

@@ -8,7 +8,7 @@ use sga::Sga;
 use types::{Ora, Result};
 use wait::{Event, Stat, StatLine};
 
-use crate::section::{Section, SharedHold};
+use crate::section::{MutexSection, Section, SharedHold};
 use crate::session::{Cancel, SessionSlot};
 use crate::undo::UndoLog;
 use crate::{ProcessSlot, Processes};
@@ -147,6 +147,12 @@ impl Process {
     #[inline]
     pub fn mutex<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
         self.client.mutex(m, kind, at, idn)
+    }
+
+    /// Gets a mutex exclusively, with the right to change what it protects.
+    #[inline]
+    pub fn lock_mutex<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexSection<'a> {
+        Section::new(self, self.client.mutex(m, kind, at, idn))
     }
 
     /// Gets a mutex shared.

@@ -31,6 +31,6 @@ pub use attach::Attach;
 pub use cleanup::{Cleaned, CleanupOrder};
 pub use handle::{Process, WaitGuard};
 pub use registry::{LatchSet, ProcessConfig, ProcessLayout, Processes};
-pub use section::{Section, SharedHold};
+pub use section::{MutexSection, Section, SharedHold};
 pub use session::{Cancel, SessionSlot, SessionStatus};
 pub use slots::{ProcessSlot, ProcessState};

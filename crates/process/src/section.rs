@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use latch::{Held, Latch};
+use latch::{Held, Latch, MutexHeld};
 
 use crate::Process;
 use crate::undo::Word;
@@ -11,12 +11,14 @@ use crate::undo::Word;
 ///
 /// Dropping it makes its changes final and then frees the latch. Sections may nest and end in any order; each ends for
 /// itself. Changes under two latches that must stay together are ended by [`Section::end_with`].
+///
+/// What is held may be a mutex instead: [`MutexSection`].
 #[derive(Debug)]
 #[must_use = "the latch is freed at once when this is dropped"]
-pub struct Section<'a> {
+pub struct Section<'a, H = Held<'a>> {
     process: &'a Process,
     /// Freed after `drop` has committed: fields are dropped after the value.
-    held: Held<'a>,
+    held: H,
     /// Bits 0–7 the section's number. Bit 8: begun by a destructor while a panic unwinds; such work is meant, and is kept.
     /// One word: a handle is moved about, and what was stored in pieces is slow to load whole.
     id: u32,
@@ -24,9 +26,12 @@ pub struct Section<'a> {
 
 const UNWINDING: u32 = 1 << 8;
 
-impl<'a> Section<'a> {
+/// A section under a mutex that is held exclusively.
+pub type MutexSection<'a> = Section<'a, MutexHeld<'a>>;
+
+impl<'a, H> Section<'a, H> {
     #[inline]
-    pub(crate) fn new(process: &'a Process, held: Held<'a>) -> Self {
+    pub(crate) fn new(process: &'a Process, held: H) -> Self {
         let id = process.take_section_id();
         let unwinding = if std::thread::panicking() { UNWINDING } else { 0 };
         Self { process, held, id: u32::from(id) | unwinding }
@@ -67,6 +72,14 @@ impl<'a> Section<'a> {
         self.process.undo().commit(1 << self.number());
     }
 
+    /// The process.
+    #[must_use]
+    pub fn process(&self) -> &'a Process {
+        self.process
+    }
+}
+
+impl<'a> Section<'a> {
     /// Ends both sections: their changes become final together, then both latches are freed.
     pub fn end_with(self, other: Section<'_>) {
         assert!(std::ptr::eq(self.process, other.process), "both sections are of one process");
@@ -78,15 +91,9 @@ impl<'a> Section<'a> {
     pub fn latch(&self) -> &Latch {
         self.held.latch()
     }
-
-    /// The process.
-    #[must_use]
-    pub fn process(&self) -> &'a Process {
-        self.process
-    }
 }
 
-impl Drop for Section<'_> {
+impl<H> Drop for Section<'_, H> {
     #[inline]
     fn drop(&mut self) {
         // A panic leaves half-done changes: put them back before anybody else sees them.

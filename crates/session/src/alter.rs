@@ -81,6 +81,21 @@ fn apply(core: &Core, session: &mut SessionState, param: Param) -> Result<()> {
     Ok(())
 }
 
+/// What makes cursors differ by the optimizer's settings.
+const OPTIMIZER: &[Param] = &[
+    Param::OptimizerMode,
+    Param::OptimizerFeaturesEnable,
+    Param::OptimizerIndexCostAdj,
+    Param::OptimizerIndexCaching,
+    Param::OptimizerDynamicSampling,
+    Param::CursorSharing,
+    Param::OldConnectByEnabled,
+    Param::StarTransformationEnabled,
+    Param::QueryRewriteEnabled,
+    Param::ResultCacheMode,
+    Param::StatisticsLevel,
+];
+
 /// Reads the parameters that the executor obeys. Called when a session begins and when a parameter has changed.
 pub fn apply_options(core: &Core, session: &mut SessionState) {
     let params = core.params.borrow();
@@ -93,6 +108,8 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
         "MANUAL" => params.number(Param::SortAreaSize).max(params.number(Param::HashAreaSize)).max(16 << 10) as usize,
         _ => (params.number(Param::PgaAggregateTarget) / 2) as usize,
     };
+    session.options.optimizer = params.fingerprint(OPTIMIZER);
+    session.options.optimizer_mode = params::word_of(Param::OptimizerMode, &params.get(Param::OptimizerMode));
     let multiblock = params.number(Param::DbFileMultiblockReadCount).max(1) as u64;
     core.instance.storage().cache.set_multiblock(&core.p, multiblock);
 }
@@ -126,8 +143,12 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         AlterSystemAction::FlushBufferCache => core.instance.storage().cache.empty(&core.p).map(drop),
         AlterSystemAction::SwitchLogfile => core.instance.storage().redo.switch(&core.p).map(drop),
         AlterSystemAction::ArchiveLogCurrent => core.instance.storage().redo.archive_current(&core.p).map(drop),
-        // There is no listener to register with, and plans are private to sessions.
-        AlterSystemAction::Register | AlterSystemAction::FlushSharedPool => Ok(()),
+        AlterSystemAction::FlushSharedPool => {
+            core.shared.library.flush(&core.p);
+            Ok(())
+        }
+        // There is no listener to register with.
+        AlterSystemAction::Register => Ok(()),
         AlterSystemAction::Reset(_)
         | AlterSystemAction::RestrictedSession(_)
         | AlterSystemAction::Other(_)

@@ -3,7 +3,7 @@
 use crate::sizes::Sizes;
 use crate::state::State;
 use library_cache::LibraryCache;
-use params::{Designs, InitParams, Param, ResultCacheDesign};
+use params::{Designs, InitParams, LibraryCacheDesign, Param, ResultCacheDesign};
 use process::{CleanupOrder, Process, Processes};
 use result_cache::{Config, Design, ResultCache};
 use row_cache::RowCache;
@@ -14,6 +14,7 @@ use types::{ObjectId, Result, Scn};
 /// Where the caches lie.
 pub struct CachesLayout {
     library: library_cache::Layout,
+    library_config: library_cache::Config,
     results: result_cache::Layout,
     results_config: Config,
 }
@@ -40,9 +41,10 @@ impl CachesLayout {
             },
             processes: sizes.slots() as u32,
         };
-        let library = library_cache::Config { entries: sizes.statements as u32 };
+        let library_config = library_config(sizes, designs, init);
         CachesLayout {
-            library: library_cache::Layout::reserve(builder, &library),
+            library: library_cache::Layout::reserve(builder, &library_config),
+            library_config,
             results: result_cache::Layout::reserve(builder, &results_config),
             results_config,
         }
@@ -52,7 +54,9 @@ impl CachesLayout {
 impl Caches {
     /// Makes the caches. Run once, by the supervisor, before it forks.
     pub fn create(processes: &'static Processes, layout: &CachesLayout, txns: &'static Transactions) -> Caches {
-        let library = Box::leak(Box::new(LibraryCache::create(processes, &layout.library)));
+        let library = LibraryCache::create(processes, &layout.library, &layout.library_config);
+        let library: &'static LibraryCache = Box::leak(Box::new(library));
+        library.register();
         let results = ResultCache::create(processes, &layout.results, &layout.results_config);
         let results: &'static ResultCache = Box::leak(Box::new(results));
         processes.on_death(CleanupOrder::Builds, "result cache objects", move |p, dead| {
@@ -60,6 +64,38 @@ impl Caches {
         });
         Caches { library, results }
     }
+}
+
+/// Cursors of a session beyond those that parameters allow: PL/SQL's own.
+const MORE_CURSORS: i64 = 64;
+
+fn library_config(sizes: &Sizes, designs: &Designs, init: &InitParams) -> library_cache::Config {
+    let cpus = init.number(Param::CpuCount).max(1) as u32;
+    let copies = match init.number(Param::KglHotObjectCopies) {
+        0 => i64::from(cpus.div_ceil(2).max(2)),
+        copies => copies,
+    };
+    let cursors = init.number(Param::OpenCursors) + init.number(Param::SessionCachedCursors) + MORE_CURSORS;
+    library_cache::Config {
+        entries: sizes.statements as u32,
+        design: match designs.library_cache {
+            LibraryCacheDesign::Latch => library_cache::Design::Latch,
+            LibraryCacheDesign::Pins => library_cache::Design::Pins,
+            LibraryCacheDesign::Mutex => library_cache::Design::Mutex,
+            LibraryCacheDesign::Versioned => library_cache::Design::Versioned,
+        },
+        generation: designs.generation,
+        processes: sizes.slots() as u32,
+        cursors: cursors.clamp(128, 2048) as u32,
+        latches: library_latches(cpus),
+        hot_copies: copies.clamp(1, 255) as u8,
+    }
+}
+
+/// As many children as the next prime above the number of processors, from 3 to 67.
+fn library_latches(cpus: u32) -> u32 {
+    let is_prime = |n: &u32| (2..*n).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    (cpus.max(2) + 1..67).find(is_prime).unwrap_or(67)
 }
 
 /// What the instance does around every commit: results that depend on what changed become invalid, and CJQ0 hears of

@@ -73,6 +73,7 @@ impl Calls {
             return finish(core, cx, result, kind, out);
         }
         let result = self.try_execute(core, cx, e, &mut kind, out);
+        self.show_counts(core);
         core.p.session().command.store(0, std::sync::atomic::Ordering::Relaxed);
         if e.want_output {
             let lines: Vec<_> = core.plsql.take_output(usize::MAX).into_iter().map(some_text).collect();
@@ -92,13 +93,14 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         core.p.check_cancel()?;
-        if let Some(cursor) = self.take_kept(core, &e.sql) {
+        if let Some(mut cursor) = self.take_kept(core, &e.sql) {
+            cursor.set_kept(false, cx);
             core.p.count(Stat::ParseCountTotal, 1);
             core.p.count(Stat::SessionCursorCacheHits, 1);
             *kind = StatementKind(cursor.kind().command() as u16);
             return self.run_cursor(core, cx, cursor, e, *kind, out);
         }
-        let statement = sql::parse_statement(&e.sql)?;
+        let statement = sql::parse_statement(&e.sql).inspect_err(|_| count_failed_parse(core))?;
         *kind = kind_of(&statement);
         core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
         match statement {
@@ -147,16 +149,16 @@ impl Calls {
             returned?;
             return Ok(done(cx, outcome));
         }
+        let limit = core.params.borrow().number(params::Param::OpenCursors).max(1) as usize;
+        if self.open.len() >= limit {
+            cursor.close(cx);
+            return Err(Ora::new(1000));
+        }
         self.next = self.next.wrapping_add(1).max(1);
         let number = self.next;
         let columns = cursor.columns().iter().map(|c| wire_column(c, &cx.session.nls)).collect();
         write_frame(out, |o| Reply::Described { cursor: number, columns }.encode(o));
         self.open.insert(number, Open { cursor, row: Vec::new(), rows: 0, ahead: false });
-        let limit = core.params.borrow().number(params::Param::OpenCursors).max(1) as usize;
-        if self.open.len() > limit {
-            self.close(cx, number);
-            return Err(Ora::new(1000));
-        }
         self.fetch_some(core, cx, number, e.prefetch, out)
     }
 
@@ -250,6 +252,7 @@ impl Calls {
     /// Fetches from an open cursor.
     pub fn fetch(&mut self, core: &Core, cx: &mut ExecCtx<'_>, cursor: u32, rows: u32, out: &mut Vec<u8>) -> Flow {
         let result = self.fetch_some(core, cx, cursor, rows.max(1), out);
+        self.show_counts(core);
         finish(core, cx, result, StatementKind::SELECT, out)
     }
 
@@ -302,6 +305,12 @@ impl Calls {
         Ok(all)
     }
 
+    /// `opened cursors current` and `session cursor cache count`.
+    fn show_counts(&self, core: &Core) {
+        core.p.stats().set(Stat::OpenedCursorsCurrent, self.open.len() as u64);
+        core.p.stats().set(Stat::SessionCursorCacheCount, self.kept.len() as u64);
+    }
+
     fn take_kept(&mut self, core: &Core, text: &str) -> Option<Cursor> {
         if self.kept_for != Some(core.identity()) {
             self.kept.clear();
@@ -312,7 +321,7 @@ impl Calls {
     }
 
     /// Keeps a closed cursor for the same text, as `session_cached_cursors` allows.
-    fn keep(&mut self, core: &Core, _cx: &mut ExecCtx<'_>, text: &str, cursor: Cursor) {
+    fn keep(&mut self, core: &Core, cx: &mut ExecCtx<'_>, text: &str, mut cursor: Cursor) {
         let most = core.params.borrow().number(params::Param::SessionCachedCursors).max(0) as usize;
         if most == 0 {
             return;
@@ -320,6 +329,7 @@ impl Calls {
         if self.kept.len() >= most {
             self.kept.remove(0);
         }
+        cursor.set_kept(true, cx);
         self.kept.push(Kept { text: text.to_string(), cursor });
     }
 
@@ -333,6 +343,12 @@ impl Calls {
 fn ends_or_marks_a_transaction(statement: &Statement) -> bool {
     use Statement::{Commit, Rollback, Savepoint, SetTransaction};
     matches!(statement, Commit(_) | Rollback(_) | Savepoint(_) | SetTransaction(_))
+}
+
+/// A statement that could not even be parsed is a parse call too.
+fn count_failed_parse(core: &Core) {
+    core.p.count(Stat::ParseCountTotal, 1);
+    core.p.count(Stat::ParseCountFailures, 1);
 }
 
 /// Ends a call: the outcome or the error, framed.

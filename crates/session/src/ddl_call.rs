@@ -134,6 +134,8 @@ impl Host for Session<'_> {
 
     fn changed(&mut self, objects: &[ObjectId]) {
         let scn = self.core.shared.txns.current_scn();
+        let numbers: Vec<u32> = objects.iter().map(|object| object.0).collect();
+        self.core.shared.library.invalidate(&self.core.p, &numbers);
         for object in objects {
             self.core.shared.results.invalidate(&self.core.p, *object, scn);
         }

@@ -274,6 +274,9 @@ impl Instance {
         let n = value.parse::<u32>().unwrap_or(0);
         match param {
             Param::SpinCount => self.processes.domain().tunables().set_spin_count(n),
+            Param::MutexSpinCount => self.processes.domain().tunables().set_mutex_spin_count(n),
+            Param::MutexWaitScheme => self.processes.domain().tunables().set_mutex_wait_scheme(n),
+            Param::MutexWaitTime => self.processes.domain().tunables().set_mutex_wait_time(n),
             Param::JobQueueProcesses => self.wake_job_queue(),
             _ => {}
         }
@@ -490,6 +493,8 @@ fn tune(processes: &Processes, init: &InitParams, designs: &Designs) {
     t.set_max_exponential_sleep_cs(n(Param::MaxExponentialSleep));
     t.set_max_sleep_holding_latch_cs(n(Param::MaxSleepHoldingLatch));
     t.set_mutex_spin_count(n(Param::MutexSpinCount));
-    t.set_mutex_wait_scheme(n(Param::MutexWaitScheme));
+    // Up to 11.1 who waits for a mutex yields; it begins to sleep with 11.2.
+    let yields = init.is_default(Param::MutexWaitScheme) && designs.generation <= latch::Generation::V11_1;
+    t.set_mutex_wait_scheme(if yields { 0 } else { n(Param::MutexWaitScheme) });
     t.set_mutex_wait_time(n(Param::MutexWaitTime));
 }

@@ -162,6 +162,7 @@ impl Session {
         self.core.set_login(Identity { user: id, schema: id, sysdba });
         self.state.user = name.to_string();
         self.state.user_id = id.0;
+        self.state.parsing_user = id.0;
         self.state.schema = name.to_string();
         let slot = self.core.p.session();
         slot.user.store(id.0, Ordering::Relaxed);
@@ -434,6 +435,7 @@ impl Session {
         let _ = self.core.shared.txns.end_session(&self.core.p, &mut self.state.txn);
         self.core.shared.results.end_session(&self.core.p);
         crate::oradebug::free_all(&self.core);
+        self.core.shared.library.end_session(&self.core.p);
         self.core.shared.enqueues.release_all(&self.core.p, self.core.p.number());
         self.core.instance.state().set_cancel_key(self.slot(), 0);
     }

@@ -80,6 +80,7 @@ impl plsql::World for World<'_> {
 
     fn set_schema(&mut self, schema: &str) {
         self.core.enter_schema(schema);
+        self.cx.session.parsing_user = self.core.identity().user.0;
         schema.clone_into(&mut self.cx.session.schema);
     }
 

@@ -1,19 +1,13 @@
-//! Statements: `v$sql`, `v$sqlarea`.
+//! Statements and the library cache: `v$sql`, `v$sqlarea`, `v$sqltext`, `v$librarycache` and what belongs to them.
 
-use library_cache::SqlRow;
+use library_cache::{ChildRow, Delta, Mismatch, Namespace, ParentRow};
 use types::Value;
 
-use crate::column::{Row, Type, Type::*, date_of_seconds, n, t};
+use crate::column::{Row, Type, Type::*, address, date_of_seconds, n, t};
 use crate::source::Source;
 
-pub const SQL: &[(&str, Type)] = &[
-    ("SQL_TEXT", V(1000)),
-    ("SQL_FULLTEXT", V(4000)),
-    ("SQL_ID", V(13)),
-    ("HASH_VALUE", N),
-    ("CHILD_NUMBER", N),
-    ("PARSING_SCHEMA_NAME", V(128)),
-    ("COMMAND_TYPE", N),
+/// The figures, as all views of statements show them.
+const FIGURES: [(&str, Type); 8] = [
     ("EXECUTIONS", N),
     ("PARSE_CALLS", N),
     ("FETCHES", N),
@@ -22,39 +16,149 @@ pub const SQL: &[(&str, Type)] = &[
     ("DISK_READS", N),
     ("ELAPSED_TIME", N),
     ("CPU_TIME", N),
-    ("LOADS", N),
-    ("INVALIDATIONS", N),
-    ("FIRST_LOAD_TIME", V(19)),
-    ("LAST_ACTIVE_TIME", D),
-    ("PLAN_HASH_VALUE", N),
+];
+
+pub fn sql_columns() -> Vec<(&'static str, Type)> {
+    let mut columns = vec![
+        ("SQL_TEXT", V(1000)),
+        ("SQL_FULLTEXT", V(4000)),
+        ("SQL_ID", V(13)),
+        ("HASH_VALUE", N),
+        ("ADDRESS", R(8)),
+        ("CHILD_NUMBER", N),
+        ("CHILD_ADDRESS", R(8)),
+        ("PARSING_USER_ID", N),
+        ("PARSING_SCHEMA_NAME", V(128)),
+        ("COMMAND_TYPE", N),
+    ];
+    columns.extend(FIGURES);
+    columns.extend([
+        ("LOADS", N),
+        ("INVALIDATIONS", N),
+        ("FIRST_LOAD_TIME", V(19)),
+        ("LAST_LOAD_TIME", V(19)),
+        ("LAST_ACTIVE_TIME", D),
+        ("PLAN_HASH_VALUE", N),
+        ("MODULE", V(64)),
+        ("ACTION", V(64)),
+        ("OPTIMIZER_MODE", V(10)),
+        ("OPTIMIZER_ENV_HASH_VALUE", N),
+        ("OBJECT_STATUS", V(19)),
+        ("USERS_OPENING", N),
+        ("USERS_EXECUTING", N),
+        ("OPEN_VERSIONS", N),
+        ("LOADED_VERSIONS", N),
+        ("KEPT_VERSIONS", N),
+        ("IS_OBSOLETE", V(1)),
+        ("IS_SHAREABLE", V(1)),
+        ("CON_ID", N),
+    ]);
+    columns
+}
+
+pub fn sqlarea_columns() -> Vec<(&'static str, Type)> {
+    let mut columns = vec![
+        ("SQL_TEXT", V(1000)),
+        ("SQL_FULLTEXT", V(4000)),
+        ("SQL_ID", V(13)),
+        ("HASH_VALUE", N),
+        ("ADDRESS", R(8)),
+        ("VERSION_COUNT", N),
+        ("LOADED_VERSIONS", N),
+        ("OPEN_VERSIONS", N),
+        ("USERS_OPENING", N),
+        ("USERS_EXECUTING", N),
+        ("PARSING_USER_ID", N),
+        ("PARSING_SCHEMA_NAME", V(128)),
+        ("COMMAND_TYPE", N),
+    ];
+    columns.extend(FIGURES);
+    columns.extend([
+        ("LOADS", N),
+        ("INVALIDATIONS", N),
+        ("KEPT_VERSIONS", N),
+        ("FIRST_LOAD_TIME", V(19)),
+        ("LAST_LOAD_TIME", D),
+        ("LAST_ACTIVE_TIME", D),
+        ("LAST_ACTIVE_CHILD_ADDRESS", R(8)),
+        ("PLAN_HASH_VALUE", N),
+        ("MODULE", V(64)),
+        ("ACTION", V(64)),
+        ("OPTIMIZER_MODE", V(10)),
+        ("CON_ID", N),
+    ]);
+    columns
+}
+
+pub const SQLTEXT: &[(&str, Type)] =
+    &[("ADDRESS", R(8)), ("HASH_VALUE", N), ("SQL_ID", V(13)), ("COMMAND_TYPE", N), ("PIECE", N), ("SQL_TEXT", V(64))];
+
+pub const SHARED_CURSOR: &[(&str, Type)] = &[
+    ("SQL_ID", V(13)),
+    ("ADDRESS", R(8)),
+    ("CHILD_ADDRESS", R(8)),
+    ("CHILD_NUMBER", N),
+    ("OPTIMIZER_MISMATCH", V(1)),
+    ("BIND_MISMATCH", V(1)),
+    ("LANGUAGE_MISMATCH", V(1)),
+    ("TRANSLATION_MISMATCH", V(1)),
+    ("AUTH_CHECK_MISMATCH", V(1)),
+    ("REASON", V(4000)),
     ("CON_ID", N),
 ];
 
-pub const SQLTEXT: &[(&str, Type)] =
-    &[("HASH_VALUE", N), ("SQL_ID", V(13)), ("COMMAND_TYPE", N), ("PIECE", N), ("SQL_TEXT", V(64))];
+pub const OPEN_CURSOR: &[(&str, Type)] = &[
+    ("SADDR", R(8)),
+    ("SID", N),
+    ("USER_NAME", V(128)),
+    ("ADDRESS", R(8)),
+    ("HASH_VALUE", N),
+    ("SQL_ID", V(13)),
+    ("SQL_TEXT", V(60)),
+    ("LAST_SQL_ACTIVE_TIME", D),
+    ("CURSOR_TYPE", V(64)),
+    ("CHILD_NUMBER", N),
+    ("CON_ID", N),
+];
 
-fn row(sql: &SqlRow) -> Row {
-    let f = &sql.figures;
-    let short: String = sql.text.chars().take(1000).collect();
-    let loaded = match date_of_seconds(sql.first_load_s) {
-        Value::Date(date) => {
-            let mut text = String::new();
-            let nls = types::Nls::default();
-            match types::format::date_to_char(&date, "YYYY-MM-DD/HH24:MI:SS", &nls, &mut text) {
-                Ok(()) => t(text),
-                Err(_) => Value::Null,
-            }
-        }
-        _ => Value::Null,
-    };
+pub const DB_OBJECT_CACHE: &[(&str, Type)] = &[
+    ("OWNER", V(64)),
+    ("NAME", V(1000)),
+    ("DB_LINK", V(64)),
+    ("NAMESPACE", V(64)),
+    ("TYPE", V(64)),
+    ("SHARABLE_MEM", N),
+    ("LOADS", N),
+    ("EXECUTIONS", N),
+    ("LOCKS", N),
+    ("PINS", N),
+    ("KEPT", V(3)),
+    ("CHILD_LATCH", N),
+    ("INVALIDATIONS", N),
+    ("HASH_VALUE", N),
+    ("FULL_HASH_VALUE", V(32)),
+    ("TIMESTAMP", V(19)),
+    ("STATUS", V(19)),
+    ("PROPERTY", V(80)),
+    ("ADDR", R(8)),
+    ("CON_ID", N),
+];
+
+pub const LIBRARYCACHE: &[(&str, Type)] = &[
+    ("NAMESPACE", V(64)),
+    ("GETS", N),
+    ("GETHITS", N),
+    ("GETHITRATIO", N),
+    ("PINS", N),
+    ("PINHITS", N),
+    ("PINHITRATIO", N),
+    ("RELOADS", N),
+    ("INVALIDATIONS", N),
+    ("CON_ID", N),
+];
+
+fn figures(f: &Delta) -> Row {
     vec![
-        t(short),
-        t(&sql.text),
-        t(sql.digest.sql_id()),
-        n(sql.digest.hash_value()),
-        n(0u64),
-        t(&sql.schema),
-        n(sql.command),
         n(f.executions),
         n(f.parse_calls),
         n(f.fetches),
@@ -63,33 +167,240 @@ fn row(sql: &SqlRow) -> Row {
         n(f.disk_reads),
         n(f.elapsed_us),
         n(f.cpu_us),
-        n(1u64),
-        Value::Null,
-        loaded,
-        date_of_seconds(sql.last_active_s),
-        n(0u64),
-        n(0u64),
     ]
 }
 
-pub fn sql(s: &Source<'_>) -> Vec<Row> {
-    s.shared.library.rows().iter().map(row).collect()
+fn short(text: &str) -> Value {
+    t(text.chars().take(1000).collect::<String>())
 }
 
-pub fn sqltext(s: &Source<'_>) -> Vec<Row> {
+/// A moment as the views of statements have it.
+fn moment(seconds: u64) -> Value {
+    let Value::Date(date) = date_of_seconds(seconds) else { return Value::Null };
+    let mut text = String::new();
+    match types::format::date_to_char(&date, "YYYY-MM-DD/HH24:MI:SS", &types::Nls::default(), &mut text) {
+        Ok(()) => t(text),
+        Err(_) => Value::Null,
+    }
+}
+
+fn yn(on: bool) -> Value {
+    t(if on { "Y" } else { "N" })
+}
+
+fn sql_row(sql: &ParentRow, child: &ChildRow) -> Row {
+    let mut row = vec![
+        short(&sql.text),
+        t(&sql.text),
+        t(sql.digest.sql_id()),
+        n(sql.digest.hash_value()),
+        address(sql.address),
+        n(child.number),
+        address(child.address),
+        n(child.user),
+        t(&child.schema),
+        n(sql.command),
+    ];
+    row.extend(figures(&child.figures));
+    row.extend([
+        n(child.loads),
+        n(child.invalidations),
+        moment(child.first_load_s),
+        moment(child.load_s),
+        date_of_seconds(child.last_active_s),
+        n(child.plan_hash),
+        t(&child.module),
+        t(&child.action),
+        t(&child.mode),
+        n(child.optimizer as u32),
+        t(child.status),
+        n(child.opening),
+        n(child.executing),
+        n(u64::from(child.opening > 0)),
+        n(1u64),
+        n(u64::from(sql.kept)),
+        yn(child.status == "OBSOLETE"),
+        yn(child.status == "VALID"),
+        n(0u64),
+    ]);
+    row
+}
+
+pub fn sql(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
-    for sql in s.shared.library.rows() {
-        let characters: Vec<char> = sql.text.chars().collect();
+    for sql in s.shared.library.statements() {
+        rows.extend(sql.children.iter().map(|child| sql_row(&sql, child)));
+    }
+    rows
+}
+
+pub fn sqlarea(s: &Source<'_>) -> Vec<Row> {
+    let row = |sql: ParentRow| {
+        let latest = sql.children.iter().max_by_key(|child| (child.last_active_s, child.number))?;
+        let sum = |of: fn(&ChildRow) -> u64| n(sql.children.iter().map(of).sum::<u64>());
+        let mut row = vec![
+            short(&sql.text),
+            t(&sql.text),
+            t(sql.digest.sql_id()),
+            n(sql.digest.hash_value()),
+            address(sql.address),
+            n(sql.children.len() as u64),
+            n(sql.children.len() as u64),
+            sum(|child| u64::from(child.opening > 0)),
+            sum(|child| child.opening),
+            sum(|child| child.executing),
+            n(latest.user),
+            t(&latest.schema),
+            n(sql.command),
+        ];
+        row.extend(figures(&sql.figures()));
+        row.extend([
+            n(sql.loads),
+            n(sql.invalidations),
+            n(if sql.kept { sql.children.len() as u64 } else { 0 }),
+            moment(sql.first_load_s),
+            date_of_seconds(sql.children.iter().map(|child| child.load_s).max().unwrap_or(0)),
+            date_of_seconds(sql.last_active_s),
+            address(latest.address),
+            n(latest.plan_hash),
+            t(&latest.module),
+            t(&latest.action),
+            t(&latest.mode),
+            n(0u64),
+        ]);
+        Some(row)
+    };
+    s.shared.library.statements().filter_map(row).collect()
+}
+
+/// The text in pieces; with line breaks as they are, or as blanks.
+fn pieces(s: &Source<'_>, newlines: bool) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for sql in s.shared.library.statements().filter(|sql| sql.copy == 0) {
+        let plain = |c: char| if matches!(c, '\n' | '\t' | '\r') && !newlines { ' ' } else { c };
+        let characters: Vec<char> = sql.text.chars().map(plain).collect();
         for (piece, part) in characters.chunks(64).enumerate() {
-            let text: String = part.iter().collect();
             rows.push(vec![
+                address(sql.address),
                 n(sql.digest.hash_value()),
                 t(sql.digest.sql_id()),
                 n(sql.command),
                 n(piece as u64),
-                t(text),
+                t(part.iter().collect::<String>()),
             ]);
         }
     }
     rows
+}
+
+pub fn sqltext(s: &Source<'_>) -> Vec<Row> {
+    pieces(s, false)
+}
+
+pub fn sqltext_with_newlines(s: &Source<'_>) -> Vec<Row> {
+    pieces(s, true)
+}
+
+pub fn shared_cursor(s: &Source<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for sql in s.shared.library.statements() {
+        for child in &sql.children {
+            let differs = |what: Mismatch| child.mismatch & 1 << what as u64 != 0;
+            let reasons = [
+                (Mismatch::Optimizer, "Optimizer mismatch"),
+                (Mismatch::Bind, "Bind mismatch"),
+                (Mismatch::Language, "Language mismatch"),
+                (Mismatch::Translation, "Translation mismatch"),
+                (Mismatch::AuthCheck, "Authorization Check failed"),
+            ];
+            let named: Vec<_> = reasons.iter().filter(|(what, _)| differs(*what)).map(|(_, text)| *text).collect();
+            let mut row = vec![
+                t(sql.digest.sql_id()),
+                address(sql.address),
+                address(child.address),
+                n(child.number),
+            ];
+            row.extend(reasons.iter().map(|(what, _)| yn(differs(*what))));
+            row.extend([t(named.join(", ")), n(0u64)]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+pub fn open_cursor(s: &Source<'_>) -> Vec<Row> {
+    let row = |cursor: library_cache::OpenCursor| {
+        let user = s.processes.session(cursor.sid).map_or(String::new(), |session| session.username.get());
+        vec![
+            address(s.session_address(cursor.sid)),
+            n(cursor.sid),
+            t(user),
+            address(cursor.address),
+            n(cursor.digest.hash_value()),
+            t(cursor.digest.sql_id()),
+            t(cursor.text),
+            date_of_seconds(cursor.last_active_s),
+            t(if cursor.kept { "SESSION CURSOR CACHED" } else { "OPEN" }),
+            n(cursor.child),
+            n(0u64),
+        ]
+    };
+    s.shared.library.open_cursors().into_iter().map(row).collect()
+}
+
+pub fn db_object_cache(s: &Source<'_>) -> Vec<Row> {
+    let row = |object: ParentRow| {
+        let sum = |of: fn(&ChildRow) -> u64| n(object.children.iter().map(of).sum::<u64>());
+        let property = match (object.hot, object.copy) {
+            (_, copy @ 1..) => format!("HOTCOPY{copy}"),
+            (true, 0) => "HOT".into(),
+            (false, 0) => String::new(),
+        };
+        let is_sql = object.namespace == Namespace::SqlArea;
+        vec![
+            t(if is_sql { "" } else { &object.owner }),
+            short(&object.text),
+            Value::Null,
+            t(object.namespace.name()),
+            t(if is_sql { "CURSOR" } else { object.namespace.name() }),
+            n(object.text_bytes + object.children.len() as u64 * 4096),
+            n(object.loads),
+            n(object.figures().executions),
+            sum(|child| child.opening),
+            sum(|child| child.executing),
+            crate::column::yes(object.kept),
+            n(0u64),
+            n(object.invalidations),
+            n(object.digest.hash_value()),
+            t(object.digest.full_hash()),
+            moment(object.first_load_s),
+            t(if object.stale { "INVALID" } else { "VALID" }),
+            t(property),
+            address(object.address),
+            n(0u64),
+        ]
+    };
+    s.shared.library.rows().into_iter().map(row).collect()
+}
+
+pub fn librarycache(s: &Source<'_>) -> Vec<Row> {
+    let ratio = |hits: u64, all: u64| {
+        let ratio = if all == 0 { 1.0 } else { hits as f64 / all as f64 };
+        types::Number::from_f64(ratio).map_or(Value::Null, Value::Number)
+    };
+    let row = |row: library_cache::NamespaceRow| {
+        vec![
+            t(row.namespace.name()),
+            n(row.gets),
+            n(row.get_hits),
+            ratio(row.get_hits, row.gets),
+            n(row.pins),
+            n(row.pin_hits),
+            ratio(row.pin_hits, row.pins),
+            n(row.reloads),
+            n(row.invalidations),
+            n(0u64),
+        ]
+    };
+    s.shared.library.namespaces().into_iter().map(row).collect()
 }

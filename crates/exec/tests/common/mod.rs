@@ -65,7 +65,7 @@ impl Instance {
                 CacheLayout::reserve(b, &config),
                 EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
                 TxnLayout::reserve(b, &txn_config),
-                library_cache::Layout::reserve(b, &library_cache::Config { entries: 1000 }),
+                library_cache::Layout::reserve(b, &library_cache::Config::new(1000, 16)),
                 result_cache::Layout::reserve(b, &results),
             )
         });
@@ -83,7 +83,7 @@ impl Instance {
         let heap = leak(Heap::new(txns));
         let clusters = leak(Clusters::new(heap));
         let btree = leak(Btree::new(txns));
-        let library = leak(LibraryCache::create(all, &library));
+        let library = leak(LibraryCache::create(all, &library, &library_cache::Config::new(1000, 16)));
         let results = leak(ResultCache::create(all, &result_layout, &results));
         let p = testing::attach(all, "start");
         txns.create_undo_segments(&p).expect("undo");

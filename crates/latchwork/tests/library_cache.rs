@@ -1,0 +1,99 @@
+//! The library cache through SQL: children and why there are several, counts that do not depend on the machine, in every design.
+
+use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+use types::Value;
+
+fn instance(design: &str) -> Ephemeral {
+    let options = EphemeralOptions {
+        executable: Some(env!("CARGO_BIN_EXE_latchwork").into()),
+        params: vec![("_library_cache_design".into(), design.into())],
+        ..EphemeralOptions::default()
+    };
+    Ephemeral::start_with(&options).expect("an instance starts")
+}
+
+fn run(session: &mut Client, sql: &str) {
+    session.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+/// The rows of a query, columns and rows joined by blanks and semicolons.
+fn rows(session: &mut Client, sql: &str) -> String {
+    let rows = session.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    let text = |v: &Value| match v {
+        Value::Null => "-".to_string(),
+        Value::Text(s) => s.clone(),
+        Value::Number(n) => n.to_string(),
+        other => format!("{other:?}"),
+    };
+    let row = |row: &Vec<Value>| row.iter().map(text).collect::<Vec<_>>().join(" ");
+    rows.iter().map(row).collect::<Vec<_>>().join(";")
+}
+
+fn statistic(session: &mut Client, name: &str) -> i64 {
+    let sql = format!("select s.value from v$mystat s, v$statname n where n.statistic# = s.statistic# and n.name = '{name}'");
+    rows(session, &sql).parse().expect("a number")
+}
+
+const DESIGNS: [&str; 4] = ["latch", "pins", "mutex", "versioned"];
+
+#[test]
+fn children_invalidations_and_reasons_are_shown_in_every_design() {
+    for design in DESIGNS {
+        let instance = instance(design);
+        let mut a = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        let mut b = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        run(&mut a, "create table lc (n number, v varchar2(10))");
+        let text = "select /* lc */ count(*) from lc";
+        run(&mut a, "begin dbms_application_info.set_module('loader', 'first'); end;");
+        for _ in 0..3 {
+            rows(&mut a, text);
+            rows(&mut b, text);
+        }
+        let children = "select child_number, executions, loads, invalidations, module, object_status from v$sql \
+                        where sql_text like 'select /* lc */%' order by child_number";
+        assert_eq!(rows(&mut a, children), "0 6 1 0 loader VALID", "{design}");
+        run(&mut b, "alter session set optimizer_mode = first_rows_10");
+        rows(&mut b, text);
+        assert_eq!(rows(&mut a, children), "0 6 1 0 loader VALID;1 1 1 0 - VALID", "{design}");
+        let why = "select child_number, optimizer_mismatch, bind_mismatch, language_mismatch, reason from v$sql_shared_cursor \
+                   where sql_id = (select max(sql_id) from v$sql where sql_text like 'select /* lc */%') order by 1";
+        assert_eq!(rows(&mut a, why), "0 N N N -;1 Y N N Optimizer mismatch", "{design}");
+        let area = "select version_count, executions, loads from v$sqlarea where sql_text like 'select /* lc */%'";
+        assert_eq!(rows(&mut a, area), "2 7 2", "{design}");
+        run(&mut a, "alter table lc add (w number)");
+        rows(&mut a, text);
+        rows(&mut b, text);
+        assert_eq!(rows(&mut a, children), "0 7 2 1 loader VALID;1 2 2 1 - VALID", "{design}");
+        let kept = "select cursor_type from v$open_cursor where sql_text like 'select /* lc */%' group by cursor_type";
+        assert_eq!(rows(&mut a, kept), "SESSION CURSOR CACHED", "{design}");
+        run(&mut a, "alter system flush shared_pool");
+        assert_eq!(rows(&mut a, children), "", "{design}");
+        rows(&mut a, text);
+        assert_eq!(rows(&mut a, children), "0 1 1 0 loader VALID", "{design}");
+    }
+}
+
+#[test]
+fn parse_counts_and_the_cache_of_cursors_are_as_they_are() {
+    let instance = instance("versioned");
+    let mut s = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    let mut other = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    let names = ["parse count (total)", "parse count (hard)", "parse count (failures)", "session cursor cache hits"];
+    // The queries of the figures are themselves parsed: once before, and then they are kept.
+    let figures = |s: &mut Client| names.map(|name| statistic(s, name));
+    figures(&mut s);
+    rows(&mut other, "select 47 from dual");
+    let before = figures(&mut s);
+    rows(&mut s, "select 47 from dual");
+    rows(&mut s, "select 47 from dual");
+    rows(&mut s, "select 48 from dual");
+    assert!(s.execute("select from from", &[]).is_err());
+    assert!(s.execute("select x from no_such_table", &[]).is_err());
+    let after = figures(&mut s);
+    let own = 4;
+    // The statement that another session has loaded is parsed softly.
+    assert_eq!(after[0] - before[0], 5 + own);
+    assert_eq!(after[1] - before[1], 1);
+    assert_eq!(after[2] - before[2], 2);
+    assert_eq!(after[3] - before[3], 1 + own);
+}

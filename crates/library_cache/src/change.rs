@@ -1,0 +1,200 @@
+//! What makes cursors invalid or takes them out: DDL, purges, flushes; and marking statements hot or kept.
+
+use std::sync::atomic::Ordering;
+
+use latch::Where;
+use process::Process;
+
+use crate::find::Key;
+use crate::layout::{About, HOT_MAX, state};
+use crate::{Digest, LibraryCache, Namespace, count};
+
+impl LibraryCache {
+    /// Makes the cursors that depend on one of these objects invalid, and what is kept of the objects themselves; returns how many.
+    ///
+    /// Latches: none held on entry or return; the bucket's for each that changes.
+    pub fn invalidate(&self, p: &Process, objects: &[u32]) -> u64 {
+        let mut changed = 0;
+        let used = self.control.children_fresh.load(Ordering::Acquire).min(self.children.len() as u64);
+        for (at, child) in self.children[..used as usize].iter().enumerate() {
+            let life = child.life.load(Ordering::Acquire);
+            let is_valid = life != 0 && child.state.load(Ordering::Relaxed) == state::VALID;
+            if is_valid && child.depends_on(objects) {
+                changed += u64::from(self.invalidate_child(p, at, life));
+            }
+        }
+        let used = self.control.parents_fresh.load(Ordering::Acquire).min(self.parents.len() as u64);
+        for at in 0..used {
+            let parent = &self.parents[at as usize];
+            let object = parent.object.load(Ordering::Relaxed) as u32;
+            if object != 0 && objects.contains(&object) {
+                self.change_about(p, at, true, |about| About { stale: true, ..about });
+            }
+        }
+        changed
+    }
+
+    fn invalidate_child(&self, p: &Process, at: usize, life: u64) -> bool {
+        let child = &self.children[at];
+        let Some(parent) = self.parents.get(child.parent.load(Ordering::Relaxed) as usize) else { return false };
+        let key = Key::of(parent);
+        let guard = self.exclusive(p, self.bucket(&key), Where::KglScan, key.idn());
+        let is_same = child.life.load(Ordering::Relaxed) == life && Key::of(parent) == key;
+        if !is_same || child.state.load(Ordering::Relaxed) != state::VALID {
+            return false;
+        }
+        let _list = self.shut_list(p, parent, &key, Where::KksInsert);
+        guard.set(&child.state, state::INVALID);
+        guard.add(&child.invalidations, 1);
+        guard.add(&parent.invalidations, 1);
+        guard.checkpoint();
+        self.control.invalidations[Namespace::SqlArea as usize].fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    /// ALTER SYSTEM FLUSH SHARED_POOL: everything that is neither kept nor pinned goes. Returns how many statements went.
+    pub fn flush(&self, p: &Process) -> u64 {
+        let used = self.control.parents_fresh.load(Ordering::Acquire).min(self.parents.len() as u64);
+        let mut gone = 0;
+        for at in 0..used {
+            let parent = &self.parents[at as usize];
+            let life = parent.life.load(Ordering::Acquire);
+            if life != 0 && !parent.about().kept {
+                gone += u64::from(self.remove(p, at, life, Where::KglScan).1);
+            }
+        }
+        gone
+    }
+
+    /// DBMS_SHARED_POOL.PURGE: the cursors of a statement, all its copies. Those that are pinned are invalid from now on. False when
+    /// there is no such statement.
+    pub fn purge(&self, p: &Process, digest: Digest) -> bool {
+        let copies = 0..=self.hot_copies;
+        copies.fold(false, |found, copy| self.purge_copy(p, digest, copy) || found)
+    }
+
+    fn purge_copy(&self, p: &Process, digest: Digest, copy: u8) -> bool {
+        match self.find_parent(p, &Key { digest, namespace: Namespace::SqlArea, copy }) {
+            Some((at, life)) => self.remove(p, at, life, Where::KglEvict).0,
+            None => false,
+        }
+    }
+
+    /// DBMS_SHARED_POOL.KEEP and UNKEEP: a kept statement does not age out. False when there is no such statement.
+    pub fn set_kept(&self, p: &Process, digest: Digest, kept: bool) -> bool {
+        match self.find_parent(p, &Key { digest, namespace: Namespace::SqlArea, copy: 0 }) {
+            Some((at, _)) => self.change_about(p, at, false, |about| About { kept, ..about }),
+            None => false,
+        }
+    }
+
+    /// DBMS_SHARED_POOL.MARKHOT: sessions parse and execute copies of the statement from now on, session by session in turn. False
+    /// when as many as can be are hot already.
+    pub fn mark_hot(&self, p: &Process, digest: Digest) -> bool {
+        let c = self.control;
+        let section = p.lock(self.pool, Where::KghAllocate, digest.value());
+        if self.is_hot(digest) {
+            return true;
+        }
+        let count = c.hot_count.load(Ordering::Relaxed);
+        let Some(place) = c.hot.get(count as usize).filter(|_| count < HOT_MAX as u64) else { return false };
+        let (low, high) = digest.halves();
+        section.set(&place[0], low);
+        section.set(&place[1], high);
+        section.set(&c.hot_count, count + 1);
+        true
+    }
+
+    /// DBMS_SHARED_POOL.UNMARKHOT: the copies go too. False when it was not hot.
+    pub fn unmark_hot(&self, p: &Process, digest: Digest) -> bool {
+        let c = self.control;
+        {
+            let section = p.lock(self.pool, Where::KghFree, digest.value());
+            let count = c.hot_count.load(Ordering::Relaxed) as usize;
+            let (low, high) = digest.halves();
+            let is_it = |n: &usize| {
+                let words = &c.hot[*n];
+                words[0].load(Ordering::Relaxed) == low && words[1].load(Ordering::Relaxed) == high
+            };
+            let Some(at) = (0..count.min(HOT_MAX)).find(is_it) else { return false };
+            // The last one takes its place.
+            for half in 0..2 {
+                section.set(&c.hot[at][half], c.hot[count - 1][half].load(Ordering::Relaxed));
+            }
+            section.set(&c.hot_count, count as u64 - 1);
+        }
+        self.purge(p, digest);
+        true
+    }
+
+    /// Looks an object of another namespace up, and puts it in when it is not there or what is there is of the past: a get and a pin
+    /// in `v$librarycache`. `name` is `OWNER.NAME`.
+    pub fn touch(&self, p: &Process, namespace: Namespace, digest: Digest, owner: &str, name: &str, object: u32) {
+        let line = self.line(p);
+        count(&line.gets[namespace as usize]);
+        count(&line.pins[namespace as usize]);
+        let key = Key { digest, namespace, copy: 0 };
+        if let Some((at, _)) = self.find_parent(p, &key) {
+            count(&line.get_hits[namespace as usize]);
+            if !self.parents[at as usize].about().stale {
+                count(&line.pin_hits[namespace as usize]);
+            } else if self.change_about(p, at, false, |about| About { stale: false, ..about }) {
+                count(&line.reloads[namespace as usize]);
+            }
+            return;
+        }
+        let about = About { namespace: namespace as u8, copy: 0, command: 0, kept: false, stale: false };
+        for _ in 0..2 {
+            let guard = self.exclusive(p, self.bucket(&key), Where::KglInsert, key.idn());
+            if self.search(self.bucket(&key), &key).is_some() {
+                return;
+            }
+            if let Some(at) = self.make_parent(p, &guard, &key, name, owner, about) {
+                guard.set(&self.parents[at as usize].object, object.into());
+                guard.set(&self.parents[at as usize].loads, 1);
+                return;
+            }
+            drop(guard);
+            self.evict_parent(p);
+        }
+    }
+
+    /// The parent of a key and its life.
+    pub(crate) fn find_parent(&self, p: &Process, key: &Key) -> Option<(u64, u64)> {
+        let bucket = self.bucket(key);
+        let find = || {
+            let at = self.search(bucket, key)?;
+            Some((at, self.parents[at as usize].life.load(Ordering::Relaxed)))
+        };
+        match self.design {
+            crate::Design::Versioned => {
+                p.read_versioned(&self.latches[bucket % self.latches.len()], Where::KglFind, find)
+            }
+            _ => {
+                let _guard = self.exclusive(p, bucket, Where::KglFind, key.idn());
+                find()
+            }
+        }
+    }
+
+    /// Changes what a parent is; false when it has gone. `invalidates`: what it said is of the past.
+    fn change_about(&self, p: &Process, at: u64, invalidates: bool, f: impl FnOnce(About) -> About) -> bool {
+        let parent = &self.parents[at as usize];
+        let key = Key::of(parent);
+        let guard = self.exclusive(p, self.bucket(&key), Where::KglInsert, key.idn());
+        let before = parent.about();
+        if parent.life.load(Ordering::Relaxed) == 0 || Key::of(parent) != key {
+            return false;
+        }
+        let after = f(before);
+        if invalidates && after != before {
+            guard.add(&parent.invalidations, 1);
+            self.control.invalidations[before.namespace as usize % Namespace::COUNT].fetch_add(1, Ordering::Relaxed);
+        }
+        if before.stale && !after.stale {
+            guard.add(&parent.loads, 1);
+        }
+        guard.set(&parent.about, after.pack());
+        true
+    }
+}

@@ -1,0 +1,209 @@
+//! Finding a cursor: a soft parse, in four designs.
+//!
+//! | design | gets of a soft parse | gets of an execution |
+//! |---|---|---|
+//! | latch (up to 10.2.0.1) | 2 of a child of `library cache`: the handle, the cursor under it | 2 of a child of `library cache pin` |
+//! | pins (10.2) | the same | 1 reference of the mutex `Cursor Pin` |
+//! | mutex (11.1 and later) | 4 mutexes: bucket and handle (`Library Cache`), `Cursor Parent`, `hash table` | the same |
+//! | versioned (Latchwork) | 1 versioned get of a child of `library cache`, in the process's own line | none |
+//!
+//! All four read the same chains, and module `load`, which changes them, is the same for all. A cursor that a session holds open,
+//! or keeps for `session_cached_cursors`, is executed without a parse.
+
+use std::sync::atomic::Ordering;
+
+use latch::{MutexKind, Where};
+use process::Process;
+
+use crate::layout::{Child, HOT_MAX, Parent, name_words, state};
+use crate::{Design, Digest, Handle, LibraryCache, Mismatch, NAME_BYTES_MAX, Namespace, count};
+
+/// A statement that is parsed.
+#[derive(Clone, Copy, Debug)]
+pub struct Statement<'a> {
+    pub digest: Digest,
+    /// What `v$sql` shows: the statement's bytes, or PL/SQL's normalised text; the digest is taken over it.
+    pub text: &'a str,
+    pub command: u32,
+}
+
+/// What makes the cursors of a statement differ.
+#[derive(Clone, Copy, Debug)]
+pub struct Env<'a> {
+    /// Whose privileges.
+    pub user: u32,
+    /// Where unqualified names belong.
+    pub schema: &'a str,
+    /// The optimizer's settings.
+    pub optimizer: u64,
+    /// The language settings.
+    pub nls: u64,
+    /// The types of the binds; 0 while they are not known, which fits all.
+    pub binds: u64,
+}
+
+/// What a parent is found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub digest: Digest,
+    pub namespace: Namespace,
+    pub copy: u8,
+}
+
+impl Key {
+    pub(crate) fn of(parent: &Parent) -> Key {
+        let about = parent.about();
+        Key { digest: parent.digest(), namespace: Namespace::of(about.namespace), copy: about.copy }
+    }
+
+    /// P1 of waits: the identifier of the object.
+    pub(crate) fn idn(&self) -> u64 {
+        self.digest.hash_value().into()
+    }
+
+    fn hash(&self) -> u64 {
+        let salt = (self.namespace as u64) << 8 | u64::from(self.copy);
+        let h = self.digest.value() ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        h ^ h >> 32
+    }
+}
+
+/// The environment with its name as words.
+pub(crate) struct Want<'a> {
+    env: &'a Env<'a>,
+    schema: [u64; NAME_BYTES_MAX / 8],
+}
+
+impl<'a> Want<'a> {
+    pub(crate) fn new(env: &'a Env<'a>) -> Want<'a> {
+        Want { env, schema: name_words(env.schema) }
+    }
+
+    /// What keeps a child from being shared: 0 when nothing does.
+    pub(crate) fn mismatch(&self, child: &Child) -> u64 {
+        let mut bits = 0;
+        let mut differs = |word: &std::sync::atomic::AtomicU64, want: u64, bit: Mismatch| {
+            if word.load(Ordering::Relaxed) != want {
+                bits |= 1 << bit as u64;
+            }
+        };
+        differs(&child.user, self.env.user.into(), Mismatch::AuthCheck);
+        differs(&child.optimizer, self.env.optimizer, Mismatch::Optimizer);
+        differs(&child.nls, self.env.nls, Mismatch::Language);
+        for (word, want) in child.schema.iter().zip(self.schema) {
+            differs(word, want, Mismatch::Translation);
+        }
+        let binds = child.binds.load(Ordering::Relaxed);
+        if binds != 0 && self.env.binds != 0 && binds != self.env.binds {
+            bits |= 1 << Mismatch::Bind as u64;
+        }
+        bits
+    }
+}
+
+impl LibraryCache {
+    /// Finds a cursor that a statement can share; a soft parse. `None`: compile it and [`LibraryCache::load`] it.
+    ///
+    /// Latches: none held on entry or return; gets as in the module's table. Waits: `latch: library cache`, `library cache: mutex
+    /// X`, `cursor: mutex S`, as the design has them.
+    pub fn parse(&self, p: &Process, digest: Digest, env: &Env<'_>) -> Option<Handle> {
+        let line = self.line(p);
+        count(&line.gets[Namespace::SqlArea as usize]);
+        let key = Key { digest, namespace: Namespace::SqlArea, copy: self.copy_for(p, digest) };
+        let want = Want::new(env);
+        let (handle, binds) = match self.design {
+            Design::Versioned => self.find_versioned(p, &key, &want),
+            Design::Latch | Design::Pins => self.find_latched(p, &key, &want),
+            Design::Mutex => self.find_mutexed(p, &key, &want),
+        }?;
+        count(&line.get_hits[Namespace::SqlArea as usize]);
+        if binds == 0 && env.binds != 0 {
+            self.name_binds(p, &key, handle, env.binds);
+        }
+        Some(handle)
+    }
+
+    fn find_versioned(&self, p: &Process, key: &Key, want: &Want<'_>) -> Option<(Handle, u64)> {
+        let bucket = self.bucket(key);
+        p.read_versioned(&self.latches[bucket % self.latches.len()], Where::KglFind, || {
+            self.search(bucket, key).and_then(|parent| self.search_child(&self.parents[parent as usize], want))
+        })
+    }
+
+    fn find_latched(&self, p: &Process, key: &Key, want: &Want<'_>) -> Option<(Handle, u64)> {
+        let bucket = self.bucket(key);
+        let latch = self.latches[bucket % self.latches.len()].latch();
+        let section = p.lock(latch, Where::KglGetHandle, key.idn());
+        let parent = &self.parents[self.search(bucket, key)? as usize];
+        let life = parent.life.load(Ordering::Relaxed);
+        drop(section);
+        let _section = p.lock(latch, Where::KglPin, key.idn());
+        (parent.life.load(Ordering::Relaxed) == life).then(|| self.search_child(parent, want))?
+    }
+
+    fn find_mutexed(&self, p: &Process, key: &Key, want: &Want<'_>) -> Option<(Handle, u64)> {
+        let bucket = self.bucket(key);
+        let idn = key.idn();
+        let chain = p.mutex(&self.buckets[bucket].mutex, MutexKind::LibraryCache, Where::KglMutexGet, idn);
+        let parent = &self.parents[self.search(bucket, key)? as usize];
+        let life = parent.life.load(Ordering::Relaxed);
+        let handle = p.mutex(&parent.handle, MutexKind::LibraryCache, Where::KglMutexPin, idn);
+        drop(chain);
+        let list = p.mutex_shared(&parent.parent, MutexKind::CursorParent, Where::KksParent, idn);
+        drop(handle);
+        let _children = p.mutex_shared(&parent.table, MutexKind::HashTable, Where::KksChildren, idn);
+        // Between the chain and the list the parent may have gone.
+        let found =
+            (parent.life.load(Ordering::Relaxed) == life).then(|| self.search_child(parent, want)).flatten();
+        drop(list);
+        found
+    }
+
+    pub(crate) fn bucket(&self, key: &Key) -> usize {
+        (key.hash() & (self.buckets.len() as u64 - 1)) as usize
+    }
+
+    /// The parent of a key. Bounded, for readers that may see chains torn.
+    pub(crate) fn search(&self, bucket: usize, key: &Key) -> Option<u64> {
+        let mut link = self.buckets[bucket].head.load(Ordering::Acquire);
+        for _ in 0..=self.parents.len() {
+            let index = link.checked_sub(1)?;
+            let parent = self.parents.get(index as usize)?;
+            if Key::of(parent) == *key && parent.life.load(Ordering::Relaxed) != 0 {
+                return Some(index);
+            }
+            link = parent.chain.load(Ordering::Acquire);
+        }
+        None
+    }
+
+    /// A valid child that fits, and what its binds are. Bounded likewise.
+    fn search_child(&self, parent: &Parent, want: &Want<'_>) -> Option<(Handle, u64)> {
+        let mut link = parent.children.load(Ordering::Acquire);
+        for _ in 0..=self.children.len() {
+            let index = link.checked_sub(1)?;
+            let child = self.children.get(index as usize)?;
+            if child.state.load(Ordering::Relaxed) == state::VALID && want.mismatch(child) == 0 {
+                let handle = Handle { child: index as u32, life: child.life.load(Ordering::Relaxed) };
+                return Some((handle, child.binds.load(Ordering::Relaxed)));
+            }
+            link = child.next.load(Ordering::Acquire);
+        }
+        None
+    }
+
+    /// Which copy of a statement a session uses: 0 unless it is marked hot.
+    pub(crate) fn copy_for(&self, p: &Process, digest: Digest) -> u8 {
+        if self.is_hot(digest) { (p.sid() % u32::from(self.hot_copies)) as u8 + 1 } else { 0 }
+    }
+
+    /// Whether a statement is marked hot.
+    pub(crate) fn is_hot(&self, digest: Digest) -> bool {
+        let count = self.control.hot_count.load(Ordering::Acquire) as usize;
+        count > 0 && {
+            let (low, high) = digest.halves();
+            let hot = &self.control.hot[..count.min(HOT_MAX)];
+            hot.iter().any(|h| h[0].load(Ordering::Relaxed) == low && h[1].load(Ordering::Relaxed) == high)
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! What lies in shared memory: parents, children, the lines of the processes.
+//!
+//! A parent has the text of a statement (or the name of an object) and the list of its children; a child has what makes it
+//! different from its siblings, its figures and its plan. Everything is words; slots are found by number, never by pointer.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use latch::{Mutex, Versioned};
+use sga::{SgaBuilder, SgaLayout, SgaSlice};
+
+use crate::{Config, Delta, Digest, NAME_BYTES_MAX, Namespace, PLAN_BYTES_MAX, TEXT_BYTES_MAX};
+
+/// Objects that a child's dependencies are noted of; one that has more depends on everything.
+pub(crate) const DEPENDS_MAX: usize = 15;
+/// Statements that can be marked hot at a time.
+pub(crate) const HOT_MAX: usize = 64;
+/// Bytes of MODULE and ACTION that are kept.
+const LABEL_BYTES: usize = 64;
+
+/// A statement, or an object of another namespace. Words of an unlinked parent belong to whoever took it off the free list.
+#[repr(C, align(64))]
+pub struct Parent {
+    /// Changes with every statement that lives here; zero while nobody may read.
+    pub(crate) life: AtomicU64,
+    /// Next parent of the hash chain, or of the free list, plus one.
+    pub(crate) chain: AtomicU64,
+    /// The first child, plus one.
+    pub(crate) children: AtomicU64,
+    /// The number of the next child.
+    pub(crate) next_number: AtomicU64,
+    pub(crate) key: [AtomicU64; 2],
+    /// [`About`].
+    pub(crate) about: AtomicU64,
+    /// Bytes kept of the text, of the owner's name: 16 bits each; bytes of the whole text.
+    lengths: AtomicU64,
+    /// The object's number, of objects of other namespaces.
+    pub(crate) object: AtomicU64,
+    pub(crate) loads: AtomicU64,
+    pub(crate) invalidations: AtomicU64,
+    first_load_s: AtomicU64,
+    pub(crate) last_active_s: AtomicU64,
+    owner: [AtomicU64; NAME_BYTES_MAX / 8],
+    /// `Library Cache`: the handle.
+    pub(crate) handle: Mutex,
+    /// `Cursor Parent`.
+    pub(crate) parent: Mutex,
+    /// `hash table`: of the children.
+    pub(crate) table: Mutex,
+    text: [AtomicU64; TEXT_BYTES_MAX / 8],
+}
+
+/// A cursor that sessions share: one version of a statement.
+#[repr(C, align(64))]
+pub struct Child {
+    /// Changes with every cursor that lives here; zero while nobody may read.
+    pub(crate) life: AtomicU64,
+    /// The next sibling, or the next of the free list, plus one.
+    pub(crate) next: AtomicU64,
+    pub(crate) parent: AtomicU64,
+    pub(crate) number: AtomicU64,
+    /// [`state`].
+    pub(crate) state: AtomicU64,
+    /// References of the designs with latches.
+    pub(crate) references: AtomicU64,
+    /// `Cursor Pin`.
+    pub(crate) pin: Mutex,
+    pub(crate) user: AtomicU64,
+    pub(crate) schema: [AtomicU64; NAME_BYTES_MAX / 8],
+    pub(crate) optimizer: AtomicU64,
+    pub(crate) nls: AtomicU64,
+    pub(crate) binds: AtomicU64,
+    /// Why it could not be shared with the sibling before it: bits of [`crate::Mismatch`].
+    pub(crate) mismatch: AtomicU64,
+    pub(crate) loads: AtomicU64,
+    pub(crate) invalidations: AtomicU64,
+    pub(crate) first_load_s: AtomicU64,
+    pub(crate) load_s: AtomicU64,
+    pub(crate) last_active_s: AtomicU64,
+    pub(crate) figures: Figures,
+    /// Odd while what follows is written.
+    edition: AtomicU64,
+    plan_hash: AtomicU64,
+    /// Bytes of the plan, of module, action and mode: 16 bits each.
+    lengths: AtomicU64,
+    depends: [AtomicU64; DEPENDS_MAX + 1],
+    module: [AtomicU64; LABEL_BYTES / 8],
+    action: [AtomicU64; LABEL_BYTES / 8],
+    mode: [AtomicU64; 2],
+    plan: [AtomicU64; PLAN_BYTES_MAX / 8],
+}
+
+/// The states of a child that is linked.
+///
+/// | state | who sets it | who may share it |
+/// |---|---|---|
+/// | VALID | who loads it | whoever's environment is the same |
+/// | INVALID | who changes what it depends on; a purge while it is pinned | nobody until it is loaded again, in place if it is not pinned |
+/// | OBSOLETE | who wanted to load it again and found it pinned | nobody; it goes when its pins have gone |
+pub(crate) mod state {
+    pub const VALID: u64 = 1;
+    pub const INVALID: u64 = 2;
+    pub const OBSOLETE: u64 = 3;
+}
+
+/// The figures of a cursor; added to with atomic additions, at intervals.
+#[repr(C, align(64))]
+pub struct Figures {
+    words: [AtomicU64; 8],
+}
+
+/// The fixed part.
+#[repr(C, align(64))]
+pub struct Control {
+    pub(crate) parents_free: AtomicU64,
+    pub(crate) parents_fresh: AtomicU64,
+    pub(crate) children_free: AtomicU64,
+    pub(crate) children_fresh: AtomicU64,
+    pub(crate) life: AtomicU64,
+    /// Where the searches for victims go on.
+    pub(crate) parent_hand: AtomicU64,
+    pub(crate) child_hand: AtomicU64,
+    pub(crate) hot_count: AtomicU64,
+    pub(crate) hot: [[AtomicU64; 2]; HOT_MAX],
+    /// INVALIDATIONS by namespace.
+    pub(crate) invalidations: [AtomicU64; Namespace::COUNT],
+}
+
+/// A hash bucket.
+#[repr(C)]
+pub struct Bucket {
+    /// `Library Cache`: of the bucket.
+    pub(crate) mutex: Mutex,
+    pub(crate) head: AtomicU64,
+}
+
+/// What one process counts by namespace. The counts go on from one owner of the slot to the next.
+#[repr(C, align(64))]
+pub struct Line {
+    pub(crate) gets: [AtomicU64; Namespace::COUNT],
+    pub(crate) get_hits: [AtomicU64; Namespace::COUNT],
+    pub(crate) pins: [AtomicU64; Namespace::COUNT],
+    pub(crate) pin_hits: [AtomicU64; Namespace::COUNT],
+    pub(crate) reloads: [AtomicU64; Namespace::COUNT],
+}
+
+#[allow(unsafe_code)]
+mod shared {
+    use super::*;
+    // SAFETY: `repr(C)`, atomics and mutexes (atomics too) only, valid for every bit pattern.
+    unsafe impl SgaLayout for Parent {}
+    // SAFETY: as above.
+    unsafe impl SgaLayout for Child {}
+    // SAFETY: as above.
+    unsafe impl SgaLayout for Control {}
+    // SAFETY: as above.
+    unsafe impl SgaLayout for Bucket {}
+    // SAFETY: as above.
+    unsafe impl SgaLayout for Line {}
+}
+
+/// Where the library cache lies in the SGA.
+pub struct Layout {
+    pub(crate) control: SgaSlice<Control>,
+    pub(crate) parents: SgaSlice<Parent>,
+    pub(crate) children: SgaSlice<Child>,
+    pub(crate) buckets: SgaSlice<Bucket>,
+    pub(crate) latches: SgaSlice<Versioned>,
+    pub(crate) pin_latches: SgaSlice<latch::Latch>,
+    pub(crate) lines: SgaSlice<Line>,
+    pub(crate) cursors: SgaSlice<AtomicU64>,
+}
+
+impl Layout {
+    /// Reserves the areas.
+    pub fn reserve(builder: &mut SgaBuilder, config: &Config) -> Layout {
+        let parents = config.entries.max(16) as usize;
+        let latches = config.latches.max(1) as usize;
+        let processes = config.processes.max(1) as usize;
+        Layout {
+            control: builder.reserve("library cache: fixed", 1),
+            parents: builder.reserve("library cache: statements", parents),
+            children: builder.reserve("library cache: cursors", parents + parents / 2),
+            buckets: builder.reserve("library cache: hash table", (parents * 2).next_power_of_two()),
+            latches: builder.reserve("library cache: latches", latches),
+            pin_latches: builder.reserve("library cache: pin latches", latches),
+            lines: builder.reserve("library cache: processes", processes),
+            cursors: builder.reserve("library cache: open cursors", processes * config.cursors.max(8) as usize),
+        }
+    }
+}
+
+/// What a parent is: the word `about`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct About {
+    pub namespace: u8,
+    /// Which copy of a hot object; 0 is the object itself.
+    pub copy: u8,
+    pub command: u16,
+    /// DBMS_SHARED_POOL.KEEP.
+    pub kept: bool,
+    /// What it says is of the past: of objects of other namespaces.
+    pub stale: bool,
+}
+
+impl About {
+    pub(crate) fn pack(self) -> u64 {
+        u64::from(self.namespace)
+            | u64::from(self.copy) << 8
+            | u64::from(self.command) << 16
+            | u64::from(self.kept) << 32
+            | u64::from(self.stale) << 33
+    }
+
+    pub(crate) fn unpack(word: u64) -> About {
+        About {
+            namespace: word as u8,
+            copy: (word >> 8) as u8,
+            command: (word >> 16) as u16,
+            kept: word >> 32 & 1 != 0,
+            stale: word >> 33 & 1 != 0,
+        }
+    }
+}
+
+/// What a cursor is loaded with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Content<'a> {
+    /// The plan's rows, as bytes that only the executor understands; left out when longer than [`PLAN_BYTES_MAX`].
+    pub plan: &'a [u8],
+    pub plan_hash: u32,
+    /// What the plan depends on.
+    pub depends: &'a [u32],
+    pub module: &'a str,
+    pub action: &'a str,
+    /// OPTIMIZER_MODE.
+    pub mode: &'a str,
+}
+
+/// The part of a cursor that loading it again changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Loaded {
+    pub plan: Vec<u8>,
+    pub plan_hash: u32,
+    pub module: String,
+    pub action: String,
+    pub mode: String,
+}
+
+impl Figures {
+    pub(crate) fn add(&self, delta: &Delta) {
+        for (figure, more) in self.words.iter().zip(delta.words()) {
+            if more > 0 {
+                figure.fetch_add(more, Ordering::Relaxed);
+            }
+        }
+    }
+
+    pub(crate) fn read(&self) -> Delta {
+        Delta::of_words(std::array::from_fn(|n| self.words[n].load(Ordering::Relaxed)))
+    }
+
+    fn clear(&self) {
+        self.words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+}
+
+impl Parent {
+    pub(crate) fn digest(&self) -> Digest {
+        Digest::of_halves(self.key[0].load(Ordering::Relaxed), self.key[1].load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn about(&self) -> About {
+        About::unpack(self.about.load(Ordering::Relaxed))
+    }
+
+    /// Writes a statement into a parent that nobody can reach.
+    pub(crate) fn fill(&self, digest: Digest, text: &str, owner: &str, about: About) {
+        let (low, high) = digest.halves();
+        self.key[0].store(low, Ordering::Relaxed);
+        self.key[1].store(high, Ordering::Relaxed);
+        let kept = store_text(&self.text, text) as u64;
+        let owner = store_text(&self.owner, owner) as u64;
+        self.lengths.store(kept | owner << 16 | (text.len().min(0xffff_ffff) as u64) << 32, Ordering::Relaxed);
+        self.about.store(about.pack(), Ordering::Relaxed);
+        let now = now_s();
+        for (word, value) in [
+            (&self.children, 0),
+            (&self.next_number, 0),
+            (&self.object, 0),
+            (&self.loads, 0),
+            (&self.invalidations, 0),
+            (&self.first_load_s, now),
+            (&self.last_active_s, now),
+        ] {
+            word.store(value, Ordering::Relaxed);
+        }
+        // Pairs with the Acquire load of the life by those who take no latch.
+        fence(Ordering::Release);
+    }
+
+    pub(crate) fn text(&self) -> String {
+        load_text(&self.text, self.lengths.load(Ordering::Relaxed) as u16 as usize)
+    }
+
+    pub(crate) fn text_bytes(&self) -> u64 {
+        self.lengths.load(Ordering::Relaxed) >> 32
+    }
+
+    pub(crate) fn owner(&self) -> String {
+        load_text(&self.owner, (self.lengths.load(Ordering::Relaxed) >> 16) as u16 as usize)
+    }
+
+    pub(crate) fn first_load_s(&self) -> u64 {
+        self.first_load_s.load(Ordering::Relaxed)
+    }
+}
+
+impl Child {
+    /// Makes a child that nobody can reach the first one of a new life.
+    pub(crate) fn begin(&self, env: &crate::Env<'_>, parent: u64, number: u64) {
+        store_name(&self.schema, env.schema);
+        let now = now_s();
+        for (word, value) in [
+            (&self.parent, parent),
+            (&self.number, number),
+            (&self.references, 0),
+            (&self.user, u64::from(env.user)),
+            (&self.optimizer, env.optimizer),
+            (&self.nls, env.nls),
+            (&self.binds, env.binds),
+            (&self.mismatch, 0),
+            (&self.loads, 0),
+            (&self.invalidations, 0),
+            (&self.first_load_s, now),
+            (&self.last_active_s, now),
+        ] {
+            word.store(value, Ordering::Relaxed);
+        }
+        self.figures.clear();
+    }
+
+    /// Writes what a load brings. The caller keeps other writers out; readers look at the edition.
+    pub(crate) fn fill(&self, content: &Content<'_>) {
+        let odd = self.edition.load(Ordering::Relaxed) | 1;
+        self.edition.store(odd, Ordering::Relaxed);
+        fence(Ordering::Release); // pairs with the Acquire fence in `loaded`
+        let plan = if content.plan.len() <= PLAN_BYTES_MAX { content.plan } else { &[] };
+        store_bytes(&self.plan, plan);
+        let (module, action) = (store_text(&self.module, content.module), store_text(&self.action, content.action));
+        let mode = store_text(&self.mode, content.mode);
+        let lengths = plan.len() | module << 16 | action << 32 | mode << 48;
+        self.lengths.store(lengths as u64, Ordering::Relaxed);
+        self.plan_hash.store(content.plan_hash.into(), Ordering::Relaxed);
+        let count = if content.depends.len() > DEPENDS_MAX { u64::MAX } else { content.depends.len() as u64 };
+        self.depends[0].store(count, Ordering::Relaxed);
+        for (word, object) in self.depends[1..].iter().zip(content.depends) {
+            word.store(u64::from(*object), Ordering::Relaxed);
+        }
+        self.load_s.store(now_s(), Ordering::Relaxed);
+        self.edition.store(odd + 1, Ordering::Release); // pairs with the Acquire load in `loaded`
+    }
+
+    /// What [`Self::fill`] wrote; nothing while it is being written.
+    pub(crate) fn loaded(&self) -> Option<Loaded> {
+        let before = self.edition.load(Ordering::Acquire);
+        let lengths = self.lengths.load(Ordering::Relaxed);
+        let length = |n: u32| (lengths >> (16 * n)) as u16 as usize;
+        let loaded = Loaded {
+            plan: load_bytes(&self.plan, length(0)),
+            plan_hash: self.plan_hash.load(Ordering::Relaxed) as u32,
+            module: load_text(&self.module, length(1)),
+            action: load_text(&self.action, length(2)),
+            mode: load_text(&self.mode, length(3)),
+        };
+        fence(Ordering::Acquire); // pairs with the Release fence in `fill`
+        (before.is_multiple_of(2) && self.edition.load(Ordering::Relaxed) == before).then_some(loaded)
+    }
+
+    /// Whether the plan depends on one of these objects.
+    pub(crate) fn depends_on(&self, objects: &[u32]) -> bool {
+        let count = self.depends[0].load(Ordering::Relaxed);
+        if count > DEPENDS_MAX as u64 {
+            return true;
+        }
+        let own = &self.depends[1..1 + count as usize];
+        own.iter().any(|d| objects.contains(&(d.load(Ordering::Relaxed) as u32)))
+    }
+
+    pub(crate) fn schema(&self) -> String {
+        let bytes: Vec<u8> = self.schema.iter().flat_map(|w| w.load(Ordering::Relaxed).to_le_bytes()).collect();
+        let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
+    }
+}
+
+/// The words of a name, padded with zeros, cut at [`NAME_BYTES_MAX`].
+pub(crate) fn name_words(name: &str) -> [u64; NAME_BYTES_MAX / 8] {
+    let mut bytes = [0; NAME_BYTES_MAX];
+    let len = name.len().min(NAME_BYTES_MAX);
+    bytes[..len].copy_from_slice(&name.as_bytes()[..len]);
+    std::array::from_fn(|n| u64::from_le_bytes(bytes[n * 8..n * 8 + 8].try_into().expect("eight bytes")))
+}
+
+fn store_name(words: &[AtomicU64; NAME_BYTES_MAX / 8], name: &str) {
+    for (word, value) in words.iter().zip(name_words(name)) {
+        word.store(value, Ordering::Relaxed);
+    }
+}
+
+pub(crate) fn now_s() -> u64 {
+    os::clock::wall_ns() / 1_000_000_000
+}
+
+fn store_bytes(words: &[AtomicU64], bytes: &[u8]) {
+    for (word, part) in words.iter().zip(bytes.chunks(8)) {
+        let mut whole = [0; 8];
+        whole[..part.len()].copy_from_slice(part);
+        word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
+    }
+}
+
+fn load_bytes(words: &[AtomicU64], len: usize) -> Vec<u8> {
+    let len = len.min(words.len() * 8);
+    let used = &words[..len.div_ceil(8)];
+    let mut bytes: Vec<u8> = used.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
+    bytes.truncate(len);
+    bytes
+}
+
+/// Stores as much of a text as fits, cut at a character; returns the bytes stored.
+fn store_text(words: &[AtomicU64], text: &str) -> usize {
+    let mut cut = text.len().min(words.len() * 8);
+    while !text.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    store_bytes(words, &text.as_bytes()[..cut]);
+    cut
+}
+
+fn load_text(words: &[AtomicU64], len: usize) -> String {
+    String::from_utf8_lossy(&load_bytes(words, len)).into_owned()
+}

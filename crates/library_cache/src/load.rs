@@ -1,0 +1,419 @@
+//! What a hard parse does, and all that changes chains and lists; eviction.
+//!
+//! Whoever changes the chain of a bucket, or a list of children under it, holds the bucket: by its child latch of `library
+//! cache`, or by its mutex. In the design with mutexes the parent's mutex is held too, exclusively, for changes of its list. A child
+//! is loaded again or leaves its list only when nobody pins it; in the versioned design nobody needs to, because who executes it
+//! looks at nothing in it but figures.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use latch::{MutexHeld, MutexKind, Where};
+use process::{MutexSection, Process, Section};
+
+use crate::find::{Key, Want};
+use crate::layout::{About, Child, Content, Parent, state};
+use crate::{Design, Env, Handle, LibraryCache, Namespace, Statement, count};
+
+/// Tries to load a cursor while victims have to be found.
+const TRIES: usize = 16;
+/// Slots looked at for each victim.
+const WINDOW: u64 = 16;
+
+/// A bucket held exclusively, with the right to change what hangs on it.
+pub(crate) enum Guard<'a> {
+    Latch(Section<'a>),
+    Mutex(MutexSection<'a>),
+}
+
+impl Guard<'_> {
+    pub(crate) fn set(&self, word: &AtomicU64, new: u64) {
+        match self {
+            Guard::Latch(section) => section.set(word, new),
+            Guard::Mutex(section) => section.set(word, new),
+        }
+    }
+
+    pub(crate) fn add(&self, word: &AtomicU64, n: u64) {
+        self.set(word, word.load(Ordering::Relaxed).wrapping_add(n));
+    }
+
+    /// Makes the changes so far final: before anything is freed that others go on from.
+    pub(crate) fn checkpoint(&self) {
+        match self {
+            Guard::Latch(section) => section.checkpoint(),
+            Guard::Mutex(section) => section.checkpoint(),
+        }
+    }
+}
+
+/// A child that nobody can pin meanwhile. Held for the sake of being dropped.
+pub(crate) enum Unpinned<'a> {
+    Latch { _held: Section<'a> },
+    Mutex { _held: MutexHeld<'a> },
+    Nobody,
+}
+
+/// What became of a try.
+enum Tried {
+    Loaded(Handle),
+    NoParent,
+    NoChild,
+}
+
+impl LibraryCache {
+    /// Puts a cursor that has been compiled into the cache; a hard parse. Somebody else may have done so meanwhile: then theirs is
+    /// shared. [`Handle::NONE`] when there is no room that could be made.
+    ///
+    /// Latches: none held on entry or return; the bucket's, `shared pool`, in the mutex design `Cursor Parent` and `Cursor Pin`.
+    pub fn load(&self, p: &Process, of: &Statement<'_>, env: &Env<'_>, content: &Content<'_>) -> Handle {
+        let copy = self.copy_for(p, of.digest);
+        let key = Key { digest: of.digest, namespace: Namespace::SqlArea, copy };
+        for _ in 0..TRIES {
+            let room = match self.try_load(p, &key, of, env, content) {
+                Tried::Loaded(handle) => return handle,
+                Tried::NoParent => self.evict_parent(p),
+                Tried::NoChild => self.evict_child(p) || self.evict_parent(p),
+            };
+            if !room {
+                break;
+            }
+        }
+        Handle::NONE
+    }
+
+    fn try_load(&self, p: &Process, key: &Key, of: &Statement<'_>, env: &Env<'_>, content: &Content<'_>) -> Tried {
+        let bucket = self.bucket(key);
+        let guard = self.exclusive(p, bucket, Where::KglInsert, key.idn());
+        let at = match self.search(bucket, key) {
+            Some(at) => at,
+            None => {
+                let about = About {
+                    namespace: key.namespace as u8,
+                    copy: key.copy,
+                    command: of.command as u16,
+                    kept: false,
+                    stale: false,
+                };
+                match self.make_parent(p, &guard, key, of.text, env.schema, about) {
+                    Some(at) => at,
+                    None => return Tried::NoParent,
+                }
+            }
+        };
+        let parent = &self.parents[at as usize];
+        let _list = self.shut_list(p, parent, key, Where::KksInsert);
+        let want = Want::new(env);
+        let mut mismatch = 0;
+        let mut link = parent.children.load(Ordering::Relaxed);
+        while let Some(index) = link.checked_sub(1) {
+            let child = &self.children[index as usize];
+            link = child.next.load(Ordering::Relaxed);
+            let differs = want.mismatch(child);
+            if mismatch == 0 {
+                mismatch = differs;
+            }
+            let state = child.state.load(Ordering::Relaxed);
+            if differs != 0 || state == state::OBSOLETE {
+                continue;
+            }
+            let handle = Handle { child: index as u32, life: child.life.load(Ordering::Relaxed) };
+            if state == state::VALID {
+                return Tried::Loaded(handle);
+            }
+            if self.load_again(p, &guard, parent, child, content) {
+                return Tried::Loaded(handle);
+            }
+            guard.set(&child.state, state::OBSOLETE);
+            guard.checkpoint();
+        }
+        match self.make_child(p, &guard, at, env, content, mismatch) {
+            Some(handle) => Tried::Loaded(handle),
+            None => Tried::NoChild,
+        }
+    }
+
+    /// Loads an invalid child in place; false when it is pinned.
+    fn load_again(&self, p: &Process, guard: &Guard<'_>, parent: &Parent, child: &Child, content: &Content<'_>) -> bool {
+        let Some(_unpinned) = self.shut_out_pins(p, child, Where::KksParse, Key::of(parent).idn()) else {
+            return false;
+        };
+        child.fill(content);
+        guard.add(&child.loads, 1);
+        guard.add(&parent.loads, 1);
+        guard.set(&child.state, state::VALID);
+        guard.checkpoint();
+        count(&self.line(p).reloads[Namespace::SqlArea as usize]);
+        true
+    }
+
+    /// Links a new parent; `None` when there is no slot.
+    pub(crate) fn make_parent(
+        &self,
+        p: &Process,
+        guard: &Guard<'_>,
+        key: &Key,
+        text: &str,
+        owner: &str,
+        about: About,
+    ) -> Option<u64> {
+        let c = self.control;
+        let pool = p.lock(self.pool, Where::KghAllocate, key.idn());
+        let link = |at: u64| &self.parents[at as usize].chain;
+        let at = take(guard, &c.parents_free, &c.parents_fresh, self.parents.len(), link)?;
+        let parent = &self.parents[at as usize];
+        parent.fill(key.digest, text, owner, about);
+        let head = &self.buckets[self.bucket(key)].head;
+        guard.add(&c.life, 1);
+        guard.set(&parent.chain, head.load(Ordering::Relaxed));
+        guard.set(&parent.life, c.life.load(Ordering::Relaxed));
+        guard.set(head, at + 1);
+        guard.checkpoint();
+        drop(pool);
+        Some(at)
+    }
+
+    /// Links a new child; `None` when there is no slot.
+    fn make_child(
+        &self,
+        p: &Process,
+        guard: &Guard<'_>,
+        parent_at: u64,
+        env: &Env<'_>,
+        content: &Content<'_>,
+        mismatch: u64,
+    ) -> Option<Handle> {
+        let c = self.control;
+        let parent = &self.parents[parent_at as usize];
+        let pool = p.lock(self.pool, Where::KghAllocate, 0);
+        let link = |at: u64| &self.children[at as usize].next;
+        let at = take(guard, &c.children_free, &c.children_fresh, self.children.len(), link)?;
+        let child = &self.children[at as usize];
+        let number = parent.next_number.load(Ordering::Relaxed);
+        child.begin(env, parent_at, number);
+        child.mismatch.store(mismatch, Ordering::Relaxed);
+        child.fill(content);
+        guard.add(&c.life, 1);
+        let life = c.life.load(Ordering::Relaxed);
+        for (word, value) in [
+            (&child.state, state::VALID),
+            (&child.loads, 1),
+            (&child.next, parent.children.load(Ordering::Relaxed)),
+            (&parent.loads, parent.loads.load(Ordering::Relaxed) + 1),
+            (&parent.next_number, number + 1),
+            (&child.life, life),
+            (&parent.children, at + 1),
+        ] {
+            guard.set(word, value);
+        }
+        guard.checkpoint();
+        drop(pool);
+        Some(Handle { child: at as u32, life })
+    }
+
+    /// Says what the binds of a child are, of which nothing was known when it was loaded.
+    #[cold]
+    pub(crate) fn name_binds(&self, p: &Process, key: &Key, handle: Handle, binds: u64) {
+        let guard = self.exclusive(p, self.bucket(key), Where::KglInsert, key.idn());
+        let child = &self.children[handle.child as usize];
+        if child.life.load(Ordering::Relaxed) == handle.life && child.binds.load(Ordering::Relaxed) == 0 {
+            guard.set(&child.binds, binds);
+        }
+    }
+
+    /// Holds a bucket, by whatever protects it in the design.
+    pub(crate) fn exclusive<'a>(&'a self, p: &'a Process, bucket: usize, at: Where, idn: u64) -> Guard<'a> {
+        let latch = &self.latches[bucket % self.latches.len()];
+        match self.design {
+            Design::Versioned => Guard::Latch(p.write_versioned(latch, at, idn)),
+            Design::Latch | Design::Pins => Guard::Latch(p.lock(latch.latch(), at, idn)),
+            Design::Mutex => {
+                let mutex = &self.buckets[bucket].mutex;
+                Guard::Mutex(p.lock_mutex(mutex, MutexKind::LibraryCache, Where::KglMutexGet, idn))
+            }
+        }
+    }
+
+    /// Keeps readers of a parent's list away, in the design where they do not hold the bucket.
+    pub(crate) fn shut_list<'a>(
+        &self,
+        p: &'a Process,
+        parent: &'a Parent,
+        key: &Key,
+        at: Where,
+    ) -> Option<MutexHeld<'a>> {
+        (self.design == Design::Mutex).then(|| p.mutex(&parent.parent, MutexKind::CursorParent, at, key.idn()))
+    }
+
+    /// Keeps pins of a child away; `None` when it is pinned.
+    pub(crate) fn shut_out_pins<'a>(
+        &'a self,
+        p: &'a Process,
+        child: &'a Child,
+        at: Where,
+        idn: u64,
+    ) -> Option<Unpinned<'a>> {
+        match self.design {
+            Design::Versioned => Some(Unpinned::Nobody),
+            Design::Latch => {
+                let held = p.lock(self.pin_latch(idn), Where::KglPinExecution, idn);
+                (child.references.load(Ordering::Relaxed) == 0).then_some(Unpinned::Latch { _held: held })
+            }
+            Design::Pins | Design::Mutex => {
+                let held = p.latches().try_mutex(&child.pin, at, idn)?;
+                Some(Unpinned::Mutex { _held: held })
+            }
+        }
+    }
+
+    /// Takes a child out of its list, unless it is pinned. The caller holds the bucket and the list.
+    pub(crate) fn remove_child(&self, p: &Process, guard: &Guard<'_>, parent: &Parent, at: u64) -> bool {
+        let child = &self.children[at as usize];
+        let Some(unpinned) = self.shut_out_pins(p, child, Where::KglMutexPinDelete, Key::of(parent).idn()) else {
+            return false;
+        };
+        if !unlink(guard, &parent.children, at, |n| &self.children[n as usize].next) {
+            return false;
+        }
+        let c = self.control;
+        let pool = p.lock(self.pool, Where::KghFree, 0);
+        guard.set(&child.life, 0);
+        guard.set(&child.next, c.children_free.load(Ordering::Relaxed));
+        guard.set(&c.children_free, at + 1);
+        guard.checkpoint();
+        drop(pool);
+        drop(unpinned);
+        true
+    }
+
+    /// Takes a parent without children out of its chain. The caller holds the bucket and the list.
+    pub(crate) fn remove_parent(&self, p: &Process, guard: &Guard<'_>, bucket: usize, at: u64) {
+        let parent = &self.parents[at as usize];
+        if !unlink(guard, &self.buckets[bucket].head, at, |n| &self.parents[n as usize].chain) {
+            return;
+        }
+        let c = self.control;
+        let pool = p.lock(self.pool, Where::KghFree, 0);
+        guard.set(&parent.life, 0);
+        guard.set(&parent.chain, c.parents_free.load(Ordering::Relaxed));
+        guard.set(&c.parents_free, at + 1);
+        guard.checkpoint();
+        drop(pool);
+    }
+
+    /// Frees the child that was active longest ago among the next few; false when none can go.
+    fn evict_child(&self, p: &Process) -> bool {
+        let used = self.control.children_fresh.load(Ordering::Relaxed).min(self.children.len() as u64);
+        self.victims(&self.control.child_hand, used, |at| {
+            let child = &self.children[at as usize];
+            let parent = self.parents.get(child.parent.load(Ordering::Relaxed) as usize)?;
+            let life = child.life.load(Ordering::Acquire);
+            let may_go = life != 0 && !parent.about().kept;
+            may_go.then(|| (child.last_active_s.load(Ordering::Relaxed), life))
+        })
+        .any(|(at, life)| self.evict(p, at, life))
+    }
+
+    fn evict(&self, p: &Process, at: u64, life: u64) -> bool {
+        let child = &self.children[at as usize];
+        let parent_at = child.parent.load(Ordering::Relaxed);
+        let Some(parent) = self.parents.get(parent_at as usize) else { return false };
+        let key = Key::of(parent);
+        let bucket = self.bucket(&key);
+        let guard = self.exclusive(p, bucket, Where::KglEvict, key.idn());
+        let is_same = child.life.load(Ordering::Relaxed) == life && child.parent.load(Ordering::Relaxed) == parent_at;
+        if !is_same || parent.life.load(Ordering::Relaxed) == 0 || Key::of(parent) != key {
+            return false;
+        }
+        let _list = self.shut_list(p, parent, &key, Where::KglMutexPinDelete);
+        self.remove_child(p, &guard, parent, at)
+    }
+
+    /// Frees the parent that was active longest ago among the next few, with its children; false when none can go.
+    pub(crate) fn evict_parent(&self, p: &Process) -> bool {
+        let used = self.control.parents_fresh.load(Ordering::Relaxed).min(self.parents.len() as u64);
+        self.victims(&self.control.parent_hand, used, |at| {
+            let parent = &self.parents[at as usize];
+            let life = parent.life.load(Ordering::Acquire);
+            let may_go = life != 0 && !parent.about().kept;
+            may_go.then(|| (parent.last_active_s.load(Ordering::Relaxed), life))
+        })
+        .any(|(at, life)| self.remove(p, at, life, Where::KglEvict).1)
+    }
+
+    /// The slots to try, one of each window, the one active longest ago first.
+    fn victims<'a>(
+        &'a self,
+        hand: &'a AtomicU64,
+        used: u64,
+        age: impl Fn(u64) -> Option<(u64, u64)> + 'a,
+    ) -> impl Iterator<Item = (u64, u64)> + 'a {
+        (0..used.div_ceil(WINDOW)).flat_map(move |_| {
+            let from = hand.fetch_add(WINDOW, Ordering::Relaxed);
+            let mut window: Vec<_> = (from..from + WINDOW.min(used))
+                .map(|at| at % used)
+                .filter_map(|at| age(at).map(|(active, life)| (active, at, life)))
+                .collect();
+            window.sort_unstable();
+            window.into_iter().map(|(_, at, life)| (at, life))
+        })
+    }
+
+    /// Takes all children of a parent that are not pinned out, and the parent itself when none is left. Says whether the parent was
+    /// there, and whether it has gone.
+    pub(crate) fn remove(&self, p: &Process, at: u64, life: u64, place: Where) -> (bool, bool) {
+        let parent = &self.parents[at as usize];
+        let key = Key::of(parent);
+        let bucket = self.bucket(&key);
+        let guard = self.exclusive(p, bucket, place, key.idn());
+        if parent.life.load(Ordering::Relaxed) != life || Key::of(parent) != key {
+            return (false, false);
+        }
+        let _list = self.shut_list(p, parent, &key, Where::KglMutexPinDelete);
+        let mut link = parent.children.load(Ordering::Relaxed);
+        while let Some(index) = link.checked_sub(1) {
+            let child = &self.children[index as usize];
+            link = child.next.load(Ordering::Relaxed);
+            if !self.remove_child(p, &guard, parent, index) && child.state.load(Ordering::Relaxed) == state::VALID {
+                guard.set(&child.state, state::INVALID);
+                guard.checkpoint();
+            }
+        }
+        let gone = parent.children.load(Ordering::Relaxed) == 0;
+        if gone {
+            self.remove_parent(p, &guard, bucket, at);
+        }
+        (true, gone)
+    }
+}
+
+/// Takes a slot off a free list, or one never used. The caller holds `shared pool`.
+fn take<'a>(
+    guard: &Guard<'_>,
+    free: &AtomicU64,
+    fresh: &AtomicU64,
+    slots: usize,
+    link: impl Fn(u64) -> &'a AtomicU64,
+) -> Option<u64> {
+    if let Some(at) = free.load(Ordering::Relaxed).checked_sub(1) {
+        guard.set(free, link(at).load(Ordering::Relaxed));
+        return Some(at);
+    }
+    let at = fresh.load(Ordering::Relaxed);
+    (at < slots as u64).then(|| {
+        guard.set(fresh, at + 1);
+        at
+    })
+}
+
+/// Takes `at` out of the list that begins at `head`; false when it is not in it.
+fn unlink<'a>(guard: &Guard<'_>, head: &'a AtomicU64, at: u64, link: impl Fn(u64) -> &'a AtomicU64) -> bool {
+    let mut word = head;
+    while let Some(index) = word.load(Ordering::Relaxed).checked_sub(1) {
+        if index == at {
+            guard.set(word, link(at).load(Ordering::Relaxed));
+            return true;
+        }
+        word = link(index);
+    }
+    false
+}

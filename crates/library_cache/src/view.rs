@@ -1,0 +1,399 @@
+//! What views show, read without a latch; and the check of the invariants.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use latch::reference::HELD;
+use process::Process;
+
+use crate::find::Key;
+use crate::layout::{Child, Parent, state};
+use crate::pin::Seen;
+use crate::{Delta, Design, Digest, Handle, LibraryCache, Namespace};
+
+/// Why a cursor was not shared: the bits of MISMATCH, the columns of `v$sql_shared_cursor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Mismatch {
+    AuthCheck = 0,
+    Translation = 1,
+    Optimizer = 2,
+    Language = 3,
+    Bind = 4,
+}
+
+/// A row of `v$sqlarea`, or of `v$db_object_cache`.
+#[derive(Clone, Debug)]
+pub struct ParentRow {
+    pub address: u64,
+    pub digest: Digest,
+    pub namespace: Namespace,
+    /// Which copy of a hot statement; 0 is the statement itself.
+    pub copy: u8,
+    pub command: u32,
+    /// The text, its first 4000 bytes; the name of an object of another namespace.
+    pub text: String,
+    /// Bytes of the whole text.
+    pub text_bytes: u64,
+    /// The owner, or the schema that parsed it first.
+    pub owner: String,
+    pub object: u32,
+    pub loads: u64,
+    pub invalidations: u64,
+    pub kept: bool,
+    pub hot: bool,
+    pub stale: bool,
+    pub first_load_s: u64,
+    pub last_active_s: u64,
+    /// By number.
+    pub children: Vec<ChildRow>,
+}
+
+/// A row of `v$sql`.
+#[derive(Clone, Debug)]
+pub struct ChildRow {
+    pub address: u64,
+    pub number: u64,
+    pub user: u32,
+    pub schema: String,
+    pub optimizer: u64,
+    /// OBJECT_STATUS.
+    pub status: &'static str,
+    /// Bits of [`Mismatch`].
+    pub mismatch: u64,
+    pub loads: u64,
+    pub invalidations: u64,
+    pub first_load_s: u64,
+    pub load_s: u64,
+    pub last_active_s: u64,
+    pub figures: Delta,
+    pub plan_hash: u32,
+    pub plan: Vec<u8>,
+    pub module: String,
+    pub action: String,
+    pub mode: String,
+    /// USERS_EXECUTING.
+    pub executing: u64,
+    /// USERS_OPENING.
+    pub opening: u64,
+}
+
+/// A row of `v$librarycache`.
+#[derive(Clone, Copy, Debug)]
+pub struct NamespaceRow {
+    pub namespace: Namespace,
+    pub gets: u64,
+    pub get_hits: u64,
+    pub pins: u64,
+    pub pin_hits: u64,
+    pub reloads: u64,
+    pub invalidations: u64,
+}
+
+/// A row of `v$open_cursor`.
+#[derive(Clone, Debug)]
+pub struct OpenCursor {
+    pub sid: u32,
+    pub digest: Digest,
+    pub address: u64,
+    /// The first 60 bytes of the text.
+    pub text: String,
+    pub last_active_s: u64,
+    /// Closed and kept, or open.
+    pub kept: bool,
+    pub child: u64,
+}
+
+impl ParentRow {
+    /// The account of all children.
+    pub fn figures(&self) -> Delta {
+        let mut all = Delta::default();
+        self.children.iter().for_each(|child| all.add(&child.figures));
+        all
+    }
+}
+
+fn get(word: &AtomicU64) -> u64 {
+    word.load(Ordering::Relaxed)
+}
+
+impl LibraryCache {
+    /// Every statement and every other object, with its children. Read without a latch: what is being replaced is left out.
+    pub fn rows(&self) -> Vec<ParentRow> {
+        let (executing, opening) = self.users();
+        let mut children: BTreeMap<(u64, u64), Vec<ChildRow>> = BTreeMap::new();
+        let used = self.control.children_fresh.load(Ordering::Acquire).min(self.children.len() as u64);
+        for (at, child) in self.children[..used as usize].iter().enumerate() {
+            let users = |of: &BTreeMap<usize, u64>| of.get(&at).copied().unwrap_or(0);
+            if let Some((parent, row)) = self.child_row(child, users(&executing), users(&opening)) {
+                children.entry(parent).or_default().push(row);
+            }
+        }
+        let used = self.control.parents_fresh.load(Ordering::Acquire).min(self.parents.len() as u64);
+        let row = |(at, parent): (usize, &Parent)| {
+            let life = parent.life.load(Ordering::Acquire);
+            let mut row = self.parent_row(parent, life)?;
+            row.children = children.remove(&(at as u64, life)).unwrap_or_default();
+            row.children.sort_by_key(|child| child.number);
+            Some(row)
+        };
+        self.parents[..used as usize].iter().enumerate().filter_map(row).collect()
+    }
+
+    /// The statements: the rows of `v$sqlarea`.
+    pub fn statements(&self) -> impl Iterator<Item = ParentRow> {
+        self.rows().into_iter().filter(|row| row.namespace == Namespace::SqlArea)
+    }
+
+    /// One statement; its copies aside.
+    pub fn statement(&self, digest: Digest) -> Option<ParentRow> {
+        self.statements().find(|row| row.digest == digest && row.copy == 0)
+    }
+
+    /// Where a session's cursor belongs: the statement and the child's number.
+    pub fn identify(&self, handle: Handle) -> Option<(Digest, u64)> {
+        let child = self.children.get(handle.child as usize)?;
+        let parent = self.parents.get(get(&child.parent) as usize)?;
+        let found = (parent.digest(), get(&child.number));
+        fence(Ordering::Acquire);
+        (get(&child.life) == handle.life).then_some(found)
+    }
+
+    fn parent_row(&self, parent: &Parent, life: u64) -> Option<ParentRow> {
+        if life == 0 {
+            return None;
+        }
+        let about = parent.about();
+        let digest = parent.digest();
+        let row = ParentRow {
+            address: std::ptr::from_ref(parent) as u64,
+            digest,
+            namespace: Namespace::of(about.namespace),
+            copy: about.copy,
+            command: about.command.into(),
+            text: parent.text(),
+            text_bytes: parent.text_bytes(),
+            owner: parent.owner(),
+            object: get(&parent.object) as u32,
+            loads: get(&parent.loads),
+            invalidations: get(&parent.invalidations),
+            kept: about.kept,
+            hot: self.is_hot(digest),
+            stale: about.stale,
+            first_load_s: parent.first_load_s(),
+            last_active_s: get(&parent.last_active_s),
+            children: Vec::new(),
+        };
+        fence(Ordering::Acquire);
+        (get(&parent.life) == life).then_some(row)
+    }
+
+    /// A child with the parent it belongs to, and that parent's life.
+    fn child_row(&self, child: &Child, executing: u64, opening: u64) -> Option<((u64, u64), ChildRow)> {
+        let life = child.life.load(Ordering::Acquire);
+        if life == 0 {
+            return None;
+        }
+        let parent_at = get(&child.parent);
+        let parent_life = self.parents.get(parent_at as usize)?.life.load(Ordering::Acquire);
+        let loaded = child.loaded().unwrap_or_default();
+        let row = ChildRow {
+            address: std::ptr::from_ref(child) as u64,
+            number: get(&child.number),
+            user: get(&child.user) as u32,
+            schema: child.schema(),
+            optimizer: get(&child.optimizer),
+            status: match get(&child.state) {
+                state::VALID => "VALID",
+                state::INVALID => "INVALID_UNAUTH",
+                _ => "OBSOLETE",
+            },
+            mismatch: get(&child.mismatch),
+            loads: get(&child.loads),
+            invalidations: get(&child.invalidations),
+            first_load_s: get(&child.first_load_s),
+            load_s: get(&child.load_s),
+            last_active_s: get(&child.last_active_s),
+            figures: child.figures.read(),
+            plan_hash: loaded.plan_hash,
+            plan: loaded.plan,
+            module: loaded.module,
+            action: loaded.action,
+            mode: loaded.mode,
+            executing,
+            opening,
+        };
+        fence(Ordering::Acquire);
+        (get(&child.life) == life).then_some(((parent_at, parent_life), row))
+    }
+
+    /// By child, the sessions that execute it and those that have it open.
+    fn users(&self) -> (BTreeMap<usize, u64>, BTreeMap<usize, u64>) {
+        let (mut executing, mut opening) = (BTreeMap::new(), BTreeMap::new());
+        for (_, seen) in self.seen_cursors() {
+            if seen.stage == HELD {
+                *executing.entry(seen.child).or_default() += 1;
+            }
+            if !seen.kept {
+                *opening.entry(seen.child).or_default() += 1;
+            }
+        }
+        (executing, opening)
+    }
+
+    /// The cursors of all living processes whose children are still there.
+    fn seen_cursors(&self) -> Vec<(u32, Seen)> {
+        let mut all = Vec::new();
+        for (number, _) in self.all.live() {
+            for word in self.cursors_of(number) {
+                let seen = Seen::of(word.load(Ordering::Acquire));
+                let is_there = |seen: &Seen| self.children.get(seen.child).is_some_and(|c| seen.is_life(get(&c.life)));
+                all.extend(seen.filter(is_there).map(|seen| (number, seen)));
+            }
+        }
+        all
+    }
+
+    /// The rows of `v$open_cursor`.
+    pub fn open_cursors(&self) -> Vec<OpenCursor> {
+        let row = |(sid, seen): (u32, Seen)| {
+            let child = &self.children[seen.child];
+            let life = child.life.load(Ordering::Acquire);
+            let parent = self.parents.get(get(&child.parent) as usize)?;
+            let row = OpenCursor {
+                sid,
+                digest: parent.digest(),
+                address: std::ptr::from_ref(parent) as u64,
+                text: parent.text().chars().take(60).collect(),
+                last_active_s: get(&child.last_active_s),
+                kept: seen.kept,
+                child: get(&child.number),
+            };
+            fence(Ordering::Acquire);
+            (get(&child.life) == life && seen.is_life(life)).then_some(row)
+        };
+        self.seen_cursors().into_iter().filter_map(row).collect()
+    }
+
+    /// Open cursors of one process, and those it keeps closed.
+    pub fn cursor_counts(&self, number: u32) -> (u64, u64) {
+        let seen = self.cursors_of(number).iter().filter_map(|word| Seen::of(get(word)));
+        seen.fold((0, 0), |(open, kept), seen| if seen.kept { (open, kept + 1) } else { (open + 1, kept) })
+    }
+
+    /// The rows of `v$librarycache`.
+    pub fn namespaces(&self) -> Vec<NamespaceRow> {
+        let row = |namespace: Namespace| {
+            let n = namespace as usize;
+            let sum = |of: fn(&crate::Line, usize) -> u64| self.lines.iter().map(|line| of(line, n)).sum();
+            NamespaceRow {
+                namespace,
+                gets: sum(|line, n| get(&line.gets[n])),
+                get_hits: sum(|line, n| get(&line.get_hits[n])),
+                pins: sum(|line, n| get(&line.pins[n])),
+                pin_hits: sum(|line, n| get(&line.pin_hits[n])),
+                reloads: sum(|line, n| get(&line.reloads[n])),
+                invalidations: get(&self.control.invalidations[n]),
+            }
+        };
+        Namespace::ALL.into_iter().map(row).collect()
+    }
+
+    /// Gets of all mutexes so far: buckets and handles, parents, hash tables, pins.
+    pub fn mutex_gets(&self) -> [u64; 4] {
+        [
+            self.buckets.iter().map(|b| b.mutex.gets()).sum::<u64>()
+                + self.parents.iter().map(|p| p.handle.gets()).sum::<u64>(),
+            self.parents.iter().map(|p| p.parent.gets()).sum(),
+            self.parents.iter().map(|p| p.table.gets()).sum(),
+            self.children.iter().map(|c| c.pin.gets()).sum(),
+        ]
+    }
+
+    /// Checks the invariants while nothing changes.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn assert_invariants(&self) -> Result<(), String> {
+        let fresh = (get(&self.control.parents_fresh), get(&self.control.children_fresh));
+        let (mut parents, mut children) = (HashSet::new(), HashSet::new());
+        for bucket in 0..self.buckets.len() {
+            let mut link = get(&self.buckets[bucket].head);
+            while let Some(at) = link.checked_sub(1) {
+                let parent = self.parents.get(at as usize).ok_or_else(|| format!("no parent {at}"))?;
+                if !parents.insert(at) {
+                    return Err(format!("parent {at} is in two places"));
+                }
+                if get(&parent.life) == 0 || self.bucket(&Key::of(parent)) != bucket {
+                    return Err(format!("parent {at} is in bucket {bucket} by mistake"));
+                }
+                self.check_children(parent, at, &mut children)?;
+                link = get(&parent.chain);
+            }
+        }
+        free_list(&self.control.parents_free, fresh.0, &mut parents, |at| {
+            let parent = &self.parents[at as usize];
+            (&parent.chain, get(&parent.life))
+        })?;
+        free_list(&self.control.children_free, fresh.1, &mut children, |at| {
+            let child = &self.children[at as usize];
+            (&child.next, get(&child.life))
+        })
+    }
+
+    fn check_children(&self, parent: &Parent, at: u64, children: &mut HashSet<u64>) -> Result<(), String> {
+        let mut link = get(&parent.children);
+        let mut numbers = HashSet::new();
+        while let Some(c) = link.checked_sub(1) {
+            let child = self.children.get(c as usize).ok_or_else(|| format!("no child {c}"))?;
+            if !children.insert(c) || !numbers.insert(get(&child.number)) {
+                return Err(format!("child {c} is there twice"));
+            }
+            if get(&child.life) == 0 || get(&child.parent) != at || get(&child.number) >= get(&parent.next_number) {
+                return Err(format!("child {c} is not a child of {at}"));
+            }
+            if !(state::VALID..=state::OBSOLETE).contains(&get(&child.state)) {
+                return Err(format!("child {c} is in no state"));
+            }
+            let pins = match self.design {
+                Design::Versioned => 0,
+                Design::Latch => get(&child.references),
+                Design::Pins | Design::Mutex => child.pin.value(),
+            };
+            let noted = self.cursors.iter().filter_map(|word| Seen::of(get(word)));
+            let noted = noted.filter(|seen| seen.child == c as usize && seen.stage != 0).count() as u64;
+            if self.design != Design::Versioned && pins != noted {
+                return Err(format!("child {c} has {pins} pins, and {noted} are noted"));
+            }
+            link = get(&child.next);
+        }
+        Ok(())
+    }
+
+    /// Whether a cursor's child is still there and its plan not out of date.
+    pub fn is_valid(&self, _p: &Process, handle: Handle) -> bool {
+        self.children.get(handle.child as usize).is_some_and(|child| {
+            child.life.load(Ordering::Acquire) == handle.life && get(&child.state) == state::VALID
+        })
+    }
+}
+
+fn free_list<'a>(
+    head: &AtomicU64,
+    fresh: u64,
+    found: &mut HashSet<u64>,
+    slot: impl Fn(u64) -> (&'a AtomicU64, u64),
+) -> Result<(), String> {
+    let mut link = get(head);
+    while let Some(at) = link.checked_sub(1) {
+        let (next, life) = slot(at);
+        if !found.insert(at) || life != 0 {
+            return Err(format!("slot {at} is free by mistake"));
+        }
+        link = get(next);
+    }
+    match found.len() as u64 {
+        n if n == fresh => Ok(()),
+        n => Err(format!("{n} slots are linked or free, of {fresh}")),
+    }
+}

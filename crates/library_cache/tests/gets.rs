@@ -1,0 +1,236 @@
+//! Gets of each design, sharing, hot copies, eviction: figures that do not depend on the machine.
+
+use latch::{Generation, LatchName};
+use library_cache::{Config, Content, Delta, Design, Digest, Env, Handle, Layout, LibraryCache, Namespace, Statement};
+use process::{Process, Processes, testing};
+
+const DESIGNS: [Design; 4] = [Design::Latch, Design::Pins, Design::Mutex, Design::Versioned];
+
+struct Fixture {
+    all: &'static Processes,
+    cache: &'static LibraryCache,
+}
+
+fn fixture(design: Design, entries: u32) -> Fixture {
+    let config = Config { design, ..Config::new(entries, 8) };
+    let (all, layout) = testing::instance_of(8, Generation::default(), |b| Layout::reserve(b, &config));
+    let cache: &'static LibraryCache = Box::leak(Box::new(LibraryCache::create(all, &layout, &config)));
+    cache.register();
+    Fixture { all, cache }
+}
+
+fn digest(n: u32) -> Digest {
+    let mut bytes = [7; 16];
+    bytes[8..12].copy_from_slice(&n.to_le_bytes());
+    bytes[12..].copy_from_slice(&n.wrapping_mul(0x9e37_79b9).to_le_bytes());
+    Digest(bytes)
+}
+
+fn env(user: u32) -> Env<'static> {
+    Env { user, schema: "SCOTT", optimizer: 1, nls: 2, binds: 0 }
+}
+
+impl Fixture {
+    /// Parses statement `n`, loading it when it is not there; true for a soft parse.
+    fn parse(&self, p: &Process, n: u32, env: &Env<'_>) -> (Handle, bool) {
+        if let Some(handle) = self.cache.parse(p, digest(n), env) {
+            return (handle, true);
+        }
+        let text = format!("select {n} from dual");
+        let content = Content { plan: b"rows", plan_hash: n, depends: &[n, 1], ..Content::default() };
+        let of = Statement { digest: digest(n), text: &text, command: 3 };
+        (self.cache.load(p, &of, env, &content), false)
+    }
+
+    fn latch_gets(&self, name: LatchName) -> u64 {
+        self.all.latch_counts(name).gets
+    }
+
+    /// Gets of `library cache`, `library cache pin`, and the mutexes: library cache, parents, hash tables, pins.
+    fn gets(&self) -> [u64; 6] {
+        let [library, parents, tables, pins] = self.cache.mutex_gets();
+        let (cache, pin) = (self.latch_gets(LatchName::LibraryCache), self.latch_gets(LatchName::LibraryCachePin));
+        [cache, pin, library, parents, tables, pins]
+    }
+
+    fn namespace(&self) -> library_cache::NamespaceRow {
+        self.cache.namespaces()[Namespace::SqlArea as usize]
+    }
+}
+
+#[test]
+fn soft_parses_and_executions_make_exactly_the_gets_of_their_design() {
+    let expected = [
+        (Design::Latch, [2, 0, 0, 0, 0, 0], [0, 2, 0, 0, 0, 0]),
+        (Design::Pins, [2, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]),
+        (Design::Mutex, [0, 0, 2, 1, 1, 0], [0, 0, 0, 0, 0, 1]),
+        (Design::Versioned, [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]),
+    ];
+    for (design, soft_parse, execution) in expected {
+        let f = fixture(design, 64);
+        let p = testing::attach(f.all, "test");
+        assert!(!f.parse(&p, 5, &env(1)).1);
+        let before = f.gets();
+        for _ in 0..100 {
+            assert!(f.parse(&p, 5, &env(1)).1);
+        }
+        let after = f.gets();
+        assert_eq!(std::array::from_fn::<_, 6, _>(|n| after[n] - before[n]), soft_parse.map(|n| n * 100), "{design:?}");
+        let (handle, _) = f.parse(&p, 5, &env(1));
+        let slot = f.cache.open(&p, handle);
+        let before = f.gets();
+        for _ in 0..100 {
+            f.cache.pin(&p, &slot, handle);
+            f.cache.unpin(&p, &slot);
+        }
+        let after = f.gets();
+        assert_eq!(std::array::from_fn::<_, 6, _>(|n| after[n] - before[n]), execution.map(|n| n * 100), "{design:?}");
+        let row = f.namespace();
+        assert_eq!((row.gets, row.get_hits, row.pins, row.pin_hits), (102, 101, 100, 100), "{design:?}");
+        f.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn children_differ_by_user_schema_settings_and_binds() {
+    for design in DESIGNS {
+        let f = fixture(design, 64);
+        let p = testing::attach(f.all, "test");
+        let all = [
+            env(1),
+            env(2),
+            Env { schema: "OTHER", ..env(1) },
+            Env { optimizer: 9, ..env(1) },
+            Env { nls: 9, ..env(1) },
+        ];
+        let handles: Vec<_> = all.iter().map(|env| f.parse(&p, 5, env).0).collect();
+        for (env, handle) in all.iter().zip(&handles) {
+            assert_eq!(f.parse(&p, 5, env), (*handle, true));
+        }
+        let row = f.cache.statement(digest(5)).unwrap();
+        let reasons: Vec<_> = row.children.iter().map(|c| (c.number, c.mismatch)).collect();
+        assert_eq!(reasons, [(0, 0), (1, 1), (2, 3), (3, 6), (4, 12)], "{design:?}");
+        assert_eq!((row.loads, row.text.as_str()), (5, "select 5 from dual"));
+        // Binds of unknown type fit all; once they are known they do not.
+        let typed = |binds| Env { binds, ..env(1) };
+        assert_eq!(f.parse(&p, 5, &typed(77)), (handles[0], true));
+        assert_eq!(f.parse(&p, 5, &typed(77)), (handles[0], true));
+        assert!(!f.parse(&p, 5, &typed(78)).1);
+        assert_eq!(f.cache.statement(digest(5)).unwrap().children.len(), 6);
+        f.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn what_ddl_makes_invalid_is_loaded_again_in_place_unless_it_is_pinned() {
+    for design in DESIGNS {
+        let f = fixture(design, 64);
+        let p = testing::attach(f.all, "test");
+        let (handle, _) = f.parse(&p, 5, &env(1));
+        f.parse(&p, 6, &env(1));
+        assert_eq!(f.cache.invalidate(&p, &[5, 99]), 1, "{design:?}");
+        assert_eq!(f.parse(&p, 5, &env(1)), (handle, false));
+        assert!(f.parse(&p, 6, &env(1)).1);
+        assert_eq!(f.cache.invalidate(&p, &[1]), 2);
+        let slot = f.cache.open(&p, handle);
+        f.cache.pin(&p, &slot, handle);
+        let (again, _) = f.parse(&p, 5, &env(1));
+        // Nobody waits for an execution: a pinned cursor gets a sibling.
+        assert_eq!(again == handle, design == Design::Versioned, "{design:?}");
+        f.cache.unpin(&p, &slot);
+        let row = f.cache.statement(digest(5)).unwrap();
+        assert_eq!((row.loads, row.invalidations), (3, 2));
+        assert_eq!(row.children.len(), if design == Design::Versioned { 1 } else { 2 });
+        assert_eq!(f.namespace().invalidations, 3);
+        f.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn the_oldest_give_way_and_the_kept_and_pinned_stay() {
+    for design in DESIGNS {
+        let f = fixture(design, 32);
+        let p = testing::attach(f.all, "test");
+        let (pinned, _) = f.parse(&p, 1, &env(1));
+        let slot = f.cache.open(&p, pinned);
+        f.cache.pin(&p, &slot, pinned);
+        f.parse(&p, 2, &env(1));
+        assert!(f.cache.set_kept(&p, digest(2), true));
+        for n in 10..500 {
+            let (handle, soft) = f.parse(&p, n, &env(n % 3));
+            assert!(!soft && handle != Handle::NONE, "{design:?} {n}");
+            assert!(f.cache.add(handle, &Delta { executions: 1, ..Delta::default() }));
+        }
+        f.cache.assert_invariants().unwrap();
+        assert!(f.parse(&p, 2, &env(1)).1, "{design:?}: a kept statement");
+        if design != Design::Versioned {
+            assert!(f.cache.add(pinned, &Delta { executions: 1, ..Delta::default() }), "{design:?}: a pinned cursor");
+        }
+        f.cache.unpin(&p, &slot);
+        assert!(f.cache.flush(&p) > 20);
+        assert_eq!(f.cache.statements().count(), 1);
+        f.cache.assert_invariants().unwrap();
+        // All kept: what does not fit runs unshared.
+        for n in 1000..1100 {
+            f.parse(&p, n, &env(1));
+            f.cache.set_kept(&p, digest(n), true);
+        }
+        assert_eq!(f.parse(&p, 5000, &env(1)).0, Handle::NONE);
+        assert!(f.cache.add(Handle::NONE, &Delta::default()));
+        f.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn sessions_take_copies_of_a_hot_statement_in_turn() {
+    for design in DESIGNS {
+        let f = fixture(design, 64);
+        let sessions: Vec<Process> = (0..4).map(|_| testing::attach(f.all, "test")).collect();
+        let (plain, _) = f.parse(&sessions[0], 5, &env(1));
+        assert!(f.cache.mark_hot(&sessions[0], digest(5)));
+        let handles: Vec<_> = sessions.iter().map(|p| f.parse(p, 5, &env(1)).0).collect();
+        assert!(!handles.contains(&plain));
+        assert!(handles[0] != handles[1] && handles[0] == handles[2] && handles[1] == handles[3], "{design:?}");
+        let copies: Vec<_> = f.cache.statements().map(|row| (row.copy, row.hot)).collect();
+        assert_eq!(copies.len(), 3);
+        assert!(copies.iter().all(|(_, hot)| *hot));
+        assert!(f.cache.unmark_hot(&sessions[0], digest(5)) && !f.cache.unmark_hot(&sessions[0], digest(5)));
+        assert_eq!(f.cache.statements().count(), 0);
+        f.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn open_and_kept_cursors_are_shown_with_who_executes_them() {
+    for design in DESIGNS {
+        let f = fixture(design, 64);
+        let p = testing::attach(f.all, "test");
+        let (handle, _) = f.parse(&p, 5, &env(1));
+        let slot = f.cache.open(&p, handle);
+        f.cache.pin(&p, &slot, handle);
+        let users = || f.cache.statement(digest(5)).map(|row| (row.children[0].executing, row.children[0].opening));
+        assert_eq!(users(), Some((1, 1)), "{design:?}");
+        f.cache.unpin(&p, &slot);
+        slot.keep(true);
+        assert_eq!((users(), f.cache.cursor_counts(p.number())), (Some((0, 0)), (0, 1)));
+        assert_eq!(f.cache.open_cursors()[0].text, "select 5 from dual");
+        drop(slot);
+        assert_eq!(f.cache.open_cursors().len(), 0);
+    }
+}
+
+#[test]
+fn objects_of_other_namespaces_are_got_pinned_and_loaded_again() {
+    for design in DESIGNS {
+        let f = fixture(design, 64);
+        let p = testing::attach(f.all, "test");
+        let touch = || f.cache.touch(&p, Namespace::TableProcedure, digest(9), "SCOTT", "SCOTT.EMP", 4711);
+        (0..3).for_each(|_| touch());
+        f.cache.invalidate(&p, &[4711]);
+        touch();
+        let row = f.cache.namespaces()[Namespace::TableProcedure as usize];
+        let figures = [row.gets, row.get_hits, row.pins, row.pin_hits, row.reloads, row.invalidations];
+        assert_eq!(figures, [4, 3, 4, 2, 1, 1], "{design:?}");
+        f.cache.assert_invariants().unwrap();
+    }
+}

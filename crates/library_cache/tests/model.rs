@@ -1,0 +1,195 @@
+//! Sessions that parse, execute, invalidate, purge and die anywhere, against what must be true of the cache at any moment.
+//!
+//! A cursor's plan says which statement it is of: whoever finds a child and sees it unchanged afterwards must find its own
+//! statement's plan. While a cursor is pinned, its child does not change hands.
+
+use std::time::Duration;
+
+use latch::Generation;
+use library_cache::{Config, Content, Delta, Design, Digest, Env, Handle, Layout, LibraryCache, Statement};
+use process::{Process, Processes, testing};
+
+const DESIGNS: [Design; 4] = [Design::Latch, Design::Pins, Design::Mutex, Design::Versioned];
+const STATEMENTS: u64 = 40;
+
+struct Fixture {
+    all: &'static Processes,
+    cache: &'static LibraryCache,
+}
+
+/// Fewer slots than there are statements: something is always giving way.
+fn fixture(design: Design) -> Fixture {
+    let config = Config { design, latches: 3, ..Config::new(24, 16) };
+    let (all, layout) = testing::instance_of(16, Generation::default(), |b| Layout::reserve(b, &config));
+    let cache: &'static LibraryCache = Box::leak(Box::new(LibraryCache::create(all, &layout, &config)));
+    cache.register();
+    Fixture { all, cache }
+}
+
+fn digest(n: u64) -> Digest {
+    let mut bytes = [1; 16];
+    bytes[8..].copy_from_slice(&(n * 0x1234_5679).to_le_bytes());
+    Digest(bytes)
+}
+
+fn next(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random
+}
+
+impl Fixture {
+    fn handle(&self, p: &Process, n: u64, env: &Env<'_>) -> Handle {
+        let of = Statement { digest: digest(n), text: &format!("statement {n}"), command: 3 };
+        let plan = [n as u8; 40];
+        let content = Content { plan: &plan, plan_hash: n as u32, depends: &[n as u32], ..Content::default() };
+        self.cache.parse(p, of.digest, env).unwrap_or_else(|| self.cache.load(p, &of, env, &content))
+    }
+
+    /// Returns executions that were certainly counted.
+    fn step(&self, p: &Process, random: u64) -> u64 {
+        let n = (random >> 8) % STATEMENTS;
+        match random % 64 {
+            0 => {
+                self.cache.invalidate(p, &[n as u32]);
+                0
+            }
+            1 => {
+                self.cache.purge(p, digest(n));
+                0
+            }
+            2 if (random >> 20).is_multiple_of(8) => {
+                self.cache.flush(p);
+                0
+            }
+            3 => {
+                self.cache.mark_hot(p, digest(n));
+                self.cache.unmark_hot(p, digest(n));
+                0
+            }
+            _ => self.execute(p, n, random),
+        }
+    }
+
+    fn execute(&self, p: &Process, n: u64, random: u64) -> u64 {
+        let env =
+            Env { user: (random >> 24) as u32 % 2, schema: "S", optimizer: 0, nls: 0, binds: (random >> 30) % 3 };
+        let handle = self.handle(p, n, &env);
+        if handle == Handle::NONE {
+            return 0;
+        }
+        let slot = self.cache.open(p, handle);
+        self.cache.pin(p, &slot, handle);
+        let found = self.cache.identify(handle);
+        if let Some((found, _)) = found {
+            assert_eq!(found, digest(n));
+        }
+        if random >> 40 & 15 == 0 {
+            std::thread::yield_now();
+        }
+        // A pinned child stays, unless nobody needs it to.
+        if self.cache.design() != Design::Versioned && found.is_some() {
+            assert!(self.cache.identify(handle).is_some(), "a pinned child went");
+        }
+        let counted = self.cache.add(handle, &Delta { executions: 1, ..Delta::default() });
+        self.cache.unpin(p, &slot);
+        u64::from(counted)
+    }
+
+    /// Every plan is its statement's.
+    fn check_rows(&self) {
+        for row in self.cache.statements() {
+            for child in &row.children {
+                let n = u64::from(child.plan_hash);
+                assert_eq!(row.text, format!("statement {n}"));
+                assert_eq!(child.plan, [n as u8; 40]);
+            }
+        }
+    }
+}
+
+#[test]
+fn one_session_finds_what_it_put_in() {
+    for design in DESIGNS {
+        let f = fixture(design);
+        let p = testing::attach(f.all, "test");
+        let mut random = 5;
+        for n in 0..10_000 {
+            f.step(&p, next(&mut random));
+            if n % 500 == 0 {
+                f.cache.assert_invariants().unwrap_or_else(|e| panic!("{design:?}: {e}"));
+                f.check_rows();
+            }
+        }
+    }
+}
+
+#[test]
+fn sessions_at_once_leave_a_whole_cache() {
+    for design in DESIGNS {
+        let f = fixture(design);
+        let counted: u64 = testing::run_threads(f.all, 4, |p, n| {
+            let mut random = n as u64 * 77 + 1;
+            (0..6_000).map(|_| f.step(p, next(&mut random))).sum::<u64>()
+        })
+        .into_iter()
+        .sum();
+        assert!(counted > 10_000, "{design:?}: {counted}");
+        f.cache.assert_invariants().unwrap_or_else(|e| panic!("{design:?}: {e}"));
+        f.check_rows();
+        assert!(f.cache.open_cursors().is_empty());
+    }
+}
+
+#[test]
+fn executions_of_one_hot_cursor_are_all_counted() {
+    for design in DESIGNS {
+        let f = fixture(design);
+        let each = 4_000;
+        testing::run_threads(f.all, 4, |p, _| {
+            let env = Env { user: 1, schema: "S", optimizer: 0, nls: 0, binds: 0 };
+            let handle = f.handle(p, 1, &env);
+            let slot = f.cache.open(p, handle);
+            for _ in 0..each {
+                f.cache.pin(p, &slot, handle);
+                f.cache.add(handle, &Delta { executions: 1, ..Delta::default() });
+                f.cache.unpin(p, &slot);
+            }
+        });
+        let row = f.cache.statement(digest(1)).unwrap();
+        assert_eq!(row.figures().executions, 4 * each, "{design:?}");
+        let pins = f.cache.mutex_gets()[3];
+        let expected = if matches!(design, Design::Pins | Design::Mutex) { 4 * each } else { 0 };
+        assert_eq!(pins, expected, "{design:?}");
+        f.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn sessions_that_are_killed_anywhere_leave_a_whole_cache_and_no_pins() {
+    let seconds = std::env::var("LATCHWORK_KILL_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(4);
+    for (seed, design) in DESIGNS.into_iter().enumerate() {
+        let f = fixture(design);
+        let by = testing::attach(f.all, "PMON");
+        let time = Duration::from_secs(seconds) / DESIGNS.len() as u32;
+        let kills = testing::kill_children(&by, 4, time, seed as u64 * 31 + 3, |p, seed| {
+            let mut random = seed | 1;
+            loop {
+                f.step(p, next(&mut random));
+            }
+        });
+        assert!(kills.killed > 5, "{kills:?}");
+        f.cache.assert_invariants().unwrap_or_else(|e| panic!("{design:?}: {e}; {kills:?}"));
+        f.check_rows();
+        assert!(f.cache.open_cursors().is_empty());
+        // Nothing is held for good.
+        let mut random = 99;
+        for _ in 0..2_000 {
+            f.step(&by, next(&mut random));
+        }
+        f.cache.assert_invariants().unwrap_or_else(|e| panic!("{design:?}: {e}"));
+        f.cache.flush(&by);
+        assert_eq!(f.cache.statements().count(), 0, "{design:?}: nothing is pinned any more");
+    }
+}
