@@ -43,7 +43,6 @@ impl Client {
         }
         count_shared(mutex);
     }
-
 }
 
 impl Mutex {

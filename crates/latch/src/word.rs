@@ -170,8 +170,7 @@ impl MutexWord {
     #[inline]
     pub fn try_shared(&self) -> bool {
         let seen = self.0.load(Relaxed);
-        seen < MUTEX_BLOCKING - 1
-            && self.0.compare_exchange(seen, seen + 1, order::MUTEX_GET, order::FAILED).is_ok()
+        seen < MUTEX_BLOCKING - 1 && self.0.compare_exchange(seen, seen + 1, order::MUTEX_GET, order::FAILED).is_ok()
     }
 
     /// Frees a shared hold.

@@ -30,7 +30,8 @@ fn rows(session: &mut Client, sql: &str) -> String {
 }
 
 fn statistic(session: &mut Client, name: &str) -> i64 {
-    let sql = format!("select s.value from v$mystat s, v$statname n where n.statistic# = s.statistic# and n.name = '{name}'");
+    let sql =
+        format!("select s.value from v$mystat s, v$statname n where n.statistic# = s.statistic# and n.name = '{name}'");
     rows(session, &sql).parse().expect("a number")
 }
 

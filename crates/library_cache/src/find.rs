@@ -153,8 +153,7 @@ impl LibraryCache {
         drop(handle);
         let _children = p.mutex_shared(&parent.table, MutexKind::HashTable, Where::KksChildren, idn);
         // Between the chain and the list the parent may have gone.
-        let found =
-            (parent.life.load(Ordering::Relaxed) == life).then(|| self.search_child(parent, want)).flatten();
+        let found = (parent.life.load(Ordering::Relaxed) == life).then(|| self.search_child(parent, want)).flatten();
         drop(list);
         found
     }

@@ -133,7 +133,14 @@ impl LibraryCache {
     }
 
     /// Loads an invalid child in place; false when it is pinned.
-    fn load_again(&self, p: &Process, guard: &Guard<'_>, parent: &Parent, child: &Child, content: &Content<'_>) -> bool {
+    fn load_again(
+        &self,
+        p: &Process,
+        guard: &Guard<'_>,
+        parent: &Parent,
+        child: &Child,
+        content: &Content<'_>,
+    ) -> bool {
         let Some(_unpinned) = self.shut_out_pins(p, child, Where::KksParse, Key::of(parent).idn()) else {
             return false;
         };

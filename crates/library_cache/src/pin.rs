@@ -200,7 +200,10 @@ impl LibraryCache {
         for number in 1..=self.all.capacity() {
             let doubt = || self.all.slot(number).is_some_and(ProcessSlot::is_alive);
             for word in self.cursors_of(number) {
-                match Seen::of(word.load(Ordering::Acquire)).filter(|seen| seen.child == at).map_or(0, |seen| seen.stage) {
+                match Seen::of(word.load(Ordering::Acquire))
+                    .filter(|seen| seen.child == at)
+                    .map_or(0, |seen| seen.stage)
+                {
                     0 => {}
                     HELD => held += 1,
                     _ if doubt() => return None,

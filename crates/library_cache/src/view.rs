@@ -372,9 +372,9 @@ impl LibraryCache {
 
     /// Whether a cursor's child is still there and its plan not out of date.
     pub fn is_valid(&self, _p: &Process, handle: Handle) -> bool {
-        self.children.get(handle.child as usize).is_some_and(|child| {
-            child.life.load(Ordering::Acquire) == handle.life && get(&child.state) == state::VALID
-        })
+        self.children
+            .get(handle.child as usize)
+            .is_some_and(|child| child.life.load(Ordering::Acquire) == handle.life && get(&child.state) == state::VALID)
     }
 }
 

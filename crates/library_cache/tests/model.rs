@@ -73,8 +73,7 @@ impl Fixture {
     }
 
     fn execute(&self, p: &Process, n: u64, random: u64) -> u64 {
-        let env =
-            Env { user: (random >> 24) as u32 % 2, schema: "S", optimizer: 0, nls: 0, binds: (random >> 30) % 3 };
+        let env = Env { user: (random >> 24) as u32 % 2, schema: "S", optimizer: 0, nls: 0, binds: (random >> 30) % 3 };
         let handle = self.handle(p, n, &env);
         if handle == Handle::NONE {
             return 0;

@@ -76,13 +76,18 @@ const STATEMENTS: &str = "insert into sys.wrh$_sqlstat (snap_id, dbid, instance_
          s.rows_processed r, s.rows_processed - nvl(p.rows_processed_total, 0) dr, \
          s.buffer_gets b, s.buffer_gets - nvl(p.buffer_gets_total, 0) db, s.disk_reads d, s.disk_reads - nvl(p.disk_reads_total, 0) dd, \
          s.elapsed_time t, s.elapsed_time - nvl(p.elapsed_time_total, 0) dt, s.cpu_time c, s.cpu_time - nvl(p.cpu_time_total, 0) dc \
-         from v$sql s, (select * from sys.wrh$_sqlstat where snap_id = :4) p where p.sql_id(+) = s.sql_id) x \
+         from (select sql_id, max(plan_hash_value) plan_hash_value, max(command_type) command_type, \
+           max(parsing_schema_name) parsing_schema_name, sum(executions) executions, sum(parse_calls) parse_calls, sum(fetches) fetches, \
+           sum(rows_processed) rows_processed, sum(buffer_gets) buffer_gets, sum(disk_reads) disk_reads, \
+           sum(elapsed_time) elapsed_time, sum(cpu_time) cpu_time from v$sql group by sql_id) s, \
+           (select * from sys.wrh$_sqlstat where snap_id = :4) p where p.sql_id(+) = s.sql_id) x \
        where de > 0 or dpc > 0 or dt > 0) \
      where r1 <= :5 or r2 <= :6 or r3 <= :7 or r4 <= :8";
 
 /// Texts of statements that have none yet.
 const TEXTS: &str = "insert into sys.wrh$_sqltext (snap_id, dbid, instance_number, sql_id, command_type, sql_text) \
-     select :1, :2, :3, s.sql_id, s.command_type, s.sql_fulltext from v$sql s \
+     select :1, :2, :3, s.sql_id, s.command_type, s.sql_fulltext from \
+     (select sql_id, max(command_type) command_type, max(sql_fulltext) sql_fulltext from v$sql group by sql_id) s \
      where s.sql_id in (select sql_id from sys.wrh$_sqlstat where snap_id = :4) \
      and s.sql_id not in (select sql_id from sys.wrh$_sqltext)";
 

@@ -314,12 +314,7 @@ pub fn shared_cursor(s: &Source<'_>) -> Vec<Row> {
                 (Mismatch::AuthCheck, "Authorization Check failed"),
             ];
             let named: Vec<_> = reasons.iter().filter(|(what, _)| differs(*what)).map(|(_, text)| *text).collect();
-            let mut row = vec![
-                t(sql.digest.sql_id()),
-                address(sql.address),
-                address(child.address),
-                n(child.number),
-            ];
+            let mut row = vec![t(sql.digest.sql_id()), address(sql.address), address(child.address), n(child.number)];
             row.extend(reasons.iter().map(|(what, _)| yn(differs(*what))));
             row.extend([t(named.join(", ")), n(0u64)]);
             rows.push(row);
