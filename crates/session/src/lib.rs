@@ -35,7 +35,7 @@ pub use housekeeping::Housekeeper;
 pub use in_process::InProcess;
 pub use instance::Instance;
 pub use kind::kind_of;
-pub use scn_times::ScnSampler;
+pub use scn_times::{ScnSampler, undo_totals};
 pub use session::{BANNER, Flow, JobOutcome, Session};
 pub use sizes::{BACKGROUND_PROCESSES, Sizes};
 pub use startup::Told;

@@ -39,6 +39,8 @@ impl ScnSampler {
         }
         let seconds = instance.params().number(Param::UndoRetention).max(0) as u64;
         times.retain(moment.time_us, seconds);
+        let open = storage.txns.transactions().len() as u64;
+        storage.txns.undo_intervals().note(moment.time_us / 1_000_000, undo_totals(storage), open);
         if self.unsaved.len() >= SAVE_MOMENTS {
             self.save(instance, p);
         }
@@ -58,9 +60,17 @@ impl ScnSampler {
     }
 }
 
+/// What befell undo since the instance started, and how many transactions began.
+pub fn undo_totals(storage: &crate::storage::Storage) -> [u64; 6] {
+    let [taken, expired, unexpired, too_old, no_space] = storage.txns.times().undo_figures();
+    let tx = storage.enqueues.figures(enqueue::EnqueueType::Tx);
+    [taken, expired, unexpired, too_old, no_space, tx.requests.saturating_sub(tx.waits)]
+}
+
 /// Notes at start-up which SCN is now.
 pub fn note_start(txns: &txn::Transactions) {
     txns.times().note(Moment { time_us: now_us(), scn: txns.current_scn() });
+    txns.undo_intervals().note(now_us() / 1_000_000, [0; 6], 0);
 }
 
 impl Core {

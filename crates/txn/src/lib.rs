@@ -32,6 +32,7 @@ mod space;
 mod table;
 mod transactions;
 mod undo;
+mod undo_intervals;
 mod versions;
 
 pub use change::{Change, ItlGet};
@@ -43,4 +44,5 @@ pub use scn_time::{Moment, ScnTimes};
 pub use session::{Isolation, Savepoint, Snapshot, Txn};
 pub use transactions::{LockWait, TransactionRow, Transactions, TxnConfig, TxnLayout};
 pub use undo::UndoRecord;
+pub use undo_intervals::{UndoInterval, UndoIntervals};
 pub use versions::{Maker, Sight, version_too_old};

@@ -6,6 +6,7 @@ use crate::scn_time::{ScnTimeLayout, ScnTimes};
 use crate::space::SpaceUndo;
 use crate::table::{Entry, Fate, State, Table, TableLayout};
 use crate::undo::{apply_itl, apply_undo};
+use crate::undo_intervals::{UndoIntervals, UndoIntervalsLayout};
 use crate::{Isolation, Snapshot, Txn, UndoLayer};
 use buffer_cache::{BufferCache, is_retry};
 use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
@@ -43,13 +44,14 @@ impl TxnConfig {
 pub struct TxnLayout {
     table: TableLayout,
     times: ScnTimeLayout,
+    undo_intervals: UndoIntervalsLayout,
 }
 
 impl TxnLayout {
     /// Reserves the transaction table and the snapshot lines.
     pub fn reserve(sga: &mut SgaBuilder, config: &TxnConfig) -> TxnLayout {
         let table = TableLayout::reserve(sga, config.undo_segments, config.slots_per_segment, config.processes);
-        TxnLayout { table, times: ScnTimeLayout::reserve(sga) }
+        TxnLayout { table, times: ScnTimeLayout::reserve(sga), undo_intervals: UndoIntervalsLayout::reserve(sga) }
     }
 }
 
@@ -87,6 +89,7 @@ pub struct TransactionRow {
 struct Inner {
     table: Table,
     times: ScnTimes,
+    undo_intervals: UndoIntervals,
     cache: Arc<BufferCache>,
     enqueues: Enqueues,
     config: TxnConfig,
@@ -118,6 +121,7 @@ impl Transactions {
         let inner = Inner {
             table: Table::new(sga, &layout.table),
             times: ScnTimes::new(sga, &layout.times),
+            undo_intervals: UndoIntervals::new(sga, &layout.undo_intervals),
             cache: Arc::clone(cache),
             enqueues: *enqueues,
             config: config.clone(),
@@ -153,6 +157,11 @@ impl Transactions {
 
     pub(crate) fn table(&self) -> &Table {
         &self.inner.table
+    }
+
+    /// What befell undo, by ten minutes.
+    pub fn undo_intervals(&self) -> &UndoIntervals {
+        &self.inner.undo_intervals
     }
 
     /// When which SCN was.

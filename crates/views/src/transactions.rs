@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use enqueue::{EnqueueType, LockMode};
 use types::{Number, Value};
 
-use crate::column::{Row, Type, Type::*, address, date, n, t};
+use crate::column::{Row, Type, Type::*, address, date, date_of_seconds, n, t};
 use crate::source::Source;
 
 pub const TRANSACTION: &[(&str, Type)] = &[
@@ -359,26 +359,28 @@ pub const UNDOSTAT: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// One interval: since the instance started.
+/// One row for every ten minutes, newest first.
 pub fn undostat(s: &Source<'_>) -> Vec<Row> {
-    let [blocks, expired, unexpired, too_old, no_space] = s.shared.txns.times().undo_figures();
     let retention = s.session_params.borrow().number(params::Param::UndoRetention);
-    let tx = s.shared.enqueues.figures(EnqueueType::Tx);
-    let open = s.shared.txns.transactions().len();
-    vec![vec![
-        date(s.facts.started_wall_ns),
-        date(os::clock::wall_ns()),
-        n(1u64),
-        n(blocks),
-        n(tx.requests.saturating_sub(tx.waits)),
-        n(open as u64),
-        n(unexpired),
-        n(expired),
-        n(too_old),
-        n(no_space),
-        Value::Number(Number::from_i64(retention)),
-        n(0u64),
-    ]]
+    let totals = session::undo_totals(s.instance.storage());
+    let row = |i: &txn::UndoInterval| {
+        let [blocks, expired, unexpired, too_old, no_space, transactions] = i.figures.map(n);
+        vec![
+            date_of_seconds(i.begin_s),
+            date_of_seconds(i.end_s),
+            n(1u64),
+            blocks,
+            transactions,
+            n(i.concurrency),
+            unexpired,
+            expired,
+            too_old,
+            no_space,
+            Value::Number(Number::from_i64(retention)),
+            n(0u64),
+        ]
+    };
+    s.shared.txns.undo_intervals().list(os::clock::wall_ns() / 1_000_000_000, totals).iter().map(row).collect()
 }
 
 pub const SESSION_BLOCKERS: &[(&str, Type)] = &[
