@@ -218,14 +218,22 @@ impl<'a> Node<'a> {
 
     /// Offset and length of the high key; `None` in the rightmost block.
     pub fn high(&self) -> Option<(usize, usize)> {
-        let row = self.data.row(0).filter(|row| row.flags & flags::INFINITE == 0)?;
+        Node::high_of(self.data.row(0))
+    }
+
+    fn high_of(bounds: Option<RowAt>) -> Option<(usize, usize)> {
+        let row = bounds.filter(|row| row.flags & flags::INFINITE == 0)?;
         let low = usize::from(row.extra).min(row.len);
         Some((row.at + low, row.len - low))
     }
 
     /// Offset and length of the low key.
     pub fn low(&self) -> (usize, usize) {
-        self.data.row(0).map_or((0, 0), |row| (row.at, usize::from(row.extra).min(row.len)))
+        Node::low_of(self.data.row(0))
+    }
+
+    fn low_of(bounds: Option<RowAt>) -> (usize, usize) {
+        bounds.map_or((0, 0), |row| (row.at, usize::from(row.extra).min(row.len)))
     }
 
     /// Copies bytes of the block.
@@ -242,8 +250,8 @@ impl<'a> Node<'a> {
     }
 
     /// True when what `target` wants lies to the right of this block.
-    fn is_beyond(&self, target: Target) -> bool {
-        let Some((at, len)) = self.high() else { return false };
+    fn is_beyond(&self, bounds: Option<RowAt>, target: Target) -> bool {
+        let Some((at, len)) = Node::high_of(bounds) else { return false };
         match target {
             Target::At(key) | Target::Below(key) => target.reaches(self.data.view.compare(at, len, key)),
             Target::Last => true,
@@ -251,8 +259,8 @@ impl<'a> Node<'a> {
     }
 
     /// True when what `target` wants lies to the left of this block.
-    fn is_before(&self, target: Target) -> bool {
-        let (at, len) = self.low();
+    fn is_before(&self, bounds: Option<RowAt>, target: Target) -> bool {
+        let (at, len) = Node::low_of(bounds);
         match target {
             Target::At(key) => len > 0 && self.data.view.compare(at, len, key) == Ordering::Greater,
             Target::Below(key) => len > 0 && self.data.view.compare(at, len, key) != Ordering::Less,
@@ -296,10 +304,11 @@ impl<'a> Node<'a> {
         if !self.is_leaf() && !self.is_branch() {
             return Step::Foreign;
         }
-        if self.is_beyond(target) {
+        let bounds = self.data.row(0);
+        if self.is_beyond(bounds, target) {
             return Step::Right(self.data.next());
         }
-        if self.is_before(target) {
+        if self.is_before(bounds, target) {
             return Step::Lost;
         }
         if self.is_leaf() {

@@ -62,7 +62,8 @@ impl RowScan {
             let Some(entry) = more.then(|| self.range.take()) else { return Ok(None) };
             let damaged = || Ora::internal("an entry of an index-organised table is not a row");
             let head = Head::read(entry.flags, entry.behind).ok_or_else(damaged)?;
-            let row = entry.behind.get(HEAD..HEAD + usize::from(head.len)).ok_or_else(damaged)?;
+            let len = usize::from(head.len);
+            let row = entry.behind.get(HEAD..HEAD + len).ok_or_else(damaged)?;
             p.count(Stat::TableScanRowsGotten, 1);
             let txns = trees.transactions();
             if txns.sight(head.maker(), head.uba, &snapshot) != Sight::Visible {
@@ -87,7 +88,7 @@ impl RowScan {
             if head.is_deleted() {
                 continue;
             }
-            return Ok(self.range.last_row());
+            return Ok(self.range.last_row(len));
         }
     }
 }

@@ -6,7 +6,7 @@
 //! everything seen so far: there are no links to the left to keep right.
 
 use crate::node::{Node, ROWID, Step, Target, XID, flags};
-use crate::row::{HEAD, Head};
+use crate::row::HEAD;
 use crate::tree::{STEPS_MAX, damaged};
 use crate::{Btree, Index};
 use block::BlockView;
@@ -314,12 +314,13 @@ impl RangeScan {
         self.purged
     }
 
-    /// Key and row of the entry given last, in an index-organised table.
-    pub(crate) fn last_row(&self) -> Option<(&[u8], &[u8])> {
-        let given = self.given.checked_sub(1)?;
-        let entry = self.copied_entry(self.place_of(given));
-        let head = Head::read(entry.flags, entry.behind)?;
-        Some((entry.key, entry.behind.get(HEAD..HEAD + usize::from(head.len))?))
+    /// Key and row of the entry given last, in an index-organised table; its head says that the row has `len` bytes.
+    pub(crate) fn last_row(&self, len: usize) -> Option<(&[u8], &[u8])> {
+        let n = self.place_of(self.given.checked_sub(1)?);
+        let c = self.copied.get(n)?;
+        let begin = c.begin as usize;
+        let (key, row) = (begin + usize::from(c.key), begin + usize::from(c.sort_key) + HEAD);
+        Some((self.bytes.get(begin..key)?, self.bytes.get(row..row + len)?))
     }
 
     /// Goes down to the leaf where the range begins and copies it.

@@ -178,6 +178,9 @@ impl Compiler<'_> {
         row.extend(crate::query::produced(&child));
         row.sort_unstable();
         row.dedup();
+        let order = siblings.iter().map(|k| &k.expr);
+        let level_decides =
+            c.condition.iter().chain(order).any(|e| self.reads(e, scope.level)) || scope.rownum.is_some();
         let cycle = self.cycle_columns(&scope, &c.condition, &row);
         let memory = match is_dual(&start) && is_dual(&child) {
             true => None,
@@ -205,6 +208,7 @@ impl Compiler<'_> {
             generator: !scope.uses_prior,
             cycle,
             prior_wanted: scope.prior_wanted,
+            level_decides,
             memory,
         }));
         Ok(if after.is_empty() { source } else { filter(source, after) })

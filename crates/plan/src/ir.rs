@@ -562,6 +562,8 @@ pub struct ConnectBy {
     pub cycle: Option<Vec<Reg>>,
     /// PRIOR is read by what lies above.
     pub prior_wanted: bool,
+    /// LEVEL or ROWNUM is read where children are looked for.
+    pub level_decides: bool,
     /// The new algorithm. Absent for the row generator over DUAL, which needs none.
     pub memory: Option<ConnectMemory>,
 }

@@ -109,6 +109,7 @@ pub struct Connect {
     is_cycle: Option<Reg>,
     nocycle: bool,
     prior_wanted: bool,
+    level_decides: bool,
     roots: Vec<(Code, Reg)>,
     paths: Vec<(Code, Code, Reg)>,
     siblings: Keys,
@@ -174,6 +175,7 @@ impl Connect {
             is_cycle: c.is_cycle,
             nocycle: c.nocycle,
             prior_wanted: c.prior_wanted,
+            level_decides: c.level_decides,
             roots: c.roots.iter().map(|(e, r)| (b.code(e), *r)).collect(),
             paths: c.paths.iter().map(|(e, s, r)| (b.code(e), b.code(s), *r)).collect(),
             siblings: Keys::build(&c.siblings, b),
@@ -381,7 +383,9 @@ impl Connect {
                 }
             }
         }
-        self.set_level(depth as u64 + 1, m);
+        if self.level_decides {
+            self.set_level(depth as u64 + 1, m);
+        }
         let (rows_mark, links_mark) = (self.arena.len(), self.arena.links.len() as u32);
         let cut_mark = self.arena.cut.len() as u32;
         let Search { found, lie, mark, looped, kept } = match self.remembers {

@@ -113,7 +113,10 @@ impl Arena {
         let mut hasher = KeyHasher::default();
         for at in places {
             match &row[*at as usize] {
-                Value::Number(n) if n.to_i64().is_ok() => hasher.write_u64(n.to_i64().unwrap_or_default() as u64),
+                Value::Number(n) => match n.to_i64() {
+                    Ok(whole) => hasher.write_u64(whole as u64),
+                    Err(_) => hasher.write_u64(n.to_f64().to_bits()),
+                },
                 Value::Text(s) => hasher.write(s.as_bytes()),
                 v => {
                     let mut bytes = Vec::new();
