@@ -424,6 +424,8 @@ pub struct UserDef {
     pub locked: bool,
     pub expired: bool,
     pub default_tablespace: u32,
+    /// Where what the user's statements have no memory for goes; 0 when none is named.
+    pub temporary_tablespace: u32,
 }
 
 /// A row of OBJ$.

@@ -170,6 +170,7 @@ impl Image {
             locked: status & 8 != 0,
             expired: status & 1 != 0,
             default_tablespace: as_u32(&row[user::DATATS]),
+            temporary_tablespace: if row[user::TEMPTS].is_null() { 0 } else { as_u32(&row[user::TEMPTS]) },
         };
         self.user_names.insert(name, id);
         self.users.insert(id, Rc::new(def));

@@ -2,6 +2,7 @@
 
 use crate::ctx::ExecCtx;
 use crate::source::Op;
+use crate::spill::TempFile;
 use crate::spill::pool::Pool;
 use crate::sub::SubState;
 use plan::Reg;
@@ -12,11 +13,18 @@ use types::{Number, Ora, Result, Timestamp, Value};
 /// A buffered row: the values of the registers it was taken from.
 pub type Saved = Box<[Value]>;
 
+/// The rows of a WITH query.
+pub enum CteRows {
+    Memory(Vec<Saved>),
+    /// More than fit into memory: in temporary space.
+    Disk(TempFile),
+}
+
 /// A WITH query: run when it is first read, once an execution.
 pub struct CteState {
     pub op: Op,
     pub out: Vec<crate::code::Code>,
-    pub rows: Option<Rc<Vec<Saved>>>,
+    pub rows: Option<Rc<CteRows>>,
 }
 
 /// Registers and all else an execution needs. Lives as long as its cursor; re-execution keeps its buffers.

@@ -6,8 +6,9 @@
 use crate::code::{Code, Truth, compare_values, holds};
 use crate::ctx::ExecCtx;
 use crate::hash::{KeyMap, KeySet, push_part};
-use crate::machine::{Machine, Saved};
+use crate::machine::{CteRows, Machine, Saved, heap_bytes};
 use crate::source::Op;
+use crate::spill::TempFile;
 use plan::{CmpOp, Compare, Reg, SubId};
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -293,7 +294,7 @@ pub fn quantified(
 }
 
 /// The rows of a WITH query.
-pub fn cte_rows(id: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rc<Vec<Saved>>> {
+pub fn cte_rows(id: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rc<CteRows>> {
     if let Some(cte) = &m.ctes[id]
         && let Some(rows) = &cte.rows
     {
@@ -302,6 +303,7 @@ pub fn cte_rows(id: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rc<V
     let mut cte = m.ctes[id].take().ok_or_else(|| Ora::new(32039))?;
     let result = (|| {
         let mut rows: Vec<Saved> = Vec::new();
+        let (mut used, mut file, mut record) = (0, None::<TempFile>, Vec::new());
         cte.op.open(m, cx)?;
         while cte.op.next(m, cx)? {
             let mut row = Vec::with_capacity(cte.out.len());
@@ -309,10 +311,34 @@ pub fn cte_rows(id: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rc<V
                 let r = code.eval(m, cx)?;
                 row.push(m.value(r).clone());
             }
-            m.charge(row.len() * 48, cx)?;
+            let bytes = row.iter().map(heap_bytes).sum::<usize>() + row.len() * 48;
+            if file.is_none() && used + bytes > cx.session.options.spill_bytes {
+                let mut new = TempFile::new(&m.temporary, cx);
+                for row in rows.drain(..) {
+                    record.clear();
+                    crate::spill::rows::encode(row.iter(), &mut record);
+                    new.push(&record, cx)?;
+                }
+                m.release(used);
+                file = Some(new);
+            }
+            if let Some(file) = &mut file {
+                record.clear();
+                crate::spill::rows::encode(row.iter(), &mut record);
+                file.push(&record, cx)?;
+                continue;
+            }
+            m.charge(bytes, cx)?;
+            used += bytes;
             rows.push(row.into_boxed_slice());
         }
-        Ok(Rc::new(rows))
+        Ok(Rc::new(match file {
+            Some(mut file) => {
+                file.finish(cx)?;
+                CteRows::Disk(file)
+            }
+            None => CteRows::Memory(rows),
+        }))
     })();
     if let Ok(rows) = &result {
         cte.rows = Some(Rc::clone(rows));

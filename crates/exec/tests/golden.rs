@@ -196,4 +196,5 @@ const FILES: &[(&str, &str)] = &[
     ("hierarchy.test", include_str!("golden/hierarchy.test")),
     ("index.test", include_str!("golden/index.test")),
     ("errors.test", include_str!("golden/errors.test")),
+    ("spill.test", include_str!("golden/spill.test")),
 ];

@@ -3,7 +3,8 @@
 use super::{Op, Stop};
 use crate::code::{Builder, Code, Cond, all_true};
 use crate::ctx::{ExecCtx, FixedScan, Row};
-use crate::machine::{Machine, Saved};
+use crate::machine::{CteRows, Machine, Saved};
+use crate::spill::Reader;
 use crate::table::{Address, Storage};
 use plan::{ColumnMap, Expr, LockTarget, LockWait, Reg, SortKey, Source};
 use std::rc::Rc;
@@ -89,18 +90,22 @@ impl Buffer {
 pub struct Cte {
     id: usize,
     columns: ColumnMap,
-    rows: Option<Rc<Vec<Saved>>>,
+    rows: Option<Rc<CteRows>>,
     at: usize,
+    /// The place in rows that are in temporary space.
+    reader: Reader,
+    record: Vec<u8>,
 }
 
 impl Cte {
     pub fn new(id: usize, columns: ColumnMap) -> Cte {
-        Cte { id, columns, rows: None, at: 0 }
+        Cte { id, columns, rows: None, at: 0, reader: Reader::default(), record: Vec::new() }
     }
 
     pub fn open(&mut self) {
         self.rows = None;
         self.at = 0;
+        self.reader = Reader::default();
     }
 
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
@@ -108,10 +113,27 @@ impl Cte {
             self.rows = Some(crate::sub::cte_rows(self.id, m, cx)?);
         }
         let rows = self.rows.as_ref().expect("just read");
-        let Some(row) = rows.get(self.at) else { return Ok(false) };
-        self.at += 1;
-        for &(column, reg) in &self.columns {
-            m.regs[reg as usize].set(&row[column as usize]);
+        match &**rows {
+            CteRows::Memory(rows) => {
+                let Some(row) = rows.get(self.at) else { return Ok(false) };
+                self.at += 1;
+                for &(column, reg) in &self.columns {
+                    m.regs[reg as usize].set(&row[column as usize]);
+                }
+            }
+            CteRows::Disk(file) => {
+                if !file.next(&mut self.reader, &mut self.record, cx)? {
+                    return Ok(false);
+                }
+                let (mut record, mut column, mut value) = (&self.record[..], 0, Value::Null);
+                while !record.is_empty() {
+                    crate::spill::rows::decode(&mut record, &mut value)?;
+                    for &(_, reg) in self.columns.iter().filter(|(c, _)| *c == column) {
+                        m.regs[reg as usize].set(&value);
+                    }
+                    column += 1;
+                }
+            }
         }
         Ok(true)
     }

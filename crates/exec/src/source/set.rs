@@ -1,13 +1,18 @@
 //! UNION, UNION ALL, INTERSECT and MINUS.
+//!
+//! INTERSECT and MINUS keep the keys of the second input in memory, MINUS also those it has given up. When they are too many, both inputs are
+//! sorted by key in temporary space, and what is known so far goes with the second.
 
 use super::{Op, assign};
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
 use crate::hash::{KeyMap, push_part};
 use crate::machine::Machine;
+use crate::spill::rows::{self, put_part, take_part};
+use crate::spill::sorter::Sorter;
 use crate::spill::unique::Unique;
 use plan::{Expr, Reg, SetKind, Source};
-use types::Result;
+use types::{Ora, Result};
 
 pub struct Set {
     kind: SetKind,
@@ -19,12 +24,38 @@ pub struct Set {
     unique: Unique,
     /// INTERSECT and MINUS: the rows of the second input; true once given up.
     second: Option<KeyMap<bool>>,
+    /// Bytes of it.
+    used: usize,
+    sorted: Option<Sorted>,
 }
+
+/// Rows of both inputs in the order of their keys: those of the second come first.
+struct Sorted {
+    sorter: Sorter,
+    /// The key being looked at, whether the second input has it, and whether it was given up.
+    key: Option<Vec<u8>>,
+    in_second: bool,
+    given: bool,
+}
+
+/// What a record in temporary space comes from.
+const FIRST: u8 = 1;
+const SECOND: u8 = 0;
 
 impl Set {
     pub fn build(kind: SetKind, inputs: &[(Source, Vec<Expr>)], out: &[Reg], b: &mut Builder<'_>) -> Result<Set> {
         let inputs = inputs.iter().map(|(s, e)| Ok((Op::build(s, b)?, b.codes(e)))).collect::<Result<_>>()?;
-        Ok(Set { kind, inputs, out: out.to_vec(), at: 0, is_open: false, unique: Unique::default(), second: None })
+        Ok(Set {
+            kind,
+            inputs,
+            out: out.to_vec(),
+            at: 0,
+            is_open: false,
+            unique: Unique::default(),
+            second: None,
+            used: 0,
+            sorted: None,
+        })
     }
 
     pub fn open(&mut self, _m: &mut Machine, _cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -32,6 +63,8 @@ impl Set {
         self.is_open = false;
         self.unique.clear();
         self.second = None;
+        self.sorted = None;
+        self.used = 0;
         Ok(())
     }
 
@@ -84,16 +117,11 @@ impl Set {
     }
 
     fn next_filtered(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        if self.second.is_none() {
-            let mut rows = KeyMap::default();
-            self.inputs[1].0.open(m, cx)?;
-            while self.pull(1, m, cx)? {
-                let key = self.key(m);
-                m.charge(key.len() + 48, cx)?;
-                rows.insert(key, false);
-            }
-            self.second = Some(rows);
-            self.inputs[0].0.open(m, cx)?;
+        if self.second.is_none() && self.sorted.is_none() {
+            self.read_second(m, cx)?;
+        }
+        if self.sorted.is_some() {
+            return self.next_sorted(m, cx);
         }
         while self.pull(0, m, cx)? {
             let key = self.key(m);
@@ -104,10 +132,115 @@ impl Set {
                     return Ok(true);
                 }
                 (SetKind::Minus, None) => {
-                    rows.insert(key, true);
-                    return Ok(true);
+                    if self.grows(&key, m, cx)? {
+                        return Ok(true);
+                    }
+                    // The row in the registers comes again, in its turn.
+                    self.go_to_disk(Some(key), false, m, cx)?;
+                    return self.next_sorted(m, cx);
                 }
                 _ => {}
+            }
+        }
+        Ok(false)
+    }
+
+    /// Keeps a key in memory; false when there is no room.
+    fn grows(&mut self, key: &[u8], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let more = key.len() + 48;
+        if self.used + more > cx.session.options.spill_bytes {
+            return Ok(false);
+        }
+        m.charge(more, cx)?;
+        self.used += more;
+        self.second.get_or_insert_default().insert(key.to_vec(), true);
+        Ok(true)
+    }
+
+    /// Reads the second input, and opens the first.
+    fn read_second(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.second = Some(KeyMap::default());
+        self.inputs[1].0.open(m, cx)?;
+        while self.pull(1, m, cx)? {
+            let key = self.key(m);
+            if self.second.as_ref().is_some_and(|rows| rows.contains_key(&key)) {
+                continue;
+            }
+            if !self.grows(&key, m, cx)? {
+                return self.go_to_disk(Some(key), true, m, cx);
+            }
+        }
+        if let Some(rows) = &mut self.second {
+            rows.values_mut().for_each(|given| *given = false);
+        }
+        self.inputs[0].0.open(m, cx)
+    }
+
+    /// Goes on in temporary space: with the keys in memory, with `key`, which had no room there and is the row's in the registers, and with
+    /// what is left of the inputs; of the second only when it is `reading_second`.
+    fn go_to_disk(
+        &mut self,
+        key: Option<Vec<u8>>,
+        reading_second: bool,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        let limit = cx.session.options.spill_bytes;
+        let (mut sorter, mut record) = (Sorter::new(&m.temporary), Vec::new());
+        let mut second = |key: &[u8], cx: &ExecCtx<'_>, sorter: &mut Sorter| {
+            record.clear();
+            record.push(SECOND);
+            put_part(key, &mut record);
+            sorter.push(key, &record, limit, cx)
+        };
+        for key in self.second.take().unwrap_or_default().into_keys() {
+            second(&key, cx, &mut sorter)?;
+        }
+        m.release(std::mem::take(&mut self.used));
+        if reading_second {
+            if let Some(key) = &key {
+                second(key, cx, &mut sorter)?;
+            }
+            while self.pull(1, m, cx)? {
+                second(&self.key(m), cx, &mut sorter)?;
+            }
+            self.inputs[0].0.open(m, cx)?;
+        } else if key.is_some() {
+            self.push_first(&mut sorter, limit, m, cx)?;
+        }
+        while self.pull(0, m, cx)? {
+            self.push_first(&mut sorter, limit, m, cx)?;
+        }
+        sorter.finish(cx)?;
+        self.sorted = Some(Sorted { sorter, key: None, in_second: false, given: false });
+        Ok(())
+    }
+
+    fn push_first(&self, sorter: &mut Sorter, limit: usize, m: &Machine, cx: &ExecCtx<'_>) -> Result<()> {
+        let key = self.key(m);
+        let mut record = vec![FIRST];
+        put_part(&key, &mut record);
+        rows::encode(self.out.iter().map(|&r| m.value(r)), &mut record);
+        sorter.push(&key, &record, limit, cx)
+    }
+
+    fn next_sorted(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let Some(s) = &mut self.sorted else { return Ok(false) };
+        while let Some(mut record) = s.sorter.next(cx)? {
+            let Some((&from, rest)) = record.split_first() else { return Err(Ora::internal("temporary row")) };
+            record = rest;
+            let key = take_part(&mut record)?;
+            if s.key.as_deref() != Some(key) {
+                s.key.get_or_insert_default().clear();
+                s.key.get_or_insert_default().extend_from_slice(key);
+                (s.in_second, s.given) = (false, false);
+            }
+            if from == SECOND {
+                s.in_second = true;
+            } else if !s.given && s.in_second == (self.kind == SetKind::Intersect) {
+                s.given = true;
+                m.decode(&self.out, &mut record)?;
+                return Ok(true);
             }
         }
         Ok(false)

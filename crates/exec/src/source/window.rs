@@ -1,7 +1,8 @@
 //! Analytic functions.
 //!
 //! All rows of the input are buffered; for each function they are ordered by partition and order, the function's value is computed
-//! for every row, and the rows are then given up in the order of the last function's sort, as Oracle's WINDOW SORT does.
+//! for every row, and the rows are then given up in the order of the last function's sort, as Oracle's WINDOW SORT does. More rows than fit
+//! into memory are sorted in temporary space, function by function, and are in memory a partition at a time.
 
 use super::Op;
 use super::sort::Keys;
@@ -9,6 +10,8 @@ use crate::aggregate::AggCode;
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
 use crate::machine::{Machine, Saved};
+use crate::spill::rows::{self, put_part, take_part};
+use crate::spill::sorter::Sorter;
 use plan::{AggKind, Bound, Frame, Reg, Source, WindowFunc};
 use std::ops::Range;
 use types::{Number, Ora, Result, Value};
@@ -45,6 +48,7 @@ pub struct Window {
     order: Vec<usize>,
     at: usize,
     done: bool,
+    on_disk: Option<Staged>,
 }
 
 impl Window {
@@ -69,6 +73,7 @@ impl Window {
             order: Vec::new(),
             at: 0,
             done: false,
+            on_disk: None,
         })
     }
 
@@ -77,13 +82,20 @@ impl Window {
         self.results.clear();
         self.at = 0;
         self.done = false;
+        self.on_disk = None;
     }
 
     fn run(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.input.open(m, cx)?;
+        let begin = m.used();
         while self.input.next(m, cx)? {
             let row = m.save(&self.regs, cx)?;
             self.rows.push(row);
+            if m.used() - begin > cx.session.options.spill_bytes {
+                m.release(m.used() - begin);
+                self.done = true;
+                return self.run_on_disk(m, cx);
+            }
         }
         self.order = (0..self.rows.len()).collect();
         for f in &self.funcs {
@@ -121,11 +133,175 @@ impl Window {
         if !self.done {
             self.run(m, cx)?;
         }
+        if self.on_disk.is_some() {
+            return self.next_staged(m, cx);
+        }
         let Some(&i) = self.order.get(self.at) else { return Ok(false) };
         self.at += 1;
         m.restore(&self.regs, &self.rows[i]);
         for (f, results) in self.funcs.iter().zip(&mut self.results) {
             m.put(f.agg.out, std::mem::take(&mut results[i]));
+        }
+        Ok(true)
+    }
+}
+
+/// Rows in temporary space, sorted for one function. They carry what the functions before it gave.
+struct Staged {
+    sorter: Sorter,
+    /// The first row of the next partition.
+    ahead: Option<StagedRow>,
+    begun: bool,
+    /// The partition being given up, from the end.
+    given: Vec<(Saved, Vec<Value>)>,
+    /// Bytes of it.
+    used: usize,
+}
+
+struct StagedRow {
+    partition: Vec<u8>,
+    order: Vec<u8>,
+    row: Saved,
+    earlier: Vec<Value>,
+}
+
+impl Staged {
+    fn new(sorter: Sorter) -> Staged {
+        Staged { sorter, ahead: None, begun: false, given: Vec::new(), used: 0 }
+    }
+
+    fn read(&mut self, regs: &[Reg], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Option<StagedRow>> {
+        let Some(mut record) = self.sorter.next(cx)? else { return Ok(None) };
+        let partition = take_part(&mut record)?.to_vec();
+        let order = take_part(&mut record)?.to_vec();
+        m.decode(regs, &mut record)?;
+        let mut earlier = Vec::new();
+        while !record.is_empty() {
+            let mut value = Value::Null;
+            rows::decode(&mut record, &mut value)?;
+            earlier.push(value);
+        }
+        let before = m.used();
+        m.charge(partition.len() + order.len() + earlier.len() * size_of::<Value>() + 64, cx)?;
+        let row = m.save(regs, cx)?;
+        self.used += m.used() - before;
+        Ok(Some(StagedRow { partition, order, row, earlier }))
+    }
+
+    /// The rows of the next partition, in their order; none at the end. They are in memory all at once.
+    fn partition(&mut self, regs: &[Reg], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<StagedRow>> {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.ahead = self.read(regs, m, cx)?;
+        }
+        let mut rows: Vec<StagedRow> = self.ahead.take().into_iter().collect();
+        while !rows.is_empty() {
+            match self.read(regs, m, cx)? {
+                Some(row) if row.partition == rows[0].partition => rows.push(row),
+                other => {
+                    self.ahead = other;
+                    break;
+                }
+            }
+        }
+        Ok(rows)
+    }
+}
+
+impl Window {
+    /// Goes on where memory has come to its end: for each function in turn the rows are sorted in temporary space, and its value is
+    /// computed partition by partition.
+    fn run_on_disk(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let mut sorter = Sorter::new(&m.temporary);
+        for row in std::mem::take(&mut self.rows) {
+            m.restore(&self.regs, &row);
+            self.stage(0, &[], &mut sorter, m, cx)?;
+        }
+        while self.input.next(m, cx)? {
+            self.stage(0, &[], &mut sorter, m, cx)?;
+        }
+        sorter.finish(cx)?;
+        let mut staged = Staged::new(sorter);
+        for next in 1..self.funcs.len() {
+            let mut sorter = Sorter::new(&m.temporary);
+            while self.fill(next - 1, &mut staged, m, cx)? {
+                while let Some((row, values)) = staged.given.pop() {
+                    m.restore(&self.regs, &row);
+                    self.stage(next, &values, &mut sorter, m, cx)?;
+                }
+                m.release(std::mem::take(&mut staged.used));
+            }
+            sorter.finish(cx)?;
+            staged = Staged::new(sorter);
+        }
+        self.on_disk = Some(staged);
+        Ok(())
+    }
+
+    /// Adds the row in the registers, with the values of the functions before number `f`, to what is sorted for that one.
+    fn stage(
+        &self,
+        f: usize,
+        earlier: &[Value],
+        sorter: &mut Sorter,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        let func = &self.funcs[f];
+        let (mut partition, mut order) = (Vec::new(), Vec::new());
+        for code in &func.partition {
+            let r = code.eval(m, cx)?;
+            super::sort::encode_part(m, r, false, false, &mut partition);
+        }
+        func.order.encode(m, cx, &mut order)?;
+        let mut record = Vec::new();
+        put_part(&partition, &mut record);
+        put_part(&order, &mut record);
+        rows::encode(self.regs.iter().map(|&r| m.value(r)).chain(earlier), &mut record);
+        // Parts of keys end by themselves, so that one behind the other order as the pair does.
+        partition.extend_from_slice(&order);
+        sorter.push(&partition, &record, cx.session.options.spill_bytes, cx)
+    }
+
+    /// Computes function `f` for the next partition. False at the end.
+    fn fill(&self, f: usize, staged: &mut Staged, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let read = staged.partition(&self.regs, m, cx)?;
+        let (mut rows, mut keys, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for row in read {
+            rows.push(row.row);
+            keys.push((row.partition, row.order));
+            values.push(row.earlier);
+        }
+        let order: Vec<usize> = (0..rows.len()).collect();
+        let mut results = vec![Value::Null; rows.len()];
+        if !rows.is_empty() {
+            let part = Partition { rows: &rows, regs: &self.regs, order: &order, keys: &keys };
+            part.compute(&self.funcs[f], &mut results, m, cx)?;
+        }
+        for (values, result) in values.iter_mut().zip(results) {
+            values.push(result);
+        }
+        staged.given = rows.into_iter().zip(values).rev().collect();
+        Ok(!staged.given.is_empty())
+    }
+
+    fn next_staged(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let Some(mut staged) = self.on_disk.take() else { return Ok(false) };
+        let filled = match staged.given.is_empty() {
+            true => {
+                m.release(std::mem::take(&mut staged.used));
+                self.fill(self.funcs.len() - 1, &mut staged, m, cx)
+            }
+            false => Ok(true),
+        };
+        let next = staged.given.pop();
+        self.on_disk = Some(staged);
+        if !filled? {
+            return Ok(false);
+        }
+        let Some((row, values)) = next else { return Ok(false) };
+        m.restore(&self.regs, &row);
+        for (f, value) in self.funcs.iter().zip(values) {
+            m.put(f.agg.out, value);
         }
         Ok(true)
     }

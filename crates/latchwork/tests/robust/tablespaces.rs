@@ -194,6 +194,31 @@ fn sorts_larger_than_their_memory_use_temporary_space_until_it_is_full() {
     assert_eq!(code(&mut s, many), 1652);
     assert_eq!(rows(&mut s, "select * from v$tempseg_usage"), Vec::<String>::new());
     assert_eq!(number(&mut s, "select count(*) from (select n, v from t order by v desc, n)"), 12000);
+    // A user's own temporary tablespace is the one that is used.
+    run(
+        &mut s,
+        &[
+            "create temporary tablespace small_temp tempfile 'small_temp.dbf' size 1m autoextend off",
+            "create user u identified by u temporary tablespace small_temp",
+            "grant create session to u",
+            "grant select on t to u",
+        ],
+    );
+    let mut u = instance.connect(&client::Credentials::password("u", "u")).expect("a session");
+    for sql in [
+        "select count(*) from (select n, v from sys.t order by v desc, n)",
+        "select max(c) from (select row_number() over (partition by v order by n) c from sys.t)",
+        "select count(*) from (select n, v from sys.t intersect select n, v from sys.t)",
+        "with w as (select n, v from sys.t) select count(*) from w a, w b where a.n = b.n",
+    ] {
+        let e = u.query(sql, &[]).and_then(|q| q.all()).expect_err(sql).to_string();
+        assert!(e.contains("ORA-01652") && e.contains("SMALL_TEMP"), "{sql}: {e}");
+    }
+    assert_eq!(number(&mut s, "select max(c) from (select row_number() over (partition by v order by n) c from t)"), 2);
+    assert_eq!(number(&mut s, "select count(*) from (select n, v from t intersect select n, v from t)"), 12000);
+    let with = "with w as (select n, v from t) select count(*) from w a, w b where a.n = b.n";
+    assert_eq!(number(&mut s, with), 12000);
+    assert_eq!(rows(&mut s, "select * from v$tempseg_usage"), Vec::<String>::new());
     run(&mut s, &["alter database tempfile 'temp01.dbf' autoextend on maxsize 400m"]);
     assert_eq!(number(&mut s, many), 36_000);
 }
