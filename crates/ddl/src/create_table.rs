@@ -91,6 +91,10 @@ fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
     if create.partitioning.is_some() {
         return Err(Ora::with(439, &[&"Partitioning"]).at(pos));
     }
+    // A row that is too long for its leaf has no second segment to go to.
+    if let Some(pos) = create.options.overflow {
+        return Err(Ora::unsupported().at(pos.0));
+    }
     // Rows of a temporary table would have to be each session's own.
     if create.temporary.is_some() || matches!(create.organization, TableOrganization::External(_)) {
         return Err(Ora::unsupported().at(pos));

@@ -57,6 +57,8 @@ pub struct SegmentOptions {
     pub compress: Option<bool>,
     /// `RESULT_CACHE (MODE FORCE)` is `Some(true)`.
     pub result_cache_force: Option<bool>,
+    /// Where `OVERFLOW` stands, of an index-organised table.
+    pub overflow: Option<Pos>,
     /// `ROWDEPENDENCIES`, `MONITORING`, `SEGMENT CREATION DEFERRED` and others that change nothing here.
     pub other: Vec<String>,
 }

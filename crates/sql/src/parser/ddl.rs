@@ -152,14 +152,14 @@ impl Parser<'_> {
             &["NO", "INMEMORY"],
             &["INMEMORY"],
             &["NOMAPPING"],
-            &["OVERFLOW"],
         ];
         let Some(word) = self.word() else {
             return Ok(false);
         };
-        let start = self.at;
+        let (start, pos) = (self.at, self.pos());
         self.bump();
         match word.as_str() {
+            "OVERFLOW" => options.overflow = Some(pos),
             "TABLESPACE" => options.tablespace = Some(self.ident(2216)?),
             "PCTFREE" => options.pctfree = Some(self.percentage(2211)?),
             "PCTUSED" => options.pctused = Some(self.percentage(2212)?),
