@@ -14,7 +14,7 @@
 use crate::header::*;
 use crate::pins::*;
 use crate::{BufferCache, GROUP_BLOCKS_MAX, slot_of};
-use block::{BlockKind, BlockView};
+use block::{BlockKind, BlockView, Extent};
 use latch::Where;
 use process::Process;
 use redo::{ChangeVector, Layer, Rba, RecordWriter};
@@ -63,6 +63,11 @@ pub struct ChangeGroup<'a> {
     imaged: u16,
     /// The vectors of the entry begin with ZERO.
     zeroed: u16,
+    /// The block is of a temporary file: nothing of it goes into the redo.
+    temporary: u16,
+    /// Temporary extents that the group took, which go back when it comes to nothing, and those that go when it counts.
+    taken: Vec<Extent>,
+    freed: Vec<Extent>,
 }
 const _: () = assert!(GROUP_BLOCKS_MAX <= 16, "a bit an entry");
 
@@ -76,7 +81,18 @@ impl BufferCache {
         assert_eq!(area.group.load(Ordering::Relaxed), GROUP_IDLE, "a process has one change group at a time");
         area.group.store(GROUP_OPEN, Ordering::Relaxed);
         let redo = self.redo.wanted().then(RecordWriter::new);
-        ChangeGroup { cache: self, p, used: 0, redo, whole: 0, imaged: 0, zeroed: 0 }
+        ChangeGroup {
+            cache: self,
+            p,
+            used: 0,
+            redo,
+            whole: 0,
+            imaged: 0,
+            zeroed: 0,
+            temporary: 0,
+            taken: Vec::new(),
+            freed: Vec::new(),
+        }
     }
 
     /// Runs `f` in a change group and commits it at `scn()`; runs it again when the group has to give way to another one.
@@ -178,12 +194,31 @@ impl<'a> ChangeGroup<'a> {
                 Pin::Got(entry, buffer) => {
                     self.cache.refresh_image(slot_of(self.p), entry, buffer);
                     self.used += 1;
+                    self.note_kind(entry, at);
                     return Ok(BlockRef { entry, at });
                 }
                 Pin::Missing => self.cache.read_in(self.p, at)?,
                 Pin::Busy(buffer) => patience.wait(self, buffer)?,
             }
         }
+    }
+
+    fn note_kind(&mut self, entry: usize, at: Rdba) {
+        if self.cache.files.is_temporary(at.file()) {
+            self.temporary |= 1 << entry;
+        }
+    }
+
+    /// Takes a temporary extent for a segment of this process; it goes back when the group comes to nothing.
+    pub(crate) fn take_temporary(&mut self, tablespace: u32) -> Result<Extent> {
+        let extent = self.cache.temp().take_for_segment(self.p, tablespace)?;
+        self.taken.push(extent);
+        Ok(extent)
+    }
+
+    /// Gives a temporary extent back once the group counts.
+    pub(crate) fn free_temporary(&mut self, extent: Extent) {
+        self.freed.push(extent);
     }
 
     fn count_get(&self) {
@@ -252,7 +287,7 @@ impl<'a> ChangeGroup<'a> {
             self.zeroed |= bit;
         }
         self.image_mut(b).fill(0);
-        if let Some(redo) = self.redo.as_mut().filter(|_| self.whole & bit == 0) {
+        if let Some(redo) = self.redo.as_mut().filter(|_| (self.whole | self.temporary) & bit == 0) {
             redo.push(&ChangeVector { rdba: cv.rdba, layer: Layer::Block, op: crate::apply::op::ZERO, data: &[] });
         }
         self.apply(b, cv)?;
@@ -282,6 +317,7 @@ impl<'a> ChangeGroup<'a> {
             };
             self.cache.area(self.p).image_of[entry].store(0, Ordering::Relaxed);
             self.used += 1;
+            self.note_kind(entry, at);
             return Ok(BlockRef { entry, at });
         }
     }
@@ -321,7 +357,7 @@ impl<'a> ChangeGroup<'a> {
         }
         cache.apply.apply(self.image_mut(b), &cv)?;
         self.p.count(Stat::DbBlockChanges, 1);
-        if let Some(redo) = self.redo.as_mut().filter(|_| self.whole & 1 << b.entry == 0) {
+        if let Some(redo) = self.redo.as_mut().filter(|_| (self.whole | self.temporary) & 1 << b.entry == 0) {
             redo.push(&cv);
         }
         Ok(())
@@ -332,7 +368,7 @@ impl<'a> ChangeGroup<'a> {
     fn decide(&mut self, entry: usize, checkpoint: Rba) -> bool {
         let bit = 1 << entry;
         let rba = BlockView::of_frame(self.cache.image(slot_of(self.p), entry)).rba();
-        let whole = (self.whole | self.zeroed) & bit == 0 && rba <= checkpoint.0;
+        let whole = (self.whole | self.zeroed | self.temporary) & bit == 0 && rba <= checkpoint.0;
         self.whole |= if whole { bit } else { 0 };
         whole
     }
@@ -372,6 +408,13 @@ impl<'a> ChangeGroup<'a> {
         os::crash::point("group-published");
         self.release(true);
         os::crash::point("group-released");
+        self.taken.clear();
+        for extent in std::mem::take(&mut self.freed) {
+            // Buffers of it must not be written over what somebody else has there. One that stays pinned keeps its space.
+            if cache.discard_range(p, extent.start, extent.blocks).is_ok() {
+                cache.temp().give_back(extent);
+            }
+        }
         Ok(end)
     }
 
@@ -384,7 +427,7 @@ impl<'a> ChangeGroup<'a> {
     /// Puts the record into the redo and the address behind it into the images.
     fn log(&mut self, scn: Scn) -> Result<Rba> {
         let (cache, p) = (self.cache, self.p);
-        if self.redo.is_none() {
+        if self.redo.is_none() || self.changed().all(|entry| self.temporary & 1 << entry != 0) {
             return Ok(Rba(0));
         }
         let (place, end) = loop {
@@ -396,7 +439,7 @@ impl<'a> ChangeGroup<'a> {
             }
         };
         os::crash::point("group-reserved");
-        for entry in self.changed() {
+        for entry in self.changed().filter(|entry| self.temporary & 1 << entry == 0) {
             block::stamp(cache.image_bytes_mut(slot_of(p), entry), end.0);
         }
         let time_s = (os::clock::wall_ns() / 1_000_000_000) as u32;
@@ -438,7 +481,7 @@ impl<'a> ChangeGroup<'a> {
     fn release(&mut self, published: bool) {
         let (cache, p) = (self.cache, self.p);
         let area = cache.area(p);
-        let low_rba = area.group_rba.load(Ordering::Relaxed);
+        let logged_rba = area.group_rba.load(Ordering::Relaxed);
         for entry in 0..GROUP_BLOCKS_MAX {
             let pin = area.pins[entry].load(Ordering::Relaxed);
             let Some(buffer) = buffer_of(pin) else { continue };
@@ -447,6 +490,11 @@ impl<'a> ChangeGroup<'a> {
                 cache.enqueue_dirty(p, buffer);
                 // The image equals the frame now: the next group of this process need not copy it.
                 area.image_of[entry].store(buffer as u64 + 1, Ordering::Relaxed);
+                // Without redo of its own a change counts as made at the last checkpoint that was announced: the next one writes it.
+                let low_rba = match self.temporary & 1 << entry {
+                    0 => logged_rba,
+                    _ => cache.redo.image_before().0.max(1),
+                };
                 cache.drop_changed(p, slot_of(p), entry, buffer, low_rba);
                 os::crash::point("group-released-one");
             } else if cache.headers[buffer].state().is(READING) {
@@ -476,6 +524,11 @@ impl Drop for ChangeGroup<'_> {
     fn drop(&mut self) {
         if self.cache.area(self.p).group.load(Ordering::Relaxed) == GROUP_OPEN {
             self.release(false);
+        }
+        for extent in std::mem::take(&mut self.taken) {
+            if self.cache.discard_range(self.p, extent.start, extent.blocks).is_ok() {
+                self.cache.temp().give_back(extent);
+            }
         }
     }
 }

@@ -196,7 +196,7 @@ impl BufferCache {
         let cache = Arc::clone(self);
         all.on_death(CleanupOrder::Pins, "buffer pins", move |p, dead| cache.clean_up(p, dead));
         let cache = Arc::clone(self);
-        all.on_death(CleanupOrder::Session, "temporary extents", move |_, dead| cache.temp().clean_up(dead));
+        all.on_death(CleanupOrder::Session, "temporary extents", move |p, dead| cache.temp().clean_up(p, dead));
     }
 
     /// Says how DBWR is asked for free buffers. Without it, who needs a buffer writes dirty ones itself.

@@ -10,13 +10,13 @@
 //! found ([`InsertHint`]) until that block is full.
 
 use crate::apply::{op, space};
-use crate::{BlockRef, BufferCache, ChangeGroup, GetKind, slot_of};
+use crate::{BlockRef, BufferCache, ChangeGroup, GetKind, TEMP_EXTENT_BLOCKS, slot_of};
 use block::segment::{
     BitmapView, ExtentMapView, MapView, SegmentView, UNIT_BLOCKS, begins_map, extent_blocks_max, extents_in_header,
     head_blocks, units_max,
 };
 use block::{BlockKind, BlockState, BlockView, Extent, SegmentKind};
-use datafile::{ControlFile, DataFiles};
+use datafile::{Contents, ControlFile, DataFiles};
 use process::Process;
 use redo::{ChangeVector, Layer};
 use types::{Facility, ObjectId, Ora, Rdba, Result, Scn};
@@ -209,6 +209,9 @@ impl<'a> Segments<'a> {
         let Some(tablespace) = control.tablespace(of.tablespace) else {
             return Err(at_once(Ora::with(959, &[&of.tablespace])));
         };
+        if tablespace.contents == Contents::Temporary {
+            return g.take_temporary(of.tablespace).map_err(|e| (e, TEMP_EXTENT_BLOCKS));
+        }
         let most = extent_blocks_max(self.cache.block_size);
         if tablespace.extent_blocks > 0 {
             let blocks = tablespace.extent_blocks.min(most);
@@ -730,6 +733,10 @@ impl<'a> Segments<'a> {
     }
 
     fn give_back(&self, g: &mut ChangeGroup, extent: Extent) -> Result<()> {
+        if self.cache.files.is_temporary(extent.start.file()) {
+            g.free_temporary(extent);
+            return Ok(());
+        }
         let size = self.cache.block_size;
         let unit = (extent.start.block() - DataFiles::first_data_block_of(size)) / UNIT_BLOCKS;
         let per_block = block::segment::units_max(size);

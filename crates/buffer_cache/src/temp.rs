@@ -4,7 +4,8 @@
 //! is taken by one compare-and-swap and given back by one store, nothing of it is on disk, and after a start all are free. A process
 //! that dies leaves its words, and PMON's hook frees them.
 //!
-//! What is written there goes past the cache and makes no redo.
+//! What is written there makes no redo. Sorts and joins write past the cache. A segment of a temporary table lies in the cache like
+//! any other: a mark in the words of its extents says so, and its buffers are thrown away before another process gets the extent.
 
 use crate::{BufferCache, slot_of};
 use block::Extent;
@@ -22,6 +23,9 @@ const FILES_MAX: usize = 8;
 const EXTENTS_MAX: usize = (Rdba::MAX_BLOCK as usize + 1) / TEMP_EXTENT_BLOCKS as usize;
 /// Words in the SGA: a file number for each of the files, then the owners of their extents.
 pub(crate) const WORDS: usize = FILES_MAX + FILES_MAX * EXTENTS_MAX;
+
+/// The mark of an extent whose blocks may be in the cache.
+const IN_CACHE: u64 = 1 << 63;
 
 /// Extents that a process has of temporary space: a row of `v$tempseg_usage`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,10 +79,22 @@ impl TempSpace<'_> {
     /// # Errors
     /// ORA-01652 when no file has room or can grow; the system's words are below it.
     pub fn take(&self, p: &Process, tablespace: u32) -> Result<Extent> {
+        self.take_as(p, tablespace, 0)
+    }
+
+    /// As [`TempSpace::take`], for blocks that go through the cache.
+    ///
+    /// # Errors
+    /// As [`TempSpace::take`].
+    pub(crate) fn take_for_segment(&self, p: &Process, tablespace: u32) -> Result<Extent> {
+        self.take_as(p, tablespace, IN_CACHE)
+    }
+
+    fn take_as(&self, p: &Process, tablespace: u32, mark: u64) -> Result<Extent> {
         let known = self.cache.files.temporary_files();
         let named = known.iter().any(|(_, of)| *of == tablespace);
         for (file, _) in known.iter().filter(|(_, of)| !named || *of == tablespace) {
-            if let Some(extent) = self.take_from(p, *file, self.cache.files.blocks(*file)?) {
+            if let Some(extent) = self.take_from(p, *file, self.cache.files.blocks(*file)?, mark) {
                 return Ok(extent);
             }
         }
@@ -103,16 +119,16 @@ impl TempSpace<'_> {
                 }
                 Err(e) => return Err(e),
             }
-            if let Some(extent) = self.take_from(p, f.file, more) {
+            if let Some(extent) = self.take_from(p, f.file, more, mark) {
                 return Ok(extent);
             }
         }
         Err(full)
     }
 
-    fn take_from(&self, p: &Process, file: u32, blocks: u32) -> Option<Extent> {
+    fn take_from(&self, p: &Process, file: u32, blocks: u32, mark: u64) -> Option<Extent> {
         let all = (blocks.saturating_sub(self.first_block()) / TEMP_EXTENT_BLOCKS) as usize;
-        let me = slot_of(p) as u64 + 1;
+        let me = (slot_of(p) as u64 + 1) | mark;
         for (i, word) in self.owners(file)?.iter().take(all).enumerate() {
             let free = word.load(Ordering::Relaxed) == 0;
             if free && word.compare_exchange(0, me, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
@@ -165,8 +181,8 @@ impl TempSpace<'_> {
         rows
     }
 
-    /// Frees what process `dead` had.
-    pub(crate) fn clean_up(&self, dead: u32) {
+    /// Frees what process `dead` had; `p` does it.
+    pub(crate) fn clean_up(&self, p: &Process, dead: u32) {
         for (i, slot) in self.words()[..FILES_MAX].iter().enumerate() {
             let file = slot.load(Ordering::Acquire) as u32;
             if file == 0 {
@@ -174,7 +190,16 @@ impl TempSpace<'_> {
             }
             let blocks = self.cache.files.blocks(file).unwrap_or(0);
             let from = FILES_MAX + i * EXTENTS_MAX;
-            for word in &self.words()[from..from + (blocks / TEMP_EXTENT_BLOCKS) as usize] {
+            let words = &self.words()[from..from + (blocks / TEMP_EXTENT_BLOCKS) as usize];
+            for (i, word) in words.iter().enumerate() {
+                if word.load(Ordering::Relaxed) == u64::from(dead) | IN_CACHE {
+                    let start = Rdba::new(file, self.first_block() + i as u32 * TEMP_EXTENT_BLOCKS);
+                    // An extent with a buffer that cannot be thrown away stays nobody's until the next start.
+                    if self.cache.discard_range(p, start, TEMP_EXTENT_BLOCKS).is_err() {
+                        continue;
+                    }
+                    word.store(u64::from(dead), Ordering::Relaxed);
+                }
                 let _ = word.compare_exchange(dead.into(), 0, Ordering::AcqRel, Ordering::Relaxed);
             }
         }

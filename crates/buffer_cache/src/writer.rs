@@ -358,7 +358,9 @@ impl BufferCache {
     /// ORA-01114, ORA-00200. ORA-00600 when a buffer is still dirty: somebody still changes blocks.
     pub fn shut_down(&self, p: &Process, scn: types::Scn) -> Result<()> {
         self.flush(p)?;
-        let dirty = self.dirty_buffers().buffers;
+        // What is left of temporary tables is nobody's.
+        let left = |h: &&BufferHeader| h.state().is(DIRTY) && !self.files.is_temporary(h.block().file());
+        let dirty = self.headers.iter().filter(left).count();
         if dirty > 0 {
             return Err(Ora::internal(format_args!("{dirty} buffers are dirty at shutdown")));
         }

@@ -25,8 +25,9 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTable) -> Result<()> {
     if !allowed {
         return Err(Ora::new(1031).at(target.pos));
     }
-    work.lock(object)?;
     let mut table = (*existing_table(work, object)?).clone();
+    work.require_unused(&table)?;
+    work.lock(object)?;
     for action in &alter.actions {
         act(work, &mut table, action, &target)?;
     }
@@ -494,6 +495,9 @@ fn store_options(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
 
 /// ALTER TABLE MOVE: the rows go into a new segment, packed.
 fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptions) -> Result<()> {
+    if table.temporary.is_some() {
+        return Err(Ora::new(14451));
+    }
     let (Organization::Heap(segment) | Organization::Index(segment)) = &table.organization else {
         return Err(Ora::new(1702));
     };

@@ -92,6 +92,10 @@ impl Counts {
 /// Those of reading.
 pub fn gather(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     let table = index::existing_table(work, object)?;
+    // Everybody has other rows in it.
+    if table.temporary.is_some() {
+        return Ok(());
+    }
     let mut counts = Counts::of(table.columns.len());
     // Others may define meanwhile, but not this table.
     work.keep_table(object)?;

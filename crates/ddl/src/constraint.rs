@@ -352,6 +352,9 @@ fn add_foreign_key(
         }
         index::existing_table(work, object)?
     };
+    if on.table.temporary.is_some() || parent_table.temporary.is_some() {
+        return Err(Ora::new(14455).at(target.pos));
+    }
     let (key, parent_columns) = referenced_key(&parent_table, referenced, target.pos)?;
     if parent_columns.len() != positions.len() {
         return Err(Ora::new(2256).at(target.pos));

@@ -33,6 +33,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     let index_organized = table.options.index_organized;
     // Rows of a heap come before the dictionary knows of the table, which nobody else can see: others may define meanwhile.
     let early = match (&create.as_query, &described, &table.organization) {
+        // Rows of a temporary table are inserted when it is there.
+        (Some(_), _, _) if table.temporary.is_some() => true,
         (Some(query), Some(described), Organization::Heap(segment)) => {
             work.hold_tablespace(segment.tablespace, enqueue::LockMode::Share)?;
             work.apart(&mut |work| insert_rows(work, query, described, &table))?;
@@ -48,6 +50,9 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
         _ => data,
     };
     work.insert_object(object, data, &target, ObjectKind::Table)?;
+    if table.temporary.is_some() {
+        work.mark_temporary(object)?;
+    }
     make_identity(work, create, &target, &mut table)?;
     insert_tab(work, &table)?;
     // Rows of an index-organised table lie in its key.
@@ -95,9 +100,13 @@ fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
     if let Some(pos) = create.options.overflow {
         return Err(Ora::unsupported().at(pos.0));
     }
-    // Rows of a temporary table would have to be each session's own.
-    if create.temporary.is_some() || matches!(create.organization, TableOrganization::External(_)) {
+    if create.temporary.as_ref().is_some_and(|t| t.private)
+        || matches!(create.organization, TableOrganization::External(_))
+    {
         return Err(Ora::unsupported().at(pos));
+    }
+    if create.temporary.is_some() && !matches!(create.organization, TableOrganization::Heap) {
+        return Err(Ora::new(14451).at(pos));
     }
     let mut identities = create.columns.iter().filter(|column| column.identity.is_some());
     match (identities.next(), identities.next()) {
@@ -225,10 +234,15 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
     let organization = match &create.organization {
         TableOrganization::Cluster { cluster, columns: keys } => in_cluster(work, cluster, keys, &columns)?,
         organization => {
-            let tablespace = work.tablespace(options.tablespace.as_ref(), target.owner)?;
-            // An index-organised table has no segment but its key's, which is made with the key.
+            let temporary = create.temporary.is_some();
+            let tablespace = match temporary {
+                true => work.temporary_tablespace(options.tablespace.as_ref())?,
+                false => work.tablespace(options.tablespace.as_ref(), target.owner)?,
+            };
+            // An index-organised table has no segment but its key's, which is made with the key; a temporary one has one in each
+            // session.
             let index_organized = matches!(organization, TableOrganization::Index);
-            let (header, data_object) = match index_organized {
+            let (header, data_object) = match index_organized || temporary {
                 true => (Rdba::NONE, ObjectId(0)),
                 false => (work.make_segment(tablespace, SegmentKind::Table, object)?, object),
             };
@@ -256,7 +270,7 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
             cache: options.cache == Some(true),
             read_only: false,
             degree: options.parallel.map_or(1, |degree| degree.max(1)),
-            logging: options.logging != Some(false),
+            logging: options.logging != Some(false) && create.temporary.is_none(),
             minimize_records: false,
             index_organized: matches!(organization, Organization::Index(_)),
         },
@@ -265,7 +279,10 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
         constraints: Vec::new(),
         referenced_by: Vec::new(),
         statistics: None,
-        temporary: None,
+        temporary: create.temporary.as_ref().map(|t| match t.preserve {
+            true => TemporaryKind::PreserveRows,
+            false => TemporaryKind::DeleteRows,
+        }),
         epoch: 0,
     })
 }
@@ -326,6 +343,8 @@ pub fn set_segment(row: &mut [Value], segment: &SegmentRef) {
 /// PROPERTY of TAB$.
 pub fn bits(table: &TableDef) -> i64 {
     let all = [
+        (table.temporary.is_some(), property::TAB_TEMPORARY),
+        (table.temporary == Some(TemporaryKind::PreserveRows), property::TAB_PRESERVE_ROWS),
         (table.options.index_organized, property::TAB_INDEX_ORGANIZED),
         (table.options.cache, property::TAB_CACHE),
         (table.options.read_only, property::TAB_READ_ONLY),

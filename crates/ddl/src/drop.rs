@@ -53,6 +53,7 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
 /// Drops a table with its indexes, constraints, comments and triggers.
 pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> Result<()> {
     let mut def = (*index::existing_table(work, object)?).clone();
+    work.require_unused(&def)?;
     work.lock(object)?;
     constraint::remove_references(work, &def, None, cascade, pos)?;
     for constraint in def.constraints.clone() {
@@ -114,6 +115,7 @@ fn drop_index(work: &mut Work<'_>, object: ObjectId, target: &Target) -> Result<
     if enforces(&table, object) {
         return Err(Ora::new(2429).at(target.pos));
     }
+    work.require_unused(&table)?;
     work.lock(index.table)?;
     work.touch(index.table);
     crate::virtual_column::forget_key(work, &table, &index)?;

@@ -49,6 +49,10 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
     require_index_privilege(work, &index, &table_target, object)?;
     work.require_new(&index, ObjectKind::Index)?;
     let mut table = (*existing_table(work, object)?).clone();
+    work.require_unused(&table)?;
+    if create.online && table.temporary.is_some() {
+        return Err(Ora::new(14451).at(table_target.pos));
+    }
     let mut positions = Vec::new();
     let mut computed = false;
     for column in columns {
@@ -88,7 +92,9 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
     }
     work.lock(object)?;
     let index = define(work, &table, &new, false)?;
-    work.hold_tablespace(index.segment.tablespace, LockMode::Share)?;
+    if table.temporary.is_none() {
+        work.hold_tablespace(index.segment.tablespace, LockMode::Share)?;
+    }
     // The table is locked, so neither it nor its indexes change meanwhile; its owner's other objects may.
     work.apart(&mut |work| fill(work, &table, &index, index.unique.then_some(&new.duplicate)))?;
     work.require_owner(&new.target)?;
@@ -151,7 +157,10 @@ fn enter_new(work: &mut Work<'_>, index: IndexDef, new: NewIndex) -> Result<Rc<I
 /// Makes the empty tree of an index.
 fn define(work: &mut Work<'_>, table: &TableDef, new: &NewIndex, building: bool) -> Result<IndexDef> {
     check_columns(table, new)?;
-    let tablespace = work.tablespace(new.options.tablespace.as_ref(), new.target.owner)?;
+    let tablespace = match table.heap().filter(|_| table.temporary.is_some()) {
+        Some(segment) => segment.tablespace,
+        None => work.tablespace(new.options.tablespace.as_ref(), new.target.owner)?,
+    };
     define_in(work, table, new, building, tablespace)
 }
 
@@ -164,7 +173,11 @@ fn define_in(
     tablespace: u32,
 ) -> Result<IndexDef> {
     let object = work.new_object();
-    let header = crate::tree::create(work, tablespace, object)?;
+    // Each session makes its own tree of an index on a temporary table.
+    let header = match table.temporary {
+        Some(_) => Rdba::NONE,
+        None => crate::tree::create(work, tablespace, object)?,
+    };
     Ok(IndexDef {
         object,
         owner_id: new.target.owner,
@@ -238,7 +251,9 @@ fn enter(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
         IndexKind::FunctionBased => property::IND_FUNCTION_BASED,
         _ => 0,
     };
-    row[ind::PROPERTY] = int(reverse | if index.unique { property::IND_UNIQUE } else { 0 });
+    // Only the indexes of temporary tables have no segment.
+    let temporary = if index.segment.header.is_none() { property::IND_TEMPORARY } else { 0 };
+    row[ind::PROPERTY] = int(reverse | temporary | if index.unique { property::IND_UNIQUE } else { 0 });
     row[ind::FLAGS] = int(i64::from(index.invisible) * property::IND_INVISIBLE
         + i64::from(index.unusable) * property::IND_UNUSABLE
         + i64::from(index.building) * property::IND_BUILDING);
@@ -265,6 +280,10 @@ fn column_row(index: &IndexDef, i: usize, column: &IndexColumnDef) -> Row {
 /// # Errors
 /// `duplicate`, if given, for a key that stands twice.
 pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: Option<&Ora>) -> Result<()> {
+    // Nobody has rows in a temporary table whose indexes change.
+    if table.temporary.is_some() {
+        return Ok(());
+    }
     let mut entries: Vec<crate::tree::Entry> = Vec::new();
     if virtual_column::is_computed(table, index) {
         // A table that is being created has no rows.
@@ -312,7 +331,13 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
     let set_flags = |work: &mut Work<'_>, flags: i64| {
         work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
     };
+    let table = existing_table(work, index.table)?;
+    if table.temporary.is_some() && matches!(alter.action, AlterIndexAction::Rebuild { .. }) {
+        return Err(Ora::new(14456).at(target.pos));
+    }
+    work.require_unused(&table)?;
     match &alter.action {
+        _ if table.temporary.is_some() && alter.action == AlterIndexAction::Coalesce => {}
         AlterIndexAction::Rebuild { options, online: true } => {
             return crate::online::rebuild(work, &index, &target, options);
         }

@@ -60,6 +60,10 @@ pub fn hash_cluster(parts: &Parts<'_>, table: &TableDef) -> Result<Option<HashCl
 
 /// Calls `each` with every row of the table as this transaction sees it; stops when it says false.
 pub fn scan(work: &mut Work<'_>, table: &TableDef, each: &mut dyn FnMut(At<'_>, &[u8]) -> Result<bool>) -> Result<()> {
+    // A temporary table is defined anew only while nobody has rows in it.
+    if table.temporary.is_some() {
+        return Ok(());
+    }
     let parts = work.host.parts();
     let txns = parts.storage.heap.transactions();
     let snapshot = txns.statement_snapshot(parts.p, parts.txn);

@@ -38,6 +38,9 @@ pub fn load_among_others(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, 
 
 /// Whether a key stands twice in an index. The caller holds the table exclusively.
 pub fn has_repeats(parts: &Parts<'_>, table: &TableDef, index: &IndexDef) -> Result<bool> {
+    if table.temporary.is_some() {
+        return Ok(false); // nobody has rows in it
+    }
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), index.unique)?;
     let (mut scan, mut last) = (RangeScan::new(), None::<Vec<u8>>);
     scan.start(&tree, Bound::Unbounded, Bound::Unbounded, false);

@@ -24,6 +24,10 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
     if matches!(table.organization, Organization::HashCluster { .. }) {
         return Err(Ora::new(3292).at(target.pos));
     }
+    if table.temporary.is_some() {
+        work.host.empty_temporary(object);
+        return Ok(());
+    }
     let foreign = table.referenced_by.iter().any(|reference| reference.enabled && reference.from_table != object);
     if foreign {
         return Err(Ora::new(2266).at(target.pos));

@@ -6,7 +6,7 @@ use cluster::Clusters;
 use dictionary::base::{Base, obj};
 use dictionary::rows::{Row, as_u32, blank, int, text};
 use dictionary::{
-    Catalog, Change, Dictionary, DroppedSegment, Image, ObjectKind, SessionCatalog, SystemPrivilege, UserId,
+    Catalog, Change, Dictionary, DroppedSegment, Image, ObjectKind, SessionCatalog, SystemPrivilege, TableDef, UserId,
 };
 use enqueue::{EnqueueType, LockId, LockMode, Timeout};
 use heap::Heap;
@@ -89,6 +89,15 @@ pub trait Host {
     fn run(&mut self, text: &str) -> Result<()> {
         let _ = text;
         Err(Ora::unsupported())
+    }
+    /// Whether this session has rows in a temporary table.
+    fn has_temporary_rows(&self, table: ObjectId) -> bool {
+        let _ = table;
+        false
+    }
+    /// Takes this session's rows of a temporary table away.
+    fn empty_temporary(&mut self, table: ObjectId) {
+        let _ = table;
     }
     /// Compiles a unit of that owner without storing it. A unit whose text could not be parsed has errors, too.
     fn compile(&mut self, owner: &str, name: &str, kind: StoredKind, source: &str) -> Result<Vec<CompileError>>;
@@ -550,6 +559,35 @@ impl<'a> Work<'a> {
     pub fn touch(&mut self, object: ObjectId) {
         if !self.touched.contains(&object) {
             self.touched.push(object);
+        }
+    }
+
+    /// Before the definition of a temporary table, or of what belongs to it, changes: nobody may have rows in it, this session
+    /// neither, until the statement has ended. Nothing for other tables.
+    ///
+    /// # Errors
+    /// ORA-14452.
+    pub fn require_unused(&mut self, table: &TableDef) -> Result<()> {
+        if table.temporary.is_none() {
+            return Ok(());
+        }
+        let used = self.host.has_temporary_rows(table.object)
+            || !self.hold(EnqueueType::To, table.object.0.into(), LockMode::Exclusive)?;
+        if used { Err(Ora::new(14452)) } else { Ok(()) }
+    }
+
+    /// Marks an object as temporary, for the views.
+    pub fn mark_temporary(&mut self, object: ObjectId) -> Result<()> {
+        self.change().update(Base::Obj, &by(obj::OBJ, object), &mut |row| row[obj::FLAGS] = int(1)).map(drop)
+    }
+
+    /// The temporary tablespace of a clause, or the database's. ORA-00959, ORA-02195.
+    pub fn temporary_tablespace(&mut self, given: Option<&Ident>) -> Result<u32> {
+        match given {
+            Some(name) => crate::quota::default_for_user(self, name, true).map_err(|e| {
+                if e.is(10615) { Ora::with(2195, &[&"TEMPORARY", &"PERMANENT"]).at(name.pos.0) } else { e }
+            }),
+            None => Ok(crate::quota::defaults(self)?.1.unwrap_or(0)),
         }
     }
 

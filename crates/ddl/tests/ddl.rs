@@ -341,7 +341,7 @@ fn tables_come_and_go() {
     s.fails("create table u (n number) tablespace nowhere", 959);
     s.fails("create table u (v varchar2(4001))", 910);
     s.fails("create table u (v varchar2)", 906);
-    s.fails("create global temporary table u (n number)", 3001);
+    s.fails("create private temporary table u (n number)", 3001);
     s.fails("create table u (n number) partition by hash (n) partitions 2", 439);
     s.fails("drop table nothing", 942);
     s.fails("drop table sys.obj$", 942);

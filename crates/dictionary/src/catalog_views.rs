@@ -53,7 +53,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         name: "TABLES",
-        query: "select {owner}o.name table_name, ts.name tablespace_name, \
+        query: "select {owner}o.name table_name, decode(bitand(t.property, 1), 1, null, ts.name) tablespace_name, \
             (select co.name from obj$ co where co.obj# = t.bobj#) cluster_name, null iot_name, 'VALID' status, t.pctfree$ pct_free, \
             null pct_used, t.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, \
             2147483645 max_extents, decode(bitand(t.property, 64), 64, 'NO', 'YES') logging, 'N' backed_up, t.rowcnt num_rows, \
@@ -105,11 +105,11 @@ const FAMILIES: &[Family] = &[
         query: "select {owner}o.name index_name, decode(bitand(i.property, 16), 16, 'FUNCTION-BASED ', '') || decode(i.type#, 4, 'IOT - TOP', 'NORMAL') || \
             decode(bitand(i.property, 4), 4, '/REV', '') index_type, tu.name table_owner, b.name table_name, 'TABLE' table_type, \
             decode(bitand(i.property, 1), 1, 'UNIQUE', 'NONUNIQUE') uniqueness, 'DISABLED' compression, null prefix_length, \
-            ts.name tablespace_name, i.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, \
+            decode(bitand(i.property, 32), 32, null, ts.name) tablespace_name, i.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, \
             2147483645 max_extents, i.pctfree$ pct_free, 'YES' logging, i.blevel blevel, i.leafcnt leaf_blocks, \
             i.distkey distinct_keys, null avg_leaf_blocks_per_key, null avg_data_blocks_per_key, null clustering_factor, \
             decode(bitand(i.flags, 1), 1, 'UNUSABLE', 'VALID') status, null num_rows, null sample_size, null last_analyzed, '1' degree, \
-            '1' instances, 'NO' partitioned, 'N' temporary, 'N' generated, 'N' secondary, 'DEFAULT' buffer_pool, \
+            '1' instances, 'NO' partitioned, decode(bitand(i.property, 32), 32, 'Y', 'N') temporary, 'N' generated, 'N' secondary, 'DEFAULT' buffer_pool, \
             decode(bitand(i.property, 16), 16, 'ENABLED', null) funcidx_status, \
             decode(bitand(i.flags, 2), 2, 'INVISIBLE', 'VISIBLE') visibility \
             from ind$ i, obj$ o, user$ u, obj$ b, user$ tu, ts$ ts where o.obj# = i.obj# and u.user# = o.owner# and b.obj# = i.bo# \

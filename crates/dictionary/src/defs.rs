@@ -301,6 +301,16 @@ pub struct ConstraintDef {
     pub rely: bool,
 }
 
+impl ConstraintDef {
+    /// Whether it is a key that this index enforces.
+    pub fn is_key_in(&self, of: ObjectId) -> bool {
+        match self.kind {
+            ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. } => index == of,
+            _ => false,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConstraintKindDef {
     /// Positions of the columns; the index that enforces it.

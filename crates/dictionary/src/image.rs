@@ -32,6 +32,7 @@ pub mod property {
     pub const IND_UNIQUE: i64 = 1;
     pub const IND_REVERSE: i64 = 4;
     pub const IND_FUNCTION_BASED: i64 = 16;
+    pub const IND_TEMPORARY: i64 = 32;
     /// In FLAGS of IND$.
     pub const IND_UNUSABLE: i64 = 1;
     pub const IND_INVISIBLE: i64 = 2;

@@ -76,6 +76,7 @@ types! {
     Hw | "HW" | "Segment High Water Mark" | EnqHwContention;
     St | "ST" | "Space Transaction" | EnqStContention;
     Ts | "TS" | "Temporary Segment" | EnqTsContention;
+    To | "TO" | "Temporary Object" | EnqToContention;
     Us | "US" | "Undo Segment" | EnqUsContention;
     Ci | "CI" | "Cross-Instance Call Invocation" | EnqCiContention;
     Cf | "CF" | "Controlfile Transaction" | EnqCfContention;

@@ -91,6 +91,24 @@ pub struct Builder<'b> {
     pub nls: &'b types::Nls,
     pub p: &'b process::Process,
     pub shared: &'b crate::ctx::Shared,
+    /// The session's segments of temporary tables, and where new ones are made.
+    pub temporaries: &'b crate::temporary::Temporaries,
+    pub temporary_tablespace: u32,
+}
+
+impl<'b> Builder<'b> {
+    /// A builder for a session's statement.
+    pub fn new(regs: &'b mut Vec<Value>, binds: Reg, cx: &'b crate::ctx::ExecCtx<'_>) -> Builder<'b> {
+        Builder {
+            regs,
+            binds,
+            nls: &cx.session.nls,
+            p: cx.p,
+            shared: cx.shared,
+            temporaries: &cx.session.temporaries,
+            temporary_tablespace: cx.session.options.temporary_tablespace,
+        }
+    }
 }
 
 impl Builder<'_> {

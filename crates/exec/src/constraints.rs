@@ -337,7 +337,7 @@ impl Checker {
 /// Builds what reads no registers of a statement.
 fn with_builder<R>(cx: &ExecCtx<'_>, f: impl FnOnce(&mut Builder<'_>) -> Result<R>) -> Result<R> {
     let mut regs = Vec::new();
-    f(&mut Builder { regs: &mut regs, binds: 0, nls: &cx.session.nls, p: cx.p, shared: cx.shared })
+    f(&mut Builder::new(&mut regs, 0, cx))
 }
 
 fn values(row: &[u8], types: &[DataType]) -> Result<Vec<Value>> {

@@ -5,6 +5,7 @@
 
 use crate::constraints::Constraints;
 use crate::statistics::Figures;
+use crate::temporary::Temporaries;
 use btree::Btree;
 use cluster::Clusters;
 use dictionary::{Catalog, FixedId, SequenceDef, TableDef};
@@ -90,6 +91,10 @@ pub struct SessionState {
     pub figures: Figures,
     /// Which constraints wait for the end of the transaction, and what they have to look at then.
     pub constraints: Constraints,
+    /// The session's segments of temporary tables.
+    pub temporaries: Temporaries,
+    /// Transactions that are suspended by autonomous ones.
+    pub suspended: usize,
     nls_fingerprint: u64,
 }
 
@@ -107,6 +112,8 @@ impl SessionState {
             currval: HashMap::new(),
             figures: Figures::default(),
             constraints: Constraints::default(),
+            temporaries: Temporaries::default(),
+            suspended: 0,
             nls_fingerprint: 0,
         };
         s.change_nls(|_| {});

@@ -17,6 +17,8 @@ use crate::machine::{CteState, Machine};
 use crate::source::Op;
 use crate::statistics::Place;
 use crate::sub::SubState;
+use crate::temporary;
+use dictionary::TemporaryKind;
 use library_cache::Content;
 use plan::{BindType, Class, Column, Plan, PlanBody, class};
 use result_cache::{Build, Description, Key, Namespace, Opened, ResultBuffer};
@@ -125,6 +127,10 @@ pub struct Cursor {
     flashback: Option<Scn>,
     /// Compiled with SYS's eyes, for the executor's own statements.
     internal: bool,
+    /// The temporary tables it is over, and the state of the session's segments when it was compiled and opened.
+    temporary: Vec<(ObjectId, TemporaryKind)>,
+    temporary_version: u64,
+    temporary_purges: u64,
 }
 
 /// Most times a statement is started again because rows changed under it.
@@ -198,13 +204,21 @@ impl Cursor {
         bind_types.resize(plan.binds.len(), None);
         let text: Rc<str> = text.into();
         let (body, m, first_bind) = build(&plan, cx)?;
-        let cached = cached_of(&plan, &text, cx);
+        let catalog = cx.host.catalog()?;
+        let temporary = temporary::among(&plan.dependencies, &|object| catalog.table_by_id(object))?;
+        // A session's own rows are nobody else's result, also when a function reads them.
+        let read = plan.cacheable.as_deref().unwrap_or_default();
+        let private = temporary::among(read, &|object| catalog.table_by_id(object))?;
+        let cached = if temporary.is_empty() && private.is_empty() { cached_of(&plan, &text, cx) } else { None };
         if !internal && !place.is_found() {
             let depends: Vec<u32> = plan.dependencies.iter().map(|d| d.0).collect();
             let content = Content { depends: &depends, ..Content::default() };
             place.load(&text, kind_of(&plan).command(), &bind_types, &content, cx);
         }
         Ok(Cursor {
+            temporary,
+            temporary_version: cx.session.temporaries.version(),
+            temporary_purges: 0,
             text,
             statement,
             kind: kind_of(&plan),
@@ -307,8 +321,12 @@ impl Cursor {
             self.close(cx);
         }
         let other_time = !self.internal && self.flashback != cx.session.flashback;
-        if self.retype || other_time || !cx.host.is_current(self.epoch) {
+        if self.retype || other_time || !cx.host.is_current(self.epoch) || self.lost_segments(cx) {
             self.renew(cx)?;
+        }
+        if !self.temporary.is_empty() {
+            cx.session.temporaries.check_depth(&self.temporary, cx.session.suspended)?;
+            self.temporary_purges = cx.session.temporaries.purges(&self.temporary);
         }
         let mut shared = Vec::new();
         if let Body::Dml(_) = self.body {
@@ -324,11 +342,29 @@ impl Cursor {
             self.state = State::Cached;
             return Ok(());
         }
-        let result = self.open_rows(cx);
+        let locks = self.locks_rows;
+        let result = if locks { self.bind_temporary(cx) } else { Ok(()) }.and_then(|()| self.open_rows(cx));
         if result.is_err() {
             self.end(cx);
         }
         result
+    }
+
+    /// Whether segments of temporary tables that it was compiled over are gone.
+    fn lost_segments(&self, cx: &ExecCtx<'_>) -> bool {
+        !self.temporary.is_empty() && self.temporary_version != cx.session.temporaries.version()
+    }
+
+    /// Before a statement changes, or locks, rows of temporary tables.
+    fn bind_temporary(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if self.temporary.is_empty() {
+            return Ok(());
+        }
+        let (state, depth) = (&cx.session.temporaries, cx.session.suspended);
+        let changed = |object| self.locks_rows || self.locks.changes(object);
+        state.bind(cx.p, cx.shared, &self.temporary, &changed, depth)?;
+        // Who waited for DDL has waited for another definition.
+        if cx.host.is_current(self.epoch) { Ok(()) } else { self.renew(cx) }
     }
 
     /// Takes an execution with the values bound into a batch, to be carried out with those of further calls by
@@ -355,7 +391,7 @@ impl Cursor {
 
     /// What an execution does before it runs, once for a batch. False for a statement that cannot wait.
     fn begin_batch(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        if !matches!(&self.body, Body::Dml(dml) if dml.may_wait()) {
+        if !matches!(&self.body, Body::Dml(dml) if dml.may_wait()) || !self.temporary.is_empty() {
             return Ok(false);
         }
         if self.state != State::Closed {
@@ -411,6 +447,7 @@ impl Cursor {
 
     /// Locks the tables, compiles again what changed meanwhile, and runs the statement.
     fn execute_dml(&mut self, shared: &mut Vec<ObjectId>, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.bind_temporary(cx)?;
         while self.locks.take(shared, cx)? && !cx.host.is_current(self.epoch) {
             self.renew(cx)?;
         }
@@ -562,7 +599,10 @@ impl Cursor {
     pub fn fetch(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
         match self.state {
             State::Rows => {
-                let result = self.fetch_row(cx, row);
+                let result = match self.lost_rows(cx) {
+                    false => self.fetch_row(cx, row),
+                    true => Err(Ora::new(8103)), // object no longer exists
+                };
                 if !matches!(result, Ok(true)) {
                     self.finish_rows(matches!(result, Ok(false)), cx);
                 }
@@ -587,6 +627,12 @@ impl Cursor {
             },
             State::Closed => Err(Ora::new(1002)),
         }
+    }
+
+    /// Whether the rows of temporary tables that it reads have gone with their transaction.
+    fn lost_rows(&self, cx: &ExecCtx<'_>) -> bool {
+        let state = &cx.session.temporaries;
+        !self.temporary.is_empty() && (self.lost_segments(cx) || self.temporary_purges != state.purges(&self.temporary))
     }
 
     fn fetch_row(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
@@ -752,7 +798,7 @@ fn plan_of(cx: &mut ExecCtx<'_>, statement: &Statement, binds: &[BindType], inte
 fn build(plan: &Plan, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
     let first_bind = plan.regs;
     let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
-    let mut b = Builder { regs: &mut regs, binds: first_bind, nls: &cx.session.nls, p: cx.p, shared: cx.shared };
+    let mut b = Builder::new(&mut regs, first_bind, cx);
     let body = match &plan.body {
         PlanBody::Query(q) => Body::Query { op: Op::build(&q.source, &mut b)?, out: b.codes(&q.out) },
         other => Body::Dml(Dml::build(other, &mut b)?),

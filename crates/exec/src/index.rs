@@ -6,7 +6,7 @@ use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::table::{At, key_columns};
 use btree::{Inserted, RangeScan};
-use dictionary::{ConstraintDef, ConstraintKindDef, IndexDef, IndexKind, Organization, TableDef};
+use dictionary::{IndexDef, IndexKind, Organization, TableDef};
 use plan::{Reg, Watch};
 use std::ops::Bound;
 use std::rc::Rc;
@@ -36,14 +36,16 @@ impl Index {
             Organization::HashCluster { cluster, .. } => cluster.segment.data_object,
             Organization::Fixed(_) => return Err(Ora::internal("a fixed table has no index")),
         };
-        let tree = b.shared.btree.open(b.p, def.segment.header, rows, def.unique && !def.building)?;
-        let enforces = |c: &&ConstraintDef| match c.kind {
-            ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. } => {
-                c.enabled && index == def.object
+        let (header, rows) = match table.temporary {
+            None => (def.segment.header, rows),
+            Some(_) => {
+                let tablespace = b.temporary_tablespace;
+                let (heap, own) = b.temporaries.index(b.p, b.shared, tablespace, table, def)?;
+                (own.header, heap.data_object)
             }
-            _ => false,
         };
-        let key = table.constraints.iter().find(enforces);
+        let tree = b.shared.btree.open(b.p, header, rows, def.unique && !def.building)?;
+        let key = table.constraints.iter().find(|c| c.enabled && c.is_key_in(def.object));
         let watched = key.filter(|_| !def.unique).map(|c| Watch::of(c, table.object));
         let constraint = key.filter(|c| c.name != def.name).map(|c| c.name.clone());
         Ok(Index { def: def.clone(), tree, columns, watched, constraint })

@@ -23,6 +23,7 @@ mod spill;
 mod statistics;
 mod sub;
 mod table;
+pub mod temporary;
 
 pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Row, SessionState, Shared};
 pub use cursor::{Cursor, Described, StatementKind};

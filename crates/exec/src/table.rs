@@ -96,6 +96,11 @@ impl Storage {
     /// ORA-00600 for a fixed table, which has no rows of its own; ORA-08103 for a cluster that is gone.
     pub fn of(table: &TableDef, b: &Builder<'_>) -> Result<Storage> {
         match &table.organization {
+            Organization::Heap(s) if table.temporary.is_some() => {
+                let own = b.temporaries.heap(b.p, b.shared, b.temporary_tablespace, table)?;
+                let s = SegmentRef { header: own.header, data_object: own.data_object, ..*s };
+                Ok(Storage::Heap(heap_table(table, &s)))
+            }
             Organization::Heap(s) => Ok(Storage::Heap(heap_table(table, s))),
             Organization::Index(_) => {
                 let index = table.row_index().ok_or_else(|| Ora::internal("an index-organised table without a key"))?;

@@ -248,6 +248,13 @@ impl Heap {
         Ok(at)
     }
 
+    /// Forgets the block that rows were inserted into last: the segment was emptied.
+    pub fn forget(&self, data_object: types::ObjectId) {
+        if let Ok(mut hints) = self.hints.lock() {
+            hints.remove(&data_object);
+        }
+    }
+
     /// Notes that a block has no room for what was to be inserted, so that the next search passes over it.
     fn give_up(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
         if let Ok(mut hints) = self.hints.lock() {

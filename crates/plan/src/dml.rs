@@ -32,7 +32,9 @@ impl Compiler<'_> {
         let table = match resolved {
             Some(Resolved::Table(table)) => table,
             // Changing rows through a view is not there yet, simple or not.
-            Some(Resolved::View(_)) => return Err(Ora::new(1732).at(pos)),
+            Some(Resolved::View(v)) => {
+                return Err(Ora::new(if v.read_only && !v.catalog { 42399 } else { 1732 }).at(pos));
+            }
             _ => return Err(Ora::new(942).at(pos)),
         };
         self.check_privilege(table.object, table.owner_id, privilege, pos)?;

@@ -315,6 +315,10 @@ impl Compiler<'_> {
                     let here = if table.is_fixed() { Ora::new(30051).at(pos) } else { unsupported("VERSIONS", pos) };
                     return Err(here);
                 }
+                // Rows that are gone with their transaction are nowhere.
+                if (self.as_of.is_some() || self.versions.is_some()) && table.temporary.is_some() {
+                    return Err(Ora::new(14451).at(pos));
+                }
                 self.table_item(table, alias, t.alias.is_none(), set)?;
                 Ok(())
             }

@@ -301,6 +301,7 @@ impl Core {
         if self.is_named.replace(false) {
             self.p.session().transaction_name.set("");
         }
+        session.temporaries.end_transaction(&self.p, &self.shared, session.suspended);
         self.savepoints.borrow_mut().clear();
         self.user_locks.borrow_mut().retain(|_, (lock, until_commit)| {
             if *until_commit {
@@ -363,12 +364,27 @@ impl Core {
         let opened = results.open(&self.p, self.shared.enqueues, Key::new(&whole), about, depends, scn, &mut buffer)?;
         match opened {
             Opened::Hit => Ok(buffer.next_row().map(<[u8]>::to_vec)),
+            // A session's own rows are nobody else's result.
+            Opened::Build(build) if self.any_temporary(depends).unwrap_or(true) => {
+                self.shared.results.abandon(&self.p, self.shared.enqueues, build);
+                Ok(None)
+            }
             Opened::Build(build) => {
                 self.builds.borrow_mut().push((function.to_string(), key.to_vec(), build));
                 Ok(None)
             }
             Opened::Bypass => Ok(None),
         }
+    }
+
+    fn any_temporary(&self, objects: &[ObjectId]) -> Result<bool> {
+        let names = self.names()?;
+        for object in objects {
+            if names.table_by_id(*object)?.is_some_and(|table| table.temporary.is_some()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Publishes the result of a function that was begun by [`Core::function_result_get`].

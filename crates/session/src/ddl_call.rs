@@ -4,7 +4,7 @@ use crate::caches::OnCommit;
 use crate::core::{Core, Identity};
 use crate::world::World;
 use ddl::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
-use dictionary::{Dictionary, SALT_BYTES, UserId};
+use dictionary::{Catalog, Dictionary, Resolved, SALT_BYTES, UserId};
 use exec::{Cursor, ExecCtx};
 use net::StatementKind;
 use net::local::Failure;
@@ -17,7 +17,10 @@ use types::{Date, ObjectId, Ora, Result, Value};
 /// # Errors
 /// Those of the statement.
 pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {
-    crate::constraints::check_before_commit(core, cx)?;
+    // With what belongs to the end of a transaction: deferred constraints, rows of temporary tables.
+    if cx.session.txn.xid().is_some() {
+        core.commit(cx)?;
+    }
     core.savepoints.borrow_mut().clear();
     cx.session.constraints.end_transaction(core.shared.txns.cache());
     let dict = {
@@ -27,6 +30,12 @@ pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failur
     let hook = core.instance.on_commit();
     let mut session = Session { core, cx: cx.reborrow(), dict, hook };
     let outcome = ddl::execute(&mut session, ddl)?;
+    if let Ddl::CreateTable(create) = ddl
+        && create.temporary.is_some_and(|t| t.preserve)
+        && let Some(query) = &create.as_query
+    {
+        session.insert_temporary(&create.name, query)?;
+    }
     Ok(outcome_warning(outcome))
 }
 
@@ -121,7 +130,15 @@ impl Host for Session<'_> {
         let done = cursor.execute(&mut self.cx);
         cursor.close(&mut self.cx);
         done?;
-        self.core.shared.txns.commit(&self.core.p, &mut self.cx.session.txn, &self.hook).map(drop)
+        self.core.commit(&mut self.cx)
+    }
+
+    fn has_temporary_rows(&self, table: ObjectId) -> bool {
+        self.cx.session.temporaries.is_used(table)
+    }
+
+    fn empty_temporary(&mut self, table: ObjectId) {
+        self.cx.session.temporaries.empty(&self.core.p, &self.core.shared, table);
     }
 
     fn compile(&mut self, owner: &str, _name: &str, _kind: StoredKind, source: &str) -> Result<Vec<CompileError>> {
@@ -138,11 +155,25 @@ impl Host for Session<'_> {
         self.core.shared.library.invalidate(&self.core.p, &numbers);
         for object in objects {
             self.core.shared.results.invalidate(&self.core.p, *object, scn);
+            self.cx.session.temporaries.forget(&self.core.p, &self.core.shared, *object);
         }
     }
 }
 
 impl Session<'_> {
+    /// The rows of CREATE GLOBAL TEMPORARY TABLE … AS SELECT, which are this session's. Without them there is no table.
+    fn insert_temporary(&mut self, name: &sql::ast::Name, query: &Query) -> Result<()> {
+        let Err(e) = self.run(&format!("insert into {name} {query}")) else { return Ok(()) };
+        self.core.rollback(self.cx.session)?;
+        if let Some(Resolved::Table(table)) = self.core.names()?.relation(name.qualifier(), name.last())? {
+            self.empty_temporary(table.object);
+        }
+        if let Statement::Ddl(drop) = sql::parse_statement(&format!("drop table {name}"))? {
+            ddl::execute(self, &drop)?;
+        }
+        Err(e)
+    }
+
     fn each_row(
         &mut self,
         cursor: &mut Cursor,

@@ -248,6 +248,7 @@ impl Session {
         calls.close_all(&mut cx);
         // What cannot be rolled back here is rolled back by PMON when the process has ended.
         let _ = core.rollback(cx.session);
+        cx.session.end_temporaries(&core.p, &core.shared);
         for (_, (lock, _)) in core.user_locks.take() {
             core.shared.enqueues.release(&core.p, lock);
         }

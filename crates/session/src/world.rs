@@ -285,6 +285,7 @@ impl plsql::World for World<'_> {
         let savepoints = self.core.savepoints.take();
         let constraints = self.cx.session.constraints.suspend();
         self.core.suspended.borrow_mut().push((txn, savepoints, constraints));
+        self.cx.session.suspended += 1;
         Ok(())
     }
 
@@ -296,6 +297,7 @@ impl plsql::World for World<'_> {
             self.core.shared.txns.show_transaction(&self.core.p, &txn);
             self.cx.session.txn = txn;
             self.cx.session.constraints.resume(constraints);
+            self.cx.session.suspended -= 1;
             *self.core.savepoints.borrow_mut() = savepoints;
         }
         rolled_back?;

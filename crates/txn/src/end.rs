@@ -20,6 +20,15 @@ pub trait CommitHook {
     fn after(&self, p: &Process, scn: Scn, objects: &[ObjectId]);
 }
 
+/// Whose transaction is rolled back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The process that rolls back.
+    Alive,
+    /// A process that has died.
+    Dead,
+}
+
 /// A commit that nobody wants to hear of.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHook;
@@ -132,7 +141,7 @@ impl Transactions {
         };
         p.count(Stat::UserRollbacks, 1);
         p.count(Stat::TransactionRollbacks, u64::from(!t.chain.newest.is_none()));
-        self.undo_down_to(p, xid, &mut t.chain, Uba::NONE)?;
+        self.undo_down_to(p, xid, &mut t.chain, Uba::NONE, Owner::Alive)?;
         self.end_rolled_back(p, xid, &t.chain)?;
         self.release_locks(p, t);
         t.reset();
@@ -159,8 +168,8 @@ impl Transactions {
     pub fn rollback_to(&self, p: &Process, t: &mut Txn, to: &Savepoint) -> Result<()> {
         let Some(xid) = t.xid else { return Ok(()) };
         match to.xid {
-            None => self.undo_down_to(p, xid, &mut t.chain, Uba::NONE),
-            Some(of) if of == xid => self.undo_down_to(p, xid, &mut t.chain, to.at),
+            None => self.undo_down_to(p, xid, &mut t.chain, Uba::NONE, Owner::Alive),
+            Some(of) if of == xid => self.undo_down_to(p, xid, &mut t.chain, to.at, Owner::Alive),
             Some(_) => Err(Ora::with(1086, &[&""])),
         }
     }
@@ -176,7 +185,7 @@ impl Transactions {
     }
 
     /// Reverses the transaction's records, newest first, until `stop` is the newest.
-    fn undo_down_to(&self, p: &Process, xid: Xid, chain: &mut Chain, stop: Uba) -> Result<()> {
+    fn undo_down_to(&self, p: &Process, xid: Xid, chain: &mut Chain, stop: Uba, owner: Owner) -> Result<()> {
         self.forget_images();
         let mut bytes = Vec::new();
         while !chain.newest.is_none() && chain.newest != stop {
@@ -190,7 +199,7 @@ impl Transactions {
                 return Err(Ora::internal(format_args!("undo record {uba} of {xid} belongs to {}", rec.xid)));
             }
             let mut attempt = 0u64;
-            while let Err(e) = self.undo_one(p, &rec) {
+            while let Err(e) = self.undo_one(p, &rec, owner) {
                 // A rollback is not to be broken off: it gives way to other groups as often as need be.
                 if !is_retry(&e) {
                     return Err(e);
@@ -206,13 +215,16 @@ impl Transactions {
     }
 
     /// Reverses one record and retires it, in one group.
-    fn undo_one(&self, p: &Process, rec: &UndoRecord<'_>) -> Result<()> {
+    fn undo_one(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner) -> Result<()> {
         let layer = self.undo_layer(rec.layer);
-        if let Some(layer) = layer {
+        // Temporary rows are gone with the process whose they were, or with the instance.
+        let gone = owner == Owner::Dead && self.cache().files().is_temporary(rec.rdba.file());
+        if let Some(layer) = layer.filter(|_| !gone) {
             layer.prepare(self, p, rec)?;
         }
         let mut undo = Rollback { group: self.cache().group(p) };
         match layer {
+            _ if gone => {}
             Some(layer) => layer.rollback(self, p, rec, &mut undo)?,
             None => {
                 let b = undo.group.current(rec.rdba)?;
@@ -334,7 +346,7 @@ impl Transactions {
         }
         entry.disown(State::Active);
         let mut chain = chain.unwrap_or_default();
-        self.undo_down_to(p, xid, &mut chain, Uba::NONE)?;
+        self.undo_down_to(p, xid, &mut chain, Uba::NONE, Owner::Dead)?;
         self.end_rolled_back(p, xid, &chain)
     }
 }

@@ -176,6 +176,7 @@ events! {
     EnqSqContention | "enq: SQ - contention" | Configuration | "name|mode" | "object #" | "0";
     EnqHwContention | "enq: HW - contention" | Configuration | "name|mode" | "table space #" | "block";
     EnqStContention | "enq: ST - contention" | Configuration | "name|mode" | "0" | "0";
+    EnqToContention | "enq: TO - contention" | Other | "name|mode" | "object #" | "1";
     EnqTsContention | "enq: TS - contention" | Other | "name|mode" | "tablespace ID" | "dba";
     EnqUsContention | "enq: US - contention" | Other | "name|mode" | "undo segment #" | "0";
     EnqCiContention | "enq: CI - contention" | Other | "name|mode" | "opcode" | "type";

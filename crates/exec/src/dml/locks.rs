@@ -35,6 +35,11 @@ impl TableLocks {
         locks
     }
 
+    /// Whether the statement changes rows of the table, or of one that its keys refer to.
+    pub fn changes(&self, object: ObjectId) -> bool {
+        self.lasting.contains(&object)
+    }
+
     fn add_insert(&mut self, t: &Target) {
         self.add(t);
         t.table.referenced_by.iter().filter(|r| r.enabled).for_each(|r| self.last(r.from_table));

@@ -23,7 +23,7 @@ use crate::index::{self, Index};
 use crate::machine::Machine;
 use crate::source::assign;
 use crate::table::{Address, At, Storage};
-use dictionary::{IndexKind, TableDef};
+use dictionary::{IndexDef, IndexKind, TableDef};
 use keys::{Child, Parent};
 use plan::{Reg, Target, Watch};
 use std::fmt;
@@ -89,7 +89,8 @@ pub struct Writer {
 impl Writer {
     pub fn build(t: &Target, b: &mut Builder<'_>) -> Result<Writer> {
         // A key that an unusable index should watch over cannot be changed.
-        if let Some(i) = t.table.indexes.iter().find(|i| i.unusable && i.unique && !i.building) {
+        let watches = |i: &IndexDef| i.unique || t.table.constraints.iter().any(|c| c.enabled && c.is_key_in(i.object));
+        if let Some(i) = t.table.indexes.iter().find(|i| i.unusable && !i.building && watches(i)) {
             return Err(Ora::with(1502, &[&i.owner, &i.name]));
         }
         let indexes = t

@@ -1,6 +1,6 @@
 //! Crashes of the whole instance, one on the heels of another.
 
-use crate::common::{Database, LOAD_TABLE, Load, assert_kept, eventually, number, run};
+use crate::common::{Database, LOAD_TABLE, Load, assert_kept, eventually, number, rows, run};
 
 #[test]
 fn a_killed_instance_keeps_what_was_acknowledged_and_nothing_else() {
@@ -172,5 +172,39 @@ fn deferred_constraints_hold_whenever_the_instance_dies() {
         assert_eq!(number(&mut c, "select count(*) from (select id from top group by id having count(*) > 1)"), 0);
         assert_eq!(number(&mut c, "select count(*) from kid where top not in (select id from top)"), 0);
     }
+    db.verify();
+}
+
+#[test]
+fn temporary_rows_are_no_business_of_a_recovery() {
+    let db = Database::new("temporary");
+    db.start();
+    let create = "create global temporary table g (n number primary key, v varchar2(200)) on commit preserve rows";
+    run(&mut db.connect(), &[create, "create index g_v on g (v)", "create table kept (n number)"]);
+    let fill = "insert into g select level, rpad('v' || level, 200, 'x') from dual connect by level <= 8000";
+    let mut c = db.connect();
+    run(&mut c, &[fill]);
+    c.commit().unwrap();
+    // Changes of both sorts in one transaction, written to the files, when the instance dies.
+    run(
+        &mut c,
+        &[
+            "insert into kept select n from g",
+            "update g set v = 'changed' where mod(n, 3) = 0",
+            "delete from g where n < 50",
+        ],
+    );
+    run(&mut db.connect(), &["alter system checkpoint"]);
+    run(&mut c, &["delete from g where n < 500", "delete from kept where n < 9"]);
+    let mut other = db.connect();
+    run(&mut other, &["insert into kept values (-1)"]);
+    other.commit().unwrap();
+    db.kill();
+    db.start();
+    let mut c = db.connect();
+    assert_eq!(rows(&mut c, "select n from kept"), ["-1"]);
+    assert_eq!(number(&mut c, "select count(*) from g"), 0);
+    run(&mut c, &[fill, "update g set n = -n"]);
+    assert_eq!(number(&mut c, "select sum(n) from g where v like 'v%'"), -8000 * 8001 / 2);
     db.verify();
 }

@@ -1,0 +1,281 @@
+//! Global temporary tables: rows that are a session's own.
+//!
+//! The dictionary has a temporary table without a segment. A session makes segments for it, and for its indexes, in temporary space when
+//! it first compiles a statement over it; they go with the session, or with the table. Their blocks pass through the cache and are
+//! changed like all others, with undo, so that statements and savepoints roll back and queries are consistent; but no redo is made for
+//! them, and who takes over a dead session throws them away whole.
+//!
+//! ON COMMIT DELETE ROWS empties the segments when the transaction ends that has changed them. They stay where they are, so that what
+//! was compiled over them is good for the next transaction; an open cursor is told by a count that the rows it was reading are gone.
+//!
+//! From its first change on a session holds the TO enqueue of the table in share mode, until its rows are gone: the definition of a table
+//! that somebody has rows in does not change (ORA-14452).
+
+use crate::ctx::{SessionState, Shared};
+use buffer_cache::GetKind;
+use dictionary::{IndexDef, TableDef, TemporaryKind};
+use enqueue::{EnqueueType, LockId, LockMode, Timeout};
+use process::Process;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use types::{ObjectId, Ora, Rdba, Result};
+
+/// A session's own segments of temporary tables.
+#[derive(Default)]
+pub struct Temporaries {
+    inner: RefCell<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    tables: HashMap<ObjectId, Bound>,
+    /// Segments made so far; their numbers are made of it.
+    made: u32,
+    /// Counts how often segments went away that a cursor may have been compiled over.
+    version: u64,
+}
+
+/// What a session has of one table.
+#[derive(Debug)]
+struct Bound {
+    kind: TemporaryKind,
+    heap: Segment,
+    indexes: HashMap<ObjectId, Segment>,
+    /// The TO enqueue, from the first change on until the rows are gone.
+    lock: Option<LockId>,
+    /// How many transactions were suspended when the one began that has rows here.
+    depth: usize,
+    /// Counts how often the rows were taken away.
+    purged: u64,
+}
+
+/// Where the rows or entries of one session are.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    pub header: Rdba,
+    pub data_object: ObjectId,
+}
+
+/// Data objects of temporary segments have numbers that no other has.
+const FIRST_NUMBER: u32 = 0x8000_0000;
+
+impl Inner {
+    /// A number that no other segment has at this time, of this session or another.
+    fn number(&mut self, p: &Process) -> ObjectId {
+        loop {
+            self.made = self.made.wrapping_add(1);
+            let number = ObjectId(FIRST_NUMBER | (p.number() & 0x7FFF) << 16 | (self.made & 0xFFFF));
+            let has =
+                |b: &Bound| b.heap.data_object == number || b.indexes.values().any(|index| index.data_object == number);
+            if !self.tables.values().any(has) {
+                return number;
+            }
+        }
+    }
+}
+
+impl Temporaries {
+    /// Where this session's rows of a table are; made when there is no such place yet.
+    ///
+    /// # Errors
+    /// ORA-01652 without room.
+    pub fn heap(&self, p: &Process, shared: &Shared, tablespace: u32, table: &TableDef) -> Result<Segment> {
+        let inner = &mut *self.inner.borrow_mut();
+        if let Some(bound) = inner.tables.get(&table.object) {
+            return Ok(bound.heap);
+        }
+        let data_object = inner.number(p);
+        let cache = shared.txns.cache();
+        let scn = || shared.txns.current_scn();
+        let tablespace = usable(shared, tablespace);
+        let header = cache.segments().create(p, tablespace, block::SegmentKind::Table, data_object, &scn)?;
+        let heap = Segment { header, data_object };
+        let kind = table.temporary.unwrap_or(TemporaryKind::DeleteRows);
+        let bound = Bound { kind, heap, indexes: HashMap::new(), lock: None, depth: 0, purged: 0 };
+        inner.tables.insert(table.object, bound);
+        Ok(heap)
+    }
+
+    /// Where this session's entries of an index are; made when there is no such place yet. The table has no rows then: an index is made
+    /// only while nobody has any.
+    ///
+    /// # Errors
+    /// ORA-01652 without room.
+    pub fn index(
+        &self,
+        p: &Process,
+        shared: &Shared,
+        tablespace: u32,
+        table: &TableDef,
+        index: &IndexDef,
+    ) -> Result<(Segment, Segment)> {
+        let heap = self.heap(p, shared, tablespace, table)?;
+        let inner = &mut *self.inner.borrow_mut();
+        if let Some(have) = inner.tables.get(&table.object).and_then(|bound| bound.indexes.get(&index.object)) {
+            return Ok((heap, *have));
+        }
+        let data_object = inner.number(p);
+        let header = shared.btree.create(p, usable(shared, tablespace), data_object)?;
+        let segment = Segment { header, data_object };
+        let bound = inner.tables.get_mut(&table.object).ok_or_else(|| Ora::internal("a temporary table"))?;
+        bound.indexes.insert(index.object, segment);
+        Ok((heap, segment))
+    }
+
+    /// Changes whenever segments have gone away that something may have been compiled over.
+    pub fn version(&self) -> u64 {
+        self.inner.borrow().version
+    }
+
+    /// How often the rows of these tables were taken away, in all.
+    pub fn purges(&self, tables: &[(ObjectId, TemporaryKind)]) -> u64 {
+        let inner = self.inner.borrow();
+        tables.iter().filter_map(|(object, _)| inner.tables.get(object)).map(|bound| bound.purged).sum()
+    }
+
+    /// Whether this session may have rows in the table.
+    pub fn is_used(&self, table: ObjectId) -> bool {
+        self.inner.borrow().tables.get(&table).is_some_and(|bound| bound.lock.is_some())
+    }
+
+    /// Before a statement that reads or changes these tables. `depth`: how many transactions are suspended.
+    ///
+    /// # Errors
+    /// ORA-14450 when a suspended transaction has rows in a table whose rows end with it.
+    pub fn check_depth(&self, tables: &[(ObjectId, TemporaryKind)], depth: usize) -> Result<()> {
+        let inner = self.inner.borrow();
+        let outer = |(object, kind): &(ObjectId, TemporaryKind)| {
+            let bound = inner.tables.get(object);
+            *kind == TemporaryKind::DeleteRows && bound.is_some_and(|b| b.lock.is_some() && b.depth < depth)
+        };
+        if tables.iter().any(outer) { Err(Ora::new(14450)) } else { Ok(()) }
+    }
+
+    /// Before a statement that changes those of these tables that `changed` picks: their definitions stay as they are from now on.
+    ///
+    /// # Errors
+    /// Those of waiting for DDL on one of them.
+    pub fn bind(
+        &self,
+        p: &Process,
+        shared: &Shared,
+        tables: &[(ObjectId, TemporaryKind)],
+        changed: &dyn Fn(ObjectId) -> bool,
+        depth: usize,
+    ) -> Result<()> {
+        for (object, _) in tables.iter().filter(|(object, _)| changed(*object)) {
+            let unbound = self.inner.borrow().tables.get(object).is_some_and(|b| b.lock.is_none());
+            if !unbound {
+                continue;
+            }
+            let id = u64::from(object.0);
+            let lock = shared.enqueues.get(p, EnqueueType::To, id, 0, LockMode::Share, Timeout::Never)?;
+            match self.inner.borrow_mut().tables.get_mut(object) {
+                Some(bound) => (bound.lock, bound.depth) = (Some(lock), depth),
+                None => shared.enqueues.release(p, lock),
+            }
+        }
+        Ok(())
+    }
+
+    /// The transaction at `depth` has ended: rows that end with it go.
+    pub fn end_transaction(&self, p: &Process, shared: &Shared, depth: usize) {
+        let ends = |b: &Bound| b.kind == TemporaryKind::DeleteRows && b.lock.is_some() && b.depth >= depth;
+        let ending: Vec<ObjectId> = match self.inner.try_borrow() {
+            Ok(inner) => inner.tables.iter().filter(|(_, b)| ends(b)).map(|(object, _)| *object).collect(),
+            Err(_) => return,
+        };
+        ending.into_iter().for_each(|object| self.empty(p, shared, object));
+    }
+
+    /// Takes this session's rows of a table away: TRUNCATE. The transaction that changed them has ended.
+    pub fn empty(&self, p: &Process, shared: &Shared, table: ObjectId) {
+        let inner = &mut *self.inner.borrow_mut();
+        let Some(bound) = inner.tables.get_mut(&table) else { return };
+        bound.purged += 1;
+        let lock = bound.lock.take();
+        let emptied = purge(p, shared, bound);
+        if emptied.is_err() {
+            // Nobody gets at the rows again. Their space is the process's until it ends.
+            inner.tables.remove(&table);
+            inner.version += 1;
+        }
+        if let Some(lock) = lock {
+            shared.enqueues.release(p, lock);
+        }
+    }
+
+    /// The table is gone, or has other columns or indexes: what this session had of it goes, unless there are rows in it, in which case
+    /// nothing of the sort has happened.
+    pub fn forget(&self, p: &Process, shared: &Shared, table: ObjectId) {
+        if !self.is_used(table) {
+            self.remove(p, shared, table);
+        }
+    }
+
+    fn remove(&self, p: &Process, shared: &Shared, table: ObjectId) {
+        let inner = &mut *self.inner.borrow_mut();
+        let Some(bound) = inner.tables.remove(&table) else { return };
+        inner.version += 1;
+        let scn = || shared.txns.current_scn();
+        let segments = shared.txns.cache().segments();
+        for segment in bound.indexes.values().chain([&bound.heap]) {
+            // Space that cannot be given back now is the process's until it ends.
+            let _ = segments.drop_segment(p, segment.header, &scn);
+        }
+        shared.heap.forget(bound.heap.data_object);
+        if let Some(lock) = bound.lock {
+            shared.enqueues.release(p, lock);
+        }
+    }
+
+    /// The session ends: everything of it goes.
+    pub fn end_session(&self, p: &Process, shared: &Shared) {
+        let all: Vec<ObjectId> = self.inner.borrow().tables.keys().copied().collect();
+        all.into_iter().for_each(|object| self.remove(p, shared, object));
+    }
+}
+
+/// The tablespace, or another temporary one when there is no such any more.
+fn usable(shared: &Shared, tablespace: u32) -> u32 {
+    let known = shared.txns.cache().files().temporary_files();
+    let there = known.iter().any(|(_, of)| *of == tablespace);
+    if there { tablespace } else { known.first().map_or(tablespace, |(_, of)| *of) }
+}
+
+fn purge(p: &Process, shared: &Shared, bound: &Bound) -> Result<()> {
+    let cache = shared.txns.cache();
+    let scn = || shared.txns.current_scn();
+    cache.segments().truncate(p, bound.heap.header, bound.heap.data_object, &scn)?;
+    shared.heap.forget(bound.heap.data_object);
+    for index in bound.indexes.values() {
+        let root = cache.segments().aux(p, index.header, GetKind::Current)?.0;
+        shared.btree.truncate(p, index.header, index.data_object)?;
+        // What was compiled over the index knows its root.
+        if cache.segments().aux(p, index.header, GetKind::Current)?.0 != root {
+            return Err(Ora::internal("the root of an index has moved"));
+        }
+    }
+    Ok(())
+}
+
+/// The temporary tables among these objects.
+pub fn among(
+    objects: &[ObjectId],
+    table_by_id: &dyn Fn(ObjectId) -> Result<Option<std::rc::Rc<TableDef>>>,
+) -> Result<Vec<(ObjectId, TemporaryKind)>> {
+    let mut found = Vec::new();
+    for object in objects {
+        if let Some(kind) = table_by_id(*object)?.and_then(|table| table.temporary) {
+            found.push((*object, kind));
+        }
+    }
+    Ok(found)
+}
+
+impl SessionState {
+    /// What the session has of temporary tables, given back at its end.
+    pub fn end_temporaries(&self, p: &Process, shared: &Shared) {
+        self.temporaries.end_session(p, shared);
+    }
+}
