@@ -123,9 +123,14 @@ fn no_commit_is_lost_without_a_word_wherever_the_log_is_damaged() {
         std::fs::write(&path, &bytes).unwrap();
         match start(&mut place, "16M") {
             Ok(mut c) => {
-                opened += 1;
-                assert!(seed == cases, "seed {seed}: damage in the middle is taken for the end");
-                assert!(commits(&mut c) >= COMMITS - 1);
+                let there = commits(&mut c);
+                if seed == cases {
+                    opened += 1;
+                    assert!(there >= COMMITS - 1, "{there}");
+                } else {
+                    // The sector's damaged part may be redo from before the checkpoint, which nobody needs.
+                    assert_eq!(there, COMMITS, "seed {seed}: damage in the middle is taken for the end");
+                }
                 continue;
             }
             Err(why) => assert!(why.contains("ORA-00353") && why.contains("ORA-00312"), "seed {seed}: {why}"),
