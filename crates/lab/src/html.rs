@@ -112,6 +112,10 @@ pub fn page(results: &Results) -> String {
     }
     out.push_str("</div>\n");
     out.push_str(&published(results, &variants, &colour));
+    let sections = crate::sections::tables(results);
+    if !sections.is_empty() {
+        out.push_str(&format!("<h2>Sections</h2>\n<pre>{}</pre>\n", escape(sections.trim_start())));
+    }
     out.push_str(&latches(results, &variants, &colour));
 
     out.push_str("<h2>Tables</h2>\n<div class=\"tables\">");

@@ -10,6 +10,7 @@ mod html;
 mod manifest;
 mod results;
 mod run;
+mod sections;
 mod svg;
 mod table;
 pub mod torture;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::LabError;
+use crate::sections::Section;
 
 /// A manifest, as `manifest.toml` says it.
 #[derive(Clone, Debug, Deserialize)]
@@ -33,6 +34,9 @@ pub struct Manifest {
     pub measure: Measure,
     #[serde(default)]
     pub published: Vec<Published>,
+    /// Sections of the report beside throughput and latches.
+    #[serde(default, rename = "section")]
+    pub sections: Vec<Section>,
 }
 
 /// What is varied.
@@ -105,6 +109,10 @@ pub struct Experiment {
 
 /// The experiments that are part of the program.
 const SHIPPED: &[(&str, &str)] = &[
+    (
+        include_str!("../../../experiments/row-cache/manifest.toml"),
+        include_str!("../../../experiments/row-cache/setup.sql"),
+    ),
     (
         include_str!("../../../experiments/result-cache/manifest.toml"),
         include_str!("../../../experiments/result-cache/setup.sql"),
@@ -185,6 +193,7 @@ fn check(manifest: &Manifest) -> Result<(), String> {
             return Err(format!("variant '{}': the worker does not use :iterations", variant.name));
         }
     }
+    manifest.sections.iter().try_for_each(Section::check)?;
     for published in &manifest.published {
         if published.sessions.len() != published.ops_per_s.len() {
             return Err(format!("published '{}': sessions and ops_per_s differ in length", published.title));

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::sections::{Figures, SectionHead};
+
 /// Figures of one latch over one cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatchFigures {
@@ -42,6 +44,9 @@ pub struct Row {
     /// Of the median rate of one session of the same variant times the number of sessions; null without such a cell.
     pub pct_linear: Option<f64>,
     pub latches: BTreeMap<String, LatchFigures>,
+    /// By section and name, what the cell added to the figures.
+    #[serde(default)]
+    pub sections: BTreeMap<String, Figures>,
 }
 
 /// The machine.
@@ -81,6 +86,8 @@ pub struct Results {
     pub rows: Vec<Row>,
     #[serde(default)]
     pub published: Vec<PublishedCurve>,
+    #[serde(default)]
+    pub sections: Vec<SectionHead>,
 }
 
 /// Median, least and greatest of some figures.
@@ -218,6 +225,7 @@ pub(crate) mod tests {
             ops_per_s,
             pct_linear: None,
             latches: BTreeMap::from([("Result Cache: Latch".to_string(), figures)]),
+            sections: BTreeMap::new(),
         }
     }
 
@@ -247,6 +255,7 @@ pub(crate) mod tests {
                 misses: vec![],
                 sleeps: vec![],
             }],
+            sections: vec![],
         };
         results.fill_pct_linear();
         results

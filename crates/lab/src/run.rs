@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use types::{DataType, Number, Value};
 
 use crate::LabError;
-use crate::manifest::{Experiment, Hold, Variant};
+use crate::manifest::{Experiment, Manifest, Hold, Variant};
 use crate::results::{LatchFigures, PublishedCurve, Results, Row};
 
 /// What a run varies and how long it takes.
@@ -88,13 +88,14 @@ pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
                 sleeps: p.sleeps.clone(),
             })
             .collect(),
+        sections: manifest.sections.iter().map(crate::sections::Section::head).collect(),
     };
     for cell in &cells {
         let variant = &manifest.variants[cell.variant];
         let generation = &plan.generations[cell.generation];
         bar.set_message(format!("{}@{generation}, {} sessions", variant.name, cell.sessions));
         let instance = instances[cell.generation].as_mut().expect("the instance of a cell was started");
-        let row = run_cell(instance, plan, &manifest.measure.latches, variant, generation, cell)?;
+        let row = run_cell(instance, plan, manifest, variant, generation, cell)?;
         results.rows.push(row);
         bar.inc(1);
     }
@@ -220,24 +221,38 @@ fn execute_worker(session: &mut Client, worker: &str, iterations: u64) -> Result
     session.execute(worker, &[bind]).map(drop).map_err(|e| LabError::new(format!("{e}\nin the worker {worker}")))
 }
 
+/// The figures of every section.
+fn read_sections(
+    manifest: &Manifest,
+    observer: &mut Client,
+) -> Result<BTreeMap<String, crate::sections::Figures>, LabError> {
+    manifest.sections.iter().map(|section| Ok((section.title.clone(), section.read(observer)?))).collect()
+}
+
 /// Runs one cell: sessions that are connected and ready start together.
 fn run_cell(
     instance: &mut Instance,
     plan: &Plan,
-    latches: &[String],
+    manifest: &Manifest,
     variant: &Variant,
     generation: &str,
     cell: &Cell,
 ) -> Result<Row, LabError> {
+    let latches = &manifest.measure.latches;
     let cores = crate::host::describe().cores.max(1) as f64;
     // With more sessions than cores each gets its share: the cell takes about as long with any number of them.
     let share = (cores / f64::from(cell.sessions)).min(1.0);
     let rate = instance.rates[cell.variant];
     let iterations = plan.iterations.unwrap_or_else(|| ((rate * plan.seconds * share) as u64).max(1));
+    let sections = read_sections(manifest, &mut instance.observer)?;
     let before = latch_figures(&mut instance.observer, latches)?;
     let by_hand = variant.hold.as_ref().map(|hold| ByHand::ready(instance, hold)).transpose()?;
     let elapsed_s = work(instance, variant, cell.sessions, iterations, by_hand)?;
     let after = latch_figures(&mut instance.observer, latches)?;
+    let mut added = read_sections(manifest, &mut instance.observer)?;
+    for (title, figures) in &mut added {
+        *figures = crate::sections::since(std::mem::take(figures), &sections[title]);
+    }
     let operations = iterations * u64::from(cell.sessions);
     let figures = after.into_iter().map(|(name, f)| {
         let since = f.since(before.get(&name).copied().unwrap_or_default());
@@ -254,6 +269,7 @@ fn run_cell(
         ops_per_s: operations as f64 / elapsed_s.max(1e-9),
         pct_linear: None,
         latches: figures.collect(),
+        sections: added,
     })
 }
 

@@ -125,6 +125,7 @@ pub fn all(results: &Results) -> String {
             }
         }
     }
+    out.push_str(&crate::sections::tables(results));
     out
 }
 

@@ -123,3 +123,30 @@ fn readers_pass_a_latch_that_is_held_shared_where_they_share_it() {
         assert!(elapsed_s > 0.9 || !stopped, "{row}");
     }
 }
+
+#[test]
+fn the_row_cache_experiment_tells_its_sections_beside_the_published_figures() {
+    let folder = Folder::new("row-cache");
+    let out = folder.0.to_str().unwrap();
+    let arguments = ["run", "row-cache", "--sessions", "2", "--iterations", "300", "--repeat", "1", "--quiet", "--out", out];
+    let (ok, text) = lab(&arguments);
+    assert!(ok, "{text}");
+    let heading = text.lines().find(|line| line.starts_with("Dictionary cache: gets, for 1,000")).expect("the section");
+    assert!(text.contains("Sleeps by place: sleeps, for 1,000 operations"), "{text}");
+    let after = &text[text.find(heading).unwrap()..];
+    let line = after.lines().find(|line| line.starts_with("dc_props") && line.split_whitespace().nth(1) == Some("2"));
+    let cells: Vec<&str> = line.expect("a line for two sessions").split_whitespace().skip(2).collect();
+    // Ours and the published ones of 12.1 and 12.2, then ours of the others: sixty and seventy look-ups an execution.
+    assert_eq!(cells, ["60,000", "60,013", "70,000", "69,256", "70,000", "70,000"], "{text}");
+    let results: serde_json::Value = serde_json::from_str(&read(&folder.0, "results.json")).unwrap();
+    for row in results["rows"].as_array().unwrap() {
+        let gets = row["latches"]["row cache objects"]["gets"].as_u64().unwrap();
+        let least = match row["generation"].as_str().unwrap() {
+            "12.1" => 600 * 180,
+            "latchwork" => 600 * 70,
+            _ => 0,
+        };
+        // A few more for the names of the statements that measure.
+        assert!((least..least + 2000).contains(&gets), "{row}");
+    }
+}

@@ -360,19 +360,20 @@ impl PropsScan {
 
 /// Puts a text into a value whose buffer is used again.
 fn put(value: &mut Value, bytes: &[u8]) -> Result<()> {
-    if bytes.is_empty() {
-        *value = Value::Null;
-        return Ok(());
-    }
     let text = std::str::from_utf8(bytes).map_err(|_| Ora::internal("[a property that is no text]"))?;
+    put_text(value, text);
+    Ok(())
+}
+
+fn put_text(value: &mut Value, text: &str) {
     match value {
+        _ if text.is_empty() => *value = Value::Null,
         Value::Text(old) => {
             old.clear();
             old.push_str(text);
         }
         other => *other = Value::Text(text.to_owned()),
     }
-    Ok(())
 }
 
 /// The first 64 bytes of a text, cut at a character.
@@ -395,7 +396,7 @@ impl FixedScan for PropsScan {
                 Shape::Nls if !property.name.starts_with("NLS") => {}
                 Shape::Nls => {
                     row.resize(2, Value::Null);
-                    put(&mut row[0], property.name.as_bytes())?;
+                    put_text(&mut row[0], &property.name);
                     put(&mut row[1], first_64(value))?;
                     return Ok(true);
                 }
@@ -405,7 +406,7 @@ impl FixedScan for PropsScan {
                         row[column] = n(number);
                     }
                     row[0] = address(std::ptr::from_ref(property) as u64);
-                    put(&mut row[4], property.name.as_bytes())?;
+                    put_text(&mut row[4], &property.name);
                     put(&mut row[5], value)?;
                     put(&mut row[6], comment)?;
                     return Ok(true);
