@@ -3,7 +3,7 @@
 //!
 //! Elapsed time: the first executions of a statement in a session are all timed, then one in [`TIMED_EVERY`], which counts for all of them: two
 //! readings of the clock at each of millions of executions would be felt. Processor time is the elapsed time by the share of the
-//! processor that the session had meanwhile; it is measured over some milliseconds at a time.
+//! processor that the session has had over its last seconds of work.
 
 use crate::ctx::{ExecCtx, SessionState};
 use library_cache::{Content, CursorSlot, Delta, Digest, Env, Handle, LibraryCache, Statement};
@@ -89,9 +89,13 @@ struct Meter {
     busy_ns: u64,
     /// Processor time of the process when `busy_ns` was 0.
     cpu_ns: u64,
-    /// Of a thousand, and whether it has been measured.
-    share: Option<u64>,
+    /// Busy time and processor time so far, the past counting less and less.
+    all_busy_ns: u64,
+    all_cpu_ns: u64,
 }
+
+/// Busy time after which the past counts half.
+const PAST_NS: u64 = 4_000_000_000;
 
 impl Meter {
     fn read(&mut self) -> u64 {
@@ -101,12 +105,17 @@ impl Meter {
             self.since_ns = now;
             if self.busy_ns >= SHARE_NS {
                 let cpu = os::clock::thread_cpu_ns();
-                self.share = Some(((cpu - self.cpu_ns) * 1000 / self.busy_ns).min(1000));
+                self.all_cpu_ns += cpu - self.cpu_ns;
+                self.all_busy_ns += self.busy_ns;
+                if self.all_busy_ns > PAST_NS {
+                    self.all_busy_ns /= 2;
+                    self.all_cpu_ns /= 2;
+                }
                 self.cpu_ns = cpu;
                 self.busy_ns = 0;
             }
         }
-        self.share.unwrap_or(1000)
+        if self.all_busy_ns == 0 { 1000 } else { (self.all_cpu_ns * 1000 / self.all_busy_ns).min(1000) }
     }
 }
 
