@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use types::{DataType, Number, Value};
 
 use crate::LabError;
-use crate::manifest::{Experiment, Manifest, Hold, Variant};
+use crate::manifest::{Experiment, Hold, Manifest, Variant};
 use crate::results::{LatchFigures, PublishedCurve, Results, Row};
 
 /// What a run varies and how long it takes.

@@ -128,7 +128,8 @@ fn readers_pass_a_latch_that_is_held_shared_where_they_share_it() {
 fn the_row_cache_experiment_tells_its_sections_beside_the_published_figures() {
     let folder = Folder::new("row-cache");
     let out = folder.0.to_str().unwrap();
-    let arguments = ["run", "row-cache", "--sessions", "2", "--iterations", "300", "--repeat", "1", "--quiet", "--out", out];
+    let arguments =
+        ["run", "row-cache", "--sessions", "2", "--iterations", "300", "--repeat", "1", "--quiet", "--out", out];
     let (ok, text) = lab(&arguments);
     assert!(ok, "{text}");
     let heading = text.lines().find(|line| line.starts_with("Dictionary cache: gets, for 1,000")).expect("the section");

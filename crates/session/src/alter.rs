@@ -145,6 +145,7 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         AlterSystemAction::ArchiveLogCurrent => core.instance.storage().redo.archive_current(&core.p).map(drop),
         AlterSystemAction::FlushSharedPool => {
             core.shared.library.flush(&core.p);
+            core.instance.storage().rows.flush(&core.p);
             Ok(())
         }
         // There is no listener to register with.
