@@ -212,7 +212,10 @@ impl Cursor {
         let cached = if temporary.is_empty() && private.is_empty() { cached_of(&plan, &text, cx) } else { None };
         if !internal && !place.is_found() {
             let depends: Vec<u32> = plan.dependencies.iter().map(|d| d.0).collect();
-            let content = Content { depends: &depends, ..Content::default() };
+            let rows = plan.rows();
+            let plan_hash = plan::rows::hash(&rows);
+            let rows = plan::rows::encode(&rows);
+            let content = Content { plan: &rows, plan_hash, depends: &depends, ..Content::default() };
             place.load(&text, kind_of(&plan).command(), &bind_types, &content, cx);
         }
         Ok(Cursor {

@@ -28,6 +28,7 @@ pub mod temporary;
 pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Row, SessionState, Shared};
 pub use cursor::{Cursor, Described, StatementKind};
 pub use flashback::scn_of_number;
+pub use plan::rows as plan_rows;
 pub use plan::{BindType, Column, HostFunction};
 pub use statistics::{Figures, digest};
 

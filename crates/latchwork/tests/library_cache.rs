@@ -98,3 +98,60 @@ fn parse_counts_and_the_cache_of_cursors_are_as_they_are() {
     assert_eq!(after[2] - before[2], 2);
     assert_eq!(after[3] - before[3], 1 + own);
 }
+
+#[test]
+fn plans_are_kept_with_their_cursors_and_printed() {
+    let instance = instance("versioned");
+    let mut s = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    let mut other = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    run(&mut s, "create table lcp (n number primary key, v varchar2(10))");
+    let text = "select v from lcp where n = 3 and v like 'a%'";
+    rows(&mut s, text);
+    let shown = rows(&mut s, "select plan_table_output from table(dbms_xplan.display_cursor)");
+    assert!(shown.contains("child number 0") && shown.contains("TABLE ACCESS BY INDEX ROWID"), "{shown}");
+    assert!(shown.contains("access(\"LCP\".\"N\"=3)") && shown.contains("LIKE 'a%'"), "{shown}");
+    let id = rows(&mut other, "select sql_id from v$sql where sql_text like 'select v from lcp%'");
+    let plan =
+        format!("select id, parent_id, depth, operation, options from v$sql_plan where sql_id = '{id}' order by id");
+    let expected = "0 - 0 SELECT STATEMENT -;1 0 1 TABLE ACCESS BY INDEX ROWID;2 1 2 INDEX UNIQUE SCAN";
+    assert_eq!(rows(&mut other, &plan), expected);
+    // Another session sees the same plan, and its number is the one of v$sql.
+    let basic = format!(
+        "select count(*) from table(dbms_xplan.display_cursor('{id}', 0, 'basic')) where plan_table_output like '%INDEX%'"
+    );
+    assert_eq!(rows(&mut other, &basic), "2");
+    let missing = "select * from table(dbms_xplan.display_cursor('0000000000000'))";
+    assert_eq!(rows(&mut other, missing), "SQL_ID: 0000000000000, child number: 0 cannot be found");
+    assert!(other.execute("select * from table('x')", &[]).is_err());
+}
+
+#[test]
+fn statements_are_marked_hot_kept_and_purged() {
+    for design in DESIGNS {
+        let instance = instance(design);
+        let mut s = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        let text = "select 4711 from dual";
+        rows(&mut s, text);
+        let where_it_is = "from v$db_object_cache where name = 'select 4711 from dual'";
+        let hash = rows(&mut s, &format!("select full_hash_value {where_it_is}"));
+        run(&mut s, &format!("begin dbms_shared_pool.markhot(hash => '{hash}', namespace => 0); end;"));
+        // A cursor that the session keeps is not parsed: a new session is.
+        let mut t = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        rows(&mut t, text);
+        let hot = format!("select count(*), sum(case when property like 'HOTCOPY%' then 1 else 0 end) {where_it_is}");
+        assert_eq!(rows(&mut s, &hot), "2 1", "{design}");
+        run(&mut s, &format!("begin dbms_shared_pool.unmarkhot('{hash}', 0); end;"));
+        assert_eq!(rows(&mut s, &format!("select count(*) {where_it_is}")), "0", "{design}");
+        let mut u = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        rows(&mut u, text);
+        let name =
+            rows(&mut s, "select address || ',' || hash_value from v$sqlarea where sql_text = 'select 4711 from dual'");
+        run(&mut s, &format!("begin dbms_shared_pool.keep('{name}', 'C'); end;"));
+        run(&mut s, "alter system flush shared_pool");
+        assert_eq!(rows(&mut s, &format!("select kept {where_it_is}")), "YES", "{design}");
+        run(&mut s, &format!("begin dbms_shared_pool.purge('{name}', 'C'); end;"));
+        assert_eq!(rows(&mut s, &format!("select count(*) {where_it_is}")), "0", "{design}");
+        let gone = s.execute("begin dbms_shared_pool.purge('00,1', 'C'); end;", &[]);
+        assert!(gone.is_err_and(|e| e.to_string().contains("ORA-06570")), "{design}");
+    }
+}

@@ -86,7 +86,7 @@ impl Compiler<'_> {
                     schema: None,
                     kind: ItemKind::Elements { value },
                     columns: vec![ItemColumn {
-                        name: "COLUMN_VALUE".into(),
+                        name: if of_xplan(expr) { "PLAN_TABLE_OUTPUT" } else { "COLUMN_VALUE" }.into(),
                         ty: text(4000),
                         nullable: true,
                         value: None,
@@ -665,4 +665,14 @@ fn has_subquery(conds: &[Expr]) -> bool {
         });
     }
     found
+}
+
+/// Whether a collection is what DBMS_XPLAN prints.
+fn of_xplan(expr: &ast::Expr) -> bool {
+    let name = match &expr.kind {
+        ast::ExprKind::Call(call) => &call.name,
+        ast::ExprKind::Name(name) => name,
+        _ => return false,
+    };
+    name.qualifier() == Some("DBMS_XPLAN")
 }

@@ -67,6 +67,15 @@ pub struct JobChange {
     pub broken: Option<bool>,
 }
 
+/// What DBMS_SHARED_POOL is asked for. Cursors are named by their full hash of 32 digits, or as `address,hash_value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SharedPoolRequest {
+    MarkHot(String),
+    UnmarkHot(String),
+    Keep(String, bool),
+    Purge(String),
+}
+
 /// What DBMS_RESULT_CACHE asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResultCacheRequest {
@@ -213,6 +222,14 @@ pub trait World {
         Err(Ora::unsupported())
     }
     fn result_cache(&mut self, _request: &ResultCacheRequest) -> Result<Value> {
+        Err(Ora::unsupported())
+    }
+    /// DBMS_SHARED_POOL.
+    fn shared_pool(&mut self, _request: &SharedPoolRequest) -> Result<()> {
+        Err(Ora::unsupported())
+    }
+    /// DBMS_XPLAN.DISPLAY_CURSOR: a value whose elements, for TABLE(…), are the lines.
+    fn display_cursor(&mut self, _sql_id: Option<&str>, _child: i64, _format: &str) -> Result<Value> {
         Err(Ora::unsupported())
     }
     /// DBMS_LOCK.REQUEST on a user lock: 0 success, 1 timeout, 2 deadlock, 4 already owned.

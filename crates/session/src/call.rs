@@ -141,7 +141,9 @@ impl Calls {
             cursor.close(cx);
             return Err(error);
         }
+        let shared = cursor.shared(cx);
         if cursor.kind() != exec::StatementKind::Select {
+            core.last_cursor.set(shared);
             let mut outcome = Outcome { rows: cursor.rows_processed(), ..Outcome::of(kind) };
             let returned = returning(&mut cursor, cx, &e.binds, &mut outcome);
             cursor.close(cx);
@@ -159,7 +161,9 @@ impl Calls {
         let columns = cursor.columns().iter().map(|c| wire_column(c, &cx.session.nls)).collect();
         write_frame(out, |o| Reply::Described { cursor: number, columns }.encode(o));
         self.open.insert(number, Open { cursor, row: Vec::new(), rows: 0, ahead: false });
-        self.fetch_some(core, cx, number, e.prefetch, out)
+        let result = self.fetch_some(core, cx, number, e.prefetch, out);
+        core.last_cursor.set(shared);
+        result
     }
 
     /// Fetches up to `most` rows and sends them; the cursor closes at its end.

@@ -81,6 +81,10 @@ pub struct Core {
     builds: RefCell<Vec<(String, Vec<u8>, Build)>>,
     /// What functions of SQL keep between calls from PL/SQL.
     pub functions: FunctionCache,
+    /// The shared cursor of the last statement, for DBMS_XPLAN.DISPLAY_CURSOR.
+    pub last_cursor: Cell<Option<(library_cache::Digest, u64)>>,
+    /// The lines that it printed.
+    pub plan_lines: RefCell<Vec<String>>,
     /// Job that runs in this session; 0 for none.
     pub job: Cell<u64>,
     guid: Cell<u64>,
@@ -138,6 +142,8 @@ impl Core {
             user_locks: RefCell::default(),
             builds: RefCell::default(),
             functions: FunctionCache::default(),
+            last_cursor: Cell::new(None),
+            plan_lines: RefCell::default(),
             job: Cell::new(0),
             guid: Cell::new(0),
             guid_seed: seed,
@@ -467,8 +473,8 @@ impl exec::Host for Core {
         self.dict.borrow().next_value(cx.p, sequence)
     }
 
-    fn elements(&self, _cx: &mut ExecCtx<'_>, _collection: &Value) -> Result<Vec<Value>> {
-        Err(Ora::new(22905))
+    fn elements(&self, _cx: &mut ExecCtx<'_>, collection: &Value) -> Result<Vec<Value>> {
+        crate::shared_pool::elements(self, collection)
     }
 
     fn now(&self) -> Timestamp {

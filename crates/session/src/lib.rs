@@ -22,6 +22,7 @@ mod oradebug;
 mod run;
 mod scn_times;
 mod session;
+mod shared_pool;
 mod sizes;
 mod startup;
 mod state;

@@ -337,6 +337,14 @@ impl plsql::World for World<'_> {
         run::result_cache(self.core, request)
     }
 
+    fn shared_pool(&mut self, request: &plsql::SharedPoolRequest) -> Result<()> {
+        crate::shared_pool::shared_pool(self.core, request)
+    }
+
+    fn display_cursor(&mut self, sql_id: Option<&str>, child: i64, format: &str) -> Result<Value> {
+        crate::shared_pool::display_cursor(self.core, sql_id, child, format)
+    }
+
     fn user_lock_request(&mut self, id: u32, mode: u8, timeout_s: Option<u32>, until_commit: bool) -> Result<i64> {
         let mode = LockMode::ALL.get(mode as usize).copied().unwrap_or(LockMode::Exclusive);
         if self.core.user_locks.borrow().contains_key(&id) {

@@ -985,6 +985,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 6562, "type of out argument must match type of column or bind variable"),
     (Ora, 6563, "top level procedure/function specified, cannot have subparts"),
     (Ora, 6564, "object %s does not exist"),
+    (Ora, 6570, "shared pool object does not exist, cannot be pinned"),
     (Ora, 6571, "Function %s does not guarantee not to update database"),
     (Ora, 6572, "Function %s has out arguments"),
     (Ora, 6573, "Function %s modifies package state, cannot be used here"),

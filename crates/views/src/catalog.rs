@@ -76,6 +76,7 @@ views! {
     "V$SQLSTATS" | sql::sqlarea_columns() => sql::sqlarea;
     "V$SQLTEXT" | sql::SQLTEXT => sql::sqltext;
     "V$SQLTEXT_WITH_NEWLINES" | sql::SQLTEXT => sql::sqltext_with_newlines;
+    "V$SQL_PLAN" | sql::SQL_PLAN => sql::sql_plan;
     "V$SQL_SHARED_CURSOR" | sql::SHARED_CURSOR => sql::shared_cursor;
     "V$OPEN_CURSOR" | sql::OPEN_CURSOR => sql::open_cursor;
     "V$DB_OBJECT_CACHE" | sql::DB_OBJECT_CACHE => sql::db_object_cache;

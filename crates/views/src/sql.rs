@@ -107,6 +107,32 @@ pub const SHARED_CURSOR: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
+pub const SQL_PLAN: &[(&str, Type)] = &[
+    ("ADDRESS", R(8)),
+    ("HASH_VALUE", N),
+    ("SQL_ID", V(13)),
+    ("PLAN_HASH_VALUE", N),
+    ("CHILD_ADDRESS", R(8)),
+    ("CHILD_NUMBER", N),
+    ("TIMESTAMP", D),
+    ("OPERATION", V(30)),
+    ("OPTIONS", V(30)),
+    ("OBJECT_OWNER", V(128)),
+    ("OBJECT_NAME", V(128)),
+    ("OBJECT_ALIAS", V(261)),
+    ("OBJECT_TYPE", V(20)),
+    ("OPTIMIZER", V(20)),
+    ("ID", N),
+    ("PARENT_ID", N),
+    ("DEPTH", N),
+    ("POSITION", N),
+    ("COST", N),
+    ("CARDINALITY", N),
+    ("ACCESS_PREDICATES", V(4000)),
+    ("FILTER_PREDICATES", V(4000)),
+    ("CON_ID", N),
+];
+
 pub const OPEN_CURSOR: &[(&str, Type)] = &[
     ("SADDR", R(8)),
     ("SID", N),
@@ -318,6 +344,43 @@ pub fn shared_cursor(s: &Source<'_>) -> Vec<Row> {
             row.extend(reasons.iter().map(|(what, _)| yn(differs(*what))));
             row.extend([t(named.join(", ")), n(0u64)]);
             rows.push(row);
+        }
+    }
+    rows
+}
+
+/// The plans of the cursors. No costs are kept.
+pub fn sql_plan(s: &Source<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for sql in s.shared.library.statements() {
+        for child in &sql.children {
+            for plan in exec::plan_rows::decode(&child.plan) {
+                rows.push(vec![
+                    address(sql.address),
+                    n(sql.digest.hash_value()),
+                    t(sql.digest.sql_id()),
+                    n(child.plan_hash),
+                    address(child.address),
+                    n(child.number),
+                    date_of_seconds(child.load_s),
+                    t(&plan.operation),
+                    t(&plan.options),
+                    t(&plan.owner),
+                    t(&plan.object),
+                    t(&plan.alias),
+                    t(&plan.object_type),
+                    if plan.id == 0 { t(&child.mode) } else { Value::Null },
+                    n(plan.id),
+                    plan.parent.map_or(Value::Null, n),
+                    n(plan.depth),
+                    n(plan.position),
+                    Value::Null,
+                    plan.cardinality.map_or(Value::Null, n),
+                    t(&plan.access),
+                    t(&plan.filter),
+                    n(0u64),
+                ]);
+            }
         }
     }
     rows

@@ -4,7 +4,7 @@ use super::random::Random;
 use crate::datum::{Coll, CollData, CollInfo, CollKind, Datum};
 use crate::machine::{Machine, Run, error_stack, scalar};
 use crate::session::Plsql;
-use crate::world::{FlashbackRequest, JobChange, JobRequest, ResultCacheRequest, World};
+use crate::world::{FlashbackRequest, JobChange, JobRequest, ResultCacheRequest, SharedPoolRequest, World};
 use std::rc::Rc;
 use types::{Number, Ora, Value};
 
@@ -72,6 +72,13 @@ natives! {
     "DBMS_SESSION" "FREE_UNUSED_USER_MEMORY" 1 SessionFree,
     "DBMS_SESSION" "SET_NLS" 1 SessionSetNls,
     "DBMS_SESSION" "SET_IDENTIFIER" 1 SessionSetIdentifier,
+    "DBMS_SHARED_POOL" "MARKHOT" 1 PoolMarkHotNamed,
+    "DBMS_SHARED_POOL" "MARKHOT" 2 PoolMarkHot,
+    "DBMS_SHARED_POOL" "UNMARKHOT" 1 PoolUnmarkHotNamed,
+    "DBMS_SHARED_POOL" "UNMARKHOT" 2 PoolUnmarkHot,
+    "DBMS_SHARED_POOL" "KEEP" 1 PoolKeep,
+    "DBMS_SHARED_POOL" "UNKEEP" 1 PoolUnkeep,
+    "DBMS_SHARED_POOL" "PURGE" 1 PoolPurge,
     "DBMS_STATS" "GATHER_TABLE_STATS" 1 GatherTableStats,
     "DBMS_UTILITY" "GET_TIME" 1 GetTime,
     "DBMS_UTILITY" "GET_CPU_TIME" 1 GetCpuTime,
@@ -83,6 +90,7 @@ natives! {
     "DBMS_UTILITY" "EXEC_DDL_STATEMENT" 1 ExecDdl,
     "DBMS_WORKLOAD_REPOSITORY" "CREATE_SNAPSHOT" 1 CreateSnapshot,
     "DBMS_WORKLOAD_REPOSITORY" "CREATE_SNAPSHOT" 2 CreateSnapshotFunction,
+    "DBMS_XPLAN" "DISPLAY_CURSOR" 1 DisplayCursor,
     "STANDARD" "RAISE_APPLICATION_ERROR" 1 RaiseApplicationError,
     "UTL_RAW" "CAST_TO_RAW" 1 RawFromText,
     "UTL_RAW" "CAST_TO_VARCHAR2" 1 RawToText,
@@ -101,6 +109,11 @@ natives! {
 /// The number of a native subprogram.
 pub(crate) fn native(package: &str, name: &str, overload: u32) -> Option<u32> {
     NATIVES.iter().position(|(p, n, o, _)| *p == package && *n == name && *o == overload).map(|i| i as u32)
+}
+
+/// DBMS_SHARED_POOL.
+fn pool<W: World>(w: &mut W, request: SharedPoolRequest) -> types::Result<Value> {
+    w.shared_pool(&request).map(|()| Value::Null)
 }
 
 /// The arguments of a call, in the order of the specification.
@@ -428,6 +441,16 @@ pub(crate) fn run<W: World>(
         }
         Native::RcInvalidateId | Native::RcInvalidateIdFunction => {
             w.result_cache(&ResultCacheRequest::InvalidateObject(a.integer(0).unwrap_or(0)))?
+        }
+        // Only cursors can be hot or kept.
+        Native::PoolMarkHotNamed | Native::PoolUnmarkHotNamed => return Err(Ora::new(6570).into()),
+        Native::PoolMarkHot => pool(w, SharedPoolRequest::MarkHot(a.text(0).to_string()))?,
+        Native::PoolUnmarkHot => pool(w, SharedPoolRequest::UnmarkHot(a.text(0).to_string()))?,
+        Native::PoolKeep => pool(w, SharedPoolRequest::Keep(a.text(0).to_string(), true))?,
+        Native::PoolUnkeep => pool(w, SharedPoolRequest::Keep(a.text(0).to_string(), false))?,
+        Native::PoolPurge => pool(w, SharedPoolRequest::Purge(a.text(0).to_string()))?,
+        Native::DisplayCursor => {
+            w.display_cursor(a.optional_text(0).as_deref(), a.integer(1).unwrap_or(0), a.text(2))?
         }
         Native::RawFromText => Value::raw(a.text(0).as_bytes().to_vec()),
         Native::RawToText => Value::text(String::from_utf8_lossy(a.raw(0)).into_owned()),

@@ -113,6 +113,18 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
          end;",
     ),
     (
+        "DBMS_SHARED_POOL",
+        "package dbms_shared_pool is
+           procedure markhot(schema varchar2, objname varchar2, namespace number default 1, global boolean default true);
+           procedure markhot(hash varchar2, namespace number default 1, global boolean default true);
+           procedure unmarkhot(schema varchar2, objname varchar2, namespace number default 1, global boolean default true);
+           procedure unmarkhot(hash varchar2, namespace number default 1, global boolean default true);
+           procedure keep(name varchar2, flag char default 'P');
+           procedure unkeep(name varchar2, flag char default 'P');
+           procedure purge(name varchar2, flag char default 'P', heaps number default 1);
+         end;",
+    ),
+    (
         "DBMS_STATS",
         "package dbms_stats is
            auto_sample_size constant number := 0; auto_cascade constant boolean := null; auto_degree constant number := 32768;
@@ -143,6 +155,13 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
         "package dbms_workload_repository is
            procedure create_snapshot(flush_level varchar2 default 'BESTFIT', source_name varchar2 default null);
            function create_snapshot(flush_level varchar2 default 'BESTFIT', source_name varchar2 default null) return number;
+         end;",
+    ),
+    (
+        "DBMS_XPLAN",
+        "package dbms_xplan is
+           function display_cursor(sql_id varchar2 default null, cursor_child_no number default 0,
+             format varchar2 default 'TYPICAL') return varchar2;
          end;",
     ),
     (

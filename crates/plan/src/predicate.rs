@@ -1,0 +1,260 @@
+//! Expressions as text, for the predicates of a plan.
+
+use crate::ir::*;
+use dictionary::{IndexDef, IndexKey};
+use std::collections::HashMap;
+use types::{DataType, Nls, Value};
+
+/// Names of registers: columns, and what is computed of them.
+pub(crate) struct Names {
+    regs: HashMap<Reg, String>,
+    binds: Vec<String>,
+}
+
+impl Names {
+    pub(crate) fn of(plan: &Plan) -> Names {
+        let mut names = Names { regs: HashMap::new(), binds: plan.binds.clone() };
+        for cte in &plan.ctes {
+            names.learn(&cte.source);
+        }
+        for sub in &plan.subs {
+            names.learn(&sub.source);
+        }
+        match &plan.body {
+            PlanBody::Query(q) => names.learn(&q.source),
+            PlanBody::InsertAll(i) => names.learn(&i.query.source),
+            PlanBody::Insert(i) => {
+                if let InsertSource::Query(q) = &i.source {
+                    names.learn(&q.source);
+                }
+            }
+            PlanBody::Update(u) => names.learn(&u.source),
+            PlanBody::Delete(d) => names.learn(&d.source),
+            PlanBody::Merge(m) => names.learn(&m.source),
+        }
+        names
+    }
+
+    fn learn(&mut self, source: &Source) {
+        match source {
+            Source::Scan(scan) => {
+                let alias = &scan.alias;
+                for (column, reg) in &scan.columns {
+                    if let Some(def) = scan.table.columns.get(*column as usize) {
+                        self.regs.insert(*reg, format!("\"{alias}\".\"{}\"", def.name));
+                    }
+                }
+                if let Some(reg) = scan.rowid {
+                    self.regs.insert(reg, format!("\"{alias}\".ROWID"));
+                }
+            }
+            Source::Filter { input, .. }
+            | Source::Startup { input, .. }
+            | Source::Buffer { input, .. }
+            | Source::Sort { input, .. }
+            | Source::Distinct { input, .. }
+            | Source::Window { input, .. }
+            | Source::Limit { input, .. }
+            | Source::ForUpdate { input, .. } => self.learn(input),
+            Source::Project { input, exprs, .. } => {
+                self.learn(input);
+                self.learn_all(exprs);
+            }
+            Source::Count { input, reg, .. } => {
+                self.learn(input);
+                if let Some(reg) = reg {
+                    self.regs.insert(*reg, "ROWNUM".into());
+                }
+            }
+            Source::Group { input, keys, .. } => {
+                self.learn(input);
+                self.learn_all(keys);
+            }
+            Source::NestedLoops { left, right, .. } | Source::HashJoin { left, right, .. } => {
+                self.learn(left);
+                self.learn(right);
+            }
+            Source::Set { inputs, .. } => inputs.iter().for_each(|(input, _)| self.learn(input)),
+            Source::ConnectBy(c) => {
+                self.learn(&c.start);
+                self.learn(&c.child);
+                self.regs.insert(c.level, "LEVEL".into());
+                for (column, copy) in &c.prior {
+                    if let Some(name) = self.regs.get(column).cloned() {
+                        self.regs.insert(*copy, format!("PRIOR {name}"));
+                    }
+                }
+            }
+            Source::Dual | Source::Empty | Source::Fixed { .. } | Source::Cte { .. } | Source::Elements { .. } => {}
+        }
+    }
+
+    fn learn_all(&mut self, exprs: &[(Expr, Reg)]) {
+        for (expr, reg) in exprs {
+            if let Some(text) = self.text(expr) {
+                self.regs.entry(*reg).or_insert(text);
+            }
+        }
+    }
+
+    /// Conditions that must all hold; those without a text are left out.
+    pub(crate) fn all(&self, conds: &[Expr]) -> String {
+        conds.iter().filter_map(|cond| self.text(cond)).collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// Pairs of expressions that must be equal.
+    pub(crate) fn equalities(&self, left: &[Expr], right: &[Expr]) -> String {
+        let pair = |(l, r): (&Expr, &Expr)| Some(format!("{}={}", self.text(l)?, self.text(r)?));
+        left.iter().zip(right).filter_map(pair).collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// What an index is searched by.
+    pub(crate) fn keys(
+        &self,
+        scan: &Scan,
+        index: &IndexDef,
+        prefix: &[Expr],
+        low: Option<&(Expr, bool)>,
+        high: Option<&(Expr, bool)>,
+    ) -> String {
+        let column = |n: usize| match &index.columns.get(n)?.key {
+            IndexKey::Column(at) => Some(format!("\"{}\".\"{}\"", scan.alias, scan.table.columns.get(*at)?.name)),
+            IndexKey::Expression { text, .. } => Some(text.clone()),
+        };
+        let mut parts: Vec<String> = prefix
+            .iter()
+            .enumerate()
+            .filter_map(|(n, key)| Some(format!("{}={}", column(n)?, self.text(key)?)))
+            .collect();
+        for (bound, inclusive, exclusive) in [(low, ">=", ">"), (high, "<=", "<")] {
+            if let Some((key, including)) = bound
+                && let (Some(column), Some(text)) = (column(prefix.len()), self.text(key))
+            {
+                parts.push(format!("{column}{}{text}", if *including { inclusive } else { exclusive }));
+            }
+        }
+        parts.join(" AND ")
+    }
+
+    /// An expression; `None` when something in it has no name.
+    pub(crate) fn text(&self, e: &Expr) -> Option<String> {
+        let list = |all: &[Expr]| all.iter().map(|e| self.text(e)).collect::<Option<Vec<_>>>();
+        Some(match &e.node {
+            Node::Const(value) => constant(value)?,
+            Node::Reg(reg) => self.regs.get(reg)?.clone(),
+            Node::Bind(n) => format!(":{}", self.binds.get(*n)?),
+            Node::Special(special) => of_special(*special).into(),
+            Node::Neg(a) => format!("(-{})", self.text(a)?),
+            Node::Arith(op, a, b) => {
+                let op = match op {
+                    ArithOp::Add => '+',
+                    ArithOp::Sub => '-',
+                    ArithOp::Mul => '*',
+                    ArithOp::Div => '/',
+                };
+                format!("{}{op}{}", self.operand(a)?, self.operand(b)?)
+            }
+            Node::Concat(a, b) => format!("{}||{}", self.text(a)?, self.text(b)?),
+            Node::Func(f, args) => format!("{}({})", f.0.name, list(args)?.join(",")),
+            Node::Call(f, args) => format!("\"{}\".\"{}\"({})", f.owner, f.name, list(args)?.join(",")),
+            Node::Convert(a) | Node::Cast(a) => format!("{}({})", conversion(&e.ty), self.text(a)?),
+            Node::Coalesce(args) => format!("COALESCE({})", list(args)?.join(",")),
+            Node::SysContext(a, b) => format!("SYS_CONTEXT({},{})", self.text(a)?, self.text(b)?),
+            Node::Case(arms, otherwise) => self.case(arms, otherwise.as_deref())?,
+            Node::Cmp(op, _, a, b) => format!("{}{}{}", self.text(a)?, of_comparison(*op), self.text(b)?),
+            Node::And(args) => format!("({})", list(args)?.join(" AND ")),
+            Node::Or(args) => format!("({})", list(args)?.join(" OR ")),
+            Node::Not(a) => format!("NOT {}", self.operand(a)?),
+            Node::IsNull(a, negated) => format!("{} IS {}NULL", self.text(a)?, not(*negated)),
+            Node::Like { value, pattern, negated, .. } => {
+                format!("{} {}LIKE {}", self.text(value)?, not(*negated), self.text(pattern)?)
+            }
+            Node::InList { value, list: all, negated, .. } => {
+                format!("{} {}IN ({})", self.text(value)?, not(*negated), list(all)?.join(","))
+            }
+            Node::Scalar(_) => "(SELECT …)".into(),
+            Node::Exists(_) => "EXISTS (SELECT …)".into(),
+            Node::InSub { values, negated, .. } => {
+                format!("({}) {}IN (SELECT …)", list(values)?.join(","), not(*negated))
+            }
+            Node::Quantified { op, all, value, .. } => {
+                let which = if *all { "ALL" } else { "ANY" };
+                format!("{}{}{which} (SELECT …)", self.text(value)?, of_comparison(*op))
+            }
+            Node::Nextval(sequence) => format!("\"{}\".NEXTVAL", sequence.def.name),
+            Node::Currval(sequence) => format!("\"{}\".CURRVAL", sequence.def.name),
+        })
+    }
+
+    /// An operand, in parentheses when it is a sum.
+    fn operand(&self, e: &Expr) -> Option<String> {
+        let text = self.text(e)?;
+        let is_sum = matches!(e.node, Node::Arith(..) | Node::Cmp(..) | Node::Concat(..));
+        Some(if is_sum { format!("({text})") } else { text })
+    }
+
+    fn case(&self, arms: &[(Expr, Expr)], otherwise: Option<&Expr>) -> Option<String> {
+        let mut text = String::from("CASE");
+        for (when, then) in arms {
+            text.push_str(&format!(" WHEN {} THEN {}", self.text(when)?, self.text(then)?));
+        }
+        if let Some(e) = otherwise {
+            text.push_str(&format!(" ELSE {}", self.text(e)?));
+        }
+        text.push_str(" END");
+        Some(text)
+    }
+}
+
+fn not(negated: bool) -> &'static str {
+    if negated { "NOT " } else { "" }
+}
+
+fn of_comparison(op: CmpOp) -> &'static str {
+    match op {
+        CmpOp::Eq => "=",
+        CmpOp::Ne => "<>",
+        CmpOp::Lt => "<",
+        CmpOp::Le => "<=",
+        CmpOp::Gt => ">",
+        CmpOp::Ge => ">=",
+    }
+}
+
+fn of_special(special: Special) -> &'static str {
+    match special {
+        Special::Sysdate => "SYSDATE@!",
+        Special::Systimestamp => "SYSTIMESTAMP(6)",
+        Special::CurrentDate => "CURRENT_DATE",
+        Special::CurrentTimestamp => "CURRENT_TIMESTAMP(6)",
+        Special::LocalTimestamp => "LOCALTIMESTAMP(6)",
+        Special::User => "USER@!",
+        Special::Uid => "UID@!",
+        Special::SysGuid => "SYS_GUID()",
+    }
+}
+
+/// The function that an implicit conversion is.
+fn conversion(to: &DataType) -> &'static str {
+    match to {
+        DataType::Number { .. } | DataType::Float { .. } => "TO_NUMBER",
+        DataType::Varchar2 { .. } | DataType::Char { .. } => "TO_CHAR",
+        DataType::Date => "TO_DATE",
+        DataType::Timestamp { .. } => "TO_TIMESTAMP",
+        _ => "INTERNAL_FUNCTION",
+    }
+}
+
+fn constant(value: &Value) -> Option<String> {
+    let mut text = String::new();
+    match value {
+        Value::Null => return Some("NULL".into()),
+        Value::Number(n) => return Some(n.to_string()),
+        Value::Date(date) => {
+            types::format::date_to_char(date, "SYYYY-MM-DD HH24:MI:SS", &Nls::default(), &mut text).ok()?;
+            return Some(format!("TO_DATE('{text}', 'syyyy-mm-dd hh24:mi:ss')"));
+        }
+        other => other.write_text(&Nls::default(), &mut text).ok()?,
+    }
+    Some(format!("'{}'", text.replace('\'', "''")))
+}

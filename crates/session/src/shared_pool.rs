@@ -1,0 +1,84 @@
+//! DBMS_SHARED_POOL, and DBMS_XPLAN's text of a cursor's plan.
+
+use crate::core::Core;
+use exec::plan_rows::{Format, decode, display};
+use library_cache::{Digest, ParentRow};
+use plsql::SharedPoolRequest;
+use types::{Ora, Result, Value};
+
+/// What stands for the lines of a plan between DBMS_XPLAN and TABLE(…).
+const LINES: &str = "\u{1}DBMS_XPLAN";
+
+/// Runs a request of DBMS_SHARED_POOL.
+///
+/// # Errors
+/// ORA-06570 for a cursor that is not there, or a hash that is none.
+pub fn shared_pool(core: &Core, request: &SharedPoolRequest) -> Result<()> {
+    let (library, p) = (core.shared.library, &core.p);
+    let hash = |text: &str| Digest::of_full_hash(text).ok_or_else(|| Ora::new(6570));
+    let done = match request {
+        SharedPoolRequest::MarkHot(text) => library.mark_hot(p, hash(text)?),
+        SharedPoolRequest::UnmarkHot(text) => library.unmark_hot(p, hash(text)?),
+        SharedPoolRequest::Keep(name, kept) => library.set_kept(p, named(core, name)?, *kept),
+        SharedPoolRequest::Purge(name) => library.purge(p, named(core, name)?),
+    };
+    if done { Ok(()) } else { Err(Ora::new(6570)) }
+}
+
+/// The cursor of `address,hash_value`.
+fn named(core: &Core, name: &str) -> Result<Digest> {
+    let missing = || Ora::new(6570);
+    let (address, hash) = name.split_once(',').ok_or_else(missing)?;
+    let address = u64::from_str_radix(address.trim(), 16).map_err(|_| missing())?;
+    let hash: u32 = hash.trim().parse().map_err(|_| missing())?;
+    let is_it = |row: &ParentRow| row.address == address && row.digest.hash_value() == hash;
+    core.shared.library.statements().find(is_it).map(|row| row.digest).ok_or_else(missing)
+}
+
+/// DBMS_XPLAN.DISPLAY_CURSOR: keeps the lines for TABLE(…), and gives what stands for them.
+///
+/// # Errors
+/// ORA-20001 for a format that is none.
+pub fn display_cursor(core: &Core, sql_id: Option<&str>, child: i64, format: &str) -> Result<Value> {
+    let format = Format::of(format).ok_or_else(|| Ora::with(6502, &[&": invalid format of DBMS_XPLAN"]))?;
+    let last = core.last_cursor.get();
+    let wanted = |row: &ParentRow| match sql_id {
+        Some(id) => row.digest.sql_id() == id,
+        None => last.is_some_and(|(digest, _)| digest == row.digest),
+    };
+    let number = if sql_id.is_none() { last.map_or(0, |(_, number)| number as i64) } else { child };
+    let found = core.shared.library.statements().find(wanted);
+    let cursor =
+        found.as_ref().and_then(|row| row.children.iter().find(|c| c.number as i64 == number).map(|c| (row, c)));
+    *core.plan_lines.borrow_mut() = match cursor {
+        Some((row, child)) => {
+            let title = format!("SQL_ID  {}, child number {}", row.digest.sql_id(), child.number);
+            let mut lines = vec![title.clone(), "-".repeat(title.len())];
+            lines.extend(row.text.lines().map(str::to_string));
+            lines.extend([String::new(), format!("Plan hash value: {}", child.plan_hash), String::new()]);
+            match decode(&child.plan) {
+                rows if rows.is_empty() => lines.push("The plan of this cursor is not kept.".into()),
+                rows => lines.extend(display(&rows, format)),
+            }
+            lines
+        }
+        None => {
+            let id = sql_id.map_or_else(|| last.map_or(String::new(), |(digest, _)| digest.sql_id()), str::to_string);
+            vec![format!("SQL_ID: {id}, child number: {number} cannot be found")]
+        }
+    };
+    Ok(Value::text(LINES.to_string()))
+}
+
+/// The elements of a value for TABLE(…).
+///
+/// # Errors
+/// ORA-22905 for anything but what DBMS_XPLAN gives.
+pub fn elements(core: &Core, value: &Value) -> Result<Vec<Value>> {
+    match value {
+        Value::Text(text) if text == LINES => {
+            Ok(core.plan_lines.borrow().iter().map(|line| Value::text(line.clone())).collect())
+        }
+        _ => Err(Ora::new(22905)),
+    }
+}
