@@ -69,8 +69,8 @@ impl LibraryCache {
     /// DBMS_SHARED_POOL.PURGE: the cursors of a statement, all its copies. Those that are pinned are invalid from now on. False when
     /// there is no such statement.
     pub fn purge(&self, p: &Process, digest: Digest) -> bool {
-        let copies = 0..=self.hot_copies;
-        copies.fold(false, |found, copy| self.purge_copy(p, digest, copy) || found)
+        // All of them, whatever the first says.
+        (0..=self.hot_copies).filter(|copy| self.purge_copy(p, digest, *copy)).count() > 0
     }
 
     fn purge_copy(&self, p: &Process, digest: Digest, copy: u8) -> bool {

@@ -52,7 +52,7 @@ impl Seen {
 }
 
 fn word_of(handle: Handle) -> u64 {
-    u64::from(handle.child) + 1 | (handle.life & LIFE) << 24
+    (u64::from(handle.child) + 1) | (handle.life & LIFE) << 24
 }
 
 impl CursorSlot {
