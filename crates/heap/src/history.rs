@@ -149,6 +149,8 @@ struct Past<'a> {
     between: Between,
     /// `present` was called.
     begun: bool,
+    /// There was a record that nobody can tell the rows of.
+    unknown: bool,
     /// The rows of the last image.
     rows: BTreeMap<u16, Row>,
     /// Directory entries that the transaction being reversed has changed, and those it has at least locked.
@@ -170,6 +172,7 @@ impl<'a> Past<'a> {
             at: Rdba::NONE,
             between: Between { low: Scn::ZERO, high: Scn::ZERO, as_far_as_undo: false },
             begun: false,
+            unknown: false,
             rows: BTreeMap::new(),
             changed: BTreeSet::new(),
             locked: BTreeSet::new(),
@@ -233,16 +236,20 @@ impl HistoryVisitor for Past<'_> {
 
     fn change(&mut self, record: &UndoRecord<'_>) {
         if record.layer == Layer::Heap {
-            ops::slots(record.op, record.data, &mut |slot, whole| {
+            let known = ops::slots(record.op, record.data, &mut |slot, whole| {
                 self.locked.insert(slot);
                 if whole {
                     self.changed.insert(slot);
                 }
             });
+            self.unknown |= !known;
         }
     }
 
     fn before(&mut self, commit: &Commit, view: &BlockView<'_>) -> Result<()> {
+        if self.unknown {
+            return Err(Ora::internal("undo of a row by an operation that it does not have"));
+        }
         let just_before = commit.exact.then(|| Scn(commit.scn.0.saturating_sub(1)));
         let older = self.rows_of(view, just_before)?;
         let newer = std::mem::replace(&mut self.rows, older);

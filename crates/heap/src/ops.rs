@@ -135,23 +135,19 @@ pub fn apply(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
     done.map_err(|e| Ora::internal(format_args!("heap operation {op}: {e:?}")))
 }
 
-/// Calls `f` with each directory entry that a row operation changes, and whether it puts or takes out the row.
-pub fn slots(op: u8, data: &[u8], f: &mut dyn FnMut(u16, bool)) {
+/// Calls `f` with each directory entry that an undo record's row operation changes, and whether it changes more than the lock. False for an
+/// operation that no undo record has.
+pub fn slots(op: u8, data: &[u8], f: &mut dyn FnMut(u16, bool)) -> bool {
     let of = |bytes: &[u8]| bytes.first_chunk::<2>().map(|b| u16::from_le_bytes(*b));
     match op {
         PUT | REMOVE => of(data).into_iter().for_each(|slot| f(slot, true)),
         MARK => of(data).into_iter().for_each(|slot| f(slot, false)),
         REMOVE_MANY => data.chunks_exact(2).filter_map(of).for_each(|slot| f(slot, true)),
-        PUT_EACH => {
-            let mut rest = data;
-            while let Some((head, tail)) = rest.split_at_checked(EACH_HEAD) {
-                of(head).into_iter().for_each(|slot| f(slot, true));
-                rest = tail.get(usize::from(u16::from_le_bytes([head[4], head[5]]))..).unwrap_or_default();
-            }
-        }
-        // Only forward changes put many rows.
-        _ => {}
+        PUT_EACH => each(data, EACH_HEAD, 4).filter_map(|(head, _)| of(head)).for_each(|slot| f(slot, true)),
+        SPLICE_EACH => each(data, SPLICE_HEAD, 6).filter_map(|(head, _)| of(head)).for_each(|slot| f(slot, true)),
+        _ => return false,
     }
+    true
 }
 
 /// Whether a row operation changes directory entry `slot`.
