@@ -21,6 +21,7 @@ use btree::Repeats;
 use buffer_cache::BufferCache;
 use dictionary::{ConstraintDef, ConstraintKindDef, TableDef};
 use plan::{ChildKey, ForeignKey, OnDelete, Watch};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use txn::LockWait;
@@ -215,13 +216,14 @@ pub fn check(which: &dyn Fn(u32) -> bool, cx: &mut ExecCtx<'_>) -> Result<()> {
         if !which(constraint) {
             return Ok(());
         }
-        if !checkers.contains_key(&constraint) {
-            checkers.insert(constraint, Checker::build(constraint, ObjectId(table), cx)?);
-        }
+        let checker = match checkers.entry(constraint) {
+            Entry::Occupied(have) => have.into_mut(),
+            Entry::Vacant(place) => place.insert(Checker::build(constraint, ObjectId(table), cx)?),
+        };
         cx.p.check_cancel()?;
-        match checkers.get_mut(&constraint) {
-            Some(Some(checker)) => checker.check(*kind, &record[HEAD..], cx),
-            _ => Ok(()),
+        match checker {
+            Some(checker) => checker.check(*kind, &record[HEAD..], cx),
+            None => Ok(()),
         }
     });
     // Nothing that a check runs makes notes.
