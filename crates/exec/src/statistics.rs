@@ -115,7 +115,7 @@ impl Meter {
                 self.busy_ns = 0;
             }
         }
-        if self.all_busy_ns == 0 { 1000 } else { (self.all_cpu_ns * 1000 / self.all_busy_ns).min(1000) }
+        (self.all_cpu_ns * 1000).checked_div(self.all_busy_ns).map_or(1000, |share| share.min(1000))
     }
 }
 
