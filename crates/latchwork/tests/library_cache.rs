@@ -7,7 +7,6 @@ fn instance(design: &str) -> Ephemeral {
     let options = EphemeralOptions {
         executable: Some(env!("CARGO_BIN_EXE_latchwork").into()),
         params: vec![("_library_cache_design".into(), design.into())],
-        ..EphemeralOptions::default()
     };
     Ephemeral::start_with(&options).expect("an instance starts")
 }

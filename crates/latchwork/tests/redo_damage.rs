@@ -67,7 +67,8 @@ fn records(dir: &Path) -> (PathBuf, Vec<(u64, usize)>) {
     let log = control.current_log().unwrap();
     let path = dir.join(&log.name);
     let from = Rba(control.checkpoint.rba);
-    let mut reader = LogReader::open(&[path.clone()], control.database, control.incarnation.number, from).unwrap();
+    let mut reader =
+        LogReader::open(std::slice::from_ref(&path), control.database, control.incarnation.number, from).unwrap();
     let mut all = Vec::new();
     while let Some((at, record)) = reader.next_record().unwrap() {
         all.push((LOG_HEADER_BYTES + at.0 - log.start, record.len));

@@ -94,7 +94,7 @@ fn library_config(sizes: &Sizes, designs: &Designs, init: &InitParams) -> librar
 
 /// As many children as the next prime above the number of processors, from 3 to 67.
 fn library_latches(cpus: u32) -> u32 {
-    let is_prime = |n: &u32| (2..*n).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    let is_prime = |n: &u32| (2..*n).take_while(|d| d * d <= *n).all(|d| !n.is_multiple_of(d));
     (cpus.max(2) + 1..67).find(is_prime).unwrap_or(67)
 }
 
