@@ -178,8 +178,13 @@ fn check_current(files: &DataFiles, control: &ControlFile) -> Result<()> {
     if is_it {
         return Ok(());
     }
-    let text =
-        format!("online log 1 thread 1: '{}' holds sequence {}, not {}", path.display(), header.sequence, log.sequence);
+    let text = format!(
+        "online log {} thread 1: '{}' holds sequence {}, not {}",
+        log.group,
+        path.display(),
+        header.sequence,
+        log.sequence
+    );
     Err(Ora::new(367).because(Ora::from_text(Facility::Ora, 312, text)))
 }
 

@@ -122,7 +122,7 @@ impl LogHeader {
 
 /// Names a log file in an error stack.
 pub(crate) fn name(path: &Path) -> Ora {
-    Ora::from_text(Facility::Ora, 312, format!("online log 1 thread 1: '{}'", path.display()))
+    Ora::from_text(Facility::Ora, 312, format!("online log of thread 1: '{}'", path.display()))
 }
 
 #[cfg(test)]
