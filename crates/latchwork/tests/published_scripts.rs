@@ -150,3 +150,33 @@ fn the_hierarchy_over_one_block_has_as_many_rows_as_published() {
     }
     let _ = std::fs::remove_dir_all(&place);
 }
+
+#[test]
+fn the_reader_of_the_published_benchmark_gets_its_sql_id_and_two_snapshots() {
+    let Some(folder) = scripts() else {
+        return;
+    };
+    let part = |name: &str, arguments: &[(&str, &str)]| {
+        let text = std::fs::read_to_string(folder.join(name)).expect("a script");
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("exit"));
+        let text = lines.map(|line| format!("{line}\n")).collect::<String>();
+        arguments.iter().fold(text, |text, (from, to)| text.replace(from, to))
+    };
+    let own = std::env::temp_dir().join(format!("latchwork-reader-{}", std::process::id()));
+    std::fs::create_dir_all(&own).expect("a folder");
+    let index = "create table cf1 as select * from seed;\ncreate index i_cf1 on cf1 (custid);\n";
+    let ask = "select 'read ' || sql_id || ' ' || executions from v$sql where sql_id = '68vu5q46nu22s';\n\
+               select 'snapshots ' || count(*) from dba_hist_snapshot;\nexit\n";
+    let script = own.join("all.sql");
+    let text = part("s1-setup.sql", &[("&1", "1000"), ("&2", "users")])
+        + index
+        + &part("s1-reader.sql", &[("&1", "30"), ("&2", "1000")])
+        + &part("s1-stats.sql", &[("sleep(2)", "sleep(0.1)"), ("sleep(10)", "sleep(0.1)")])
+        + ask;
+    std::fs::write(&script, text).expect("a script");
+    let text = run(&["latch_generation=11.1"], &script, &[]);
+    let _ = std::fs::remove_dir_all(&own);
+    for line in ["read 68vu5q46nu22s 30", "snapshots 2"] {
+        assert!(text.contains(line), "{line} is missing in\n{text}");
+    }
+}

@@ -35,7 +35,7 @@ mod view;
 pub use find::{Env, Statement};
 pub use layout::{Content, Layout};
 pub use pin::CursorSlot;
-pub use view::{ChildRow, Mismatch, NamespaceRow, OpenCursor, ParentRow};
+pub use view::{ChildRow, Mismatch, NamespaceRow, OpenCursor, ParentRow, SessionCursor};
 
 use layout::{Bucket, Child, Control, Line, Parent};
 

@@ -7,6 +7,7 @@
 //! A word: the child plus one in 24 bits, its life in 36, bit 60 for a cursor that the session keeps closed, and the stage of the
 //! reference ([`latch::reference`]) in the two highest bits.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use latch::reference::{HELD, STAGE};
@@ -20,7 +21,7 @@ use crate::{Design, Handle, LibraryCache, Namespace, count};
 const CHILD: u64 = (1 << 24) - 1;
 const LIFE: u64 = (1 << 36) - 1;
 /// A closed cursor, kept for `session_cached_cursors`.
-const KEPT: u64 = 1 << 60;
+pub(crate) const KEPT: u64 = 1 << 60;
 
 /// A session's cursor as others see it; forgotten when dropped. A process may have more cursors than words: the others are
 /// neither shown nor pinned.
@@ -28,6 +29,8 @@ const KEPT: u64 = 1 << 60;
 pub struct CursorSlot {
     word: Option<&'static AtomicU64>,
     idn: u64,
+    /// What the session was executing when this one was pinned.
+    outer: Cell<u64>,
 }
 
 /// What a word says.
@@ -88,7 +91,7 @@ impl LibraryCache {
             word.store(word_of(handle), Ordering::Relaxed);
         }
         let parent = self.parents.get(child.parent.load(Ordering::Relaxed) as usize);
-        CursorSlot { word, idn: parent.map_or(0, |parent| Key::of(parent).idn()) }
+        CursorSlot { word, idn: parent.map_or(0, |parent| Key::of(parent).idn()), outer: Cell::new(0) }
     }
 
     /// Pins a child for an execution; ended by [`Self::unpin`]. Nothing that is shared is written in the versioned design.
@@ -104,6 +107,9 @@ impl LibraryCache {
         let line = self.line(p);
         count(&line.pins[Namespace::SqlArea as usize]);
         let what = word_of(handle);
+        let session = p.session();
+        slot.outer.set(session.cursor.load(Ordering::Relaxed));
+        session.cursor.store(what, Ordering::Relaxed);
         let life = || child.life.load(Ordering::Relaxed);
         match self.design {
             Design::Versioned => word.store(what | HELD, Ordering::Relaxed),
@@ -131,8 +137,14 @@ impl LibraryCache {
     #[inline]
     pub fn unpin(&self, p: &Process, slot: &CursorSlot) {
         let Some(word) = slot.word else { return };
-        if let Some(seen) = Seen::of(word.load(Ordering::Relaxed)).filter(|seen| seen.stage != 0) {
+        let was = word.load(Ordering::Relaxed);
+        if let Some(seen) = Seen::of(was).filter(|seen| seen.stage != 0) {
             self.end_pin(p, word, &seen, slot.idn);
+            let (session, what) = (p.session(), was & !STAGE & !KEPT);
+            session.previous_cursor.store(what, Ordering::Relaxed);
+            if session.cursor.load(Ordering::Relaxed) == what {
+                session.cursor.store(slot.outer.get(), Ordering::Relaxed);
+            }
         }
     }
 

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use latch::reference::HELD;
+use latch::reference::{HELD, STAGE};
 use process::Process;
 
 use crate::find::Key;
 use crate::layout::{Child, Parent, state};
-use crate::pin::Seen;
+use crate::pin::{KEPT, Seen};
 use crate::{Delta, Design, Digest, Handle, LibraryCache, Namespace};
 
 /// Why a cursor was not shared: the bits of MISMATCH, the columns of `v$sql_shared_cursor`.
@@ -76,6 +76,18 @@ pub struct ChildRow {
     pub executing: u64,
     /// USERS_OPENING.
     pub opening: u64,
+}
+
+/// A shared cursor as `v$session` names it.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionCursor {
+    pub digest: Digest,
+    /// Of the statement.
+    pub address: u64,
+    /// The number of the child.
+    pub child: u64,
+    /// Its place in the list of children, for [`LibraryCache::plan_hash`].
+    at: usize,
 }
 
 /// A row of `v$librarycache`.
@@ -157,6 +169,40 @@ impl LibraryCache {
         let found = (parent.digest(), get(&child.number));
         fence(Ordering::Acquire);
         (get(&child.life) == handle.life).then_some(found)
+    }
+
+    /// What a session executes, and what it executed last. A cursor that has gone is nobody's.
+    pub fn session_cursors(&self, sid: u32) -> (Option<SessionCursor>, Option<SessionCursor>) {
+        let Some(session) = self.all.session(sid) else { return (None, None) };
+        let (now, before) = (get(&session.cursor), get(&session.previous_cursor));
+        // The word is the session's hint; what is pinned is in the list of its cursors.
+        let is_pinned = |what: u64| {
+            let same = |word: u64| word & STAGE == HELD && word & !STAGE & !KEPT == what;
+            self.cursors_of(sid).iter().any(|word| same(word.load(Ordering::Acquire)))
+        };
+        (Some(now).filter(|now| is_pinned(*now)).and_then(|now| self.named(now)), self.named(before))
+    }
+
+    /// PLAN_HASH_VALUE of a child, if it is still the one that was named.
+    pub fn plan_hash(&self, cursor: &SessionCursor) -> Option<u32> {
+        let loaded = self.children.get(cursor.at)?.loaded()?;
+        Some(loaded.plan_hash)
+    }
+
+    /// The statement that a word of a session's names.
+    fn named(&self, word: u64) -> Option<SessionCursor> {
+        let seen = Seen::of(word)?;
+        let child = self.children.get(seen.child)?;
+        let life = child.life.load(Ordering::Acquire);
+        let parent = self.parents.get(get(&child.parent) as usize)?;
+        let found = SessionCursor {
+            digest: parent.digest(),
+            address: std::ptr::from_ref(parent) as u64,
+            child: get(&child.number),
+            at: seen.child,
+        };
+        fence(Ordering::Acquire);
+        (get(&child.life) == life && seen.is_life(life)).then_some(found)
     }
 
     fn parent_row(&self, parent: &Parent, life: u64) -> Option<ParentRow> {

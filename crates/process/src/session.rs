@@ -59,10 +59,10 @@ sga_struct! {
         pub schema: AtomicU32,
         /// TYPE: 1 for a background process.
         pub(crate) background: AtomicU32,
-        /// SQL_HASH_VALUE.
-        pub sql_hash: AtomicU64,
-        /// SQL_EXEC_ID.
-        pub sql_execution: AtomicU64,
+        /// The shared cursor being executed, in the library cache's words; 0 for none.
+        pub cursor: AtomicU64,
+        /// The one whose execution ended last.
+        pub previous_cursor: AtomicU64,
         /// TADDR, as the number of a transaction slot + 1; 0 for none.
         pub transaction: AtomicU64,
         /// The row waited for: ROW_WAIT_OBJ#, and the rest as the lock manager wrote it.
@@ -75,10 +75,6 @@ sga_struct! {
         pub blocking_session: AtomicU64,
         /// JOB running in it, 0 for none.
         pub job: AtomicU64,
-        /// SQL_ID.
-        pub sql_id: SgaText<2>,
-        /// PREV_SQL_ID.
-        pub previous_sql_id: SgaText<2>,
         /// USERNAME.
         pub username: SgaText<16>,
         /// SCHEMANAME.
@@ -177,8 +173,8 @@ impl SessionSlot {
             word.store(0, Ordering::Relaxed);
         }
         for word in [
-            &self.sql_hash,
-            &self.sql_execution,
+            &self.cursor,
+            &self.previous_cursor,
             &self.transaction,
             &self.row_wait_object,
             &self.row_wait_block,
@@ -187,9 +183,6 @@ impl SessionSlot {
             &self.job,
         ] {
             word.store(0, Ordering::Relaxed);
-        }
-        for text in [&self.sql_id, &self.previous_sql_id] {
-            text.set("");
         }
         self.transaction_name.set("");
         for text in [&self.module, &self.action, &self.client_info, &self.client_identifier] {

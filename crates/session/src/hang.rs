@@ -154,8 +154,9 @@ impl Picture {
         let Some(seen) = self.processes.get(&number) else { return format!("process {number}, which is gone") };
         let session = self.instance.processes().session(number);
         let who = session.map_or_else(String::new, |s| {
-            let (user, program, sql) = (s.username.get(), s.program.get(), s.sql_id.get());
-            let sql = if sql.is_empty() { String::new() } else { format!(", sql_id {sql}") };
+            let (user, program) = (s.username.get(), s.program.get());
+            let (executes, _) = self.instance.caches().library.session_cursors(number);
+            let sql = executes.map_or_else(String::new, |cursor| format!(", sql_id {}", cursor.digest.sql_id()));
             format!("sid {number},{} {user} {program}{sql}", s.serial())
         });
         let state = match (seen.state, os::process::run_state(seen.os_pid)) {

@@ -80,13 +80,14 @@ fn graph_text(core: &Core, graph: &[DeadlockWait]) -> String {
     text.push('\n');
     for w in graph {
         if let Some(slot) = core.instance.processes().session(w.process) {
+            let (executes, _) = core.shared.library.session_cursors(w.process);
             let _ = writeln!(
                 text,
                 "session {}: user {}, program {}, sql_id {}",
                 w.process,
                 slot.username.get(),
                 slot.program.get(),
-                slot.sql_id.get()
+                executes.map_or_else(String::new, |cursor| cursor.digest.sql_id())
             );
         }
     }

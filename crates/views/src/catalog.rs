@@ -68,6 +68,7 @@ views! {
     "V$MYSTAT" | statistics::SESSTAT => statistics::mystat;
     "V$TIMER" | statistics::TIMER => statistics::timer;
     "V$SESSION" | sessions::session_columns() => sessions::session;
+    "X$KSUSE" | sessions::KSUSE => sessions::ksuse;
     "V$PROCESS" | sessions::PROCESS => sessions::process;
     "V$BGPROCESS" | sessions::BGPROCESS => sessions::bgprocess;
     "V$RUNNING_JOBS" | sessions::RUNNING_JOBS => sessions::running_jobs;
@@ -80,6 +81,7 @@ views! {
     "V$SQL_SHARED_CURSOR" | sql::SHARED_CURSOR => sql::shared_cursor;
     "V$OPEN_CURSOR" | sql::OPEN_CURSOR => sql::open_cursor;
     "V$DB_OBJECT_CACHE" | sql::DB_OBJECT_CACHE => sql::db_object_cache;
+    "X$KGLOB" | sql::KGLOB => sql::kglob;
     "V$LIBRARYCACHE" | sql::LIBRARYCACHE => sql::librarycache;
     "V$RESULT_CACHE_MEMORY" | results::MEMORY => results::memory;
     "V$RESULT_CACHE_OBJECTS" | results::OBJECTS => results::objects;
@@ -98,6 +100,7 @@ views! {
     "V$LOCKED_OBJECT" | transactions::LOCKED_OBJECT => transactions::locked_object;
     "V$LOCK_TYPE" | transactions::LOCK_TYPE => transactions::lock_type;
     "V$ENQUEUE_STAT" | transactions::ENQUEUE_STAT => transactions::enqueue_stat;
+    "V$ENQUEUE_STATISTICS" | transactions::ENQUEUE_STATISTICS => transactions::enqueue_statistics;
     "V$SESSION_BLOCKERS" | transactions::SESSION_BLOCKERS => transactions::session_blockers;
     "V$ROLLNAME" | transactions::ROLLNAME => transactions::rollname;
     "V$ROLLSTAT" | transactions::ROLLSTAT => transactions::rollstat;

@@ -1,6 +1,9 @@
 //! Sessions and processes: `v$session`, `v$process`, jobs that run.
 
-use process::SessionSlot;
+use std::sync::atomic::Ordering::Relaxed;
+
+use library_cache::SessionCursor;
+use process::{SessionSlot, SessionStatus};
 use types::{Rdba, Value};
 
 use crate::column::{Row, Type, Type::*, address, date, n, t};
@@ -17,6 +20,7 @@ const SESSION_HEAD: &[(&str, Type)] = &[
     ("USER#", N),
     ("USERNAME", V(128)),
     ("COMMAND", N),
+    ("OWNERID", N),
     ("TADDR", V(16)),
     ("LOCKWAIT", V(16)),
     ("STATUS", V(8)),
@@ -26,38 +30,108 @@ const SESSION_HEAD: &[(&str, Type)] = &[
     ("OSUSER", V(128)),
     ("PROCESS", V(24)),
     ("MACHINE", V(64)),
+    ("PORT", N),
     ("TERMINAL", V(30)),
     ("PROGRAM", V(48)),
     ("TYPE", V(10)),
+    ("SQL_ADDRESS", R(8)),
     ("SQL_HASH_VALUE", N),
     ("SQL_ID", V(13)),
     ("SQL_CHILD_NUMBER", N),
-    ("PREV_SQL_ID", V(13)),
+    ("SQL_EXEC_START", D),
     ("SQL_EXEC_ID", N),
+    ("PREV_SQL_ADDR", R(8)),
+    ("PREV_HASH_VALUE", N),
+    ("PREV_SQL_ID", V(13)),
+    ("PREV_CHILD_NUMBER", N),
+    ("PREV_EXEC_START", D),
+    ("PREV_EXEC_ID", N),
+    ("PLSQL_ENTRY_OBJECT_ID", N),
+    ("PLSQL_ENTRY_SUBPROGRAM_ID", N),
+    ("PLSQL_OBJECT_ID", N),
+    ("PLSQL_SUBPROGRAM_ID", N),
     ("MODULE", V(64)),
+    ("MODULE_HASH", N),
     ("ACTION", V(64)),
+    ("ACTION_HASH", N),
     ("CLIENT_INFO", V(64)),
-    ("CLIENT_IDENTIFIER", V(64)),
+    ("FIXED_TABLE_SEQUENCE", N),
     ("ROW_WAIT_OBJ#", N),
     ("ROW_WAIT_FILE#", N),
     ("ROW_WAIT_BLOCK#", N),
     ("ROW_WAIT_ROW#", N),
+    ("TOP_LEVEL_CALL#", N),
     ("LOGON_TIME", D),
     ("LAST_CALL_ET", N),
+    ("PDML_ENABLED", V(3)),
+    ("FAILOVER_TYPE", V(13)),
+    ("FAILOVER_METHOD", V(10)),
+    ("FAILED_OVER", V(3)),
+    ("RESOURCE_CONSUMER_GROUP", V(32)),
+    ("PDML_STATUS", V(8)),
+    ("PDDL_STATUS", V(8)),
+    ("PQ_STATUS", V(8)),
+    ("CURRENT_QUEUE_DURATION", N),
+    ("CLIENT_IDENTIFIER", V(64)),
     ("BLOCKING_SESSION_STATUS", V(11)),
+    ("BLOCKING_INSTANCE", N),
     ("BLOCKING_SESSION", N),
-    ("SERVICE_NAME", V(64)),
-    ("CON_ID", N),
+    ("FINAL_BLOCKING_SESSION_STATUS", V(11)),
+    ("FINAL_BLOCKING_INSTANCE", N),
+    ("FINAL_BLOCKING_SESSION", N),
 ];
 
-/// The columns of `v$session`.
+/// Those after it.
+const SESSION_TAIL: &[(&str, Type)] = &[
+    ("SERVICE_NAME", V(64)),
+    ("SQL_TRACE", V(8)),
+    ("SQL_TRACE_WAITS", V(5)),
+    ("SQL_TRACE_BINDS", V(5)),
+    ("SQL_TRACE_PLAN_STATS", V(10)),
+    ("SESSION_EDITION_ID", N),
+    ("CREATOR_ADDR", R(8)),
+    ("CREATOR_SERIAL#", N),
+    ("ECID", V(64)),
+    ("SQL_TRANSLATION_PROFILE_ID", N),
+    ("PGA_TUNABLE_MEM", N),
+    ("SHARD_DDL_STATUS", V(8)),
+    ("CON_ID", N),
+    ("EXTERNAL_NAME", V(1024)),
+    ("PLSQL_DEBUGGER_CONNECTED", V(5)),
+];
+
+/// The columns of `v$session`, in the order of 19c.
 pub fn session_columns() -> Vec<(&'static str, Type)> {
-    let waits = waits::SESSION_WAIT.iter().skip(1);
+    let waits = &waits::SESSION_WAIT[1..];
     let mut all = SESSION_HEAD.to_vec();
+    all.push(waits[0]);
     all.push(("EVENT#", N));
-    all.extend(waits.copied());
+    all.extend(&waits[1..]);
+    all.extend(SESSION_TAIL);
     all
 }
+
+/// Columns of `x$ksuse`, those that scripts ask for.
+pub const KSUSE: &[(&str, Type)] = &[
+    ("ADDR", R(8)),
+    ("INDX", N),
+    ("INST_ID", N),
+    ("CON_ID", N),
+    ("KSUSESER", N),
+    ("KSUUDLUI", N),
+    ("KSUUDLNA", V(128)),
+    ("KSUSEPRO", R(8)),
+    ("KSUSESQL", R(8)),
+    ("KSUSESQH", N),
+    ("KSUSESQI", V(13)),
+    ("KSUSESCH", N),
+    ("KSUSESPH", N),
+    ("KSUSEPSQ", R(8)),
+    ("KSUSEPHA", N),
+    ("KSUSEPSI", V(13)),
+    ("KSUSEPCH", N),
+    ("KSUSSTMBV", N),
+];
 
 pub const PROCESS: &[(&str, Type)] = &[
     ("ADDR", R(8)),
@@ -79,16 +153,47 @@ pub const BGPROCESS: &[(&str, Type)] =
 
 pub const RUNNING_JOBS: &[(&str, Type)] = &[("SID", N), ("JOB", N), ("SLAVE", N), ("THIS_DATE", D)];
 
+/// What a session executes, and what it executed last; between calls it executes nothing.
+fn cursors(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> (Option<SessionCursor>, Option<SessionCursor>) {
+    let (now, before) = s.shared.library.session_cursors(sid);
+    if slot.status() == SessionStatus::Active { (now, before) } else { (None, now.or(before)) }
+}
+
+/// Address, hash value, id and child number of a statement. Of none: an address and a hash value of zero, as Oracle has it.
+fn statement(cursor: Option<&SessionCursor>) -> [Value; 4] {
+    match cursor {
+        Some(c) => [address(c.address), n(c.digest.hash_value()), t(c.digest.sql_id()), n(c.child)],
+        None => [address(0), n(0u64), Value::Null, Value::Null],
+    }
+}
+
+/// The session that a session waits for, and the last of the chain; a circle has no last.
+fn blockers(s: &Source<'_>, slot: &SessionSlot) -> (Option<u64>, Option<u64>) {
+    let blocker_of = |slot: &SessionSlot| Some(slot.blocking_session.load(Relaxed)).filter(|sid| *sid != 0);
+    let first = blocker_of(slot);
+    let (mut last, mut left) = (first, s.processes.live().count());
+    while let Some(next) = last.and_then(|sid| s.processes.session(sid as u32)).and_then(blocker_of) {
+        if left == 0 {
+            return (first, None);
+        }
+        (last, left) = (Some(next), left - 1);
+    }
+    (first, last)
+}
+
+/// Status, instance and sid of a blocker.
+fn blocker(sid: Option<u64>) -> [Value; 3] {
+    match sid {
+        Some(sid) => [t("VALID"), n(1u64), n(sid)],
+        None => [t("NO HOLDER"), Value::Null, Value::Null],
+    }
+}
+
 fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
-    use std::sync::atomic::Ordering::Relaxed;
     let transaction = slot.transaction.load(Relaxed);
-    let blocker = slot.blocking_session.load(Relaxed);
-    let object = slot.row_wait_object.load(Relaxed);
-    let block = Rdba(slot.row_wait_block.load(Relaxed) as u32);
-    let waits_for_row = object != 0;
-    let minus_one = || Value::Number(types::Number::from(-1i64));
-    let idle_ns = os::clock::coarse_ns().saturating_sub(slot.last_call_ns());
-    vec![
+    let (first, last) = blockers(s, slot);
+    let (now, before) = cursors(s, sid, slot);
+    let mut row = vec![
         address(s.session_address(sid)),
         n(sid),
         n(slot.serial()),
@@ -97,8 +202,9 @@ fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
         n(slot.user.load(Relaxed)),
         t(slot.username.get()),
         n(slot.command.load(Relaxed)),
+        Value::Null, // OWNERID: of migratable sessions
         if transaction == 0 { Value::Null } else { t(format!("{transaction:016X}")) },
-        if blocker == 0 { Value::Null } else { t(format!("{:016X}", s.session_address(sid))) },
+        if first.is_none() { Value::Null } else { t(format!("{:016X}", s.session_address(sid))) },
         t(slot.status().text()),
         t("DEDICATED"),
         n(slot.schema.load(Relaxed)),
@@ -106,32 +212,45 @@ fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
         t(slot.os_user.get()),
         t(slot.client_process.get()),
         t(slot.machine.get()),
+        n(0u64), // PORT: a local connection has none
         t(slot.terminal.get()),
         t(slot.program.get()),
         t(if slot.is_background() { "BACKGROUND" } else { "USER" }),
-        n(slot.sql_hash.load(Relaxed)),
-        t(slot.sql_id.get()),
-        if slot.sql_id.get().is_empty() { Value::Null } else { n(0u64) },
-        t(slot.previous_sql_id.get()),
-        match slot.sql_execution.load(Relaxed) {
-            0 => Value::Null,
-            id => n(id),
-        },
-        t(slot.module.get()),
-        t(slot.action.get()),
-        t(slot.client_info.get()),
-        t(slot.client_identifier.get()),
-        if waits_for_row { n(object) } else { minus_one() },
-        n(if waits_for_row { u64::from(block.0 >> 22) } else { 0 }),
-        n(if waits_for_row { u64::from(block.0 & 0x3f_ffff) } else { 0 }),
-        n(if waits_for_row { slot.row_wait_row.load(Relaxed) } else { 0 }),
-        date(slot.logon_wall_ns()),
-        n(idle_ns / 1_000_000_000),
-        t(if blocker == 0 { "NO HOLDER" } else { "VALID" }),
-        if blocker == 0 { Value::Null } else { n(blocker) },
-        t(if slot.is_background() { "SYS$BACKGROUND" } else { "SYS$USERS" }),
-        n(0u64),
-    ]
+    ];
+    row.extend(statement(now.as_ref()));
+    row.extend([Value::Null, Value::Null]); // SQL_EXEC_START, SQL_EXEC_ID: executions are not numbered
+    row.extend(statement(before.as_ref()));
+    row.extend([Value::Null, Value::Null]); // PREV_EXEC_START, PREV_EXEC_ID
+    row.extend((0..4).map(|_| Value::Null)); // PLSQL_...: the subprogram being run is not told
+    row.extend([t(slot.module.get()), Value::Null, t(slot.action.get()), Value::Null, t(slot.client_info.get())]);
+    row.push(Value::Null); // FIXED_TABLE_SEQUENCE
+    row.extend(row_wait(slot));
+    row.extend([Value::Null, date(slot.logon_wall_ns())]);
+    row.push(n(os::clock::coarse_ns().saturating_sub(slot.last_call_ns()) / 1_000_000_000));
+    row.extend([t("NO"), t("NONE"), t("NONE"), t("NO"), Value::Null]);
+    row.extend([t("DISABLED"), t("DISABLED"), t("DISABLED"), n(0u64)]); // nothing runs in parallel or waits in a queue
+    row.push(t(slot.client_identifier.get()));
+    row.extend(blocker(first));
+    row.extend(blocker(last));
+    row
+}
+
+/// Object, file, block and row that a session waits for.
+fn row_wait(slot: &SessionSlot) -> [Value; 4] {
+    let object = slot.row_wait_object.load(Relaxed);
+    if object == 0 {
+        return [Value::Number(types::Number::from(-1i64)), n(0u64), n(0u64), n(0u64)];
+    }
+    let block = Rdba(slot.row_wait_block.load(Relaxed) as u32);
+    [n(object), n(block.0 >> 22), n(block.0 & 0x3f_ffff), n(slot.row_wait_row.load(Relaxed))]
+}
+
+fn tail(slot: &SessionSlot) -> Row {
+    let mut row = vec![t(if slot.is_background() { "SYS$BACKGROUND" } else { "SYS$USERS" })];
+    row.extend([t("DISABLED"), t("FALSE"), t("FALSE")]); // statements are not traced
+    row.extend((0..7).map(|_| Value::Null));
+    row.extend([t("DISABLED"), n(0u64), Value::Null, t("FALSE")]);
+    row
 }
 
 pub fn session(s: &Source<'_>) -> Vec<Row> {
@@ -142,8 +261,43 @@ pub fn session(s: &Source<'_>) -> Vec<Row> {
         };
         let mut row = head(s, sid, slot);
         let event = s.processes.wait_slot(sid).and_then(|w| w.view(os::clock::now_ns()));
+        let mut wait = waits::wait_columns(s, sid).into_iter();
+        row.extend(wait.next());
         row.push(event.map_or(Value::Null, |w| n(w.event.number())));
-        row.extend(waits::wait_columns(s, sid));
+        row.extend(wait);
+        row.extend(tail(slot));
+        rows.push(row);
+    }
+    rows
+}
+
+/// Bits of KSUSSTMBV that are known: in a call, a background process, executing SQL.
+const DB_TIME: u64 = 1 << 1;
+const BACKGROUND_TIME: u64 = 1 << 2;
+const SQL_EXECUTION: u64 = 1 << 10;
+
+pub fn ksuse(s: &Source<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (sid, _) in s.processes.live() {
+        let Some(slot) = s.processes.session(sid) else { continue };
+        let (now, before) = cursors(s, sid, slot);
+        let background = slot.is_background() && slot.job.load(Relaxed) == 0;
+        let in_call = !background && slot.status() == SessionStatus::Active;
+        let bits = [(in_call, DB_TIME), (background, BACKGROUND_TIME), (now.is_some(), SQL_EXECUTION)];
+        let mut row = vec![
+            address(s.session_address(sid)),
+            n(sid),
+            n(1u64),
+            n(0u64),
+            n(slot.serial()),
+            n(slot.user.load(Relaxed)),
+            t(slot.username.get()),
+            address(s.process_address(sid)),
+        ];
+        row.extend(statement(now.as_ref()));
+        row.push(now.and_then(|cursor| s.shared.library.plan_hash(&cursor)).map_or(Value::Null, n));
+        row.extend(statement(before.as_ref()));
+        row.push(n(bits.iter().filter(|(is_so, _)| *is_so).map(|(_, bit)| bit).sum::<u64>()));
         rows.push(row);
     }
     rows

@@ -29,7 +29,7 @@ impl InstanceFacts {
             name: instance.params().get(Param::InstanceName),
             host: os::process::host_name(),
             version: RELEASE.into(),
-            banner: session::BANNER.into(),
+            banner: format!("{}, compatible with Release {RELEASE}", session::BANNER.replace("Release ", "")),
             started_wall_ns: instance.state().started_wall_ns(),
         }
     }

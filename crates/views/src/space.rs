@@ -388,7 +388,7 @@ pub fn tempseg_usage(s: &Source<'_>) -> Result<Vec<Row>> {
             slot.map_or(Value::Null, |slot| t(slot.username.get())),
             address(s.session_address(u.process)),
             slot.map_or(Value::Null, |slot| n(slot.serial())),
-            slot.map_or(Value::Null, |slot| t(slot.sql_id.get())),
+            s.shared.library.session_cursors(u.process).0.map_or(Value::Null, |c| t(c.digest.sql_id())),
             tablespace(u.file).map_or(Value::Null, |e| t(&e.name)),
             t("TEMPORARY"),
             t("SORT"),

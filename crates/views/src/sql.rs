@@ -462,3 +462,67 @@ pub fn librarycache(s: &Source<'_>) -> Vec<Row> {
     };
     s.shared.library.namespaces().into_iter().map(row).collect()
 }
+
+/// Columns of `x$kglob`, those that scripts ask for.
+pub const KGLOB: &[(&str, Type)] = &[
+    ("ADDR", R(8)),
+    ("INDX", N),
+    ("INST_ID", N),
+    ("CON_ID", N),
+    ("KGLHDADR", R(8)),
+    ("KGLHDPAR", R(8)),
+    ("KGLHDNSD", V(64)),
+    ("KGLNAOWN", V(64)),
+    ("KGLNAOBJ", V(1000)),
+    ("KGLNADLK", V(64)),
+    ("KGLNAHSH", N),
+    ("KGLNAHSV", V(32)),
+    ("KGLHDLDC", N),
+    ("KGLHDEXC", N),
+    ("KGLHDIVC", N),
+    ("KGLOBT03", V(13)),
+    ("KGLOBT09", N),
+    ("KGLOBT30", N),
+    ("KGLOBT31", N),
+    ("KGLOBT46", N),
+];
+
+/// KGLOBT09 of what is no child.
+const NO_CHILD: u64 = 65535;
+
+/// `x$kglob`: every object of the library cache, a parent before its children. The hash of a statement without its literals and the
+/// hash of releases before 10g are not made.
+pub fn kglob(s: &Source<'_>) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for object in s.shared.library.rows() {
+        let is_sql = object.namespace == Namespace::SqlArea;
+        let parent = (object.address, object.loads, object.figures().executions, object.invalidations, NO_CHILD, 0);
+        let child = |c: &ChildRow| (c.address, c.loads, c.figures.executions, c.invalidations, c.number, c.plan_hash);
+        let handles = std::iter::once(parent).chain(object.children.iter().map(child));
+        for (at, loads, executions, invalidations, number, plan_hash) in handles {
+            rows.push(vec![
+                address(at),
+                n(rows.len() as u64),
+                n(1u64),
+                n(0u64),
+                address(at),
+                address(object.address),
+                t(object.namespace.name()),
+                t(if is_sql { "" } else { &object.owner }),
+                short(&object.text),
+                Value::Null,
+                n(object.digest.hash_value()),
+                t(object.digest.full_hash()),
+                n(loads),
+                n(executions),
+                n(invalidations),
+                if is_sql { t(object.digest.sql_id()) } else { Value::Null },
+                n(number),
+                n(plan_hash),
+                Value::Null,
+                Value::Null,
+            ]);
+        }
+    }
+    rows
+}

@@ -1,9 +1,8 @@
 //! Transactions, what they hold and wait for, and undo: `v$transaction`, `v$locked_object`, `dba_waiters`, `v$rollstat` and others.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use enqueue::{EnqueueType, LockMode};
 use types::{Number, Value};
+use wait::Event;
 
 use crate::column::{Row, Type, Type::*, address, date, date_of_seconds, n, t};
 use crate::source::Source;
@@ -180,16 +179,20 @@ pub const LOCK_TYPE: &[(&str, Type)] = &[
     ("DESCRIPTION", V(4000)),
 ];
 
-/// Types of enqueues.
-pub fn lock_type(_: &Source<'_>) -> Vec<Row> {
-    let tags = |kind| match kind {
+/// What the two numbers of a lock are, and what it is for.
+fn tags(kind: EnqueueType) -> (&'static str, &'static str, &'static str) {
+    match kind {
         EnqueueType::Tx => {
             ("usn<<16 | slot", "sequence", "Lock held by a transaction to allow other transactions to wait for it")
         }
         EnqueueType::Tm => ("object #", "table/partition", "Synchronizes accesses to an object"),
         EnqueueType::Ul => ("id", "0", "Lock used by user applications"),
         _ => ("id1", "id2", ""),
-    };
+    }
+}
+
+/// Types of enqueues.
+pub fn lock_type(_: &Source<'_>) -> Vec<Row> {
     EnqueueType::all()
         .map(|kind| {
             let (id1, id2, about) = tags(kind);
@@ -197,6 +200,57 @@ pub fn lock_type(_: &Source<'_>) -> Vec<Row> {
             vec![t(kind.letters()), t(kind.name()), t(id1), t(id2), crate::column::yes(user), t("NO"), t(about)]
         })
         .collect()
+}
+
+pub const ENQUEUE_STATISTICS: &[(&str, Type)] = &[
+    ("EQ_NAME", V(64)),
+    ("EQ_TYPE", V(2)),
+    ("REQ_REASON", V(64)),
+    ("TOTAL_REQ#", N),
+    ("TOTAL_WAIT#", N),
+    ("SUCC_REQ#", N),
+    ("FAILED_REQ#", N),
+    ("CUM_WAIT_TIME", N),
+    ("REQ_DESCRIPTION", V(4000)),
+    ("EVENT#", N),
+    ("CON_ID", N),
+];
+
+/// Types of enqueues with the reasons that they are waited for, each an event. Requests are counted by type: where a type has several
+/// reasons they cannot be told apart and are NULL; its waits and their milliseconds are those of the event.
+pub fn enqueue_statistics(s: &Source<'_>) -> Vec<Row> {
+    let reasons = |kind: EnqueueType| {
+        let start = format!("enq: {} - ", kind.letters());
+        Event::all().filter_map(move |event| Some((event, event.name().strip_prefix(start.as_str())?)))
+    };
+    let mut rows = Vec::new();
+    for kind in EnqueueType::all() {
+        let figures = s.shared.enqueues.figures(kind);
+        let alone = reasons(kind).count() == 1;
+        let counted = |figure: u64| if alone { n(figure) } else { Value::Null };
+        for (event, reason) in reasons(kind) {
+            let (waits, waited_ms) = if alone {
+                (figures.waits, figures.waited_ns / 1_000_000)
+            } else {
+                let ([waits, _, us, _], _) = s.processes.system_event(s.p, event);
+                (waits, us / 1000)
+            };
+            rows.push(vec![
+                t(kind.name()),
+                t(kind.letters()),
+                t(reason),
+                counted(figures.requests),
+                n(waits),
+                counted(figures.requests.saturating_sub(figures.failures)),
+                counted(figures.failures),
+                n(waited_ms),
+                t(tags(kind).2),
+                n(event.number()),
+                n(0u64),
+            ]);
+        }
+    }
+    rows
 }
 
 pub const ENQUEUE_STAT: &[(&str, Type)] = &[
@@ -401,10 +455,11 @@ pub fn session_blockers(s: &Source<'_>) -> Vec<Row> {
     rows.filter_map(|(w, h)| {
         let (slot, blocker) = (s.processes.session(w.sid)?, s.processes.session(h.sid)?);
         let event = w.kind.event(w.requested);
+        let wait = s.processes.wait_slot(w.sid).and_then(|slot| slot.view(os::clock::now_ns()));
         Some(vec![
             n(w.sid),
             n(slot.serial()),
-            n(slot.sql_execution.load(Relaxed)),
+            wait.map_or(Value::Null, |wait| n(wait.sequence)),
             n(event.number()),
             t(event.name()),
             n(1u64),

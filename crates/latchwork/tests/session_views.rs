@@ -1,0 +1,206 @@
+//! What a session executes and waits for, as scripts that sample it ask.
+
+use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use types::Value;
+
+fn start(generation: &str) -> Ephemeral {
+    let params = vec![("latch_generation".to_string(), generation.to_string())];
+    let options = EphemeralOptions { params, executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))) };
+    Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
+}
+
+fn connect(instance: &Ephemeral) -> Client {
+    instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
+}
+
+fn run(c: &mut Client, sql: &str) {
+    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+fn rows(c: &mut Client, sql: &str) -> Vec<Vec<String>> {
+    let rows = c.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    let text = |v: &Value| match v {
+        Value::Null => String::new(),
+        Value::Number(n) => n.to_string(),
+        Value::Text(t) => t.clone(),
+        other => format!("{other:?}"),
+    };
+    rows.iter().map(|row| row.iter().map(text).collect()).collect()
+}
+
+fn one(c: &mut Client, sql: &str) -> String {
+    rows(c, sql)[0][0].clone()
+}
+
+fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !is() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The columns of `v$session` in 19c.
+const SESSION: &str = "SADDR SID SERIAL# AUDSID PADDR USER# USERNAME COMMAND OWNERID TADDR LOCKWAIT STATUS SERVER SCHEMA# SCHEMANAME OSUSER \
+    PROCESS MACHINE PORT TERMINAL PROGRAM TYPE SQL_ADDRESS SQL_HASH_VALUE SQL_ID SQL_CHILD_NUMBER SQL_EXEC_START SQL_EXEC_ID \
+    PREV_SQL_ADDR PREV_HASH_VALUE PREV_SQL_ID PREV_CHILD_NUMBER PREV_EXEC_START PREV_EXEC_ID PLSQL_ENTRY_OBJECT_ID \
+    PLSQL_ENTRY_SUBPROGRAM_ID PLSQL_OBJECT_ID PLSQL_SUBPROGRAM_ID MODULE MODULE_HASH ACTION ACTION_HASH CLIENT_INFO \
+    FIXED_TABLE_SEQUENCE ROW_WAIT_OBJ# ROW_WAIT_FILE# ROW_WAIT_BLOCK# ROW_WAIT_ROW# TOP_LEVEL_CALL# LOGON_TIME LAST_CALL_ET \
+    PDML_ENABLED FAILOVER_TYPE FAILOVER_METHOD FAILED_OVER RESOURCE_CONSUMER_GROUP PDML_STATUS PDDL_STATUS PQ_STATUS \
+    CURRENT_QUEUE_DURATION CLIENT_IDENTIFIER BLOCKING_SESSION_STATUS BLOCKING_INSTANCE BLOCKING_SESSION \
+    FINAL_BLOCKING_SESSION_STATUS FINAL_BLOCKING_INSTANCE FINAL_BLOCKING_SESSION SEQ# EVENT# EVENT P1TEXT P1 P1RAW P2TEXT P2 \
+    P2RAW P3TEXT P3 P3RAW WAIT_CLASS_ID WAIT_CLASS# WAIT_CLASS WAIT_TIME SECONDS_IN_WAIT STATE WAIT_TIME_MICRO \
+    TIME_REMAINING_MICRO TIME_SINCE_LAST_WAIT_MICRO SERVICE_NAME SQL_TRACE SQL_TRACE_WAITS SQL_TRACE_BINDS \
+    SQL_TRACE_PLAN_STATS SESSION_EDITION_ID CREATOR_ADDR CREATOR_SERIAL# ECID SQL_TRANSLATION_PROFILE_ID PGA_TUNABLE_MEM \
+    SHARD_DDL_STATUS CON_ID EXTERNAL_NAME PLSQL_DEBUGGER_CONNECTED";
+
+#[test]
+fn a_session_has_the_columns_of_19c_in_their_order() {
+    let instance = start("latchwork");
+    let mut c = connect(&instance);
+    let columns = c.describe("select * from v$session").expect("a description");
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, SESSION.split_whitespace().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_session_shows_the_statement_it_executes_and_the_one_before() {
+    for generation in ["11.1", "12.1", "latchwork"] {
+        let instance = start(generation);
+        let (mut holder, mut waiter, mut c) = (connect(&instance), connect(&instance), connect(&instance));
+        run(&mut c, "create table t (n number)");
+        run(&mut c, "insert into t values (1)");
+        run(&mut c, "commit");
+        let update = "update t set n = n + 1";
+        run(&mut holder, "update t set n = 7");
+        let (held_by, sid) = (holder.sid().to_string(), waiter.sid().to_string());
+        std::thread::scope(|scope| {
+            let stopped = scope.spawn(move || {
+                run(&mut waiter, update);
+                waiter
+            });
+            let of = |column: &str| format!("select {column} from v$session where sid = {sid}");
+            until("the update waits", || one(&mut c, &of("event")) == "enq: TX - row lock contention");
+            let named = format!(
+                "select q.sql_text, s.sql_child_number, s.blocking_session, s.blocking_instance, s.final_blocking_session \
+                 from v$session s, v$sql q where s.sid = {sid} and q.sql_id = s.sql_id and q.address = s.sql_address \
+                 and q.hash_value = s.sql_hash_value and q.child_number = s.sql_child_number"
+            );
+            assert_eq!(rows(&mut c, &named), [[update, "0", &held_by, "1", &held_by]]);
+            let lower = format!(
+                "select count(*) from x$ksuse u, v$session s, v$sql q where s.sid = {sid} and u.indx = s.sid \
+                 and u.ksusesqi = s.sql_id and u.ksusesql = s.sql_address and u.ksusesqh = s.sql_hash_value \
+                 and u.ksusesch = s.sql_child_number and q.sql_id = s.sql_id and u.ksusesph = q.plan_hash_value \
+                 and bitand(u.ksusstmbv, power(2, 10)) = power(2, 10)"
+            );
+            assert_eq!(one(&mut c, &lower), "1");
+            let wait = format!(
+                "select nvl2(p1text, p1text || '= ', null) || case when p1 < 536870912 then to_char(p1) \
+                 else '0x' || rawtohex(p1raw) end, chr(bitand(p1, -16777216) / 16777215) || chr(bitand(p1, 16711680) / 65535) \
+                 || ' mode ' || bitand(p1, power(2, 14) - 1) from v$session_wait where sid in (select sid from v$session \
+                 where sid = {sid})"
+            );
+            assert_eq!(rows(&mut c, &wait), [["name|mode= 0x0000000054580006", "TX mode 6"]]);
+            run(&mut holder, "rollback");
+            let waiter = stopped.join().unwrap();
+            until("the call is over", || one(&mut c, &of("status")) == "INACTIVE");
+            let after = rows(&mut c, &of("sql_id || '|', prev_child_number, blocking_instance"));
+            assert_eq!(after, [["|", "0", ""]]);
+            let before = "select q.sql_text from v$session s, v$sqlarea q where q.sql_id = s.prev_sql_id \
+                 and q.address = s.prev_sql_addr and q.hash_value = s.prev_hash_value and s.sid = ";
+            assert_eq!(one(&mut c, &format!("{before}{sid}")), update);
+            drop(waiter);
+            // Of its own session a query sees itself, and the query before.
+            let own =
+                format!("select 'itself' from v$session s, v$sql q where q.sql_id = s.sql_id and s.sid = {}", c.sid());
+            assert_eq!(one(&mut c, &own), "itself");
+            let own = format!("{before}{}", c.sid());
+            assert!(one(&mut c, &own).starts_with("select 'itself'"));
+        });
+    }
+}
+
+#[test]
+fn a_statement_in_plsql_is_the_one_executed_and_gives_way_to_nothing() {
+    let instance = start("latchwork");
+    let mut c = connect(&instance);
+    run(&mut c, "create table seen (inner_text varchar2(100), n number)");
+    run(
+        &mut c,
+        "begin for r in (select level n from dual connect by level <= 2) loop \
+         insert into seen select substr(q.sql_text, 1, 16), r.n from v$session s, v$sql q \
+         where s.sid = sys_context('userenv', 'sid') and q.sql_id = s.sql_id; end loop; commit; end;",
+    );
+    let seen = rows(&mut c, "select lower(inner_text), n from seen order by n");
+    assert_eq!(seen, [["insert into seen", "1"], ["insert into seen", "2"]]);
+    let idle = format!("select sql_id || '-' from v$session where sid = {}", c.sid());
+    let mut other = connect(&instance);
+    assert_eq!(one(&mut other, &idle), "-");
+}
+
+#[test]
+fn sampling_a_latch_held_by_hand_finds_it_in_every_sample() {
+    for generation in ["11.2.0.3", "12.1", "latchwork"] {
+        let instance = start(generation);
+        let (mut hand, mut c) = (connect(&instance), connect(&instance));
+        let latch = rows(
+            &mut c,
+            "select rawtohex(addr), name from v$latch where name like 'Result Cache: %Latch' order by latch#",
+        );
+        let (address, name) = (&latch[0][0], latch[0][1].as_str());
+        run(&mut hand, "oradebug setmypid");
+        run(&mut hand, &format!("oradebug call kslgetl 0x{address} 1"));
+        let sampled = rows(
+            &mut c,
+            "with t1 as (select hsecs from v$timer), \
+             samples as (select name, hmode, sqlid, ksllwnam, count(distinct gets) distinct_gets, count(*) total \
+               from (select /*+ no_merge */ 1 from dual connect by level <= 100) s, \
+                 (select ksuprsid sid, ksuprlnm name, ksulawhr, ksulagts gets, lower(ksuprlmd) hmode, ksuprlat laddr from x$ksuprlat) l, \
+                 (select sid indx, sql_address, sql_hash_value, sql_child_number, sql_id sqlid from v$session) u, \
+                 (select indx, ksllwnam from x$ksllw) w \
+               where l.sid like '%' and l.ksulawhr = w.indx (+) and l.sid = u.indx \
+                 and (lower(l.name) like '%result%' or lower(rawtohex(l.laddr)) like '%none%') \
+               group by name, hmode, sqlid, ksllwnam order by total desc), \
+             t2 as (select hsecs from v$timer) \
+             select /*+ ordered */ s.name, s.hmode, s.total, s.distinct_gets, s.total / 100 * 100, s.sqlid \
+             from t1, samples s, t2 where rownum <= 30 and t2.hsecs >= t1.hsecs",
+        );
+        assert_eq!(sampled, [[name, "exclusive", "100", "1", "100", ""]], "{generation}");
+        run(&mut hand, &format!("oradebug call kslfre 0x{address}"));
+    }
+}
+
+#[test]
+fn objects_of_the_library_cache_enqueues_and_caches_have_what_scripts_join() {
+    let instance = start("12.1");
+    let mut c = connect(&instance);
+    let text = "select 17 from dual";
+    assert_eq!(one(&mut c, text), "17");
+    let parent = format!(
+        "select count(*) from x$kglob o, v$sqlarea q where o.kglnaobj = '{text}' and o.kglhdadr = o.kglhdpar \
+         and o.kglnahsh = q.hash_value and o.kglobt03 = q.sql_id and o.kglhdadr = q.address and o.kglobt09 = 65535"
+    );
+    assert_eq!(one(&mut c, &parent), "1");
+    let child = format!(
+        "select count(*) from x$kglob o, v$sql q where o.kglnaobj = '{text}' and o.kglhdadr <> o.kglhdpar \
+         and o.kglhdadr = q.child_address and o.kglobt30 = q.plan_hash_value and o.kglobt09 = q.child_number"
+    );
+    assert_eq!(one(&mut c, &child), "1");
+    let reasons = "select e.name, s.eq_type, s.req_reason from v$event_name e, v$enqueue_statistics s \
+        where e.event# = s.event# (+) and e.name in ('enq: TM - contention', 'enq: TX - index contention', 'pmon timer') order by 1";
+    let expected = [
+        ["enq: TM - contention", "TM", "contention"],
+        ["enq: TX - index contention", "TX", "index contention"],
+        ["pmon timer", "", ""],
+    ];
+    assert_eq!(rows(&mut c, reasons), expected);
+    let missing = "select count(*) from (select distinct eq_type from v$enqueue_statistics) s, v$lock_type t \
+        where t.type = s.eq_type (+) and s.eq_type is null";
+    assert_eq!(one(&mut c, missing), "0", "every type of enqueue has a reason");
+    let caches = "select count(*) from x$kqrst where decode(kqrsttyp, 2, kqrstsno, null) is not null and kqrsttyp = 2";
+    let subordinate = "select count(*) from v$rowcache where type = 'SUBORDINATE'";
+    let (seen, wanted) = (one(&mut c, caches), one(&mut c, subordinate));
+    assert_eq!(seen, wanted);
+}
