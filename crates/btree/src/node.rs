@@ -190,6 +190,15 @@ impl<'a> Node<'a> {
         low
     }
 
+    /// As [`Node::lower_bound`], in a leaf without siblings, where a key is often behind the last entry.
+    pub fn bound_in_single(&self, key: &[u8]) -> usize {
+        match self.entries() {
+            0 => 0,
+            n if self.compare(n - 1, key) == Ordering::Less => n,
+            n => self.bound_between(0, n - 1, key),
+        }
+    }
+
     /// As [`Node::lower_bound_from`], for a key that is likely to be near: looks at 1, 2, 4 … entries from `from` on.
     pub fn near_bound(&self, from: usize, key: &[u8]) -> usize {
         let (compare, end) = (self.comparer(), self.entries());

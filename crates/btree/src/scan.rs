@@ -280,7 +280,7 @@ impl RangeScan {
                 Ahead::First => self.first_leaf(tree, p, &index)?,
                 Ahead::Leaf(at) => {
                     let from = std::mem::take(&mut self.from);
-                    self.copy_right(tree, p, &index, at, from)?;
+                    self.copy_right(tree, p, &index, at, from, false)?;
                 }
                 Ahead::Below(key) => self.copy_below(tree, p, &index, key)?,
             }
@@ -332,14 +332,22 @@ impl RangeScan {
             true => index.root,
             false => tree.descend(p, index, Target::At(&edge), 0, &mut |_, _| {})?,
         };
-        self.copy_right(tree, p, index, leaf, edge)?;
+        self.copy_right(tree, p, index, leaf, edge, true)?;
         self.single = if self.leaf == index.root { index.root } else { Rdba::NONE };
         Ok(())
     }
 
     /// Copies the wanted entries at or above `from` of the leaf that holds it, and notes the one to its right. The search begins
-    /// at `at`.
-    fn copy_right(&mut self, tree: &Btree, p: &Process, index: &Index, mut at: Rdba, from: Vec<u8>) -> Result<()> {
+    /// at `at`; `first` says that the range begins there, and does not go on.
+    fn copy_right(
+        &mut self,
+        tree: &Btree,
+        p: &Process,
+        index: &Index,
+        mut at: Rdba,
+        from: Vec<u8>,
+        first: bool,
+    ) -> Result<()> {
         let mut purged = Scn::ZERO;
         for _ in 0..STEPS_MAX {
             let read = tree.cache().read(p, at, GetKind::Consistent, &mut |v: &BlockView| {
@@ -355,8 +363,12 @@ impl RangeScan {
                     step => return Err(step),
                 }
                 purged = node.purged();
-                let begin = node.near_bound(0, &from);
-                let end = self.end_in(&node, begin);
+                let begin = match first {
+                    true if at == index.root => node.bound_in_single(&from),
+                    true => node.lower_bound(&from),
+                    false => node.near_bound(0, &from),
+                };
+                let end = if begin < node.entries() { self.end_in(&node, begin) } else { begin };
                 self.copy(&node, begin, end);
                 match node.high() {
                     Some((at, len)) if end == node.entries() => {
