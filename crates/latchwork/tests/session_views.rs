@@ -204,3 +204,19 @@ fn objects_of_the_library_cache_enqueues_and_caches_have_what_scripts_join() {
     let (seen, wanted) = (one(&mut c, caches), one(&mut c, subordinate));
     assert_eq!(seen, wanted);
 }
+
+#[test]
+fn statements_of_a_block_put_values_into_variables_of_the_caller() {
+    let script = std::env::temp_dir().join(format!("latchwork-into-{}.sql", std::process::id()));
+    let text = "create table l as select 10 id, 5 v from dual;\nvar x number\nvar y number\n\
+        exec :y := 10\n\
+        begin for i in 1 .. 3 loop select v into :x from l where id = :y and id in (10, -1); end loop; end;\n/\n\
+        begin update l set v = v + :x where id = :y returning v * 100 into :y; end;\n/\n\
+        select 'got ' || :x || ' and ' || :y from dual;\nexit\n";
+    std::fs::write(&script, text).expect("a script");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_latchwork"));
+    let output = command.args(["sql", "-s", "--ephemeral"]).arg(format!("@{}", script.display())).output();
+    let text = String::from_utf8_lossy(&output.expect("the program runs").stdout).into_owned();
+    let _ = std::fs::remove_file(&script);
+    assert!(text.contains("got 5 and 1000"), "{text}");
+}

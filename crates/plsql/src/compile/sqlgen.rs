@@ -61,7 +61,9 @@ impl<W: World> Compiler<'_, W> {
             }
             None => q_text = q.text.as_str(),
         }
-        self.host_binds_in(q_text, base, &mut variables)?;
+        // The targets of INTO are no part of the statement.
+        let targets: Vec<(u32, u32)> = removed.iter().copied().chain(outs.map(|(_, span)| span)).collect();
+        self.host_binds_in(q_text, base, &targets, &mut variables)?;
         if q.kind == SqlKind::LockTable {
             return self.keep(q_text, &removed, outs, &[], Described::default());
         }
@@ -160,10 +162,17 @@ impl<W: World> Compiler<'_, W> {
         Ok(Statement { index: self.pool.sql.len() as u32 - 1, columns: described.columns })
     }
 
-    /// `:name` in static SQL of an anonymous block.
-    fn host_binds_in(&mut self, text: &str, base: u32, variables: &mut Vec<Variable>) -> CResult<()> {
+    /// `:name` in static SQL of an anonymous block, except where it is a target.
+    fn host_binds_in(
+        &mut self,
+        text: &str,
+        base: u32,
+        targets: &[(u32, u32)],
+        variables: &mut Vec<Variable>,
+    ) -> CResult<()> {
         for t in lex(text).tokens {
-            if t.kind == TokenKind::Bind {
+            let is_target = targets.iter().any(|(from, to)| *from <= t.start && t.end <= *to);
+            if t.kind == TokenKind::Bind && !is_target {
                 let name = text[t.start as usize + 1..t.end as usize].trim().trim_matches('"').to_uppercase();
                 let bind = self.host_bind(&name, base + t.start)?;
                 let d = self.temp();
