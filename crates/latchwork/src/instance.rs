@@ -23,6 +23,14 @@ Examples:
   latchwork stop --mode normal    wait until every session has ended
   latchwork stop --mode abort     end at once";
 
+const HANG_EXAMPLES: &str = "\
+A session that reads V$ views may hang on what it wants to know; this looks from outside, at each latch and who holds it, where and
+why, at lock queues, and at what each session waits for.
+
+Examples:
+  latchwork hang                          the instance of $LATCHWORK_HOME
+  latchwork hang --dir /data/db | less    another one";
+
 /// Where the database is.
 #[derive(Args)]
 pub struct Place {
@@ -82,6 +90,7 @@ pub struct Status {
 }
 
 #[derive(Args)]
+#[command(after_help = HANG_EXAMPLES)]
 pub struct Hang {
     #[command(flatten)]
     place: Place,
