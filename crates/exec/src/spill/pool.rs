@@ -4,6 +4,7 @@ use super::CHUNK_BLOCKS;
 use block::Extent;
 use buffer_cache::{BufferCache, TEMP_EXTENT_BLOCKS};
 use process::Process;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use types::{Ora, Rdba, Result};
 
@@ -19,14 +20,21 @@ struct Chunks {
     round: u64,
 }
 
+#[derive(Default)]
+struct Shared {
+    /// An extent was taken since everything was given back: an execution that took none does not ask for the lock.
+    taken: AtomicBool,
+    chunks: Mutex<Chunks>,
+}
+
 /// The extents of a cursor. Clones are the same.
 #[derive(Clone, Default)]
-pub struct Pool(Arc<Mutex<Chunks>>);
+pub struct Pool(Arc<Shared>);
 
 impl Pool {
     /// The round that chunks taken now belong to.
     pub fn round(&self) -> u64 {
-        self.0.lock().map_or(0, |chunks| chunks.round)
+        self.0.chunks.lock().map_or(0, |chunks| chunks.round)
     }
 
     /// A free chunk.
@@ -34,12 +42,13 @@ impl Pool {
     /// # Errors
     /// ORA-01652 without room.
     pub fn take(&self, cache: &BufferCache, tablespace: u32, p: &Process) -> Result<Rdba> {
-        let mut chunks = self.0.lock().map_err(|_| Ora::internal("temporary extents"))?;
+        let mut chunks = self.0.chunks.lock().map_err(|_| Ora::internal("temporary extents"))?;
         let extents = &mut chunks.extents;
         let at = match extents.iter().position(|(_, used)| used.count_ones() < CHUNKS) {
             Some(at) => at,
             None => {
                 extents.push((cache.temp().take(p, tablespace)?, 0));
+                self.0.taken.store(true, Ordering::Release); // for `clear`, which may run in another thread
                 extents.len() - 1
             }
         };
@@ -51,7 +60,7 @@ impl Pool {
 
     /// Gives a chunk of a round back, and its extent when it was the last one in use.
     pub fn give_back(&self, cache: &BufferCache, round: u64, chunk: Rdba) {
-        let Ok(mut chunks) = self.0.lock() else { return };
+        let Ok(mut chunks) = self.0.chunks.lock() else { return };
         if chunks.round != round {
             return;
         }
@@ -67,7 +76,11 @@ impl Pool {
 
     /// Gives everything back: the execution has ended, whatever its row sources still hold.
     pub fn clear(&self, cache: &BufferCache) {
-        let Ok(mut chunks) = self.0.lock() else { return };
+        if !self.0.taken.load(Ordering::Acquire) {
+            return;
+        }
+        let Ok(mut chunks) = self.0.chunks.lock() else { return };
+        self.0.taken.store(false, Ordering::Relaxed);
         if chunks.extents.is_empty() {
             return;
         }
