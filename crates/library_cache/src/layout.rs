@@ -302,10 +302,6 @@ impl Parent {
         load_text(&self.text, self.lengths.load(Ordering::Relaxed) as u16 as usize)
     }
 
-    pub(crate) fn text_bytes(&self) -> u64 {
-        self.lengths.load(Ordering::Relaxed) >> 32
-    }
-
     pub(crate) fn owner(&self) -> String {
         load_text(&self.owner, (self.lengths.load(Ordering::Relaxed) >> 16) as u16 as usize)
     }

@@ -33,8 +33,6 @@ pub struct ParentRow {
     pub command: u32,
     /// The text, its first 4000 bytes; the name of an object of another namespace.
     pub text: String,
-    /// Bytes of the whole text.
-    pub text_bytes: u64,
     /// The owner, or the schema that parsed it first.
     pub owner: String,
     pub object: u32,
@@ -122,6 +120,11 @@ impl ParentRow {
         let mut all = Delta::default();
         self.children.iter().for_each(|child| all.add(&child.figures));
         all
+    }
+
+    /// Bytes of shared memory that it and its children take: they lie in places of one size.
+    pub fn memory_bytes(&self) -> u64 {
+        (size_of::<Parent>() + self.children.len() * size_of::<Child>()) as u64
     }
 }
 
@@ -218,7 +221,6 @@ impl LibraryCache {
             copy: about.copy,
             command: about.command.into(),
             text: parent.text(),
-            text_bytes: parent.text_bytes(),
             owner: parent.owner(),
             object: get(&parent.object) as u32,
             loads: get(&parent.loads),

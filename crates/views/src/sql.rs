@@ -421,13 +421,13 @@ pub fn db_object_cache(s: &Source<'_>) -> Vec<Row> {
             Value::Null,
             t(object.namespace.name()),
             t(if is_sql { "CURSOR" } else { object.namespace.name() }),
-            n(object.text_bytes + object.children.len() as u64 * 4096),
+            n(object.memory_bytes()),
             n(object.loads),
             n(object.figures().executions),
             sum(|child| child.opening),
             sum(|child| child.executing),
             crate::column::yes(object.kept),
-            n(0u64),
+            Value::Null,
             n(object.invalidations),
             n(object.digest.hash_value()),
             t(object.digest.full_hash()),
@@ -460,7 +460,8 @@ pub fn librarycache(s: &Source<'_>) -> Vec<Row> {
             n(0u64),
         ]
     };
-    s.shared.library.namespaces().into_iter().map(row).collect()
+    // Only what passes through the cache is counted, and only what is counted is shown.
+    s.shared.library.namespaces().into_iter().filter(|row| row.namespace == Namespace::SqlArea).map(row).collect()
 }
 
 /// Columns of `x$kglob`, those that scripts ask for.
