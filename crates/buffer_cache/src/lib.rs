@@ -196,6 +196,8 @@ impl BufferCache {
         let cache = Arc::clone(self);
         all.on_death(CleanupOrder::Pins, "buffer pins", move |p, dead| cache.clean_up(p, dead));
         let cache = Arc::clone(self);
+        all.on_leave(move |p| cache.end_call(p));
+        let cache = Arc::clone(self);
         all.on_death(CleanupOrder::Session, "temporary extents", move |p, dead| cache.temp().clean_up(p, dead));
     }
 

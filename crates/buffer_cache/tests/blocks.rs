@@ -133,6 +133,14 @@ fn a_held_pin_saves_the_latch_until_the_call_ends() {
     assert!(db.cache.assert_invariants().is_err(), "a call has not ended");
     db.cache.end_call(&p);
     db.cache.assert_invariants().unwrap();
+    // Who leaves in the middle of a call, as a background process may, leaves no pins to the next one in its place.
+    look(3);
+    let number = p.number();
+    assert_eq!(db.cache.pins_of(number), [at[3]]);
+    drop(p);
+    let next = testing::attach(db.all, "next");
+    assert_eq!(next.number(), number);
+    assert!(db.cache.pins_of(number).is_empty());
 }
 
 #[test]

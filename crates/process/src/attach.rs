@@ -95,6 +95,7 @@ impl Drop for Process {
         if self.slot().state().1 != os::process::own_id() {
             return; // the copy that a forked child inherited: the process lives on in the parent
         }
+        self.all.leave(self);
         self.stats.set(Stat::LogonsCurrent, 0);
         self.all.fold(self, self.number);
         self.slot().to(ProcessState::Active, ProcessState::Free);

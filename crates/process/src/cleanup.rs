@@ -23,6 +23,16 @@ pub enum CleanupOrder {
     Session,
 }
 
+/// What a crate does when a process leaves the instance of its own accord.
+#[derive(Clone)]
+pub(crate) struct LeaveHook(Arc<dyn Fn(&Process) + Send + Sync>);
+
+impl fmt::Debug for LeaveHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LeaveHook")
+    }
+}
+
 type HookFn = Box<dyn Fn(&Process, u32) + Send + Sync>;
 
 /// What a crate does when a process has died: with PMON's process, and the number of the dead one.
@@ -62,6 +72,24 @@ impl Processes {
         let mut hooks = self.hooks.lock().expect("no panic under this lock");
         let at = hooks.partition_point(|h| h.order <= order);
         hooks.insert(at, Arc::new(Hook { order, name, run: Box::new(run) }));
+    }
+
+    /// Registers what to do when a process leaves of its own accord, before its slot can be another's. Done before the supervisor
+    /// forks. For what a process keeps between its calls without anybody having to ask for it back; `run` must not wait.
+    ///
+    /// # Panics
+    /// Another thread panicked in here.
+    pub fn on_leave(&self, run: impl Fn(&Process) + Send + Sync + 'static) {
+        self.leave_hooks.lock().expect("no panic under this lock").push(LeaveHook(Arc::new(run)));
+    }
+
+    /// Runs what was registered for a process that leaves.
+    pub(crate) fn leave(&self, p: &Process) {
+        let hooks = match self.leave_hooks.lock() {
+            Ok(hooks) => hooks.clone(),
+            Err(_) => return, // a panic is under way already
+        };
+        hooks.iter().for_each(|hook| (hook.0)(p));
     }
 
     /// Cleans up behind a process that is dead: changes back, latches free, hooks, statistics, slot free.

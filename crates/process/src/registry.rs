@@ -7,7 +7,7 @@ use latch::{Domain, Generation, Latch, LatchCounts, LatchName, LatchShared, Latc
 use sga::{Sga, SgaBuilder, SgaSlice};
 use wait::{EventTotals, StatLine, WaitSlot};
 
-use crate::cleanup::Hook;
+use crate::cleanup::{Hook, LeaveHook};
 use crate::session::{Cancel, SessionSlot};
 use crate::slots::{ProcessSlot, ProcessState};
 use crate::undo::UndoLog;
@@ -96,6 +96,7 @@ pub struct Processes {
     /// Odd while the totals of a session move to those of the dead: readers of both see each count once.
     pub(crate) folding: &'static Versioned,
     pub(crate) hooks: Mutex<Vec<Arc<Hook>>>,
+    pub(crate) leave_hooks: Mutex<Vec<LeaveHook>>,
     children: Mutex<Vec<(LatchName, LatchSet)>>,
 }
 
@@ -127,6 +128,7 @@ impl Processes {
             parents,
             folding,
             hooks: Mutex::new(Vec::new()),
+            leave_hooks: Mutex::new(Vec::new()),
             children: Mutex::new(Vec::new()),
         }))
     }
