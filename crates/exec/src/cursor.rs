@@ -21,6 +21,7 @@ use crate::temporary;
 use dictionary::TemporaryKind;
 use library_cache::Content;
 use plan::{BindType, Class, Column, Plan, PlanBody, class};
+use process::Parsed;
 use result_cache::{Build, Description, Key, Namespace, Opened, ResultBuffer};
 use sql::ast::Statement;
 use std::rc::Rc;
@@ -155,15 +156,19 @@ impl Cursor {
         binds: &[BindType],
     ) -> Result<Cursor> {
         cx.p.count(Stat::ParseCountTotal, 1);
+        let clock = cx.p.begin_parse();
         let place = Place::parse(text, binds, cx);
+        let how = if place.is_found() { Parsed::Soft } else { Parsed::Hard };
         match Cursor::make(cx, text, statement, binds, false, place) {
             Ok(mut cursor) => {
                 cx.p.count(Stat::OpenedCursorsCumulative, 1);
                 cursor.key.parsed(&cursor.text, cursor.kind.command(), cx);
+                cx.p.end_parse(&clock, how);
                 Ok(cursor)
             }
             Err(e) => {
                 cx.p.count(Stat::ParseCountFailures, 1);
+                cx.p.end_parse(&clock, Parsed::Failed);
                 Err(e)
             }
         }

@@ -62,6 +62,74 @@ pub fn machine_memory_kb() -> (u64, u64) {
     (kilobytes(&text, "MemTotal").unwrap_or(0), kilobytes(&text, "MemAvailable").unwrap_or(0))
 }
 
+/// The machine's processors and memory. Times are hundredths of a second of all processors since it started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Processors, as the scheduler counts them.
+    pub cpus: u64,
+    /// Cores and sockets they belong to.
+    pub cores: u64,
+    pub sockets: u64,
+    pub user_cs: u64,
+    pub nice_cs: u64,
+    pub system_cs: u64,
+    pub idle_cs: u64,
+    pub io_wait_cs: u64,
+    /// Interrupts and time that a host took away.
+    pub other_cs: u64,
+    /// The load average of the last minute, as text: `0.42`.
+    pub load: String,
+    pub memory_kb: u64,
+    pub free_kb: u64,
+}
+
+/// What `/proc` says of the machine now; `None` when it cannot be read.
+#[must_use]
+pub fn machine() -> Option<Machine> {
+    let stat = std::fs::read_to_string("/proc/stat").ok()?;
+    let ticks: Vec<u64> = stat.lines().next()?.split_whitespace().skip(1).map_while(|n| n.parse().ok()).collect();
+    let at = |n: usize| ticks.get(n).copied().unwrap_or(0);
+    let cpus = stat.lines().filter(|l| l.starts_with("cpu") && !l.starts_with("cpu ")).count().max(1) as u64;
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let (cores, sockets) = topology(&info);
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let (memory_kb, free_kb) = machine_memory_kb();
+    Some(Machine {
+        cpus,
+        cores: if cores == 0 { cpus } else { cores },
+        sockets: sockets.max(1),
+        user_cs: at(0),
+        nice_cs: at(1),
+        system_cs: at(2),
+        idle_cs: at(3),
+        io_wait_cs: at(4),
+        other_cs: at(5) + at(6) + at(7),
+        load: load.split_whitespace().next().unwrap_or("0").to_string(),
+        memory_kb,
+        free_kb,
+    })
+}
+
+/// The different cores and sockets in a text like `/proc/cpuinfo`; zeros where it does not name them.
+fn topology(info: &str) -> (u64, u64) {
+    let (mut cores, mut sockets) = (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
+    let mut socket = "";
+    for line in info.lines() {
+        let Some((name, value)) = line.split_once(':') else { continue };
+        match name.trim() {
+            "physical id" => {
+                socket = value.trim();
+                sockets.insert(socket);
+            }
+            "core id" => {
+                cores.insert((socket, value.trim()));
+            }
+            _ => {}
+        }
+    }
+    (cores.len() as u64, sockets.len() as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,5 +141,14 @@ mod tests {
         assert!(memory_of(i32::MAX).is_none());
         let (all, free) = machine_memory_kb();
         assert!(all >= free && free > 0);
+    }
+
+    #[test]
+    fn the_machine_has_processors_that_have_worked() {
+        let m = machine().unwrap();
+        assert!(m.cpus >= 1 && m.cores >= 1 && m.sockets >= 1 && m.user_cs + m.system_cs > 0, "{m:?}");
+        let two = "physical id : 0\ncore id : 0\n\nphysical id : 0\ncore id : 1\n\nphysical id : 1\ncore id : 0\n";
+        assert_eq!(topology(two), (3, 2));
+        assert_eq!(topology("Processor : arm"), (0, 0));
     }
 }

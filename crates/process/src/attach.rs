@@ -47,6 +47,7 @@ impl Processes {
             undo: &self.undo[n],
             section_ids: Cell::new(0),
             cleaning: Cell::new(false),
+            parsing: Cell::new(false),
         };
         let _ = os::cpu::join_barriers();
         process.start(who);
@@ -82,6 +83,7 @@ impl Process {
         session.schema_name.set("");
         session.set_status(SessionStatus::Active);
         slot.to(ProcessState::Starting, ProcessState::Active);
+        self.stats.begin(os::clock::now_ns());
         self.count(Stat::LogonsCumulative, 1);
         self.count(Stat::LogonsCurrent, 1);
     }
@@ -108,7 +110,8 @@ impl Processes {
     /// Each count moves in a step of its own, so a process that is killed here moves it once, before or after.
     pub(crate) fn fold(&self, by: &Process, sid: u32) {
         let n = sid as usize - 1;
-        let dead = self.slots.len();
+        let dead = self.gone(self.slots[n].is_background());
+        let times = self.times_untold(sid);
         let section = by.write_versioned(self.folding, Where::KsuFoldStatistics, u64::from(sid));
         let (own, all): (&StatLine, &StatLine) = (&self.stats[n], &self.stats[dead]);
         for (from, to) in own.words().iter().zip(all.words()) {
@@ -118,6 +121,17 @@ impl Processes {
                 section.set(from, 0);
                 section.checkpoint();
             }
+        }
+        // What a live session has not told goes with its beginning, in one step.
+        section.set(own.began_word(), 0);
+        for (us, to) in times.iter().zip(all.time_words()) {
+            section.add(to, *us);
+        }
+        section.checkpoint();
+        for (from, to) in own.time_words().iter().zip(all.time_words()) {
+            section.add(to, from.load(Ordering::Relaxed));
+            section.set(from, 0);
+            section.checkpoint();
         }
         let (own, all): (&EventTotals, &EventTotals) = (&self.totals[n], &self.totals[dead]);
         for event in Event::all().filter(|e| own.of(*e).waits() != 0) {
@@ -130,40 +144,5 @@ impl Processes {
             section.set(from.max_word(), 0);
             section.checkpoint();
         }
-    }
-
-    /// The row of `v$sysstat` for every statistic: all sessions, past and present.
-    #[must_use]
-    pub fn system_stats(&self, by: &Process) -> Vec<u64> {
-        by.read_versioned(self.folding, Where::KsuFoldStatistics, || {
-            let mut sums = vec![0u64; Stat::COUNT];
-            let live = self.live().map(|(number, _)| number as usize - 1);
-            for line in live.chain([self.slots.len()]).map(|n| &self.stats[n]) {
-                for (sum, word) in sums.iter_mut().zip(line.words()) {
-                    *sum = sum.wrapping_add(word.load(Ordering::Relaxed));
-                }
-            }
-            sums
-        })
-    }
-
-    /// The row of `v$system_event` for an event: waits, timeouts, microseconds, the longest, and the histogram.
-    #[must_use]
-    pub fn system_event(&self, by: &Process, event: Event) -> ([u64; 4], [u64; wait::HISTOGRAM_BUCKETS]) {
-        by.read_versioned(self.folding, Where::KsuFoldStatistics, || {
-            let mut sums = [0u64; 4];
-            let mut histogram = [0u64; wait::HISTOGRAM_BUCKETS];
-            let live = self.live().map(|(number, _)| number as usize - 1);
-            for total in live.chain([self.slots.len()]).map(|n| self.totals[n].of(event)) {
-                for (sum, value) in sums.iter_mut().zip([total.waits(), total.timeouts(), total.time_us()]) {
-                    *sum = sum.wrapping_add(value);
-                }
-                sums[3] = sums[3].max(total.max_us());
-                for (sum, value) in histogram.iter_mut().zip(total.histogram()) {
-                    *sum = sum.wrapping_add(value);
-                }
-            }
-            (sums, histogram)
-        })
     }
 }

@@ -26,6 +26,8 @@ pub struct Process {
     pub(crate) section_ids: Cell<u32>,
     /// True while it cleans up behind a dead process.
     pub(crate) cleaning: Cell<bool>,
+    /// True while a parse call is being timed: what it parses itself is part of it.
+    pub(crate) parsing: Cell<bool>,
 }
 
 impl Process {
@@ -251,11 +253,7 @@ impl WaitGuard<'_> {
 
 impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
-        let ns = self.process.client.waiter().end(self.event, self.started_ns, self.timed_out.get());
-        if self.event.class() != wait::WaitClass::Idle {
-            self.process.count(Stat::NonIdleWaitCount, 1);
-            self.process.count(Stat::NonIdleWaitTime, ns / 10_000_000);
-        }
+        self.process.client.waiter().end(self.event, self.started_ns, self.timed_out.get());
     }
 }
 

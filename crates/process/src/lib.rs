@@ -25,6 +25,7 @@ mod section;
 mod session;
 mod slots;
 pub mod testing;
+mod times;
 mod undo;
 
 pub use attach::Attach;
@@ -34,3 +35,4 @@ pub use registry::{LatchSet, ProcessConfig, ProcessLayout, Processes};
 pub use section::{MutexSection, Section, SharedHold};
 pub use session::{Cancel, SessionSlot, SessionStatus};
 pub use slots::{ProcessSlot, ProcessState};
+pub use times::{EventSums, ParseClock, Parsed, Whose};

@@ -47,9 +47,9 @@ impl ProcessLayout {
             slots: b.reserve("processes", n),
             sessions: b.reserve("sessions", n),
             waits: b.reserve("session waits", n),
-            // One more than there are processes: the totals of those that are gone.
-            totals: b.reserve("event statistics per sess", n + 1),
-            stats: b.reserve("sess statistics", n + 1),
+            // Two more than there are processes: the totals of those that are gone, users' and background processes'.
+            totals: b.reserve("event statistics per sess", n + 2),
+            stats: b.reserve("sess statistics", n + 2),
             undo: b.reserve("micro-undo logs", n),
             latch_head: b.reserve("latch tunables", 1),
             latch_slots: b.reserve("latch state objects", n),

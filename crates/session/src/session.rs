@@ -20,7 +20,7 @@ use process::{Attach, Process, SessionStatus, WaitGuard};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use types::{Nls, Ora, Result, Value};
-use wait::{Event, Stat};
+use wait::{Event, Stat, TimeStat};
 
 /// The product's name and release, as `v$version` and the shell's greeting have it.
 pub const BANNER: &str = concat!("Latchwork Database Release ", env!("CARGO_PKG_VERSION"));
@@ -57,6 +57,8 @@ pub struct Session {
 struct CpuTime {
     began_ns: u64,
     counted: u64,
+    /// Microseconds of parse calls when the call began.
+    parsed_us: u64,
 }
 
 impl Session {
@@ -87,6 +89,8 @@ impl Session {
         let mut session = Session::new(instance, p);
         session.authenticate(logon, peer_uid)?;
         session.cancel_key = random_u64().max(1);
+        let stats = session.core.p.stats();
+        stats.add_time(TimeStat::Connection, os::clock::now_ns().saturating_sub(stats.began_ns()) / 1000);
         instance.state().set_cancel_key(session.slot(), session.cancel_key);
         Ok(session)
     }
@@ -124,7 +128,7 @@ impl Session {
             calls: Calls::default(),
             cancel_key: 0,
             killed: false,
-            cpu: CpuTime { began_ns: os::clock::thread_cpu_ns(), counted: 0 },
+            cpu: CpuTime { began_ns: os::clock::thread_cpu_ns(), counted: 0, parsed_us: 0 },
         }
     }
 
@@ -304,7 +308,10 @@ impl Session {
     }
 
     fn begin_call(&mut self) {
-        self.core.p.count(Stat::UserCalls, 1);
+        let p = &self.core.p;
+        self.cpu.parsed_us = p.stats().time(TimeStat::Parse);
+        p.stats().begin_call(os::clock::now_ns(), p.all().idle_us(p.sid()));
+        p.count(Stat::UserCalls, 1);
         self.state.figures.begin_call();
         self.core.p.session().set_status(SessionStatus::Active);
         // A break that came after its call had ended is not meant for this one.
@@ -315,7 +322,11 @@ impl Session {
 
     /// Counts the processor time of the call, and gives back what must not outlive it: the client may take its time now.
     fn end_call(&mut self) {
-        self.core.shared.txns.cache().end_call(&self.core.p);
+        let p = &self.core.p;
+        self.core.shared.txns.cache().end_call(p);
+        let busy = p.stats().end_call(os::clock::now_ns(), p.all().idle_us(p.sid()));
+        let parsed = p.stats().time(TimeStat::Parse).wrapping_sub(self.cpu.parsed_us);
+        p.stats().add_time(TimeStat::SqlExecute, busy.saturating_sub(parsed));
         let used = os::clock::thread_cpu_ns().saturating_sub(self.cpu.began_ns) / 10_000_000;
         self.core.p.count(Stat::CpuUsedByThisSession, used.saturating_sub(self.cpu.counted));
         self.core.p.count(Stat::CpuUsedWhenCallStarted, used.saturating_sub(self.cpu.counted));

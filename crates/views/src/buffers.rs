@@ -274,7 +274,7 @@ pub fn buffer_pool_statistics(s: &Source<'_>) -> Vec<Row> {
     let cache = s.shared.txns.cache();
     let stats = s.processes.system_stats(s.p);
     let stat = |stat: Stat| n(stats.get(stat.number() as usize).copied().unwrap_or(0));
-    let waits = |event| n(s.processes.system_event(s.p, event).0[0]);
+    let waits = |event| n(s.processes.system_event(s.p, event, process::Whose::All).0.waits);
     let (all, to_write) = (cache.buffers() as u64, cache.write_list_length());
     vec![vec![
         n(3u64),

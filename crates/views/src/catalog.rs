@@ -60,12 +60,16 @@ views! {
     "V$SESSION_WAIT" | waits::SESSION_WAIT => waits::session_wait;
     "V$SESSION_EVENT" | waits::SESSION_EVENT => waits::session_event;
     "V$SYSTEM_EVENT" | waits::SYSTEM_EVENT => waits::system_event;
+    "V$SYSTEM_WAIT_CLASS" | waits::SYSTEM_WAIT_CLASS => waits::system_wait_class;
     "V$EVENT_HISTOGRAM" | waits::EVENT_HISTOGRAM => waits::event_histogram;
     "V$EVENT_HISTOGRAM_MICRO" | waits::EVENT_HISTOGRAM_MICRO => waits::event_histogram_micro;
     "V$STATNAME" | statistics::STATNAME => statistics::statname;
     "V$SYSSTAT" | statistics::SYSSTAT => statistics::sysstat;
     "V$SESSTAT" | statistics::SESSTAT => statistics::sesstat;
     "V$MYSTAT" | statistics::SESSTAT => statistics::mystat;
+    "V$SYS_TIME_MODEL" | statistics::SYS_TIME_MODEL => statistics::sys_time_model;
+    "V$SESS_TIME_MODEL" | statistics::SESS_TIME_MODEL => statistics::sess_time_model;
+    "V$OSSTAT" | statistics::OSSTAT => statistics::osstat;
     "V$TIMER" | statistics::TIMER => statistics::timer;
     "V$SESSION" | sessions::session_columns() => sessions::session;
     "X$KSUSE" | sessions::KSUSE => sessions::ksuse;

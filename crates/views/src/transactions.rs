@@ -232,7 +232,8 @@ pub fn enqueue_statistics(s: &Source<'_>) -> Vec<Row> {
             let (waits, waited_ms) = if alone {
                 (figures.waits, figures.waited_ns / 1_000_000)
             } else {
-                let ([waits, _, us, _], _) = s.processes.system_event(s.p, event);
+                let (process::EventSums { waits, us, .. }, _) =
+                    s.processes.system_event(s.p, event, process::Whose::All);
                 (waits, us / 1000)
             };
             rows.push(vec![

@@ -1,6 +1,7 @@
 //! Waits: `v$event_name`, `v$session_wait`, `v$session_event`, `v$system_event`, histograms.
 
-use wait::{Event, HISTOGRAM_BUCKETS};
+use process::{EventSums, Whose};
+use wait::{Event, HISTOGRAM_BUCKETS, WaitClass};
 
 use crate::column::{Row, Type, Type::*, address, n, t};
 use crate::source::Source;
@@ -65,11 +66,26 @@ pub const SYSTEM_EVENT: &[(&str, Type)] = &[
     ("TIME_WAITED", N),
     ("AVERAGE_WAIT", N),
     ("TIME_WAITED_MICRO", N),
+    ("TOTAL_WAITS_FG", N),
+    ("TOTAL_TIMEOUTS_FG", N),
+    ("TIME_WAITED_FG", N),
+    ("AVERAGE_WAIT_FG", N),
+    ("TIME_WAITED_MICRO_FG", N),
     ("MAX_WAIT", N),
     ("EVENT_ID", N),
     ("WAIT_CLASS_ID", N),
     ("WAIT_CLASS#", N),
     ("WAIT_CLASS", V(64)),
+];
+
+pub const SYSTEM_WAIT_CLASS: &[(&str, Type)] = &[
+    ("WAIT_CLASS_ID", N),
+    ("WAIT_CLASS#", N),
+    ("WAIT_CLASS", V(64)),
+    ("TOTAL_WAITS", N),
+    ("TIME_WAITED", N),
+    ("TOTAL_WAITS_FG", N),
+    ("TIME_WAITED_FG", N),
 ];
 
 pub const EVENT_HISTOGRAM: &[(&str, Type)] =
@@ -161,30 +177,47 @@ pub fn session_event(s: &Source<'_>) -> Vec<Row> {
 pub fn system_event(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for event in Event::all() {
-        let ([waits, timeouts, us, longest_us], _) = s.processes.system_event(s.p, event);
-        if waits == 0 {
+        let (all, _) = s.processes.system_event(s.p, event, Whose::All);
+        if all.waits == 0 {
             continue;
         }
-        let mut row = vec![
-            t(event.name()),
-            n(waits),
-            n(timeouts),
-            n(us / 10_000),
-            average_cs(waits, us),
-            n(us),
-            n(longest_us / 10_000),
-            n(event.id()),
-        ];
+        let (users, _) = s.processes.system_event(s.p, event, Whose::Foreground);
+        let sums = |e: &EventSums| [n(e.waits), n(e.timeouts), n(e.us / 10_000), average_cs(e.waits, e.us), n(e.us)];
+        let mut row = vec![t(event.name())];
+        row.extend(sums(&all));
+        row.extend(sums(&users));
+        row.extend([n(all.max_us / 10_000), n(event.id())]);
         row.extend(class(event));
         rows.push(row);
     }
     rows
 }
 
+/// Waits by class, of all sessions and of users'.
+pub fn system_wait_class(s: &Source<'_>) -> Vec<Row> {
+    let mut sums: Vec<(WaitClass, [u64; 4])> = Vec::new();
+    for event in Event::all() {
+        let (all, _) = s.processes.system_event(s.p, event, Whose::All);
+        let (users, _) = s.processes.system_event(s.p, event, Whose::Foreground);
+        let more = [all.waits, all.us, users.waits, users.us];
+        match sums.iter_mut().find(|(class, _)| *class == event.class()) {
+            Some((_, sum)) => sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more),
+            None => sums.push((event.class(), more)),
+        }
+    }
+    sums.sort_by_key(|(class, _)| class.number());
+    let row = |(class, [waits, us, users_waits, users_us]): (WaitClass, [u64; 4])| {
+        let id = [n(class.id()), n(class.number()), t(class.name())];
+        let figures = [n(waits), n(us / 10_000), n(users_waits), n(users_us / 10_000)];
+        id.into_iter().chain(figures).collect()
+    };
+    sums.into_iter().filter(|(_, sums)| sums[0] > 0).map(row).collect()
+}
+
 pub fn event_histogram(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for event in Event::all() {
-        let (_, histogram) = s.processes.system_event(s.p, event);
+        let (_, histogram) = s.processes.system_event(s.p, event, Whose::All);
         // The buckets are powers of two of microseconds; a bucket of milliseconds is the sum of those up to it.
         let mut sums: Vec<(u64, u64)> = Vec::new();
         for (power, count) in histogram.iter().enumerate().take(HISTOGRAM_BUCKETS) {
@@ -204,7 +237,7 @@ pub fn event_histogram(s: &Source<'_>) -> Vec<Row> {
 pub fn event_histogram_micro(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for event in Event::all() {
-        let (_, histogram) = s.processes.system_event(s.p, event);
+        let (_, histogram) = s.processes.system_event(s.p, event, Whose::All);
         for (power, count) in histogram.iter().enumerate().filter(|(_, count)| **count > 0) {
             rows.push(vec![n(event.number()), t(event.name()), n(1u64 << power), n(*count)]);
         }

@@ -11,9 +11,11 @@
 pub mod events;
 mod slot;
 pub mod statistics;
+mod times;
 mod totals;
 
 pub use events::{Event, WaitClass};
 pub use slot::{WaitSlot, WaitState, WaitView};
 pub use statistics::{Stat, StatClass, StatLine};
+pub use times::TimeStat;
 pub use totals::{EventTotal, EventTotals, HISTOGRAM_BUCKETS, Waiter};

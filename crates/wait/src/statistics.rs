@@ -1,5 +1,6 @@
 //! The list of statistics.
 
+use crate::times::TimeStat;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The class of a statistic: the column CLASS, a sum of these.
@@ -266,6 +267,13 @@ impl Stat {
 #[repr(C, align(64))]
 pub struct StatLine {
     values: [AtomicU64; Stat::COUNT],
+    /// The time model, in microseconds; see [`TimeStat`].
+    times: [AtomicU64; TimeStat::COUNT],
+    /// Monotonic nanoseconds when the session began; 0 for lines without a session.
+    began_ns: AtomicU64,
+    /// Monotonic nanoseconds when the statement in execution began, 0 while there is none, and what the session had been idle by then.
+    call_ns: AtomicU64,
+    call_idle_us: AtomicU64,
 }
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
@@ -300,6 +308,68 @@ impl StatLine {
     #[must_use]
     pub fn words(&self) -> &[AtomicU64; Stat::COUNT] {
         &self.values
+    }
+
+    /// The words of the time model in order, without what a live session has not told yet.
+    #[must_use]
+    pub fn time_words(&self) -> &[AtomicU64; TimeStat::COUNT] {
+        &self.times
+    }
+
+    /// Adds microseconds. Only the owner of the line may call this.
+    #[inline]
+    pub fn add_time(&self, of: TimeStat, us: u64) {
+        let word = &self.times[of as usize];
+        word.store(word.load(Ordering::Relaxed).wrapping_add(us), Ordering::Relaxed);
+    }
+
+    /// The microseconds told so far.
+    #[must_use]
+    pub fn time(&self, of: TimeStat) -> u64 {
+        self.times[of as usize].load(Ordering::Relaxed)
+    }
+
+    /// A session begins, now.
+    pub fn begin(&self, now_ns: u64) {
+        self.call_ns.store(0, Ordering::Relaxed);
+        self.began_ns.store(now_ns.max(1), Ordering::Relaxed);
+    }
+
+    /// When the session began; 0 for a line that has none.
+    #[must_use]
+    pub fn began_ns(&self) -> u64 {
+        self.began_ns.load(Ordering::Relaxed)
+    }
+
+    /// The word of [`Self::began_ns`], for folding.
+    #[must_use]
+    pub fn began_word(&self) -> &AtomicU64 {
+        &self.began_ns
+    }
+
+    /// The owner begins to execute for its client, having been idle for `idle_us` since its session began.
+    pub fn begin_call(&self, now_ns: u64, idle_us: u64) {
+        self.call_idle_us.store(idle_us, Ordering::Relaxed);
+        self.call_ns.store(now_ns.max(1), Ordering::Relaxed);
+    }
+
+    /// The owner has executed; the microseconds since [`Self::begin_call`] in which it was not idle.
+    pub fn end_call(&self, now_ns: u64, idle_us: u64) -> u64 {
+        let busy = self.call_us(now_ns, idle_us);
+        self.call_ns.store(0, Ordering::Relaxed);
+        busy
+    }
+
+    /// Microseconds of the call in progress in which the session was not idle. Of another session's line as good as one look at words
+    /// that change can be.
+    #[must_use]
+    pub fn call_us(&self, now_ns: u64, idle_us: u64) -> u64 {
+        let began = self.call_ns.load(Ordering::Relaxed);
+        if began == 0 {
+            return 0;
+        }
+        let idle = idle_us.saturating_sub(self.call_idle_us.load(Ordering::Relaxed));
+        (now_ns.saturating_sub(began) / 1000).saturating_sub(idle)
     }
 }
 

@@ -98,6 +98,19 @@ impl EventTotals {
         &self.events[event as usize]
     }
 
+    /// Microseconds of ended waits of the class Idle.
+    #[must_use]
+    pub fn idle_us(&self) -> u64 {
+        crate::events::IDLE_EVENTS.iter().map(|event| self.of(*event).time_us()).sum()
+    }
+
+    /// Waits of all other classes: how many, and their microseconds.
+    #[must_use]
+    pub fn non_idle(&self) -> (u64, u64) {
+        let busy = self.iter().filter(|(event, _)| event.class() != crate::WaitClass::Idle);
+        busy.fold((0, 0), |(waits, us), (_, total)| (waits + total.waits(), us + total.time_us()))
+    }
+
     /// All events with their totals, those never waited for included.
     pub fn iter(&self) -> impl Iterator<Item = (Event, &EventTotal)> {
         Event::all().zip(&self.events)

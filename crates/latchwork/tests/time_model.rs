@@ -1,0 +1,124 @@
+//! The time model: what sessions say they spent their time on holds together.
+
+use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+use std::path::PathBuf;
+use std::time::Instant;
+use types::Value;
+
+fn start() -> Ephemeral {
+    let options =
+        EphemeralOptions { params: Vec::new(), executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))) };
+    Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
+}
+
+fn connect(instance: &Ephemeral) -> Client {
+    instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
+}
+
+fn run(c: &mut Client, sql: &str) {
+    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+fn number(c: &mut Client, sql: &str) -> i64 {
+    let rows = c.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    match &rows[0][0] {
+        Value::Number(n) => n.to_i64().unwrap(),
+        other => panic!("{sql}: {other:?}"),
+    }
+}
+
+fn time(c: &mut Client, sid: i64, name: &str) -> i64 {
+    number(c, &format!("select value from v$sess_time_model where sid = {sid} and stat_name = '{name}'"))
+}
+
+const SID: &str = "select to_number(sys_context('userenv', 'sid')) from dual";
+
+#[test]
+fn sleeping_is_no_database_time_and_working_is() {
+    let instance = start();
+    let mut c = connect(&instance);
+    let sid = number(&mut c, SID);
+    let began = Instant::now();
+    let before = time(&mut c, sid, "DB time");
+    run(&mut c, "begin dbms_lock.sleep(0.5); end;");
+    let after = time(&mut c, sid, "DB time");
+    let all = began.elapsed().as_micros() as i64;
+    assert!(after >= before && after - before <= all - 500_000, "{before} {after} {all}");
+
+    let (cpu, sql) = (time(&mut c, sid, "DB CPU"), time(&mut c, sid, "sql execute elapsed time"));
+    run(&mut c, "declare n number := 0; begin for i in 1 .. 300000 loop n := n + mod(i, 7); end loop; end;");
+    let more = [time(&mut c, sid, "DB CPU") - cpu, time(&mut c, sid, "sql execute elapsed time") - sql];
+    assert!(more.iter().all(|us| *us > 0), "{more:?}");
+    assert!(time(&mut c, sid, "sql execute elapsed time") <= time(&mut c, sid, "DB time"));
+    assert!(time(&mut c, sid, "hard parse elapsed time") <= time(&mut c, sid, "parse time elapsed"));
+    assert!(time(&mut c, sid, "parse time elapsed") > 0);
+    assert!(time(&mut c, sid, "connection management call elapsed time") > 0);
+    let statistic =
+        "select m.value from v$mystat m, v$statname n where n.statistic# = m.statistic# and n.name = 'DB time'";
+    assert!(number(&mut c, statistic) * 10_000 <= time(&mut c, sid, "DB time"));
+}
+
+#[test]
+fn a_call_on_its_way_counts_and_what_a_session_used_outlives_it() {
+    let instance = start();
+    let (mut c, mut other) = (connect(&instance), connect(&instance));
+    let sid = number(&mut other, SID);
+    let worker = std::thread::spawn(move || {
+        run(&mut other, "declare n number := 0; begin for i in 1 .. 3000000 loop n := n + mod(i, 7); end loop; end;");
+        other
+    });
+    // It is seen to grow while the call is on its way, and never to shrink.
+    let mut seen = (0, 0);
+    while !worker.is_finished() {
+        let now = (time(&mut c, sid, "sql execute elapsed time"), time(&mut c, sid, "DB CPU"));
+        assert!(now.1 >= seen.1, "{seen:?} {now:?}");
+        seen = now;
+    }
+    let mut other = worker.join().unwrap();
+    let own = time(&mut other, sid, "DB time");
+    assert!(own > 0 && seen.0 > 0 && seen.1 > 0, "{own} {seen:?}");
+    drop(other);
+    let sum = "select value from v$sys_time_model where stat_name = 'DB time'";
+    let mut last = number(&mut c, sum);
+    assert!(last >= own, "{last} {own}");
+    for _ in 0..20 {
+        drop(connect(&instance));
+        let now = number(&mut c, sum);
+        assert!(now >= last, "{last} {now}");
+        last = now;
+    }
+}
+
+#[test]
+fn waits_of_users_are_a_part_of_all_and_classes_sum_them_up() {
+    let instance = start();
+    let mut c = connect(&instance);
+    run(&mut c, "create table t as select level n from dual connect by level <= 1000");
+    run(&mut c, "alter system checkpoint");
+    assert_eq!(
+        number(
+            &mut c,
+            "select count(*) from v$system_event where total_waits_fg > total_waits or time_waited_micro_fg > time_waited_micro"
+        ),
+        0
+    );
+    assert!(
+        number(&mut c, "select total_waits_fg from v$system_event where event = 'SQL*Net message from client'") > 0
+    );
+    assert_eq!(number(&mut c, "select nvl(sum(total_waits_fg), 0) from v$system_event where event = 'pmon timer'"), 0);
+    assert!(
+        number(&mut c, "select count(*) from v$system_event where total_waits > total_waits_fg") > 0,
+        "LGWR writes"
+    );
+    let classes = "select count(*) from v$system_wait_class where wait_class in ('Idle', 'System I/O') and total_waits >= total_waits_fg";
+    assert_eq!(number(&mut c, classes), 2);
+    assert!(
+        number(
+            &mut c,
+            "select count(*) from v$osstat where stat_name in ('NUM_CPUS', 'BUSY_TIME', 'LOAD', 'PHYSICAL_MEMORY_BYTES')"
+        ) == 4
+    );
+    let waits = number(&mut c, "select value from v$sysstat where name = 'non-idle wait count'");
+    let events = "select sum(total_waits) from v$system_event where wait_class <> 'Idle'";
+    assert!(number(&mut c, events) >= waits);
+}

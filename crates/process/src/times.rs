@@ -1,0 +1,208 @@
+//! Whose time went where: the time model and the sums over sessions, past and present.
+
+use crate::slots::ProcessSlot;
+use crate::{Process, Processes};
+use latch::Where;
+use std::sync::atomic::Ordering;
+use wait::{Event, Stat, StatLine, TimeStat, WaitClass, WaitState};
+
+/// The sums of one event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventSums {
+    pub waits: u64,
+    pub timeouts: u64,
+    pub us: u64,
+    pub max_us: u64,
+}
+
+/// Whose figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Of all sessions.
+    All,
+    /// Of those of users.
+    Foreground,
+}
+
+impl Processes {
+    /// The line of those that are gone.
+    pub(crate) fn gone(&self, is_background: bool) -> usize {
+        self.slots.len() + usize::from(is_background)
+    }
+
+    /// The lines of the sessions there are, and of those that are gone.
+    pub(crate) fn lines(&self, whose: Whose) -> impl Iterator<Item = usize> {
+        let counts = move |slot: &ProcessSlot| whose == Whose::All || !slot.is_background();
+        let live = self.live().filter(move |(_, slot)| counts(slot)).map(|(number, _)| number as usize - 1);
+        let last = if whose == Whose::All { self.gone(true) } else { self.gone(false) };
+        live.chain(self.gone(false)..=last)
+    }
+
+    /// Microseconds that a session has been idle, the wait it is in included.
+    #[must_use]
+    pub fn idle_us(&self, sid: u32) -> u64 {
+        let n = sid as usize - 1;
+        let now = self.waits[n].view(os::clock::now_ns());
+        let idle = |w: &wait::WaitView| w.state == WaitState::Waiting && w.event.class() == WaitClass::Idle;
+        self.totals[n].idle_us() + now.filter(idle).map_or(0, |w| w.wait_us)
+    }
+
+    /// What a live session has used since it began and has not put into its line.
+    pub(crate) fn times_untold(&self, sid: u32) -> [u64; TimeStat::COUNT] {
+        let mut times = [0; TimeStat::COUNT];
+        let Some(slot) = self.slot(sid) else { return times };
+        let line: &StatLine = &self.stats[sid as usize - 1];
+        let began = line.began_ns();
+        if began == 0 {
+            return times;
+        }
+        let idle = self.idle_us(sid);
+        let now = os::clock::now_ns();
+        let elapsed = (now.saturating_sub(began) / 1000).saturating_sub(idle);
+        // Of a process that has gone only what it told last is known.
+        let told = || line.get(Stat::CpuUsedByThisSession) * 10_000;
+        let cpu = os::clock::process_cpu_ns(slot.state().1).map_or_else(told, |ns| ns / 1000);
+        let (of_elapsed, of_cpu) = match slot.is_background() {
+            true => (TimeStat::BackgroundElapsed, TimeStat::BackgroundCpu),
+            false => (TimeStat::DbTime, TimeStat::DbCpu),
+        };
+        times[of_elapsed as usize] = elapsed;
+        times[of_cpu as usize] = cpu;
+        times[TimeStat::SqlExecute as usize] = line.call_us(now, idle);
+        times
+    }
+
+    /// The time model of a session, in microseconds, in the order of [`TimeStat`]; `None` for a number that is none's.
+    #[must_use]
+    pub fn session_times(&self, sid: u32) -> Option<[u64; TimeStat::COUNT]> {
+        let line = self.stat_line(sid)?;
+        let mut times = self.times_untold(sid);
+        for (time, word) in times.iter_mut().zip(line.time_words()) {
+            *time += word.load(Ordering::Relaxed);
+        }
+        Some(times)
+    }
+
+    /// The time model of all sessions, past and present.
+    #[must_use]
+    pub fn system_times(&self, by: &Process) -> [u64; TimeStat::COUNT] {
+        by.read_versioned(self.folding, Where::KsuFoldStatistics, || {
+            let mut sums = [0; TimeStat::COUNT];
+            let live: Vec<u32> = self.live().map(|(number, _)| number).collect();
+            for sid in live {
+                let untold = self.times_untold(sid);
+                sums.iter_mut().zip(untold).for_each(|(sum, us)| *sum += us);
+            }
+            for line in self.lines(Whose::All).map(|n| &self.stats[n]) {
+                for (sum, word) in sums.iter_mut().zip(line.time_words()) {
+                    *sum = sum.wrapping_add(word.load(Ordering::Relaxed));
+                }
+            }
+            sums
+        })
+    }
+
+    /// The row of `v$sysstat` for every statistic: all sessions, past and present.
+    #[must_use]
+    pub fn system_stats(&self, by: &Process) -> Vec<u64> {
+        let mut sums = by.read_versioned(self.folding, Where::KsuFoldStatistics, || {
+            let mut sums = vec![0u64; Stat::COUNT];
+            let mut waited = (0, 0);
+            for n in self.lines(Whose::All) {
+                for (sum, word) in sums.iter_mut().zip(self.stats[n].words()) {
+                    *sum = sum.wrapping_add(word.load(Ordering::Relaxed));
+                }
+                let (waits, us) = self.totals[n].non_idle();
+                waited = (waited.0 + waits, waited.1 + us);
+            }
+            set_waited(&mut sums, waited);
+            sums
+        });
+        sums[Stat::DbTime as usize] = self.system_times(by)[TimeStat::DbTime as usize] / 10_000;
+        sums
+    }
+
+    /// The row of `v$sesstat` for every statistic of a session; `None` for a number that is none's.
+    #[must_use]
+    pub fn session_stats(&self, sid: u32) -> Option<Vec<u64>> {
+        let line = self.stat_line(sid)?;
+        let mut values: Vec<u64> = line.words().iter().map(|word| word.load(Ordering::Relaxed)).collect();
+        set_waited(&mut values, self.event_totals(sid)?.non_idle());
+        values[Stat::DbTime as usize] = self.session_times(sid)?[TimeStat::DbTime as usize] / 10_000;
+        Some(values)
+    }
+
+    /// The row of `v$system_event` for an event, and its histogram.
+    #[must_use]
+    pub fn system_event(
+        &self,
+        by: &Process,
+        event: Event,
+        whose: Whose,
+    ) -> (EventSums, [u64; wait::HISTOGRAM_BUCKETS]) {
+        by.read_versioned(self.folding, Where::KsuFoldStatistics, || {
+            let mut sums = EventSums::default();
+            let mut histogram = [0u64; wait::HISTOGRAM_BUCKETS];
+            for total in self.lines(whose).map(|n| self.totals[n].of(event)) {
+                sums.waits = sums.waits.wrapping_add(total.waits());
+                sums.timeouts = sums.timeouts.wrapping_add(total.timeouts());
+                sums.us = sums.us.wrapping_add(total.time_us());
+                sums.max_us = sums.max_us.max(total.max_us());
+                for (sum, value) in histogram.iter_mut().zip(total.histogram()) {
+                    *sum = sum.wrapping_add(value);
+                }
+            }
+            (sums, histogram)
+        })
+    }
+}
+
+/// Statistics that are sums over the events.
+fn set_waited(values: &mut [u64], (waits, us): (u64, u64)) {
+    values[Stat::NonIdleWaitCount as usize] = waits;
+    values[Stat::NonIdleWaitTime as usize] = us / 10_000;
+}
+
+/// What a parse call came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// The shared cursor was there.
+    Soft,
+    /// It was made.
+    Hard,
+    /// An error.
+    Failed,
+}
+
+/// Times a parse call.
+#[derive(Debug)]
+pub struct ParseClock {
+    /// Nothing for a parse within a parse.
+    began: Option<(u64, u64)>,
+}
+
+impl Process {
+    /// Begins a parse call. One within another is part of it.
+    #[must_use]
+    pub fn begin_parse(&self) -> ParseClock {
+        let first = !self.parsing.replace(true);
+        ParseClock { began: first.then(|| (os::clock::now_ns(), os::clock::thread_cpu_ns())) }
+    }
+
+    /// Ends a parse call: the time model, `parse time elapsed` and `parse time cpu`.
+    pub fn end_parse(&self, clock: &ParseClock, how: Parsed) {
+        let Some((began_ns, cpu_ns)) = clock.began else { return };
+        self.parsing.set(false);
+        let line = self.stats;
+        let us = os::clock::now_ns().saturating_sub(began_ns) / 1000;
+        line.add_time(TimeStat::Parse, us);
+        match how {
+            Parsed::Soft => {}
+            Parsed::Hard => line.add_time(TimeStat::HardParse, us),
+            Parsed::Failed => line.add_time(TimeStat::FailedParse, us),
+        }
+        line.add_time(TimeStat::ParseCpu, os::clock::thread_cpu_ns().saturating_sub(cpu_ns) / 1000);
+        line.set(Stat::ParseTimeElapsed, line.time(TimeStat::Parse) / 10_000);
+        line.set(Stat::ParseTimeCpu, line.time(TimeStat::ParseCpu) / 10_000);
+    }
+}
