@@ -12,6 +12,7 @@ use dictionary::base::{Base, cdef};
 use dictionary::rows::{as_u32, int};
 use dictionary::*;
 use sql::ast::{Name, StateClause, UsingIndex};
+use std::rc::Rc;
 use types::{ObjectId, Ora, Result, Value};
 
 /// What ALTER TABLE says besides the state.
@@ -248,7 +249,7 @@ pub fn validate(
     };
     let found = match enforcing {
         Some(index) => !index.unique && crate::tree::has_repeats(&work.host.parts(), table, index)?,
-        None => finds_row(work, &against.any)?,
+        None => finds_row(work, table, &against.any)?,
     };
     if !found {
         return Ok(());
@@ -352,11 +353,11 @@ fn note(work: &mut Work<'_>, table: &TableDef, constraint: &str, rowids: &str, e
     ));
 }
 
-/// Whether a query of DDL's own has a row.
-fn finds_row(work: &mut Work<'_>, text: &str) -> Result<bool> {
+/// Whether a query of DDL's own on a table, as it is defined by now, has a row.
+fn finds_row(work: &mut Work<'_>, table: &TableDef, text: &str) -> Result<bool> {
     let query = sql::parse_query(text)?;
     let mut found = false;
-    work.host.rows(&query, None, &mut |_, _| {
+    work.host.rows_ahead(&query, &Rc::new(table.clone()), &mut |_, _| {
         found = true;
         Ok(())
     })?;

@@ -85,6 +85,17 @@ pub trait Host {
         expected: Option<&[Described]>,
         each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
     ) -> Result<()>;
+    /// Runs a query on a table as the statement defines it, with the rows that the statement has given it. The query's names are
+    /// the statement's own, and may be read whatever the session may.
+    fn rows_ahead(
+        &mut self,
+        query: &Query,
+        table: &Rc<TableDef>,
+        each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
+    ) -> Result<()> {
+        let _ = table;
+        self.rows(query, None, each)
+    }
     /// Runs a statement that changes rows, and commits it.
     fn run(&mut self, text: &str) -> Result<()> {
         let _ = text;

@@ -23,6 +23,8 @@ pub struct SessionCatalog {
     all_powerful: bool,
     /// Without it, names are looked up in the picture alone.
     look: Option<Look>,
+    /// A definition that is not in the dictionary yet, and stands for what is there.
+    ahead: Option<Rc<TableDef>>,
 }
 
 /// What an unqualified or qualified name stands for before its kind is looked at.
@@ -36,12 +38,18 @@ enum Found {
 impl SessionCatalog {
     pub fn new(image: Rc<Image>, fixed: Rc<dyn FixedCatalog>, user: UserId, schema: UserId, sysdba: bool) -> Self {
         let all_powerful = sysdba || user == UserId::SYS;
-        SessionCatalog { image, fixed, user, schema, all_powerful, look: None }
+        SessionCatalog { image, fixed, user, schema, all_powerful, look: None, ahead: None }
     }
 
     /// The same names, looked up in the row cache.
     pub(crate) fn looking_up(self, look: Option<Look>) -> SessionCatalog {
         SessionCatalog { look, ..self }
+    }
+
+    /// The same names, and a table as it will be once the statement that defines it has committed. What can be named may be read.
+    #[must_use]
+    pub fn ahead(&self, table: Rc<TableDef>) -> SessionCatalog {
+        SessionCatalog { ahead: Some(table), all_powerful: true, ..self.clone() }
     }
 
     /// `dc_objects`, by owner, name space and name.
@@ -280,6 +288,12 @@ impl Catalog for SessionCatalog {
     }
 
     fn relation(&self, schema: Option<&str>, name: &str) -> Result<Option<Resolved>> {
+        if let Some(table) = &self.ahead
+            && schema == Some(table.owner.as_str())
+            && name == table.name
+        {
+            return Ok(Some(Resolved::Table(Rc::clone(table))));
+        }
         Ok(match self.find(schema, name, ObjectKind::Table.namespace())? {
             None => None,
             Some(Found::Base(base)) => {
@@ -338,6 +352,9 @@ impl Catalog for SessionCatalog {
     }
 
     fn table_by_id(&self, object: ObjectId) -> Result<Option<Rc<TableDef>>> {
+        if let Some(table) = self.ahead.as_ref().filter(|table| table.object == object) {
+            return Ok(Some(Rc::clone(table)));
+        }
         self.image.table(object)
     }
 

@@ -8,7 +8,7 @@ use crate::commit_write::CommitWrite;
 use crate::instance::Instance;
 use crate::run::FunctionCache;
 use crate::world::{SqlCursor, World};
-use dictionary::{Catalog, Dictionary, FixedCatalog, FixedId, NoFixedTables, SequenceDef, SessionCatalog, UserId};
+use dictionary::{Catalog, Dictionary, FixedCatalog, FixedId, NoFixedTables, SequenceDef, SessionCatalog, TableDef, UserId};
 use enqueue::LockId;
 use exec::{ExecCtx, FixedTable, HostFunction, SessionState, Shared};
 use params::SessionParams;
@@ -66,6 +66,8 @@ pub struct Core {
     pub shared: Shared,
     pub dict: RefCell<Dictionary>,
     names: RefCell<Option<(Identity, Rc<SessionCatalog>)>>,
+    /// A table that a DDL statement is defining, as its own queries see it.
+    ahead: RefCell<Option<Rc<TableDef>>>,
     identity: Cell<Identity>,
     /// The identity outside of definer's-rights units.
     login: Cell<Identity>,
@@ -130,6 +132,7 @@ impl Core {
             shared,
             dict: RefCell::new(dict),
             names: RefCell::new(None),
+            ahead: RefCell::new(None),
             identity: Cell::new(Identity::SYS),
             login: Cell::new(Identity::SYS),
             plsql: Plsql::new(seed),
@@ -215,6 +218,14 @@ impl Core {
         let before = self.identity.replace(identity);
         let result = f();
         self.identity.set(before);
+        result
+    }
+
+    /// Runs `f` with a table as it will be once the statement that defines it has committed; what can be named may be read.
+    pub fn ahead<R>(&self, table: Rc<TableDef>, f: impl FnOnce() -> R) -> R {
+        let before = self.ahead.replace(Some(table));
+        let result = f();
+        self.ahead.replace(before);
         result
     }
 
@@ -443,7 +454,11 @@ impl exec::Host for Core {
     }
 
     fn catalog(&self) -> Result<Rc<dyn Catalog>> {
-        Ok(self.names()?)
+        let names = self.names()?;
+        match &*self.ahead.borrow() {
+            Some(table) => Ok(Rc::new(names.ahead(Rc::clone(table)))),
+            None => Ok(names),
+        }
     }
 
     fn fixed_table(&self, id: FixedId) -> &dyn FixedTable {

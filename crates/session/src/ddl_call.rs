@@ -4,7 +4,7 @@ use crate::caches::OnCommit;
 use crate::core::{Core, Identity};
 use crate::world::World;
 use ddl::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
-use dictionary::{Catalog, Dictionary, Resolved, SALT_BYTES, UserId};
+use dictionary::{Catalog, Dictionary, Resolved, SALT_BYTES, TableDef, UserId};
 use exec::{Cursor, ExecCtx};
 use net::StatementKind;
 use net::local::Failure;
@@ -123,6 +123,20 @@ impl Host for Session<'_> {
         let result = self.each_row(&mut cursor, expected, each);
         cursor.close(&mut self.cx);
         result
+    }
+
+    fn rows_ahead(
+        &mut self,
+        query: &Query,
+        table: &Rc<TableDef>,
+        each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
+    ) -> Result<()> {
+        // A result of what is not committed is nobody's.
+        let cached = std::mem::replace(&mut self.cx.session.options.result_cache, false);
+        let core = self.core;
+        let done = core.ahead(Rc::clone(table), || self.rows(query, None, each));
+        self.cx.session.options.result_cache = cached;
+        done
     }
 
     fn run(&mut self, text: &str) -> Result<()> {
