@@ -38,7 +38,7 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
     match action {
         AlterTableAction::AddColumns(specs) => specs.iter().try_for_each(|spec| add_column(work, table, spec)),
         AlterTableAction::ModifyColumns(specs) => specs.iter().try_for_each(|spec| modify_column(work, table, spec)),
-        AlterTableAction::AddConstraint(spec) => constraint::add(work, &mut Subject { table, exists: true }, spec),
+        AlterTableAction::AddConstraint(spec) => constraint::add(work, &mut Subject::of(table), spec),
         AlterTableAction::DropColumns { columns, cascade, .. } => {
             columns.iter().try_for_each(|column| drop_column(work, table, column, *cascade, columns))
         }
@@ -47,7 +47,7 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
             constraint::require_no_rows_in(table, &constraint, pos)?;
             constraint::remove_references(work, table, Some(constraint.id), *cascade, pos)?;
             constraint::remove(work, table, &constraint, *keep_index)?;
-            let mut on = Subject { table, exists: true };
+            let mut on = Subject::of(table);
             match &constraint.kind {
                 ConstraintKindDef::NotNull { column } => {
                     constraint_state::free_columns(work, &mut on, &[*column], constraint.id)
@@ -67,13 +67,13 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
                 using: using.as_deref(),
                 exceptions: exceptions.as_ref(),
             };
-            let mut on = Subject { table, exists: true };
+            let mut on = Subject::of(table);
             constraint_state::change(work, &mut on, &constraint, &clause, &ways, pos)
         }
         AlterTableAction::ModifyConstraint { target, clause, cascade, exceptions } => {
             let (constraint, pos) = find_constraint(table, target, &MODIFY)?;
             let ways = Ways { cascade: *cascade, exceptions: exceptions.as_ref(), ..Ways::default() };
-            let mut on = Subject { table, exists: true };
+            let mut on = Subject::of(table);
             constraint_state::change(work, &mut on, &constraint, clause, &ways, pos)
         }
         AlterTableAction::RenameColumn { from, to } => rename_column(work, table, from, to),
@@ -191,7 +191,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
     table.columns.push(column);
     work.change()
         .update(Base::Tab, &by(tab::OBJ, table.object), &mut |row| row[tab::COLS] = int(position as i64 + 1))?;
-    let mut on = Subject { table, exists: true };
+    let mut on = Subject::of(table);
     for constraint in &spec.constraints {
         match constraint.kind {
             ConstraintKind::NotNull => constraint::add_not_null(work, &mut on, Some(constraint), position)?,
@@ -314,7 +314,7 @@ fn modify_constraint(
                 let name = spec.name.as_ref().map_or("", |name| name.name.as_str());
                 return Err(Ora::with(2296, &[&table.owner, &name]).at(pos));
             }
-            constraint::add_not_null(work, &mut Subject { table, exists: true }, Some(spec), position)
+            constraint::add_not_null(work, &mut Subject::of(table), Some(spec), position)
         }
         ConstraintKind::Null => {
             let found = table.constraints.iter().find(
@@ -325,7 +325,7 @@ fn modify_constraint(
             table.columns[position].nullable = true;
             columns::update(work, table.object, position, &table.columns[position])
         }
-        _ => constraint::add(work, &mut Subject { table, exists: true }, spec),
+        _ => constraint::add(work, &mut Subject::of(table), spec),
     }
 }
 

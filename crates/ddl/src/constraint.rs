@@ -17,6 +17,31 @@ pub struct Subject<'t> {
     pub table: &'t mut TableDef,
     /// The table is in the dictionary already: its rows are validated and COL$ is changed.
     pub exists: bool,
+    /// The statement that creates the table has given it rows.
+    pub filled: bool,
+}
+
+impl<'t> Subject<'t> {
+    /// A table of the dictionary.
+    pub fn of(table: &'t mut TableDef) -> Subject<'t> {
+        Subject { table, exists: true, filled: false }
+    }
+
+    /// Looks whether the rows satisfy a constraint that is to be validated.
+    ///
+    /// # Errors
+    /// As [`validate`]; ORA-02290 when the statement itself has brought the row that does not.
+    fn validate(&self, work: &mut Work<'_>, def: &ConstraintDef, spec: Option<&ConstraintSpec>) -> Result<()> {
+        if !def.validated || !(self.exists || self.filled) {
+            return Ok(());
+        }
+        let exceptions = spec.and_then(|spec| spec.exceptions.as_ref());
+        let done = validate(work, self.table, def, exceptions, spec.map_or(0, |spec| spec.pos.0));
+        match done {
+            Err(e) if self.filled && (e.is(2293) || e.is(2296)) => Err(Ora::with(2290, &[&self.table.owner, &def.name])),
+            done => done,
+        }
+    }
 }
 
 /// Adds one constraint; its index with it.
@@ -45,6 +70,10 @@ pub fn add_not_null(
     let condition = format!("\"{}\" IS NOT NULL", on.table.columns[column].name);
     let state = spec.map_or_else(ConstraintState::default, |spec| spec.state);
     let def = definition(id, name, generated, ConstraintKindDef::NotNull { column }, &state);
+    // A column that says NOT NULL itself has not taken a NULL; that of a table in the dictionary has been looked at.
+    if on.filled && on.table.columns[column].nullable {
+        on.validate(work, &def, spec)?;
+    }
     set_nullable(work, on, column, &def)?;
     enter(work, on, def, &[column], Some(&condition))
 }
@@ -289,9 +318,7 @@ fn add_check(
     let (name, generated) = name_of(work, on, Some(spec), id)?;
     let kind = ConstraintKindDef::Check { text: source.to_owned() };
     let def = definition(id, name, generated, kind, &spec.state);
-    if on.exists && def.validated {
-        validate(work, on.table, &def, spec.exceptions.as_ref(), spec.pos.0)?;
-    }
+    on.validate(work, &def, Some(spec))?;
     enter(work, on, def, &used, Some(source))
 }
 
@@ -386,9 +413,7 @@ fn add_foreign_key(
     if def.enabled && !parent_table.constraints.iter().any(|c| c.id == key && c.enabled) {
         return Err(Ora::new(2270).at(target.pos));
     }
-    if on.exists && def.validated {
-        validate(work, on.table, &def, spec.exceptions.as_ref(), spec.pos.0)?;
-    }
+    on.validate(work, &def, Some(spec))?;
     enter(work, on, def, &positions, None)
 }
 

@@ -30,14 +30,14 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     let columns = table_columns(work, create, described.as_deref())?;
     let mut table = new_table(work, create, &target, columns)?;
     let object = table.object;
-    let index_organized = table.options.index_organized;
     // Rows of a heap come before the dictionary knows of the table, which nobody else can see: others may define meanwhile.
     let early = match (&create.as_query, &described, &table.organization) {
         // Rows of a temporary table are inserted when it is there.
         (Some(_), _, _) if table.temporary.is_some() => true,
         (Some(query), Some(described), Organization::Heap(segment)) => {
             work.hold_tablespace(segment.tablespace, enqueue::LockMode::Share)?;
-            work.apart(&mut |work| insert_rows(work, query, described, &table))?;
+            let loading = loading(create, &table);
+            work.apart(&mut |work| insert_rows(work, query, described, &loading))?;
             work.require_owner(&target)?;
             work.require_new(&target, ObjectKind::Table)?;
             true
@@ -55,18 +55,28 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     }
     make_identity(work, create, &target, &mut table)?;
     insert_tab(work, &table)?;
-    // Rows of an index-organised table lie in its key.
-    if index_organized {
-        add_constraints(work, create, &mut table)?;
+    // Rows of an index-organised table lie in its key; all else sees them when they are there.
+    if table.options.index_organized {
+        add_row_key(work, create, &mut table)?;
     }
     if let (Some(query), Some(described), false) = (&create.as_query, &described, early) {
-        insert_rows(work, query, described, &table)?;
+        insert_rows(work, query, described, &loading(create, &table))?;
     }
-    if !index_organized {
-        add_constraints(work, create, &mut table)?;
-    }
+    add_constraints(work, create, &mut table)?;
     // Last, because keys make columns NOT NULL.
     columns::insert(work, object, &table.columns)
+}
+
+/// The table as CREATE TABLE AS SELECT fills it: the columns of its primary key take no NULL.
+fn loading(create: &CreateTable, table: &TableDef) -> TableDef {
+    let mut table = table.clone();
+    for spec in create.constraints.iter().filter(|spec| spec.state.enabled) {
+        let ConstraintKind::PrimaryKey { columns, .. } = &spec.kind else { continue };
+        for column in table.columns.iter_mut().filter(|have| columns.iter().any(|c| c.name == have.name)) {
+            column.nullable = false;
+        }
+    }
+    table
 }
 
 /// Makes the sequence of the identity column, if there is one, and its NEXTVAL the column's default.
@@ -108,11 +118,25 @@ fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
     if create.temporary.is_some() && !matches!(create.organization, TableOrganization::Heap) {
         return Err(Ora::new(14451).at(pos));
     }
+    if create.as_query.is_some() {
+        refuse_beside_query(create)?;
+    }
     let mut identities = create.columns.iter().filter(|column| column.identity.is_some());
     match (identities.next(), identities.next()) {
         (_, Some(second)) => Err(Ora::new(30669).at(second.name.pos.0)),
         (Some(column), _) if create.as_query.is_some() => Err(Ora::unsupported().at(column.name.pos.0)),
         _ => Ok(()),
+    }
+}
+
+/// Foreign keys cannot come with CREATE TABLE AS SELECT; columns that are computed have no place in its query.
+fn refuse_beside_query(create: &CreateTable) -> Result<()> {
+    if let Some(expr) = create.columns.iter().find_map(|column| column.generated.as_ref()) {
+        return Err(Ora::unsupported().at(expr.pos.0));
+    }
+    match constraints_of(create).find(|spec| matches!(spec.kind, ConstraintKind::References { .. })) {
+        Some(spec) => Err(Ora::new(2440).at(spec.pos.0)),
+        None => Ok(()),
     }
 }
 
@@ -355,15 +379,29 @@ pub fn bits(table: &TableDef) -> i64 {
     all.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
 }
 
+/// All constraints, inline ones first.
+fn constraints_of(create: &CreateTable) -> impl Iterator<Item = &ConstraintSpec> {
+    let inline = create.columns.iter().flat_map(|column| &column.constraints);
+    inline.chain(&create.constraints)
+}
+
+fn is_primary(spec: &ConstraintSpec) -> bool {
+    matches!(spec.kind, ConstraintKind::PrimaryKey { .. })
+}
+
+/// The primary key of an index-organised table, which has no rows yet. ORA-25175 when there is none.
+fn add_row_key(work: &mut Work<'_>, create: &CreateTable, table: &mut TableDef) -> Result<()> {
+    let key = constraints_of(create).find(|spec| is_primary(spec));
+    let key = key.ok_or_else(|| Ora::new(25175).at(create.name.pos.0))?;
+    constraint::add(work, &mut Subject { table, exists: false, filled: false }, key)
+}
+
 /// Inline and out-of-line constraints; keys before the foreign keys that may refer to them.
 fn add_constraints(work: &mut Work<'_>, create: &CreateTable, table: &mut TableDef) -> Result<()> {
-    let inline = create.columns.iter().flat_map(|column| &column.constraints);
-    let all: Vec<&ConstraintSpec> = inline.chain(&create.constraints).collect();
-    let is_primary = |spec: &&&ConstraintSpec| matches!(spec.kind, ConstraintKind::PrimaryKey { .. });
-    if table.options.index_organized && all.iter().filter(is_primary).count() == 0 {
-        return Err(Ora::new(25175).at(create.name.pos.0));
-    }
-    let mut on = Subject { table, exists: false };
+    // Rows of a temporary table are inserted when it is there.
+    let filled = create.as_query.is_some() && table.temporary.is_none();
+    let row_key = if table.options.index_organized { constraints_of(create).position(is_primary) } else { None };
+    let mut on = Subject { table, exists: false, filled };
     add_not_nulls(work, create, &mut on)?;
     let rank = |spec: &ConstraintSpec| match spec.kind {
         ConstraintKind::PrimaryKey { .. } => 0,
@@ -371,8 +409,10 @@ fn add_constraints(work: &mut Work<'_>, create: &CreateTable, table: &mut TableD
         _ => 1,
     };
     for wanted in 0..3 {
-        for spec in all.iter().filter(|spec| rank(spec) == wanted) {
-            constraint::add(work, &mut on, spec)?;
+        for (n, spec) in constraints_of(create).enumerate().filter(|(_, spec)| rank(spec) == wanted) {
+            if row_key != Some(n) {
+                constraint::add(work, &mut on, spec)?;
+            }
         }
     }
     Ok(())
