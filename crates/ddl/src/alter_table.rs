@@ -12,8 +12,8 @@ use dictionary::base::{Base, cdef, col, com, con, obj, tab};
 use dictionary::rows::{as_u32, int, text};
 use dictionary::*;
 use sql::ast::{
-    AlterTable, AlterTableAction, ColumnSpec, ConstraintKind, ConstraintRef, ConstraintSpec, Ident, SegmentOptions,
-    StateClause,
+    AlterTable, AlterTableAction, ColumnSpec, ConstraintKind, ConstraintRef, ConstraintSpec, Ident, KeyIndex,
+    SegmentOptions, StateClause,
 };
 use std::rc::Rc;
 use types::{Ora, Result, Value, codec};
@@ -42,11 +42,11 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
         AlterTableAction::DropColumns { columns, cascade, .. } => {
             columns.iter().try_for_each(|column| drop_column(work, table, column, *cascade, columns))
         }
-        AlterTableAction::DropConstraint { target, cascade, keep_index } => {
+        AlterTableAction::DropConstraint { target, cascade, index } => {
             let (constraint, pos) = find_constraint(table, target, &DROP)?;
             constraint::require_no_rows_in(table, &constraint, pos)?;
             constraint::remove_references(work, table, Some(constraint.id), *cascade, pos)?;
-            constraint::remove(work, table, &constraint, *keep_index)?;
+            constraint::remove(work, table, &constraint, *index)?;
             let mut on = Subject::of(table);
             match &constraint.kind {
                 ConstraintKindDef::NotNull { column } => {
@@ -58,15 +58,11 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
                 _ => Ok(()),
             }
         }
-        AlterTableAction::EnableConstraint { target, enable, validate, cascade, keep_index, using, exceptions } => {
+        AlterTableAction::EnableConstraint { target, enable, validate, cascade, index, using, exceptions } => {
             let (constraint, pos) = find_constraint(table, target, if *enable { &ENABLE } else { &DISABLE })?;
             let clause = StateClause { enabled: Some(*enable), validated: Some(*validate), ..StateClause::default() };
-            let ways = Ways {
-                cascade: *cascade,
-                keep_index: *keep_index,
-                using: using.as_deref(),
-                exceptions: exceptions.as_ref(),
-            };
+            let ways =
+                Ways { cascade: *cascade, index: *index, using: using.as_deref(), exceptions: exceptions.as_ref() };
             let mut on = Subject::of(table);
             constraint_state::change(work, &mut on, &constraint, &clause, &ways, pos)
         }
@@ -321,7 +317,7 @@ fn modify_constraint(
                 |constraint| matches!(constraint.kind, ConstraintKindDef::NotNull { column } if column == position),
             );
             let constraint = found.cloned().ok_or_else(|| Ora::new(1451).at(pos))?;
-            constraint::remove(work, table, &constraint, false)?;
+            constraint::remove(work, table, &constraint, KeyIndex::AsMade)?;
             table.columns[position].nullable = true;
             columns::update(work, table.object, position, &table.columns[position])
         }
@@ -368,7 +364,7 @@ fn drop_column(
             return Err(Ora::new(12992).at(pos));
         }
         constraint::remove_references(work, table, Some(constraint.id), true, pos)?;
-        constraint::remove(work, table, &constraint, false)?;
+        constraint::remove(work, table, &constraint, KeyIndex::AsMade)?;
     }
     let on_column = |index: &Rc<IndexDef>| index.columns.iter().any(|c| c.key == IndexKey::Column(position));
     let indexes: Vec<Rc<IndexDef>> = table.indexes.iter().filter(|index| on_column(index)).cloned().collect();

@@ -8,7 +8,10 @@ use dictionary::base::{Base, ccol, cdef, con};
 use dictionary::image::property;
 use dictionary::rows::{Row, as_u32, blank, int, text};
 use dictionary::*;
-use sql::ast::{self, ConstraintKind, ConstraintSpec, ConstraintState, Ident, OnDelete, SegmentOptions, UsingIndex};
+use sql::ast::{
+    self, ConstraintKind, ConstraintSpec, ConstraintState, Ident, IndexTarget, KeyIndex, OnDelete, SegmentOptions,
+    UsingIndex,
+};
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result, Value};
 
@@ -38,7 +41,9 @@ impl<'t> Subject<'t> {
         let exceptions = spec.and_then(|spec| spec.exceptions.as_ref());
         let done = validate(work, self.table, def, exceptions, spec.map_or(0, |spec| spec.pos.0));
         match done {
-            Err(e) if self.filled && (e.is(2293) || e.is(2296)) => Err(Ora::with(2290, &[&self.table.owner, &def.name])),
+            Err(e) if self.filled && (e.is(2293) || e.is(2296)) => {
+                Err(Ora::with(2290, &[&self.table.owner, &def.name]))
+            }
             done => done,
         }
     }
@@ -251,6 +256,7 @@ pub fn key_index(
             }
             Some(index.clone())
         }
+        Some(UsingIndex::Create(_)) => None,
         _ => {
             let all = || on.table.indexes.iter().filter(|index| fits(index));
             all().find(|index| index.unique).or_else(|| all().next()).cloned()
@@ -274,27 +280,39 @@ pub fn key_index(
     let (owner, owner_name) = (on.table.owner_id, on.table.owner.clone());
     let mut target = Target { owner, owner_name, name: name.to_owned(), pos };
     let mut options = SegmentOptions::default();
+    let (mut unique, mut reverse) = (!deferrable, false);
     match using {
         Some(UsingIndex::Options(given)) => options = given.clone(),
         Some(UsingIndex::Create(create)) => {
             target = work.target(&create.name)?;
+            if (deferrable && create.unique) || !is_on(work, on.table, create, columns)? {
+                return Err(Ora::new(14196).at(target.pos));
+            }
             options = create.options.clone();
+            (unique, reverse) = (create.unique, create.reverse);
         }
         _ => {}
     }
+    // One that a clause of its own has made stays, unless it would go on forbidding what the key forbade.
+    let of_key = unique || !matches!(using, Some(UsingIndex::Create(_)));
     work.require_new(&target, ObjectKind::Index)?;
     let (owner, constraint) = full.split_once('.').unwrap_or(("", &full));
     let duplicate = Ora::with(if primary { 2437 } else { 2299 }, &[&owner, &constraint]).at(pos);
     let iot = primary && matches!(on.table.organization, Organization::Index(_));
     let new = NewIndex {
         target,
-        unique: !deferrable,
+        unique,
         distinct: validated,
-        kind: if iot { IndexKind::IotTop } else { IndexKind::Normal },
+        kind: match (iot, reverse) {
+            (true, _) => IndexKind::IotTop,
+            (_, true) => IndexKind::Reverse,
+            _ => IndexKind::Normal,
+        },
         columns: columns.iter().map(|column| (*column, false)).collect(),
         options,
         invisible: false,
-        for_key: true,
+        for_key: !matches!(using, Some(UsingIndex::Create(_))),
+        of_key,
         duplicate,
     };
     let index = index::make(work, on.table, new)?;
@@ -303,6 +321,19 @@ pub fn key_index(
         on.table.organization = Organization::Index(index.segment);
     }
     Ok(index.object)
+}
+
+/// Whether an index that a key's clause makes is on the table and on the key's columns.
+fn is_on(work: &Work<'_>, table: &TableDef, create: &ast::CreateIndex, columns: &[usize]) -> Result<bool> {
+    let IndexTarget::Table { table: named, columns: keys } = &create.target else { return Ok(false) };
+    let named = work.target(named)?;
+    let position = |key: &ast::IndexColumn| match &key.expr.kind {
+        ast::ExprKind::Name(name) if !key.descending => table.column(name.last()).map(|(at, _)| at),
+        _ => None,
+    };
+    let same = keys.iter().map(position).eq(columns.iter().map(|at| Some(*at)));
+    let plain = !create.bitmap && !create.online && create.other.is_none();
+    Ok(plain && same && named.owner == table.owner_id && named.name == table.name)
 }
 
 fn add_check(
@@ -456,8 +487,8 @@ pub fn require_no_rows_in(table: &TableDef, constraint: &ConstraintDef, pos: u32
     if is_primary && table.options.index_organized { Err(Ora::new(25188).at(pos)) } else { Ok(()) }
 }
 
-/// Takes a constraint out; the index with it when it was made for the key.
-pub fn remove(work: &mut Work<'_>, table: &mut TableDef, constraint: &ConstraintDef, keep_index: bool) -> Result<()> {
+/// Takes a constraint out; a key's index with it unless that is to stay.
+pub fn remove(work: &mut Work<'_>, table: &mut TableDef, constraint: &ConstraintDef, fate: KeyIndex) -> Result<()> {
     let mine = |column: usize| {
         let id = constraint.id;
         move |row: &[Value]| as_u32(&row[column]) == id
@@ -466,14 +497,26 @@ pub fn remove(work: &mut Work<'_>, table: &mut TableDef, constraint: &Constraint
     work.change().delete(Base::Cdef, &mine(cdef::CON))?;
     work.change().delete(Base::Ccol, &mine(ccol::CON))?;
     table.constraints.retain(|other| other.id != constraint.id);
-    if let ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. } = constraint.kind
-        && !keep_index
-        && let Some(at) = table.indexes.iter().position(|have| have.object == index && have.name == constraint.name)
-    {
-        let index = table.indexes.remove(at);
-        index::remove(work, &index)?;
+    match constraint.kind {
+        ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. } => {
+            release_index(work, table, index, fate)
+        }
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// What becomes of the index of a key that no longer needs it.
+pub fn release_index(work: &mut Work<'_>, table: &mut TableDef, object: ObjectId, fate: KeyIndex) -> Result<()> {
+    let Some(at) = table.indexes.iter().position(|have| have.object == object) else { return Ok(()) };
+    match (fate, table.indexes[at].of_key) {
+        (KeyIndex::Drop, _) | (KeyIndex::AsMade, true) => {
+            let index = table.indexes.remove(at);
+            index::remove(work, &index)
+        }
+        // From now on it is an index like any other.
+        (KeyIndex::Keep, true) => index::forget_key(work, object),
+        (_, false) => Ok(()),
+    }
 }
 
 /// Takes out the foreign keys that refer to a key, or to any key of a table. Without `cascade`, ORA-02273 or ORA-02449.
@@ -503,7 +546,7 @@ pub fn remove_references(
         work.lock(from.object)?;
         let found = from.constraints.iter().find(|constraint| constraint.id == reference.constraint).cloned();
         if let Some(constraint) = found {
-            remove(work, &mut from, &constraint, false)?;
+            remove(work, &mut from, &constraint, KeyIndex::AsMade)?;
         }
         work.touch(from.object);
     }

@@ -4,14 +4,14 @@
 
 use crate::columns;
 use crate::constraint::Subject;
-use crate::constraint::{bits, key_index, quoted, require_no_rows_in};
+use crate::constraint::{bits, key_index, quoted, release_index, require_no_rows_in};
 use crate::index;
 use crate::rows;
 use crate::work::Work;
 use dictionary::base::{Base, cdef};
 use dictionary::rows::{as_u32, int};
 use dictionary::*;
-use sql::ast::{Name, StateClause, UsingIndex};
+use sql::ast::{KeyIndex, Name, StateClause, UsingIndex};
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result, Value};
 
@@ -20,7 +20,7 @@ use types::{ObjectId, Ora, Result, Value};
 pub struct Ways<'a> {
     /// Foreign keys that refer to a key are disabled with it.
     pub cascade: bool,
-    pub keep_index: bool,
+    pub index: KeyIndex,
     pub using: Option<&'a UsingIndex>,
     pub exceptions: Option<&'a Name>,
 }
@@ -113,13 +113,7 @@ fn disable(
     };
     let enforcing = std::mem::replace(index, ObjectId(0));
     disable_references(work, on, def, ways.cascade, pos)?;
-    // The index goes when it was made for the key.
-    if !ways.keep_index
-        && let Some(at) = on.table.indexes.iter().position(|i| i.object == enforcing && i.name == def.name)
-    {
-        let index = on.table.indexes.remove(at);
-        index::remove(work, &index)?;
-    }
+    release_index(work, on.table, enforcing, ways.index)?;
     if let ConstraintKindDef::PrimaryKey { columns, .. } = &def.kind {
         free_columns(work, on, columns, def.id)?;
     }

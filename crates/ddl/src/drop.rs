@@ -5,7 +5,7 @@ use crate::{constraint, index};
 use dictionary::base::*;
 use dictionary::rows::as_u32;
 use dictionary::*;
-use sql::ast::{DropKind, DropObject, Purge};
+use sql::ast::{DropKind, DropObject, KeyIndex, Purge};
 use types::{ObjectId, Ora, Result};
 
 pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
@@ -60,7 +60,7 @@ pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> 
         if let ConstraintKindDef::ForeignKey { table, .. } = constraint.kind {
             work.touch(table);
         }
-        constraint::remove(work, &mut def, &constraint, false)?;
+        constraint::remove(work, &mut def, &constraint, KeyIndex::AsMade)?;
     }
     for index in &def.indexes {
         index::remove(work, index)?;

@@ -28,6 +28,8 @@ pub struct NewIndex {
     pub invisible: bool,
     /// The index of a key: made beside one on the same columns that is not unique and so cannot enforce the key.
     pub for_key: bool,
+    /// It goes with the key that it is made for.
+    pub of_key: bool,
     /// Raised when a key stands twice.
     pub duplicate: Ora,
 }
@@ -85,6 +87,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
         options: create.options.clone(),
         invisible: create.invisible,
         for_key: false,
+        of_key: false,
         duplicate: Ora::new(1452),
     };
     if create.online {
@@ -200,6 +203,7 @@ fn define_in(
         invisible: new.invisible,
         unusable: building,
         building,
+        of_key: new.of_key,
         kind: new.kind,
         statistics: None,
     })
@@ -253,7 +257,8 @@ fn enter(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     };
     // Only the indexes of temporary tables have no segment.
     let temporary = if index.segment.header.is_none() { property::IND_TEMPORARY } else { 0 };
-    row[ind::PROPERTY] = int(reverse | temporary | if index.unique { property::IND_UNIQUE } else { 0 });
+    let of_key = if index.of_key { property::IND_OF_KEY } else { 0 };
+    row[ind::PROPERTY] = int(reverse | temporary | of_key | if index.unique { property::IND_UNIQUE } else { 0 });
     row[ind::FLAGS] = int(i64::from(index.invisible) * property::IND_INVISIBLE
         + i64::from(index.unusable) * property::IND_UNUSABLE
         + i64::from(index.building) * property::IND_BUILDING);
@@ -451,6 +456,15 @@ fn moved(work: &mut Work<'_>, object: ObjectId, header: Rdba, data: ObjectId, ta
             & !(property::IND_UNUSABLE | property::IND_BUILDING));
     })?;
     work.update_object(object, &mut |row: &mut Vec<Value>| row[obj::DATAOBJ] = int(data.0))
+}
+
+/// An index that was made for a key stays when the key goes.
+pub fn forget_key(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| {
+        let bits = dictionary::rows::as_i64(&row[ind::PROPERTY]).unwrap_or(0);
+        row[ind::PROPERTY] = int(bits & !property::IND_OF_KEY);
+    })?;
+    Ok(())
 }
 
 /// Takes an index out of the dictionary and dooms its segment.

@@ -133,6 +133,7 @@ pub fn rebuild(work: &mut Work<'_>, old: &IndexDef, target: &Target, options: &S
         },
         invisible: false,
         for_key: true,
+        of_key: false,
         duplicate: Ora::new(1452),
     };
     let duplicate = new.duplicate.clone();

@@ -242,6 +242,8 @@ pub struct IndexDef {
     pub unusable: bool,
     /// Being built while the table is in use: unusable for queries, and every change of a row is entered.
     pub building: bool,
+    /// Made for a key, with which it goes, whatever the two are called.
+    pub of_key: bool,
     pub kind: IndexKind,
     pub statistics: Option<IndexStatistics>,
 }

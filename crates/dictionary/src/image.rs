@@ -33,6 +33,8 @@ pub mod property {
     pub const IND_REVERSE: i64 = 4;
     pub const IND_FUNCTION_BASED: i64 = 16;
     pub const IND_TEMPORARY: i64 = 32;
+    /// Made for a key, with which it goes.
+    pub const IND_OF_KEY: i64 = 4096;
     /// In FLAGS of IND$.
     pub const IND_UNUSABLE: i64 = 1;
     pub const IND_INVISIBLE: i64 = 2;
@@ -570,6 +572,7 @@ impl Image {
             invisible: flags & property::IND_INVISIBLE != 0,
             unusable: flags & property::IND_UNUSABLE != 0,
             building: flags & property::IND_BUILDING != 0,
+            of_key: bits & property::IND_OF_KEY != 0,
             kind,
             statistics: as_i64(&row[ind::DISTKEY]).map(|distinct| IndexStatistics {
                 distinct_keys: distinct as u64,

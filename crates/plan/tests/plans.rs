@@ -26,6 +26,7 @@ fn index(name: &str, unique: bool, columns: &[usize]) -> Rc<IndexDef> {
         invisible: false,
         unusable: false,
         building: false,
+        of_key: false,
         kind: IndexKind::Normal,
         statistics: None,
     })

@@ -8,7 +8,9 @@ use crate::commit_write::CommitWrite;
 use crate::instance::Instance;
 use crate::run::FunctionCache;
 use crate::world::{SqlCursor, World};
-use dictionary::{Catalog, Dictionary, FixedCatalog, FixedId, NoFixedTables, SequenceDef, SessionCatalog, TableDef, UserId};
+use dictionary::{
+    Catalog, Dictionary, FixedCatalog, FixedId, NoFixedTables, SequenceDef, SessionCatalog, TableDef, UserId,
+};
 use enqueue::LockId;
 use exec::{ExecCtx, FixedTable, HostFunction, SessionState, Shared};
 use params::SessionParams;

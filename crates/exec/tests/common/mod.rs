@@ -499,6 +499,7 @@ impl<'i> Session<'i> {
             invisible: false,
             unusable: false,
             building: false,
+            of_key: false,
             kind: IndexKind::Normal,
             statistics: None,
         }));

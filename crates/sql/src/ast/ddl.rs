@@ -228,6 +228,16 @@ pub struct CreateIndex {
     pub pos: Pos,
 }
 
+/// What becomes of a key's index when the key goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyIndex {
+    /// It goes when it was made for the key.
+    #[default]
+    AsMade,
+    Keep,
+    Drop,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum IndexTarget {
     Table { table: Name, columns: Vec<IndexColumn> },
@@ -438,7 +448,7 @@ pub enum AlterTableAction {
     DropConstraint {
         target: ConstraintRef,
         cascade: bool,
-        keep_index: bool,
+        index: KeyIndex,
     },
     ModifyConstraint {
         target: ConstraintRef,
@@ -453,7 +463,7 @@ pub enum AlterTableAction {
         validate: bool,
         cascade: bool,
         /// `KEEP INDEX`.
-        keep_index: bool,
+        index: KeyIndex,
         using: Option<Box<UsingIndex>>,
         exceptions: Option<Name>,
     },

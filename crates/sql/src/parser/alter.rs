@@ -237,17 +237,17 @@ impl Parser<'_> {
         self.bump();
         if let Some(target) = self.constraint_ref()? {
             let mut cascade = false;
-            let mut keep_index = false;
+            let mut index = KeyIndex::default();
             loop {
                 match () {
                     () if self.eat_word("CASCADE") => cascade = true,
-                    () if self.eat_words(&["KEEP", "INDEX"]) => keep_index = true,
-                    () if self.eat_words(&["DROP", "INDEX"]) => keep_index = false,
+                    () if self.eat_words(&["KEEP", "INDEX"]) => index = KeyIndex::Keep,
+                    () if self.eat_words(&["DROP", "INDEX"]) => index = KeyIndex::Drop,
                     () if self.eat_word("ONLINE") => {}
                     () => break,
                 }
             }
-            return Ok(AlterTableAction::DropConstraint { target, cascade, keep_index });
+            return Ok(AlterTableAction::DropConstraint { target, cascade, index });
         }
         if self.at_words(&["UNUSED", "COLUMNS"]) {
             let pos = self.pos();
@@ -278,12 +278,12 @@ impl Parser<'_> {
             None => enable,
         };
         if let Some(target) = self.constraint_ref()? {
-            let (mut cascade, mut keep_index, mut using, mut exceptions) = (false, false, None, None);
+            let (mut cascade, mut index, mut using, mut exceptions) = (false, KeyIndex::default(), None, None);
             loop {
                 match () {
                     () if self.eat_word("CASCADE") => cascade = true,
-                    () if self.eat_words(&["KEEP", "INDEX"]) => keep_index = true,
-                    () if self.eat_words(&["DROP", "INDEX"]) => keep_index = false,
+                    () if self.eat_words(&["KEEP", "INDEX"]) => index = KeyIndex::Keep,
+                    () if self.eat_words(&["DROP", "INDEX"]) => index = KeyIndex::Drop,
                     () if self.at_words(&["USING", "INDEX"]) => using = Some(Box::new(self.using_index()?)),
                     () if self.eat_words(&["EXCEPTIONS", "INTO"]) => exceptions = Some(self.name(903)?),
                     () => break,
@@ -294,7 +294,7 @@ impl Parser<'_> {
                 enable,
                 validate,
                 cascade,
-                keep_index,
+                index,
                 using,
                 exceptions,
             });
