@@ -44,7 +44,11 @@ impl Index {
                 (own.header, heap.data_object)
             }
         };
-        let tree = b.shared.btree.open(b.p, header, rows, def.unique && !def.building)?;
+        let mut tree = b.shared.btree.open(b.p, header, rows, def.unique && !def.building)?;
+        if table.temporary.is_some() {
+            // It was made for this session's rows, before the first of them: every snapshot may read it.
+            tree.created = types::Scn::ZERO;
+        }
         let key = table.constraints.iter().find(|c| c.enabled && c.is_key_in(def.object));
         let watched = key.filter(|_| !def.unique).map(|c| Watch::of(c, table.object));
         let constraint = key.filter(|c| c.name != def.name).map(|c| c.name.clone());

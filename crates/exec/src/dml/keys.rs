@@ -146,9 +146,30 @@ pub struct Child {
     pub columns: Vec<u16>,
     on_delete: OnDelete,
     index: Option<(Index, KeyMaker)>,
+    /// What ON DELETE does, and a query that finds a row.
+    action: Inner,
+    look: Inner,
+    watch: Watch,
+}
+
+/// A statement of the database's own, compiled when it is first needed.
+struct Inner {
     sql: String,
     cursor: Option<Box<Cursor>>,
-    watch: Watch,
+}
+
+impl Inner {
+    fn new(sql: String) -> Inner {
+        Inner { sql, cursor: None }
+    }
+
+    fn cursor(&mut self, cx: &mut ExecCtx<'_>) -> Result<&mut Cursor> {
+        let cursor = match self.cursor.take() {
+            Some(c) => c,
+            None => Box::new(Cursor::internal(cx, &self.sql)?),
+        };
+        Ok(self.cursor.insert(cursor))
+    }
 }
 
 /// The index of a child table that begins with the columns of its foreign key, in any order.
@@ -187,15 +208,16 @@ impl Child {
             columns: c.parent_columns.clone(),
             on_delete: c.on_delete,
             index,
-            sql: child_sql(c),
-            cursor: None,
+            action: Inner::new(child_sql(c, c.on_delete)),
+            look: Inner::new(child_sql(c, OnDelete::Restrict)),
             watch: c.watch,
         })
     }
 
-    /// ORA-02292 when rows of the child table refer to a key that is gone; or what ON DELETE says instead.
-    pub fn check(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<()> {
-        let restricts = self.on_delete == OnDelete::Restrict;
+    /// ORA-02292 when rows of the child table refer to a key that is gone; or, where its row was `deleted` and not changed, what
+    /// ON DELETE says instead.
+    pub fn check(&mut self, values: &[Value], deleted: bool, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let restricts = self.on_delete == OnDelete::Restrict || !deleted;
         let state = match &mut self.index {
             Some((index, key)) => {
                 let possible = key.encode(values, cx);
@@ -209,7 +231,7 @@ impl Child {
             (None, true) if self.finds(values, cx)? => self.refused(values, cx),
             (None, true) => Ok(()),
             (_, false) => {
-                let cursor = self.cursor(cx)?;
+                let cursor = self.action.cursor(cx)?;
                 cursor.bind(values)?;
                 cursor.execute(cx)
             }
@@ -238,17 +260,9 @@ impl Child {
         Ora::with(2292, &[&self.owner, &self.name])
     }
 
-    fn cursor(&mut self, cx: &mut ExecCtx<'_>) -> Result<&mut Cursor> {
-        let cursor = match self.cursor.take() {
-            Some(c) => c,
-            None => Box::new(Cursor::internal(cx, &self.sql)?),
-        };
-        Ok(self.cursor.insert(cursor))
-    }
-
-    /// Whether the statement finds a row.
+    /// Whether the query finds a row.
     fn finds(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
-        let cursor = self.cursor(cx)?;
+        let cursor = self.look.cursor(cx)?;
         cursor.bind(values)?;
         cursor.execute(cx)?;
         let mut row = Vec::new();
@@ -262,12 +276,12 @@ fn quoted(name: &str) -> String {
     format!("\"{name}\"")
 }
 
-fn child_sql(c: &ChildKey) -> String {
+fn child_sql(c: &ChildKey, on_delete: OnDelete) -> String {
     let table = format!("{}.{}", quoted(&c.child.owner), quoted(&c.child.name));
     let names: Vec<&str> = c.child_columns.iter().map(|&i| c.child.columns[i as usize].name.as_str()).collect();
     let parts: Vec<String> = names.iter().enumerate().map(|(i, n)| format!("{} = :B{}", quoted(n), i + 1)).collect();
     let filter = parts.join(" AND ");
-    match c.on_delete {
+    match on_delete {
         OnDelete::Restrict => format!("SELECT 1 FROM {table} WHERE {filter} AND ROWNUM = 1"),
         OnDelete::Cascade => format!("DELETE FROM {table} WHERE {filter}"),
         OnDelete::SetNull => {

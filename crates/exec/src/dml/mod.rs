@@ -82,8 +82,8 @@ pub struct Writer {
     moved: Vec<Moved>,
     /// Rows of an index-organised table that get another key: the key and the row.
     moved_rows: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Parent keys that went away, by child.
-    orphans: Vec<(usize, Vec<Value>)>,
+    /// Parent keys that went away, by child, and whether their rows were deleted.
+    orphans: Vec<(usize, Vec<Value>, bool)>,
 }
 
 impl Writer {
@@ -543,8 +543,8 @@ impl Writer {
                 index::insert(&self.indexes[x.index], new, x.new_at.at(), cx)?;
             }
         }
-        for (child, values) in std::mem::take(&mut self.orphans) {
-            self.children[child].check(&values, cx)?;
+        for (child, values, deleted) in std::mem::take(&mut self.orphans) {
+            self.children[child].check(&values, deleted, cx)?;
         }
         self.foreign.iter_mut().try_for_each(|f| f.finish(cx))
     }
@@ -565,7 +565,7 @@ impl Writer {
             let same =
                 columns.is_some() && key.iter().all(|&c| m.value(old[c as usize]) == m.value(self.new[c as usize]));
             if !same && !values.iter().any(Value::is_null) {
-                self.orphans.push((n, values));
+                self.orphans.push((n, values, columns.is_none()));
             }
         }
     }

@@ -7,6 +7,7 @@ use client::{Bind, Client, ClientError};
 use types::{DataType, Number, Value};
 
 use super::mind::{ACCOUNTS, Item, Mind, OPENING, Scratch, ordered_bytes};
+use super::{relations, vault};
 
 /// How long a dead session may keep what it had.
 const CLEAN_UP_LIMIT: Duration = Duration::from_secs(30);
@@ -46,7 +47,7 @@ pub enum Trouble {
     Wrong(String),
 }
 
-type Check<R> = Result<R, Trouble>;
+pub type Check<R> = Result<R, Trouble>;
 
 fn n(value: i64) -> Bind {
     Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(value)))
@@ -69,12 +70,13 @@ pub fn numbers(rows: &[Vec<Value>]) -> Vec<Vec<i64>> {
     rows.iter().map(|row| row.iter().map(number).collect()).collect()
 }
 
-fn numbers_of(c: &mut Client, sql: &str, binds: &[Bind]) -> Check<Vec<Vec<i64>>> {
+/// The rows of a query, as whole numbers.
+pub fn numbers_of(c: &mut Client, sql: &str, binds: &[Bind]) -> Check<Vec<Vec<i64>>> {
     rows(c, sql, binds).map(|r| numbers(&r))
 }
 
 /// Compares, and says where the two differ.
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, seen: &T, want: &T) -> Check<()> {
+pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, seen: &T, want: &T) -> Check<()> {
     if seen == want {
         return Ok(());
     }
@@ -83,7 +85,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, seen: &T, want: &T) -> Check
 
 /// Makes the tables for so many workers.
 pub fn set_up(c: &mut Client, workers: usize) -> client::ClientResult<()> {
-    for sql in SETUP {
+    for sql in SETUP.iter().chain(relations::SETUP) {
         c.execute(sql, &[])?;
     }
     c.execute(
@@ -116,9 +118,12 @@ pub fn settle(c: &mut Client, mind: &mut Mind) -> Check<()> {
         return Err(Trouble::Wrong(format!("worker {} has no row in progress", mind.worker)));
     };
     let seen = scratch(c, &mind.scratch_name())?;
+    let known: Vec<vault::Vault> = [mind.vault_pending, Some(mind.vault)].into_iter().flatten().collect();
+    let vault = vault::seen(c, mind.worker, &known)?;
     let died = mind.instance_died;
     mind.settle(seq).map_err(Trouble::Wrong)?;
-    mind.settle_scratch(seen, died).map_err(Trouble::Wrong)
+    mind.settle_scratch(seen, died).map_err(Trouble::Wrong)?;
+    mind.settle_vault(vault, died).map_err(Trouble::Wrong)
 }
 
 /// What there is of a worker's own table; its index must have what it has.
@@ -173,7 +178,8 @@ pub fn own_sums(c: &mut Client, mind: &Mind) -> Check<()> {
         &format!("worker {worker}: sums of the index-organised table"),
         &seen,
         &vec![state.ordered.len() as i64, state.ordered.values().sum(), bytes],
-    )
+    )?;
+    relations::own_sums(c, mind)
 }
 
 /// Compares everything with what the workers know, row by row and column by column.
@@ -218,7 +224,8 @@ fn own_rows(c: &mut Client, mind: &Mind) -> Check<()> {
     same(&format!("worker {worker}: index-organised table"), &ordered, &state.ordered)?;
     let stored = numbers_of(c, "select n from numbers where worker = :1", &by_worker)?;
     let stored = stored.iter().map(|r| r[0]).collect();
-    same(&format!("worker {worker}: sequence values"), &stored, &state.numbers)
+    same(&format!("worker {worker}: sequence values"), &stored, &state.numbers)?;
+    relations::own_rows(c, mind)
 }
 
 fn accounts(c: &mut Client, minds: &[Mind]) -> Check<()> {
@@ -230,10 +237,16 @@ fn accounts(c: &mut Client, minds: &[Mind]) -> Check<()> {
     same("balances", &seen.into_iter().map(|r| r[0]).collect::<Vec<_>>(), &want)
 }
 
-/// Every index leads to the rows that its table has.
+/// Every index leads to the rows that its table has, those that workers made online included.
 fn indexes(c: &mut Client) -> Check<()> {
-    for (table, all) in INDEXES {
-        for (index, condition) in *all {
+    let sql = "select index_name from user_indexes where index_name like 'ITEMS_X%' and status = 'VALID'";
+    let online = rows(c, sql, &[])?;
+    let online: Vec<(&str, &str)> = online
+        .iter()
+        .filter_map(|row| if let Value::Text(name) = &row[0] { Some((name.as_str(), "v >= 0")) } else { None })
+        .collect();
+    for (table, all) in INDEXES.iter().chain(relations::INDEXES).copied().chain([("items", online.as_slice())]) {
+        for (index, condition) in all {
             let column = condition.split(' ').next().unwrap_or("1");
             let sum =
                 |hint: &str| format!("select /*+ {hint} */ count(*), sum({column}) from {table} t where {condition}");

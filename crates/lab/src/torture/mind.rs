@@ -7,6 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::relations::Relations;
+use super::vault::Vault;
+
 /// Accounts that all workers share.
 pub const ACCOUNTS: usize = 16;
 
@@ -78,6 +81,7 @@ pub struct State {
     pub ordered: BTreeMap<i64, i64>,
     /// Sequence values that were stored.
     pub numbers: BTreeSet<i64>,
+    pub relations: Relations,
 }
 
 /// Bytes of the text in a row of the index-organised table.
@@ -95,6 +99,7 @@ impl Default for State {
             hashed: BTreeMap::new(),
             ordered: BTreeMap::new(),
             numbers: BTreeSet::new(),
+            relations: Relations::default(),
         }
     }
 }
@@ -124,6 +129,10 @@ pub struct Mind {
     pub scratch_pending: Option<Scratch>,
     /// What `scratch` may fall back to when the instance dies: its session died before it could wait.
     pub scratch_unforced: Option<Scratch>,
+    /// The worker's own tablespace, with the same three states.
+    pub vault: Vault,
+    pub vault_pending: Option<Vault>,
+    pub vault_unforced: Option<Vault>,
     /// The server process that died under it, until it is known to be cleaned up.
     pub lost_process: Option<u32>,
     pub commits: u64,
@@ -201,6 +210,7 @@ impl Mind {
     pub fn forced(&mut self) {
         self.unforced.clear();
         self.scratch_unforced = None;
+        self.vault_unforced = None;
     }
 
     /// Takes what the database says of the worker's own table; `died`: the instance did since the last time.

@@ -10,7 +10,9 @@ mod check;
 mod html;
 mod mind;
 mod place;
+mod relations;
 mod report;
+mod vault;
 mod work;
 
 use std::path::PathBuf;

@@ -21,6 +21,13 @@ const ROWS_MAX: usize = 60;
 /// Deadlock: the statement is rolled back, the transaction stays.
 const DEADLOCK: u32 = 60;
 
+/// A serializable transaction meets a row that was changed since it began.
+const CANNOT_SERIALIZE: u32 = 8177;
+
+/// What may keep a shared index from being built or dropped: the table is changed, somebody builds it, it or
+/// one like it is there, or it is not.
+const ONLINE_REFUSED: &[u32] = &[54, 955, 1408, 1418, 8104];
+
 /// Errors of an instance or session that is on its way out.
 const ENDING: &[u32] = &[28, 449, 470, 471, 472, 474, 603, 1012, 1033, 1089, 1090, 1092];
 
@@ -63,17 +70,18 @@ pub struct Seat {
 }
 
 /// Why a step ended early.
-enum Stop {
+pub enum Stop {
     /// The session is gone.
     Gone,
-    /// A deadlock took the statement: the transaction is to be rolled back.
+    /// A deadlock took the statement, or the transaction cannot be serialized: it is to be rolled back.
     Again,
     Failure(String),
 }
 
-type Step<R> = Result<R, Stop>;
+pub type Step<R> = Result<R, Stop>;
 
-fn n(value: i64) -> Bind {
+/// A number as a bind value.
+pub fn n(value: i64) -> Bind {
     Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(value)))
 }
 
@@ -90,7 +98,8 @@ pub fn work(dir: &Path, mind: &mut Mind, seat: &Seat, r: &mut Random, shared: &S
             std::thread::sleep(Duration::from_millis(2));
             continue;
         };
-        let mut session = Session { process: client.welcome().server_process, client, mind, seat, r, shared };
+        let process = client.welcome().server_process;
+        let mut session = Session { process, client, mind, seat, r, shared, serializable: false };
         if let Err(Stop::Failure(text)) = session.serve() {
             shared.fail(text);
         }
@@ -100,13 +109,16 @@ pub fn work(dir: &Path, mind: &mut Mind, seat: &Seat, r: &mut Random, shared: &S
     }
 }
 
-struct Session<'a> {
-    client: Client,
+/// A worker's session.
+pub struct Session<'a> {
+    pub(super) client: Client,
     process: u32,
-    mind: &'a mut Mind,
+    pub(super) mind: &'a mut Mind,
     seat: &'a Seat,
-    r: &'a mut Random,
+    pub(super) r: &'a mut Random,
     shared: &'a Shared,
+    /// The transaction is serializable.
+    serializable: bool,
 }
 
 impl Session<'_> {
@@ -117,6 +129,8 @@ impl Session<'_> {
             self.mind.lost_process = None;
         }
         check::settle(&mut self.client, self.mind).map_err(lost_or_wrong)?;
+        // Temporary rows went with their session.
+        (self.mind.state.relations.passing, self.mind.state.relations.staying) = (0, 0);
         check::own_sums(&mut self.client, self.mind).map_err(lost_or_wrong)?;
         // What was found may not be on disk yet; behind a commit that waits it is.
         let state = self.mind.state.clone();
@@ -138,17 +152,39 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn run(&mut self, sql: &str, binds: &[Bind]) -> Step<Outcome> {
+    pub(super) fn run(&mut self, sql: &str, binds: &[Bind]) -> Step<Outcome> {
         self.shared.statements.fetch_add(1, Ordering::Relaxed);
         self.client.execute(sql, binds).map_err(|e| match &e {
             ClientError::Server(f) if f.code == DEADLOCK => Stop::Again,
+            ClientError::Server(f) if f.code == CANNOT_SERIALIZE && self.serializable => Stop::Again,
             e if is_gone(e) => Stop::Gone,
             e => Stop::Failure(format!("worker {}: {e}\nin {sql}", self.mind.worker)),
         })
     }
 
+    /// Runs a statement that may fail with one of these errors: then there is nothing.
+    pub(super) fn run_unless(&mut self, sql: &str, codes: &[u32]) -> Step<Option<Outcome>> {
+        self.shared.statements.fetch_add(1, Ordering::Relaxed);
+        match self.client.execute(sql, &[]) {
+            Ok(outcome) => Ok(Some(outcome)),
+            Err(ClientError::Server(f)) if codes.contains(&f.code) => Ok(None),
+            Err(ClientError::Server(f)) if f.code == DEADLOCK => Err(Stop::Again),
+            Err(ClientError::Server(f)) if f.code == CANNOT_SERIALIZE && self.serializable => Err(Stop::Again),
+            Err(e) if is_gone(&e) => Err(Stop::Gone),
+            Err(e) => Err(Stop::Failure(format!("worker {}: {e}\nin {sql}", self.mind.worker))),
+        }
+    }
+
+    /// Runs a statement that must fail with this error.
+    pub(super) fn must_fail(&mut self, sql: &str, code: u32) -> Step<()> {
+        match self.run_unless(sql, &[code])? {
+            None => Ok(()),
+            Some(_) => Err(Stop::Failure(format!("worker {}: no ORA-{code:05}\nin {sql}", self.mind.worker))),
+        }
+    }
+
     /// Runs a statement that must change so many rows.
-    fn change(&mut self, rows: u64, sql: &str, binds: &[Bind]) -> Step<()> {
+    pub(super) fn change(&mut self, rows: u64, sql: &str, binds: &[Bind]) -> Step<()> {
         let seen = self.run(sql, binds)?.done.rows;
         if seen == rows {
             return Ok(());
@@ -158,7 +194,10 @@ impl Session<'_> {
 
     fn step(&mut self) -> Step<()> {
         match self.r.below(100) {
-            0..6 => self.ddl(),
+            0..4 => self.ddl(),
+            4 => self.vault(),
+            5 => self.online(),
+            98 => self.doomed(),
             99 => {
                 let sql = if self.r.chance(50) { "alter system checkpoint" } else { "alter system switch logfile" };
                 self.run(sql, &[]).map(drop)
@@ -184,6 +223,11 @@ impl Session<'_> {
     fn transaction(&mut self) -> Step<()> {
         let mut draft = self.mind.state.clone();
         draft.seq += 1;
+        draft.relations.passing = 0;
+        self.serializable = self.r.chance(12);
+        if self.serializable {
+            self.run("set transaction isolation level serializable", &[])?;
+        }
         let first = self.r.chance(30);
         if first {
             self.progress(&draft)?;
@@ -201,6 +245,10 @@ impl Session<'_> {
         }
         if !first {
             self.progress(&draft)?;
+        }
+        if self.serializable {
+            // Its own transfers keep the sum, and nobody else's are seen.
+            self.balanced()?;
         }
         if self.r.chance(8) {
             self.run("rollback", &[])?;
@@ -223,17 +271,18 @@ impl Session<'_> {
         self.change(1, "update progress set seq = :1 where worker = :2", &[n(draft.seq), n(worker)])
     }
 
-    fn operation(&mut self, draft: &mut State) -> Step<()> {
+    pub(super) fn operation(&mut self, draft: &mut State) -> Step<()> {
         match self.r.below(100) {
-            0..25 => self.transfer(draft),
-            25..40 => self.insert_items(draft),
-            40..45 => self.insert_many(draft),
-            45..58 => self.update_item(draft),
-            58..70 => self.delete_items(draft),
-            70..76 => self.update_all(draft),
-            76..82 => self.hashed(draft),
-            82..91 => self.ordered(draft),
-            _ => self.number(draft),
+            0..20 => self.transfer(draft),
+            20..32 => self.insert_items(draft),
+            32..36 => self.insert_many(draft),
+            36..46 => self.update_item(draft),
+            46..55 => self.delete_items(draft),
+            55..60 => self.update_all(draft),
+            60..65 => self.hashed(draft),
+            65..72 => self.ordered(draft),
+            72..77 => self.number(draft),
+            _ => self.related(draft),
         }
     }
 
@@ -444,6 +493,22 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Builds an index of a table that all workers change, while they do, or drops one.
+    fn online(&mut self) -> Step<()> {
+        let own = format!("items_x{}", self.mind.worker);
+        let sql = match self.r.below(6) {
+            0 => "alter index items_r rebuild online".to_string(),
+            1 => "alter index merged_v rebuild online".to_string(),
+            2 => "alter index ledger_seq rebuild".to_string(),
+            3 | 4 => format!("create index {own} on items (v, worker, id) online"),
+            _ => format!("drop index {own}"),
+        };
+        if self.run_unless(&sql, ONLINE_REFUSED)?.is_some() {
+            self.mind.forced();
+        }
+        Ok(())
+    }
+
     /// Creates, fills, indexes, empties or drops the worker's own table.
     fn ddl(&mut self) -> Step<()> {
         let (name, worker, old) = (self.mind.scratch_name(), self.mind.worker, self.mind.scratch);
@@ -474,7 +539,7 @@ impl Session<'_> {
 }
 
 /// A check that could not be made because the session went is no failure.
-fn lost_or_wrong(trouble: check::Trouble) -> Stop {
+pub fn lost_or_wrong(trouble: check::Trouble) -> Stop {
     match trouble {
         check::Trouble::Gone => Stop::Gone,
         check::Trouble::Wrong(text) => Stop::Failure(text),

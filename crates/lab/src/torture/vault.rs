@@ -1,0 +1,116 @@
+//! A tablespace of a worker's own: made, enlarged, taken offline and online, filled, dropped.
+
+use client::Client;
+
+use super::check::{Check, numbers_of, same};
+use super::mind::Mind;
+use super::work::{Session, Step};
+
+/// Files it has at most.
+const FILES_MAX: i64 = 3;
+
+/// Rows its table has at most.
+const ROWS_MAX: i64 = 2000;
+
+/// What there is of a worker's tablespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vault {
+    pub exists: bool,
+    pub online: bool,
+    pub files: i64,
+    /// Rows of its table, when it has one.
+    pub rows: Option<i64>,
+}
+
+/// Somebody has what a statement wants; a file is not empty.
+const BUSY: &[u32] = &[54, 3262];
+
+impl Session<'_> {
+    /// One statement on the tablespace or its table.
+    pub(super) fn vault(&mut self) -> Step<()> {
+        let (w, old) = (self.mind.worker, self.mind.vault);
+        let rows = 1 + self.r.below(150) as i64;
+        let fill = format!("select level id, rpad('v', 900, 'v') t from dual connect by level <= {rows}");
+        let file = |n: i64| format!("'ts_{w}_{n}.dbf' size 256K reuse autoextend on next 128K maxsize 20M");
+        let drop = (format!("drop tablespace ts_{w} including contents and datafiles"), Vault::default());
+        let (sql, new) = match (self.r.below(10), old.rows) {
+            _ if !old.exists => (
+                format!("create tablespace ts_{w} datafile {}", file(1)),
+                Vault { exists: true, online: true, files: 1, rows: None },
+            ),
+            (0, _) => drop,
+            _ if !old.online => (format!("alter tablespace ts_{w} online"), Vault { online: true, ..old }),
+            (1, _) => (format!("alter tablespace ts_{w} offline"), Vault { online: false, ..old }),
+            (2 | 3, _) if old.files < FILES_MAX => (
+                format!("alter tablespace ts_{w} add datafile {}", file(old.files + 1)),
+                Vault { files: old.files + 1, ..old },
+            ),
+            (4, _) if old.files > 1 => (
+                format!("alter tablespace ts_{w} drop datafile 'ts_{w}_{}.dbf'", old.files),
+                Vault { files: old.files - 1, ..old },
+            ),
+            (_, None) => {
+                let storage = format!("tablespace ts_{w}");
+                (format!("create table vault_{w} {storage} as {fill}"), Vault { rows: Some(rows), ..old })
+            }
+            (_, Some(there)) if there < ROWS_MAX => {
+                self.change(rows as u64, &format!("insert into vault_{w} {fill}"), &[])?;
+                ("commit".to_string(), Vault { rows: Some(there + rows), ..old })
+            }
+            (5 | 6, _) => (format!("truncate table vault_{w}"), Vault { rows: Some(0), ..old }),
+            _ => (format!("drop table vault_{w} purge"), Vault { rows: None, ..old }),
+        };
+        self.mind.vault_pending = Some(new);
+        let done = self.run_unless(&sql, BUSY)?.is_some();
+        self.mind.vault_pending = None;
+        if done {
+            self.mind.vault = new;
+            self.mind.forced();
+        }
+        Ok(())
+    }
+}
+
+/// What there is of it; what cannot be read because it is offline is as `known`.
+pub fn seen(c: &mut Client, worker: usize, known: &[Vault]) -> Check<Vault> {
+    let count =
+        |c: &mut Client, from: &str| numbers_of(c, &format!("select count(*) from {from}"), &[]).map(|r| r[0][0]);
+    if count(c, &format!("dba_tablespaces where tablespace_name = 'TS_{worker}'"))? == 0 {
+        return Ok(Vault::default());
+    }
+    let online =
+        count(c, &format!("dba_tablespaces where tablespace_name = 'TS_{worker}' and status = 'ONLINE'"))? == 1;
+    let files = count(c, &format!("dba_data_files where tablespace_name = 'TS_{worker}'"))?;
+    let has_table = count(c, &format!("user_tables where table_name = 'VAULT_{worker}'"))? == 1;
+    let rows = match (has_table, online) {
+        (false, _) => None,
+        (true, false) => known.iter().find_map(|v| v.rows),
+        (true, true) => {
+            let sums = numbers_of(c, &format!("select count(*), sum(length(t)) from vault_{worker}"), &[])?.remove(0);
+            same(&format!("vault_{worker}: the rows' texts"), &sums[1], &(sums[0] * 900))?;
+            Some(sums[0])
+        }
+    };
+    Ok(Vault { exists: true, online, files, rows })
+}
+
+impl Mind {
+    /// Takes what the database says of the worker's tablespace; `died`: the instance did since the last time.
+    ///
+    /// # Errors
+    /// It is neither as before the last statement nor as after it.
+    pub fn settle_vault(&mut self, seen: Vault, died: bool) -> Result<(), String> {
+        let (pending, unforced) = (self.vault_pending.take(), self.vault_unforced.take());
+        if seen == self.vault || pending == Some(seen) || (died && unforced == Some(seen)) {
+            if !died {
+                self.vault_unforced = unforced.or((seen != self.vault).then_some(self.vault));
+            }
+            self.vault = seen;
+            return Ok(());
+        }
+        Err(format!(
+            "worker {}: its tablespace is {seen:?}; acknowledged is {:?}, in flight {pending:?}",
+            self.worker, self.vault
+        ))
+    }
+}
