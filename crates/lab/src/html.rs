@@ -78,7 +78,10 @@ pub fn page(results: &Results) -> String {
         escape(&results.title),
         escape(&results.question)
     ));
-    out.push_str(&facts(results));
+    if let Some(warning) = results.warning() {
+        out.push_str(&format!("<p><strong>{}</strong></p>\n", escape(&warning)));
+    }
+    out.push_str(&facts_of(results));
 
     let generations = results.generations();
     let colour = |variant: &str| {
@@ -112,6 +115,12 @@ pub fn page(results: &Results) -> String {
     }
     out.push_str("</div>\n");
     out.push_str(&published(results, &variants, &colour));
+    if let Some(table) = crate::laws::table(&results.counts) {
+        out.push_str(&format!(
+            "<h2>Counted, for an operation unless more are named</h2>\n<pre>{}</pre>\n",
+            escape(&table)
+        ));
+    }
     let sections = crate::sections::tables(results);
     if !sections.is_empty() {
         out.push_str(&format!("<h2>Sections</h2>\n<pre>{}</pre>\n", escape(sections.trim_start())));
@@ -164,7 +173,8 @@ fn lines(
     .collect()
 }
 
-fn facts(results: &Results) -> String {
+/// What was run, where, and how.
+pub(crate) fn facts_of(results: &Results) -> String {
     let mut out = String::from("<dl>");
     let mut fact = |name: &str, value: String| {
         if !value.is_empty() {

@@ -7,12 +7,16 @@
 
 mod host;
 mod html;
+mod laws;
 mod manifest;
 mod results;
 mod run;
 mod sections;
+mod small;
+mod stop;
 mod svg;
 mod table;
+mod time_machine;
 pub mod torture;
 
 use std::fmt;
@@ -21,6 +25,7 @@ use std::path::{Path, PathBuf};
 pub use manifest::{Experiment, Manifest};
 pub use results::{LatchFigures, Results, Row};
 pub use run::{Plan, run};
+pub use stop::Stop;
 
 /// Why a run failed; the text is for the user.
 #[derive(Debug)]
@@ -68,14 +73,19 @@ const RUN_EXAMPLES: &str = "Examples:
   latchwork lab run result-cache --sessions 1,2,4 --iterations 100000 --repeat 3 --variant result-cache
   latchwork lab run result-cache --variant result-cache@11.1 --param _spin_count=100 --out run-1
   latchwork lab run my-experiment/
+  latchwork lab run time-machine --quick
+  latchwork lab run time-machine --experiment row-cache --sessions 1,2,6 --seconds 1
   latchwork lab run torture --seed 7 --sessions 8 --instance-kills 500 --session-kills 5000 --seconds 3600";
 
 /// Arguments of `lab run`.
 #[derive(clap::Args, Debug)]
 pub struct RunArguments {
-    /// A shipped experiment's name, torture, or a folder with a manifest.toml
+    /// A shipped experiment's name, time-machine, torture, or a folder with a manifest.toml
     #[arg(default_value = "result-cache")]
     experiment: String,
+    /// Time machine: the experiment to run in every generation; a name, a folder, or all
+    #[arg(long = "experiment", value_name = "NAME", default_value = "all")]
+    journey: String,
     /// Numbers of sessions, as 1,2,4
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000))]
     sessions: Vec<u32>,
@@ -137,6 +147,11 @@ pub fn main(command: &Command) -> u8 {
 }
 
 fn list() {
+    println!(
+        "{}\n  {}\n  small multiples, a plot a generation; --experiment chooses",
+        time_machine::NAME,
+        time_machine::TITLE
+    );
     println!("{}\n  {}\n  kills sessions and instances and compares what is left", torture::NAME, torture::TITLE);
     for experiment in Experiment::shipped() {
         let m = &experiment.manifest;
@@ -171,7 +186,7 @@ impl RunArguments {
         })
     }
 
-    fn plan(&self, manifest: &Manifest) -> Result<Plan, LabError> {
+    fn plan(&self, manifest: &Manifest, stop: &Stop) -> Result<Plan, LabError> {
         let sweep = &manifest.sweep;
         let sessions = match (self.sessions.is_empty(), self.quick && !sweep.quick_sessions.is_empty()) {
             (false, _) => self.sessions.clone(),
@@ -193,7 +208,24 @@ impl RunArguments {
             params,
             seed: self.seed,
             progress: !self.quiet,
+            stop: stop.clone(),
         })
+    }
+
+    /// The plan of an experiment's part of a journey: all generations, fewer repeats and numbers of sessions.
+    fn journey_plan(&self, manifest: &Manifest, stop: &Stop) -> Result<Plan, LabError> {
+        let mut plan = self.plan(manifest, stop)?;
+        if self.generation.is_empty() {
+            plan.generations = results::GENERATIONS.iter().map(|g| (*g).to_string()).collect();
+        }
+        if self.sessions.is_empty() && !self.quick {
+            plan.sessions.retain(|n| [1, 2, 3, 4, 6, 8, 9, 12].contains(n));
+        }
+        if !self.quick {
+            plan.repeat = self.repeat.unwrap_or(3);
+            plan.seconds = self.seconds.unwrap_or(1.0);
+        }
+        Ok(plan)
     }
 }
 
@@ -215,8 +247,12 @@ fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
     if arguments.experiment == torture::NAME {
         return torture_command(arguments);
     }
+    let stop = Stop::on_signals();
+    if arguments.experiment == time_machine::NAME {
+        return journey_command(arguments, &stop);
+    }
     let experiment = Experiment::find(&arguments.experiment)?;
-    let plan = arguments.plan(&experiment.manifest)?;
+    let plan = arguments.plan(&experiment.manifest, &stop)?;
     let results = run(&experiment, &plan)?;
     let folder = arguments
         .out
@@ -226,7 +262,36 @@ fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
     print!("{}", table::all(&results));
     println!("\nPage:    {}", folder.join("report.html").display());
     println!("Figures: {} and results.csv", folder.join("results.json").display());
-    Ok(())
+    ended(&results.broken_laws(), &stop)
+}
+
+/// How a run ends: with an error when an operation counted what its design does not, or when it was stopped.
+fn ended(broken: &[String], stop: &Stop) -> Result<(), LabError> {
+    if !broken.is_empty() {
+        return Err(LabError::new(format!("an operation counted what its design does not:\n{}", broken.join("\n"))));
+    }
+    match stop.is_asked() {
+        true => Err(LabError::new("stopped; what was measured is written".into())),
+        false => Ok(()),
+    }
+}
+
+/// Runs one experiment, or all, in every generation.
+fn journey_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError> {
+    let experiments = time_machine::experiments(&arguments.journey)?;
+    let unnamed = |started: u64| PathBuf::from(format!("results/{}-{started}", time_machine::NAME));
+    let folder = |j: &time_machine::Journey| arguments.out.clone().unwrap_or_else(|| unnamed(j.started));
+    let mut plan = |experiment: &Experiment| arguments.journey_plan(&experiment.manifest, stop);
+    let journey = time_machine::travel(&experiments, &mut plan, &folder)?;
+    if journey.runs.is_empty() {
+        return Err(LabError::new("stopped before anything was measured".into()));
+    }
+    let folder = folder(&journey);
+    time_machine::write(&journey, &folder)?;
+    print!("{}", journey.tables());
+    println!("\nPage:    {}", folder.join("report.html").display());
+    println!("Figures: {} and results.csv", folder.join("results.json").display());
+    ended(&journey.broken_laws(), stop)
 }
 
 fn report_command(place: &Path) -> Result<(), LabError> {
@@ -241,6 +306,12 @@ fn report_command(place: &Path) -> Result<(), LabError> {
         let result: torture::Torture = serde_json::from_value(kind).map_err(wrong)?;
         torture::write(&result, folder)?;
         print!("{}", result.table());
+        return Ok(());
+    }
+    if kind["experiment"] == time_machine::NAME {
+        let journey: time_machine::Journey = serde_json::from_value(kind).map_err(wrong)?;
+        time_machine::write(&journey, folder)?;
+        print!("{}", journey.tables());
         return Ok(());
     }
     let results: Results = serde_json::from_value(kind).map_err(wrong)?;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::LabError;
+use crate::laws::Law;
+use crate::results::{GENERATIONS, generation_order};
 use crate::sections::Section;
 
 /// A manifest, as `manifest.toml` says it.
@@ -37,6 +39,12 @@ pub struct Manifest {
     /// Sections of the report beside throughput and latches.
     #[serde(default, rename = "section")]
     pub sections: Vec<Section>,
+    /// What an operation must count.
+    #[serde(default, rename = "law")]
+    pub laws: Vec<Law>,
+    /// By generation, what a reader of its figures should know.
+    #[serde(default)]
+    pub notes: BTreeMap<String, String>,
 }
 
 /// What is varied.
@@ -46,8 +54,15 @@ pub struct Sweep {
     pub sessions: Vec<u32>,
     #[serde(default)]
     pub quick_sessions: Vec<u32>,
+    /// Workers do their operations in portions of as many; a session's operations are a multiple.
+    #[serde(default = "one")]
+    pub portion: u64,
     /// Values of `latch_generation`; each has an instance of its own.
     pub generations: Vec<String>,
+}
+
+fn one() -> u64 {
+    1
 }
 
 /// One way to do the work.
@@ -58,9 +73,19 @@ pub struct Variant {
     pub title: String,
     /// The statement every session executes once a run, with `:iterations` bound.
     pub worker: String,
+    /// The first generation that has what the worker uses; in older ones the variant is not run.
+    #[serde(default)]
+    pub since: Option<String>,
     /// A latch that is held by hand while the sessions work.
     #[serde(default)]
     pub hold: Option<Hold>,
+}
+
+impl Variant {
+    /// Whether a generation has what the worker uses.
+    pub fn is_in(&self, generation: &str) -> bool {
+        self.since.as_deref().is_none_or(|since| generation_order(generation) >= generation_order(since))
+    }
 }
 
 /// A latch held by hand for part of a cell.
@@ -80,6 +105,9 @@ pub struct Hold {
 pub struct Measure {
     #[serde(default)]
     pub latches: Vec<String>,
+    /// The section whose first figure counts sleeps by place; without it those of the latches are drawn.
+    #[serde(default)]
+    pub sleeps: Option<String>,
 }
 
 /// A published curve.
@@ -88,6 +116,9 @@ pub struct Measure {
 pub struct Published {
     pub title: String,
     pub variant: String,
+    /// The generation whose release was measured.
+    #[serde(default)]
+    pub generation: Option<String>,
     pub sessions: Vec<u32>,
     pub ops_per_s: Vec<f64>,
     #[serde(default)]
@@ -185,6 +216,9 @@ fn check(manifest: &Manifest) -> Result<(), String> {
     if manifest.sweep.sessions.is_empty() || manifest.sweep.sessions.contains(&0) {
         return Err("sweep.sessions needs numbers from 1 on".into());
     }
+    if manifest.sweep.portion == 0 {
+        return Err("sweep.portion begins at 1".into());
+    }
     if manifest.sweep.generations.is_empty() {
         return Err("sweep.generations needs at least one generation, such as \"latchwork\"".into());
     }
@@ -192,8 +226,20 @@ fn check(manifest: &Manifest) -> Result<(), String> {
         if !variant.worker.contains(":iterations") {
             return Err(format!("variant '{}': the worker does not use :iterations", variant.name));
         }
+        if let Some(since) = &variant.since
+            && !GENERATIONS.contains(&since.as_str())
+        {
+            return Err(format!("variant '{}': there is no generation '{since}'", variant.name));
+        }
     }
     manifest.sections.iter().try_for_each(Section::check)?;
+    let variants: Vec<&str> = manifest.variants.iter().map(|v| v.name.as_str()).collect();
+    manifest.laws.iter().try_for_each(|law| law.check(&variants))?;
+    if let Some(sleeps) = &manifest.measure.sleeps
+        && !manifest.sections.iter().any(|section| section.title == *sleeps)
+    {
+        return Err(format!("measure.sleeps: there is no section '{sleeps}'"));
+    }
     for published in &manifest.published {
         if published.sessions.len() != published.ops_per_s.len() {
             return Err(format!("published '{}': sessions and ops_per_s differ in length", published.title));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::laws::Count;
 use crate::sections::{Figures, SectionHead};
 
 /// Figures of one latch over one cell.
@@ -63,6 +64,8 @@ pub struct Host {
 pub struct PublishedCurve {
     pub title: String,
     pub workload: String,
+    #[serde(default)]
+    pub generation: Option<String>,
     pub sessions: Vec<u32>,
     pub ops_per_s: Vec<f64>,
     pub gets: Vec<u64>,
@@ -88,6 +91,21 @@ pub struct Results {
     pub published: Vec<PublishedCurve>,
     #[serde(default)]
     pub sections: Vec<SectionHead>,
+    /// What one operation counted, beside what it must count.
+    #[serde(default)]
+    pub counts: Vec<Count>,
+    /// By generation, what a reader should know.
+    #[serde(default)]
+    pub notes: BTreeMap<String, String>,
+    /// The section that counts sleeps by place.
+    #[serde(default)]
+    pub sleeps: Option<String>,
+    /// The generations that were asked for, also those that have nothing to run.
+    #[serde(default)]
+    pub asked: Vec<String>,
+    /// Of a run that was stopped: cells that were planned.
+    #[serde(default)]
+    pub stopped_of: Option<usize>,
 }
 
 /// Median, least and greatest of some figures.
@@ -150,6 +168,15 @@ impl Results {
         all
     }
 
+    /// The generations that were asked for and those with rows, oldest first.
+    pub fn all_generations(&self) -> Vec<String> {
+        let mut all = self.asked.clone();
+        all.extend(self.generations());
+        all.sort_by_key(|name| (generation_order(name), name.clone()));
+        all.dedup();
+        all
+    }
+
     /// The numbers of sessions, ascending.
     pub fn sessions(&self) -> Vec<u32> {
         let mut all: Vec<u32> = self.rows.iter().map(|r| r.sessions).collect();
@@ -169,6 +196,30 @@ impl Results {
         all.sort();
         all.dedup();
         all
+    }
+
+    /// Laws that did not hold, a line each.
+    pub fn broken_laws(&self) -> Vec<String> {
+        let broken = self.counts.iter().filter(|c| !c.holds());
+        broken.map(|c| format!("{}@{}: {}: {}", c.workload, c.generation, c.title, crate::laws::told(c))).collect()
+    }
+
+    /// A line on a run that was stopped.
+    pub fn warning(&self) -> Option<String> {
+        let of = self.stopped_of?;
+        Some(format!("Stopped: {} of {of} cells were run. Medians may be of fewer repeats.", self.rows.len()))
+    }
+
+    /// Sleeps of a cell: by the section that counts them, else those of its latches; `None` where nothing counts them.
+    pub fn sleeps_of(&self, row: &Row) -> Option<f64> {
+        match &self.sleeps {
+            Some(section) => {
+                let figures = row.sections.get(section)?;
+                Some(figures.values().filter_map(|f| f.first()).sum())
+            }
+            None if row.latches.is_empty() => None,
+            None => Some(row.latches.values().map(|f| f.sleeps as f64).sum()),
+        }
     }
 
     /// The rows as CSV, one line a row and latch figure by figure.
@@ -201,11 +252,13 @@ impl Results {
     }
 }
 
+/// Every value of `latch_generation`, oldest first.
+pub const GENERATIONS: &[&str] =
+    &["8.1.7", "9.2", "10.2", "11.1", "11.2.0.1", "11.2.0.3", "12.1", "12.2", "12.2-hot-copies", "latchwork"];
+
 /// The place of a generation in time.
 pub fn generation_order(name: &str) -> usize {
-    const ORDER: &[&str] =
-        &["8.1.7", "9.2", "10.2", "11.1", "11.2.0.1", "11.2.0.3", "12.1", "12.2", "12.2-hot-copies", "latchwork"];
-    ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len())
+    GENERATIONS.iter().position(|known| *known == name).unwrap_or(GENERATIONS.len())
 }
 
 #[cfg(test)]
@@ -249,6 +302,7 @@ pub(crate) mod tests {
             published: vec![PublishedCurve {
                 title: "then".into(),
                 workload: "b".into(),
+                generation: Some("11.1".into()),
                 sessions: vec![1, 2],
                 ops_per_s: vec![10.0, 19.0],
                 gets: vec![],
@@ -256,6 +310,11 @@ pub(crate) mod tests {
                 sleeps: vec![],
             }],
             sections: vec![],
+            counts: vec![],
+            notes: BTreeMap::new(),
+            sleeps: None,
+            asked: vec!["8.1.7".into()],
+            stopped_of: None,
         };
         results.fill_pct_linear();
         results

@@ -10,8 +10,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use types::{DataType, Number, Value};
 
 use crate::LabError;
+use crate::laws::Count;
 use crate::manifest::{Experiment, Hold, Manifest, Variant};
 use crate::results::{LatchFigures, PublishedCurve, Results, Row};
+use crate::stop::Stop;
 
 /// What a run varies and how long it takes.
 #[derive(Clone, Debug)]
@@ -28,6 +30,7 @@ pub struct Plan {
     pub params: Vec<(String, String)>,
     pub seed: u64,
     pub progress: bool,
+    pub stop: Stop,
 }
 
 /// One cell to run.
@@ -44,6 +47,8 @@ struct Instance {
     observer: Client,
     /// Operations a second of one session, by variant.
     rates: Vec<f64>,
+    /// What an operation counted.
+    counts: Vec<Count>,
 }
 
 /// Runs an experiment and returns its results.
@@ -61,7 +66,10 @@ pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
             bar.inc(1);
             continue;
         }
-        bar.set_message(format!("setting up {generation}"));
+        if plan.stop.is_asked() {
+            return Err(LabError::new("stopped before anything was measured".into()));
+        }
+        bar.set_message(format!("{}: setting up {generation}", manifest.name));
         instances.push(Some(start(experiment, plan, generation)?));
         bar.inc(1);
     }
@@ -81,6 +89,7 @@ pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
             .map(|p| PublishedCurve {
                 title: p.title.clone(),
                 workload: p.variant.clone(),
+                generation: p.generation.clone(),
                 sessions: p.sessions.clone(),
                 ops_per_s: p.ops_per_s.clone(),
                 gets: p.gets.clone(),
@@ -89,11 +98,20 @@ pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
             })
             .collect(),
         sections: manifest.sections.iter().map(crate::sections::Section::head).collect(),
+        counts: instances.iter().flatten().flat_map(|i| i.counts.iter().cloned()).collect(),
+        notes: manifest.notes.clone(),
+        sleeps: manifest.measure.sleeps.clone(),
+        asked: plan.generations.clone(),
+        stopped_of: None,
     };
     for cell in &cells {
+        if plan.stop.is_asked() {
+            results.stopped_of = Some(cells.len());
+            break;
+        }
         let variant = &manifest.variants[cell.variant];
         let generation = &plan.generations[cell.generation];
-        bar.set_message(format!("{}@{generation}, {} sessions", variant.name, cell.sessions));
+        bar.set_message(format!("{}: {}@{generation}, {} sessions", manifest.name, variant.name, cell.sessions));
         let instance = instances[cell.generation].as_mut().expect("the instance of a cell was started");
         let row = run_cell(instance, plan, manifest, variant, generation, cell)?;
         results.rows.push(row);
@@ -129,7 +147,7 @@ fn cells(experiment: &Experiment, plan: &Plan) -> Result<Vec<Cell>, LabError> {
             let id = format!("{}@{generation}", variant.name);
             let wanted = plan.variants.is_empty()
                 || plan.variants.iter().any(|v| *v == variant.name || v == generation || *v == id);
-            if !wanted {
+            if !wanted || !variant.is_in(generation) {
                 continue;
             }
             for sessions in &plan.sessions {
@@ -192,12 +210,31 @@ fn start(experiment: &Experiment, plan: &Plan, generation: &str) -> Result<Insta
     if let Some(statement) = &experiment.manifest.warm_up {
         observer.execute(statement, &[]).map_err(|e| LabError::new(format!("{e}\nin the warm-up {statement}")))?;
     }
-    let mut instance = Instance { ephemeral, observer, rates: Vec::new() };
+    let mut instance = Instance { ephemeral, observer, rates: Vec::new(), counts: Vec::new() };
     for variant in &experiment.manifest.variants {
-        let rate = calibrate(&mut instance, variant)?;
+        let is_in = variant.is_in(generation);
+        let rate = if is_in { calibrate(&mut instance, variant)? } else { 0.0 };
         instance.rates.push(rate);
     }
+    count(&mut instance, experiment, generation)?;
     Ok(instance)
+}
+
+/// Counts what an operation costs, by the experiment's laws.
+fn count(instance: &mut Instance, experiment: &Experiment, generation: &str) -> Result<(), LabError> {
+    let manifest = &experiment.manifest;
+    for law in &manifest.laws {
+        let variant = manifest.variants.iter().find(|v| v.name == law.variant).expect("the manifest was checked");
+        if !variant.is_in(generation) {
+            continue;
+        }
+        let mut session = instance.ephemeral.connect(&Credentials::Sysdba)?;
+        let mut work = |operations| execute_worker(&mut session, &variant.worker, operations);
+        let counted = law.count(generation, &mut instance.observer, &mut work)?;
+        instance.counts.push(counted);
+        session.logoff(true)?;
+    }
+    Ok(())
 }
 
 /// Finds how many operations a second one session does: enough of them to take a twentieth of a second.
@@ -244,6 +281,7 @@ fn run_cell(
     let share = (cores / f64::from(cell.sessions)).min(1.0);
     let rate = instance.rates[cell.variant];
     let iterations = plan.iterations.unwrap_or_else(|| ((rate * plan.seconds * share) as u64).max(1));
+    let iterations = iterations.next_multiple_of(manifest.sweep.portion);
     let sections = read_sections(manifest, &mut instance.observer)?;
     let before = latch_figures(&mut instance.observer, latches)?;
     let by_hand = variant.hold.as_ref().map(|hold| ByHand::ready(instance, hold)).transpose()?;
@@ -433,6 +471,7 @@ mod tests {
             params: vec![],
             seed: 1,
             progress: false,
+            stop: Stop::default(),
         };
         let all = cells(&experiment, &plan).unwrap().len();
         assert_eq!(all, 2 * 4 * 2 * 3);

@@ -50,7 +50,7 @@ pub fn short(value: f64) -> String {
 }
 
 /// A step of 1, 2 or 5 times a power of ten that divides a range into about `parts`.
-fn step(range: f64, parts: f64) -> f64 {
+pub(crate) fn step(range: f64, parts: f64) -> f64 {
     let raw = range / parts;
     let power = 10f64.powf(raw.log10().floor());
     let lead = raw / power;

@@ -113,6 +113,9 @@ pub fn latch(results: &Results, variant: &str, latch: &str) -> Option<String> {
 pub fn all(results: &Results) -> String {
     let mut out = String::new();
     out.push_str(&format!("{}\n{}\n\n", results.title, "=".repeat(results.title.chars().count())));
+    if let Some(warning) = results.warning() {
+        out.push_str(&format!("{warning}\n\n"));
+    }
     out.push_str("Operations per second: median of the repeats, ± half of their range, % of linear\n");
     for generation in results.generations() {
         out.push_str(&format!("\nlatch_generation = {generation}\n\n"));
@@ -124,6 +127,9 @@ pub fn all(results: &Results) -> String {
                 out.push_str(&format!("\nLatch \"{name}\", {variant}\n\n{table}"));
             }
         }
+    }
+    if let Some(table) = crate::laws::table(&results.counts) {
+        out.push_str(&format!("\nCounted, for an operation unless more are named\n\n{table}"));
     }
     out.push_str(&crate::sections::tables(results));
     out

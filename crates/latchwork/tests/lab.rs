@@ -1,7 +1,8 @@
 //! The laboratory end to end: a small run, its files, and the counts that do not depend on the machine.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 struct Folder(PathBuf);
 
@@ -150,4 +151,66 @@ fn the_row_cache_experiment_tells_its_sections_beside_the_published_figures() {
         // A few more for the names of the statements that measure.
         assert!((least..least + 2000).contains(&gets), "{row}");
     }
+}
+
+#[test]
+fn the_time_machine_draws_a_plot_for_each_generation_and_counts_to_the_unit() {
+    let folder = Folder::new("journey");
+    let out = folder.0.to_str().unwrap();
+    let arguments = ["run", "time-machine", "--experiment", "row-cache", "--sessions", "2", "--iterations", "30"];
+    let (ok, text) = lab(&[&arguments[..], &["--repeat", "1", "--seed", "3", "--quiet", "--out", out]].concat());
+    assert!(ok, "{text}");
+    let journey: serde_json::Value = serde_json::from_str(&read(&folder.0, "results.json")).unwrap();
+    let run = &journey["runs"][0];
+    let rows = run["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 10);
+    for row in rows {
+        let latch = &row["latches"]["row cache objects"];
+        let figure = |name: &str| latch[name].as_u64().unwrap();
+        assert!(figure("spin_gets") + figure("sleeps") >= figure("misses"), "{row}");
+    }
+    let counts = run["counts"].as_array().unwrap();
+    assert_eq!(counts.len(), 2 * 10);
+    for count in counts {
+        assert!(count["expected"].is_number() && count["expected"] == count["seen"], "{count}");
+    }
+    let page = read(&folder.0, "report.html");
+    for generation in
+        ["8.1.7", "9.2", "10.2", "11.1", "11.2.0.1", "11.2.0.3", "12.1", "12.2", "12.2-hot-copies", "latchwork"]
+    {
+        assert!(page.contains(&format!("<text class=\"title\" x=\"4\" y=\"14\">{generation}</text>")), "{generation}");
+    }
+    assert!(page.contains("</html>"));
+    assert_eq!(read(&folder.0, "results.csv").lines().count(), 11);
+    let (ok, again) = lab(&["report", out]);
+    assert!(ok && again.contains("12.2-hot-copies"), "{again}");
+}
+
+#[test]
+fn a_journey_that_is_stopped_leaves_its_page_and_no_instance() {
+    let folder = Folder::new("stopped");
+    let (out, instances) = (folder.0.join("out"), folder.0.join("tmp"));
+    std::fs::create_dir_all(&instances).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_latchwork"))
+        .args(["lab", "run", "time-machine", "--generation", "11.1,latchwork", "--sessions", "1", "--iterations", "10"])
+        .args(["--repeat", "15", "--quiet", "--variant", "read-parameter,result-cache", "--out", out.to_str().unwrap()])
+        .env("TMPDIR", &instances)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let page = out.join("report.html");
+    // The first experiment is written; the second sets its instances up.
+    while !page.exists() && child.try_wait().expect("its state").is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let id = i32::try_from(child.id()).unwrap();
+    os::process::kill(id, os::signal::SIGINT).expect("a signal is sent");
+    let output = child.wait_with_output().expect("it ends");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && errors.contains("stopped; what was measured is written"), "{errors}");
+    let page = read(&out, "report.html");
+    assert!(page.contains("Not run: the journey ended before.") && page.contains("</html>"));
+    let left: Vec<_> = std::fs::read_dir(&instances).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
 }

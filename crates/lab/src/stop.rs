@@ -1,0 +1,51 @@
+//! Ctrl-C: the first asks a run to stop behind the cell at work, so that what was measured is written; the second ends the program.
+//!
+//! Instances end with the program in either case: their supervisors see the end of a pipe.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use os::signal::{SIGINT, SIGTERM};
+
+/// Whether a run shall stop. Clones ask the same question.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    asked: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// One that follows the signals of the terminal, from now on to the end of the program.
+    pub fn on_signals() -> Stop {
+        let stop = Stop::default();
+        let seen = stop.clone();
+        let signals = [SIGINT, SIGTERM];
+        signals.into_iter().for_each(os::signal::flag_on);
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(Duration::from_millis(50));
+                let arrived: u32 = signals.into_iter().map(os::signal::take_flag).sum();
+                if arrived == 0 {
+                    continue;
+                }
+                if seen.is_asked() || arrived > 1 {
+                    std::process::exit(130);
+                }
+                seen.ask();
+                eprintln!(
+                    "\nStopping behind the cell at work; what was measured is written. Ctrl-C again stops at once."
+                );
+            }
+        });
+        stop
+    }
+
+    /// Asks for the end.
+    pub fn ask(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
