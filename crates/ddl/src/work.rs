@@ -675,6 +675,7 @@ impl<'a> Work<'a> {
         row[obj::STATUS] = int(1);
         row[obj::FLAGS] = int(0);
         row[obj::SPARE1] = self.scn();
+        self.touch(object);
         self.change().insert(Base::Obj, &row)
     }
 

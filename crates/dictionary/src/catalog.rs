@@ -1,6 +1,6 @@
 //! The face the planner sees: names in, definitions out, as one session sees them.
 
-use crate::{IndexDef, ObjectPrivilege, ProcedureDef, Resolved, SequenceDef, TableDef, UserId};
+use crate::{IndexDef, ObjectKind, ObjectPrivilege, ProcedureDef, Resolved, SequenceDef, TableDef, UserId};
 use std::rc::Rc;
 use types::{ObjectId, Result};
 
@@ -27,6 +27,25 @@ pub trait Catalog {
     fn allowed(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> Result<bool>;
     /// The same names seen by the owner of a view (`owner` is its schema): what a view's text may use.
     fn as_owner(&self, owner: UserId) -> Result<Box<dyn Catalog + '_>>;
+    /// What an object is called, without regard to privileges. `None` where nobody knows, and for what has no name in `obj$`.
+    fn called(&self, _object: ObjectId) -> Option<ObjectName> {
+        None
+    }
+    /// Synonyms that look-ups have followed since this was asked last, each once.
+    fn take_followed(&self) -> Vec<ObjectId> {
+        Vec::new()
+    }
     /// The dictionary epoch: a plan made at this value is good as long as it is still the value (or no object of it has changed).
     fn epoch(&self) -> u64;
+}
+
+/// What an object is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectName {
+    pub object: ObjectId,
+    pub owner: String,
+    pub name: String,
+    pub kind: ObjectKind,
+    /// The cluster that the table's rows are in.
+    pub cluster: Option<ObjectId>,
 }

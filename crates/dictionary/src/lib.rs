@@ -23,7 +23,7 @@ mod verifier;
 
 pub use base::{Base, FIRST_USER_OBJECT};
 pub use cached::{Property, PropertyList, caches_of};
-pub use catalog::Catalog;
+pub use catalog::{Catalog, ObjectName};
 pub use catalog_views::{CATALOG_FIRST_OBJECT, catalog_view, catalog_views};
 pub use change::Change;
 pub use create::{NewDictionary, PROPERTY_COUNTS};

@@ -3,11 +3,15 @@
 use crate::cached::Look;
 use crate::*;
 use row_cache::Cache;
+use std::cell::RefCell;
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result};
 
 /// Longest chain of synonyms; a longer one is a loop to Oracle (ORA-01775).
 const SYNONYM_CHAIN_MAX: usize = 16;
+
+/// Synonyms that are remembered until somebody asks.
+const FOLLOWED_MAX: usize = 64;
 
 /// The first object number of fixed tables.
 pub const FIXED_FIRST_OBJECT: u32 = 4_294_900_000;
@@ -25,6 +29,8 @@ pub struct SessionCatalog {
     look: Option<Look>,
     /// A definition that is not in the dictionary yet, and stands for what is there.
     ahead: Option<Rc<TableDef>>,
+    /// Synonyms that were followed and not yet asked for; the same for all that see the same names as others.
+    followed: Rc<RefCell<Vec<ObjectId>>>,
 }
 
 /// What an unqualified or qualified name stands for before its kind is looked at.
@@ -38,7 +44,8 @@ enum Found {
 impl SessionCatalog {
     pub fn new(image: Rc<Image>, fixed: Rc<dyn FixedCatalog>, user: UserId, schema: UserId, sysdba: bool) -> Self {
         let all_powerful = sysdba || user == UserId::SYS;
-        SessionCatalog { image, fixed, user, schema, all_powerful, look: None, ahead: None }
+        let followed = Rc::default();
+        SessionCatalog { image, fixed, user, schema, all_powerful, look: None, ahead: None, followed }
     }
 
     /// The same names, looked up in the row cache.
@@ -160,6 +167,7 @@ impl SessionCatalog {
                 return Ok(Some(Found::Object(object)));
             };
             self.note(Cache::Synonyms, &[object.0], || true);
+            self.note_followed(object);
             if synonym.link.is_some() {
                 return Err(Ora::new(2019));
             }
@@ -178,6 +186,13 @@ impl SessionCatalog {
                 let own = own.or_else(|| if self.schema == UserId::SYS { sys_name(name, &*self.fixed) } else { None });
                 own.or_else(|| object(UserId::PUBLIC)).or_else(|| public_name(name, &*self.fixed))
             }
+        }
+    }
+
+    fn note_followed(&self, synonym: ObjectId) {
+        let mut followed = self.followed.borrow_mut();
+        if followed.len() < FOLLOWED_MAX && !followed.contains(&synonym) {
+            followed.push(synonym);
         }
     }
 
@@ -239,6 +254,13 @@ impl SessionCatalog {
             list.extend(body);
         }
         Ok(list)
+    }
+
+    /// The rows of `obj$` of a stored unit: it, and the body of a package or type. Nothing is looked up in the row cache.
+    pub fn parts_of_unit(&self, owner: &str, name: &str) -> Vec<ObjectDef> {
+        let Some(owner) = self.image.user_named(owner) else { return Vec::new() };
+        let spaces = [ObjectKind::Procedure.namespace(), ObjectKind::PackageBody.namespace()];
+        spaces.iter().filter_map(|space| self.image.object_named(owner.id, *space, name).cloned()).collect()
     }
 
     /// The table, view, sequence or unit that a name of DDL means: own schema unless qualified, synonyms not followed.
@@ -396,6 +418,23 @@ impl Catalog for SessionCatalog {
     fn as_owner(&self, owner: UserId) -> Result<Box<dyn Catalog + '_>> {
         let all_powerful = owner == UserId::SYS;
         Ok(Box::new(SessionCatalog { user: owner, schema: owner, all_powerful, ..self.clone() }))
+    }
+
+    fn called(&self, object: ObjectId) -> Option<ObjectName> {
+        let def = self.image.object(object)?;
+        let cluster = match def.kind {
+            ObjectKind::Table => match &self.image.table(object).ok()??.organization {
+                Organization::HashCluster { cluster, .. } => Some(cluster.object),
+                _ => None,
+            },
+            _ => None,
+        };
+        let owner = self.image.user_name(def.owner_id);
+        Some(ObjectName { object, owner, name: def.name.clone(), kind: def.kind, cluster })
+    }
+
+    fn take_followed(&self) -> Vec<ObjectId> {
+        std::mem::take(&mut self.followed.borrow_mut())
     }
 
     fn epoch(&self) -> u64 {

@@ -14,6 +14,7 @@ use crate::code::{Builder, Code};
 use crate::ctx::{ExecCtx, HostFunctions};
 use crate::dml::{Dml, TableLocks};
 use crate::machine::{CteState, Machine};
+use crate::objects;
 use crate::source::Op;
 use crate::statistics::Place;
 use crate::sub::SubState;
@@ -203,7 +204,12 @@ impl Cursor {
         internal: bool,
         mut place: Place,
     ) -> Result<Cursor> {
-        let epoch = cx.host.catalog()?.epoch();
+        let names = cx.host.catalog()?;
+        let epoch = names.epoch();
+        let is_parsed_hard = !internal && !place.is_found();
+        if is_parsed_hard {
+            names.take_followed();
+        }
         let plan = plan_of(cx, &statement, binds, internal)?;
         let mut bind_types = binds.to_vec();
         bind_types.resize(plan.binds.len(), None);
@@ -215,8 +221,8 @@ impl Cursor {
         let read = plan.cacheable.as_deref().unwrap_or_default();
         let private = temporary::among(read, &|object| catalog.table_by_id(object))?;
         let cached = if temporary.is_empty() && private.is_empty() { cached_of(&plan, &text, cx) } else { None };
-        if !internal && !place.is_found() {
-            let depends: Vec<u32> = plan.dependencies.iter().map(|d| d.0).collect();
+        if is_parsed_hard {
+            let depends = objects::touch_all(cx, &*catalog, &plan.dependencies);
             let rows = plan.rows();
             let plan_hash = plan::rows::hash(&rows);
             let rows = plan::rows::encode(&rows);

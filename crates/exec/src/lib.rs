@@ -17,6 +17,7 @@ mod hash;
 mod index;
 mod like;
 mod machine;
+pub mod objects;
 mod sequence;
 mod source;
 mod spill;

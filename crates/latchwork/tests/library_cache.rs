@@ -154,3 +154,62 @@ fn statements_are_marked_hot_kept_and_purged() {
         assert!(gone.is_err_and(|e| e.to_string().contains("ORA-06570")), "{design}");
     }
 }
+
+#[test]
+fn what_statements_and_units_name_is_got_pinned_and_loaded_again_in_every_design() {
+    for design in DESIGNS {
+        let instance = instance(design);
+        let mut s = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        let mut t = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        for sql in [
+            "create table lco (n number primary key)",
+            "create cluster lcc (n number) hashkeys 10 single table",
+            "create table lcct (n number, v varchar2(10)) cluster lcc (n)",
+            "create view lcv as select n from lco",
+            "create synonym lcs for lcv",
+            "create sequence lcq",
+            "create package lcp as function f return number; end;",
+            "create package body lcp as function f return number is begin return 1; end; end;",
+        ] {
+            run(&mut s, sql);
+        }
+        let kept = "select name || ' ' || namespace || ' ' || type || ' ' || loads || ' ' || invalidations || ' ' || status \
+                    from v$db_object_cache where owner = 'SYS' and name like 'LC%' order by namespace, name";
+        run(&mut s, "alter system flush shared_pool");
+        assert_eq!(rows(&mut s, kept), "", "{design}");
+        let text = "select lcq.nextval, n from lcs";
+        rows(&mut s, text);
+        let expected = "LCO TABLE/PROCEDURE TABLE 1 0 VALID;LCQ TABLE/PROCEDURE SEQUENCE 1 0 VALID;\
+                        LCS TABLE/PROCEDURE SYNONYM 1 0 VALID;LCV TABLE/PROCEDURE VIEW 1 0 VALID";
+        assert_eq!(rows(&mut s, kept), expected, "{design}");
+        // A soft parse, and executions, name nothing anew.
+        let figures = "select namespace, gets, gethits, pins, pinhits, reloads from v$librarycache \
+                       where namespace in ('TABLE/PROCEDURE', 'BODY', 'CLUSTER', 'INDEX') order by namespace";
+        rows(&mut s, figures);
+        let before = rows(&mut s, figures);
+        rows(&mut t, text);
+        rows(&mut s, text);
+        assert_eq!(rows(&mut s, figures), before, "{design}");
+        // A table that changed is loaded again with the next statement that names it.
+        run(&mut s, "alter table lco add (v number)");
+        let table = |s: &mut Client| rows(s, kept).split(';').next().map(str::to_string).unwrap_or_default();
+        assert_eq!(table(&mut s), "LCO TABLE/PROCEDURE TABLE 1 1 INVALID", "{design}");
+        rows(&mut s, text);
+        assert_eq!(table(&mut s), "LCO TABLE/PROCEDURE TABLE 2 1 VALID", "{design}");
+        // Units: the specification by who compiles a call, the body by who runs it; and a table with its cluster.
+        rows(&mut s, "select count(*) from lcct where n = 1");
+        rows(&mut s, "select lcp.f from dual");
+        let others = "select name || ' ' || namespace || ' ' || type from v$db_object_cache \
+                      where owner = 'SYS' and name in ('LCC', 'LCCT', 'LCP') order by namespace, name";
+        let expected =
+            "LCP BODY PACKAGE BODY;LCC CLUSTER CLUSTER;LCCT TABLE/PROCEDURE TABLE;LCP TABLE/PROCEDURE PACKAGE";
+        assert_eq!(rows(&mut s, others), expected, "{design}");
+        let whole = "select count(*) from v$librarycache where gets < gethits or pins < pinhits or namespace is null";
+        assert_eq!(rows(&mut s, whole), "0", "{design}");
+        // The index of the key was made with its table; DDL gets what it changes.
+        let index = "select gets from v$librarycache where namespace = 'INDEX'";
+        let before: u64 = rows(&mut s, index).parse().expect("a number");
+        run(&mut s, "create index lci on lco (v)");
+        assert!(rows(&mut s, index).parse::<u64>().expect("a number") > before, "{design}");
+    }
+}

@@ -1,4 +1,4 @@
-//! What makes cursors invalid or takes them out: DDL, purges, flushes; and marking statements hot or kept.
+//! What makes cursors and objects invalid or takes them out: DDL, purges, flushes; and marking statements hot or kept.
 
 use std::sync::atomic::Ordering;
 
@@ -7,10 +7,10 @@ use process::Process;
 
 use crate::find::Key;
 use crate::layout::{About, HOT_MAX, state};
-use crate::{Digest, LibraryCache, Namespace, count};
+use crate::{Digest, LibraryCache, Namespace};
 
 impl LibraryCache {
-    /// Makes the cursors that depend on one of these objects invalid, and what is kept of the objects themselves; returns how many.
+    /// Makes the cursors that depend on one of these objects invalid; returns how many.
     ///
     /// Latches: none held on entry or return; the bucket's for each that changes.
     pub fn invalidate(&self, p: &Process, objects: &[u32]) -> u64 {
@@ -23,15 +23,21 @@ impl LibraryCache {
                 changed += u64::from(self.invalidate_child(p, at, life));
             }
         }
+        changed
+    }
+
+    /// Makes what is kept of these objects themselves a matter of the past: the next one who names one loads it again.
+    ///
+    /// Latches: as [`Self::invalidate`].
+    pub fn invalidate_objects(&self, p: &Process, objects: &[u32]) {
         let used = self.control.parents_fresh.load(Ordering::Acquire).min(self.parents.len() as u64);
         for at in 0..used {
             let parent = &self.parents[at as usize];
             let object = parent.object.load(Ordering::Relaxed) as u32;
             if object != 0 && objects.contains(&object) {
-                self.change_about(p, at, true, |about| About { stale: true, ..about });
+                self.change_about(p, at, &Key::of(parent), true, |about| About { stale: true, ..about });
             }
         }
-        changed
     }
 
     fn invalidate_child(&self, p: &Process, at: usize, life: u64) -> bool {
@@ -82,8 +88,9 @@ impl LibraryCache {
 
     /// DBMS_SHARED_POOL.KEEP and UNKEEP: a kept statement does not age out. False when there is no such statement.
     pub fn set_kept(&self, p: &Process, digest: Digest, kept: bool) -> bool {
-        match self.find_parent(p, &Key { digest, namespace: Namespace::SqlArea, copy: 0 }) {
-            Some((at, _)) => self.change_about(p, at, false, |about| About { kept, ..about }),
+        let key = Key { digest, namespace: Namespace::SqlArea, copy: 0 };
+        match self.find_parent(p, &key) {
+            Some((at, _)) => self.change_about(p, at, &key, false, |about| About { kept, ..about }),
             None => false,
         }
     }
@@ -127,38 +134,6 @@ impl LibraryCache {
         true
     }
 
-    /// Looks an object of another namespace up, and puts it in when it is not there or what is there is of the past: a get and a pin
-    /// in `v$librarycache`. `name` is `OWNER.NAME`.
-    pub fn touch(&self, p: &Process, namespace: Namespace, digest: Digest, owner: &str, name: &str, object: u32) {
-        let line = self.line(p);
-        count(&line.gets[namespace as usize]);
-        count(&line.pins[namespace as usize]);
-        let key = Key { digest, namespace, copy: 0 };
-        if let Some((at, _)) = self.find_parent(p, &key) {
-            count(&line.get_hits[namespace as usize]);
-            if !self.parents[at as usize].about().stale {
-                count(&line.pin_hits[namespace as usize]);
-            } else if self.change_about(p, at, false, |about| About { stale: false, ..about }) {
-                count(&line.reloads[namespace as usize]);
-            }
-            return;
-        }
-        let about = About { namespace: namespace as u8, copy: 0, command: 0, kept: false, stale: false };
-        for _ in 0..2 {
-            let guard = self.exclusive(p, self.bucket(&key), Where::KglInsert, key.idn());
-            if self.search(self.bucket(&key), &key).is_some() {
-                return;
-            }
-            if let Some(at) = self.make_parent(p, &guard, &key, name, owner, about) {
-                guard.set(&self.parents[at as usize].object, object.into());
-                guard.set(&self.parents[at as usize].loads, 1);
-                return;
-            }
-            drop(guard);
-            self.evict_parent(p);
-        }
-    }
-
     /// The parent of a key and its life.
     pub(crate) fn find_parent(&self, p: &Process, key: &Key) -> Option<(u64, u64)> {
         let bucket = self.bucket(key);
@@ -177,13 +152,19 @@ impl LibraryCache {
         }
     }
 
-    /// Changes what a parent is; false when it has gone. `invalidates`: what it said is of the past.
-    fn change_about(&self, p: &Process, at: u64, invalidates: bool, f: impl FnOnce(About) -> About) -> bool {
+    /// Changes what the parent of a key is; false when it has gone. `invalidates`: what it said is of the past.
+    pub(crate) fn change_about(
+        &self,
+        p: &Process,
+        at: u64,
+        key: &Key,
+        invalidates: bool,
+        f: impl FnOnce(About) -> About,
+    ) -> bool {
         let parent = &self.parents[at as usize];
-        let key = Key::of(parent);
-        let guard = self.exclusive(p, self.bucket(&key), Where::KglInsert, key.idn());
+        let guard = self.exclusive(p, self.bucket(key), Where::KglInsert, key.idn());
         let before = parent.about();
-        if parent.life.load(Ordering::Relaxed) == 0 || Key::of(parent) != key {
+        if parent.life.load(Ordering::Relaxed) == 0 || Key::of(parent) != *key {
             return false;
         }
         let after = f(before);

@@ -195,6 +195,7 @@ pub(crate) struct About {
     pub namespace: u8,
     /// Which copy of a hot object; 0 is the object itself.
     pub copy: u8,
+    /// The statement's command, or the TYPE# of an object of another namespace.
     pub command: u16,
     /// DBMS_SHARED_POOL.KEEP.
     pub kept: bool,
@@ -273,8 +274,8 @@ impl Parent {
         About::unpack(self.about.load(Ordering::Relaxed))
     }
 
-    /// Writes a statement into a parent that nobody can reach.
-    pub(crate) fn fill(&self, digest: Digest, text: &str, owner: &str, about: About) {
+    /// Writes a statement, or an object with its number, into a parent that nobody can reach.
+    pub(crate) fn fill(&self, digest: Digest, text: &str, owner: &str, about: About, object: u32) {
         let (low, high) = digest.halves();
         self.key[0].store(low, Ordering::Relaxed);
         self.key[1].store(high, Ordering::Relaxed);
@@ -286,8 +287,9 @@ impl Parent {
         for (word, value) in [
             (&self.children, 0),
             (&self.next_number, 0),
-            (&self.object, 0),
-            (&self.loads, 0),
+            (&self.object, object.into()),
+            // A statement's are those of its children.
+            (&self.loads, u64::from(about.namespace != Namespace::SqlArea as u8)),
             (&self.invalidations, 0),
             (&self.first_load_s, now),
             (&self.last_active_s, now),

@@ -29,11 +29,13 @@ mod change;
 mod find;
 mod layout;
 mod load;
+mod object;
 mod pin;
 mod view;
 
 pub use find::{Env, Statement};
 pub use layout::{Content, Layout};
+pub use object::Object;
 pub use pin::CursorSlot;
 pub use view::{ChildRow, Mismatch, NamespaceRow, OpenCursor, ParentRow, SessionCursor};
 
@@ -118,6 +120,18 @@ impl Namespace {
             Namespace::Trigger => "TRIGGER",
             Namespace::Index => "INDEX",
             Namespace::Cluster => "CLUSTER",
+        }
+    }
+
+    /// The namespace of objects of that TYPE# of OBJ$; nothing for those that are not kept.
+    pub fn of_type(code: u16) -> Option<Namespace> {
+        match code {
+            1 => Some(Namespace::Index),
+            2 | 4..=9 | 13 => Some(Namespace::TableProcedure),
+            3 => Some(Namespace::Cluster),
+            11 | 14 => Some(Namespace::Body),
+            12 => Some(Namespace::Trigger),
+            _ => None,
         }
     }
 

@@ -94,7 +94,7 @@ impl LibraryCache {
                     kept: false,
                     stale: false,
                 };
-                match self.make_parent(p, &guard, key, of.text, env.schema, about) {
+                match self.make_parent(p, &guard, key, of.text, env.schema, about, 0) {
                     Some(at) => at,
                     None => return Tried::NoParent,
                 }
@@ -153,7 +153,8 @@ impl LibraryCache {
         true
     }
 
-    /// Links a new parent; `None` when there is no slot.
+    /// Links a new parent: of a statement, or of the object of that number; `None` when there is no slot.
+    #[allow(clippy::too_many_arguments)] // What a parent is made of.
     pub(crate) fn make_parent(
         &self,
         p: &Process,
@@ -162,13 +163,14 @@ impl LibraryCache {
         text: &str,
         owner: &str,
         about: About,
+        object: u32,
     ) -> Option<u64> {
         let c = self.control;
         let pool = p.lock(self.pool, Where::KghAllocate, key.idn());
         let link = |at: u64| &self.parents[at as usize].chain;
         let at = take(guard, &c.parents_free, &c.parents_fresh, self.parents.len(), link)?;
         let parent = &self.parents[at as usize];
-        parent.fill(key.digest, text, owner, about);
+        parent.fill(key.digest, text, owner, about, object);
         let head = &self.buckets[self.bucket(key)].head;
         guard.add(&c.life, 1);
         guard.set(&parent.chain, head.load(Ordering::Relaxed));

@@ -1,7 +1,9 @@
 //! Gets of each design, sharing, hot copies, eviction: figures that do not depend on the machine.
 
 use latch::{Generation, LatchName};
-use library_cache::{Config, Content, Delta, Design, Digest, Env, Handle, Layout, LibraryCache, Namespace, Statement};
+use library_cache::{
+    Config, Content, Delta, Design, Digest, Env, Handle, Layout, LibraryCache, Namespace, Object, Statement,
+};
 use process::{Process, Processes, testing};
 
 const DESIGNS: [Design; 4] = [Design::Latch, Design::Pins, Design::Mutex, Design::Versioned];
@@ -219,18 +221,47 @@ fn open_and_kept_cursors_are_shown_with_who_executes_them() {
     }
 }
 
+fn emp() -> Object<'static> {
+    let namespace = Namespace::TableProcedure;
+    Object { digest: digest(9), namespace, type_code: 2, owner: "SCOTT", name: "EMP", number: 4711 }
+}
+
 #[test]
 fn objects_of_other_namespaces_are_got_pinned_and_loaded_again() {
     for design in DESIGNS {
         let f = fixture(design, 64);
         let p = testing::attach(f.all, "test");
-        let touch = || f.cache.touch(&p, Namespace::TableProcedure, digest(9), "SCOTT", "SCOTT.EMP", 4711);
-        (0..3).for_each(|_| touch());
-        f.cache.invalidate(&p, &[4711]);
-        touch();
+        let touch = || f.cache.touch(&p, &emp());
+        assert_eq!([touch(), touch(), touch()], [false, true, true]);
+        assert_eq!(f.cache.invalidate(&p, &[4711]), 0);
+        f.cache.invalidate_objects(&p, &[1, 4711]);
+        let state = || f.cache.rows().iter().map(|row| (row.stale, row.loads, row.invalidations)).collect::<Vec<_>>();
+        assert_eq!(state(), [(true, 1, 1)]);
+        f.cache.invalidate_objects(&p, &[4711]);
+        assert!(touch());
+        assert_eq!(state(), [(false, 2, 1)]);
         let row = f.cache.namespaces()[Namespace::TableProcedure as usize];
         let figures = [row.gets, row.get_hits, row.pins, row.pin_hits, row.reloads, row.invalidations];
         assert_eq!(figures, [4, 3, 4, 2, 1, 1], "{design:?}");
         f.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn an_object_that_is_there_costs_exactly_the_gets_of_the_design() {
+    let expected = [
+        (Design::Latch, [1, 2, 0, 0, 0, 0]),
+        (Design::Pins, [1, 2, 0, 0, 0, 0]),
+        (Design::Mutex, [0, 0, 3, 0, 0, 0]),
+        (Design::Versioned, [1, 0, 0, 0, 0, 0]),
+    ];
+    for (design, each) in expected {
+        let f = fixture(design, 64);
+        let p = testing::attach(f.all, "test");
+        f.cache.touch(&p, &emp());
+        let before = f.gets();
+        (0..100).for_each(|_| assert!(f.cache.touch(&p, &emp())));
+        let after = f.gets();
+        assert_eq!(std::array::from_fn::<_, 6, _>(|n| after[n] - before[n]), each.map(|n| n * 100), "{design:?}");
     }
 }

@@ -6,7 +6,9 @@
 use std::time::Duration;
 
 use latch::Generation;
-use library_cache::{Config, Content, Delta, Design, Digest, Env, Handle, Layout, LibraryCache, Statement};
+use library_cache::{
+    Config, Content, Delta, Design, Digest, Env, Handle, Layout, LibraryCache, Namespace, Object, Statement,
+};
 use process::{Process, Processes, testing};
 
 const DESIGNS: [Design; 4] = [Design::Latch, Design::Pins, Design::Mutex, Design::Versioned];
@@ -63,6 +65,18 @@ impl Fixture {
                 self.cache.flush(p);
                 0
             }
+            4 => {
+                self.cache.invalidate_objects(p, &[n as u32 + 1000]);
+                0
+            }
+            5 | 6 => {
+                let name = format!("object {n}");
+                let namespace = [Namespace::TableProcedure, Namespace::Body][n as usize % 2];
+                let number = n as u32 + 1000;
+                let object = Object { digest: digest(n), namespace, type_code: 2, owner: "S", name: &name, number };
+                self.cache.touch(p, &object);
+                0
+            }
             3 => {
                 self.cache.mark_hot(p, digest(n));
                 self.cache.unmark_hot(p, digest(n));
@@ -104,6 +118,10 @@ impl Fixture {
                 assert_eq!(row.text, format!("statement {n}"));
                 assert_eq!(child.plan, [n as u8; 40]);
             }
+        }
+        for row in self.cache.rows().iter().filter(|row| row.namespace != Namespace::SqlArea) {
+            assert_eq!(row.text, format!("object {}", row.object - 1000));
+            assert_eq!((row.digest, row.loads > 0), (digest(u64::from(row.object) - 1000), true));
         }
     }
 }

@@ -137,6 +137,9 @@ pub trait World {
     fn sequence_exists(&mut self, owner: Option<&str>, name: &str) -> Result<bool>;
     /// The stored unit of that name (both parts of a package); empty when there is none. Synonyms are followed.
     fn stored_unit(&mut self, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>>;
+    /// Says that the session links a stored unit: its specification to compile a call of it, and with `body` to run it. `owner` is
+    /// empty for what is built in.
+    fn unit_linked(&mut self, _owner: &str, _name: &str, _body: bool) {}
 
     /// Compiles a statement without registering it. Placeholders are named `:B1`, `:B2` …; `binds[0]` is the type of `:B1`.
     ///

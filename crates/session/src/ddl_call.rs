@@ -53,6 +53,21 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// Objects that DDL has changed are got and pinned for it, then invalid, and so are the cursors that depend on them. What it has
+    /// just made, and so loaded, stays.
+    fn invalidate_cursors(&self, objects: &[ObjectId]) {
+        let (p, library) = (&self.core.p, self.core.shared.library);
+        let numbers: Vec<u32> = objects.iter().map(|object| object.0).collect();
+        library.invalidate(p, &numbers);
+        let names = self.core.names().ok();
+        let is_new = |number: &u32| {
+            let named = names.as_ref().and_then(|names| names.called(ObjectId(*number)));
+            named.is_some_and(|named| !exec::objects::touch_named(p, library, &named))
+        };
+        let old: Vec<u32> = numbers.into_iter().filter(|number| !is_new(number)).collect();
+        library.invalidate_objects(p, &old);
+    }
+
     /// Compiles a query whose names belong to `schema`.
     fn cursor(&mut self, query: &Query, schema: UserId) -> Result<Cursor> {
         let statement = Rc::new(Statement::Query(Box::new(query.clone())));
@@ -165,8 +180,7 @@ impl Host for Session<'_> {
 
     fn changed(&mut self, objects: &[ObjectId]) {
         let scn = self.core.shared.txns.current_scn();
-        let numbers: Vec<u32> = objects.iter().map(|object| object.0).collect();
-        self.core.shared.library.invalidate(&self.core.p, &numbers);
+        self.invalidate_cursors(objects);
         for object in objects {
             self.core.shared.results.invalidate(&self.core.p, *object, scn);
             self.cx.session.temporaries.forget(&self.core.p, &self.core.shared, *object);

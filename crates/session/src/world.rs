@@ -3,7 +3,7 @@
 use crate::core::Core;
 use crate::jobs;
 use crate::run;
-use dictionary::{Catalog, Resolved, UnitKind};
+use dictionary::{Catalog, ObjectKind, Resolved, UnitKind};
 use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
 use exec::{Cursor, ExecCtx};
 use plsql::{
@@ -163,6 +163,22 @@ impl plsql::World for World<'_> {
             source: u.source.clone(),
         };
         Ok(units.iter().map(unit).collect())
+    }
+
+    fn unit_linked(&mut self, owner: &str, name: &str, body: bool) {
+        let (p, library) = (&self.core.p, self.core.shared.library);
+        if owner.is_empty() {
+            // Built in: a package of SYS without a number.
+            exec::objects::touch(p, library, ObjectKind::Package as u8, "SYS", name, 0);
+            return;
+        }
+        let Ok(names) = self.core.names() else { return };
+        for unit in names.parts_of_unit(owner, name) {
+            let is_body = matches!(unit.kind, ObjectKind::PackageBody | ObjectKind::TypeBody);
+            if body || !is_body {
+                exec::objects::touch(p, library, unit.kind as u8, owner, name, unit.object.0);
+            }
+        }
     }
 
     fn describe(&mut self, text: &str, binds: &[DataType]) -> Result<Described> {

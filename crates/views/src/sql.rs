@@ -406,6 +406,14 @@ pub fn open_cursor(s: &Source<'_>) -> Vec<Row> {
     s.shared.library.open_cursors().into_iter().map(row).collect()
 }
 
+/// TYPE of `v$db_object_cache`.
+fn type_name(object: &ParentRow) -> &'static str {
+    match object.namespace {
+        Namespace::SqlArea => "CURSOR",
+        _ => u8::try_from(object.command).ok().and_then(dictionary::ObjectKind::from_code).map_or("NONE", |k| k.name()),
+    }
+}
+
 pub fn db_object_cache(s: &Source<'_>) -> Vec<Row> {
     let row = |object: ParentRow| {
         let sum = |of: fn(&ChildRow) -> u64| n(object.children.iter().map(of).sum::<u64>());
@@ -420,7 +428,7 @@ pub fn db_object_cache(s: &Source<'_>) -> Vec<Row> {
             short(&object.text),
             Value::Null,
             t(object.namespace.name()),
-            t(if is_sql { "CURSOR" } else { object.namespace.name() }),
+            t(type_name(&object)),
             n(object.memory_bytes()),
             n(object.loads),
             n(object.figures().executions),
@@ -460,8 +468,7 @@ pub fn librarycache(s: &Source<'_>) -> Vec<Row> {
             n(0u64),
         ]
     };
-    // Only what passes through the cache is counted, and only what is counted is shown.
-    s.shared.library.namespaces().into_iter().filter(|row| row.namespace == Namespace::SqlArea).map(row).collect()
+    s.shared.library.namespaces().into_iter().map(row).collect()
 }
 
 /// Columns of `x$kglob`, those that scripts ask for.
@@ -472,7 +479,9 @@ pub const KGLOB: &[(&str, Type)] = &[
     ("CON_ID", N),
     ("KGLHDADR", R(8)),
     ("KGLHDPAR", R(8)),
+    ("KGLHDNSP", N),
     ("KGLHDNSD", V(64)),
+    ("KGLOBTYD", V(64)),
     ("KGLNAOWN", V(64)),
     ("KGLNAOBJ", V(1000)),
     ("KGLNADLK", V(64)),
@@ -508,7 +517,9 @@ pub fn kglob(s: &Source<'_>) -> Vec<Row> {
                 n(0u64),
                 address(at),
                 address(object.address),
+                n(object.namespace as u64),
                 t(object.namespace.name()),
+                t(type_name(&object)),
                 t(if is_sql { "" } else { &object.owner }),
                 short(&object.text),
                 Value::Null,

@@ -140,6 +140,7 @@ impl Units {
         if !self.in_progress.borrow_mut().insert(key.clone()) {
             return Err(Ora::pls(907, &[&unit.name, &unit.name]));
         }
+        w.unit_linked(&unit.owner, &unit.name, false);
         let result = in_schema(w, &unit.owner, |w| interface_of(w, self, unit));
         self.in_progress.borrow_mut().remove(&key);
         result.map(Some).map_err(|e| match e.facility() {
@@ -228,6 +229,7 @@ impl Units {
             return Err(Ora::with(4063, &[&format!("{kind} \"{owner}.{name}\"")])
                 .because(Ora::with(6508, &[&format!("\"{owner}.{name}\"")])));
         };
+        w.unit_linked(&specification.owner, &specification.name, true);
         let unit = Rc::new(unit);
         self.compiled.borrow_mut().insert(key, unit.clone());
         Ok(unit)
