@@ -4,7 +4,7 @@
 //! [`Host`] and [`FixedTable`], which `session` and `views` implement.
 
 use crate::constraints::Constraints;
-use crate::statistics::Figures;
+use crate::statistics::{Figures, Timing};
 use crate::temporary::Temporaries;
 use btree::Btree;
 use cluster::Clusters;
@@ -53,6 +53,8 @@ pub struct Options {
     pub optimizer: u64,
     /// `optimizer_mode`.
     pub optimizer_mode: &'static str,
+    /// `statistics_level` and `timed_statistics`: which executions are timed.
+    pub timing: Timing,
 }
 
 impl Default for Options {
@@ -66,6 +68,7 @@ impl Default for Options {
             temporary_tablespace: 3,
             optimizer: 0,
             optimizer_mode: "ALL_ROWS",
+            timing: Timing::SAMPLED,
         }
     }
 }

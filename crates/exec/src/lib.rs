@@ -31,7 +31,7 @@ pub use cursor::{Cursor, Described, StatementKind};
 pub use flashback::scn_of_number;
 pub use plan::rows as plan_rows;
 pub use plan::{BindType, Column, HostFunction};
-pub use statistics::{Figures, digest};
+pub use statistics::{Figures, Timing, digest};
 
 /// The error by which a row source says that the statement must be started again as of now; it never leaves the cursor.
 const RESTART: u32 = 8177;

@@ -1,8 +1,8 @@
 //! A cursor's place in the library cache, and what statements count: executions, parse calls and rows, kept in the session and added
 //! to the shared cursors from time to time, so that an execution writes nothing shared.
 //!
-//! Elapsed time: the first executions of a statement in a session are all timed, then one in [`TIMED_EVERY`], which counts for all of them: two
-//! readings of the clock at each of millions of executions would be felt. Processor time is the elapsed time by the share of the
+//! Elapsed time: the first executions of a statement in a session are all timed, then one in sixteen, which counts for all of them: two
+//! readings of the clock at each of millions of executions would be felt. [`Timing`] says when none is, or all are. Processor time is the elapsed time by the share of the
 //! processor that the session has had over its last seconds of work.
 
 use crate::ctx::{ExecCtx, SessionState};
@@ -24,9 +24,24 @@ pub fn digest(text: &str) -> Digest {
     Digest(hasher.finalize().into())
 }
 
-/// Executions of a statement that are timed before one in so many is.
-const TIMED_FIRST: u64 = 32;
-const TIMED_EVERY: u64 = 16;
+/// Which executions of a statement are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// So many at first.
+    first: u64,
+    /// Then those whose number has none of these bits.
+    mask: u64,
+}
+
+impl Timing {
+    /// None: ELAPSED_TIME and CPU_TIME stay as they are.
+    pub const OFF: Timing = Timing { first: 0, mask: u64::MAX };
+    /// Each of the first, then one in sixteen, which stands for all.
+    pub const SAMPLED: Timing = Timing { first: 32, mask: 15 };
+    /// Each.
+    pub const ALL: Timing = Timing { first: 0, mask: 0 };
+}
+
 /// Executions of a statement after which it is told within a call.
 const TOLD_EVERY: u64 = 1024;
 /// Busy time over which the share of the processor is measured.
@@ -51,11 +66,11 @@ impl Figure {
     }
 
     #[inline]
-    fn executed(&mut self) {
+    fn executed(&mut self, timing: Timing) {
         self.delta.executions += 1;
         self.seen += 1;
-        if self.seen <= TIMED_FIRST || self.seen.is_multiple_of(TIMED_EVERY) {
-            self.stands_for = if self.seen <= TIMED_FIRST { 1 } else { TIMED_EVERY };
+        if self.seen <= timing.first || self.seen & timing.mask == 0 {
+            self.stands_for = if self.seen <= timing.first { 1 } else { timing.mask + 1 };
             self.started_ns = os::clock::now_ns();
         }
     }
@@ -293,8 +308,9 @@ impl Place {
         if let Some(handle) = self.handle {
             cx.shared.library.pin(cx.p, &self.slot, handle);
         }
+        let timing = cx.session.options.timing;
         let Some(figure) = cx.session.figures.slot(&self.key) else { return };
-        figure.executed();
+        figure.executed(timing);
         if figure.delta.executions >= TOLD_EVERY {
             self.tell(cx);
         }

@@ -121,7 +121,9 @@ impl SessionParams {
         PARAMS.iter().filter(shown).map(|d| self.row(d)).collect()
     }
 
-    fn is_default(&self, param: Param) -> bool {
+    /// Whether neither the session nor the system was given a value.
+    #[must_use]
+    pub fn is_default(&self, param: Param) -> bool {
         self.own[param as usize].is_none() && self.system.is_default(param)
     }
 

@@ -48,6 +48,7 @@ impl Processes {
             section_ids: Cell::new(0),
             cleaning: Cell::new(false),
             parsing: Cell::new(false),
+            timed: Cell::new(true),
         };
         let _ = os::cpu::join_barriers();
         process.start(who);

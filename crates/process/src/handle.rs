@@ -28,6 +28,8 @@ pub struct Process {
     pub(crate) cleaning: Cell<bool>,
     /// True while a parse call is being timed: what it parses itself is part of it.
     pub(crate) parsing: Cell<bool>,
+    /// Whether parses are timed.
+    pub(crate) timed: Cell<bool>,
 }
 
 impl Process {

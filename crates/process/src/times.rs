@@ -182,9 +182,17 @@ pub struct ParseClock {
 }
 
 impl Process {
+    /// Says whether parses are timed from now on.
+    pub fn set_timed(&self, timed: bool) {
+        self.timed.set(timed);
+    }
+
     /// Begins a parse call. One within another is part of it.
     #[must_use]
     pub fn begin_parse(&self) -> ParseClock {
+        if !self.timed.get() {
+            return ParseClock { began: None };
+        }
         let first = !self.parsing.replace(true);
         ParseClock { began: first.then(|| (os::clock::now_ns(), os::clock::thread_cpu_ns())) }
     }

@@ -6,7 +6,7 @@ use crate::core::Core;
 use crate::nls;
 use dictionary::SystemPrivilege;
 use enqueue::{EnqueueType, LockMode, Timeout};
-use exec::{ExecCtx, SessionState};
+use exec::{ExecCtx, SessionState, Timing};
 use params::{Param, SessionParams};
 use process::Cancel;
 use sql::ast::{
@@ -110,8 +110,21 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     };
     session.options.optimizer = params.fingerprint(OPTIMIZER);
     session.options.optimizer_mode = params::word_of(Param::OptimizerMode, &params.get(Param::OptimizerMode));
+    session.options.timing = timing(&params);
+    core.p.set_timed(session.options.timing != Timing::OFF);
     let multiblock = params.number(Param::DbFileMultiblockReadCount).max(1) as u64;
     core.instance.storage().cache.set_multiblock(&core.p, multiblock);
+}
+
+/// What `statistics_level` and `timed_statistics` ask for. BASIC times nothing unless the other parameter was set by itself.
+fn timing(params: &SessionParams) -> Timing {
+    let asked = params.flag(Param::TimedStatistics);
+    match params.get(Param::StatisticsLevel).as_str() {
+        _ if !asked => Timing::OFF,
+        "BASIC" if params.is_default(Param::TimedStatistics) => Timing::OFF,
+        "ALL" => Timing::ALL,
+        _ => Timing::SAMPLED,
+    }
 }
 
 /// Runs ALTER SYSTEM.

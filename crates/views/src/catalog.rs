@@ -64,6 +64,7 @@ views! {
     "V$EVENT_HISTOGRAM" | waits::EVENT_HISTOGRAM => waits::event_histogram;
     "V$EVENT_HISTOGRAM_MICRO" | waits::EVENT_HISTOGRAM_MICRO => waits::event_histogram_micro;
     "V$STATNAME" | statistics::STATNAME => statistics::statname;
+    "V$STATISTICS_LEVEL" | statistics::STATISTICS_LEVEL => statistics::statistics_level;
     "V$SYSSTAT" | statistics::SYSSTAT => statistics::sysstat;
     "V$SESSTAT" | statistics::SESSTAT => statistics::sesstat;
     "V$MYSTAT" | statistics::SESSTAT => statistics::mystat;

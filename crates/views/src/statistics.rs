@@ -1,5 +1,7 @@
 //! Statistics: `v$statname`, `v$mystat`, `v$sesstat`, `v$sysstat`, and the clock they are measured by.
 
+use params::Param;
+use types::Value;
 use wait::{Stat, TimeStat};
 
 use crate::column::{Row, Type, Type::*, n, t};
@@ -94,11 +96,42 @@ pub fn osstat(_: &Source<'_>) -> Vec<Row> {
     if let Ok(load) = m.load.parse::<types::Number>() {
         rows.push(vec![
             t("LOAD"),
-            types::Value::Number(load),
+            Value::Number(load),
             n(15u64),
             t("Number of processes running or waiting on the run queue"),
             t("NO"),
         ]);
     }
     rows
+}
+
+/// Columns of `v$statistics_level`.
+pub const STATISTICS_LEVEL: &[(&str, Type)] = &[
+    ("STATISTICS_NAME", V(64)),
+    ("DESCRIPTION", V(4000)),
+    ("SESSION_STATUS", V(8)),
+    ("SYSTEM_STATUS", V(8)),
+    ("ACTIVATION_LEVEL", V(7)),
+    ("STATISTICS_VIEW_NAME", V(64)),
+    ("SESSION_SETTABLE", V(3)),
+];
+
+/// What `statistics_level` turns on and off: only what there is. Counts cost nothing shared and are kept at every level.
+pub fn statistics_level(s: &Source<'_>) -> Vec<Row> {
+    let params = s.session_params.borrow();
+    let status = |level: &str, timed: bool, is_default: bool| {
+        let on = timed && (!level.eq_ignore_ascii_case("BASIC") || !is_default);
+        t(if on { "ENABLED" } else { "DISABLED" })
+    };
+    let (level, timed) = (Param::StatisticsLevel, Param::TimedStatistics);
+    let system = params.system();
+    vec![vec![
+        t("Timed Statistics"),
+        t("Times of executions and of parses"),
+        status(&params.get(level), params.flag(timed), params.is_default(timed)),
+        status(&system.get(level), system.flag(timed), system.is_default(timed)),
+        t("TYPICAL"),
+        Value::Null,
+        t("YES"),
+    ]]
 }

@@ -1,0 +1,173 @@
+//! What it costs to be observed: processor time of an operation at each `statistics_level`, and while another session samples latch holders.
+//!
+//!     cargo build --release && cargo bench -p lab --bench observing [-- --pairs 60 --seconds 0.03 --only row-cache]
+//!
+//! One session runs a short piece of work twice in a row, once at BASIC and once in the condition that is measured, in an order that
+//! changes from pair to pair; the ratio of the two is one figure. What drifts, drifts through both halves. Medians are printed with the
+//! interval that holds the true median with 95 % by the binomial order statistics, and a pair of BASIC and BASIC shows what the method
+//! sees where there is nothing. Processor time is that of the session's own process: what other programs take does not count, what they
+//! do to the caches does, to both halves. `LATCHWORK_EXE` names another program than the release build.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+use types::Value;
+
+const RESULT_CACHE: &str = include_str!("../../../experiments/result-cache/setup.sql");
+const KILL_CPU: &str = include_str!("../../../experiments/kill-cpu/setup.sql");
+const ROW_CACHE: &str = include_str!("../../../experiments/row-cache/setup.sql");
+
+/// The loops of the experiments: name, statement with the operations left out, operations a portion.
+const LOOPS: &[(&str, &str, u64)] = &[
+    ("result-cache", "look_up_in_result_cache(", 1),
+    ("kill-cpu", "walk('one', 'TRUE', ", 32768),
+    ("row-cache", "read_character_set(", 1),
+];
+
+/// What is measured against BASIC: name, level, whether somebody samples.
+const CONDITIONS: &[(&str, &str, bool)] = &[
+    ("BASIC again", "BASIC", false),
+    ("TYPICAL", "TYPICAL", false),
+    ("ALL", "ALL", false),
+    ("TYPICAL, sampled", "TYPICAL", true),
+];
+
+/// Asks for latch holders as fast as it can, a thousand samples a query.
+const SAMPLE: &str = "select /*+ ordered use_nl(l) */ count(*), count(l.ksuprpid) from \
+                      (select rownum s from dual connect by level <= 1000) g, x$ksuprlat l";
+
+fn argument(name: &str) -> Option<String> {
+    let all: Vec<String> = std::env::args().collect();
+    all.iter().position(|a| a == name).and_then(|at| all.get(at + 1)).cloned()
+}
+
+fn start() -> Ephemeral {
+    let executable = std::env::var_os("LATCHWORK_EXE").map(PathBuf::from).unwrap_or_else(|| {
+        let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/release/latchwork");
+        assert!(built.is_file(), "build it first: cargo build --release");
+        built
+    });
+    let params = [("db_cache_size", "64M"), ("result_cache_max_size", "32M"), ("job_queue_processes", "0")];
+    let params = params.map(|(n, v)| (n.to_string(), v.to_string())).to_vec();
+    Ephemeral::start_with(&EphemeralOptions { params, executable: Some(executable) }).expect("starts")
+}
+
+fn run(session: &mut Client, statement: &str) {
+    session.execute(statement, &[]).map(drop).unwrap_or_else(|e| panic!("{e}\n{statement}"));
+}
+
+fn server_pid(session: &mut Client) -> u32 {
+    let sql =
+        "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')";
+    let rows = session.query(sql, &[]).and_then(|q| q.all()).expect("answers");
+    match &rows[0][0] {
+        Value::Text(s) => s.parse().expect("a process number"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Nanoseconds that a process has run so far.
+fn cpu_ns(pid: u32) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("schedstat");
+    text.split(' ').next().and_then(|ns| ns.parse().ok()).expect("nanoseconds")
+}
+
+struct Bench {
+    session: Client,
+    pid: u32,
+}
+
+impl Bench {
+    /// Processor nanoseconds of an operation at a level.
+    fn measure(&mut self, level: &str, call: &str, operations: u64, portion: u64) -> f64 {
+        run(&mut self.session, &format!("alter session set statistics_level = {level}"));
+        // The cursor of this level, and what belongs to it, is there before anything is measured.
+        run(&mut self.session, &format!("begin {call}{}); end;", 40 * portion.min(1000)));
+        let before = cpu_ns(self.pid);
+        run(&mut self.session, &format!("begin {call}{operations}); end;"));
+        (cpu_ns(self.pid) - before) / operations as f64
+    }
+}
+
+/// The median and the 95 % interval around it, of differences in per cent.
+fn interval(all: &mut [f64]) -> (f64, f64, f64) {
+    all.sort_by(f64::total_cmp);
+    let n = all.len();
+    let reach = (0.98 * (n as f64).sqrt()).ceil() as usize;
+    let at = |place: usize| all[place.min(n - 1)];
+    (at(n / 2), at((n / 2).saturating_sub(reach)), at(n / 2 + reach))
+}
+
+/// Samples until it is told to end, and counts the samples.
+fn sample(mut session: Client, on: &AtomicBool, end: &AtomicBool, samples: &AtomicU64) {
+    while !end.load(Ordering::Relaxed) {
+        if on.load(Ordering::Relaxed) {
+            session.query(SAMPLE, &[]).and_then(|q| q.all()).expect("answers");
+            samples.fetch_add(1000, Ordering::Relaxed);
+        } else {
+            std::thread::sleep(std::time::Duration::from_micros(200));
+        }
+    }
+}
+
+fn main() {
+    let pairs: usize = argument("--pairs").and_then(|v| v.parse().ok()).unwrap_or(60);
+    let seconds: f64 = argument("--seconds").and_then(|v| v.parse().ok()).unwrap_or(0.03);
+    let instance = start();
+    let connect = || instance.connect(&Credentials::Sysdba).expect("connects");
+    let mut session = connect();
+    for statement in [RESULT_CACHE, KILL_CPU, ROW_CACHE].iter().flat_map(|script| shell::split_script(script)) {
+        run(&mut session, &statement);
+    }
+    run(&mut session, "begin warm_up; end;");
+    let pid = server_pid(&mut session);
+    let mut bench = Bench { session, pid };
+    let (on, end, samples) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU64::new(0));
+    println!("processor time of an operation, against BASIC; {pairs} pairs of {seconds} s\n");
+    println!("{:<14}{:<20}{:>12}{:>10}{:>22}", "loop", "condition", "ns BASIC", "median %", "95 % interval");
+    std::thread::scope(|scope| {
+        let sampler = connect();
+        let (on_ref, end_ref, samples_ref) = (&on, &end, &samples);
+        scope.spawn(move || sample(sampler, on_ref, end_ref, samples_ref));
+        for (name, call, portion) in LOOPS {
+            if argument("--only").is_some_and(|only| only != *name) {
+                continue;
+            }
+            let few = 200 * portion.min(&1000);
+            let rate = bench.measure("BASIC", call, few, *portion);
+            let operations = ((seconds * 1e9 / rate) as u64).next_multiple_of(*portion);
+            for (condition, level, sampled) in CONDITIONS {
+                let (mut differences, mut basics) = (Vec::new(), Vec::new());
+                let before = (samples.load(Ordering::Relaxed), std::time::Instant::now());
+                on.store(*sampled, Ordering::Relaxed);
+                for pair in 0..pairs {
+                    let mut half = |level: &str, sampled: bool| {
+                        on.store(sampled, Ordering::Relaxed);
+                        bench.measure(level, call, operations, *portion)
+                    };
+                    let (basic, other) = if pair % 2 == 0 {
+                        let basic = half("BASIC", false);
+                        (basic, half(level, *sampled))
+                    } else {
+                        let other = half(level, *sampled);
+                        (half("BASIC", false), other)
+                    };
+                    differences.push(100.0 * (other / basic - 1.0));
+                    basics.push(basic);
+                }
+                on.store(false, Ordering::Relaxed);
+                basics.sort_by(f64::total_cmp);
+                let (middle, low, high) = interval(&mut differences);
+                print!("{name:<14}{condition:<20}{:>12.1}{middle:>+10.2}", basics[pairs / 2]);
+                print!("{:>22}", format!("{low:+.2} to {high:+.2}"));
+                if *sampled {
+                    let taken = (samples.load(Ordering::Relaxed) - before.0) as f64;
+                    print!("   {:.0} samples a second over all", taken / before.1.elapsed().as_secs_f64());
+                }
+                println!();
+            }
+        }
+        end.store(true, Ordering::Relaxed);
+    });
+}
