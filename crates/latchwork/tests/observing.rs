@@ -29,7 +29,9 @@ fn observed(c: &mut Client, mark: &str) -> (i64, bool) {
     let statement = format!("select /* {mark} */ count(*) from t a, t b where a.n + b.n < :x");
     run(
         c,
-        &format!("declare k number; begin for i in 1 .. 40 loop execute immediate '{statement}' into k using i; end loop; end;"),
+        &format!(
+            "declare k number; begin for i in 1 .. 40 loop execute immediate '{statement}' into k using i; end loop; end;"
+        ),
     );
     let sql = format!(
         "select sum(executions), sum(elapsed_time) from v$sql where sql_text like 'select /* {mark} */%' and sql_text not like '%v$sql%'"

@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+use types::Value;
 
 fn scripts() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/acceptance/scripts");
@@ -85,13 +89,62 @@ fn four_jobs_make_the_published_number_of_gets() {
     assert!(text.contains("4 rows deleted.") && text.contains("10000 rows created."), "{text}");
 }
 
+/// A script's text without its last word, so that more can be asked for in the same instance.
+fn without_exit(script: &Path) -> String {
+    let text = std::fs::read_to_string(script).expect("a script");
+    text.lines().filter(|line| line.trim() != "exit").map(|line| format!("{line}\n")).collect()
+}
+
+/// Runs a text as a script of its own.
+fn run_text(name: &str, params: &[&str], text: &str, arguments: &[&str]) -> String {
+    let own = std::env::temp_dir().join(format!("latchwork-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&own).expect("a folder");
+    let script = own.join("all.sql");
+    std::fs::write(&script, text).expect("a script");
+    let text = run(params, &script, arguments);
+    let _ = std::fs::remove_dir_all(&own);
+    text
+}
+
+/// The numbers behind a word that begins a line.
+fn said(text: &str, word: &str) -> Vec<i64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
+    let line = line.unwrap_or_else(|| panic!("no line '{word}' in\n{text}"));
+    line.split_whitespace().map(|word| word.parse().unwrap_or_else(|_| panic!("{word} in {line}"))).collect()
+}
+
+/// Eight jobs read through the result cache, four of them one result of a hundred rows, four of them results of one row by keys.
 #[test]
-fn the_default_generation_runs_the_same_scripts() {
+fn jobs_make_the_gets_of_their_generation() {
     let Some(folder) = scripts() else {
         return;
     };
-    let text = run(&[], &folder.join("s2-jobs.sql"), &["500"]);
-    assert_eq!(text.matches("Total:").count(), 3, "{text}");
+    let n = 400;
+    let ask = "select 'figures ' || (select gets from v$latch where name in ('Result Cache: Latch', 'Result Cache: RC Latch')) \
+               || ' ' || (select count(*) - 1 from v$result_cache_objects where type = 'Result') from dual;\n\
+               select 'latches ' || count(*) || ' ' || sum(case when misses > gets then 1 else 0 end) || ' ' || \
+               sum(case when spin_gets + sleeps < misses then 1 else 0 end) || ' ' || \
+               sum(case when sign(wait_time) <> sign(sleeps) then 1 else 0 end) from v$latch;\nexit\n";
+    for generation in ["11.1", "12.1", "12.2", "latchwork"] {
+        let text = without_exit(&folder.join("s2-jobs.sql")) + ask;
+        let text = run_text("jobs", &[&format!("latch_generation={generation}")], &text, &[&n.to_string()]);
+        assert_eq!(text.matches("Total:").count(), 3, "{generation}\n{text}");
+        assert!(text.contains("4 rows deleted.") && text.contains("10000 rows created."), "{generation}\n{text}");
+        let [gets, keys] = said(&text, "figures")[..] else { panic!("{generation}\n{text}") };
+        // Accesses and sessions; the large result's 200 blocks with its header and dependency; what a key's result costs to build.
+        let expected = match generation {
+            "11.1" => 8 * (2 * n + 1) + 204 + 2 * (keys - 1),
+            "latchwork" => 8 * n + 205 + 3 * keys,
+            _ => 8 * (n + 1) + 206 + 4 * keys,
+        };
+        // Who wants a result that another session is building gets the latch once or twice more.
+        assert!(
+            (expected..expected + 40).contains(&gets),
+            "{generation}: {gets} gets, {expected} expected, {keys} keys"
+        );
+        let latches = said(&text, "latches");
+        assert!(latches[0] > 20 && latches[1..] == [0, 0, 0], "{generation}: {latches:?}");
+    }
     let text = run(&[], &folder.join("s0-latch-sampling.sql"), &[]);
     assert!(text.contains("SAMPLE_ID") || text.contains("no rows selected"), "{text}");
 }
@@ -101,23 +154,73 @@ fn the_dictionary_cache_test_runs_and_leaves_no_job_behind() {
     let Some(folder) = scripts() else {
         return;
     };
-    // The scripts leave the session; what came of them is asked for in the same instance.
-    let part = |name: &str| {
-        let text = std::fs::read_to_string(folder.join(name)).expect("a script");
-        text.lines().filter(|line| *line != "exit").map(|line| format!("{line}\n")).collect::<String>()
-    };
-    let own = std::env::temp_dir().join(format!("latchwork-row-cache-{}", std::process::id()));
-    std::fs::create_dir_all(&own).expect("a folder");
     let ask = "select 'left ' || count(*) from dba_jobs_running;\nselect 'jobs ' || count(*) from dba_jobs;\n\
                select 'snapshots ' || count(*) from dba_hist_snapshot;\n\
                select 'ratio ' || round(max(r.gets / q.executions_total)) from dba_hist_sqlstat q, dba_hist_rowcache_summary r \
-               where q.sql_id = '7mgsfc44trnr8' and r.snap_id = q.snap_id and r.parameter = 'dc_props';\n";
-    let script = own.join("all.sql");
-    std::fs::write(&script, part("s4-setup.sql") + &part("s4-run.sql") + ask).expect("a script");
-    let text = run(&["latch_generation=12.1"], &script, &["0.1"]);
-    let _ = std::fs::remove_dir_all(&own);
-    for line in ["left 0", "jobs 0", "snapshots 9", "ratio 60"] {
-        assert!(text.contains(line), "{line} is missing in\n{text}");
+               where q.sql_id = '7mgsfc44trnr8' and r.snap_id = q.snap_id and r.parameter = 'dc_props';\n\
+               select 'executed ' || sign(sum(executions)) from v$sql where sql_id = '7mgsfc44trnr8';\n\
+               select 'waits ' || count(*) from v$system_event where event = 'row cache mutex';\n";
+    let check = |(generation, ratio): (&str, i64)| {
+        let text = without_exit(&folder.join("s4-setup.sql")) + &without_exit(&folder.join("s4-run.sql")) + ask;
+        let text =
+            run_text(&format!("rows-{generation}"), &[&format!("latch_generation={generation}")], &text, &["0.1"]);
+        for (word, number) in [("left", 0), ("jobs", 0), ("snapshots", 9), ("ratio", ratio), ("executed", 1)] {
+            assert_eq!(said(&text, word), [number], "{generation}\n{text}");
+        }
+        // The mutexes' event is of the generation that has them.
+        assert!(generation == "12.2" || said(&text, "waits") == [0], "{generation}\n{text}");
+        assert!(generation != "12.1" || text.contains("411"), "{text}");
+    };
+    // Most of a run is two seconds of sleep behind each of nine parts.
+    std::thread::scope(|scope| {
+        for of in [("11.1", 60), ("12.1", 60), ("12.2", 70), ("latchwork", 70)] {
+            scope.spawn(move || check(of));
+        }
+    });
+}
+
+fn numbers(session: &mut Client, sql: &str) -> Vec<i64> {
+    let rows = session.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    let number = |value: &Value| match value {
+        Value::Number(n) => n.as_i64().expect("a whole number"),
+        other => panic!("{sql}: {other:?}"),
+    };
+    rows.iter().flatten().map(number).collect()
+}
+
+/// What `v$session` says of jobs that read the dictionary cache together: the event's parameters, as the source saw them.
+#[test]
+fn sessions_are_seen_to_wait_for_the_hot_object() {
+    let Some(folder) = scripts() else {
+        return;
+    };
+    let setup = std::fs::read_to_string(folder.join("s4-setup.sql")).expect("the script");
+    // P1 to P3 of a wait, as the source's queries show them; the third is how often a get of the latch was tried.
+    let mutex =
+        "select p1, p3, case when p2 in (13, 19) then 1 else 0 end from v$session where event = 'row cache mutex'";
+    let latch = "select case when p1raw = (select max(la.addr) from x$kqrst dc, v$latch_children la where dc.kqrstcln = la.child# \
+                 and la.name = 'row cache objects' and kqrsttxt = 'dc_props') then 15 else -1 end, 0, \
+                 case when p2 = (select latch# from v$latch where name = 'row cache objects') then 1 else 0 end \
+                 from v$session where event = 'latch: row cache objects'";
+    for (generation, ask) in [("12.1", latch), ("12.2", mutex)] {
+        let params = vec![("latch_generation".to_string(), generation.to_string())];
+        let executable = Some(env!("CARGO_BIN_EXE_latchwork").into());
+        let instance = Ephemeral::start_with(&EphemeralOptions { params, executable }).expect("an instance starts");
+        let mut admin = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        let mut run = |sql: &str| admin.execute(sql, &[]).map(drop).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        shell::split_script(&setup).iter().filter(|s| s.trim() != "exit").for_each(|s| run(s));
+        run("begin nls_select_jobs(4, 1e9); end;");
+        let give_up = Instant::now() + Duration::from_secs(60);
+        let seen = loop {
+            let seen = numbers(&mut admin, ask);
+            if !seen.is_empty() || Instant::now() > give_up {
+                break seen;
+            }
+        };
+        assert!(!seen.is_empty(), "{generation}: nobody was seen to wait");
+        assert!(seen.chunks(3).all(|wait| wait == [15, 0, 1]), "{generation}: {seen:?}");
+        admin.execute("begin clean_jobs; end;", &[]).expect("jobs end");
+        assert_eq!(numbers(&mut admin, "select count(*) from dba_jobs_running"), [0], "{generation}");
     }
 }
 
@@ -133,7 +236,7 @@ fn the_hierarchy_over_one_block_has_as_many_rows_as_published() {
     std::fs::create_dir_all(&place).expect("a temporary folder");
     let script = place.join("kill-cpu.sql");
     std::fs::write(&script, text.replace("<= 25", &format!("<= {rows}"))).expect("a copy");
-    for generation in ["9.2", "11.1", "latchwork"] {
+    for generation in ["9.2", "11.1", "12.1", "12.2", "latchwork"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_latchwork"));
         command.args(["sql", "-s", "--ephemeral", "--param", &format!("latch_generation={generation}")]);
         let script = format!("@{}", script.display());
