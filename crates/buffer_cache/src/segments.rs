@@ -35,18 +35,27 @@ impl InsertHint {
     }
 }
 
-/// The error for a segment that cannot grow: ORA-01653, 01654, 01655, 01652, 01691 or 30036 by the kind of segment.
-pub fn unable_to_extend(kind: SegmentKind, owner: &str, name: &str, blocks: u32, tablespace: &str) -> Ora {
+/// The error for a segment that cannot grow: ORA-01653, 01654, 01655, 01652, 01691 or 30036 by the kind of segment. Who knows the
+/// dictionary puts the segment's name in.
+fn unable_to_extend(kind: SegmentKind, obj: ObjectId, blocks: u32, tablespace: &str) -> Ora {
     match kind {
-        SegmentKind::Table => Ora::with(1653, &[&owner, &name, &blocks, &tablespace]),
-        SegmentKind::Index => Ora::with(1654, &[&owner, &name, &blocks, &tablespace]),
-        SegmentKind::Cluster => Ora::with(1655, &[&owner, &name, &blocks, &tablespace]),
+        SegmentKind::Table => Ora::full_segment(1653, obj.0, blocks, tablespace),
+        SegmentKind::Index => Ora::full_segment(1654, obj.0, blocks, tablespace),
+        SegmentKind::Cluster => Ora::full_segment(1655, obj.0, blocks, tablespace),
         SegmentKind::Temporary => Ora::with(1652, &[&blocks, &tablespace]),
         SegmentKind::Undo => Ora::with(30036, &[&blocks, &tablespace]),
         SegmentKind::Lob => {
-            let text = format!("unable to extend lob segment {owner}.{name} by {blocks} in tablespace {tablespace}");
+            let text = format!("unable to extend lob segment {obj} by {blocks} in tablespace {tablespace}");
             Ora::from_text(Facility::Ora, 1691, text)
         }
+    }
+}
+
+/// The error for a segment that cannot be made: ORA-01658, or as [`unable_to_extend`] where that says nothing of a first extent.
+fn unable_to_create(kind: SegmentKind, obj: ObjectId, blocks: u32, tablespace: &str) -> Ora {
+    match kind {
+        SegmentKind::Table | SegmentKind::Index | SegmentKind::Cluster => Ora::with(1658, &[&tablespace]),
+        _ => unable_to_extend(kind, obj, blocks, tablespace),
     }
 }
 
@@ -90,7 +99,7 @@ impl<'a> Segments<'a> {
     /// Creates a segment with one extent and returns the address of its header block.
     ///
     /// # Errors
-    /// ORA-01653 and the like when no file of the tablespace has room, ORA-00959 for an unknown tablespace, and those of reading.
+    /// ORA-01658 when no file of the tablespace has room, ORA-00959 for an unknown tablespace, and those of reading.
     pub fn create(
         &self,
         p: &Process,
@@ -108,7 +117,9 @@ impl<'a> Segments<'a> {
     /// As [`Segments::create`].
     pub fn create_in(&self, g: &mut ChangeGroup, tablespace: u32, kind: SegmentKind, obj: ObjectId) -> Result<Rdba> {
         let new = Growing { header: Rdba::NONE, obj, tablespace, number: 0, blocks: 0 };
-        let extent = self.take_extent(g, &new).map_err(|(e, blocks)| self.no_room(e, kind, obj, blocks, tablespace))?;
+        let extent = self
+            .take_extent(g, &new)
+            .map_err(|(e, blocks)| self.no_room(e, tablespace, |name| unable_to_create(kind, obj, blocks, name)))?;
         let (header, map) = (extent.start, Rdba(extent.start.0 + 1));
         let mut data = le(&[header.0, obj.0, map.0, tablespace]);
         data.push(kind as u8);
@@ -130,8 +141,9 @@ impl<'a> Segments<'a> {
         let (tablespace, blocks) = (view.tablespace(), view.blocks());
         let kind = view.segment_kind().unwrap_or(SegmentKind::Table);
         let growing = Growing { header, obj, tablespace, number, blocks };
-        let extent =
-            self.take_extent(g, &growing).map_err(|(e, blocks)| self.no_room(e, kind, obj, blocks, tablespace))?;
+        let extent = self
+            .take_extent(g, &growing)
+            .map_err(|(e, blocks)| self.no_room(e, tablespace, |name| unable_to_extend(kind, obj, blocks, name)))?;
         g.change(h, Layer::Space, space::ADD_EXTENT, &le(&[extent.start.0, extent.blocks]))?;
         let map = extent.start;
         let heads = head_blocks(self.cache.block_size, number);
@@ -190,15 +202,15 @@ impl<'a> Segments<'a> {
         Ok(SegmentView::new(view))
     }
 
-    fn no_room(&self, e: Ora, kind: SegmentKind, obj: ObjectId, blocks: u32, tablespace: u32) -> Ora {
+    /// The error `full` makes, when `e` says that there is no room; it is given the tablespace's name.
+    fn no_room(&self, e: Ora, tablespace: u32, full: impl FnOnce(&str) -> Ora) -> Ora {
         if !is_full(&e) {
             return e;
         }
         let control = self.cache.files.control().ok();
         let name = control.as_ref().and_then(|c| c.tablespace(tablespace)).map_or("?", |t| t.name.as_str());
-        let error = unable_to_extend(kind, "OBJECT", &obj.to_string(), blocks, name);
         // What kept a file from growing, such as a full disk, goes below.
-        e.context().iter().fold(error, |error, why| error.because(why.clone()))
+        e.context().iter().fold(full(name), |error, why| error.because(why.clone()))
     }
 
     /// Takes a run of free blocks from a file of the tablespace; makes a file grow when none has room, and takes a smaller run

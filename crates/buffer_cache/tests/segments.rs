@@ -72,9 +72,9 @@ fn a_full_file_is_an_error_and_dropped_space_comes_back() {
     };
     assert!(error.is(1653), "{error}");
     assert!(error.to_string().contains("USERS"), "{error}");
-    assert!(create(&db, &p, 3).unwrap_err().is(1653));
+    assert!(create(&db, &p, 3).unwrap_err().is(1658));
     let index = db.cache.segments().create(&p, tablespace::USERS, SegmentKind::Index, ObjectId(4), &scn);
-    assert!(index.unwrap_err().is(1654));
+    assert!(index.unwrap_err().is(1658));
     db.cache.segments().drop_segment(&p, gone, &scn).unwrap();
     assert!(db.cache.segments().drop_segment(&p, gone, &scn).unwrap_err().is(8103));
     let again = create(&db, &p, 5).unwrap();

@@ -342,6 +342,12 @@ impl Image {
         self.objects.values()
     }
 
+    /// Owner and name of the object whose segment has that data object number.
+    pub fn segment_name(&self, data: ObjectId) -> Option<(String, String)> {
+        let of_user = self.objects.values().find(|object| object.data_object == data && data.0 != 0)?;
+        Some((self.user_name(of_user.owner_id), of_user.name.clone()))
+    }
+
     /// The object of that owner, name space and name.
     pub fn object_named(&self, owner: UserId, namespace: u8, name: &str) -> Option<&ObjectDef> {
         let id = self.names.get(&(owner.0, namespace))?.get(name)?;

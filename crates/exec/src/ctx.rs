@@ -215,6 +215,11 @@ pub trait Host {
         Err(Ora::new(8181))
     }
 
+    /// An error with the name of the segment it is about, which the storage does not know.
+    fn name_segment(&self, e: Ora) -> Ora {
+        e
+    }
+
     /// ORA-01466 when the table's definition is not what it was at `scn`.
     ///
     /// # Errors

@@ -349,7 +349,7 @@ impl Cursor {
             for object in shared {
                 cx.shared.txns.end_share(cx.p, &mut cx.session.txn, object);
             }
-            return result;
+            return result.map_err(|e| cx.host.name_segment(e));
         }
         self.begin_execution(cx);
         if self.cached.is_some() && self.open_cached(cx)? {
@@ -398,7 +398,7 @@ impl Cursor {
             self.m.regs[self.first_bind as usize + i].set(v);
         }
         let Body::Dml(dml) = &mut self.body else { return Ok(false) };
-        dml.run_later(&mut self.m, cx)?;
+        dml.run_later(&mut self.m, cx).map_err(|e| cx.host.name_segment(e))?;
         (self.state, self.rows) = (State::Done, 1);
         Ok(true)
     }
@@ -454,9 +454,10 @@ impl Cursor {
         let Body::Dml(dml) = &mut self.body else { return Ok(()) };
         let rows = dml.rows_waiting();
         self.key.processed(rows, cx);
-        let result = dml.run_waiting(refused, cx);
+        let host = cx.host;
+        let result = dml.run_waiting(&mut |n, e| refused(n, host.name_segment(e)), cx);
         self.key.finished(cx);
-        result
+        result.map_err(|e| host.name_segment(e))
     }
 
     /// Locks the tables, compiles again what changed meanwhile, and runs the statement.

@@ -482,6 +482,10 @@ impl exec::Host for Core {
         self.plsql.call(&mut world, function.handle, args)
     }
 
+    fn name_segment(&self, e: Ora) -> Ora {
+        e.name_segment(|data| self.names().ok()?.image().segment_name(ObjectId(data)))
+    }
+
     fn sys_context(&self, cx: &mut ExecCtx<'_>, namespace: &str, parameter: &str) -> Result<Value> {
         crate::context::sys_context(self, cx.session, namespace, parameter)
     }

@@ -29,7 +29,7 @@ pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failur
     };
     let hook = core.instance.on_commit();
     let mut session = Session { core, cx: cx.reborrow(), dict, hook };
-    let outcome = ddl::execute(&mut session, ddl)?;
+    let outcome = ddl::execute(&mut session, ddl).map_err(|e| exec::Host::name_segment(core, e))?;
     if let Ddl::CreateTable(create) = ddl
         && create.temporary.is_some_and(|t| t.preserve)
         && let Some(query) = &create.as_query

@@ -54,6 +54,15 @@ struct Inner {
     message: String,
     position: Option<u32>,
     context: Vec<Ora>,
+    full: Option<FullSegment>,
+}
+
+/// A segment that cannot grow, for those who know what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct FullSegment {
+    data_object: u32,
+    blocks: u32,
+    tablespace: String,
 }
 
 /// One error, as Oracle numbers and prints it.
@@ -95,7 +104,14 @@ impl Ora {
     /// Makes an error whose text comes from elsewhere: a peer, or `raise_application_error`.
     #[cold]
     pub fn from_text(facility: Facility, code: u32, message: impl Into<String>) -> Ora {
-        Ora(Box::new(Inner { facility, code, message: message.into(), position: None, context: Vec::new() }))
+        Ora(Box::new(Inner {
+            facility,
+            code,
+            message: message.into(),
+            position: None,
+            context: Vec::new(),
+            full: None,
+        }))
     }
 
     /// Makes the error of `raise_application_error(-code, message)`; `code` is 20000 to 20999.
@@ -114,6 +130,30 @@ impl Ora {
     #[cold]
     pub fn unsupported() -> Ora {
         Ora::new(3001)
+    }
+
+    /// Makes the error `code` (ORA-01653 or its like) for a segment whose name only the dictionary knows: see [`Ora::name_segment`].
+    #[cold]
+    pub fn full_segment(code: u32, data_object: u32, blocks: u32, tablespace: &str) -> Ora {
+        let mut error = Ora::with(code, &[&"OBJECT", &data_object, &blocks, &tablespace]);
+        error.0.full = Some(FullSegment { data_object, blocks, tablespace: tablespace.to_owned() });
+        error
+    }
+
+    /// Puts owner and name into an error of [`Ora::full_segment`]; other errors stay. A segment that has no name is one in the making:
+    /// ORA-01652.
+    #[cold]
+    #[must_use]
+    pub fn name_segment(mut self, name: impl FnOnce(u32) -> Option<(String, String)>) -> Ora {
+        let inner = &mut *self.0;
+        let Some(full) = inner.full.take() else { return self };
+        let named = match name(full.data_object) {
+            Some((owner, name)) => Ora::with(inner.code, &[&owner, &name, &full.blocks, &full.tablespace]),
+            None => Ora::with(1652, &[&full.blocks, &full.tablespace]),
+        };
+        inner.code = named.0.code;
+        inner.message = named.0.message;
+        self
     }
 
     /// Sets the byte offset in the statement, unless an inner layer has already set it.

@@ -25,16 +25,22 @@ fn a_full_data_file_refuses_rows_until_there_is_room_again() {
     );
     let fill = "insert into t select level, rpad('x', 900, 'x') from dual connect by level <= 500";
     assert_eq!(insert_until_full(&mut c, fill), 1653);
+    let said = c.execute(fill, &[]).unwrap_err().to_string();
+    assert!(said.contains("unable to extend table U.T by 128 in tablespace USERS"), "{said}");
+    let caught = "begin execute immediate 'insert into t select level, rpad(''x'', 900) from dual connect by level <= 500'; \
+                  exception when others then raise_application_error(-20000, sqlerrm); end;";
+    let said = c.execute(caught, &[]).unwrap_err().to_string();
+    assert!(said.contains("ORA-01653: unable to extend table U.T by"), "{said}");
     // The statement that failed left nothing, what was committed stands.
     let n = number(&mut c, "select count(*) from t");
     assert!(n > 0 && n % 500 == 0, "{n}");
     assert_eq!(number(&mut c, "select sum(n) from t"), n / 500 * 125_250);
     assert_eq!(code(&mut c, fill), 1653);
     let refused = code(&mut c, "create index t_v on t (v)");
-    assert!([1652, 1654].contains(&refused), "{refused}");
+    assert!([1652, 1658].contains(&refused), "{refused}");
     assert_eq!(number(&mut c, "select count(*) from user_indexes where table_name = 'T'"), 0);
     let refused = code(&mut c, "create table copy as select * from t");
-    assert!([1652, 1653].contains(&refused), "{refused}");
+    assert!([1652, 1658].contains(&refused), "{refused}");
     assert_eq!(number(&mut c, "select count(*) from user_tables where table_name = 'COPY'"), 0);
     // Deleted rows leave room in their blocks.
     run(&mut c, &["delete from t where n <= 400", "commit"]);
@@ -54,6 +60,8 @@ fn a_full_data_file_refuses_rows_until_there_is_room_again() {
     let keys = "insert into t2 select n + 2000 * rownum, rpad(to_char(rownum), 800, 'x') from (select level n from dual connect by level <= 200)";
     let full = insert_until_full(&mut c, keys);
     assert!([1653, 1654].contains(&full), "{full}");
+    let said = c.execute(keys, &[]).unwrap_err().to_string();
+    assert!(said.contains("unable to extend table U.T2") || said.contains("unable to extend index U.T2_V"), "{said}");
     let n = number(&mut c, "select count(*) from t2");
     assert_eq!(number(&mut c, "select /*+ index(t2 t2_v) */ count(*) from t2 where v > ' '"), n);
 }
