@@ -89,23 +89,29 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
             table.options.read_only = *on;
             store_options(work, table)
         }
+        AlterTableAction::RowMovement(on) => {
+            table.options.row_movement = *on;
+            store_options(work, table)
+        }
+        AlterTableAction::Shrink { pos } => crate::shrink::table(work, table, pos.0),
+        AlterTableAction::Coalesce { pos } => match table.row_index().cloned() {
+            Some(rows) if table.temporary.is_none() => crate::index::coalesce(work, &rows),
+            _ => Err(Ora::unsupported().at(pos.0)),
+        },
         AlterTableAction::Other { text, pos } => other(text, pos.0),
     }
 }
 
-/// Clauses that are taken and change nothing, and those that are refused.
+/// Clauses that are taken though they change nothing, because nothing could be seen of it in any row: room that a segment has before it
+/// needs it, triggers and disabled locks that there are none of, columns that are gone already. Others are refused.
 fn other(text: &str, pos: u32) -> Result<()> {
     const HARMLESS: &[&str] = &[
-        "SHRINK",
-        "DEALLOCATE",
-        "ALLOCATE",
-        "ENABLE ROW",
-        "DISABLE ROW",
+        "DEALLOCATE UNUSED",
+        "ALLOCATE EXTENT",
         "ENABLE ALL TRIGGERS",
         "DISABLE ALL TRIGGERS",
         "ENABLE TABLE LOCK",
         "DROP UNUSED COLUMNS",
-        "COALESCE",
     ];
     if HARMLESS.iter().any(|words| text.starts_with(words)) { Ok(()) } else { Err(Ora::unsupported().at(pos)) }
 }
@@ -461,6 +467,12 @@ fn rename_constraint(work: &mut Work<'_>, table: &mut TableDef, from: &Ident, to
 }
 
 fn set_options(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptions) -> Result<()> {
+    if let Some(name) = &options.tablespace {
+        return Err(Ora::new(1735).at(name.pos.0));
+    }
+    if let Some(on) = options.row_movement {
+        table.options.row_movement = on;
+    }
     if let Some(degree) = options.parallel {
         table.options.degree = degree.max(1);
     }
@@ -489,6 +501,43 @@ fn store_options(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
     Ok(())
 }
 
+/// Rows that go from one segment to another at once.
+const BATCH_ROWS: usize = 256;
+
+/// Copies the rows of a heap table into the segment that `to` has. The table is locked.
+pub fn copy_rows(work: &mut Work<'_>, from: &TableDef, to: &TableDef) -> Result<()> {
+    let (Some(from), Some(to)) = (from.heap_table(), to.heap_table()) else { return Err(Ora::new(1702)) };
+    let parts = work.host.parts();
+    let (heap, p) = (parts.storage.heap, parts.p);
+    let snapshot = heap.transactions().statement_snapshot(p, parts.txn);
+    let mut scan = heap::Scan::new();
+    let mut copy = || {
+        scan.start(heap, p, &snapshot, &from)?;
+        let (mut bytes, mut ends, mut rowids) = (Vec::new(), Vec::new(), Vec::new());
+        loop {
+            let row = scan.next(heap, p)?;
+            let more = row.is_some();
+            if let Some((_, row)) = row {
+                bytes.extend_from_slice(row);
+                ends.push(bytes.len() as u32);
+            }
+            if ends.len() >= BATCH_ROWS || (!more && !ends.is_empty()) {
+                heap.insert_many(p, parts.txn, &to, &bytes, &ends, &mut rowids)?;
+                rowids.clear();
+                bytes.clear();
+                ends.clear();
+                p.check_cancel()?;
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+    };
+    let done = copy();
+    heap.transactions().release(p, &snapshot);
+    done
+}
+
 /// ALTER TABLE MOVE: the rows go into a new segment, packed.
 fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptions) -> Result<()> {
     if table.temporary.is_some() {
@@ -508,17 +557,8 @@ fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOption
         options.tablespace = None;
         return set_options(work, table, &options);
     }
-    let (mut bytes, mut ends) = (Vec::new(), Vec::new());
-    rows::scan(work, table, &mut |_, row| {
-        bytes.extend_from_slice(row);
-        ends.push(bytes.len() as u32);
-        Ok(true)
-    })?;
     let (moved, old) = crate::create_table::new_segment(work, table, tablespace)?;
-    if let Some(heap) = moved.heap_table() {
-        let parts = work.host.parts();
-        parts.storage.heap.insert_many(parts.p, parts.txn, &heap, &bytes, &ends, &mut Vec::new())?;
-    }
+    copy_rows(work, table, &moved)?;
     work.doom(old)?;
     for index in &table.indexes {
         if crate::virtual_column::is_computed(table, index) {

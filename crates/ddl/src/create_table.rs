@@ -296,6 +296,7 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
             degree: options.parallel.map_or(1, |degree| degree.max(1)),
             logging: options.logging != Some(false) && create.temporary.is_none(),
             minimize_records: false,
+            row_movement: options.row_movement == Some(true),
             index_organized: matches!(organization, Organization::Index(_)),
         },
         organization,
@@ -375,6 +376,7 @@ pub fn bits(table: &TableDef) -> i64 {
         (table.options.result_cache_force, property::TAB_RESULT_CACHE_FORCE),
         (!table.options.logging, property::TAB_NOLOGGING),
         (table.options.minimize_records, property::TAB_MINIMIZE_RECORDS),
+        (table.options.row_movement, property::TAB_ROW_MOVEMENT),
     ];
     all.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
 }

@@ -367,16 +367,26 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
             set_flags(work, flags | property::IND_UNUSABLE)?;
         }
         AlterIndexAction::Coalesce => coalesce(work, &index)?,
-        AlterIndexAction::Other(words) if words.to_ascii_uppercase().starts_with("SHRINK") => coalesce(work, &index)?,
+        AlterIndexAction::Shrink { .. } if table.temporary.is_some() => return Err(Ora::new(10635).at(target.pos)),
+        AlterIndexAction::Shrink { compact } => crate::shrink::index(work, &index, *compact)?,
+        // Only REBUILD takes an index elsewhere.
+        AlterIndexAction::Options(SegmentOptions { tablespace: Some(name), .. }) => {
+            return Err(Ora::new(2243).at(name.pos.0));
+        }
         // Storage: nothing that changes what the index says.
-        AlterIndexAction::Options(_) | AlterIndexAction::Other(_) => {}
+        AlterIndexAction::Options(_) => {}
+        AlterIndexAction::Other { text, pos } => match text.as_str() {
+            "MONITORING USAGE" | "NOMONITORING USAGE" | "DEALLOCATE UNUSED" => {}
+            "ENABLE" if index.kind == IndexKind::FunctionBased => {}
+            _ => return Err(Ora::unsupported().at(pos.0)),
+        },
     }
     work.touch(index.table);
     work.altered(object)
 }
 
 /// Merges sparse leaves. Others may go on working with the index.
-fn coalesce(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
+pub fn coalesce(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     if index.unusable {
         return Err(Ora::with(1502, &[&index.owner, &index.name]));
     }

@@ -26,6 +26,7 @@ mod rename;
 mod replace_name;
 mod rows;
 mod sequence;
+mod shrink;
 mod stored;
 mod synonym;
 mod tablespace;

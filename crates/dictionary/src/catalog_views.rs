@@ -61,7 +61,7 @@ const FAMILIES: &[Family] = &[
             lpad('1', 10) instances, decode(bitand(t.property, 8), 8, '    Y', '    N') cache, 'ENABLED' table_lock, \
             t.rowcnt sample_size, t.analyzetime last_analyzed, 'NO' partitioned, decode(bitand(t.property, 4), 4, 'IOT', null) iot_type, \
             decode(bitand(t.property, 1), 1, 'Y', 'N') temporary, 'N' secondary, 'NO' nested, 'DEFAULT' buffer_pool, \
-            'DISABLED' row_movement, 'YES' global_stats, 'NO' user_stats, \
+            decode(bitand(t.property, 256), 256, 'ENABLED', 'DISABLED') row_movement, 'YES' global_stats, 'NO' user_stats, \
             decode(bitand(t.property, 3), 1, 'SYS$TRANSACTION', 3, 'SYS$SESSION', null) duration, 'DISABLED' skip_corrupt, \
             'YES' monitoring, null cluster_owner, 'DISABLED' dependencies, 'DISABLED' compression, null compress_for, 'NO' dropped, \
             decode(bitand(t.property, 16), 16, 'YES', 'NO') read_only, 'YES' segment_created, \

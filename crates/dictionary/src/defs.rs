@@ -127,6 +127,8 @@ pub struct TableOptions {
     pub logging: bool,
     /// `MINIMIZE RECORDS_PER_BLOCK`.
     pub minimize_records: bool,
+    /// `ENABLE ROW MOVEMENT`: SHRINK SPACE may change rowids.
+    pub row_movement: bool,
     /// Columns given by CREATE TABLE ... ORGANIZATION INDEX.
     pub index_organized: bool,
 }

@@ -24,6 +24,7 @@ pub mod property {
     pub const TAB_RESULT_CACHE_FORCE: i64 = 32;
     pub const TAB_NOLOGGING: i64 = 64;
     pub const TAB_MINIMIZE_RECORDS: i64 = 128;
+    pub const TAB_ROW_MOVEMENT: i64 = 256;
     pub const COL_HIDDEN: i64 = 1;
     pub const COL_INVISIBLE: i64 = 2;
     pub const COL_DEFAULT_ON_NULL: i64 = 4;
@@ -522,6 +523,7 @@ impl Image {
                 degree: as_u32(&row[tab::DEGREE]).max(1),
                 logging: !on(property::TAB_NOLOGGING),
                 minimize_records: on(property::TAB_MINIMIZE_RECORDS),
+                row_movement: on(property::TAB_ROW_MOVEMENT),
                 index_organized: on(property::TAB_INDEX_ORGANIZED),
             },
             epoch: self.epoch,

@@ -98,6 +98,8 @@ pub struct SessionState {
     pub temporaries: Temporaries,
     /// Transactions that are suspended by autonomous ones.
     pub suspended: usize,
+    /// The SCN that the open transaction reads as of, and the dictionary's epoch from before it was chosen.
+    pub(crate) held: Option<(Scn, u64)>,
     nls_fingerprint: u64,
 }
 
@@ -117,6 +119,7 @@ impl SessionState {
             constraints: Constraints::default(),
             temporaries: Temporaries::default(),
             suspended: 0,
+            held: None,
             nls_fingerprint: 0,
         };
         s.change_nls(|_| {});

@@ -120,6 +120,9 @@ pub struct Cursor {
     first: Option<bool>,
     lock_rowid: Option<plan::Reg>,
     epoch: u64,
+    dependencies: Vec<ObjectId>,
+    /// The moment as of which its tables were what they are at this epoch.
+    checked: Option<(Scn, u64)>,
     cached: Option<Box<Cached>>,
     state: State,
     rows: u64,
@@ -249,6 +252,8 @@ impl Cursor {
             first: None,
             lock_rowid: plan.lock_rowid,
             epoch,
+            dependencies: plan.dependencies.clone(),
+            checked: None,
             cached,
             state: State::Closed,
             rows: 0,
@@ -351,6 +356,7 @@ impl Cursor {
             }
             return result.map_err(|e| cx.host.name_segment(e));
         }
+        self.check_definitions(cx)?;
         self.begin_execution(cx);
         if self.cached.is_some() && self.open_cached(cx)? {
             self.state = State::Cached;
@@ -466,8 +472,37 @@ impl Cursor {
         while self.locks.take(shared, cx)? && !cx.host.is_current(self.epoch) {
             self.renew(cx)?;
         }
+        self.check_definitions(cx)?;
         self.begin_execution(cx);
         self.run_dml(cx)
+    }
+
+    /// In a transaction that reads as of one SCN: its tables are still what they were then. Rows that have been moved to another segment
+    /// are none of that moment's.
+    ///
+    /// # Errors
+    /// ORA-01466.
+    fn check_definitions(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if self.internal || !cx.session.txn.holds_snapshot() {
+            return Ok(());
+        }
+        let epoch = cx.host.epoch();
+        let known = cx.session.txn.held_snapshot();
+        let scn = cx.shared.txns.hold_snapshot(cx.p, &cx.session.txn);
+        if known.is_none() {
+            cx.session.held = Some((scn, epoch));
+        }
+        if cx.session.held == Some((scn, epoch)) || self.checked == Some((scn, epoch)) {
+            return Ok(());
+        }
+        let catalog = cx.host.catalog()?;
+        for object in &self.dependencies {
+            if let Some(table) = catalog.table_by_id(*object)?.filter(|table| table.temporary.is_none()) {
+                cx.host.check_definition(&table, scn)?;
+            }
+        }
+        self.checked = Some((scn, epoch));
+        Ok(())
     }
 
     fn begin_execution(&mut self, cx: &mut ExecCtx<'_>) {

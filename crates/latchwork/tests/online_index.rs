@@ -134,3 +134,35 @@ fn a_killed_builder_leaves_nothing_that_hurts() {
     assert_eq!(text(&mut c, "select status from user_indexes where index_name = 'T_K'"), "VALID");
     assert_eq!(sums(&mut c, "index(t t_k)"), sums(&mut c, "full(t)"));
 }
+
+#[test]
+fn a_shrink_that_dies_on_the_way_leaves_the_table_as_it_was() {
+    let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
+    let params = vec![("_crash_point".into(), "ddl-rows-moved:1:child".into())];
+    let options = EphemeralOptions { executable, params, ..EphemeralOptions::default() };
+    let instance = Ephemeral::start_with(&options).expect("an instance starts");
+    let mut c = session(&instance);
+    c.execute("create table t (id number primary key, k number, v varchar2(400)) enable row movement", &[]).unwrap();
+    c.execute("create index t_k on t (k)", &[]).unwrap();
+    c.execute("insert into t select level, mod(level, 50), rpad('v', 300) from dual connect by level <= 3000", &[])
+        .unwrap();
+    c.execute("delete from t where mod(id, 10) <> 0", &[]).unwrap();
+    c.commit().unwrap();
+    let before = sums(&mut c, "full(t)");
+    let blocks = "select to_char(sum(blocks)) from user_segments where segment_name in ('T', 'T_K')";
+    let room = text(&mut c, blocks);
+    for _ in 0..3 {
+        let mut shrinker = session(&instance);
+        let e = shrinker.execute("alter table t shrink space", &[]).unwrap_err();
+        assert_eq!(e.code(), 3113, "{e}");
+        assert_eq!(sums(&mut c, "full(t)"), before);
+        assert_eq!(sums(&mut c, "index(t t_k)"), before);
+    }
+    // Once the dead are cleaned up, nothing of theirs takes room, and rows can be changed.
+    c.execute("alter session set ddl_lock_timeout = 60", &[]).unwrap();
+    c.execute("lock table t in exclusive mode", &[]).unwrap();
+    assert_eq!(text(&mut c, blocks), room);
+    c.execute("delete from t where id > 2000", &[]).unwrap();
+    c.rollback().unwrap();
+    assert_eq!(sums(&mut c, "full(t)"), before);
+}

@@ -160,6 +160,11 @@ impl Txn {
         self.isolation
     }
 
+    /// The SCN as of which all its statements read, once the first one has got it.
+    pub fn held_snapshot(&self) -> Option<Scn> {
+        self.held.get()
+    }
+
     /// Whether statements see the database as of the transaction's beginning, not their own.
     pub fn holds_snapshot(&self) -> bool {
         self.isolation != Isolation::ReadCommitted

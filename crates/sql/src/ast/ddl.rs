@@ -57,6 +57,8 @@ pub struct SegmentOptions {
     pub compress: Option<bool>,
     /// `RESULT_CACHE (MODE FORCE)` is `Some(true)`.
     pub result_cache_force: Option<bool>,
+    /// `ENABLE ROW MOVEMENT` is `Some(true)`.
+    pub row_movement: Option<bool>,
     /// Where `OVERFLOW` stands, of an index-organised table.
     pub overflow: Option<Pos>,
     /// `ROWDEPENDENCIES`, `MONITORING`, `SEGMENT CREATION DEFERRED` and others that change nothing here.
@@ -481,7 +483,17 @@ pub enum AlterTableAction {
     Move(SegmentOptions),
     /// `[NO]MINIMIZE RECORDS_PER_BLOCK`.
     MinimizeRecords(bool),
-    /// `SHRINK SPACE ...`, `ENABLE ROW MOVEMENT`, `DEALLOCATE UNUSED`, `ENABLE ALL TRIGGERS` ...: as written.
+    /// `SHRINK SPACE [COMPACT] [CASCADE]`.
+    Shrink {
+        pos: Pos,
+    },
+    /// `ENABLE` and `DISABLE ROW MOVEMENT`.
+    RowMovement(bool),
+    /// `COALESCE` of an index-organised table.
+    Coalesce {
+        pos: Pos,
+    },
+    /// `DEALLOCATE UNUSED`, `ENABLE ALL TRIGGERS` ...: as written.
     Other {
         text: String,
         pos: Pos,
@@ -515,8 +527,15 @@ pub enum AlterIndexAction {
     Visible(bool),
     Coalesce,
     Options(SegmentOptions),
-    /// `SHRINK SPACE ...`, `MONITORING USAGE` ...: as written.
-    Other(String),
+    /// `SHRINK SPACE [COMPACT]`.
+    Shrink {
+        compact: bool,
+    },
+    /// `MONITORING USAGE`, `DISABLE` ...: as written.
+    Other {
+        text: String,
+        pos: Pos,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]

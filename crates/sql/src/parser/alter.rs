@@ -148,17 +148,17 @@ impl Parser<'_> {
                 while self.segment_option(&mut options)? {}
                 AlterTableAction::Move(options)
             }
-            () if self.at_any(&[
-                "SHRINK",
-                "DEALLOCATE",
-                "ALLOCATE",
-                "EXCHANGE",
-                "SPLIT",
-                "MERGE",
-                "TRUNCATE",
-                "COALESCE",
-            ]) =>
-            {
+            () if self.at_word("SHRINK") => {
+                let pos = self.pos();
+                self.shrink_space()?;
+                AlterTableAction::Shrink { pos }
+            }
+            () if self.at_word("COALESCE") && self.end_ahead(1) => {
+                let pos = self.pos();
+                self.bump();
+                AlterTableAction::Coalesce { pos }
+            }
+            () if self.at_any(&["DEALLOCATE", "ALLOCATE", "EXCHANGE", "SPLIT", "MERGE", "TRUNCATE", "COALESCE"]) => {
                 let pos = self.pos();
                 AlterTableAction::Other { text: self.raw_rest_words()?, pos }
             }
@@ -173,6 +173,15 @@ impl Parser<'_> {
         };
         actions.push(action);
         Ok(())
+    }
+
+    /// `SHRINK SPACE [COMPACT] [CASCADE]`; whether COMPACT is there.
+    fn shrink_space(&mut self) -> Result<bool> {
+        self.bump();
+        self.expect_word("SPACE", 10630)?;
+        let compact = self.eat_word("COMPACT");
+        self.eat_word("CASCADE");
+        if self.at(TokenKind::End) { Ok(compact) } else { self.fail(10630) }
     }
 
     fn alter_table_add(&mut self, actions: &mut Vec<AlterTableAction>) -> Result<()> {
@@ -299,6 +308,9 @@ impl Parser<'_> {
                 exceptions,
             });
         }
+        if self.eat_words(&["ROW", "MOVEMENT"]) {
+            return Ok(AlterTableAction::RowMovement(enable));
+        }
         self.at = start;
         if self.word_ahead(1, "ROW") || self.word_ahead(1, "ALL") || self.word_ahead(1, "TABLE") {
             return Ok(AlterTableAction::Other { text: self.raw_rest_words()?, pos });
@@ -330,17 +342,10 @@ impl Parser<'_> {
             () if self.eat_word("VISIBLE") => AlterIndexAction::Visible(true),
             () if self.eat_word("INVISIBLE") => AlterIndexAction::Visible(false),
             () if self.eat_word("COALESCE") => AlterIndexAction::Coalesce,
-            () if self.at_any(&[
-                "SHRINK",
-                "MONITORING",
-                "NOMONITORING",
-                "COMPILE",
-                "ENABLE",
-                "DISABLE",
-                "DEALLOCATE",
-            ]) =>
-            {
-                AlterIndexAction::Other(self.raw_rest_words()?)
+            () if self.at_word("SHRINK") => AlterIndexAction::Shrink { compact: self.shrink_space()? },
+            () if self.at_any(&["MONITORING", "NOMONITORING", "COMPILE", "ENABLE", "DISABLE", "DEALLOCATE"]) => {
+                let pos = self.pos();
+                AlterIndexAction::Other { text: self.raw_rest_words()?, pos }
             }
             () => {
                 let mut options = SegmentOptions::default();

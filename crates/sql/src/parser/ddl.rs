@@ -144,8 +144,6 @@ impl Parser<'_> {
             &["NOMONITORING"],
             &["SEGMENT", "CREATION", "DEFERRED"],
             &["SEGMENT", "CREATION", "IMMEDIATE"],
-            &["ENABLE", "ROW", "MOVEMENT"],
-            &["DISABLE", "ROW", "MOVEMENT"],
             &["FLASHBACK", "ARCHIVE"],
             &["NO", "FLASHBACK", "ARCHIVE"],
             &["FILESYSTEM_LIKE_LOGGING"],
@@ -159,6 +157,8 @@ impl Parser<'_> {
         let (start, pos) = (self.at, self.pos());
         self.bump();
         match word.as_str() {
+            "ENABLE" if self.eat_words(&["ROW", "MOVEMENT"]) => options.row_movement = Some(true),
+            "DISABLE" if self.eat_words(&["ROW", "MOVEMENT"]) => options.row_movement = Some(false),
             "OVERFLOW" => options.overflow = Some(pos),
             "TABLESPACE" => options.tablespace = Some(self.ident(2216)?),
             "PCTFREE" => options.pctfree = Some(self.percentage(2211)?),

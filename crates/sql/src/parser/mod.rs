@@ -87,6 +87,10 @@ impl<'a> Parser<'a> {
         token.kind == TokenKind::Word && self.source(token).eq_ignore_ascii_case(word)
     }
 
+    pub(crate) fn end_ahead(&self, ahead: usize) -> bool {
+        self.kind_ahead(ahead, TokenKind::End)
+    }
+
     pub(crate) fn kind_ahead(&self, ahead: usize, kind: TokenKind) -> bool {
         self.peek(ahead).kind == kind
     }
