@@ -1,8 +1,9 @@
 //! The control file: text, one fact a line, closed by a checksum line.
 //!
 //! ```text
-//! latchwork control file 2
+//! latchwork control file 3
 //! database 81985529216486895 ORCL
+//! dictionary 11400714819323198485
 //! block_size 8192
 //! scn 4711
 //! clean 1
@@ -14,6 +15,9 @@
 //! tablespace 0 0 0 0 SYSTEM
 //! file 1 0 1280 4194303 1280 0 0 0 system01.dbf
 //! backup 1 73728 4711 1795312800
+//! forgotten 0
+//! gone_tablespace 0 0 0 0 OLD
+//! gone 81920 7 5 1280 4194303 1280 40960 4600 0 old01.dbf
 //! checksum 9a0c…
 //! ```
 //!
@@ -166,6 +170,15 @@ pub struct BackupEntry {
     pub checkpoint: CheckpointEntry,
 }
 
+/// A data file that was dropped in ARCHIVELOG mode: a restore to a moment before that needs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GoneEntry {
+    /// The position in the redo stream at which it was dropped: nothing behind it is of this file.
+    pub dropped_rba: u64,
+    /// What it was.
+    pub file: FileEntry,
+}
+
 /// What the control file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlFile {
@@ -195,18 +208,30 @@ pub struct ControlFile {
     pub files: Vec<FileEntry>,
     /// Data files that are being copied.
     pub backups: Vec<BackupEntry>,
+    /// What the base tables of the dictionary look like; a build with others cannot use the database. 0: nobody said.
+    pub dictionary: u64,
+    /// Files that were dropped in ARCHIVELOG mode, oldest first; the newest [`ControlFile::GONE_MAX`] of them.
+    pub gone: Vec<GoneEntry>,
+    /// Tablespaces that went with the last of their files.
+    pub gone_tablespaces: Vec<TablespaceEntry>,
+    /// Of files that were dropped before this position in the redo stream, not all are remembered.
+    pub forgotten_rba: u64,
 }
 
 /// What is written before it becomes the control file.
 const SPARE: &str = "control.new";
 /// Control files grow in such steps and are one of them ahead.
 const STEP_BYTES: u64 = 8 << 10;
-const TITLE: &str = "latchwork control file 2";
+const TITLE: &str = "latchwork control file ";
+/// The version of the format; it is also that of what the control file describes as a whole.
+const VERSION: &str = "3";
 const BYTES_MAX: u64 = 1 << 20;
 
 impl ControlFile {
     /// The most online log groups.
     pub const LOGS_MAX: u32 = 32;
+    /// How many dropped files are remembered.
+    pub const GONE_MAX: usize = 500;
     /// How many complete sequences are remembered.
     pub const LOGGED_MAX: usize = 2000;
     /// Positions in the redo stream are below it.
@@ -220,7 +245,7 @@ impl ControlFile {
     /// Reads the control file in `directory`.
     ///
     /// # Errors
-    /// ORA-00205 when it is missing or damaged.
+    /// ORA-00205 when it is missing or damaged; ORA-00201 when it is whole, and of another version.
     pub fn read(directory: &Path) -> Result<ControlFile> {
         let bad = || Ora::new(205);
         let file = File::open(&directory.join(crate::CONTROL_FILE), OpenMode::Read).map_err(|_| bad())?;
@@ -231,7 +256,36 @@ impl ControlFile {
         let mut bytes = vec![0; len as usize];
         file.read_at(&mut bytes, 0).map_err(|_| bad())?;
         let text = String::from_utf8(bytes).map_err(|_| bad())?;
-        ControlFile::parse(&text).ok_or_else(bad)
+        match ControlFile::version(&text) {
+            Some(version) if version != VERSION => Err(Ora::with(201, &[&version, &VERSION])),
+            _ => ControlFile::parse(&text).ok_or_else(bad),
+        }
+    }
+
+    /// The version of a whole control file.
+    fn version(text: &str) -> Option<&str> {
+        let body = ControlFile::checked(text)?;
+        body.lines().next()?.strip_prefix(TITLE)
+    }
+
+    /// What is above the checksum, when that is right.
+    fn checked(text: &str) -> Option<&str> {
+        let text = text.trim_end_matches('\0');
+        let (body, last) = text.split_at(text.rfind("checksum ")?);
+        let sum = u64::from_str_radix(last.strip_prefix("checksum ")?.strip_suffix('\n')?, 16).ok()?;
+        (sum == checksum(body.as_bytes())).then_some(body)
+    }
+
+    /// Refuses a database whose dictionary another build made.
+    ///
+    /// # Errors
+    /// ORA-00201 with both versions.
+    pub fn require_dictionary(&self, own: u64) -> Result<()> {
+        if self.dictionary == own {
+            return Ok(());
+        }
+        let text = |d: u64| format!("{VERSION} (dictionary {d:016x})");
+        Err(Ora::with(201, &[&text(self.dictionary), &text(own)]))
     }
 
     /// Replaces the control file in `directory` atomically: after a crash it is the old one or this one.
@@ -277,28 +331,19 @@ impl ControlFile {
     }
 
     fn print(&self) -> String {
-        let mut out = format!("{TITLE}\ndatabase {} {}\nblock_size {}\n", self.database, self.name, self.block_size);
+        let mut out = format!("{TITLE}{VERSION}\ndatabase {} {}\n", self.database, self.name);
+        let _ = writeln!(out, "dictionary {}\nblock_size {}", self.dictionary, self.block_size);
         let _ = writeln!(out, "scn {}\nclean {}", self.scn.0, u8::from(self.clean));
         self.print_redo(&mut out);
-        for t in &self.tablespaces {
-            let _ = writeln!(
-                out,
-                "tablespace {} {} {} {} {}",
-                t.number,
-                t.extent_blocks,
-                t.contents as u32,
-                t.flags(),
-                t.name
-            );
-        }
-        for f in &self.files {
-            let _ = write!(out, "file {} {} {} {} {} ", f.file, f.tablespace, f.blocks, f.blocks_max, f.step);
-            let _ = writeln!(out, "{} {} {} {}", f.created_rba, f.created_scn.0, u32::from(f.is_offline), f.name);
-        }
+        self.tablespaces.iter().for_each(|t| print_tablespace(&mut out, "tablespace", t));
+        self.files.iter().for_each(|f| print_file(&mut out, "file", f));
         for b in &self.backups {
             let at = &b.checkpoint;
             let _ = writeln!(out, "backup {} {} {} {}", b.file, at.rba, at.scn.0, at.time_s);
         }
+        let _ = writeln!(out, "forgotten {}", self.forgotten_rba);
+        self.gone_tablespaces.iter().for_each(|t| print_tablespace(&mut out, "gone_tablespace", t));
+        self.gone.iter().for_each(|g| print_file(&mut out, &format!("gone {}", g.dropped_rba), &g.file));
         ControlFile::with_checksum(&out)
     }
 
@@ -327,15 +372,8 @@ impl ControlFile {
     }
 
     fn parse(text: &str) -> Option<ControlFile> {
-        let text = text.trim_end_matches('\0');
-        let at = text.rfind("checksum ")?;
-        let (body, last) = text.split_at(at);
-        let sum = u64::from_str_radix(last.strip_prefix("checksum ")?.strip_suffix('\n')?, 16).ok()?;
-        if sum != checksum(body.as_bytes()) {
-            return None;
-        }
-        let mut lines = body.lines();
-        if lines.next()? != TITLE {
+        let mut lines = ControlFile::checked(text)?.lines();
+        if lines.next()?.strip_prefix(TITLE)? != VERSION {
             return None;
         }
         let mut c = ControlFile::default();
@@ -375,6 +413,13 @@ impl ControlFile {
             }
             "file" => self.files.push(parse_file(rest)?),
             "backup" => self.backups.push(parse_backup(rest)?),
+            "dictionary" => self.dictionary = rest.parse().ok()?,
+            "forgotten" => self.forgotten_rba = rest.parse().ok()?,
+            "gone_tablespace" => self.gone_tablespaces.push(parse_tablespace(rest)?),
+            "gone" => {
+                let ([dropped_rba], file) = numbers(rest)?;
+                self.gone.push(GoneEntry { dropped_rba, file: parse_file(file)? });
+            }
             _ => return None,
         }
         Some(())
@@ -384,8 +429,13 @@ impl ControlFile {
         let in_range = |f: &FileEntry| {
             (1..=types::Rdba::MAX_FILE).contains(&f.file)
                 && f.blocks.max(f.blocks_max) <= types::Rdba::MAX_BLOCK + 1
-                && self.tablespaces.iter().any(|t| t.number == f.tablespace)
+                && f.created_rba < Self::RBA_LIMIT
         };
+        let listed = |f: &FileEntry| in_range(f) && self.tablespaces.iter().any(|t| t.number == f.tablespace);
+        let gone = |g: &GoneEntry| in_range(&g.file) && g.dropped_rba < Self::RBA_LIMIT;
+        if self.forgotten_rba >= Self::RBA_LIMIT || !self.gone.iter().all(gone) {
+            return false;
+        }
         let group = |l: &LogGroupEntry| {
             (1..=Self::LOGS_MAX).contains(&l.group)
                 && self.logs.iter().filter(|g| g.group == l.group).count() == 1
@@ -398,7 +448,7 @@ impl ControlFile {
             return false;
         }
         let distinct = |f: &FileEntry| self.files.iter().filter(|g| g.file == f.file).count() == 1;
-        block::is_block_size(self.block_size) && self.files.iter().all(|f| in_range(f) && distinct(f))
+        block::is_block_size(self.block_size) && self.files.iter().all(|f| listed(f) && distinct(f))
     }
 
     /// The data file with this number.
@@ -415,6 +465,15 @@ impl ControlFile {
     pub fn tablespace(&self, number: u32) -> Option<&TablespaceEntry> {
         self.tablespaces.iter().find(|t| t.number == number)
     }
+}
+
+fn print_tablespace(out: &mut String, word: &str, t: &TablespaceEntry) {
+    let _ = writeln!(out, "{word} {} {} {} {} {}", t.number, t.extent_blocks, t.contents as u32, t.flags(), t.name);
+}
+
+fn print_file(out: &mut String, word: &str, f: &FileEntry) {
+    let _ = write!(out, "{word} {} {} {} {} {} ", f.file, f.tablespace, f.blocks, f.blocks_max, f.step);
+    let _ = writeln!(out, "{} {} {} {}", f.created_rba, f.created_scn.0, u32::from(f.is_offline), f.name);
 }
 
 fn join(numbers: &[u64]) -> String {
@@ -563,6 +622,19 @@ mod tests {
                 file: 1,
                 checkpoint: CheckpointEntry { rba: 73_728, scn: Scn(4711), time_s: 1_795_312_800 },
             }],
+            dictionary: u64::MAX,
+            gone: vec![GoneEntry {
+                dropped_rba: 81_920,
+                file: FileEntry {
+                    file: 7,
+                    tablespace: 5,
+                    blocks: 64,
+                    name: "old 1.dbf".into(),
+                    ..FileEntry::default()
+                },
+            }],
+            gone_tablespaces: vec![TablespaceEntry { number: 5, name: "OLD".into(), ..TablespaceEntry::default() }],
+            forgotten_rba: 4096,
         }
     }
 
@@ -585,7 +657,9 @@ mod tests {
 
     #[test]
     fn a_file_without_tablespace_or_number_is_refused() {
-        let changes: [fn(&mut ControlFile); 6] = [
+        let changes: [fn(&mut ControlFile); 8] = [
+            |c| c.gone[0].file.file = 2000,
+            |c| c.forgotten_rba = u64::MAX,
             |c| c.files[0].tablespace = 9,
             |c| c.files[0].file = 0,
             |c| c.block_size = 3000,

@@ -44,6 +44,8 @@ pub struct CreateDatabase {
     pub block_size: usize,
     /// The tablespaces.
     pub tablespaces: Vec<TablespaceSpec>,
+    /// What the base tables of the dictionary look like.
+    pub dictionary: u64,
 }
 
 impl CreateDatabase {
@@ -66,6 +68,7 @@ impl CreateDatabase {
             name: name.into(),
             id,
             block_size,
+            dictionary: 0,
             tablespaces: vec![
                 spec(tablespace::SYSTEM, "SYSTEM", "system01.dbf"),
                 spec(tablespace::UNDO, "UNDO", "undo01.dbf"),
@@ -125,6 +128,7 @@ impl DataFiles {
             block_size: spec.block_size,
             scn: Scn(1),
             clean: true,
+            dictionary: spec.dictionary,
             ..ControlFile::default()
         };
         let files = DataFiles::over(directory, &control);

@@ -15,8 +15,8 @@ mod stamp;
 mod table;
 
 pub use control::{
-    BackupEntry, CheckpointEntry, Contents, ControlFile, FileEntry, IncarnationEntry, LogGroupEntry, LoggedEntry,
-    TablespaceEntry,
+    BackupEntry, CheckpointEntry, Contents, ControlFile, FileEntry, GoneEntry, IncarnationEntry, LogGroupEntry,
+    LoggedEntry, TablespaceEntry,
 };
 pub use files::{CreateDatabase, DataFiles, TablespaceSpec};
 pub use space::NewFile;

@@ -4,7 +4,7 @@
 //! lists it, and is deleted only after the control file has stopped listing it: whatever is cut off leaves at most a file that
 //! nothing refers to.
 
-use crate::control::{ControlFile, FileEntry, TablespaceEntry};
+use crate::control::{ControlFile, FileEntry, GoneEntry, TablespaceEntry};
 use crate::files::io_error;
 use crate::{DataFiles, TablespaceSpec};
 use enqueue::Enqueues;
@@ -25,6 +25,18 @@ pub struct NewFile {
     pub bytes_max: u64,
     /// How many bytes it grows by.
     pub step_bytes: u64,
+}
+
+/// Notes dropped files and tablespaces, and forgets the oldest where there are too many.
+fn remember(c: &mut ControlFile, gone: &[FileEntry], tablespaces: Vec<TablespaceEntry>, dropped_rba: u64) {
+    c.gone_tablespaces.extend(tablespaces);
+    c.gone.extend(gone.iter().map(|f| GoneEntry { dropped_rba, file: f.clone() }));
+    let many = c.gone.len().saturating_sub(ControlFile::GONE_MAX);
+    if let Some(last) = c.gone.drain(..many).map(|g| g.dropped_rba).max() {
+        c.forgotten_rba = c.forgotten_rba.max(last);
+    }
+    let ControlFile { gone, gone_tablespaces, .. } = c;
+    gone_tablespaces.retain(|t| gone.iter().any(|g| g.file.tablespace == t.number));
 }
 
 impl DataFiles {
@@ -94,7 +106,9 @@ impl DataFiles {
             return Err(Ora::with(1537, &[&path.display()]));
         }
         let taken = |n: &u32| control.files.iter().chain(made).any(|f| f.file == *n);
-        let number = (1..=Rdba::MAX_FILE).find(|n| !taken(n));
+        // A number that no dropped file has, while there is one: a restore then knows whose redo is whose.
+        let fresh = |n: &u32| !taken(n) && control.gone.iter().all(|g| g.file.file != *n);
+        let number = (1..=Rdba::MAX_FILE).find(fresh).or_else(|| (1..=Rdba::MAX_FILE).find(|n| !taken(n)));
         let number = number.ok_or_else(|| Ora::from_text(Facility::Ora, 59, "maximum number of DB_FILES exceeded"))?;
         let size = self.block_size() as u64;
         let old_bytes = os::file::File::open(&path, os::file::OpenMode::Read).ok().and_then(|f| f.len_bytes().ok());
@@ -126,17 +140,30 @@ impl DataFiles {
     }
 
     /// Takes files, and with the last of them their tablespace, out of the control file. With `delete` their files are deleted,
-    /// too; what cannot be deleted is left. No buffer of theirs is in the cache.
+    /// too; what cannot be deleted is left. No buffer of theirs is in the cache. In ARCHIVELOG mode they are remembered as dropped at
+    /// `dropped_rba`, the position in the redo stream up to which all of their redo is.
     ///
     /// # Errors
     /// Those of [`DataFiles::change_control`].
-    pub fn drop_files(&self, p: &Process, enqueues: &Enqueues, numbers: &[u32], delete: bool) -> Result<()> {
+    pub fn drop_files(
+        &self,
+        p: &Process,
+        enqueues: &Enqueues,
+        numbers: &[u32],
+        delete: bool,
+        dropped_rba: u64,
+    ) -> Result<()> {
         let gone = self.change_control(p, enqueues, &mut |c| {
             let gone: Vec<FileEntry> = c.files.iter().filter(|f| numbers.contains(&f.file)).cloned().collect();
             c.files.retain(|f| !numbers.contains(&f.file));
             let left = |number: u32| c.files.iter().any(|f| f.tablespace == number);
             let empty: Vec<u32> = gone.iter().map(|f| f.tablespace).filter(|t| !left(*t)).collect();
+            let went: Vec<TablespaceEntry> =
+                c.tablespaces.iter().filter(|t| empty.contains(&t.number)).cloned().collect();
             c.tablespaces.retain(|t| !empty.contains(&t.number));
+            if c.archivelog {
+                remember(c, &gone, went, dropped_rba);
+            }
             Ok(gone)
         })?;
         gone.iter().for_each(|f| self.table.forget(f.file));

@@ -64,7 +64,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
         _ => Contents::Permanent,
     };
     let entry = TablespaceEntry {
-        number: control.tablespaces.iter().map(|t| t.number).max().unwrap_or(0).max(highest(work)?) + 1,
+        number: next_number(&control, highest(work)?),
         name: name.name.clone(),
         extent_blocks: extent_blocks(create, contents, block_size)?,
         contents,
@@ -81,6 +81,12 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
         take_offline(work, &entry)?;
     }
     Ok(())
+}
+
+/// A number that no tablespace has, nor one that was dropped and is remembered.
+fn next_number(control: &ControlFile, highest: u32) -> u32 {
+    let all = control.tablespaces.iter().chain(&control.gone_tablespaces).map(|t| t.number);
+    all.max().unwrap_or(0).max(highest) + 1
 }
 
 /// Blocks of every extent; 0 when they grow with the segment.
@@ -148,13 +154,17 @@ fn forget_strangers(work: &mut Work<'_>) -> Result<()> {
     if strange.is_empty() { Ok(()) } else { drop_files(work, &strange, false) }
 }
 
-/// Takes files out of the database, with nothing of them left in the cache.
+/// Takes files out of the database, with nothing of them left in the cache. The commit that says so is on disk before they go.
+/// Waits: `log file sync`.
 pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> Result<()> {
     let parts = work.host.parts();
-    let cache = parts.storage.heap.transactions().cache();
+    let txns = parts.storage.heap.transactions();
+    txns.sync_commits(parts.p)?;
+    let cache = txns.cache();
     numbers.iter().for_each(|n| cache.files().fence_off(*n));
     cache.discard(parts.p, &|at: Rdba| numbers.contains(&at.file()))?;
-    cache.files().drop_files(parts.p, parts.dict.shared().enqueues(), numbers, delete)?;
+    let dropped = cache.redo_on_disk();
+    cache.files().drop_files(parts.p, parts.dict.shared().enqueues(), numbers, delete, dropped)?;
     numbers.iter().for_each(|n| cache.temp().forget(*n));
     Ok(())
 }

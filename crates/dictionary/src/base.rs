@@ -239,6 +239,16 @@ base_tables! {
 pub const FIRST_USER_OBJECT: u32 = 20_000;
 
 impl Base {
+    /// A number that says what all base tables look like: a database whose dictionary was made with another one cannot be used. FNV-1a,
+    /// 64 bits, over names, object numbers, columns and their types.
+    pub fn shape() -> u64 {
+        let mut all = String::new();
+        for table in TABLES {
+            all.push_str(&format!("{} {} {:?}\n", table.name, table.object.0, table.columns));
+        }
+        all.bytes().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3))
+    }
+
     pub fn table(self) -> &'static BaseTable {
         &TABLES[self as usize]
     }

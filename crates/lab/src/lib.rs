@@ -119,6 +119,9 @@ pub struct RunArguments {
     /// Torture: how many sessions are killed [default: 200]
     #[arg(long)]
     session_kills: Option<u64>,
+    /// Torture: how often a backup made under load is restored to a moment; 0: NOARCHIVELOG [default: an eighth of the instance kills]
+    #[arg(long)]
+    restores: Option<u64>,
     /// Fewer numbers of sessions, shorter cells: a run of about a minute
     #[arg(long)]
     quick: bool,
@@ -178,6 +181,7 @@ impl RunArguments {
             sessions: self.sessions.first().copied().unwrap_or(8),
             instance_kills: self.instance_kills.unwrap_or(20),
             session_kills: self.session_kills.unwrap_or(200),
+            restores: self.restores.unwrap_or(self.instance_kills.unwrap_or(20) / 8),
             seconds: self.seconds.unwrap_or(600.0),
             generations: self.generation.clone(),
             params: self.params()?,

@@ -19,6 +19,7 @@ fn plan(seed: u64, length: (u64, u64, f64)) -> Plan {
         sessions: 5,
         instance_kills: length.0,
         session_kills: length.1,
+        restores: if length.0 == 0 { 0 } else { 2.max(length.0 / 8) },
         seconds: length.2,
         generations: Vec::new(),
         params: Vec::new(),
@@ -40,6 +41,7 @@ fn killed_instances_come_back_with_what_was_acknowledged() {
     let result = run(&plan(12, length(14, 40))).expect("it runs");
     assert_eq!(result.failure, None, "{}", result.table());
     assert!(result.commits() > 0 && result.instance_kills() > 0, "{}", result.table());
+    assert!(result.restores > 0, "{}", result.table());
 }
 
 #[test]

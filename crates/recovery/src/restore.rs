@@ -7,7 +7,8 @@ use crate::backup::{copy_plain, make_folder};
 use crate::forward::{Forward, Outcome, Progress, Until, roll_forward};
 use crate::manifest::Manifest;
 use datafile::{
-    CONTROL_FILE, CheckpointEntry, Contents, ControlFile, DataFiles, FileEntry, IncarnationEntry, LogGroupEntry,
+    CONTROL_FILE, CheckpointEntry, Contents, ControlFile, DataFiles, FileEntry, GoneEntry, IncarnationEntry,
+    LogGroupEntry,
 };
 use os::file::{File, OpenMode};
 use redo::{ApplyTable, LogReader, Rba};
@@ -61,15 +62,19 @@ pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Resto
         return Err(Ora::with(19870, &[&it.from.join(CONTROL_FILE).display()]));
     }
     let last = last_control(it.redo, &control);
-    settle_names(&mut control, last.as_ref(), it.until, &manifest);
+    let copies: Vec<FileEntry> =
+        control.files.iter().filter(|f| manifest.files.iter().any(|piece| piece.file == f.file)).cloned().collect();
+    let gone = settle_files(&mut control, last.as_ref(), it.until, &manifest)?;
+    settle_names(&mut control);
+    let is_copied = |f: &FileEntry| copies.iter().any(|c| (c.file, c.created_rba) == (f.file, f.created_rba));
     make_empty(it.to)?;
-    copy_back(it, &manifest, &control, tell)?;
+    copy_back(it, &manifest, &control, &is_copied, tell)?;
     // The control file must be there for the data files to be opened; it gets its name at the very end.
     let starts = starts(&control, &manifest);
-    let files = DataFiles::over_control(it.to, &control);
-    make_missing(&files, &control, &manifest)?;
+    let files = DataFiles::over_control(it.to, &all_online(&control));
+    make_missing(&files, &control, &is_copied)?;
     let outcome = forward(it, &manifest, &control, &files, starts, last.is_some(), tell)?;
-    drop_later(&files, &mut control, outcome.end)?;
+    drop_others(&files, &mut control, &gone, outcome.end)?;
     let at = CheckpointEntry { rba: outcome.end.0, scn: outcome.scn, time_s: outcome.time_s };
     new_life(&mut control, at, it.now_s);
     for (n, log) in control.logs.iter_mut().enumerate() {
@@ -80,7 +85,7 @@ pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Resto
         l.name.clear();
         l.completed_s = 0;
     }
-    stamp_all(&files, &control)?;
+    stamp_all(&files, &all_online(&control))?;
     make_logs(it.to, &control)?;
     control.write(it.to)?;
     Ok(Restored { manifest, outcome, control, knows_last: last.is_some() })
@@ -93,26 +98,67 @@ fn last_control(folders: &[PathBuf], of: &ControlFile) -> Option<ControlFile> {
     folders.iter().filter_map(read).filter(same).max_by_key(|c| c.checkpoint.rba)
 }
 
-/// Says which files there are going to be, and where: all inside the new directory. To the end of the redo they are those of the
-/// last control file; to an earlier moment, those of the backup and those made since.
-fn settle_names(control: &mut ControlFile, last: Option<&ControlFile>, until: Until, manifest: &Manifest) {
-    if let Some(last) = last {
-        if until == Until::End {
-            control.files.retain(|f| last.file(f.file).is_some_and(|l| l.created_rba == f.created_rba));
-            control.tablespaces.retain(|t| last.tablespace(t.number).is_some());
+/// Says which files there are going to be. To the end of the redo they are those of the last control file; to an earlier moment, those
+/// of the backup and those made since; of those, some were dropped: they are returned.
+///
+/// # Errors
+/// ORA-01157 when a file number was used twice since the backup, or dropped files were forgotten, so that nobody can know whose redo
+/// is whose.
+fn settle_files(
+    control: &mut ControlFile,
+    last: Option<&ControlFile>,
+    until: Until,
+    manifest: &Manifest,
+) -> Result<Vec<GoneEntry>> {
+    let Some(last) = last else { return Ok(Vec::new()) };
+    let begin = manifest.begin.rba;
+    if until == Until::End {
+        control.files.retain(|f| last.file(f.file).is_some_and(|l| l.created_rba == f.created_rba));
+        let later = last.files.iter().filter(|f| f.created_rba >= begin);
+        let later: Vec<FileEntry> = later.filter(|f| control.file(f.file).is_none()).cloned().collect();
+        control.files.extend(later);
+        control.tablespaces.clone_from(&last.tablespaces);
+        return Ok(Vec::new());
+    }
+    if last.forgotten_rba > begin {
+        return Err(unknown_file(0, "files that were dropped since the backup are not remembered any more"));
+    }
+    let known = |control: &ControlFile, f: &FileEntry| {
+        control.files.iter().any(|k| (k.file, k.created_rba) == (f.file, f.created_rba))
+    };
+    let dropped = last.gone.iter().filter(|g| g.dropped_rba > begin).map(|g| &g.file);
+    for f in last.files.iter().chain(dropped).filter(|f| f.created_rba >= begin) {
+        if known(control, f) {
+            continue;
         }
-        for f in last.files.iter().filter(|f| f.created_rba >= manifest.begin.rba) {
-            if control.file(f.file).is_none() {
-                control.files.push(f.clone());
-            }
+        if control.file(f.file).is_some() {
+            return Err(unknown_file(f.file, "its number was used again since the backup"));
         }
-        for t in &last.tablespaces {
-            let is_used = control.files.iter().any(|f| f.tablespace == t.number);
-            if is_used && control.tablespace(t.number).is_none() {
-                control.tablespaces.push(t.clone());
-            }
+        control.files.push(f.clone());
+    }
+    for t in last.tablespaces.iter().chain(&last.gone_tablespaces) {
+        let is_used = control.files.iter().any(|f| f.tablespace == t.number);
+        if is_used && control.tablespace(t.number).is_none() {
+            control.tablespaces.push(t.clone());
         }
     }
+    Ok(last.gone.iter().filter(|g| known(control, &g.file)).cloned().collect())
+}
+
+fn unknown_file(number: u32, why: &str) -> Ora {
+    let text = format!("{why}: the backup can be restored to the end of the redo only");
+    Ora::with(1157, &[&number]).because(Ora::from_text(Facility::Ora, 1111, text))
+}
+
+/// The same with all tablespaces online: redo of a later time, when they were so, is applied to their files, too.
+fn all_online(control: &ControlFile) -> ControlFile {
+    let mut control = control.clone();
+    control.tablespaces.iter_mut().for_each(|t| t.is_offline = false);
+    control
+}
+
+/// Says where the files are going to be: all inside the new directory.
+fn settle_names(control: &mut ControlFile) {
     let mut taken = HashSet::new();
     for f in &mut control.files {
         let path = Path::new(&f.name);
@@ -143,12 +189,13 @@ fn copy_back(
     it: &Restore<'_>,
     manifest: &Manifest,
     control: &ControlFile,
+    is_copied: &dyn Fn(&FileEntry) -> bool,
     tell: &mut dyn FnMut(Step<'_>),
 ) -> Result<()> {
     let all: u64 = manifest.files.iter().map(|f| f.bytes).sum();
     let mut done = 0;
     for piece in &manifest.files {
-        let Some(f) = control.file(piece.file) else { continue };
+        let Some(f) = control.file(piece.file).filter(|f| is_copied(f)) else { continue };
         tell(Step::Copy(&f.name, done, all));
         let to = it.to.join(&f.name);
         if let Some(folder) = to.parent() {
@@ -162,10 +209,11 @@ fn copy_back(
     Ok(())
 }
 
-/// Where the redo of every file begins. Files that were offline or read-only when they were copied are as they were left.
+/// Where the redo of every file begins. A tablespace that was offline when it was copied has everything up to then, and redo when it
+/// came back later; a file that was taken offline by itself is as it was left.
 fn starts(control: &ControlFile, manifest: &Manifest) -> HashMap<u32, Rba> {
     let is_kept = |f: &&FileEntry| {
-        let stays = |t: &datafile::TablespaceEntry| t.is_offline || t.contents == Contents::Temporary;
+        let stays = |t: &datafile::TablespaceEntry| t.contents == Contents::Temporary;
         !f.is_offline && !control.tablespace(f.tablespace).is_some_and(stays)
     };
     let begin = |f: &FileEntry| (f.file, Rba(f.created_rba.max(manifest.begin.rba)));
@@ -173,8 +221,8 @@ fn starts(control: &ControlFile, manifest: &Manifest) -> HashMap<u32, Rba> {
 }
 
 /// Makes the files that the backup has no copy of: they are rolled forward from nothing. Temporary ones stay empty.
-fn make_missing(files: &DataFiles, control: &ControlFile, manifest: &Manifest) -> Result<()> {
-    for f in control.files.iter().filter(|f| !manifest.files.iter().any(|piece| piece.file == f.file)) {
+fn make_missing(files: &DataFiles, control: &ControlFile, is_copied: &dyn Fn(&FileEntry) -> bool) -> Result<()> {
+    for f in control.files.iter().filter(|f| !is_copied(f)) {
         if let Some(folder) = files.directory().join(&f.name).parent() {
             make_folder(folder)?;
         }
@@ -183,13 +231,18 @@ fn make_missing(files: &DataFiles, control: &ControlFile, manifest: &Manifest) -
     Ok(())
 }
 
-/// Takes out the files that were made behind the end of the roll forward, and tablespaces without files.
-fn drop_later(files: &DataFiles, control: &mut ControlFile, end: Rba) -> Result<()> {
+/// Takes out the files that were made behind the end of the roll forward, those that had been dropped by then, and tablespaces
+/// without files.
+fn drop_others(files: &DataFiles, control: &mut ControlFile, gone: &[GoneEntry], end: Rba) -> Result<()> {
     let path = |f: &FileEntry| files.directory().join(&f.name);
-    for f in control.files.iter().filter(|f| f.created_rba > end.0) {
+    let was_dropped = |f: &FileEntry| {
+        gone.iter().any(|g| (g.file.file, g.file.created_rba) == (f.file, f.created_rba) && g.dropped_rba <= end.0)
+    };
+    let is_there = |f: &FileEntry| f.created_rba <= end.0 && !was_dropped(f);
+    for f in control.files.iter().filter(|f| !is_there(f)) {
         os::file::remove(&path(f)).map_err(|e| crate::backup::cannot_write(&path(f), &e))?;
     }
-    control.files.retain(|f| f.created_rba <= end.0);
+    control.files.retain(is_there);
     let used: HashSet<u32> = control.files.iter().map(|f| f.tablespace).collect();
     control.tablespaces.retain(|t| used.contains(&t.number));
     Ok(())
@@ -296,6 +349,9 @@ pub(crate) fn new_life(control: &mut ControlFile, at: CheckpointEntry, now_s: u3
         *log = LogGroupEntry { group: log.group, bytes: log.bytes, name, ..LogGroupEntry::default() };
     }
     control.backups.clear();
+    control.gone.clear();
+    control.gone_tablespaces.clear();
+    control.forgotten_rba = 0;
 }
 
 /// Puts the files' headers into the new life; those of tablespaces that are read-only, too.

@@ -5,7 +5,7 @@ use crate::startup::{self, Told};
 use btree::Btree;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use cluster::Clusters;
-use datafile::{CreateDatabase, DataFiles};
+use datafile::{ControlFile, CreateDatabase, DataFiles};
 use dictionary::{DictionaryConfig, DictionaryLayout, DictionaryShared, NewDictionary};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
@@ -52,12 +52,14 @@ impl Database {
             let name = init.get(Param::DbName).to_string();
             let mut spec = CreateDatabase::usual(&name, os::clock::wall_ns(), init.number(Param::DbBlockSize) as usize);
             limit_files(&mut spec, init);
+            spec.dictionary = dictionary::base::Base::shape();
             startup::begin_making(dir, &making_names(&spec, init))?;
             let files = Arc::new(DataFiles::create(dir, &spec)?);
             files.set_disk_sync(sync);
             create_logs(&files, init, ephemeral)?;
             return Ok(Database { files, scn: Scn(1), is_new: true });
         }
+        ControlFile::read(dir)?.require_dictionary(dictionary::base::Base::shape())?;
         let (files, control) = DataFiles::open(dir)?;
         files.set_disk_sync(sync);
         let (is, wanted) = (files.block_size(), init.number(Param::DbBlockSize) as usize);
@@ -76,6 +78,7 @@ impl Database {
     /// ORA-00205; ORA-01113 when the database was not closed cleanly: what is on disk then says little before it is recovered.
     pub fn look_at(dir: &Path, init: &mut InitParams) -> Result<Database> {
         let (files, control) = DataFiles::open_read_only(dir)?;
+        control.require_dictionary(dictionary::base::Base::shape())?;
         init.derive(Param::DbBlockSize, files.block_size());
         init.derive(Param::DbName, &control.name);
         if !control.clean {

@@ -55,6 +55,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 107, "failed to connect to ORACLE listener process"),
     (Ora, 132, "syntax error or unresolved network name '%s'"),
     (Ora, 200, "control file could not be created"),
+    (Ora, 201, "control file version %s incompatible with ORACLE version %s"),
     (Ora, 205, "error in identifying control file, check alert log for more info"),
     (Ora, 210, "cannot open the specified control file"),
     (Ora, 257, "Archiver error. Connect AS SYSDBA only until resolved."),

@@ -39,6 +39,7 @@ const CACHE_BYTES: &str = "64M";
 /// It could not be checked: ORA-00205 for the control file, ORA-01113 when it was not closed cleanly.
 pub fn verify(dir: &Path, progress: &mut dyn FnMut(&Progress)) -> Result<Report> {
     let (files, control) = DataFiles::open_read_only(dir)?;
+    control.require_dictionary(dictionary::base::Base::shape())?;
     if !control.clean {
         return Err(types::Ora::with(1113, &[&1]));
     }

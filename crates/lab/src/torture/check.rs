@@ -53,11 +53,13 @@ fn n(value: i64) -> Bind {
     Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(value)))
 }
 
-fn rows(c: &mut Client, sql: &str, binds: &[Bind]) -> Check<Vec<Vec<Value>>> {
+/// The rows of a query.
+pub fn rows(c: &mut Client, sql: &str, binds: &[Bind]) -> Check<Vec<Vec<Value>>> {
     c.query(sql, binds).and_then(|q| q.all()).map_err(|e| trouble(&e, sql))
 }
 
-fn trouble(e: &ClientError, sql: &str) -> Trouble {
+/// What an error of a check means.
+pub fn trouble(e: &ClientError, sql: &str) -> Trouble {
     if super::work::is_gone(e) { Trouble::Gone } else { Trouble::Wrong(format!("{e}\nin {sql}")) }
 }
 
@@ -124,6 +126,19 @@ pub fn settle(c: &mut Client, mind: &mut Mind) -> Check<()> {
     mind.settle(seq).map_err(Trouble::Wrong)?;
     mind.settle_scratch(seen, died).map_err(Trouble::Wrong)?;
     mind.settle_vault(vault, died).map_err(Trouble::Wrong)
+}
+
+/// Takes for granted what a restored database has of a worker's own table and tablespace, which is brought online.
+pub fn adopt(c: &mut Client, mind: &mut Mind) -> Check<()> {
+    let worker = mind.worker;
+    mind.scratch = scratch(c, &mind.scratch_name())?;
+    mind.vault = vault::seen(c, worker, &[])?;
+    if mind.vault.exists && !mind.vault.online {
+        let sql = format!("alter tablespace ts_{worker} online");
+        c.execute(&sql, &[]).map_err(|e| trouble(&e, &sql))?;
+        mind.vault = vault::seen(c, worker, &[])?;
+    }
+    Ok(())
 }
 
 /// What there is of a worker's own table; its index must have what it has.

@@ -133,6 +133,8 @@ pub struct Mind {
     pub vault: Vault,
     pub vault_pending: Option<Vault>,
     pub vault_unforced: Option<Vault>,
+    /// The states of this life, by transaction.
+    pub history: BTreeMap<i64, State>,
     /// The server process that died under it, until it is known to be cleaned up.
     pub lost_process: Option<u32>,
     pub commits: u64,
@@ -156,6 +158,7 @@ impl Mind {
     /// The commit in flight was acknowledged; without `waited` it may still be lost with the instance.
     pub fn acknowledge(&mut self, waited: bool) {
         let Some(state) = self.pending.take() else { return };
+        self.history.insert(state.seq, state.clone());
         let before = std::mem::replace(&mut self.state, state);
         self.commits += 1;
         if waited {
@@ -188,6 +191,7 @@ impl Mind {
         }
         match pending {
             Some(p) if p.seq == seq => {
+                self.history.insert(p.seq, p.clone());
                 let before = std::mem::replace(&mut self.state, p);
                 if !died {
                     // It can be seen, but its session did not live to wait for the disk.

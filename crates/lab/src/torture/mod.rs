@@ -6,6 +6,7 @@
 //! (`check`): what was acknowledged is there, what was in flight is there whole or not at all, indexes lead to what their
 //! tables have, no sequence value comes twice. The order of events is the processes' own; a seed decides all the rest.
 
+mod archive;
 mod check;
 mod html;
 mod mind;
@@ -23,6 +24,7 @@ use client::Client;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::LabError;
+use archive::{Archive, Outcome, Task};
 use check::Trouble;
 use mind::{Mind, Random};
 pub use place::{Place, Started};
@@ -88,6 +90,8 @@ pub struct Plan {
     pub sessions: u32,
     pub instance_kills: u64,
     pub session_kills: u64,
+    /// How often a backup made under load is restored to a moment between; 0: the database is in NOARCHIVELOG mode.
+    pub restores: u64,
     /// The run ends when this has passed, whatever is left to do.
     pub seconds: f64,
     /// Generations, in turn.
@@ -202,6 +206,7 @@ struct Run<'a> {
     begun: Instant,
     cycle: u64,
     armed_power: bool,
+    archive: Archive,
 }
 
 impl<'a> Run<'a> {
@@ -212,6 +217,7 @@ impl<'a> Run<'a> {
             ("sessions", plan.sessions.to_string()),
             ("instance kills wanted", plan.instance_kills.to_string()),
             ("session kills wanted", plan.session_kills.to_string()),
+            ("restores wanted", plan.restores.to_string()),
             ("generations", plan.generations.join(", ")),
         ] {
             parameters.insert(name.to_string(), value);
@@ -236,6 +242,7 @@ impl<'a> Run<'a> {
             begun: Instant::now(),
             cycle: 0,
             armed_power: false,
+            archive: Archive::default(),
         })
     }
 
@@ -251,7 +258,12 @@ impl<'a> Run<'a> {
 
     fn all(&mut self) -> Result<(), LabError> {
         self.start(&[], None)?;
-        check::set_up(&mut self.place.connect()?, self.minds.len())?;
+        let mut c = self.place.connect()?;
+        check::set_up(&mut c, self.minds.len())?;
+        if self.plan.restores > 0 {
+            archive::SETUP.iter().try_for_each(|sql| c.execute(sql, &[]).map(drop))?;
+        }
+        drop(c);
         self.place.stop()?;
         let mut last = "first start".to_string();
         while !self.is_done() {
@@ -282,7 +294,9 @@ impl<'a> Run<'a> {
         }
         let opened = self.start(&ending.params(), Some(last))?;
         if opened {
-            self.compare(false)?;
+            if self.compare(false)? {
+                self.begin_life()?;
+            }
             self.work(&ending)?;
         }
         if ending == Ending::Stop && !self.place.has_ended() {
@@ -295,6 +309,7 @@ impl<'a> Run<'a> {
         }
         let row = self.result.row(ending.kind());
         row.instance_kills += u64::from(ending != Ending::Stop);
+        self.go_back()?;
         Ok(ending.kind().to_string())
     }
 
@@ -384,15 +399,67 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Compares everything with what the workers know; a session that goes meanwhile is wrong only when nothing is armed.
-    fn compare(&mut self, must_last: bool) -> Result<(), LabError> {
+    /// Nobody works yet: what the archive does then.
+    fn begin_life(&mut self) -> Result<(), LabError> {
+        if self.plan.restores == 0 {
+            return Ok(());
+        }
+        let Ok(mut c) = self.place.connect() else { return Ok(()) };
+        match self.archive.begin_life(&mut c, &mut self.minds, &mut self.r) {
+            Ok(()) | Err(Trouble::Gone) => Ok(()),
+            Err(Trouble::Wrong(text)) => Err(LabError::new(text)),
+        }
+    }
+
+    /// Whether it is time for another restore: they are spread over the run.
+    fn wants_restore(&self) -> bool {
+        let lives = self.plan.instance_kills.max(1);
+        let due = self.plan.restores * (self.result.instance_kills() + lives / 4) / lives;
+        self.result.restores < self.plan.restores.min(due.max(1))
+    }
+
+    /// The instance has ended: restores a backup to a moment that was noted, or puts a data file back from it.
+    fn go_back(&mut self) -> Result<(), LabError> {
+        let params = self.params(&[]);
+        match self.archive.restore(&self.place, &params) {
+            Ok(Some((mut other, minds))) => {
+                self.result.restores += 1;
+                if self.r.chance(35) {
+                    std::mem::swap(&mut self.place, &mut other);
+                    self.go_on_from(minds);
+                }
+            }
+            Ok(None) if self.r.chance(15) => {
+                self.result.files_put_back += u64::from(self.archive.put_back_a_file(self.place.dir(), &mut self.r)?);
+            }
+            Ok(None) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
+    /// The run goes on with an earlier moment: numbers that were handed out behind it may come again.
+    fn go_on_from(&mut self, minds: Vec<Mind>) {
+        self.archive.forget();
+        self.result.lives_gone_back += 1;
+        self.shared.numbers =
+            std::sync::Mutex::new(minds.iter().flat_map(|m| m.state.numbers.iter().copied()).collect());
+        for (mind, then) in self.minds.iter_mut().zip(minds) {
+            let Mind { commits, kept, lost, unwaited_lost, .. } = *mind;
+            *mind = Mind { commits, kept, lost, unwaited_lost, ..then };
+        }
+    }
+
+    /// Compares everything with what the workers know; a session that goes meanwhile is wrong only when nothing is armed. False when it
+    /// went.
+    fn compare(&mut self, must_last: bool) -> Result<bool, LabError> {
         let outcome = match self.place.connect() {
             Ok(mut c) => check::everything(&mut c, &mut self.minds),
             Err(_) => Err(Trouble::Gone),
         };
         match outcome {
-            Ok(()) => Ok(()),
-            Err(Trouble::Gone) if !must_last => Ok(()),
+            Ok(()) => Ok(true),
+            Err(Trouble::Gone) if !must_last => Ok(false),
             Err(Trouble::Gone) => Err(LabError::new("the session that compares was lost".into())),
             Err(Trouble::Wrong(text)) => Err(LabError::new(text)),
         }
@@ -414,6 +481,11 @@ impl<'a> Run<'a> {
         };
         let (seed, cycle, dir) = (self.plan.seed, self.cycle, self.place.dir().to_path_buf());
         let mut killer = Random::new(seed, (cycle << 20) | 0xfffff);
+        let task = if self.plan.restores > 0 { self.archive.task(self.wants_restore()) } else { Task::Nothing };
+        let folder = self.archive.folder(&dir);
+        let (executable, pause) =
+            (self.place.executable().to_path_buf(), lasting.mul_f64(self.r.below(80) as f64 / 100.0));
+        let outcome = (std::sync::Mutex::new(Outcome::default()), AtomicBool::new(task == Task::Nothing));
         let (shared, minds, place, bar) = (&self.shared, &mut self.minds, &mut self.place, &self.bar);
         let until = if self.plan.instance_kills == 0 { self.plan.seconds } else { lasting.as_secs_f64() + 5.0 };
         let stopped = std::thread::scope(|scope| {
@@ -422,12 +494,17 @@ impl<'a> Run<'a> {
                 let dir = &dir;
                 scope.spawn(move || work::work(dir, mind, seat, &mut r, shared));
             }
+            if task != Task::Nothing {
+                scope.spawn(|| archive::work(task, (&dir, &executable), &folder, pause, shared, &outcome));
+            }
             scope.spawn(|| kill_sessions(&seats, quota, lasting, &mut killer, shared, &killed));
-            let watch = Watch { seats: &seats, shared, killed: &killed, quota, lasting, until, bar };
+            let watch =
+                Watch { seats: &seats, shared, killed: &killed, quota, lasting, until, archived: &outcome.1, bar };
             let stopped = watch.until_the_end(place, ending);
             shared.over.store(true, Ordering::Release);
             stopped
         });
+        self.archive.end_life(outcome.0.into_inner().unwrap_or_default(), &dir);
         let row = self.result.row(ending.kind());
         row.session_kills += killed.load(Ordering::Relaxed);
         for (mind, (commits, kept, lost)) in self.minds.iter().zip(before) {
@@ -451,6 +528,8 @@ struct Watch<'a> {
     quota: u64,
     lasting: Duration,
     until: f64,
+    /// What the archive does in this life is done.
+    archived: &'a AtomicBool,
     bar: &'a ProgressBar,
 }
 
@@ -480,7 +559,8 @@ impl Watch<'_> {
             if self.until > 60.0 {
                 self.bar.set_position(killed / 10);
             }
-            let enough = elapsed > self.lasting && killed >= self.quota && !ending.comes();
+            let done = killed >= self.quota && self.archived.load(Ordering::Acquire);
+            let enough = elapsed > self.lasting && done && !ending.comes();
             if enough || elapsed.as_secs_f64() > self.until {
                 break;
             }

@@ -54,6 +54,23 @@ impl Place {
         Ok(Place { dir, executable, child: None, keep: false })
     }
 
+    /// Another directory beside this one, not made yet.
+    ///
+    /// # Errors
+    /// This one has no name.
+    pub fn sibling(&self) -> Result<Place, LabError> {
+        let no_name = || LabError::new(format!("{} has no name", self.dir.display()));
+        let name = self.dir.file_name().ok_or_else(no_name)?.to_string_lossy().into_owned();
+        let base = name.split("-of-").next().unwrap_or(&name);
+        let dir = self.dir.with_file_name(format!("{base}-of-{}", os::clock::now_ns()));
+        Ok(Place { dir, executable: self.executable.clone(), child: None, keep: false })
+    }
+
+    /// The program.
+    pub fn executable(&self) -> &Path {
+        &self.executable
+    }
+
     /// The database directory.
     pub fn dir(&self) -> &Path {
         &self.dir

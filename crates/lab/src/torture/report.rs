@@ -37,6 +37,13 @@ pub struct Torture {
     pub seconds: f64,
     pub statements: u64,
     pub deadlocks: u64,
+    /// Backups that were restored to a moment, how often the run went on with one, and files put back from one.
+    #[serde(default)]
+    pub restores: u64,
+    #[serde(default)]
+    pub lives_gone_back: u64,
+    #[serde(default)]
+    pub files_put_back: u64,
     pub rows: Vec<Row>,
     /// Deaths at named points.
     pub points: BTreeMap<String, u64>,
@@ -97,6 +104,12 @@ impl Torture {
             self.seconds,
             self.parameters.get("seed").map_or("", String::as_str)
         ));
+        if self.restores + self.files_put_back > 0 {
+            out.push_str(&format!(
+                "{} backups restored to a moment, gone on with {} of them; {} data files put back from a backup\n",
+                self.restores, self.lives_gone_back, self.files_put_back
+            ));
+        }
         if !self.points.is_empty() {
             let mut lines = vec![vec!["named point".to_string(), "deaths".to_string()]];
             lines.extend(self.points.iter().map(|(name, n)| vec![name.clone(), n.to_string()]));

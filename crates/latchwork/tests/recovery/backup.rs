@@ -234,3 +234,114 @@ fn a_crash_in_backup_mode_ends_it_and_a_closed_database_is_backed_up_whole() {
     assert_eq!(number(&mut copy.connect(), "select count(*) from t"), 1000);
     copy.verify();
 }
+
+/// Restores to an SCN and starts what came out.
+fn restored(folder: &Database, to: &Database, scn: Option<i64>) {
+    let scn = scn.map(|scn| scn.to_string());
+    let mut args = vec!["restore", "--from", text(folder.path()), "--dir", text(to.path())];
+    args.extend(scn.iter().flat_map(|scn| ["--until-scn", scn]));
+    let (code, out) = latchwork(&args);
+    assert_eq!(code, 0, "{out}");
+    to.start();
+}
+
+#[test]
+fn tablespaces_that_came_and_went_are_as_they_were_at_the_moment() {
+    let (db, folder) = (Database::new("went"), Database::new("went-folder"));
+    db.start();
+    let mut c = db.connect();
+    let scn = |c: &mut client::Client| number(c, "select current_scn from v$database");
+    let made = |name: &str| {
+        let file = format!("create tablespace {name} datafile '{name}.dbf' size 1M autoextend on");
+        [
+            file,
+            format!("create table t_{name} tablespace {name} as select cast('{name}' as varchar2(300)) x from dual"),
+            "commit".into(),
+        ]
+    };
+    run(&mut c, &["alter database archivelog"]);
+    for sql in made("one").iter().chain(&made("away")) {
+        run(&mut c, &[sql]);
+    }
+    run(&mut c, &["alter tablespace away offline"]);
+    let (code, out) = db.program(&["backup", "--to", text(folder.path())]);
+    assert_eq!(code, 0, "{out}");
+    // One goes, others take its place and the numbers; one that was offline comes back and is changed.
+    run(&mut c, &["alter tablespace away online", "insert into t_away select * from t_away", "commit"]);
+    run(&mut c, &["drop tablespace one including contents and datafiles"]);
+    made("two").iter().for_each(|sql| run(&mut c, &[sql]));
+    let with_two = scn(&mut c);
+    run(&mut c, &["drop tablespace two including contents and datafiles"]);
+    made("one").iter().for_each(|sql| run(&mut c, &[sql]));
+    run(&mut c, &["insert into t_one select rpad('later', 300) from dual connect by level <= 5000", "commit"]);
+    let with_one = scn(&mut c);
+    drop(c);
+    db.kill();
+    let names =
+        "select tablespace_name from dba_tablespaces where tablespace_name in ('ONE', 'TWO', 'AWAY') order by 1";
+    let then = Database::new("went-then");
+    restored(&folder, &then, Some(with_two));
+    let mut c = then.connect();
+    assert_eq!(rows(&mut c, names), ["AWAY", "TWO"]);
+    assert_eq!(rows(&mut c, "select x from t_two"), ["two"]);
+    assert_eq!(rows(&mut c, "select count(*) from dba_data_files"), ["5"]);
+    run(&mut c, &["alter tablespace away online"]);
+    assert_eq!(rows(&mut c, "select x from t_away"), ["away", "away"]);
+    drop(c);
+    then.verify();
+    for until in [Some(with_one), None] {
+        let now = Database::new("went-now");
+        restored(&folder, &now, until);
+        let mut c = now.connect();
+        assert_eq!(rows(&mut c, names), ["AWAY", "ONE"]);
+        assert_eq!(number(&mut c, "select count(*) from t_one"), 5001);
+        if until.is_some() {
+            run(&mut c, &["alter tablespace away online"]);
+        }
+        assert_eq!(rows(&mut c, "select x from t_away"), ["away", "away"]);
+        drop(c);
+        now.verify();
+    }
+}
+
+#[test]
+fn a_database_of_another_build_is_refused_with_both_versions() {
+    let db = Database::new("versions");
+    db.start();
+    run(&mut db.connect(), &["create table t (n number)"]);
+    db.stop();
+    let path = db.path().join("control");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let body = &whole[..whole.find("checksum ").unwrap()];
+    let dictionary = body.lines().find_map(|l| l.strip_prefix("dictionary ")).expect("its line");
+    let own: u64 = dictionary.parse().unwrap();
+    let before = |path: &Path| std::fs::read(path).unwrap();
+    let users = before(&db.path().join("users01.dbf"));
+    let others = [
+        (
+            body.replacen("control file 3", "control file 2", 1),
+            "version 2 incompatible with ORACLE version 3".to_string(),
+        ),
+        (
+            body.replacen("control file 3", "control file 4", 1),
+            "version 4 incompatible with ORACLE version 3".to_string(),
+        ),
+        (
+            body.replacen(dictionary, "77", 1),
+            format!(
+                "version 3 (dictionary 000000000000004d) incompatible with ORACLE version 3 (dictionary {own:016x})"
+            ),
+        ),
+    ];
+    for (text, says) in others {
+        std::fs::write(&path, datafile::ControlFile::with_checksum(&text)).unwrap();
+        let changed = before(&path);
+        for (code, out) in [db.try_start(), db.program(&["verify"])] {
+            assert!(code != 0 && out.contains("ORA-00201") && out.contains(&says), "{out}");
+        }
+        assert!(before(&path) == changed && before(&db.path().join("users01.dbf")) == users, "nothing was changed");
+    }
+    std::fs::write(&path, &whole).unwrap();
+    db.start();
+    assert_eq!(number(&mut db.connect(), "select count(*) from t"), 0);
+}
