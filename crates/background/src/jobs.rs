@@ -65,7 +65,7 @@ fn assign_due(instance: &Instance, session: &mut Session, fork_wanted: &dyn Fn()
 pub fn slave(instance: &'static Instance, n: u32, log: &dyn Fn(&str)) -> Result<()> {
     loop {
         // Each job is a session of its own, as it is in Oracle: it has its own SID, NLS settings and package state.
-        let mut session = Session::background(instance, &format!("J{n:03}"))?;
+        let mut session = Session::slave(instance, &format!("J{n:03}"))?;
         let Some(job) = next_job(instance, &mut session, n) else {
             session.end();
             return Ok(());
@@ -103,7 +103,7 @@ fn run_job(instance: &'static Instance, session: &mut Session, n: u32, job: u64)
         JobOutcome::Failed(e) => {
             if e.is(28) {
                 // A session that was killed does nothing more: another one keeps its books.
-                let next = Session::background(instance, &format!("J{n:03}"))?;
+                let next = Session::slave(instance, &format!("J{n:03}"))?;
                 std::mem::replace(session, next).end();
             }
             note_failure(session, job)?;

@@ -1,10 +1,11 @@
 #![forbid(unsafe_code)]
-//! Background processes: PMON, DBW0, LGWR, CKPT, ARC0, SMON, CJQ0 and the job slaves.
+//! Background processes: PMON, DBW0, LGWR, CKPT, ARC0, SMON, MMON, CJQ0 and the job slaves.
 
 mod archiver;
 mod checkpointer;
 mod jobs;
 mod log_writer;
+mod mmon;
 mod pmon;
 mod smon;
 mod writer;
@@ -13,6 +14,7 @@ pub use archiver::arc0;
 pub use checkpointer::ckpt;
 pub use jobs::{cjq0, slave};
 pub use log_writer::lgwr;
+pub use mmon::mmon;
 pub use pmon::pmon;
 pub use smon::smon;
 pub use writer::dbw0;

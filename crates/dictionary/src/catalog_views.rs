@@ -451,6 +451,7 @@ pub fn catalog_views() -> &'static [(&'static str, &'static str)] {
         let mut list: Vec<(&'static str, &'static str)> = SINGLE.to_vec();
         list.extend(crate::space_views::VIEWS);
         list.extend(crate::hist_views::VIEWS);
+        list.extend(crate::hist_views::plain_views().map(|(name, text)| (keep(name), keep(text))));
         for family in FAMILIES {
             for member in family.members {
                 let prefix = match member {

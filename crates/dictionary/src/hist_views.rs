@@ -1,5 +1,7 @@
 //! DBA_HIST_ views: the workload repository, as SQL over its tables.
 
+use crate::base::Base;
+
 /// Name and query. The names of the figures are those of the tables, so that a column added there needs one here.
 pub(crate) const VIEWS: &[(&str, &str)] = &[
     (
@@ -11,7 +13,7 @@ pub(crate) const VIEWS: &[(&str, &str)] = &[
     (
         "DBA_HIST_SYSTEM_EVENT",
         "select e.snap_id, e.dbid, e.instance_number, e.event_id, e.event_name, n.wait_class_id, e.wait_class, e.total_waits, \
-            e.total_timeouts, e.time_waited_micro, 0 con_id from wrm$_snapshot s, wrh$_system_event e, v$event_name n \
+            e.total_timeouts, e.time_waited_micro, e.total_waits_fg, e.total_timeouts_fg, e.time_waited_micro_fg, 0 con_id from wrm$_snapshot s, wrh$_system_event e, v$event_name n \
             where s.snap_id = e.snap_id and s.dbid = e.dbid and s.status = 0 and n.event_id(+) = e.event_id",
     ),
     (
@@ -36,13 +38,75 @@ pub(crate) const VIEWS: &[(&str, &str)] = &[
         "select q.snap_id, q.dbid, q.instance_number, q.sql_id, q.plan_hash_value, q.parsing_schema_name, q.executions_total, \
             q.executions_delta, q.parse_calls_total, q.parse_calls_delta, q.fetches_total, q.fetches_delta, q.rows_processed_total, \
             q.rows_processed_delta, q.buffer_gets_total, q.buffer_gets_delta, q.disk_reads_total, q.disk_reads_delta, \
-            q.elapsed_time_total, q.elapsed_time_delta, q.cpu_time_total, q.cpu_time_delta, 0 con_id \
+            q.elapsed_time_total, q.elapsed_time_delta, q.cpu_time_total, q.cpu_time_delta, q.module, q.action, q.version_count, 0 con_id \
             from wrm$_snapshot s, wrh$_sqlstat q where s.snap_id = q.snap_id and s.dbid = q.dbid and s.status = 0",
     ),
     ("DBA_HIST_SQLTEXT", "select t.dbid, t.sql_id, t.sql_text, t.command_type, 0 con_id from wrh$_sqltext t"),
+    (
+        "DBA_HIST_EVENT_HISTOGRAM",
+        "select h.snap_id, h.dbid, h.instance_number, h.event_id, h.event_name, n.wait_class_id, h.wait_class, \
+            power(2, ceil(log(2, greatest(ceil(h.wait_time_micro / 1000), 1)))) wait_time_milli, sum(h.wait_count) wait_count, 0 con_id \
+            from wrm$_snapshot s, wrh$_event_histogram h, v$event_name n \
+            where s.snap_id = h.snap_id and s.dbid = h.dbid and s.status = 0 and n.event_id(+) = h.event_id \
+            group by h.snap_id, h.dbid, h.instance_number, h.event_id, h.event_name, n.wait_class_id, h.wait_class, \
+            power(2, ceil(log(2, greatest(ceil(h.wait_time_micro / 1000), 1))))",
+    ),
+    (
+        "DBA_HIST_WR_CONTROL",
+        "select c.dbid, numtodsinterval(c.snap_interval_min, 'MINUTE') snap_interval, \
+            numtodsinterval(c.retention_min, 'MINUTE') retention, decode(c.topnsql, null, 'DEFAULT', to_char(c.topnsql)) topnsql, 0 con_id \
+            from wrm$_wr_control c",
+    ),
+    (
+        "DBA_HIST_BASELINE",
+        "select b.dbid, b.baseline_id, b.baseline_name, 'STATIC' baseline_type, b.start_snap_id, \
+            (select s.end_interval_time from wrm$_snapshot s where s.snap_id = b.start_snap_id and s.dbid = b.dbid) start_snap_time, \
+            b.end_snap_id, \
+            (select s.end_interval_time from wrm$_snapshot s where s.snap_id = b.end_snap_id and s.dbid = b.dbid) end_snap_time, \
+            b.creation_time, 0 con_id from wrm$_baseline b",
+    ),
+    (
+        "DBA_HIST_DATABASE_INSTANCE",
+        "select i.dbid, i.instance_number, i.startup_time, 'NO' parallel, i.version, i.db_name, i.instance_name, i.host_name, \
+            i.platform_name, 0 con_id from wrm$_database_instance i",
+    ),
     (
         "DBA_HIST_SYSSTAT",
         "select v.snap_id, v.dbid, v.instance_number, v.stat_id, v.stat_name, v.value, 0 con_id \
             from wrm$_snapshot s, wrh$_sysstat v where s.snap_id = v.snap_id and s.dbid = v.dbid and s.status = 0",
     ),
 ];
+
+/// Tables that a view shows as they are: the name after `DBA_HIST_`, and the table.
+const PLAIN: &[(&str, Base)] = &[
+    ("SYS_TIME_MODEL", Base::HistTimeModel),
+    ("OSSTAT", Base::HistOsstat),
+    ("PARAMETER", Base::HistParameter),
+    ("SGASTAT", Base::HistSgastat),
+    ("SGA", Base::HistSga),
+    ("LATCH_MISSES_SUMMARY", Base::HistLatchMisses),
+    ("LATCH_CHILDREN", Base::HistLatchChildren),
+    ("LATCH_PARENT", Base::HistLatchParent),
+    ("LIBRARYCACHE", Base::HistLibrarycache),
+    ("ENQUEUE_STAT", Base::HistEnqueue),
+    ("WAITSTAT", Base::HistWaitstat),
+    // Oracle has the histogram in milliseconds only.
+    ("EVENT_HISTOGRAM_MICRO", Base::HistEventHistogram),
+    ("BUFFER_POOL_STAT", Base::HistBufferPool),
+    ("FILESTATXS", Base::HistFilestat),
+    ("UNDOSTAT", Base::HistUndostat),
+];
+
+/// Names and queries of the views over [`PLAIN`].
+pub(crate) fn plain_views() -> impl Iterator<Item = (String, String)> {
+    PLAIN.iter().map(|(name, base)| {
+        let table = base.table();
+        let columns: Vec<String> = table.columns.iter().map(|(column, _)| format!("w.{column}")).collect();
+        let text = format!(
+            "select {}, 0 con_id from wrm$_snapshot s, {} w where s.snap_id = w.snap_id and s.dbid = w.dbid and s.status = 0",
+            columns.join(", "),
+            table.name
+        );
+        (format!("DBA_HIST_{name}"), text)
+    })
+}

@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
 //! The `latchwork` program: starts and stops instances, and is the shell and the laboratory.
 
+mod awr;
 mod backup;
 mod instance;
 mod progress;
@@ -43,6 +44,9 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Snapshots of the workload, and reports of what the instance did between two of them
+    #[command(subcommand)]
+    Awr(awr::Command),
     /// Run, compare and report contention experiments
     #[command(subcommand)]
     Lab(lab::Command),
@@ -63,6 +67,10 @@ fn main() -> ExitCode {
         Command::Restore(a) => backup::restore(&a),
         Command::Recover(a) => recover::run(&a),
         Command::Sql { arguments } => ExitCode::from(shell::main(&arguments, &instance::default_dir())),
+        Command::Awr(command) => {
+            os::signal::restore_default(os::signal::SIGPIPE);
+            awr::run(&command)
+        }
         Command::Lab(command) => {
             // `lab … | head` ends quietly, as other programs do.
             os::signal::restore_default(os::signal::SIGPIPE);

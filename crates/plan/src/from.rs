@@ -86,7 +86,7 @@ impl Compiler<'_> {
                     schema: None,
                     kind: ItemKind::Elements { value },
                     columns: vec![ItemColumn {
-                        name: if of_xplan(expr) { "PLAN_TABLE_OUTPUT" } else { "COLUMN_VALUE" }.into(),
+                        name: lines_of(expr).into(),
                         ty: text(4000),
                         nullable: true,
                         value: None,
@@ -668,11 +668,15 @@ fn has_subquery(conds: &[Expr]) -> bool {
 }
 
 /// Whether a collection is what DBMS_XPLAN prints.
-fn of_xplan(expr: &ast::Expr) -> bool {
+fn lines_of(expr: &ast::Expr) -> &'static str {
     let name = match &expr.kind {
         ast::ExprKind::Call(call) => &call.name,
         ast::ExprKind::Name(name) => name,
-        _ => return false,
+        _ => return "COLUMN_VALUE",
     };
-    name.qualifier() == Some("DBMS_XPLAN")
+    match name.qualifier() {
+        Some("DBMS_XPLAN") => "PLAN_TABLE_OUTPUT",
+        Some("DBMS_WORKLOAD_REPOSITORY") => "OUTPUT",
+        _ => "COLUMN_VALUE",
+    }
 }

@@ -251,6 +251,10 @@ pub trait World {
     fn create_snapshot(&mut self, _level: &str) -> Result<i64> {
         Err(Ora::unsupported())
     }
+    /// The rest of DBMS_WORKLOAD_REPOSITORY.
+    fn repository(&mut self, _request: &RepositoryRequest) -> Result<Value> {
+        Err(Ora::unsupported())
+    }
     /// DBMS_FLASHBACK.
     fn flashback(&mut self, _request: &FlashbackRequest) -> Result<Value> {
         Err(Ora::unsupported())
@@ -260,6 +264,38 @@ pub trait World {
     }
     /// DBMS_APPLICATION_INFO: module, action and client_info; `None` leaves as it is.
     fn set_application_info(&mut self, _module: Option<&str>, _action: Option<&str>, _client_info: Option<&str>) {}
+}
+
+/// A call of DBMS_WORKLOAD_REPOSITORY.
+#[derive(Clone, Debug)]
+pub enum RepositoryRequest {
+    /// MODIFY_SNAPSHOT_SETTINGS: minutes, and statements by each measure.
+    Settings {
+        retention: Option<i64>,
+        interval: Option<i64>,
+        top: Option<i64>,
+    },
+    DropSnapshots {
+        low: i64,
+        high: i64,
+    },
+    /// Gives the baseline's number.
+    CreateBaseline {
+        begin: i64,
+        end: i64,
+        name: String,
+    },
+    /// `cascade`: with its snapshots.
+    DropBaseline {
+        name: String,
+        cascade: bool,
+    },
+    /// AWR_REPORT_TEXT and AWR_REPORT_HTML.
+    Report {
+        begin: i64,
+        end: i64,
+        html: bool,
+    },
 }
 
 /// A call of DBMS_FLASHBACK.

@@ -7,14 +7,16 @@ use latch::{Client, LatchName, Where};
 use types::{Ora, Result};
 use wait::{Event, EventTotals, Stat, StatLine, Waiter};
 
-use crate::slots::ProcessState;
+use crate::slots::{BACKGROUND, ProcessState, SLAVE};
 use crate::{Process, Processes, SessionStatus};
 
 /// Who joins.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Attach<'a> {
-    /// The name of a background process (`PMON`); `None` for a user's.
+    /// The name of a background process (`PMON`) or job slave; `None` for a server process.
     pub background: Option<&'a str>,
+    /// A job slave: its session is a user's.
+    pub is_slave: bool,
     /// PROGRAM.
     pub program: &'a str,
     /// OSUSER.
@@ -59,11 +61,16 @@ impl Processes {
 impl Process {
     fn start(&self, who: &Attach<'_>) {
         let (slot, session) = (self.slot(), self.session());
+        let kind = match who.background {
+            None => 0,
+            Some(_) if who.is_slave => SLAVE,
+            Some(_) => BACKGROUND,
+        };
         {
             let section = self.lock(self.all.latch(LatchName::ProcessAllocation), Where::KsuAllocateProcess, 0);
             section.add(&slot.serial, 1);
         }
-        slot.background.store(u32::from(who.background.is_some()), Ordering::Relaxed);
+        slot.background.store(kind, Ordering::Relaxed);
         slot.started_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
         slot.name.set(who.background.unwrap_or(who.program));
         session.reset();
@@ -71,7 +78,7 @@ impl Process {
             let section = self.lock(self.all.latch(LatchName::SessionAllocation), Where::KsuCreateSession, 0);
             section.add(&session.serial, 1);
         }
-        session.background.store(u32::from(who.background.is_some()), Ordering::Relaxed);
+        session.background.store(kind, Ordering::Relaxed);
         session.logon_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
         for (text, value) in
             [(&session.os_user, who.os_user), (&session.machine, who.machine), (&session.program, who.program)]

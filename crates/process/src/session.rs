@@ -124,7 +124,7 @@ impl SessionSlot {
     /// True for the session of a background process.
     #[must_use]
     pub fn is_background(&self) -> bool {
-        self.background.load(Ordering::Relaxed) != 0
+        self.background.load(Ordering::Relaxed) == crate::slots::BACKGROUND
     }
 
     /// STATUS.

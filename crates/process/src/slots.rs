@@ -17,6 +17,10 @@ pub enum ProcessState {
     Cleaning,
 }
 
+/// What the words `background` say, of a slot and of its session; 0 of a server process.
+pub(crate) const BACKGROUND: u32 = 1;
+pub(crate) const SLAVE: u32 = 2;
+
 sga_struct! {
     /// One process: a row of `v$process`.
     #[derive(Debug)]
@@ -60,9 +64,15 @@ impl ProcessSlot {
         self.serial.load(Ordering::Relaxed)
     }
 
-    /// True for PMON and its like.
+    /// True for PMON and its like, not for job slaves, whose sessions are those of users.
     #[must_use]
     pub fn is_background(&self) -> bool {
+        self.background.load(Ordering::Relaxed) == BACKGROUND
+    }
+
+    /// True for every process with a name of its own: background processes and job slaves.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
         self.background.load(Ordering::Relaxed) != 0
     }
 

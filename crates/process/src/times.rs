@@ -68,7 +68,9 @@ impl Processes {
         };
         times[of_elapsed as usize] = elapsed;
         times[of_cpu as usize] = cpu;
-        times[TimeStat::SqlExecute as usize] = line.call_us(now, idle);
+        if !slot.is_background() {
+            times[TimeStat::SqlExecute as usize] = line.call_us(now, idle);
+        }
         times
     }
 

@@ -21,6 +21,8 @@ pub enum Role {
     Arc0,
     Smon,
     Cjq0,
+    /// Takes snapshots; the instance lives without it.
+    Mmon,
     /// A job slave, by number.
     Slave(u32),
     /// Serves one connection.
@@ -38,6 +40,7 @@ impl Role {
             Role::Arc0 => "ARC0".into(),
             Role::Smon => "SMON".into(),
             Role::Cjq0 => "CJQ0".into(),
+            Role::Mmon => "MMON".into(),
             Role::Slave(n) => format!("J{n:03}"),
             Role::Server => "server".into(),
         }
@@ -45,7 +48,12 @@ impl Role {
 
     /// Whether the instance cannot live without it.
     pub fn is_background(self) -> bool {
-        !matches!(self, Role::Slave(_) | Role::Server)
+        !matches!(self, Role::Slave(_) | Role::Server | Role::Mmon)
+    }
+
+    /// Whether it goes on until it is asked to end.
+    pub fn has_work_of_its_own(self) -> bool {
+        self.is_background() || self == Role::Mmon
     }
 
     /// The error of an instance whose background process ended.
@@ -89,6 +97,7 @@ pub fn run(
         (Role::Arc0, _) => background::arc0(instance, &|text| alert.write(text)),
         (Role::Smon, _) => background::smon(instance, &|text| alert.write(text)),
         (Role::Cjq0, _) => background::cjq0(instance, &|| wanted.signal()),
+        (Role::Mmon, _) => background::mmon(instance, &|text| alert.write(text)),
         (Role::Slave(n), _) => background::slave(instance, n, &|text| alert.write(text)),
     };
     let status = match catch_unwind(AssertUnwindSafe(body)) {

@@ -40,6 +40,9 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 /// How long a background process may take to finish its work at a stop.
 const FINISH_LIMIT: Duration = Duration::from_secs(60);
 
+/// MMON is started again unless it has just been.
+const RESTART_LIMIT: Duration = Duration::from_secs(10);
+
 /// The longest path a socket address takes.
 const MAX_SOCKET_PATH: usize = 107;
 
@@ -52,6 +55,9 @@ pub struct Supervisor {
     /// Written to by CJQ0 when it wants a job slave.
     wanted: EventFd,
     children: BTreeMap<i32, Child>,
+    /// MMON has ended while the database is open, and when it was last started again.
+    mmon_ended: bool,
+    mmon_started: Option<Instant>,
     owner_on_stdin: bool,
     own_id: i32,
 }
@@ -131,6 +137,8 @@ impl Supervisor {
                     listener: None,
                     wanted,
                     children: BTreeMap::new(),
+                    mmon_ended: false,
+                    mmon_started: None,
                     owner_on_stdin: options.owner_on_stdin,
                     own_id: os::process::own_id(),
                 };
@@ -174,9 +182,10 @@ impl Supervisor {
     }
 
     fn start_processes(&mut self, place: &Place) -> Result<(), String> {
-        let all = [Role::Pmon, Role::Dbw0, Role::Lgwr, Role::Ckpt, Role::Smon, Role::Arc0, Role::Cjq0];
-        // Who waits for a log of a throw-away database archives it.
-        for role in all.into_iter().filter(|r| *r != Role::Arc0 || !place.is_ephemeral()) {
+        let all = [Role::Pmon, Role::Dbw0, Role::Lgwr, Role::Ckpt, Role::Smon, Role::Arc0, Role::Cjq0, Role::Mmon];
+        // Who waits for a log of a throw-away database archives it, and its snapshots are taken by those who want them.
+        let is_wanted = |r: &Role| !matches!(r, Role::Arc0 | Role::Mmon) || !place.is_ephemeral();
+        for role in all.into_iter().filter(is_wanted) {
             let pid = self.fork(role, None)?;
             self.alert.write(&format!("{} started with pid={pid}", role.name()));
         }
@@ -263,7 +272,24 @@ impl Supervisor {
                 _ => {}
             }
         }
-        self.reap().or(end)
+        let end = self.reap().or(end);
+        if end.is_none() && std::mem::take(&mut self.mmon_ended) {
+            self.restart_mmon();
+        }
+        end
+    }
+
+    /// The instance lives without MMON, but not for long; one that ends as soon as it has begun is left alone.
+    fn restart_mmon(&mut self) {
+        if self.mmon_started.is_some_and(|at| at.elapsed() < RESTART_LIMIT) {
+            self.alert.write("MMON ended soon after its start and is not started again: no snapshots are taken");
+            return;
+        }
+        self.mmon_started = Some(Instant::now());
+        match self.fork(Role::Mmon, None) {
+            Ok(pid) => self.alert.write(&format!("MMON started again with pid={pid}")),
+            Err(text) => self.alert.write(&text),
+        }
     }
 
     /// Collects ended children.
@@ -273,8 +299,10 @@ impl Supervisor {
             let Some(Child { role, .. }) = self.children.remove(&pid) else { continue };
             if !role.is_background() {
                 self.instance.process_ended(pid);
-                if let Role::Slave(n) = role {
-                    self.instance.state().slave_ended(n);
+                match role {
+                    Role::Slave(n) => self.instance.state().slave_ended(n),
+                    Role::Mmon => self.mmon_ended = self.instance.state().phase() == Phase::Open,
+                    _ => {}
                 }
                 if how != Ended::Exited(0) {
                     self.alert.write(&format!("Process {} (pid {pid}) {}", role.name(), describe(how)));
@@ -346,6 +374,7 @@ impl Supervisor {
     fn close(&mut self, mode: StopMode) -> Result<(), String> {
         self.instance.state().set_phase(Phase::Closing);
         self.end_role(|r| r == Role::Cjq0, FINISH_LIMIT)?;
+        self.end_role(|r| r == Role::Mmon, FINISH_LIMIT)?;
         if mode == StopMode::Immediate {
             self.instance.kill_all_sessions();
             self.signal_clients(signal::SIGTERM);
@@ -393,7 +422,7 @@ impl Supervisor {
                 return Err(format!("{} did not end in time", role.name()));
             }
             // Again, for one that was not attached yet when it was asked first has no slot that could have kept the request.
-            for (&pid, _) in self.children.iter().filter(|(_, c)| c.role.is_background() && which(c.role)) {
+            for (&pid, _) in self.children.iter().filter(|(_, c)| c.role.has_work_of_its_own() && which(c.role)) {
                 self.instance.ask_to_end(pid);
             }
             while let Some((signal, _)) = self.signals.next() {

@@ -214,7 +214,7 @@ fn kill_session(core: &Core, target: &str) -> Result<()> {
     }
     let all = core.instance.processes();
     let runs_job = core.instance.state().job_of(sid as usize - 1).is_some();
-    if all.slot(sid).is_some_and(|s| s.is_background()) && !runs_job {
+    if all.slot(sid).is_some_and(|s| s.is_named()) && !runs_job {
         return Err(Ora::new(29));
     }
     if !all.cancel(sid, serial, Cancel::Killed) {

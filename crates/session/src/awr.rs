@@ -11,17 +11,14 @@ use exec::ExecCtx;
 use plsql::World as _;
 use types::{Ora, Result, Value};
 
-/// How much of the shared statements a snapshot keeps.
+/// How much a snapshot keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
-    /// The foremost by elapsed time, processor time, executions and block visits.
+    /// Figures by name.
     Typical,
-    /// Every statement that did anything since the last snapshot.
+    /// Those of single latches, too.
     All,
 }
-
-/// Statements a typical snapshot keeps by each measure.
-const TOP: i64 = 30;
 
 impl Level {
     /// # Errors
@@ -39,8 +36,9 @@ impl Level {
 const TABLES: &[(&str, &str)] = &[
     (
         "wrh$_system_event",
-        "event_id, event_name, wait_class, total_waits, total_timeouts, time_waited_micro) \
-         select :1, :2, :3, event_id, event, wait_class, total_waits, total_timeouts, time_waited_micro from v$system_event",
+        "event_id, event_name, wait_class, total_waits, total_timeouts, time_waited_micro, total_waits_fg, total_timeouts_fg, \
+         time_waited_micro_fg) select :1, :2, :3, event_id, event, wait_class, total_waits, total_timeouts, time_waited_micro, \
+         total_waits_fg, total_timeouts_fg, time_waited_micro_fg from v$system_event",
     ),
     (
         "wrh$_latch",
@@ -60,29 +58,113 @@ const TABLES: &[(&str, &str)] = &[
          sum(scancompletes), sum(modifications), sum(flushes) from v$rowcache group by parameter",
     ),
     ("wrh$_sysstat", "stat_id, stat_name, value) select :1, :2, :3, stat_id, name, value from v$sysstat"),
+    (
+        "wrh$_sys_time_model",
+        "stat_id, stat_name, value) select :1, :2, :3, stat_id, stat_name, value from v$sys_time_model",
+    ),
+    ("wrh$_osstat", "stat_id, stat_name, value) select :1, :2, :3, osstat_id, stat_name, value from v$osstat"),
+    (
+        "wrh$_parameter",
+        "parameter_name, value, isdefault, ismodified) \
+         select :1, :2, :3, name, substr(value, 1, 512), isdefault, ismodified from v$system_parameter",
+    ),
+    ("wrh$_sgastat", "name, pool, bytes) select :1, :2, :3, name, pool, bytes from v$sgastat"),
+    ("wrh$_sga", "name, value) select :1, :2, :3, name, value from v$sga"),
+    (
+        "wrh$_latch_misses_summary",
+        "parent_name, where_in_code, nwfail_count, sleep_count, wtr_slp_count) \
+         select :1, :2, :3, parent_name, substr(\"WHERE\", 1, 64), nwfail_count, sleep_count, wtr_slp_count from v$latch_misses \
+         where nwfail_count > 0 or sleep_count > 0 or wtr_slp_count > 0",
+    ),
+    (
+        "wrh$_librarycache",
+        "namespace, gets, gethits, pins, pinhits, reloads, invalidations) \
+         select :1, :2, :3, namespace, gets, gethits, pins, pinhits, reloads, invalidations from v$librarycache",
+    ),
+    (
+        "wrh$_enqueue_stat",
+        "eq_type, req_reason, total_req#, total_wait#, succ_req#, failed_req#, cum_wait_time, event#) \
+         select :1, :2, :3, eq_type, req_reason, total_req#, total_wait#, succ_req#, failed_req#, cum_wait_time, event# \
+         from v$enqueue_statistics",
+    ),
+    ("wrh$_waitstat", "class, wait_count, time) select :1, :2, :3, class, count, time from v$waitstat"),
+    (
+        "wrh$_buffer_pool_statistics",
+        "id, name, block_size, set_msize, buf_got, free_buffer_wait, write_complete_wait, buffer_busy_wait, free_buffer_inspected, \
+         dirty_buffers_inspected, db_block_change, db_block_gets, consistent_gets, physical_reads, physical_writes) \
+         select :1, :2, :3, id, name, block_size, set_msize, buf_got, free_buffer_wait, write_complete_wait, buffer_busy_wait, \
+         free_buffer_inspected, dirty_buffers_inspected, db_block_change, db_block_gets, consistent_gets, physical_reads, \
+         physical_writes from v$buffer_pool_statistics",
+    ),
+    (
+        "wrh$_filestatxs",
+        "file#, filename, tsname, block_size, phyrds, phywrts, singleblkrds, readtim, writetim, singleblkrdtim, phyblkrd, phyblkwrt) \
+         select :1, :2, :3, d.file#, d.name, t.name, d.block_size, f.phyrds, f.phywrts, f.singleblkrds, f.readtim, f.writetim, \
+         f.singleblkrdtim, f.phyblkrd, f.phyblkwrt from v$filestat f, v$datafile d, v$tablespace t \
+         where d.file# = f.file# and t.ts# = d.ts#",
+    ),
+    (
+        "wrh$_event_histogram",
+        "event_id, event_name, wait_class, wait_time_micro, wait_count) \
+         select :1, :2, :3, n.event_id, h.event, n.wait_class, h.wait_time_micro, h.wait_count \
+         from v$event_histogram_micro h, v$event_name n where n.event# = h.event#",
+    ),
+    (
+        "wrh$_undostat",
+        "begin_time, end_time, undotsn, undoblks, txncount, maxconcurrency, unxpstealcnt, expstealcnt, ssolderrcnt, nospaceerrcnt, \
+         tuned_undoretention) select :1, :2, :3, begin_time, end_time, undotsn, undoblks, txncount, maxconcurrency, unxpstealcnt, \
+         expstealcnt, ssolderrcnt, nospaceerrcnt, tuned_undoretention from v$undostat where end_time - begin_time >= 599 / 86400 \
+         and begin_time > (select nvl(max(u.begin_time), date '1970-01-01') from sys.wrh$_undostat u)",
+    ),
 ];
 
-/// The statements that did something since the last snapshot, in the order of the four measures.
-const STATEMENTS: &str = "insert into sys.wrh$_sqlstat (snap_id, dbid, instance_number, sql_id, plan_hash_value, command_type, \
-     parsing_schema_name, executions_total, executions_delta, parse_calls_total, parse_calls_delta, fetches_total, fetches_delta, \
-     rows_processed_total, rows_processed_delta, buffer_gets_total, buffer_gets_delta, disk_reads_total, disk_reads_delta, \
-     elapsed_time_total, elapsed_time_delta, cpu_time_total, cpu_time_delta) \
-     select :1, :2, :3, sql_id, plan_hash_value, command_type, parsing_schema_name, e, de, pc, dpc, f, df, r, dr, b, db, d, dd, t, dt, c, dc \
-     from (select x.*, row_number() over (order by dt desc) r1, row_number() over (order by dc desc) r2, \
-       row_number() over (order by de desc) r3, row_number() over (order by db desc) r4 \
-       from (select s.sql_id, s.plan_hash_value, s.command_type, s.parsing_schema_name, \
-         s.executions e, s.executions - nvl(p.executions_total, 0) de, s.parse_calls pc, s.parse_calls - nvl(p.parse_calls_total, 0) dpc, \
-         s.fetches f, s.fetches - nvl(p.fetches_total, 0) df, \
-         s.rows_processed r, s.rows_processed - nvl(p.rows_processed_total, 0) dr, \
-         s.buffer_gets b, s.buffer_gets - nvl(p.buffer_gets_total, 0) db, s.disk_reads d, s.disk_reads - nvl(p.disk_reads_total, 0) dd, \
-         s.elapsed_time t, s.elapsed_time - nvl(p.elapsed_time_total, 0) dt, s.cpu_time c, s.cpu_time - nvl(p.cpu_time_total, 0) dc \
-         from (select sql_id, max(plan_hash_value) plan_hash_value, max(command_type) command_type, \
-           max(parsing_schema_name) parsing_schema_name, sum(executions) executions, sum(parse_calls) parse_calls, sum(fetches) fetches, \
-           sum(rows_processed) rows_processed, sum(buffer_gets) buffer_gets, sum(disk_reads) disk_reads, \
-           sum(elapsed_time) elapsed_time, sum(cpu_time) cpu_time from v$sql group by sql_id) s, \
-           (select * from sys.wrh$_sqlstat where snap_id = :4) p where p.sql_id(+) = s.sql_id) x \
-       where de > 0 or dpc > 0 or dt > 0) \
-     where r1 <= :5 or r2 <= :6 or r3 <= :7 or r4 <= :8";
+/// What a snapshot of level ALL has besides: latches one by one, where they were used.
+const TABLES_OF_ALL: &[(&str, &str)] = &[
+    (
+        "wrh$_latch_children",
+        "latch_hash, latch_name, child#, gets, misses, sleeps, immediate_gets, immediate_misses, spin_gets, wait_time) \
+         select :1, :2, :3, hash, name, child#, gets, misses, sleeps, immediate_gets, immediate_misses, spin_gets, wait_time \
+         from v$latch_children where gets > 0 or immediate_gets > 0",
+    ),
+    (
+        "wrh$_latch_parent",
+        "latch_hash, latch_name, gets, misses, sleeps, immediate_gets, immediate_misses, spin_gets, wait_time) \
+         select :1, :2, :3, hash, name, gets, misses, sleeps, immediate_gets, immediate_misses, spin_gets, wait_time \
+         from v$latch_parent where gets > 0 or immediate_gets > 0",
+    ),
+];
+
+/// The instance, once for each of its starts.
+const INSTANCE: &str = "insert into sys.wrm$_database_instance (dbid, instance_number, startup_time, version, db_name, instance_name, \
+     host_name, platform_name, banner) \
+     select :1, :2, i.startup_time, i.version, d.name, i.instance_name, i.host_name, :3, v.banner \
+     from v$instance i, v$database d, v$version v where not exists \
+     (select null from sys.wrm$_database_instance w where w.dbid = d.dbid and w.startup_time = i.startup_time)";
+
+/// The statements that did something since they were last seen, all of them: what is added is counted from the last row a statement has,
+/// which may not be one of the last snapshot. A cursor that was evicted begins anew.
+const STATEMENTS: &str = "insert into sys.wrh$_sqlstat (snap_id, dbid, instance_number, sql_id, plan_hash_value, command_type, parsing_schema_name, \
+     executions_total, executions_delta, parse_calls_total, parse_calls_delta, fetches_total, fetches_delta, rows_processed_total, \
+     rows_processed_delta, buffer_gets_total, buffer_gets_delta, disk_reads_total, disk_reads_delta, elapsed_time_total, \
+     elapsed_time_delta, cpu_time_total, cpu_time_delta, module, action, version_count) select :1, :2, :3, sql_id, \
+     plan_hash_value, command_type, parsing_schema_name, executions, d_executions, parse_calls, d_parse_calls, fetches, d_fetches, \
+     rows_processed, d_rows_processed, buffer_gets, d_buffer_gets, disk_reads, d_disk_reads, elapsed_time, d_elapsed_time, \
+     cpu_time, d_cpu_time, module, action, versions from (select s.sql_id, s.plan_hash_value, s.command_type, \
+     s.parsing_schema_name, s.executions, s.executions - case when p.executions_total <= s.executions then p.executions_total else \
+     0 end d_executions, s.parse_calls, s.parse_calls - case when p.parse_calls_total <= s.parse_calls then p.parse_calls_total \
+     else 0 end d_parse_calls, s.fetches, s.fetches - case when p.fetches_total <= s.fetches then p.fetches_total else 0 end \
+     d_fetches, s.rows_processed, s.rows_processed - case when p.rows_processed_total <= s.rows_processed then \
+     p.rows_processed_total else 0 end d_rows_processed, s.buffer_gets, s.buffer_gets - case when p.buffer_gets_total <= \
+     s.buffer_gets then p.buffer_gets_total else 0 end d_buffer_gets, s.disk_reads, s.disk_reads - case when p.disk_reads_total <= \
+     s.disk_reads then p.disk_reads_total else 0 end d_disk_reads, s.elapsed_time, s.elapsed_time - case when p.elapsed_time_total \
+     <= s.elapsed_time then p.elapsed_time_total else 0 end d_elapsed_time, s.cpu_time, s.cpu_time - case when p.cpu_time_total <= \
+     s.cpu_time then p.cpu_time_total else 0 end d_cpu_time, s.module, s.action, s.versions from (select sql_id, \
+     max(plan_hash_value) plan_hash_value, max(command_type) command_type, max(parsing_schema_name) parsing_schema_name, \
+     sum(executions) executions, sum(parse_calls) parse_calls, sum(fetches) fetches, sum(rows_processed) rows_processed, \
+     sum(buffer_gets) buffer_gets, sum(disk_reads) disk_reads, sum(elapsed_time) elapsed_time, sum(cpu_time) cpu_time, max(module) \
+     module, max(action) action, count(*) versions from v$sql group by sql_id) s, (select * from (select q.*, row_number() over \
+     (partition by q.sql_id order by q.snap_id desc) nth from sys.wrh$_sqlstat q where q.snap_id >= :4) where nth = 1) p where \
+     p.sql_id(+) = s.sql_id) where d_executions > 0 or d_parse_calls > 0 or d_elapsed_time > 0";
 
 /// Texts of statements that have none yet.
 const TEXTS: &str = "insert into sys.wrh$_sqltext (snap_id, dbid, instance_number, sql_id, command_type, sql_text) \
@@ -125,21 +207,23 @@ fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<i64> {
     let dbid = integer(&recursive(core, cx, "select dbid from v$database", &[])?);
     let snapshot = last + 1;
     let key = [number(snapshot), number(dbid), number(1)];
-    for (table, text) in TABLES {
+    let of_all: &[_] = if level == Level::All { TABLES_OF_ALL } else { &[] };
+    for (table, text) in TABLES.iter().chain(of_all) {
         let sql = format!("insert into sys.{table} (snap_id, dbid, instance_number, {text}");
         recursive(core, cx, &sql, &key)?;
     }
     // Totals begin anew with the instance: what was added is then all there is.
-    let same = "select count(*) from sys.wrm$_snapshot s, v$instance i where s.snap_id = :1 and s.startup_time = i.startup_time";
-    let before = if integer(&recursive(core, cx, same, &[number(last)])?) > 0 { last } else { 0 };
-    let top = if level == Level::All { i64::from(i32::MAX) } else { TOP };
+    let first =
+        "select nvl(min(s.snap_id), :1) from sys.wrm$_snapshot s, v$instance i where s.startup_time = i.startup_time";
+    let first = integer(&recursive(core, cx, first, &[number(snapshot)])?);
     let mut binds = key.to_vec();
-    binds.push(number(before));
-    binds.extend((0..4).map(|_| number(top)));
+    binds.push(number(first));
     recursive(core, cx, STATEMENTS, &binds)?;
     binds.truncate(3);
     binds.push(number(snapshot));
     recursive(core, cx, TEXTS, &binds)?;
+    let platform = format!("Linux {}", std::env::consts::ARCH);
+    recursive(core, cx, INSTANCE, &[number(dbid), number(1), Value::text(platform)])?;
     let elapsed_us = (os::clock::now_ns() - started) / 1000;
     let row = "insert into sys.wrm$_snapshot (snap_id, dbid, instance_number, startup_time, begin_interval_time, end_interval_time, \
          flush_elapsed, snap_level, status, error_count, snap_flag) \

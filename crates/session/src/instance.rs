@@ -242,7 +242,7 @@ impl Instance {
     /// Kills every user's session: its call ends with ORA-00028.
     pub fn kill_all_sessions(&self) {
         for (number, slot) in self.processes.live() {
-            if !slot.is_background()
+            if !slot.is_named()
                 && let Some(session) = self.processes.session(number)
             {
                 self.processes.cancel(number, session.serial(), Cancel::Killed);
@@ -332,8 +332,14 @@ impl Instance {
     /// # Errors
     /// ORA-00020 when all process slots are taken.
     pub fn attach_background(&self, name: &str) -> Result<Process> {
+        self.attach_named(name, false)
+    }
+
+    /// Joins the instance as a background process or, to run jobs, as a slave.
+    pub(crate) fn attach_named(&self, name: &str, is_slave: bool) -> Result<Process> {
         let process = self.processes.attach(&Attach {
             background: Some(name),
+            is_slave,
             program: name,
             os_user: &os::process::user_name(),
             machine: &os::process::host_name(),

@@ -79,6 +79,7 @@ impl Session {
         }
         let p = instance.processes().attach(&Attach {
             background: None,
+            is_slave: false,
             program: &logon.program,
             os_user: &logon.os_user,
             machine: &logon.machine,
@@ -95,12 +96,23 @@ impl Session {
         Ok(session)
     }
 
-    /// A session of SYS for a background process or job slave.
+    /// A session of SYS for a background process.
     ///
     /// # Errors
     /// ORA-00020 when there is no room; those of reading the dictionary.
     pub fn background(instance: &'static Instance, name: &str) -> Result<Session> {
-        let p = instance.attach_background(name)?;
+        Session::of_sys(instance, instance.attach_background(name)?)
+    }
+
+    /// A session for a job slave: of SYS until it has a job, and as any user's in what it counts.
+    ///
+    /// # Errors
+    /// As [`Session::background`].
+    pub fn slave(instance: &'static Instance, name: &str) -> Result<Session> {
+        Session::of_sys(instance, instance.attach_named(name, true)?)
+    }
+
+    fn of_sys(instance: &'static Instance, p: Process) -> Result<Session> {
         let mut session = Session::new(instance, p);
         session.become_user("SYS", UserId::SYS, true);
         Ok(session)
@@ -326,7 +338,9 @@ impl Session {
         self.core.shared.txns.cache().end_call(p);
         let busy = p.stats().end_call(os::clock::now_ns(), p.all().idle_us(p.sid()));
         let parsed = p.stats().time(TimeStat::Parse).wrapping_sub(self.cpu.parsed_us);
-        p.stats().add_time(TimeStat::SqlExecute, busy.saturating_sub(parsed));
+        if !p.slot().is_background() {
+            p.stats().add_time(TimeStat::SqlExecute, busy.saturating_sub(parsed));
+        }
         let used = os::clock::thread_cpu_ns().saturating_sub(self.cpu.began_ns) / 10_000_000;
         self.core.p.count(Stat::CpuUsedByThisSession, used.saturating_sub(self.cpu.counted));
         self.core.p.count(Stat::CpuUsedWhenCallStarted, used.saturating_sub(self.cpu.counted));

@@ -70,10 +70,16 @@ pub fn display_cursor(core: &Core, sql_id: Option<&str>, child: i64, format: &st
     Ok(Value::text(LINES.to_string()))
 }
 
+/// Keeps lines for TABLE(…), and gives what stands for them.
+pub fn keep_lines(core: &Core, lines: Vec<String>) -> Value {
+    *core.plan_lines.borrow_mut() = lines;
+    Value::text(LINES.to_string())
+}
+
 /// The elements of a value for TABLE(…).
 ///
 /// # Errors
-/// ORA-22905 for anything but what DBMS_XPLAN gives.
+/// ORA-22905 for anything but what DBMS_XPLAN and DBMS_WORKLOAD_REPOSITORY give.
 pub fn elements(core: &Core, value: &Value) -> Result<Vec<Value>> {
     match value {
         Value::Text(text) if text == LINES => {

@@ -49,6 +49,7 @@ sga::sga_struct! {
         last_job: AtomicU64,
         /// Grows when the job queue may have changed.
         job_posts: AtomicU64,
+        repository_changes: AtomicU64,
         /// Process slot of CJQ0 + 1; 0 while there is none.
         job_coordinator: AtomicU32,
         /// The same of PMON.
@@ -226,6 +227,16 @@ impl State {
     /// The job that the slave in process slot `slot` runs.
     pub fn job_of(&self, slot: usize) -> Option<u64> {
         self.running_jobs().into_iter().find(|(_, s, _)| *s == slot).map(|(_, _, job)| job)
+    }
+
+    /// Notes that snapshots are to be taken more often, or kept longer.
+    pub fn note_repository_change(&self) {
+        self.fixed.repository_changes.fetch_add(1, Ordering::Release);
+    }
+
+    /// How often that was noted.
+    pub fn repository_changes(&self) -> u64 {
+        self.fixed.repository_changes.load(Ordering::Acquire)
     }
 
     /// Notes that the job queue may have changed.

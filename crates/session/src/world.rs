@@ -7,7 +7,8 @@ use dictionary::{Catalog, ObjectKind, Resolved, UnitKind};
 use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
 use exec::{Cursor, ExecCtx};
 use plsql::{
-    ColumnInfo, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, ResultCacheRequest, StoredUnit,
+    ColumnInfo, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, RepositoryRequest, ResultCacheRequest,
+    StoredUnit,
 };
 use sql::ast::Statement;
 use sql::lexer::{Token, TokenKind, lex};
@@ -405,6 +406,10 @@ impl plsql::World for World<'_> {
 
     fn create_snapshot(&mut self, level: &str) -> Result<i64> {
         crate::awr::create_snapshot(self, level)
+    }
+
+    fn repository(&mut self, request: &RepositoryRequest) -> Result<Value> {
+        crate::repository::repository(self, request)
     }
 
     fn set_application_info(&mut self, module: Option<&str>, action: Option<&str>, client_info: Option<&str>) {

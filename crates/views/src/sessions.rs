@@ -281,7 +281,7 @@ pub fn ksuse(s: &Source<'_>) -> Vec<Row> {
     for (sid, _) in s.processes.live() {
         let Some(slot) = s.processes.session(sid) else { continue };
         let (now, before) = cursors(s, sid, slot);
-        let background = slot.is_background() && slot.job.load(Relaxed) == 0;
+        let background = slot.is_background();
         let in_call = !background && slot.status() == SessionStatus::Active;
         let bits = [(in_call, DB_TIME), (background, BACKGROUND_TIME), (now.is_some(), SQL_EXECUTION)];
         let mut row = vec![
@@ -314,7 +314,7 @@ pub fn process(s: &Source<'_>) -> Vec<Row> {
             address(s.process_address(number)),
             n(number),
             t(slot.state().1.to_string()),
-            if slot.is_background() { t(slot.name()) } else { Value::Null },
+            if slot.is_named() { t(slot.name()) } else { Value::Null },
             t(session.map_or(String::new(), |session| session.os_user.get())),
             n(slot.serial()),
             t(session.map_or(String::new(), |session| session.terminal.get())),

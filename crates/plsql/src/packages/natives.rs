@@ -4,7 +4,9 @@ use super::random::Random;
 use crate::datum::{Coll, CollData, CollInfo, CollKind, Datum};
 use crate::machine::{Machine, Run, error_stack, scalar};
 use crate::session::Plsql;
-use crate::world::{FlashbackRequest, JobChange, JobRequest, ResultCacheRequest, SharedPoolRequest, World};
+use crate::world::{
+    FlashbackRequest, JobChange, JobRequest, RepositoryRequest, ResultCacheRequest, SharedPoolRequest, World,
+};
 use std::rc::Rc;
 use types::{Number, Ora, Value};
 
@@ -90,6 +92,13 @@ natives! {
     "DBMS_UTILITY" "EXEC_DDL_STATEMENT" 1 ExecDdl,
     "DBMS_WORKLOAD_REPOSITORY" "CREATE_SNAPSHOT" 1 CreateSnapshot,
     "DBMS_WORKLOAD_REPOSITORY" "CREATE_SNAPSHOT" 2 CreateSnapshotFunction,
+    "DBMS_WORKLOAD_REPOSITORY" "MODIFY_SNAPSHOT_SETTINGS" 1 SnapshotSettings,
+    "DBMS_WORKLOAD_REPOSITORY" "DROP_SNAPSHOT_RANGE" 1 DropSnapshots,
+    "DBMS_WORKLOAD_REPOSITORY" "CREATE_BASELINE" 1 CreateBaseline,
+    "DBMS_WORKLOAD_REPOSITORY" "CREATE_BASELINE" 2 CreateBaselineFunction,
+    "DBMS_WORKLOAD_REPOSITORY" "DROP_BASELINE" 1 DropBaseline,
+    "DBMS_WORKLOAD_REPOSITORY" "AWR_REPORT_TEXT" 1 AwrReportText,
+    "DBMS_WORKLOAD_REPOSITORY" "AWR_REPORT_HTML" 1 AwrReportHtml,
     "DBMS_XPLAN" "DISPLAY_CURSOR" 1 DisplayCursor,
     "STANDARD" "RAISE_APPLICATION_ERROR" 1 RaiseApplicationError,
     "UTL_RAW" "CAST_TO_RAW" 1 RawFromText,
@@ -397,6 +406,26 @@ pub(crate) fn run<W: World>(
         Native::CreateSnapshot | Native::CreateSnapshotFunction => {
             let level = a.text(0).to_string();
             number(w.create_snapshot(&level)?)
+        }
+        Native::SnapshotSettings => {
+            let [retention, interval, top] = [0, 1, 2].map(|i| a.integer(i));
+            w.repository(&RepositoryRequest::Settings { retention, interval, top })?
+        }
+        Native::DropSnapshots => {
+            let [low, high] = [0, 1].map(|i| a.integer(i).unwrap_or(0));
+            w.repository(&RepositoryRequest::DropSnapshots { low, high })?
+        }
+        Native::CreateBaseline | Native::CreateBaselineFunction => {
+            let [begin, end] = [0, 1].map(|i| a.integer(i).unwrap_or(0));
+            w.repository(&RepositoryRequest::CreateBaseline { begin, end, name: a.text(2).to_string() })?
+        }
+        Native::DropBaseline => {
+            w.repository(&RepositoryRequest::DropBaseline { name: a.text(0).to_string(), cascade: a.flag(1) })?
+        }
+        Native::AwrReportText | Native::AwrReportHtml => {
+            let [begin, end] = [2, 3].map(|i| a.integer(i).unwrap_or(0));
+            let html = matches!(NATIVES[native as usize].3, Native::AwrReportHtml);
+            w.repository(&RepositoryRequest::Report { begin, end, html })?
         }
         Native::LockConvert => {
             let id = lock_id(a.integer(0))?;

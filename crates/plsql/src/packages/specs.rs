@@ -155,6 +155,18 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
         "package dbms_workload_repository is
            procedure create_snapshot(flush_level varchar2 default 'BESTFIT', source_name varchar2 default null);
            function create_snapshot(flush_level varchar2 default 'BESTFIT', source_name varchar2 default null) return number;
+           procedure modify_snapshot_settings(retention number default null, interval number default null,
+             topnsql number default null, dbid number default null);
+           procedure drop_snapshot_range(low_snap_id number, high_snap_id number, dbid number default null);
+           procedure create_baseline(start_snap_id number, end_snap_id number, baseline_name varchar2,
+             dbid number default null, expiration number default null);
+           function create_baseline(start_snap_id number, end_snap_id number, baseline_name varchar2,
+             dbid number default null, expiration number default null) return number;
+           procedure drop_baseline(baseline_name varchar2, cascade boolean default false, dbid number default null);
+           function awr_report_text(l_dbid number, l_inst_num number, l_bid number, l_eid number,
+             l_options number default 0) return varchar2;
+           function awr_report_html(l_dbid number, l_inst_num number, l_bid number, l_eid number,
+             l_options number default 0) return varchar2;
          end;",
     ),
     (

@@ -1,0 +1,231 @@
+//! The report as one self-contained page: the same tables, and plots of what people would rather look at than read.
+
+use crate::doc::{Body, Cell, Report, Section, Table};
+use crate::period::Period;
+use crate::sections::foreground;
+use crate::svg;
+
+const STYLE: &str = "
+:root{--ink:#1c2430;--soft:#5c6878;--paper:#fff;--line:#dfe4ea;--panel:#f5f7f9;--head:#0b5a80}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:1120px;padding:28px 24px 60px;font:14px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif;color:var(--ink);background:var(--paper)}
+h1.awr{font-size:25px;margin:0 0 4px}h2.awr{font-size:20px;margin:40px 0 8px;padding-top:12px;border-top:2px solid var(--line)}h3.awr{font-size:16px;margin:26px 0 4px}
+.soft,.notes{color:var(--soft);font-size:13px}.notes{margin:0 0 6px;padding-left:18px}.none{color:var(--soft);font-style:italic}
+nav ul{columns:3;font-size:13px;padding-left:18px}nav li{break-inside:avoid}a{color:var(--head)}
+.wrap{overflow-x:auto}
+table{border-collapse:collapse;margin:6px 0 10px;font-size:13px}
+th.awrbg{background:var(--head);color:#fff;font-weight:600;padding:4px 10px;text-align:right;vertical-align:bottom}
+th.awrbg.l,td.l{text-align:left}
+td.awrc,td.awrnc{padding:3px 10px;text-align:right;font-variant-numeric:tabular-nums;border-bottom:1px solid var(--line);vertical-align:top}
+td.awrc{background:var(--panel)}
+.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:16px;margin:18px 0}
+figure{margin:0;padding:12px;border:1px solid var(--line);border-radius:8px}figcaption{font-weight:600;margin-bottom:6px}
+svg{width:100%;height:auto;display:block}svg text{font:12px system-ui,sans-serif;fill:var(--soft)}
+.grid{stroke:var(--line)}.limit{stroke:var(--ink);stroke-dasharray:5 4}.bubble{fill:#0b6e99;fill-opacity:.55;stroke:#0b4a66}
+polyline{fill:none;stroke-width:2.2}.c0{stroke:#9f1239}.c1{stroke:#1d4ed8}.c2{stroke:#c2410c}.c3{stroke:#15803d}.c4{stroke:#7c3aed}.c5{stroke:#475569}
+.legend{list-style:none;margin:8px 0 0;padding:0;display:flex;flex-wrap:wrap;gap:4px 16px;font-size:12.5px}
+.legend i{display:inline-block;width:12px;height:12px;border-radius:2px;margin-right:6px;vertical-align:-1px}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0;font:12.5px/1.45 ui-monospace,Menlo,Consolas,monospace}
+@media print{nav,.plots figure{break-inside:avoid}body{max-width:none;padding:0}}
+";
+
+/// Escapes text for HTML and SVG.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// An anchor for a title.
+fn anchor(title: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    title.chars().map(plain).collect()
+}
+
+/// Prints a report as a page.
+pub fn render(report: &Report, period: &Period) -> String {
+    let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
+    out.push_str("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
+    out.push_str(&format!("<title>{}</title><style>{STYLE}</style></head><body>\n", escape(&report.title)));
+    out.push_str("<h1 class=\"awr\">WORKLOAD REPOSITORY report for</h1>\n");
+    out.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(&report.title)));
+    for (at, group) in report.groups.iter().enumerate() {
+        if at > 0 {
+            out.push_str(&format!("<h2 class=\"awr\" id=\"{}\">{}</h2>\n", anchor(group.title), escape(group.title)));
+        }
+        for (nth, section) in group.sections.iter().enumerate() {
+            section_html(section, at > 0 || nth > 0, &mut out);
+            if at == 0 && nth == 0 {
+                plots(period, &mut out);
+                contents(report, &mut out);
+                out.push_str("<h2 class=\"awr\">Report Summary</h2>\n");
+            }
+        }
+    }
+    statements(report, &mut out);
+    out.push_str("<p class=\"soft\">End of Report</p>\n</body></html>\n");
+    out
+}
+
+fn contents(report: &Report, out: &mut String) {
+    out.push_str("<nav aria-label=\"Sections\"><ul>");
+    for section in report.groups.iter().flat_map(|g| &g.sections).skip(1) {
+        out.push_str(&format!("<li><a href=\"#{}\">{}</a></li>", anchor(&section.title), escape(&section.title)));
+    }
+    out.push_str("<li><a href=\"#complete-list-of-sql-text\">Complete List of SQL Text</a></li></ul></nav>\n");
+}
+
+fn section_html(section: &Section, titled: bool, out: &mut String) {
+    if titled {
+        out.push_str(&format!("<h3 class=\"awr\" id=\"{}\">{}</h3>\n", anchor(&section.title), escape(&section.title)));
+    }
+    match &section.body {
+        Body::Table(table) if table.rows.is_empty() => {
+            out.push_str("<p class=\"none\">No data exists for this section of the report.</p>\n");
+        }
+        Body::Table(table) => {
+            if !section.notes.is_empty() {
+                let notes: String = section.notes.iter().map(|n| format!("<li>{}</li>", escape(n.trim()))).collect();
+                out.push_str(&format!("<ul class=\"notes\">{notes}</ul>\n"));
+            }
+            table_html(table, section.summary, out);
+        }
+        Body::Verbatim { tables, .. } => tables.iter().for_each(|table| table_html(table, section.summary, out)),
+    }
+}
+
+fn table_html(table: &Table, summary: &str, out: &mut String) {
+    out.push_str(&format!("<div class=\"wrap\"><table summary=\"{}\"><tr>", escape(summary)));
+    for column in &table.columns {
+        let side = if column.left { " l" } else { "" };
+        let head = column.head.replace("-|", "").replace('|', " ");
+        out.push_str(&format!("<th class=\"awrbg{side}\" scope=\"col\">{}</th>", escape(&head)));
+    }
+    out.push_str("</tr>\n");
+    for (nth, row) in table.rows.iter().enumerate() {
+        let class = if nth % 2 == 0 { "awrc" } else { "awrnc" };
+        out.push_str("<tr>");
+        for (cell, column) in row.iter().zip(&table.columns) {
+            let side = if column.left { " l" } else { "" };
+            out.push_str(&format!("<td class=\"{class}{side}\">{}</td>", cell_html(cell)));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn cell_html(cell: &Cell) -> String {
+    match cell {
+        Cell::SqlId(id) => format!("<a href=\"#sql-{0}\">{0}</a>", escape(id)),
+        other => escape(other.shown().trim()),
+    }
+}
+
+fn statements(report: &Report, out: &mut String) {
+    out.push_str("<h2 class=\"awr\" id=\"complete-list-of-sql-text\">Complete List of SQL Text</h2>\n");
+    if report.statements.is_empty() {
+        out.push_str("<p class=\"none\">No data exists for this section of the report.</p>\n");
+        return;
+    }
+    out.push_str("<div class=\"wrap\"><table summary=\"This table displays the text of the SQL statements which have been referred to in the report\">");
+    out.push_str(
+        "<tr><th class=\"awrbg l\" scope=\"col\">SQL Id</th><th class=\"awrbg l\" scope=\"col\">SQL Text</th></tr>\n",
+    );
+    for (nth, (id, text)) in report.statements.iter().enumerate() {
+        let class = if nth % 2 == 0 { "awrc" } else { "awrnc" };
+        out.push_str(&format!(
+            "<tr><td class=\"{class} l\" id=\"sql-{0}\">{0}</td><td class=\"{class} l\"><pre>{1}</pre></td></tr>\n",
+            escape(id),
+            escape(text)
+        ));
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn figure(title: &str, drawing: &str, legend: &str, out: &mut String) {
+    if !drawing.is_empty() {
+        out.push_str(&format!("<figure><figcaption>{}</figcaption>{drawing}{legend}</figure>\n", escape(title)));
+    }
+}
+
+fn legend<'a>(names: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let entry = |(name, mark): (&str, String)| format!("<li><i {mark}></i>{}</li>", escape(name));
+    format!("<ul class=\"legend\">{}</ul>", names.into_iter().map(entry).collect::<String>())
+}
+
+fn plots(p: &Period, out: &mut String) {
+    out.push_str("<div class=\"plots\">\n");
+    active_sessions(p, out);
+    top_events(p, out);
+    latch_map(p, out);
+    wait_curves(p, out);
+    out.push_str("</div>\n");
+}
+
+/// Average active sessions between each two snapshots, by what they did.
+fn active_sessions(p: &Period, out: &mut String) {
+    let bars: Vec<(f64, f64, Vec<(String, f64)>)> = p
+        .steps
+        .iter()
+        .map(|step| {
+            let us = ((step.to_s - step.from_s) * 1e6).max(1.0);
+            let mut classes = vec![("DB CPU".to_string(), step.cpu_us as f64 / us)];
+            classes.extend(step.waited.iter().map(|(class, waited)| (class.clone(), *waited as f64 / us)));
+            (step.from_s, step.to_s, classes)
+        })
+        .collect();
+    let mut seen: Vec<&str> = Vec::new();
+    for (class, height) in bars.iter().flat_map(|b| &b.2) {
+        if *height > 0.0 && !seen.contains(&class.as_str()) {
+            seen.push(class);
+        }
+    }
+    let marks = seen.iter().map(|class| (*class, format!("style=\"background:{}\"", svg::colour(class))));
+    let cpus = p.os.get("NUM_CPUS").map(|(_, n)| (*n, "CPUs"));
+    figure(
+        "Average active sessions",
+        &svg::stacked("Average active sessions by wait class", &bars, cpus),
+        &legend(marks),
+        out,
+    );
+}
+
+fn top_events(p: &Period, out: &mut String) {
+    let cpu = p.time_us("DB CPU");
+    let mut rows: Vec<(String, String, f64)> = vec![("DB CPU".into(), "DB CPU".into(), cpu as f64)];
+    rows.extend(foreground(p).into_iter().map(|(event, class, _, us)| (event, class, us as f64)));
+    rows.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let all = p.db_time_us() as f64;
+    let beside =
+        |us: f64| format!("{} ({:.1} %)", crate::doc::micros(us), if all > 0.0 { 100.0 * us / all } else { 0.0 });
+    let rows: Vec<_> = rows
+        .into_iter()
+        .filter(|r| r.2 > 0.0)
+        .take(10)
+        .map(|(name, class, us)| (name, class, us, beside(us)))
+        .collect();
+    figure("Where the time of users went", &svg::bars("Foreground events by time", &rows), "", out);
+}
+
+fn latch_map(p: &Period, out: &mut String) {
+    let bubble = |e: &crate::period::Ends| {
+        let (gets, misses) = (e.added(0) as f64, e.added(1) as f64);
+        (e.name().to_string(), gets, 100.0 * misses / gets, e.added(6) as f64 / 1e3)
+    };
+    let latches: Vec<_> = p.latches.iter().filter(|e| e.added(1) > 0 && e.added(0) > 0).map(bubble).collect();
+    figure("Latches that were missed", &svg::bubbles("Latches by gets, misses and sleep time", &latches), "", out);
+}
+
+fn wait_curves(p: &Period, out: &mut String) {
+    let mut events: Vec<(String, String, Vec<(f64, f64)>)> = Vec::new();
+    for (name, class, _, _) in foreground(p).into_iter().take(6) {
+        let own = p.histogram.iter().filter(|e| e.key[0] == name);
+        let mut points: Vec<(f64, f64)> = own.map(|e| (e.key[2].parse().unwrap_or(1.0), e.added(0) as f64)).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let all: f64 = points.iter().map(|p| p.1).sum();
+        points.iter_mut().for_each(|p| p.1 *= 100.0 / all.max(1.0));
+        events.push((name, class, points));
+    }
+    const MARKS: [&str; 6] = ["#9f1239", "#1d4ed8", "#c2410c", "#15803d", "#7c3aed", "#475569"];
+    let marks = events.iter().zip(MARKS).map(|(e, colour)| (e.0.as_str(), format!("style=\"background:{colour}\"")));
+    let legend = legend(marks);
+    figure("How long waits took", &svg::curves("Waits of users by how long they took", &events), &legend, out);
+}

@@ -1,0 +1,410 @@
+//! What was counted between two snapshots.
+
+use crate::Source;
+use std::collections::BTreeMap;
+use types::{Ora, Result, Value};
+
+/// A snapshot, as it begins or ends a period.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    pub id: i64,
+    /// When it was taken, as reports write it, and in seconds since the first snapshot of the database.
+    pub time: String,
+    pub at_s: f64,
+    pub startup: String,
+}
+
+/// Totals at both ends under a name.
+#[derive(Clone, Debug, Default)]
+pub struct Ends {
+    /// What the figures are of: a name, or several.
+    pub key: Vec<String>,
+    pub begin: Vec<u64>,
+    pub end: Vec<u64>,
+}
+
+impl Ends {
+    /// What was added to the figure at `n`.
+    pub fn added(&self, n: usize) -> u64 {
+        self.end.get(n).copied().unwrap_or(0).saturating_sub(self.begin.get(n).copied().unwrap_or(0))
+    }
+
+    /// The first name.
+    pub fn name(&self) -> &str {
+        self.key.first().map_or("", String::as_str)
+    }
+}
+
+/// A statement's figures of the period.
+#[derive(Clone, Debug, Default)]
+pub struct Statement {
+    pub id: String,
+    pub module: String,
+    pub text: String,
+    pub executions: u64,
+    pub parse_calls: u64,
+    pub rows: u64,
+    pub gets: u64,
+    pub reads: u64,
+    pub elapsed_us: u64,
+    pub cpu_us: u64,
+    pub versions: u64,
+}
+
+/// One step of the period: what lies between two snapshots that follow each other.
+#[derive(Clone, Debug, Default)]
+pub struct Step {
+    pub from_s: f64,
+    pub to_s: f64,
+    pub cpu_us: u64,
+    /// Microseconds that users waited, by class.
+    pub waited: Vec<(String, u64)>,
+}
+
+/// A period, from one snapshot to another of the same instance.
+#[derive(Clone, Debug, Default)]
+pub struct Period {
+    pub dbid: i64,
+    pub db_name: String,
+    pub instance: String,
+    pub release: String,
+    pub host: String,
+    pub platform: String,
+    pub begin: Snapshot,
+    pub end: Snapshot,
+    /// Seconds between them.
+    pub elapsed_s: f64,
+    pub stats: BTreeMap<String, (u64, u64)>,
+    pub times: BTreeMap<String, (u64, u64)>,
+    pub os: BTreeMap<String, (f64, f64)>,
+    /// `[waits, timeouts, us, users' waits, users' timeouts, users' us]` by event and class.
+    pub events: Vec<Ends>,
+    /// Waits by event, class and the power of two of microseconds they took at most.
+    pub histogram: Vec<Ends>,
+    /// `[gets, misses, sleeps, immediate gets, immediate misses, spin gets, wait us]`.
+    pub latches: Vec<Ends>,
+    pub latch_parents: Vec<Ends>,
+    /// By name and child number.
+    pub latch_children: Vec<Ends>,
+    /// `[no-wait misses, sleeps, waiter sleeps]` by latch and place.
+    pub latch_misses: Vec<Ends>,
+    /// `[sleeps, wait us]` by type and place.
+    pub mutexes: Vec<Ends>,
+    /// `[gets, misses, scans, scan misses, modifications, usage]`.
+    pub row_cache: Vec<Ends>,
+    /// `[gets, hits, pins, pin hits, reloads, invalidations]`.
+    pub library_cache: Vec<Ends>,
+    /// `[requests, granted, failed, waits, wait ms]` by type and reason.
+    pub enqueues: Vec<Ends>,
+    /// `[waits, time cs]` by class of block.
+    pub buffer_waits: Vec<Ends>,
+    /// `[buffers, gets, reads, writes, free waits, write complete waits, busy waits]`.
+    pub pools: Vec<Ends>,
+    /// `[reads, writes, read time cs, write time cs, blocks read, blocks written, single reads]` by tablespace and file.
+    pub files: Vec<Ends>,
+    /// `[undo blocks, transactions, concurrency, steals, errors]` by end of interval; these are no totals.
+    pub undo: Vec<Ends>,
+    pub sga: Vec<Ends>,
+    pub sga_areas: Vec<Ends>,
+    /// Names with values at both ends.
+    pub parameters: Vec<(String, String, String)>,
+    pub statements: Vec<Statement>,
+    pub steps: Vec<Step>,
+    /// Bytes of a block.
+    pub block_size: u64,
+    /// Log switches, from the history of the log; `None` where it no longer reaches back.
+    pub log_switches: Option<u64>,
+}
+
+fn text(v: &Value) -> String {
+    match v {
+        Value::Text(t) => t.clone(),
+        Value::Number(n) => n.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn count(v: &Value) -> u64 {
+    match v {
+        Value::Number(n) => n.to_i64().map_or_else(|_| n.to_f64().max(0.0) as u64, |n| u64::try_from(n).unwrap_or(0)),
+        _ => 0,
+    }
+}
+
+fn real(v: &Value) -> f64 {
+    match v {
+        Value::Number(n) => n.to_f64(),
+        _ => 0.0,
+    }
+}
+
+fn refused(what: String) -> Ora {
+    Ora::from_text(types::Facility::Ora, 20200, what)
+}
+
+/// Reads totals at both ends.
+struct Loader<'a> {
+    source: &'a mut dyn Source,
+    ends: [i64; 2],
+    dbid: i64,
+}
+
+impl Loader<'_> {
+    fn rows(&mut self, columns: &str, view: &str, snapshot: i64) -> Result<Vec<Vec<Value>>> {
+        let sql = format!("select {columns} from dba_hist_{view} where snap_id = :1 and dbid = :2");
+        self.source.query(&sql, &[Value::Number(snapshot.into()), Value::Number(self.dbid.into())])
+    }
+
+    /// The rows of a view at both ends, matched by their first `keys` columns, in the order of the end.
+    fn ends(&mut self, keys: usize, columns: &str, view: &str) -> Result<Vec<Ends>> {
+        let [begin, end] = self.ends;
+        let mut before: BTreeMap<Vec<String>, Vec<u64>> = BTreeMap::new();
+        for row in self.rows(columns, view, begin)? {
+            before.insert(row[..keys].iter().map(text).collect(), row[keys..].iter().map(count).collect());
+        }
+        let rows = self.rows(columns, view, end)?;
+        let row = |row: Vec<Value>| {
+            let key: Vec<String> = row[..keys].iter().map(text).collect();
+            let begin = before.get(&key).cloned().unwrap_or_default();
+            Ends { key, begin, end: row[keys..].iter().map(count).collect() }
+        };
+        Ok(rows.into_iter().map(row).collect())
+    }
+
+    fn named(&mut self, columns: &str, view: &str) -> Result<BTreeMap<String, (u64, u64)>> {
+        let rows = self.ends(1, columns, view)?;
+        let pair = |e: Ends| (e.key[0].clone(), (e.begin.first().copied().unwrap_or(0), e.end[0]));
+        Ok(rows.into_iter().map(pair).collect())
+    }
+}
+
+impl Period {
+    /// Loads the period from snapshot `begin` to snapshot `end`.
+    ///
+    /// # Errors
+    /// ORA-20200 when they do not exist, are the wrong way round, or when the instance was started between them.
+    pub fn load(source: &mut dyn Source, begin: i64, end: i64) -> Result<Period> {
+        if end <= begin {
+            return Err(refused(format!("End Snapshot Id {end} must be greater than Begin Snapshot Id {begin}")));
+        }
+        let mut period = Period::default();
+        period.snapshots(source, begin, end)?;
+        period.instance_of(source)?;
+        let mut l = Loader { source, ends: [begin, end], dbid: period.dbid };
+        period.stats = l.named("stat_name, value", "sysstat")?;
+        period.times = l.named("stat_name, value", "sys_time_model")?;
+        for (at, snapshot) in [begin, end].into_iter().enumerate() {
+            for row in l.rows("stat_name, value", "osstat", snapshot)? {
+                let entry = period.os.entry(text(&row[0])).or_default();
+                *if at == 0 { &mut entry.0 } else { &mut entry.1 } = real(&row[1]);
+            }
+        }
+        let events = "event_name, wait_class, total_waits, total_timeouts, time_waited_micro, total_waits_fg, total_timeouts_fg, \
+                      time_waited_micro_fg";
+        period.events = l.ends(2, events, "system_event")?;
+        let latch = "gets, misses, sleeps, immediate_gets, immediate_misses, spin_gets, wait_time";
+        period.latches = l.ends(1, &format!("latch_name, {latch}"), "latch")?;
+        period.latch_parents = l.ends(1, &format!("latch_name, {latch}"), "latch_parent")?;
+        period.latch_children = l.ends(2, &format!("latch_name, child#, {latch}"), "latch_children")?;
+        let misses = "parent_name, where_in_code, nwfail_count, sleep_count, wtr_slp_count";
+        period.latch_misses = l.ends(2, misses, "latch_misses_summary")?;
+        period.mutexes = l.ends(2, "mutex_type, location, sleeps, wait_time", "mutex_sleep")?;
+        let row_cache = "parameter, gets, getmisses, scans, scanmisses, modifications, usage";
+        period.row_cache = l.ends(1, row_cache, "rowcache_summary")?;
+        let library = "namespace, gets, gethits, pins, pinhits, reloads, invalidations";
+        period.library_cache = l.ends(1, library, "librarycache")?;
+        let enqueues = "eq_type, req_reason, total_req#, succ_req#, failed_req#, total_wait#, cum_wait_time";
+        period.enqueues = l.ends(2, enqueues, "enqueue_stat")?;
+        period.buffer_waits = l.ends(1, "class, wait_count, time", "waitstat")?;
+        let pools = "name, set_msize, db_block_gets + consistent_gets, physical_reads, physical_writes, free_buffer_wait, \
+                     write_complete_wait, buffer_busy_wait, block_size";
+        period.pools = l.ends(1, pools, "buffer_pool_stat")?;
+        period.block_size = period.pools.first().and_then(|p| p.end.last().copied()).unwrap_or(8192);
+        let files = "tsname, filename, phyrds, phywrts, readtim, writetim, phyblkrd, phyblkwrt, singleblkrds";
+        period.files = l.ends(2, files, "filestatxs")?;
+        period.sga = l.ends(1, "name, value", "sga")?;
+        period.sga_areas = l.ends(2, "pool, name, bytes", "sgastat")?;
+        period.parameters = parameters(&mut l)?;
+        period.histogram = histogram(&mut l)?;
+        period.undo = undo(&mut l)?;
+        period.statements = statements(&mut l)?;
+        period.steps = steps(&mut l)?;
+        period.log_switches = log_switches(&mut l)?;
+        Ok(period)
+    }
+
+    fn snapshots(&mut self, source: &mut dyn Source, begin: i64, end: i64) -> Result<()> {
+        let sql = "select s.snap_id, s.dbid, to_char(s.end_interval_time, 'DD-Mon-RR HH24:MI:SS'), \
+                   to_char(s.startup_time, 'DD-Mon-RR HH24:MI'), (cast(s.end_interval_time as date) - date '2020-01-01') * 86400 \
+                   + to_number(to_char(s.end_interval_time, 'FF6')) / 1000000, s.startup_time \
+                   from dba_hist_snapshot s, v$database d where s.dbid = d.dbid and s.snap_id in (:1, :2) order by s.snap_id";
+        let rows = source.query(sql, &[Value::Number(begin.into()), Value::Number(end.into())])?;
+        let found = |id: i64| rows.iter().find(|row| real(&row[0]) as i64 == id);
+        let missing = |which: &str, id: i64| {
+            refused(format!("{which} Snapshot Id {id} does not exist for this database/instance"))
+        };
+        let first = found(begin).ok_or_else(|| missing("Begin", begin))?;
+        let last = found(end).ok_or_else(|| missing("End", end))?;
+        if first[5] != last[5] {
+            return Err(refused(format!("The instance was shutdown between snapshots {begin} and {end}")));
+        }
+        let snapshot =
+            |id, row: &[Value]| Snapshot { id, time: text(&row[2]), at_s: real(&row[4]), startup: text(&row[3]) };
+        (self.begin, self.end) = (snapshot(begin, first), snapshot(end, last));
+        self.dbid = real(&last[1]) as i64;
+        self.elapsed_s = (self.end.at_s - self.begin.at_s).max(1e-6);
+        Ok(())
+    }
+
+    fn instance_of(&mut self, source: &mut dyn Source) -> Result<()> {
+        let sql = "select i.db_name, i.instance_name, i.version, i.host_name, i.platform_name from dba_hist_database_instance i, \
+                   dba_hist_snapshot s where s.snap_id = :1 and s.dbid = i.dbid and i.startup_time = s.startup_time";
+        if let Some(row) = source.query(sql, &[Value::Number(self.end.id.into())])?.first() {
+            let mut texts = row.iter().map(text);
+            let mut next = || texts.next().unwrap_or_default();
+            (self.db_name, self.instance) = (next(), next());
+            (self.release, self.host, self.platform) = (next(), next(), next());
+        }
+        Ok(())
+    }
+
+    /// What was added to a statistic.
+    pub fn stat(&self, name: &str) -> u64 {
+        self.stats.get(name).map_or(0, |(begin, end)| end.saturating_sub(*begin))
+    }
+
+    /// Microseconds that were added to a figure of the time model.
+    pub fn time_us(&self, name: &str) -> u64 {
+        self.times.get(name).map_or(0, |(begin, end)| end.saturating_sub(*begin))
+    }
+
+    /// What was added to a figure of the operating system's.
+    pub fn os_added(&self, name: &str) -> f64 {
+        self.os.get(name).map_or(0.0, |(begin, end)| (end - begin).max(0.0))
+    }
+
+    /// Commits and rollbacks.
+    pub fn transactions(&self) -> u64 {
+        self.stat("user commits") + self.stat("user rollbacks")
+    }
+
+    /// `DB time`, microseconds.
+    pub fn db_time_us(&self) -> u64 {
+        self.time_us("DB time")
+    }
+}
+
+fn parameters(l: &mut Loader<'_>) -> Result<Vec<(String, String, String)>> {
+    let [begin, end] = l.ends;
+    let columns = "parameter_name, value, isdefault, ismodified";
+    let before: BTreeMap<String, String> =
+        l.rows(columns, "parameter", begin)?.iter().map(|row| (text(&row[0]), text(&row[1]))).collect();
+    let mut all = Vec::new();
+    for row in l.rows(columns, "parameter", end)? {
+        let (name, value) = (text(&row[0]), text(&row[1]));
+        let old = before.get(&name).cloned().unwrap_or_default();
+        if text(&row[2]) != "TRUE" || old != value {
+            all.push((name, old, value));
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+fn histogram(l: &mut Loader<'_>) -> Result<Vec<Ends>> {
+    let ends = l.ends;
+    let sql = "select h.event_name, h.wait_class, h.wait_time_micro, h.wait_count from dba_hist_event_histogram_micro h \
+               where h.snap_id = :1 and h.dbid = :2";
+    let mut all: BTreeMap<Vec<String>, Ends> = BTreeMap::new();
+    for (at, snapshot) in ends.into_iter().enumerate() {
+        let rows = l.source.query(sql, &[Value::Number(snapshot.into()), Value::Number(l.dbid.into())])?;
+        for row in rows {
+            let key: Vec<String> = row[..3].iter().map(text).collect();
+            let entry = all.entry(key.clone()).or_insert(Ends { key, begin: vec![0], end: vec![0] });
+            *if at == 0 { &mut entry.begin[0] } else { &mut entry.end[0] } = count(&row[3]);
+        }
+    }
+    Ok(all.into_values().filter(|e| e.added(0) > 0).collect())
+}
+
+fn undo(l: &mut Loader<'_>) -> Result<Vec<Ends>> {
+    let [begin, end] = l.ends;
+    let sql = "select to_char(end_time, 'DD-Mon HH24:MI'), undoblks, txncount, maxconcurrency, unxpstealcnt + expstealcnt, \
+               ssolderrcnt, nospaceerrcnt from dba_hist_undostat where snap_id > :1 and snap_id <= :2 order by end_time desc";
+    let rows = l.source.query(sql, &[Value::Number(begin.into()), Value::Number(end.into())])?;
+    let row = |row: Vec<Value>| Ends {
+        key: vec![text(&row[0])],
+        begin: Vec::new(),
+        end: row[1..].iter().map(count).collect(),
+    };
+    Ok(rows.into_iter().map(row).collect())
+}
+
+fn statements(l: &mut Loader<'_>) -> Result<Vec<Statement>> {
+    let [begin, end] = l.ends;
+    let sql = "select q.sql_id, max(q.module), sum(q.executions_delta), sum(q.parse_calls_delta), sum(q.rows_processed_delta), \
+               sum(q.buffer_gets_delta), sum(q.disk_reads_delta), sum(q.elapsed_time_delta), sum(q.cpu_time_delta), \
+               max(q.version_count), max(t.sql_text) from dba_hist_sqlstat q, dba_hist_sqltext t \
+               where q.snap_id > :1 and q.snap_id <= :2 and q.dbid = :3 and t.sql_id(+) = q.sql_id and t.dbid(+) = q.dbid \
+               group by q.sql_id";
+    let binds = [begin, end, l.dbid].map(|n| Value::Number(n.into()));
+    let rows = l.source.query(sql, &binds)?;
+    let row = |row: Vec<Value>| Statement {
+        id: text(&row[0]),
+        module: text(&row[1]),
+        executions: count(&row[2]),
+        parse_calls: count(&row[3]),
+        rows: count(&row[4]),
+        gets: count(&row[5]),
+        reads: count(&row[6]),
+        elapsed_us: count(&row[7]),
+        cpu_us: count(&row[8]),
+        versions: count(&row[9]),
+        text: text(&row[10]),
+    };
+    Ok(rows.into_iter().map(row).collect())
+}
+
+/// The snapshots from the first to the last, and what was added between each two.
+fn steps(l: &mut Loader<'_>) -> Result<Vec<Step>> {
+    let [begin, end] = l.ends;
+    let binds = [begin, end, l.dbid].map(|n| Value::Number(n.into()));
+    let sql = "select s.snap_id, (cast(s.end_interval_time as date) - date '2020-01-01') * 86400 \
+               + to_number(to_char(s.end_interval_time, 'FF6')) / 1000000, t.value \
+               from dba_hist_snapshot s, dba_hist_sys_time_model t where s.snap_id between :1 and :2 and s.dbid = :3 \
+               and t.snap_id = s.snap_id and t.dbid = s.dbid and t.stat_name = 'DB CPU' order by s.snap_id";
+    let snapshots = l.source.query(sql, &binds)?;
+    let sql = "select e.snap_id, e.wait_class, sum(e.time_waited_micro_fg) from dba_hist_system_event e \
+               where e.snap_id between :1 and :2 and e.dbid = :3 and e.wait_class <> 'Idle' group by e.snap_id, e.wait_class";
+    let mut waited: BTreeMap<(i64, String), u64> = BTreeMap::new();
+    for row in l.source.query(sql, &binds)? {
+        waited.insert((real(&row[0]) as i64, text(&row[1])), count(&row[2]));
+    }
+    let mut classes: Vec<String> = waited.keys().map(|(_, class)| class.clone()).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    let step = |pair: &[Vec<Value>]| {
+        let (from, to) = (&pair[0], &pair[1]);
+        let at = |snapshot: &[Value], class: &String| {
+            waited.get(&(real(&snapshot[0]) as i64, class.clone())).copied().unwrap_or(0)
+        };
+        let by_class = |class: &String| (class.clone(), at(to, class).saturating_sub(at(from, class)));
+        Step {
+            from_s: real(&from[1]),
+            to_s: real(&to[1]),
+            cpu_us: count(&to[2]).saturating_sub(count(&from[2])),
+            waited: classes.iter().map(by_class).collect(),
+        }
+    };
+    Ok(snapshots.windows(2).map(step).collect())
+}
+
+/// Log switches between the snapshots: none is counted twice, as each has its time.
+fn log_switches(l: &mut Loader<'_>) -> Result<Option<u64>> {
+    let sql = "select count(*) from v$log_history h, dba_hist_snapshot b, dba_hist_snapshot e where b.snap_id = :1 and e.snap_id = :2 \
+               and b.dbid = :3 and e.dbid = :3 and h.first_time > cast(b.end_interval_time as date) \
+               and h.first_time <= cast(e.end_interval_time as date)";
+    let [begin, end] = l.ends;
+    let rows = l.source.query(sql, &[begin, end, l.dbid].map(|n| Value::Number(n.into())))?;
+    Ok(rows.first().map(|row| count(&row[0])))
+}

@@ -1,0 +1,62 @@
+//! What each section says.
+
+mod activity;
+mod caches;
+mod latches;
+mod load;
+mod memory;
+mod statements;
+mod storage;
+mod waits;
+
+pub use load::foreground;
+
+use crate::Period;
+use crate::doc::{Body, Cell, Column, Group, Report, Section, Table};
+
+/// Builds the report of a period.
+pub fn build(p: &Period) -> Report {
+    let groups = vec![
+        Group { title: "Report Summary", sections: load::sections(p) },
+        Group { title: "Wait Events Statistics", sections: waits::sections(p) },
+        Group { title: "SQL Statistics", sections: statements::sections(p) },
+        Group { title: "Instance Activity Statistics", sections: activity::sections(p) },
+        Group { title: "IO Stats", sections: storage::io_sections(p) },
+        Group { title: "Wait Statistics", sections: storage::wait_sections(p) },
+        Group { title: "Undo Statistics", sections: storage::undo_sections(p) },
+        Group { title: "Latch Statistics", sections: latches::sections(p) },
+        Group { title: "Dictionary Cache Statistics", sections: caches::dictionary_sections(p) },
+        Group { title: "Library Cache Statistics", sections: caches::library_sections(p) },
+        Group { title: "Memory Statistics", sections: memory::sections(p) },
+        Group { title: "init.ora Parameters", sections: memory::parameter_sections(p) },
+    ];
+    let db_inst = format!("DB/Inst: {}/{}", p.db_name, p.instance);
+    Report {
+        title: format!("AWR Report for DB: {}, Inst: {}, Snaps: {}-{}", p.db_name, p.instance, p.begin.id, p.end.id),
+        running_head: format!("{db_inst}  Snaps: {}-{}", p.begin.id, p.end.id),
+        statements: statements::named_in(&groups, p),
+        groups,
+    }
+}
+
+/// A section with one table.
+fn section(
+    title: impl Into<String>,
+    summary: &'static str,
+    notes: &[&str],
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+) -> Section {
+    let notes = notes.iter().map(|n| (*n).to_string()).collect();
+    Section { title: title.into(), summary, notes, body: Body::Table(Table { columns, rows }) }
+}
+
+/// Sorts by a figure, the greatest first, and by name where it is the same.
+fn by_most<T>(rows: &mut [T], figure: impl Fn(&T) -> u64, name: impl Fn(&T) -> String) {
+    rows.sort_by_cached_key(|row| (std::cmp::Reverse(figure(row)), name(row)));
+}
+
+/// Microseconds of each of so many; zero where there were none.
+fn average_us(us: u64, waits: u64) -> Cell {
+    if waits == 0 { Cell::Null } else { Cell::Micros(us as f64 / waits as f64) }
+}

@@ -1,0 +1,178 @@
+//! `latchwork awr`.
+
+use crate::instance::Place;
+use clap::{Args, Subcommand};
+use client::{Bind, Client, ClientError, Credentials, Direction};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use types::{Ora, Value};
+
+/// The instance does not run.
+const EXIT_STATE: u8 = 3;
+
+const EXAMPLES: &str = "\
+Examples:
+  latchwork awr snapshot                          take one now, before the load
+  latchwork awr snapshot                          and one after it
+  latchwork awr list                              which there are
+  latchwork awr report 1 2                        what happened between them, as text
+  latchwork awr report 1 2 --html --out load.html the same as a page with plots";
+
+#[derive(Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Command {
+    /// Print what the instance did between two snapshots
+    Report(Report),
+    /// Take a snapshot now and print its number
+    Snapshot(Snapshot),
+    /// List the snapshots there are
+    List(List),
+}
+
+#[derive(Args)]
+pub struct Report {
+    /// The snapshot that begins the period
+    begin: i64,
+    /// The snapshot that ends it
+    end: i64,
+    /// A self-contained page with plots instead of text
+    #[arg(long)]
+    html: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Args)]
+pub struct Snapshot {
+    /// TYPICAL, or ALL: single latches, too
+    #[arg(long, default_value = "TYPICAL")]
+    level: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Args)]
+pub struct List {
+    /// Print comma-separated values
+    #[arg(long)]
+    csv: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Runs `latchwork awr`.
+pub fn run(command: &Command) -> ExitCode {
+    let done = match command {
+        Command::Report(a) => report(a),
+        Command::Snapshot(a) => snapshot(a),
+        Command::List(a) => list(a),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::NotRunning(dir)) => {
+            eprintln!("No Latchwork instance runs in {}.", dir.display());
+            ExitCode::from(EXIT_STATE)
+        }
+        Err(Failure::Other(text)) => {
+            eprintln!("{text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+enum Failure {
+    NotRunning(PathBuf),
+    Other(String),
+}
+
+fn connect(dir: &Path) -> Result<Client, Failure> {
+    Client::connect(dir, &Credentials::Sysdba).map_err(|e| match e {
+        ClientError::NotRunning(_) => Failure::NotRunning(dir.to_path_buf()),
+        e => Failure::Other(e.to_string()),
+    })
+}
+
+fn rows(c: &mut Client, sql: &str, binds: &[Value]) -> Result<Vec<Vec<Value>>, ClientError> {
+    let bind = |(at, value): (usize, &Value)| Bind {
+        name: Some((at + 1).to_string()),
+        direction: Direction::In,
+        data_type: value.data_type(),
+        value: value.clone(),
+    };
+    let binds: Vec<Bind> = binds.iter().enumerate().map(bind).collect();
+    c.query(sql, &binds)?.all()
+}
+
+fn other(e: impl std::fmt::Display) -> Failure {
+    Failure::Other(e.to_string())
+}
+
+fn report(args: &Report) -> Result<(), Failure> {
+    let mut c = connect(&args.place.dir())?;
+    let format = if args.html { awr::Format::Html } else { awr::Format::Text };
+    // What the instance or the connection says is told as it is.
+    let mut failed = None;
+    let mut query =
+        |sql: &str, binds: &[Value]| rows(&mut c, sql, binds).map_err(|e| Ora::internal(failed.insert(e.to_string())));
+    let made = awr::report(&mut query, args.begin, args.end, format);
+    let text = made.map_err(|e| Failure::Other(failed.unwrap_or_else(|| e.to_string())))?;
+    match &args.out {
+        Some(file) => {
+            std::fs::write(file, text).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+            eprintln!("Report written to {}", file.display());
+        }
+        None => print!("{text}"),
+    }
+    Ok(())
+}
+
+fn snapshot(args: &Snapshot) -> Result<(), Failure> {
+    let mut c = connect(&args.place.dir())?;
+    let sql = "select dbms_workload_repository.create_snapshot(:1) from dual";
+    let taken = rows(&mut c, sql, &[Value::text(args.level.as_str())]).map_err(other)?;
+    match taken.first().and_then(|row| row.first()) {
+        Some(Value::Number(n)) => println!("{n}"),
+        _ => return Err(other("The instance gave no number.")),
+    }
+    Ok(())
+}
+
+fn list(args: &List) -> Result<(), Failure> {
+    let mut c = connect(&args.place.dir())?;
+    let sql = "select s.snap_id, to_char(s.end_interval_time, 'YYYY-MM-DD HH24:MI:SS'), to_char(s.startup_time, 'YYYY-MM-DD HH24:MI:SS'), \
+               decode(s.snap_level, 2, 'ALL', 'TYPICAL'), (select max(b.baseline_name) from dba_hist_baseline b \
+               where s.snap_id between b.start_snap_id and b.end_snap_id) from dba_hist_snapshot s order by s.snap_id";
+    let all = rows(&mut c, sql, &[]).map_err(other)?;
+    if all.is_empty() && !args.csv {
+        println!("There is no snapshot yet: `latchwork awr snapshot` takes one.");
+        return Ok(());
+    }
+    let text = |v: &Value| match v {
+        Value::Null => String::new(),
+        Value::Number(n) => n.to_string(),
+        Value::Text(t) => t.clone(),
+        other => format!("{other:?}"),
+    };
+    let quoted = |field: String| {
+        if field.contains([',', '"', '\n']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
+    };
+    if args.csv {
+        println!("snap_id,taken,startup,level,baseline");
+    } else {
+        println!("{:>8}  {:<19}  {:<19}  {:<7}  BASELINE", "SNAP_ID", "TAKEN", "INSTANCE STARTED", "LEVEL");
+    }
+    for row in &all {
+        let fields: Vec<String> = row.iter().map(text).collect();
+        if args.csv {
+            println!("{}", fields.into_iter().map(quoted).collect::<Vec<_>>().join(","));
+        } else {
+            let line =
+                format!("{:>8}  {:<19}  {:<19}  {:<7}  {}", fields[0], fields[1], fields[2], fields[3], fields[4]);
+            println!("{}", line.trim_end());
+        }
+    }
+    Ok(())
+}
