@@ -28,6 +28,9 @@ pub struct Batch {
     rows_mixed: bool,
 }
 
+/// Bytes of a key that its place has at hand.
+const LEAD: usize = 16;
+
 /// Where an entry of a batch lies.
 #[derive(Debug, Clone, Copy)]
 struct Place {
@@ -58,7 +61,7 @@ impl Batch {
         self.rows_mixed |= self.bytes.last_chunk::<ROWID>().is_some_and(|last| *last >= locator);
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(&locator);
-        let mut lead = [0u8; 16];
+        let mut lead = [0u8; LEAD];
         let n = key.len().min(lead.len());
         lead[..n].copy_from_slice(&key[..n]);
         let word = |at: usize| u64::from_be_bytes(lead[at..at + 8].try_into().expect("eight bytes"));
@@ -100,9 +103,13 @@ impl Batch {
     fn sort(&mut self) {
         let Batch { bytes, entries, rows_mixed } = self;
         // A key is told by its length, so one with zeros behind it is no other key.
-        let rest = |place: &Place| &bytes[place.begin as usize..][16.min(place.key.into())..place.key.into()];
+        let rest = |place: &Place| &bytes[place.begin as usize..][LEAD.min(place.key.into())..place.key.into()];
         let lead = |place: &Place| u128::from(place.lead[0]) << 64 | u128::from(place.lead[1]);
-        let by_key = |a: &Place, b: &Place| lead(a).cmp(&lead(b)).then_with(|| rest(a).cmp(rest(b)));
+        let by_rest = |a: &Place, b: &Place| match usize::from(a.key.max(b.key)) {
+            0..=LEAD => Ordering::Equal,
+            _ => rest(a).cmp(rest(b)),
+        };
+        let by_key = |a: &Place, b: &Place| lead(a).cmp(&lead(b)).then_with(|| by_rest(a, b));
         if !*rows_mixed {
             // Rows of one key are in their order already: a stable sort keeps them so, and has little to do when keys are few. Rows that
             // come in the order of the key are common, and found out quickly.
@@ -111,8 +118,11 @@ impl Batch {
             }
             return;
         }
-        let locator = |place: &Place| &bytes[place.begin as usize..][place.key.into()..place.sort_key.into()];
-        entries.sort_unstable_by(|a, b| by_key(a, b).then_with(|| locator(a).cmp(locator(b))));
+        let locator = |place: &Place| {
+            let end = place.begin as usize + usize::from(place.sort_key);
+            crate::node::rowid_of(bytes[..end].last_chunk::<ROWID>().map_or(&[], |locator| locator))
+        };
+        entries.sort_unstable_by(|a, b| by_key(a, b).then_with(|| locator(a).cmp(&locator(b))));
     }
 
     /// How many entries from number `from` on lie below a leaf's high key, of at most `most`.

@@ -9,7 +9,7 @@
 //! and looks at it again later, when it deletes or splits; beside that, every split looks whether the leftmost leaf is empty, so
 //! that a queue does not grow even when those who delete do not stay.
 
-use crate::node::{Node, Target};
+use crate::node::{Node, Target, flags};
 use crate::ops::{self, op};
 use crate::split::{Purge, entries_from, inherit};
 use crate::tree::{pin_for, pin_target};
@@ -28,6 +28,8 @@ pub(crate) type Emptied = VecDeque<(Index, Vec<u8>)>;
 const EMPTIED_MAX: usize = 256;
 /// How many are tried at one time.
 const AT_ONCE: usize = 3;
+/// How many of a leaf's deleting transactions are looked at before it is pinned.
+const DELETERS_MAX: usize = 8;
 /// Most blocks of one path that go at once: with their neighbours and maps they have to fit into a change group.
 const CHAIN_MAX: usize = 3;
 
@@ -108,8 +110,34 @@ impl Btree {
         }
     }
 
+    /// Whether a leaf may be found empty: it has no entry that is alive, or that a transaction deleted which somebody may not see yet.
+    /// A look, so that nothing is pinned and copied in vain while the transaction that emptied the leaf goes on.
+    fn may_be_empty(&self, p: &Process, index: &Index, key: &[u8]) -> Result<bool> {
+        let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
+        let mut deleters = Vec::new();
+        let live = self.cache().read(p, leaf, GetKind::Examination, &mut |v| {
+            let node = Node::new(*v);
+            deleters.clear();
+            (0..node.entries()).any(|i| {
+                let Some(entry) = node.entry(i) else { return false };
+                if entry.flags & flags::ROW != 0 {
+                    return false;
+                }
+                let xid = node.xid(i);
+                if deleters.last() != Some(&xid) && deleters.len() < DELETERS_MAX {
+                    deleters.push(xid);
+                }
+                entry.flags & flags::DELETED == 0
+            })
+        })?;
+        Ok(!live && deleters.iter().all(|xid| self.txns.is_forgotten(*xid)))
+    }
+
     /// Merges the leaf of a sort key into its right sibling; with `empty`, only when nothing is left in it.
     fn merge(&self, p: &Process, index: &Index, key: &[u8], empty: bool) -> Result<Merge> {
+        if empty && !self.may_be_empty(p, index, key)? {
+            return Ok(Merge::NotYet);
+        }
         self.cache().in_group(p, &self.scn(), &mut |g| {
             let leaf = pin_for(g, index, index.root, key, 0)?;
             if leaf.rdba() == index.root || Node::new(g.block(leaf)).high().is_none() {

@@ -43,6 +43,8 @@ pub struct RangeScan {
     leaf: Rdba,
     /// The root, when it was the leaf at the last look: then the scan begins there, and reads it once.
     single: Rdba,
+    /// Where the range began, when it was in such a leaf.
+    began: usize,
     /// The highest purge SCN of the leaves copied since the start.
     purged: Scn,
 }
@@ -146,6 +148,7 @@ impl Default for RangeScan {
             from: Vec::new(),
             leaf: Rdba::NONE,
             single: Rdba::NONE,
+            began: usize::MAX,
             purged: Scn::ZERO,
         }
     }
@@ -348,7 +351,7 @@ impl RangeScan {
         from: Vec<u8>,
         first: bool,
     ) -> Result<()> {
-        let mut purged = Scn::ZERO;
+        let (mut purged, mut hint) = (Scn::ZERO, self.began);
         for _ in 0..STEPS_MAX {
             let read = tree.cache().read(p, at, GetKind::Consistent, &mut |v: &BlockView| {
                 let node = Node::new(*v);
@@ -357,6 +360,16 @@ impl RangeScan {
                 if v.obj() != index.object {
                     return Err(Step::Foreign);
                 }
+                // The commonest of small trees, at once: one leaf, in which everything is.
+                if first && at == index.root && node.is_single() {
+                    purged = node.purged();
+                    let begin = node.bound_in_single(&from, hint);
+                    hint = begin;
+                    if begin < node.entries() {
+                        self.copy(&node, begin, self.end_in(&node, begin));
+                    }
+                    return Ok(Rdba::NONE);
+                }
                 // Since the leaf was found it may have been split or merged, or, being the root, have got leaves below it.
                 match node.step_to(Target::At(&from), 0) {
                     Step::Leaf => {}
@@ -364,7 +377,6 @@ impl RangeScan {
                 }
                 purged = node.purged();
                 let begin = match first {
-                    true if at == index.root => node.bound_in_single(&from),
                     true => node.lower_bound(&from),
                     false => node.near_bound(0, &from),
                 };
@@ -380,7 +392,7 @@ impl RangeScan {
             })?;
             match read {
                 Ok(next) => {
-                    self.leaf = at;
+                    (self.leaf, self.began) = (at, hint);
                     self.purged = self.purged.max(purged);
                     if next.is_none() {
                         self.ahead = Ahead::Nowhere;

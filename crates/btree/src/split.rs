@@ -14,7 +14,7 @@ use block::{BlockKind, BlockView, Data};
 use buffer_cache::{BlockRef, ChangeGroup};
 use process::Process;
 use redo::Layer;
-use types::{Rdba, Result, Scn};
+use types::{Rdba, Result, Scn, Xid};
 use wait::Stat;
 
 /// Which deleted rows a purge takes out, of those that no open snapshot sees.
@@ -78,13 +78,20 @@ impl Btree {
             let ended = head.is_deleted().then(|| self.txns.ended_in_history(head.maker())).flatten();
             ended.filter(|scn| *scn <= retained).inspect(|scn| purged = purged.max(*scn)).is_some()
         };
-        let mut gone = |i: &usize| match node.head(*i) {
-            Some(head) => row_gone(head),
-            None => node.is_deleted(*i) && self.txns.is_forgotten(node.xid(*i)),
+        // Neighbours were mostly deleted by one transaction.
+        let mut known: Option<(Xid, bool)> = None;
+        let mut forgotten = |xid: Xid| match known {
+            Some((last, forgotten)) if last == xid => forgotten,
+            _ => known.insert((xid, self.txns.is_forgotten(xid))).1,
+        };
+        let leaf = Leaf::new(g.view(b));
+        let mut gone = |i: &usize| match leaf.mark(*i) {
+            (mark, _) if mark & flags::ROW != 0 => node.head(*i).is_some_and(&mut row_gone),
+            (mark, xid) => mark & flags::DELETED != 0 && forgotten(xid),
         };
         let dead: Vec<usize> = (0..node.entries()).filter(&mut gone).collect();
         let newly = purged > node.purged();
-        let rows = (0..node.entries()).filter(|i| node.entry(*i).is_some_and(|row| row.flags & flags::ROW != 0));
+        let rows = (0..leaf.entries()).filter(|i| leaf.mark(*i).0 & flags::ROW != 0);
         let trimmed: Vec<Vec<u8>> = rows
             .filter(|i| dead.binary_search(i).is_err())
             .filter_map(|i| crate::row::trim(&node, i, &|head| self.txns.settled(head.maker())))

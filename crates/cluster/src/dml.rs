@@ -41,7 +41,7 @@ impl Clusters {
         } else {
             (flags::WHOLE, row)
         };
-        let mut at = cluster.home(hash);
+        let mut at = cluster.home(hash).at;
         loop {
             match self.txns.retrying(p, &mut || self.try_insert(p, t, cluster, at, hash, piece, body))? {
                 Try::Done(rowid) => return Ok(rowid),

@@ -13,12 +13,14 @@ pub mod tags;
 pub use geometry::{Geometry, hash, tag};
 pub use lookup::{ClusterScan, RowSet};
 
+use block::data::{ITL_BEGIN, ITL_BYTES};
 use block::{BlockKind, SegmentKind};
-use buffer_cache::GetKind;
+use buffer_cache::{BufferCache, GetKind};
 use heap::{Heap, HeapTable, RowSegment};
 use process::Process;
 use redo::{ApplyTable, Layer};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use txn::{Transactions, Txn};
 use types::row::RowReader;
 use types::{ObjectId, Ora, Rdba, Result};
@@ -37,15 +39,44 @@ pub struct HashCluster {
     /// Positions of the cluster key's columns in the table's rows, in the order of the key.
     pub key_columns: Vec<u16>,
     pub initrans: u8,
-    /// Address of each home block.
-    homes: Arc<[Rdba]>,
+    homes: Arc<[Home]>,
 }
+
+/// A home block, and what this process remembers of it so as to have it at hand sooner: never more than a guess.
+#[derive(Debug)]
+struct Home {
+    at: Rdba,
+    /// The buffer it was in.
+    buffer: AtomicU32,
+    /// Where its tags were.
+    tags: AtomicU32,
+}
+
+impl Home {
+    #[inline]
+    fn remember_tags(&self, at: usize) {
+        if self.tags.load(Ordering::Relaxed) != at as u32 {
+            self.tags.store(at as u32, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Bytes of a line of the processor's caches.
+const LINE: usize = 64;
 
 impl HashCluster {
     /// The home block of a key with this hash.
     #[inline]
-    fn home(&self, hash: u64) -> Rdba {
-        self.homes[self.geometry.home(hash) as usize]
+    fn home(&self, hash: u64) -> &Home {
+        &self.homes[self.geometry.home(hash) as usize]
+    }
+
+    /// Has the header, the row directory and the tags of a home block brought near, which otherwise are found one after the other.
+    #[inline]
+    fn prefetch(&self, home: &Home, cache: &BufferCache) {
+        let directory = ITL_BEGIN + usize::from(self.initrans) * ITL_BYTES;
+        let tags = home.tags.load(Ordering::Relaxed) as usize;
+        cache.prefetch(home.at, &home.buffer, &[0, LINE, directory, directory + LINE, tags, tags + LINE]);
     }
 
     fn as_table(&self) -> HeapTable {
@@ -177,7 +208,8 @@ impl Clusters {
             return Err(Ora::new(8103));
         }
         let extents = segments.extents(p, header)?;
-        let homes: Option<Arc<[Rdba]>> = (0..home_blocks).map(|n| segments.nth_block(&extents, n)).collect();
+        let home = |at| Home { at, buffer: AtomicU32::new(0), tags: AtomicU32::new(0) };
+        let homes: Option<Arc<[Home]>> = (0..home_blocks).map(|n| segments.nth_block(&extents, n).map(home)).collect();
         Ok(HashCluster {
             object,
             data_object,

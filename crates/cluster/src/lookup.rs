@@ -96,7 +96,10 @@ impl Clusters {
         let columns = key.get(1..).unwrap_or_default();
         let hash = geometry::hash(columns);
         let (tag, leads) = (geometry::tag(hash), cluster.key_leads());
-        let mut at = cluster.home(hash);
+        let home = cluster.home(hash);
+        cluster.prefetch(home, self.txns.cache());
+        let mut at = home.at;
+        let mut tags_at = 0;
         for _ in 0..CHAIN_MAX {
             let (had, scattered) = (rows.len(), rows.scattered.len());
             let next = self.txns.consistent_read(p, at, GetKind::Examination, s, &mut |view: &BlockView<'_>| {
@@ -104,9 +107,12 @@ impl Clusters {
                 if view.kind_code() != BlockKind::Cluster as u8 || view.obj() != cluster.data_object {
                     return None;
                 }
-                take_matching(view, at, cluster, tag, leads, columns, key, rows);
+                tags_at = take_matching(view, at, cluster, tag, leads, columns, key, rows);
                 Some(Data::new(*view).next())
             })?;
+            if at == home.at {
+                home.remember_tags(tags_at);
+            }
             at = next.ok_or_else(|| Ora::new(8103))?;
             if at.is_none() {
                 return if rows.scattered.is_empty() { Ok(()) } else { self.gather(p, s, cluster, key, rows) };
@@ -155,7 +161,7 @@ impl Clusters {
     }
 }
 
-/// Copies the rows of a block whose key is `key` (`columns` without its count). What it sees may be garbage.
+/// Copies the rows of a block whose key is `key` (`columns` without its count), and returns where the tags are. What it sees may be garbage.
 #[inline]
 #[allow(clippy::too_many_arguments)]
 fn take_matching(
@@ -167,7 +173,7 @@ fn take_matching(
     columns: &[u8],
     key: &[u8],
     rows: &mut RowSet,
-) {
+) -> usize {
     tags::each_match(view, tag, |slot, row| {
         if row.flags & (flags::HEAD | flags::DELETED) != flags::HEAD {
             return;
@@ -191,7 +197,7 @@ fn take_matching(
             return;
         }
         rows.close_row(rowid);
-    });
+    })
 }
 
 #[cold]
@@ -218,6 +224,16 @@ impl ClusterScan {
     /// ORA-08103 when the cluster was dropped.
     pub fn start(&mut self, clusters: &Clusters, p: &Process, s: &Snapshot, cluster: &HashCluster) -> Result<()> {
         self.scan.start_kind(&clusters.heap, p, s, &cluster.as_table(), BlockKind::Cluster)
+    }
+
+    /// As [`Scan::each_in_block`].
+    pub fn each_in_block(
+        &mut self,
+        clusters: &Clusters,
+        p: &Process,
+        f: &mut impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<bool> {
+        self.scan.each_in_block(&clusters.heap, p, f)
     }
 
     /// The next row: its rowid and its bytes, valid until the next call.

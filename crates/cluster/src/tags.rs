@@ -71,12 +71,13 @@ fn set_tag(block: &mut [u8], slot: u16, tag: [u8; 2]) -> std::result::Result<(),
     d.patch(0, 2 * (usize::from(slot) - 1), &tag)
 }
 
-/// Calls `f` with every row whose tag is `tag`, in the order of the directory. Bears any bytes.
+/// Calls `f` with every row whose tag is `tag`, in the order of the directory, and returns where the tags begin, 0 when there are none.
+/// Bears any bytes.
 #[inline]
-pub fn each_match(view: &BlockView<'_>, tag: u16, mut f: impl FnMut(u16, RowAt)) {
+pub fn each_match(view: &BlockView<'_>, tag: u16, mut f: impl FnMut(u16, RowAt)) -> usize {
     const ONES: u64 = 0x0001_0001_0001_0001;
     let d = Data::new(*view);
-    let Some(tags) = d.row(0) else { return };
+    let Some(tags) = d.row(0) else { return 0 };
     let count = (tags.len / 2).min(d.slots().saturating_sub(1));
     let pattern = ONES * u64::from(tag);
     let mut i = 0;
@@ -95,6 +96,7 @@ pub fn each_match(view: &BlockView<'_>, tag: u16, mut f: impl FnMut(u16, RowAt))
         }
         i += 4;
     }
+    tags.at
 }
 
 #[cfg(test)]

@@ -130,6 +130,26 @@ pub struct Acc {
 }
 
 impl Acc {
+    /// Takes in what an aggregate over plain values gets of a row, when it is not NULL.
+    pub fn take(&mut self, v: &Value, cx: &ExecCtx<'_>) -> Result<()> {
+        self.core.take(v, cx)
+    }
+
+    /// Takes in so many whole numbers, of which a COUNT wants only how many and a SUM only the sum.
+    pub fn take_sum(&mut self, sum: i64, values: u64) -> Result<()> {
+        let number = Value::Number(Number::from_i64(sum));
+        match &mut self.core {
+            Core::Count(n) => *n += values,
+            Core::Sum(sum) => add_to(sum, &number)?,
+            Core::Avg(sum, n) => {
+                add_to(sum, &number)?;
+                *n += values;
+            }
+            _ => return Err(Ora::internal("a sum for what does not add")),
+        }
+        Ok(())
+    }
+
     /// Counts rows without looking at them.
     pub fn count(&mut self, rows: u64) {
         if let Core::Count(n) = &mut self.core {

@@ -22,6 +22,8 @@ pub enum Code {
     Special(Special, Reg),
     Neg(Box<Code>, Reg),
     Arith(ArithOp, Box<Code>, Box<Code>, Reg),
+    /// MOD of two numbers: a call of a function costs more than the division.
+    Mod(Box<Code>, Box<Code>, Reg),
     Concat(Box<Code>, Box<Code>, Reg),
     /// Arguments are evaluated into neighbouring registers, of which the first is given.
     Func(Func, Vec<Code>, Reg, Reg),
@@ -151,6 +153,9 @@ impl Builder<'_> {
                 Code::Arith(*op, self.boxed(a), self.boxed(b), self.reg())
             }
             Node::Concat(a, b) => Code::Concat(self.boxed(a), self.boxed(b), self.reg()),
+            Node::Func(f, args) if f.0.name == "MOD" && args.len() == 2 && args.iter().all(|a| is_number(&a.ty)) => {
+                Code::Mod(self.boxed(&args[0]), self.boxed(&args[1]), self.reg())
+            }
             Node::Func(f, args) => {
                 let codes = self.codes(args);
                 let base = self.regs.len() as Reg;
@@ -239,6 +244,10 @@ impl Builder<'_> {
     }
 }
 
+fn is_number(ty: &DataType) -> bool {
+    matches!(ty, DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger)
+}
+
 /// The bytes by which equal values are equal: trailing blanks do not count where the comparison pads.
 pub fn encode_comparable(v: &Value, padded: bool, out: &mut Vec<u8>) {
     match v {
@@ -253,7 +262,7 @@ impl Code {
         match self {
             Code::Reg(_) => true,
             Code::Neg(a, _) | Code::Convert(a, ..) | Code::Cast(a, ..) => a.is_plain(),
-            Code::Arith(_, a, b, _) | Code::Concat(a, b, _) => a.is_plain() && b.is_plain(),
+            Code::Arith(_, a, b, _) | Code::Mod(a, b, _) | Code::Concat(a, b, _) => a.is_plain() && b.is_plain(),
             Code::Func(_, args, ..) | Code::Coalesce(args, _) => args.iter().all(Code::is_plain),
             _ => false,
         }
@@ -264,6 +273,7 @@ impl Code {
         match self {
             Code::Neg(_, r)
             | Code::Arith(.., r)
+            | Code::Mod(.., r)
             | Code::Concat(.., r)
             | Code::Func(.., r)
             | Code::Convert(.., r)
@@ -301,6 +311,17 @@ impl Code {
                     (Value::Number(x), Value::Number(y)) => Value::Number(arith_numbers(*op, x, y)?),
                     (Value::Null, _) | (_, Value::Null) => Value::Null,
                     (x, y) => crate::datetime::arith(*op, x, y)?,
+                };
+                m.put(*dst, v)
+            }
+            Code::Mod(a, b, dst) => {
+                let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
+                let v = match (m.value(a), m.value(b)) {
+                    (Value::Number(x), Value::Number(y)) => Value::Number(x.modulo(y)?),
+                    (x, y) => match (x.to_number(&cx.session.nls)?, y.to_number(&cx.session.nls)?) {
+                        (Some(x), Some(y)) => Value::Number(x.modulo(&y)?),
+                        _ => Value::Null,
+                    },
                 };
                 m.put(*dst, v)
             }

@@ -77,7 +77,12 @@ enum State {
 
 /// What the statement does when it runs.
 enum Body {
-    Query { op: Op, out: Vec<Code> },
+    Query {
+        op: Op,
+        out: Vec<Code>,
+        /// Values are taken out of the registers and not copied: nobody but the row source that fills them anew looks at them.
+        moves: bool,
+    },
     Dml(Dml),
 }
 
@@ -686,7 +691,7 @@ impl Cursor {
     }
 
     fn fetch_row(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
-        let Body::Query { op, out } = &mut self.body else { return Err(Ora::internal("not a query")) };
+        let Body::Query { op, out, moves } = &mut self.body else { return Err(Ora::internal("not a query")) };
         let m = &mut self.m;
         let found = match self.first.take() {
             Some(found) => found,
@@ -699,9 +704,17 @@ impl Cursor {
             m.sequence_values.fill(None);
         }
         row.resize(out.len(), Value::Null);
-        for (v, code) in row.iter_mut().zip(out.iter()) {
-            let r = code.eval(m, cx)?;
-            v.set(m.value(r));
+        if *moves {
+            // The register keeps the buffer of the row before.
+            for (v, code) in row.iter_mut().zip(out.iter()) {
+                let Code::Reg(r) = code else { return Err(Ora::internal("a value without a register")) };
+                std::mem::swap(v, &mut m.regs[*r as usize]);
+            }
+        } else {
+            for (v, code) in row.iter_mut().zip(out.iter()) {
+                let r = code.eval(m, cx)?;
+                v.set(m.value(r));
+            }
         }
         self.rows += 1;
         if let Some(c) = &mut self.cached
@@ -850,7 +863,11 @@ fn build(plan: &Plan, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
     let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
     let mut b = Builder::new(&mut regs, first_bind, cx);
     let body = match &plan.body {
-        PlanBody::Query(q) => Body::Query { op: Op::build(&q.source, &mut b)?, out: b.codes(&q.out) },
+        PlanBody::Query(q) => {
+            let (op, out) = (Op::build(&q.source, &mut b)?, b.codes(&q.out));
+            let moves = !plan.locks_rows && moves(&op, &out);
+            Body::Query { op, out, moves }
+        }
         other => Body::Dml(Dml::build(other, &mut b)?),
     };
     let moments = b.codes(&plan.moments);
@@ -868,6 +885,16 @@ fn build(plan: &Plan, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
     m.ctes = ctes;
     m.moments = moments.into_iter().map(|code| (Some(code), None)).collect();
     Ok((body, m, first_bind))
+}
+
+/// Whether the columns of the result are columns of the one table that is read, each once: then a scan writes them anew for each row, and
+/// nobody looks at them afterwards.
+fn moves(op: &Op, out: &[Code]) -> bool {
+    let Op::Scan(scan) = op else { return false };
+    let regs: Option<Vec<_>> = out.iter().map(|code| if let Code::Reg(r) = code { Some(*r) } else { None }).collect();
+    let Some(mut regs) = regs else { return false };
+    regs.sort_unstable();
+    regs.windows(2).all(|pair| pair[0] != pair[1]) && regs.iter().all(|r| scan.column_of(*r).is_some())
 }
 
 fn cached_of(plan: &Plan, text: &str, cx: &ExecCtx<'_>) -> Option<Box<Cached>> {

@@ -120,6 +120,30 @@ impl Scan {
         }
     }
 
+    /// Calls `f` with the bytes of all rows that are left in the block, and of those of the next block when there are none; false at the
+    /// end. Statistics and errors as [`Scan::next`], and those of `f`, which end it.
+    pub fn each_in_block(&mut self, heap: &Heap, p: &Process, f: &mut impl FnMut(&[u8]) -> Result<()>) -> Result<bool> {
+        if self.slot >= self.slots && !self.next_block(heap, p)? {
+            return Ok(false);
+        }
+        let mut rows = 0;
+        for slot in std::mem::replace(&mut self.slot, self.slots)..self.slots {
+            let Some(seen) = self.look(slot) else { continue };
+            rows += 1;
+            match seen {
+                Seen::Whole(at, len) => f(&self.image.bytes()[at..at + len])?,
+                Seen::Chained(next, at, len) => {
+                    self.row.clear();
+                    self.row.extend_from_slice(&self.image.bytes()[at..at + len]);
+                    heap.read_rest(p, &self.snapshot, self.object, next, &mut self.row)?;
+                    f(&self.row)?;
+                }
+            }
+        }
+        p.count(Stat::TableScanRowsGotten, rows);
+        Ok(true)
+    }
+
     #[inline]
     fn look(&self, slot: usize) -> Option<Seen> {
         let bytes = self.image.bytes();

@@ -179,11 +179,15 @@ pub fn push_key_part(stored: Option<&[u8]>, descending: bool, out: &mut Vec<u8>)
         None => out.push(NULL),
         Some(bytes) => {
             out.push(PRESENT);
-            for &b in bytes {
-                out.push(b);
-                if b == 0 {
-                    out.push(0xFF);
+            if bytes.contains(&0) {
+                for &b in bytes {
+                    out.push(b);
+                    if b == 0 {
+                        out.push(0xFF);
+                    }
                 }
+            } else {
+                out.extend_from_slice(bytes);
             }
             out.extend_from_slice(&[0, 0]);
         }

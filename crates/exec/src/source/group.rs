@@ -4,6 +4,7 @@
 //! SORT GROUP BY ROLLUP.
 
 use super::Op;
+use super::fold::Fold;
 use super::sort::encode_part;
 use crate::aggregate::{Acc, AggCode};
 use crate::code::{Builder, Code};
@@ -40,6 +41,8 @@ pub struct Group {
     used: usize,
     /// The groups, finished and in order, when there were too many for memory.
     on_disk: Option<Sorter>,
+    /// Aggregates that are taken from the bytes of a scan's rows.
+    fold: Option<Fold>,
 }
 
 impl Group {
@@ -51,11 +54,18 @@ impl Group {
         scalar: bool,
         b: &mut Builder<'_>,
     ) -> Result<Group> {
+        let op = Op::build(input, b)?;
+        let aggs: Vec<AggCode> = aggs.iter().map(|a| AggCode::build(a, b)).collect();
+        let fold = match &op {
+            Op::Scan(scan) if scalar => Fold::build(scan, &aggs),
+            _ => None,
+        };
         Ok(Group {
-            input: Op::build(input, b)?,
+            input: op,
             keys: keys.iter().map(|(e, r)| (b.code(e), *r)).collect(),
             sets: sets.to_vec(),
-            aggs: aggs.iter().map(|a| AggCode::build(a, b)).collect(),
+            aggs,
+            fold,
             scalar,
             groups: Vec::new(),
             at: 0,
@@ -88,7 +98,13 @@ impl Group {
 
     fn run_scalar(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut accs: Vec<Acc> = self.aggs.iter().map(AggCode::start).collect();
-        if self.aggs.iter().all(AggCode::only_counts) {
+        let folded = match (&mut self.fold, &mut self.input) {
+            (Some(fold), Op::Scan(scan)) => fold.run(scan, &self.aggs, &mut accs, m, cx)?,
+            _ => false,
+        };
+        if folded {
+            // All rows have been taken in.
+        } else if self.aggs.iter().all(AggCode::only_counts) {
             loop {
                 let rows = self.input.pass(m, cx)?;
                 if rows == 0 {

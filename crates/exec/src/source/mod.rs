@@ -7,6 +7,7 @@
 pub mod basic;
 pub mod connect;
 mod connect_rows;
+mod fold;
 pub mod group;
 pub mod join;
 pub mod scan;

@@ -160,6 +160,47 @@ impl Ahead {
         self.found.truncate(from);
     }
 
+    /// Reads the next rows, when all that were read have been given. False at the end.
+    fn read_more(
+        &mut self,
+        range: &mut RangeScan,
+        index: &Index,
+        verdict: &mut Option<(Xid, bool)>,
+        table: &heap::HeapTable,
+        m: &Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        if let Some(e) = self.failed.take() {
+            return Err(e);
+        }
+        if self.ended {
+            return Ok(false);
+        }
+        self.empty();
+        self.size = (self.size * 4).clamp(1, Ahead::MOST);
+        let s = m.snapshot();
+        while self.rowids.len() < self.size {
+            let most = self.size - self.rowids.len();
+            let sure = &mut |xid| is_sure_of(xid, s, verdict, cx);
+            range.sure_rows(cx.shared.btree, cx.p, most, sure, &mut self.rowids)?;
+            if self.rowids.len() == self.size {
+                break;
+            }
+            let Some(entry) = range.next_entry(cx.shared.btree, cx.p)? else {
+                self.ended = true;
+                break;
+            };
+            let rowid = btree::rowid_of(&index.tree, entry.locator);
+            if is_sure(&entry, s, verdict, cx) {
+                self.rowids.push(rowid);
+            } else {
+                self.push_unsure(rowid, entry.key);
+            }
+        }
+        self.read(table, s, cx);
+        Ok(true)
+    }
+
     /// The next row found, with the key to compare it with; none when it is sure.
     fn pop(&mut self) -> Option<(Rowid, &[u8], &[u8])> {
         while self.next < self.rowids.len() {
@@ -226,6 +267,54 @@ impl Scan {
     /// The bytes of the row found last.
     pub fn kept_bytes(&self) -> &[u8] {
         &self.row
+    }
+
+    /// Whether [`Scan::each_row`] can be used: many rows, whose bytes are all there is to know of them.
+    pub fn gives_bytes(&self) -> bool {
+        let plain = self.pseudos.is_empty() && self.versions.is_none() && self.as_of.is_none() && !self.keeps;
+        plain
+            && match &self.path {
+                Path::Heap(_) | Path::Cluster(_) | Path::Rows(_) | Path::RowRange(..) => true,
+                Path::Range(r) => matches!(self.storage, Storage::Heap(_)) && r.only.is_none() && r.recheck.is_empty(),
+                _ => false,
+            }
+    }
+
+    pub fn filter(&self) -> &[Cond] {
+        &self.filter
+    }
+
+    /// The column that is decoded into this register.
+    pub fn column_of(&self, reg: Reg) -> Option<(u16, DataType)> {
+        self.columns.iter().find(|(_, r, _)| *r == reg).map(|(column, _, ty)| (*column, *ty))
+    }
+
+    /// Whether the register is another for each row.
+    pub fn makes(&self, reg: Reg) -> bool {
+        self.rowid == Some(reg) || self.column_of(reg).is_some()
+    }
+
+    /// Calls `f` with the bytes of every row of the path that is left, whether the filter takes it or not.
+    pub fn each_row(
+        &mut self,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+        f: &mut impl FnMut(&[u8], &ExecCtx<'_>) -> Result<()>,
+    ) -> Result<()> {
+        while self.rows_left {
+            self.rows_left = match (&mut self.path, &self.storage) {
+                (Path::Heap(scan), _) => scan.each_in_block(cx.shared.heap, cx.p, &mut |row| f(row, cx))?,
+                (Path::Cluster(scan), _) => scan.each_in_block(cx.shared.clusters, cx.p, &mut |row| f(row, cx))?,
+                (Path::Rows(scan) | Path::RowRange(_, scan), _) => match scan.next(cx.shared.btree, cx.p)? {
+                    Some((_, row)) => f(row, cx).map(|()| true)?,
+                    None => false,
+                },
+                (Path::Range(r), Storage::Heap(table)) => r.each_ahead(table, m, cx, f)?,
+                _ => return Err(Ora::internal("a path that gives no bytes")),
+            };
+            cx.p.check_cancel()?;
+        }
+        Ok(())
     }
 
     /// As [`crate::source::Op::pass`].
@@ -347,10 +436,6 @@ impl Scan {
 
     /// Decodes the next row of the path. False at the end.
     fn advance(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        let snapshot = match &self.moment {
-            None => *m.snapshot(),
-            Some(s) => *s,
-        };
         let (rowid, bytes) = match &mut self.path {
             Path::Versions(scan) => {
                 let Some(version) = scan.next(cx.shared.heap, cx.p)? else { return Ok(false) };
@@ -378,6 +463,7 @@ impl Scan {
             },
             Path::Key { key, .. } => {
                 self.rows_left = false;
+                let snapshot = seen_as_of(&self.moment, m);
                 if !fetch(&self.storage, At::Key(key), &snapshot, &mut self.row, cx)? {
                     return Ok(false);
                 }
@@ -395,6 +481,7 @@ impl Scan {
                 self.rows_left = false;
                 let r = code.eval(m, cx)?;
                 let Some(at) = Address::of(m.value(r)) else { return Ok(false) };
+                let snapshot = seen_as_of(&self.moment, m);
                 if !fetch(&self.storage, at.at(), &snapshot, &mut self.row, cx)? {
                     return Ok(false);
                 }
@@ -403,6 +490,7 @@ impl Scan {
             }
             Path::Unique { index, key, found, .. } => loop {
                 let Some(rowid) = found.pop() else { return Ok(false) };
+                let snapshot = seen_as_of(&self.moment, m);
                 let there = fetch(&self.storage, At::Rowid(rowid), &snapshot, &mut self.row, cx)?;
                 if there && index.matches(&self.row, key, &mut m.scratch)? {
                     decode(&self.row, At::Rowid(rowid), &self.columns, self.rowid, m)?;
@@ -480,6 +568,11 @@ impl Path {
             }
         })
     }
+}
+
+/// The snapshot of a scan's moment, or the statement's.
+fn seen_as_of(moment: &Option<Snapshot>, m: &Machine) -> Snapshot {
+    moment.unwrap_or(*m.snapshot())
 }
 
 fn scn_value(scn: types::Scn) -> Value {
@@ -646,35 +739,28 @@ impl RangePath {
                     return Ok(true);
                 }
             }
-            if let Some(e) = ahead.failed.take() {
-                return Err(e);
-            }
-            if ahead.ended {
+            if !ahead.read_more(range, index, verdict, table, m, cx)? {
                 return Ok(false);
             }
-            ahead.empty();
-            ahead.size = (ahead.size * 4).clamp(1, Ahead::MOST);
-            while ahead.rowids.len() < ahead.size {
-                let most = ahead.size - ahead.rowids.len();
-                let s = m.snapshot();
-                let sure = &mut |xid| is_sure_of(xid, s, verdict, cx);
-                range.sure_rows(cx.shared.btree, cx.p, most, sure, &mut ahead.rowids)?;
-                if ahead.rowids.len() == ahead.size {
-                    break;
-                }
-                let Some(entry) = range.next_entry(cx.shared.btree, cx.p)? else {
-                    ahead.ended = true;
-                    break;
-                };
-                let rowid = btree::rowid_of(&index.tree, entry.locator);
-                if is_sure(&entry, s, verdict, cx) {
-                    ahead.rowids.push(rowid);
-                } else {
-                    ahead.push_unsure(rowid, entry.key);
-                }
-            }
-            ahead.read(table, m.snapshot(), cx);
         }
+    }
+
+    /// Calls `f` with the bytes of the rows that are read ahead, and reads more. False at the end.
+    fn each_ahead(
+        &mut self,
+        table: &heap::HeapTable,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+        f: &mut impl FnMut(&[u8], &ExecCtx<'_>) -> Result<()>,
+    ) -> Result<bool> {
+        let RangePath { index, ahead, range, verdict, .. } = self;
+        let Some(index) = index else { return Ok(false) };
+        while let Some((_, row, key)) = ahead.pop() {
+            if key.is_empty() || index.matches(row, key, &mut m.scratch)? {
+                f(row, cx)?;
+            }
+        }
+        ahead.read_more(range, index, verdict, table, m, cx)
     }
 
     /// Passes by entries that are sure; how many, none when the next one is not.

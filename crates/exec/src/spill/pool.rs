@@ -4,8 +4,7 @@ use super::CHUNK_BLOCKS;
 use block::Extent;
 use buffer_cache::{BufferCache, TEMP_EXTENT_BLOCKS};
 use process::Process;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use types::{Ora, Rdba, Result};
 
 const CHUNKS: u32 = TEMP_EXTENT_BLOCKS / CHUNK_BLOCKS as u32;
@@ -20,21 +19,25 @@ struct Chunks {
     round: u64,
 }
 
+/// The extents of a cursor. Clones are the same. Made when they are first wanted: an execution that takes none asks for no lock when it
+/// ends, and looks at no other memory than the cursor's.
 #[derive(Default)]
-struct Shared {
-    /// An extent was taken since everything was given back: an execution that took none does not ask for the lock.
-    taken: AtomicBool,
-    chunks: Mutex<Chunks>,
+pub struct Pool(OnceLock<Arc<Mutex<Chunks>>>);
+
+impl Clone for Pool {
+    fn clone(&self) -> Pool {
+        Pool(OnceLock::from(self.chunks().clone()))
+    }
 }
 
-/// The extents of a cursor. Clones are the same.
-#[derive(Clone, Default)]
-pub struct Pool(Arc<Shared>);
-
 impl Pool {
+    fn chunks(&self) -> &Arc<Mutex<Chunks>> {
+        self.0.get_or_init(Arc::default)
+    }
+
     /// The round that chunks taken now belong to.
     pub fn round(&self) -> u64 {
-        self.0.chunks.lock().map_or(0, |chunks| chunks.round)
+        self.chunks().lock().map_or(0, |chunks| chunks.round)
     }
 
     /// A free chunk.
@@ -42,13 +45,12 @@ impl Pool {
     /// # Errors
     /// ORA-01652 without room.
     pub fn take(&self, cache: &BufferCache, tablespace: u32, p: &Process) -> Result<Rdba> {
-        let mut chunks = self.0.chunks.lock().map_err(|_| Ora::internal("temporary extents"))?;
+        let mut chunks = self.chunks().lock().map_err(|_| Ora::internal("temporary extents"))?;
         let extents = &mut chunks.extents;
         let at = match extents.iter().position(|(_, used)| used.count_ones() < CHUNKS) {
             Some(at) => at,
             None => {
                 extents.push((cache.temp().take(p, tablespace)?, 0));
-                self.0.taken.store(true, Ordering::Release); // for `clear`, which may run in another thread
                 extents.len() - 1
             }
         };
@@ -60,7 +62,7 @@ impl Pool {
 
     /// Gives a chunk of a round back, and its extent when it was the last one in use.
     pub fn give_back(&self, cache: &BufferCache, round: u64, chunk: Rdba) {
-        let Ok(mut chunks) = self.0.chunks.lock() else { return };
+        let Ok(mut chunks) = self.chunks().lock() else { return };
         if chunks.round != round {
             return;
         }
@@ -75,16 +77,20 @@ impl Pool {
     }
 
     /// Gives everything back: the execution has ended, whatever its row sources still hold.
+    #[inline]
     pub fn clear(&self, cache: &BufferCache) {
-        if !self.0.taken.load(Ordering::Acquire) {
-            return;
+        if let Some(chunks) = self.0.get() {
+            give_all_back(chunks, cache);
         }
-        let Ok(mut chunks) = self.0.chunks.lock() else { return };
-        self.0.taken.store(false, Ordering::Relaxed);
-        if chunks.extents.is_empty() {
-            return;
-        }
-        chunks.round += 1;
-        chunks.extents.drain(..).for_each(|(extent, _)| cache.temp().give_back(extent));
     }
+}
+
+#[cold]
+fn give_all_back(chunks: &Mutex<Chunks>, cache: &BufferCache) {
+    let Ok(mut chunks) = chunks.lock() else { return };
+    if chunks.extents.is_empty() {
+        return;
+    }
+    chunks.round += 1;
+    chunks.extents.drain(..).for_each(|(extent, _)| cache.temp().give_back(extent));
 }

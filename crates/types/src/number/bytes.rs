@@ -40,7 +40,7 @@ impl Number {
     /// Reads the stored form of a whole number from 1 to 999,999,999,999,999,999; `None` for any other and for what is no number. Most
     /// numbers are such, and their value is written at once.
     #[inline]
-    pub(crate) fn decode_small(bytes: &[u8]) -> Option<i64> {
+    pub fn decode_small(bytes: &[u8]) -> Option<i64> {
         const POWERS: [i64; 9] = {
             let mut all = [1; 9];
             let mut i = 1;
