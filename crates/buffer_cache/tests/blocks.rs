@@ -384,7 +384,13 @@ fn groups_that_wait_for_one_another_give_way() {
 
 #[test]
 fn pmon_drops_pins_and_finishes_publications_of_the_dead() {
-    let db = database(ChainDesign::Versioned, 48);
+    for design in DESIGNS {
+        kill_in_groups(design);
+    }
+}
+
+fn kill_in_groups(design: ChainDesign) {
+    let db = database(design, 48);
     let pmon = testing::attach(db.all, "pmon");
     let at = loose_blocks(6);
     for a in &at {
@@ -393,7 +399,7 @@ fn pmon_drops_pins_and_finishes_publications_of_the_dead() {
     let done = loose_blocks(7)[6];
     db.cache.in_group(&pmon, &scn, &mut |g| make_block(g, done, 0)).unwrap();
     // Each child adds 1 to a triple of blocks at a time: whenever it is killed, the three agree.
-    let time = std::time::Duration::from_millis(1500);
+    let time = std::time::Duration::from_millis(700);
     let kills = testing::kill_children(&pmon, 2, time, 42, |p, seed| {
         let mut n = seed;
         loop {
@@ -413,7 +419,7 @@ fn pmon_drops_pins_and_finishes_publications_of_the_dead() {
             }
         }
     });
-    assert!(kills.killed > 20, "{kills:?}");
+    assert!(kills.killed > 5, "{design:?}: {kills:?}");
     for three in [&at[..3], &at[3..]] {
         let values: Vec<u64> = three.iter().map(|a| value(&db, &pmon, *a, GetKind::Current)).collect();
         assert!(values[0] > 0 && values.iter().all(|v| *v == values[0]), "{values:?}");

@@ -193,7 +193,7 @@ impl Cursor {
     pub fn describe(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Described> {
         let statement = sql::parse_statement(text)?;
         cx.p.count(Stat::ParseCountDescribe, 1);
-        let plan = plan_of(cx, &statement, binds, false)?;
+        let plan = plan_of(cx, &statement, (sql::bind_names(text), binds), false)?;
         let (kind, columns) = (kind_of(&plan), columns_of(&plan));
         let Plan { binds, dependencies, units, .. } = plan;
         Ok(Described { kind, columns, binds, dependencies, units })
@@ -201,7 +201,7 @@ impl Cursor {
 
     /// The plan as text.
     pub fn explain(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<String> {
-        Ok(plan_of(cx, statement, &[], false)?.to_string())
+        Ok(plan_of(cx, statement, (Vec::new(), &[]), false)?.to_string())
     }
 
     fn make(
@@ -218,7 +218,7 @@ impl Cursor {
         if is_parsed_hard {
             names.take_followed();
         }
-        let plan = plan_of(cx, &statement, binds, internal)?;
+        let plan = plan_of(cx, &statement, (sql::bind_names(text), binds), internal)?;
         let mut bind_types = binds.to_vec();
         bind_types.resize(plan.binds.len(), None);
         let text: Rc<str> = text.into();
@@ -846,13 +846,18 @@ fn columns_of(plan: &Plan) -> Vec<Column> {
     }
 }
 
-fn plan_of(cx: &mut ExecCtx<'_>, statement: &Statement, binds: &[BindType], internal: bool) -> Result<Plan> {
+fn plan_of(
+    cx: &mut ExecCtx<'_>,
+    statement: &Statement,
+    binds: (Vec<String>, &[BindType]),
+    internal: bool,
+) -> Result<Plan> {
     let catalog = cx.host.catalog()?;
     let flashback = cx.session.flashback;
     let functions = HostFunctions::new(cx);
     if internal {
         let sys = catalog.as_owner(dictionary::UserId::SYS)?;
-        return plan::compile(statement, &*sys, &functions, binds);
+        return plan::compile_at(statement, &*sys, &functions, binds, None);
     }
     plan::compile_at(statement, &*catalog, &functions, binds, flashback)
 }

@@ -125,3 +125,8 @@ fn accounts_balance_after_a_storm_of_kills_in_the_oldest_design() {
 fn accounts_balance_after_a_storm_of_kills_with_held_pins() {
     storm(ChainDesign::FastPath, 0xFA57);
 }
+
+#[test]
+fn accounts_balance_after_a_storm_of_kills_with_shared_gets() {
+    storm(ChainDesign::Shared, 0x5A4ED);
+}

@@ -25,6 +25,16 @@ pub mod order {
     pub const READ_BEGIN: Ordering = Acquire;
     /// The fence between the data and the second look at the version. Pairs with [`VERSION_ODD`].
     pub const READ_CHECK: Ordering = Acquire;
+    /// Reading the life of an object before its words. Pairs with [`LIFE_LINKED`].
+    pub const LIFE_BEGIN: Ordering = Acquire;
+    /// A life that begins: who sees it sees the words of the object. Pairs with [`LIFE_BEGIN`].
+    pub const LIFE_LINKED: Ordering = Release;
+    /// The fence behind a life that ended, before the words of the next. Pairs with [`LIFE_CHECK`].
+    pub const LIFE_ENDED: Ordering = Release;
+    /// The fence between the words and the second look at the life. Pairs with [`LIFE_ENDED`].
+    pub const LIFE_CHECK: Ordering = Acquire;
+    /// A note that says that the count includes a reference, or no longer does: not before the count.
+    pub const NOTED: Ordering = Release;
     /// Getting a mutex, shared or exclusive. Pairs with [`MUTEX_FREE`].
     pub const MUTEX_GET: Ordering = AcqRel;
     /// Freeing an exclusive hold of a mutex. Pairs with [`MUTEX_GET`].

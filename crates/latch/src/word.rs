@@ -138,6 +138,82 @@ impl VersionWord {
     }
 }
 
+/// The life of an object that comes and goes: `lives so far << 2 | mark`. A reader without a latch that finds the same word after copying
+/// has read one life, whatever the object is used for by then.
+///
+/// Changed by whoever holds what protects the object's list, with [`Self::next`] and a store that releases, as [`Self::change`] does and a
+/// section's.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct LifeWord(pub AtomicU64);
+
+impl LifeWord {
+    /// Free, or never used.
+    pub const NONE: u64 = 0;
+    /// In its list.
+    pub const LINKED: u64 = 1;
+    /// Out of its list, and free when its last pin goes.
+    pub const RETIRED: u64 = 2;
+
+    /// The mark in a life.
+    #[inline]
+    pub fn mark_of(life: u64) -> u64 {
+        life & 3
+    }
+
+    /// The mark now, for whoever may change it.
+    #[inline]
+    pub fn mark(&self) -> u64 {
+        Self::mark_of(self.now())
+    }
+
+    /// The word now, for whoever may change it.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    /// The word after a change to `mark`.
+    #[inline]
+    pub fn next(&self, mark: u64) -> u64 {
+        (self.now() & !3).wrapping_add(4) | mark
+    }
+
+    /// Changes the mark where nothing is to be taken back.
+    #[inline]
+    pub fn change(&self, mark: u64) {
+        self.0.store(self.next(mark), order::LIFE_LINKED);
+    }
+
+    /// The life before a read.
+    #[inline]
+    pub fn read_begin(&self) -> u64 {
+        self.0.load(order::LIFE_BEGIN)
+    }
+
+    /// True when the words read since [`Self::read_begin`] gave `before` are of that life. They must have been read by atomics.
+    #[inline]
+    pub fn read_check(&self, before: u64) -> bool {
+        fence(order::LIFE_CHECK);
+        self.0.load(Relaxed) == before
+    }
+
+    /// To be called when a life has ended, before any word is written for the next one by anybody.
+    #[inline]
+    pub fn ended() {
+        fence(order::LIFE_ENDED);
+    }
+}
+
+/// The bits of a reference's note that say its stage; the others are the caller's.
+pub const STAGE: u64 = 3 << 62;
+/// The count is about to include the reference, or not.
+pub const TRYING: u64 = 1 << 62;
+/// The count includes it.
+pub const HELD: u64 = 2 << 62;
+/// The count includes it no longer, or still does.
+pub const FREEING: u64 = 3 << 62;
+
 /// The word of a mutex: the exclusive holder in the upper half, the number of references in the lower. Bit 31: no new
 /// references, while their number is being put right behind a dead process.
 #[derive(Debug)]
@@ -177,6 +253,36 @@ impl MutexWord {
     #[inline]
     pub fn free_shared(&self) {
         self.0.fetch_sub(1, order::MUTEX_FREE);
+    }
+
+    /// One try at a reference that `note` tells of, stage by stage; `what` is what it says besides.
+    #[inline]
+    pub fn try_reference(&self, note: &AtomicU64, what: u64) -> bool {
+        note.store(what & !STAGE | TRYING, Relaxed);
+        // The exchange releases: the note is there before it.
+        if self.try_shared() {
+            note.store(what & !STAGE | HELD, order::NOTED); // not before the exchange, which acquires
+            return true;
+        }
+        note.store(what & !STAGE, order::NOTED);
+        false
+    }
+
+    /// Ends a reference; `note` keeps what it says besides the stage.
+    #[inline]
+    pub fn end_reference(&self, note: &AtomicU64) {
+        let what = note.load(Relaxed) & !STAGE;
+        note.store(what | FREEING, Relaxed);
+        self.free_shared();
+        note.store(what, order::NOTED);
+    }
+
+    /// One try at putting the number of references right. `certain` counts the notes whose stage is [`HELD`]; it gives `None` while the
+    /// note of a living process is at another stage.
+    pub fn try_settle(&self, certain: &mut dyn FnMut() -> Option<u32>) -> bool {
+        // Held exclusively: there are none, and whoever was on the way in or out is not counted.
+        let Some(before) = self.block() else { return true };
+        certain().is_some_and(|count| self.settle(before, count))
     }
 
     /// Lets no new references in and gives the word as it is then: from here on it can only fall. `None` while it is held

@@ -49,6 +49,10 @@ words!(weak_version_even, VERSION_EVEN = Relaxed);
 words!(weak_read_begin, READ_BEGIN = Relaxed);
 words!(weak_mutex_get, MUTEX_GET = Relaxed);
 words!(weak_mutex_free, MUTEX_FREE_EXCLUSIVE = Relaxed);
+words!(weak_life_linked, LIFE_LINKED = Relaxed);
+words!(weak_life_begin, LIFE_BEGIN = Relaxed);
+words!(weak_reference_get, MUTEX_GET = Relaxed);
+words!(weak_reference_free, MUTEX_FREE = Relaxed);
 
 /// Runs a model with a bound on preemptions, which keeps each within seconds.
 fn check(model: impl Fn() + Sync + Send + 'static) {
@@ -207,6 +211,94 @@ macro_rules! mutex_model {
     };
 }
 
+/// An object of the row cache or the result cache is freed and becomes another one, while a reader without a latch copies its two words.
+macro_rules! life_model {
+    ($words:ident) => {
+        check(|| {
+            use $words::word::LifeWord;
+            let first = 4 | LifeWord::LINKED;
+            let shared = Arc::new((LifeWord(AtomicU64::new(first)), [AtomicU64::new(1), AtomicU64::new(1)]));
+            let reader = thread::spawn({
+                let shared = Arc::clone(&shared);
+                move || {
+                    let life = shared.0.read_begin();
+                    if LifeWord::mark_of(life) == LifeWord::LINKED {
+                        let seen = [shared.1[0].load(Ordering::Relaxed), shared.1[1].load(Ordering::Relaxed)];
+                        if shared.0.read_check(life) {
+                            let expected = if life == first { 1 } else { 2 };
+                            assert_eq!(seen, [expected; 2], "words of another life");
+                        }
+                    }
+                }
+            });
+            shared.0.change(LifeWord::NONE);
+            LifeWord::ended();
+            shared.1[0].store(2, Ordering::Relaxed);
+            shared.1[1].store(2, Ordering::Relaxed);
+            shared.0.change(LifeWord::LINKED);
+            reader.join().unwrap();
+        });
+    };
+}
+
+/// Where a process dies on its way into a reference and out of it: after so many of its steps.
+const STEPS: u32 = 6;
+
+/// Cursor pins: one process dies on its way, one goes in and out, and PMON puts the count right from the notes of both.
+macro_rules! reference_model {
+    ($words:ident) => {
+        for dies_after in 0..STEPS {
+            check(move || {
+                use $words::word::{FREEING, HELD, MutexWord, STAGE, TRYING};
+                // The mutex; the notes of the dying one and of the living one.
+                let shared = Arc::new((MutexWord(AtomicU64::new(0)), [AtomicU64::new(0), AtomicU64::new(0)]));
+                let dying = thread::spawn({
+                    let shared = Arc::clone(&shared);
+                    move || {
+                        let note = &shared.1[0];
+                        let steps: [&dyn Fn(); STEPS as usize] = [
+                            &|| note.store(TRYING, Ordering::Relaxed),
+                            &|| assert!(shared.0.try_shared()),
+                            &|| note.store(HELD, $words::primitive::order::NOTED),
+                            &|| note.store(FREEING, Ordering::Relaxed),
+                            &|| shared.0.free_shared(),
+                            &|| note.store(0, $words::primitive::order::NOTED),
+                        ];
+                        steps.iter().take(dies_after as usize).for_each(|step| step());
+                    }
+                });
+                dying.join().unwrap();
+                let living = thread::spawn({
+                    let shared = Arc::clone(&shared);
+                    move || {
+                        if shared.0.try_reference(&shared.1[1], 0) {
+                            shared.0.end_reference(&shared.1[1]);
+                        }
+                    }
+                });
+                let stage = |n: usize| shared.1[n].load(Ordering::Acquire) & STAGE;
+                // As PMON does it: one held for certain is taken away; behind a doubt all are counted.
+                match stage(0) {
+                    0 => {}
+                    HELD => shared.0.free_shared(),
+                    _ => {
+                        let mut certain = || match stage(1) {
+                            0 => Some(0),
+                            HELD => Some(1),
+                            _ => None,
+                        };
+                        while !shared.0.try_settle(&mut certain) {
+                            thread::yield_now();
+                        }
+                    }
+                }
+                living.join().unwrap();
+                assert_eq!(shared.0.peek(), 0, "a reference too many or too few: died after {dies_after} steps");
+            });
+        }
+    };
+}
+
 #[test]
 fn an_exclusive_latch_lets_one_in_and_hands_its_data_on() {
     exclusive_model!(sound);
@@ -278,6 +370,92 @@ fn without_acquire_at_the_get_a_mutex_holder_misses_data() {
 #[should_panic]
 fn without_release_at_the_free_a_mutex_holder_misses_data() {
     mutex_model!(weak_mutex_free);
+}
+
+#[test]
+fn a_reader_without_a_latch_copies_the_words_of_one_life() {
+    life_model!(sound);
+}
+
+#[test]
+#[should_panic]
+fn without_release_at_the_link_words_of_a_life_are_missed() {
+    life_model!(weak_life_linked);
+}
+
+#[test]
+#[should_panic]
+fn without_acquire_at_the_first_look_words_of_a_life_are_missed() {
+    life_model!(weak_life_begin);
+}
+
+#[test]
+fn pins_behind_a_dead_process_are_counted_right() {
+    reference_model!(sound);
+}
+
+#[test]
+#[should_panic]
+fn without_release_at_the_count_a_pin_is_taken_for_none() {
+    reference_model!(weak_reference_get);
+}
+
+#[test]
+#[should_panic]
+fn without_release_at_the_end_of_a_pin_it_is_counted_again() {
+    reference_model!(weak_reference_free);
+}
+
+/// A commit and a cached row or result. The commit is announced, then its SCN can be seen, then what it changed is out of date; a reader takes
+/// its snapshot, then looks whether anything is announced, then at what is out of date. The order is that of `row_cache::commit` and
+/// `result_cache::depend`; whoever stores and loads there does it with these orderings at least.
+mod commits {
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicU64, Ordering};
+    use loom::thread;
+
+    fn model(announced_first: bool, see: Ordering) {
+        super::check(move || {
+            // Announced, the SCN, what is out of date since which SCN. What is cached was built at SCN 1.
+            let shared = Arc::new([AtomicU64::new(0), AtomicU64::new(1), AtomicU64::new(0)]);
+            let commit = thread::spawn({
+                let shared = Arc::clone(&shared);
+                move || {
+                    let announce = || shared[0].store(1, Ordering::Release);
+                    if announced_first {
+                        announce();
+                    }
+                    shared[1].store(2, Ordering::Release);
+                    if !announced_first {
+                        announce();
+                    }
+                    shared[2].store(2, Ordering::Release);
+                    shared[0].store(0, Ordering::Release);
+                }
+            });
+            let snapshot = shared[1].load(see);
+            let is_used = shared[0].load(Ordering::Acquire) == 0 && shared[2].load(Ordering::Acquire) <= 1;
+            assert!(!(is_used && snapshot >= 2), "what was cached before a commit is used beside it");
+            commit.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn nothing_of_before_a_commit_is_used_by_who_sees_it() {
+        model(true, Ordering::Acquire);
+    }
+
+    #[test]
+    #[should_panic]
+    fn an_announcement_behind_the_scn_is_too_late() {
+        model(false, Ordering::Acquire);
+    }
+
+    #[test]
+    #[should_panic]
+    fn without_acquire_at_the_snapshot_the_announcement_is_missed() {
+        model(true, Ordering::Relaxed);
+    }
 }
 
 /// The fences of a version, taken out one at a time: loom has no relaxed fence, so these copies leave them away.

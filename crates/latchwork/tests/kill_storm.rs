@@ -2,7 +2,9 @@
 //!
 //! Workers move amounts between accounts, two updates in one transaction, so the sum never changes; some also read
 //! cached results and some keep inserting. A killer picks a worker's server process every few milliseconds. The number
-//! of kills is bounded; `LATCHWORK_KILLS` makes the run longer.
+//! of kills is bounded; `LATCHWORK_KILLS` makes the run longer, `LATCHWORK_GENERATIONS=all` runs every generation.
+
+mod rotation;
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use std::path::PathBuf;
@@ -46,7 +48,10 @@ fn transfer(c: &mut Client, r: &mut Random) -> Result<(), client::ClientError> {
 
 fn work(c: &mut Client, r: &mut Random) -> Result<(), client::ClientError> {
     match r.below(4) {
-        0 => c.query("select /*+ result_cache */ count(*) from account", &[])?.all().map(drop),
+        0 => {
+            c.query("select /*+ result_cache */ count(*) from account", &[])?.all()?;
+            c.query("select value from nls_database_parameters where parameter = 'NLS_SORT'", &[])?.all().map(drop)
+        }
         1 => {
             c.execute("insert into noise values (1, rpad('x', 500, 'x'))", &[])?;
             c.commit()
@@ -57,8 +62,25 @@ fn work(c: &mut Client, r: &mut Random) -> Result<(), client::ClientError> {
 
 #[test]
 fn the_accounts_balance_after_a_storm_of_kills() {
+    let kills = std::env::var("LATCHWORK_KILLS").ok().and_then(|v| v.parse().ok()).unwrap_or(KILLS);
+    storm(&[], kills);
+}
+
+#[test]
+fn the_accounts_balance_in_every_design_of_every_cache() {
+    for generation in rotation::generations(4) {
+        eprintln!("generation {generation}");
+        storm(&[("latch_generation", &generation)], KILLS / 5);
+    }
+}
+
+fn storm(params: &[(&str, &str)], kills: u64) {
+    let more = params.iter().map(|(name, value)| (name.to_string(), value.to_string()));
     let options = EphemeralOptions {
-        params: vec![("processes".into(), "60".into()), ("db_cache_size".into(), "4M".into())],
+        params: [("processes".into(), "60".into()), ("db_cache_size".into(), "4M".into())]
+            .into_iter()
+            .chain(more)
+            .collect(),
         executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))),
     };
     let mut instance = Ephemeral::start_with(&options).unwrap();
@@ -69,7 +91,6 @@ fn the_accounts_balance_after_a_storm_of_kills() {
         .execute(&format!("insert into account select level - 1, 100 from dual connect by level <= {ACCOUNTS}"), &[])
         .unwrap();
     keeper.commit().unwrap();
-    let kills = std::env::var("LATCHWORK_KILLS").ok().and_then(|v| v.parse().ok()).unwrap_or(KILLS);
     let stop = AtomicBool::new(false);
     let pids: Vec<AtomicU64> = (0..WORKERS).map(|_| AtomicU64::new(0)).collect();
     let done = AtomicU64::new(0);

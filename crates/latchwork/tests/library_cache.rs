@@ -1,7 +1,7 @@
 //! The library cache through SQL: children and why there are several, counts that do not depend on the machine, in every design.
 
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
-use types::Value;
+use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
+use types::{DataType, Number, Value};
 
 fn instance(design: &str) -> Ephemeral {
     let options = EphemeralOptions {
@@ -212,4 +212,43 @@ fn what_statements_and_units_name_is_got_pinned_and_loaded_again_in_every_design
         run(&mut s, "create index lci on lco (v)");
         assert!(rows(&mut s, index).parse::<u64>().expect("a number") > before, "{design}");
     }
+}
+
+#[test]
+fn binds_are_numbered_as_they_stand_and_cost_no_second_parse() {
+    let instance = instance("versioned");
+    let mut s = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    run(&mut s, "create table bo (n number, v varchar2(10))");
+    run(&mut s, "insert into bo values (5, 'five')");
+    let number = |n: i64| Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(n)));
+    let ten = DataType::Varchar2 { len: 10, unit: types::LenUnit::Byte };
+    let string = |t: &str| Bind::input(ten, Value::text(t));
+    // What is planned first stands last: the select list before FROM, FROM before WHERE, a query of WITH that nobody reads.
+    let texts = [
+        "select :1 || '-' || q.v from (select v from bo where n = :2) q where :3 = 'x' order by nvl(:4, 1)",
+        "with unused as (select :1 u from dual) select v || '-' || v from bo where n = :2 and 'x' = :3 group by v having max(n) > :4",
+    ];
+    let names = ["parse count (total)", "parse count (hard)"];
+    for (text, expected) in texts.iter().zip(["a-five", "five-five"]) {
+        names.iter().for_each(|name| drop(statistic(&mut s, name)));
+        let before = names.map(|name| statistic(&mut s, name));
+        for _ in 0..3 {
+            let got = s.query(text, &[string("a"), number(5), string("x"), number(3)]).and_then(|q| q.all());
+            assert_eq!(got.expect("rows"), [[Value::text(expected)]], "{text}");
+        }
+        let after = names.map(|name| statistic(&mut s, name));
+        // Three calls of the statement and those of two figures; of these the first is a hard parse.
+        assert_eq!([after[0] - before[0], after[1] - before[1]], [5, 1], "{text}");
+        let children =
+            format!("select version_count, loads, executions from v$sqlarea where sql_text like '{}%'", &text[..10]);
+        assert_eq!(rows(&mut s, &children), "1 1 3", "{text}");
+        // Another type is another child, and the first is there for the next.
+        let other = s.query(text, &[string("a"), string("5"), string("x"), number(3)]).and_then(|q| q.all());
+        assert_eq!(other.expect("rows").len(), 1);
+        assert_eq!(rows(&mut s, &children), "2 2 4", "{text}");
+    }
+    let returned = "update bo set v = :1 where n = :2 returning v into :3";
+    let outcome =
+        s.execute(returned, &[string("six"), number(5), Bind::named("3", ten, Value::Null)]).expect("an update");
+    assert_eq!((outcome.done.rows, outcome.done.out), (1, vec![(2, Value::text("six"))]));
 }

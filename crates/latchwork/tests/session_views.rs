@@ -103,11 +103,18 @@ fn a_session_shows_the_statement_it_executes_and_the_one_before() {
                  where sid = {sid})"
             );
             assert_eq!(rows(&mut c, &wait), [["name|mode= 0x0000000054580006", "TX mode 6"]]);
+            let execution = of("to_char(sql_exec_id)");
+            let number = one(&mut c, &execution);
+            assert!(number.parse::<u64>().is_ok_and(|id| id >> 24 == 1), "{number}");
+            let began = of("count(*)") + " and sql_exec_start between sysdate - 1/1440 and sysdate";
+            assert_eq!(one(&mut c, &began), "1");
             run(&mut holder, "rollback");
             let waiter = stopped.join().unwrap();
             until("the call is over", || one(&mut c, &of("status")) == "INACTIVE");
             let after = rows(&mut c, &of("sql_id || '|', prev_child_number, blocking_instance"));
             assert_eq!(after, [["|", "0", ""]]);
+            let ended = of("sql_exec_id || '|' || prev_exec_id || '|' || nvl2(prev_exec_start, 'began', '')");
+            assert_eq!(one(&mut c, &ended), format!("|{number}|began"));
             let before = "select q.sql_text from v$session s, v$sqlarea q where q.sql_id = s.prev_sql_id \
                  and q.address = s.prev_sql_addr and q.hash_value = s.prev_hash_value and s.sid = ";
             assert_eq!(one(&mut c, &format!("{before}{sid}")), update);
@@ -138,6 +145,61 @@ fn a_statement_in_plsql_is_the_one_executed_and_gives_way_to_nothing() {
     let idle = format!("select sql_id || '-' from v$session where sid = {}", c.sid());
     let mut other = connect(&instance);
     assert_eq!(one(&mut other, &idle), "-");
+}
+
+#[test]
+fn executions_have_numbers_of_their_own() {
+    let instance = start("latchwork");
+    let (mut c, mut d) = (connect(&instance), connect(&instance));
+    let own = "select sql_exec_id from v$session where sid = sys_context('userenv', 'sid')";
+    let mut numbers: Vec<String> = Vec::new();
+    for _ in 0..20 {
+        numbers.extend([one(&mut c, own), one(&mut d, own)]);
+    }
+    let distinct: std::collections::HashSet<_> = numbers.iter().collect();
+    assert_eq!(distinct.len(), 40, "{numbers:?}");
+}
+
+#[test]
+fn the_last_ten_waits_of_a_session_are_remembered() {
+    let instance = start("latchwork");
+    let mut c = connect(&instance);
+    for hundredths in 1..=12 {
+        run(&mut c, &format!("begin dbms_lock.sleep({hundredths} / 100); end;"));
+    }
+    let own = format!("from v$session_wait_history where sid = {}", c.sid());
+    let numbers = rows(&mut c, &format!("select count(*), min(seq#), max(seq#), count(distinct seq#) {own}"));
+    assert_eq!(numbers, [["10", "1", "10", "10"]]);
+    // Calls are waited for between the sleeps: every other wait is one, the latest first.
+    let sleeps = rows(
+        &mut c,
+        &format!(
+            "select p1, wait_time_micro, time_since_last_wait_micro {own} and event = 'PL/SQL lock timer' order by seq#"
+        ),
+    );
+    assert!(sleeps.len() >= 3, "{sleeps:?}");
+    let first: u64 = sleeps[0][0].parse().unwrap();
+    for (at, sleep) in sleeps.iter().enumerate() {
+        let [p1, micro]: [u64; 2] = [0, 1].map(|n| sleep[n].parse().unwrap());
+        assert_eq!(p1, first - at as u64);
+        assert!(micro >= p1 * 10_000, "{sleeps:?}");
+    }
+}
+
+#[test]
+fn a_job_runs_in_a_session_of_its_user() {
+    let instance = start("latchwork");
+    let mut c = connect(&instance);
+    run(&mut c, "declare j number; begin dbms_job.submit(j, 'begin dbms_lock.sleep(60); end;'); commit; end;");
+    until("the job runs", || one(&mut c, "select count(*) from dba_jobs_running") == "1");
+    let slave = "from v$session s, v$process p, dba_jobs_running r where s.sid = r.sid and p.addr = s.paddr";
+    // The slave becomes a session of the user's when it has read what the job is.
+    let is = format!("select s.type || s.service_name || p.pname || sign(s.audsid) {slave}");
+    until("the slave is a user's session", || one(&mut c, &is) == "USERSYS$USERSJ0001");
+    run(&mut c, "begin for r in (select job from dba_jobs) loop dbms_job.remove(r.job); end loop; commit; end;");
+    let kill = one(&mut c, &format!("select s.sid || ',' || s.serial# {slave}"));
+    run(&mut c, &format!("alter system kill session '{kill}' immediate"));
+    until("the job ends", || one(&mut c, "select count(*) from dba_jobs_running") == "0");
 }
 
 #[test]

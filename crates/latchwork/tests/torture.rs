@@ -1,6 +1,8 @@
 //! A short, seeded form of `latchwork lab run torture`: sessions are killed while they work, and nothing is lost.
 //!
-//! `LATCHWORK_TORTURE=instance_kills,session_kills,seconds` makes the run longer.
+//! `LATCHWORK_TORTURE=instance_kills,session_kills,seconds` makes the run longer, `LATCHWORK_GENERATIONS=all` runs every generation.
+
+mod rotation;
 
 use lab::torture::{Plan, run};
 use std::path::PathBuf;
@@ -42,6 +44,16 @@ fn killed_instances_come_back_with_what_was_acknowledged() {
     assert_eq!(result.failure, None, "{}", result.table());
     assert!(result.commits() > 0 && result.instance_kills() > 0, "{}", result.table());
     assert!(result.restores > 0, "{}", result.table());
+}
+
+#[test]
+fn killed_instances_come_back_in_every_design_of_every_cache() {
+    let generations = rotation::generations(4);
+    let (_, _, seconds) = length(0, 0);
+    let kills = generations.len() as u64;
+    let result = run(&Plan { generations, ..plan(13, (kills, 8 * kills, seconds)) }).expect("it runs");
+    assert_eq!(result.failure, None, "{}", result.table());
+    assert!(result.instance_kills() >= kills, "{}", result.table());
 }
 
 #[test]

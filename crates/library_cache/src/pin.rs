@@ -23,14 +23,25 @@ const LIFE: u64 = (1 << 36) - 1;
 /// A closed cursor, kept for `session_cached_cursors`.
 pub(crate) const KEPT: u64 = 1 << 60;
 
+/// SQL_EXEC_ID begins with the instance's number in its highest byte.
+const FIRST_EXECUTION: u64 = 1 << 24;
+
+fn store(words: &[AtomicU64; 2], values: [u64; 2]) {
+    for (word, value) in words.iter().zip(values) {
+        word.store(value, Ordering::Relaxed);
+    }
+}
+
 /// A session's cursor as others see it; forgotten when dropped. A process may have more cursors than words: the others are
 /// neither shown nor pinned.
 #[derive(Debug, Default)]
 pub struct CursorSlot {
     word: Option<&'static AtomicU64>,
     idn: u64,
-    /// What the session was executing when this one was pinned.
-    outer: Cell<u64>,
+    /// What the session was executing when this one was pinned, with the execution's number and beginning.
+    outer: Cell<[u64; 3]>,
+    /// The number and the beginning of the execution it is pinned for.
+    execution: Cell<[u64; 2]>,
 }
 
 /// What a word says.
@@ -91,7 +102,8 @@ impl LibraryCache {
             word.store(word_of(handle), Ordering::Relaxed);
         }
         let parent = self.parents.get(child.parent.load(Ordering::Relaxed) as usize);
-        CursorSlot { word, idn: parent.map_or(0, |parent| Key::of(parent).idn()), outer: Cell::new(0) }
+        let idn = parent.map_or(0, |parent| Key::of(parent).idn());
+        CursorSlot { word, idn, outer: Cell::default(), execution: Cell::default() }
     }
 
     /// Pins a child for an execution; ended by [`Self::unpin`]. Nothing that is shared is written in the versioned design.
@@ -107,9 +119,7 @@ impl LibraryCache {
         let line = self.line(p);
         count(&line.pins[Namespace::SqlArea as usize]);
         let what = word_of(handle);
-        let session = p.session();
-        slot.outer.set(session.cursor.load(Ordering::Relaxed));
-        session.cursor.store(what, Ordering::Relaxed);
+        self.show_execution(p, slot, what);
         let life = || child.life.load(Ordering::Relaxed);
         match self.design {
             Design::Versioned => word.store(what | HELD, Ordering::Relaxed),
@@ -142,10 +152,29 @@ impl LibraryCache {
             self.end_pin(p, word, &seen, slot.idn);
             let (session, what) = (p.session(), was & !STAGE & !KEPT);
             session.previous_cursor.store(what, Ordering::Relaxed);
+            store(&session.previous_execution, slot.execution.get());
             if session.cursor.load(Ordering::Relaxed) == what {
-                session.cursor.store(slot.outer.get(), Ordering::Relaxed);
+                let [outer, number, began_ns] = slot.outer.get();
+                session.cursor.store(outer, Ordering::Relaxed);
+                store(&session.execution, [number, began_ns]);
             }
         }
+    }
+
+    /// Tells others, in the session's own words, what it executes from now on, and numbers the execution.
+    #[inline]
+    fn show_execution(&self, p: &Process, slot: &CursorSlot, what: u64) {
+        let session = p.session();
+        let [number, began_ns] = &session.execution;
+        slot.outer.set([&session.cursor, number, began_ns].map(|word| word.load(Ordering::Relaxed)));
+        count(&session.executions);
+        // Sessions take turns, so that no two have the same number: it comes again after 2^24 executions and gaps.
+        let turn =
+            session.executions.load(Ordering::Relaxed) * u64::from(self.all.capacity()) + u64::from(p.number() - 1);
+        let execution = [FIRST_EXECUTION | turn & (FIRST_EXECUTION - 1), os::clock::coarse_ns()];
+        slot.execution.set(execution);
+        store(&session.execution, execution);
+        session.cursor.store(what, Ordering::Relaxed);
     }
 
     fn end_pin(&self, p: &Process, word: &AtomicU64, seen: &Seen, idn: u64) {

@@ -84,6 +84,8 @@ pub struct SessionCursor {
     pub address: u64,
     /// The number of the child.
     pub child: u64,
+    /// SQL_EXEC_ID, and when the execution began, in monotonic nanoseconds, coarse.
+    pub execution: [u64; 2],
     /// Its place in the list of children, for [`LibraryCache::plan_hash`].
     at: usize,
 }
@@ -183,7 +185,9 @@ impl LibraryCache {
             let same = |word: u64| word & STAGE == HELD && word & !STAGE & !KEPT == what;
             self.cursors_of(sid).iter().any(|word| same(word.load(Ordering::Acquire)))
         };
-        (Some(now).filter(|now| is_pinned(*now)).and_then(|now| self.named(now)), self.named(before))
+        let executed = |words: &[AtomicU64; 2]| [get(&words[0]), get(&words[1])];
+        let now = self.named(now, executed(&session.execution)).filter(|_| is_pinned(now));
+        (now, self.named(before, executed(&session.previous_execution)))
     }
 
     /// PLAN_HASH_VALUE of a child, if it is still the one that was named.
@@ -193,7 +197,7 @@ impl LibraryCache {
     }
 
     /// The statement that a word of a session's names.
-    fn named(&self, word: u64) -> Option<SessionCursor> {
+    fn named(&self, word: u64, execution: [u64; 2]) -> Option<SessionCursor> {
         let seen = Seen::of(word)?;
         let child = self.children.get(seen.child)?;
         let life = child.life.load(Ordering::Acquire);
@@ -202,6 +206,7 @@ impl LibraryCache {
             digest: parent.digest(),
             address: std::ptr::from_ref(parent) as u64,
             child: get(&child.number),
+            execution,
             at: seen.child,
         };
         fence(Ordering::Acquire);

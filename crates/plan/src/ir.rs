@@ -793,7 +793,7 @@ pub struct Plan {
     pub ctes: Vec<QueryPlan>,
     /// Registers used; the executor appends its own after them.
     pub regs: u32,
-    /// Names of the binds in the order of their indexes.
+    /// Names of the binds in the order of their indexes: that of the text.
     pub binds: Vec<String>,
     pub sequences: Vec<Rc<SequenceRef>>,
     /// Tables, views, sequences and functions it was compiled from.

@@ -65,10 +65,11 @@ pub fn compile(
     functions: &dyn Functions,
     binds: &[BindType],
 ) -> Result<Plan> {
-    compile_at(statement, catalog, functions, binds, None)
+    compile_at(statement, catalog, functions, (Vec::new(), binds), None)
 }
 
-/// As [`compile`]; with `scn` every table that does not say otherwise is read as of that SCN.
+/// As [`compile`]. Binds come with the names that they are numbered by, as the statement's text has them; others are numbered as they are
+/// met. With `scn` every table that does not say otherwise is read as of that SCN.
 ///
 /// # Errors
 /// As [`compile`].
@@ -76,7 +77,7 @@ pub fn compile_at(
     statement: &Statement,
     catalog: &dyn Catalog,
     functions: &dyn Functions,
-    binds: &[BindType],
+    (names, binds): (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
 ) -> Result<Plan> {
     let scn =
@@ -91,7 +92,7 @@ pub fn compile_at(
         subs: Vec::new(),
         ctes: Vec::new(),
         cte_scopes: Vec::new(),
-        binds: Vec::new(),
+        binds: names,
         bind_types: binds,
         sequences: Vec::new(),
         dependencies: Vec::new(),

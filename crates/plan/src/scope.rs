@@ -442,7 +442,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The number of a bind variable, by its name's first occurrence.
+    /// The number of a bind variable: its place in the text, where that is known.
     pub fn bind(&mut self, name: &str) -> Expr {
         let index = match self.binds.iter().position(|b| b == name) {
             Some(index) => index,

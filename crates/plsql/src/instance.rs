@@ -109,7 +109,7 @@ impl<'a, 'b> ExecWorld<'a, 'b> {
         let names = placeholders(text);
         let types = bind_types(&names, binds, true);
         let functions = HostFunctions(RefCell::new(self.cx));
-        plan::compile(&statement, &*catalog, &functions, &types)
+        plan::compile_at(&statement, &*catalog, &functions, (sql::bind_names(text), &types), None)
     }
 
     fn touched(&self, depends: &[ObjectId]) -> bool {

@@ -63,6 +63,12 @@ sga_struct! {
         pub cursor: AtomicU64,
         /// The one whose execution ended last.
         pub previous_cursor: AtomicU64,
+        /// The execution: SQL_EXEC_ID, and monotonic nanoseconds, coarse, of when it began.
+        pub execution: [AtomicU64; 2],
+        /// The one that ended last.
+        pub previous_execution: [AtomicU64; 2],
+        /// Executions so far; the count goes on from one owner of the slot to the next.
+        pub executions: AtomicU64,
         /// TADDR, as the number of a transaction slot + 1; 0 for none.
         pub transaction: AtomicU64,
         /// The row waited for: ROW_WAIT_OBJ#, and the rest as the lock manager wrote it.
@@ -175,6 +181,10 @@ impl SessionSlot {
         for word in [
             &self.cursor,
             &self.previous_cursor,
+            &self.execution[0],
+            &self.execution[1],
+            &self.previous_execution[0],
+            &self.previous_execution[1],
             &self.transaction,
             &self.row_wait_object,
             &self.row_wait_block,

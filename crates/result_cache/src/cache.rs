@@ -11,10 +11,11 @@
 //! figures of 11.1 and 11.2 differ in; the third still writes the latch word twice an access; the fourth writes nothing
 //! that is shared.
 
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use enqueue::{EnqueueError, EnqueueType, Enqueues, LockMode, Timeout};
+use latch::word::LifeWord;
 use latch::{LatchName, Where};
 use process::{Process, Section};
 use types::{ObjectId, Result, Scn};
@@ -34,32 +35,12 @@ pub struct Key<'a> {
 impl<'a> Key<'a> {
     /// Makes a key of its bytes.
     pub fn new(bytes: &'a [u8]) -> Key<'a> {
-        Key { hash: hash(bytes), bytes }
+        Key { hash: sga::hash(bytes), bytes }
     }
 
     pub(crate) fn of_dependency(bytes: &'a [u8; 4]) -> Key<'a> {
-        Key { hash: hash(bytes) ^ 0x5bd1_e995, bytes }
+        Key { hash: sga::hash(bytes) ^ 0x5bd1_e995, bytes }
     }
-}
-
-/// Hash over words, each folded in by a full multiplication; only the place in the table depends on it, equality is decided
-/// by the whole key.
-///
-/// The upper half of each product is kept: keys of one statement differ in the last bytes only, which may be the high bits of
-/// a word, and a product cut to 64 bits would carry those to hardly any of the bits that choose the bucket.
-fn hash(bytes: &[u8]) -> u64 {
-    let fold = |h: u64, word: u64| {
-        let product = u128::from(h ^ word) * u128::from(0x9e37_79b9_7f4a_7c15u64);
-        (product as u64 ^ (product >> 64) as u64).wrapping_add(0xff51_afd7_ed55_8ccd)
-    };
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut h = words.iter().fold(0x2545_f491_4f6c_dd1d ^ bytes.len() as u64, |h, w| fold(h, u64::from_le_bytes(*w)));
-    if !rest.is_empty() {
-        let mut word = [0; 8];
-        word[..rest.len()].copy_from_slice(rest);
-        h = fold(h, u64::from_le_bytes(word));
-    }
-    fold(h, h >> 32)
 }
 
 /// What a statement tells about itself when its result is made.
@@ -271,7 +252,7 @@ impl ResultCache {
                     self.count(p, Statistic::CreateCountFailure);
                     return Ok(Opened::Bypass);
                 };
-                let life = self.lives[id as usize].word.load(Ordering::Relaxed);
+                let life = self.lives[id as usize].word.now();
                 drop(section);
                 let lock = enqueues.get(p, EnqueueType::Rc, id, life, LockMode::Exclusive, Timeout::NoWait).ok();
                 Ok(Opened::Build(Build::new(id, snapshot, lock, depends, self.clock_cs())))
@@ -283,7 +264,7 @@ impl ResultCache {
     fn wait_for_builder(&self, p: &Process, enqueues: &Enqueues, id: u64) -> Result<()> {
         let head = &self.blocks[id as usize];
         // An object that is still New has not been retired: its life is the one the builder locked.
-        let life = self.lives[id as usize].word.load(Ordering::Relaxed);
+        let life = self.lives[id as usize].word.now();
         let wait = Duration::from_millis(self.control.timeout_ms.load(Ordering::Relaxed));
         let deadline = os::clock::now_ns() + wait.as_nanos() as u64;
         let is_new = || Status::of(head.words[word::STATE].load(Ordering::Acquire)) == Some(Status::New);
@@ -321,9 +302,7 @@ impl ResultCache {
             let unchanged = self.depends_unchanged(head);
             buffer.clear();
             let whole = self.copy_rows(id, buffer);
-            // Pairs with the Release fence in `retire`: who has seen a word of the block's next life sees that this one has ended.
-            fence(Ordering::Acquire);
-            if self.lives[id as usize].word.load(Ordering::Relaxed) == life {
+            if self.lives[id as usize].word.read_check(life) {
                 if !unchanged || !whole {
                     break;
                 }
@@ -344,8 +323,8 @@ impl ResultCache {
             let id = link.checked_sub(1)?;
             let head = self.blocks.get(id as usize)?;
             head.prefetch();
-            let life = self.lives.get(id as usize)?.word.load(Ordering::Acquire);
-            if RcLife::mark_of(life) == mark::LINKED {
+            let life = self.lives.get(id as usize)?.word.read_begin();
+            if LifeWord::mark_of(life) == LifeWord::LINKED {
                 // First the state: what follows a state of Published was written before it.
                 let state = State::unpack(head.words[word::STATE].load(Ordering::Acquire));
                 if head.get(word::HASH) == key.hash && state_has_key(head, &state, key) {

@@ -11,6 +11,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use latch::word::LifeWord;
+
 /// Bytes of one block.
 pub const BLOCK_SIZE_BYTES: usize = 1024;
 /// Blocks of one chunk.
@@ -44,37 +46,11 @@ const _: () = assert!(size_of::<RcBlock>() == BLOCK_SIZE_BYTES);
 /// section restores a word, but an object that was linked by such a section had not been published.)
 #[repr(C, align(16))]
 pub struct RcLife {
-    /// `generation << 2 | mark`, see [`mark`].
-    pub(crate) word: AtomicU64,
+    /// Whether an object begins here.
+    pub(crate) word: LifeWord,
     /// Centiseconds of the instance's clock at the last use (coarse in the designs whose readers write nothing shared). A
     /// reader without a latch may note a use when the block has just gone to another object, which then lives a little longer.
     pub(crate) last_used: AtomicU64,
-}
-
-/// Marks of a block's life.
-pub(crate) mod mark {
-    /// No object starts here.
-    pub const NONE: u64 = 0;
-    /// An object that is in the hash table.
-    pub const LINKED: u64 = 1;
-    /// An object that is out of the hash table and is freed when its last pin goes.
-    pub const RETIRED: u64 = 2;
-}
-
-impl RcLife {
-    /// The mark in a life's word.
-    pub(crate) fn mark_of(word: u64) -> u64 {
-        word & 3
-    }
-
-    pub(crate) fn mark(&self) -> u64 {
-        RcLife::mark_of(self.word.load(Ordering::Relaxed))
-    }
-
-    /// The word after a change to `mark`.
-    pub(crate) fn next(&self, mark: u64) -> u64 {
-        (self.word.load(Ordering::Relaxed) & !3).wrapping_add(4) | mark
-    }
 }
 
 /// Words of an object's first block. A link is a block identifier plus one; zero is the end of a chain.

@@ -7,8 +7,9 @@
 //! an invalid one, or else the one that was used longest ago. A list in exact order of use would have to be written on
 //! every hit.
 
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use latch::word::LifeWord;
 use process::{Process, Section};
 use types::{ObjectId, Scn};
 
@@ -110,9 +111,9 @@ impl ResultCache {
         let head = &self.blocks[id as usize];
         let bucket = self.bucket(head.get(word::HASH));
         section.set(&head.words[word::CHAIN], bucket.load(Ordering::Relaxed));
-        // The Release in `set` pairs with the Acquire load in `walk_versioned`: who sees the mark sees the words above.
+        // `set` releases: who sees the mark sees the words above.
         let life = &self.lives[id as usize];
-        section.set(&life.word, life.next(mark::LINKED));
+        section.set(&life.word.0, life.word.next(LifeWord::LINKED));
         section.set(bucket, id + 1);
     }
 
@@ -129,9 +130,8 @@ impl ResultCache {
         }
         section.set(link, head.get(word::CHAIN));
         let life = &self.lives[id as usize];
-        section.set(&life.word, life.next(mark::RETIRED));
-        // Pairs with the Acquire fence in `read_versioned`: the life moves before any word of the next one.
-        fence(Ordering::Release);
+        section.set(&life.word.0, life.word.next(LifeWord::RETIRED));
+        LifeWord::ended();
         self.forget_dependents(section, head);
         if State::unpack(head.get(word::STATE)).kind == Kind::Dependency as u8 {
             let slot = self.slot(ObjectId(head.get(word::OBJECT_NO) as u32));
@@ -144,12 +144,12 @@ impl ResultCache {
     pub(crate) fn free_if_retired(&self, section: &Section<'_>, id: u64) {
         let head = &self.blocks[id as usize];
         let life = &self.lives[id as usize];
-        if life.mark() != mark::RETIRED || head.get(word::PINS) != 0 {
+        if life.word.mark() != LifeWord::RETIRED || head.get(word::PINS) != 0 {
             return;
         }
         let last = head.get(word::LAST).checked_sub(1).expect("an object has a last block");
         let count = head.get(word::BLOCK_COUNT);
-        section.set(&life.word, life.next(mark::NONE));
+        section.set(&life.word.0, life.word.next(LifeWord::NONE));
         section.set(&self.blocks[last as usize].words[word::NEXT], self.control.free.load(Ordering::Relaxed));
         section.set(&self.control.free, id + 1);
         self.note_used(section, -(count as i64));
@@ -180,7 +180,7 @@ impl ResultCache {
         let mut compared = 0;
         let mut at = start;
         for _ in 0..blocks {
-            if self.lives[at as usize].mark() == mark::LINKED
+            if self.lives[at as usize].word.mark() == LifeWord::LINKED
                 && let Some(used) = self.victim_age(at)
             {
                 if best.is_none_or(|(_, best_used)| used < best_used) {
@@ -227,13 +227,13 @@ impl ResultCache {
         // Results first: a dependency goes when no result needs it.
         for kind in [Kind::Result, Kind::Dependency] {
             for id in 0..self.control.fresh.load(Ordering::Relaxed) {
-                if self.lives[id as usize].mark() != mark::LINKED {
+                if self.lives[id as usize].word.mark() != LifeWord::LINKED {
                     continue;
                 }
                 let section = p.lock(self.latch, latch::Where::RcFlush, id);
                 let head = &self.blocks[id as usize];
                 let state = State::unpack(head.get(word::STATE));
-                if self.lives[id as usize].mark() == mark::LINKED
+                if self.lives[id as usize].word.mark() == LifeWord::LINKED
                     && state.kind == kind as u8
                     && state.status != Some(Status::New)
                 {
@@ -263,10 +263,10 @@ impl ResultCache {
         let mut used = 0;
         let mut linked = 0;
         for id in 0..fresh {
-            if self.lives[id as usize].mark() == mark::NONE {
+            if self.lives[id as usize].word.mark() == LifeWord::NONE {
                 continue;
             }
-            linked += u64::from(self.lives[id as usize].mark() == mark::LINKED);
+            linked += u64::from(self.lives[id as usize].word.mark() == LifeWord::LINKED);
             let head = &self.blocks[id as usize];
             let mut link = id + 1;
             let mut count = 0;
@@ -303,7 +303,7 @@ impl ResultCache {
         for bucket in self.buckets {
             let mut link = bucket.load(Ordering::Relaxed);
             while let Some(at) = link.checked_sub(1) {
-                if self.lives[at as usize].mark() != mark::LINKED {
+                if self.lives[at as usize].word.mark() != LifeWord::LINKED {
                     return Err(format!("block {at} is in a chain and no object"));
                 }
                 found += 1;
@@ -361,8 +361,8 @@ mod tests {
                 cache.push(&mut build, &vec![1; if n % 2 == 0 { 9_000 } else { 100 }]);
                 assert!(cache.publish(p, &enqueues, build));
                 for (id, life) in cache.lives.iter().enumerate() {
-                    let word = life.word.load(Ordering::Relaxed);
-                    if RcLife::mark_of(word) == mark::LINKED
+                    let word = life.word.now();
+                    if LifeWord::mark_of(word) == LifeWord::LINKED
                         && let Some(before) = linked.insert(id as u64, word)
                         && before != word
                     {

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
+use latch::word::LifeWord;
 use types::ObjectId;
 
-use crate::layout::mark;
 use crate::layout::*;
 use crate::{ResultCache, Statistic};
 
@@ -67,7 +67,7 @@ pub struct DependencyRow {
 impl ResultCache {
     fn heads_in_use(&self) -> impl Iterator<Item = u64> + '_ {
         let fresh = self.control.fresh.load(Ordering::Acquire).min(self.lives.len() as u64);
-        (0..fresh).filter(|id| self.lives[*id as usize].mark() == mark::LINKED)
+        (0..fresh).filter(|id| self.lives[*id as usize].word.mark() == LifeWord::LINKED)
     }
 
     /// The rows of `v$result_cache_memory`: every block of every chunk in use.

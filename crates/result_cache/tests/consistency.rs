@@ -139,7 +139,7 @@ fn the_versioned_design_returns_only_rows_as_of_the_snapshot() {
 
 #[test]
 fn killed_processes_leave_the_cache_whole_and_nobody_waiting() {
-    for design in [Design::ExclusiveLong, Design::Versioned] {
+    for design in [Design::ExclusiveLong, Design::ExclusiveShort, Design::Shared, Design::Versioned] {
         let config =
             Config { max_size_bytes: 64 * 1024, max_result_percent: 100, timeout_ms: 2000, design, processes: 8 };
         let (all, (enqueue_layout, layout)) = testing::instance(8, |b| {
@@ -149,7 +149,7 @@ fn killed_processes_leave_the_cache_whole_and_nobody_waiting() {
         let cache: &'static ResultCache = Box::leak(Box::new(ResultCache::create(all, &layout, &config)));
         all.on_death(CleanupOrder::Builds, "result cache", move |by, dead| cache.cleanup(by, dead, Scn(u64::MAX >> 1)));
         let pmon = testing::attach(all, "PMON");
-        let kills = testing::kill_children(&pmon, 3, Duration::from_millis(1500), 11, |p, seed| {
+        let kills = testing::kill_children(&pmon, 3, Duration::from_millis(900), 11, |p, seed| {
             let mut random = Random(seed | 1);
             // Each child has a model of its own that never changes: values depend on the objects alone.
             let model = Model::new();
@@ -160,7 +160,7 @@ fn killed_processes_leave_the_cache_whole_and_nobody_waiting() {
                 }
             }
         });
-        assert!(kills.killed > 50, "{kills:?}");
+        assert!(kills.killed > 5, "{design:?}: {kills:?}");
         cache.assert_invariants().unwrap();
         assert!(cache.object_rows().iter().all(|object| object.pin_count == 0), "no pin is left");
         let model = Model::new();

@@ -11,8 +11,9 @@
 //! is freed, so an object that has been found cannot go. The third design was the correction of the second, in which a hot object
 //! costs two contended words for one.
 
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::Ordering;
 
+use latch::word::LifeWord;
 use latch::{LatchName, Mutex, MutexKind, Where};
 use process::Process;
 use wait::Stat;
@@ -33,7 +34,7 @@ impl<'a> Key<'a> {
     /// Makes a key of its bytes.
     #[inline]
     pub fn new(cache: Cache, bytes: &'a [u8]) -> Key<'a> {
-        Key { cache, hash: hash(bytes), bytes }
+        Key { cache, hash: sga::hash(bytes).max(1), bytes }
     }
 
     /// The key of these bytes whose hash is known: [`Key::hash`] of one made before.
@@ -46,22 +47,6 @@ impl<'a> Key<'a> {
     pub fn hash(&self) -> u64 {
         self.hash
     }
-}
-
-/// Each word folded in by a full multiplication, whose halves are both kept.
-fn hash(bytes: &[u8]) -> u64 {
-    let fold = |h: u64, word: u64| {
-        let product = u128::from(h ^ word) * u128::from(0x9e37_79b9_7f4a_7c15u64);
-        (product as u64 ^ (product >> 64) as u64).wrapping_add(0xff51_afd7_ed55_8ccd)
-    };
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut h = words.iter().fold(0x2545_f491_4f6c_dd1d ^ bytes.len() as u64, |h, w| fold(h, u64::from_le_bytes(*w)));
-    if !rest.is_empty() {
-        let mut word = [0; 8];
-        word[..rest.len()].copy_from_slice(rest);
-        h = fold(h, u64::from_le_bytes(word));
-    }
-    fold(h, h >> 32).max(1)
 }
 
 /// What came of looking a row up.
@@ -135,8 +120,8 @@ impl RowCache {
                 let Some(object) = link.checked_sub(1).and_then(|id| self.objects.get(id as usize)) else {
                     break 'again;
                 };
-                let life = object.life.load(Ordering::Acquire);
-                if mark_of(life) == mark::LINKED && object.hash.load(Ordering::Relaxed) == key.hash {
+                let life = object.life.read_begin();
+                if LifeWord::mark_of(life) == LifeWord::LINKED && object.hash.load(Ordering::Relaxed) == key.hash {
                     // First the state: what follows a state of Ready was written before it.
                     let found = State::unpack(object.state.load(Ordering::Acquire));
                     if found.cache == key.cache as u8 && object.has_key(&found, key.bytes) {
@@ -144,9 +129,7 @@ impl RowCache {
                             break 'again;
                         }
                         object.copy_value(&found, value);
-                        // Pairs with the Release fence in `retire`: who has seen a word of the next life sees that this one ended.
-                        fence(Ordering::Acquire);
-                        if object.life.load(Ordering::Relaxed) == life {
+                        if object.life.read_check(life) {
                             p.latches().count_versioned_get(LatchName::RowCacheObjects);
                             return Seen::Usable;
                         }
@@ -289,7 +272,7 @@ mod tests {
             for n in 0..256u32 {
                 let mut key = vec![7; prefix];
                 key.extend_from_slice(&n.to_be_bytes());
-                chains[(hash(&key) >> 32) as usize & 127] += 1;
+                chains[(Key::new(Cache::Objects, &key).hash() >> 32) as usize & 127] += 1;
             }
             assert!(chains.iter().all(|n| *n < 12), "{chains:?}");
         }

@@ -9,6 +9,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use latch::Mutex;
+use latch::word::LifeWord;
 
 use crate::Cache;
 
@@ -26,9 +27,8 @@ pub(crate) const LOADING_MAX: usize = 8;
 /// One object.
 #[repr(C, align(64))]
 pub struct RowObject {
-    /// `generation << 2 | mark`, see [`mark`]: moves on with every change of the mark. A reader without a latch that finds the same
-    /// word after copying has read one life.
-    pub(crate) life: AtomicU64,
+    /// Moves on with every change of the mark.
+    pub(crate) life: LifeWord,
     pub(crate) hash: AtomicU64,
     /// See [`State`].
     pub(crate) state: AtomicU64,
@@ -46,26 +46,6 @@ pub struct RowObject {
     body: [AtomicU64; BODY_WORDS],
 }
 const _: () = assert!(size_of::<RowObject>() == 512);
-
-/// Marks of an object's life.
-pub(crate) mod mark {
-    /// Free, or never used.
-    pub const NONE: u64 = 0;
-    /// In its chain.
-    pub const LINKED: u64 = 1;
-    /// Out of its chain, and free when its last pin goes.
-    pub const RETIRED: u64 = 2;
-}
-
-/// The mark in a life's word.
-pub(crate) fn mark_of(life: u64) -> u64 {
-    life & 3
-}
-
-/// The life after a change to `mark`.
-pub(crate) fn next_life(life: u64, mark: u64) -> u64 {
-    (life & !3).wrapping_add(4) | mark
-}
 
 /// What an object is good for.
 ///

@@ -4,9 +4,10 @@
 //! that want the row wait until it is there, instead of reading the dictionary too. The object becomes Ready by one store, after key and
 //! value; a versioned reader that sees Ready sees them.
 
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use latch::word::LifeWord;
 use latch::{MutexKind, Where};
 use process::{Process, Section};
 use wait::Event;
@@ -94,7 +95,7 @@ impl RowCache {
             if let Some((id, found)) = self.search(key.cache, key.hash, key.bytes, 0) {
                 let object = &self.objects[id as usize];
                 if !found.is_ready {
-                    let life = object.life.load(Ordering::Relaxed);
+                    let life = object.life.now();
                     let own = object.owner.load(Ordering::Relaxed) == u64::from(p.number());
                     drop(section);
                     if own || !self.wait_for_loader(p, key.cache, id, life) {
@@ -129,7 +130,7 @@ impl RowCache {
         loop {
             let posts = p.posts();
             let is_loading = !State::unpack(object.state.load(Ordering::Acquire)).is_ready;
-            if !is_loading || object.life.load(Ordering::Acquire) != life {
+            if !is_loading || object.life.read_begin() != life {
                 return true;
             }
             if p.is_asked_to_stop() {
@@ -170,7 +171,7 @@ impl RowCache {
         section.set(&object.owner, if value.is_none() { p.number().into() } else { 0 });
         section.set(&object.chain, bucket.head.load(Ordering::Relaxed));
         section.set(&object.state, state.pack());
-        section.set(&object.life, next_life(object.life.load(Ordering::Relaxed), mark::LINKED));
+        section.set(&object.life.0, object.life.next(LifeWord::LINKED));
         section.set(&bucket.head, id + 1);
         if let New::Loading(place) = new {
             section.set(&self.line(p).loading[place], id + 1);
@@ -219,7 +220,7 @@ impl RowCache {
         }
         section.set(&object.owner, 0);
         if object.pins.load(Ordering::Relaxed) > 0 {
-            section.set(&object.life, next_life(object.life.load(Ordering::Relaxed), mark::RETIRED));
+            section.set(&object.life.0, object.life.next(LifeWord::RETIRED));
             section.checkpoint();
         } else {
             self.put_free(p, section, id);
@@ -232,19 +233,18 @@ impl RowCache {
     fn put_free(&self, p: &Process, section: &Section<'_>, id: u64) {
         let object = &self.objects[id as usize];
         let pool = p.lock(self.pool, Where::KghFree, 0);
-        section.set(&object.life, next_life(object.life.load(Ordering::Relaxed), mark::NONE));
+        section.set(&object.life.0, object.life.next(LifeWord::NONE));
         section.set(&object.chain, self.control.free.load(Ordering::Relaxed));
         section.set(&self.control.free, id + 1);
         section.checkpoint();
-        // Pairs with the Acquire fence in `read_versioned`: the life has moved before any word is written for another one.
-        fence(Ordering::Release);
+        LifeWord::ended();
         drop(pool);
     }
 
     /// Ends an unpinning: the object is freed if it was only kept by the pin.
     pub(crate) fn free_if_retired(&self, p: &Process, section: Section<'_>, id: u64) {
         let object = &self.objects[id as usize];
-        let is_retired = mark_of(object.life.load(Ordering::Relaxed)) == mark::RETIRED;
+        let is_retired = object.life.mark() == LifeWord::RETIRED;
         if is_retired && object.pins.load(Ordering::Relaxed) == 0 {
             self.put_free(p, &section, id);
         }
@@ -256,14 +256,14 @@ impl RowCache {
         for _ in 0..VICTIMS_MAX.min(count) {
             let id = self.control.hand.fetch_add(1, Ordering::Relaxed) % count;
             let object = &self.objects[id as usize];
-            let life = object.life.load(Ordering::Acquire);
+            let life = object.life.read_begin();
             let state = State::unpack(object.state.load(Ordering::Relaxed));
             let Some(cache) = Cache::from_index(state.cache.into()) else { continue };
-            if mark_of(life) != mark::LINKED || !state.is_ready {
+            if LifeWord::mark_of(life) != LifeWord::LINKED || !state.is_ready {
                 continue;
             }
             let section = p.lock(self.latch(cache), Where::KqrFree, cache.id().into());
-            let is_same = object.life.load(Ordering::Relaxed) == life;
+            let is_same = object.life.now() == life;
             let state = State::unpack(object.state.load(Ordering::Relaxed));
             if is_same && state.is_ready && state.cache == cache as u8 && object.pins.load(Ordering::Relaxed) == 0 {
                 self.retire(p, &section, id);

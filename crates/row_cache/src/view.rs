@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
+use latch::word::LifeWord;
 use process::Process;
 
 use crate::get::copy_hash;
@@ -55,10 +56,10 @@ impl RowCache {
     pub fn cache_rows(&self) -> Vec<CacheRow> {
         let (mut counts, mut usages) = ([0; Cache::COUNT], [0; Cache::COUNT]);
         for object in self.used() {
-            let life = object.life.load(Ordering::Acquire);
+            let life = object.life.read_begin();
             let state = State::unpack(object.state.load(Ordering::Acquire));
             let at = usize::from(state.cache);
-            if mark_of(life) == mark::LINKED && at < Cache::COUNT {
+            if LifeWord::mark_of(life) == LifeWord::LINKED && at < Cache::COUNT {
                 let current = object.stamp.load(Ordering::Relaxed) == self.caches[at].state.load(Ordering::Relaxed);
                 counts[at] += 1;
                 usages[at] += u64::from(state.is_ready && current);
@@ -104,7 +105,7 @@ impl RowCache {
     /// The objects. Takes no latch: one that changes while it is looked at is left out.
     pub fn object_rows(&self) -> Vec<ObjectRow> {
         let rows = self.used().iter().enumerate().filter_map(|(index, object)| {
-            let life = object.life.load(Ordering::Acquire);
+            let life = object.life.read_begin();
             let state = State::unpack(object.state.load(Ordering::Acquire));
             let row = ObjectRow {
                 index: index as u64,
@@ -120,7 +121,7 @@ impl RowCache {
                 key: object.key(&state),
             };
             fence(Ordering::Acquire); // as in `read_versioned`
-            (mark_of(life) == mark::LINKED && object.life.load(Ordering::Relaxed) == life).then_some(row)
+            (LifeWord::mark_of(life) == LifeWord::LINKED && object.life.now() == life).then_some(row)
         });
         rows.collect()
     }
@@ -155,15 +156,14 @@ impl RowCache {
         let mut link = self.control.free.load(Ordering::Relaxed);
         while let Some(id) = link.checked_sub(1) {
             let object = self.objects.get(id as usize).ok_or(format!("a link to object {id}"))?;
-            if mark_of(object.life.load(Ordering::Relaxed)) != mark::NONE || linked.contains(&id) || !free.insert(id) {
+            if object.life.mark() != LifeWord::NONE || linked.contains(&id) || !free.insert(id) {
                 return Err(format!("object {id} is free and something else"));
             }
             link = object.chain.load(Ordering::Relaxed);
         }
         for (id, object) in self.used().iter().enumerate() {
             let id = id as u64;
-            let pinned = mark_of(object.life.load(Ordering::Relaxed)) == mark::RETIRED
-                && object.pins.load(Ordering::Relaxed) > 0;
+            let pinned = object.life.mark() == LifeWord::RETIRED && object.pins.load(Ordering::Relaxed) > 0;
             if !linked.contains(&id) && !free.contains(&id) && !pinned {
                 return Err(format!("object {id} is lost"));
             }
@@ -177,7 +177,7 @@ impl RowCache {
         let key = object.key(&state);
         let right = copy_hash(crate::Key::new(cache, &key).hash(), state.copy);
         let is_loading = self.processes.iter().any(|l| l.loading.iter().any(|x| x.load(Ordering::Relaxed) == id + 1));
-        if mark_of(object.life.load(Ordering::Relaxed)) != mark::LINKED {
+        if object.life.mark() != LifeWord::LINKED {
             return Err(format!("object {id} is in a chain and not linked"));
         }
         if state.cache != cache as u8 || hash != right || !std::ptr::eq(self.bucket(cache, hash), bucket) {

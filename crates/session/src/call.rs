@@ -13,7 +13,7 @@ use process::Parsed;
 use sql::ast::Statement;
 use std::collections::HashMap;
 use std::rc::Rc;
-use types::{DataType, Ora, Result, Value};
+use types::{DataType, LenUnit, Ora, Result, Value};
 use wait::Stat;
 
 /// Bytes of rows after which a fetch stops, however many rows were asked for.
@@ -110,7 +110,8 @@ impl Calls {
             | Statement::Update(_)
             | Statement::Delete(_)
             | Statement::Merge(_) => {
-                let cursor = Cursor::compile_parsed(cx, &e.sql, Rc::new(statement), &[])?;
+                let types = bind_types(&e.sql, &e.binds);
+                let cursor = Cursor::compile_parsed(cx, &e.sql, Rc::new(statement), &types)?;
                 self.run_cursor(core, cx, cursor, e, *kind, out)
             }
             Statement::Block { .. } => self.run_block(core, cx, &e.sql, &e.binds, *kind),
@@ -419,6 +420,22 @@ fn call_block(text: &str) -> String {
 fn bind_of(binds: &[Bind], place: usize, name: &str) -> Option<usize> {
     let named = binds.iter().position(|b| b.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)));
     named.or_else(|| binds.get(place).filter(|b| b.name.is_none()).map(|_| place))
+}
+
+/// The types of a statement's binds by their values, in the order of its text; NULL says nothing.
+fn bind_types(text: &str, binds: &[Bind]) -> Vec<exec::BindType> {
+    if binds.is_empty() {
+        return Vec::new();
+    }
+    let of = |(place, name): (usize, &String)| {
+        match &binds[bind_of(binds, place, name)?].value {
+            Value::Null => None,
+            // The next text may be longer than this one.
+            Value::Text(_) => Some(DataType::Varchar2 { len: 4000, unit: LenUnit::Byte }),
+            value => Some(value.data_type()),
+        }
+    };
+    sql::bind_names(text).iter().enumerate().map(of).collect()
 }
 
 fn bind_values(cursor: &mut Cursor, binds: &[Bind]) -> Result<()> {

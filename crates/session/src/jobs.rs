@@ -17,19 +17,18 @@ pub struct Job {
     pub interval: Option<String>,
 }
 
-/// Runs a statement with SYS's names and gives its rows. Placeholders that are numbers take that one of `binds`, from 1; if they have
-/// different types, they must be met in that order.
+/// Runs a statement with SYS's names and gives its rows. Placeholders that are numbers take that one of `binds`, from 1.
 ///
 /// # Errors
 /// Those of the statement.
 pub fn recursive(core: &Core, cx: &mut ExecCtx<'_>, text: &str, binds: &[Value]) -> Result<Vec<Vec<Value>>> {
     core.as_sys(|| {
         core.p.count(wait::Stat::RecursiveCalls, 1);
-        let types: Vec<_> = binds.iter().map(|v| Some(v.data_type())).collect();
-        let mut cursor = Cursor::compile(cx, text, &types)?;
-        // The cursor numbers its binds as it meets them, a view's in FROM before those in front of it: `:n` is the n-th given here.
+        // The cursor numbers its binds as they stand in the text: `:n` is the n-th given here.
         let given = |name: &String| name.parse::<usize>().ok().and_then(|n| binds.get(n.checked_sub(1)?).cloned());
-        let values: Option<Vec<Value>> = cursor.binds().iter().map(given).collect();
+        let values: Option<Vec<Value>> = sql::bind_names(text).iter().map(given).collect();
+        let types: Vec<_> = values.as_deref().unwrap_or(binds).iter().map(|v| Some(v.data_type())).collect();
+        let mut cursor = Cursor::compile(cx, text, &types)?;
         cursor.bind(values.as_deref().unwrap_or(binds))?;
         let rows = rows_of(&mut cursor, cx);
         cursor.close(cx);

@@ -180,8 +180,8 @@ impl Session {
         self.state.user_id = id.0;
         self.state.parsing_user = id.0;
         self.state.schema = name.to_string();
-        let image = self.core.dict.borrow_mut().image(&self.core.p);
-        let own = image.ok().and_then(|image| image.user(id).map(|user| user.temporary_tablespace)).filter(|n| *n > 0);
+        let user = self.core.dict.borrow_mut().user(&self.core.p, name).ok().flatten();
+        let own = user.map(|user| user.temporary_tablespace).filter(|n| *n > 0);
         if let Some(number) = own {
             self.state.options.temporary_tablespace = number;
         }

@@ -8,11 +8,13 @@
 //! Nothing in the SGA is a pointer, a `Vec` or a vtable: see [`SgaLayout`].
 
 mod builder;
+mod hash;
 #[allow(unsafe_code)] // The mapping, and typed references into it.
 mod mapping;
 mod text;
 
 pub use builder::{LargePages, SgaBuilder, SgaError};
+pub use hash::hash;
 pub use mapping::{Area, PageReport, Sga, SgaOffset, SgaSlice};
 pub use os::SharedLayout as SgaLayout;
 pub use text::SgaText;

@@ -451,8 +451,9 @@ impl Shell<'_> {
 
     fn host(&mut self, rest: &str) {
         self.out.flush();
-        let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".into());
-        let mut command = Command::new(if rest.trim().is_empty() { shell } else { "/bin/sh".into() });
+        // The user's own shell runs a command too: what `echo -n` prints, say, is its business.
+        let shell = std::env::var("SHELL").ok().filter(|shell| std::path::Path::new(shell).is_file());
+        let mut command = Command::new(shell.unwrap_or_else(|| "/bin/sh".into()));
         if !rest.trim().is_empty() {
             command.arg("-c").arg(rest);
         }

@@ -314,8 +314,9 @@ impl<'a> Shell<'a> {
             Begins::Nothing => {}
             Begins::Command => {
                 let mut line = line.to_string();
-                while line.ends_with('-') && !line.trim_start().starts_with("--") {
-                    line.pop();
+                // Blanks behind the sign count for nothing.
+                while line.trim_end().ends_with('-') && !line.trim_start().starts_with("--") {
+                    line.truncate(line.trim_end().len() - 1);
                     let Some(more) = self.next_line("> ") else {
                         break;
                     };

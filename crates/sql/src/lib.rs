@@ -16,7 +16,7 @@ mod visit;
 
 pub use keywords::{is_pseudo_column, is_reserved};
 pub use parser::{
-    CHAIN_MAX, IN_LIST_MAX, NESTING_MAX, parse_condition, parse_data_type, parse_expression, parse_query,
+    CHAIN_MAX, IN_LIST_MAX, NESTING_MAX, bind_names, parse_condition, parse_data_type, parse_expression, parse_query,
     parse_statement,
 };
 pub use sql_id::{StaticSql, normalise_static, sql_id};

@@ -58,6 +58,7 @@ views! {
     "X$KSLLW" | latches::KSLLW => latches::ksllw;
     "V$EVENT_NAME" | waits::EVENT_NAME => waits::event_name;
     "V$SESSION_WAIT" | waits::SESSION_WAIT => waits::session_wait;
+    "V$SESSION_WAIT_HISTORY" | waits::SESSION_WAIT_HISTORY => waits::session_wait_history;
     "V$SESSION_EVENT" | waits::SESSION_EVENT => waits::session_event;
     "V$SYSTEM_EVENT" | waits::SYSTEM_EVENT => waits::system_event;
     "V$SYSTEM_WAIT_CLASS" | waits::SYSTEM_WAIT_CLASS => waits::system_wait_class;

@@ -167,6 +167,15 @@ fn statement(cursor: Option<&SessionCursor>) -> [Value; 4] {
     }
 }
 
+/// When the execution of a statement began, and its number.
+fn execution(cursor: Option<&SessionCursor>) -> [Value; 2] {
+    let Some([number, began_ns]) = cursor.map(|c| c.execution).filter(|execution| execution[0] != 0) else {
+        return [Value::Null, Value::Null];
+    };
+    let ago_ns = os::clock::coarse_ns().saturating_sub(began_ns);
+    [date(os::clock::wall_ns().saturating_sub(ago_ns)), n(number)]
+}
+
 /// The session that a session waits for, and the last of the chain; a circle has no last.
 fn blockers(s: &Source<'_>, slot: &SessionSlot) -> (Option<u64>, Option<u64>) {
     let blocker_of = |slot: &SessionSlot| Some(slot.blocking_session.load(Relaxed)).filter(|sid| *sid != 0);
@@ -217,10 +226,10 @@ fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
         t(slot.program.get()),
         t(if slot.is_background() { "BACKGROUND" } else { "USER" }),
     ];
-    row.extend(statement(now.as_ref()));
-    row.extend([Value::Null, Value::Null]); // SQL_EXEC_START, SQL_EXEC_ID: executions are not numbered
-    row.extend(statement(before.as_ref()));
-    row.extend([Value::Null, Value::Null]); // PREV_EXEC_START, PREV_EXEC_ID
+    for cursor in [now.as_ref(), before.as_ref()] {
+        row.extend(statement(cursor));
+        row.extend(execution(cursor));
+    }
     row.extend((0..4).map(|_| Value::Null)); // PLSQL_...: the subprogram being run is not told
     row.extend([t(slot.module.get()), Value::Null, t(slot.action.get()), Value::Null, t(slot.client_info.get())]);
     row.push(Value::Null); // FIXED_TABLE_SEQUENCE

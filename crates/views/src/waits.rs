@@ -44,6 +44,23 @@ pub const SESSION_WAIT: &[(&str, Type)] = &[
     ("TIME_SINCE_LAST_WAIT_MICRO", N),
 ];
 
+pub const SESSION_WAIT_HISTORY: &[(&str, Type)] = &[
+    ("SID", N),
+    ("SEQ#", N),
+    ("EVENT#", N),
+    ("EVENT", V(64)),
+    ("P1TEXT", V(64)),
+    ("P1", N),
+    ("P2TEXT", V(64)),
+    ("P2", N),
+    ("P3TEXT", V(64)),
+    ("P3", N),
+    ("WAIT_TIME", N),
+    ("WAIT_TIME_MICRO", N),
+    ("TIME_SINCE_LAST_WAIT_MICRO", N),
+    ("CON_ID", N),
+];
+
 pub const SESSION_EVENT: &[(&str, Type)] = &[
     ("SID", N),
     ("EVENT", V(64)),
@@ -138,6 +155,23 @@ pub fn wait_columns(s: &Source<'_>, sid: u32) -> Row {
 pub fn session_wait(s: &Source<'_>) -> Vec<Row> {
     let live = s.processes.live();
     live.map(|(sid, _)| std::iter::once(n(sid)).chain(wait_columns(s, sid)).collect()).collect()
+}
+
+/// `v$session_wait_history`: the last ten waits of each session that have ended, the latest first.
+pub fn session_wait_history(s: &Source<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (sid, _) in s.processes.live() {
+        let waits = s.processes.wait_slot(sid).map(|slot| slot.history()).unwrap_or_default();
+        for (at, w) in waits.iter().enumerate() {
+            let mut row = vec![n(sid), n(at as u64 + 1), n(w.event.number()), t(w.event.name())];
+            for (text, p) in w.event.parameters().iter().zip(w.p) {
+                row.extend([t(text), n(p)]);
+            }
+            row.extend([n(w.wait_us / 10_000), n(w.wait_us), n(w.gap_us), n(0u64)]);
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 fn average_cs(waits: u64, us: u64) -> types::Value {

@@ -15,7 +15,7 @@ mod times;
 mod totals;
 
 pub use events::{Event, WaitClass};
-pub use slot::{WaitSlot, WaitState, WaitView};
+pub use slot::{EndedWait, WaitSlot, WaitState, WaitView};
 pub use statistics::{Stat, StatClass, StatLine};
 pub use times::TimeStat;
 pub use totals::{EventTotal, EventTotals, HISTOGRAM_BUCKETS, Waiter};

@@ -20,9 +20,37 @@ pub struct WaitSlot {
     /// 0 while waiting.
     ended_ns: AtomicU64,
     sequence: AtomicU64,
+    /// The waits that have ended, by their numbers.
+    history: [Ended; HISTORY],
+    /// From the end of the wait before to the beginning of this one.
+    gap_ns: AtomicU64,
     /// Changed by every post; the futex that the owner sleeps on.
     post: AtomicU32,
-    pad: [AtomicU32; 15],
+    pad: [AtomicU32; 13],
+}
+
+/// Waits that are remembered: the rows of `v$session_wait_history` of a session.
+pub const HISTORY: usize = 10;
+
+/// A wait that has ended.
+#[derive(Debug)]
+#[repr(C)]
+struct Ended {
+    /// Event number + 1; 0 for none.
+    event: AtomicU64,
+    p: [AtomicU64; 3],
+    wait_ns: AtomicU64,
+    gap_ns: AtomicU64,
+}
+
+/// A wait that has ended, as a reader saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndedWait {
+    pub event: Event,
+    pub p: [u64; 3],
+    pub wait_us: u64,
+    /// From the end of the wait before to its beginning.
+    pub gap_us: u64,
 }
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
@@ -73,9 +101,10 @@ impl WaitSlot {
     /// Empties the slot for a new owner. Only the process that owns it, or cleans up behind its dead owner, may call this.
     pub fn reset(&self) {
         self.change(|s| {
-            for word in [&s.event, &s.p[0], &s.p[1], &s.p[2], &s.started_ns, &s.ended_ns, &s.sequence] {
+            for word in [&s.event, &s.p[0], &s.p[1], &s.p[2], &s.started_ns, &s.ended_ns, &s.sequence, &s.gap_ns] {
                 word.store(0, Ordering::Relaxed);
             }
+            s.history.iter().for_each(|ended| ended.event.store(0, Ordering::Relaxed));
         });
     }
 
@@ -94,13 +123,44 @@ impl WaitSlot {
                 word.store(value, Ordering::Relaxed);
             }
             s.started_ns.store(now_ns, Ordering::Relaxed);
+            let before = s.ended_ns.load(Ordering::Relaxed);
+            s.gap_ns.store(if before == 0 { 0 } else { now_ns.saturating_sub(before) }, Ordering::Relaxed);
             s.ended_ns.store(0, Ordering::Relaxed);
             s.sequence.store(s.sequence.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         });
     }
 
     pub(crate) fn end(&self, now_ns: u64) {
-        self.change(|s| s.ended_ns.store(now_ns.max(1), Ordering::Relaxed));
+        self.change(|s| {
+            s.ended_ns.store(now_ns.max(1), Ordering::Relaxed);
+            let ended = &s.history[s.sequence.load(Ordering::Relaxed) as usize % HISTORY];
+            let copy = |to: &AtomicU64, from: &AtomicU64| to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+            copy(&ended.event, &s.event);
+            ended.p.iter().zip(&s.p).for_each(|(to, from)| copy(to, from));
+            copy(&ended.gap_ns, &s.gap_ns);
+            ended.wait_ns.store(now_ns.saturating_sub(s.started_ns.load(Ordering::Relaxed)), Ordering::Relaxed);
+        });
+    }
+
+    /// The waits that ended last, the latest first; nothing while the owner keeps changing them.
+    #[must_use]
+    pub fn history(&self) -> Vec<EndedWait> {
+        for _ in 0..1000 {
+            let before = self.version.load(Ordering::Acquire); // pairs with the last store in `change`
+            let last = self.sequence.load(Ordering::Relaxed) as usize;
+            // The wait in progress is in no row yet: its place has the oldest.
+            let seen = |back: usize| self.history[last.wrapping_sub(back) % HISTORY].view();
+            let mut waits: Vec<EndedWait> = (0..HISTORY).filter_map(seen).collect();
+            if self.ended_ns.load(Ordering::Relaxed) == 0 && waits.len() == HISTORY {
+                waits.rotate_left(1);
+            }
+            fence(Ordering::Acquire); // pairs with the Release fence in `change`
+            if before.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == before {
+                return waits;
+            }
+            os::cpu::relax();
+        }
+        Vec::new()
     }
 
     /// Changes P2 or P3 of the wait in progress, where they tell how far it got.
@@ -155,5 +215,17 @@ impl WaitSlot {
     pub fn sleep(&self, seen: u32, timeout: Option<Duration>) -> bool {
         os::futex::wait(&self.post, seen, timeout);
         self.posts() != seen
+    }
+}
+
+impl Ended {
+    fn view(&self) -> Option<EndedWait> {
+        let read = |word: &AtomicU64| word.load(Ordering::Relaxed);
+        Some(EndedWait {
+            event: Event::from_number(read(&self.event).checked_sub(1)?)?,
+            p: [0, 1, 2].map(|n| read(&self.p[n])),
+            wait_us: read(&self.wait_ns) / 1000,
+            gap_us: read(&self.gap_ns) / 1000,
+        })
     }
 }

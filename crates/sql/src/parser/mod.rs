@@ -458,6 +458,29 @@ pub fn parse_statement(text: &str) -> Result<Statement> {
     })
 }
 
+/// The names of a statement's bind variables in the order of their first occurrence in its text: what takes values, that is, not the
+/// targets of INTO nor indicators.
+pub fn bind_names(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    // Between INTO and what follows its targets; behind a bind, where another one is its indicator.
+    let (mut into, mut behind_bind) = (false, false);
+    for token in lex(text).tokens {
+        let source = &text[token.start as usize..token.end as usize];
+        let is_word = |word: &str| token.kind == TokenKind::Word && source.eq_ignore_ascii_case(word);
+        if token.kind == TokenKind::Bind {
+            let name = expr::bind_name(source);
+            if !into && !behind_bind && !names.contains(&name) {
+                names.push(name);
+            }
+            behind_bind = !behind_bind;
+        } else if !(behind_bind && is_word("INDICATOR")) {
+            behind_bind = false;
+            into = is_word("INTO") || into && token.kind == TokenKind::Comma;
+        }
+    }
+    names
+}
+
 /// Parses a query alone, as a view's text or a subquery held in the dictionary.
 pub fn parse_query(text: &str) -> Result<Query> {
     parse_all(text, 933, Parser::query)
