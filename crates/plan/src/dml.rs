@@ -14,9 +14,19 @@ use sql::ast::{self, ExprKind, TableRefKind};
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result};
 
+/// The rows that a statement changes, before it says which.
+struct Opened {
+    id: ItemId,
+    /// Conditions of the view that they are changed through.
+    conds: Vec<Expr>,
+    rowid: Reg,
+    old: Vec<Reg>,
+}
+
 impl Compiler<'_> {
     /// The table that a DML statement changes.
     fn dml_table(&mut self, t: &ast::TableRef, privilege: ObjectPrivilege) -> Result<(Rc<TableDef>, String)> {
+        self.through = None;
         let pos = t.pos.0;
         let TableRefKind::Table(name) = &t.kind else { return Err(Ora::new(1732).at(pos)) };
         if name.as_of.is_some() || name.versions.is_some() {
@@ -30,14 +40,19 @@ impl Compiler<'_> {
         let pos = name.name.parts.last().map_or(pos, |part| part.pos.0);
         let resolved = self.catalog().relation(name.name.qualifier(), name.name.last())?;
         let table = match resolved {
-            Some(Resolved::Table(table)) => table,
-            // Changing rows through a view is not there yet, simple or not.
-            Some(Resolved::View(v)) => {
-                return Err(Ora::new(if v.read_only && !v.catalog { 42399 } else { 1732 }).at(pos));
+            Some(Resolved::Table(table)) => {
+                self.check_privilege(table.object, table.owner_id, privilege, pos)?;
+                table
+            }
+            Some(Resolved::View(view)) => {
+                self.check_privilege(view.object, view.owner_id, privilege, pos)?;
+                let through = self.updatable(&view, privilege, pos)?;
+                let table = Rc::clone(&through.table);
+                self.through = Some(Rc::new(through));
+                table
             }
             _ => return Err(Ora::new(942).at(pos)),
         };
-        self.check_privilege(table.object, table.owner_id, privilege, pos)?;
         if table.is_fixed() {
             return Err(Ora::new(2030).at(pos));
         }
@@ -94,6 +109,7 @@ impl Compiler<'_> {
                         cond: cond?,
                         watch: Watch::of(c, table.object),
                         not_null: None,
+                        of_view: false,
                     });
                 }
                 // The column's own definition does not say it when rows may have a NULL.
@@ -106,6 +122,7 @@ impl Compiler<'_> {
                         cond: Expr::new(Node::IsNull(value, true), types::DataType::Boolean),
                         watch: Watch::of(c, table.object),
                         not_null: Some(*column as u16),
+                        of_view: false,
                     });
                 }
                 ConstraintKindDef::ForeignKey { columns, table: parent, key, .. } if touches(columns) => {
@@ -174,6 +191,9 @@ impl Compiler<'_> {
 
     /// The column of a target list.
     fn target_column(&self, table: &TableDef, alias: &str, name: &ast::Name) -> Result<u16> {
+        if let Some(through) = &self.through {
+            return through.column(alias, name);
+        }
         if name.qualifier().is_some_and(|q| q != alias && q != table.name) {
             return Err(invalid_identifier(name));
         }
@@ -225,7 +245,11 @@ impl Compiler<'_> {
                     return Err(unsupported("LOG ERRORS", i.pos.0));
                 }
                 let (table, alias, columns) = self.insert_target(target)?;
-                let plan_target = self.target(&table, None, false)?;
+                let mut plan_target = self.target(&table, None, false)?;
+                let through = self.through.clone();
+                if let Some(through) = &through {
+                    self.check_option(through, &mut plan_target, target.table.pos.0)?;
+                }
                 let source = self.insert_source(&table, &columns, source, target.table.pos.0)?;
                 let defaults = self.defaults(&table, &columns)?;
                 let rowid = self.new_reg();
@@ -242,7 +266,9 @@ impl Compiler<'_> {
     fn insert_target(&mut self, target: &ast::InsertTarget) -> Result<(Rc<TableDef>, String, Vec<u16>)> {
         let (table, alias) = self.dml_table(&target.table, ObjectPrivilege::Insert)?;
         let mut columns = Vec::new();
-        if target.columns.is_empty() {
+        if let (true, Some(through)) = (target.columns.is_empty(), &self.through) {
+            columns = through.all(target.table.pos.0)?;
+        } else if target.columns.is_empty() {
             columns.extend(table.visible_columns().filter(|(_, c)| c.virtual_text.is_none()).map(|(i, _)| i as u16));
         } else {
             for name in &target.columns {
@@ -326,7 +352,10 @@ impl Compiler<'_> {
         rowid: Reg,
     ) -> Result<Vec<(Expr, Column)>> {
         let Some(r) = r else { return Ok(Vec::new()) };
-        self.push_row_block(table, alias, regs, Some(rowid), Clause::Dml);
+        match self.through.clone() {
+            Some(through) => self.push_view_block(&through, alias, regs, Some(rowid)),
+            None => self.push_row_block(table, alias, regs, Some(rowid), Clause::Dml),
+        }
         let mut out = Vec::new();
         for e in &r.exprs {
             match self.expr(e) {
@@ -406,7 +435,10 @@ impl Compiler<'_> {
         pos: u32,
     ) -> Result<InsertPlan> {
         let (table, _, targets) = self.insert_target(&into.target)?;
-        let target = self.target(&table, None, false)?;
+        let mut target = self.target(&table, None, false)?;
+        if let Some(through) = self.through.clone() {
+            self.check_option(&through, &mut target, into.target.table.pos.0)?;
+        }
         self.push_query_block(columns, regs);
         let values = self.insert_into_values(into, &table, &targets, columns, regs, pos);
         self.blocks.pop();
@@ -441,13 +473,22 @@ impl Compiler<'_> {
     }
 
     /// The rows an UPDATE or DELETE changes: all columns in registers, and the rowid. The block stays open.
-    fn open_changed_rows(&mut self, table: &Rc<TableDef>, alias: &str) -> Result<(ItemId, Reg, Vec<Reg>)> {
+    fn open_changed_rows(&mut self, table: &Rc<TableDef>, alias: &str, pos: u32) -> Result<Opened> {
         self.blocks.push(Block::new(true));
-        let id = self.add_item(table_item(alias.to_owned(), Some(table.owner.clone()), table.clone()));
-        if let Err(e) = self.bind_virtuals(id, table) {
-            self.blocks.pop();
-            return Err(e);
-        }
+        let opened = match self.through.clone() {
+            Some(through) => self.view_of_table(&through.view, alias, pos).map(|(id, _, set)| (id, set)),
+            None => {
+                let id = self.add_item(table_item(alias.to_owned(), Some(table.owner.clone()), table.clone()));
+                self.bind_virtuals(id, table).map(|()| (id, JoinSet::default()))
+            }
+        };
+        let (id, set) = match opened {
+            Ok(opened) => opened,
+            Err(e) => {
+                self.blocks.pop();
+                return Err(e);
+            }
+        };
         let mut old = Vec::new();
         for (i, column) in table.columns.iter().enumerate() {
             let reg = match self.column_value(id, i).node {
@@ -460,7 +501,7 @@ impl Compiler<'_> {
         let Some(Expr { node: Node::Reg(rowid), .. }) = self.rowid_value(id) else {
             unreachable!("a table has rowids")
         };
-        Ok((id, rowid, old))
+        Ok(Opened { id, conds: set.conds, rowid, old })
     }
 
     /// The virtual columns of the row as it was.
@@ -468,8 +509,14 @@ impl Compiler<'_> {
         Ok(self.virtuals_over(table, old)?.into_iter().map(|(column, e)| (old[column as usize], e)).collect())
     }
 
-    fn changed_rows(&mut self, id: ItemId, filter: Option<&ast::Expr>, hints: &ast::Hints) -> Result<Source> {
-        let mut set = JoinSet { hints: hints.list.clone(), ..JoinSet::default() };
+    fn changed_rows(
+        &mut self,
+        id: ItemId,
+        conds: Vec<Expr>,
+        filter: Option<&ast::Expr>,
+        hints: &ast::Hints,
+    ) -> Result<Source> {
+        let mut set = JoinSet { hints: hints.list.clone(), conds, ..JoinSet::default() };
         set.parts.push(Part { kind: PartKind::Leaf(id), outer_on: None });
         self.block().clause = Clause::Where;
         if let Some(f) = filter {
@@ -498,12 +545,16 @@ impl Compiler<'_> {
             return Err(unsupported("WHERE CURRENT OF", u.pos.0));
         }
         let (table, alias) = self.dml_table(&u.table, ObjectPrivilege::Update)?;
-        let (id, rowid, old) = self.open_changed_rows(&table, &alias)?;
-        let result = self.update_in_block(u, &table, &alias, id, rowid, &old);
+        let through = self.through.clone();
+        let Opened { id, conds, rowid, old } = self.open_changed_rows(&table, &alias, u.table.pos.0)?;
+        let result = self.update_in_block(u, &table, &alias, id, conds);
         self.blocks.pop();
         let (source, sets) = result?;
         let changed = set_columns(&sets);
         let mut target = self.target(&table, Some(&changed), false)?;
+        if let Some(through) = &through {
+            self.check_option(through, &mut target, u.table.pos.0)?;
+        }
         target.virtuals_old = self.old_virtuals(&table, &old)?;
         let returning = self.returning(u.returning.as_ref(), &table, &alias, &target.new, rowid)?;
         Ok(PlanBody::Update(Box::new(UpdatePlan { target, source, rowid, old, sets, returning })))
@@ -515,12 +566,11 @@ impl Compiler<'_> {
         table: &Rc<TableDef>,
         alias: &str,
         id: ItemId,
-        _rowid: Reg,
-        _old: &[Reg],
+        conds: Vec<Expr>,
     ) -> Result<(Source, Vec<SetItem>)> {
         self.block().clause = Clause::Dml;
         let sets = self.set_items(&u.set, table, alias)?;
-        let source = self.changed_rows(id, u.filter.as_ref(), &u.hints)?;
+        let source = self.changed_rows(id, conds, u.filter.as_ref(), &u.hints)?;
         Ok((source, sets))
     }
 
@@ -576,8 +626,8 @@ impl Compiler<'_> {
             return Err(unsupported("WHERE CURRENT OF", d.pos.0));
         }
         let (table, alias) = self.dml_table(&d.table, ObjectPrivilege::Delete)?;
-        let (id, rowid, old) = self.open_changed_rows(&table, &alias)?;
-        let source = self.changed_rows(id, d.filter.as_ref(), &d.hints);
+        let Opened { id, conds, rowid, old } = self.open_changed_rows(&table, &alias, d.table.pos.0)?;
+        let source = self.changed_rows(id, conds, d.filter.as_ref(), &d.hints);
         self.blocks.pop();
         let source = source?;
         let mut target = self.target(&table, Some(&[]), true)?;
@@ -591,7 +641,10 @@ impl Compiler<'_> {
             return Err(unsupported("LOG ERRORS", m.pos.0));
         }
         let (table, alias) = self.dml_table(&m.target, ObjectPrivilege::Update)?;
-        let (id, rowid, old) = self.open_changed_rows(&table, &alias)?;
+        if self.through.is_some() {
+            return Err(unsupported("MERGE into a view", m.target.pos.0));
+        }
+        let Opened { id, rowid, old, .. } = self.open_changed_rows(&table, &alias, m.target.pos.0)?;
         let plan = self.merge_in_block(m, &table, &alias, id, rowid, old);
         self.blocks.pop();
         Ok(PlanBody::Merge(Box::new(plan?)))

@@ -422,7 +422,7 @@ impl Compiler<'_> {
     }
 
     /// A view is its query, seen with its owner's eyes.
-    fn view(
+    pub fn view(
         &mut self,
         view: &ViewDef,
         alias: String,

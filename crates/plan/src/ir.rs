@@ -622,6 +622,8 @@ pub struct Check {
     pub watch: Watch,
     /// A NOT NULL of this column.
     pub not_null: Option<u16>,
+    /// What a view WITH CHECK OPTION demands; it must be true.
+    pub of_view: bool,
 }
 
 /// How a constraint that may be violated for a while is known: what deferring it needs.

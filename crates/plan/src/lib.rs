@@ -24,6 +24,7 @@ mod refs;
 pub mod rows;
 mod scope;
 mod typing;
+mod updatable;
 mod virtuals;
 
 pub use function::Func;
@@ -111,6 +112,7 @@ pub fn compile_at(
         as_of_items: std::collections::HashMap::new(),
         versions: None,
         version_items: std::collections::HashMap::new(),
+        through: None,
         pseudos: std::collections::HashMap::new(),
     };
     let body = match statement {

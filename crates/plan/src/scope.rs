@@ -211,6 +211,8 @@ pub struct Compiler<'c> {
     /// VERSIONS BETWEEN of the table being added, and of which items.
     pub versions: Option<Versions>,
     pub version_items: std::collections::HashMap<ItemId, Versions>,
+    /// The view that the statement changes rows through.
+    pub through: Option<Rc<crate::updatable::Updatable>>,
     /// Registers of pseudo-columns.
     pub pseudos: std::collections::HashMap<ItemId, Vec<(Pseudo, Reg)>>,
 }

@@ -48,6 +48,7 @@ struct RowCheck {
     cond: Cond,
     watch: Watch,
     not_null: Option<u16>,
+    of_view: bool,
 }
 
 /// An index entry to be moved at the end of the statement.
@@ -114,6 +115,7 @@ impl Writer {
                     cond: b.cond(&c.cond),
                     watch: c.watch,
                     not_null: c.not_null,
+                    of_view: c.of_view,
                 })
                 .collect(),
             against: Vec::new(),
@@ -170,8 +172,11 @@ impl Writer {
     fn check(&mut self, updating: bool, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.against.clear();
         for c in &self.checks {
-            if c.cond.test(m, cx)? != Some(false) {
-                continue;
+            match c.cond.test(m, cx)? {
+                Some(true) => continue,
+                None if !c.of_view => continue,
+                _ if c.of_view => return Err(Ora::new(1402)),
+                _ => {}
             }
             match c.not_null {
                 _ if constraints::is_deferred(&c.watch, cx) => self.against.push(c.watch),
