@@ -15,14 +15,14 @@ nav ul{columns:3;font-size:13px;padding-left:18px}nav li{break-inside:avoid}a{co
 .wrap{overflow-x:auto}
 table{border-collapse:collapse;margin:6px 0 10px;font-size:13px}
 th.awrbg{background:var(--head);color:#fff;font-weight:600;padding:4px 10px;text-align:right;vertical-align:bottom}
-th.awrbg.l,td.l{text-align:left}
 td.awrc,td.awrnc{padding:3px 10px;text-align:right;font-variant-numeric:tabular-nums;border-bottom:1px solid var(--line);vertical-align:top}
-td.awrc{background:var(--panel)}
+td.awrc{background:var(--panel)}th.awrbg.l,td.l{text-align:left}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:16px;margin:18px 0}
 figure{margin:0;padding:12px;border:1px solid var(--line);border-radius:8px}figcaption{font-weight:600;margin-bottom:6px}
 svg{width:100%;height:auto;display:block}svg text{font:12px system-ui,sans-serif;fill:var(--soft)}
 .grid{stroke:var(--line)}.limit{stroke:var(--ink);stroke-dasharray:5 4}.bubble{fill:#0b6e99;fill-opacity:.55;stroke:#0b4a66}
 polyline{fill:none;stroke-width:2.2}.c0{stroke:#9f1239}.c1{stroke:#1d4ed8}.c2{stroke:#c2410c}.c3{stroke:#15803d}.c4{stroke:#7c3aed}.c5{stroke:#475569}
+.d0{fill:#9f1239}.d1{fill:#1d4ed8}.d2{fill:#c2410c}.d3{fill:#15803d}.d4{fill:#7c3aed}.d5{fill:#475569}
 .legend{list-style:none;margin:8px 0 0;padding:0;display:flex;flex-wrap:wrap;gap:4px 16px;font-size:12.5px}
 .legend i{display:inline-block;width:12px;height:12px;border-radius:2px;margin-right:6px;vertical-align:-1px}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0;font:12.5px/1.45 ui-monospace,Menlo,Consolas,monospace}
@@ -93,8 +93,12 @@ fn section_html(section: &Section, titled: bool, out: &mut String) {
 }
 
 fn table_html(table: &Table, summary: &str, out: &mut String) {
-    out.push_str(&format!("<div class=\"wrap\"><table summary=\"{}\"><tr>", escape(summary)));
-    for column in &table.columns {
+    out.push_str(&format!("<div class=\"wrap\"><table summary=\"{}\">", escape(summary)));
+    // A table of names and values has no headings.
+    let is_headed = table.columns.iter().any(|column| !column.head.is_empty());
+    let columns = if is_headed { table.columns.as_slice() } else { &[] };
+    out.push_str("<tr>");
+    for column in columns {
         let side = if column.left { " l" } else { "" };
         let head = column.head.replace("-|", "").replace('|', " ");
         out.push_str(&format!("<th class=\"awrbg{side}\" scope=\"col\">{}</th>", escape(&head)));

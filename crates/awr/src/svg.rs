@@ -109,7 +109,8 @@ pub fn stacked(label: &str, bars: &[(f64, f64, Vec<(String, f64)>)], limit: Opti
             "<line class=\"limit\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\"/>",
             WIDTH - RIGHT
         ));
-        word(&mut out, (WIDTH - RIGHT - 4.0, at - 5.0), "end", name);
+        let below = if at - 5.0 < TOP + 6.0 { 16.0 } else { -5.0 };
+        word(&mut out, (WIDTH - RIGHT - 4.0, at + below), "end", name);
     }
     for part in 0..=4 {
         let at = first + (last - first) * f64::from(part) / 4.0;
@@ -208,6 +209,9 @@ pub fn curves(label: &str, events: &[(String, String, Vec<(f64, f64)>)]) -> Stri
         word(&mut out, (x(us), HEIGHT - BOTTOM + 16.0), "middle", &crate::doc::micros(us).replace(".00", ""));
     }
     for (at, (name, _, points)) in events.iter().enumerate() {
+        for (us, share) in points {
+            out.push_str(&format!("<circle class=\"d{at}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"/>", x(*us), y(*share)));
+        }
         let path: Vec<String> = points.iter().map(|(us, share)| format!("{:.1},{:.1}", x(*us), y(*share))).collect();
         out.push_str(&format!(
             "<polyline class=\"c{at}\" points=\"{}\"><title>{}</title></polyline>",
