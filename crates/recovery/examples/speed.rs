@@ -5,7 +5,7 @@
 
 use buffer_cache::op;
 use datafile::{CreateDatabase, DataFiles};
-use recovery::{Forward, Until, roll_forward};
+use recovery::{Forward, Until, Workers, roll_forward};
 use redo::{ApplyTable, ChangeVector, Layer, LogHeader, LogId, LogReader, Place, Rba, RecordWriter};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,14 @@ fn run(dir: &Path, bytes: u64) {
         let mut reader = LogReader::open(&[dir.join("redo01.log")], 7, 1, Rba(FIRST)).expect("the log");
         let starts = (1..=4).map(|n| (n, Rba(0))).collect();
         let frames_max = (memory_mb << 20) / SIZE;
-        let forward = Forward { files: &files, apply: &apply, starts, until: Until::End, frames_max };
+        let forward = Forward {
+            files: &files,
+            apply: &apply,
+            starts,
+            until: Until::End,
+            frames_max,
+            workers: Workers::default(),
+        };
         let out = roll_forward(&forward, &mut reader, &mut |_| {}).expect("it rolls forward");
         assert_eq!((out.end.0, out.records), (end, records));
         let (s, cpu) = (began.elapsed().as_secs_f64(), cpu_s() - cpu);
@@ -52,10 +59,11 @@ fn run(dir: &Path, bytes: u64) {
     }
 }
 
-/// CPU time of this thread so far.
+/// CPU time of all threads so far, those that have ended included.
 fn cpu_s() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks = text.rsplit(')').next().into_iter().flat_map(|rest| rest.split(' ').skip(12).take(2));
+    ticks.filter_map(|t| t.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
 /// Writes so many bytes of redo; returns where they end, and the number of records.

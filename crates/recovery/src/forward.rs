@@ -3,12 +3,22 @@
 //! Every block that was changed behind the position where it begins starts with a vector that makes the whole block, so it is not
 //! read from the file at all, unless the pool was full in between. What is read may be newer than the record, because the block was
 //! written before the crash, or by a recovery that was cut off: its own redo address says so, and the record passes it by.
+//!
+//! **Workers.** A change vector speaks of one block, and what it does depends on that block and itself alone. So each worker owns the
+//! blocks of every n-th stretch of the files and applies their vectors, in the order of the redo, while the thread that called reads
+//! ahead and checks records. No two workers ever have the same block, and nothing is written to disk that a single one would not
+//! write; which record is the last is decided before any worker hears of it. Redo that fits into one batch is applied by the calling
+//! thread itself.
 
+use crate::batch::{Batch, Ring};
 use crate::pool::Pool;
 use buffer_cache::is_whole;
 use datafile::DataFiles;
 use redo::{ApplyTable, LogReader, Rba, RecordReader};
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use types::{Ora, Rdba, Result, Scn};
 
 /// How far to roll forward. Redo is applied as it was written, record by record; the first record beyond ends it.
@@ -40,8 +50,29 @@ pub struct Forward<'a> {
     /// earlier. Redo of all other files is passed over.
     pub starts: HashMap<u32, Rba>,
     pub until: Until,
-    /// Most blocks kept in memory.
+    /// Most blocks kept in memory, by all workers together.
     pub frames_max: usize,
+    pub workers: Workers,
+}
+
+/// How a roll forward is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workers {
+    /// Threads that apply redo, beside the one that reads it.
+    pub count: usize,
+    /// Bytes of redo handed over at a time.
+    pub batch_bytes: usize,
+}
+
+/// More than this many workers would wait for the thread that reads.
+const WORKERS_MAX: usize = 4;
+
+impl Default for Workers {
+    /// As many as the machine has processors, within reason.
+    fn default() -> Workers {
+        let count = std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
+        Workers { count, batch_bytes: 1 << 20 }
+    }
 }
 
 /// How far a roll forward has come.
@@ -89,37 +120,161 @@ const NEVER: Rba = Rba(u64::MAX);
 /// Redo between two calls of `tell`.
 const TELL_BYTES: u64 = 8 << 20;
 
+/// Batches on their way to a worker that has not taken them yet.
+const BATCHES_AHEAD: usize = 4;
+
 /// Applies the redo that `reader` gives to the data files, and has everything on disk when it returns.
 ///
 /// # Errors
 /// Redo that cannot be read (ORA-00333), blocks that cannot be written (ORA-01114), a file that cannot be opened (ORA-01157) or
 /// cannot grow (ORA-01237). Nothing is lost then: the same can be done again.
 pub fn roll_forward(forward: &Forward<'_>, reader: &mut LogReader, tell: &mut dyn FnMut(&Progress)) -> Result<Outcome> {
-    let mut run = Run::new(forward, reader.position());
-    let mut told = 0;
-    loop {
-        let sequence = reader.sequence();
-        let Some((start, record)) = reader.next_record()? else { break };
-        if forward.until.is_beyond(&record) {
-            run.out.stopped = true;
-            break;
-        }
-        run.record(start, &record)?;
-        run.out.sequence = sequence;
-        let redo_bytes = run.out.redo_bytes;
-        if redo_bytes >= told + TELL_BYTES {
-            told = redo_bytes;
-            tell(&Progress { redo_bytes, sequence, time_s: run.out.time_s });
-        }
-    }
-    if !run.out.stopped {
+    let count = forward.workers.count.min(forward.frames_max / Pool::FRAMES_MIN).max(1);
+    let mut feed = Feed { forward, told: 0, out: Outcome { end: reader.position(), ..Outcome::default() } };
+    let mut first = Batch::default();
+    let runs = if feed.fill(&mut first, reader, tell)? {
+        let mut runs: Vec<_> = (0..count as u32).map(|n| Run::new(forward, n, count as u32)).collect();
+        feed.divide(first, &mut runs, reader, tell)?;
+        runs
+    } else {
+        let mut run = Run::new(forward, 0, 1);
+        run.batch(&first)?;
+        run.write_out()?;
+        vec![run]
+    };
+    let mut out = feed.out;
+    if !out.stopped {
         // Behind the last record there may be void ones.
-        run.out.end = reader.position();
+        out.end = reader.position();
     }
-    if run.out.sequence == 0 {
-        run.out.sequence = reader.sequence();
+    if out.sequence == 0 {
+        out.sequence = reader.sequence();
     }
-    run.finish()
+    finish(forward, runs, out)
+}
+
+/// Everything is written: has it on the device, and adds up what the workers did.
+fn finish(forward: &Forward<'_>, runs: Vec<Run<'_>>, mut out: Outcome) -> Result<Outcome> {
+    let mut changed = vec![false; Rdba::MAX_FILE as usize + 1];
+    for run in runs {
+        out.vectors += run.vectors;
+        out.blocks_read += run.pool.reads;
+        out.blocks_written += run.pool.writes;
+        out.newest_block = out.newest_block.max(run.newest_block);
+        out.unknown_files.extend(run.unknown_files);
+        out.damaged.extend(run.pool.damaged);
+        run.sizes.iter().zip(&mut changed).for_each(|(size, changed)| *changed |= *size > 0);
+    }
+    out.unknown_files.sort_unstable();
+    out.unknown_files.dedup();
+    out.damaged.sort_unstable();
+    out.damaged.dedup();
+    lengthen(forward.files, &changed)?;
+    os::crash::point("recovery-written");
+    forward.files.sync()?;
+    Ok(out)
+}
+
+/// Makes the files as long as their bitmaps say: blocks that were never formatted are not in the redo.
+fn lengthen(files: &DataFiles, changed: &[bool]) -> Result<()> {
+    let mut image = block::Image::new(files.block_size());
+    for file in (1..=Rdba::MAX_FILE).filter(|f| changed[*f as usize]) {
+        let at = Rdba::new(file, 1);
+        // A damaged bitmap says nothing, and is told of by whoever needs it.
+        let is_sound = files.read_block(at, image.bytes_mut()).is_ok()
+            && image.view().kind() == Some(block::BlockKind::FileBitmap);
+        let blocks = block::segment::BitmapView::new(image.view()).file_blocks();
+        if is_sound && blocks <= Rdba::MAX_BLOCK + 1 && files.blocks(file)? < blocks {
+            files.extend(file, blocks)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the thread that reads knows.
+struct Feed<'a> {
+    forward: &'a Forward<'a>,
+    told: u64,
+    out: Outcome,
+}
+
+impl<'a> Feed<'a> {
+    /// Reads a batch; false when there is nothing behind it that is to be applied.
+    fn fill(&mut self, batch: &mut Batch, reader: &mut LogReader, tell: &mut dyn FnMut(&Progress)) -> Result<bool> {
+        batch.clear();
+        while batch.len() < self.forward.workers.batch_bytes {
+            let sequence = reader.sequence();
+            let Some((start, record)) = reader.next_record()? else { return Ok(false) };
+            if self.forward.until.is_beyond(&record) {
+                self.out.stopped = true;
+                return Ok(false);
+            }
+            batch.push(start, record.bytes());
+            let out = &mut self.out;
+            out.records += 1;
+            out.redo_bytes += record.len as u64;
+            out.scn = out.scn.max(record.scn);
+            (out.end, out.time_s, out.sequence) = (Rba(start.0 + record.len as u64), record.time_s, sequence);
+            if out.redo_bytes >= self.told + TELL_BYTES {
+                self.told = out.redo_bytes;
+                tell(&Progress { redo_bytes: out.redo_bytes, sequence, time_s: out.time_s });
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads everything and has the workers apply it. Their blocks are in the files when this returns.
+    fn divide(
+        &mut self,
+        first: Batch,
+        runs: &mut [Run<'a>],
+        reader: &mut LogReader,
+        tell: &mut dyn FnMut(&Progress),
+    ) -> Result<()> {
+        // Set when all redo was read: without that nothing that is still in memory is written.
+        let complete = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let (mut lines, mut threads) = (Vec::new(), Vec::new());
+            for run in runs {
+                let (line, batches) = sync_channel(BATCHES_AHEAD);
+                lines.push(line);
+                let complete = &complete;
+                threads.push(scope.spawn(move || run.work(&batches, complete)));
+            }
+            let read = self.hand_out(first, &lines, reader, tell);
+            complete.store(read.is_ok(), Ordering::Release);
+            drop(lines);
+            let mut done = read;
+            for thread in threads {
+                let worked = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                done = done.and(worked);
+            }
+            done
+        })
+    }
+
+    fn hand_out(
+        &mut self,
+        first: Batch,
+        lines: &[SyncSender<Arc<Batch>>],
+        reader: &mut LogReader,
+        tell: &mut dyn FnMut(&Progress),
+    ) -> Result<()> {
+        let mut ring = Ring::new(first);
+        let mut more = true;
+        while more {
+            more = match ring.is_fresh() {
+                true => true,
+                false => self.fill(ring.free(), reader, tell)?,
+            };
+            let batch = ring.take();
+            // A worker that has gone has failed, and says so itself.
+            if lines.iter().any(|line| line.send(batch.clone()).is_err()) {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A block of the record that is being applied.
@@ -130,27 +285,62 @@ struct Touched {
     passed_by: bool,
 }
 
+/// Blocks whose vectors go to the same worker: neighbours are written together.
+const STRETCH_BLOCKS: u32 = 64;
+
+/// A worker: the blocks that it owns, as far as it has met them.
 struct Run<'a> {
     forward: &'a Forward<'a>,
+    /// Number of the worker, and of all.
+    own: u32,
+    of: u32,
     pool: Pool<'a>,
     touched: Vec<Touched>,
     /// Where the redo of each file begins.
     starts: Vec<Rba>,
     /// Blocks of each file, as far as they have been looked up.
     sizes: Vec<u32>,
-    out: Outcome,
+    vectors: u64,
+    unknown_files: Vec<u32>,
+    newest_block: Rba,
 }
 
 impl<'a> Run<'a> {
-    fn new(forward: &'a Forward<'a>, from: Rba) -> Run<'a> {
+    fn new(forward: &'a Forward<'a>, own: u32, of: u32) -> Run<'a> {
         Run {
             starts: (0..=Rdba::MAX_FILE).map(|f| forward.starts.get(&f).copied().unwrap_or(NEVER)).collect(),
             forward,
-            pool: Pool::new(forward.files, forward.frames_max),
+            own,
+            of,
+            pool: Pool::new(forward.files, forward.frames_max / of as usize),
             touched: Vec::with_capacity(RECORD_BLOCKS_MAX),
             sizes: vec![0; Rdba::MAX_FILE as usize + 1],
-            out: Outcome { end: from, ..Outcome::default() },
+            vectors: 0,
+            unknown_files: Vec::new(),
+            newest_block: Rba(0),
         }
+    }
+
+    /// Applies batches until there are no more, and then, if they were `complete`, writes what it has.
+    fn work(&mut self, batches: &Receiver<Arc<Batch>>, complete: &AtomicBool) -> Result<()> {
+        while let Ok(batch) = batches.recv() {
+            self.batch(&batch)?;
+        }
+        if complete.load(Ordering::Acquire) { self.write_out() } else { Ok(()) }
+    }
+
+    fn write_out(&mut self) -> Result<()> {
+        os::crash::point("recovery-redo-read");
+        self.pool.write_out()
+    }
+
+    fn batch(&mut self, batch: &Batch) -> Result<()> {
+        batch.records().try_for_each(|(start, record)| self.record(start, &record))
+    }
+
+    fn owns(&self, at: Rdba) -> bool {
+        let stretch = (at.0 / STRETCH_BLOCKS).wrapping_mul(0x9E37_79B1) >> 16;
+        self.of == 1 || stretch % self.of == self.own
     }
 
     fn record(&mut self, start: Rba, record: &RecordReader<'_>) -> Result<()> {
@@ -160,11 +350,14 @@ impl<'a> Run<'a> {
         self.pool.make_room(RECORD_BLOCKS_MAX)?;
         self.touched.clear();
         for cv in record.vectors() {
-            self.out.vectors += 1;
+            if !self.owns(cv.rdba) {
+                continue;
+            }
+            self.vectors += 1;
             let begin = self.starts[cv.rdba.file() as usize];
             if start < begin {
-                if begin == NEVER && !self.out.unknown_files.contains(&cv.rdba.file()) {
-                    self.out.unknown_files.push(cv.rdba.file());
+                if begin == NEVER && !self.unknown_files.contains(&cv.rdba.file()) {
+                    self.unknown_files.push(cv.rdba.file());
                 }
                 continue;
             }
@@ -185,10 +378,6 @@ impl<'a> Run<'a> {
         for touched in self.touched.iter().filter(|t| !t.passed_by) {
             block::stamp(self.pool.frame(touched.frame).image.bytes_mut(), end.0);
         }
-        self.out.records += 1;
-        self.out.redo_bytes += record.len as u64;
-        self.out.scn = self.out.scn.max(record.scn);
-        (self.out.end, self.out.time_s) = (end, record.time_s);
         Ok(())
     }
 
@@ -206,7 +395,7 @@ impl<'a> Run<'a> {
         let f = self.pool.frame(frame);
         let rba = if whole || f.damaged { 0 } else { f.image.view().rba() };
         let passed_by = rba >= end.0;
-        self.out.newest_block = self.out.newest_block.max(Rba(rba));
+        self.newest_block = self.newest_block.max(Rba(rba));
         self.touched.push(Touched { at: cv.rdba, frame, passed_by });
         Ok(self.touched.len() - 1)
     }
@@ -226,36 +415,6 @@ impl<'a> Run<'a> {
         }
         self.sizes[file as usize] = blocks;
         Ok(())
-    }
-
-    /// Makes the files as long as their bitmaps say: blocks that were never formatted are not in the redo.
-    fn lengthen(&self) -> Result<()> {
-        let files = self.forward.files;
-        let mut image = block::Image::new(files.block_size());
-        for file in (1..=Rdba::MAX_FILE).filter(|f| self.sizes[*f as usize] > 0) {
-            let at = Rdba::new(file, 1);
-            // A damaged bitmap says nothing, and is told of by whoever needs it.
-            let is_sound = files.read_block(at, image.bytes_mut()).is_ok()
-                && image.view().kind() == Some(block::BlockKind::FileBitmap);
-            let blocks = block::segment::BitmapView::new(image.view()).file_blocks();
-            if is_sound && blocks <= Rdba::MAX_BLOCK + 1 && files.blocks(file)? < blocks {
-                files.extend(file, blocks)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Outcome> {
-        os::crash::point("recovery-redo-read");
-        self.pool.write_out()?;
-        self.lengthen()?;
-        os::crash::point("recovery-written");
-        self.forward.files.sync()?;
-        (self.out.blocks_read, self.out.blocks_written) = (self.pool.reads, self.pool.writes);
-        self.out.damaged = std::mem::take(&mut self.pool.damaged);
-        self.out.damaged.sort_unstable();
-        self.out.damaged.dedup();
-        Ok(self.out)
     }
 }
 

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod backup;
+mod batch;
 mod forward;
 mod manifest;
 mod pool;
@@ -17,7 +18,7 @@ mod restore;
 mod start;
 
 pub use backup::Backup;
-pub use forward::{Forward, Outcome, Progress, Until, roll_forward};
+pub use forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
 pub use manifest::{FilePiece, LogPiece, MANIFEST, Manifest, Moment};
 pub use reset::{Reset, reset_logs};
 pub use restore::{Restore, Restored, Step, restore};

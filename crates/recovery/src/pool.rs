@@ -61,13 +61,16 @@ pub struct Pool<'a> {
 }
 
 impl<'a> Pool<'a> {
+    /// The smallest pool: a record's blocks fit into its younger half.
+    pub const FRAMES_MIN: usize = 64;
+
     /// A pool of at most `frames_max` blocks.
     pub fn new(files: &'a DataFiles, frames_max: usize) -> Pool<'a> {
         Pool {
             files,
             frames: Vec::new(),
             places: HashMap::default(),
-            frames_max: frames_max.max(64),
+            frames_max: frames_max.max(Self::FRAMES_MIN),
             now: 0,
             reads: 0,
             writes: 0,
@@ -98,9 +101,8 @@ impl<'a> Pool<'a> {
         let n = self.frame_for(at)?;
         let frame = &mut self.frames[n];
         (frame.damaged, frame.dirty) = (false, false);
-        if whole {
-            frame.image.bytes_mut().fill(0);
-        } else {
+        // A frame begins with zeros, as a block that is made anew does.
+        if !whole {
             self.reads += 1;
             frame.damaged = self.files.read_block(at, frame.image.bytes_mut()).is_err();
         }

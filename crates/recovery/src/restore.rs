@@ -4,7 +4,7 @@
 //! redo of the former one at the same position (`RESETLOGS`).
 
 use crate::backup::{copy_plain, make_folder};
-use crate::forward::{Forward, Outcome, Progress, Until, roll_forward};
+use crate::forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
 use crate::manifest::Manifest;
 use datafile::{
     CONTROL_FILE, CheckpointEntry, Contents, ControlFile, DataFiles, FileEntry, GoneEntry, IncarnationEntry,
@@ -269,7 +269,8 @@ fn forward(
         }
         reader => reader?,
     };
-    let work = Forward { files, apply: it.apply, starts, until: it.until, frames_max: it.frames_max };
+    let workers = Workers::default();
+    let work = Forward { files, apply: it.apply, starts, until: it.until, frames_max: it.frames_max, workers };
     let mut out = roll_forward(&work, &mut reader, &mut |at| tell(Step::Forward(at)))?;
     if out.end.0 < manifest.end.rba {
         let first = control.files.first().map_or(1, |f| f.file);

@@ -12,7 +12,7 @@
 //! the current log must be the one that the control file names, and no block and no file header may be of a later moment than the
 //! end of the redo, for what they have was on disk as redo before.
 
-use crate::forward::{Forward, Outcome, Progress, Until, roll_forward};
+use crate::forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
 use datafile::{Contents, ControlFile, DataFiles, FileEntry};
 use redo::{ApplyTable, FIRST_RBA, LogHeader, LogReader, Rba};
 use std::collections::HashMap;
@@ -102,7 +102,8 @@ pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Pro
     let control = it.control;
     let (mut reader, current) = open_logs(it, standing)?;
     let starts = starts_of(it.files, control)?;
-    let forward = Forward { files: it.files, apply: it.apply, starts, until: Until::End, frames_max: it.frames_max };
+    let (until, workers) = (Until::End, Workers::default());
+    let forward = Forward { files: it.files, apply: it.apply, starts, until, frames_max: it.frames_max, workers };
     let mut out = roll_forward(&forward, &mut reader, tell)?;
     let newest = standing.newest.max(out.newest_block);
     out.damage = current.err().or_else(|| reader.damage().cloned());

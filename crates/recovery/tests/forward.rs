@@ -5,7 +5,7 @@ use block::{BlockKind, Image};
 use buffer_cache::op;
 use datafile::{CreateDatabase, DataFiles};
 use proptest::prelude::*;
-use recovery::{Forward, Outcome, Until, roll_forward};
+use recovery::{Forward, Outcome, Until, Workers, roll_forward};
 use redo::{ApplyTable, ChangeVector, LOG_HEADER_BYTES, Layer, LogHeader, LogId, LogReader, Place, Rba, RecordWriter};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -140,7 +140,9 @@ impl World {
         let table = apply();
         let with = (1..20u32).filter(|n| !without.contains(n));
         let starts = with.map(|n| (n, Rba(0))).collect();
-        let forward = Forward { files: &self.files, apply: &table, starts, until, frames_max };
+        // Small batches, so that there are several.
+        let workers = Workers { count: 3, batch_bytes: 256 };
+        let forward = Forward { files: &self.files, apply: &table, starts, until, frames_max, workers };
         roll_forward(&forward, &mut reader, &mut |_| {})
     }
 

@@ -178,6 +178,7 @@ pub struct RecordReader<'a> {
     pub is_void: bool,
     count: u16,
     vectors: &'a [u8],
+    bytes: &'a [u8],
 }
 
 impl<'a> RecordReader<'a> {
@@ -198,8 +199,14 @@ impl<'a> RecordReader<'a> {
         if read == usize::from(record.count) && vectors.rest.is_empty() { Ok(record) } else { Err(Damaged::Vector) }
     }
 
-    /// Reads the record that `bytes` are, which [`RecordReader::new`] has found to be sound.
-    pub(crate) fn of_checked(bytes: &'a [u8]) -> Result<RecordReader<'a>, Damaged> {
+    /// Reads the record that `bytes` are, all of them, which [`RecordReader::new`] has found to be sound.
+    ///
+    /// # Errors
+    /// [`Damaged`] for what cannot be such a record.
+    ///
+    /// # Panics
+    /// When there are fewer bytes than the head of a record has.
+    pub fn of_checked(bytes: &'a [u8]) -> Result<RecordReader<'a>, Damaged> {
         let len = bytes.len();
         let scn = u64::from_le_bytes(bytes[8..16].try_into().expect("eight bytes"));
         let time_s = u32_at(bytes, 16).ok_or(Damaged::Short)?;
@@ -210,7 +217,12 @@ impl<'a> RecordReader<'a> {
             VOID if (count, zeros) == (0, 0) => &[],
             _ => return Err(Damaged::Vector),
         };
-        Ok(RecordReader { scn: Scn(scn), time_s, len, is_void, count, vectors })
+        Ok(RecordReader { scn: Scn(scn), time_s, len, is_void, count, vectors, bytes })
+    }
+
+    /// The whole record, as it was read.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
     }
 
     /// The vectors in the order in which they were made.
