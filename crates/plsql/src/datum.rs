@@ -3,6 +3,7 @@
 //! Records and collections are shared and copied on write: PL/SQL's assignment and parameter passing copy, and most copies are
 //! never changed. A record keeps its scalar fields in one vector of values, so that a fetch writes a row straight into it.
 
+use crate::intmap::IntMap;
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -75,7 +76,7 @@ pub enum CollKind {
 pub enum CollData {
     /// Element `i` is at `i - 1`; `None` was deleted.
     Dense(Vec<Option<Datum>>),
-    ByInteger(BTreeMap<i64, Datum>),
+    ByInteger(IntMap<Datum>),
     ByText(BTreeMap<String, Datum>),
 }
 
@@ -100,7 +101,7 @@ impl Coll {
     pub fn empty(info: &Rc<CollInfo>) -> Coll {
         let data = match info.kind {
             CollKind::Nested | CollKind::Varray => CollData::Dense(Vec::new()),
-            CollKind::ByInteger => CollData::ByInteger(BTreeMap::new()),
+            CollKind::ByInteger => CollData::ByInteger(IntMap::default()),
             CollKind::ByText => CollData::ByText(BTreeMap::new()),
         };
         Coll { info: info.clone(), data }
@@ -118,10 +119,20 @@ impl Coll {
         }
     }
 
+    /// The element with a whole number for its subscript.
+    #[inline]
+    pub fn at(&self, i: i64) -> Option<&Datum> {
+        match &self.data {
+            CollData::Dense(v) => v.get(usize::try_from(i.checked_sub(1)?).ok()?)?.as_ref(),
+            CollData::ByInteger(m) => m.get(i),
+            CollData::ByText(_) => None,
+        }
+    }
+
     pub fn get(&self, key: &Key) -> Option<&Datum> {
         match (&self.data, key) {
             (CollData::Dense(v), Key::Int(i)) => v.get(usize::try_from(*i - 1).ok()?)?.as_ref(),
-            (CollData::ByInteger(m), Key::Int(i)) => m.get(i),
+            (CollData::ByInteger(m), Key::Int(i)) => m.get(*i),
             (CollData::ByText(m), Key::Text(s)) => m.get(s),
             _ => None,
         }
@@ -142,7 +153,7 @@ impl Coll {
                     None => Err(6533),
                 }
             }
-            (CollData::ByInteger(m), Key::Int(i)) => Ok(m.entry(i).or_insert_with(|| element.clone())),
+            (CollData::ByInteger(m), Key::Int(i)) => Ok(m.entry(i, || element.clone())),
             (CollData::ByText(m), Key::Text(s)) => Ok(m.entry(s).or_insert_with(|| element.clone())),
             _ => Err(6502),
         }
@@ -151,7 +162,7 @@ impl Coll {
     pub fn first(&self) -> Option<Key> {
         match &self.data {
             CollData::Dense(v) => v.iter().position(Option::is_some).map(|i| Key::Int(i as i64 + 1)),
-            CollData::ByInteger(m) => m.keys().next().map(|i| Key::Int(*i)),
+            CollData::ByInteger(m) => m.first().map(Key::Int),
             CollData::ByText(m) => m.keys().next().map(|s| Key::Text(s.clone())),
         }
     }
@@ -159,7 +170,7 @@ impl Coll {
     pub fn last(&self) -> Option<Key> {
         match &self.data {
             CollData::Dense(v) => v.iter().rposition(Option::is_some).map(|i| Key::Int(i as i64 + 1)),
-            CollData::ByInteger(m) => m.keys().next_back().map(|i| Key::Int(*i)),
+            CollData::ByInteger(m) => m.last().map(Key::Int),
             CollData::ByText(m) => m.keys().next_back().map(|s| Key::Text(s.clone())),
         }
     }
@@ -172,9 +183,7 @@ impl Coll {
                 let from = usize::try_from((*i).max(0)).ok()?;
                 (from..v.len()).find(|n| v[*n].is_some()).map(|n| Key::Int(n as i64 + 1))
             }
-            (CollData::ByInteger(m), Key::Int(i)) => {
-                m.range((Excluded(*i), Unbounded)).next().map(|(k, _)| Key::Int(*k))
-            }
+            (CollData::ByInteger(m), Key::Int(i)) => m.next(*i).map(Key::Int),
             (CollData::ByText(m), Key::Text(s)) => {
                 m.range::<str, _>((Excluded(s.as_str()), Unbounded)).next().map(|(k, _)| Key::Text(k.clone()))
             }
@@ -190,7 +199,7 @@ impl Coll {
                 let to = usize::try_from((*i - 1).clamp(0, v.len() as i64)).ok()?;
                 (0..to).rev().find(|n| v[*n].is_some()).map(|n| Key::Int(n as i64 + 1))
             }
-            (CollData::ByInteger(m), Key::Int(i)) => m.range(..*i).next_back().map(|(k, _)| Key::Int(*k)),
+            (CollData::ByInteger(m), Key::Int(i)) => m.prior(*i).map(Key::Int),
             (CollData::ByText(m), Key::Text(s)) => {
                 m.range::<str, _>((Unbounded, Excluded(s.as_str()))).next_back().map(|(k, _)| Key::Text(k.clone()))
             }
@@ -208,8 +217,8 @@ impl Coll {
                 v.push(Some(element));
             }
             CollData::ByInteger(m) => {
-                let at = m.keys().next_back().map_or(1, |k| k + 1);
-                m.insert(at, element);
+                let at = m.last().map_or(1, |k| k + 1);
+                *m.entry(at, Datum::default) = element;
             }
             CollData::ByText(_) => return Err(6502),
         }
@@ -242,12 +251,7 @@ impl Coll {
                     v[i as usize - 1] = None;
                 }
             }
-            (CollData::ByInteger(m), Key::Int(a), Key::Int(b)) if a <= b => {
-                let doomed: Vec<i64> = m.range(*a..=*b).map(|(k, _)| *k).collect();
-                doomed.iter().for_each(|k| {
-                    m.remove(k);
-                });
-            }
+            (CollData::ByInteger(m), Key::Int(a), Key::Int(b)) => m.remove_range(*a, *b),
             (CollData::ByText(m), Key::Text(a), Key::Text(b)) if a <= b => {
                 let doomed: Vec<String> = m.range(a.clone()..=b.clone()).map(|(k, _)| k.clone()).collect();
                 doomed.iter().for_each(|k| {

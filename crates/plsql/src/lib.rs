@@ -9,6 +9,7 @@ mod compile;
 pub mod datum;
 mod exceptions;
 mod instance;
+mod intmap;
 mod interval;
 mod machine;
 mod op;

@@ -97,6 +97,8 @@ pub struct Machine {
     forall: ForAll,
     args: Vec<Value>,
     row: Vec<Value>,
+    /// A buffer for texts that are being made.
+    text: String,
     pub(crate) binds: Vec<Datum>,
     pub(crate) backtrace: String,
 }
@@ -546,6 +548,9 @@ impl Machine {
                     self.put_value(base, d, scalar::logical(r));
                 }
                 Op::Coerce { d, s, ty } => {
+                    if self.coerce_in_place(unit, base, d, s, ty)? {
+                        continue;
+                    }
                     let r = scalar::coerce(v!(s), &unit.pool.targets[ty as usize], w.nls())?;
                     self.put_value(base, d, r);
                 }
@@ -578,10 +583,16 @@ impl Machine {
                     }
                 }
                 Op::GetPath { d, path } => {
+                    if self.get_element(unit, base, d, path) {
+                        continue;
+                    }
                     let r = self.get_path(s, w, unit, base, path)?;
                     self.put(base, d, r);
                 }
                 Op::SetPath { path, s: from } => {
+                    if self.set_element(unit, base, path, from) {
+                        continue;
+                    }
                     let value = self.datum(unit, base, from);
                     self.set_path(s, w, unit, base, path, value)?;
                 }
@@ -898,15 +909,46 @@ impl Machine {
             }
             return Ok(());
         }
-        let mut out = String::new();
-        val(&self.stack, &self.frames, unit, base, a)
-            .write_text(w.nls(), &mut out)
-            .map_err(scalar::conversion_error)?;
-        val(&self.stack, &self.frames, unit, base, b)
-            .write_text(w.nls(), &mut out)
-            .map_err(scalar::conversion_error)?;
-        self.put_value(base, d, Value::text(out));
+        let mut out = std::mem::take(&mut self.text);
+        out.clear();
+        let result = [a, b]
+            .into_iter()
+            .try_for_each(|o| val(&self.stack, &self.frames, unit, base, o).write_text(w.nls(), &mut out));
+        if let Err(e) = result {
+            return Err(scalar::conversion_error(e).into());
+        }
+        // The text that is there is the next one's buffer.
+        match d.place() {
+            Place::Local(slot) => match &mut self.stack[base + slot as usize] {
+                Datum::Val(Value::Text(there)) if !out.is_empty() => {
+                    std::mem::swap(there, &mut out);
+                    self.text = out;
+                }
+                place => *place = Datum::Val(Value::text(out)),
+            },
+            _ => self.put_value(base, d, Value::text(out)),
+        }
         Ok(())
+    }
+
+    /// Converts a value to a type that it has, into the buffer that slot `d` has. False when there is more to be done: nothing was.
+    fn coerce_in_place(
+        &mut self,
+        unit: &Compiled,
+        base: usize,
+        d: Opd,
+        s: Opd,
+        ty: u32,
+    ) -> Run<bool> {
+        let Place::Local(slot) = d.place() else { return Ok(false) };
+        if d == s || !matches!(self.stack[base + slot as usize], Datum::Val(_)) {
+            return Ok(false);
+        }
+        let Datum::Val(mut there) = std::mem::take(&mut self.stack[base + slot as usize]) else { return Ok(false) };
+        let value = val(&self.stack, &self.frames, unit, base, s);
+        let done = scalar::coerce_into(value, &unit.pool.targets[ty as usize], &mut there);
+        self.stack[base + slot as usize] = Datum::Val(there);
+        Ok(done?)
     }
 
     fn special<W: World>(&mut self, w: &mut W, unit: &Rc<Compiled>, base: usize, what: Special, a: Opd) -> Run<Value> {

@@ -81,6 +81,85 @@ impl Machine {
         }
     }
 
+    /// The slot in which a path begins; `None` when that is a package's.
+    fn root_slot(&self, base: usize, path: &Path) -> Option<usize> {
+        let Root::Slot(o) = path.root else { return None };
+        match o.place() {
+            Place::Local(slot) => Some(base + slot as usize),
+            Place::Up(levels, slot) => Some(super::up_base(&self.frames, levels) + slot as usize),
+            _ => None,
+        }
+    }
+
+    /// The subscript of a path `c(i)` or `c(i).field`, when it is a whole number, and the field.
+    fn subscript(&self, unit: &Compiled, base: usize, path: &Path) -> Option<(i64, Option<u32>)> {
+        let (key, field) = match path.steps.as_slice() {
+            [Step::Index { key, text: false }] => (*key, None),
+            [Step::Index { key, text: false }, Step::Scalar(field)] => (*key, Some(*field)),
+            _ => return None,
+        };
+        let Value::Number(n) = val(&self.stack, &self.frames, unit, base, key) else { return None };
+        let i = n.as_i64()?;
+        i32::try_from(i).is_ok().then_some((i, field))
+    }
+
+    /// Reads `c(i)` or `c(i).field` into slot `d`, in the buffer that is there. False when it is anything else: nothing was done.
+    pub(super) fn get_element(&mut self, unit: &Compiled, base: usize, d: Opd, path: u32) -> bool {
+        let path = &unit.pool.paths[path as usize];
+        let Place::Local(to) = d.place() else { return false };
+        let (Some(at), Some((i, field))) = (self.root_slot(base, path), self.subscript(unit, base, path)) else {
+            return false;
+        };
+        let Datum::Coll(Some(c)) = &self.stack[at] else { return false };
+        let c = c.clone();
+        let value = match (c.at(i), field) {
+            (Some(Datum::Val(v)), None) => v,
+            (Some(Datum::Rec(r)), Some(n)) => &r.scalars[n as usize],
+            _ => return false,
+        };
+        match &mut self.stack[base + to as usize] {
+            Datum::Val(old) => old.set(value),
+            other => *other = Datum::Val(value.clone()),
+        }
+        true
+    }
+
+    /// Assigns a value to `c(i)` or `c(i).field`, in the buffer that is there. False when it is anything else, or an error: what
+    /// was done then is only what [`Machine::set_path`] does first, too.
+    pub(super) fn set_element(&mut self, unit: &Compiled, base: usize, path: u32, from: Opd) -> bool {
+        let path = &unit.pool.paths[path as usize];
+        let (Some(at), Some((i, field))) = (self.root_slot(base, path), self.subscript(unit, base, path)) else {
+            return false;
+        };
+        let is_value = match from.place() {
+            Place::Const(_) | Place::Field(..) => true,
+            Place::Local(slot) => matches!(self.stack[base + slot as usize], Datum::Val(_)),
+            Place::Up(levels, slot) => {
+                matches!(self.stack[super::up_base(&self.frames, levels) + slot as usize], Datum::Val(_))
+            }
+        };
+        if !is_value || !matches!(self.stack[at], Datum::Coll(Some(_))) {
+            return false;
+        }
+        // Out of its slot, so that the value can be read where it lies.
+        let mut root = std::mem::take(&mut self.stack[at]);
+        let Datum::Coll(Some(c)) = &mut root else { unreachable!("seen a moment ago") };
+        let value = val(&self.stack, &self.frames, unit, base, from);
+        let done = match (Rc::make_mut(c).slot(Key::Int(i)), field) {
+            (Ok(Datum::Val(old)), None) => {
+                old.set(value);
+                true
+            }
+            (Ok(Datum::Rec(r)), Some(n)) => {
+                Rc::make_mut(r).scalars[n as usize].set(value);
+                true
+            }
+            _ => false,
+        };
+        self.stack[at] = root;
+        done
+    }
+
     pub(super) fn get_path<W: World>(
         &mut self,
         s: &Plsql<W::Cursor>,

@@ -276,6 +276,21 @@ pub fn like(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
     Ok(parts[j..].iter().all(|p| matches!(p, P::Any)))
 }
 
+/// As [`coerce`], for a value that has the type: it is copied into the buffer that `out` has. False when it has to be converted;
+/// `out` is as it was then, and when the value does not fit.
+#[inline]
+pub fn coerce_into(v: &Value, t: &Target, out: &mut Value) -> Result<bool> {
+    match (v, &t.ty) {
+        (Value::Number(n), DataType::Number { precision: None, scale: None }) => *out = Value::Number(*n),
+        (Value::Text(s), DataType::Varchar2 { len, unit }) => {
+            check_length(s, *len, *unit)?;
+            out.set_text(s);
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
 /// Converts a value to a variable's type and checks its constraints.
 pub fn coerce(v: &Value, t: &Target, nls: &Nls) -> Result<Value> {
     if v.is_null() {

@@ -2,6 +2,7 @@
 
 use super::random::Random;
 use crate::datum::{Coll, CollData, CollInfo, CollKind, Datum};
+use crate::intmap::IntMap;
 use crate::machine::{Machine, Run, error_stack, scalar};
 use crate::session::Plsql;
 use crate::world::{
@@ -519,7 +520,7 @@ pub(crate) fn run<W: World>(
 
 fn by_integer(items: impl Iterator<Item = Value>) -> Datum {
     let info = Rc::new(CollInfo { element: Datum::default(), limit: None, kind: CollKind::ByInteger });
-    let map = items.enumerate().map(|(i, v)| (i as i64 + 1, Datum::Val(v))).collect();
+    let map = IntMap::of(items.map(Datum::Val).collect());
     Datum::Coll(Some(Rc::new(Coll { info, data: CollData::ByInteger(map) })))
 }
 
