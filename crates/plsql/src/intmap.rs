@@ -11,7 +11,10 @@ use std::ops::Bound::{Excluded, Unbounded};
 #[derive(Clone, Debug)]
 pub enum IntMap<T> {
     /// Element `i` is at `i - first`.
-    Row { first: i64, items: Vec<T> },
+    Row {
+        first: i64,
+        items: Vec<T>,
+    },
     Tree(BTreeMap<i64, T>),
 }
 
@@ -107,7 +110,9 @@ impl<T> IntMap<T> {
     /// The first key above `key`.
     pub fn next(&self, key: i64) -> Option<i64> {
         match self {
-            IntMap::Row { .. } => self.last().filter(|last| key < *last).and(self.first()).map(|f| f.max(key.saturating_add(1))),
+            IntMap::Row { .. } => {
+                self.last().filter(|last| key < *last).and(self.first()).map(|f| f.max(key.saturating_add(1)))
+            }
             IntMap::Tree(tree) => tree.range((Excluded(key), Unbounded)).next().map(|(k, _)| *k),
         }
     }
@@ -115,7 +120,9 @@ impl<T> IntMap<T> {
     /// The last key below `key`.
     pub fn prior(&self, key: i64) -> Option<i64> {
         match self {
-            IntMap::Row { .. } => self.first().filter(|f| *f < key).and(self.last()).map(|l| l.min(key.saturating_sub(1))),
+            IntMap::Row { .. } => {
+                self.first().filter(|f| *f < key).and(self.last()).map(|l| l.min(key.saturating_sub(1)))
+            }
             IntMap::Tree(tree) => tree.range(..key).next_back().map(|(k, _)| *k),
         }
     }

@@ -105,6 +105,12 @@ impl<C: 'static> Plsql<C> {
         Ok(Rc::new(Block { unit }))
     }
 
+    /// The block that was compiled from this text before, in the same schema; `None` when there is none, or the dictionary has changed.
+    pub fn known_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str) -> Option<Rc<Block>> {
+        self.validate(w);
+        self.units.known_block(w, text).map(|unit| Rc::new(Block { unit }))
+    }
+
     /// Runs a block. `binds` are in the order of [`Block::binds`], changed in place; a cursor variable comes back as a cursor.
     /// The caller makes the savepoint of the call and rolls back to it when this fails.
     ///

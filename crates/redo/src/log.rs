@@ -97,6 +97,10 @@ sga_struct! {
         pub(crate) witnessed: AtomicU64,
         /// Where the record begins that is being made for that; 0: none.
         pub(crate) witness: AtomicU64,
+        /// How many processes waited for redo when the last write had ended.
+        pub(crate) company: AtomicU64,
+        /// Until then (nanoseconds of the clock) nobody gives the processor away before a write.
+        pub(crate) in_haste_until: AtomicU64,
         /// What went wrong when the log could not be written, and archiving.
         pub(crate) failure: SgaText<64>,
         pub(crate) archive_failure: SgaText<64>,

@@ -101,6 +101,12 @@ impl Calls {
             *kind = StatementKind(cursor.kind().command() as u16);
             return self.run_cursor(core, cx, cursor, e, *kind, out);
         }
+        let known = core.plsql.known_block(&mut World { cx: cx.reborrow(), core }, &e.sql);
+        if let Some(block) = known {
+            *kind = StatementKind::PLSQL_EXECUTE;
+            core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
+            return self.run_compiled(core, cx, &block, &e.binds, *kind);
+        }
         let statement = sql::parse_statement(&e.sql).inspect_err(|_| count_failed_parse(core))?;
         *kind = kind_of(&statement);
         core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
@@ -232,16 +238,26 @@ impl Calls {
         binds: &[Bind],
         kind: StatementKind,
     ) -> Result<Done> {
+        let clock = core.p.begin_parse();
+        let compiled = core.plsql.compile_block(&mut World { cx: cx.reborrow(), core }, text);
+        core.p.end_parse(&clock, if compiled.is_ok() { Parsed::Soft } else { Parsed::Failed });
+        self.run_compiled(core, cx, &compiled?, binds, kind)
+    }
+
+    fn run_compiled(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        block: &Rc<plsql::Block>,
+        binds: &[Bind],
+        kind: StatementKind,
+    ) -> Result<Done> {
         let start = core.shared.txns.savepoint(&cx.session.txn);
         let mut outcome = Outcome::of(kind);
         let mut world = World { cx: cx.reborrow(), core };
-        let clock = core.p.begin_parse();
-        let compiled = core.plsql.compile_block(&mut world, text);
-        core.p.end_parse(&clock, if compiled.is_ok() { Parsed::Soft } else { Parsed::Failed });
-        let block = compiled?;
         let mut data = block_binds(block.binds(), binds)?;
         core.p.count(Stat::ExecuteCount, 1);
-        let result = core.plsql.run_block(&mut world, &block, &mut data);
+        let result = core.plsql.run_block(&mut world, block, &mut data);
         let result = result.and_then(|()| fits_binds(block.binds(), binds, &data));
         if let Err(e) = result {
             core.shared.txns.rollback_call(&core.p, &mut cx.session.txn, &start)?;

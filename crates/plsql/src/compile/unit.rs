@@ -78,7 +78,8 @@ type InterfaceKey = (Option<String>, String, String);
 pub struct Units {
     interfaces: RefCell<HashMap<InterfaceKey, Option<Interface>>>,
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
-    blocks: RefCell<HashMap<(String, String), Rc<Compiled>>>,
+    /// Anonymous blocks by their text, each with the schema it was compiled in.
+    blocks: RefCell<HashMap<String, Vec<(String, Rc<Compiled>)>>>,
     in_progress: RefCell<HashSet<Key>>,
     compiling: RefCell<HashSet<Key>>,
     epoch: Cell<u64>,
@@ -236,17 +237,23 @@ impl Units {
     }
 
     pub fn block<W: World>(&self, w: &mut W, text: &str) -> Result<Rc<Compiled>> {
-        let key = (w.schema(), text.to_string());
-        if let Some(found) = self.blocks.borrow().get(&key) {
-            return Ok(found.clone());
+        if let Some(found) = self.known_block(w, text) {
+            return Ok(found);
         }
         let block = Rc::new(compile_block(w, self, text)?);
         let mut blocks = self.blocks.borrow_mut();
         if blocks.len() >= BLOCKS_MAX {
             blocks.clear();
         }
-        blocks.insert(key, block.clone());
+        blocks.entry(text.to_string()).or_default().push((w.schema(), block.clone()));
         Ok(block)
+    }
+
+    /// The block that was compiled from this text in the schema in force.
+    pub fn known_block<W: World>(&self, w: &W, text: &str) -> Option<Rc<Compiled>> {
+        let blocks = self.blocks.borrow();
+        let (_, block) = blocks.get(text)?.iter().find(|(schema, _)| w.is_schema(schema))?;
+        Some(block.clone())
     }
 }
 

@@ -932,14 +932,7 @@ impl Machine {
     }
 
     /// Converts a value to a type that it has, into the buffer that slot `d` has. False when there is more to be done: nothing was.
-    fn coerce_in_place(
-        &mut self,
-        unit: &Compiled,
-        base: usize,
-        d: Opd,
-        s: Opd,
-        ty: u32,
-    ) -> Run<bool> {
+    fn coerce_in_place(&mut self, unit: &Compiled, base: usize, d: Opd, s: Opd, ty: u32) -> Run<bool> {
         let Place::Local(slot) = d.place() else { return Ok(false) };
         if d == s || !matches!(self.stack[base + slot as usize], Datum::Val(_)) {
             return Ok(false);
