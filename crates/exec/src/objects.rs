@@ -28,6 +28,12 @@ pub fn touch(p: &Process, library: &LibraryCache, type_code: u8, owner: &str, na
         .touch(p, &Object { digest: digest(namespace, owner, name), namespace, type_code, owner, name, number: object })
 }
 
+/// What the library cache knows an object by; nothing for what has no namespace there.
+pub fn identity(type_code: u8, owner: &str, name: &str) -> Option<(Namespace, Digest)> {
+    let namespace = Namespace::of_type(type_code.into())?;
+    Some((namespace, digest(namespace, owner, name)))
+}
+
 /// As [`touch`], of an object that the dictionary has named.
 pub fn touch_named(p: &Process, library: &LibraryCache, named: &ObjectName) -> bool {
     touch(p, library, named.kind as u8, &named.owner, &named.name, named.object.0)

@@ -206,6 +206,17 @@ fn what_statements_and_units_name_is_got_pinned_and_loaded_again_in_every_design
         assert_eq!(rows(&mut s, others), expected, "{design}");
         let whole = "select count(*) from v$librarycache where gets < gethits or pins < pinhits or namespace is null";
         assert_eq!(rows(&mut s, whole), "0", "{design}");
+        // Kept, they stay; purged, they go.
+        let kept = "select name || ' ' || namespace from v$db_object_cache where owner = 'SYS' and name like 'LC%' and kept = 'YES' \
+                    order by namespace, name";
+        run(&mut s, "begin dbms_shared_pool.keep('sys.lcp'); dbms_shared_pool.keep('LCQ', 'Q'); end;");
+        run(&mut s, "alter system flush shared_pool");
+        assert_eq!(rows(&mut s, kept), "LCP BODY;LCP TABLE/PROCEDURE;LCQ TABLE/PROCEDURE", "{design}");
+        run(&mut s, "begin dbms_shared_pool.unkeep('LCP'); dbms_shared_pool.purge('LCQ', 'Q'); end;");
+        assert_eq!(rows(&mut s, kept), "", "{design}");
+        assert_eq!(rows(&mut s, others), "LCP BODY PACKAGE BODY;LCP TABLE/PROCEDURE PACKAGE", "{design}");
+        let gone = s.execute("begin dbms_shared_pool.keep('sys.nothing_there'); end;", &[]);
+        assert!(gone.is_err_and(|e| e.to_string().contains("ORA-06564")), "{design}");
         // The index of the key was made with its table; DDL gets what it changes.
         let index = "select gets from v$librarycache where namespace = 'INDEX'";
         let before: u64 = rows(&mut s, index).parse().expect("a number");

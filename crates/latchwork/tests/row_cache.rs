@@ -250,3 +250,25 @@ fn what_the_cache_remembers_ends_with_the_ddl_that_changes_it() {
         assert!(flushed[0] > 10, "{generation}: {flushed:?}");
     }
 }
+
+/// As published scripts look for a name in the keys.
+fn keys_with(name: &str) -> String {
+    format!(
+        "select count(*) from v$rowcache_parent where rawtohex(key) like (select '%' || upper(replace(substr(dump(upper('{name}'), 16), \
+         instr(dump(upper('{name}'), 16), ': ') + 2), ',', '')) || '%' from dual) and existent = 'Y'"
+    )
+}
+
+#[test]
+fn names_are_found_in_the_keys_of_what_was_looked_up() {
+    for generation in ["12.1", "latchwork"] {
+        let instance = instance(generation);
+        let mut admin = admin(&instance);
+        // The logon looked its user up.
+        assert!(numbers(&mut admin, &keys_with("sys"))[0] >= 1, "{generation}");
+        assert_eq!(numbers(&mut admin, &keys_with("no_table_yet")), [0], "{generation}");
+        run(&mut admin, "create table no_table_yet (n number)");
+        assert_eq!(numbers(&mut admin, "select count(*) from no_table_yet"), [0]);
+        assert!(numbers(&mut admin, &keys_with("no_table_yet"))[0] >= 1, "{generation}");
+    }
+}

@@ -88,11 +88,22 @@ impl LibraryCache {
 
     /// DBMS_SHARED_POOL.KEEP and UNKEEP: a kept statement does not age out. False when there is no such statement.
     pub fn set_kept(&self, p: &Process, digest: Digest, kept: bool) -> bool {
-        let key = Key { digest, namespace: Namespace::SqlArea, copy: 0 };
+        self.set_object_kept(p, Namespace::SqlArea, digest, kept)
+    }
+
+    /// The same of an object of any namespace.
+    pub fn set_object_kept(&self, p: &Process, namespace: Namespace, digest: Digest, kept: bool) -> bool {
+        let key = Key { digest, namespace, copy: 0 };
         match self.find_parent(p, &key) {
             Some((at, _)) => self.change_about(p, at, &key, false, |about| About { kept, ..about }),
             None => false,
         }
+    }
+
+    /// DBMS_SHARED_POOL.PURGE of an object of another namespace than that of statements. False when it was not there.
+    pub fn purge_object(&self, p: &Process, namespace: Namespace, digest: Digest) -> bool {
+        let found = self.find_parent(p, &Key { digest, namespace, copy: 0 });
+        found.is_some_and(|(at, life)| self.remove(p, at, life, Where::KglEvict).0)
     }
 
     /// DBMS_SHARED_POOL.MARKHOT: sessions parse and execute copies of the statement from now on, session by session in turn. False

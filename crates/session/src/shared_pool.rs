@@ -1,6 +1,8 @@
 //! DBMS_SHARED_POOL, and DBMS_XPLAN's text of a cursor's plan.
 
 use crate::core::Core;
+use dictionary::{Catalog, ObjectDef};
+use exec::objects;
 use exec::plan_rows::{Format, decode, display};
 use library_cache::{Digest, ParentRow};
 use plsql::SharedPoolRequest;
@@ -12,17 +14,64 @@ const LINES: &str = "\u{1}DBMS_XPLAN";
 /// Runs a request of DBMS_SHARED_POOL.
 ///
 /// # Errors
-/// ORA-06570 for a cursor that is not there, or a hash that is none.
+/// ORA-06570 for a cursor that is not there, or a hash that is none; ORA-06564 for an object that does not exist.
 pub fn shared_pool(core: &Core, request: &SharedPoolRequest) -> Result<()> {
     let (library, p) = (core.shared.library, &core.p);
     let hash = |text: &str| Digest::of_full_hash(text).ok_or_else(|| Ora::new(6570));
     let done = match request {
         SharedPoolRequest::MarkHot(text) => library.mark_hot(p, hash(text)?),
         SharedPoolRequest::UnmarkHot(text) => library.unmark_hot(p, hash(text)?),
-        SharedPoolRequest::Keep(name, kept) => library.set_kept(p, named(core, name)?, *kept),
-        SharedPoolRequest::Purge(name) => library.purge(p, named(core, name)?),
+        SharedPoolRequest::Keep(name, kept) if is_cursor(name) => library.set_kept(p, named(core, name)?, *kept),
+        SharedPoolRequest::Keep(name, kept) => keep_object(core, name, *kept)?,
+        SharedPoolRequest::Purge(name) if is_cursor(name) => library.purge(p, named(core, name)?),
+        SharedPoolRequest::Purge(name) => purge_object(core, name)?,
     };
     if done { Ok(()) } else { Err(Ora::new(6570)) }
+}
+
+fn is_cursor(name: &str) -> bool {
+    name.contains(',')
+}
+
+/// The object `[owner.]name`, and its body: the owner and what `obj$` has of it.
+fn object(core: &Core, name: &str) -> Result<(String, Vec<ObjectDef>)> {
+    let part = |text: &str| match text.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(quoted) => quoted.to_string(),
+        None => text.trim().to_uppercase(),
+    };
+    let names = core.names()?;
+    let (owner, last) = match name.split_once('.') {
+        Some((owner, last)) => (part(owner), part(last)),
+        None => (names.schema().1, part(name)),
+    };
+    let parts = names.parts_of_unit(&owner, &last);
+    if parts.is_empty() { Err(Ora::with(6564, &[&name])) } else { Ok((owner, parts)) }
+}
+
+/// Keeps an object, which is loaded when it is not there; or lets it go again.
+fn keep_object(core: &Core, name: &str, kept: bool) -> Result<bool> {
+    let (library, p) = (core.shared.library, &core.p);
+    let (owner, parts) = object(core, name)?;
+    for part in &parts {
+        let code = part.kind as u8;
+        if kept {
+            objects::touch(p, library, code, &owner, &part.name, part.object.0);
+        }
+        if let Some((namespace, digest)) = objects::identity(code, &owner, &part.name) {
+            library.set_object_kept(p, namespace, digest, kept);
+        }
+    }
+    Ok(true)
+}
+
+fn purge_object(core: &Core, name: &str) -> Result<bool> {
+    let (owner, parts) = object(core, name)?;
+    for part in &parts {
+        if let Some((namespace, digest)) = objects::identity(part.kind as u8, &owner, &part.name) {
+            core.shared.library.purge_object(&core.p, namespace, digest);
+        }
+    }
+    Ok(true)
 }
 
 /// The cursor of `address,hash_value`.

@@ -96,8 +96,8 @@ views! {
     "V$ROWCACHE" | rowcache::ROWCACHE => rowcache::rowcache;
     "V$ROWCACHE_PARENT" | rowcache::PARENT => rowcache::rowcache_parent;
     "V$ROWCACHE_SUBORDINATE" | rowcache::SUBORDINATE => rowcache::rowcache_subordinate;
-    "V$MUTEX_SLEEP_HISTORY" | rowcache::MUTEX_SLEEP_HISTORY => rowcache::mutex_sleep_history;
-    "X$MUTEX_SLEEP" | rowcache::X_MUTEX_SLEEP => rowcache::x_mutex_sleep;
+    "V$MUTEX_SLEEP_HISTORY" | latches::MUTEX_SLEEP_HISTORY => latches::mutex_sleep_history;
+    "X$MUTEX_SLEEP" | latches::X_MUTEX_SLEEP => latches::x_mutex_sleep;
     "X$KQRST" | rowcache::KQRST => rowcache::kqrst;
     "X$PROPS" | rowcache::PROPS => read_by_row;
     "NLS_DATABASE_PARAMETERS" | rowcache::NLS_DATABASE => read_by_row;

@@ -1,10 +1,10 @@
-//! Latches: `v$latch` and its relatives, who holds what, and where it was waited for.
+//! Latches and mutexes: `v$latch` and its relatives, who holds what, and where it was waited for.
 //!
 //! Source of the columns: Database Reference, "V$LATCH" and the views it names; X$KSUPRLAT as the sampling scripts use it.
 
 use latch::{Latch, LatchCounts, LatchName, Where};
 
-use crate::column::{Row, Type, Type::*, address, n, t};
+use crate::column::{Row, Type, Type::*, address, n, t, time};
 use crate::source::Source;
 
 /// Columns of `v$latchname`.
@@ -243,4 +243,88 @@ pub fn ksuprlat(s: &Source<'_>) -> Vec<Row> {
 pub fn ksllw(_: &Source<'_>) -> Vec<Row> {
     let places = Where::all().enumerate();
     places.map(|(at, place)| vec![address(0), n(at as u64), n(1u64), t(place.name()), t(place.label())]).collect()
+}
+
+pub const MUTEX_SLEEP_HISTORY: &[(&str, Type)] = &[
+    ("MUTEX_IDENTIFIER", N),
+    ("SLEEP_TIMESTAMP", S),
+    ("MUTEX_TYPE", V(32)),
+    ("GETS", N),
+    ("SLEEPS", N),
+    ("REQUESTING_SESSION", N),
+    ("BLOCKING_SESSION", N),
+    ("LOCATION", V(80)),
+    ("MUTEX_VALUE", R(8)),
+    ("P1", N),
+    ("P1RAW", R(8)),
+    ("P2", N),
+    ("P3", N),
+    ("P4", N),
+    ("P5", V(64)),
+    ("CON_ID", N),
+];
+
+/// `v$mutex_sleep_history`: the last waits that slept, a row each.
+pub fn mutex_sleep_history(s: &Source<'_>) -> Vec<Row> {
+    let kind = |place: Where| match place.owner() {
+        latch::Owner::Mutex(kind) => t(kind.name()),
+        latch::Owner::Latch(_) => types::Value::Null,
+    };
+    let rows = s.processes.domain().mutex_history().into_iter();
+    rows.map(|w| {
+        vec![
+            n(w.idn),
+            time(w.wall_ns),
+            kind(w.place),
+            n(w.gets),
+            n(w.sleeps),
+            n(w.requester),
+            n(w.blocker),
+            t(w.place.name()),
+            address(w.value),
+            n(w.address),
+            address(w.address),
+            n(0u64),
+            n(0u64),
+            n(0u64),
+            types::Value::Null,
+            n(0u64),
+        ]
+    })
+    .collect()
+}
+
+pub const X_MUTEX_SLEEP: &[(&str, Type)] = &[
+    ("ADDR", R(8)),
+    ("INDX", N),
+    ("INST_ID", N),
+    ("CON_ID", N),
+    ("MUTEX_TYPE", V(32)),
+    ("LOCATION_ID", N),
+    ("LOCATION", V(80)),
+    ("SLEEPS", N),
+    ("WAIT_TIME", N),
+];
+
+/// `x$mutex_sleep`: every place that gets mutexes, also those that nobody has slept at.
+pub fn x_mutex_sleep(s: &Source<'_>) -> Vec<Row> {
+    let domain = s.processes.domain();
+    let places = domain.places().filter_map(|counts| match counts.place.owner() {
+        latch::Owner::Mutex(kind) => Some((kind, counts)),
+        latch::Owner::Latch(_) => None,
+    });
+    let row = |(at, (kind, counts)): (usize, (latch::MutexKind, latch::PlaceCounts))| {
+        vec![
+            address(0),
+            n(at as u64),
+            n(1u64),
+            n(0u64),
+            t(kind.name()),
+            n(counts.place.location()),
+            t(counts.place.name()),
+            n(counts.mutex_sleeps),
+            n(counts.mutex_wait_ns / 1000),
+        ]
+    };
+    places.enumerate().map(row).collect()
 }

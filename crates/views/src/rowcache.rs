@@ -1,5 +1,4 @@
-//! The row cache: `v$rowcache` and what it shows, `x$kqrst`, the two tables that are read row by row through `dc_props`, and the sleeps for
-//! mutexes.
+//! The row cache: `v$rowcache` and what it shows, `x$kqrst`, and the two tables that are read row by row through `dc_props`.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,7 +8,7 @@ use exec::{ExecCtx, FixedScan};
 use row_cache::{Cache, ObjectRow, Rank, RowValue};
 use types::{Ora, Result, Value};
 
-use crate::column::{Row, Type, Type::*, address, n, t, time};
+use crate::column::{Row, Type, Type::*, address, n, t};
 use crate::source::Source;
 
 pub const ROWCACHE: &[(&str, Type)] = &[
@@ -232,90 +231,6 @@ pub fn rowcache_subordinate(s: &Source<'_>) -> Vec<Row> {
             ]
         })
         .collect()
-}
-
-pub const MUTEX_SLEEP_HISTORY: &[(&str, Type)] = &[
-    ("MUTEX_IDENTIFIER", N),
-    ("SLEEP_TIMESTAMP", S),
-    ("MUTEX_TYPE", V(32)),
-    ("GETS", N),
-    ("SLEEPS", N),
-    ("REQUESTING_SESSION", N),
-    ("BLOCKING_SESSION", N),
-    ("LOCATION", V(80)),
-    ("MUTEX_VALUE", R(8)),
-    ("P1", N),
-    ("P1RAW", R(8)),
-    ("P2", N),
-    ("P3", N),
-    ("P4", N),
-    ("P5", V(64)),
-    ("CON_ID", N),
-];
-
-/// `v$mutex_sleep_history`: the last waits that slept, a row each.
-pub fn mutex_sleep_history(s: &Source<'_>) -> Vec<Row> {
-    let kind = |place: latch::Where| match place.owner() {
-        latch::Owner::Mutex(kind) => t(kind.name()),
-        latch::Owner::Latch(_) => Value::Null,
-    };
-    let rows = s.processes.domain().mutex_history().into_iter();
-    rows.map(|w| {
-        vec![
-            n(w.idn),
-            time(w.wall_ns),
-            kind(w.place),
-            n(w.gets),
-            n(w.sleeps),
-            n(w.requester),
-            n(w.blocker),
-            t(w.place.name()),
-            address(w.value),
-            n(w.address),
-            address(w.address),
-            n(0u64),
-            n(0u64),
-            n(0u64),
-            Value::Null,
-            n(0u64),
-        ]
-    })
-    .collect()
-}
-
-pub const X_MUTEX_SLEEP: &[(&str, Type)] = &[
-    ("ADDR", R(8)),
-    ("INDX", N),
-    ("INST_ID", N),
-    ("CON_ID", N),
-    ("MUTEX_TYPE", V(32)),
-    ("LOCATION_ID", N),
-    ("LOCATION", V(80)),
-    ("SLEEPS", N),
-    ("WAIT_TIME", N),
-];
-
-/// `x$mutex_sleep`: every place that gets mutexes, also those that nobody has slept at.
-pub fn x_mutex_sleep(s: &Source<'_>) -> Vec<Row> {
-    let domain = s.processes.domain();
-    let places = domain.places().filter_map(|counts| match counts.place.owner() {
-        latch::Owner::Mutex(kind) => Some((kind, counts)),
-        latch::Owner::Latch(_) => None,
-    });
-    let row = |(at, (kind, counts)): (usize, (latch::MutexKind, latch::PlaceCounts))| {
-        vec![
-            address(0),
-            n(at as u64),
-            n(1u64),
-            n(0u64),
-            t(kind.name()),
-            n(counts.place.location()),
-            t(counts.place.name()),
-            n(counts.mutex_sleeps),
-            n(counts.mutex_wait_ns / 1000),
-        ]
-    };
-    places.enumerate().map(row).collect()
 }
 
 /// Which of the two tables is read.

@@ -23,6 +23,10 @@ show user
 show linesize
 set linesize 100 timing off
 sho lin
+set verify on -  
+pagesize 23
+show pagesize
+set pagesize 14
 show autocommit
 set autocommit on
 create table t (n number);
