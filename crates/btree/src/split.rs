@@ -148,6 +148,7 @@ impl Btree {
         let (low, high) = (node.bytes_at(node.low()), node.high().map(|at| node.bytes_at(at)));
         let (moved, at_end) = (entries_from(g.view(b), cut), cut + 1 >= node.entries());
         let right = self.new_block(g, index, level)?;
+        os::crash::point("index-split-half");
         g.change(right, Layer::Index, op::APPEND, &moved)?;
         g.change(right, Layer::Index, op::BOUNDS, &ops::bounds(&separator, high.as_deref()))?;
         g.change(right, Layer::Index, op::NEXT, &next.0.to_le_bytes())?;

@@ -144,6 +144,7 @@ impl<'a> Segments<'a> {
         let extent = self
             .take_extent(g, &growing)
             .map_err(|(e, blocks)| self.no_room(e, tablespace, |name| unable_to_extend(kind, obj, blocks, name)))?;
+        os::crash::point("space-extent-taken");
         g.change(h, Layer::Space, space::ADD_EXTENT, &le(&[extent.start.0, extent.blocks]))?;
         let map = extent.start;
         let heads = head_blocks(self.cache.block_size, number);

@@ -70,6 +70,7 @@ impl DataFiles {
                 }
             }
         }
+        os::crash::point("file-made");
         let listed = sync_directory(self.directory())
             .map_err(|e| Ora::new(1119).because(io_error(27040, "file create error, unable to create file", &e)))
             .and_then(|()| {
@@ -166,6 +167,7 @@ impl DataFiles {
             }
             Ok(gone)
         })?;
+        os::crash::point("file-unlisted");
         gone.iter().for_each(|f| self.table.forget(f.file));
         if delete {
             self.remove(&gone);

@@ -30,6 +30,7 @@ pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &[En
 pub fn load_among_others(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &[Entry]) -> Result<()> {
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), false)?;
     for (key, locator) in entries {
+        os::crash::point("ddl-index-filling");
         parts.storage.trees.load_at(parts.p, &tree, key, locator)?;
         parts.p.check_cancel()?;
     }

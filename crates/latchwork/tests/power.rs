@@ -1,9 +1,10 @@
 //! Power fails at the n-th sync of a scripted piece of work, for every n: what had been acknowledged is there, the step in
 //! flight is there whole or not at all, and `latchwork verify` finds nothing.
 //!
-//! The script has commits, index splits, rows wider than a block, checkpoints, log switches, growing files and DDL. After every
+//! The script has commits, index splits, rows wider than a block, checkpoints, log switches with archiving, growing, added and dropped
+//! files, a backup, and DDL. After every
 //! other loss power fails again while the instance recovers. In the short form some n are taken; `LATCHWORK_POWER=all` takes
-//! every one, `LATCHWORK_POWER=n` that one, and `LATCHWORK_POWER_SEED` another coin.
+//! every one, `LATCHWORK_POWER=n` that one, and `LATCHWORK_POWER_SEED` another coin; `LATCHWORK_EXE` names another program.
 
 use client::{Client, ClientError};
 use lab::torture::{Place, Started};
@@ -21,6 +22,9 @@ struct State {
     rows: BTreeMap<i64, (i64, i64)>,
     /// Tables that DDL made, with their rows, and whether they have an index.
     made: BTreeMap<String, (i64, bool)>,
+    /// Data files of USERS, and of a tablespace that comes and goes with its table.
+    files: i64,
+    extra: i64,
 }
 
 /// One step of the script.
@@ -29,7 +33,7 @@ enum Step {
     Work(Vec<String>, Box<dyn Fn(&mut State)>),
     /// A statement that commits by itself.
     Ddl(String, Box<dyn Fn(&mut State)>),
-    /// A statement that changes nothing; where it is not known it is passed over.
+    /// A statement that changes no rows.
     Admin(&'static str),
 }
 
@@ -65,6 +69,10 @@ fn delete(from: i64, to: i64) -> Step {
     )
 }
 
+fn space(sql: &str, change: impl Fn(&mut State) + 'static) -> Step {
+    Step::Ddl(sql.into(), Box::new(change))
+}
+
 fn ddl(sql: &str, change: impl Fn(&mut BTreeMap<String, (i64, bool)>) + 'static) -> Step {
     Step::Ddl(sql.into(), Box::new(move |s| change(&mut s.made)))
 }
@@ -80,9 +88,15 @@ fn script() -> Vec<Step> {
         update(7),
         ddl("create table made as select level id from dual connect by level <= 50", made),
         ddl("create index made_i on made (id)", |m| m.get_mut("MADE").expect("made").1 = true),
+        space("alter tablespace users add datafile 'users02.dbf' size 256K autoextend on next 128K", |s| s.files += 1),
         insert(2000, 30, 3900),
         Step::Admin("alter system switch logfile"),
         delete(50, 1100),
+        space("create tablespace extra datafile 'extra01.dbf' size 256K autoextend on", |s| s.extra = 1),
+        Step::Admin("alter database begin backup"),
+        ddl("create table away tablespace extra as select level id from dual connect by level <= 3000", |m| {
+            m.insert("AWAY".into(), (3000, false));
+        }),
         insert(5000, 60, 3000),
         update(3),
         ddl("truncate table made", |m| m.get_mut("MADE").expect("made").0 = 0),
@@ -90,8 +104,14 @@ fn script() -> Vec<Step> {
         insert(10_000, 700, 3900),
         Step::Admin("alter system switch logfile"),
         delete(10_100, 10_500),
+        Step::Admin("alter system archive log current"),
+        Step::Admin("alter database end backup"),
         update(2),
         Step::Admin("alter system checkpoint"),
+        space("drop tablespace extra including contents and datafiles", |s| {
+            s.extra = 0;
+            s.made.remove("AWAY");
+        }),
         ddl("drop table made", |m| m.clear()),
         insert(20_000, 200, 100),
         delete(0, 3000),
@@ -105,7 +125,8 @@ fn params(extra: &[(&str, String)]) -> Vec<(String, String)> {
 }
 
 fn place() -> Place {
-    Place::new(Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")))).expect("a directory")
+    let given = std::env::var_os("LATCHWORK_EXE").map(PathBuf::from);
+    Place::new(Some(given.unwrap_or_else(|| env!("CARGO_BIN_EXE_latchwork").into()))).expect("a directory")
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -121,6 +142,7 @@ fn base() -> Place {
     let mut place = place();
     assert!(matches!(place.start(&params(&[]), None), Ok(Started::Open(_))));
     let mut c = place.connect().unwrap();
+    c.execute("alter database archivelog", &[]).unwrap();
     c.execute("create table t (id number primary key, v number not null, x varchar2(4000))", &[]).unwrap();
     c.execute("create index t_v on t (v, id)", &[]).unwrap();
     drop(c);
@@ -133,7 +155,7 @@ fn is_gone(e: &ClientError) -> bool {
 }
 
 /// What is certain to be there, and what may be there instead.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Known {
     acknowledged: State,
     in_flight: Option<State>,
@@ -154,7 +176,8 @@ fn run(c: &mut Client, known: &mut Known) -> Result<(), String> {
             }
             Step::Admin(sql) => match c.execute(sql, &[]) {
                 Err(e) if is_gone(&e) => return Ok(()),
-                _ => continue,
+                Err(e) => return Err(format!("{sql}: {e}")),
+                Ok(_) => continue,
             },
         };
         for sql in statements {
@@ -192,19 +215,25 @@ fn seen(c: &mut Client) -> Result<State, String> {
         return Err(format!("the index leads to {:?}, the table has {want:?}", by_index[0]));
     }
     let mut made = BTreeMap::new();
-    if numbers(c, "select count(*) from user_tables where table_name = 'MADE'")?[0][0] > 0 {
-        let n = numbers(c, "select count(*) from made")?[0][0];
-        let indexed = numbers(c, "select count(*) from user_indexes where index_name = 'MADE_I'")?[0][0] > 0;
-        made.insert("MADE".into(), (n, indexed));
+    for name in ["MADE", "AWAY"] {
+        if numbers(c, &format!("select count(*) from user_tables where table_name = '{name}'"))?[0][0] > 0 {
+            let n = numbers(c, &format!("select count(*) from {name}"))?[0][0];
+            let index = format!("select count(*) from user_indexes where index_name = '{name}_I'");
+            made.insert(name.into(), (n, numbers(c, &index)?[0][0] > 0));
+        }
     }
-    Ok(State { rows, made })
+    let files = |c: &mut Client, of: &str| {
+        numbers(c, &format!("select count(*) from dba_data_files where tablespace_name = '{of}'")).map(|r| r[0][0])
+    };
+    let (files, extra) = (files(c, "USERS")?, files(c, "EXTRA")?);
+    Ok(State { rows, made, files, extra })
 }
 
 /// Plays one loss of power at the n-th sync (0: at the end, behind an ordered stop). Returns how many syncs there were.
 fn lose_power(from: &Path, n: u64, seed: u64) -> Result<u64, String> {
     let mut place = place();
     copy(from, place.dir());
-    let mut known = Known::default();
+    let mut known = Known { acknowledged: State { files: 1, ..State::default() }, in_flight: None };
     let text = |e: lab::LabError| e.to_string();
     if let Started::Open(_) = place.start(&params(&[("_power_loss", n.to_string())]), None).map_err(text)? {
         if let Ok(mut c) = place.connect() {
@@ -238,7 +267,7 @@ fn compare(place: &mut Place, known: &Known) -> Result<(), String> {
     let mut c = place.connect().map_err(|e| e.to_string())?;
     let seen = seen(&mut c)?;
     if seen != known.acknowledged && Some(&seen) != known.in_flight.as_ref() {
-        let rows = |s: &State| (s.rows.len(), s.rows.values().map(|r| r.0).sum::<i64>(), s.made.clone());
+        let rows = |s: &State| (s.rows.len(), s.rows.values().map(|r| r.0).sum::<i64>(), s.made.clone(), s.files, s.extra);
         return Err(format!(
             "the database has {:?}; acknowledged is {:?}, in flight {:?}",
             rows(&seen),

@@ -27,6 +27,7 @@ impl Housekeeper {
     /// again in the next round.
     pub fn round(&mut self, instance: &'static Instance, p: &Process) -> Vec<String> {
         let dictionary = instance.storage().dictionary;
+        os::crash::point("smon-round");
         let _ = dictionary.finish_all_drops(p);
         let epoch = dictionary.epoch();
         if self.quiet == Some(epoch) {
@@ -37,7 +38,10 @@ impl Housekeeper {
                 self.quiet = Some(epoch);
                 Vec::new()
             }
-            Ok(true) => ddl::drop_abandoned(&mut Smon::new(instance, p)).unwrap_or_default(),
+            Ok(true) => {
+                os::crash::point("smon-dropping-index");
+                ddl::drop_abandoned(&mut Smon::new(instance, p)).unwrap_or_default()
+            }
             Err(_) => Vec::new(),
         }
     }
