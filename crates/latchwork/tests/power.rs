@@ -267,7 +267,8 @@ fn compare(place: &mut Place, known: &Known) -> Result<(), String> {
     let mut c = place.connect().map_err(|e| e.to_string())?;
     let seen = seen(&mut c)?;
     if seen != known.acknowledged && Some(&seen) != known.in_flight.as_ref() {
-        let rows = |s: &State| (s.rows.len(), s.rows.values().map(|r| r.0).sum::<i64>(), s.made.clone(), s.files, s.extra);
+        let rows =
+            |s: &State| (s.rows.len(), s.rows.values().map(|r| r.0).sum::<i64>(), s.made.clone(), s.files, s.extra);
         return Err(format!(
             "the database has {:?}; acknowledged is {:?}, in flight {:?}",
             rows(&seen),

@@ -2,6 +2,7 @@
 //!
 //! `docs/format/backup.md` has the fields. A folder without a whole manifest is no backup.
 
+use datafile::ControlFile;
 use os::file::{File, OpenMode, sync_directory};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,6 +11,8 @@ use types::{Ora, Result, Scn};
 /// The manifest's file name in the folder of a backup.
 pub const MANIFEST: &str = "manifest";
 const TITLE: &str = "latchwork backup 1";
+/// No copied file is longer.
+const PIECE_BYTES_MAX: u64 = 1 << 48;
 const BYTES_MAX: u64 = 4 << 20;
 
 /// A moment in the redo stream.
@@ -150,7 +153,19 @@ impl Manifest {
         }
         let mut m = Manifest::default();
         lines.try_for_each(|line| m.line(line))?;
-        (m.begin.rba <= m.end.rba && !m.files.is_empty()).then_some(m)
+        m.is_sound().then_some(m)
+    }
+
+    fn is_sound(&self) -> bool {
+        let in_range = |at: &Moment| at.rba < ControlFile::RBA_LIMIT && at.scn.0 < ControlFile::RBA_LIMIT;
+        let sized = |bytes: u64| bytes <= PIECE_BYTES_MAX;
+        let once = |f: &FilePiece| self.files.iter().filter(|g| g.file == f.file).count() == 1;
+        self.begin.rba <= self.end.rba
+            && in_range(&self.begin)
+            && in_range(&self.end)
+            && !self.files.is_empty()
+            && self.files.iter().all(|f| sized(f.bytes) && once(f))
+            && self.logs.iter().all(|l| sized(l.bytes))
     }
 
     fn line(&mut self, line: &str) -> Option<()> {

@@ -61,6 +61,11 @@ pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Resto
     if (control.database, control.incarnation.number) != (manifest.database, manifest.incarnation) {
         return Err(Ora::with(19870, &[&it.from.join(CONTROL_FILE).display()]));
     }
+    let is_temporary =
+        |f: &FileEntry| control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
+    if control.files.iter().any(|f| !is_temporary(f) && manifest.files.iter().all(|piece| piece.file != f.file)) {
+        return Err(Ora::with(19870, &[&it.from.join(crate::MANIFEST).display()]));
+    }
     let last = last_control(it.redo, &control);
     let copies: Vec<FileEntry> =
         control.files.iter().filter(|f| manifest.files.iter().any(|piece| piece.file == f.file)).cloned().collect();

@@ -231,18 +231,23 @@ impl Table {
     }
 
     /// Claims a free entry for `process`: one whose last owner is older than every open snapshot if there is one, the oldest
-    /// otherwise. Undo segments are tried round robin.
+    /// otherwise. Undo segments are tried round robin, and so are their slots: what a slot says of its last owner is what a query of
+    /// the past asks for when a block was not cleaned out.
     pub fn claim(&self, process: u32) -> Option<Xid> {
         let online = self.segments_online();
         let first = self.clock.next_segment.fetch_add(1, Ordering::Relaxed);
         let keep = self.oldest_snapshot();
-        (0..u64::from(online)).find_map(|i| self.claim_in(((first + i) % u64::from(online)) as u16 + 1, process, keep))
+        let hand = (first / u64::from(online.max(1)) % u64::from(self.slots.max(1))) as u16;
+        let in_segment = |i| self.claim_in(((first + i) % u64::from(online)) as u16 + 1, process, keep, hand);
+        (0..u64::from(online)).find_map(in_segment)
     }
 
-    fn claim_in(&self, usn: u16, process: u32, keep: Scn) -> Option<Xid> {
+    /// The search begins at slot `hand`.
+    fn claim_in(&self, usn: u16, process: u32, keep: Scn, hand: u16) -> Option<Xid> {
         loop {
             let mut best: Option<(u64, u16, u64)> = None;
-            for slot in 0..self.slots as u16 {
+            let slots = self.slots as u16;
+            for slot in (hand..slots).chain(0..hand.min(slots)) {
                 let entry = self.entry(Xid { usn, slot, sqn: 0 })?;
                 let now = entry.word.load(Ordering::Acquire);
                 if State::from_word(now) != State::Free {
@@ -453,12 +458,18 @@ mod tests {
         let old = t.claim(1).unwrap();
         commit(&t, old);
         let s = t.open_snapshot(2);
-        let newer = t.claim(1).unwrap();
-        assert_eq!(newer.slot, old.slot, "nobody can ask for the old one's exact SCN");
-        commit(&t, newer);
-        let next = t.claim(1).unwrap();
-        assert_ne!(next.slot, newer.slot);
-        commit(&t, next);
+        let after: Vec<Xid> = (0..3)
+            .map(|_| {
+                let next = t.claim(1).unwrap();
+                commit(&t, next);
+                next
+            })
+            .collect();
+        assert!(after[..2].iter().all(|x| x.slot != old.slot), "round robin: the last one's SCN is known for long");
+        assert_eq!(after[2].slot, old.slot, "nobody can ask for the old one's exact SCN");
+        let last = t.claim(1).unwrap();
+        assert_eq!(last.slot, after[0].slot, "all may be asked about: the oldest goes");
+        commit(&t, last);
         assert_eq!(t.oldest_snapshot(), s);
         t.close_snapshot(2);
         assert_eq!(t.oldest_snapshot(), t.scn());

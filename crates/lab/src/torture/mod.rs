@@ -53,6 +53,7 @@ pub const POINTS: &[&str] = &[
     "ddl-index-entered",
     "ddl-index-filled",
     "ddl-index-filling",
+    "ddl-rows-moved",
     "ddl-segment-made",
     "file-made",
     "file-unlisted",

@@ -5,11 +5,17 @@
 //! - every version of a row was written once, and none is missing: no update is lost;
 //! - what one statement (or one serializable or read-only transaction) read is one state of the table: transactions that wrote
 //!   several rows are seen with all of them or none;
-//! - a serializable transaction that wrote a row had read the version just before it.
+//! - a serializable transaction that wrote a row had read the version just before it;
+//! - what was read under a lock, with SKIP LOCKED or by waiting, is what the lock's holder then overwrites;
+//! - queries AS OF one SCN, whenever and by whomever, see one state, and a later SCN no earlier versions;
+//! - a deferred unique column is a permutation at every commit, and a commit that would break it is rolled back.
+//!
+//! Half of the histories are those of an index-organized table.
 
 use crate::common::{start, sysdba};
 use client::{Client, Ephemeral};
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const KEYS: usize = 6;
@@ -48,13 +54,87 @@ struct Done {
     writes: Vec<(usize, u64)>,
 }
 
-fn read(c: &mut Client) -> Result<State, u32> {
-    let rows = c.query("select ver, writer from h order by id", &[]).and_then(|q| q.all()).map_err(|e| e.code())?;
-    let number = |v: &types::Value| match v {
+/// What sessions share of the past: SCNs that were current once, and what queries AS OF them saw.
+#[derive(Default)]
+struct Past {
+    scns: Mutex<Vec<u64>>,
+    seen: Mutex<Vec<(u64, State)>>,
+}
+
+fn number(v: &types::Value) -> u64 {
+    match v {
         types::Value::Number(n) => n.to_i64().unwrap_or(0) as u64,
         other => panic!("a number: {other:?}"),
-    };
+    }
+}
+
+fn pairs(c: &mut Client, sql: &str) -> Result<State, u32> {
+    let rows = c.query(sql, &[]).and_then(|q| q.all()).map_err(|e| e.code())?;
     Ok(rows.iter().map(|r| (number(&r[0]), number(&r[1]))).collect())
+}
+
+fn read(c: &mut Client) -> Result<State, u32> {
+    pairs(c, "select ver, writer from h order by id")
+}
+
+/// A query of the past: as of now, or as of an SCN that somebody took.
+fn look_back(c: &mut Client, r: &mut Random, past: &Past) -> Result<(), u32> {
+    let known = past.scns.lock().expect("no session panicked").clone();
+    let scn = match known.len() {
+        0 => None,
+        n => Some(known[r.below(n)]).filter(|_| r.below(3) > 0),
+    };
+    let scn = match scn {
+        Some(scn) => scn,
+        None => {
+            let rows =
+                c.query("select current_scn from v$database", &[]).and_then(|q| q.all()).map_err(|e| e.code())?;
+            let scn = number(&rows[0][0]);
+            past.scns.lock().expect("no session panicked").push(scn);
+            scn
+        }
+    };
+    let state = pairs(c, &format!("select ver, writer from h as of scn {scn} order by id"))?;
+    past.seen.lock().expect("no session panicked").push((scn, state));
+    Ok(())
+}
+
+/// Locks rows, as many as nobody has or one for certain, and writes what it read of the first.
+fn write_locked(c: &mut Client, r: &mut Random, id: u64) -> Result<Option<(usize, u64)>, u32> {
+    let (key, order) = (r.below(KEYS), if r.below(2) == 0 { "" } else { "desc" });
+    let sql = match r.below(3) {
+        0 => format!("select id, ver from h where id = {key} for update"),
+        1 => format!("select id, ver from h where id >= {key} order by id {order} for update skip locked"),
+        _ => format!("select id, ver from h where mod(id, 2) = {} for update skip locked", key % 2),
+    };
+    let Some(&(key, version)) = pairs(c, &sql)?.first() else { return Ok(None) };
+    let sql = format!("update h set ver = {}, writer = {id} where id = {key}", version + 1);
+    c.execute(&sql, &[]).map_err(|e| e.code())?;
+    Ok(Some((key as usize, version + 1)))
+}
+
+/// Exchanges the places of two rows, which share one in between; their versions rise.
+fn exchange(c: &mut Client, r: &mut Random, id: u64) -> Result<Vec<(usize, u64)>, u32> {
+    let a = r.below(KEYS);
+    let b = (a + 1 + r.below(KEYS - 1)) % KEYS;
+    let sql = format!("select id, place from h where id in ({a}, {b}) for update");
+    let places = pairs(c, &sql)?;
+    let mut written = Vec::new();
+    for ((key, _), (_, place)) in places.iter().zip(places.iter().rev()) {
+        let sql = format!("update h set place = {place}, ver = ver + 1, writer = {id} where id = {key}");
+        c.execute(&sql, &[]).map_err(|e| e.code())?;
+        let version = pairs(c, &format!("select ver, writer from h where id = {key}"))?[0].0;
+        written.push((*key as usize, version));
+    }
+    Ok(written)
+}
+
+/// A commit that must fail: two rows share a place.
+fn doomed(c: &mut Client, id: u64) -> Result<(), u32> {
+    let sql = format!("update h set place = 1, ver = ver + 1, writer = {id} where id < 3");
+    c.execute(&sql, &[]).map_err(|e| e.code())?;
+    assert_eq!(c.execute("commit", &[]).err().map(|e| e.code()), Some(2091), "a commit of a broken key");
+    Err(2091)
 }
 
 /// Adds one to a row's version; the version it has now.
@@ -63,14 +143,11 @@ fn write(c: &mut Client, id: u64, key: usize) -> Result<u64, u32> {
     c.execute(&sql, &[]).map_err(|e| e.code())?;
     let own = format!("select ver from h where id = {key}");
     let rows = c.query(&own, &[]).and_then(|q| q.all()).map_err(|e| e.code())?;
-    match &rows[0][0] {
-        types::Value::Number(n) => Ok(n.to_i64().unwrap_or(0) as u64),
-        other => panic!("a number: {other:?}"),
-    }
+    Ok(number(&rows[0][0]))
 }
 
 /// One transaction; `None` when it was rolled back, for a reason that may be.
-fn transaction(c: &mut Client, r: &mut Random, id: u64) -> Option<Done> {
+fn transaction(c: &mut Client, r: &mut Random, id: u64, past: &Past) -> Option<Done> {
     let level = [Level::Committed, Level::Serializable, Level::ReadOnly][r.below(3)];
     match level {
         Level::Committed => {}
@@ -79,18 +156,24 @@ fn transaction(c: &mut Client, r: &mut Random, id: u64) -> Option<Done> {
     }
     let mut done = Done { id, level, reads: Vec::new(), writes: Vec::new() };
     for _ in 0..1 + r.below(4) {
-        let writes = level != Level::ReadOnly && r.below(3) > 0;
-        let result = if writes {
-            let key = r.below(KEYS);
-            write(c, id, key).map(|version| {
-                done.writes.retain(|(k, _)| *k != key);
-                done.writes.push((key, version));
-            })
-        } else {
-            read(c).map(|state| done.reads.push(state))
+        let mut note = |key: usize, version: u64| {
+            done.writes.retain(|(k, _)| *k != key);
+            done.writes.push((key, version));
+        };
+        let result = match r.below(12) {
+            _ if level == Level::ReadOnly => read(c).map(|state| done.reads.push(state)),
+            0..5 => {
+                let key = r.below(KEYS);
+                write(c, id, key).map(|version| note(key, version))
+            }
+            5 | 6 => write_locked(c, r, id).map(|one| one.into_iter().for_each(|(key, version)| note(key, version))),
+            7 => exchange(c, r, id).map(|all| all.into_iter().for_each(|(key, version)| note(key, version))),
+            8 => look_back(c, r, past),
+            9 if r.below(4) == 0 => doomed(c, id),
+            _ => read(c).map(|state| done.reads.push(state)),
         };
         if let Err(code) = result {
-            assert!([60, 8177].contains(&code), "ORA-{code:05} in a {level:?} transaction");
+            assert!([60, 8177, 2091].contains(&code), "ORA-{code:05} in a {level:?} transaction");
             c.execute("rollback", &[]).expect("a rollback works");
             return None;
         }
@@ -106,7 +189,7 @@ fn transaction(c: &mut Client, r: &mut Random, id: u64) -> Option<Done> {
     Some(done)
 }
 
-fn run(instance: &Ephemeral, seed: u64) -> Vec<Done> {
+fn run(instance: &Ephemeral, seed: u64, past: &Past) -> Vec<Done> {
     let ids = AtomicU64::new(1);
     let mut all = Vec::new();
     std::thread::scope(|scope| {
@@ -116,7 +199,7 @@ fn run(instance: &Ephemeral, seed: u64) -> Vec<Done> {
                 scope.spawn(move || {
                     let mut c = sysdba(instance);
                     let mut r = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (n as u64 + 1));
-                    let one = |_| transaction(&mut c, &mut r, ids.fetch_add(1, Ordering::Relaxed));
+                    let one = |_| transaction(&mut c, &mut r, ids.fetch_add(1, Ordering::Relaxed), past);
                     (0..ROUNDS).filter_map(one).collect::<Vec<Done>>()
                 })
             })
@@ -192,6 +275,27 @@ fn check_serializable(all: &[Done], writer: &HashMap<(usize, u64), u64>) {
     }
 }
 
+/// Queries of the past: one state for one SCN, of committed transactions whole or not at all, and no way back.
+fn check_past(all: &[Done], writer: &HashMap<(usize, u64), u64>, past: Past) {
+    let by_id: HashMap<u64, &Done> = all.iter().map(|t| (t.id, t)).collect();
+    let mut seen = past.seen.into_inner().expect("no session panicked");
+    assert!(seen.len() > 10, "enough was looked at");
+    seen.sort();
+    for two in seen.windows(2) {
+        let ((scn, before), (later, after)) = (&two[0], &two[1]);
+        assert!(scn < later || before == after, "as of SCN {scn}: {before:?} and {after:?}");
+        let back = before.iter().zip(after).any(|(b, a)| a.0 < b.0);
+        assert!(!back, "as of SCN {scn} {before:?}, as of {later} {after:?}");
+    }
+    for (scn, state) in &seen {
+        for (key, &(version, id)) in state.iter().enumerate().filter(|(_, v)| v.0 > 0) {
+            assert_eq!(writer.get(&(key, version)), Some(&id), "as of SCN {scn}: a version nobody committed");
+            let whole = by_id[&id].writes.iter().all(|&(other, written)| state[other].0 >= written);
+            assert!(whole, "as of SCN {scn}: a part of {id}: {state:?}");
+        }
+    }
+}
+
 #[test]
 fn random_histories_are_those_of_snapshots() {
     // More of them: LATCHWORK_HISTORIES=n.
@@ -199,16 +303,26 @@ fn random_histories_are_those_of_snapshots() {
     for seed in 1..=seeds {
         let instance = start(&[]);
         let mut c = sysdba(&instance);
-        let create = "create table h (id number primary key, ver number, writer number) initrans 1";
-        for sql in [create, "insert into h select level - 1, 0, 0 from dual connect by level <= 6", "commit"] {
+        let organization = if seed % 2 == 0 { "organization index" } else { "initrans 1" };
+        let create = format!(
+            "create table h (id number primary key, ver number, writer number, place number,
+               constraint h_place unique (place) deferrable initially deferred) {organization}"
+        );
+        let fill = "insert into h select level - 1, 0, 0, level - 1 from dual connect by level <= 6";
+        for sql in [create.as_str(), fill, "commit"] {
             c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
         }
-        let all = run(&instance, seed);
+        let past = Past::default();
+        let all = run(&instance, seed, &past);
         let last = read(&mut c).expect("the table is read");
         assert!(all.iter().filter(|t| !t.writes.is_empty()).count() > 20, "enough was committed");
         let writer = check_versions(&all, &last);
         check_reads(&all, &writer);
         check_serializable(&all, &writer);
+        check_past(&all, &writer, past);
+        let mut places = pairs(&mut c, "select place, id from h").expect("the table is read");
+        places.sort_unstable();
+        assert!(places.iter().enumerate().all(|(n, p)| p.0 == n as u64), "{places:?}");
         for (key, (version, _)) in last.iter().enumerate() {
             let written = writer.keys().filter(|(k, _)| *k == key).map(|(_, v)| *v).max().unwrap_or(0);
             assert_eq!(*version, written, "key {key}");

@@ -1,0 +1,90 @@
+//! Whatever an init file says: it is taken, or the first bad line is named, and nobody panics.
+//!
+//! `LATCHWORK_FUZZ=n` runs n times as many cases.
+
+use params::{InitParams, Param};
+
+const CASES: u64 = 3000;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n.max(1)
+    }
+
+    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+const NAMES: &[&str] = &[
+    "processes",
+    "db_cache_size",
+    "_spin_count",
+    "latch_generation",
+    "*.db_block_size",
+    "orcl.sga_target",
+    "nls_date_format",
+    "commit_wait",
+    "undo_retention",
+    "\u{fc}_\u{1f4a9}",
+    "",
+];
+
+const VALUES: &[&str] = &[
+    "1",
+    "0",
+    "-1",
+    "99999999999999999999999999",
+    "18446744073709551615K",
+    "9223372036854775807T",
+    "8G",
+    "TRUE",
+    "'",
+    "''",
+    "'it''s'",
+    "\"x",
+    "(a, b)",
+    "12.2",
+    "1e9",
+    "0x10",
+    "\u{0}",
+    "\u{202e}",
+    "  ",
+];
+
+/// A line that looks like one of an init file, more or less.
+fn line(r: &mut Random) -> String {
+    let (name, equals, value) = (r.of(NAMES), r.of(&["=", " = ", "", "==", "= # ", "#"]), r.of(VALUES));
+    let mut text: Vec<char> = format!("{name}{equals}{value}").chars().collect();
+    if r.below(3) == 0 && !text.is_empty() {
+        let at = r.below(text.len() as u64) as usize;
+        text[at] = char::from_u32(r.below(0x300) as u32).unwrap_or('?');
+    }
+    text.into_iter().collect()
+}
+
+#[test]
+fn any_init_file_is_taken_or_refused() {
+    let times = std::env::var("LATCHWORK_FUZZ").ok().and_then(|v| v.parse::<u64>().ok()).unwrap_or(1);
+    let (mut taken, mut refused) = (0, 0);
+    for seed in 0..CASES * times {
+        let mut r = Random(seed);
+        let text: String = (0..=r.below(3)).map(|_| line(&mut r) + "\n").collect();
+        let mut init = InitParams::default();
+        match init.read_file(&text) {
+            Ok(()) => taken += 1,
+            Err(_) => refused += 1,
+        }
+        // What was taken can be read as what it is.
+        for param in [Param::Processes, Param::DbCacheSize, Param::DbBlockSize, Param::UndoRetention] {
+            let _ = (init.get(param), init.number(param), init.is_default(param));
+        }
+    }
+    assert!(taken > 50 && refused > 50, "{taken} {refused}");
+}

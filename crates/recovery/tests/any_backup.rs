@@ -1,0 +1,142 @@
+//! Whatever the bytes of a backup are: it is restored or refused, and nobody panics.
+//!
+//! `LATCHWORK_FUZZ=n` runs n times as many cases.
+
+use datafile::{ControlFile, CreateDatabase, DataFiles};
+use recovery::{Backup, Manifest, Moment, Restore, Until, restore};
+use redo::ApplyTable;
+use std::path::{Path, PathBuf};
+use types::Scn;
+
+const CASES: u64 = 60;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n.max(1)
+    }
+
+    /// A number at the end of some range.
+    fn number(&mut self) -> u64 {
+        let all = [0, 1, 4095, 4096, 1 << 31, u64::from(u32::MAX), 1 << 60, u64::MAX - 1, u64::MAX];
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Changes what the manifest says; its checksum is right.
+fn change_manifest(folder: &Path, r: &mut Random) {
+    let mut m = Manifest::read(folder).unwrap();
+    let n = r.number();
+    let moment = Moment { rba: n, scn: Scn(r.number()), time_s: n as u32 };
+    let at = r.below(m.files.len() as u64) as usize;
+    let names = ["files/none", "/etc/passwd", "../control", "control", "files", ""];
+    match r.below(9) {
+        0 => m.begin = moment,
+        1 => m.end = moment,
+        2 => m.files[at].bytes = n,
+        3 => m.files[at].sum = n,
+        4 => m.files[at].file = n as u32,
+        5 => m.files[at].name = names[r.below(6) as usize].into(),
+        6 => m.files.truncate(at),
+        7 => m.incarnation = n as u32,
+        _ => m.database = n,
+    }
+    m.write(folder).unwrap();
+}
+
+/// Changes a word of the control file; its checksum is right.
+fn change_control(folder: &Path, r: &mut Random) {
+    let text = std::fs::read_to_string(folder.join("control")).unwrap();
+    let mut lines: Vec<String> = text.trim_end_matches('\0').lines().map(str::to_owned).collect();
+    lines.pop();
+    let n = 1 + r.below(lines.len() as u64 - 1) as usize;
+    let mut words: Vec<String> = lines[n].split(' ').map(str::to_owned).collect();
+    let w = r.below(words.len() as u64) as usize;
+    words[w] = r.number().to_string();
+    lines[n] = words.join(" ");
+    let text = ControlFile::with_checksum(&(lines.join("\n") + "\n"));
+    std::fs::write(folder.join("control"), text).unwrap();
+}
+
+fn change_bytes(folder: &Path, r: &mut Random) {
+    let mut all = vec![folder.join("manifest"), folder.join("control")];
+    all.extend(std::fs::read_dir(folder.join("files")).unwrap().map(|e| e.unwrap().path()));
+    let path = &all[r.below(all.len() as u64) as usize];
+    let mut bytes = std::fs::read(path).unwrap();
+    for _ in 0..=r.below(4) {
+        let at = r.below(bytes.len().min(20_000) as u64) as usize;
+        bytes[at] ^= 1 << r.below(8);
+    }
+    if r.below(4) == 0 {
+        bytes.truncate(r.below(bytes.len() as u64) as usize);
+    }
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn any_backup_is_restored_or_refused() {
+    let times = std::env::var("LATCHWORK_FUZZ").ok().and_then(|v| v.parse::<u64>().ok()).unwrap_or(1);
+    let base = Folder(std::env::temp_dir().join(format!("lw-any-backup-{}", std::process::id())));
+    let (source, sound) = (base.0.join("db"), base.0.join("sound"));
+    std::fs::create_dir_all(&source).unwrap();
+    let mut spec = CreateDatabase::usual("FUZZ", 5, 2048);
+    spec.tablespaces.iter_mut().for_each(|t| t.bytes = 100_000);
+    let files = DataFiles::create(&source, &spec).unwrap();
+    let mut backup = Backup::begin(&files, &sound).unwrap();
+    backup.copy_files(&mut |_, _, _| {}).unwrap();
+    backup.finish(Moment::default(), &mut |_, _, _| {}).unwrap();
+    let (mut restored, mut refused) = (0, 0);
+    for seed in 0..CASES * times {
+        let mut r = Random(seed);
+        let (folder, to) = (base.0.join("folder"), base.0.join("to"));
+        copy_tree(&sound, &folder);
+        match seed % 4 {
+            0 if seed == 0 => {}
+            0 | 1 => change_manifest(&folder, &mut r),
+            2 => change_control(&folder, &mut r),
+            _ => change_bytes(&folder, &mut r),
+        }
+        let until = match r.below(3) {
+            0 => Until::Scn(Scn(r.number())),
+            1 => Until::Time(r.number() as u32),
+            _ => Until::End,
+        };
+        let apply = ApplyTable::new();
+        let redo = [source.clone()];
+        let it = Restore { from: &folder, to: &to, redo: &redo, until, apply: &apply, frames_max: 64, now_s: 7 };
+        match restore(&it, &mut |_| {}) {
+            // It is a database then.
+            Ok(_) => restored += u64::from(DataFiles::open(&to).is_ok()),
+            Err(_) => refused += 1,
+        }
+        for dir in [&folder, &to] {
+            let _ = std::fs::remove_dir_all(dir);
+        }
+    }
+    assert!(restored > 0 && refused > 0, "{restored} {refused}");
+}
