@@ -83,6 +83,8 @@ natives! {
     "DBMS_SHARED_POOL" "UNKEEP" 1 PoolUnkeep,
     "DBMS_SHARED_POOL" "PURGE" 1 PoolPurge,
     "DBMS_STATS" "GATHER_TABLE_STATS" 1 GatherTableStats,
+    "DBMS_STATS" "GATHER_SCHEMA_STATS" 1 GatherSchemaStats,
+    "DBMS_STATS" "GATHER_DATABASE_STATS" 1 GatherDatabaseStats,
     "DBMS_UTILITY" "GET_TIME" 1 GetTime,
     "DBMS_UTILITY" "GET_CPU_TIME" 1 GetCpuTime,
     "DBMS_UTILITY" "FORMAT_ERROR_STACK" 1 ErrorStack,
@@ -191,6 +193,34 @@ pub(crate) fn random_number<C: 'static>(native: u32, s: &Plsql<C>, args: &[Datum
 }
 
 /// Runs a native subprogram; OUT arguments are changed in place.
+/// Tables that have statistics, as far as the session sees them.
+const ANALYZED: &str = "select owner, table_name from all_tables where temporary = 'N'";
+
+/// The rows of a query of two texts.
+fn rows_of_two<W: World>(w: &mut W, query: &str) -> Result<Vec<(String, String)>, Ora> {
+    let mut cursor = w.open_cursor(query, &[], false)?;
+    w.execute(&mut cursor)?;
+    let (mut rows, mut row) = (Vec::new(), Vec::new());
+    while w.fetch(&mut cursor, &mut row)? {
+        if let [Value::Text(a), Value::Text(b), ..] = row.as_slice() {
+            rows.push((a.to_string(), b.to_string()));
+        }
+    }
+    w.end_fetch(&mut cursor);
+    Ok(rows)
+}
+
+/// Gathers the statistics of the tables that a query names. One that is dropped meanwhile is passed over.
+fn gather_all<W: World>(w: &mut W, query: &str) -> Result<(), Ora> {
+    for (owner, table) in rows_of_two(w, query)? {
+        match w.execute_other(&format!("ANALYZE TABLE \"{owner}\".\"{table}\" COMPUTE STATISTICS")) {
+            Err(e) if !e.is(942) => return Err(e),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn run<W: World>(
     native: u32,
     s: &Plsql<W::Cursor>,
@@ -347,6 +377,22 @@ pub(crate) fn run<W: World>(
                 return Err(Ora::user(20000, text).into());
             }
             w.execute_other(&format!("ANALYZE TABLE \"{owner}\".\"{table}\" COMPUTE STATISTICS"))?;
+            Value::Null
+        }
+        Native::GatherSchemaStats => {
+            let owner = a.optional_text(0).map_or_else(|| w.schema(), |o| unquote(&o));
+            let literal = owner.replace('\'', "''");
+            let known = format!("select username, username from all_users where username = '{literal}'");
+            if rows_of_two(w, &known)?.is_empty() {
+                let text = format!("Schema \"{owner}\" does not exist or insufficient privileges");
+                return Err(Ora::user(20000, text).into());
+            }
+            let tables = format!("{ANALYZED} and owner = '{literal}' order by 2");
+            gather_all(w, &tables)?;
+            Value::Null
+        }
+        Native::GatherDatabaseStats => {
+            gather_all(w, &format!("{ANALYZED} and owner <> 'SYS' order by 1, 2"))?;
             Value::Null
         }
         Native::JobSubmit => {

@@ -133,6 +133,18 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
              degree number default null, granularity varchar2 default null, cascade boolean default null,
              stattab varchar2 default null, statid varchar2 default null, statown varchar2 default null,
              no_invalidate boolean default null, stattype varchar2 default null, force boolean default false);
+           procedure gather_schema_stats(ownname varchar2, estimate_percent number default null,
+             block_sample boolean default false, method_opt varchar2 default null, degree number default null,
+             granularity varchar2 default null, cascade boolean default null, stattab varchar2 default null,
+             statid varchar2 default null, options varchar2 default 'GATHER', statown varchar2 default null,
+             no_invalidate boolean default null, gather_temp boolean default false, gather_fixed boolean default false,
+             stattype varchar2 default null, force boolean default false);
+           procedure gather_database_stats(estimate_percent number default null, block_sample boolean default false,
+             method_opt varchar2 default null, degree number default null, granularity varchar2 default null,
+             cascade boolean default null, stattab varchar2 default null, statid varchar2 default null,
+             options varchar2 default 'GATHER', statown varchar2 default null, gather_sys boolean default true,
+             no_invalidate boolean default null, gather_temp boolean default false, gather_fixed boolean default false,
+             stattype varchar2 default null);
          end;",
     ),
     (
