@@ -34,6 +34,14 @@ struct ViewColumn {
     base: Option<u16>,
 }
 
+/// What a view is made of.
+struct Apart {
+    table: Rc<TableDef>,
+    columns: Vec<ViewColumn>,
+    regs: Vec<(Reg, u16)>,
+    conds: Vec<Expr>,
+}
+
 impl Updatable {
     /// The table's columns that the view's are, all of them. ORA-01733 when one is computed.
     pub fn all(&self, pos: u32) -> Result<Vec<u16>> {
@@ -49,7 +57,7 @@ impl Updatable {
 }
 
 /// The one row source of a view's query that can be changed through. ORA-01732 for a query that is more than a choice of rows.
-fn only_source<'q>(query: &'q ast::Query, privilege: ObjectPrivilege, pos: u32) -> Result<&'q ast::TableName> {
+fn only_source(query: &ast::Query, privilege: ObjectPrivilege, pos: u32) -> Result<&ast::TableName> {
     let refused = || Ora::new(1732).at(pos);
     let select = match &query.body {
         QueryBody::Nested(inner) if query.with.is_empty() => return only_source(inner, privilege, pos),
@@ -89,7 +97,7 @@ impl Compiler<'_> {
             return Err(Ora::new(1732).at(pos));
         }
         let checked = self.follow(view, privilege, pos)?;
-        let (table, columns, regs, _) = self.take_apart(view, pos)?;
+        let Apart { table, columns, regs, .. } = self.take_apart(view, pos)?;
         Ok(Updatable { view: Rc::clone(view), table, columns, regs, checked })
     }
 
@@ -143,12 +151,7 @@ impl Compiler<'_> {
     }
 
     /// The view's columns and conditions over registers of their own, and which columns of the table these are.
-    #[allow(clippy::type_complexity)]
-    fn take_apart(
-        &mut self,
-        view: &ViewDef,
-        pos: u32,
-    ) -> Result<(Rc<TableDef>, Vec<ViewColumn>, Vec<(Reg, u16)>, Vec<Expr>)> {
+    fn take_apart(&mut self, view: &ViewDef, pos: u32) -> Result<Apart> {
         self.blocks.push(Block::new(true));
         let opened = self.view_of_table(view, &view.name, pos);
         let merged = self.block().items.last().copied();
@@ -172,13 +175,13 @@ impl Compiler<'_> {
                 Some(ViewColumn { name: c.name.clone(), ty: c.ty, value, base })
             })
             .collect();
-        Ok((table, columns, regs, set.conds))
+        Ok(Apart { table, columns, regs, conds: set.conds })
     }
 
     /// What WITH CHECK OPTION demands of the new row.
     pub fn check_option(&mut self, through: &Updatable, target: &mut Target, pos: u32) -> Result<()> {
         let Some(view) = &through.checked else { return Ok(()) };
-        let (_, _, regs, conds) = self.take_apart(view, pos)?;
+        let Apart { regs, conds, .. } = self.take_apart(view, pos)?;
         for cond in conds {
             let cond = carried(cond, &regs, &target.new).ok_or_else(|| unsupported("WITH CHECK OPTION", pos))?;
             target.checks.push(Check {
