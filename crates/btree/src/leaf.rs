@@ -126,7 +126,7 @@ impl<'a> Leaf<'a> {
 
 /// As the order of slices. Most keys are short: two loads of each, which overlap, say all.
 #[inline]
-fn order(a: &[u8], b: &[u8]) -> Ordering {
+pub(crate) fn order(a: &[u8], b: &[u8]) -> Ordering {
     let n = a.len().min(b.len());
     let word = |of: &[u8], at: usize| of[at..].first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
     if n < 8 {

@@ -196,33 +196,6 @@ impl<'a> Node<'a> {
         self.is_leaf() && self.data.row(0).is_some_and(|bounds| bounds.flags & flags::INFINITE != 0 && bounds.len == 0)
     }
 
-    /// As [`Node::lower_bound`], in a leaf without siblings, where a key is often behind the last entry or not far before it. When the
-    /// search before this one ended at `hint`, this one is often for the key behind that.
-    pub fn bound_in_single(&self, key: &[u8], hint: usize) -> usize {
-        let (compare, end) = (self.comparer(), self.entries());
-        if end == 0 || compare(end - 1, key) == Ordering::Less {
-            return end;
-        }
-        // Not below the key: `high`. Everything before `low` is.
-        let (mut low, mut high) = (0, end - 1);
-        if hint < high {
-            match compare(hint, key) {
-                Ordering::Less if compare(hint + 1, key) != Ordering::Less => return hint + 1,
-                Ordering::Less => low = hint + 2,
-                _ => high = hint,
-            }
-        }
-        let mut step = 1;
-        while low < high {
-            let at = high - step.min(high - low);
-            if compare(at, key) == Ordering::Less {
-                return self.bound_between(at + 1, high, key);
-            }
-            (high, step) = (at, step * 2);
-        }
-        high
-    }
-
     /// As [`Node::lower_bound_from`], for a key that is likely to be near: looks at 1, 2, 4 … entries from `from` on.
     pub fn near_bound(&self, from: usize, key: &[u8]) -> usize {
         let (compare, end) = (self.comparer(), self.entries());

@@ -5,14 +5,16 @@
 //! merge in between hides or repeats an entry. Descending, it goes down from the root again, to the greatest entry below
 //! everything seen so far: there are no links to the left to keep right.
 
+use crate::leaf::order;
 use crate::node::{Node, ROWID, Step, Target, XID, flags};
 use crate::row::HEAD;
 use crate::tree::{STEPS_MAX, damaged};
 use crate::{Btree, Index};
 use block::BlockView;
 use block::data::{ITL_BEGIN, ITL_BYTES, ROW_HEADER_BYTES, SLOT_BYTES};
-use buffer_cache::GetKind;
+use buffer_cache::{GetKind, Stamp};
 use process::Process;
+use std::cmp::Ordering;
 use std::ops::Bound;
 use types::{Ora, Rdba, Result, Rowid, Scn, Xid};
 use wait::Stat;
@@ -36,6 +38,8 @@ pub struct RangeScan {
     copied: Vec<Copied>,
     /// Next entry to give, as a number in `copied` counted in the direction of the scan.
     given: usize,
+    /// Where those end that are to be given.
+    until: usize,
     ahead: Ahead,
     /// Ascending: the high key of the leaf that was copied, where the next one begins.
     from: Vec<u8>,
@@ -43,8 +47,10 @@ pub struct RangeScan {
     leaf: Rdba,
     /// The root, when it was the leaf at the last look: then the scan begins there, and reads it once.
     single: Rdba,
-    /// Where the range began, when it was in such a leaf.
-    began: usize,
+    /// That leaf was small at the last look.
+    small: bool,
+    /// The copied entries are all that such a leaf has: in which version of the block, and its purge SCN.
+    kept: Option<(Stamp, Scn)>,
     /// The highest purge SCN of the leaves copied since the start.
     purged: Scn,
 }
@@ -59,6 +65,9 @@ struct Copied {
     sort_key: u16,
     flags: u8,
 }
+
+/// Most entries of a leaf that is kept.
+const SMALL_MAX: usize = 32;
 
 /// A stretch with less than one entry in so many bytes is not copied as a whole.
 const SPARSE_BYTES: usize = 320;
@@ -144,11 +153,13 @@ impl Default for RangeScan {
             slots: Vec::new(),
             copied: Vec::new(),
             given: 0,
+            until: 0,
             ahead: Ahead::Nowhere,
             from: Vec::new(),
             leaf: Rdba::NONE,
             single: Rdba::NONE,
-            began: usize::MAX,
+            small: false,
+            kept: None,
             purged: Scn::ZERO,
         }
     }
@@ -164,12 +175,16 @@ impl RangeScan {
     /// all of them: `Included` takes them in, `Excluded` leaves them out. So the bound of the first columns of a key works as
     /// it stands, in either direction.
     pub fn start(&mut self, index: &Index, low: Bound<&[u8]>, high: Bound<&[u8]>, descending: bool) {
+        let other = self.index.is_none_or(|i| i.root != index.root || i.object != index.object);
         self.index = Some(*index);
         self.descending = descending;
         self.low.set(low);
         self.high.set(high);
         self.purged = Scn::ZERO;
-        self.clear();
+        (self.given, self.until) = (0, 0);
+        if self.kept.is_none() || other || descending {
+            self.clear();
+        }
         let mut edge = Vec::new();
         self.ahead = if descending {
             match self.high.kind {
@@ -229,7 +244,7 @@ impl RangeScan {
             return Ok(0);
         }
         let (before, mut last) = (self.given, None);
-        let until = self.copied.len().min(before.saturating_add(most));
+        let until = self.until.min(before.saturating_add(most));
         while self.given < until {
             let c = &self.copied[self.place_of(self.given)];
             let end = usize::from(c.begin) + usize::from(c.len);
@@ -277,7 +292,7 @@ impl RangeScan {
     /// Makes sure that there is an entry to give; false at the end.
     pub(crate) fn fill(&mut self, tree: &Btree, p: &Process) -> Result<bool> {
         let Some(index) = self.index else { return Ok(false) };
-        while self.given == self.copied.len() {
+        while self.given == self.until {
             match std::mem::take(&mut self.ahead) {
                 Ahead::Nowhere => return Ok(false),
                 Ahead::First => self.first_leaf(tree, p, &index)?,
@@ -331,6 +346,10 @@ impl RangeScan {
         p.count(Stat::IndexScansKdiixs1, 1);
         let mut edge = std::mem::take(&mut self.from);
         self.low.edge(false, &mut edge);
+        if self.small && self.single == index.root && self.look_again(tree, p, index, &edge)? {
+            self.from = edge;
+            return Ok(());
+        }
         let leaf = match self.single == index.root {
             true => index.root,
             false => tree.descend(p, index, Target::At(&edge), 0, &mut |_, _| {})?,
@@ -338,6 +357,85 @@ impl RangeScan {
         self.copy_right(tree, p, index, leaf, edge, true)?;
         self.single = if self.leaf == index.root { index.root } else { Rdba::NONE };
         Ok(())
+    }
+
+    /// Finds the range in a small leaf that is all of its tree. All its entries are kept, and as long as the block has not changed, which
+    /// each look makes sure of, they need not be copied again. False: the leaf is no longer such a one, and nothing is kept.
+    fn look_again(&mut self, tree: &Btree, p: &Process, index: &Index, from: &[u8]) -> Result<bool> {
+        let (mut stamp, mut purged) = self.kept.map_or((None, Scn::ZERO), |(stamp, purged)| (Some(stamp), purged));
+        let changed = stamp.is_some();
+        let read =
+            tree.cache().read_changed(p, index.root, GetKind::Consistent, &mut stamp, &mut |v: &BlockView| {
+                let node = Node::new(*v);
+                self.clear();
+                if v.obj() != index.object || !node.is_single() || node.entries() > SMALL_MAX {
+                    return false;
+                }
+                purged = node.purged();
+                self.copy(&node, 0, node.entries());
+                true
+            })?;
+        if read == Some(false) {
+            self.clear();
+            self.small = false;
+            return Ok(false);
+        }
+        // One that changes all the time is not copied as a whole each time.
+        self.small = read.is_none() || !changed;
+        self.kept = stamp.map(|stamp| (stamp, purged));
+        (self.leaf, self.ahead) = (index.root, Ahead::Nowhere);
+        self.purged = self.purged.max(purged);
+        self.given = self.bound_in_kept(from);
+        self.until = self.end_in_kept();
+        self.let_go_of_nothing(tree, p, index.root);
+        Ok(true)
+    }
+
+    fn compare_kept(&self, n: usize, key: &[u8]) -> Ordering {
+        let c = &self.copied[n];
+        let sort_key = self.bytes.get(c.begin.into()..).and_then(|rest| rest.get(..c.sort_key.into()));
+        order(sort_key.unwrap_or_default(), key)
+    }
+
+    /// The first kept entry that is not below `key`, often behind the last one or not far before it.
+    fn bound_in_kept(&self, key: &[u8]) -> usize {
+        let (mut low, mut high, mut step) = (0, self.copied.len(), 1);
+        while low < high {
+            let at = high - step.min(high - low);
+            if self.compare_kept(at, key) == Ordering::Less {
+                low = at + 1;
+                break;
+            }
+            (high, step) = (at, step * 2);
+        }
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.compare_kept(middle, key) {
+                Ordering::Less => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        low
+    }
+
+    /// Where the range ends among the kept entries.
+    fn end_in_kept(&self) -> usize {
+        let from = self.given;
+        let inside = |n: usize| match self.high.kind {
+            Kind::None => true,
+            Kind::Excluded => self.compare_kept(n, &self.high.key) == Ordering::Less,
+            // Whatever begins with the bound is inside.
+            Kind::Included => {
+                let c = &self.copied[n];
+                let sort_key = self.bytes.get(c.begin.into()..).and_then(|rest| rest.get(..c.sort_key.into()));
+                let sort_key = sort_key.unwrap_or_default();
+                sort_key.starts_with(&self.high.key) || order(sort_key, &self.high.key) == Ordering::Less
+            }
+        };
+        match self.copied.len() {
+            n if n > from && inside(n - 1) => n,
+            n => (from..n).find(|n| !inside(*n)).unwrap_or(n),
+        }
     }
 
     /// Copies the wanted entries at or above `from` of the leaf that holds it, and notes the one to its right. The search begins
@@ -351,24 +449,15 @@ impl RangeScan {
         from: Vec<u8>,
         first: bool,
     ) -> Result<()> {
-        let (mut purged, mut hint) = (Scn::ZERO, self.began);
+        let (mut purged, mut small) = (Scn::ZERO, false);
         for _ in 0..STEPS_MAX {
             let read = tree.cache().read(p, at, GetKind::Consistent, &mut |v: &BlockView| {
                 let node = Node::new(*v);
                 self.clear();
                 self.from.clear();
+                small = node.is_single() && node.entries() <= SMALL_MAX;
                 if v.obj() != index.object {
                     return Err(Step::Foreign);
-                }
-                // The commonest of small trees, at once: one leaf, in which everything is.
-                if first && at == index.root && node.is_single() {
-                    purged = node.purged();
-                    let begin = node.bound_in_single(&from, hint);
-                    hint = begin;
-                    if begin < node.entries() {
-                        self.copy(&node, begin, self.end_in(&node, begin));
-                    }
-                    return Ok(Rdba::NONE);
                 }
                 // Since the leaf was found it may have been split or merged, or, being the root, have got leaves below it.
                 match node.step_to(Target::At(&from), 0) {
@@ -382,6 +471,7 @@ impl RangeScan {
                 };
                 let end = if begin < node.entries() { self.end_in(&node, begin) } else { begin };
                 self.copy(&node, begin, end);
+                self.until = self.copied.len();
                 match node.high() {
                     Some((at, len)) if end == node.entries() => {
                         node.data.view.append_to(at, len, &mut self.from);
@@ -392,7 +482,7 @@ impl RangeScan {
             })?;
             match read {
                 Ok(next) => {
-                    (self.leaf, self.began) = (at, hint);
+                    (self.leaf, self.small) = (at, small && at == index.root && tree.cache().knows_versions());
                     self.purged = self.purged.max(purged);
                     if next.is_none() {
                         self.ahead = Ahead::Nowhere;
@@ -435,6 +525,7 @@ impl RangeScan {
                     purged = node.purged();
                     let to = if key.is_empty() { node.entries() } else { node.lower_bound(&key) };
                     self.copy(&node, node.lower_bound(&edge), to);
+                    self.until = self.copied.len();
                     let (at, len) = node.low();
                     node.data.view.append_to(at, len, &mut begin);
                 }
@@ -462,14 +553,14 @@ impl RangeScan {
 
     /// A scan that ends without an entry gives the pin of its last leaf back: nobody comes back to it for this.
     fn let_go_of_nothing(&self, tree: &Btree, p: &Process, at: Rdba) {
-        if self.copied.is_empty() {
+        if self.given == self.until {
             tree.cache().let_go(p, at);
         }
     }
 
     fn clear(&mut self) {
         self.copied.clear();
-        self.given = 0;
+        (self.given, self.until, self.kept) = (0, 0, None);
     }
 
     /// Number of the first entry behind the upper bound, from entry `begin` on.

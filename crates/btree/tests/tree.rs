@@ -285,6 +285,60 @@ fn ascending_keys_fill_their_blocks() {
 }
 
 #[test]
+fn a_scan_that_is_started_again_sees_what_a_new_one_sees() {
+    let db = database(200);
+    let p = testing::attach(db.all, "t");
+    let trees = [index(&db, &p, false), {
+        let segment = db.tree.create(&p, datafile::tablespace::USERS, types::ObjectId(101)).unwrap();
+        db.tree.open(&p, segment, types::ObjectId(50), false).unwrap()
+    }];
+    let mut x = 0x2545_F491_4F6C_DD1Du64;
+    let mut random = |n: u64| {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        x % n
+    };
+    let (mut again, mut t) = (btree::RangeScan::new(), Txn::new());
+    for step in 0..4000u64 {
+        // It grows to one leaf that is small, then to one that is not, then to several.
+        let tree = &trees[random(2) as usize];
+        if random(4) == 0 {
+            let (n, r) = (random(1 + step / 20), random(3) as u32);
+            match random(3) {
+                0 => drop(db.tree.delete(&p, &mut t, tree, &key(n), row(r))),
+                _ => drop(db.tree.insert(&p, &mut t, tree, &key(n), row(r), LockWait::NoWait)),
+            }
+            match random(6) {
+                0 => db.txns.rollback(&p, &mut t).unwrap(),
+                1 | 2 => drop(db.txns.commit(&p, &mut t, &NoHook).unwrap()),
+                _ => {}
+            }
+        }
+        let (a, b) = (key(random(1 + step / 20)), key(random(1 + step / 20)));
+        // A bound may be the beginning of keys.
+        let (a, b) = (&a[..a.len() - 3 * random(2) as usize], &b[..b.len() - 3 * random(2) as usize]);
+        let kind = |bound, kind| match kind {
+            0 => Unbounded,
+            1 => Included(bound),
+            _ => Excluded(bound),
+        };
+        let (low, high, down) = (kind(a, random(3)), kind(b, random(3)), random(8) == 0);
+        let new = scan(&db, &p, tree, low, high, down);
+        again.start(tree, low, high, down);
+        let most = if random(5) == 0 { random(4) as usize } else { usize::MAX };
+        let mut seen = Vec::new();
+        while seen.len() < most
+            && let Some((key, row)) = again.next(&db.tree, &p).unwrap()
+        {
+            seen.push((key.to_vec(), row));
+        }
+        assert_eq!(seen, new[..new.len().min(most)], "step {step}: {low:?} {high:?} {down}");
+    }
+    assert!(db.tree.verify(&p, &trees[0]).unwrap().leaves > 1);
+}
+
+#[test]
 fn truncated_and_dropped_indexes_are_gone() {
     let db = database(200);
     let p = testing::attach(db.all, "t");

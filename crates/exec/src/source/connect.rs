@@ -197,6 +197,7 @@ impl Connect {
         self.given = 0;
     }
 
+    #[inline(never)] // `Op::next`, which calls itself, stays a small function
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.simple { self.next_simple(m, cx) } else { self.next_row(m, cx) }
     }
