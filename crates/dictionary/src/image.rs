@@ -446,7 +446,7 @@ impl Image {
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             statistics: None,
-            temporary: None,
+            temporary: (base == Base::PlanTable).then_some(TemporaryKind::PreserveRows),
             options: TableOptions { degree: 1, logging: true, ..TableOptions::default() },
             epoch: self.epoch,
         });

@@ -204,6 +204,14 @@ impl Cursor {
         Ok(plan_of(cx, statement, (Vec::new(), &[]), false)?.to_string())
     }
 
+    /// The plan as the rows of PLAN_TABLE.
+    ///
+    /// # Errors
+    /// Those of compiling the statement.
+    pub fn plan_rows(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<Vec<plan::rows::PlanRow>> {
+        Ok(plan_of(cx, statement, (Vec::new(), &[]), false)?.rows())
+    }
+
     fn make(
         cx: &mut ExecCtx<'_>,
         text: &str,

@@ -96,6 +96,25 @@ fn errors_and_where_they_are() {
 }
 
 #[test]
+fn plans_behind_statements() {
+    transcript("autotrace");
+}
+
+#[test]
+fn figures_behind_statements() {
+    let script = "create table t as select level n from dual connect by level <= 20;\nset autotrace traceonly statistics\n\
+                  select n from t order by n;\nset autotrace off\n";
+    let text = text(&["-s", "--ephemeral"], script);
+    let after = text.split("Statistics\n").nth(1).unwrap_or_else(|| panic!("{text}"));
+    let figure = |name: &str| {
+        let line = after.lines().find(|line| line.ends_with(name)).unwrap_or_else(|| panic!("{name}\n{text}"));
+        line.split_whitespace().next().and_then(|n| n.parse::<u64>().ok()).unwrap_or_else(|| panic!("{line}"))
+    };
+    assert_eq!((figure("  rows processed"), figure("  sorts (memory)"), figure("  redo size")), (20, 1, 0), "{text}");
+    assert!(figure("  consistent gets") > 0 && !text.contains("Execution Plan") && text.contains("20 rows selected."));
+}
+
+#[test]
 fn variables_and_binds() {
     transcript("variables");
 }

@@ -191,7 +191,8 @@ pub fn display(rows: &[PlanRow], format: Format) -> Vec<String> {
     let rule = "-".repeat(heading.chars().count());
     let mut lines = vec![rule.clone(), heading, rule.clone()];
     for row in rows {
-        let star = if row.access.is_empty() && row.filter.is_empty() { ' ' } else { '*' };
+        let told = format.predicates && !(row.access.is_empty() && row.filter.is_empty());
+        let star = if told { '*' } else { ' ' };
         let mut line = format!("|{star}{:>3} | {:wide$} | {:name$} |", row.id, operation(row), row.object);
         if format.rows {
             line.push_str(&format!(" {:>count$} |", cell(row)));

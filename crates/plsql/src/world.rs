@@ -231,6 +231,10 @@ pub trait World {
     fn shared_pool(&mut self, _request: &SharedPoolRequest) -> Result<()> {
         Err(Ora::unsupported())
     }
+    /// DBMS_XPLAN.DISPLAY: as [`Services::display_cursor`], of a plan in a plan table.
+    fn display_plan(&mut self, _table: &str, _statement_id: Option<&str>, _format: &str) -> Result<Value> {
+        Err(Ora::unsupported())
+    }
     /// DBMS_XPLAN.DISPLAY_CURSOR: a value whose elements, for TABLE(…), are the lines.
     fn display_cursor(&mut self, _sql_id: Option<&str>, _child: i64, _format: &str) -> Result<Value> {
         Err(Ora::unsupported())

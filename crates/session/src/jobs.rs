@@ -36,7 +36,8 @@ pub fn recursive(core: &Core, cx: &mut ExecCtx<'_>, text: &str, binds: &[Value])
     })
 }
 
-fn rows_of(cursor: &mut Cursor, cx: &mut ExecCtx<'_>) -> Result<Vec<Vec<Value>>> {
+/// Executes a cursor and gives all its rows.
+pub(crate) fn rows_of(cursor: &mut Cursor, cx: &mut ExecCtx<'_>) -> Result<Vec<Vec<Value>>> {
     cursor.execute(cx)?;
     let mut rows = Vec::new();
     if cursor.kind() == exec::StatementKind::Select {

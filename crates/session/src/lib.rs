@@ -11,6 +11,7 @@ mod constraints;
 mod context;
 mod core;
 mod ddl_call;
+mod explain;
 pub mod hang;
 mod housekeeping;
 mod in_process;

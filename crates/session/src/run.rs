@@ -50,7 +50,7 @@ fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Resu
         Statement::AlterSession(a) => alter::alter_session(core, cx, a),
         Statement::AlterSystem(a) => alter::alter_system(core, cx, a),
         Statement::SetConstraints(s) => crate::constraints::set(core, cx, s),
-        Statement::ExplainPlan(_) => Err(Ora::unsupported()),
+        Statement::ExplainPlan(e) => crate::explain::run(cx, e),
         Statement::Ddl(_)
         | Statement::Query(_)
         | Statement::Insert(_)

@@ -9,7 +9,7 @@ use plsql::SharedPoolRequest;
 use types::{Ora, Result, Value};
 
 /// What stands for the lines of a plan between DBMS_XPLAN and TABLE(…).
-const LINES: &str = "\u{1}DBMS_XPLAN";
+pub(crate) const LINES: &str = "\u{1}DBMS_XPLAN";
 
 /// Runs a request of DBMS_SHARED_POOL.
 ///

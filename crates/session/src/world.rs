@@ -362,6 +362,10 @@ impl plsql::World for World<'_> {
         crate::shared_pool::display_cursor(self.core, sql_id, child, format)
     }
 
+    fn display_plan(&mut self, table: &str, statement_id: Option<&str>, format: &str) -> Result<Value> {
+        crate::explain::display(self.core, &mut self.cx, table, statement_id, format)
+    }
+
     fn user_lock_request(&mut self, id: u32, mode: u8, timeout_s: Option<u32>, until_commit: bool) -> Result<i64> {
         let mode = LockMode::ALL.get(mode as usize).copied().unwrap_or(LockMode::Exclusive);
         if self.core.user_locks.borrow().contains_key(&id) {

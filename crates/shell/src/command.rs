@@ -125,10 +125,14 @@ impl Shell<'_> {
 
     fn set(&mut self, rest: &str) {
         let before = self.settings.serveroutput;
+        let traced = self.settings.autotrace;
         if let Err(message) = self.settings.set(&words(rest)) {
             self.out.line(&message);
         }
         self.out.muted = !self.settings.termout && self.scripts.is_reading();
+        if traced != self.settings.autotrace {
+            self.set_autotrace(self.settings.autotrace);
+        }
         if before != self.settings.serveroutput
             && let Some(session) = &mut self.session
         {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod autotrace;
 mod classify;
 mod command;
 mod describe;

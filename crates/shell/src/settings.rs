@@ -1,5 +1,6 @@
 //! The variables of `SET` and what `SHOW` says of them.
 
+use crate::autotrace::Autotrace;
 use crate::text::parse_on_off;
 
 /// How results are written.
@@ -41,6 +42,7 @@ pub struct Break {
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub autocommit: bool,
+    pub autotrace: Autotrace,
     /// The columns of `BREAK`, outermost first.
     pub breaks: Vec<Break>,
     /// The character before which a substitution character is taken as it is.
@@ -86,6 +88,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             autocommit: false,
+            autotrace: Autotrace::default(),
             breaks: Vec::new(),
             escape: None,
             arraysize: 15,
@@ -166,6 +169,7 @@ const ACCEPTED: &[&str] = &[
 const NAMES: &[(&str, &str)] = &[
     ("arraysize", "array"),
     ("autocommit", "auto"),
+    ("autotrace", "autot"),
     ("colsep", "colsep"),
     ("define", "def"),
     ("echo", "echo"),
@@ -238,19 +242,19 @@ impl Settings {
                 return self.set_markup(tail);
             }
             let Some(full) = full_name(name) else {
-                if name.to_ascii_lowercase().starts_with("autot") {
-                    return match tail.first().map(|word| word.to_ascii_lowercase()).as_deref() {
-                        Some("off") => Ok(()),
-                        _ => Err("SP2-0618: Cannot find the Session Identifier.  Check PLUSTRACE role is enabled\n\
-                                  SP2-0611: Error enabling STATISTICS report"
-                            .into()),
-                    };
-                }
                 if is_accepted(name) {
                     return Ok(());
                 }
                 return Err(format!("SP2-0158: unknown SET option \"{name}\""));
             };
+            if full == "autotrace" {
+                let usage = "SP2-0158: unknown SET autotrace option\n\
+                             Usage: SET AUTOT[RACE] {OFF | ON | TRACE[ONLY]} [EXP[LAIN]] [STAT[ISTICS]]";
+                let (wanted, taken) = Autotrace::parse(tail).ok_or(usage)?;
+                self.autotrace = wanted;
+                rest = &tail[taken..];
+                continue;
+            }
             let Some((value, tail)) = tail.split_first() else {
                 return Err(format!("SP2-0281: {full} missing set option"));
             };
@@ -388,6 +392,7 @@ impl Settings {
         Some(match full {
             "arraysize" => format!("arraysize {}", self.arraysize),
             "autocommit" => format!("autocommit {}", state(self.autocommit)),
+            "autotrace" => self.autotrace.show(),
             "colsep" | "space" => format!("colsep \"{}\"", self.colsep),
             "define" | "scan" => match self.define {
                 Some(c) => format!("define \"{c}\" (hex {:x})", c as u32),

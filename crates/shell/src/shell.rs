@@ -6,6 +6,7 @@ use std::time::Instant;
 use client::{Bind, BreakHandle, Client, ClientError, Credentials, Outcome, StatementKind};
 use types::{DataType, Value};
 
+use crate::autotrace::Observer;
 use crate::classify::{Begins, begins};
 use crate::input::{LineReader, Scripts};
 use crate::output::Output;
@@ -71,6 +72,12 @@ pub struct Shell<'a> {
     pub(crate) on_sql_error: OnError,
     pub(crate) on_os_error: OnError,
     pub(crate) last_code: i64,
+    /// Rows that the last statement gave or changed.
+    pub(crate) last_rows: u64,
+    /// How the session was opened.
+    pub(crate) logon: Option<(Credentials, Option<String>)>,
+    /// Reads what the session counts, for AUTOTRACE.
+    pub(crate) observer: Option<Observer>,
     pub(crate) last_unit: Option<(String, String)>,
     /// The statement buffer, line by line.
     pub(crate) buffer: Vec<String>,
@@ -97,6 +104,9 @@ impl<'a> Shell<'a> {
             on_sql_error: OnError::default(),
             on_os_error: OnError::default(),
             last_code: 0,
+            last_rows: 0,
+            logon: None,
+            observer: None,
             last_unit: None,
             buffer: Vec::new(),
             ended: None,
@@ -156,6 +166,10 @@ impl<'a> Shell<'a> {
         match self.connector.connect(credentials, place) {
             Ok(session) => {
                 self.adopt(session);
+                self.logon = Some((credentials.clone(), place.map(str::to_string)));
+                if self.settings.autotrace.statistics {
+                    self.set_autotrace(self.settings.autotrace);
+                }
                 true
             }
             Err(e) => {
@@ -218,6 +232,7 @@ impl<'a> Shell<'a> {
     }
 
     pub(crate) fn disconnect(&mut self, commit: bool) {
+        self.observer = None;
         *self.breaker.lock().unwrap_or_else(|e| e.into_inner()) = None;
         if let Some(session) = self.session.take()
             && !session.is_closed()
@@ -446,7 +461,9 @@ impl<'a> Shell<'a> {
     /// Sends a statement to the server and prints what comes back. Returns whether it succeeded.
     pub(crate) fn statement(&mut self, text: &str) -> bool {
         let started = Instant::now();
-        let succeeded = match self.execute(text) {
+        let before = self.before_traced(text);
+        let executed = if self.is_only_explained(text) { Ok(()) } else { self.execute(text) };
+        let succeeded = match executed {
             Ok(()) => {
                 self.last_code = 0;
                 self.commit_of_its_own(text);
@@ -462,6 +479,9 @@ impl<'a> Shell<'a> {
             let cs = started.elapsed().as_millis() / 10;
             let (s, cs) = (cs / 100, cs % 100);
             self.out.line(&format!("Elapsed: {:02}:{:02}:{:02}.{cs:02}", s / 3600, s / 60 % 60, s % 60));
+        }
+        if succeeded {
+            self.after_traced(text, before);
         }
         succeeded
     }
@@ -580,6 +600,7 @@ impl<'a> Shell<'a> {
     }
 
     fn feedback(&mut self, outcome: &Outcome) {
+        self.last_rows = outcome.done.rows;
         let Some(line) = outcome.done.kind.feedback_line(outcome.done.rows) else {
             return;
         };
@@ -608,13 +629,16 @@ impl<'a> Shell<'a> {
         let formats = self.formats.clone();
         let mut report = Report::new(&settings, &columns, &formats);
         let mut text = String::new();
+        let shown = !self.settings.autotrace.no_rows;
         report.start(&mut text);
         loop {
             for row in &rows {
                 report.row(row, &mut text);
                 count += 1;
             }
-            self.out.write(&text);
+            if shown {
+                self.out.write(&text);
+            }
             text.clear();
             if let Some(row) = rows.pop() {
                 last = Some(row);
@@ -636,7 +660,10 @@ impl<'a> Shell<'a> {
             }
         }
         report.finish(count, &mut text);
-        self.out.write(&text);
+        if shown {
+            self.out.write(&text);
+        }
+        self.last_rows = count;
         self.note_new_values(&columns, last.as_deref());
         self.rows_feedback(count);
         self.print_output();
@@ -862,6 +889,10 @@ fn bind_names(text: &str) -> Vec<String> {
     if begins(text) == Begins::PlSql && lower.trim_start().starts_with("create") {
         return out;
     }
+    // A statement that is only explained needs no values.
+    if lower.split_whitespace().next() == Some("explain") {
+        return out;
+    }
     while at < bytes.len() {
         match bytes[at] {
             b'-' if bytes.get(at + 1) == Some(&b'-') => {
@@ -924,6 +955,7 @@ mod tests {
     fn bind_variables_are_found_outside_quotes() {
         assert_eq!(bind_names("begin :x := ':y'; :X := :z; end; -- :w"), ["x", "z"]);
         assert_eq!(bind_names("select to_char(d, 'hh24:mi:ss') from t"), Vec::<String>::new());
+        assert!(bind_names("explain plan for select :x from dual").is_empty());
         assert!(bind_names("create trigger t before insert on x begin :new.a := 1; end;").is_empty());
     }
 }

@@ -102,6 +102,7 @@ natives! {
     "DBMS_WORKLOAD_REPOSITORY" "DROP_BASELINE" 1 DropBaseline,
     "DBMS_WORKLOAD_REPOSITORY" "AWR_REPORT_TEXT" 1 AwrReportText,
     "DBMS_WORKLOAD_REPOSITORY" "AWR_REPORT_HTML" 1 AwrReportHtml,
+    "DBMS_XPLAN" "DISPLAY" 1 DisplayPlan,
     "DBMS_XPLAN" "DISPLAY_CURSOR" 1 DisplayCursor,
     "STANDARD" "RAISE_APPLICATION_ERROR" 1 RaiseApplicationError,
     "UTL_RAW" "CAST_TO_RAW" 1 RawFromText,
@@ -525,6 +526,7 @@ pub(crate) fn run<W: World>(
         Native::PoolKeep => pool(w, SharedPoolRequest::Keep(a.text(0).to_string(), true))?,
         Native::PoolUnkeep => pool(w, SharedPoolRequest::Keep(a.text(0).to_string(), false))?,
         Native::PoolPurge => pool(w, SharedPoolRequest::Purge(a.text(0).to_string()))?,
+        Native::DisplayPlan => w.display_plan(a.text(0), a.optional_text(1).as_deref(), a.text(2))?,
         Native::DisplayCursor => {
             w.display_cursor(a.optional_text(0).as_deref(), a.integer(1).unwrap_or(0), a.text(2))?
         }

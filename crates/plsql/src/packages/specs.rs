@@ -184,6 +184,8 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
     (
         "DBMS_XPLAN",
         "package dbms_xplan is
+           function display(table_name varchar2 default 'PLAN_TABLE', statement_id varchar2 default null,
+             format varchar2 default 'TYPICAL') return varchar2;
            function display_cursor(sql_id varchar2 default null, cursor_child_no number default 0,
              format varchar2 default 'TYPICAL') return varchar2;
          end;",
