@@ -156,6 +156,10 @@ const SHIPPED: &[(&str, &str)] = &[
         include_str!("../../../experiments/shared-mode/manifest.toml"),
         include_str!("../../../experiments/shared-mode/setup.sql"),
     ),
+    (
+        include_str!("../../../experiments/hot-cursor/manifest.toml"),
+        include_str!("../../../experiments/hot-cursor/setup.sql"),
+    ),
 ];
 
 impl Experiment {

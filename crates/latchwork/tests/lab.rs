@@ -214,3 +214,27 @@ fn a_journey_that_is_stopped_leaves_its_page_and_no_instance() {
     let left: Vec<_> = std::fs::read_dir(&instances).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+#[test]
+fn executions_of_one_cursor_get_what_their_design_says() {
+    let rows = small_run(
+        "hot-cursor",
+        &["--sessions", "2", "--iterations", "200", "--generation", "9.2,10.2,12.2,latchwork", "--seed", "5"],
+    );
+    // Marked statements are of 11.2 and later.
+    assert_eq!(rows.len(), 2 * 4 + 2);
+    for row in rows {
+        let gets = |latch: &str| row["latches"][latch]["gets"].as_u64().unwrap();
+        let pins = match (row["generation"].as_str().unwrap(), row["workload"].as_str().unwrap()) {
+            ("9.2", _) => 2 * 400,
+            _ => 0,
+        };
+        // What the sessions' own calls and the reading of the figures add is not much.
+        assert!((pins..pins + 300).contains(&gets("library cache pin")), "{row}");
+        for latch in ["library cache", "library cache pin"] {
+            let figures = &row["latches"][latch];
+            let figure = |name: &str| figures[name].as_u64().unwrap();
+            assert!(figure("spin_gets") + figure("sleeps") >= figure("misses"), "{row}");
+        }
+    }
+}
