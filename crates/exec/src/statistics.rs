@@ -1,7 +1,7 @@
 //! A cursor's place in the library cache, and what statements count: executions, parse calls and rows, kept in the session and added
 //! to the shared cursors from time to time, so that an execution writes nothing shared.
 //!
-//! Elapsed time: the first executions of a statement in a session are all timed, then one in sixteen, which counts for all of them: two
+//! Elapsed time: the first executions of a statement in a session are all timed, then one in sixty-four, which counts for all of them: two
 //! readings of the clock at each of millions of executions would be felt. [`Timing`] says when none is, or all are. Processor time is the elapsed time by the share of the
 //! processor that the session has had over its last seconds of work.
 
@@ -36,8 +36,8 @@ pub struct Timing {
 impl Timing {
     /// None: ELAPSED_TIME and CPU_TIME stay as they are.
     pub const OFF: Timing = Timing { first: 0, mask: u64::MAX };
-    /// Each of the first, then one in sixteen, which stands for all.
-    pub const SAMPLED: Timing = Timing { first: 32, mask: 15 };
+    /// Each of the first, then one in sixty-four, which stands for all.
+    pub const SAMPLED: Timing = Timing { first: 32, mask: 63 };
     /// Each.
     pub const ALL: Timing = Timing { first: 0, mask: 0 };
 }
