@@ -121,6 +121,9 @@ pub fn page(results: &Results) -> String {
             escape(&table)
         ));
     }
+    if let Some(table) = table::passed(results) {
+        out.push_str(&format!("<h2>Sessions that ended while the latch was held, of all</h2>\n<pre>{}</pre>\n", escape(&table)));
+    }
     let sections = crate::sections::tables(results);
     if !sections.is_empty() {
         out.push_str(&format!("<h2>Sections</h2>\n<pre>{}</pre>\n", escape(sections.trim_start())));

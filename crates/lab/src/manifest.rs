@@ -95,7 +95,7 @@ pub struct Hold {
     /// Its names: the first that the generation has.
     pub latches: Vec<String>,
     pub shared: bool,
-    /// For how long, in milliseconds.
+    /// Until all sessions have ended, or nobody has got the latch for so many milliseconds.
     pub ms: u64,
 }
 

@@ -44,6 +44,9 @@ pub struct Row {
     pub ops_per_s: f64,
     /// Of the median rate of one session of the same variant times the number of sessions; null without such a cell.
     pub pct_linear: Option<f64>,
+    /// With a latch held by hand: how many sessions ended while it was held.
+    #[serde(default)]
+    pub passed: Option<u32>,
     pub latches: BTreeMap<String, LatchFigures>,
     /// By section and name, what the cell added to the figures.
     #[serde(default)]
@@ -277,6 +280,7 @@ pub(crate) mod tests {
             elapsed_s: 1000.0 / ops_per_s,
             ops_per_s,
             pct_linear: None,
+            passed: None,
             latches: BTreeMap::from([("Result Cache: Latch".to_string(), figures)]),
             sections: BTreeMap::new(),
         }

@@ -1,6 +1,7 @@
 //! Running an experiment: an instance for each generation, the cells in random order, figures before and after.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
@@ -285,7 +286,8 @@ fn run_cell(
     let sections = read_sections(manifest, &mut instance.observer)?;
     let before = latch_figures(&mut instance.observer, latches)?;
     let by_hand = variant.hold.as_ref().map(|hold| ByHand::ready(instance, hold)).transpose()?;
-    let elapsed_s = work(instance, variant, cell.sessions, iterations, by_hand)?;
+    let is_held = by_hand.is_some();
+    let (elapsed_s, passed) = work(instance, variant, cell.sessions, iterations, by_hand)?;
     let after = latch_figures(&mut instance.observer, latches)?;
     let mut added = read_sections(manifest, &mut instance.observer)?;
     for (title, figures) in &mut added {
@@ -306,23 +308,26 @@ fn run_cell(
         elapsed_s,
         ops_per_s: operations as f64 / elapsed_s.max(1e-9),
         pct_linear: None,
+        passed: is_held.then_some(passed),
         latches: figures.collect(),
         sections: added,
     })
 }
 
-/// Seconds from the common start to the end of the last session. The sessions have logged off when it returns.
+/// Seconds from the common start to the end of the last session, and how many sessions ended while a latch was held by hand. The
+/// sessions have logged off when it returns.
 fn work(
-    instance: &Instance,
+    instance: &mut Instance,
     variant: &Variant,
     sessions: u32,
     iterations: u64,
     by_hand: Option<ByHand>,
-) -> Result<f64, LabError> {
+) -> Result<(f64, u32), LabError> {
     let barrier = Arc::new(Barrier::new(sessions as usize + 1));
     let (sender, receiver) = mpsc::channel();
     let mut threads = Vec::new();
     let mut clients = Vec::new();
+    let ended_so_far = Arc::new(AtomicU32::new(0));
     for _ in 0..sessions {
         let mut client = instance.ephemeral.connect(&Credentials::Sysdba)?;
         // Parsed, and every page of the session touched once, before the clock runs.
@@ -332,12 +337,14 @@ fn work(
     for mut client in clients {
         let barrier = Arc::clone(&barrier);
         let sender = sender.clone();
+        let ended_so_far = Arc::clone(&ended_so_far);
         let worker = variant.worker.clone();
         threads.push(std::thread::spawn(move || {
             barrier.wait();
             let started = Instant::now();
             let outcome = execute_worker(&mut client, &worker, iterations);
             let ended = Instant::now();
+            ended_so_far.fetch_add(1, Ordering::SeqCst);
             let outcome = outcome.and_then(|()| client.logoff(true).map_err(LabError::from));
             // The receiver is gone only when the run has failed.
             let _ = sender.send(outcome.map(|()| (started, ended)));
@@ -346,9 +353,10 @@ fn work(
     drop(sender);
     let held = by_hand.map(ByHand::take).transpose()?;
     barrier.wait();
-    if let Some(held) = held {
-        held.keep_and_free()?;
-    }
+    let passed = match held {
+        Some(held) => held.keep_and_free(&mut instance.observer, sessions, &ended_so_far)?,
+        None => 0,
+    };
     // The workers look at the clock, not this thread: it may come back from the barrier when they have ended.
     let mut times: Vec<(Instant, Instant)> = Vec::new();
     let mut failure = None;
@@ -366,12 +374,13 @@ fn work(
     }
     let first = times.iter().map(|t| t.0).min();
     let last = times.iter().map(|t| t.1).max();
-    Ok(first.zip(last).map_or(0.0, |(first, last)| last.duration_since(first).as_secs_f64()))
+    Ok((first.zip(last).map_or(0.0, |(first, last)| last.duration_since(first).as_secs_f64()), passed))
 }
 
 /// A session that holds a latch by hand.
 struct ByHand {
     session: Client,
+    name: String,
     address: String,
     shared: bool,
     time: Duration,
@@ -385,7 +394,7 @@ impl ByHand {
             let rows = session.query(&sql, &[])?.all()?;
             if let Some(Value::Text(address)) = rows.first().map(|row| row[0].clone()) {
                 let (address, time) = (format!("0x{address}"), Duration::from_millis(hold.ms));
-                return Ok(ByHand { session, address, shared: hold.shared, time });
+                return Ok(ByHand { session, name: name.clone(), address, shared: hold.shared, time });
             }
         }
         Err(LabError::new(format!("no latch to hold: {}", hold.latches.join(", "))))
@@ -402,10 +411,23 @@ impl ByHand {
         Ok(self)
     }
 
-    fn keep_and_free(mut self) -> Result<(), LabError> {
-        std::thread::sleep(self.time);
+    /// Holds the latch until all workers have ended, or until nobody has got it for the time given: who passes may be slow, who is
+    /// stopped does nothing. Returns how many had ended then.
+    fn keep_and_free(mut self, observer: &mut Client, sessions: u32, ended: &AtomicU32) -> Result<u32, LabError> {
+        let latch = [self.name.clone()];
+        let mut gets = None;
+        let mut since = Instant::now();
+        while ended.load(Ordering::SeqCst) < sessions && since.elapsed() < self.time {
+            std::thread::sleep(Duration::from_millis(20));
+            let now = latch_figures(observer, &latch)?.values().map(|f| f.gets).sum::<u64>();
+            if gets != Some(now) {
+                (gets, since) = (Some(now), Instant::now());
+            }
+        }
+        let passed = ended.load(Ordering::SeqCst);
         self.session.execute(&format!("oradebug call kslfre {}", self.address), &[])?;
-        self.session.logoff(true).map_err(LabError::from)
+        self.session.logoff(true)?;
+        Ok(passed)
     }
 }
 

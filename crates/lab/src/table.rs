@@ -109,6 +109,23 @@ pub fn latch(results: &Results, variant: &str, latch: &str) -> Option<String> {
     any.then(|| columns(&rows))
 }
 
+/// Who passed a latch that was held by hand, by variant and sessions; nothing where none was held.
+pub fn passed(results: &Results) -> Option<String> {
+    let mut rows = vec![vec!["variant".to_string()]];
+    rows[0].extend(results.sessions().iter().map(|n| format!("of {n}")));
+    for variant in results.variants() {
+        let mut row = vec![variant.clone()];
+        for sessions in results.sessions() {
+            let all = results.cell(&variant, sessions).filter_map(|r| r.passed).map(f64::from);
+            row.push(spread(all).map_or(String::new(), |s| format!("{:.0}", s.median)));
+        }
+        if row[1..].iter().any(|cell| !cell.is_empty()) {
+            rows.push(row);
+        }
+    }
+    (rows.len() > 1).then(|| columns(&rows))
+}
+
 /// All tables of a run, as they are printed.
 pub fn all(results: &Results) -> String {
     let mut out = String::new();
@@ -120,6 +137,9 @@ pub fn all(results: &Results) -> String {
     for generation in results.generations() {
         out.push_str(&format!("\nlatch_generation = {generation}\n\n"));
         out.push_str(&throughput(results, &generation));
+    }
+    if let Some(table) = passed(results) {
+        out.push_str(&format!("\nSessions that ended while the latch was held, of all\n\n{table}"));
     }
     for name in results.latches() {
         for variant in results.variants() {

@@ -277,6 +277,9 @@ fn chapter(run: &Results) -> String {
     let sleeps = |r: &Row| run.sleeps_of(r).map(|s| 1000.0 * s / r.operations.max(1) as f64);
     grid("Sleeps for 1,000 operations", "sleeps", false, &sleeps, false);
     out.push_str(&counts(run));
+    if let Some(table) = crate::table::passed(run) {
+        out.push_str(&format!("<h3>Sessions that ended while the latch was held, of all</h3>\n<pre>{}</pre>\n", escape(&table)));
+    }
     for workload in workloads(run) {
         out.push_str(&format!(
             "<details><summary>{}: operations per second, by sessions</summary><pre>{}</pre></details>\n",
