@@ -122,7 +122,10 @@ pub fn page(results: &Results) -> String {
         ));
     }
     if let Some(table) = table::passed(results) {
-        out.push_str(&format!("<h2>Sessions that ended while the latch was held, of all</h2>\n<pre>{}</pre>\n", escape(&table)));
+        out.push_str(&format!(
+            "<h2>Sessions that ended while the latch was held, of all</h2>\n<pre>{}</pre>\n",
+            escape(&table)
+        ));
     }
     let sections = crate::sections::tables(results);
     if !sections.is_empty() {

@@ -278,7 +278,10 @@ fn chapter(run: &Results) -> String {
     grid("Sleeps for 1,000 operations", "sleeps", false, &sleeps, false);
     out.push_str(&counts(run));
     if let Some(table) = crate::table::passed(run) {
-        out.push_str(&format!("<h3>Sessions that ended while the latch was held, of all</h3>\n<pre>{}</pre>\n", escape(&table)));
+        out.push_str(&format!(
+            "<h3>Sessions that ended while the latch was held, of all</h3>\n<pre>{}</pre>\n",
+            escape(&table)
+        ));
     }
     for workload in workloads(run) {
         out.push_str(&format!(

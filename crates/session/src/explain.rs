@@ -47,9 +47,8 @@ pub fn run(cx: &mut ExecCtx<'_>, e: &ExplainPlan) -> Result<()> {
         let values = bound(row, &statement_id, &plan_id, mode);
         let given = |name: &String| name.parse::<usize>().ok().and_then(|n| values.get(n - 1).cloned());
         let bound: Option<Vec<Value>> = cursor.binds().iter().map(given).collect();
-        let done = cursor
-            .bind(&bound.ok_or_else(|| Ora::internal("a column of a plan"))?)
-            .and_then(|()| cursor.execute(cx));
+        let done =
+            cursor.bind(&bound.ok_or_else(|| Ora::internal("a column of a plan"))?).and_then(|()| cursor.execute(cx));
         if let Err(error) = done {
             cursor.close(cx);
             return Err(error);
@@ -135,7 +134,8 @@ pub fn display(
         return Err(Ora::new(903));
     }
     // The newest plan, or the newest of the statement.
-    let of = |alias: &str| if statement_id.is_some() { format!(" where {alias}.statement_id = :1") } else { String::new() };
+    let of =
+        |alias: &str| if statement_id.is_some() { format!(" where {alias}.statement_id = :1") } else { String::new() };
     let and = if statement_id.is_some() { " and p.statement_id = :1" } else { "" };
     let query = format!(
         "select id, parent_id, depth, position, operation, options, object_owner, object_name, object_type, object_alias, \
@@ -149,10 +149,8 @@ pub fn display(
     cursor.close(cx);
     let rows: Vec<PlanRow> = found?.iter().map(|row| plan_row(row)).collect();
     *core.plan_lines.borrow_mut() = if rows.is_empty() {
-        let what = statement_id.map_or_else(
-            || "last explain plan".to_string(),
-            |id| format!("plan for statement_id '{id}'"),
-        );
+        let what =
+            statement_id.map_or_else(|| "last explain plan".to_string(), |id| format!("plan for statement_id '{id}'"));
         vec![format!("Error: cannot fetch {what} from {}", table.to_uppercase())]
     } else {
         let mut lines = vec![format!("Plan hash value: {}", hash(&rows)), String::new()];

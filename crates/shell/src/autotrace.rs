@@ -242,7 +242,11 @@ mod tests {
 
     #[test]
     fn queries_and_changes_are_traced() {
-        assert!(is_traced("select 1 from dual") && is_traced("  MERGE into t") && is_traced("with x as (select 1 from dual) select"));
+        assert!(
+            is_traced("select 1 from dual")
+                && is_traced("  MERGE into t")
+                && is_traced("with x as (select 1 from dual) select")
+        );
         assert!(!is_traced("begin null; end;") && !is_traced("create table t (n number)") && !is_traced(""));
     }
 }
