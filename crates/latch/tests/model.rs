@@ -484,7 +484,7 @@ mod without_fences {
             if reader_fence {
                 fence(Ordering::Acquire);
             }
-            if before % 2 == 0 && shared.0.load(Ordering::Relaxed) == before {
+            if before.is_multiple_of(2) && shared.0.load(Ordering::Relaxed) == before {
                 assert_eq!(seen[0], seen[1], "torn");
             }
             writer.join().unwrap();
