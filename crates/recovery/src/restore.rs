@@ -61,11 +61,7 @@ pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Resto
     if (control.database, control.incarnation.number) != (manifest.database, manifest.incarnation) {
         return Err(Ora::with(19870, &[&it.from.join(CONTROL_FILE).display()]));
     }
-    let is_temporary =
-        |f: &FileEntry| control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
-    if control.files.iter().any(|f| !is_temporary(f) && manifest.files.iter().all(|piece| piece.file != f.file)) {
-        return Err(Ora::with(19870, &[&it.from.join(crate::MANIFEST).display()]));
-    }
+    require_copies(&control, &manifest, it.from)?;
     let last = last_control(it.redo, &control);
     let copies: Vec<FileEntry> =
         control.files.iter().filter(|f| manifest.files.iter().any(|piece| piece.file == f.file)).cloned().collect();
@@ -101,6 +97,18 @@ fn last_control(folders: &[PathBuf], of: &ControlFile) -> Option<ControlFile> {
     let read = |folder: &PathBuf| ControlFile::read(folder).ok();
     let same = |c: &ControlFile| (c.database, c.incarnation.number) == (of.database, of.incarnation.number);
     folders.iter().filter_map(read).filter(same).max_by_key(|c| c.checkpoint.rba)
+}
+
+/// Every file of the database must have been copied, but temporary ones and those made meanwhile, which the redo makes whole.
+fn require_copies(control: &ControlFile, manifest: &Manifest, from: &Path) -> Result<()> {
+    let is_temporary =
+        |f: &FileEntry| control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
+    let is_due = |f: &&FileEntry| !is_temporary(f) && f.created_rba < manifest.begin.rba.max(1);
+    let has_copy = |f: &FileEntry| manifest.files.iter().any(|piece| piece.file == f.file);
+    match control.files.iter().filter(is_due).all(has_copy) {
+        true => Ok(()),
+        false => Err(Ora::with(19870, &[&from.join(crate::MANIFEST).display()])),
+    }
 }
 
 /// Says which files there are going to be. To the end of the redo they are those of the last control file; to an earlier moment, those

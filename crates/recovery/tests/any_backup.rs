@@ -2,7 +2,7 @@
 //!
 //! `LATCHWORK_FUZZ=n` runs n times as many cases.
 
-use datafile::{ControlFile, CreateDatabase, DataFiles};
+use datafile::{CheckpointEntry, ControlFile, CreateDatabase, DataFiles, TablespaceSpec};
 use recovery::{Backup, Manifest, Moment, Restore, Until, restore};
 use redo::ApplyTable;
 use std::path::{Path, PathBuf};
@@ -139,4 +139,35 @@ fn any_backup_is_restored_or_refused() {
         }
     }
     assert!(restored > 0 && refused > 0, "{restored} {refused}");
+}
+
+#[test]
+fn a_file_made_while_the_others_were_copied_needs_no_copy_and_an_older_one_does() {
+    let base = Folder(std::env::temp_dir().join(format!("lw-late-file-{}", std::process::id())));
+    let (source, folder) = (base.0.join("db"), base.0.join("folder"));
+    std::fs::create_dir_all(&source).unwrap();
+    let spec = CreateDatabase::usual("LATE", 5, 2048);
+    let files = DataFiles::create(&source, &spec).unwrap();
+    let mut control = ControlFile::read(&source).unwrap();
+    control.checkpoint = CheckpointEntry { rba: 8192, scn: Scn(7), time_s: 7 };
+    control.write(&source).unwrap();
+    let mut backup = Backup::begin(&files, &folder).unwrap();
+    backup.copy_files(&mut |_, _, _| {}).unwrap();
+    files.add_file(&TablespaceSpec { file_name: "late.dbf".into(), ..spec.tablespaces[2].clone() }).unwrap();
+    let mut control = ControlFile::read(&source).unwrap();
+    control.files[4].created_rba = 8192;
+    control.write(&source).unwrap();
+    backup.finish(Moment { rba: 8192, scn: Scn(7), time_s: 7 }, &mut |_, _, _| {}).unwrap();
+    let apply = ApplyTable::new();
+    let go = |to: &Path| {
+        let redo = [base.0.join("nowhere")];
+        let it = Restore { from: &folder, to, redo: &redo, until: Until::End, apply: &apply, frames_max: 64, now_s: 7 };
+        restore(&it, &mut |_| {})
+    };
+    go(&base.0.join("one")).unwrap();
+    assert!(DataFiles::open(&base.0.join("one")).unwrap().0.blocks(5).is_ok());
+    let mut manifest = Manifest::read(&folder).unwrap();
+    manifest.files.pop();
+    manifest.write(&folder).unwrap();
+    assert!(go(&base.0.join("two")).err().is_some_and(|e| e.is(19870)), "USERS has no copy");
 }
