@@ -21,6 +21,8 @@ pub(crate) use cursor::OpenCursor;
 
 /// Frames of one machine: more is ORA-06500.
 const FRAMES_MAX: usize = 30_000;
+/// Bytes of a buffer for texts that is used again: a longer one would stay with a variable that needs less.
+const TEXT_KEPT: usize = 4096;
 /// Slots of one machine.
 const SLOTS_MAX: usize = 4_000_000;
 
@@ -920,7 +922,7 @@ impl Machine {
         // The text that is there is the next one's buffer.
         match d.place() {
             Place::Local(slot) => match &mut self.stack[base + slot as usize] {
-                Datum::Val(Value::Text(there)) if !out.is_empty() => {
+                Datum::Val(Value::Text(there)) if !out.is_empty() && out.capacity() <= TEXT_KEPT => {
                     std::mem::swap(there, &mut out);
                     self.text = out;
                 }
