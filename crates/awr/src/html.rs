@@ -166,18 +166,18 @@ fn plots(p: &Period, out: &mut String) {
 
 /// Average active sessions between each two snapshots, by what they did.
 fn active_sessions(p: &Period, out: &mut String) {
-    let bars: Vec<(f64, f64, Vec<(String, f64)>)> = p
+    let bars: Vec<svg::Stack> = p
         .steps
         .iter()
         .map(|step| {
             let us = ((step.to_s - step.from_s) * 1e6).max(1.0);
             let mut classes = vec![("DB CPU".to_string(), step.cpu_us as f64 / us)];
             classes.extend(step.waited.iter().map(|(class, waited)| (class.clone(), *waited as f64 / us)));
-            (step.from_s, step.to_s, classes)
+            svg::Stack { from_s: step.from_s, to_s: step.to_s, classes }
         })
         .collect();
     let mut seen: Vec<&str> = Vec::new();
-    for (class, height) in bars.iter().flat_map(|b| &b.2) {
+    for (class, height) in bars.iter().flat_map(|b| &b.classes) {
         if *height > 0.0 && !seen.contains(&class.as_str()) {
             seen.push(class);
         }
@@ -219,17 +219,17 @@ fn latch_map(p: &Period, out: &mut String) {
 }
 
 fn wait_curves(p: &Period, out: &mut String) {
-    let mut events: Vec<(String, String, Vec<(f64, f64)>)> = Vec::new();
-    for (name, class, _, _) in foreground(p).into_iter().take(6) {
+    let mut events: Vec<svg::Curve> = Vec::new();
+    for (name, ..) in foreground(p).into_iter().take(6) {
         let own = p.histogram.iter().filter(|e| e.key[0] == name);
         let mut points: Vec<(f64, f64)> = own.map(|e| (e.key[2].parse().unwrap_or(1.0), e.added(0) as f64)).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let all: f64 = points.iter().map(|p| p.1).sum();
         points.iter_mut().for_each(|p| p.1 *= 100.0 / all.max(1.0));
-        events.push((name, class, points));
+        events.push(svg::Curve { name, points });
     }
     const MARKS: [&str; 6] = ["#9f1239", "#1d4ed8", "#c2410c", "#15803d", "#7c3aed", "#475569"];
-    let marks = events.iter().zip(MARKS).map(|(e, colour)| (e.0.as_str(), format!("style=\"background:{colour}\"")));
+    let marks = events.iter().zip(MARKS).map(|(e, colour)| (e.name.as_str(), format!("style=\"background:{colour}\"")));
     let legend = legend(marks);
     figure("How long waits took", &svg::curves("Waits of users by how long they took", &events), &legend, out);
 }

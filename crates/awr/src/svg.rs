@@ -79,15 +79,30 @@ fn y_axis(out: &mut String, most: f64, unit: &str) -> impl Fn(f64) -> f64 + use<
     place
 }
 
-/// Rectangles stacked by class over time: from, to, and the height of each class, in one order for all.
-pub fn stacked(label: &str, bars: &[(f64, f64, Vec<(String, f64)>)], limit: Option<(f64, &str)>) -> String {
-    let Some((first, last)) = bars.first().zip(bars.last()).map(|(a, b)| (a.0, b.1)) else { return String::new() };
-    let highest = bars.iter().map(|b| b.2.iter().map(|c| c.1).sum::<f64>()).fold(0.0, f64::max);
+/// A stretch of time, and how high each class stands in it.
+pub struct Stack {
+    pub from_s: f64,
+    pub to_s: f64,
+    pub classes: Vec<(String, f64)>,
+}
+
+/// A named line through points.
+pub struct Curve {
+    pub name: String,
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Rectangles stacked by class over time, in one order of classes for all.
+pub fn stacked(label: &str, bars: &[Stack], limit: Option<(f64, &str)>) -> String {
+    let Some((first, last)) = bars.first().zip(bars.last()).map(|(a, b)| (a.from_s, b.to_s)) else {
+        return String::new();
+    };
+    let highest = bars.iter().map(|b| b.classes.iter().map(|c| c.1).sum::<f64>()).fold(0.0, f64::max);
     let most = round_up(highest.max(limit.map_or(0.0, |(value, _)| value)));
     let x = |at: f64| LEFT + (at - first) / (last - first).max(1e-9) * (WIDTH - LEFT - RIGHT);
     let mut out = open(label);
     let y = y_axis(&mut out, most, "");
-    for (from, to, classes) in bars {
+    for Stack { from_s: from, to_s: to, classes } in bars {
         let mut floor = 0.0;
         for (class, height) in classes.iter().filter(|c| c.1 > 0.0) {
             let (top, bottom) = (y(floor + height), y(floor));
@@ -195,9 +210,9 @@ pub fn bubbles(label: &str, latches: &[(String, f64, f64, f64)]) -> String {
     out + "</svg>"
 }
 
-/// Shares of waits by how long they took: name, class, and (microseconds, per cent of waits).
-pub fn curves(label: &str, events: &[(String, String, Vec<(f64, f64)>)]) -> String {
-    let points = || events.iter().flat_map(|e| &e.2);
+/// Shares of waits by how long they took: points are microseconds and per cent of waits.
+pub fn curves(label: &str, events: &[Curve]) -> String {
+    let points = || events.iter().flat_map(|e| &e.points);
     let Some(longest) = points().map(|p| p.0).reduce(f64::max) else { return String::new() };
     let (low, high) = (0.0, longest.max(2.0).log2().ceil());
     let x = |us: f64| LEFT + (us.max(1.0).log2() - low) / (high - low) * (WIDTH - LEFT - RIGHT);
@@ -208,7 +223,7 @@ pub fn curves(label: &str, events: &[(String, String, Vec<(f64, f64)>)]) -> Stri
         let us = 2f64.powi(power);
         word(&mut out, (x(us), HEIGHT - BOTTOM + 16.0), "middle", &crate::doc::micros(us).replace(".00", ""));
     }
-    for (at, (name, _, points)) in events.iter().enumerate() {
+    for (at, Curve { name, points }) in events.iter().enumerate() {
         for (us, share) in points {
             out.push_str(&format!("<circle class=\"d{at}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"/>", x(*us), y(*share)));
         }

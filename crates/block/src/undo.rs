@@ -216,6 +216,11 @@ impl<'a> UndoHeaderView<'a> {
     }
 }
 
+/// How many transaction slots fit into the header of an undo segment.
+pub fn slots_max(block_size: usize) -> usize {
+    block_size.saturating_sub(TX_BEGIN) / TX_SLOT_BYTES
+}
+
 /// Makes `block` an undo segment header with `slots` unused transaction slots.
 pub fn format_header(block: &mut [u8], at: Rdba, obj: ObjectId, map: Rdba, slots: u16) {
     header::format(block, BlockKind::UndoHeader, at, obj, map);

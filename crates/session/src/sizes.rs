@@ -46,6 +46,9 @@ pub struct Sizes {
 /// Process slots beyond `processes`: room for the supervisor's own work at a stop while every other slot is taken.
 const SPARE_SLOTS: usize = 2;
 
+/// Transactions that an undo segment has room for; of 2 KB blocks fewer fit into its header.
+const TRANSACTIONS_PER_SEGMENT: usize = 96;
+
 impl Sizes {
     /// Process slots in the SGA.
     pub fn slots(&self) -> usize {
@@ -95,7 +98,8 @@ impl Sizes {
             enqueue_resources: (processes * 24).max(2048),
             enqueue_locks: (processes * 32).max(4096),
             undo_segments,
-            transactions_per_segment: transactions.div_ceil(undo_segments).max(16) * 2,
+            // The same whatever the parameters are: the database has been made with it, and every start needs all of it.
+            transactions_per_segment: block::undo::slots_max(block_size).min(TRANSACTIONS_PER_SEGMENT),
         };
         sizes.write_back(params, transactions);
         Ok(sizes)
