@@ -110,6 +110,32 @@ impl Btree {
         }
     }
 
+    /// Takes every entry out of an index that is being built, without undo. The caller keeps changes of the table away, and none is
+    /// open; nobody reads the index. Its leaves stay, empty.
+    ///
+    /// # Errors
+    /// ORA-08103 when the index is gone, and those of the buffer cache.
+    pub fn unload(&self, p: &Process, index: &Index) -> Result<()> {
+        let mut key = Vec::new();
+        loop {
+            p.check_cancel()?;
+            let leaf = self.descend(p, index, Target::At(&key), 0, &mut |_, _| {})?;
+            let high = self.cache().in_group(p, &self.scn(), &mut |g| {
+                let b = pin_for(g, index, leaf, &key, 0)?;
+                let node = Node::new(g.block(b));
+                let (entries, high) = (node.entries(), node.high().map(|at| node.bytes_at(at)));
+                for i in (0..entries).rev() {
+                    g.change(b, Layer::Index, op::REMOVE, &(i as u16 + 1).to_le_bytes())?;
+                }
+                Ok(high)
+            })?;
+            match high {
+                Some(high) => key = high,
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// Whether a leaf may be found empty: it has no entry that is alive, or that a transaction deleted which somebody may not see yet.
     /// A look, so that nothing is pinned and copied in vain while the transaction that emptied the leaf goes on.
     fn may_be_empty(&self, p: &Process, index: &Index, key: &[u8]) -> Result<bool> {

@@ -2,7 +2,9 @@
 //!
 //! 1. The index is entered, marked as being built, and committed. Statements compiled from now on enter their changes in it; queries
 //!    pass it over. A change of a row whose entry is not there yet leaves an entry that is marked deleted.
-//! 2. The builder waits until, at one moment, no open transaction has changed the table: those that began before have ended.
+//! 2. The builder waits until, at one moment, no open transaction has changed the table: those that began before have ended. What was
+//!    entered until then is taken out again. A transaction that began before 1 may have changed rows without this index; when it is
+//!    rolled back, the entries of what it did later come back for rows that never were. From now on all who change rows know the index.
 //! 3. It reads the rows as of now and adds the entries that are not there. What was changed since is there already, or is marked.
 //! 4. At another such moment it looks whether a unique key stands twice, and takes the mark off. To rebuild an index, a second one is
 //!    built like this, and now the two exchange their segments; the second one goes, with the old segment.
@@ -175,7 +177,9 @@ fn build_entered(
 fn build(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
     work.keep_table(table.object)?;
     work.share_table(table.object, None)?;
+    let emptied = crate::tree::unload(&work.host.parts(), table, index);
     work.end_share(table.object);
+    emptied?;
     // As long as this snapshot is open, no entry goes that says of a row that the builder finds: it has another key by now.
     let held = {
         let parts = work.host.parts();

@@ -37,6 +37,12 @@ pub fn load_among_others(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, 
     Ok(())
 }
 
+/// Takes everything out of an index that is being built. The caller has the table in mode S.
+pub fn unload(parts: &Parts<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
+    let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), false)?;
+    parts.storage.trees.unload(parts.p, &tree)
+}
+
 /// Whether a key stands twice in an index. The caller holds the table exclusively.
 pub fn has_repeats(parts: &Parts<'_>, table: &TableDef, index: &IndexDef) -> Result<bool> {
     if table.temporary.is_some() {

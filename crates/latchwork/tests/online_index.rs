@@ -102,6 +102,47 @@ fn an_index_built_under_changes_misses_nothing() {
     c.execute("create unique index t_u on t (id, k) online", &[]).unwrap();
 }
 
+/// A transaction changes rows before the index is entered and after, and is rolled back: nothing of it may be left in the index.
+#[test]
+fn who_began_before_the_build_and_is_rolled_back_leaves_no_entry() {
+    let instance = start();
+    let (mut c, mut other) = (session(&instance), session(&instance));
+    c.execute("create table t (id number primary key, k number not null)", &[]).unwrap();
+    c.execute("insert into t select level, level from dual connect by level <= 100", &[]).unwrap();
+    c.commit().unwrap();
+    let counts = "select count(*) || ' ' || sum(k) s from t where k >= 0";
+    for (ends, want) in [("rollback", "100 5050"), ("commit", "99 5144")] {
+        // No entry is made of these yet.
+        other.execute("update t set k = k + 100 where id = 7", &[]).unwrap();
+        other.execute("insert into t values (200, 200)", &[]).unwrap();
+        let built = std::thread::scope(|scope| {
+            let builder = scope.spawn(|| c.execute("create index t_k on t (k) online", &[]).map(|_| ()));
+            let entered = "select to_char(count(*)) from user_indexes where index_name = 'T_K'";
+            let end = Instant::now() + Duration::from_secs(20);
+            while text(&mut other, entered) != "1" {
+                assert!(Instant::now() < end, "the index is entered");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            // These know the index: what they leave has no entry there.
+            other.execute("update t set k = k + 1 where id = 7", &[]).unwrap();
+            other.execute("delete from t where id = 200", &[]).unwrap();
+            other.execute("delete from t where id = 7 and k < 0", &[]).unwrap();
+            if ends == "commit" {
+                other.execute("update t set k = k + 93 where id = 7", &[]).unwrap();
+                other.execute("delete from t where id = 100", &[]).unwrap();
+            }
+            other.execute(ends, &[]).unwrap();
+            builder.join().unwrap()
+        });
+        built.unwrap();
+        let by_index = counts.replacen("select", "select /*+ index(t t_k) */", 1);
+        let by_table = counts.replacen("select", "select /*+ full(t) */", 1);
+        assert_eq!([text(&mut c, &by_index), text(&mut c, &by_table)], [want, want], "after {ends}");
+        assert_eq!(text(&mut c, "select to_char(count(*)) from t where k >= 0"), want.split(' ').next().unwrap());
+        c.execute("drop index t_k", &[]).unwrap();
+    }
+}
+
 #[test]
 fn a_killed_builder_leaves_nothing_that_hurts() {
     let instance = start();
