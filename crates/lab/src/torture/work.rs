@@ -503,9 +503,9 @@ impl Session<'_> {
             3 | 4 => format!("create index {own} on items (v, worker, id) online"),
             _ => format!("drop index {own}"),
         };
-        // What went before is committed also when it is refused.
-        self.run_unless(&sql, ONLINE_REFUSED)?;
-        self.mind.forced();
+        if self.run_unless(&sql, ONLINE_REFUSED)?.is_some() {
+            self.mind.forced();
+        }
         Ok(())
     }
 
