@@ -119,15 +119,14 @@ pub fn place(c: &Change<'_>, b: BlockRef, itl: u8, body: usize, reserve: usize) 
     let usable = d.usable_bytes(itl);
     let empty = d.slots() == usize::from(d.aux16()) + d.free_slots();
     let keep = if empty { 0 } else { reserve };
-    // A serializable transaction does not put a row where another one deleted a row that it still sees.
-    let deleted_is_free = c.serial_scn().is_none_or(|scn| d.accept_scn() <= scn);
-    if deleted_is_free && d.aux16() > 0 && usable >= body + keep {
+    let may_reuse = may_reuse(c, &d);
+    if may_reuse && d.aux16() > 0 && usable >= body + keep {
         let old = d.rows().find(|(_, r)| r.flags & flags::DELETED != 0 && may_take(c, b, itl, r.lock));
         if let Some((slot, _)) = old {
             return Place::Slot(slot);
         }
     }
-    if d.free_slots() > 0 && usable >= body + data::ROW_HEADER_BYTES + keep {
+    if may_reuse && d.free_slots() > 0 && usable >= body + data::ROW_HEADER_BYTES + keep {
         return Place::Slot(d.first_free_slot() as u16);
     }
     // A directory entry outlives a rollback, so it is never paid with bytes that a rollback needs back.
@@ -136,6 +135,12 @@ pub fn place(c: &Change<'_>, b: BlockRef, itl: u8, body: usize, reserve: usize) 
         return Place::Slot(d.slots() as u16);
     }
     Place::Full
+}
+
+/// Whether a row may go where another one was. A serializable transaction does not put one where a later commit deleted a row that it
+/// still sees, or emptied the entry since: what it sees there is made by undoing that, over its own row.
+fn may_reuse(c: &Change<'_>, d: &data::Data<'_>) -> bool {
+    c.serial_scn().is_none_or(|scn| d.accept_scn() <= scn)
 }
 
 /// Whether the lock byte of a deleted piece names nobody who may still want it back, or this transaction itself.
@@ -368,7 +373,8 @@ impl Heap {
     ) -> (Vec<u8>, Vec<u8>) {
         let d = c.data(b);
         let (slots, keep) = (d.slots(), self.reserve(table));
-        let mut empty = (0..if d.free_slots() > 0 { slots } else { 0 }).filter(|slot| d.row(*slot).is_none());
+        let reusable = if d.free_slots() > 0 && may_reuse(c, &d) { slots } else { 0 };
+        let mut empty = (0..reusable).filter(|slot| d.row(*slot).is_none());
         let (mut left, mut spare_entries) = (d.usable_bytes(itl), d.usable_bytes(0));
         let (mut redo, mut undo) = (Vec::with_capacity(left + 64), Vec::with_capacity(512));
         redo.push(itl);
