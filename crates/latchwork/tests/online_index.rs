@@ -180,7 +180,7 @@ fn a_killed_builder_leaves_nothing_that_hurts() {
 fn a_shrink_that_dies_on_the_way_leaves_the_table_as_it_was() {
     let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
     let params = vec![("_crash_point".into(), "ddl-rows-moved:1:child".into())];
-    let options = EphemeralOptions { executable, params, ..EphemeralOptions::default() };
+    let options = EphemeralOptions { executable, params };
     let instance = Ephemeral::start_with(&options).expect("an instance starts");
     let mut c = session(&instance);
     c.execute("create table t (id number primary key, k number, v varchar2(400)) enable row movement", &[]).unwrap();

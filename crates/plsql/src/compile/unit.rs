@@ -72,6 +72,8 @@ impl Compiled {
 type Key = (String, String);
 /// Who asks in which schema for which name.
 type InterfaceKey = (Option<String>, String, String);
+/// What a text was compiled to, by the schema it was compiled in.
+type BySchema = Vec<(String, Rc<Compiled>)>;
 
 /// The units compiled in this process, good for one dictionary epoch.
 #[derive(Default)]
@@ -79,7 +81,7 @@ pub struct Units {
     interfaces: RefCell<HashMap<InterfaceKey, Option<Interface>>>,
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
     /// Anonymous blocks by their text, each with the schema it was compiled in.
-    blocks: RefCell<HashMap<String, Vec<(String, Rc<Compiled>)>>>,
+    blocks: RefCell<HashMap<String, BySchema>>,
     in_progress: RefCell<HashSet<Key>>,
     compiling: RefCell<HashSet<Key>>,
     epoch: Cell<u64>,
