@@ -222,6 +222,23 @@ pub fn created(sql: &str) -> Option<String> {
     (t[0].is("CREATE") && kind <= 3).then(|| t.get(kind + 1).map(|t| t.text.to_ascii_uppercase()))?
 }
 
+/// The name of the view that a CREATE VIEW makes.
+pub fn created_view(sql: &str) -> Option<String> {
+    let t = tokens(sql);
+    (t.first()?.is("CREATE") && t.get(1)?.is("VIEW")).then(|| t.get(2).map(|t| t.text.to_ascii_uppercase()))?
+}
+
+/// What a DELETE or UPDATE changes.
+pub fn changed(sql: &str) -> Option<String> {
+    let t = tokens(sql);
+    let name = match t.first()? {
+        first if first.is("UPDATE") => t.get(1)?,
+        first if first.is("DELETE") && t.get(1)?.is("FROM") => t.get(2)?,
+        _ => return None,
+    };
+    Some(name.text.to_ascii_uppercase())
+}
+
 /// Says whether a DROP or ALTER is about something that a refused CREATE would have made.
 pub fn on_missing(sql: &str, missing: &[String]) -> Option<Foreign> {
     let t = tokens(sql);

@@ -80,6 +80,8 @@ pub struct Run<'a> {
     missing: Vec<String>,
     /// Whether other dialects are told apart: not in this project's own files.
     dialects: bool,
+    /// Views that were made.
+    views: Vec<String>,
     account: Account,
 }
 
@@ -101,6 +103,7 @@ impl<'a> Run<'a> {
             float_columns: Vec::new(),
             missing: Vec::new(),
             dialects,
+            views: Vec::new(),
             account: Account::default(),
         }
     }
@@ -142,12 +145,23 @@ impl<'a> Run<'a> {
             Some(foreign) => self.foreign(record, sql, foreign),
             None => {
                 self.account.legal += 1;
-                match self.check(record, sql) {
+                self.views.extend(dialect::created_view(sql));
+                match self.check_here(record, sql) {
                     Ok(()) => self.account.passed += 1,
                     Err(why) => self.divided(record, sql, why),
                 }
             }
         }
+    }
+
+    /// As [`Run::check`]. Rows are changed through a view of one table in Oracle, where a file of other dialects has an error.
+    fn check_here(&mut self, record: &Record, sql: &str) -> Result<(), String> {
+        let is_view = |name: String| self.views.contains(&name);
+        let refused_elsewhere = matches!(record.kind, Kind::Statement(Expect::Error(None)));
+        if self.dialects && refused_elsewhere && dialect::changed(sql).is_some_and(is_view) {
+            return self.execute(sql).map(drop).map_err(|e| e.to_string());
+        }
+        self.check(record, sql)
     }
 
     /// A record that fails may have meant integer division: then it must agree with it, and have been answered without.
