@@ -99,7 +99,7 @@ pub fn work(dir: &Path, mind: &mut Mind, seat: &Seat, r: &mut Random, shared: &S
             continue;
         };
         let process = client.welcome().server_process;
-        let mut session = Session { process, client, mind, seat, r, shared, serializable: false };
+        let mut session = Session { process, client, mind, seat, r, shared, serializable: false, dangling: false };
         if let Err(Stop::Failure(text)) = session.serve() {
             shared.fail(text);
         }
@@ -119,6 +119,8 @@ pub struct Session<'a> {
     shared: &'a Shared,
     /// The transaction is serializable.
     serializable: bool,
+    /// It has a link that leads nowhere.
+    pub(super) dangling: bool,
 }
 
 impl Session<'_> {
