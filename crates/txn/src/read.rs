@@ -81,6 +81,9 @@ const IMAGES_MAX: usize = 16;
 /// later stay in the image and take room that the older rows had.
 const SLACK_BYTES: usize = 4096;
 
+/// The longest image: places in it are sixteen bits wide.
+const IMAGE_BYTES_MAX: usize = 60 << 10;
+
 impl Transactions {
     fn judge(&self, itl: &Itl, s: &Snapshot) -> Verdict {
         if itl.is_unused() {
@@ -405,9 +408,12 @@ impl Transactions {
         let Scratch { image, record, .. } = scratch;
         let rec = self.newest_record(p, at, n, itl, record)?;
         see(&rec);
-        if self.undo_in_image(image.bytes_mut(), &rec).is_err() {
-            *image = widened(image, SLACK_BYTES)?;
-            self.undo_in_image(image.bytes_mut(), &rec)?;
+        // What came later may stay in the image and fill all of the block: a transaction's own rows beside those that others deleted.
+        loop {
+            match self.undo_in_image(image.bytes_mut(), &rec) {
+                Err(_) if image.bytes().len() + SLACK_BYTES <= IMAGE_BYTES_MAX => *image = widened(image, SLACK_BYTES)?,
+                done => break done?,
+            }
         }
         let mut d = DataMut::new(image.bytes_mut());
         d.set_itl(n, &rec.itl_before).map_err(|_| Ora::internal("undo names an entry that the block does not have"))?;
