@@ -68,11 +68,16 @@ pub struct Kills {
     pub holding: u64,
 }
 
+/// Kills that [`kill_children`] makes at least, and how much longer than asked for it may take over them.
+const KILLS_LEAST: u64 = 60;
+const KILLS_LIMIT: Duration = Duration::from_secs(60);
+
 /// Keeps `children` forked processes running `body` (which gets a seed and loops for ever), and kills one after the other
-/// at random moments, cleaning up behind each with the calling thread's process, until `time` is over.
+/// at random moments, cleaning up behind each with the calling thread's process, until `time` is over, and for as much longer as
+/// [`KILLS_LEAST`] take on a busy machine.
 ///
 /// # Panics
-/// A child ends by itself, or cleaning up takes longer than 20 seconds.
+/// A child ends by itself, cleaning up takes longer than 20 seconds, or so few kills take longer than a minute.
 pub fn kill_children(by: &Process, children: usize, time: Duration, seed: u64, body: impl Fn(&Process, u64)) -> Kills {
     let mut random = seed | 1;
     let mut next = move || {
@@ -97,7 +102,8 @@ pub fn kill_children(by: &Process, children: usize, time: Duration, seed: u64, b
     let mut kills = Kills::default();
     let mut running: Vec<i32> = (0..children).map(|_| start(next())).collect();
     let end = Instant::now() + time;
-    while Instant::now() < end {
+    while Instant::now() < end || kills.killed < KILLS_LEAST {
+        assert!(Instant::now() < end + KILLS_LIMIT, "{kills:?} in {time:?} and a minute");
         os::clock::sleep(Duration::from_nanos(next() % 1_000_000));
         // One at a time as a rule, and sometimes several, so that the cleaner meets what another dead process holds.
         let victims = if next() % 4 == 0 { 1 + next() as usize % running.len() } else { 1 };
