@@ -186,7 +186,7 @@ base_tables! {
         CPU_COST "CPU_COST" N, IO_COST "IO_COST" N, TEMP_SPACE "TEMP_SPACE" N, ACCESS_PREDICATES "ACCESS_PREDICATES" V(4000),
         FILTER_PREDICATES "FILTER_PREDICATES" V(4000), PROJECTION "PROJECTION" V(4000), TIME "TIME" N, QBLOCK_NAME "QBLOCK_NAME" V(128), OTHER_XML "OTHER_XML" V(4000),
     }
-    /// Snapshots of the workload repository. The `WRH$_` tables have their figures, by snapshot; columns are only ever added at the end.
+    /// Snapshots of the workload repository. The `WRH$_` tables have their figures, by snapshot.
     Snapshot "WRM$_SNAPSHOT" 160 snapshot {
         SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, STARTUP_TIME "STARTUP_TIME" D,
         BEGIN_INTERVAL_TIME "BEGIN_INTERVAL_TIME" T, END_INTERVAL_TIME "END_INTERVAL_TIME" T, FLUSH_ELAPSED "FLUSH_ELAPSED" N,
@@ -377,12 +377,6 @@ impl Base {
     /// Base tables belong to SYS.
     pub fn owner(self) -> UserId {
         UserId::SYS
-    }
-
-    /// Whether it is of the workload repository: a database made before there was one gets these tables when it is opened.
-    pub fn is_repository(self) -> bool {
-        let name = self.table().name;
-        name.starts_with("WRM$_") || name.starts_with("WRH$_")
     }
 
     /// Whether everybody may read it: DUAL and the maps of privileges.

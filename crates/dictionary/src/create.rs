@@ -155,38 +155,6 @@ impl DictionaryShared {
     }
 }
 
-impl DictionaryShared {
-    /// Adds base tables to a database that was made without them.
-    pub(crate) fn add_base_tables(&self, p: &Process, missing: &[Base]) -> Result<()> {
-        let scn = || self.txns().current_scn();
-        let mut made = Date::UNIX_EPOCH;
-        self.scan_once(p, Base::Obj, &mut |_, row| {
-            if let (Value::Date(at), true) = (&row[obj::CTIME], row[obj::OBJ] == int(Base::Obj.table().object.0)) {
-                made = *at;
-            }
-            Ok(())
-        })?;
-        for base in missing {
-            let segments = self.txns().cache().segments();
-            let header = segments.create(p, SYSTEM_TABLESPACE, SegmentKind::Table, base.table().object, &scn)?;
-            self.set_header(*base, header);
-        }
-        let mut txn = Txn::new();
-        let mut change = Change::new(self, p, &mut txn);
-        let added = missing.iter().try_for_each(|base| {
-            change.insert(Base::Bootstrap, &bootstrap_row(&change, *base))?;
-            change.insert(Base::Obj, &object_row(base.table().object, base.table().name, ObjectKind::Table, made))
-        });
-        match added {
-            Ok(()) => Change::new(self, p, &mut txn).commit(&NoHook).map(drop),
-            Err(e) => {
-                self.txns().rollback(p, &mut txn)?;
-                Err(e)
-            }
-        }
-    }
-}
-
 fn bootstrap_row(change: &Change<'_>, base: Base) -> Row {
     let header = change.shared().base_heap(base).header;
     vec![int(base.table().object.0), int(header.file()), int(header.block()), text(base.table().name)]

@@ -97,7 +97,7 @@ impl DictionaryShared {
     /// Reads where the base tables are and which numbers are taken. `SYSTEM`'s first file is number 1.
     ///
     /// # Errors
-    /// ORA-00704 when the database has no dictionary; those of reading.
+    /// ORA-00704 when the database has no dictionary or lacks a base table; those of reading.
     pub fn open(&self, p: &Process) -> Result<()> {
         self.set_header(Base::Bootstrap, self.bootstrap_header());
         let failed = |e: Ora| Ora::new(704).because(e);
@@ -112,12 +112,8 @@ impl DictionaryShared {
         for (base, header) in &found {
             self.set_header(*base, *header);
         }
-        let missing: Vec<Base> = Base::ALL.iter().copied().filter(|base| self.header(*base).is_none()).collect();
-        if let Some(missing) = missing.iter().find(|base| !base.is_repository()) {
+        if let Some(missing) = Base::ALL.iter().find(|base| self.header(**base).is_none()) {
             return Err(failed(Ora::internal(format_args!("[no {}]", missing.table().name))));
-        }
-        if !missing.is_empty() && !self.txns().cache().files().is_read_only() {
-            self.add_base_tables(p, &missing).map_err(failed)?;
         }
         self.seed_numbers(p)
     }
