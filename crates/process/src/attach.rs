@@ -106,6 +106,7 @@ impl Drop for Process {
             return; // the copy that a forked child inherited: the process lives on in the parent
         }
         self.all.leave(self);
+        self.count(Stat::UserLogoutsCumulative, 1);
         self.stats.set(Stat::LogonsCurrent, 0);
         self.all.fold(self, self.number);
         self.slot().to(ProcessState::Active, ProcessState::Free);

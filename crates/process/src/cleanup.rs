@@ -122,6 +122,7 @@ impl Processes {
         self.stats[dead as usize - 1].set(Stat::LogonsCurrent, 0);
         self.fold(by, dead);
         by.count(Stat::DeadProcessesCleanedUp, 1);
+        by.count(Stat::UserLogoutsCumulative, 1);
         by.count(Stat::MicroUndoWordsRolledBack, u64::from(words));
         slot.to(ProcessState::Cleaning, ProcessState::Free);
         Some(Cleaned { words, latches })

@@ -132,6 +132,7 @@ fn slots_run_out_and_come_back_with_new_serial_numbers() {
     assert_eq!(again.stats().get(Stat::LogonsCumulative), 1, "a session counts from nothing");
     assert_eq!(all.system_stats(&again)[Stat::LogonsCumulative as usize], 5);
     assert_eq!(all.system_stats(&again)[Stat::LogonsCurrent as usize], 4);
+    assert_eq!(all.system_stats(&again)[Stat::UserLogoutsCumulative as usize], 1);
 }
 
 #[test]

@@ -9,11 +9,6 @@ const ABSOLUTE: &[&str] = &[
     "logons current",
     "opened cursors current",
     "session cursor cache count",
-    "session pga memory",
-    "session pga memory max",
-    "session uga memory",
-    "session uga memory max",
-    "workarea memory allocated",
 ];
 
 pub fn sections(p: &Period) -> Vec<Section> {
