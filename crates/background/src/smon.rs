@@ -17,10 +17,8 @@ pub fn smon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     while !instance.state().is_asked_to_end(slot) {
         let posts = p.posts();
         sampler.sample(instance, &p);
-        for index in housekeeper.round(instance, &p) {
-            log(&format!(
-                "SMON: index {index}, left by a session that ended while it was being built, has been dropped"
-            ));
+        for line in housekeeper.round(instance, &p) {
+            log(&format!("SMON: {line}"));
         }
         instance.end_round(&p);
         crate::idle(&p, Event::SmonTimer, posts, SLEEP);

@@ -68,11 +68,13 @@ pub struct TablespaceEntry {
     pub is_bigfile: bool,
     /// Its segments are NOLOGGING unless they say otherwise.
     pub is_nologging: bool,
+    /// Its files are to be deleted when the dictionary does not know it: it was being dropped with them.
+    pub deletes_files: bool,
 }
 
 impl TablespaceEntry {
     fn flags(&self) -> u32 {
-        let all = [self.is_offline, self.is_read_only, self.is_bigfile, self.is_nologging];
+        let all = [self.is_offline, self.is_read_only, self.is_bigfile, self.is_nologging, self.deletes_files];
         all.iter().enumerate().map(|(i, on)| u32::from(*on) << i).sum()
     }
 }
@@ -535,6 +537,7 @@ fn parse_tablespace(line: &str) -> Option<TablespaceEntry> {
         is_read_only: has(1),
         is_bigfile: has(2),
         is_nologging: has(3),
+        deletes_files: has(4),
     })
 }
 

@@ -38,6 +38,7 @@ mod virtual_column;
 mod work;
 
 pub use online::drop_abandoned;
+pub use tablespace::finish_drops;
 pub use work::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
 
 use sql::ast::Ddl;

@@ -2,9 +2,10 @@
 //!
 //! The dictionary says which tablespaces there are, the control file which files they have and what state they are in. A new
 //! tablespace is entered in the control file before the dictionary's commit and a dropped one is taken out behind it, so a statement
-//! that dies leaves at most a tablespace that the dictionary does not know; [`forget_strangers`] takes it out of the control file.
+//! that dies leaves at most a tablespace that the dictionary does not know; [`forget_strangers`] takes it out of the control file,
+//! when the database is opened, in SMON's rounds, or when the next tablespace is made.
 
-use crate::work::{Parts, Work};
+use crate::work::{Host, Parts, Work};
 use datafile::{Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry};
 use dictionary::base::{Base, props, ts, tsq, user};
 use dictionary::rows::{as_text, as_u32, int, text};
@@ -72,6 +73,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
         is_read_only: false,
         is_bigfile: create.bigfile,
         is_nologging: create.nologging,
+        deletes_files: false,
     };
     let specs = file_specs(&create.files, block_size)?;
     add_files(work, &entry, &specs, create.files[0].pos)?;
@@ -146,12 +148,38 @@ fn add_files(work: &mut Work<'_>, tablespace: &TablespaceEntry, specs: &[NewFile
     Ok(())
 }
 
-/// Takes tablespaces out of the control file that the dictionary does not know: a statement died half-way. Their files stay.
-fn forget_strangers(work: &mut Work<'_>) -> Result<()> {
-    let known: Vec<u32> = work.select(Base::Ts, &|_| true)?.iter().map(|row| as_u32(&row[ts::TS])).collect();
+/// Takes tablespaces out of the control file that the dictionary does not know, because a statement died half-way; tells which. The files
+/// of one that was dropped with its files are deleted, others stay. The DD enqueue is held, or nobody else is there.
+fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
     let control = work.control()?;
-    let strange: Vec<u32> = control.files.iter().filter(|f| !known.contains(&f.tablespace)).map(|f| f.file).collect();
-    if strange.is_empty() { Ok(()) } else { drop_files(work, &strange, false) }
+    let rows = work.select(Base::Ts, &|_| true)?;
+    let known = |number: u32| rows.iter().any(|row| as_u32(&row[ts::TS]) == number);
+    let strange: Vec<TablespaceEntry> = control.tablespaces.iter().filter(|t| !known(t.number)).cloned().collect();
+    if strange.is_empty() {
+        return Ok(Vec::new());
+    }
+    {
+        // The commit that dropped it was another's, and need not be on disk: with the blocks that it changed it is.
+        let parts = work.host.parts();
+        parts.storage.heap.transactions().cache().checkpoint(parts.p)?;
+    }
+    for of in &strange {
+        let files: Vec<u32> = control.files.iter().filter(|f| f.tablespace == of.number).map(|f| f.file).collect();
+        drop_files(work, &files, of.deletes_files)?;
+    }
+    Ok(strange.into_iter().map(|t| t.name).collect())
+}
+
+/// Finishes statements that died between the dictionary's commit and the control file's change, unless somebody is defining just now;
+/// returns the names of tablespaces that have gone.
+///
+/// # Errors
+/// Those of the dictionary and of the control file.
+pub fn finish_drops(host: &mut dyn Host) -> Result<Vec<String>> {
+    Work::aside(host, &mut |work| {
+        let alone = work.hold(enqueue::EnqueueType::Dd, 1, enqueue::LockMode::Exclusive)?;
+        if alone { forget_strangers(work) } else { Ok(Vec::new()) }
+    })
 }
 
 /// Takes files out of the database, with nothing of them left in the cache. The commit that says so is on disk before they go.
@@ -160,6 +188,7 @@ pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> 
     let parts = work.host.parts();
     let txns = parts.storage.heap.transactions();
     txns.sync_commits(parts.p)?;
+    os::crash::point("files-going");
     let cache = txns.cache();
     numbers.iter().for_each(|n| cache.files().fence_off(*n));
     cache.discard(parts.p, &|at: Rdba| numbers.contains(&at.file()))?;
@@ -206,6 +235,8 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     work.change().delete(Base::Tsq, &move |row| as_u32(&row[tsq::TS]) == entry.number)?;
     let control = work.control()?;
     let numbers = control.files.iter().filter(|f| f.tablespace == entry.number).map(|f| f.file).collect();
+    // Should the statement die behind its commit, whoever finishes it knows what becomes of the files.
+    change(work, &entry, &mut |t| t.deletes_files = drop.and_files)?;
     work.files_going = Some((numbers, drop.and_files));
     Ok(())
 }

@@ -225,8 +225,10 @@ fn seen(c: &mut Client) -> Result<State, String> {
     let files = |c: &mut Client, of: &str| {
         numbers(c, &format!("select count(*) from dba_data_files where tablespace_name = '{of}'")).map(|r| r[0][0])
     };
-    // Until a tablespace is made again, the control file may still list the file of one whose DROP was cut off behind its commit.
-    let extra = numbers(c, "select count(*) from dba_tablespaces where tablespace_name = 'EXTRA'")?[0][0];
+    let extra = files(c, "EXTRA")?;
+    if numbers(c, "select count(*) from dba_tablespaces where tablespace_name = 'EXTRA'")?[0][0] != extra {
+        return Err("dictionary and control file disagree about EXTRA".into());
+    }
     let files = files(c, "USERS")?;
     Ok(State { rows, made, files, extra })
 }

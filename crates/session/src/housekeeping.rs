@@ -1,6 +1,7 @@
-//! What SMON does every few seconds: it gives back blocks of dropped segments, and drops indexes whose builders died.
+//! What SMON does every few seconds: it gives back blocks of dropped segments, drops indexes whose builders died, and takes files out of the
+//! database whose tablespace was dropped by a session that died behind its commit. The last is done when the database is opened, too.
 //!
-//! Dropping an index is data definition, which wants a host. SMON's has no queries and no compiler: that statement needs neither.
+//! Dropping is data definition, which wants a host. SMON's has no queries and no compiler: those statements need neither.
 
 use crate::caches::OnCommit;
 use crate::instance::Instance;
@@ -23,8 +24,8 @@ pub struct Housekeeper {
 }
 
 impl Housekeeper {
-    /// One round. Returns the names of indexes that were dropped because nobody builds them any more. What cannot be done now is tried
-    /// again in the next round.
+    /// One round. Returns what is to be told: indexes that were dropped because nobody builds them any more, tablespaces whose files have
+    /// gone. What cannot be done now is tried again in the next round.
     pub fn round(&mut self, instance: &'static Instance, p: &Process) -> Vec<String> {
         let dictionary = instance.storage().dictionary;
         os::crash::point("smon-round");
@@ -33,17 +34,34 @@ impl Housekeeper {
         if self.quiet == Some(epoch) {
             return Vec::new();
         }
+        let mut told = Vec::new();
+        let gone = ddl::finish_drops(&mut Smon::new(instance, p));
+        let files_done = gone.as_ref().is_ok_and(Vec::is_empty);
+        told.extend(gone.unwrap_or_default().iter().map(|name| files_gone(name)));
         match any_building(instance, p) {
-            Ok(false) => {
-                self.quiet = Some(epoch);
-                Vec::new()
-            }
+            Ok(false) if files_done => self.quiet = Some(epoch),
             Ok(true) => {
                 os::crash::point("smon-dropping-index");
-                ddl::drop_abandoned(&mut Smon::new(instance, p)).unwrap_or_default()
+                let dropped = ddl::drop_abandoned(&mut Smon::new(instance, p)).unwrap_or_default();
+                told.extend(dropped.iter().map(|index| {
+                    format!("index {index}, left by a session that ended while it was being built, has been dropped")
+                }));
             }
-            Err(_) => Vec::new(),
+            _ => {}
         }
+        told
+    }
+}
+
+fn files_gone(name: &str) -> String {
+    format!("tablespace {name}, which is being made or dropped by nobody, has left the control file with its files")
+}
+
+/// Before the first session: takes tablespaces out of the control file that the dictionary does not know. Returns what is to be told.
+pub fn finish_drops(instance: &'static Instance, p: &Process) -> Vec<String> {
+    match ddl::finish_drops(&mut Smon::new(instance, p)) {
+        Ok(gone) => gone.iter().map(|name| files_gone(name)).collect(),
+        Err(e) => vec![e.to_string()],
     }
 }
 

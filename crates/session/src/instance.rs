@@ -57,7 +57,13 @@ impl Instance {
     ) -> Result<&'static Instance> {
         let mut init = given.clone();
         let database = Database::open_or_create(dir, &mut init, ephemeral, tell)?;
-        Self::make(dir, init, &database, ephemeral)
+        let instance = Self::make(dir, init, &database, ephemeral)?;
+        if !database.is_new {
+            let p = instance.attach_background("supervisor")?;
+            let told = crate::housekeeping::finish_drops(instance, &p);
+            told.iter().for_each(|line| tell(Told::Alert(line)));
+        }
+        Ok(instance)
     }
 
     /// Opens the database in `dir`, which was closed cleanly, for looking only: its files are never written. Sessions of this

@@ -5,11 +5,7 @@ use crate::Period;
 use crate::doc::{Cell, Section, left, number};
 
 /// Statistics that say how much there is of something, not how much there has been.
-const ABSOLUTE: &[&str] = &[
-    "logons current",
-    "opened cursors current",
-    "session cursor cache count",
-];
+const ABSOLUTE: &[&str] = &["logons current", "opened cursors current", "session cursor cache count"];
 
 pub fn sections(p: &Period) -> Vec<Section> {
     vec![activity(p), absolute(p), thread(p)]

@@ -57,6 +57,7 @@ pub const POINTS: &[&str] = &[
     "ddl-segment-made",
     "file-made",
     "file-unlisted",
+    "files-going",
     "group-copied",
     "group-published",
     "group-publishing",

@@ -3,4 +3,5 @@
 mod backup;
 mod common;
 mod crash;
+mod files;
 mod media;

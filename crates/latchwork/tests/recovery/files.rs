@@ -1,0 +1,64 @@
+//! Files and tablespaces whose statement was cut off, that are offline, or that were put back from a copy.
+
+use crate::common::{Database, eventually, number, run};
+
+const LISTED: &str = "select count(*) from dba_data_files where tablespace_name not in ('SYSTEM', 'UNDO', 'USERS')";
+
+/// A database that dies in the way of `plan`.
+fn doomed(name: &str, plan: &str) -> Database {
+    let db = Database::new(name);
+    let (code, text) =
+        db.program(&["start", "--param", "_disk_sync=false", "--param", &format!("_crash_point={plan}")]);
+    assert_eq!(code, 0, "{text}");
+    let mut c = db.connect();
+    run(
+        &mut c,
+        &[
+            "create tablespace extra datafile 'extra01.dbf' size 256k, 'extra02.dbf' size 256k",
+            "create table away tablespace extra as select level id from dual connect by level <= 100",
+        ],
+    );
+    db
+}
+
+#[test]
+fn a_tablespace_whose_drop_died_behind_its_commit_is_gone_at_the_next_start() {
+    for (with_files, name) in [(true, "drop-files"), (false, "drop-leaves")] {
+        let db = doomed(name, "files-going:1");
+        let sql = if with_files { "including contents and datafiles" } else { "including contents" };
+        let e = db.connect().execute(&format!("drop tablespace extra {sql}"), &[]).unwrap_err();
+        assert!(e.is_fatal() || e.code() == 3113, "{e}");
+        eventually("the instance is gone", || db.program(&["status"]).0 == 3);
+        assert!(db.path().join("extra01.dbf").exists());
+        db.start();
+        let mut c = db.connect();
+        assert_eq!(number(&mut c, "select count(*) from user_tables where table_name = 'AWAY'"), 0);
+        assert_eq!(number(&mut c, LISTED), 0);
+        assert_eq!(number(&mut c, "select count(*) from v$tablespace where name = 'EXTRA'"), 0);
+        for file in ["extra01.dbf", "extra02.dbf"] {
+            assert_eq!(db.path().join(file).exists(), !with_files, "{file}");
+        }
+        assert!(db.alert().contains("tablespace EXTRA"), "{}", db.alert());
+        run(&mut c, &["create tablespace extra datafile 'extra01.dbf' size 256k reuse"]);
+        assert_eq!(number(&mut c, LISTED), 1);
+        drop(c);
+        db.verify();
+    }
+}
+
+#[test]
+fn smon_finishes_the_drop_of_a_session_that_died() {
+    let db = doomed("drop-smon", "files-going:2:child");
+    let mut c = db.connect();
+    run(
+        &mut c,
+        &["create tablespace other datafile 'other.dbf' size 256k", "drop tablespace other including contents"],
+    );
+    assert!(db.path().join("other.dbf").exists());
+    let e = db.connect().execute("drop tablespace extra including contents and datafiles", &[]).unwrap_err();
+    assert!(e.is_fatal() || e.code() == 3113, "{e}");
+    eventually("SMON finishes it", || number(&mut c, LISTED) == 0);
+    eventually("the file goes", || !db.path().join("extra02.dbf").exists());
+    drop(c);
+    db.verify();
+}
