@@ -69,3 +69,25 @@ ensure_toolchain() {
     "Latchwork needs Rust $rust_wanted or later; 'cargo --version' says: $(cargo --version 2>&1 | head -n 1)." \
     "Install it with rustup (https://rustup.rs) and start again."
 }
+
+# DuckDB, with which a test reads back what `latchwork awr export` writes: one that is there, or a wheel in target/. Where neither can be
+# had the test says so and reads with other readers.
+offer_duckdb() {
+  if command -v duckdb >/dev/null 2>&1; then return; fi
+  local python
+  for python in target/duckdb/bin/python python3; do
+    if "$python" -c 'import duckdb' >/dev/null 2>&1; then
+      LATCHWORK_DUCKDB_PYTHON=$(command -v "$python")
+      case $LATCHWORK_DUCKDB_PYTHON in /*) ;; *) LATCHWORK_DUCKDB_PYTHON=$PWD/$LATCHWORK_DUCKDB_PYTHON ;; esac
+      export LATCHWORK_DUCKDB_PYTHON
+      return
+    fi
+  done
+  if python3 -m venv target/duckdb >/dev/null 2>&1 &&
+    timeout 180 target/duckdb/bin/python -m pip install --quiet --disable-pip-version-check 'duckdb>=1,<3' >/dev/null 2>&1; then
+    export LATCHWORK_DUCKDB_PYTHON=$PWD/target/duckdb/bin/python
+  else
+    rm -rf target/duckdb
+    say "DuckDB cannot be had: exports are read back by other readers only"
+  fi
+}

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod doc;
+pub mod export;
 pub mod html;
 mod period;
 mod sections;

@@ -5,6 +5,7 @@
 //! `results.json`, `results.csv` and one self-contained HTML page. It knows an instance through SQL and V$ alone.
 #![forbid(unsafe_code)]
 
+mod export;
 mod host;
 mod html;
 mod laws;
@@ -22,6 +23,7 @@ pub mod torture;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub use export::ExportForm;
 pub use manifest::{Experiment, Manifest};
 pub use results::{LatchFigures, Results, Row};
 pub use run::{Plan, run};
@@ -65,6 +67,17 @@ pub enum Command {
     Report {
         /// Folder of the run, or its results.json
         place: PathBuf,
+    },
+    /// Write the figures of earlier runs as Parquet, CSV or JSON for other engines
+    Export {
+        /// Folders of runs, or their results.json
+        #[arg(required = true)]
+        places: Vec<PathBuf>,
+        /// The folder to write to, made where it is not there
+        #[arg(long, value_name = "DIR")]
+        to: PathBuf,
+        #[arg(long, value_enum, default_value_t = ExportForm::Parquet)]
+        format: ExportForm,
     },
 }
 
@@ -139,6 +152,7 @@ pub fn main(command: &Command) -> u8 {
         }
         Command::Run(arguments) => run_command(arguments),
         Command::Report { place } => report_command(place),
+        Command::Export { places, to, format } => export::command(places, to, *format),
     };
     match outcome {
         Ok(()) => 0,
@@ -298,14 +312,20 @@ fn journey_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError
     ended(&journey.broken_laws(), stop)
 }
 
-fn report_command(place: &Path) -> Result<(), LabError> {
+/// The results of a run: the file they are in, and what it says.
+fn results_at(place: &Path) -> Result<(PathBuf, serde_json::Value), LabError> {
     let file = if place.is_dir() { place.join("results.json") } else { place.to_path_buf() };
     let text = std::fs::read_to_string(&file).map_err(|e| {
         LabError::new(format!("{}: {e}\nA run's folder is wanted, or its results.json.", file.display()))
     })?;
+    let kind = serde_json::from_str(&text).map_err(|e| LabError::new(format!("{}: {e}", file.display())))?;
+    Ok((file, kind))
+}
+
+fn report_command(place: &Path) -> Result<(), LabError> {
+    let (file, kind) = results_at(place)?;
     let wrong = |e: serde_json::Error| LabError::new(format!("{}: {e}", file.display()));
     let folder = file.parent().unwrap_or(Path::new("."));
-    let kind: serde_json::Value = serde_json::from_str(&text).map_err(wrong)?;
     if kind["experiment"] == torture::NAME {
         let result: torture::Torture = serde_json::from_value(kind).map_err(wrong)?;
         torture::write(&result, folder)?;

@@ -1,11 +1,12 @@
 //! `latchwork awr`.
 
 use crate::instance::Place;
+use ::awr::export::{ExportError, Lake, Rows, Wanted};
 use clap::{Args, Subcommand};
 use client::{Bind, Client, ClientError, Credentials, Direction};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use types::{Ora, Value};
+use types::{DataType, Ora, Value};
 
 /// The instance does not run.
 const EXIT_STATE: u8 = 3;
@@ -16,7 +17,8 @@ Examples:
   latchwork awr snapshot                          and one after it
   latchwork awr list                              which there are
   latchwork awr report 1 2                        what happened between them, as text
-  latchwork awr report 1 2 --html --out load.html the same as a page with plots";
+  latchwork awr report 1 2 --html --out load.html the same as a page with plots
+  latchwork awr export --to lake                  every snapshot as Parquet; again later: what came since";
 
 #[derive(Subcommand)]
 #[command(after_help = EXAMPLES)]
@@ -27,6 +29,28 @@ pub enum Command {
     Snapshot(Snapshot),
     /// List the snapshots there are
     List(List),
+    /// Write snapshots as Parquet, CSV or JSON for other engines; what an earlier export wrote is left out
+    Export(Export),
+}
+
+#[derive(Args)]
+pub struct Export {
+    /// The folder to write to, made where it is not there
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    #[arg(long, value_enum, default_value_t = lab::ExportForm::Parquet)]
+    format: lab::ExportForm,
+    /// The first snapshot [default: the first there is]
+    #[arg(long, value_name = "SNAPSHOT")]
+    from: Option<i64>,
+    /// The last snapshot [default: the last there is]
+    #[arg(long, value_name = "SNAPSHOT")]
+    to_snap: Option<i64>,
+    /// The run's name in the folders [default: when the instance was started]
+    #[arg(long, value_name = "NAME")]
+    run: Option<String>,
+    #[command(flatten)]
+    place: Place,
 }
 
 #[derive(Args)]
@@ -69,6 +93,7 @@ pub fn run(command: &Command) -> ExitCode {
         Command::Report(a) => report(a),
         Command::Snapshot(a) => snapshot(a),
         Command::List(a) => list(a),
+        Command::Export(a) => export(a),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -95,15 +120,18 @@ fn connect(dir: &Path) -> Result<Client, Failure> {
     })
 }
 
-fn rows(c: &mut Client, sql: &str, binds: &[Value]) -> Result<Vec<Vec<Value>>, ClientError> {
+fn numbered(binds: &[Value]) -> Vec<Bind> {
     let bind = |(at, value): (usize, &Value)| Bind {
         name: Some((at + 1).to_string()),
         direction: Direction::In,
         data_type: value.data_type(),
         value: value.clone(),
     };
-    let binds: Vec<Bind> = binds.iter().enumerate().map(bind).collect();
-    c.query(sql, &binds)?.all()
+    binds.iter().enumerate().map(bind).collect()
+}
+
+fn rows(c: &mut Client, sql: &str, binds: &[Value]) -> Result<Vec<Vec<Value>>, ClientError> {
+    c.query(sql, &numbered(binds))?.all()
 }
 
 fn other(e: impl std::fmt::Display) -> Failure {
@@ -174,5 +202,42 @@ fn list(args: &List) -> Result<(), Failure> {
             println!("{}", line.trim_end());
         }
     }
+    Ok(())
+}
+
+/// Runs the queries of an export in one read-only transaction.
+struct Exporting(Client);
+
+fn asked(e: ClientError) -> ExportError {
+    ExportError::Source(e.to_string())
+}
+
+impl Rows for Exporting {
+    fn columns(&mut self, sql: &str) -> Result<Vec<(String, DataType)>, ExportError> {
+        Ok(self.0.describe(sql).map_err(asked)?.into_iter().map(|c| (c.name, c.data_type)).collect())
+    }
+
+    fn each(
+        &mut self,
+        sql: &str,
+        binds: &[Value],
+        take: &mut dyn FnMut(Vec<Value>) -> std::io::Result<()>,
+    ) -> Result<(), ExportError> {
+        let mut rows = self.0.query(sql, &numbered(binds)).map_err(asked)?;
+        while let Some(row) = rows.next_row().map_err(asked)? {
+            take(row)?;
+        }
+        Ok(())
+    }
+}
+
+fn export(args: &Export) -> Result<(), Failure> {
+    let mut c = connect(&args.place.dir())?;
+    c.execute("set transaction read only", &[]).map_err(other)?;
+    let mut lake = Lake::open(&args.to, args.format.into()).map_err(other)?;
+    let wanted = Wanted { from: args.from, to: args.to_snap, run: args.run.clone() };
+    ::awr::export::repository(&mut Exporting(c), &mut lake, &wanted).map_err(other)?;
+    let (files, rows) = lake.written();
+    println!("{files} files of {rows} rows written to {}", args.to.display());
     Ok(())
 }

@@ -1,0 +1,197 @@
+//! Folders of files: one table a folder, in it run, instance and day, in those files.
+//!
+//! A file is written beside its place under a name that no reader looks for, brought to the disk, and renamed: a reader finds it whole or
+//! not at all, also behind a crash. A file that is there is never changed; what was exported before is left out ([`Lake::ranges`]).
+
+use super::rows::json_text;
+use super::{Column, Field, Form, VERSION, Writer, wrong};
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+/// Where a file lies below its table: keys and values, a folder each.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Part(Vec<(&'static str, String)>);
+
+impl Part {
+    /// Of a run of an instance, on a day (`YYYY-MM-DD`).
+    pub fn of_day(run: &str, instance: &str, day: &str) -> Part {
+        Part(vec![("run", plain(run)), ("instance", plain(instance)), ("day", plain(day))])
+    }
+
+    /// Of an instance as a whole.
+    pub fn of_instance(instance: &str) -> Part {
+        Part(vec![("instance", plain(instance))])
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.0.iter().map(|(key, value)| format!("{key}={value}")).collect()
+    }
+
+    fn keys(&self) -> String {
+        let keys: Vec<String> = self.0.iter().map(|(key, _)| json_text(key)).collect();
+        keys.join(", ")
+    }
+}
+
+/// What may stand in the name of a folder anywhere; anything else becomes `-`.
+fn plain(value: &str) -> String {
+    let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
+    let name: String = value.chars().map(|c| if keep(c) { c } else { '-' }).collect();
+    if name.trim_matches('.').is_empty() { format!("-{name}") } else { name }
+}
+
+/// Takes a row.
+pub type Take<'a> = dyn FnMut(Vec<Field>) -> io::Result<()> + 'a;
+
+/// Gives rows.
+pub type Fill<'a, E> = dyn FnMut(&mut Take<'_>) -> Result<(), E> + 'a;
+
+/// A folder that exports go to.
+pub struct Lake {
+    root: PathBuf,
+    form: Form,
+    files: u64,
+    rows: u64,
+}
+
+impl Lake {
+    /// Opens a folder, which is made where it is not there.
+    ///
+    /// # Errors
+    /// Those of the file system, and a folder of another version.
+    pub fn open(root: &Path, form: Form) -> io::Result<Lake> {
+        let lake = Lake { root: root.to_path_buf(), form, files: 0, rows: 0 };
+        let marker = root.join("_latchwork_export.json");
+        let text = format!("{{\"format\": \"latchwork export\", \"version\": {VERSION}}}\n");
+        match fs::read_to_string(&marker) {
+            Ok(found) if found == text => {}
+            Ok(found) => {
+                return Err(wrong(format!(
+                    "{} is of another version than {VERSION}: {}",
+                    root.display(),
+                    found.trim()
+                )));
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => whole_text(&marker, &text)?,
+            Err(e) => return Err(e),
+        }
+        Ok(lake)
+    }
+
+    /// Files and rows that were written.
+    pub fn written(&self) -> (u64, u64) {
+        (self.files, self.rows)
+    }
+
+    /// The numbers that files `PREFIX-FROM-TO` of a part already have.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn ranges(&self, table: &str, part: &Part, prefix: &str) -> io::Result<Vec<(i64, i64)>> {
+        let folder = self.root.join(table).join(part.folder());
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(e),
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let name = entry?.file_name();
+            let Some(stem) = name.to_str().and_then(|n| n.strip_suffix(&format!(".{}", self.form.extension()))) else {
+                continue;
+            };
+            let range = stem.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-')?.split_once('-'));
+            if let Some((Ok(from), Ok(to))) = range.map(|(from, to)| (from.parse(), to.parse())) {
+                found.push((from, to));
+            }
+        }
+        Ok(found)
+    }
+
+    fn place(&self, table: &str, part: &Part, name: &str) -> PathBuf {
+        self.root.join(table).join(part.folder()).join(format!("{name}.{}", self.form.extension()))
+    }
+
+    /// Writes a file of rows, and what its columns are; a file of that name is replaced. `fill` gives the rows to its argument; where there
+    /// are none, no file is made.
+    ///
+    /// # Errors
+    /// Those of the file system and of `fill`; then no file is there that was not.
+    pub fn put<E: From<io::Error>>(
+        &mut self,
+        table: &str,
+        part: &Part,
+        name: &str,
+        columns: &[Column],
+        fill: &mut Fill<'_, E>,
+    ) -> Result<u64, E> {
+        self.schema(table, part, columns)?;
+        let place = self.place(table, part, name);
+        let mut failed = None;
+        let form = self.form;
+        let made = whole(&place, |file| {
+            let mut writer = Writer::new(form, columns.to_vec(), BufWriter::with_capacity(1 << 16, file))?;
+            if let Err(e) = fill(&mut |row| writer.row(row)) {
+                failed = Some(e);
+                return Err(wrong("rows ended early"));
+            }
+            let (sink, rows) = writer.finish()?;
+            Ok((sink.into_inner().map_err(io::IntoInnerError::into_error)?, rows))
+        });
+        match (made, failed) {
+            (Ok(rows), _) => {
+                (self.files, self.rows) = (self.files + u64::from(rows > 0), self.rows + rows);
+                Ok(rows)
+            }
+            (Err(_), Some(e)) => Err(e),
+            (Err(e), None) => Err(E::from(io::Error::new(e.kind(), format!("{}: {e}", place.display())))),
+        }
+    }
+
+    /// Writes `_schema.json` of a table where it does not say the same already.
+    fn schema(&self, table: &str, part: &Part, columns: &[Column]) -> io::Result<()> {
+        let column = |c: &Column| format!("    {{\"name\": {}, \"type\": \"{}\"}}", json_text(&c.name), c.kind.name());
+        let columns: Vec<String> = columns.iter().map(column).collect();
+        let text = format!(
+            "{{\n  \"table\": {},\n  \"version\": {VERSION},\n  \"partitioned_by\": [{}],\n  \"columns\": [\n{}\n  ]\n}}\n",
+            json_text(table),
+            part.keys(),
+            columns.join(",\n")
+        );
+        let place = self.root.join(table).join("_schema.json");
+        if fs::read_to_string(&place).is_ok_and(|found| found == text) {
+            return Ok(());
+        }
+        whole_text(&place, &text)
+    }
+}
+
+fn whole_text(place: &Path, text: &str) -> io::Result<()> {
+    whole(place, |mut file| {
+        io::Write::write_all(&mut file, text.as_bytes())?;
+        Ok((file, 1))
+    })
+    .map(|_| ())
+}
+
+/// Makes a file under another name, brings it to the disk and gives it its own; one without rows goes again.
+fn whole(place: &Path, fill: impl FnOnce(File) -> io::Result<(File, u64)>) -> io::Result<u64> {
+    let (Some(folder), Some(name)) = (place.parent(), place.file_name().and_then(|n| n.to_str())) else {
+        return Err(wrong(format!("{} is no place for a file", place.display())));
+    };
+    fs::create_dir_all(folder)?;
+    let making = folder.join(format!(".{name}.{}.making", std::process::id()));
+    let made = File::create(&making).and_then(fill).and_then(|(file, rows)| {
+        if rows > 0 {
+            file.sync_all()?;
+            fs::rename(&making, place)?;
+            File::open(folder)?.sync_all()?;
+        }
+        Ok(rows)
+    });
+    if !matches!(made, Ok(1..)) {
+        let _ = fs::remove_file(&making);
+    }
+    made
+}

@@ -1,0 +1,233 @@
+//! Figures of runs for other engines: the tables of `docs/format/export.md` whose names begin with `lab_`.
+//!
+//! A run is the experiment and when it began; what is of the whole run lies under the instance `lab`, a measured cell under its generation.
+//! Rows of the tables are matched by run, instance and `cell`, the number of the row in `results.json`.
+
+use crate::results::{Results, Row};
+use crate::{LabError, results_at, time_machine, torture};
+use awr::export::{Column, Field, Form, Kind, Lake, Part, moment_us};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use types::Date;
+
+/// How files are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ExportForm {
+    Csv,
+    Json,
+    Parquet,
+}
+
+impl From<ExportForm> for Form {
+    fn from(form: ExportForm) -> Form {
+        match form {
+            ExportForm::Csv => Form::Csv,
+            ExportForm::Json => Form::Json,
+            ExportForm::Parquet => Form::Parquet,
+        }
+    }
+}
+
+impl From<io::Error> for LabError {
+    fn from(e: io::Error) -> LabError {
+        LabError::new(e.to_string())
+    }
+}
+
+/// `lab export`: a run that was exported before is written again.
+pub(crate) fn command(places: &[PathBuf], to: &Path, form: ExportForm) -> Result<(), LabError> {
+    let mut lake = Lake::open(to, form.into())?;
+    for place in places {
+        let (file, kind) = results_at(place)?;
+        let wrong = |e: serde_json::Error| LabError::new(format!("{}: {e}", file.display()));
+        if kind["experiment"] == torture::NAME {
+            return Err(LabError::new(format!("{}: torture leaves no measured cells to export", file.display())));
+        }
+        if kind["experiment"] == time_machine::NAME {
+            let journey: time_machine::Journey = serde_json::from_value(kind).map_err(wrong)?;
+            journey.runs.iter().try_for_each(|results| export(results, &mut lake))?;
+        } else {
+            export(&serde_json::from_value(kind).map_err(wrong)?, &mut lake)?;
+        }
+    }
+    let (files, rows) = lake.written();
+    println!("{files} files of {rows} rows written to {}", to.display());
+    Ok(())
+}
+
+fn columns(of: &[(&str, Kind)]) -> Vec<Column> {
+    of.iter().map(|(name, kind)| Column::new(*name, *kind)).collect()
+}
+
+fn text(t: impl Into<String>) -> Field {
+    Field::Text(t.into())
+}
+
+fn int(n: impl Into<i64>) -> Field {
+    Field::Int(n.into())
+}
+
+/// Where a run's files go.
+struct Run<'a> {
+    lake: &'a mut Lake,
+    name: String,
+    day: String,
+}
+
+impl Run<'_> {
+    fn put(&mut self, table: &str, instance: &str, columns: &[Column], rows: Vec<Vec<Field>>) -> Result<(), LabError> {
+        let part = Part::of_day(&self.name, instance, &self.day);
+        let mut rows = Some(rows);
+        self.lake.put::<LabError>(table, &part, "cells", columns, &mut |take| {
+            Ok(rows.take().unwrap_or_default().into_iter().try_for_each(|row| take(row))?)
+        })?;
+        Ok(())
+    }
+}
+
+fn export(results: &Results, lake: &mut Lake) -> Result<(), LabError> {
+    let seconds = i64::try_from(results.started).unwrap_or(0);
+    let started = Date::from_unix(seconds).map_err(|e| LabError::new(e.to_string()))?;
+    let f = started.fields();
+    let day = format!("{:04}-{:02}-{:02}", f.year, f.month, f.day);
+    let stamp = format!("{}T{:02}{:02}{:02}Z", day.replace('-', ""), f.hour, f.minute, f.second);
+    let mut run = Run { lake, name: format!("{}-{stamp}", results.experiment), day };
+    whole_run(results, moment_us(&started, 0), &mut run)?;
+    let mut generations: BTreeMap<&str, Vec<(i64, &Row)>> = BTreeMap::new();
+    for (at, row) in results.rows.iter().enumerate() {
+        generations.entry(&row.generation).or_default().push((at as i64, row));
+    }
+    for (generation, rows) in &generations {
+        cells(generation, rows, &mut run)?;
+        latches(generation, rows, &mut run)?;
+        figures(results, generation, rows, &mut run)?;
+    }
+    Ok(())
+}
+
+fn whole_run(results: &Results, started_us: i64, run: &mut Run<'_>) -> Result<(), LabError> {
+    let of_run = columns(&[
+        ("experiment", Kind::Text),
+        ("title", Kind::Text),
+        ("source", Kind::Text),
+        ("started_utc", Kind::Moment),
+        ("version", Kind::Text),
+        ("cpu", Kind::Text),
+        ("cores", Kind::Int),
+        ("memory_bytes", Kind::Int),
+        ("kernel", Kind::Text),
+        ("cells", Kind::Int),
+        ("stopped_of", Kind::Int),
+    ]);
+    let planned = results.stopped_of.map_or(Ok(Field::Null), |n| Field::count(n as u64));
+    let row = vec![
+        text(&results.experiment),
+        text(&results.title),
+        text(&results.source),
+        Field::Int(started_us),
+        text(&results.version),
+        text(&results.host.cpu),
+        Field::count(results.host.cores as u64)?,
+        Field::count(results.host.memory_bytes)?,
+        text(&results.host.kernel),
+        Field::count(results.rows.len() as u64)?,
+        planned?,
+    ];
+    run.put("lab_run", "lab", &of_run, vec![row])?;
+    let pairs = results.parameters.iter().map(|(name, value)| vec![text(name), text(value)]).collect();
+    run.put("lab_parameter", "lab", &columns(&[("name", Kind::Text), ("value", Kind::Text)]), pairs)?;
+    let of_count = columns(&[
+        ("workload", Kind::Text),
+        ("generation", Kind::Text),
+        ("title", Kind::Text),
+        ("expected", Kind::Real),
+        ("seen", Kind::Real),
+    ]);
+    let count = |c: &crate::laws::Count| {
+        let expected = c.expected.map_or(Field::Null, Field::Real);
+        vec![text(&c.workload), text(&c.generation), text(&c.title), expected, Field::Real(c.seen)]
+    };
+    run.put("lab_law", "lab", &of_count, results.counts.iter().map(count).collect())
+}
+
+fn cells(generation: &str, rows: &[(i64, &Row)], run: &mut Run<'_>) -> Result<(), LabError> {
+    let of_cell = columns(&[
+        ("cell", Kind::Int),
+        ("variant", Kind::Text),
+        ("workload", Kind::Text),
+        ("generation", Kind::Text),
+        ("sessions", Kind::Int),
+        ("repeat", Kind::Int),
+        ("operations", Kind::Int),
+        ("elapsed_s", Kind::Real),
+        ("ops_per_s", Kind::Real),
+        ("pct_linear", Kind::Real),
+        ("passed", Kind::Int),
+    ]);
+    let cell = |(at, row): &(i64, &Row)| -> io::Result<Vec<Field>> {
+        Ok(vec![
+            Field::Int(*at),
+            text(&row.variant),
+            text(&row.workload),
+            text(&row.generation),
+            int(row.sessions),
+            int(row.repeat),
+            Field::count(row.operations)?,
+            Field::Real(row.elapsed_s),
+            Field::Real(row.ops_per_s),
+            row.pct_linear.map_or(Field::Null, Field::Real),
+            row.passed.map_or(Field::Null, int),
+        ])
+    };
+    let cells: io::Result<Vec<_>> = rows.iter().map(cell).collect();
+    run.put("lab_cell", generation, &of_cell, cells?)
+}
+
+fn latches(generation: &str, rows: &[(i64, &Row)], run: &mut Run<'_>) -> Result<(), LabError> {
+    let of_latch = columns(&[
+        ("cell", Kind::Int),
+        ("latch", Kind::Text),
+        ("gets", Kind::Int),
+        ("misses", Kind::Int),
+        ("sleeps", Kind::Int),
+        ("spin_gets", Kind::Int),
+        ("wait_time_us", Kind::Int),
+    ]);
+    let mut all = Vec::new();
+    for (at, row) in rows {
+        for (name, f) in &row.latches {
+            let mut fields = vec![Field::Int(*at), text(name)];
+            for n in [f.gets, f.misses, f.sleeps, f.spin_gets, f.wait_time_us] {
+                fields.push(Field::count(n)?);
+            }
+            all.push(fields);
+        }
+    }
+    run.put("lab_latch", generation, &of_latch, all)
+}
+
+/// Figures of sections, one a row: they have names that only the experiment knows.
+fn figures(results: &Results, generation: &str, rows: &[(i64, &Row)], run: &mut Run<'_>) -> Result<(), LabError> {
+    let of_figure = columns(&[
+        ("cell", Kind::Int),
+        ("section", Kind::Text),
+        ("name", Kind::Text),
+        ("figure", Kind::Text),
+        ("value", Kind::Real),
+    ]);
+    let mut all = Vec::new();
+    for (at, row) in rows {
+        for (section, figures) in &row.sections {
+            let head = results.sections.iter().find(|head| head.title == *section);
+            for (name, values) in figures {
+                for (nth, value) in values.iter().enumerate() {
+                    let figure = head.and_then(|head| head.figures.get(nth)).cloned();
+                    let figure = figure.unwrap_or_else(|| format!("figure {}", nth + 1));
+                    all.push(vec![Field::Int(*at), text(section), text(name), text(figure), Field::Real(*value)]);
+                }
+            }
+        }
+    }
+    run.put("lab_figure", generation, &of_figure, all)
+}
