@@ -194,6 +194,19 @@ pub fn shared_slice<T: crate::SharedLayout>(count: usize) -> OsResult<&'static [
 }
 
 impl StaticMapping {
+    /// Keeps every page in memory for as long as the calling process lives: none is ever swapped out, in whatever process it is
+    /// used. Pages that have not been used yet are filled first.
+    ///
+    /// # Errors
+    /// `ENOMEM` or `EPERM` beyond the limit of locked memory ([`lock_limit`]), `EAGAIN` when there are not enough pages.
+    pub fn lock(self) -> OsResult<()> {
+        // SAFETY: exactly our own mapping; locking changes no contents.
+        match unsafe { libc::mlock(self.base.cast(), self.len) } {
+            0 => Ok(()),
+            _ => Err(OsError::last("mlock", format!("{} bytes", self.len))),
+        }
+    }
+
     /// Touches every page, for reading and writing, so that later use takes no page fault.
     pub fn touch_all(self) {
         // SAFETY: exactly our own mapping; MADV_POPULATE_WRITE (23) faults pages in and changes no contents.
@@ -207,9 +220,39 @@ impl StaticMapping {
     }
 }
 
+/// Bytes that the calling process may lock in memory, after its soft limit was raised to the hard one; `None` without a limit.
+/// A privileged process may lock more.
+#[must_use]
+pub fn lock_limit() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a valid place for the answer.
+    if unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } != 0 {
+        return Some(0);
+    }
+    if limit.rlim_cur < limit.rlim_max {
+        let raised = libc::rlimit { rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max };
+        // SAFETY: a valid value; where it is refused the old limit stays.
+        if unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const raised) } == 0 {
+            limit = raised;
+        }
+    }
+    (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn locked_pages_are_there_or_the_limit_says_why_not() {
+        let file = MemFile::create("lw-test", 64 << 10, PageSize::Small).unwrap();
+        let mapping = file.map_at(0x5b00_0000_0000).unwrap().leak();
+        match (mapping.lock(), lock_limit()) {
+            (Ok(()), _) => {}
+            (Err(e), Some(limit)) => assert!(limit < 64 << 10, "{limit}: {e}"),
+            (Err(e), None) => panic!("without a limit: {e}"),
+        }
+    }
 
     #[test]
     fn a_taken_address_is_refused() {

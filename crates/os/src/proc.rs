@@ -15,6 +15,8 @@ pub struct ProcessMemory {
     pub page_tables_kb: u64,
     /// Virtual size.
     pub virtual_kb: u64,
+    /// Reserved huge pages; they are not in `resident_kb`.
+    pub huge_kb: u64,
 }
 
 /// The memory of a process; `None` when it is gone.
@@ -28,13 +30,47 @@ pub fn memory_of(process: i32) -> Option<ProcessMemory> {
         shared_kb: field("RssShmem"),
         page_tables_kb: field("VmPTE"),
         virtual_kb: field("VmSize"),
+        huge_kb: field("HugetlbPages"),
+    })
+}
+
+/// What only a walk over all pages of a process can tell, in kilobytes: seconds for many gigabytes of small pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageWalk {
+    /// Resident memory, what is shared divided by those who share it.
+    pub proportional_kb: u64,
+    /// Shared memory that the kernel has put on transparent huge pages.
+    pub transparent_kb: u64,
+    /// Written memory of the process's own.
+    pub private_dirty_kb: u64,
+}
+
+/// Walks over the pages of a process; `None` when it is gone or of another user.
+#[must_use]
+pub fn walk_pages_of(process: i32) -> Option<PageWalk> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
+    let field = |name: &str| kilobytes(&text, name).unwrap_or(0);
+    Some(PageWalk {
+        proportional_kb: field("Pss"),
+        transparent_kb: field("ShmemPmdMapped"),
+        private_dirty_kb: field("Private_Dirty"),
     })
 }
 
 /// Bytes of the calling process's memory that are its own: resident and not shared. Cheaper than [`memory_of`].
 #[must_use]
 pub fn own_private_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    private_bytes("self")
+}
+
+/// The same of another process; `None` when it is gone.
+#[must_use]
+pub fn private_bytes_of(process: i32) -> Option<u64> {
+    private_bytes(&process.to_string())
+}
+
+fn private_bytes(process: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     let mut pages = text.split_whitespace().skip(1).map_while(|n| n.parse::<u64>().ok());
     let (resident, shared) = (pages.next()?, pages.next()?);
     Some(resident.saturating_sub(shared) * PageSize::Small.bytes() as u64)
@@ -60,6 +96,40 @@ pub fn huge_pages(size: PageSize) -> Option<(u64, u64)> {
 pub fn machine_memory_kb() -> (u64, u64) {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     (kilobytes(&text, "MemTotal").unwrap_or(0), kilobytes(&text, "MemAvailable").unwrap_or(0))
+}
+
+/// Whether the kernel puts shared memory on transparent huge pages for who asks by `madvise`: the word in brackets of
+/// `/sys/kernel/mm/transparent_hugepage/shmem_enabled`.
+#[must_use]
+pub fn shared_memory_may_be_transparent() -> bool {
+    let text = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/shmem_enabled").unwrap_or_default();
+    ["[always]", "[within_size]", "[advise]", "[force]"].iter().any(|word| text.contains(word))
+}
+
+/// Bytes of memory that this process may ever have: the machine's, or less where its control groups say so.
+#[must_use]
+pub fn memory_limit_bytes() -> u64 {
+    let mut least = match machine_memory_kb().0 {
+        0 => u64::MAX,
+        kb => kb << 10,
+    };
+    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    for line in own.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(kind), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let (root, file) = match kind {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            "memory" => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+            _ => continue,
+        };
+        // A group's limit holds for those below it.
+        for group in std::path::Path::new(path).ancestors() {
+            let at = format!("{root}{}/{file}", group.display());
+            let limit = std::fs::read_to_string(at).ok().and_then(|text| text.trim().parse::<u64>().ok());
+            least = limit.map_or(least, |limit| least.min(limit));
+        }
+    }
+    least
 }
 
 /// The machine's processors and memory. Times are hundredths of a second of all processors since it started.
@@ -139,8 +209,11 @@ mod tests {
         let m = memory_of(crate::process::own_id()).unwrap();
         assert!(m.resident_kb > 0 && m.page_tables_kb > 0 && m.virtual_kb >= m.resident_kb);
         assert!(memory_of(i32::MAX).is_none());
+        let walk = walk_pages_of(crate::process::own_id()).unwrap();
+        assert!(walk.proportional_kb > 0 && walk.private_dirty_kb > 0 && walk_pages_of(i32::MAX).is_none());
         let (all, free) = machine_memory_kb();
         assert!(all >= free && free > 0);
+        assert!((1..=all << 10).contains(&memory_limit_bytes()));
     }
 
     #[test]

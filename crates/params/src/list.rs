@@ -158,8 +158,8 @@ params! {
     LogWriter "_log_writer" Kind::Word(&["leader", "lgwr"]), "", Static, false, "who writes the log for a commit: the first who waits, or LGWR; empty: by latch_generation";
     DataFileMaxSize "_data_file_max_size" size(0, T), "0", Static, false, "size up to which the data files of a new database grow; 0: as large as a file can be";
     UndoFileMaxSize "_undo_file_max_size" size(0, T), "0", Static, false, "size up to which the undo file of a new database grows; 0: as large as a file can be";
-    SgaTarget "sga_target" size(0, T), "0", Static, true, "Target size of SGA";
-    SgaMaxSize "sga_max_size" size(0, T), "0", Static, false, "max total SGA size";
+    SgaTarget "sga_target" size(0, 16 * T), "0", Static, true, "Target size of SGA";
+    SgaMaxSize "sga_max_size" size(0, 16 * T), "0", Static, false, "max total SGA size";
     MemoryTarget "memory_target" size(0, T), "0", Static, false, "Target size of Oracle SGA and PGA memory";
     PgaAggregateTarget "pga_aggregate_target" size(10 * M, 4 * T), "104857600", System, true, "Target size for the aggregate PGA memory consumed by the instance";
     PgaMaxSize "_pga_max_size" size(M, 4 * T), "1073741824", Both, false, "Maximum size of the PGA memory for one process";

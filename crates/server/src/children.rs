@@ -69,15 +69,23 @@ impl Role {
     }
 }
 
+/// A connection that the supervisor has accepted.
+pub struct Arrival {
+    pub stream: UnixStream,
+    /// When, by the monotonic clock.
+    pub accepted_ns: u64,
+}
+
 /// Runs a child to its end.
 pub fn run(
     instance: &'static Instance,
     role: Role,
-    stream: Option<UnixStream>,
+    arrival: Option<Arrival>,
     alert: &AlertLog,
     wanted: &EventFd,
     supervisor: i32,
 ) -> ! {
+    let forked_ns = os::clock::now_ns();
     if !os::process::die_with_parent(supervisor, signal::SIGKILL) {
         os::process::exit_now(1);
     }
@@ -87,8 +95,8 @@ pub fn run(
     signal::unblock(&[signal::SIGINT, signal::SIGCHLD, signal::SIGQUIT, signal::SIGUSR1]);
     signal::restore_default(signal::SIGQUIT);
     log_panics(role, alert);
-    let body = || match (role, stream) {
-        (Role::Server, Some(stream)) => serve::serve(instance, stream, alert),
+    let body = || match (role, arrival) {
+        (Role::Server, Some(arrival)) => serve::serve(instance, arrival, forked_ns, alert),
         (Role::Server, None) => Ok(()),
         (Role::Pmon, _) => background::pmon(instance, &|text| alert.write(text)),
         (Role::Dbw0, _) => background::dbw0(instance),

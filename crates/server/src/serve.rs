@@ -4,11 +4,11 @@
 //! client that vanishes ends the session, whose open transaction is rolled back.
 
 use crate::alert::AlertLog;
-use crate::children::failure;
+use crate::children::{Arrival, failure};
 use net::local::{FrameBuffer, MAX_REQUEST_LEN, Reply, Request, write_frame};
 use os::signal::{self, SignalFd};
 use os::socket::Poll;
-use session::{Flow, Instance, Session};
+use session::{ConnectTimes, Flow, Instance, Session};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -34,7 +34,8 @@ struct Line {
 }
 
 /// Serves one connection to its end.
-pub fn serve(instance: &'static Instance, stream: UnixStream, alert: &AlertLog) -> Result<()> {
+pub fn serve(instance: &'static Instance, arrival: Arrival, forked_ns: u64, alert: &AlertLog) -> Result<()> {
+    let Arrival { stream, accepted_ns } = arrival;
     let os_error = |e: os::OsError| Ora::internal(e);
     let (uid, _) = os::socket::peer(&stream).map_err(os_error)?;
     // Reads and writes wait together with the signals that end a session.
@@ -44,7 +45,12 @@ pub fn serve(instance: &'static Instance, stream: UnixStream, alert: &AlertLog) 
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(os_error)?;
     let incoming = FrameBuffer::new(MAX_REQUEST_LEN);
     let mut line = Line { stream, signals, incoming, scratch: vec![0; 16 << 10] };
-    let Some(mut session) = line.logon(instance, uid) else { return Ok(()) };
+    let times = ConnectTimes {
+        fork_ns: forked_ns.saturating_sub(accepted_ns),
+        set_up_ns: os::clock::now_ns().saturating_sub(forked_ns),
+        ..ConnectTimes::default()
+    };
+    let Some(mut session) = line.logon(instance, uid, times) else { return Ok(()) };
     if let Err(e) = line.talk(instance, &mut session) {
         alert.write(&format!("Session {} ended: {e}", session.sid()));
     }
@@ -54,7 +60,7 @@ pub fn serve(instance: &'static Instance, stream: UnixStream, alert: &AlertLog) 
 
 impl Line {
     /// Waits for the first packet: a logon opens a session, a cancel breaks another session's call.
-    fn logon(&mut self, instance: &'static Instance, uid: u32) -> Option<Session> {
+    fn logon(&mut self, instance: &'static Instance, uid: u32, times: ConnectTimes) -> Option<Session> {
         let logon = match self.hear(Some(LOGON_LIMIT)) {
             Heard::Packet(Request::Logon(l)) => l,
             Heard::Packet(Request::Cancel { sid, serial, key }) => {
@@ -71,7 +77,7 @@ impl Line {
             }
             Heard::Signal | Heard::Gone => return None,
         };
-        match Session::logon(instance, &logon, uid) {
+        match Session::logon_after(instance, &logon, uid, times) {
             Ok(session) => {
                 let welcome = Reply::Welcome(Box::new(session.welcome()));
                 self.say(&welcome).ok()?;

@@ -14,7 +14,7 @@
 //! | the supervisor dies | the kernel kills every child (PDEATHSIG) |
 
 use crate::alert::AlertLog;
-use crate::children::{self, Role};
+use crate::children::{self, Arrival, Role};
 use crate::place::Place;
 use crate::{StartOptions, StopMode};
 use os::process::{Ended, Fork};
@@ -196,9 +196,9 @@ impl Supervisor {
     }
 
     /// Forks one child. In the child this does not return.
-    fn fork(&mut self, role: Role, stream: Option<UnixStream>) -> Result<i32, String> {
+    fn fork(&mut self, role: Role, arrival: Option<Arrival>) -> Result<i32, String> {
         // Without a second descriptor the client's end is noticed at the end of the call only.
-        let line = stream.as_ref().and_then(|s| s.try_clone().ok());
+        let line = arrival.as_ref().and_then(|a| a.stream.try_clone().ok());
         match os::process::fork().map_err(|e| format!("ORA-27300: OS system dependent operation:fork failed\n{e}"))? {
             Fork::Parent(pid) => {
                 self.children.insert(pid, Child { role, line });
@@ -210,7 +210,7 @@ impl Supervisor {
                 self.children.clear();
                 // The listener stays with the supervisor alone, so that the socket dies with it.
                 drop(self.listener.take());
-                children::run(self.instance, role, stream, &self.alert, &self.wanted, self.own_id)
+                children::run(self.instance, role, arrival, &self.alert, &self.wanted, self.own_id)
             }
         }
     }
@@ -320,7 +320,8 @@ impl Supervisor {
             children::refuse(stream, self.instance.max_processes());
             return;
         }
-        if let Err(text) = self.fork(Role::Server, Some(stream)) {
+        let arrival = Arrival { stream, accepted_ns: os::clock::now_ns() };
+        if let Err(text) = self.fork(Role::Server, Some(arrival)) {
             // The client sees its connection end.
             self.alert.write(&text);
         }

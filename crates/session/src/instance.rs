@@ -13,7 +13,7 @@ use crate::storage::{Database, Storage, StorageLayout};
 use latch::SleepAlgorithm;
 use params::{Designs, InitParams, LatchSleep, Param, ParamsLayout, SystemParams};
 use process::{Attach, Cancel, Process, ProcessConfig, ProcessLayout, Processes};
-use sga::{LargePages, Sga, SgaBuilder};
+use sga::{LargePages, Sga, SgaBuilder, Wish};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use types::{Ora, Result};
@@ -78,31 +78,23 @@ impl Instance {
     }
 
     fn make(dir: &Path, mut init: InitParams, database: &Database, ephemeral: bool) -> Result<&'static Instance> {
-        let sizes = Sizes::derive(&mut init)?;
+        let mut sizes = Sizes::derive(&mut init)?;
         let designs = Designs::of(&init);
-        let generation = designs.generation;
-        let processes = ProcessConfig { processes: sizes.slots() as u32, generation };
-        let mut builder = SgaBuilder::new();
-        let process_layout = ProcessLayout::reserve(&mut builder, &processes);
-        let params_layout = ParamsLayout::reserve(&mut builder);
-        let state_layout = StateLayout::reserve(&mut builder, sizes.slots());
-        let storage_layout = StorageLayout::reserve(&mut builder, &sizes, &designs, generation);
-        let caches_layout = CachesLayout::reserve(&mut builder, &sizes, &designs, &init);
-        let sga = builder.create(large_pages(&init)).map_err(|e| sga_error(&e))?;
-        if init.flag(Param::PrePageSga) && init.get(Param::PrePageSgaAt) == "instance" {
-            sga.pre_page();
-        }
-        let processes = Processes::create(sga, &process_layout);
+        let given = init.clone();
+        sizes.fill_target(&mut init, &|sizes| reserve(sizes, &designs, &given).0.len_bytes());
+        let (builder, layouts) = reserve(&sizes, &designs, &init);
+        let sga = builder.create_as(wish(&init)).map_err(|e| sga_error(&e))?;
+        let processes = Processes::create(sga, &layouts.processes);
         tune(processes, &init, &designs);
-        let params = SystemParams::create(sga, &params_layout, &init);
-        let state = State::create(sga, &state_layout);
-        let storage = Storage::create(processes, &storage_layout, database)?;
+        let params = SystemParams::create(sga, &layouts.params, &init);
+        let state = State::create(sga, &layouts.state);
+        let storage = Storage::create(processes, &layouts.storage, database)?;
         if !database.files.is_read_only() && !database.is_new {
             storage.mark_open(database.scn)?;
         }
         storage.redo.set_archive_place(Box::new(move || archive_place(&params)));
         let dir = dir.to_path_buf();
-        let caches = Caches::create(processes, &caches_layout, storage.txns);
+        let caches = Caches::create(processes, &layouts.caches, storage.txns);
         let instance = Instance {
             dir,
             ephemeral,
@@ -360,11 +352,13 @@ impl Instance {
         Ok(process)
     }
 
-    /// Touches every page of the SGA when each process is to do so.
-    pub(crate) fn pre_page(&self) {
-        if self.params.flag(Param::PrePageSga) && self.params.get(Param::PrePageSgaAt) == "process" {
+    /// Touches every page of the SGA when each process is to do so; whether it was.
+    pub(crate) fn pre_page(&self) -> bool {
+        let wanted = self.params.flag(Param::PrePageSga) && self.params.get(Param::PrePageSgaAt) == "process";
+        if wanted {
             self.sga.pre_page();
         }
+        wanted
     }
 
     /// Tries to roll back the transactions of the dead that could not be rolled back so far.
@@ -444,7 +438,7 @@ impl Instance {
     /// The SGA's pages and areas, for the alert log.
     pub fn memory_report(&self) -> String {
         let report = self.sga.page_report();
-        let mut text = format!("Total System Global Area {} bytes\n{report}", self.sga.len_bytes());
+        let mut text = format!("Total System Global Area {} bytes\n{report}\nAreas:", self.sga.len_bytes());
         let mut areas: Vec<(&str, u64)> = Vec::new();
         for area in self.sga.areas() {
             match areas.iter_mut().find(|(name, _)| *name == area.name) {
@@ -457,6 +451,30 @@ impl Instance {
         }
         text
     }
+}
+
+/// Where every structure lies.
+struct Layouts {
+    processes: ProcessLayout,
+    params: ParamsLayout,
+    state: StateLayout,
+    storage: StorageLayout,
+    caches: CachesLayout,
+}
+
+/// Reserves the areas of all structures, lowest crate first.
+fn reserve(sizes: &Sizes, designs: &Designs, init: &InitParams) -> (SgaBuilder, Layouts) {
+    let generation = designs.generation;
+    let processes = ProcessConfig { processes: sizes.slots() as u32, generation };
+    let mut builder = SgaBuilder::new();
+    let layouts = Layouts {
+        processes: ProcessLayout::reserve(&mut builder, &processes),
+        params: ParamsLayout::reserve(&mut builder),
+        state: StateLayout::reserve(&mut builder, sizes.slots()),
+        storage: StorageLayout::reserve(&mut builder, sizes, designs, generation),
+        caches: CachesLayout::reserve(&mut builder, sizes, designs, init),
+    };
+    (builder, layouts)
 }
 
 /// Where archived logs go: `log_archive_dest_1 = 'LOCATION=/path'`, or the directory alone.
@@ -484,13 +502,16 @@ fn sga_error(e: &sga::SgaError) -> Ora {
     Ora::from_text(types::Facility::Ora, e.ora(), bare)
 }
 
-fn large_pages(init: &InitParams) -> LargePages {
-    match init.get(Param::UseLargePages) {
+/// How the memory is wanted, by the parameters.
+fn wish(init: &InitParams) -> Wish {
+    let pages = match init.get(Param::UseLargePages) {
         "TRUE" => LargePages::True,
         "FALSE" => LargePages::False,
         "ONLY" => LargePages::Only,
         _ => LargePages::Auto,
-    }
+    };
+    let touch = init.flag(Param::PrePageSga) && init.get(Param::PrePageSgaAt) == "instance";
+    Wish { pages, lock: init.flag(Param::LockSga), touch }
 }
 
 /// Puts the latch parameters into force.

@@ -43,5 +43,5 @@ pub use scn_times::{ScnSampler, undo_totals};
 pub use session::{BANNER, Flow, JobOutcome, Session};
 pub use sizes::{BACKGROUND_PROCESSES, Sizes};
 pub use startup::Told;
-pub use state::{Assigned, Assignment, Phase, SLAVES_MAX, State, StateLayout};
+pub use state::{Assigned, Assignment, ConnectTimes, Phase, SLAVES_MAX, State, StateLayout};
 pub use storage::{Storage, apply_table};

@@ -12,6 +12,7 @@ use crate::core::{Core, Identity};
 use crate::instance::Instance;
 use crate::jobs;
 use crate::nls;
+use crate::state::ConnectTimes;
 use crate::world::World;
 use dictionary::UserId;
 use exec::{ExecCtx, SessionState};
@@ -50,6 +51,7 @@ pub struct Session {
     calls: Calls,
     cancel_key: u64,
     killed: bool,
+    has_called: bool,
     cpu: CpuTime,
 }
 
@@ -67,6 +69,20 @@ impl Session {
     /// # Errors
     /// ORA-01017 for a wrong user or password, ORA-00020 when there is no room, ORA-01031 for a SYSDBA who is none.
     pub fn logon(instance: &'static Instance, logon: &Logon, peer_uid: u32) -> Result<Session> {
+        Self::logon_after(instance, logon, peer_uid, ConnectTimes::default())
+    }
+
+    /// As [`Session::logon`]; `times` says what the connection took so far.
+    ///
+    /// # Errors
+    /// As [`Session::logon`].
+    pub fn logon_after(
+        instance: &'static Instance,
+        logon: &Logon,
+        peer_uid: u32,
+        mut times: ConnectTimes,
+    ) -> Result<Session> {
+        let began = os::clock::now_ns();
         if logon.version != PROTOCOL_VERSION {
             return Err(Ora::new(3134));
         }
@@ -86,9 +102,15 @@ impl Session {
             terminal: &logon.terminal,
             client_process: &logon.process_id.to_string(),
         })?;
-        instance.pre_page();
+        let attached = os::clock::now_ns();
+        let touched = if instance.pre_page() { os::clock::now_ns() } else { attached };
         let mut session = Session::new(instance, p);
+        let made = os::clock::now_ns();
         session.authenticate(logon, peer_uid)?;
+        times.attach_ns = (attached - began) + (made - touched);
+        times.pre_page_ns = touched - attached;
+        times.authenticate_ns = os::clock::now_ns() - made;
+        instance.state().note_connect(session.slot(), session.core.p.session().serial(), times);
         session.cancel_key = random_u64().max(1);
         let stats = session.core.p.stats();
         stats.add_time(TimeStat::Connection, os::clock::now_ns().saturating_sub(stats.began_ns()) / 1000);
@@ -140,6 +162,7 @@ impl Session {
             calls: Calls::default(),
             cancel_key: 0,
             killed: false,
+            has_called: false,
             cpu: CpuTime { began_ns: os::clock::thread_cpu_ns(), counted: 0, parsed_us: 0 },
         }
     }
@@ -274,11 +297,17 @@ impl Session {
     /// Runs one call and appends the packets that answer it. What it committed is on disk when it returns, unless it was not to be
     /// waited for.
     pub fn call(&mut self, request: &Request, out: &mut Vec<u8>) -> Flow {
+        let first = (!self.has_called).then(os::clock::now_ns);
         self.begin_call();
         let answer = out.len();
         let flow = self.call_unsynced(request, out);
         self.end_call();
-        match self.core.sync_commits() {
+        let synced = self.core.sync_commits();
+        if let Some(began) = first {
+            self.has_called = true;
+            self.core.instance.state().note_first_call(self.slot(), os::clock::now_ns() - began);
+        }
+        match synced {
             Ok(()) => flow,
             Err(e) => {
                 out.truncate(answer);

@@ -105,6 +105,23 @@ impl Sizes {
         Ok(sizes)
     }
 
+    /// Gives the buffer cache what is left of `sga_target`, unless its size was given. `total` says how large the SGA is with some sizes.
+    pub fn fill_target(&mut self, params: &mut InitParams, total: &dyn Fn(&Sizes) -> u64) {
+        let target = params.number(Param::SgaTarget) as u64;
+        let given = params.number(Param::DbBlockBuffers) > 0 || !params.is_default(Param::DbCacheSize);
+        if target == 0 || given {
+            return;
+        }
+        let least = self.buffers;
+        // A header, its part of the hash table and of the latches: more than any block size needs.
+        let each = self.block_size as u64 + 256;
+        self.buffers += (target.saturating_sub(total(self)) / each) as usize;
+        let over = total(self).saturating_sub(target);
+        self.buffers =
+            (self.buffers - over.div_ceil(self.block_size as u64).min(self.buffers as u64) as usize).max(least);
+        params.derive(Param::DbCacheSize, (self.buffers * self.block_size) as u64);
+    }
+
     fn write_back(&self, params: &mut InitParams, transactions: usize) {
         params.derive(Param::Sessions, self.sessions);
         params.derive(Param::Transactions, transactions);
@@ -200,6 +217,25 @@ mod tests {
         assert_eq!(s.result_cache_bytes, 128 << 10);
         let (_, p) = derive(&["latch_generation=11.1"]).unwrap();
         assert_eq!(p.number(Param::ResultCacheTimeout), 60);
+    }
+
+    #[test]
+    fn the_buffer_cache_gets_what_is_left_of_the_target() {
+        let total = |s: &Sizes| s.buffers as u64 * 8400 + 300 * MB;
+        let (mut s, mut p) = derive(&["sga_target=4G"]).unwrap();
+        s.fill_target(&mut p, &total);
+        assert!((4000 * MB..=4096 * MB).contains(&total(&s)), "{} MB", total(&s) / MB);
+        assert_eq!(p.number(Param::DbCacheSize), (s.buffers * 8192) as i64);
+        for given in [&["sga_target=4G", "db_cache_size=1G"][..], &["db_cache_size=64M"]] {
+            let (mut s, mut p) = derive(given).unwrap();
+            let before = s.buffers;
+            s.fill_target(&mut p, &total);
+            assert_eq!(s.buffers, before);
+        }
+        let (mut s, mut p) = derive(&["sga_target=200M"]).unwrap();
+        let before = s.buffers;
+        s.fill_target(&mut p, &total);
+        assert_eq!(s.buffers, before, "what is smaller than the rest keeps its share");
     }
 
     #[test]

@@ -59,12 +59,41 @@ sga::sga_struct! {
         pad: AtomicU32,
     }
 
+    /// How long a connection took, in nanoseconds; see [`ConnectTimes`].
+    struct Connect {
+        /// The serial number of the session it is of.
+        serial: AtomicU64,
+        times: [AtomicU64; 6],
+    }
+
     /// One for each job slave.
     struct Slave {
         state: AtomicU32,
         /// Process slot of the slave + 1.
         slot: AtomicU32,
         job: AtomicU64,
+    }
+}
+
+/// How long the parts of a connection took, in nanoseconds, as its server process measured them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectTimes {
+    /// From the supervisor's accepting to the first instruction of the new process.
+    pub fork_ns: u64,
+    /// What the process sets up for itself before it listens to the client.
+    pub set_up_ns: u64,
+    /// Taking a process slot and making the session.
+    pub attach_ns: u64,
+    /// Touching every page of the SGA; 0 where that is not asked of processes.
+    pub pre_page_ns: u64,
+    pub authenticate_ns: u64,
+    /// The first call, to its answer; 0 before.
+    pub first_call_ns: u64,
+}
+
+impl ConnectTimes {
+    fn words(self) -> [u64; 6] {
+        [self.fork_ns, self.set_up_ns, self.attach_ns, self.pre_page_ns, self.authenticate_ns, self.first_call_ns]
     }
 }
 
@@ -75,6 +104,7 @@ pub struct StateLayout {
     keys: SgaSlice<AtomicU64>,
     end_flags: SgaSlice<AtomicU64>,
     dead: SgaSlice<AtomicU64>,
+    connects: SgaSlice<Connect>,
 }
 
 /// The state of the instance.
@@ -85,6 +115,8 @@ pub struct State {
     flags: &'static [AtomicU64],
     /// Process ids of ended children that still have a slot, by slot; 0 for none.
     dead: &'static [AtomicU64],
+    /// By slot; written by its process alone.
+    connects: &'static [Connect],
 }
 
 /// What a slave found when it looked for work.
@@ -103,6 +135,7 @@ impl StateLayout {
             keys: builder.reserve("instance", processes),
             end_flags: builder.reserve("instance", processes),
             dead: builder.reserve("instance", processes),
+            connects: builder.reserve("instance", processes),
         }
     }
 }
@@ -116,6 +149,7 @@ impl State {
             keys: sga.slice(layout.keys),
             flags: sga.slice(layout.end_flags),
             dead: sga.slice(layout.dead),
+            connects: sga.slice(layout.connects),
         };
         state.fixed.started_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
         state.fixed.supervisor.store(os::process::own_id() as u32, Ordering::Relaxed);
@@ -180,6 +214,40 @@ impl State {
     pub fn dead(&self) -> impl Iterator<Item = (usize, i32)> + '_ {
         let word = |(n, w): (usize, &AtomicU64)| (n, w.load(Ordering::Acquire) as i32);
         self.dead.iter().enumerate().map(word).filter(|(_, pid)| *pid != 0)
+    }
+
+    /// Notes how long the connection of the session with this serial number in `slot` took. Only its process may.
+    pub fn note_connect(&self, slot: usize, serial: u64, times: ConnectTimes) {
+        let connect = &self.connects[slot];
+        // Nobody takes the figures of the slot's last owner for this one's while they change.
+        connect.serial.store(0, Ordering::Release);
+        for (word, ns) in connect.times.iter().zip(times.words()) {
+            word.store(ns, Ordering::Release);
+        }
+        connect.serial.store(serial, Ordering::Release);
+    }
+
+    /// Notes how long its first call took. Only its process may.
+    pub fn note_first_call(&self, slot: usize, ns: u64) {
+        self.connects[slot].times[5].store(ns.max(1), Ordering::Release);
+    }
+
+    /// How long the connection of a session took; `None` for one that was not made through the supervisor.
+    pub fn connect_times(&self, slot: usize, serial: u64) -> Option<ConnectTimes> {
+        let connect = self.connects.get(slot)?;
+        if serial == 0 || connect.serial.load(Ordering::Acquire) != serial {
+            return None;
+        }
+        let at = |n: usize| connect.times[n].load(Ordering::Acquire);
+        let times = ConnectTimes {
+            fork_ns: at(0),
+            set_up_ns: at(1),
+            attach_ns: at(2),
+            pre_page_ns: at(3),
+            authenticate_ns: at(4),
+            first_call_ns: at(5),
+        };
+        (connect.serial.load(Ordering::Acquire) == serial).then_some(times)
     }
 
     /// Says who cleans up behind dead processes.
@@ -368,6 +436,25 @@ mod tests {
         assert_eq!(s.take_assignment(0, 3), Assignment::None);
         s.slave_ended(0);
         assert_eq!(s.assign(9, 1), Some(Assigned::Fork));
+    }
+
+    #[test]
+    fn connect_times_are_those_of_the_session() {
+        let s = state();
+        assert_eq!(s.connect_times(1, 0), None);
+        let times = ConnectTimes {
+            fork_ns: 1,
+            set_up_ns: 2,
+            attach_ns: 3,
+            pre_page_ns: 4,
+            authenticate_ns: 5,
+            first_call_ns: 0,
+        };
+        s.note_connect(1, 7, times);
+        assert_eq!(s.connect_times(1, 7), Some(times));
+        s.note_first_call(1, 6);
+        assert_eq!(s.connect_times(1, 7), Some(ConnectTimes { first_call_ns: 6, ..times }));
+        assert_eq!((s.connect_times(1, 8), s.connect_times(99, 7)), (None, None));
     }
 
     #[test]

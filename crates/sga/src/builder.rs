@@ -5,7 +5,8 @@ use std::fmt;
 use os::memory::{MemFile, PageSize, StaticMapping};
 
 use crate::SgaLayout;
-use crate::mapping::{Area, PageReport, Sga, SgaSlice};
+use crate::mapping::{Area, Sga, SgaSlice};
+use crate::pages::PageReport;
 
 /// Whether the SGA lies on huge pages: the parameter `use_large_pages`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -21,6 +22,17 @@ pub enum LargePages {
     Auto,
 }
 
+/// How the memory of an SGA is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Wish {
+    /// The parameter `use_large_pages`.
+    pub pages: LargePages,
+    /// Every page is kept in memory: the parameter `lock_sga`.
+    pub lock: bool,
+    /// Every page is touched before anything uses it: the parameter `pre_page_sga`, at instance start.
+    pub touch: bool,
+}
+
 /// Why the SGA could not be made.
 #[derive(Debug)]
 pub enum SgaError {
@@ -30,6 +42,8 @@ pub enum SgaError {
         needed: u64,
         /// 2 MB pages that are free.
         free: u64,
+        /// What `vm.nr_hugepages` must be for it.
+        reserve: u64,
     },
     /// ORA-27125: the operating system did not give the memory.
     Refused(os::OsError),
@@ -37,6 +51,29 @@ pub enum SgaError {
     TooLarge {
         /// The size that was asked for, in bytes.
         bytes: u64,
+    },
+    /// ORA-27102: more than the machine, or this program's share of it, has.
+    NoMemory {
+        /// The size that was asked for, in bytes.
+        bytes: u64,
+        /// Bytes that there are.
+        memory: u64,
+    },
+    /// ORA-27102: every page is to be touched or locked, and fewer than that can be had now.
+    NotAvailable {
+        /// The size that was asked for, in bytes.
+        bytes: u64,
+        /// Bytes that could be had now.
+        available: u64,
+    },
+    /// ORA-27102: `lock_sga`, and the memory may not be locked.
+    NotLocked {
+        /// The size that was asked for, in bytes.
+        bytes: u64,
+        /// Bytes that a process may lock; `None` where that is not the reason.
+        limit: Option<u64>,
+        /// What the operating system said.
+        source: os::OsError,
     },
 }
 
@@ -47,22 +84,48 @@ impl SgaError {
         match self {
             Self::NoLargePages { .. } => 27137,
             Self::Refused(_) => 27125,
-            Self::TooLarge { .. } => 27102,
+            Self::TooLarge { .. } | Self::NoMemory { .. } | Self::NotAvailable { .. } | Self::NotLocked { .. } => 27102,
         }
     }
 }
 
 impl fmt::Display for SgaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mb = |bytes: &u64| bytes.div_ceil(1 << 20);
         match self {
-            Self::NoLargePages { needed, free } => write!(
+            Self::NoLargePages { needed, free, reserve } => write!(
                 f,
                 "ORA-27137: unable to allocate large pages to create a shared memory segment\n\
                  use_large_pages=only needs {needed} free pages of 2 MB, and {free} are free; \
-                 reserve them with: sysctl -w vm.nr_hugepages={needed}"
+                 reserve them with: sysctl -w vm.nr_hugepages={reserve}"
             ),
             Self::Refused(e) => write!(f, "ORA-27125: unable to create shared memory segment\n{e}"),
             Self::TooLarge { bytes } => write!(f, "ORA-27102: out of memory\nthe SGA would have {bytes} bytes"),
+            Self::NoMemory { bytes, memory } => write!(
+                f,
+                "ORA-27102: out of memory\nthe SGA would have {} MB, and there are {} MB of memory: \
+                 make sga_target, db_cache_size or shared_pool_size smaller",
+                mb(bytes),
+                memory >> 20
+            ),
+            Self::NotAvailable { bytes, available } => write!(
+                f,
+                "ORA-27102: out of memory\npre_page_sga and lock_sga need all {} MB of the SGA at once, and {} MB of \
+                 memory are available now",
+                mb(bytes),
+                available >> 20
+            ),
+            Self::NotLocked { bytes, limit: Some(limit), source } => write!(
+                f,
+                "ORA-27102: out of memory\nlock_sga locks {} KB, and a process may lock {} KB ({source}): raise the limit \
+                 (ulimit -l {}, or LimitMEMLOCK of the service), or grant CAP_IPC_LOCK",
+                bytes.div_ceil(1024),
+                limit >> 10,
+                bytes.div_ceil(1024)
+            ),
+            Self::NotLocked { bytes, limit: None, source } => {
+                write!(f, "ORA-27102: out of memory\nlock_sga could not lock {} MB: {source}", mb(bytes))
+            }
         }
     }
 }
@@ -72,10 +135,11 @@ impl std::error::Error for SgaError {}
 /// The addresses tried for a mapping, one after the other: an instance takes the first, a test with several the next.
 /// The range lies far from where Linux puts programs, heaps, libraries and stacks on x86-64 and on AArch64.
 const FIRST_ADDRESS: usize = 0x1000_0000_0000;
+const LAST_ADDRESS: usize = 0x5000_0000_0000;
+/// The distance between two of them, for an SGA that fits in between; a larger one goes by its own size.
 const ADDRESS_STEP: usize = 0x0010_0000_0000;
-const ADDRESSES: usize = 1024;
-/// The largest SGA: what fits between two candidate addresses.
-const LEN_MAX: u64 = ADDRESS_STEP as u64;
+/// The largest SGA: 16 TB.
+const LEN_MAX: u64 = 0x1000_0000_0000;
 
 /// Collects the areas of an SGA before it exists.
 #[derive(Debug)]
@@ -123,38 +187,79 @@ impl SgaBuilder {
     /// # Errors
     /// [`SgaError`]: no huge pages with `Only`, no memory, too large.
     pub fn create(self, pages: LargePages) -> Result<&'static Sga, SgaError> {
-        if self.len > LEN_MAX {
-            return Err(SgaError::TooLarge { bytes: self.len });
+        self.create_as(Wish { pages, ..Wish::default() })
+    }
+
+    /// Maps the SGA as it is wished. Nothing is taken before it is known that it can be had.
+    ///
+    /// # Errors
+    /// [`SgaError`]; what was mapped by then goes with the process.
+    pub fn create_as(self, wish: Wish) -> Result<&'static Sga, SgaError> {
+        let bytes = self.len;
+        if bytes > LEN_MAX {
+            return Err(SgaError::TooLarge { bytes });
         }
-        let len = self.len as usize;
-        let needed = (len as u64).div_ceil(PageSize::Huge2M.bytes() as u64);
-        let free = os::proc::huge_pages(PageSize::Huge2M).map_or(0, |(_, free)| free);
-        let mut report =
-            PageReport { asked: pages, pages: PageSize::Small, transparent: false, needed_2m: needed, free_2m: free };
-        if pages != LargePages::False {
-            // The largest pages that the SGA fills at least one of, first; a size that is not there fails at once.
-            let sizes = [PageSize::Huge1G, PageSize::Huge2M];
-            for size in sizes.into_iter().filter(|s| *s == PageSize::Huge2M || len >= s.bytes()) {
-                if let Ok((mapping, _)) = map(len, size, false) {
-                    report.pages = size;
-                    return Ok(Sga::leak(mapping, self.areas, report));
-                }
-            }
-            if pages == LargePages::Only {
-                return Err(SgaError::NoLargePages { needed, free });
-            }
+        let memory = os::proc::memory_limit_bytes();
+        if bytes > memory {
+            return Err(SgaError::NoMemory { bytes, memory });
         }
-        let (mapping, transparent) = map(len, PageSize::Small, pages == LargePages::Auto).map_err(SgaError::Refused)?;
-        report.transparent = transparent;
+        let mut report = PageReport::new(wish, bytes);
+        let mapping = obtain(bytes as usize, &mut report)?;
+        if wish.touch {
+            mapping.touch_all();
+        }
+        if wish.lock {
+            let limit = os::memory::lock_limit();
+            mapping.lock().map_err(|source| SgaError::NotLocked { bytes, limit, source })?;
+        }
         Ok(Sga::leak(mapping, self.areas, report))
     }
+}
+
+/// Maps the memory on the largest pages that are wanted and there, and notes in the report what was tried.
+fn obtain(len: usize, report: &mut PageReport) -> Result<StaticMapping, SgaError> {
+    let wish = report.wish;
+    if wish.pages != LargePages::False {
+        for size in large_sizes(len) {
+            match map(len, size, false) {
+                Ok((mapping, _)) => {
+                    report.note(size, 0);
+                    return Ok(mapping);
+                }
+                Err(e) => report.note(size, e.errno()),
+            }
+        }
+        if wish.pages == LargePages::Only {
+            let line = report.line(PageSize::Huge2M);
+            let (needed, free) = (line.wanted, line.free.unwrap_or(0));
+            return Err(SgaError::NoLargePages { needed, free, reserve: line.reserve });
+        }
+    }
+    let available = os::proc::machine_memory_kb().1 << 10;
+    if (wish.touch || wish.lock) && available > 0 && len as u64 > available {
+        return Err(SgaError::NotAvailable { bytes: len as u64, available });
+    }
+    let advise = wish.pages == LargePages::Auto;
+    let (mapping, advised) = map(len, PageSize::Small, advise).map_err(SgaError::Refused)?;
+    report.note(PageSize::Small, 0);
+    report.transparent = advised && os::proc::shared_memory_may_be_transparent();
+    Ok(mapping)
+}
+
+/// The sizes of huge pages in the order in which they are tried: the largest first, unless its last page would lie idle for a good part.
+fn large_sizes(len: usize) -> impl Iterator<Item = PageSize> {
+    let giant = PageSize::Huge1G;
+    let idle = len.next_multiple_of(giant.bytes()) - len;
+    let sizes = if idle <= len / 8 { [giant, PageSize::Huge2M] } else { [PageSize::Huge2M, giant] };
+    sizes.into_iter().filter(move |size| *size != giant || len >= giant.bytes())
 }
 
 /// Maps a new memory file at the first candidate address that is free.
 fn map(len: usize, pages: PageSize, advise: bool) -> os::OsResult<(StaticMapping, bool)> {
     let file = MemFile::create("latchwork-sga", len, pages)?;
-    for n in 0..ADDRESSES {
-        match file.map_at(FIRST_ADDRESS + n * ADDRESS_STEP) {
+    let step = file.len_bytes().next_power_of_two().max(ADDRESS_STEP);
+    for address in (FIRST_ADDRESS..LAST_ADDRESS).step_by(step) {
+        match file.map_at(address) {
             Ok(mapping) => {
                 let transparent = advise && mapping.advise_huge();
                 return Ok((mapping.leak(), transparent));
@@ -165,4 +270,39 @@ fn map(len: usize, pages: PageSize, advise: bool) -> os::OsResult<(StaticMapping
         }
     }
     Err(os::OsError::from_errno("mmap", "no address is free", 12))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_pages_come_first_unless_they_would_lie_idle() {
+        let of = |mb: usize| large_sizes(mb << 20).collect::<Vec<_>>();
+        assert_eq!(of(1000), [PageSize::Huge2M]);
+        assert_eq!(of(1024), [PageSize::Huge1G, PageSize::Huge2M]);
+        assert_eq!(of(1100), [PageSize::Huge2M, PageSize::Huge1G]);
+        assert_eq!(of(16_300), [PageSize::Huge1G, PageSize::Huge2M]);
+    }
+
+    #[test]
+    fn what_the_machine_does_not_have_is_refused_before_it_is_taken() {
+        let memory = os::proc::memory_limit_bytes();
+        let mut b = SgaBuilder::new();
+        b.reserve::<std::sync::atomic::AtomicU64>("words", (memory / 8) as usize);
+        let error = b.create(LargePages::False).unwrap_err();
+        assert_eq!(error.ora(), 27102);
+        assert!(error.to_string().contains("sga_target"), "{error}");
+    }
+
+    #[test]
+    fn errors_say_what_to_set() {
+        let source = || os::OsError::from_errno("mlock", "", 12);
+        let error = SgaError::NotLocked { bytes: 9 << 20, limit: Some(8 << 20), source: source() };
+        let text = error.to_string();
+        assert!(text.contains("ulimit -l 9216") && text.contains("may lock 8192 KB"), "{text}");
+        assert_eq!(SgaError::NotLocked { bytes: 1, limit: None, source: source() }.ora(), 27102);
+        let error = SgaError::NotAvailable { bytes: 2 << 30, available: 1 << 30 };
+        assert!(error.to_string().contains("2048 MB") && error.to_string().contains("1024 MB"), "{error}");
+    }
 }

@@ -11,12 +11,15 @@ mod builder;
 mod hash;
 #[allow(unsafe_code)] // The mapping, and typed references into it.
 mod mapping;
+mod pages;
 mod text;
 
-pub use builder::{LargePages, SgaBuilder, SgaError};
+pub use builder::{LargePages, SgaBuilder, SgaError, Wish};
 pub use hash::hash;
-pub use mapping::{Area, PageReport, Sga, SgaOffset, SgaSlice};
+pub use mapping::{Area, Sga, SgaOffset, SgaSlice};
 pub use os::SharedLayout as SgaLayout;
+pub use os::memory::PageSize;
+pub use pages::{PageLine, PageReport};
 pub use text::SgaText;
 
 /// Declares structures that lie in the SGA, without an `unsafe` of one's own.

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use os::memory::{PageSize, StaticMapping};
+use os::memory::StaticMapping;
 
 use crate::SgaLayout;
-use crate::builder::LargePages;
+use crate::pages::PageReport;
 
 /// A named part of the SGA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,44 +17,6 @@ pub struct Area {
     pub offset: u64,
     /// Its length in bytes.
     pub bytes: u64,
-}
-
-/// Which pages the SGA got, and which it would have liked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageReport {
-    /// What was asked for.
-    pub asked: LargePages,
-    /// The page size it got.
-    pub pages: PageSize,
-    /// The kernel may merge ordinary pages into huge ones.
-    pub transparent: bool,
-    /// 2 MB pages that hold the SGA.
-    pub needed_2m: u64,
-    /// 2 MB pages that were free when it was made.
-    pub free_2m: u64,
-}
-
-impl fmt::Display for PageReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.pages {
-            PageSize::Small => {
-                write!(f, "SGA on 4 KB pages")?;
-                if self.transparent {
-                    write!(f, ", which the kernel may merge")?;
-                }
-                if self.asked != LargePages::False {
-                    let (needed, free) = (self.needed_2m, self.free_2m);
-                    write!(
-                        f,
-                        "; 2 MB pages were wanted: {needed} needed, {free} free (sysctl -w vm.nr_hugepages={needed})"
-                    )?;
-                }
-                Ok(())
-            }
-            PageSize::Huge2M => write!(f, "SGA on {} pages of 2 MB", self.needed_2m),
-            PageSize::Huge1G => write!(f, "SGA on pages of 1 GB"),
-        }
-    }
 }
 
 /// The place of a `T` in the SGA: bytes from its base. Offset 0 is nowhere.
@@ -247,8 +209,10 @@ impl Sga {
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
+    use os::memory::PageSize;
+
     use super::*;
-    use crate::SgaBuilder;
+    use crate::{LargePages, SgaBuilder, SgaError};
 
     #[test]
     fn areas_are_apart_aligned_zero_and_listed() {
@@ -295,7 +259,8 @@ mod tests {
             }
             Err(error) => {
                 assert_eq!(error.ora(), 27137);
-                assert!(error.to_string().contains("vm.nr_hugepages=2"), "{error}");
+                let SgaError::NoLargePages { needed: 2, reserve: reserve @ 2.., .. } = error else { panic!("{error}") };
+                assert!(error.to_string().contains(&format!("vm.nr_hugepages={reserve}")), "{error}");
             }
         }
     }

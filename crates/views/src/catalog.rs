@@ -11,8 +11,8 @@ use crate::column::{Row, Type};
 use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
-    backup, buffers, database, latches, locks, redo, results, rowcache, sessions, space, sql, statistics, transactions,
-    waits,
+    backup, buffers, database, latches, locks, memory, redo, results, rowcache, sessions, space, sql, statistics,
+    transactions, waits,
 };
 
 /// One view.
@@ -145,6 +145,13 @@ views! {
     "V$VERSION" | database::VERSION => database::version;
     "V$SGA" | database::SGA => database::sga;
     "V$SGASTAT" | database::SGASTAT => database::sgastat;
+    "V$SGAINFO" | memory::SGAINFO => memory::sgainfo;
+    "V$SGA_DYNAMIC_COMPONENTS" | memory::SGA_DYNAMIC_COMPONENTS => memory::sga_dynamic_components;
+    "V$PROCESS_MEMORY" | memory::PROCESS_MEMORY => memory::process_memory;
+    "X$KSMPP" | memory::ksmpp_columns() => memory::ksmpp;
+    "X$KSMPW" | memory::ksmpw_columns() => memory::ksmpw;
+    "X$KSMPG" | memory::KSMPG => memory::ksmpg;
+    "X$KSUCT" | memory::ksuct_columns() => memory::ksuct;
     "V$BACKUP" | backup::BACKUP => backup::backup;
     "V$PARAMETER" | database::PARAMETER => database::parameter;
     "V$SYSTEM_PARAMETER" | database::PARAMETER => database::parameter;

@@ -3,6 +3,7 @@
 use types::Value;
 
 use crate::column::{Row, Type, Type::*, date, n, t};
+use crate::memory::Parts;
 use crate::source::Source;
 
 pub const INSTANCE: &[(&str, Type)] = &[
@@ -78,21 +79,26 @@ pub fn sgastat(s: &Source<'_>) -> Vec<Row> {
     areas.map(|area| vec![pool(area.name).map_or(Value::Null, t), t(area.name), n(area.bytes)]).collect()
 }
 
-pub fn sga(s: &Source<'_>) -> Vec<Row> {
-    let (mut buffers, mut pools) = (0, 0);
+/// How many bytes the parts of the SGA have.
+pub fn parts(s: &Source<'_>) -> Parts {
     let redo = s.instance.storage().redo.buffer_bytes();
+    let mut parts = Parts { buffers: 0, pools: 0, redo, total: s.p.sga().len_bytes() };
     for area in s.p.sga().areas().iter().filter(|a| a.name != "log_buffer") {
         match pool(area.name) {
-            Some(_) => pools += area.bytes,
-            None => buffers += area.bytes,
+            Some(_) => parts.pools += area.bytes,
+            None => parts.buffers += area.bytes,
         }
     }
-    let fixed = s.p.sga().len_bytes().saturating_sub(buffers + pools + redo);
+    parts
+}
+
+pub fn sga(s: &Source<'_>) -> Vec<Row> {
+    let parts = parts(s);
     vec![
-        vec![t("Fixed Size"), n(fixed)],
-        vec![t("Variable Size"), n(pools)],
-        vec![t("Database Buffers"), n(buffers)],
-        vec![t("Redo Buffers"), n(redo)],
+        vec![t("Fixed Size"), n(parts.fixed())],
+        vec![t("Variable Size"), n(parts.pools)],
+        vec![t("Database Buffers"), n(parts.buffers)],
+        vec![t("Redo Buffers"), n(parts.redo)],
     ]
 }
 

@@ -11,6 +11,7 @@ mod column;
 mod database;
 mod latches;
 mod locks;
+mod memory;
 mod redo;
 mod results;
 mod rowcache;

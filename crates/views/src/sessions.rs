@@ -7,6 +7,7 @@ use process::{SessionSlot, SessionStatus};
 use types::{Rdba, Value};
 
 use crate::column::{Row, Type, Type::*, address, date, n, t};
+use crate::memory;
 use crate::source::Source;
 use crate::waits;
 
@@ -146,6 +147,10 @@ pub const PROCESS: &[(&str, Type)] = &[
     ("BACKGROUND", V(1)),
     ("LATCHWAIT", V(16)),
     ("LATCHSPIN", V(16)),
+    ("PGA_USED_MEM", N),
+    ("PGA_ALLOC_MEM", N),
+    ("PGA_FREEABLE_MEM", N),
+    ("PGA_MAX_MEM", N),
 ];
 
 pub const BGPROCESS: &[(&str, Type)] =
@@ -333,6 +338,7 @@ pub fn process(s: &Source<'_>) -> Vec<Row> {
             waits_for.map_or(Value::Null, |(_, address)| t(format!("{address:016X}"))),
             Value::Null,
         ]);
+        rows.last_mut().expect("just pushed").extend(memory::pga_of(slot.state().1));
     }
     for row in &mut rows {
         if let Value::Number(number) = &row[9] {

@@ -1,0 +1,170 @@
+//! How the memory of an SGA was obtained: what the alert log and `x$ksmpg` say of it.
+
+use std::fmt;
+
+use os::memory::PageSize;
+
+use crate::builder::{LargePages, Wish};
+
+/// What became of one page size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageLine {
+    pub size: PageSize,
+    /// Pages that hold the SGA.
+    pub wanted: u64,
+    /// Pages that were free before; `None` for ordinary pages, and where the kernel has no such size.
+    pub free: Option<u64>,
+    /// Pages that the SGA has got.
+    pub got: u64,
+    /// The error number of a mapping that failed; 0 for one that was made or not tried.
+    pub errno: i32,
+    /// How many pages of this size must be reserved on the machine for the SGA to get them, those in use by others included.
+    pub reserve: u64,
+}
+
+/// Which pages the SGA got, and which it would have liked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageReport {
+    /// What was asked for.
+    pub wish: Wish,
+    /// The page size it got.
+    pub pages: PageSize,
+    /// The kernel puts it on transparent huge pages where it can.
+    pub transparent: bool,
+    /// By page size, largest first.
+    pub lines: [PageLine; 3],
+    /// Bytes that may be locked in memory; `None` without a limit.
+    pub lock_limit: Option<u64>,
+}
+
+impl PageReport {
+    /// The report before anything was tried.
+    pub(crate) fn new(wish: Wish, bytes: u64) -> Self {
+        let line = |size: PageSize| {
+            let wanted = bytes.div_ceil(size.bytes() as u64);
+            let reserved = (size != PageSize::Small).then(|| os::proc::huge_pages(size)).flatten();
+            let (all, free) = reserved.unwrap_or((0, 0));
+            let reserve = all.saturating_sub(free) + wanted;
+            PageLine { size, wanted, free: reserved.map(|_| free), got: 0, errno: 0, reserve }
+        };
+        Self {
+            wish,
+            pages: PageSize::Small,
+            transparent: false,
+            lines: [line(PageSize::Huge1G), line(PageSize::Huge2M), line(PageSize::Small)],
+            lock_limit: os::memory::lock_limit(),
+        }
+    }
+
+    /// What became of a page size.
+    #[must_use]
+    pub fn line(&self, size: PageSize) -> &PageLine {
+        &self.lines[place(size)]
+    }
+
+    /// Notes how an attempt ended.
+    pub(crate) fn note(&mut self, size: PageSize, errno: i32) {
+        let line = &mut self.lines[place(size)];
+        line.errno = errno;
+        if errno == 0 {
+            line.got = line.wanted;
+            self.pages = size;
+        }
+    }
+
+    /// What to set for what was not had; `None` when nothing is missing.
+    #[must_use]
+    pub fn advice(&self) -> Option<String> {
+        if self.pages != PageSize::Small || self.wish.pages == LargePages::False {
+            return None;
+        }
+        let line = self.line(PageSize::Huge2M);
+        let huge = format!("for pages of 2 MB: sysctl -w vm.nr_hugepages={}", line.reserve);
+        if self.wish.pages != LargePages::Auto || self.transparent {
+            return Some(huge);
+        }
+        Some(format!("{huge}; for transparent ones: echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled"))
+    }
+}
+
+fn place(size: PageSize) -> usize {
+    match size {
+        PageSize::Huge1G => 0,
+        PageSize::Huge2M => 1,
+        PageSize::Small => 2,
+    }
+}
+
+/// A page size as it is written: `2 MB`.
+fn name(size: PageSize) -> &'static str {
+    match size {
+        PageSize::Huge1G => "1 GB",
+        PageSize::Huge2M => "2 MB",
+        PageSize::Small => "4 KB",
+    }
+}
+
+impl fmt::Display for PageReport {
+    /// A table for the alert log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Wish { pages, lock, touch } = self.wish;
+        let pages = format!("{pages:?}").to_uppercase();
+        writeln!(f, "SGA on {} pages of {}", self.line(self.pages).got, name(self.pages))?;
+        writeln!(f, "  use_large_pages={pages}, touched at start: {}, locked: {}", yes(touch), yes(lock))?;
+        match self.lock_limit {
+            Some(bytes) => writeln!(f, "  a process may lock {} KB (ulimit -l)", bytes >> 10)?,
+            None => writeln!(f, "  a process may lock any amount of memory (ulimit -l)")?,
+        }
+        writeln!(
+            f,
+            "  {:>9} {:>14} {:>14} {:>14}  result",
+            "page size", "pages needed", "pages free", "pages obtained"
+        )?;
+        for line in &self.lines {
+            let free = match (line.size, line.free) {
+                (PageSize::Small, _) => "any".to_string(),
+                (_, None) => "none reserved".to_string(),
+                (_, Some(free)) => free.to_string(),
+            };
+            let result = match (line.got, line.errno) {
+                (0, 0) => "not tried".to_string(),
+                (_, 0) => "obtained".to_string(),
+                (_, errno) => os::OsError::from_errno("mmap", "", errno).source.to_string(),
+            };
+            let (size, wanted, got) = (name(line.size), line.wanted, line.got);
+            writeln!(f, "  {size:>9} {wanted:>14} {free:>14} {got:>14}  {result}")?;
+        }
+        if self.transparent {
+            writeln!(f, "  the kernel may put it on transparent huge pages")?;
+        }
+        match self.advice() {
+            Some(advice) => write!(f, "  {advice}"),
+            None => write!(f, "  nothing is left to set"),
+        }
+    }
+}
+
+fn yes(on: bool) -> &'static str {
+    if on { "yes" } else { "no" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_says_what_was_tried_and_what_to_set() {
+        let wish = Wish { pages: LargePages::True, ..Wish::default() };
+        let mut report = PageReport::new(wish, 5 << 20);
+        report.lines[1].reserve = 10;
+        report.note(PageSize::Huge2M, 12);
+        report.note(PageSize::Small, 0);
+        let text = report.to_string();
+        assert!(text.starts_with("SGA on 1280 pages of 4 KB\n"), "{text}");
+        for part in ["use_large_pages=TRUE", "Cannot allocate memory", "obtained", "not tried", "vm.nr_hugepages=10"] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+        report.note(PageSize::Huge2M, 0);
+        assert_eq!((report.pages, report.line(PageSize::Huge2M).got, report.advice()), (PageSize::Huge2M, 3, None));
+    }
+}
