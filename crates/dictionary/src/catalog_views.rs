@@ -44,8 +44,8 @@ const FAMILIES: &[Family] = &[
         query: "select {owner}o.name object_name, o.subname subobject_name, o.obj# object_id, o.dataobj# data_object_id, \
             m.name object_type, o.ctime created, o.mtime last_ddl_time, to_char(o.stime, 'YYYY-MM-DD:HH24:MI:SS') timestamp, \
             decode(o.status, 1, 'VALID', 'INVALID') status, decode(bitand(o.flags, 1), 1, 'Y', 'N') temporary, \
-            decode(bitand(o.flags, 2), 2, 'Y', 'N') generated, 'N' secondary, o.namespace namespace, null edition_name, \
-            'NONE' sharing, null editionable, decode(o.owner#, 0, 'Y', 'N') oracle_maintained \
+            decode(bitand(o.flags, 2), 2, 'Y', 'N') generated, 'N' secondary, o.namespace namespace, cast(null as varchar2(128)) edition_name, \
+            'NONE' sharing, cast(null as varchar2(1)) editionable, decode(o.owner#, 0, 'Y', 'N') oracle_maintained \
             from obj$ o, user$ u, object_type_map m where u.user# = o.owner# and m.type# = o.type#{filter}",
         owner: "owner",
         object: "o.obj#",
@@ -54,8 +54,8 @@ const FAMILIES: &[Family] = &[
     Family {
         name: "TABLES",
         query: "select {owner}o.name table_name, decode(bitand(t.property, 1), 1, null, ts.name) tablespace_name, \
-            (select co.name from obj$ co where co.obj# = t.bobj#) cluster_name, null iot_name, 'VALID' status, t.pctfree$ pct_free, \
-            null pct_used, t.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, \
+            (select co.name from obj$ co where co.obj# = t.bobj#) cluster_name, cast(null as varchar2(128)) iot_name, 'VALID' status, t.pctfree$ pct_free, \
+            cast(null as number) pct_used, t.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, \
             2147483645 max_extents, decode(bitand(t.property, 64), 64, 'NO', 'YES') logging, 'N' backed_up, t.rowcnt num_rows, \
             t.blkcnt blocks, 0 empty_blocks, 0 avg_space, 0 chain_cnt, t.avgrln avg_row_len, lpad(to_char(t.degree), 10) degree, \
             lpad('1', 10) instances, decode(bitand(t.property, 8), 8, '    Y', '    N') cache, 'ENABLED' table_lock, \
@@ -63,7 +63,7 @@ const FAMILIES: &[Family] = &[
             decode(bitand(t.property, 1), 1, 'Y', 'N') temporary, 'N' secondary, 'NO' nested, 'DEFAULT' buffer_pool, \
             decode(bitand(t.property, 256), 256, 'ENABLED', 'DISABLED') row_movement, 'YES' global_stats, 'NO' user_stats, \
             decode(bitand(t.property, 3), 1, 'SYS$TRANSACTION', 3, 'SYS$SESSION', null) duration, 'DISABLED' skip_corrupt, \
-            'YES' monitoring, null cluster_owner, 'DISABLED' dependencies, 'DISABLED' compression, null compress_for, 'NO' dropped, \
+            'YES' monitoring, cast(null as varchar2(128)) cluster_owner, 'DISABLED' dependencies, 'DISABLED' compression, cast(null as varchar2(30)) compress_for, 'NO' dropped, \
             decode(bitand(t.property, 16), 16, 'YES', 'NO') read_only, 'YES' segment_created, \
             decode(bitand(t.property, 32), 32, 'FORCE', 'DEFAULT') result_cache \
             from tab$ t, obj$ o, user$ u, ts$ ts where o.obj# = t.obj# and u.user# = o.owner# and ts.ts# (+) = t.ts#{filter}",
@@ -73,11 +73,11 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         name: "TAB_COLUMNS",
-        query: "select {owner}o.name table_name, c.name column_name, {data_type} data_type, null data_type_mod, null data_type_owner, \
+        query: "select {owner}o.name table_name, c.name column_name, {data_type} data_type, cast(null as varchar2(3)) data_type_mod, cast(null as varchar2(128)) data_type_owner, \
             c.length data_length, decode(c.type#, 2, c.precision#, null) data_precision, decode(c.scale, -127, null, c.scale) data_scale, \
             decode(c.null$, 0, 'Y', 'N') nullable, c.col# column_id, length(c.default$) default_length, c.default$ data_default, \
-            c.distcnt num_distinct, null low_value, null high_value, decode(c.distcnt, 0, 0, null, null, 1 / c.distcnt) density, \
-            c.null_cnt num_nulls, decode(c.distcnt, null, null, 1) num_buckets, null last_analyzed, null sample_size, \
+            c.distcnt num_distinct, cast(null as raw(1000)) low_value, cast(null as raw(1000)) high_value, decode(c.distcnt, 0, 0, null, null, 1 / c.distcnt) density, \
+            c.null_cnt num_nulls, decode(c.distcnt, null, null, 1) num_buckets, cast(null as date) last_analyzed, cast(null as number) sample_size, \
             decode(c.charsetform, 1, 'CHAR_CS', 2, 'NCHAR_CS', null) character_set_name, \
             nvl(c.charlength, decode(c.type#, 1, c.length, 96, c.length, 0)) char_length, \
             decode(c.type#, 1, nvl2(c.charlength, 'C', 'B'), 96, nvl2(c.charlength, 'C', 'B'), null) char_used, 'NONE' histogram, \
@@ -104,11 +104,11 @@ const FAMILIES: &[Family] = &[
         name: "INDEXES",
         query: "select {owner}o.name index_name, decode(bitand(i.property, 16), 16, 'FUNCTION-BASED ', '') || decode(i.type#, 4, 'IOT - TOP', 'NORMAL') || \
             decode(bitand(i.property, 4), 4, '/REV', '') index_type, tu.name table_owner, b.name table_name, 'TABLE' table_type, \
-            decode(bitand(i.property, 1), 1, 'UNIQUE', 'NONUNIQUE') uniqueness, 'DISABLED' compression, null prefix_length, \
+            decode(bitand(i.property, 1), 1, 'UNIQUE', 'NONUNIQUE') uniqueness, 'DISABLED' compression, cast(null as number) prefix_length, \
             decode(bitand(i.property, 32), 32, null, ts.name) tablespace_name, i.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, \
             2147483645 max_extents, i.pctfree$ pct_free, 'YES' logging, i.blevel blevel, i.leafcnt leaf_blocks, \
-            i.distkey distinct_keys, null avg_leaf_blocks_per_key, null avg_data_blocks_per_key, null clustering_factor, \
-            decode(bitand(i.flags, 1), 1, 'UNUSABLE', 'VALID') status, null num_rows, null sample_size, null last_analyzed, '1' degree, \
+            i.distkey distinct_keys, cast(null as number) avg_leaf_blocks_per_key, cast(null as number) avg_data_blocks_per_key, cast(null as number) clustering_factor, \
+            decode(bitand(i.flags, 1), 1, 'UNUSABLE', 'VALID') status, cast(null as number) num_rows, cast(null as number) sample_size, cast(null as date) last_analyzed, '1' degree, \
             '1' instances, 'NO' partitioned, decode(bitand(i.property, 32), 32, 'Y', 'N') temporary, 'N' generated, 'N' secondary, 'DEFAULT' buffer_pool, \
             decode(bitand(i.property, 16), 16, 'ENABLED', null) funcidx_status, \
             decode(bitand(i.flags, 2), 2, 'INVISIBLE', 'VISIBLE') visibility \
@@ -147,9 +147,9 @@ const FAMILIES: &[Family] = &[
             decode(bitand(c.defer, 1), 1, 'DEFERRABLE', 'NOT DEFERRABLE') deferrable, \
             decode(bitand(c.defer, 2), 2, 'DEFERRED', 'IMMEDIATE') deferred, \
             decode(bitand(c.defer, 4), 4, 'VALIDATED', 'NOT VALIDATED') validated, \
-            decode(bitand(c.defer, 8), 8, 'GENERATED NAME', 'USER NAME') generated, null bad, decode(bitand(c.defer, 32), 32, 'RELY') rely, c.mtime last_change, \
+            decode(bitand(c.defer, 8), 8, 'GENERATED NAME', 'USER NAME') generated, cast(null as varchar2(3)) bad, decode(bitand(c.defer, 32), 32, 'RELY') rely, c.mtime last_change, \
             decode(c.index#, null, null, u.name) index_owner, (select io.name from obj$ io where io.obj# = c.index#) index_name, \
-            null invalid, null view_related \
+            cast(null as varchar2(7)) invalid, cast(null as varchar2(14)) view_related \
             from cdef$ c, con$ n, obj$ o, user$ u, con$ rn, user$ ru where n.con# = c.con# and o.obj# = c.obj# \
             and u.user# = n.owner# and rn.con# (+) = c.rcon# and ru.user# (+) = rn.owner#{filter}",
         owner: "",
@@ -194,7 +194,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         name: "PROCEDURES",
-        query: "select {owner}o.name object_name, null procedure_name, o.obj# object_id, 1 subprogram_id, null overload, \
+        query: "select {owner}o.name object_name, cast(null as varchar2(128)) procedure_name, o.obj# object_id, 1 subprogram_id, cast(null as varchar2(40)) overload, \
             m.name object_type, 'NO' aggregate, 'NO' pipelined, 'NO' parallel, 'NO' interface, 'NO' deterministic, 'DEFINER' authid \
             from obj$ o, user$ u, object_type_map m where o.type# in (7, 8, 9, 12, 13) and u.user# = o.owner# \
             and m.type# = o.type#{filter}",
@@ -213,7 +213,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         name: "CLUSTERS",
-        query: "select {owner}o.name cluster_name, ts.name tablespace_name, c.pctfree$ pct_free, null pct_used, c.size$ key_size, \
+        query: "select {owner}o.name cluster_name, ts.name tablespace_name, c.pctfree$ pct_free, cast(null as number) pct_used, c.size$ key_size, \
             c.initrans ini_trans, 255 max_trans, decode(c.hashkeys, 0, 'INDEX', 'HASH') cluster_type, \
             decode(c.hashkeys, 0, null, decode(c.hashfunc, null, 'DEFAULT2', 'HASH EXPRESSION')) function, c.hashkeys hashkeys, \
             lpad('1', 10) degree, lpad('1', 10) instances, '    N' cache, 'DEFAULT' buffer_pool, \
@@ -251,7 +251,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         name: "TRIGGERS",
-        query: "select {owner}o.name trigger_name, null trigger_type, null triggering_event, u.name table_owner, 'TABLE' base_object_type, \
+        query: "select {owner}o.name trigger_name, cast(null as varchar2(16)) trigger_type, cast(null as varchar2(246)) triggering_event, u.name table_owner, 'TABLE' base_object_type, \
             b.name table_name, decode(t.enabled, 1, 'ENABLED', 'DISABLED') status from trigger$ t, obj$ o, user$ u, obj$ b \
             where o.obj# = t.obj# and u.user# = o.owner# and b.obj# (+) = t.baseobject{filter}",
         owner: "owner",
@@ -260,7 +260,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         name: "TAB_STATISTICS",
-        query: "select {owner}o.name table_name, null partition_name, 'TABLE' object_type, t.rowcnt num_rows, t.blkcnt blocks, \
+        query: "select {owner}o.name table_name, cast(null as varchar2(128)) partition_name, 'TABLE' object_type, t.rowcnt num_rows, t.blkcnt blocks, \
             t.avgrln avg_row_len, t.rowcnt sample_size, t.analyzetime last_analyzed, 'NO' stale_stats from tab$ t, obj$ o, user$ u \
             where o.obj# = t.obj# and u.user# = o.owner#{filter}",
         owner: "owner",
@@ -275,9 +275,9 @@ const SINGLE: &[(&str, &str)] = &[
         "DBA_USERS",
         "select u.name username, u.user# user_id, decode(u.spare4, null, null, '********') password, \
             decode(u.astatus, 0, 'OPEN', 1, 'EXPIRED', 8, 'LOCKED', 9, 'EXPIRED & LOCKED', 'OPEN') account_status, \
-            decode(bitand(u.astatus, 8), 8, u.ptime, null) lock_date, null expiry_date, d.name default_tablespace, \
+            decode(bitand(u.astatus, 8), 8, u.ptime, null) lock_date, cast(null as date) expiry_date, d.name default_tablespace, \
             t.name temporary_tablespace, u.ctime created, nvl(u.profile, 'DEFAULT') profile, 'DEFAULT_CONSUMER_GROUP' \
-            initial_rsrc_consumer_group, null external_name, '12C' password_versions, 'N' editions_enabled, \
+            initial_rsrc_consumer_group, cast(null as varchar2(4000)) external_name, '12C' password_versions, 'N' editions_enabled, \
             decode(u.spare4, null, 'NONE', 'PASSWORD') authentication_type, 'NO' common, \
             decode(sign(u.user# - 100), -1, 'Y', 'N') oracle_maintained \
             from user$ u, ts$ d, ts$ t where u.type# = 1 and u.user# <> 1 and d.ts# (+) = u.datats# and t.ts# (+) = u.tempts#",
@@ -290,8 +290,8 @@ const SINGLE: &[(&str, &str)] = &[
     (
         "USER_USERS",
         "select u.name username, u.user# user_id, decode(u.astatus, 0, 'OPEN', 1, 'EXPIRED', 8, 'LOCKED', 9, 'EXPIRED & LOCKED', 'OPEN') \
-            account_status, null lock_date, null expiry_date, d.name default_tablespace, t.name temporary_tablespace, \
-            u.ctime created, 'DEFAULT_CONSUMER_GROUP' initial_rsrc_consumer_group, null external_name \
+            account_status, cast(null as date) lock_date, cast(null as date) expiry_date, d.name default_tablespace, t.name temporary_tablespace, \
+            u.ctime created, 'DEFAULT_CONSUMER_GROUP' initial_rsrc_consumer_group, cast(null as varchar2(4000)) external_name \
             from user$ u, ts$ d, ts$ t where u.user# = uid and d.ts# (+) = u.datats# and t.ts# (+) = u.tempts#",
     ),
     (
@@ -362,7 +362,7 @@ const SINGLE: &[(&str, &str)] = &[
             to_char(j.last_date, 'HH24:MI:SS') last_sec, j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, \
             j.next_date next_date, to_char(j.next_date, 'HH24:MI:SS') next_sec, j.total total_time, \
             decode(bitand(j.flag, 1), 1, 'Y', 'N') broken, nvl(j.interval#, 'null') interval, j.failures failures, j.what what, \
-            j.nlsenv nls_env, null misc_env, nvl(j.field1, 0) instance from job$ j",
+            j.nlsenv nls_env, cast(null as raw(32)) misc_env, nvl(j.field1, 0) instance from job$ j",
     ),
     (
         "USER_JOBS",
@@ -370,7 +370,7 @@ const SINGLE: &[(&str, &str)] = &[
             to_char(j.last_date, 'HH24:MI:SS') last_sec, j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, \
             j.next_date next_date, to_char(j.next_date, 'HH24:MI:SS') next_sec, j.total total_time, \
             decode(bitand(j.flag, 1), 1, 'Y', 'N') broken, nvl(j.interval#, 'null') interval, j.failures failures, j.what what, \
-            j.nlsenv nls_env, null misc_env, nvl(j.field1, 0) instance from job$ j where j.powner = user",
+            j.nlsenv nls_env, cast(null as raw(32)) misc_env, nvl(j.field1, 0) instance from job$ j where j.powner = user",
     ),
     (
         "DBA_JOBS_RUNNING",
@@ -392,15 +392,21 @@ const SINGLE: &[(&str, &str)] = &[
         "ALL_DIRECTORIES",
         "select u.name owner, o.name directory_name, d.os_path directory_path from dir$ d, obj$ o, user$ u where o.obj# = d.obj# and u.user# = o.owner#",
     ),
-    ("DICTIONARY", "select o.name table_name, null comments from obj$ o where o.owner# = 0 and o.type# = 4"),
-    ("DICT", "select o.name table_name, null comments from obj$ o where o.owner# = 0 and o.type# = 4"),
+    (
+        "DICTIONARY",
+        "select o.name table_name, cast(null as varchar2(4000)) comments from obj$ o where o.owner# = 0 and o.type# = 4",
+    ),
+    (
+        "DICT",
+        "select o.name table_name, cast(null as varchar2(4000)) comments from obj$ o where o.owner# = 0 and o.type# = 4",
+    ),
     (
         "CAT",
         "select o.name table_name, m.name table_type from obj$ o, object_type_map m where o.owner# = uid and o.type# in (2, 3, 4, 5, 6) and m.type# = o.type#",
     ),
     (
         "TAB",
-        "select o.name tname, m.name tabtype, null clusterid from obj$ o, object_type_map m where o.owner# = uid and o.type# in (2, 3, 4, 5) and m.type# = o.type#",
+        "select o.name tname, m.name tabtype, cast(null as number) clusterid from obj$ o, object_type_map m where o.owner# = uid and o.type# in (2, 3, 4, 5) and m.type# = o.type#",
     ),
     ("USER_RECYCLEBIN", "select o.name object_name, o.name original_name from obj$ o where 1 = 0"),
     ("RECYCLEBIN", "select o.name object_name, o.name original_name from obj$ o where 1 = 0"),

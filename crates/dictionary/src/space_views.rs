@@ -13,7 +13,7 @@ pub const VIEWS: &[(&str, &str)] = &[
             decode(c.extent_blocks, 0, 'SYSTEM', 'UNIFORM') allocation_type, 'NO' plugged_in, \
             decode(c.contents, 'PERMANENT', 'AUTO', 'MANUAL') segment_space_management, 'DISABLED' def_tab_compression, \
             decode(c.contents, 'UNDO', 'NOGUARANTEE', 'NOT APPLY') retention, c.bigfile bigfile, 'HOST' predicate_evaluation, \
-            'NO' encrypted, null compress_for from ts$ t, x$kccts c where c.ts# = t.ts#",
+            'NO' encrypted, cast(null as varchar2(30)) compress_for from ts$ t, x$kccts c where c.ts# = t.ts#",
     ),
     (
         "USER_TABLESPACES",
@@ -53,11 +53,11 @@ pub const VIEWS: &[(&str, &str)] = &[
     ),
     (
         "DBA_SEGMENTS",
-        "select u.name owner, o.name segment_name, null partition_name, m.name segment_type, \
+        "select u.name owner, o.name segment_name, cast(null as varchar2(128)) partition_name, m.name segment_type, \
             decode(x.obj#, 0, null, 'ASSM') segment_subtype, x.ts# tablespace_id, ts.name tablespace_name, x.file# header_file, \
             x.block# header_block, x.bytes bytes, x.blocks blocks, x.extents extents, 65536 initial_extent, 1048576 next_extent, \
-            1 min_extents, 2147483645 max_extents, 2147483645 max_size, null retention, null minretention, null pct_increase, \
-            null freelists, null freelist_groups, x.file# relative_fno, 'DEFAULT' buffer_pool, x.obj# object_id \
+            1 min_extents, 2147483645 max_extents, 2147483645 max_size, cast(null as varchar2(11)) retention, cast(null as number) minretention, cast(null as number) pct_increase, \
+            cast(null as number) freelists, cast(null as number) freelist_groups, x.file# relative_fno, 'DEFAULT' buffer_pool, x.obj# object_id \
             from x$ktseg x, obj$ o, user$ u, ts$ ts, object_type_map m \
             where o.obj# = x.obj# and u.user# = o.owner# and ts.ts# = x.ts# and m.type# = o.type# \
             union all select 'SYS', x.name, null, 'TYPE2 UNDO', null, x.ts#, ts.name, x.file#, x.block#, x.bytes, x.blocks, x.extents, \
@@ -66,17 +66,17 @@ pub const VIEWS: &[(&str, &str)] = &[
     ),
     (
         "USER_SEGMENTS",
-        "select o.name segment_name, null partition_name, m.name segment_type, \
+        "select o.name segment_name, cast(null as varchar2(128)) partition_name, m.name segment_type, \
             decode(x.obj#, 0, null, 'ASSM') segment_subtype, x.ts# tablespace_id, ts.name tablespace_name, x.file# header_file, \
             x.block# header_block, x.bytes bytes, x.blocks blocks, x.extents extents, 65536 initial_extent, 1048576 next_extent, \
-            1 min_extents, 2147483645 max_extents, 2147483645 max_size, null retention, null minretention, null pct_increase, \
-            null freelists, null freelist_groups, x.file# relative_fno, 'DEFAULT' buffer_pool, x.obj# object_id \
+            1 min_extents, 2147483645 max_extents, 2147483645 max_size, cast(null as varchar2(11)) retention, cast(null as number) minretention, cast(null as number) pct_increase, \
+            cast(null as number) freelists, cast(null as number) freelist_groups, x.file# relative_fno, 'DEFAULT' buffer_pool, x.obj# object_id \
             from x$ktseg x, obj$ o, ts$ ts, object_type_map m \
             where o.obj# = x.obj# and o.owner# = uid and ts.ts# = x.ts# and m.type# = o.type#",
     ),
     (
         "DBA_EXTENTS",
-        "select u.name owner, o.name segment_name, null partition_name, m.name segment_type, ts.name tablespace_name, \
+        "select u.name owner, o.name segment_name, cast(null as varchar2(128)) partition_name, m.name segment_type, ts.name tablespace_name, \
             x.extent_id extent_id, x.file# file_id, x.block# block_id, x.bytes bytes, x.blocks blocks, x.file# relative_fno \
             from x$ktext x, obj$ o, user$ u, ts$ ts, object_type_map m \
             where o.obj# = x.obj# and u.user# = o.owner# and ts.ts# = x.ts# and m.type# = o.type# \
@@ -85,7 +85,7 @@ pub const VIEWS: &[(&str, &str)] = &[
     ),
     (
         "USER_EXTENTS",
-        "select o.name segment_name, null partition_name, m.name segment_type, ts.name tablespace_name, x.extent_id extent_id, \
+        "select o.name segment_name, cast(null as varchar2(128)) partition_name, m.name segment_type, ts.name tablespace_name, x.extent_id extent_id, \
             x.bytes bytes, x.blocks blocks from x$ktext x, obj$ o, ts$ ts, object_type_map m \
             where o.obj# = x.obj# and o.owner# = uid and ts.ts# = x.ts# and m.type# = o.type#",
     ),

@@ -282,3 +282,17 @@ fn statements_of_a_block_put_values_into_variables_of_the_caller() {
     let _ = std::fs::remove_file(&script);
     assert!(text.contains("got 5 and 1000"), "{text}");
 }
+
+/// People keep what a view said in a table of their own, so each column of each view has a type.
+#[test]
+fn a_table_can_be_made_of_every_view() {
+    let instance = start("latchwork");
+    let mut c = connect(&instance);
+    let views = rows(&mut c, "select name from v$fixed_table union select table_name from dict");
+    assert!(views.len() > 200, "{}", views.len());
+    for view in views {
+        let view = &view[0];
+        run(&mut c, &format!("create table kept as select * from \"{view}\" where 1 = 0"));
+        run(&mut c, "drop table kept purge");
+    }
+}

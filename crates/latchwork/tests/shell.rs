@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use client::{Credentials, Ephemeral, EphemeralOptions};
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shell")
 }
@@ -96,6 +98,11 @@ fn errors_and_where_they_are() {
 }
 
 #[test]
+fn pages_of_html() {
+    transcript("html");
+}
+
+#[test]
 fn plans_behind_statements() {
     transcript("autotrace");
 }
@@ -180,26 +187,35 @@ fn a_reader_that_goes_away_ends_the_shell() {
 
 #[test]
 fn an_interrupt_breaks_the_call_and_the_script_goes_on() {
-    let mut child = shell(&["-s", "--ephemeral"])
+    let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
+    let instance =
+        Ephemeral::start_with(&EphemeralOptions { params: Vec::new(), executable }).expect("an instance starts");
+    let mut watcher = instance.connect(&Credentials::Sysdba).expect("a session opens");
+    let dir = instance.dir().to_str().expect("UTF-8").to_string();
+    let mut child = shell(&["-s", "--dir", &dir, "/", "as", "sysdba"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
     let mut input = child.stdin.take().expect("a pipe");
-    input.write_all(b"prompt ready\nexec dbms_lock.sleep(120)\nprompt after\n").expect("typed");
-    let mut output = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut line = String::new();
-    while std::io::BufRead::read_line(&mut output, &mut line).expect("a line") > 0 && !line.contains("ready") {}
+    input.write_all(b"exec dbms_lock.sleep(120)\nprompt after\n").expect("typed");
+    // An interrupt before the call would end an idle shell.
     let started = Instant::now();
-    // The call begins a moment after its prompt; an interrupt before it would end an idle shell.
-    std::thread::sleep(Duration::from_millis(1200));
+    let mut sleeps = || {
+        let rows = watcher.query("select sid from v$session where event = 'PL/SQL lock timer'", &[]);
+        !rows.and_then(client::Query::all).expect("rows").is_empty()
+    };
+    while !sleeps() {
+        assert!(started.elapsed() < Duration::from_secs(60), "the call does not begin");
+        std::thread::sleep(Duration::from_millis(5));
+    }
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(kill.success());
     drop(input);
     let mut rest = String::new();
-    std::io::Read::read_to_string(&mut output, &mut rest).expect("text");
+    std::io::Read::read_to_string(&mut child.stdout.take().expect("a pipe"), &mut rest).expect("text");
     assert!(rest.contains("ORA-01013") && rest.contains("after"), "{rest}");
-    assert!(started.elapsed() < Duration::from_secs(60));
+    assert!(started.elapsed() < Duration::from_secs(100), "the call was not broken");
     assert!(child.wait().expect("a status").success());
 }

@@ -10,7 +10,7 @@ Usage: latchwork sql [options] [user[/password][@place] | / | /nolog] [as sysdba
 
   -s, --silent            no banner, no prompts
   -l, -L                  do not ask again when the logon fails
-  -m, --markup \"csv on\"   print rows as CSV or JSON (json on)
+  -m, --markup \"csv on\"   print rows as CSV, JSON (json on) or a page (html on)
       --csv, --json       the same
       --ephemeral         start a throw-away instance for this shell; SYSDBA when no user is named
       --param NAME=VALUE  init parameter of the throw-away instance; may be repeated
@@ -59,7 +59,7 @@ pub fn parse(words: &[String]) -> Result<Arguments, String> {
             "--csv" => out.markup = vec!["csv".into(), "on".into()],
             "--json" => out.markup = vec!["json".into(), "on".into()],
             "-m" | "-M" | "--markup" => {
-                out.markup = value("--markup")?.split_whitespace().map(str::to_string).collect();
+                out.markup = crate::text::words(&value("--markup")?);
             }
             "-r" | "-R" | "-c" | "-C" => {
                 value(word)?;

@@ -130,6 +130,7 @@ impl Shell<'_> {
             self.out.line(&message);
         }
         self.out.muted = !self.settings.termout && self.scripts.is_reading();
+        self.obey_markup();
         if traced != self.settings.autotrace {
             self.set_autotrace(self.settings.autotrace);
         }

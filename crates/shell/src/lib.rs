@@ -9,6 +9,7 @@ mod autotrace;
 mod classify;
 mod command;
 mod describe;
+mod html;
 mod input;
 mod output;
 mod report;

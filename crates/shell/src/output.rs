@@ -3,6 +3,8 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 
+use crate::html::Html;
+
 /// The shell's output.
 pub struct Output {
     out: Box<dyn Write>,
@@ -11,12 +13,16 @@ pub struct Output {
     pub muted: bool,
     /// The reader of a pipe has gone; nothing more is written.
     pub broken: bool,
+    /// `SET MARKUP HTML ON`: how lines are written.
+    pub html: Option<Html>,
+    /// The spool file is a page that is to be ended.
+    page_open: bool,
 }
 
 impl Output {
     /// Output to a writer.
     pub fn to(out: Box<dyn Write>) -> Output {
-        Output { out, spool: None, muted: false, broken: false }
+        Output { out, spool: None, muted: false, broken: false, html: None, page_open: false }
     }
 
     /// Writes text as it is.
@@ -29,8 +35,16 @@ impl Output {
 
     /// Writes a line.
     pub fn line(&mut self, text: &str) {
-        self.write(text);
-        self.write("\n");
+        match &self.html {
+            Some(html) => {
+                let line = html.line(text);
+                self.write(&line);
+            }
+            None => {
+                self.write(text);
+                self.write("\n");
+            }
+        }
     }
 
     /// Writes to the spool file alone: what the terminal already shows because the user typed it.
@@ -61,6 +75,11 @@ impl Output {
     pub fn spool_to(&mut self, path: &str, append: bool) -> io::Result<()> {
         let file = OpenOptions::new().create(true).write(true).append(append).truncate(!append).open(path)?;
         self.spool = Some((path.to_string(), BufWriter::new(file)));
+        if let Some(html) = self.html.as_ref().filter(|html| html.spool) {
+            let page = html.page_begins();
+            self.to_spool(&page);
+            self.page_open = true;
+        }
         Ok(())
     }
 
@@ -69,6 +88,9 @@ impl Output {
     /// # Errors
     /// When what was left could not be written.
     pub fn spool_off(&mut self) -> io::Result<bool> {
+        if std::mem::take(&mut self.page_open) {
+            self.to_spool(Html::page_ends());
+        }
         match self.spool.take() {
             None => Ok(false),
             Some((_, mut file)) => file.flush().map(|()| true),

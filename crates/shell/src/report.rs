@@ -67,6 +67,8 @@ pub struct Report<'a> {
     left_on_page: usize,
     /// The fields of `BREAK`, outermost first, and what the last row had there.
     breaks: Vec<(usize, Break, Option<Vec<String>>)>,
+    /// A table of HTML has been begun.
+    is_open: bool,
 }
 
 impl<'a> Report<'a> {
@@ -76,7 +78,7 @@ impl<'a> Report<'a> {
         let lines = break_lines(settings, &fields);
         let place = |b: &Break| columns.iter().position(|c| c.name.eq_ignore_ascii_case(&b.column));
         let breaks = settings.breaks.iter().filter_map(|b| Some((place(b)?, b.clone(), None))).collect();
-        Report { settings, columns, fields, lines, left_on_page: 0, breaks }
+        Report { settings, columns, fields, lines, left_on_page: 0, breaks, is_open: false }
     }
 
     /// What comes before the first row.
@@ -93,15 +95,28 @@ impl<'a> Report<'a> {
 
     /// Prints a row.
     pub fn row(&mut self, row: &[Value], out: &mut String) {
+        if self.settings.markup == Markup::Html && !std::mem::replace(&mut self.is_open, true) {
+            let html = &self.settings.html;
+            out.push_str(&if html.preformat { "<p>\n<pre>\n".into() } else { html.table_begins() });
+        }
         match self.settings.markup {
             Markup::Csv => self.csv_row(row, out),
             Markup::Json => self.json_row(row, out),
             Markup::Text => self.text_row(row, out),
+            Markup::Html if self.settings.html.preformat => {
+                let mut text = String::new();
+                self.text_row(row, &mut text);
+                out.push_str(&self.settings.html.text(&text));
+            }
+            Markup::Html => self.html_row(row, out),
         }
     }
 
     /// What comes after the last row.
     pub fn finish(&mut self, rows: u64, out: &mut String) {
+        if self.is_open {
+            out.push_str(if self.settings.html.preformat { "</pre>\n<p>\n" } else { "</table>\n<p>\n" });
+        }
         if self.settings.markup == Markup::Text && rows > 0 && (self.settings.pagesize > 0 || self.tells(rows)) {
             out.push('\n');
         }
@@ -141,6 +156,26 @@ impl<'a> Report<'a> {
             }
         }
         out.push_str("}\n");
+    }
+
+    /// A row of a table; headings come again with each page.
+    fn html_row(&mut self, row: &[Value], out: &mut String) {
+        let mut cells: Vec<Vec<String>> =
+            self.fields.iter().zip(row).map(|(field, value)| cell(self.settings, field, value)).collect();
+        // Empty lines before a new value of BREAK have no place in a table.
+        self.break_rows(&mut cells, &mut String::new());
+        let shown = || self.fields.iter().enumerate().filter(|(_, field)| !field.hidden);
+        if self.settings.pagesize > 0 && self.left_on_page == 0 {
+            if self.settings.heading {
+                let headings: Vec<String> = shown().map(|(_, field)| field.heading.join("\n")).collect();
+                out.push_str(&self.settings.html.row("th", headings.iter().map(|text| (text.as_str(), false))));
+            }
+            self.left_on_page = self.settings.pagesize;
+        }
+        let values: Vec<(String, bool)> =
+            shown().map(|(at, field)| (cells[at].join("\n").trim_end().to_string(), field.numeric)).collect();
+        out.push_str(&self.settings.html.row("td", values.iter().map(|(text, numeric)| (text.as_str(), *numeric))));
+        self.left_on_page = self.left_on_page.saturating_sub(1);
     }
 
     fn text_row(&mut self, row: &[Value], out: &mut String) {
@@ -269,6 +304,8 @@ fn field(settings: &Settings, column: &Column, formats: &ColumnFormats) -> Field
             .filter(|_| numeric),
     };
     let wide = match (text_format, &number_format) {
+        // A browser lays out texts: nothing is folded.
+        _ if !numeric && settings.markup == Markup::Html && !settings.html.preformat => usize::from(u16::MAX),
         (Some(width), _) if !numeric => width,
         (_, Some(format)) => (format_width(format) + 1).max(heading_width),
         _ if numeric => settings.numwidth.max(heading_width),

@@ -1,6 +1,7 @@
 //! The variables of `SET` and what `SHOW` says of them.
 
 use crate::autotrace::Autotrace;
+use crate::html::Html;
 use crate::text::parse_on_off;
 
 /// How results are written.
@@ -12,6 +13,8 @@ pub enum Markup {
     Csv,
     /// One JSON object a row.
     Json,
+    /// `SET MARKUP HTML ON`.
+    Html,
 }
 
 /// How a line of `dbms_output` that is longer than a line is printed: `SET SERVEROUTPUT ON FORMAT …`.
@@ -56,6 +59,8 @@ pub struct Settings {
     pub feedback: Option<u64>,
     pub heading: bool,
     pub headsep: char,
+    /// How pages look under `SET MARKUP HTML ON`.
+    pub html: Html,
     pub linesize: usize,
     pub long: usize,
     pub markup: Markup,
@@ -98,6 +103,7 @@ impl Default for Settings {
             feedback: Some(6),
             heading: true,
             headsep: '|',
+            html: Html::default(),
             linesize: 80,
             long: 80,
             markup: Markup::Text,
@@ -261,16 +267,18 @@ impl Settings {
             self.set_one(full, value)?;
             rest = tail;
             if full == "serveroutput" {
-                return self.set_output_options(tail);
+                rest = self.set_output_options(tail)?;
             }
         }
         Ok(())
     }
 
     /// `[SIZE {n | UNLIMITED}] [FORMAT {WRAPPED | WORD_WRAPPED | TRUNCATED}]`; the format goes back to its default when not given.
-    fn set_output_options(&mut self, words: &[String]) -> Result<(), String> {
+    /// Returns the words behind.
+    fn set_output_options<'w>(&mut self, words: &'w [String]) -> Result<&'w [String], String> {
         self.output_format = OutputFormat::WordWrapped;
-        for pair in words.chunks(2) {
+        let mut rest = words;
+        while let Some(pair) = rest.chunks(2).next() {
             let (what, value) = (pair[0].to_ascii_lowercase(), pair.get(1).map(|v| v.to_ascii_lowercase()));
             match (what.as_str(), value.as_deref()) {
                 ("size", Some("unlimited" | "unl")) => {}
@@ -285,10 +293,11 @@ impl Settings {
                         _ => return Err(format!("SP2-0158: unknown SET option \"{f}\"")),
                     };
                 }
-                _ => return Err(format!("SP2-0158: unknown SET option \"{}\"", pair[0])),
+                _ => break,
             }
+            rest = &rest[2..];
         }
-        Ok(())
+        Ok(rest)
     }
 
     fn set_one(&mut self, name: &str, value: &str) -> Result<(), String> {
@@ -372,14 +381,18 @@ impl Settings {
         let kind = words.first().map(|word| word.to_ascii_lowercase());
         let on = words.get(1).and_then(|word| parse_on_off(word));
         self.markup = match (kind.as_deref(), on) {
+            (Some("html"), _) => match self.html.set(&words[1..])? {
+                Some(true) => Markup::Html,
+                Some(false) => Markup::Text,
+                None => self.markup,
+            },
             (Some("csv"), Some(true)) => Markup::Csv,
             (Some("json"), Some(true)) => Markup::Json,
-            (Some("csv" | "json" | "html"), Some(false)) => Markup::Text,
-            (Some("html"), Some(true)) => {
-                return Err("SP2-0158: MARKUP HTML is not supported (CSV and JSON are)".into());
-            }
+            (Some("csv" | "json"), Some(false)) => Markup::Text,
             _ => {
-                return Err("SP2-0281: markup missing set option\nUsage: SET MARKUP { CSV | JSON } { ON | OFF }".into());
+                return Err(
+                    "SP2-0281: markup missing set option\nUsage: SET MARKUP { HTML | CSV | JSON } { ON | OFF }".into(),
+                );
             }
         };
         Ok(())
@@ -413,6 +426,7 @@ impl Settings {
                     Markup::Text => "HTML OFF CSV OFF JSON OFF",
                     Markup::Csv => "CSV ON",
                     Markup::Json => "JSON ON",
+                    Markup::Html => "HTML ON",
                 }
             ),
             "newpage" => format!("newpage {}", self.newpage),
@@ -472,8 +486,8 @@ mod tests {
         assert_eq!(s.feedback, Some(1));
         set(&mut s, "define #").unwrap();
         assert_eq!(s.define, Some('#'));
-        set(&mut s, "serveroutput on size unlimited format wrapped").unwrap();
-        assert!(s.serveroutput);
+        set(&mut s, "serveroutput on size unlimited format wrapped feedback off").unwrap();
+        assert!(s.serveroutput && s.feedback.is_none());
         set(&mut s, "colsep '|'").unwrap();
         assert_eq!(s.colsep, "|");
     }

@@ -135,6 +135,12 @@ impl<'a> Shell<'a> {
         if let Err(message) = self.settings.set(&all) {
             self.out.line(&message);
         }
+        self.obey_markup();
+    }
+
+    /// Lines are written as `SET MARKUP` says.
+    pub(crate) fn obey_markup(&mut self) {
+        self.out.html = (self.settings.markup == Markup::Html).then(|| self.settings.html.clone());
     }
 
     /// Asks a person who wants to log on; nobody is asked when nobody is there.
@@ -281,7 +287,8 @@ impl<'a> Shell<'a> {
                             }
                         }
                     }
-                    self.out.muted = false;
+                    // Scripts around it may have switched it off.
+                    self.out.muted = !self.settings.termout && self.scripts.is_reading();
                 }
             }
         }
@@ -683,7 +690,7 @@ impl<'a> Shell<'a> {
     }
 
     fn rows_feedback(&mut self, count: u64) {
-        if self.settings.markup != Markup::Text {
+        if matches!(self.settings.markup, Markup::Csv | Markup::Json) {
             return;
         }
         let Some(least) = self.settings.feedback else {
