@@ -223,3 +223,42 @@ fn baselines_keep_their_snapshots() {
             .contains("ORA-13510")
     );
 }
+
+#[test]
+fn statements_are_counted_from_what_the_last_snapshot_saw() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    let take = |c: &mut Client| run(c, "begin dbms_workload_repository.create_snapshot; end;");
+    let work = |c: &mut Client, n: u32| {
+        run(
+            c,
+            &format!(
+                "declare x number; begin for i in 1 .. {n} loop select count(*) into x from dual where i > 0; end loop; end;"
+            ),
+        );
+    };
+    run(&mut c, "create table sums (n number)");
+    work(&mut c, 10);
+    take(&mut c);
+    work(&mut c, 200);
+    take(&mut c);
+    // Nothing of it in between: the snapshot has no row of the statement, and the next one counts from here all the same.
+    take(&mut c);
+    work(&mut c, 30);
+    take(&mut c);
+    let of_loop = "select listagg(s.snap_id || ':' || s.executions_delta || '/' || s.executions_total, ' ') within group (order by s.snap_id) l \
+                   from dba_hist_sqlstat s, dba_hist_sqltext t where t.sql_id = s.sql_id and t.sql_text like 'SELECT COUNT(*) FROM DUAL WHERE%'";
+    assert_eq!(text(&mut c, of_loop), "1:10/10 2:200/210 4:30/240");
+    assert_eq!(
+        number(&mut c, "select count(distinct seen) from sys.wrm$_sqlstat_seen"),
+        1,
+        "no history beside the history"
+    );
+    // A number is not used again, whatever was dropped.
+    run(&mut c, "begin dbms_workload_repository.drop_snapshot_range(3, 4); end;");
+    take(&mut c);
+    assert_eq!(number(&mut c, "select max(snap_id) from dba_hist_snapshot"), 5);
+    work(&mut c, 7);
+    take(&mut c);
+    assert!(text(&mut c, of_loop).ends_with("6:7/247"), "{}", text(&mut c, of_loop));
+}

@@ -141,36 +141,48 @@ const INSTANCE: &str = "insert into sys.wrm$_database_instance (dbid, instance_n
      from v$instance i, v$database d, v$version v where not exists \
      (select null from sys.wrm$_database_instance w where w.dbid = d.dbid and w.startup_time = i.startup_time)";
 
-/// The statements that did something since they were last seen, all of them: what is added is counted from the last row a statement has,
-/// which may not be one of the last snapshot. A cursor that was evicted begins anew.
-const STATEMENTS: &str = "insert into sys.wrh$_sqlstat (snap_id, dbid, instance_number, sql_id, plan_hash_value, command_type, parsing_schema_name, \
+/// The totals of all cursors, and what was added since the snapshot before: counted from what that one saw, whichever statements it
+/// kept, so that it takes as long as there are cursors and not as long as there is history. A cursor that was evicted or an instance that
+/// was started again begins anew.
+const SEEN: &str = "insert into sys.wrm$_sqlstat_seen (seen, startup_time, sql_id, plan_hash_value, command_type, parsing_schema_name, \
      executions_total, executions_delta, parse_calls_total, parse_calls_delta, fetches_total, fetches_delta, rows_processed_total, \
      rows_processed_delta, buffer_gets_total, buffer_gets_delta, disk_reads_total, disk_reads_delta, elapsed_time_total, \
-     elapsed_time_delta, cpu_time_total, cpu_time_delta, module, action, version_count) select :1, :2, :3, sql_id, \
-     plan_hash_value, command_type, parsing_schema_name, executions, d_executions, parse_calls, d_parse_calls, fetches, d_fetches, \
-     rows_processed, d_rows_processed, buffer_gets, d_buffer_gets, disk_reads, d_disk_reads, elapsed_time, d_elapsed_time, \
-     cpu_time, d_cpu_time, module, action, versions from (select s.sql_id, s.plan_hash_value, s.command_type, \
-     s.parsing_schema_name, s.executions, s.executions - case when p.executions_total <= s.executions then p.executions_total else \
-     0 end d_executions, s.parse_calls, s.parse_calls - case when p.parse_calls_total <= s.parse_calls then p.parse_calls_total \
-     else 0 end d_parse_calls, s.fetches, s.fetches - case when p.fetches_total <= s.fetches then p.fetches_total else 0 end \
-     d_fetches, s.rows_processed, s.rows_processed - case when p.rows_processed_total <= s.rows_processed then \
-     p.rows_processed_total else 0 end d_rows_processed, s.buffer_gets, s.buffer_gets - case when p.buffer_gets_total <= \
-     s.buffer_gets then p.buffer_gets_total else 0 end d_buffer_gets, s.disk_reads, s.disk_reads - case when p.disk_reads_total <= \
-     s.disk_reads then p.disk_reads_total else 0 end d_disk_reads, s.elapsed_time, s.elapsed_time - case when p.elapsed_time_total \
-     <= s.elapsed_time then p.elapsed_time_total else 0 end d_elapsed_time, s.cpu_time, s.cpu_time - case when p.cpu_time_total <= \
-     s.cpu_time then p.cpu_time_total else 0 end d_cpu_time, s.module, s.action, s.versions from (select sql_id, \
-     max(plan_hash_value) plan_hash_value, max(command_type) command_type, max(parsing_schema_name) parsing_schema_name, \
-     sum(executions) executions, sum(parse_calls) parse_calls, sum(fetches) fetches, sum(rows_processed) rows_processed, \
-     sum(buffer_gets) buffer_gets, sum(disk_reads) disk_reads, sum(elapsed_time) elapsed_time, sum(cpu_time) cpu_time, max(module) \
-     module, max(action) action, count(*) versions from v$sql group by sql_id) s, (select * from (select q.*, row_number() over \
-     (partition by q.sql_id order by q.snap_id desc) nth from sys.wrh$_sqlstat q where q.snap_id >= :4) where nth = 1) p where \
-     p.sql_id(+) = s.sql_id) where d_executions > 0 or d_parse_calls > 0 or d_elapsed_time > 0";
+     elapsed_time_delta, cpu_time_total, cpu_time_delta, module, action, version_count) select :1, i.startup_time, s.sql_id, \
+     s.plan_hash_value, s.command_type, s.parsing_schema_name, s.executions, s.executions - case when p.executions_total <= \
+     s.executions then p.executions_total else 0 end, s.parse_calls, s.parse_calls - case when p.parse_calls_total <= s.parse_calls \
+     then p.parse_calls_total else 0 end, s.fetches, s.fetches - case when p.fetches_total <= s.fetches then p.fetches_total else 0 \
+     end, s.rows_processed, s.rows_processed - case when p.rows_processed_total <= s.rows_processed then p.rows_processed_total else \
+     0 end, s.buffer_gets, s.buffer_gets - case when p.buffer_gets_total <= s.buffer_gets then p.buffer_gets_total else 0 end, \
+     s.disk_reads, s.disk_reads - case when p.disk_reads_total <= s.disk_reads then p.disk_reads_total else 0 end, s.elapsed_time, \
+     s.elapsed_time - case when p.elapsed_time_total <= s.elapsed_time then p.elapsed_time_total else 0 end, s.cpu_time, \
+     s.cpu_time - case when p.cpu_time_total <= s.cpu_time then p.cpu_time_total else 0 end, s.module, s.action, s.versions \
+     from v$instance i, (select sql_id, max(plan_hash_value) plan_hash_value, max(command_type) command_type, \
+     max(parsing_schema_name) parsing_schema_name, sum(executions) executions, sum(parse_calls) parse_calls, sum(fetches) fetches, \
+     sum(rows_processed) rows_processed, sum(buffer_gets) buffer_gets, sum(disk_reads) disk_reads, sum(elapsed_time) elapsed_time, \
+     sum(cpu_time) cpu_time, max(module) module, max(action) action, count(*) versions from v$sql group by sql_id) s, \
+     (select q.* from sys.wrm$_sqlstat_seen q, v$instance j where q.seen = :2 and q.startup_time = j.startup_time) p \
+     where p.sql_id(+) = s.sql_id";
+
+/// What the snapshot before saw is of no use any more.
+const UNSEEN: &str = "delete from sys.wrm$_sqlstat_seen where seen <> :1";
+
+/// The statements that did something since they were last seen.
+const STATEMENTS: &str = "insert into sys.wrh$_sqlstat (snap_id, dbid, instance_number, sql_id, plan_hash_value, command_type, \
+     parsing_schema_name, executions_total, executions_delta, parse_calls_total, parse_calls_delta, fetches_total, fetches_delta, \
+     rows_processed_total, rows_processed_delta, buffer_gets_total, buffer_gets_delta, disk_reads_total, disk_reads_delta, \
+     elapsed_time_total, elapsed_time_delta, cpu_time_total, cpu_time_delta, module, action, version_count) select :1, :2, :3, \
+     sql_id, plan_hash_value, command_type, parsing_schema_name, executions_total, executions_delta, parse_calls_total, \
+     parse_calls_delta, fetches_total, fetches_delta, rows_processed_total, rows_processed_delta, buffer_gets_total, \
+     buffer_gets_delta, disk_reads_total, disk_reads_delta, elapsed_time_total, elapsed_time_delta, cpu_time_total, cpu_time_delta, \
+     module, action, version_count from sys.wrm$_sqlstat_seen where seen = :4 and \
+     (executions_delta > 0 or parse_calls_delta > 0 or elapsed_time_delta > 0)";
 
 /// Texts of statements that have none yet.
 const TEXTS: &str = "insert into sys.wrh$_sqltext (snap_id, dbid, instance_number, sql_id, command_type, sql_text) \
      select :1, :2, :3, s.sql_id, s.command_type, s.sql_fulltext from \
      (select sql_id, max(command_type) command_type, max(sql_fulltext) sql_fulltext from v$sql group by sql_id) s \
-     where s.sql_id in (select sql_id from sys.wrh$_sqlstat where snap_id = :4) \
+     where s.sql_id in (select sql_id from sys.wrm$_sqlstat_seen where seen = :4 and \
+     (executions_delta > 0 or parse_calls_delta > 0 or elapsed_time_delta > 0)) \
      and s.sql_id not in (select sql_id from sys.wrh$_sqltext)";
 
 fn integer(rows: &[Vec<Value>]) -> i64 {
@@ -203,25 +215,15 @@ fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<i64> {
     let started = os::clock::now_ns();
     // One at a time: the number is the next one, and what was added is counted from the one before.
     recursive_lock(core, cx)?;
-    let last = integer(&recursive(core, cx, "select nvl(max(snap_id), 0) from sys.wrm$_snapshot", &[])?);
     let dbid = integer(&recursive(core, cx, "select dbid from v$database", &[])?);
-    let snapshot = last + 1;
+    let (last, snapshot) = next_number(core, cx, dbid)?;
     let key = [number(snapshot), number(dbid), number(1)];
     let of_all: &[_] = if level == Level::All { TABLES_OF_ALL } else { &[] };
     for (table, text) in TABLES.iter().chain(of_all) {
         let sql = format!("insert into sys.{table} (snap_id, dbid, instance_number, {text}");
         recursive(core, cx, &sql, &key)?;
     }
-    // Totals begin anew with the instance: what was added is then all there is.
-    let first =
-        "select nvl(min(s.snap_id), :1) from sys.wrm$_snapshot s, v$instance i where s.startup_time = i.startup_time";
-    let first = integer(&recursive(core, cx, first, &[number(snapshot)])?);
-    let mut binds = key.to_vec();
-    binds.push(number(first));
-    recursive(core, cx, STATEMENTS, &binds)?;
-    binds.truncate(3);
-    binds.push(number(snapshot));
-    recursive(core, cx, TEXTS, &binds)?;
+    statements(core, cx, &key)?;
     let platform = format!("Linux {}", std::env::consts::ARCH);
     recursive(core, cx, INSTANCE, &[number(dbid), number(1), Value::text(platform)])?;
     let elapsed_us = (os::clock::now_ns() - started) / 1000;
@@ -237,6 +239,31 @@ fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<i64> {
     Ok(snapshot)
 }
 
-fn recursive_lock(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
+/// The number of the last snapshot there is, and the one to take: no number is ever used again, also when the last snapshots were dropped.
+fn next_number(core: &Core, cx: &mut ExecCtx<'_>, dbid: i64) -> Result<(i64, i64)> {
+    let last = integer(&recursive(core, cx, "select nvl(max(snap_id), 0) from sys.wrm$_snapshot", &[])?);
+    let used = "select nvl(max(w.most_recent_snap_id), 0) from sys.wrm$_wr_control w where w.dbid = :1";
+    let snapshot = last.max(integer(&recursive(core, cx, used, &[number(dbid)])?)) + 1;
+    crate::repository::settings_row(core, cx, dbid)?;
+    let update = "update sys.wrm$_wr_control set most_recent_snap_id = :1 where dbid = :2";
+    recursive(core, cx, update, &[number(snapshot), number(dbid)])?;
+    Ok((last, snapshot))
+}
+
+/// Statements and their texts: what each added is counted from what the snapshot before saw.
+fn statements(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<()> {
+    let before = integer(&recursive(core, cx, "select nvl(max(seen), 0) from sys.wrm$_sqlstat_seen", &[])?);
+    let seen = number(before + 1);
+    recursive(core, cx, SEEN, &[seen.clone(), number(before)])?;
+    recursive(core, cx, UNSEEN, std::slice::from_ref(&seen))?;
+    let mut binds = key.to_vec();
+    binds.push(seen);
+    recursive(core, cx, STATEMENTS, &binds)?;
+    recursive(core, cx, TEXTS, &binds)?;
+    Ok(())
+}
+
+/// One at a time: snapshots and settings.
+pub(crate) fn recursive_lock(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
     core.as_sys(|| crate::run::run_other(core, cx, "lock table sys.wrm$_snapshot in exclusive mode"))
 }

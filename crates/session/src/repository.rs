@@ -96,10 +96,10 @@ fn set(
 ) -> Result<Value> {
     in_range(13510, retention, RETENTIONS_MIN)?;
     in_range(13511, interval, INTERVALS_MIN)?;
-    let dbid = number(dbid(core, cx)?);
-    let insert = "insert into sys.wrm$_wr_control (dbid, snap_interval_min, retention_min) select :1, :2, :3 from dual \
-                  where not exists (select null from sys.wrm$_wr_control w where w.dbid = :4)";
-    recursive(core, cx, insert, &[dbid.clone(), number(INTERVAL_MIN), number(RETENTION_MIN), dbid.clone()])?;
+    crate::awr::recursive_lock(core, cx)?;
+    let dbid = dbid(core, cx)?;
+    settings_row(core, cx, dbid)?;
+    let dbid = number(dbid);
     for (column, value) in [("retention_min", retention), ("snap_interval_min", interval), ("topnsql", top)] {
         if let Some(value) = value {
             let sql = format!("update sys.wrm$_wr_control set {column} = :1 where dbid = :2");
@@ -108,6 +108,14 @@ fn set(
     }
     core.instance.state().note_repository_change();
     Ok(Value::Null)
+}
+
+/// Makes the row of settings where it is not there.
+pub(crate) fn settings_row(core: &Core, cx: &mut ExecCtx<'_>, dbid: i64) -> Result<()> {
+    let dbid = number(dbid);
+    let insert = "insert into sys.wrm$_wr_control (dbid, snap_interval_min, retention_min) select :1, :2, :3 from dual \
+                  where not exists (select null from sys.wrm$_wr_control w where w.dbid = :4)";
+    recursive(core, cx, insert, &[dbid.clone(), number(INTERVAL_MIN), number(RETENTION_MIN), dbid]).map(|_| ())
 }
 
 /// Deletes snapshots and all that was stored with them; those of baselines stay.
