@@ -136,7 +136,8 @@ fn break_on_interrupt(shell: &Shell<'_>) {
     let breaker = shell.breaker();
     os::signal::flag_on(os::signal::SIGINT);
     std::thread::spawn(move || {
-        let mut idle = 0u32;
+        // Looks since the last interrupt: there was none yet.
+        let mut idle = u32::MAX;
         loop {
             std::thread::sleep(Duration::from_millis(20));
             idle = idle.saturating_add(1);
