@@ -6,6 +6,7 @@ mod backup;
 mod instance;
 mod progress;
 mod recover;
+mod top;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -47,6 +48,8 @@ enum Command {
     /// Snapshots of the workload, and reports of what the instance did between two of them
     #[command(subcommand)]
     Awr(awr::Command),
+    /// Watch an instance live: who is active, what is waited for, which latches, which statements
+    Top(top::Top),
     /// Run, compare and report contention experiments
     #[command(subcommand)]
     Lab(lab::Command),
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
             os::signal::restore_default(os::signal::SIGPIPE);
             awr::run(&command)
         }
+        Command::Top(a) => top::run(&a),
         Command::Lab(command) => {
             // `lab … | head` ends quietly, as other programs do.
             os::signal::restore_default(os::signal::SIGPIPE);

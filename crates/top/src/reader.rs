@@ -1,0 +1,591 @@
+//! The statements that look at an instance, and how their rows become a [`Snapshot`].
+//!
+//! Everything comes over one session and from views alone, which take no latch: looking on disturbs nobody. The session calls
+//! itself `latchwork top` in V$SESSION and its own work is left out of what is shown. Probes are the cheap part and run several
+//! times an interval; counters are read once at its end. What only a drill-down needs is read while somebody looks at it.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
+use std::time::Instant;
+
+use client::{Bind, Client, ClientResult, ConnectOptions, Credentials, Direction};
+use types::Value;
+
+use crate::sample::*;
+
+/// The name the session goes by in V$SESSION and its statements in V$SQLSTATS.
+pub const PROGRAM: &str = "latchwork top";
+
+/// Statistics that become rates.
+pub const FIGURES: &[&str] = &[
+    "execute count",
+    "session logical reads",
+    "user commits",
+    "user rollbacks",
+    "redo size",
+    "physical reads",
+    "physical writes",
+    "db block changes",
+    "parse count (total)",
+    "parse count (hard)",
+    "user calls",
+    "logons cumulative",
+    "consistent gets",
+    "db block gets",
+    "consistent changes",
+    "sorts (memory)",
+    "sorts (disk)",
+    "table scans (long tables)",
+    "index fetch by key",
+    "session cursor cache hits",
+    "enqueue waits",
+    "enqueue deadlocks",
+];
+
+/// Statements of one reading, and texts asked for at once.
+const STATEMENTS_MAX: usize = 500;
+const TEXTS_MAX: usize = 25;
+const OBJECTS_MAX: usize = 10;
+/// Names remembered as known; the oldest are forgotten and asked for again.
+const KNOWN_MAX: usize = 4000;
+const CHILDREN_MAX: usize = 100;
+
+/// A set that forgets what came first.
+#[derive(Default)]
+struct Known<T: Ord + Clone> {
+    set: BTreeSet<T>,
+    order: VecDeque<T>,
+}
+
+impl<T: Ord + Clone> Known<T> {
+    fn has(&self, item: &T) -> bool {
+        self.set.contains(item)
+    }
+
+    fn add(&mut self, item: T) {
+        if self.set.insert(item.clone()) {
+            self.order.push_back(item);
+        }
+        if self.order.len() > KNOWN_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.set.remove(&oldest);
+        }
+    }
+}
+
+/// Looks at one instance.
+pub struct Reader {
+    client: Client,
+    facts: Facts,
+    places: Vec<(u64, String)>,
+    texts: Known<String>,
+    objects: Known<u64>,
+    /// When the facts were read.
+    connected: Instant,
+}
+
+type Row = Vec<Value>;
+
+fn text(v: &Value) -> String {
+    match v {
+        Value::Text(t) => t.trim_end().to_string(),
+        Value::Number(n) => n.to_string(),
+        Value::Raw(bytes) => bytes.iter().map(|b| format!("{b:02X}")).collect(),
+        _ => String::new(),
+    }
+}
+
+/// A count; what is NULL, negative or no number is 0.
+fn count(v: &Value) -> u64 {
+    match v {
+        Value::Number(n) => match n.to_i64() {
+            Ok(n) => u64::try_from(n).unwrap_or(0),
+            Err(_) => n.to_f64().clamp(0.0, u64::MAX as f64) as u64,
+        },
+        _ => 0,
+    }
+}
+
+fn maybe(v: &Value) -> Option<u64> {
+    if v.is_null() { None } else { Some(count(v)) }
+}
+
+/// Reads a row's columns in turn.
+struct Columns<'a>(std::slice::Iter<'a, Value>);
+
+impl<'a> Columns<'a> {
+    fn of(row: &'a Row) -> Columns<'a> {
+        Columns(row.iter())
+    }
+    fn next(&mut self) -> &'a Value {
+        self.0.next().unwrap_or(&Value::Null)
+    }
+    fn text(&mut self) -> String {
+        text(self.next())
+    }
+    fn count(&mut self) -> u64 {
+        count(self.next())
+    }
+    fn maybe(&mut self) -> Option<u64> {
+        maybe(self.next())
+    }
+    fn parameters(&mut self) -> Vec<(String, u64)> {
+        let all = [0; 3].map(|_| (self.text(), self.count()));
+        all.into_iter().filter(|(name, _)| !name.is_empty()).collect()
+    }
+}
+
+fn input(at: usize, value: Value) -> Bind {
+    Bind { name: Some(at.to_string()), direction: Direction::In, data_type: value.data_type(), value }
+}
+
+fn quoted(name: &str) -> String {
+    format!("'{}'", name.replace('\'', "''"))
+}
+
+const INSTANCE: &str = "select i.instance_name, i.host_name, i.version, to_char(i.startup_time, 'YYYY-MM-DD HH24:MI:SS'), \
+     (sysdate - i.startup_time) * 86400, d.name from v$instance i, v$database d";
+
+const ACTIVE: &str = "select sid, serial#, type, decode(state, 'WAITING', event), decode(state, 'WAITING', wait_class), sql_id \
+     from v$session where status in ('ACTIVE', 'KILLED') and sid <> :1";
+
+const HOLDS: &str = "select ksuprlnm, ksuprsid, ksuprlmd, ksulawhr from x$ksuprlat where ksuprsid <> :1";
+
+const SESSIONS: &str = "select sid, serial#, username, type, status, program, machine, osuser, module, action, sql_id, prev_sql_id, \
+     event, wait_class, state, wait_time_micro, p1text, p1, p2text, p2, p3text, p3, blocking_session, row_wait_obj#, \
+     last_call_et, to_char(logon_time, 'YYYY-MM-DD HH24:MI:SS') from v$session where sid <> :1";
+
+const EVENTS: &str = "select event, wait_class, total_waits, time_waited_micro, total_waits_fg, time_waited_micro_fg \
+     from v$system_event where wait_class <> 'Idle'";
+
+const LATCHES: &str =
+    "select name, gets, misses, sleeps, spin_gets, immediate_gets, immediate_misses, wait_time from v$latch";
+
+const MUTEXES: &str = "select mutex_type, location, sleeps, wait_time from v$mutex_sleep";
+
+const TIME_MODEL: &str = "select stat_name, value from v$sys_time_model where stat_name in ('DB time', 'DB CPU')";
+
+/// Those active since the last reading, with time to spare: a busy instance answers late.
+const STATEMENTS: &str = "select * from (select sql_id, executions, elapsed_time, cpu_time, buffer_gets, disk_reads, \
+     rows_processed from v$sqlstats where last_active_time >= sysdate - :1 / 86400 and (module is null or module <> :2) \
+     order by last_active_time desc) where rownum <= 500";
+
+impl Reader {
+    /// Opens a session as the owner of the instance whose database is in `dir`.
+    ///
+    /// # Errors
+    /// As [`Client::connect`], and what the first statements say.
+    pub fn connect(dir: &Path) -> ClientResult<Reader> {
+        let options = ConnectOptions { program: PROGRAM.into(), ..ConnectOptions::default() };
+        let client = Client::connect_with(dir, &Credentials::Sysdba, &options)?;
+        let mut reader = Reader {
+            client,
+            facts: Facts::default(),
+            places: Vec::new(),
+            texts: Known::default(),
+            objects: Known::default(),
+            connected: Instant::now(),
+        };
+        reader.client.set_fetch_size(1000);
+        let call_it = format!("begin dbms_application_info.set_module({}, null); end;", quoted(PROGRAM));
+        reader.client.execute(&call_it, &[])?;
+        reader.facts = reader.read_facts()?;
+        let places = reader.rows("select indx, ksllwnam from x$ksllw", &[])?;
+        reader.places = places.iter().map(|row| (count(&row[0]), text(&row[1]))).collect();
+        Ok(reader)
+    }
+
+    fn rows(&mut self, sql: &str, binds: &[Bind]) -> ClientResult<Vec<Row>> {
+        self.client.query(sql, binds)?.all()
+    }
+
+    fn own_sid(&self) -> Bind {
+        input(1, Value::Number(types::Number::from(i64::from(self.client.sid()))))
+    }
+
+    fn read_facts(&mut self) -> ClientResult<Facts> {
+        let rows = self.rows(INSTANCE, &[])?;
+        let mut facts = Facts::default();
+        if let Some(row) = rows.first() {
+            let mut c = Columns::of(row);
+            (facts.instance, facts.host, facts.version, facts.started) = (c.text(), c.text(), c.text(), c.text());
+            (facts.up_seconds, facts.database) = (c.count(), c.text());
+        }
+        for row in self.rows("select value from v$parameter where name = 'latch_generation'", &[])? {
+            facts.generation = text(&row[0]);
+        }
+        for row in self.rows("select value from v$osstat where stat_name = 'NUM_CPUS'", &[])? {
+            facts.cpus = count(&row[0]);
+        }
+        for row in self.rows("select sum(value) from v$sga", &[])? {
+            facts.sga_bytes = count(&row[0]);
+        }
+        Ok(facts)
+    }
+
+    /// One glance at active sessions and held latches.
+    ///
+    /// # Errors
+    /// The server's, or that it is gone.
+    pub fn probe(&mut self) -> ClientResult<Probe> {
+        let me = self.own_sid();
+        let active = self.rows(ACTIVE, std::slice::from_ref(&me))?;
+        let holds = self.rows(HOLDS, &[me])?;
+        Ok(Probe {
+            active: active.iter().filter_map(active_of).collect(),
+            holds: holds.iter().map(|row| self.hold_of(row)).collect(),
+        })
+    }
+
+    fn hold_of(&self, row: &Row) -> Hold {
+        let mut c = Columns::of(row);
+        let (latch, sid, mode, place) = (c.text(), c.count(), c.text(), c.count());
+        let place = self.places.iter().find(|(number, _)| *number == place).map(|(_, name)| name.clone());
+        Hold { latch, sid, mode, place: place.unwrap_or_default() }
+    }
+
+    /// The counters at the end of an interval of `seconds`, with the probes taken in it, and the details that are wanted.
+    ///
+    /// # Errors
+    /// The server's, or that it is gone.
+    pub fn snapshot(&mut self, probes: Vec<Probe>, seconds: f64, wanted: &[Wanted]) -> ClientResult<Snapshot> {
+        let mut s = Snapshot { probes, ..Snapshot::default() };
+        let me = self.own_sid();
+        s.sessions = self.rows(SESSIONS, &[me])?.iter().map(session_of).collect();
+        s.events = self.rows(EVENTS, &[])?.iter().map(event_of).collect();
+        s.latches = self.rows(LATCHES, &[])?.iter().map(latch_of).collect();
+        s.mutexes = self.rows(MUTEXES, &[])?.iter().map(mutex_of).collect();
+        for row in self.rows(TIME_MODEL, &[])? {
+            match text(&row[0]).as_str() {
+                "DB time" => s.db_time_us = count(&row[1]),
+                _ => s.db_cpu_us = count(&row[1]),
+            }
+        }
+        s.statements = self.read_statements(seconds)?;
+        s.figures = self.read_figures()?;
+        s.texts = self.read_texts(&s)?;
+        s.objects = self.read_objects(&s)?;
+        for wanted in wanted {
+            let found = self.read_detail(wanted)?;
+            s.details.push(Detail { wanted: wanted.clone(), found });
+        }
+        // The counters are as of now, not as of the first statement's start.
+        s.wall_ms = os::clock::wall_ns() / 1_000_000;
+        s.clock_us = os::clock::now_ns() / 1000;
+        s.facts = self.facts.clone();
+        s.facts.up_seconds += self.connected.elapsed().as_secs();
+        Ok(s)
+    }
+
+    fn read_statements(&mut self, seconds: f64) -> ClientResult<Vec<StatementCount>> {
+        let back = (seconds.ceil() as i64 + 3).clamp(4, 600);
+        let binds = [input(1, Value::Number(types::Number::from(back))), input(2, Value::text(PROGRAM))];
+        let rows = self.rows(STATEMENTS, &binds)?;
+        Ok(rows.iter().take(STATEMENTS_MAX).map(statement_of).collect())
+    }
+
+    /// The instance's totals less what this session did itself.
+    fn read_figures(&mut self) -> ClientResult<Vec<(String, u64)>> {
+        let names = FIGURES.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+        let own = format!(
+            "select n.name, m.value from v$mystat m, v$statname n where n.statistic# = m.statistic# and n.name in ({names})"
+        );
+        let own: Vec<(String, u64)> = self.rows(&own, &[])?.iter().map(|r| (text(&r[0]), count(&r[1]))).collect();
+        let all = self.rows(&format!("select name, value from v$sysstat where name in ({names})"), &[])?;
+        let less_own = |row: &Row| {
+            let name = text(&row[0]);
+            let mine = own.iter().find(|(n, _)| *n == name).map_or(0, |(_, v)| *v);
+            (name, count(&row[1]).saturating_sub(mine))
+        };
+        Ok(all.iter().map(less_own).collect())
+    }
+
+    /// Texts of statements that have not been told yet.
+    fn read_texts(&mut self, s: &Snapshot) -> ClientResult<Vec<(String, String)>> {
+        let of_sessions = s.sessions.iter().map(|session| &session.sql_id);
+        let of_probes = s.probes.iter().flat_map(|p| p.active.iter().map(|a| &a.sql_id));
+        let mut busiest: Vec<&StatementCount> = s.statements.iter().collect();
+        busiest.sort_by_key(|statement| std::cmp::Reverse(statement.elapsed_us));
+        let ids = of_sessions.chain(of_probes).chain(busiest.into_iter().map(|statement| &statement.sql_id));
+        let mut unknown: Vec<String> = Vec::new();
+        for id in ids {
+            if unknown.len() < TEXTS_MAX && !id.is_empty() && !self.texts.has(id) && !unknown.contains(id) {
+                unknown.push(id.clone());
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(Vec::new());
+        }
+        let list = unknown.iter().map(|id| quoted(id)).collect::<Vec<_>>().join(", ");
+        let rows = self
+            .rows(&format!("select sql_id, substr(sql_text, 1, 240) from v$sqlstats where sql_id in ({list})"), &[])?;
+        let found: Vec<(String, String)> = rows.iter().map(|row| (text(&row[0]), text(&row[1]))).collect();
+        for (id, _) in &found {
+            self.texts.add(id.clone());
+        }
+        Ok(found)
+    }
+
+    /// Names of the objects that sessions wait for.
+    fn read_objects(&mut self, s: &Snapshot) -> ClientResult<Vec<(u64, String)>> {
+        let mut unknown: Vec<u64> = Vec::new();
+        for object in s.sessions.iter().filter_map(|session| session.object) {
+            if unknown.len() < OBJECTS_MAX && !self.objects.has(&object) && !unknown.contains(&object) {
+                unknown.push(object);
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(Vec::new());
+        }
+        let list = unknown.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let sql = format!("select object_id, owner || '.' || object_name from dba_objects where object_id in ({list})");
+        let found: Vec<(u64, String)> =
+            self.rows(&sql, &[])?.iter().map(|row| (count(&row[0]), text(&row[1]))).collect();
+        for object in unknown {
+            self.objects.add(object);
+        }
+        Ok(found)
+    }
+
+    fn read_detail(&mut self, wanted: &Wanted) -> ClientResult<Found> {
+        match wanted {
+            Wanted::Latch(name) => self.read_latch(name),
+            Wanted::Statement(sql_id) => self.read_statement(sql_id),
+            Wanted::Event(name) => self.read_event(name),
+            Wanted::Session(sid, serial) => self.read_session(*sid, *serial),
+        }
+    }
+
+    fn read_latch(&mut self, name: &str) -> ClientResult<Found> {
+        let name = [input(1, Value::text(name))];
+        let children = "select * from (select child#, addr, gets, misses, sleeps, spin_gets, wait_time from v$latch_children \
+             where name = :1 order by sleeps desc, misses desc, gets desc) where rownum <= 100";
+        let children = self.rows(children, &name)?;
+        let places = "select \"WHERE\", sleep_count, wtr_slp_count, nwfail_count, longhold_count from v$latch_misses where parent_name = :1 \
+             and sleep_count + nwfail_count + longhold_count > 0";
+        let places = self.rows(&places, &name)?;
+        let child = |row: &Row| {
+            let mut c = Columns::of(row);
+            ChildCount {
+                child: c.count(),
+                address: c.text(),
+                gets: c.count(),
+                misses: c.count(),
+                sleeps: c.count(),
+                spin_gets: c.count(),
+                wait_us: c.count(),
+            }
+        };
+        let place = |row: &Row| {
+            let mut c = Columns::of(row);
+            PlaceCount {
+                place: c.text(),
+                sleeps: c.count(),
+                waiter_sleeps: c.count(),
+                no_wait_misses: c.count(),
+                long_holds: c.count(),
+            }
+        };
+        Ok(Found::Latch {
+            children: children.iter().take(CHILDREN_MAX).map(child).collect(),
+            places: places.iter().map(place).collect(),
+        })
+    }
+
+    fn read_statement(&mut self, sql_id: &str) -> ClientResult<Found> {
+        let id = [input(1, Value::text(sql_id))];
+        let cursors = "select child_number, plan_hash_value, parsing_schema_name, module, executions, loads, invalidations, \
+             elapsed_time, buffer_gets, users_executing, sql_fulltext from v$sql where sql_id = :1 and rownum <= 20";
+        let cursors = self.rows(cursors, &id)?;
+        let Some(first) = cursors.first() else { return Ok(Found::Gone) };
+        let whole = text(first.last().unwrap_or(&Value::Null));
+        let plan = "select * from (select child_number, id, depth, operation || ' ' || options, object_name, cardinality \
+             from v$sql_plan where sql_id = :1 order by child_number, id) where rownum <= 200";
+        let plan = self.rows(plan, &id)?;
+        let cursor = |row: &Row| {
+            let mut c = Columns::of(row);
+            CursorFacts {
+                child: c.count(),
+                plan_hash: c.count(),
+                schema: c.text(),
+                module: c.text(),
+                executions: c.count(),
+                loads: c.count(),
+                invalidations: c.count(),
+                elapsed_us: c.count(),
+                gets: c.count(),
+                users_executing: c.count(),
+            }
+        };
+        let line = |row: &Row| {
+            let mut c = Columns::of(row);
+            PlanLine {
+                child: c.count(),
+                id: c.count(),
+                depth: c.count(),
+                operation: c.text(),
+                object: c.text(),
+                rows: c.maybe(),
+            }
+        };
+        Ok(Found::Statement {
+            text: whole,
+            cursors: cursors.iter().map(cursor).collect(),
+            plan: plan.iter().map(line).collect(),
+        })
+    }
+
+    fn read_event(&mut self, name: &str) -> ClientResult<Found> {
+        let sql =
+            "select wait_time_micro, wait_count from v$event_histogram_micro where event = :1 order by wait_time_micro";
+        let rows = self.rows(sql, &[input(1, Value::text(name))])?;
+        Ok(Found::Event { buckets: rows.iter().map(|row| (count(&row[0]), count(&row[1]))).collect() })
+    }
+
+    fn read_session(&mut self, sid: u64, serial: u64) -> ClientResult<Found> {
+        let binds = [sid, serial].map(|n| Value::Number(types::Number::from_u64(n)));
+        let [sid, serial] = binds;
+        let there = "select count(*) from v$session where sid = :1 and serial# = :2";
+        let there = self.rows(there, &[input(1, sid.clone()), input(2, serial)])?;
+        if there.first().is_none_or(|row| count(&row[0]) == 0) {
+            return Ok(Found::Gone);
+        }
+        let sid = [input(1, sid)];
+        let events = "select event, wait_class, total_waits, time_waited_micro from v$session_event where sid = :1";
+        let events = self.rows(events, &sid)?;
+        let last = "select event, wait_time_micro, time_since_last_wait_micro, p1text, p1, p2text, p2, p3text, p3 \
+             from v$session_wait_history where sid = :1 order by seq#";
+        let last = self.rows(last, &sid)?;
+        let wait = |row: &Row| {
+            let mut c = Columns::of(row);
+            LastWait { event: c.text(), wait_us: c.count(), gap_us: c.count(), parameters: c.parameters() }
+        };
+        Ok(Found::Session { events: events.iter().map(event_of).collect(), last: last.iter().map(wait).collect() })
+    }
+
+    /// Ends a user's session.
+    ///
+    /// # Errors
+    /// ORA-00029 of a background process, ORA-00030 when it has ended by itself.
+    pub fn kill(&mut self, sid: u64, serial: u64) -> ClientResult<()> {
+        self.client.execute(&format!("alter system kill session '{sid},{serial}' immediate"), &[]).map(drop)
+    }
+}
+
+/// A probe's row; sessions that wait for nothing but work are not active.
+fn active_of(row: &Row) -> Option<Active> {
+    let mut c = Columns::of(row);
+    let (sid, serial, kind, event, class, sql_id) = (c.count(), c.count(), c.text(), c.text(), c.text(), c.text());
+    if class == "Idle" {
+        return None;
+    }
+    let class = if event.is_empty() { "CPU".to_string() } else { class };
+    Some(Active { sid, serial, background: kind == "BACKGROUND", event, class, sql_id })
+}
+
+fn session_of(row: &Row) -> Session {
+    let mut c = Columns::of(row);
+    Session {
+        sid: c.count(),
+        serial: c.count(),
+        user: c.text(),
+        background: c.text() == "BACKGROUND",
+        status: c.text(),
+        program: c.text(),
+        machine: c.text(),
+        os_user: c.text(),
+        module: c.text(),
+        action: c.text(),
+        sql_id: c.text(),
+        previous_sql_id: c.text(),
+        event: c.text(),
+        class: c.text(),
+        waiting: c.text() == "WAITING",
+        wait_us: c.count(),
+        parameters: c.parameters(),
+        blocker: c.maybe(),
+        // -1 and 0 are none.
+        object: c.maybe().filter(|object| *object != 0),
+        since_call_s: c.count(),
+        logon: c.text(),
+    }
+}
+
+fn event_of(row: &Row) -> EventCount {
+    let mut c = Columns::of(row);
+    EventCount {
+        name: c.text(),
+        class: c.text(),
+        waits: c.count(),
+        time_us: c.count(),
+        waits_fg: c.count(),
+        time_us_fg: c.count(),
+    }
+}
+
+fn latch_of(row: &Row) -> LatchCount {
+    let mut c = Columns::of(row);
+    LatchCount {
+        name: c.text(),
+        gets: c.count(),
+        misses: c.count(),
+        sleeps: c.count(),
+        spin_gets: c.count(),
+        immediate_gets: c.count(),
+        immediate_misses: c.count(),
+        wait_us: c.count(),
+    }
+}
+
+fn mutex_of(row: &Row) -> MutexCount {
+    let mut c = Columns::of(row);
+    MutexCount { kind: c.text(), place: c.text(), sleeps: c.count(), wait_us: c.count() }
+}
+
+fn statement_of(row: &Row) -> StatementCount {
+    let mut c = Columns::of(row);
+    StatementCount {
+        sql_id: c.text(),
+        executions: c.count(),
+        elapsed_us: c.count(),
+        cpu_us: c.count(),
+        gets: c.count(),
+        reads: c.count(),
+        rows: c.count(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_bounded_and_the_oldest_is_forgotten() {
+        let mut known = Known::default();
+        for n in 0..=KNOWN_MAX as u64 {
+            known.add(n);
+            known.add(n);
+        }
+        assert!(!known.has(&0) && known.has(&1) && known.has(&(KNOWN_MAX as u64)));
+        assert_eq!(known.set.len(), KNOWN_MAX);
+    }
+
+    #[test]
+    fn an_idle_wait_is_no_activity_and_no_event_is_the_processor() {
+        let row = |event: &str, class: &str| {
+            let n = |n: i64| Value::Number(types::Number::from(n));
+            vec![n(9), n(2), Value::text("USER"), Value::text(event), Value::text(class), Value::text("abc")]
+        };
+        assert_eq!(active_of(&row("PL/SQL lock timer", "Idle")), None);
+        assert_eq!(active_of(&row("", "")).unwrap().class, "CPU");
+        assert_eq!(active_of(&row("log file sync", "Commit")).unwrap().class, "Commit");
+    }
+
+    #[test]
+    fn numbers_that_are_none_count_as_nothing() {
+        let minus = Value::Number(types::Number::from(-1i64));
+        assert_eq!((count(&minus), maybe(&Value::Null), count(&Value::Null)), (0, None, 0));
+        assert_eq!(count(&Value::Number(types::Number::from_u64(u64::MAX))), u64::MAX);
+    }
+}

@@ -1,0 +1,98 @@
+//! Recordings: a file of snapshots, one JSON object a line, under a line that names the format.
+//!
+//! A snapshot's names are told once (statements' texts), so a recording is read from its beginning. Lines are written whole and
+//! at once; a recording that was cut off in the middle of one is good up to there.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+use crate::sample::Snapshot;
+
+const HEAD: &str = "{\"format\":\"latchwork-top-recording/1\"}";
+/// The longest line that is taken for a snapshot.
+const LINE_MAX: u64 = 64 << 20;
+
+/// Writes snapshots to a file.
+pub struct Recorder {
+    file: File,
+    name: String,
+}
+
+impl Recorder {
+    /// Makes the file, which must not be there yet.
+    ///
+    /// # Errors
+    /// The system's, or that there is such a file.
+    pub fn create(path: &Path) -> Result<Recorder, String> {
+        let name = path.display().to_string();
+        let mut file = File::create_new(path).map_err(|e| format!("{name}: {e}"))?;
+        writeln!(file, "{HEAD}").map_err(|e| format!("{name}: {e}"))?;
+        Ok(Recorder { file, name })
+    }
+
+    /// Adds a snapshot.
+    ///
+    /// # Errors
+    /// The system's: the disk may be full.
+    pub fn write(&mut self, snapshot: &Snapshot) -> Result<(), String> {
+        let mut line = serde_json::to_string(snapshot).map_err(|e| e.to_string())?;
+        line.push('\n');
+        self.file.write_all(line.as_bytes()).map_err(|e| format!("{}: {e}", self.name))
+    }
+}
+
+/// Reads a recording.
+///
+/// # Errors
+/// When it is none, or when a line in its middle is damaged.
+pub fn read(path: &Path) -> Result<Vec<Snapshot>, String> {
+    let name = path.display();
+    let mut file = BufReader::new(File::open(path).map_err(|e| format!("{name}: {e}"))?);
+    let mut line = String::new();
+    let mut next = |line: &mut String| {
+        line.clear();
+        let mut part = std::io::Read::take(&mut file, LINE_MAX);
+        part.read_line(line).map_err(|e| format!("{name}: {e}"))
+    };
+    next(&mut line)?;
+    if line.trim_end() != HEAD {
+        return Err(format!("{name}: no recording of latchwork top"));
+    }
+    let mut snapshots = Vec::new();
+    while next(&mut line)? > 0 {
+        match serde_json::from_str(&line) {
+            Ok(snapshot) => snapshots.push(snapshot),
+            Err(_) if !line.ends_with('\n') => break,
+            Err(e) => return Err(format!("{name}: line {}: {e}", snapshots.len() + 2)),
+        }
+    }
+    Ok(snapshots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_is_read_back_also_when_it_was_cut_off() {
+        let path = std::env::temp_dir().join(format!("latchwork-top-record-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let snapshot = |n| Snapshot { clock_us: n, texts: vec![("a".into(), "x\ny".into())], ..Snapshot::default() };
+        let mut recorder = Recorder::create(&path).unwrap();
+        recorder.write(&snapshot(1)).unwrap();
+        recorder.write(&snapshot(2)).unwrap();
+        assert!(Recorder::create(&path).is_err(), "an older recording is not lost");
+        assert_eq!(read(&path).unwrap(), [snapshot(1), snapshot(2)]);
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+        assert_eq!(read(&path).unwrap(), [snapshot(1)]);
+        let mut damaged = whole.clone();
+        damaged[HEAD.len() + 4] = b'!';
+        std::fs::write(&path, &damaged).unwrap();
+        assert!(read(&path).unwrap_err().contains("line 2"));
+        std::fs::write(&path, "{}\n").unwrap();
+        assert!(read(&path).unwrap_err().contains("no recording"));
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,148 @@
+//! The terminal itself: taken over while the screen is shown, and given back whatever happens.
+//!
+//! It is given back when the program leaves in any way: by the guard's drop, by the panic hook before the panic is told, and when a
+//! signal asks the program to end, which is seen within a tenth of a second.
+
+use std::io::{Stdout, stdout};
+use std::panic;
+use std::sync::mpsc::TryRecvError;
+use std::time::{Duration, Instant};
+
+use ratatui_core::terminal::Terminal;
+use ratatui_crossterm::CrosstermBackend;
+use ratatui_crossterm::crossterm::cursor::Show;
+use ratatui_crossterm::crossterm::event::{self, Event, KeyEventKind};
+use ratatui_crossterm::crossterm::execute;
+use ratatui_crossterm::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+
+use super::{App, Next, Theme, draw};
+use crate::poll::{Looker, News};
+use crate::record::Recorder;
+
+/// How the screen came to its end.
+#[derive(Debug)]
+pub enum Ended {
+    Quit,
+    /// The signal that asked for it.
+    Signal(i32),
+    Failed(String),
+}
+
+const SIGNALS: [i32; 4] = [os::signal::SIGTERM, os::signal::SIGHUP, os::signal::SIGINT, os::signal::SIGQUIT];
+const TURN: Duration = Duration::from_millis(100);
+
+/// The terminal while it is ours.
+struct Taken;
+
+impl Taken {
+    fn take() -> std::io::Result<Taken> {
+        enable_raw_mode()?;
+        // From here on the drop gives it back, also when the next step fails.
+        let taken = Taken;
+        execute!(stdout(), EnterAlternateScreen)?;
+        Ok(taken)
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// What fails here has nowhere to be told.
+fn give_back() {
+    let _ = disable_raw_mode();
+    let _ = execute!(stdout(), LeaveAlternateScreen, Show);
+}
+
+/// A panic is told on a terminal that can show it.
+fn give_back_before_a_panic_is_told() {
+    let told = panic::take_hook();
+    panic::set_hook(Box::new(move |why| {
+        give_back();
+        told(why);
+    }));
+}
+
+/// Shows the screen until the user or a signal ends it.
+pub fn run(app: &mut App, looker: &Looker, recorder: &mut Option<Recorder>, theme: Theme, interval: Duration) -> Ended {
+    for signal in SIGNALS {
+        os::signal::flag_on(signal);
+    }
+    give_back_before_a_panic_is_told();
+    let taken = match Taken::take() {
+        Ok(taken) => taken,
+        Err(e) => return Ended::Failed(e.to_string()),
+    };
+    let ended = match Terminal::new(CrosstermBackend::new(stdout())) {
+        Ok(mut terminal) => turns(app, looker, recorder, theme, interval, &mut terminal),
+        Err(e) => Ended::Failed(e.to_string()),
+    };
+    drop(taken);
+    ended
+}
+
+fn turns(
+    app: &mut App,
+    looker: &Looker,
+    recorder: &mut Option<Recorder>,
+    theme: Theme,
+    interval: Duration,
+    terminal: &mut Terminal<CrosstermBackend<Stdout>>,
+) -> Ended {
+    let silence = (interval * 5).max(Duration::from_secs(8));
+    let mut heard = Instant::now();
+    let mut stale = true;
+    loop {
+        if let Some(signal) = SIGNALS.into_iter().find(|signal| os::signal::take_flag(*signal) > 0) {
+            return Ended::Signal(signal);
+        }
+        loop {
+            match looker.news.try_recv() {
+                Ok(news) => {
+                    if let (Some(recorder), News::Sample(snapshot)) = (recorder.as_mut(), &news)
+                        && let Err(why) = recorder.write(snapshot)
+                    {
+                        return Ended::Failed(why);
+                    }
+                    (heard, stale) = (Instant::now(), true);
+                    app.news(news);
+                }
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return Ended::Failed("the looking thread has ended".into()),
+            }
+        }
+        let silent = (heard.elapsed() > silence && !app.ended).then(|| heard.elapsed().as_secs());
+        stale |= silent != app.silent_s;
+        app.silent_s = silent;
+        if stale {
+            if let Err(e) = terminal.draw(|frame| draw(app, frame.buffer_mut(), theme)) {
+                return Ended::Failed(e.to_string());
+            }
+            stale = false;
+        }
+        match event::poll(TURN).and_then(|there| if there { event::read().map(Some) } else { Ok(None) }) {
+            Ok(Some(Event::Key(key))) if key.kind != KeyEventKind::Release => {
+                stale = true;
+                match app.key(key) {
+                    Next::Go => {}
+                    Next::Quit => return Ended::Quit,
+                    Next::Order(order) => {
+                        if looker.orders.send(order).is_err() {
+                            return Ended::Failed("the looking thread has ended".into());
+                        }
+                    }
+                }
+            }
+            Ok(Some(_)) => stale = true,
+            Ok(None) => {}
+            Err(e) => return Ended::Failed(e.to_string()),
+        }
+        if let Some(wanted) = app.wanted() {
+            looker.wants.want(&wanted);
+        }
+    }
+}
