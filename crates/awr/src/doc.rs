@@ -180,9 +180,18 @@ pub struct Group {
     pub sections: Vec<Section>,
 }
 
+/// What a figure means, in a sentence, with the title of the section that has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub text: String,
+    pub section: &'static str,
+}
+
 /// A whole report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
+    /// The first line.
+    pub heading: &'static str,
     /// `AWR Report for DB: D, Inst: I, Snaps: a-b`.
     pub title: String,
     /// `DB/Inst: D/I  Snaps: a-b`, on the right of every title in text.
@@ -190,6 +199,8 @@ pub struct Report {
     pub groups: Vec<Group>,
     /// Texts of the statements that the report names, by id.
     pub statements: Vec<(String, String)>,
+    /// What stands out, for the page.
+    pub findings: Vec<Finding>,
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The report as one self-contained page: the same tables, and plots of what people would rather look at than read.
 
+use crate::diff::{self, Two};
 use crate::doc::{Body, Cell, Report, Section, Table};
 use crate::period::Period;
 use crate::sections::foreground;
@@ -25,6 +26,7 @@ polyline{fill:none;stroke-width:2.2}.c0{stroke:#9f1239}.c1{stroke:#1d4ed8}.c2{st
 .d0{fill:#9f1239}.d1{fill:#1d4ed8}.d2{fill:#c2410c}.d3{fill:#15803d}.d4{fill:#7c3aed}.d5{fill:#475569}
 .legend{list-style:none;margin:8px 0 0;padding:0;display:flex;flex-wrap:wrap;gap:4px 16px;font-size:12.5px}
 .legend i{display:inline-block;width:12px;height:12px;border-radius:2px;margin-right:6px;vertical-align:-1px}
+.data{margin:8px 0 0;font-size:12px}.findings{margin:14px 0;padding:12px 12px 12px 30px;background:var(--panel);border-left:3px solid var(--head)}.findings a{font-size:12px;white-space:nowrap}code{font-size:12.5px}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0;font:12.5px/1.45 ui-monospace,Menlo,Consolas,monospace}
 @media print{nav,.plots figure{break-inside:avoid}body{max-width:none;padding:0}}
 ";
@@ -42,11 +44,36 @@ fn anchor(title: &str) -> String {
 
 /// Prints a report as a page.
 pub fn render(report: &Report, period: &Period) -> String {
+    let mut drawn = String::new();
+    plots(period, &mut drawn);
+    let command = format!("latchwork awr report {} {} --html", period.begin.id, period.end.id);
+    page(report, &drawn, &command)
+}
+
+/// Prints a comparison of two periods as a page.
+pub fn render_compared(report: &Report, two: &Two) -> String {
+    let mut drawn = String::from("<div class=\"plots\">\n");
+    let rows = diff::pairs(two);
+    let data = rows.iter().map(|(name, class, [a, b])| vec![name.clone(), class.clone(), a.to_string(), b.to_string()]);
+    let link = data_link("events", &["event", "class", "first", "second"], data);
+    let drawing = svg::pairs("Average active sessions by event, first and second period", &rows);
+    figure("Average active sessions by event: first period above, second below", &drawing, &link, &mut drawn);
+    drawn.push_str("</div>\n");
+    let ends = |p: &Period| format!("{} {}", p.begin.id, p.end.id);
+    let command = format!("latchwork awr diff {} {} --html", ends(&two.first), ends(&two.second));
+    page(report, &drawn, &command)
+}
+
+fn page(report: &Report, drawn: &str, command: &str) -> String {
     let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
     out.push_str(&format!("<title>{}</title><style>{STYLE}</style></head><body>\n", escape(&report.title)));
-    out.push_str("<h1 class=\"awr\">WORKLOAD REPOSITORY report for</h1>\n");
-    out.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(&report.title)));
+    out.push_str(&format!("<h1 class=\"awr\">{}</h1>\n", escape(report.heading)));
+    out.push_str(&format!(
+        "<p class=\"soft\">{}<br>Again: <code>{}</code></p>\n",
+        escape(&report.title),
+        escape(command)
+    ));
     for (at, group) in report.groups.iter().enumerate() {
         if at > 0 {
             out.push_str(&format!("<h2 class=\"awr\" id=\"{}\">{}</h2>\n", anchor(group.title), escape(group.title)));
@@ -54,7 +81,8 @@ pub fn render(report: &Report, period: &Period) -> String {
         for (nth, section) in group.sections.iter().enumerate() {
             section_html(section, at > 0 || nth > 0, &mut out);
             if at == 0 && nth == 0 {
-                plots(period, &mut out);
+                findings(report, &mut out);
+                out.push_str(drawn);
                 contents(report, &mut out);
                 out.push_str("<h2 class=\"awr\">Report Summary</h2>\n");
             }
@@ -63,6 +91,38 @@ pub fn render(report: &Report, period: &Period) -> String {
     statements(report, &mut out);
     out.push_str("<p class=\"soft\">End of Report</p>\n</body></html>\n");
     out
+}
+
+/// What stands out, each with the section that has its figures.
+fn findings(report: &Report, out: &mut String) {
+    if report.findings.is_empty() {
+        return;
+    }
+    out.push_str("<ul class=\"findings\">");
+    for finding in &report.findings {
+        let (text, place) = (escape(&finding.text), anchor(finding.section));
+        out.push_str(&format!("<li>{text} <a href=\"#{place}\">{}</a></li>", escape(finding.section)));
+    }
+    out.push_str("</ul>\n");
+}
+
+/// A link under a plot to what it shows, as comma-separated values in the page itself.
+fn data_link(name: &str, heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let quoted = |field: &str| match field.contains([',', '"', '\n']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field.to_string(),
+    };
+    let mut csv = heads.join(",");
+    for row in rows {
+        let fields: Vec<String> = row.iter().map(|field| quoted(field)).collect();
+        csv.push_str(&format!("\n{}", fields.join(",")));
+    }
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~,".contains(&b);
+    let coded: String =
+        csv.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
+    format!(
+        "<p class=\"data\"><a download=\"{name}.csv\" href=\"data:text/csv;charset=utf-8,{coded}\">data as CSV</a></p>"
+    )
 }
 
 fn contents(report: &Report, out: &mut String) {
@@ -100,7 +160,7 @@ fn table_html(table: &Table, summary: &str, out: &mut String) {
     out.push_str("<tr>");
     for column in columns {
         let side = if column.left { " l" } else { "" };
-        let head = column.head.replace("-|", "").replace('|', " ");
+        let head = column.head.replace("-|", "").replace('|', " ").trim().to_string();
         out.push_str(&format!("<th class=\"awrbg{side}\" scope=\"col\">{}</th>", escape(&head)));
     }
     out.push_str("</tr>\n");
@@ -160,7 +220,9 @@ fn plots(p: &Period, out: &mut String) {
     active_sessions(p, out);
     top_events(p, out);
     latch_map(p, out);
+    latch_split(p, out);
     wait_curves(p, out);
+    child_strip(p, out);
     out.push_str("</div>\n");
 }
 
@@ -183,11 +245,17 @@ fn active_sessions(p: &Period, out: &mut String) {
         }
     }
     let marks = seen.iter().map(|class| (*class, format!("style=\"background:{}\"", svg::colour(class))));
+    let data = bars.iter().flat_map(|bar| {
+        bar.classes
+            .iter()
+            .map(move |(class, n)| vec![bar.from_s.to_string(), bar.to_s.to_string(), class.clone(), format!("{n:.6}")])
+    });
+    let link = data_link("active-sessions", &["from_s", "to_s", "class", "sessions"], data);
     let cpus = p.os.get("NUM_CPUS").map(|(_, n)| (*n, "CPUs"));
     figure(
         "Average active sessions",
         &svg::stacked("Average active sessions by wait class", &bars, cpus),
-        &legend(marks),
+        &(legend(marks) + &link),
         out,
     );
 }
@@ -206,7 +274,9 @@ fn top_events(p: &Period, out: &mut String) {
         .take(10)
         .map(|(name, class, us)| (name, class, us, beside(us)))
         .collect();
-    figure("Where the time of users went", &svg::bars("Foreground events by time", &rows), "", out);
+    let data = rows.iter().map(|(name, class, us, _)| vec![name.clone(), class.clone(), format!("{us:.0}")]);
+    let link = data_link("events", &["event", "class", "microseconds"], data);
+    figure("Where the time of users went", &svg::bars("Foreground events by time", &rows), &link, out);
 }
 
 fn latch_map(p: &Period, out: &mut String) {
@@ -215,7 +285,53 @@ fn latch_map(p: &Period, out: &mut String) {
         (e.name().to_string(), gets, 100.0 * misses / gets, e.added(6) as f64 / 1e3)
     };
     let latches: Vec<_> = p.latches.iter().filter(|e| e.added(1) > 0 && e.added(0) > 0).map(bubble).collect();
-    figure("Latches that were missed", &svg::bubbles("Latches by gets, misses and sleep time", &latches), "", out);
+    let data = latches.iter().map(|(name, gets, percent, ms)| {
+        vec![name.clone(), gets.to_string(), format!("{percent:.6}"), format!("{ms:.3}")]
+    });
+    let link = data_link("latches", &["latch", "gets", "missed_percent", "sleep_ms"], data);
+    let drawing = svg::bubbles("Latches by gets, misses and sleep time", &latches);
+    figure("Latches that were missed", &drawing, &link, out);
+}
+
+/// How misses ended: by spinning or by sleeping. A miss may do both, so that the two may be more than the misses.
+fn latch_split(p: &Period, out: &mut String) {
+    let mut rows: Vec<(String, [f64; 2])> = p
+        .latches
+        .iter()
+        .filter(|e| e.added(1) > 0)
+        .map(|e| (e.name().to_string(), [e.added(5) as f64, e.added(2) as f64]))
+        .collect();
+    rows.sort_by(|a, b| (b.1[0] + b.1[1]).total_cmp(&(a.1[0] + a.1[1])));
+    rows.truncate(10);
+    let data = rows.iter().map(|(name, [spins, sleeps])| vec![name.clone(), spins.to_string(), sleeps.to_string()]);
+    let link = data_link("spin-or-sleep", &["latch", "spin_gets", "sleeps"], data);
+    let marks = [("spin gets", svg::SPIN), ("sleeps", svg::SLEEP)]
+        .map(|(name, colour)| (name, format!("style=\"background:{colour}\"")));
+    figure(
+        "How misses ended: by spinning, or asleep",
+        &svg::split("Spin gets and sleeps of each latch", &rows),
+        &(legend(marks) + &link),
+        out,
+    );
+}
+
+/// Gets of the children of the latch that was missed most, where snapshots have them.
+fn child_strip(p: &Period, out: &mut String) {
+    let children = |name: &str| p.latch_children.iter().filter(|e| e.key[0] == name).collect::<Vec<_>>();
+    let Some(latch) =
+        p.latches.iter().filter(|e| !children(e.name()).is_empty()).max_by_key(|e| (e.added(1), e.added(0)))
+    else {
+        return;
+    };
+    let mut all: Vec<(u64, [f64; 2])> = children(latch.name())
+        .iter()
+        .map(|e| (e.key[1].parse().unwrap_or(0), [e.added(0) as f64, e.added(1) as f64]))
+        .collect();
+    all.sort_unstable_by_key(|child| child.0);
+    let data = all.iter().map(|(child, [gets, misses])| vec![child.to_string(), gets.to_string(), misses.to_string()]);
+    let link = data_link("children", &["child", "gets", "misses"], data);
+    let title = format!("Children of '{}': gets (above) and misses (below)", latch.name());
+    figure(&title, &svg::strip(&title, &all), &link, out);
 }
 
 fn wait_curves(p: &Period, out: &mut String) {
@@ -230,6 +346,10 @@ fn wait_curves(p: &Period, out: &mut String) {
     }
     const MARKS: [&str; 6] = ["#9f1239", "#1d4ed8", "#c2410c", "#15803d", "#7c3aed", "#475569"];
     let marks = events.iter().zip(MARKS).map(|(e, colour)| (e.name.as_str(), format!("style=\"background:{colour}\"")));
-    let legend = legend(marks);
+    let data = events.iter().flat_map(|e| {
+        e.points.iter().map(move |(us, share)| vec![e.name.clone(), us.to_string(), format!("{share:.4}")])
+    });
+    let link = data_link("wait-histogram", &["event", "up_to_us", "percent_of_waits"], data);
+    let legend = legend(marks) + &link;
     figure("How long waits took", &svg::curves("Waits of users by how long they took", &events), &legend, out);
 }

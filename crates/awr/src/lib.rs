@@ -7,6 +7,7 @@
 //! A figure is a difference of counters, or a quotient of two. What was not counted is not shown: a section without rows says so.
 #![forbid(unsafe_code)]
 
+mod diff;
 pub mod doc;
 pub mod export;
 pub mod html;
@@ -53,5 +54,18 @@ pub fn report(source: &mut dyn Source, begin: i64, end: i64, format: Format) -> 
     Ok(match format {
         Format::Text => text::render(&report),
         Format::Html => html::render(&report, &period),
+    })
+}
+
+/// The report that compares two periods, each from a snapshot to a later one; the second may be of another start of the instance.
+///
+/// # Errors
+/// As [`report`], for either period.
+pub fn compare(source: &mut dyn Source, first: (i64, i64), second: (i64, i64), format: Format) -> Result<String> {
+    let two = diff::Two::load(source, first, second)?;
+    let report = diff::build(&two);
+    Ok(match format {
+        Format::Text => text::render(&report),
+        Format::Html => html::render_compared(&report, &two),
     })
 }

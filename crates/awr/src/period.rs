@@ -110,6 +110,8 @@ pub struct Period {
     pub parameters: Vec<(String, String, String)>,
     pub statements: Vec<Statement>,
     pub steps: Vec<Step>,
+    /// At each snapshot: when it was taken, and the figures of the operating system.
+    pub os_steps: Vec<(String, BTreeMap<String, f64>)>,
     /// Bytes of a block.
     pub block_size: u64,
     /// Log switches, from the history of the log; `None` where it no longer reaches back.
@@ -229,6 +231,7 @@ impl Period {
         period.undo = undo(&mut l)?;
         period.statements = statements(&mut l)?;
         period.steps = steps(&mut l)?;
+        period.os_steps = os_steps(&mut l)?;
         period.log_switches = log_switches(&mut l)?;
         Ok(period)
     }
@@ -397,6 +400,25 @@ fn steps(l: &mut Loader<'_>) -> Result<Vec<Step>> {
         }
     };
     Ok(snapshots.windows(2).map(step).collect())
+}
+
+/// Figures of the operating system at every snapshot.
+fn os_steps(l: &mut Loader<'_>) -> Result<Vec<(String, BTreeMap<String, f64>)>> {
+    let [begin, end] = l.ends;
+    let sql = "select s.snap_id, to_char(s.end_interval_time, 'DD-Mon HH24:MI:SS'), o.stat_name, o.value \
+               from dba_hist_snapshot s, dba_hist_osstat o where s.snap_id between :1 and :2 and s.dbid = :3 \
+               and o.snap_id = s.snap_id and o.dbid = s.dbid order by s.snap_id";
+    let mut steps: Vec<(i64, String, BTreeMap<String, f64>)> = Vec::new();
+    for row in l.source.query(sql, &[begin, end, l.dbid].map(|n| Value::Number(n.into())))? {
+        let id = real(&row[0]) as i64;
+        if steps.last().is_none_or(|step| step.0 != id) {
+            steps.push((id, text(&row[1]), BTreeMap::new()));
+        }
+        if let Some(step) = steps.last_mut() {
+            step.2.insert(text(&row[2]), real(&row[3]));
+        }
+    }
+    Ok(steps.into_iter().map(|(_, time, figures)| (time, figures)).collect())
 }
 
 /// Log switches between the snapshots: none is counted twice, as each has its time.

@@ -169,6 +169,105 @@ pub fn bars(label: &str, rows: &[(String, String, f64, String)]) -> String {
     out + "</svg>"
 }
 
+pub const SPIN: &str = "#1d4ed8";
+pub const SLEEP: &str = "#9f1239";
+
+/// Names with two figures beside one another in one bar.
+pub fn split(label: &str, rows: &[(String, [f64; 2])]) -> String {
+    let most = rows.iter().map(|r| r.1[0] + r.1[1]).fold(0.0, f64::max);
+    if most <= 0.0 {
+        return String::new();
+    }
+    let (step, names) = (24.0, 210.0);
+    let height = step * rows.len() as f64 + 8.0;
+    let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">", escape(label));
+    for (at, (name, both)) in rows.iter().enumerate() {
+        let top = 4.0 + step * at as f64;
+        word(&mut out, (names - 8.0, top + 16.0), "end", name);
+        let mut left = names;
+        for (value, colour) in both.iter().zip([SPIN, SLEEP]) {
+            let width = value / most * (WIDTH - names - 150.0);
+            bar(&mut out, (left, top + 3.0), (width, step - 6.0), colour, &format!("{name}: {}", short(*value)));
+            left += width;
+        }
+        let sum = (both[0] + both[1]).max(1.0);
+        let beside = format!("{} ({:.0} % asleep)", short(both[0] + both[1]), 100.0 * both[1] / sum);
+        word(&mut out, (left + 6.0, top + 16.0), "start", &beside);
+    }
+    out + "</svg>"
+}
+
+fn bar(out: &mut String, at: (f64, f64), size: (f64, f64), colour: &str, title: &str) {
+    if size.0 > 0.0 {
+        out.push_str(&format!(
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\"><title>{}</title></rect>",
+            at.0,
+            at.1,
+            size.0.max(0.6),
+            size.1,
+            escape(title)
+        ));
+    }
+}
+
+/// Names with a bar of each of two periods, one above the other.
+pub fn pairs(label: &str, rows: &[(String, String, [f64; 2])]) -> String {
+    let most = rows.iter().map(|r| r.2[0].max(r.2[1])).fold(0.0, f64::max);
+    if most <= 0.0 {
+        return String::new();
+    }
+    let (step, names) = (36.0, 250.0);
+    let height = step * rows.len() as f64 + 8.0;
+    let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">", escape(label));
+    for (at, (name, class, both)) in rows.iter().enumerate() {
+        let top = 4.0 + step * at as f64;
+        word(&mut out, (names - 8.0, top + 21.0), "end", name);
+        for (nth, value) in both.iter().enumerate() {
+            let (y, width) = (top + 3.0 + 15.0 * nth as f64, value / most * (WIDTH - names - 90.0));
+            bar(&mut out, (names, y), (width, 12.0), colour(class), name);
+            word(&mut out, (names + width + 6.0, y + 10.5), "start", &trimmed(*value));
+        }
+    }
+    out + "</svg>"
+}
+
+/// Many small figures as two rows of a strip: the darker, the more. Neighbours share a place where there are more than places.
+pub fn strip(label: &str, all: &[(u64, [f64; 2])]) -> String {
+    const PLACES: usize = 256;
+    if all.is_empty() {
+        return String::new();
+    }
+    let each = all.len().div_ceil(PLACES);
+    let places: Vec<&[(u64, [f64; 2])]> = all.chunks(each).collect();
+    let width = (WIDTH - LEFT - RIGHT) / places.len() as f64;
+    let mut out = format!("<svg viewBox=\"0 0 {WIDTH} 116\" role=\"img\" aria-label=\"{}\">", escape(label));
+    for (n, (name, colour)) in [("gets", SPIN), ("misses", SLEEP)].into_iter().enumerate() {
+        let sum = |place: &[(u64, [f64; 2])]| place.iter().map(|child| child.1[n]).sum::<f64>();
+        let most = places.iter().map(|place| sum(place)).fold(0.0, f64::max);
+        let top = 10.0 + 42.0 * n as f64;
+        word(&mut out, (LEFT - 8.0, top + 21.0), "end", name);
+        for (at, place) in places.iter().enumerate() {
+            let value = sum(place);
+            let share = if most > 0.0 { (value / most).sqrt() } else { 0.0 };
+            let numbers = match place {
+                [one] => format!("child {}", one.0),
+                many => format!("children {} to {}", many[0].0, many[many.len() - 1].0),
+            };
+            out.push_str(&format!(
+                "<rect x=\"{:.2}\" y=\"{top}\" width=\"{:.2}\" height=\"34\" fill=\"{colour}\" fill-opacity=\"{:.3}\"><title>{numbers}: {} {name}</title></rect>",
+                LEFT + width * at as f64,
+                width + 0.05,
+                0.04 + 0.96 * share,
+                short(value)
+            ));
+        }
+    }
+    let (first, last) = (all[0].0, all[all.len() - 1].0);
+    word(&mut out, (LEFT, 108.0), "start", &format!("child {first}"));
+    word(&mut out, (WIDTH - RIGHT, 108.0), "end", &format!("child {last}"));
+    out + "</svg>"
+}
+
 /// Latches as bubbles: name, gets, misses in per cent of gets, milliseconds asleep.
 pub fn bubbles(label: &str, latches: &[(String, f64, f64, f64)]) -> String {
     let Some(most_gets) = latches.iter().map(|l| l.1).reduce(f64::max) else { return String::new() };

@@ -7,7 +7,7 @@ const WIDTH: usize = 80;
 
 /// Prints a report.
 pub fn render(report: &Report) -> String {
-    let mut out = String::from("WORKLOAD REPOSITORY report for\n\n");
+    let mut out = format!("{}\n\n", report.heading);
     for section in report.groups.iter().flat_map(|group| &group.sections) {
         section_text(section, &report.running_head, &mut out);
     }
@@ -110,6 +110,7 @@ fn shortened(cell: &Cell, width: usize) -> String {
     let value = match cell {
         Cell::Count(n) => *n as f64,
         Cell::Decimal(value, _) => *value,
+        Cell::Micros(us) => return micros_within(*us, width),
         other => return other.shown(),
     };
     for (unit, by) in [("", 1.0), ("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15)] {
@@ -119,6 +120,18 @@ fn shortened(cell: &Cell, width: usize) -> String {
         }
     }
     "#".repeat(width)
+}
+
+/// A length of time with as many decimals as there is room for.
+fn micros_within(us: f64, width: usize) -> String {
+    let (value, unit) = match us {
+        us if us < 1.0 => (us * 1e3, "ns"),
+        us if us < 1e3 => (us, "us"),
+        us if us < 1e6 => (us / 1e3, "ms"),
+        us => (us / 1e6, "s"),
+    };
+    let shown = |decimals: usize| format!("{value:.decimals$}{unit}");
+    (0..=2).rev().map(shown).find(|text| text.len() <= width).unwrap_or_else(|| "#".repeat(width))
 }
 
 fn set(word: &str, column: &Column) -> String {

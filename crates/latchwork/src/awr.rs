@@ -2,6 +2,7 @@
 
 use crate::instance::Place;
 use ::awr::export::{ExportError, Lake, Rows, Wanted};
+use ::awr::{Format, Source};
 use clap::{Args, Subcommand};
 use client::{Bind, Client, ClientError, Credentials, Direction};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ Examples:
   latchwork awr list                              which there are
   latchwork awr report 1 2                        what happened between them, as text
   latchwork awr report 1 2 --html --out load.html the same as a page with plots
+  latchwork awr diff 1 2 7 8                      what differs between two periods
   latchwork awr export --to lake                  every snapshot as Parquet; again later: what came since";
 
 #[derive(Subcommand)]
@@ -25,6 +27,8 @@ Examples:
 pub enum Command {
     /// Print what the instance did between two snapshots
     Report(Report),
+    /// Compare two periods, each from one snapshot to another
+    Diff(Diff),
     /// Take a snapshot now and print its number
     Snapshot(Snapshot),
     /// List the snapshots there are
@@ -70,6 +74,26 @@ pub struct Report {
 }
 
 #[derive(Args)]
+pub struct Diff {
+    /// The snapshot that begins the first period
+    first_begin: i64,
+    /// The snapshot that ends it
+    first_end: i64,
+    /// The snapshot that begins the second period
+    second_begin: i64,
+    /// The snapshot that ends it
+    second_end: i64,
+    /// A self-contained page instead of text
+    #[arg(long)]
+    html: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Args)]
 pub struct Snapshot {
     /// TYPICAL, or ALL: single latches, too
     #[arg(long, default_value = "TYPICAL")]
@@ -90,7 +114,15 @@ pub struct List {
 /// Runs `latchwork awr`.
 pub fn run(command: &Command) -> ExitCode {
     let done = match command {
-        Command::Report(a) => report(a),
+        Command::Report(a) => {
+            let make = |query: &mut dyn Source, format| ::awr::report(query, a.begin, a.end, format);
+            report(&a.place, a.html, a.out.as_deref(), &make)
+        }
+        Command::Diff(a) => {
+            let (first, second) = ((a.first_begin, a.first_end), (a.second_begin, a.second_end));
+            let make = |query: &mut dyn Source, format| ::awr::compare(query, first, second, format);
+            report(&a.place, a.html, a.out.as_deref(), &make)
+        }
         Command::Snapshot(a) => snapshot(a),
         Command::List(a) => list(a),
         Command::Export(a) => export(a),
@@ -138,16 +170,19 @@ fn other(e: impl std::fmt::Display) -> Failure {
     Failure::Other(e.to_string())
 }
 
-fn report(args: &Report) -> Result<(), Failure> {
-    let mut c = connect(&args.place.dir())?;
-    let format = if args.html { awr::Format::Html } else { awr::Format::Text };
+/// Makes a report by the queries that its argument runs.
+type Make<'a> = &'a dyn Fn(&mut dyn Source, Format) -> types::Result<String>;
+
+fn report(place: &Place, html: bool, out: Option<&Path>, make: Make<'_>) -> Result<(), Failure> {
+    let mut c = connect(&place.dir())?;
+    let format = if html { Format::Html } else { Format::Text };
     // What the instance or the connection says is told as it is.
     let mut failed = None;
     let mut query =
         |sql: &str, binds: &[Value]| rows(&mut c, sql, binds).map_err(|e| Ora::internal(failed.insert(e.to_string())));
-    let made = awr::report(&mut query, args.begin, args.end, format);
+    let made = make(&mut query, format);
     let text = made.map_err(|e| Failure::Other(failed.unwrap_or_else(|| e.to_string())))?;
-    match &args.out {
+    match out {
         Some(file) => {
             std::fs::write(file, text).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
             eprintln!("Report written to {}", file.display());

@@ -86,16 +86,32 @@ fn a_report_shows_what_the_snapshots_counted() {
         "Foreground Wait Events",
         "Background Wait Events",
         "Wait Event Histogram",
+        "Wait Event Histogram Detail (64 msec to 2 sec)",
+        "Wait Event Histogram Detail (4 sec to 2 min)",
+        "Wait Event Histogram Detail (4 min to 1 hr)",
+        "Service Statistics",
+        "Service Wait Class Stats",
         "SQL ordered by Elapsed Time",
         "SQL ordered by Gets",
         "Instance Activity Stats",
+        "IOStat by Function summary",
+        "IOStat by Filetype summary",
         "Tablespace IO Stats",
+        "File IO Stats",
         "Buffer Pool Statistics",
+        "Checkpoint Activity",
+        "Buffer Pool Advisory",
+        "Shared Pool Advisory",
+        "Buffer Wait Statistics",
         "Enqueue Activity",
+        "Undo Segment Summary",
+        "Undo Segment Stats",
         "Latch Activity",
         "Latch Sleep Breakdown",
         "Latch Miss Sources",
         "Mutex Sleep Summary",
+        "Parent Latch Statistics",
+        "Child Latch Statistics",
         "Dictionary Cache Stats",
         "Library Cache Activity",
         "SGA breakdown difference",
@@ -156,8 +172,153 @@ fn a_report_shows_what_the_snapshots_counted() {
         !page.contains("http://") && !page.contains("https://") && !page.contains("<script"),
         "one file, nothing fetched"
     );
+    every_figure_is_that_of_the_views(&mut c, &report);
     let (ok, listed) = program(&instance, &["list", "--csv"]);
     assert!(ok && listed.lines().count() == 3 && listed.starts_with("snap_id,taken"), "{listed}");
+}
+
+/// The lines of a section behind its ruler.
+fn lines<'a>(report: &'a str, title: &str) -> Vec<&'a str> {
+    let from = report.find(&format!("\n{title}")).unwrap_or_else(|| panic!("{title}"));
+    let is_ruler = |l: &&str| l.starts_with("---");
+    let mut lines = report[from + 1..].lines().skip_while(|l| !is_ruler(l)).skip(1).collect::<Vec<_>>();
+    let end = lines.iter().position(|l| l.trim().starts_with("----------------------")).unwrap_or(lines.len());
+    lines.truncate(end);
+    lines
+}
+
+/// Every line of some sections, recomputed from the views behind them: name and figures, by the width of the name.
+fn every_figure_is_that_of_the_views(c: &mut Client, report: &str) {
+    let ends = |view: &str, key: &str, figures: &str, more: &str| {
+        let added: Vec<String> = figures.split(',').map(|f| format!("e.{f} - b.{f}")).collect();
+        format!(
+            "select e.{key}, {} from {view} b, {view} e where b.snap_id = 1 and e.snap_id = 2 and e.{key} = b.{key} {more} order by 1",
+            added.join(", ")
+        )
+    };
+    let cases = [
+        (
+            "Instance Activity Stats",
+            32,
+            ends("dba_hist_sysstat", "stat_name", "value", "and e.value > b.value"),
+            vec![0],
+        ),
+        ("Latch Activity", 24, ends("dba_hist_latch", "latch_name", "gets", "and e.gets > b.gets"), vec![0]),
+        (
+            "Dictionary Cache Stats",
+            25,
+            ends("dba_hist_rowcache_summary", "parameter", "gets,modifications", "and e.gets > b.gets"),
+            vec![0],
+        ),
+        (
+            "Library Cache Activity",
+            15,
+            ends("dba_hist_librarycache", "namespace", "gets,pins", "and e.gets + e.pins > b.gets + b.pins"),
+            vec![0],
+        ),
+        (
+            "Buffer Wait Statistics",
+            18,
+            ends("dba_hist_waitstat", "class", "wait_count", "and e.wait_count > b.wait_count"),
+            vec![0],
+        ),
+    ];
+    let cut = |name: &str, width: usize| name.chars().take(width).collect::<String>().trim().to_string();
+    for (title, width, sql, columns) in cases {
+        let printed = lines(report, title);
+        let rows = rows(c, &sql);
+        for row in &rows {
+            let Value::Text(name) = &row[0] else { panic!("{row:?}") };
+            let name = cut(name, width);
+            // Names that are the same in the room there is are of one another's lines.
+            let same = |l: &&&str| cut(l, width) == name;
+            for column in &columns {
+                let Value::Number(n) = &row[1 + column] else { panic!("{row:?}") };
+                let found: Vec<f64> =
+                    printed.iter().filter(same).map(|l| figures(&l[width.min(l.len())..])[*column]).collect();
+                let n = n.to_f64();
+                // What is behind the number may be of a statistic that counts the report itself or its source.
+                assert!(found.contains(&n), "{title}: {name}: {n} of the views, printed {found:?}\n{report}");
+            }
+        }
+        let named = printed.iter().filter(|l| !l.is_empty() && !l.starts_with(' ')).count();
+        assert!(named == rows.len() || rows.is_empty(), "{title}: {named} lines for {} rows\n{printed:#?}", rows.len());
+    }
+    efficiencies(c, report);
+}
+
+fn efficiencies(c: &mut Client, report: &str) {
+    let added = |c: &mut Client, view: &str, figure: &str, more: &str| {
+        let sql = format!(
+            "select (select sum({figure}) from {view} where snap_id = 2 {more}) - (select sum({figure}) from {view} where snap_id = 1 {more}) from dual"
+        );
+        match &rows(c, &sql)[0][0] {
+            Value::Number(n) => n.to_f64(),
+            _ => 0.0,
+        }
+    };
+    let stat = |c: &mut Client, name: &str| added(c, "dba_hist_sysstat", "value", &format!("and stat_name = '{name}'"));
+    let misses = added(c, "dba_hist_latch", "misses", "");
+    let latch = 100.0 * (1.0 - misses / added(c, "dba_hist_latch", "gets", ""));
+    let hard = stat(c, "parse count (hard)");
+    let soft = 100.0 * (1.0 - hard / stat(c, "parse count (total)"));
+    let gets = stat(c, "consistent gets from cache") + stat(c, "db block gets from cache");
+    let hit = 100.0 * (1.0 - stat(c, "physical reads cache") / gets);
+    let executes = stat(c, "execute count");
+    let parse = 100.0 * (1.0 - stat(c, "parse count (total)") / executes);
+    for (label, wanted) in
+        [("Latch Hit %:", latch), ("Soft Parse %:", soft), ("Buffer  Hit   %:", hit), ("Execute to Parse %:", parse)]
+    {
+        let at = report.find(label).unwrap_or_else(|| panic!("{label}")) + label.len();
+        let printed: f64 = report[at..].split_whitespace().next().unwrap().parse().unwrap();
+        assert!((printed - wanted).abs() < 0.0051, "{label} {printed}, {wanted} by the views");
+    }
+}
+
+#[test]
+fn periods_are_compared_inside_and_by_the_program() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table t (n number primary key)");
+    let work = |c: &mut Client, from: u32, upto: u32| {
+        run(c, &format!("begin for i in {from} .. {upto} loop insert into t values (i); commit; end loop; end;"));
+        run(c, "begin dbms_workload_repository.create_snapshot; end;");
+    };
+    work(&mut c, 1, 10);
+    work(&mut c, 11, 110);
+    run(&mut c, "alter system set \"_spin_count\" = 77");
+    work(&mut c, 111, 510);
+    let sql = "select output from table(dbms_workload_repository.awr_diff_report_text(1, 1, 1, 2, 1, 1, 2, 3))";
+    let inside = text(&mut c, sql);
+    let (ok, same) = program(&instance, &["diff", "1", "2", "2", "3"]);
+    assert!(ok, "{same}");
+    assert_eq!(same.trim_end(), inside.trim_end());
+    let added = |c: &mut Client, begin: u32, name: &str| {
+        number(
+            c,
+            &format!(
+                "select e.value - b.value from dba_hist_sysstat b, dba_hist_sysstat e where b.snap_id = {begin} \
+                 and e.snap_id = {begin} + 1 and b.stat_name = '{name}' and e.stat_name = b.stat_name"
+            ),
+        ) as f64
+    };
+    for name in ["user commits", "execute count", "db block changes"] {
+        let (first, second) = (added(&mut c, 1, name), added(&mut c, 2, name));
+        let line = line(&inside[inside.find("\nInstance Activity Statistics").unwrap()..], name);
+        let found = figures(line);
+        assert_eq!((found[0], found[1]), (first, second), "{line}");
+        assert!((found[2] - 100.0 * (second - first) / first).abs() < 0.051, "{line}");
+    }
+    assert_eq!(added(&mut c, 2, "user commits") - added(&mut c, 1, "user commits"), 300.0);
+    let changed = line(&inside[inside.find("\ninit.ora Parameters").unwrap()..], "_spin_count");
+    assert!(changed.contains("77"), "{changed}");
+    assert!(inside.contains("WORKLOAD REPOSITORY COMPARE PERIOD REPORT") && inside.contains("INSERT INTO T VALUES"));
+    assert!(inside.lines().all(|l| l.chars().count() <= 132), "{inside}");
+    let (ok, page) = program(&instance, &["diff", "1", "2", "2", "3", "--html"]);
+    assert!(ok && page.contains("summary=\"This table compares top SQL of both periods\"") && page.contains("<svg"));
+    assert!(!page.contains("http") && !page.contains("<script"), "one file, nothing fetched");
+    let (ok, said) = program(&instance, &["diff", "1", "2", "2", "9"]);
+    assert!(!ok && said.contains("End Snapshot Id 9 does not exist"), "{said}");
 }
 
 #[test]

@@ -300,6 +300,12 @@ pub enum RepositoryRequest {
         end: i64,
         html: bool,
     },
+    /// AWR_DIFF_REPORT_TEXT and AWR_DIFF_REPORT_HTML: both periods, begin and end.
+    Compare {
+        first: (i64, i64),
+        second: (i64, i64),
+        html: bool,
+    },
 }
 
 /// A call of DBMS_FLASHBACK.

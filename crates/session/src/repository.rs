@@ -22,11 +22,15 @@ const RETENTIONS_MIN: (i64, i64) = (1440, 52_560_000);
 /// ORA-13506 for a range that is none, ORA-13510 and ORA-13511 for settings out of range, ORA-13528 and ORA-13542 for baselines;
 /// ORA-20200 for a report of snapshots that cannot be compared.
 pub fn repository(w: &mut World<'_>, request: &RepositoryRequest) -> Result<Value> {
-    if let RepositoryRequest::Report { begin, end, html } = request {
+    if let RepositoryRequest::Report { html, .. } | RepositoryRequest::Compare { html, .. } = request {
         let format = if *html { awr::Format::Html } else { awr::Format::Text };
         let core = w.core;
         let mut query = |sql: &str, binds: &[Value]| recursive(core, &mut w.cx, sql, binds);
-        let report = awr::report(&mut query, *begin, *end, format)?;
+        let report = match request {
+            RepositoryRequest::Compare { first, second, .. } => awr::compare(&mut query, *first, *second, format)?,
+            RepositoryRequest::Report { begin, end, .. } => awr::report(&mut query, *begin, *end, format)?,
+            _ => return Ok(Value::Null),
+        };
         return Ok(crate::shared_pool::keep_lines(core, report.lines().flat_map(pieces).collect()));
     }
     w.autonomous_begin()?;
@@ -72,7 +76,7 @@ fn change(core: &Core, cx: &mut ExecCtx<'_>, request: &RepositoryRequest) -> Res
         RepositoryRequest::DropSnapshots { low, high } => drop_snapshots(core, cx, *low, *high),
         RepositoryRequest::CreateBaseline { begin, end, name } => create_baseline(core, cx, *begin, *end, name),
         RepositoryRequest::DropBaseline { name, cascade } => drop_baseline(core, cx, name, *cascade),
-        RepositoryRequest::Report { .. } => Ok(Value::Null),
+        RepositoryRequest::Report { .. } | RepositoryRequest::Compare { .. } => Ok(Value::Null),
     }
 }
 

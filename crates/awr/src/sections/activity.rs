@@ -5,7 +5,7 @@ use crate::Period;
 use crate::doc::{Cell, Section, left, number};
 
 /// Statistics that say how much there is of something, not how much there has been.
-const ABSOLUTE: &[&str] = &["logons current", "opened cursors current", "session cursor cache count"];
+pub const ABSOLUTE: &[&str] = &["logons current", "opened cursors current", "session cursor cache count"];
 
 pub fn sections(p: &Period) -> Vec<Section> {
     vec![activity(p), absolute(p), thread(p)]
@@ -24,7 +24,7 @@ fn activity(p: &Period) -> Section {
             Cell::ratio(n as f64, p.transactions() as f64, 1),
         ]
     };
-    let columns = vec![left("Statistic", 34), number("Total", 18), number("per Second", 14), number("per Trans", 12)];
+    let columns = vec![left("Statistic", 32), number("Total", 18), number("per Second", 14), number("per Trans", 13)];
     let rows = names.iter().map(row).collect();
     let summary = "This table displays instance activity statistics. For each instance, activity total, activity per second, and activity per \
                    transaction are displayed";
@@ -53,7 +53,7 @@ fn thread(p: &Period) -> Section {
     let rows = p.log_switches.map(|n| {
         vec![Cell::text("log switches (derived)"), Cell::Count(n), Cell::Decimal(n as f64 * 3600.0 / p.elapsed_s, 2)]
     });
-    let columns = vec![left("Statistic", 32), number("Total", 18), number("per Hour", 14)];
+    let columns = vec![left("Statistic", 32), number("Total", 18), number("per Hour", 9)];
     let summary = "This table displays thread activity statistics in the instance";
     section("Instance Activity Stats - Thread Activity", summary, &[], columns, rows.into_iter().collect())
 }

@@ -25,7 +25,7 @@ pub fn dictionary_sections(p: &Period) -> Vec<Section> {
         number("Get|Requests", 12),
         number("Pct|Miss", 6),
         number("Scan|Reqs", 7),
-        number("Pct|Miss", 6),
+        number("Pct|Miss", 5),
         number("Mod|Reqs", 8),
         number("Final|Usage", 10),
     ];

@@ -58,10 +58,10 @@ fn breakdown(p: &Period) -> Section {
     };
     let columns = vec![
         left("Latch Name", 26),
-        number("Get Requests", 15),
+        number("Get|Requests", 15),
         number("Misses", 12),
-        number("Sleeps", 12),
-        number("Spin Gets", 12),
+        number("Sleeps", 11),
+        number("Spin|Gets", 11),
     ];
     let summary = "This table displays latch sleep statistics. Get requests, misses, sleeps, spin gets are displayed for each latch";
     section("Latch Sleep Breakdown", summary, &["ordered by misses desc"], columns, all.iter().map(row).collect())
@@ -103,7 +103,7 @@ fn mutexes(p: &Period) -> Section {
         ]
     };
     let columns =
-        vec![left("Mutex Type", 21), left("Location", 32), number("Sleeps", 12), number("Wait|Time (ms)", 11)];
+        vec![left("Mutex Type", 21), left("Location", 32), number("Sleeps", 12), number("Wait|Time (ms)", 12)];
     let summary = "This table displays mutex sleep summary. Mutex type, location, sleeps and wait time are displayed";
     section(
         "Mutex Sleep Summary",

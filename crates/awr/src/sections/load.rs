@@ -4,6 +4,7 @@ use super::{average_us, by_most, section};
 use crate::Period;
 use crate::doc::{Body, Cell, Column, Section, Table, decimal, left, number};
 use crate::text::table_text;
+use std::collections::BTreeMap;
 
 pub fn sections(p: &Period) -> Vec<Section> {
     vec![
@@ -19,6 +20,7 @@ pub fn sections(p: &Period) -> Vec<Section> {
         memory(p),
         time_model(p),
         os_statistics(p),
+        os_detail(p),
     ]
 }
 
@@ -167,11 +169,10 @@ fn cache_sizes(p: &Period) -> Table {
     }
 }
 
-fn load_profile(p: &Period) -> Section {
-    let (seconds, transactions) = (p.elapsed_s, p.transactions() as f64);
-    let (executes, calls) = (p.stat("execute count") as f64, p.stat("user calls") as f64);
+/// The lines of the load profile: name, what was added, and whether it is a time.
+pub fn load_lines(p: &Period) -> Vec<(&'static str, f64, bool)> {
     let seconds_of = |us: u64| us as f64 / 1e6;
-    let lines = [
+    vec![
         ("DB Time(s)", seconds_of(p.db_time_us()), true),
         ("DB CPU(s)", seconds_of(p.time_us("DB CPU")), true),
         ("Redo size", p.stat("redo size") as f64, false),
@@ -179,14 +180,20 @@ fn load_profile(p: &Period) -> Section {
         ("Block changes", p.stat("db block changes") as f64, false),
         ("Physical reads", p.stat("physical reads") as f64, false),
         ("Physical writes", p.stat("physical writes") as f64, false),
-        ("User calls", calls, false),
+        ("User calls", p.stat("user calls") as f64, false),
         ("Parses", p.stat("parse count (total)") as f64, false),
         ("Hard parses", p.stat("parse count (hard)") as f64, false),
         ("Logons", p.stat("logons cumulative") as f64, false),
-        ("Executes", executes, false),
+        ("Executes", p.stat("execute count") as f64, false),
         ("Rollbacks", p.stat("user rollbacks") as f64, false),
-        ("Transactions", transactions, false),
-    ];
+        ("Transactions", p.transactions() as f64, false),
+    ]
+}
+
+fn load_profile(p: &Period) -> Section {
+    let (seconds, transactions) = (p.elapsed_s, p.transactions() as f64);
+    let (executes, calls) = (p.stat("execute count") as f64, p.stat("user calls") as f64);
+    let lines = load_lines(p);
     let rows = lines.iter().map(|(name, value, is_time)| {
         let mut row = vec![
             Cell::text(format!("{name}:")),
@@ -468,6 +475,33 @@ fn time_model(p: &Period) -> Section {
     let summary =
         "This table displays different time model statistics. For each statistic, time and % of DB time are displayed";
     section("Time Model Statistics", summary, &notes, columns, rows)
+}
+
+/// The machine at each snapshot; shares are since the one before.
+fn os_detail(p: &Period) -> Section {
+    let row = |(nth, (time, now)): (usize, &(String, BTreeMap<String, f64>))| {
+        let value = |of: &BTreeMap<String, f64>, name: &str| of.get(name).copied().unwrap_or(0.0);
+        let mut row = vec![Cell::text(time), Cell::Decimal(value(now, "LOAD"), 1)];
+        let before = nth.checked_sub(1).map(|n| &p.os_steps[n].1);
+        let added = |name: &str| before.map_or(0.0, |b| (value(now, name) - value(b, name)).max(0.0));
+        let all = added("BUSY_TIME") + added("IDLE_TIME") + added("IOWAIT_TIME");
+        for name in ["BUSY_TIME", "USER_TIME", "SYS_TIME", "IDLE_TIME", "IOWAIT_TIME"] {
+            row.push(if all > 0.0 { Cell::Decimal(100.0 * added(name) / all, 1) } else { Cell::Null });
+        }
+        row
+    };
+    let columns = vec![
+        left("Snap Time", 15),
+        number("Load", 8),
+        number("%busy", 8),
+        number("%user", 8),
+        number("%sys", 8),
+        number("%idle", 8),
+        number("%iowait", 8),
+    ];
+    let rows = p.os_steps.iter().enumerate().map(row).collect();
+    let summary = "This table displays detailed operating systems statistics";
+    section("Operating System Statistics - Detail", summary, &[], columns, rows)
 }
 
 fn os_statistics(p: &Period) -> Section {

@@ -2,14 +2,22 @@
 
 mod activity;
 mod caches;
+mod findings;
+mod io;
 mod latches;
 mod load;
 mod memory;
+mod services;
 mod statements;
 mod storage;
 mod waits;
 
-pub use load::foreground;
+#[cfg(test)]
+mod form;
+
+pub use activity::ABSOLUTE;
+pub use load::{efficiencies, foreground, load_lines};
+pub use statements::named_in;
 
 use crate::Period;
 use crate::doc::{Body, Cell, Column, Group, Report, Section, Table};
@@ -18,10 +26,12 @@ use crate::doc::{Body, Cell, Column, Group, Report, Section, Table};
 pub fn build(p: &Period) -> Report {
     let groups = vec![
         Group { title: "Report Summary", sections: load::sections(p) },
-        Group { title: "Wait Events Statistics", sections: waits::sections(p) },
+        Group { title: "Wait Events Statistics", sections: [waits::sections(p), services::sections(p)].concat() },
         Group { title: "SQL Statistics", sections: statements::sections(p) },
         Group { title: "Instance Activity Statistics", sections: activity::sections(p) },
-        Group { title: "IO Stats", sections: storage::io_sections(p) },
+        Group { title: "IO Stats", sections: [io::sections(p), storage::io_sections(p)].concat() },
+        Group { title: "Buffer Pool Statistics", sections: storage::pool_sections(p) },
+        Group { title: "Advisory Statistics", sections: storage::advisories() },
         Group { title: "Wait Statistics", sections: storage::wait_sections(p) },
         Group { title: "Undo Statistics", sections: storage::undo_sections(p) },
         Group { title: "Latch Statistics", sections: latches::sections(p) },
@@ -32,15 +42,17 @@ pub fn build(p: &Period) -> Report {
     ];
     let db_inst = format!("DB/Inst: {}/{}", p.db_name, p.instance);
     Report {
+        heading: "WORKLOAD REPOSITORY report for",
+        findings: findings::of(p),
         title: format!("AWR Report for DB: {}, Inst: {}, Snaps: {}-{}", p.db_name, p.instance, p.begin.id, p.end.id),
         running_head: format!("{db_inst}  Snaps: {}-{}", p.begin.id, p.end.id),
-        statements: statements::named_in(&groups, p),
+        statements: named_in(&groups, p),
         groups,
     }
 }
 
 /// A section with one table.
-fn section(
+pub(crate) fn section(
     title: impl Into<String>,
     summary: &'static str,
     notes: &[&str],
@@ -52,7 +64,7 @@ fn section(
 }
 
 /// Sorts by a figure, the greatest first, and by name where it is the same.
-fn by_most<T>(rows: &mut [T], figure: impl Fn(&T) -> u64, name: impl Fn(&T) -> String) {
+pub(crate) fn by_most<T>(rows: &mut [T], figure: impl Fn(&T) -> u64, name: impl Fn(&T) -> String) {
     rows.sort_by_cached_key(|row| (std::cmp::Reverse(figure(row)), name(row)));
 }
 

@@ -9,12 +9,27 @@ pub fn io_sections(p: &Period) -> Vec<Section> {
     vec![tablespaces(p), files(p)]
 }
 
+pub fn pool_sections(p: &Period) -> Vec<Section> {
+    vec![pools(p), checkpoints(p)]
+}
+
 pub fn wait_sections(p: &Period) -> Vec<Section> {
-    vec![pools(p), checkpoints(p), buffer_waits(p), enqueues(p)]
+    vec![buffer_waits(p), enqueues(p)]
+}
+
+/// Nothing simulates caches of other sizes here: the advisories are there by name.
+pub fn advisories() -> Vec<Section> {
+    let none = |title: &str, summary| section(title, summary, &[], vec![left("", 1)], Vec::new());
+    vec![
+        none("Buffer Pool Advisory", "This table displays buffer pool advisory"),
+        none("PGA Memory Advisory", "This table displays PGA memory advisory"),
+        none("Shared Pool Advisory", "This table displays shared pool advisory"),
+        none("SGA Target Advisory", "This table displays SGA target advisory"),
+    ]
 }
 
 pub fn undo_sections(p: &Period) -> Vec<Section> {
-    vec![undo(p)]
+    vec![undo_summary(p), undo(p)]
 }
 
 /// What was added to the seven figures of a file.
@@ -191,6 +206,32 @@ fn enqueues(p: &Period) -> Section {
         columns,
         all.iter().map(row).collect(),
     )
+}
+
+/// Undo of whole intervals of ten minutes that ended in the period.
+fn undo_summary(p: &Period) -> Section {
+    let sum = |n: usize| p.undo.iter().map(|e| e.end[n]).sum::<u64>();
+    let most = p.undo.iter().map(|e| e.end[2]).max().unwrap_or(0);
+    let row = vec![
+        Cell::Decimal(sum(0) as f64 / 1000.0, 1),
+        Cell::Count(sum(1)),
+        Cell::Count(most),
+        Cell::text(format!("{}/{}", sum(4), sum(5))),
+        Cell::Count(sum(3)),
+    ];
+    let columns = vec![
+        number("Num Undo|Blocks (K)", 12),
+        number("Number of|Transactions", 15),
+        number("Max Tx|Concurcy", 8),
+        number("STO/|OOS", 7),
+        number("Extents|Stolen", 8),
+    ];
+    let rows = if p.undo.is_empty() { Vec::new() } else { vec![row] };
+    let notes = [
+        "Intervals of ten minutes that ended between the snapshots",
+        "STO - Snapshot Too Old count, OOS - Out of Space count",
+    ];
+    section("Undo Segment Summary", "This table displays undo segment summary", &notes, columns, rows)
 }
 
 fn undo(p: &Period) -> Section {

@@ -7,7 +7,9 @@ use crate::period::Ends;
 use std::collections::BTreeMap;
 
 pub fn sections(p: &Period) -> Vec<Section> {
-    vec![wait_class(p), foreground(p), background(p), histogram(p)]
+    let mut all = vec![wait_class(p), foreground(p), background(p), histogram(p)];
+    all.extend(DETAILS.iter().map(|detail| histogram_detail(p, detail)));
+    all
 }
 
 /// Waits, timeouts and microseconds of one kind of sessions.
@@ -77,8 +79,8 @@ fn wait_class(p: &Period) -> Section {
         number("Waits", 16),
         number("%Time|-outs", 5),
         number("Total Wait|Time (s)", 16),
-        number("Avg|wait", 9),
-        number("%DB time", 8),
+        number("Avg|wait", 8),
+        number("%DB time", 9),
     ];
     let notes = ["ordered by wait time desc, waits desc"];
     section("Foreground Wait Class", "This table displays foreground wait class statistics", &notes, columns, rows)
@@ -90,7 +92,7 @@ fn event_columns(share: &'static str) -> Vec<Column> {
         number("Waits", 12),
         number("%Time|-outs", 5),
         number("Total Wait|Time (s)", 10),
-        number("Avg|wait", 9),
+        number("Avg|wait", 7),
         number("Waits|/txn", 8),
         number(share, 6),
     ]
@@ -133,6 +135,69 @@ fn background(p: &Period) -> Section {
 
 /// The upper ends of the buckets, in microseconds; the last has none.
 const BUCKETS_US: [u64; 7] = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 1_000_000];
+
+/// A part of the histogram in finer steps: title, note, the heads, and the upper ends of all columns but the last, in microseconds.
+struct Detail {
+    title: &'static str,
+    of: &'static str,
+    heads: [&'static str; 8],
+    limits_us: [u64; 7],
+    /// Waits of these are in the first column of waits: longer than the first end, and not longer than this one.
+    up_to_us: u64,
+}
+
+const DETAILS: [Detail; 3] = [
+    Detail {
+        title: "Wait Event Histogram Detail (64 msec to 2 sec)",
+        of: "Waits|64ms|to 2s",
+        heads: ["<32ms", "<64ms", "<1/8s", "<1/4s", "<1/2s", "<1s", "<2s", ">=2s"],
+        limits_us: [32_768, 65_536, 131_072, 262_144, 524_288, 1_048_576, 2_097_152],
+        up_to_us: 2_097_152,
+    },
+    Detail {
+        title: "Wait Event Histogram Detail (4 sec to 2 min)",
+        of: "Waits|4s|to 2m",
+        heads: ["<2s", "<4s", "<8s", "<16s", "<32s", "< 1m", "< 2m", ">=2m"],
+        limits_us: [2_097_152, 4_194_304, 8_388_608, 16_777_216, 33_554_432, 67_108_864, 134_217_728],
+        up_to_us: 134_217_728,
+    },
+    Detail {
+        title: "Wait Event Histogram Detail (4 min to 1 hr)",
+        of: "Waits|4m|to 1h",
+        heads: ["<2m", "<4m", "<8m", "<1/4h", "<1/2h", "<1h", "<2h", ">=2h"],
+        limits_us: [134_217_728, 268_435_456, 536_870_912, 1_073_741_824, 2_147_483_648, 4_294_967_296, 8_589_934_592],
+        up_to_us: 4_294_967_296,
+    },
+];
+
+/// Events with waits in the range of a detail: all their waits, by how long they took.
+fn histogram_detail(p: &Period, detail: &Detail) -> Section {
+    let mut events: BTreeMap<(bool, &str), (u64, [u64; 8])> = BTreeMap::new();
+    for e in &p.histogram {
+        let most: u64 = e.key[2].parse().unwrap_or(u64::MAX);
+        let at = detail.limits_us.iter().position(|limit| most <= *limit).unwrap_or(7);
+        let (inside, counts) = events.entry((e.key[1] == "Idle", &e.key[0])).or_default();
+        counts[at] += e.added(0);
+        // The range begins with the second column: 32 to 64 ms is told as 64 ms.
+        if most > detail.limits_us[0] && most <= detail.up_to_us {
+            *inside += e.added(0);
+        }
+    }
+    let row = |((_, name), (inside, counts)): (&(bool, &str), &(u64, [u64; 8]))| {
+        let all: u64 = counts.iter().sum();
+        let mut row = vec![Cell::text(*name), Cell::Count(*inside)];
+        row.extend(counts.iter().map(|n| Cell::percent(*n as f64, all as f64, 1)));
+        row
+    };
+    let mut columns = vec![left("Event", 26), number(detail.of, 6)];
+    columns.extend(detail.heads.map(|head| number(head, 5)));
+    let notes =
+        ["% of all waits of the event: nothing is truly 0, .0 rounds to it", "ordered by Event (idle events last)"];
+    let rows = events.iter().filter(|(_, (inside, _))| *inside > 0).map(row).collect();
+    let summary =
+        "This table displays detailed wait event histogram. Waits are shown by how long they took, in finer steps";
+    section(detail.title, summary, &notes, columns, rows)
+}
 
 fn histogram(p: &Period) -> Section {
     let mut events: BTreeMap<(bool, &str), [u64; 8]> = BTreeMap::new();

@@ -102,6 +102,8 @@ natives! {
     "DBMS_WORKLOAD_REPOSITORY" "DROP_BASELINE" 1 DropBaseline,
     "DBMS_WORKLOAD_REPOSITORY" "AWR_REPORT_TEXT" 1 AwrReportText,
     "DBMS_WORKLOAD_REPOSITORY" "AWR_REPORT_HTML" 1 AwrReportHtml,
+    "DBMS_WORKLOAD_REPOSITORY" "AWR_DIFF_REPORT_TEXT" 1 AwrDiffReportText,
+    "DBMS_WORKLOAD_REPOSITORY" "AWR_DIFF_REPORT_HTML" 1 AwrDiffReportHtml,
     "DBMS_XPLAN" "DISPLAY" 1 DisplayPlan,
     "DBMS_XPLAN" "DISPLAY_CURSOR" 1 DisplayCursor,
     "STANDARD" "RAISE_APPLICATION_ERROR" 1 RaiseApplicationError,
@@ -474,6 +476,11 @@ pub(crate) fn run<W: World>(
             let [begin, end] = [2, 3].map(|i| a.integer(i).unwrap_or(0));
             let html = matches!(NATIVES[native as usize].3, Native::AwrReportHtml);
             w.repository(&RepositoryRequest::Report { begin, end, html })?
+        }
+        Native::AwrDiffReportText | Native::AwrDiffReportHtml => {
+            let [begin, end, second_begin, second_end] = [2, 3, 6, 7].map(|i| a.integer(i).unwrap_or(0));
+            let html = matches!(NATIVES[native as usize].3, Native::AwrDiffReportHtml);
+            w.repository(&RepositoryRequest::Compare { first: (begin, end), second: (second_begin, second_end), html })?
         }
         Native::LockConvert => {
             let id = lock_id(a.integer(0))?;

@@ -179,6 +179,10 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
              l_options number default 0) return varchar2;
            function awr_report_html(l_dbid number, l_inst_num number, l_bid number, l_eid number,
              l_options number default 0) return varchar2;
+           function awr_diff_report_text(dbid1 number, inst_num1 number, bid1 number, eid1 number,
+             dbid2 number, inst_num2 number, bid2 number, eid2 number) return varchar2;
+           function awr_diff_report_html(dbid1 number, inst_num1 number, bid1 number, eid1 number,
+             dbid2 number, inst_num2 number, bid2 number, eid2 number) return varchar2;
          end;",
     ),
     (
