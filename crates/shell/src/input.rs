@@ -1,4 +1,8 @@
 //! Where lines come from: a stack of scripts over standard input, which may be a terminal.
+//!
+//! Scripts are files, looked for in the working directory, beside the script that calls them and in the directories of `SQLPATH`;
+//! `?` at the beginning of a name is `ORACLE_HOME`. The few scripts of `?/rdbms/admin` that people's own scripts call come with the
+//! program and are taken when `ORACLE_HOME` has no such file.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -26,6 +30,20 @@ struct Script {
     dir: PathBuf,
     /// The arguments `&1`… that the caller had.
     saved: SavedArguments,
+}
+
+/// The scripts of `?/rdbms/admin` that come with the program.
+const ADMIN: &[(&str, &str)] = &[
+    ("awrrpti", include_str!("admin/awrrpti.sql")),
+    ("awrrpt", include_str!("admin/awrrpt.sql")),
+    ("awrgrpt", include_str!("admin/awrgrpt.sql")),
+    ("utlxplan", include_str!("admin/utlxplan.sql")),
+];
+
+/// Where a script was found.
+enum Found {
+    File(PathBuf),
+    Own(&'static str),
 }
 
 /// Scripts nested deeper than this are a loop.
@@ -62,20 +80,29 @@ impl Scripts {
                 "SP2-0309: SQL*Plus command procedures may only be nested to a depth of {SCRIPTS_MAX}."
             ));
         }
-        let path = self.find(name, beside).ok_or_else(|| {
+        let found = self.find(name, beside).ok_or_else(|| {
             let suffix = if Path::new(name).extension().is_some() { "" } else { ".sql" };
             format!("SP2-0310: unable to open file \"{name}{suffix}\"")
         })?;
-        let bytes = std::fs::read(&path).map_err(|e| format!("SP2-0310: unable to open file \"{name}\" ({e})"))?;
-        let text = String::from_utf8_lossy(&bytes);
+        let (text, dir) = match found {
+            Found::File(path) => {
+                let bytes =
+                    std::fs::read(&path).map_err(|e| format!("SP2-0310: unable to open file \"{name}\" ({e})"))?;
+                let dir = path.parent().unwrap_or(Path::new("")).to_path_buf();
+                (String::from_utf8_lossy(&bytes).into_owned(), dir)
+            }
+            Found::Own(text) => (text.to_string(), PathBuf::new()),
+        };
         let lines = text.lines().map(|line| line.trim_end_matches('\r').to_string()).collect();
-        let dir = path.parent().unwrap_or(Path::new("")).to_path_buf();
         self.stack.push(Script { lines, dir, saved });
         Ok(())
     }
 
-    /// The file of a script's name: as it is or with `.sql`; for `@@` beside the calling script first.
-    fn find(&self, name: &str, beside: bool) -> Option<PathBuf> {
+    /// The script of a name: as it is or with `.sql`; for `@@` beside the calling script first.
+    fn find(&self, name: &str, beside: bool) -> Option<Found> {
+        if let Some(rest) = name.strip_prefix('?') {
+            return at_home(rest.trim_start_matches('/'));
+        }
         let mut dirs = Vec::new();
         if beside && let Some(script) = self.stack.last() {
             dirs.push(script.dir.clone());
@@ -84,15 +111,25 @@ impl Scripts {
         if !beside && let Some(script) = self.stack.last() {
             dirs.push(script.dir.clone());
         }
-        for dir in dirs {
-            for candidate in [dir.join(name), dir.join(format!("{name}.sql"))] {
-                if candidate.is_file() {
-                    return Some(candidate);
-                }
-            }
+        if let Some(path) = std::env::var_os("SQLPATH") {
+            dirs.extend(std::env::split_paths(&path));
         }
-        None
+        dirs.iter().find_map(|dir| file_in(dir, name)).map(Found::File)
     }
+}
+
+fn file_in(dir: &Path, name: &str) -> Option<PathBuf> {
+    [dir.join(name), dir.join(format!("{name}.sql"))].into_iter().find(|candidate| candidate.is_file())
+}
+
+/// A script of `ORACLE_HOME`, or of those that come with the program.
+fn at_home(name: &str) -> Option<Found> {
+    let file = std::env::var_os("ORACLE_HOME").and_then(|home| file_in(Path::new(&home), name));
+    file.map(Found::File).or_else(|| {
+        let own = name.strip_prefix("rdbms/admin/")?.to_ascii_lowercase();
+        let own = own.strip_suffix(".sql").unwrap_or(&own);
+        ADMIN.iter().find(|(known, _)| *known == own).map(|(_, text)| Found::Own(text))
+    })
 }
 
 #[cfg(test)]
@@ -117,5 +154,15 @@ mod tests {
         assert_eq!(scripts.next_line(), Some(Err(vec![])));
         assert!(!scripts.is_reading());
         std::fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn scripts_of_the_home_come_with_the_program() {
+        let mut scripts = Scripts::default();
+        scripts.open("?/rdbms/admin/awrrpti", false, vec![]).unwrap();
+        assert!(scripts.next_line().is_some_and(|line| line.is_ok_and(|line| line.starts_with("-- A report"))));
+        scripts.open("?/rdbms/admin/awrgrpt.sql", false, vec![]).unwrap();
+        assert!(scripts.open("?/rdbms/admin/../../etc/passwd", false, vec![]).is_err());
+        assert_eq!(scripts.open("?/x", false, vec![]).unwrap_err(), "SP2-0310: unable to open file \"?/x.sql\"");
     }
 }
