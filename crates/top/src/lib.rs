@@ -17,8 +17,10 @@ mod screen;
 mod sheet;
 mod sheets;
 mod summary;
+mod web;
 
 use std::io::{IsTerminal, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -33,6 +35,7 @@ const EXAMPLES: &str = "\
 Examples:
   latchwork top                                  the instance of $LATCHWORK_HOME, on this terminal
   latchwork top --dir /data/db --interval 0.5    another one, two samples a second
+  latchwork top --web                            the same as a page, at an address it prints
   latchwork top --once                           one sample as text, and end
   latchwork top --once --json | jq .events       one sample for a program
   latchwork top --once --csv --pane latches      one table as comma-separated values
@@ -67,6 +70,18 @@ pub struct Options {
     /// Only this table, whole: events, sessions, sql, latches, mutexes, blockers or figures
     #[arg(long, requires = "once", value_parser = pane)]
     pane: Option<Pane>,
+    /// Serve a page on this machine's loopback instead of using the terminal
+    #[arg(long, conflicts_with = "once")]
+    web: bool,
+    /// The page's port; 0 takes one that is free
+    #[arg(long, value_name = "N", requires = "web", default_value_t = 7075)]
+    port: u16,
+    /// Listen on this address of the machine instead of its loopback; nothing is encrypted
+    #[arg(long, value_name = "ADDRESS", requires = "web", default_value = "127.0.0.1")]
+    listen: IpAddr,
+    /// Answer to this name of the machine, too; may be given several times
+    #[arg(long = "name", value_name = "NAME", requires = "web")]
+    names: Vec<String>,
     /// Write every sample to this file, too
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     record: Option<PathBuf>,
@@ -114,6 +129,17 @@ pub fn main(options: &Options, dir: &Path) -> u8 {
     let looker = poll::start(source);
     if options.once {
         return once(options, &looker, &mut recorder);
+    }
+    if options.web {
+        let address = web::Address { listen: options.listen, port: options.port, names: options.names.clone() };
+        return match web::run(looker, options.look(), &mut recorder, &address) {
+            Ok(Some(signal)) => 128 + u8::try_from(signal).unwrap_or(0),
+            Ok(None) => EXIT_OK,
+            Err(why) => {
+                eprintln!("{why}");
+                EXIT_FAILED
+            }
+        };
     }
     let capable = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     match theme() {

@@ -1,0 +1,259 @@
+//! The same as a local page: a small HTTP server, one page without anything from elsewhere, fed by server-sent events.
+//!
+//! A thread a connection, few of them, each bounded in what it reads and in how long it waits for its client: one that does not
+//! read is let go, one that has gone is noticed at the next write. What a viewer gets is made when it is sent, so a slow one gets
+//! fewer samples rather than old ones; points of the chart it has missed come with the next.
+
+mod access;
+mod http;
+mod hub;
+
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use access::Door;
+use http::{Refusal, Request, answer};
+use hub::Hub;
+
+use crate::plain;
+use crate::poll::{Looker, News, Order};
+use crate::record::Recorder;
+use crate::sheet::Target;
+use crate::sheets::{Look, wanted};
+
+const PAGE: &str = include_str!("page.html");
+
+/// Connections at once, and streams among them.
+const CONNECTIONS_MAX: usize = 48;
+const STREAMS_MAX: usize = 24;
+/// A stream on which nothing happens says so, and learns whether anybody still listens.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// Where the page is to be found.
+#[derive(Clone, Debug)]
+pub struct Address {
+    pub listen: IpAddr,
+    /// 0 takes one that is free.
+    pub port: u16,
+    /// Names of this machine under which the page may be asked for.
+    pub names: Vec<String>,
+}
+
+/// What a connection's thread needs.
+struct Server {
+    hub: Hub,
+    door: Door,
+    look: Look,
+    connections: AtomicUsize,
+    streams: AtomicUsize,
+}
+
+/// One more of something there are few of; given back when dropped.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(count: &'a AtomicUsize, most: usize) -> Option<Place<'a>> {
+        if count.fetch_add(1, Ordering::Relaxed) < most {
+            return Some(Place(count));
+        }
+        count.fetch_sub(1, Ordering::Relaxed);
+        None
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Serves until a signal ends the program, or nobody looks any more.
+///
+/// # Errors
+/// The address cannot be listened on, or the recording cannot be written.
+pub fn run(
+    looker: Looker,
+    look: Look,
+    recorder: &mut Option<Recorder>,
+    address: &Address,
+) -> Result<Option<i32>, String> {
+    let at = SocketAddr::new(address.listen, address.port);
+    let listener = TcpListener::bind(at).map_err(|e| format!("{at}: {e}"))?;
+    let at = listener.local_addr().map_err(|e| e.to_string())?;
+    let local = at.ip().is_loopback();
+    let door = Door { key: access::secret()?, token: access::secret()?, names: address.names.clone(), local };
+    if !local {
+        eprintln!(
+            "Warning: whoever can reach {at} and knows the key sees statements and kills sessions; nothing is encrypted."
+        );
+    }
+    // Whoever reads this may close the pipe as soon as the address is known.
+    let _ = write!(std::io::stdout(), "http://{at}/?key={}\nCtrl-C ends.\n", door.key)
+        .and_then(|()| std::io::stdout().flush());
+    let Looker { news, orders, wants } = looker;
+    let server = Arc::new(Server {
+        hub: Hub::new(wants, orders),
+        door,
+        look,
+        connections: AtomicUsize::new(0),
+        streams: AtomicUsize::new(0),
+    });
+    let accepting = Arc::clone(&server);
+    std::thread::spawn(move || accept(&listener, &accepting));
+    let signals = [os::signal::SIGTERM, os::signal::SIGHUP, os::signal::SIGINT];
+    for signal in signals {
+        os::signal::flag_on(signal);
+    }
+    loop {
+        if let Some(signal) = signals.into_iter().find(|signal| os::signal::take_flag(*signal) > 0) {
+            server.hub.close();
+            return Ok(Some(signal));
+        }
+        match news.recv_timeout(Duration::from_millis(100)) {
+            Ok(news) => {
+                if let (Some(recorder), News::Sample(snapshot)) = (recorder.as_mut(), &news) {
+                    recorder.write(snapshot)?;
+                }
+                server.hub.news(news);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+    }
+}
+
+fn accept(listener: &TcpListener, server: &Arc<Server>) {
+    for stream in listener.incoming() {
+        let Ok(mut stream) = stream else {
+            // Out of descriptors, perhaps: later there may be some.
+            std::thread::sleep(Duration::from_millis(50));
+            continue;
+        };
+        let server = Arc::clone(server);
+        let thread = std::thread::Builder::new().stack_size(1 << 20);
+        // A thread that cannot be had drops the connection.
+        let _ = thread.spawn(move || match Place::take(&server.connections, CONNECTIONS_MAX) {
+            Some(_place) => server.serve(&mut stream),
+            None => drop(refuse(&mut stream, (503, "too many connections"))),
+        });
+    }
+}
+
+fn refuse(stream: &mut TcpStream, (status, why): Refusal) -> std::io::Result<()> {
+    if status == 0 { Ok(()) } else { answer(stream, status, "text/plain; charset=utf-8", "", &format!("{why}\n")) }
+}
+
+impl Server {
+    /// Answers one request. A client that goes away in the middle is nobody's concern.
+    fn serve(&self, stream: &mut TcpStream) {
+        let done = match http::read(stream).and_then(|request| self.let_in(stream, request)) {
+            Ok(request) => self.reply(stream, &request),
+            Err(refusal) => refuse(stream, refusal),
+        };
+        drop(done);
+    }
+
+    fn let_in(&self, stream: &TcpStream, request: Request) -> Result<Request, Refusal> {
+        let ends = stream.peer_addr().and_then(|peer| Ok((peer, stream.local_addr()?)));
+        let (peer, own) = ends.map_err(|_| (0, ""))?;
+        self.door.check(&request, peer, own)?;
+        Ok(request)
+    }
+
+    fn reply(&self, stream: &mut TcpStream, request: &Request) -> std::io::Result<()> {
+        const JSON: &str = "application/json";
+        match (request.method.as_str(), request.path.as_str()) {
+            ("GET", "/") => self.page(stream, request),
+            ("GET", "/events") => self.events(stream, request),
+            ("GET", "/sheet") => match request.field("target").unwrap_or_default().parse::<Target>() {
+                Ok(target) => {
+                    if let Some(wanted) = wanted(&target) {
+                        self.hub.wants.want(&wanted);
+                    }
+                    let sheet = self.hub.now().sheet(&target, self.look_of(request));
+                    answer(stream, 200, JSON, "", &sheet.to_string())
+                }
+                Err(_) => refuse(stream, (404, "there is no such thing")),
+            },
+            ("GET", "/sample.json") => {
+                let sample = plain::json(&self.hub.now().model, self.look_of(request), None);
+                answer(stream, 200, JSON, "", &sample.to_string())
+            }
+            ("POST", "/kill") => match self.kill(request) {
+                Ok(()) => answer(stream, 202, "text/plain; charset=utf-8", "", "ordered\n"),
+                Err(refusal) => refuse(stream, refusal),
+            },
+            (_, "/" | "/events" | "/sheet" | "/sample.json" | "/kill") => refuse(stream, (405, "not in this way")),
+            _ => refuse(stream, (404, "there is no such page")),
+        }
+    }
+
+    /// How a viewer wants to look: as the program was told, unless the request says otherwise.
+    fn look_of(&self, request: &Request) -> Look {
+        let window = request.field("window").and_then(|w| w.parse::<f64>().ok()).filter(|w| (0.2..=600.0).contains(w));
+        let background = match request.field("background") {
+            Some("1") => true,
+            Some("0") => false,
+            _ => self.look.background,
+        };
+        Look { window_s: window.unwrap_or(self.look.window_s), background }
+    }
+
+    /// The page, with its first sample in it: there is something to see before the first event comes.
+    fn page(&self, stream: &mut TcpStream, request: &Request) -> std::io::Result<()> {
+        let Ok(nonce) = access::secret() else { return refuse(stream, (503, "no random numbers")) };
+        let look = self.look_of(request);
+        // No text in the data can end the element it is in.
+        let first = self.hub.now().json(look, 0, u64::MAX).to_string().replace('<', "\\u003c");
+        let page = PAGE
+            .replace("@NONCE@", &nonce)
+            .replace("@TOKEN@", &self.door.token)
+            .replace("@WINDOW@", &look.window_s.to_string())
+            .replace("@BACKGROUND@", if look.background { "1" } else { "0" });
+        // Last, so that nothing in the data is taken for a place to fill in.
+        let page = page.replacen("@FIRST@", &first, 1);
+        let policy = format!(
+            "Content-Security-Policy: default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; \
+             img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+        );
+        answer(stream, 200, "text/html; charset=utf-8", &policy, &page)
+    }
+
+    /// A stream of everything that happens, until the viewer goes.
+    fn events(&self, stream: &mut TcpStream, request: &Request) -> std::io::Result<()> {
+        let Some(_place) = Place::take(&self.streams, STREAMS_MAX) else {
+            return refuse(stream, (503, "too many viewers"));
+        };
+        let look = self.look_of(request);
+        let mut since = request.field("since").and_then(|s| s.parse().ok()).unwrap_or(0);
+        let mut turn = self.hub.now().turn.saturating_sub(1);
+        http::begin_events(stream)?;
+        while !self.hub.is_closed() {
+            let Some(moment) = self.hub.wait(turn, HEARTBEAT) else {
+                stream.write_all(b": still here\n\n")?;
+                continue;
+            };
+            let data = moment.json(look, since, turn);
+            // JSON has no line breaks of its own.
+            stream.write_all(format!("data: {data}\n\n").as_bytes())?;
+            (since, turn) = (moment.last_point().max(since), moment.turn);
+        }
+        Ok(())
+    }
+
+    fn kill(&self, request: &Request) -> Result<(), Refusal> {
+        self.door.check_kill(request)?;
+        let number = |name: &str| request.field(name).and_then(|n| n.parse::<u64>().ok());
+        let (Some(sid), Some(serial)) = (number("sid"), number("serial")) else {
+            return Err((400, "which session?"));
+        };
+        if self.hub.order(Order::Kill(sid, serial)) { Ok(()) } else { Err((503, "there is no instance")) }
+    }
+}
+
+#[cfg(test)]
+mod tests;
