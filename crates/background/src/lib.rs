@@ -1,10 +1,11 @@
 #![forbid(unsafe_code)]
-//! Background processes: PMON, DBW0, LGWR, CKPT, ARC0, SMON, MMON, CJQ0 and the job slaves.
+//! Background processes: PMON, DBW0, LGWR, CKPT, ARC0, SMON, MMON, MMNL, CJQ0 and the job slaves.
 
 mod archiver;
 mod checkpointer;
 mod jobs;
 mod log_writer;
+mod mmnl;
 mod mmon;
 mod pmon;
 mod smon;
@@ -14,6 +15,7 @@ pub use archiver::arc0;
 pub use checkpointer::ckpt;
 pub use jobs::{cjq0, slave};
 pub use log_writer::lgwr;
+pub use mmnl::mmnl;
 pub use mmon::mmon;
 pub use pmon::pmon;
 pub use smon::smon;

@@ -1,4 +1,5 @@
-//! MMON: takes snapshots of the workload repository when they are due, and drops those that are too old.
+//! MMON: takes snapshots of the workload repository when they are due, and drops those that are too old; saves the active session history
+//! when its ring is getting full before the next snapshot.
 
 use session::{Instance, Phase, Session};
 use std::time::Duration;
@@ -44,6 +45,11 @@ pub fn mmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
         {
             look.again_s = TRY_AGAIN_S;
             crate::tell_once(log, &mut told, "MMON: no snapshot could be taken:", &e);
+        }
+        if instance.ash().is_filling()
+            && let Err(e) = session.save_history()
+        {
+            crate::tell_once(log, &mut told, "MMON: the active session history could not be saved:", &e);
         }
         session.idle(wait::Event::RdbmsIpcMessage, posts, LOOK_EVERY);
     }

@@ -285,6 +285,24 @@ impl BufferCache {
         })
     }
 
+    /// The object that a block in the cache belongs to, as far as can be seen without a latch.
+    pub fn object_of(&self, at: types::Rdba) -> Option<types::ObjectId> {
+        let number = self.find(at)?;
+        let h = &self.headers[number];
+        let before = h.version.load(Ordering::Acquire); // pairs with the Release of whoever made the frame whole
+        let object = block::BlockView::of_frame(self.frame(number)).obj();
+        std::sync::atomic::fence(Ordering::Acquire); // pairs with the Release fence of whoever changes the frame
+        let is_whole = before.is_multiple_of(2) && h.version.load(Ordering::Relaxed) == before && h.block() == at;
+        (is_whole && object.0 != 0).then_some(object)
+    }
+
+    /// The process slot that has a block in the cache pinned exclusively, as far as can be seen without a latch.
+    pub fn owner_of(&self, at: types::Rdba) -> Option<usize> {
+        let h = &self.headers[self.find(at)?];
+        let owner = h.state().owner();
+        owner.filter(|_| h.block() == at)
+    }
+
     /// Working sets.
     pub fn working_sets(&self) -> usize {
         self.sets.len()

@@ -168,6 +168,9 @@ impl Cursor {
         let clock = cx.p.begin_parse();
         let place = Place::parse(text, binds, cx);
         let how = if place.is_found() { Parsed::Soft } else { Parsed::Hard };
+        if how == Parsed::Hard {
+            cx.p.parse_is_hard();
+        }
         match Cursor::make(cx, text, statement, binds, false, place) {
             Ok(mut cursor) => {
                 cx.p.count(Stat::OpenedCursorsCumulative, 1);

@@ -144,16 +144,20 @@ impl Namespace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Digest(pub [u8; 16]);
 
+/// The `sql_id` that a [`Digest::value`] prints.
+pub fn sql_id_of(mut value: u64) -> String {
+    let mut digits = [b'0'; 13];
+    for digit in digits.iter_mut().rev() {
+        *digit = SQL_ID_DIGITS[(value & 31) as usize];
+        value >>= 5;
+    }
+    String::from_utf8(digits.to_vec()).expect("digits are ASCII")
+}
+
 impl Digest {
     /// The `sql_id`: the last eight bytes, two little-endian words, in base 32; 13 digits.
     pub fn sql_id(self) -> String {
-        let mut value = self.value();
-        let mut digits = [b'0'; 13];
-        for digit in digits.iter_mut().rev() {
-            *digit = SQL_ID_DIGITS[(value & 31) as usize];
-            value >>= 5;
-        }
-        String::from_utf8(digits.to_vec()).expect("digits are ASCII")
+        sql_id_of(self.value())
     }
 
     /// The hash value: the low half of the `sql_id`'s number.

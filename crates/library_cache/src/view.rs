@@ -82,6 +82,8 @@ pub struct SessionCursor {
     pub digest: Digest,
     /// Of the statement.
     pub address: u64,
+    /// Oracle's number of the statement's kind.
+    pub command: u64,
     /// The number of the child.
     pub child: u64,
     /// SQL_EXEC_ID, and when the execution began, in monotonic nanoseconds, coarse.
@@ -190,6 +192,12 @@ impl LibraryCache {
         (now, self.named(before, executed(&session.previous_execution)))
     }
 
+    /// All cursors that a session executes, one inside the other, in no particular order.
+    pub fn executing(&self, sid: u32) -> Vec<SessionCursor> {
+        let words = self.cursors_of(sid).iter().map(|word| word.load(Ordering::Acquire));
+        words.filter(|word| word & STAGE == HELD).filter_map(|word| self.named(word & !STAGE & !KEPT, [0, 0])).collect()
+    }
+
     /// PLAN_HASH_VALUE of a child, if it is still the one that was named.
     pub fn plan_hash(&self, cursor: &SessionCursor) -> Option<u32> {
         let loaded = self.children.get(cursor.at)?.loaded()?;
@@ -205,6 +213,7 @@ impl LibraryCache {
         let found = SessionCursor {
             digest: parent.digest(),
             address: std::ptr::from_ref(parent) as u64,
+            command: parent.about().command.into(),
             child: get(&child.number),
             execution,
             at: seen.child,

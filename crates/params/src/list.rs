@@ -199,6 +199,11 @@ params! {
     DbBlockHashLatches "_db_block_hash_latches" int(0, 1 << 20), "0", Static, false, "Number of database block hash latches";
     DbBlockHashBuckets "_db_block_hash_buckets" int(0, 1 << 28), "0", Static, false, "Number of database block hash buckets";
 
+    // active session history
+    AshEnable "_ash_enable" BOOL, "TRUE", System, false, "To enable or disable Active Session sampling and flushing";
+    AshSamplingInterval "_ash_sampling_interval" int(10, 60_000), "1000", System, false, "Time interval between two successive Active Session samples in millisecs";
+    AshSize "_ash_size" size(0, 16 * G), "0", Static, false, "To set the size of the in-memory Active Session History buffers; 0: by cpu_count";
+
     // cursors and the optimizer
     OpenCursors "open_cursors" int(0, 65535), "300", System, true, "max # cursors per session";
     SessionCachedCursors "session_cached_cursors" int(0, 65535), "50", Both, false, "Number of cursors to cache in a session.";

@@ -268,6 +268,8 @@ pub trait World {
     }
     /// DBMS_APPLICATION_INFO: module, action and client_info; `None` leaves as it is.
     fn set_application_info(&mut self, _module: Option<&str>, _action: Option<&str>, _client_info: Option<&str>) {}
+    /// DBMS_SESSION.SET_IDENTIFIER.
+    fn set_identifier(&mut self, _client: &str) {}
 }
 
 /// A call of DBMS_WORKLOAD_REPOSITORY.

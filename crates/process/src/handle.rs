@@ -26,7 +26,7 @@ pub struct Process {
     pub(crate) section_ids: Cell<u32>,
     /// True while it cleans up behind a dead process.
     pub(crate) cleaning: Cell<bool>,
-    /// True while a parse call is being timed: what it parses itself is part of it.
+    /// True in a parse call: what it parses itself is part of it.
     pub(crate) parsing: Cell<bool>,
     /// Whether parses are timed.
     pub(crate) timed: Cell<bool>,

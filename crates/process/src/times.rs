@@ -179,7 +179,9 @@ pub enum Parsed {
 /// Times a parse call.
 #[derive(Debug)]
 pub struct ParseClock {
-    /// Nothing for a parse within a parse.
+    /// Not a parse within a parse.
+    is_first: bool,
+    /// Nothing where it is not timed by itself.
     began: Option<(u64, u64)>,
 }
 
@@ -192,18 +194,29 @@ impl Process {
     /// Begins a parse call. One within another is part of it.
     #[must_use]
     pub fn begin_parse(&self) -> ParseClock {
-        if !self.timed.get() {
-            return ParseClock { began: None };
+        let is_first = !self.parsing.replace(true);
+        if is_first {
+            self.stats.set_parsing(1);
         }
-        let first = !self.parsing.replace(true);
-        ParseClock { began: first.then(|| (os::clock::now_ns(), os::clock::thread_cpu_ns())) }
+        let is_timed = is_first && self.timed.get();
+        ParseClock { is_first, began: is_timed.then(|| (os::clock::now_ns(), os::clock::thread_cpu_ns())) }
+    }
+
+    /// Says that the parse call in progress makes a shared cursor.
+    pub fn parse_is_hard(&self) {
+        if self.parsing.get() {
+            self.stats.set_parsing(2);
+        }
     }
 
     /// Ends a parse call: the time model, `parse time elapsed` and `parse time cpu`.
     pub fn end_parse(&self, clock: &ParseClock, how: Parsed) {
-        let Some((began_ns, cpu_ns)) = clock.began else { return };
-        self.parsing.set(false);
         let line = self.stats;
+        if clock.is_first {
+            self.parsing.set(false);
+            line.set_parsing(0);
+        }
+        let Some((began_ns, cpu_ns)) = clock.began else { return };
         let us = os::clock::now_ns().saturating_sub(began_ns) / 1000;
         line.add_time(TimeStat::Parse, us);
         match how {

@@ -23,6 +23,8 @@ pub enum Role {
     Cjq0,
     /// Takes snapshots; the instance lives without it.
     Mmon,
+    /// Samples active sessions; the instance lives without it, too.
+    Mmnl,
     /// A job slave, by number.
     Slave(u32),
     /// Serves one connection.
@@ -41,6 +43,7 @@ impl Role {
             Role::Smon => "SMON".into(),
             Role::Cjq0 => "CJQ0".into(),
             Role::Mmon => "MMON".into(),
+            Role::Mmnl => "MMNL".into(),
             Role::Slave(n) => format!("J{n:03}"),
             Role::Server => "server".into(),
         }
@@ -48,12 +51,17 @@ impl Role {
 
     /// Whether the instance cannot live without it.
     pub fn is_background(self) -> bool {
-        !matches!(self, Role::Slave(_) | Role::Server | Role::Mmon)
+        !matches!(self, Role::Slave(_) | Role::Server | Role::Mmon | Role::Mmnl)
     }
 
     /// Whether it goes on until it is asked to end.
     pub fn has_work_of_its_own(self) -> bool {
-        self.is_background() || self == Role::Mmon
+        self.is_background() || self.is_started_again()
+    }
+
+    /// Whether it is started again when it has ended while the database is open.
+    pub fn is_started_again(self) -> bool {
+        matches!(self, Role::Mmon | Role::Mmnl)
     }
 
     /// The error of an instance whose background process ended.
@@ -105,6 +113,7 @@ pub fn run(
         (Role::Arc0, _) => background::arc0(instance, &|text| alert.write(text)),
         (Role::Smon, _) => background::smon(instance, &|text| alert.write(text)),
         (Role::Cjq0, _) => background::cjq0(instance, &|| wanted.signal()),
+        (Role::Mmnl, _) => background::mmnl(instance),
         (Role::Mmon, _) => background::mmon(instance, &|text| alert.write(text)),
         (Role::Slave(n), _) => background::slave(instance, n, &|text| alert.write(text)),
     };

@@ -40,7 +40,7 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 /// How long a background process may take to finish its work at a stop.
 const FINISH_LIMIT: Duration = Duration::from_secs(60);
 
-/// MMON is started again unless it has just been.
+/// MMON and MMNL are started again unless they have just been.
 const RESTART_LIMIT: Duration = Duration::from_secs(10);
 
 /// The longest path a socket address takes.
@@ -55,9 +55,9 @@ pub struct Supervisor {
     /// Written to by CJQ0 when it wants a job slave.
     wanted: EventFd,
     children: BTreeMap<i32, Child>,
-    /// MMON has ended while the database is open, and when it was last started again.
-    mmon_ended: bool,
-    mmon_started: Option<Instant>,
+    /// Those that have ended while the database is open and are to be started again, and when each last was.
+    ended: Vec<Role>,
+    started_again: Vec<(Role, Instant)>,
     owner_on_stdin: bool,
     own_id: i32,
 }
@@ -137,8 +137,8 @@ impl Supervisor {
                     listener: None,
                     wanted,
                     children: BTreeMap::new(),
-                    mmon_ended: false,
-                    mmon_started: None,
+                    ended: Vec::new(),
+                    started_again: Vec::new(),
                     owner_on_stdin: options.owner_on_stdin,
                     own_id: os::process::own_id(),
                 };
@@ -182,7 +182,8 @@ impl Supervisor {
     }
 
     fn start_processes(&mut self, place: &Place) -> Result<(), String> {
-        let all = [Role::Pmon, Role::Dbw0, Role::Lgwr, Role::Ckpt, Role::Smon, Role::Arc0, Role::Cjq0, Role::Mmon];
+        use Role::*;
+        let all = [Pmon, Dbw0, Lgwr, Ckpt, Smon, Arc0, Cjq0, Mmon, Mmnl];
         // Who waits for a log of a throw-away database archives it, and its snapshots are taken by those who want them.
         let is_wanted = |r: &Role| !matches!(r, Role::Arc0 | Role::Mmon) || !place.is_ephemeral();
         for role in all.into_iter().filter(is_wanted) {
@@ -273,21 +274,24 @@ impl Supervisor {
             }
         }
         let end = self.reap().or(end);
-        if end.is_none() && std::mem::take(&mut self.mmon_ended) {
-            self.restart_mmon();
+        if end.is_none() {
+            std::mem::take(&mut self.ended).into_iter().for_each(|role| self.start_again(role));
         }
         end
     }
 
-    /// The instance lives without MMON, but not for long; one that ends as soon as it has begun is left alone.
-    fn restart_mmon(&mut self) {
-        if self.mmon_started.is_some_and(|at| at.elapsed() < RESTART_LIMIT) {
-            self.alert.write("MMON ended soon after its start and is not started again: no snapshots are taken");
+    /// The instance lives without MMON and MMNL, but not for long; one that ends as soon as it has begun is left alone.
+    fn start_again(&mut self, role: Role) {
+        let name = role.name();
+        let last = self.started_again.iter().find(|(r, _)| *r == role).map(|(_, at)| *at);
+        if last.is_some_and(|at| at.elapsed() < RESTART_LIMIT) {
+            self.alert.write(&format!("{name} ended soon after its start and is not started again"));
             return;
         }
-        self.mmon_started = Some(Instant::now());
-        match self.fork(Role::Mmon, None) {
-            Ok(pid) => self.alert.write(&format!("MMON started again with pid={pid}")),
+        self.started_again.retain(|(r, _)| *r != role);
+        self.started_again.push((role, Instant::now()));
+        match self.fork(role, None) {
+            Ok(pid) => self.alert.write(&format!("{name} started again with pid={pid}")),
             Err(text) => self.alert.write(&text),
         }
     }
@@ -301,7 +305,9 @@ impl Supervisor {
                 self.instance.process_ended(pid);
                 match role {
                     Role::Slave(n) => self.instance.state().slave_ended(n),
-                    Role::Mmon => self.mmon_ended = self.instance.state().phase() == Phase::Open,
+                    role if role.is_started_again() && self.instance.state().phase() == Phase::Open => {
+                        self.ended.push(role);
+                    }
                     _ => {}
                 }
                 if how != Ended::Exited(0) {
@@ -375,7 +381,7 @@ impl Supervisor {
     fn close(&mut self, mode: StopMode) -> Result<(), String> {
         self.instance.state().set_phase(Phase::Closing);
         self.end_role(|r| r == Role::Cjq0, FINISH_LIMIT)?;
-        self.end_role(|r| r == Role::Mmon, FINISH_LIMIT)?;
+        self.end_role(Role::is_started_again, FINISH_LIMIT)?;
         if mode == StopMode::Immediate {
             self.instance.kill_all_sessions();
             self.signal_clients(signal::SIGTERM);

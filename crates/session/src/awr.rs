@@ -4,6 +4,7 @@
 //! transaction of its own; it is there for others, with all its rows, once that has committed. The `dba_hist_` views show them. Figures
 //! are totals since the start of the instance, as the views have them; statements also have what was added since the snapshot before.
 
+use crate::ash::Saving;
 use crate::core::Core;
 use crate::jobs::recursive;
 use crate::world::{World, number};
@@ -205,13 +206,14 @@ pub fn create_snapshot(w: &mut World<'_>, level: &str) -> Result<i64> {
         Err(_) => w.rollback(),
     };
     let back = w.autonomous_end();
-    let snapshot = taken?;
+    let (snapshot, history) = taken?;
     ended?;
     back?;
+    history.note(w.core.instance.ash(), false);
     Ok(snapshot)
 }
 
-fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<i64> {
+fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<(i64, Saving)> {
     let started = os::clock::now_ns();
     // One at a time: the number is the next one, and what was added is counted from the one before.
     recursive_lock(core, cx)?;
@@ -224,6 +226,7 @@ fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<i64> {
         recursive(core, cx, &sql, &key)?;
     }
     statements(core, cx, &key)?;
+    let history = Saving::write(core, cx, &key)?;
     let platform = format!("Linux {}", std::env::consts::ARCH);
     recursive(core, cx, INSTANCE, &[number(dbid), number(1), Value::text(platform)])?;
     let elapsed_us = (os::clock::now_ns() - started) / 1000;
@@ -236,7 +239,7 @@ fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<i64> {
     let mut binds = key.to_vec();
     binds.extend([number(last), number(elapsed_us as i64), number(level)]);
     recursive(core, cx, row, &binds)?;
-    Ok(snapshot)
+    Ok((snapshot, history))
 }
 
 /// The number of the last snapshot there is, and the one to take: no number is ever used again, also when the last snapshots were dropped.

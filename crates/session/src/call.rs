@@ -99,6 +99,7 @@ impl Calls {
             core.p.count(Stat::ParseCountTotal, 1);
             core.p.count(Stat::SessionCursorCacheHits, 1);
             *kind = StatementKind(cursor.kind().command() as u16);
+            core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
             return self.run_cursor(core, cx, cursor, e, *kind, out);
         }
         let known = core.plsql.known_block(&mut World { cx: cx.reborrow(), core }, &e.sql);

@@ -4,6 +4,7 @@
 //! structure formats its own. The order of reservation is the order of the crates, lowest first. Clean-up hooks are
 //! registered here too, because only here all structures are known.
 
+use crate::ash::{Ash, AshLayout};
 use crate::caches::{Caches, CachesLayout, OnCommit};
 use crate::core::MakeFixedTables;
 use crate::sizes::Sizes;
@@ -33,6 +34,7 @@ pub struct Instance {
     state: State,
     storage: Storage,
     caches: Caches,
+    ash: Ash,
     fixed: OnceLock<MakeFixedTables>,
 }
 
@@ -106,6 +108,7 @@ impl Instance {
             state,
             storage,
             caches,
+            ash: Ash::create(sga, &layouts.ash),
             fixed: OnceLock::new(),
         };
         let instance: &'static Instance = Box::leak(Box::new(instance));
@@ -142,6 +145,11 @@ impl Instance {
     /// Library cache and result cache.
     pub fn caches(&self) -> &Caches {
         &self.caches
+    }
+
+    /// The active session history.
+    pub fn ash(&self) -> &Ash {
+        &self.ash
     }
 
     /// What every commit is to tell.
@@ -460,6 +468,7 @@ struct Layouts {
     state: StateLayout,
     storage: StorageLayout,
     caches: CachesLayout,
+    ash: AshLayout,
 }
 
 /// Reserves the areas of all structures, lowest crate first.
@@ -473,6 +482,7 @@ fn reserve(sizes: &Sizes, designs: &Designs, init: &InitParams) -> (SgaBuilder, 
         state: StateLayout::reserve(&mut builder, sizes.slots()),
         storage: StorageLayout::reserve(&mut builder, sizes, designs, generation),
         caches: CachesLayout::reserve(&mut builder, sizes, designs, init),
+        ash: AshLayout::reserve(&mut builder, crate::ash::ring_bytes(init)),
     };
     (builder, layouts)
 }

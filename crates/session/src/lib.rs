@@ -2,6 +2,7 @@
 //! The instance and its sessions: every shared structure, made once, and the calls of one user.
 
 mod alter;
+pub mod ash;
 mod awr;
 mod backup;
 mod caches;

@@ -134,7 +134,8 @@ fn drop_snapshots(core: &Core, cx: &mut ExecCtx<'_>, low: i64, high: i64) -> Res
         let sql = format!("delete from sys.{table} w where w.snap_id between :1 and :2 {kept}");
         recursive(core, cx, &sql, &[number(low), number(high)])?;
     }
-    let texts = "delete from sys.wrh$_sqltext t where not exists (select null from sys.wrh$_sqlstat q where q.sql_id = t.sql_id)";
+    let texts = "delete from sys.wrh$_sqltext t where not exists (select null from sys.wrh$_sqlstat q where q.sql_id = t.sql_id) \
+                 and not exists (select null from sys.wrh$_active_session_history h where h.sql_id = t.sql_id)";
     recursive(core, cx, texts, &[])?;
     Ok(Value::Null)
 }

@@ -409,6 +409,19 @@ impl Session {
         rows
     }
 
+    /// Saves the active session history, because its ring is getting full.
+    ///
+    /// # Errors
+    /// Those of the statements, which then leave nothing behind.
+    pub fn save_history(&mut self) -> Result<()> {
+        self.begin_call();
+        let Session { core, state, .. } = self;
+        let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+        let saved = crate::ash::save_now(&mut World { cx, core });
+        self.end_call();
+        saved
+    }
+
     /// Commits.
     ///
     /// # Errors

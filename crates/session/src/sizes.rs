@@ -18,7 +18,7 @@ const DEFAULT_POOL_BYTES: u64 = 256 * MB;
 const DEFAULT_LOG_BUFFER_BYTES: u64 = 4 * MB;
 
 /// Process slots the background processes, job slaves not counted, need.
-pub const BACKGROUND_PROCESSES: usize = 7;
+pub const BACKGROUND_PROCESSES: usize = 9;
 
 /// How many of everything there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

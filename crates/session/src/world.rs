@@ -416,6 +416,10 @@ impl plsql::World for World<'_> {
         crate::repository::repository(self, request)
     }
 
+    fn set_identifier(&mut self, client: &str) {
+        self.core.p.session().client_identifier.set(client);
+    }
+
     fn set_application_info(&mut self, module: Option<&str>, action: Option<&str>, client_info: Option<&str>) {
         let slot = self.core.p.session();
         for (text, value) in [(&slot.module, module), (&slot.action, action), (&slot.client_info, client_info)] {

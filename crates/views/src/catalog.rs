@@ -11,8 +11,8 @@ use crate::column::{Row, Type};
 use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
-    backup, buffers, database, latches, locks, memory, redo, results, rowcache, sessions, space, sql, statistics,
-    transactions, waits,
+    backup, buffers, database, history, latches, locks, memory, redo, results, rowcache, sessions, space, sql,
+    statistics, transactions, waits,
 };
 
 /// One view.
@@ -78,6 +78,9 @@ views! {
     "V$PROCESS" | sessions::PROCESS => sessions::process;
     "V$BGPROCESS" | sessions::BGPROCESS => sessions::bgprocess;
     "V$RUNNING_JOBS" | sessions::RUNNING_JOBS => sessions::running_jobs;
+    "V$ACTIVE_SESSION_HISTORY" | history::HISTORY => history::history;
+    "V$ASH_INFO" | history::INFO => history::info;
+    "V$SQLCOMMAND" | history::SQLCOMMAND => history::sqlcommand;
     "V$SQL" | sql::sql_columns() => sql::sql;
     "V$SQLAREA" | sql::sqlarea_columns() => sql::sqlarea;
     "V$SQLSTATS" | sql::sqlarea_columns() => sql::sqlarea;

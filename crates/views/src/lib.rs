@@ -9,6 +9,7 @@ mod buffers;
 mod catalog;
 mod column;
 mod database;
+mod history;
 mod latches;
 mod locks;
 mod memory;

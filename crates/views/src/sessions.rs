@@ -355,6 +355,7 @@ const BACKGROUND: &[(&str, &str)] = &[
     ("LGWR", "Redo etc."),
     ("CKPT", "checkpoint"),
     ("MMON", "Manageability Monitor Process"),
+    ("MMNL", "Manageability Monitor Process 2"),
     ("CJQ0", "Job Queue Coordinator"),
 ];
 

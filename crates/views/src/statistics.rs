@@ -125,13 +125,24 @@ pub fn statistics_level(s: &Source<'_>) -> Vec<Row> {
     };
     let (level, timed) = (Param::StatisticsLevel, Param::TimedStatistics);
     let system = params.system();
-    vec![vec![
-        t("Timed Statistics"),
-        t("Times of executions and of parses"),
-        status(&params.get(level), params.flag(timed), params.is_default(timed)),
-        status(&system.get(level), system.flag(timed), system.is_default(timed)),
-        t("TYPICAL"),
-        Value::Null,
-        t("YES"),
-    ]]
+    vec![
+        vec![
+            t("Timed Statistics"),
+            t("Times of executions and of parses"),
+            status(&params.get(level), params.flag(timed), params.is_default(timed)),
+            status(&system.get(level), system.flag(timed), system.is_default(timed)),
+            t("TYPICAL"),
+            Value::Null,
+            t("YES"),
+        ],
+        vec![
+            t("Active Session History"),
+            t("What active sessions do, sampled by MMNL"),
+            t(if session::ash::is_on(s.instance) { "ENABLED" } else { "DISABLED" }),
+            t(if session::ash::is_on(s.instance) { "ENABLED" } else { "DISABLED" }),
+            t("TYPICAL"),
+            t("V$ACTIVE_SESSION_HISTORY"),
+            t("NO"),
+        ],
+    ]
 }

@@ -163,6 +163,25 @@ impl WaitSlot {
         Vec::new()
     }
 
+    /// Microseconds that a wait took, by its number; `None` when it goes on, is not among the last that have ended, or never was.
+    #[must_use]
+    pub fn waited_us(&self, sequence: u64) -> Option<u64> {
+        for _ in 0..1000 {
+            let before = self.version.load(Ordering::Acquire); // pairs with the last store in `change`
+            let last = self.sequence.load(Ordering::Relaxed);
+            let has_ended = self.ended_ns.load(Ordering::Relaxed) != 0;
+            let wait_ns = self.history[sequence as usize % HISTORY].wait_ns.load(Ordering::Relaxed);
+            fence(Ordering::Acquire); // pairs with the Release fence in `change`
+            if before.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == before {
+                let ended = if has_ended { last } else { last.saturating_sub(1) };
+                let is_kept = sequence > 0 && sequence <= ended && ended - sequence < HISTORY as u64;
+                return is_kept.then_some(wait_ns / 1000);
+            }
+            os::cpu::relax();
+        }
+        None
+    }
+
     /// Changes P2 or P3 of the wait in progress, where they tell how far it got.
     pub(crate) fn progress(&self, n: usize, value: u64) {
         self.change(|s| s.p[n].store(value, Ordering::Relaxed));

@@ -201,6 +201,8 @@ pub struct StatLine {
     /// Monotonic nanoseconds when the statement in execution began, 0 while there is none, and what the session had been idle by then.
     call_ns: AtomicU64,
     call_idle_us: AtomicU64,
+    /// 0 while nothing is parsed, 1 in a parse call, 2 where that makes a shared cursor.
+    parsing: AtomicU64,
 }
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
@@ -259,7 +261,20 @@ impl StatLine {
     /// A session begins, now.
     pub fn begin(&self, now_ns: u64) {
         self.call_ns.store(0, Ordering::Relaxed);
+        self.parsing.store(0, Ordering::Relaxed);
         self.began_ns.store(now_ns.max(1), Ordering::Relaxed);
+    }
+
+    /// Says how far a parse call has come. Only the owner of the line may call this.
+    #[inline]
+    pub fn set_parsing(&self, stage: u64) {
+        self.parsing.store(stage, Ordering::Relaxed);
+    }
+
+    /// 1 in a parse call, 2 in one that makes a shared cursor, 0 otherwise.
+    #[must_use]
+    pub fn parsing(&self) -> u64 {
+        self.parsing.load(Ordering::Relaxed)
     }
 
     /// When the session began; 0 for a line that has none.

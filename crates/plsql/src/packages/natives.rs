@@ -255,7 +255,11 @@ pub(crate) fn run<W: World>(
             s.with_random(|r| *r = seed);
             Value::Null
         }
-        Native::RandomTerminate | Native::SessionFree | Native::SessionSetIdentifier => Value::Null,
+        Native::RandomTerminate | Native::SessionFree => Value::Null,
+        Native::SessionSetIdentifier => {
+            w.set_identifier(a.text(0));
+            Value::Null
+        }
         Native::OutputEnable => {
             let limit = a.integer(0).map(|n| n.clamp(2000, 1_000_000) as usize);
             s.set_output(true, limit);

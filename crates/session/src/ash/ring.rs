@@ -1,0 +1,501 @@
+//! The ring of samples.
+//!
+//! A sample of a session is a row of words. The sampler writes rows behind the last one that is shown, each under an odd version, and
+//! shows all of one moment at once by one store. So a reader sees a moment whole or not at all, a sampler that is killed in the middle
+//! leaves only rows that nobody has been shown, and its successor writes them again. A row that is overwritten while it is read fails
+//! its version and is left out, as one that is no longer there.
+//!
+//! Two words of a row that is shown are still changed, each by one store: how long its wait took, and the object that it was about.
+
+use sga::{Sga, SgaBuilder, SgaSlice, sga_struct};
+use std::sync::atomic::{AtomicU64, Ordering::*, fence};
+
+/// The texts of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Text {
+    Program,
+    Module,
+    Action,
+    ClientId,
+    Machine,
+}
+
+const TEXTS: usize = 5;
+const TEXT_WORDS: usize = 8;
+
+/// Bits of [`Sample::flags`].
+pub mod bit {
+    /// It waited; otherwise it was on a processor, or ready for one.
+    pub const WAITING: u64 = 1;
+    pub const BACKGROUND: u64 = 1 << 1;
+    /// Of the samples that are kept on disk.
+    pub const KEPT: u64 = 1 << 2;
+    /// There was a wait before, or there is one: EVENT, SEQ# and P1 to P3 mean something.
+    pub const HAS_WAIT: u64 = 1 << 3;
+    /// A statement was being executed.
+    pub const SQL: u64 = 1 << 4;
+    /// What was being executed was PL/SQL.
+    pub const PLSQL: u64 = 1 << 5;
+    pub const PARSE: u64 = 1 << 6;
+    pub const HARD_PARSE: u64 = 1 << 7;
+    pub const CONNECTION: u64 = 1 << 8;
+    /// The figures since the sample before are there.
+    pub const DELTAS: u64 = 1 << 9;
+    /// File and block are known; with OBJECT_ROW the row, too.
+    pub const BLOCK: u64 = 1 << 10;
+    pub const ROW: u64 = 1 << 11;
+    /// PLAN_HASH means something.
+    pub const PLAN: u64 = 1 << 12;
+}
+
+macro_rules! sample {
+    ($( $(#[$doc:meta])* $field:ident ),* $(,)?) => {
+        /// What one session did at one moment.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Sample {
+            $( $(#[$doc])* pub $field: u64, )*
+            pub(super) texts: [[u64; TEXT_WORDS]; TEXTS],
+        }
+
+        const WORDS: usize = [$( stringify!($field) ),*].len();
+
+        /// The place of a word in a row.
+        fn place_of(name: &str) -> usize {
+            [$( stringify!($field) ),*].iter().position(|field| *field == name).expect("a field")
+        }
+
+        impl Sample {
+            fn words(&self) -> [u64; WORDS] {
+                [$( self.$field ),*]
+            }
+
+            fn of(words: [u64; WORDS], texts: [[u64; TEXT_WORDS]; TEXTS]) -> Sample {
+                let [$( $field ),*] = words;
+                Sample { $( $field, )* texts }
+            }
+        }
+    };
+}
+
+sample! {
+    /// SAMPLE_ID: hundredths of a second since 2020 when the instance was started, and one more for each moment since.
+    sample_id,
+    /// Wall-clock nanoseconds since 1970.
+    wall_ns,
+    /// Microseconds between samples when this one was taken.
+    interval_us,
+    /// [`bit`].
+    flags,
+    sid,
+    serial,
+    user,
+    /// The number that `sql_id` prints; 0 for none.
+    sql,
+    child,
+    plan_hash,
+    /// COMMAND of the statement, and of the client's call; 0 for none.
+    opcode,
+    top_opcode,
+    /// As `sql`: what the client called.
+    top_sql,
+    execution,
+    execution_wall_ns,
+    /// The event's number in its list.
+    event,
+    sequence,
+    p1,
+    p2,
+    p3,
+    /// Of the wait that ended last, when it was on a processor.
+    wait_us,
+    /// Of the wait it was in, once that is known, and one more: 0 is not known.
+    waited_us,
+    /// The sid that it waited for, 0 for none; and its serial number.
+    blocker,
+    blocker_serial,
+    /// CURRENT_OBJ#; 0 is not known.
+    object,
+    /// CURRENT_FILE# and CURRENT_BLOCK# as an rdba.
+    block,
+    row,
+    /// XID as [`types::Xid::to_bits`], and one more: 0 for none.
+    transaction,
+    /// Since its sample before: wall-clock time, DB time and processor time in microseconds, reads and writes and their bytes.
+    delta_us,
+    delta_db_us,
+    delta_cpu_us,
+    delta_reads,
+    delta_writes,
+    delta_read_bytes,
+    delta_write_bytes,
+}
+
+impl Sample {
+    /// Whether all bits are set.
+    pub fn is(&self, bits: u64) -> bool {
+        self.flags & bits == bits
+    }
+
+    /// Sets a text; what is longer than 64 bytes is cut at a character.
+    pub(super) fn set_text(&mut self, which: Text, text: &str) {
+        let mut len = text.len().min(TEXT_WORDS * 8);
+        while !text.is_char_boundary(len) {
+            len -= 1;
+        }
+        let mut bytes = [0; TEXT_WORDS * 8];
+        bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
+        for (word, eight) in self.texts[which as usize].iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
+        }
+    }
+
+    /// A text.
+    pub fn text(&self, which: Text) -> String {
+        let bytes: Vec<u8> = self.texts[which as usize].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let len = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..len]).into_owned()
+    }
+
+    /// The `sql_id` that a number prints; `None` for that of nothing.
+    pub fn sql_id(number: u64) -> Option<String> {
+        (number != 0).then(|| library_cache::sql_id_of(number))
+    }
+}
+
+sga_struct! {
+    /// One for the instance. Written by MMNL, but for what is said of the flushes.
+    struct Fixed {
+        /// Rows that are shown, since the instance was started.
+        shown: AtomicU64,
+        /// The SAMPLE_ID given out last, and how many moments were sampled.
+        sample_id: AtomicU64,
+        moments: AtomicU64,
+        last_wall_ns: AtomicU64,
+        elapsed_us: AtomicU64,
+        /// Rows up to this one need not be kept any more: they are on disk. Written by who saved them, under the snapshots' lock.
+        saved: AtomicU64,
+        saves: AtomicU64,
+        /// Saves because the ring was getting full.
+        urgent_saves: AtomicU64,
+        saved_rows: AtomicU64,
+        save_us: AtomicU64,
+        /// Rows that were to be kept and were overwritten first.
+        lost: AtomicU64,
+        pad: AtomicU64,
+    }
+
+    /// One sample.
+    struct Row {
+        /// Twice its number in the history and two, counted from 0; one less while it is written.
+        version: AtomicU64,
+        words: [AtomicU64; WORDS],
+        texts: [[AtomicU64; TEXT_WORDS]; TEXTS],
+    }
+}
+
+/// Where the ring lies.
+#[derive(Clone, Copy, Debug)]
+pub struct AshLayout {
+    fixed: SgaSlice<Fixed>,
+    rows: SgaSlice<Row>,
+}
+
+impl AshLayout {
+    /// Reserves a ring of about so many bytes.
+    pub fn reserve(builder: &mut SgaBuilder, bytes: u64) -> AshLayout {
+        let rows = (bytes / size_of::<Row>() as u64).clamp(64, 1 << 24) as usize;
+        AshLayout { fixed: builder.reserve("ASH: fixed", 1), rows: builder.reserve("ASH buffers", rows) }
+    }
+}
+
+/// What there is in the ring, and what was done for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AshFigures {
+    pub bytes: u64,
+    pub fixed_bytes: u64,
+    /// Moments sampled and rows made of them, since the instance was started.
+    pub moments: u64,
+    pub rows: u64,
+    pub row_bytes: u64,
+    /// The last moment; 0 for none.
+    pub sample_id: u64,
+    pub wall_ns: u64,
+    /// Time that sampling took.
+    pub elapsed_us: u64,
+    pub saves: u64,
+    pub urgent_saves: u64,
+    pub saved_rows: u64,
+    pub save_us: u64,
+    pub lost: u64,
+}
+
+/// The ring.
+#[derive(Clone, Copy)]
+pub struct Ash {
+    fixed: &'static Fixed,
+    rows: &'static [Row],
+}
+
+/// 2020-01-01 in seconds since 1970.
+const FIRST_SAMPLE_S: u64 = 1_577_836_800;
+
+impl Ash {
+    /// Formats the areas.
+    pub fn create(sga: &'static Sga, layout: &AshLayout) -> Ash {
+        let ash = Ash { fixed: &sga.slice(layout.fixed)[0], rows: sga.slice(layout.rows) };
+        // Numbers grow from one start of the database to the next, since no more than a hundred samples are taken in a second.
+        let since = (os::clock::wall_ns() / 10_000_000).saturating_sub(FIRST_SAMPLE_S * 100);
+        ash.fixed.sample_id.store(since, Relaxed);
+        ash
+    }
+
+    fn row(&self, number: u64) -> &'static Row {
+        &self.rows[(number % self.rows.len() as u64) as usize]
+    }
+
+    /// How many rows there are place for.
+    pub fn capacity(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// The rows that may be read: their numbers.
+    pub fn shown(&self) -> std::ops::Range<u64> {
+        let shown = self.fixed.shown.load(Acquire); // pairs with the Release in `show`: who sees the number sees the rows
+        shown.saturating_sub(self.capacity())..shown
+    }
+
+    /// A row by its number; `None` when it has been overwritten.
+    pub fn sample(&self, number: u64) -> Option<Sample> {
+        let row = self.row(number);
+        let whole = number * 2 + 2;
+        if row.version.load(Acquire) != whole {
+            return None;
+        }
+        let words = std::array::from_fn(|n| row.words[n].load(Relaxed));
+        let texts = std::array::from_fn(|n| std::array::from_fn(|word| row.texts[n][word].load(Relaxed)));
+        fence(Acquire); // pairs with the Release fence in `put`
+        (row.version.load(Relaxed) == whole).then(|| Sample::of(words, texts))
+    }
+
+    /// All samples there are, the newest first.
+    pub fn samples(&self) -> impl Iterator<Item = Sample> + '_ {
+        self.shown().rev().map_while(|number| self.sample(number))
+    }
+
+    /// The oldest sample there is.
+    pub fn oldest(&self) -> Option<Sample> {
+        self.shown().find_map(|number| self.sample(number))
+    }
+
+    /// What `v$ash_info` says.
+    pub fn figures(&self) -> AshFigures {
+        let f = self.fixed;
+        let get = |word: &AtomicU64| word.load(Relaxed);
+        AshFigures {
+            bytes: std::mem::size_of_val(self.rows) as u64,
+            fixed_bytes: size_of::<Fixed>() as u64,
+            moments: get(&f.moments),
+            rows: get(&f.shown),
+            row_bytes: size_of::<Row>() as u64,
+            sample_id: if get(&f.moments) == 0 { 0 } else { get(&f.sample_id) },
+            wall_ns: get(&f.last_wall_ns),
+            elapsed_us: get(&f.elapsed_us),
+            saves: get(&f.saves),
+            urgent_saves: get(&f.urgent_saves),
+            saved_rows: get(&f.saved_rows),
+            save_us: get(&f.save_us),
+            lost: get(&f.lost),
+        }
+    }
+
+    /// Whether so much of the ring is not on disk yet that it should be saved soon: two thirds.
+    pub fn is_filling(&self) -> bool {
+        let unsaved = self.fixed.shown.load(Relaxed).saturating_sub(self.fixed.saved.load(Relaxed));
+        unsaved * 3 > self.capacity() * 2
+    }
+
+    /// Notes that the rows before `upto` are on disk, `rows` of them now. The caller holds the lock of the snapshots.
+    pub(crate) fn note_saved(&self, upto: u64, rows: u64, us: u64, is_urgent: bool) {
+        let f = self.fixed;
+        f.saved.fetch_max(upto, Relaxed);
+        f.saves.fetch_add(1, Relaxed);
+        f.urgent_saves.fetch_add(u64::from(is_urgent), Relaxed);
+        f.saved_rows.fetch_add(rows, Relaxed);
+        f.save_us.fetch_add(us, Relaxed);
+    }
+
+    /// The number of the next moment. Only MMNL may call this and what follows.
+    pub(super) fn next_id(&self) -> u64 {
+        self.fixed.sample_id.load(Relaxed) + 1
+    }
+
+    /// Writes a row of the moment that is being sampled, the `n`-th from 0; nobody sees it yet.
+    pub(super) fn put(&self, n: u64, sample: &Sample) {
+        let number = self.fixed.shown.load(Relaxed) + n;
+        let row = self.row(number);
+        if number >= self.capacity() && number - self.capacity() >= self.fixed.saved.load(Relaxed) {
+            let kept = row.words[place_of("flags")].load(Relaxed) & bit::KEPT != 0;
+            add(&self.fixed.lost, u64::from(kept));
+        }
+        row.version.store(number * 2 + 1, Relaxed);
+        fence(Release); // pairs with the Acquire fence in `sample`: who sees a new word sees the odd version
+        for (word, value) in row.words.iter().zip(sample.words()) {
+            word.store(value, Relaxed);
+        }
+        for (words, values) in row.texts.iter().zip(sample.texts) {
+            words.iter().zip(values).for_each(|(word, value)| word.store(value, Relaxed));
+        }
+        row.version.store(number * 2 + 2, Release); // pairs with the Acquire load in `sample`
+    }
+
+    /// Shows the `rows` rows of a moment, the first of which it gives the number of.
+    pub(super) fn show(&self, sample_id: u64, wall_ns: u64, rows: u64, us: u64) -> u64 {
+        let f = self.fixed;
+        f.sample_id.store(sample_id, Relaxed);
+        f.last_wall_ns.store(wall_ns, Relaxed);
+        add(&f.moments, 1);
+        add(&f.elapsed_us, us);
+        let first = f.shown.load(Relaxed);
+        f.shown.store(first + rows, Release); // pairs with the Acquire in `shown`
+        first
+    }
+
+    /// Notes how long the wait of a row took, unless the row has been overwritten.
+    pub(super) fn note_waited(&self, number: u64, us: u64) {
+        self.amend(number, place_of("waited_us"), us + 1);
+    }
+
+    /// Notes what a row was about.
+    pub(super) fn note_object(&self, number: u64, object: u64) {
+        self.amend(number, place_of("object"), object);
+    }
+
+    fn amend(&self, number: u64, at: usize, value: u64) {
+        let row = self.row(number);
+        if row.version.load(Relaxed) == number * 2 + 2 {
+            row.words[at].store(value, Relaxed);
+        }
+    }
+}
+
+/// Adds to a word that only this process writes.
+fn add(word: &AtomicU64, n: u64) {
+    word.store(word.load(Relaxed) + n, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sga::LargePages;
+    use std::sync::atomic::AtomicBool;
+
+    fn ring(rows: u64) -> Ash {
+        let mut builder = SgaBuilder::new();
+        let layout = AshLayout::reserve(&mut builder, rows * size_of::<Row>() as u64);
+        Ash::create(builder.create(LargePages::False).unwrap(), &layout)
+    }
+
+    fn moment(ash: &Ash, rows: u64) {
+        let id = ash.next_id();
+        for n in 0..rows {
+            let mut s = Sample { sample_id: id, sid: n, p1: id * n, p2: id + n, p3: id ^ n, ..Sample::default() };
+            s.set_text(Text::Machine, &format!("machine {}", id + n));
+            ash.put(n, &s);
+        }
+        ash.show(id, id, rows, 0);
+    }
+
+    fn is_whole(s: &Sample) -> bool {
+        let id = s.sample_id;
+        (s.p1, s.p2, s.p3) == (id * s.sid, id + s.sid, id ^ s.sid)
+            && s.text(Text::Machine) == format!("machine {}", id + s.sid)
+    }
+
+    #[test]
+    fn the_newest_samples_are_there_and_the_oldest_are_overwritten() {
+        let ash = ring(64);
+        assert_eq!((ash.samples().count(), ash.oldest()), (0, None));
+        for _ in 0..50 {
+            moment(&ash, 3);
+        }
+        let all: Vec<Sample> = ash.samples().collect();
+        assert_eq!(all.len(), 64);
+        assert!(all.iter().all(is_whole));
+        assert!(all.windows(2).all(|w| w[0].sample_id >= w[1].sample_id), "the newest first");
+        assert_eq!(ash.oldest(), all.last().copied());
+        assert_eq!((ash.figures().moments, ash.figures().rows), (50, 150));
+    }
+
+    #[test]
+    fn what_a_sampler_left_half_done_is_not_seen_and_its_successor_goes_on() {
+        let ash = ring(64);
+        moment(&ash, 60);
+        let before: Vec<Sample> = ash.samples().collect();
+        // It dies after two rows of the next moment, in the middle of a third.
+        ash.put(0, &Sample::default());
+        ash.put(1, &Sample::default());
+        ash.row(62).version.store(62 * 2 + 1, Relaxed);
+        assert_eq!(ash.samples().collect::<Vec<_>>(), before);
+        // Rows that were overwritten are missed, and nothing else.
+        ash.put(10, &Sample::default());
+        assert_eq!(ash.samples().count(), 60 - 7);
+        moment(&ash, 3);
+        assert_eq!(ash.samples().take(3).filter(is_whole).count(), 3);
+    }
+
+    #[test]
+    fn a_row_is_amended_while_it_is_there() {
+        let ash = ring(64);
+        moment(&ash, 2);
+        ash.note_waited(1, 0);
+        ash.note_object(0, 77);
+        let all: Vec<Sample> = ash.samples().collect();
+        assert_eq!((all[0].waited_us, all[0].object, all[1].waited_us, all[1].object), (1, 0, 0, 77));
+        (0..40).for_each(|_| moment(&ash, 2));
+        ash.note_waited(1, 5);
+        assert!(ash.samples().all(|s| s.waited_us == 0));
+    }
+
+    #[test]
+    fn what_is_overwritten_before_it_is_saved_is_counted() {
+        let ash = ring(64);
+        let kept = Sample { flags: bit::KEPT, ..Sample::default() };
+        for _ in 0..60 {
+            ash.put(0, &kept);
+            ash.show(ash.next_id(), 0, 1, 0);
+        }
+        assert!(ash.is_filling() && ash.figures().lost == 0);
+        ash.note_saved(50, 50, 0, true);
+        assert!(!ash.is_filling());
+        for _ in 0..60 {
+            ash.put(0, &kept);
+            ash.show(ash.next_id(), 0, 1, 0);
+        }
+        assert_eq!(ash.figures().lost, 6, "those from 50 to 55");
+    }
+
+    #[test]
+    fn readers_see_whole_rows_while_the_ring_turns() {
+        let ash = ring(64);
+        let end = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let readers: Vec<_> = (0..2)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut seen = 0u64;
+                        while !end.load(Relaxed) || seen == 0 {
+                            for s in ash.samples() {
+                                assert!(is_whole(&s), "{s:?}");
+                                seen += 1;
+                            }
+                        }
+                        seen
+                    })
+                })
+                .collect();
+            (0..20_000).for_each(|_| moment(&ash, 5));
+            end.store(true, Relaxed);
+            assert!(readers.into_iter().all(|r| r.join().unwrap() > 0));
+        });
+    }
+}
