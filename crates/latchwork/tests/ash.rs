@@ -166,7 +166,9 @@ fn a_session_that_works_is_seen_on_cpu_with_its_statement() {
     let serial = one(&mut breaker, &format!("select serial# from v$session where sid = {worker_sid}"));
     run(&mut breaker, &format!("alter system kill session '{worker_sid},{serial}'"));
     assert!(busy.join().expect("ends").contains("ORA-00028"));
-    let idle = "select count(*) from v$active_session_history where wait_class = 'Idle'";
+    let other = "select count(*) from v$active_session_history where in_connection_mgmt = 'Y' and sql_opcode = 3";
+    assert_eq!(number(&mut c, other), 0);
+    let idle = "select count(*) from gv$active_session_history where wait_class = 'Idle' or inst_id <> 1";
     assert_eq!(number(&mut c, idle), 0);
 
     // What a block does by itself is PL/SQL's.

@@ -190,6 +190,8 @@ struct Table {
     roots: Rc<Roots>,
     view: &'static View,
     shape: Option<Shape>,
+    /// As a GV$ view: with INST_ID before the rest.
+    global: bool,
 }
 
 /// The views of one session.
@@ -207,11 +209,18 @@ struct Names {
 pub fn make(face: SessionFace) -> Rc<dyn FixedTables> {
     let facts = InstanceFacts::of(face.instance);
     let roots = Rc::new(Roots { face, facts, properties: Remembered::default() });
-    let table = |view: &'static View| Table { roots: Rc::clone(&roots), view, shape: shape(view.name) };
-    let tables = LIST.iter().map(table).collect();
-    let definitions = LIST.iter().map(|view| {
-        let columns = (view.columns)();
-        columns.iter().map(|(name, kind)| ColumnDef::new(*name, kind.data_type())).collect()
+    let forms = || [false, true].into_iter().flat_map(|global| LIST.iter().map(move |view| (view, global)));
+    let table = |(view, global): (&'static View, bool)| Table {
+        roots: Rc::clone(&roots),
+        view,
+        shape: shape(view.name),
+        global,
+    };
+    let tables = forms().map(table).collect();
+    let definitions = forms().map(|(view, global)| {
+        let instance = global.then_some(("INST_ID", Type::N));
+        let columns = instance.into_iter().chain((view.columns)());
+        columns.map(|(name, kind)| ColumnDef::new(name, kind.data_type())).collect()
     });
     Rc::new(Views { tables, catalog: Rc::new(Names { definitions: definitions.collect() }) })
 }
@@ -226,8 +235,11 @@ impl FixedTables for Views {
     }
 }
 
-/// The place of a name in the list; `V_$X` is `V$X`.
+/// The place of a name in the list; `V_$X` is `V$X`. Behind the last are the same views as GV$ views, which have INST_ID, too.
 fn place(name: &str) -> Option<usize> {
+    if let Some(rest) = name.strip_prefix("GV$").or_else(|| name.strip_prefix("GV_$")) {
+        return place(&format!("V${rest}")).map(|at| LIST.len() + at);
+    }
     let plain;
     let name = match name.strip_prefix("V_$") {
         Some(rest) => {
@@ -265,13 +277,14 @@ impl FixedTable for Table {
             session_params: &self.roots.face.params,
             nls: &cx.session.nls,
         };
-        Ok(Box::new(Scan { rows: (self.view.rows)(&source)?.into_iter() }))
+        Ok(Box::new(Scan { rows: (self.view.rows)(&source)?.into_iter(), global: self.global }))
     }
 }
 
 /// The rows of one reading.
 struct Scan {
     rows: std::vec::IntoIter<Row>,
+    global: bool,
 }
 
 impl FixedScan for Scan {
@@ -281,6 +294,7 @@ impl FixedScan for Scan {
             return Ok(false);
         };
         row.clear();
+        row.extend(self.global.then(|| crate::column::n(1u64)));
         row.extend(values);
         Ok(true)
     }
@@ -289,6 +303,13 @@ impl FixedScan for Scan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_global_view_is_behind_its_view() {
+        assert_eq!(place("GV$SESSION"), place("V$SESSION").map(|at| at + LIST.len()));
+        assert_eq!(place("GV_$SESSION"), place("GV$SESSION"));
+        assert_eq!((place("GV$NONE"), place("GX$BH"), place("GV$GV$SESSION")), (None, None, None));
+    }
 
     #[test]
     fn names_are_in_upper_case_and_there_once() {

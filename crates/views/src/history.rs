@@ -147,7 +147,14 @@ pub const INFO: &[(&str, Type)] = &[
 ];
 
 /// Bits of TIME_MODEL that are known, those of KSUSSTMBV of `x$ksuse`.
-const TIME_MODEL: &[(u64, u64)] = &[(bit::BACKGROUND, 1 << 2), (bit::SQL, 1 << 10)];
+const TIME_MODEL: &[(u64, u64)] = &[
+    (bit::BACKGROUND, 1 << 2),
+    (bit::CONNECTION, 1 << 3),
+    (bit::PARSE, 1 << 4),
+    (bit::HARD_PARSE, 1 << 7),
+    (bit::SQL, 1 << 10),
+    (bit::PLSQL, 1 << 11),
+];
 const DB_TIME: u64 = 1 << 1;
 
 /// A value where it means something.

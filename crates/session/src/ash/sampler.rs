@@ -317,7 +317,8 @@ impl Moment<'_> {
             1 => bit::PARSE,
             _ => bit::PARSE | bit::HARD_PARSE,
         };
-        if !s.is(bit::BACKGROUND) && line.time(TimeStat::Connection) == 0 {
+        let is_served = self.all.slot(sid).is_some_and(|slot| !slot.is_named());
+        if is_served && line.time(TimeStat::Connection) == 0 {
             s.flags |= bit::CONNECTION;
         }
     }
