@@ -429,6 +429,12 @@ impl<'a> DataMut<'a> {
         Ok(())
     }
 
+    /// Begins to append rows: as [`DataMut::insert`] for one after the other, with the block's counts kept at hand.
+    pub fn append_rows(&mut self) -> AppendRows<'_> {
+        let (slots, rows_begin, free) = (self.slots(), self.rows_begin(), self.free());
+        AppendRows { directory: self.entry(0), block: self.block, slots, rows_begin, free }
+    }
+
     /// Puts a row before directory entry `position`, shifting the entries behind up by one: for sorted directories.
     ///
     /// # Errors
@@ -668,6 +674,46 @@ impl<'a> DataMut<'a> {
         put16(self.block, at + 2, body.len() as u16);
         put16(self.block, at + 4, extra);
         self.block[at + ROW_HEADER_BYTES..at + ROW_HEADER_BYTES + body.len()].copy_from_slice(body);
+    }
+}
+
+/// Rows being appended to a block, whose counts are not right before [`AppendRows::finish`].
+pub struct AppendRows<'a> {
+    block: &'a mut [u8],
+    directory: usize,
+    slots: usize,
+    rows_begin: usize,
+    free: usize,
+}
+
+impl AppendRows<'_> {
+    /// Appends a row in directory entry `slot`; false, and nothing is done, when that is not the one behind the last, or the gap is too
+    /// small.
+    #[inline]
+    pub fn push(&mut self, slot: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) -> bool {
+        let entry = self.directory + self.slots * SLOT_BYTES;
+        let bytes = ROW_HEADER_BYTES + body.len();
+        let fits = entry + SLOT_BYTES + bytes <= self.rows_begin && bytes + SLOT_BYTES <= self.free;
+        if usize::from(slot) != self.slots || !fits {
+            return false;
+        }
+        let at = self.rows_begin - bytes;
+        let Some(row) = self.block.get_mut(at..self.rows_begin) else { return false };
+        let ([l0, l1], [e0, e1]) = ((body.len() as u16).to_le_bytes(), extra.to_le_bytes());
+        row[..ROW_HEADER_BYTES].copy_from_slice(&[flags, lock, l0, l1, e0, e1]);
+        row[ROW_HEADER_BYTES..].copy_from_slice(body);
+        put16(self.block, entry, at as u16);
+        self.slots += 1;
+        self.rows_begin = at;
+        self.free -= bytes + SLOT_BYTES;
+        true
+    }
+
+    /// Writes the block's counts.
+    pub fn finish(self) {
+        put16(self.block, AT_SLOTS, self.slots as u16);
+        put16(self.block, AT_ROWS_BEGIN, self.rows_begin as u16);
+        put16(self.block, AT_FREE, self.free as u16);
     }
 }
 

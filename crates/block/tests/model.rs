@@ -166,6 +166,43 @@ proptest! {
     }
 
     #[test]
+    fn rows_are_appended_as_they_are_inserted(
+        old in prop::collection::vec(prop::collection::vec(any::<u8>(), 8..40), 0..20),
+        new in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..200)), 0..30),
+        cut in 0u16..20,
+    ) {
+        let mut image = fresh(BlockKind::Heap);
+        let mut data = DataMut::new(image.bytes_mut());
+        for (n, body) in old.iter().enumerate() {
+            data.insert(n as u16, 3, 0, n as u16, body).unwrap();
+        }
+        for slot in 0..cut.min(old.len() as u16) {
+            data.remove(slot).unwrap();
+        }
+        let mut single = image.clone();
+        let mut data = DataMut::new(image.bytes_mut());
+        let mut rows = data.append_rows();
+        let (mut done, mut stopped) = (Vec::new(), false);
+        for (behind, body) in &new {
+            let slot = (old.len() + done.len() + usize::from(!behind)) as u16;
+            if rows.push(slot, 5, 1, 9, body) {
+                prop_assert!(behind, "an entry that leaves one out");
+                done.push((slot, body));
+            } else {
+                stopped |= *behind;
+            }
+        }
+        rows.finish();
+        for (slot, body) in &done {
+            DataMut::new(single.bytes_mut()).insert(*slot, 5, 1, 9, body).unwrap();
+        }
+        prop_assert_eq!(rows_of(&image), rows_of(&single));
+        prop_assert_eq!(block::assert_invariants(image.bytes()), Ok(()));
+        prop_assert_eq!(Data::new(image.view()).free_bytes(), Data::new(single.view()).free_bytes());
+        prop_assert!(stopped || done.len() == new.iter().filter(|(behind, _)| *behind).count());
+    }
+
+    #[test]
     fn undo_records_come_back(records in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..120), 0..60), keep in 0usize..60) {
         let mut image = Image::new(2048);
         undo::format(image.bytes_mut(), Rdba(9), ObjectId(0), Rdba(8), Xid { usn: 1, slot: 2, sqn: 3 }, 7, Rdba(5));

@@ -124,19 +124,40 @@ impl<'a> Leaf<'a> {
     }
 }
 
-/// As the order of slices. Most keys are short: two loads of each, which overlap, say all.
+/// As the order of slices. Most keys differ in their first eight bytes, or have no more.
 #[inline]
 pub(crate) fn order(a: &[u8], b: &[u8]) -> Ordering {
-    let n = a.len().min(b.len());
-    let word = |of: &[u8], at: usize| of[at..].first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
-    if n < 8 {
-        return a.cmp(b);
-    }
-    match word(a, 0).cmp(&word(b, 0)) {
-        Ordering::Equal if n <= 16 => word(a, n - 8).cmp(&word(b, n - 8)).then(a.len().cmp(&b.len())),
-        Ordering::Equal => a[8..].cmp(&b[8..]),
+    match first_word(a).cmp(&first_word(b)) {
+        // With zeros behind what is shorter the longer one is above.
+        Ordering::Equal if a.len() <= 8 && b.len() <= 8 => a.len().cmp(&b.len()),
+        Ordering::Equal => order_rest(a, b),
         other => other,
     }
+}
+
+/// Two loads of each, which overlap, say all of keys that are not much longer.
+fn order_rest(a: &[u8], b: &[u8]) -> Ordering {
+    let n = a.len().min(b.len());
+    let word = |of: &[u8], at: usize| of[at..].first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+    match n {
+        0..8 => a.cmp(b),
+        8..=16 => word(a, n - 8).cmp(&word(b, n - 8)).then(a.len().cmp(&b.len())),
+        _ => a[8..].cmp(&b[8..]),
+    }
+}
+
+/// The first eight bytes, the first the most significant, with zeros behind fewer.
+#[inline]
+pub(crate) fn first_word(key: &[u8]) -> u64 {
+    if let Some(eight) = key.first_chunk() {
+        return u64::from_be_bytes(*eight);
+    }
+    // Two reads that overlap: what both have is the same.
+    if let (Some(first), Some(last)) = (key.first_chunk::<4>(), key.last_chunk::<4>()) {
+        let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
+        return u64::from(first) << 32 | u64::from(last) << (64 - 8 * key.len());
+    }
+    key.iter().enumerate().fold(0, |word, (i, byte)| word | u64::from(*byte) << (56 - 8 * i))
 }
 
 #[cfg(test)]

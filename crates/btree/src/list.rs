@@ -7,10 +7,10 @@
 //! Neighbours in an index have most of their bytes in common, so the lists are a fraction of their keys.
 
 /// Bytes before those of a key that follow.
-pub(crate) const KEY_HEAD: usize = 3;
+const KEY_HEAD: usize = 3;
 
 /// How many bytes the two begin with in common, as far as a list can say.
-pub(crate) fn shared(before: &[u8], key: &[u8]) -> usize {
+fn shared(before: &[u8], key: &[u8]) -> usize {
     let most = before.len().min(key.len()).min(u8::MAX.into());
     let mut n = 0;
     while n + 8 <= most && before[n..n + 8] == key[n..n + 8] {

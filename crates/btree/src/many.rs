@@ -5,12 +5,13 @@
 //! more than that (its key is there already, the leaf is full) goes the way of a single one.
 
 use crate::leaf::Leaf;
-use crate::list::{KEY_HEAD, push_key, shared};
+use crate::list::push_key;
 use crate::node::{Node, ROWID, Target, XID, flags, locator_of};
 use crate::ops::op;
 use crate::tree::{Inserted, entry_bytes, pin_for, too_long};
 use crate::{Btree, Index, key_bytes_max};
 use block::BlockView;
+use block::data::ROW_HEADER_BYTES;
 use buffer_cache::GetKind;
 use process::Process;
 use redo::Layer;
@@ -36,6 +37,8 @@ const LEAD: usize = 16;
 struct Place {
     /// The first sixteen bytes of the key, zeros behind a shorter one: they decide nearly always which of two comes first.
     lead: [u64; 2],
+    /// The locator, as a number.
+    row: u64,
     begin: u32,
     /// Bytes of the key, and of key and locator.
     key: u16,
@@ -68,6 +71,7 @@ impl Batch {
         let length = |n: usize| u16::try_from(n).unwrap_or(u16::MAX); // refused as too long
         let place = Place {
             lead: [word(0), word(8)],
+            row: u64::from(row.rdba.0) << 16 | u64::from(row.slot),
             begin: begin as u32,
             key: length(key.len()),
             sort_key: length(key.len() + ROWID),
@@ -110,19 +114,17 @@ impl Batch {
             _ => rest(a).cmp(rest(b)),
         };
         let by_key = |a: &Place, b: &Place| lead(a).cmp(&lead(b)).then_with(|| by_rest(a, b));
-        if !*rows_mixed {
-            // Rows of one key are in their order already: a stable sort keeps them so, and has little to do when keys are few. Rows that
-            // come in the order of the key are common, and found out quickly.
-            if !entries.is_sorted_by(|a, b| by_key(a, b) != Ordering::Greater) {
-                entries.sort_by(by_key);
-            }
+        // Rows that come in the order of the key are common, and found out quickly.
+        let least = if *rows_mixed { Ordering::Less } else { Ordering::Equal };
+        if entries.is_sorted_by(|a, b| by_key(a, b) <= least) {
             return;
         }
-        let locator = |place: &Place| {
-            let end = place.begin as usize + usize::from(place.sort_key);
-            crate::node::rowid_of(bytes[..end].last_chunk::<ROWID>().map_or(&[], |locator| locator))
-        };
-        entries.sort_unstable_by(|a, b| by_key(a, b).then_with(|| locator(a).cmp(&locator(b))));
+        // Rows come in a few runs, one for each extent, which a stable sort puts together. It keeps rows of one key in their order after
+        // that, and has little to do when keys are few.
+        if *rows_mixed {
+            entries.sort_by_key(|place| place.row);
+        }
+        entries.sort_by(by_key);
     }
 
     /// How many entries from number `from` on lie below a leaf's high key, of at most `most`.
@@ -141,6 +143,16 @@ impl Batch {
         }
         low - from
     }
+}
+
+/// What became of the entries that come next.
+enum Run {
+    /// So many are in.
+    Added(usize),
+    /// Their leaf has no room.
+    Full,
+    /// The first of them goes the way of a single one.
+    Single,
 }
 
 impl Btree {
@@ -163,60 +175,69 @@ impl Btree {
         batch.sort();
         let mut from = 0;
         while from < batch.len() {
-            let added = self.txns.retrying(p, &mut || self.insert_run(p, t, index, batch, from))?;
-            from += added;
-            if added == 0 {
-                let row = row_of(index, batch.sort_key(from));
-                if let Inserted::Duplicate(other) = self.insert(p, t, index, batch.key(from), row, wait)? {
-                    return Ok(Inserted::Duplicate(other));
+            match self.txns.retrying(p, &mut || self.insert_run(p, t, index, batch, from))? {
+                Run::Added(n) => from += n,
+                Run::Full => self.make_room(p, index, batch.sort_key(from))?,
+                Run::Single => {
+                    let row = row_of(index, batch.sort_key(from));
+                    if let Inserted::Duplicate(other) = self.insert(p, t, index, batch.key(from), row, wait)? {
+                        return Ok(Inserted::Duplicate(other));
+                    }
+                    from += 1;
                 }
-                from += 1;
             }
         }
         Ok(Inserted::Done)
     }
 
-    /// Adds the entries from number `from` on that go into one leaf; returns how many.
-    fn insert_run(&self, p: &Process, t: &mut Txn, index: &Index, batch: &Batch, from: usize) -> Result<usize> {
+    /// Adds the entries from number `from` on that go into one leaf.
+    fn insert_run(&self, p: &Process, t: &mut Txn, index: &Index, batch: &Batch, from: usize) -> Result<Run> {
         // As for a single entry of a unique index: the leaf where the key's first entry would be.
         let first = if index.unique { batch.key(from) } else { batch.sort_key(from) };
         let leaf = self.descend(p, index, Target::At(first), 0, &mut |_, _| {})?;
-        let expected = self.cache().read(p, leaf, GetKind::Examination, &mut |v: &BlockView| {
+        let look = self.cache().read(p, leaf, GetKind::Examination, &mut |v: &BlockView| {
             let node = Node::new(*v);
             if !node.is_leaf() || v.obj() != index.object {
-                return 0;
+                return (0, false);
             }
+            let high = node.high();
+            let is_below = |key: &[u8]| high.is_none_or(|(at, len)| v.compare(at, len, key) == Ordering::Greater);
             let mut free = node.data.free_bytes();
+            if high.is_none() {
+                // The rightmost leaf gets its high key when it is full, and need not be put in order for it then.
+                free = free.saturating_sub(ROW_HEADER_BYTES + node.low().1 + batch.sort_key(from).len());
+            }
             let fits = |i: &usize| {
                 let left = free.checked_sub(entry_bytes(batch.sort_key(*i)));
                 free = left.unwrap_or(0);
                 left.is_some()
             };
             let most = (from..batch.len()).take_while(fits).count();
-            match node.high() {
-                Some((at, len)) => batch.below(from, most, |key| v.compare(at, len, key) == Ordering::Greater),
-                None => most,
-            }
+            (batch.below(from, most, is_below), most == 0 && node.entries() > 1 && is_below(batch.sort_key(from)))
         })?;
+        let (expected, full) = look;
+        if full {
+            return Ok(Run::Full);
+        }
         let (mut undo, ends) = self.undo_of(batch, from, expected, 0);
-        let Some(last) = ends.last() else { return Ok(0) };
+        let Some(last) = ends.last() else { return Ok(Run::Single) };
         let mut c = self.txns.change(p, t, 1, *last as usize)?;
         let b = pin_for(c.group(), index, leaf, first, 0)?;
         let mut redo = Vec::with_capacity(undo.len() + XID + 4 * ends.len());
         redo.extend_from_slice(&c.xid().to_bits().to_le_bytes());
-        let added = plan_in(&Leaf::new(c.view(b)), index, batch, from..from + ends.len(), &mut redo);
+        let added = plan_in(&Leaf::new(c.view(b)), index, batch, from, (&undo, &ends), &mut redo);
         if added == 0 {
-            return Ok(0);
+            return Ok(Run::Single);
         }
         undo.truncate(ends[added - 1] as usize);
         c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::TAKE_OUT_MANY, &undo))?;
         c.group().change(b, Layer::Index, op::INSERT_EACH, &redo)?;
         c.commit()?;
-        Ok(added)
+        Ok(Run::Added(added))
     }
 
-    /// The list of the keys of at most `most` entries from number `from` on, no longer than the undo of one change should be, and where
-    /// each ends when it takes `more` bytes besides.
+    /// The list of the keys of at most `most` entries from number `from` on, no longer than the undo of one change should be when it takes
+    /// `more` bytes for each of them besides, and where each ends in it.
     fn undo_of(&self, batch: &Batch, from: usize, most: usize, more: usize) -> (Vec<u8>, Vec<u32>) {
         let room = self.cache().block_size() / 2;
         let (mut undo, mut ends) = (Vec::with_capacity(512), Vec::with_capacity(most));
@@ -224,11 +245,10 @@ impl Btree {
         for i in from..from + most {
             push_key(before, batch.sort_key(i), &mut undo);
             before = batch.sort_key(i);
-            let end = undo.len() + more * (ends.len() + 1);
-            if end > room {
+            if undo.len() + more * (ends.len() + 1) > room {
                 break;
             }
-            ends.push(end as u32);
+            ends.push(undo.len() as u32);
         }
         (undo, ends)
     }
@@ -271,55 +291,59 @@ impl Btree {
             }
         })?;
         // Neighbours were mostly made by one transaction, which the undo names once.
-        let Some(most) = self.undo_of(batch, from, expected, 1).1.last().map(|end| *end as usize + XID) else {
-            return Ok((0, false));
-        };
+        let (list, ends) = self.undo_of(batch, from, expected, 1);
+        let Some(most) = ends.last().map(|end| *end as usize + ends.len() + XID) else { return Ok((0, false)) };
         let mut c = self.txns.change(p, t, 1, most)?;
         let b = pin_for(c.group(), index, leaf, first, 0)?;
-        let mut redo = vec![flags::DELETED];
+        let mut redo = Vec::with_capacity(1 + XID + 2 * expected);
+        redo.push(flags::DELETED);
         redo.extend_from_slice(&c.xid().to_bits().to_le_bytes());
         let mut undo = Vec::with_capacity(most);
-        let done = find_in(&Leaf::new(c.view(b)), batch, from..from + expected, most, &mut redo, &mut undo);
+        let entries = from..from + expected;
+        let done = find_in(&Leaf::new(c.view(b)), batch, entries, (&list, &ends), most, &mut redo, &mut undo);
         if done == 0 {
             return Ok((0, false));
         }
         c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::PUT_BACK_MANY, &undo))?;
         c.group().change(b, Layer::Index, op::MARK_EACH, &redo)?;
         let leaf = Leaf::new(c.view(b));
-        let emptied = b.rdba() != index.root && (0..leaf.entries()).all(|i| leaf.is_deleted(i));
+        let emptied =
+            b.rdba() != index.root && (done == leaf.entries() || (0..leaf.entries()).all(|i| leaf.is_deleted(i)));
         c.commit()?;
         Ok((done, emptied))
     }
 }
 
-/// Finds these entries, alive, in a leaf, until one is not there or their undo would be more than `most` bytes. Appends their directory
-/// entries to `redo` and what puts their marks back to `undo`; returns how many there are.
+/// Finds these entries, alive, in a leaf, until one is not there or their undo would be more than `most` bytes. `list` has the keys of the
+/// first of them as [`crate::list`] does, and where each ends there. Appends their directory entries to `redo` and what puts their marks
+/// back to `undo`; returns how many there are.
 fn find_in(
     leaf: &Leaf,
     batch: &Batch,
     entries: std::ops::Range<usize>,
+    list: (&[u8], &[u32]),
     most: usize,
     redo: &mut Vec<u8>,
     undo: &mut Vec<u8>,
 ) -> usize {
-    let (mut at, mut last, mut before): (_, _, &[u8]) = (0, None, &[]);
-    for i in entries.clone() {
-        let sort_key = batch.sort_key(i);
+    let (mut at, mut last, mut begin) = (0, None, 0);
+    for (n, (i, &end)) in entries.zip(list.1).enumerate() {
         let there;
-        (at, there) = leaf.find_from(at, sort_key);
+        (at, there) = leaf.find_from(at, batch.sort_key(i));
         let (marked, xid) = leaf.mark(at);
         let known = last == Some(xid);
-        let bytes = 1 + if known { 0 } else { XID } + KEY_HEAD + sort_key.len() - shared(before, sort_key);
+        let key = &list.0[begin as usize..end as usize];
+        let bytes = 1 + if known { 0 } else { XID } + key.len();
         if !there || marked & flags::DELETED != 0 || undo.len() + bytes > most {
-            return i - entries.start;
+            return n;
         }
         crate::undo::push_marked(marked, (!known).then_some(xid), undo);
-        push_key(before, sort_key, undo);
+        undo.extend_from_slice(key);
         redo.extend_from_slice(&(at as u16 + 1).to_le_bytes());
-        (before, last) = (sort_key, Some(xid));
+        (last, begin) = (Some(xid), end);
         at += 1;
     }
-    entries.len()
+    list.1.len()
 }
 
 fn row_of(index: &Index, sort_key: &[u8]) -> Rowid {
@@ -327,29 +351,31 @@ fn row_of(index: &Index, sort_key: &[u8]) -> Rowid {
     Rowid { obj: index.table, rdba, slot }
 }
 
-/// Appends to `redo` as many of these entries as simply go into a leaf, in their order; returns how many.
-fn plan_in(leaf: &Leaf, index: &Index, batch: &Batch, entries: std::ops::Range<usize>, redo: &mut Vec<u8>) -> usize {
+/// Appends to `redo` as many of the entries from number `from` on as simply go into a leaf, in their order; returns how many. `list` has
+/// their keys as [`crate::list`] does, and where each ends there.
+fn plan_in(leaf: &Leaf, index: &Index, batch: &Batch, from: usize, list: (&[u8], &[u32]), redo: &mut Vec<u8>) -> usize {
     let (high, mut free, mut at, mut before): (_, _, _, &[u8]) = (leaf.high(), leaf.free_bytes, 0, &[]);
-    for i in entries.clone() {
-        let (key, sort_key) = (batch.key(i), batch.sort_key(i));
+    let mut begin = 0;
+    for (n, &end) in list.1.iter().enumerate() {
+        let (key, sort_key) = (batch.key(from + n), batch.sort_key(from + n));
         let found;
         (at, found) = leaf.find_from(at, sort_key);
         let there = match index.unique {
             true => {
                 let around = at > 0 && leaf.has_key(at - 1, key) || leaf.has_key(at, key);
-                around || high.is_some_and(|h| h.starts_with(key)) || i > entries.start && batch.key(i - 1) == key
+                around || high.is_some_and(|h| h.starts_with(key)) || n > 0 && batch.key(from + n - 1) == key
             }
-            false => found || i > entries.start && before == sort_key,
+            false => found || n > 0 && before == sort_key,
         };
         let (need, beyond) = (entry_bytes(sort_key), high.is_some_and(|h| h <= sort_key));
         if there || beyond || free < need {
-            return i - entries.start;
+            return n;
         }
         free -= need;
-        redo.extend_from_slice(&((at + i - entries.start + 1) as u16).to_le_bytes());
-        redo.extend_from_slice(&(key.len() as u16).to_le_bytes());
-        push_key(before, sort_key, redo);
-        before = sort_key;
+        let ([p0, p1], [k0, k1]) = (((at + n + 1) as u16).to_le_bytes(), (key.len() as u16).to_le_bytes());
+        redo.extend_from_slice(&[p0, p1, k0, k1]);
+        redo.extend_from_slice(&list.0[begin as usize..end as usize]);
+        (before, begin) = (sort_key, end);
     }
-    entries.len()
+    list.1.len()
 }

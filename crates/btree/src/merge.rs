@@ -140,6 +140,15 @@ impl Btree {
     /// A look, so that nothing is pinned and copied in vain while the transaction that emptied the leaf goes on.
     fn may_be_empty(&self, p: &Process, index: &Index, key: &[u8]) -> Result<bool> {
         let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
+        // Mostly one transaction has emptied the leaf, and goes on: its first entry says so.
+        let first = self.cache().read(p, leaf, GetKind::Examination, &mut |v| {
+            let node = Node::new(*v);
+            let entry = node.entry(0).filter(|entry| entry.flags & flags::ROW == 0)?;
+            Some((entry.flags & flags::DELETED == 0, node.xid(0)))
+        })?;
+        if first.is_some_and(|(live, xid)| live || !self.txns.is_forgotten(xid)) {
+            return Ok(false);
+        }
         let mut deleters = Vec::new();
         let live = self.cache().read(p, leaf, GetKind::Examination, &mut |v| {
             let node = Node::new(*v);

@@ -21,6 +21,8 @@
 //! that everybody who still comes goes on to the right. One that has been used again by then shows by its low key that what is
 //! wanted is not there: the descent starts again at the root.
 
+use crate::leaf::first_word;
+use block::data::SLOT_BYTES;
 use block::{BlockKind, BlockView, Data, RowAt};
 use std::cmp::Ordering;
 use types::{Rdba, Scn, Xid};
@@ -147,16 +149,31 @@ impl<'a> Node<'a> {
         self.data.view.compare(at, len, key)
     }
 
-    /// Compares entries with keys: what is the same for all entries of the block is looked at once.
+    /// Compares entries with `key`: what is the same for all entries of the block is looked at once, and the key's first word.
     #[inline]
-    fn comparer(&self) -> impl Fn(usize, &[u8]) -> Ordering + use<'a> {
+    fn comparer<'k>(&self, key: &'k [u8]) -> impl Fn(usize) -> Ordering + use<'a, 'k> {
         let (data, directory, behind) = (self.data, self.data.directory(), self.behind());
-        move |i, key| {
+        let first = first_word(key);
+        move |i| {
             let Some(row) = data.row_in(directory, i + 1) else { return data.view.compare(0, 0, key) };
             let whole = row.len.saturating_sub(behind);
             let len = if row.flags & flags::ROW != 0 { whole.min(row.extra.into()) } else { whole };
-            data.view.compare(row.at, len, key)
+            let mine = data.view.u64(row.at).swap_bytes();
+            let mine = if len < 8 { mine & !(u64::MAX >> (8 * len)) } else { mine };
+            match mine.cmp(&first) {
+                // With zeros behind what is shorter the longer one is above.
+                Ordering::Equal if len <= 8 && key.len() <= 8 => len.cmp(&key.len()),
+                Ordering::Equal => data.view.compare(row.at, len, key),
+                other => other,
+            }
         }
+    }
+
+    /// Asks the processor to bring an entry near, which may be looked at soon.
+    #[inline]
+    fn prefetch(&self, directory: usize, i: usize) {
+        let at = self.data.view.u16(directory + (i + 1) * SLOT_BYTES);
+        self.data.view.prefetch(at.into());
     }
 
     /// The first entry that is not below `key`.
@@ -178,10 +195,17 @@ impl<'a> Node<'a> {
     }
 
     fn bound_between(&self, mut low: usize, mut high: usize, key: &[u8]) -> usize {
-        let compare = self.comparer();
+        /// Fewer entries than so many lie in few lines.
+        const NEAR: usize = 12;
+        let (compare, directory) = (self.comparer(key), self.data.directory());
         while low < high {
             let middle = (low + high) / 2;
-            if compare(middle, key) == Ordering::Less {
+            if high - low > NEAR {
+                // Whichever way it goes on, the next entry is on its way while this one is waited for.
+                self.prefetch(directory, (low + middle) / 2);
+                self.prefetch(directory, (middle + 1 + high) / 2);
+            }
+            if compare(middle) == Ordering::Less {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -198,11 +222,11 @@ impl<'a> Node<'a> {
 
     /// As [`Node::lower_bound_from`], for a key that is likely to be near: looks at 1, 2, 4 … entries from `from` on.
     pub fn near_bound(&self, from: usize, key: &[u8]) -> usize {
-        let (compare, end) = (self.comparer(), self.entries());
+        let (compare, end) = (self.comparer(key), self.entries());
         let (mut low, mut step) = (from, 1);
         while low < end {
             let at = (low + step - 1).min(end - 1);
-            if compare(at, key) != Ordering::Less {
+            if compare(at) != Ordering::Less {
                 return self.bound_between(low, at, key);
             }
             (low, step) = (at + 1, step * 2);

@@ -272,13 +272,27 @@ impl RangeScan {
         sure: &mut dyn FnMut(Xid) -> bool,
         to: &mut Vec<Rowid>,
     ) -> Result<()> {
-        let passed = self.pass_sure(tree, p, most, sure)?;
+        if !self.fill(tree, p)? {
+            return Ok(());
+        }
         let Some(index) = self.index else { return Ok(()) };
-        for n in self.given - passed..self.given {
-            let c = &self.copied[self.place_of(n)];
-            let end = usize::from(c.begin) + usize::from(c.sort_key);
-            let locator = self.bytes.get(..end).and_then(|b| b.last_chunk::<ROWID>());
-            let (rdba, slot) = crate::node::rowid_of(locator.map_or(&[], |l| &l[..]));
+        let until = self.until.min(self.given.saturating_add(most));
+        to.reserve(until - self.given);
+        let mut last = None;
+        while self.given < until {
+            let c = &self.copied[self.place_of(self.given)];
+            // Locator and maker are the last bytes of the entry.
+            let end = usize::from(c.begin) + usize::from(c.len);
+            let tail =
+                self.bytes.get(..end).and_then(|b| b.last_chunk::<{ ROWID + XID }>()).copied().unwrap_or_default();
+            let (locator, xid) = tail.split_at(ROWID);
+            let xid = u64::from_le_bytes(xid.try_into().unwrap_or_default());
+            if c.flags & (flags::DELETED | flags::ROW) != 0 || last != Some(xid) && !sure(Xid::from_bits(xid)) {
+                break;
+            }
+            last = Some(xid);
+            self.given += 1;
+            let (rdba, slot) = crate::node::rowid_of(locator);
             to.push(Rowid { obj: index.table, rdba, slot });
         }
         Ok(())
@@ -344,12 +358,11 @@ impl RangeScan {
     /// Goes down to the leaf where the range begins and copies it.
     fn first_leaf(&mut self, tree: &Btree, p: &Process, index: &Index) -> Result<()> {
         p.count(Stat::IndexScansKdiixs1, 1);
-        let mut edge = std::mem::take(&mut self.from);
-        self.low.edge(false, &mut edge);
-        if self.small && self.single == index.root && self.look_again(tree, p, index, &edge)? {
-            self.from = edge;
+        if self.small && self.single == index.root && self.look_again(tree, p, index)? {
             return Ok(());
         }
+        let mut edge = std::mem::take(&mut self.from);
+        self.low.edge(false, &mut edge);
         let leaf = match self.single == index.root {
             true => index.root,
             false => tree.descend(p, index, Target::At(&edge), 0, &mut |_, _| {})?,
@@ -361,7 +374,7 @@ impl RangeScan {
 
     /// Finds the range in a small leaf that is all of its tree. All its entries are kept, and as long as the block has not changed, which
     /// each look makes sure of, they need not be copied again. False: the leaf is no longer such a one, and nothing is kept.
-    fn look_again(&mut self, tree: &Btree, p: &Process, index: &Index, from: &[u8]) -> Result<bool> {
+    fn look_again(&mut self, tree: &Btree, p: &Process, index: &Index) -> Result<bool> {
         let (mut stamp, mut purged) = self.kept.map_or((None, Scn::ZERO), |(stamp, purged)| (Some(stamp), purged));
         let changed = stamp.is_some();
         let read =
@@ -385,24 +398,35 @@ impl RangeScan {
         self.kept = stamp.map(|stamp| (stamp, purged));
         (self.leaf, self.ahead) = (index.root, Ahead::Nowhere);
         self.purged = self.purged.max(purged);
-        self.given = self.bound_in_kept(from);
+        self.given = self.begin_in_kept();
         self.until = self.end_in_kept();
         self.let_go_of_nothing(tree, p, index.root);
         Ok(true)
     }
 
-    fn compare_kept(&self, n: usize, key: &[u8]) -> Ordering {
+    /// The sort key of a kept entry.
+    #[inline]
+    fn kept_key(&self, n: usize) -> &[u8] {
         let c = &self.copied[n];
-        let sort_key = self.bytes.get(c.begin.into()..).and_then(|rest| rest.get(..c.sort_key.into()));
-        order(sort_key.unwrap_or_default(), key)
+        self.bytes.get(c.begin.into()..).and_then(|rest| rest.get(..c.sort_key.into())).unwrap_or_default()
     }
 
-    /// The first kept entry that is not below `key`, often behind the last one or not far before it.
-    fn bound_in_kept(&self, key: &[u8]) -> usize {
+    /// Where the range begins among the kept entries, often behind the last one or not far before it.
+    fn begin_in_kept(&self) -> usize {
+        let key = &self.low.key[..];
+        let is_before = |n: usize| match self.low.kind {
+            Kind::None => false,
+            Kind::Included => order(self.kept_key(n), key) == Ordering::Less,
+            // Whatever begins with the bound is outside.
+            Kind::Excluded => {
+                let entry = self.kept_key(n);
+                order(&entry[..entry.len().min(key.len())], key) != Ordering::Greater
+            }
+        };
         let (mut low, mut high, mut step) = (0, self.copied.len(), 1);
         while low < high {
             let at = high - step.min(high - low);
-            if self.compare_kept(at, key) == Ordering::Less {
+            if is_before(at) {
                 low = at + 1;
                 break;
             }
@@ -410,10 +434,7 @@ impl RangeScan {
         }
         while low < high {
             let middle = (low + high) / 2;
-            match self.compare_kept(middle, key) {
-                Ordering::Less => low = middle + 1,
-                _ => high = middle,
-            }
+            if is_before(middle) { low = middle + 1 } else { high = middle }
         }
         low
     }
@@ -421,15 +442,14 @@ impl RangeScan {
     /// Where the range ends among the kept entries.
     fn end_in_kept(&self) -> usize {
         let from = self.given;
+        let key = &self.high.key[..];
         let inside = |n: usize| match self.high.kind {
             Kind::None => true,
-            Kind::Excluded => self.compare_kept(n, &self.high.key) == Ordering::Less,
+            Kind::Excluded => order(self.kept_key(n), key) == Ordering::Less,
             // Whatever begins with the bound is inside.
             Kind::Included => {
-                let c = &self.copied[n];
-                let sort_key = self.bytes.get(c.begin.into()..).and_then(|rest| rest.get(..c.sort_key.into()));
-                let sort_key = sort_key.unwrap_or_default();
-                sort_key.starts_with(&self.high.key) || order(sort_key, &self.high.key) == Ordering::Less
+                let entry = self.kept_key(n);
+                order(&entry[..entry.len().min(key.len())], key) != Ordering::Greater
             }
         };
         match self.copied.len() {

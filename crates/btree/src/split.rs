@@ -149,11 +149,15 @@ impl Btree {
         let (moved, at_end) = (entries_from(g.view(b), cut), cut + 1 >= node.entries());
         let right = self.new_block(g, index, level)?;
         os::crash::point("index-split-half");
-        g.change(right, Layer::Index, op::APPEND, &moved)?;
+        if !moved.is_empty() {
+            g.change(right, Layer::Index, op::APPEND, &moved)?;
+        }
         g.change(right, Layer::Index, op::BOUNDS, &ops::bounds(&separator, high.as_deref()))?;
         g.change(right, Layer::Index, op::NEXT, &next.0.to_le_bytes())?;
         inherit(g, right, purged)?;
-        g.change(b, Layer::Index, op::CUT, &(cut as u16 + 1).to_le_bytes())?;
+        if !moved.is_empty() {
+            g.change(b, Layer::Index, op::CUT, &(cut as u16 + 1).to_le_bytes())?;
+        }
         g.change(b, Layer::Index, op::BOUNDS, &ops::bounds(&low, Some(&separator)))?;
         g.change(b, Layer::Index, op::NEXT, &right.rdba().0.to_le_bytes())?;
         let entry = ops::insert(place + 1, 0, 0, &[&separator, &right.rdba().0.to_le_bytes()]);

@@ -74,9 +74,16 @@ impl BufferCache {
         if of.load(Ordering::Relaxed) == buffer as u64 + 1 && at.load(Ordering::Relaxed) == version {
             return;
         }
-        for (word, frame) in self.image(slot, entry).iter().zip(self.frame(buffer)) {
-            word.store(frame.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
+        let (image, frame) = (self.image(slot, entry), self.frame(buffer));
+        // SAFETY: both are `words` words of the SGA and lie apart. Nobody stores to the frame, as the caller owns the buffer exclusively,
+        // and nobody but the caller looks at the image, which is its process's own.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                frame.as_ptr().cast::<u64>(),
+                image.as_ptr().cast_mut().cast::<u64>(),
+                image.len(),
+            )
+        };
         of.store(buffer as u64 + 1, Ordering::Relaxed);
         at.store(version, Ordering::Relaxed);
     }

@@ -249,6 +249,14 @@ impl ControlFile {
     /// # Errors
     /// ORA-00205 when it is missing or damaged; ORA-00201 when it is whole, and of another version.
     pub fn read(directory: &Path) -> Result<ControlFile> {
+        ControlFile::of_bytes(ControlFile::read_bytes(directory)?)
+    }
+
+    /// The bytes of the control file in `directory`.
+    ///
+    /// # Errors
+    /// ORA-00205.
+    pub(crate) fn read_bytes(directory: &Path) -> Result<Vec<u8>> {
         let bad = || Ora::new(205);
         let file = File::open(&directory.join(crate::CONTROL_FILE), OpenMode::Read).map_err(|_| bad())?;
         let len = file.len_bytes().map_err(|_| bad())?;
@@ -257,6 +265,15 @@ impl ControlFile {
         }
         let mut bytes = vec![0; len as usize];
         file.read_at(&mut bytes, 0).map_err(|_| bad())?;
+        Ok(bytes)
+    }
+
+    /// Reads a control file's bytes.
+    ///
+    /// # Errors
+    /// ORA-00205; ORA-00201 for one of another version.
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Result<ControlFile> {
+        let bad = || Ora::new(205);
         let text = String::from_utf8(bytes).map_err(|_| bad())?;
         match ControlFile::version(&text) {
             Some(version) if version != VERSION => Err(Ora::with(201, &[&version, &VERSION])),

@@ -9,8 +9,8 @@ use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
 use os::file::{File, OpenMode, sync_directory};
 use process::{CleanupOrder, Process, Processes};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use types::{Facility, Ora, Rdba, Result, Scn};
 use wait::Event;
 
@@ -92,6 +92,8 @@ pub struct DataFiles {
     read_only: bool,
     /// The control file of a database that has none on disk yet.
     listed: Option<ControlFile>,
+    /// The control file as this process has read it last: its bytes, and what they say.
+    last: Mutex<Option<(Vec<u8>, ControlFile)>>,
 }
 
 /// The operating system's part of an error stack, as `ORA-270nn: text` with the system's own words behind it.
@@ -232,6 +234,7 @@ impl DataFiles {
             disk_sync: AtomicBool::new(true),
             read_only: false,
             listed: None,
+            last: Mutex::new(None),
         }
     }
 
@@ -449,7 +452,15 @@ impl DataFiles {
         if let Some(listed) = &self.listed {
             return Ok(listed.clone());
         }
-        ControlFile::read(&self.directory)
+        let bytes = ControlFile::read_bytes(&self.directory)?;
+        // Space is taken far more often than the file changes: the same bytes are not checked and taken apart again.
+        let Ok(mut last) = self.last.try_lock() else { return ControlFile::of_bytes(bytes) };
+        if let Some((_, control)) = last.as_ref().filter(|(same, _)| *same == bytes) {
+            return Ok(control.clone());
+        }
+        let control = ControlFile::of_bytes(bytes.clone())?;
+        *last = Some((bytes, control.clone()));
+        Ok(control)
     }
 
     /// Whether what is written is synced too. Without, a database outlives the death of its processes only. To be said before

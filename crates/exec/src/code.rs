@@ -283,9 +283,22 @@ impl Code {
     }
 
     /// Evaluates into a register and says which.
+    #[inline]
     pub fn eval(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
+        match self {
+            Code::Reg(r) => Ok(*r),
+            // What is common has functions of its own, which save and clear less than the one for all the rest.
+            Code::Arith(op, a, b, dst) => eval_arith(*op, a, b, *dst, m, cx),
+            Code::Mod(a, b, dst) => eval_mod(a, b, *dst, m, cx),
+            Code::Concat(a, b, dst) => eval_concat(a, b, *dst, m, cx),
+            _ => self.eval_other(m, cx),
+        }
+    }
+
+    #[inline(never)]
+    fn eval_other(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
         Ok(match self {
-            Code::Reg(r) => *r,
+            Code::Reg(_) | Code::Arith(..) | Code::Mod(..) | Code::Concat(..) => return self.eval(m, cx),
             Code::Special(s, dst) => {
                 special(*s, *dst, m, cx)?;
                 *dst
@@ -301,37 +314,6 @@ impl Code {
                     _ => Value::Null,
                 };
                 m.put(*dst, v)
-            }
-            Code::Arith(op, a, b, dst) => {
-                let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
-                if let Some(n) = arith_words(*op, m.value(a), m.value(b)) {
-                    return Ok(m.put(*dst, Value::Number(Number::from_i64(n))));
-                }
-                let v = match (m.value(a), m.value(b)) {
-                    (Value::Number(x), Value::Number(y)) => Value::Number(arith_numbers(*op, x, y)?),
-                    (Value::Null, _) | (_, Value::Null) => Value::Null,
-                    (x, y) => crate::datetime::arith(*op, x, y)?,
-                };
-                m.put(*dst, v)
-            }
-            Code::Mod(a, b, dst) => {
-                let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
-                let v = match (m.value(a), m.value(b)) {
-                    (Value::Number(x), Value::Number(y)) => Value::Number(x.modulo(y)?),
-                    (x, y) => match (x.to_number(&cx.session.nls)?, y.to_number(&cx.session.nls)?) {
-                        (Some(x), Some(y)) => Value::Number(x.modulo(&y)?),
-                        _ => Value::Null,
-                    },
-                };
-                m.put(*dst, v)
-            }
-            Code::Concat(a, b, dst) => {
-                let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
-                let mut out = m.take(*dst);
-                let result = concat(m.value(a), m.value(b), &cx.session.nls, &mut out);
-                m.put(*dst, out);
-                result?;
-                *dst
             }
             Code::Func(f, args, base, dst) => {
                 crate::function::call(f, args, *base, *dst, m, cx)?;
@@ -423,6 +405,62 @@ impl Code {
             _ => None,
         })
     }
+}
+
+/// A node of [`Code::Arith`].
+#[inline(never)]
+fn eval_arith(op: ArithOp, a: &Code, b: &Code, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
+    let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
+    match arith_words(op, m.value(a), m.value(b)) {
+        Some(n) => Ok(m.put_whole(dst, n)),
+        None => arith_values(op, a, b, dst, m),
+    }
+}
+
+#[inline(never)]
+fn arith_values(op: ArithOp, a: Reg, b: Reg, dst: Reg, m: &mut Machine) -> Result<Reg> {
+    let v = match (m.value(a), m.value(b)) {
+        (Value::Number(x), Value::Number(y)) => Value::Number(arith_numbers(op, x, y)?),
+        (Value::Null, _) | (_, Value::Null) => Value::Null,
+        (x, y) => crate::datetime::arith(op, x, y)?,
+    };
+    Ok(m.put(dst, v))
+}
+
+/// A node of [`Code::Mod`].
+#[inline(never)]
+fn eval_mod(a: &Code, b: &Code, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
+    let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
+    if let (Value::Number(x), Value::Number(y)) = (m.value(a), m.value(b))
+        && let (Some(x), Some(y)) = (x.as_i64(), y.as_i64())
+        && let Some(rest) = x.checked_rem(y)
+    {
+        return Ok(m.put_whole(dst, rest));
+    }
+    mod_values(a, b, dst, m, cx)
+}
+
+#[inline(never)]
+fn mod_values(a: Reg, b: Reg, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
+    let v = match (m.value(a), m.value(b)) {
+        (Value::Number(x), Value::Number(y)) => Value::Number(x.modulo(y)?),
+        (x, y) => match (x.to_number(&cx.session.nls)?, y.to_number(&cx.session.nls)?) {
+            (Some(x), Some(y)) => Value::Number(x.modulo(&y)?),
+            _ => Value::Null,
+        },
+    };
+    Ok(m.put(dst, v))
+}
+
+/// A node of [`Code::Concat`].
+#[inline(never)]
+fn eval_concat(a: &Code, b: &Code, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
+    let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
+    let mut out = m.take(dst);
+    let result = concat(m.value(a), m.value(b), &cx.session.nls, &mut out);
+    m.put(dst, out);
+    result?;
+    Ok(dst)
 }
 
 impl Cond {
@@ -550,7 +588,18 @@ pub fn holds(op: CmpOp, o: Ordering) -> bool {
 }
 
 /// Compares two values as the plan decided. `None` when one is NULL.
+#[inline]
 pub fn compare_values(a: &Value, b: &Value, how: Compare, nls: &types::Nls) -> Result<Option<Ordering>> {
+    if let (Value::Number(x), Value::Number(y)) = (a, b)
+        && let (Some(x), Some(y)) = (x.as_i64(), y.as_i64())
+    {
+        return Ok(Some(x.cmp(&y)));
+    }
+    compare_others(a, b, how, nls)
+}
+
+#[inline(never)]
+fn compare_others(a: &Value, b: &Value, how: Compare, nls: &types::Nls) -> Result<Option<Ordering>> {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => Ok(Some(x.cmp(y))),
         (Value::Null, _) | (_, Value::Null) => Ok(None),

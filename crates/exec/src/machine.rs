@@ -108,6 +108,16 @@ impl Machine {
         r
     }
 
+    /// Puts a whole number. A register that had one has nothing to give back.
+    #[inline]
+    pub fn put_whole(&mut self, r: Reg, n: i64) -> Reg {
+        match &mut self.regs[r as usize] {
+            Value::Number(old) => *old = Number::from_i64(n),
+            other => *other = Value::Number(Number::from_i64(n)),
+        }
+        r
+    }
+
     /// Takes a register's value, to reuse its buffer.
     #[inline]
     pub fn take(&mut self, r: Reg) -> Value {

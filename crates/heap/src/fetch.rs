@@ -75,7 +75,7 @@ pub fn take_piece(
 /// A stretch of a block with less than one wanted row in so many bytes is not copied as a whole.
 const SPARSE_BYTES: usize = 320;
 
-/// Copies those of these rows that are in one piece behind what is in `rows`, and notes where each begins and ends there: nowhere, if it
+/// Copies those of these rows, all of one object and block, that are in one piece behind what is in `rows`, and notes where each begins and ends there: nowhere, if it
 /// is not there. True for a block that is not one of the segment's, and for a row of several pieces.
 fn take_rows(
     view: &BlockView<'_>,
@@ -83,13 +83,14 @@ fn take_rows(
     rows: &mut RowBuffer,
     found: &mut Vec<(u32, u32)>,
 ) -> (bool, bool) {
-    if view.kind_code() != BlockKind::Heap as u8 || rowids.iter().any(|r| view.obj() != r.obj) {
+    if view.kind_code() != BlockKind::Heap as u8 || rowids.first().is_none_or(|r| view.obj() != r.obj) {
         return (true, false);
     }
     let directory = Data::new(*view).directory_reader();
-    let (mut least, mut most, begin) = (usize::MAX, 0, rows.len());
+    let (mut least, mut most, begin, first) = (usize::MAX, 0, rows.len(), found.len());
     for rowid in rowids {
         let at = directory.place(rowid.slot.into());
+        found.push((at as u32, 0));
         if at >= ITL_BEGIN {
             (least, most) = (least.min(at), most.max(at));
         }
@@ -98,20 +99,21 @@ fn take_rows(
     let least = least & !7;
     let end = (most + ROW_HEADER_BYTES + usize::from(view.u16(most + 2))).min(view.len());
     if least >= end || end - least > rowids.len() * SPARSE_BYTES {
+        found.truncate(first);
         return (false, take_singly(view, &directory, rowids, rows, found));
     }
     view.append_to(least, end - least, rows);
     let (copied, mut chained) = (&rows[begin..], false);
-    for rowid in rowids {
+    for place in &mut found[first..] {
         // In the copy, whose first byte is at `least`; what lies before it is no row.
-        let at = directory.place(rowid.slot.into()).wrapping_sub(least);
+        let at = (place.0 as usize).wrapping_sub(least);
         let head = copied.get(at..).and_then(|rest| rest.first_chunk::<ROW_HEADER_BYTES>());
         let [row_flags, _lock, l0, l1, ..] = head.copied().unwrap_or_default();
         let whole = row_flags & (flags::DELETED | flags::HEAD | flags::LAST) == flags::HEAD | flags::LAST;
         chained |= row_flags & (flags::DELETED | flags::HEAD | flags::LAST) == flags::HEAD;
         let from = at.wrapping_add(ROW_HEADER_BYTES);
         let to = from.wrapping_add(u16::from_le_bytes([l0, l1]).into()).min(copied.len());
-        found.push(if whole { ((begin + from) as u32, (begin + to) as u32) } else { (0, 0) });
+        *place = if whole { ((begin + from) as u32, (begin + to) as u32) } else { (0, 0) };
     }
     (false, chained)
 }

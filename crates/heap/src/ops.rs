@@ -65,10 +65,9 @@ pub fn mark(slot: u16, flags: u8, lock: u8) -> [u8; 4] {
 
 /// Appends a row to a PUT_MANY, which begins with the lock byte.
 pub fn add_to_many(out: &mut Vec<u8>, slot: u16, flags: u8, extra: u16, body: &[u8]) {
-    out.extend_from_slice(&slot.to_le_bytes());
-    out.extend_from_slice(&extra.to_le_bytes());
-    out.extend_from_slice(&(body.len() as u16).to_le_bytes());
-    out.push(flags);
+    let ([s0, s1], [e0, e1], [l0, l1]) = (slot.to_le_bytes(), extra.to_le_bytes(), (body.len() as u16).to_le_bytes());
+    out.reserve(MANY_HEAD + body.len());
+    out.extend_from_slice(&[s0, s1, e0, e1, l0, l1, flags]);
     out.extend_from_slice(body);
 }
 
@@ -83,10 +82,9 @@ pub fn add_to_each(out: &mut Vec<u8>, slot: u16, flags: u8, lock: u8, extra: u16
 
 /// Appends the head of a row to a PUT_EACH; `len` bytes are appended by the caller.
 pub fn add_head_to_each(out: &mut Vec<u8>, slot: u16, flags: u8, lock: u8, extra: u16, len: usize) {
-    out.extend_from_slice(&slot.to_le_bytes());
-    out.extend_from_slice(&extra.to_le_bytes());
-    out.extend_from_slice(&(len as u16).to_le_bytes());
-    out.extend_from_slice(&[flags, lock]);
+    let ([s0, s1], [e0, e1], [l0, l1]) = (slot.to_le_bytes(), extra.to_le_bytes(), (len as u16).to_le_bytes());
+    out.reserve(EACH_HEAD + len);
+    out.extend_from_slice(&[s0, s1, e0, e1, l0, l1, flags, lock]);
 }
 
 /// Bytes before those of a row in a SPLICE_EACH.
@@ -94,11 +92,10 @@ pub const SPLICE_HEAD: usize = 9;
 
 /// Appends a row to a SPLICE_EACH: `bytes` take the place of `cut` bytes from offset `from` of its body on.
 pub fn add_to_splice(out: &mut Vec<u8>, slot: u16, from: usize, cut: usize, lock: u8, bytes: &[u8]) {
-    out.extend_from_slice(&slot.to_le_bytes());
-    for n in [from, cut, bytes.len()] {
-        out.extend_from_slice(&(n as u16).to_le_bytes());
-    }
-    out.push(lock);
+    let word = |n: usize| (n as u16).to_le_bytes();
+    let ([s0, s1], [f0, f1], [c0, c1], [l0, l1]) = (slot.to_le_bytes(), word(from), word(cut), word(bytes.len()));
+    out.reserve(SPLICE_HEAD + bytes.len());
+    out.extend_from_slice(&[s0, s1, f0, f1, c0, c1, l0, l1, lock]);
     out.extend_from_slice(bytes);
 }
 
@@ -179,14 +176,23 @@ fn apply_put(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refuse
 fn apply_put_many(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
     let Some((lock, mut rest)) = data.split_first() else { return Err(Refused::NoSuch) };
     let mut locked = 0;
-    while let Some((head, tail)) = rest.split_at_checked(MANY_HEAD) {
-        let word = |i: usize| u16::from_le_bytes([head[i], head[i + 1]]);
-        let Some((body, next)) = tail.split_at_checked(usize::from(word(4))) else { return Err(Refused::NoSuch) };
-        d.insert(word(0), head[6], *lock, word(2), body)?;
-        count_deleted(d, 0, head[6]);
+    let mut appended = d.append_rows();
+    while let Some((head, tail)) = rest.split_first_chunk::<MANY_HEAD>() {
+        let [s0, s1, e0, e1, l0, l1, flags] = *head;
+        let (slot, extra) = (u16::from_le_bytes([s0, s1]), u16::from_le_bytes([e0, e1]));
+        let body = tail.split_at_checked(usize::from(u16::from_le_bytes([l0, l1])));
+        let Some((body, next)) = body else { return Err(Refused::NoSuch) };
+        // Mostly rows come behind those that are there, into the gap.
+        if flags & flags::DELETED != 0 || !appended.push(slot, flags, *lock, extra, body) {
+            appended.finish();
+            d.insert(slot, flags, *lock, extra, body)?;
+            count_deleted(d, 0, flags);
+            appended = d.append_rows();
+        }
         locked += 1;
         rest = next;
     }
+    appended.finish();
     // The entry counts its rows once for all of them.
     match d.read().itl(*lock) {
         Some(mut itl) => {

@@ -296,6 +296,13 @@ impl DataType {
     pub fn takes(&self, value: &Value) -> bool {
         match (self, value) {
             (DataType::Number { precision: None, scale: None }, Value::Number(_)) => true,
+            (DataType::Number { precision: Some(precision), scale }, Value::Number(n)) => {
+                let places = i32::from(*precision) - i32::from(scale.unwrap_or(0)).max(0);
+                let whole = n.as_i64().map(i64::unsigned_abs).filter(|_| scale.unwrap_or(0) >= 0);
+                whole.is_some_and(|n| (1..=18).contains(&places) && n < 10u64.pow(places as u32))
+            }
+            (DataType::Number { precision: None, scale: Some(0) }, Value::Number(n)) => n.as_i64().is_some(),
+            (DataType::Date, Value::Date(_)) => true,
             // However the length is counted, there are not more characters than bytes.
             (DataType::Varchar2 { len, .. }, Value::Text(text)) => text.len() <= *len as usize,
             _ => false,
@@ -429,6 +436,7 @@ impl fmt::Display for DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Date, Number};
 
     fn assigned(data_type: DataType, value: impl Into<String>) -> Result<Value> {
         let mut value = Value::text(value);
@@ -452,6 +460,43 @@ mod tests {
         assert_eq!(assigned(DataType::NUMBER, "").unwrap(), Value::Null);
         assert!(assigned(DataType::Raw { len: 1 }, "ABCD").unwrap_err().is(12899));
         assert!(assigned(DataType::Raw { len: 1 }, "XY").unwrap_err().is(1465));
+    }
+
+    #[test]
+    fn what_is_taken_is_not_changed_by_assignment() {
+        let number = |precision, scale| DataType::Number { precision, scale };
+        let types = [
+            DataType::NUMBER,
+            DataType::INTEGER,
+            number(Some(1), None),
+            number(Some(3), Some(0)),
+            number(Some(5), Some(2)),
+            number(Some(2), Some(4)),
+            number(Some(4), Some(-2)),
+            number(Some(38), Some(0)),
+            DataType::Varchar2 { len: 3, unit: LenUnit::Byte },
+            DataType::Date,
+        ];
+        let mut values: Vec<Value> = ["", "a", "abc", "abcd", "ä"].into_iter().map(Value::text).collect();
+        values.push(Value::Date(Date::from_unix(1_700_000_000).unwrap()));
+        for n in [0, 1, 9, 10, 99, 100, 999, 1000, 9999, 10_000, i64::MAX, i64::MIN] {
+            for n in [n, n.checked_neg().unwrap_or(0)] {
+                values.push(Value::Number(n.into()));
+                values.push(Value::Number(Number::from_scaled(n.into(), -1).unwrap()));
+            }
+        }
+        let mut taken = 0;
+        for ty in &types {
+            for value in values.iter().filter(|v| ty.takes(v)) {
+                let mut assigned = value.clone();
+                ty.assign(&mut assigned, &Nls::default(), &"\"T\".\"C\"").unwrap();
+                assert_eq!(&assigned, value, "{ty:?}");
+                taken += 1;
+            }
+        }
+        assert!(taken > 60, "{taken}");
+        assert!(number(Some(3), Some(0)).takes(&Value::Number((-999).into())));
+        assert!(!number(Some(3), Some(0)).takes(&Value::Number(1000.into())));
     }
 
     #[test]

@@ -37,7 +37,13 @@ impl<'a> RowWriter<'a> {
         }
         RowWriter { out }
     }
+    /// Goes on with the row at the end of `out`.
+    #[inline]
+    pub fn again(out: &'a mut Vec<u8>) -> RowWriter<'a> {
+        RowWriter { out }
+    }
     /// Appends NULL.
+    #[inline]
     pub fn null(&mut self) {
         self.out.push(0xFF)
     }
@@ -50,6 +56,9 @@ impl<'a> RowWriter<'a> {
     pub fn value(&mut self, value: &crate::Value) {
         if value.is_null() {
             return self.null();
+        }
+        if let crate::Value::Text(s) = value {
+            return self.bytes(s.as_bytes());
         }
         let at = self.out.len();
         self.out.push(0);

@@ -6,6 +6,7 @@
 
 mod batch;
 mod changes;
+mod direct;
 pub(crate) mod keys;
 mod locks;
 mod run;

@@ -1,6 +1,7 @@
 //! The statements: which rows, which values.
 
 use super::Writer;
+use super::direct::Direct;
 use crate::code::{Builder, Code, Cond};
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
@@ -40,6 +41,8 @@ pub struct Insert {
     nulls: Vec<u16>,
     rowid: Reg,
     returning: Vec<Code>,
+    /// For rows that are inserted in batches.
+    direct: Option<Direct>,
 }
 
 pub struct Branch {
@@ -249,10 +252,13 @@ fn build_insert(i: &InsertPlan, b: &mut Builder<'_>) -> Result<Insert> {
         InsertSource::Query(q) => (Some(Op::build(&q.source, b)?), &q.out),
     };
     let (defaults, nulls) = fill(&i.columns, &i.defaults, i.target.table.columns.len(), &i.target.table, b);
+    let writer = Writer::build(&i.target, b)?;
+    let values: Vec<_> = i.columns.iter().copied().zip(b.codes(exprs)).collect();
     Ok(Insert {
-        writer: Writer::build(&i.target, b)?,
+        direct: Direct::of(&writer, &values, &defaults),
+        writer,
         query,
-        values: i.columns.iter().copied().zip(b.codes(exprs)).collect(),
+        values,
         defaults,
         nulls,
         rowid: i.rowid,
@@ -437,6 +443,11 @@ impl Insert {
 
     /// Takes a row of values into the batch.
     fn take_values(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if let Some(direct) = &self.direct
+            && self.writer.insert_direct(direct, &self.values, &self.defaults, m, cx)?
+        {
+            return Ok(());
+        }
         new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
         self.writer.insert_later(m, cx)
     }

@@ -39,6 +39,8 @@ struct Level {
     /// The row whose children these are, and what tells it from others.
     parent: u32,
     mark: u64,
+    /// Has a bit of the mark of this parent and of each above it: a row whose bit is not there is none of them.
+    above: u64,
     /// Values of CONNECT_BY_ROOT and of the paths above this level.
     roots: Option<Rc<[Value]>>,
     paths: Option<Rc<[String]>>,
@@ -82,6 +84,11 @@ impl Arena {
             Lie::Cut => self.cut[n as usize],
         }
     }
+}
+
+/// The bit of a mark among those of a row's ancestors.
+fn bit_of(mark: u64) -> u64 {
+    1 << (mark >> 58)
 }
 
 /// What a search came to.
@@ -203,9 +210,9 @@ impl Connect {
     }
 
     fn set_level(&self, level: u64, m: &mut Machine) {
-        m.put(self.level, Value::Number(Number::from_u64(level)));
+        m.put_whole(self.level, level as i64);
         if let Some(r) = self.rownum {
-            m.put(r, Value::Number(Number::from_u64(self.given + 1)));
+            m.put_whole(r, self.given as i64 + 1);
         }
     }
 
@@ -251,7 +258,7 @@ impl Connect {
             if self.given.is_multiple_of(CANCEL_ROWS) {
                 cx.p.check_cancel()?;
             }
-            m.put(self.level, Value::Number(Number::from_u64(depth as u64)));
+            m.put_whole(self.level, depth as i64);
             let roots = if depth == 1 { self.root_values(m, cx)? } else { roots };
             let paths = self.path_values(paths.as_deref(), m, cx)?;
             let pending = Pending { row, roots: roots.clone(), paths: paths.clone() };
@@ -259,7 +266,7 @@ impl Connect {
                 let cycle = self.descend(pending, m, cx)?;
                 // The search for children has used the registers: put the row back.
                 m.restore(&self.columns.row, self.arena.row(row));
-                m.put(self.level, Value::Number(Number::from_u64(depth as u64)));
+                m.put_whole(self.level, depth as i64);
                 let leaf = self.stack.len() == depth;
                 self.set_flag(self.is_leaf, leaf, m);
                 self.set_flag(self.is_cycle, cycle, m);
@@ -302,6 +309,7 @@ impl Connect {
             cut_mark: 0,
             parent: u32::MAX,
             mark: 0,
+            above: 0,
             roots: None,
             paths: None,
         });
@@ -418,6 +426,7 @@ impl Connect {
             cut_mark,
             parent: of.row,
             mark,
+            above: self.stack.last().map_or(0, |l| l.above) | bit_of(mark),
             roots: of.roots,
             paths: of.paths,
         });
@@ -434,8 +443,12 @@ impl Connect {
         };
         let mark = arena.mark(row, places);
         let mut looped = false;
+        let above = stack.last().map_or(0, |l| l.above) | bit_of(mark);
         let mut is_new = |arena: &Arena, child: u32| {
             let own = arena.mark(child, places);
+            if above & bit_of(own) == 0 {
+                return true;
+            }
             let same = |other: u32| arena.same(child, other, places);
             let deeper = stack.len() > DEEP && deep.get(&own).is_some_and(|n| *n > 0);
             let seen = if stack.len() > DEEP && !deeper { &stack[..DEEP + 1] } else { &stack[..] };

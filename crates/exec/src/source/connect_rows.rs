@@ -28,7 +28,8 @@ pub struct Arena {
     pub links: Vec<u32>,
     /// Children that are left when loops were cut off.
     pub cut: Vec<u32>,
-    bytes: usize,
+    /// Bytes that the values have elsewhere, beside those of themselves.
+    outside: usize,
     /// The most bytes so far, which are accounted for, and in which execution.
     charged: usize,
     execution: u64,
@@ -37,7 +38,7 @@ pub struct Arena {
 impl Arena {
     pub fn new(width: usize) -> Arena {
         let (values, links, cut) = (Vec::new(), Vec::new(), Vec::new());
-        Arena { values, width, rows: 0, links, cut, bytes: 0, charged: 0, execution: 0 }
+        Arena { values, width, rows: 0, links, cut, outside: 0, charged: 0, execution: 0 }
     }
 
     pub fn len(&self) -> u32 {
@@ -51,7 +52,12 @@ impl Arena {
         if self.execution == m.execution {
             m.release(self.charged);
         }
-        (self.rows, self.bytes, self.charged, self.execution) = (0, 0, 0, m.execution);
+        (self.rows, self.outside, self.charged, self.execution) = (0, 0, 0, m.execution);
+    }
+
+    /// Bytes of all rows.
+    fn bytes(&self) -> usize {
+        size_of_val(&self.values[..]) + self.outside
     }
 
     #[inline]
@@ -63,16 +69,17 @@ impl Arena {
     pub fn push(&mut self, regs: &[Reg], m: &mut Machine, cx: &ExecCtx<'_>) -> Result<u32> {
         let before = self.values.len();
         self.values.extend(regs.iter().map(|&r| m.value(r).clone()));
-        self.bytes += row_bytes(&self.values[before..]);
+        self.outside += bytes_outside(&self.values[before..]);
         self.rows += 1;
         self.charge(m, cx)?;
         Ok(self.rows - 1)
     }
 
     fn charge(&mut self, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
-        if self.bytes > self.charged {
+        let bytes = self.bytes();
+        if bytes > self.charged {
             // In steps, so that a stack that goes up and down is accounted for once.
-            let step = (self.bytes - self.charged).max(4096);
+            let step = (bytes - self.charged).max(4096);
             self.charged += step;
             m.charge(step, cx)?;
         }
@@ -87,7 +94,9 @@ impl Arena {
     fn forget_rows(&mut self, rows: u32) {
         if rows < self.rows {
             let from = rows as usize * self.width;
-            self.bytes = self.bytes.saturating_sub(row_bytes(&self.values[from..]));
+            if self.outside > 0 {
+                self.outside = self.outside.saturating_sub(bytes_outside(&self.values[from..]));
+            }
             self.values.truncate(from);
             self.rows = rows;
         }
@@ -134,8 +143,8 @@ impl Arena {
     }
 }
 
-fn row_bytes(row: &[Value]) -> usize {
-    row.iter().map(heap_bytes).sum::<usize>() + size_of_val(row)
+fn bytes_outside(row: &[Value]) -> usize {
+    row.iter().map(heap_bytes).sum()
 }
 
 /// How children are found.
@@ -312,7 +321,7 @@ impl Memory {
         let kept = self.keeping;
         if kept {
             self.known[class] = Some(found);
-            self.keeping = arena.bytes + arena.links.len() * size_of::<u32>() <= cx.session.options.spill_bytes;
+            self.keeping = arena.bytes() + arena.links.len() * size_of::<u32>() <= cx.session.options.spill_bytes;
         }
         Ok((found, kept))
     }
@@ -333,7 +342,7 @@ impl Table {
                 keys.extend_from_slice(&key);
             }
             ends.push(keys.len());
-            if arena.bytes + keys.len() + ends.len() * 16 > limit {
+            if arena.bytes() + keys.len() + ends.len() * 16 > limit {
                 return Ok(false);
             }
         }

@@ -755,11 +755,21 @@ impl RangePath {
     ) -> Result<bool> {
         let RangePath { index, ahead, range, verdict, .. } = self;
         let Some(index) = index else { return Ok(false) };
+        if ahead.unsure.is_empty() {
+            for (begin, end) in &ahead.found[ahead.next..] {
+                if begin < end {
+                    f(&ahead.rows[*begin as usize..*end as usize], cx)?;
+                }
+            }
+            ahead.next = ahead.found.len();
+        }
         while let Some((_, row, key)) = ahead.pop() {
             if key.is_empty() || index.matches(row, key, &mut m.scratch)? {
                 f(row, cx)?;
             }
         }
+        // All rows are wanted.
+        ahead.size = Ahead::MOST;
         ahead.read_more(range, index, verdict, table, m, cx)
     }
 

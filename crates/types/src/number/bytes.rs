@@ -87,6 +87,16 @@ impl Number {
 /// The stored form of 1 to 99,999,999.
 #[inline]
 fn encode_small(n: u32, out: &mut Vec<u8>) {
+    let digit = |d: u32| d as u8 + 1;
+    if n < 100 {
+        return out.extend_from_slice(&[193, digit(n)]);
+    }
+    if n < 10_000 && n % 100 != 0 {
+        return out.extend_from_slice(&[194, digit(n / 100), digit(n % 100)]);
+    }
+    if n < 1_000_000 && n % 100 != 0 {
+        return out.extend_from_slice(&[195, digit(n / 10_000), digit(n / 100 % 100), digit(n % 100)]);
+    }
     let pairs = [n / 1_000_000, n / 10_000 % 100, n / 100 % 100, n % 100];
     let first = pairs.iter().position(|&d| d != 0).unwrap_or(3);
     let end = pairs.iter().rposition(|&d| d != 0).unwrap_or(3) + 1;

@@ -429,6 +429,15 @@ proptest! {
     }
 
     #[test]
+    fn whole_numbers_are_written_digit_by_digit(n in any::<i64>(), shift in 0u32..64) {
+        for n in [n >> shift, i64::MIN, i64::MAX, 0] {
+            let mut text = String::from("x");
+            Number::from_i64(n).write_text(&mut text);
+            prop_assert_eq!(text, format!("x{n}"));
+        }
+    }
+
+    #[test]
     fn whole_parts_are_those_of_the_general_way(x in arb()) {
         let x = number(x);
         let general = |half_up| x.decimal().round(0, half_up).map(Number::of);

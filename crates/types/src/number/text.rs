@@ -37,12 +37,35 @@ impl Number {
 
     /// Appends the text of TO_CHAR(n): up to 40 digits, `.5` for a half, exponent form beyond.
     pub fn write_text(&self, out: &mut String) {
-        use fmt::Write;
         match &self.0 {
-            Repr::Int(n) => write!(out, "{n}").expect("a string takes every text"),
+            Repr::Int(n) => write_whole(*n, out),
             Repr::Dec(d) => write_decimal(d, out),
         }
     }
+}
+
+/// The digits of a whole number, two at a time.
+fn write_whole(n: i64, out: &mut String) {
+    let mut text = [0u8; 20];
+    let (mut at, mut rest) = (text.len(), n.unsigned_abs());
+    while rest >= 100 {
+        let pair = (rest % 100) as u8;
+        rest /= 100;
+        at -= 2;
+        (text[at], text[at + 1]) = (b'0' + pair / 10, b'0' + pair % 10);
+    }
+    let pair = rest as u8;
+    at -= 1;
+    text[at] = b'0' + pair % 10;
+    if pair >= 10 {
+        at -= 1;
+        text[at] = b'0' + pair / 10;
+    }
+    if n < 0 {
+        at -= 1;
+        text[at] = b'-';
+    }
+    out.push_str(std::str::from_utf8(&text[at..]).expect("digits are ASCII"));
 }
 
 fn parse_general(negative: bool, text: &[u8], decimal: char) -> Result<Number> {

@@ -1,0 +1,119 @@
+//! Rows that are written as they are computed.
+//!
+//! The usual way of a new row computes all its columns into registers, then fits each to its type, then tests the constraints, then writes
+//! the row: four passes, in an order that decides which error comes first. A row of plain expressions for a table without CHECK
+//! constraints and virtual columns is written in one pass. What does not go well in it, whatever it is, leaves nothing behind, and the row
+//! goes the usual way, which says what is wrong.
+
+use super::Writer;
+use crate::code::Code;
+use crate::ctx::ExecCtx;
+use crate::machine::Machine;
+use crate::source::copy;
+use types::Result;
+use types::row::RowWriter;
+
+/// Where the columns of a row come from, in the order of the table.
+pub struct Direct {
+    columns: Vec<From>,
+}
+
+#[derive(Clone, Copy)]
+enum From {
+    /// This one of the statement's values.
+    Value(usize),
+    /// This one of the defaults.
+    Default(usize),
+    Null,
+}
+
+/// A row with more columns has a longer head.
+const COLUMNS_MOST: usize = 254;
+
+impl Direct {
+    /// `None` when rows of this statement go the usual way.
+    pub fn of(writer: &Writer, values: &[(u16, Code)], defaults: &[(u16, Code, bool)]) -> Option<Direct> {
+        let plain = values.iter().all(|(_, code)| code.is_plain())
+            // A default that stands in for NULL needs to know of it.
+            && defaults.iter().all(|(_, code, only_null)| code.is_plain() && !only_null);
+        let width = writer.new.len();
+        if !plain || !writer.takes_batches() || !writer.checks.is_empty() || width > COLUMNS_MOST {
+            return None;
+        }
+        let mut columns = vec![From::Null; width];
+        for (n, (column, ..)) in defaults.iter().enumerate() {
+            columns[usize::from(*column)] = From::Default(n);
+        }
+        for (n, (column, _)) in values.iter().enumerate() {
+            columns[usize::from(*column)] = From::Value(n);
+        }
+        Some(Direct { columns })
+    }
+}
+
+impl Writer {
+    /// Computes a row and takes it into the batch. False, and nothing is done, when something is in the way.
+    pub fn insert_direct(
+        &mut self,
+        direct: &Direct,
+        values: &[(u16, Code)],
+        defaults: &[(u16, Code, bool)],
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        let mut row = std::mem::take(&mut self.row);
+        row.clear();
+        let written = self.write_direct(direct, values, defaults, &mut row, m, cx);
+        self.row = row;
+        match written {
+            true => self.batch.push(&self.row, &self.indexes).map(|()| true),
+            false => Ok(false),
+        }
+    }
+
+    fn write_direct(
+        &self,
+        direct: &Direct,
+        values: &[(u16, Code)],
+        defaults: &[(u16, Code, bool)],
+        row: &mut Vec<u8>,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> bool {
+        // Trailing NULLs are left out: how many columns are stored, and where the last of them ends.
+        let (mut stored, mut end) = (0, 1);
+        RowWriter::new(row, 0);
+        for (column, from) in direct.columns.iter().enumerate() {
+            let code = match from {
+                From::Value(n) => &values[*n].1,
+                From::Default(n) => &defaults[*n].1,
+                From::Null if self.table.columns[column].nullable => {
+                    RowWriter::again(row).null();
+                    continue;
+                }
+                From::Null => return false,
+            };
+            let Ok(mut reg) = code.eval(m, cx) else { return false };
+            let def = &self.table.columns[column];
+            if m.value(reg).is_null() {
+                if !def.nullable {
+                    return false;
+                }
+                RowWriter::again(row).null();
+                continue;
+            }
+            if !def.data_type.takes(m.value(reg)) {
+                copy(reg, self.new[column], m);
+                reg = self.new[column];
+                if self.fit(column, false, m, cx).is_err() || m.value(reg).is_null() {
+                    return false;
+                }
+            }
+            RowWriter::again(row).value(m.value(reg));
+            (stored, end) = (column + 1, row.len());
+        }
+        row.truncate(end);
+        row[0] = stored as u8;
+        true
+    }
+}
