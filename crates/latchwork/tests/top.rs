@@ -84,6 +84,8 @@ fn one_sample_for_people_and_for_programs() {
     let chain = sample["blockers"].as_array().expect("a list");
     assert_eq!(chain[0]["sid"], scene.holder().to_string(), "{chain:?}");
     assert_eq!((&chain[0]["waiting_behind"], &chain[1]["object"]), (&1.into(), &"SYS.HOT".into()), "{chain:?}");
+    assert!(sample["session_count"].as_u64().is_some_and(|n| n >= 2), "holder and waiter: {sample}");
+    assert_eq!(sample["active_session_count"], 1);
     let own = sample["sessions"].as_array().expect("a list").iter().filter(|s| s["program"] == "latchwork top");
     assert_eq!(own.count(), 0, "the observer is not observed");
 
@@ -188,6 +190,11 @@ impl Drop for Web {
 fn web(scene: &Scene) -> Web {
     let mut command = Command::new(PROGRAM);
     command.args(["top", "--web", "--port", "0", "--interval", "0.3", "--dir"]).arg(scene.instance.dir());
+    serve(command)
+}
+
+/// Starts a server and reads where it is.
+fn serve(mut command: Command) -> Web {
     let mut child = command.stdout(Stdio::piped()).spawn().expect("the program runs");
     let mut line = String::new();
     BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("it says where it is");
@@ -251,6 +258,39 @@ fn the_page_shows_the_hot_event_and_kills_who_is_in_the_way() {
     assert!(killed.starts_with("HTTP/1.1 202"), "{killed}");
     // The waiter gets the row, because its holder was rolled back.
     scene.end();
+}
+
+/// A lasting database, stopped and removed when dropped.
+struct Lasting(PathBuf);
+
+impl Lasting {
+    fn run(&self, arguments: &[&str]) {
+        let out = Command::new(PROGRAM).args(arguments).arg("--dir").arg(&self.0).output().expect("the program runs");
+        assert!(out.status.success(), "{arguments:?}: {}", text(&out));
+    }
+}
+
+impl Drop for Lasting {
+    fn drop(&mut self) {
+        let mut stop = Command::new(PROGRAM);
+        // It may be stopped already.
+        drop(stop.args(["stop", "--mode", "abort", "--dir"]).arg(&self.0).output());
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+#[test]
+fn an_instance_that_went_away_is_said_and_found_again() {
+    let database = Lasting(std::env::temp_dir().join(format!("latchwork-top-{}", std::process::id())));
+    database.run(&["start"]);
+    let mut command = Command::new(PROGRAM);
+    command.args(["top", "--web", "--port", "0", "--interval", "0.3", "--dir"]).arg(&database.0);
+    let web = serve(command);
+    web.event_with("\"lost\":null");
+    database.run(&["stop"]);
+    web.event_with("\"lost\":\"No instance runs in");
+    database.run(&["start"]);
+    web.event_with("\"lost\":null");
 }
 
 #[test]

@@ -102,7 +102,8 @@ pub fn json(model: &Model, look: Look, only: Option<Pane>) -> Json {
         fields.insert("format".into(), json!("latchwork-top/1"));
         for (pane, table) in panes(model, look) {
             if only.is_none_or(|one| one == pane) {
-                fields.insert(pane.name().into(), table.json());
+                let other = fields.insert(pane.name().into(), table.json());
+                debug_assert!(other.is_none(), "two fields of one name: {}", pane.name());
             }
         }
     }

@@ -364,7 +364,7 @@ impl Reader {
         let children = self.rows(children, &name)?;
         let places = "select \"WHERE\", sleep_count, wtr_slp_count, nwfail_count, longhold_count from v$latch_misses where parent_name = :1 \
              and sleep_count + nwfail_count + longhold_count > 0";
-        let places = self.rows(&places, &name)?;
+        let places = self.rows(places, &name)?;
         let child = |row: &Row| {
             let mut c = Columns::of(row);
             ChildCount {

@@ -110,14 +110,10 @@ impl Maker<'_> {
                 seen.entry((e.name.clone(), class_of(&e.class))).or_insert(0);
             }
         }
-        let counters =
-            |name: &str| {
-                let e = self.w.events.get(name);
-                let both = e.map_or((0, 0), |e| {
-                    if self.look.background { (e.waits, e.time_us) } else { (e.waits_fg, e.time_us_fg) }
-                });
-                both
-            };
+        let counters = |name: &str| {
+            let e = self.w.events.get(name);
+            e.map_or((0, 0), |e| if self.look.background { (e.waits, e.time_us) } else { (e.waits_fg, e.time_us_fg) })
+        };
         let mut lines: Vec<Line> = seen
             .into_iter()
             .map(|((name, class), times)| {

@@ -90,8 +90,8 @@ impl Summary {
             "average_active_sessions": load,
             "db_time_per_s": round(self.db_time_per_s),
             "db_cpu_per_s": round(self.db_cpu_per_s),
-            "sessions": self.sessions,
-            "active_sessions": self.active,
+            "session_count": self.sessions,
+            "active_session_count": self.active,
             "rates": rates,
         })
     }
