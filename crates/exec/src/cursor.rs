@@ -475,9 +475,9 @@ impl Cursor {
     ) -> Result<()> {
         let Body::Dml(dml) = &mut self.body else { return Ok(()) };
         let rows = dml.rows_waiting();
-        self.key.processed(rows, cx);
         let host = cx.host;
         let result = dml.run_waiting(&mut |n, e| refused(n, host.name_segment(e)), cx);
+        self.key.processed(rows, cx);
         self.key.finished(cx);
         result.map_err(|e| host.name_segment(e))
     }

@@ -4,6 +4,10 @@
 //! Elapsed time: the first executions of a statement in a session are all timed, then one in sixty-four, which counts for all of them: two
 //! readings of the clock at each of millions of executions would be felt. [`Timing`] says when none is, or all are. Processor time is the elapsed time by the share of the
 //! processor that the session has had over its last seconds of work.
+//!
+//! Blocks: what the session has got and read between the beginning of an execution and its end, less what other statements were told of
+//! meanwhile, so that a loop over rows is not charged with what its body reads. Of cursors that are open side by side and end in another
+//! order than they began, one may be charged with what another got before it.
 
 use crate::ctx::{ExecCtx, SessionState};
 use library_cache::{Content, CursorSlot, Delta, Digest, Env, Handle, LibraryCache, Statement};
@@ -56,13 +60,46 @@ struct Figure {
     started_ns: u64,
     stands_for: u64,
     elapsed_ns: u64,
+    /// Blocks got and read when the execution began, less those that statements were told of; `None` outside of an execution.
+    base: Option<Blocks>,
     /// The shared entry has given way to another statement.
     stale: bool,
 }
 
+/// Blocks got and blocks read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Blocks {
+    gets: u64,
+    reads: u64,
+}
+
+impl Blocks {
+    /// Those of a session so far.
+    #[inline]
+    fn of(p: &Process) -> Blocks {
+        let line = p.stats();
+        Blocks { gets: line.get(Stat::SessionLogicalReads), reads: line.get(Stat::PhysicalReads) }
+    }
+
+    /// What is left without others; nothing where these are more.
+    #[inline]
+    fn less(self, other: Blocks) -> Blocks {
+        Blocks { gets: self.gets.saturating_sub(other.gets), reads: self.reads.saturating_sub(other.reads) }
+    }
+}
+
 impl Figure {
     fn new(handle: Handle) -> Figure {
-        Figure { handle, delta: Delta::default(), seen: 0, started_ns: 0, stands_for: 0, elapsed_ns: 0, stale: false }
+        Figure {
+            handle,
+            delta: Delta::default(),
+            seen: 0,
+            started_ns: 0,
+            stands_for: 0,
+            elapsed_ns: 0,
+            base: None,
+            stale: false,
+        }
     }
 
     #[inline]
@@ -141,6 +178,8 @@ pub struct Figures {
     /// Grows when the list starts anew: indexes into it are then void.
     generation: u32,
     meter: Meter,
+    /// Blocks that statements of the session have been told of.
+    told: Blocks,
 }
 
 impl Figures {
@@ -309,8 +348,10 @@ impl Place {
             cx.shared.library.pin(cx.p, &self.slot, handle);
         }
         let timing = cx.session.options.timing;
+        let base = Blocks::of(cx.p).less(cx.session.figures.told);
         let Some(figure) = cx.session.figures.slot(&self.key) else { return };
         figure.executed(timing);
+        figure.base = Some(base);
         if figure.delta.executions >= TOLD_EVERY {
             self.tell(cx);
         }
@@ -335,10 +376,17 @@ impl Place {
     /// Counts rows fetched or changed.
     #[inline]
     pub fn processed(&mut self, rows: u64, cx: &mut ExecCtx<'_>) {
-        if let Some(figure) = cx.session.figures.slot(&self.key) {
-            figure.delta.rows_processed += rows;
-            figure.delta.fetches += 1;
-            figure.ended();
+        let now = Blocks::of(cx.p).less(cx.session.figures.told);
+        let Some(figure) = cx.session.figures.slot(&self.key) else { return };
+        figure.delta.rows_processed += rows;
+        figure.delta.fetches += 1;
+        figure.ended();
+        if let Some(base) = figure.base.take() {
+            let own = now.less(base);
+            figure.delta.buffer_gets += own.gets;
+            figure.delta.disk_reads += own.reads;
+            let told = &mut cx.session.figures.told;
+            (told.gets, told.reads) = (told.gets + own.gets, told.reads + own.reads);
         }
     }
 }
