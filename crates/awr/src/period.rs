@@ -57,6 +57,8 @@ pub struct Step {
     pub from_s: f64,
     pub to_s: f64,
     pub cpu_us: u64,
+    /// `DB time`, which is more than CPU time and waits where processes stood in line for a CPU.
+    pub db_time_us: u64,
     /// Microseconds that users waited, by class.
     pub waited: Vec<(String, u64)>,
 }
@@ -106,6 +108,10 @@ pub struct Period {
     pub undo: Vec<Ends>,
     pub sga: Vec<Ends>,
     pub sga_areas: Vec<Ends>,
+    /// `[processes, with memory, used, allocated, average, deviation, most, most ever]` in bytes, by category; these are no totals.
+    pub process_memory: Vec<Ends>,
+    /// `[size, least, greatest, changes]` in bytes, by component and kind of the last change.
+    pub components: Vec<Ends>,
     /// Names with values at both ends.
     pub parameters: Vec<(String, String, String)>,
     pub statements: Vec<Statement>,
@@ -226,6 +232,11 @@ impl Period {
         period.files = l.ends(2, files, "filestatxs")?;
         period.sga = l.ends(1, "name, value", "sga")?;
         period.sga_areas = l.ends(2, "pool, name, bytes", "sgastat")?;
+        let memory = "category, num_processes, non_zero_allocs, used_total, allocated_total, allocated_avg, allocated_stddev, \
+                      allocated_max, max_allocated_max";
+        period.process_memory = l.ends(1, memory, "process_mem_summary")?;
+        let component = "component, last_oper_type, current_size, min_size, max_size, oper_count";
+        period.components = l.ends(2, component, "mem_dynamic_comp")?;
         period.parameters = parameters(&mut l)?;
         period.histogram = histogram(&mut l)?;
         period.undo = undo(&mut l)?;
@@ -373,9 +384,11 @@ fn steps(l: &mut Loader<'_>) -> Result<Vec<Step>> {
     let [begin, end] = l.ends;
     let binds = [begin, end, l.dbid].map(|n| Value::Number(n.into()));
     let sql = "select s.snap_id, (cast(s.end_interval_time as date) - date '2020-01-01') * 86400 \
-               + to_number(to_char(s.end_interval_time, 'FF6')) / 1000000, t.value \
-               from dba_hist_snapshot s, dba_hist_sys_time_model t where s.snap_id between :1 and :2 and s.dbid = :3 \
-               and t.snap_id = s.snap_id and t.dbid = s.dbid and t.stat_name = 'DB CPU' order by s.snap_id";
+               + to_number(to_char(s.end_interval_time, 'FF6')) / 1000000, t.value, d.value \
+               from dba_hist_snapshot s, dba_hist_sys_time_model t, dba_hist_sys_time_model d \
+               where s.snap_id between :1 and :2 and s.dbid = :3 \
+               and t.snap_id = s.snap_id and t.dbid = s.dbid and t.stat_name = 'DB CPU' \
+               and d.snap_id = s.snap_id and d.dbid = s.dbid and d.stat_name = 'DB time' order by s.snap_id";
     let snapshots = l.source.query(sql, &binds)?;
     let sql = "select e.snap_id, e.wait_class, sum(e.time_waited_micro_fg) from dba_hist_system_event e \
                where e.snap_id between :1 and :2 and e.dbid = :3 and e.wait_class <> 'Idle' group by e.snap_id, e.wait_class";
@@ -396,6 +409,7 @@ fn steps(l: &mut Loader<'_>) -> Result<Vec<Step>> {
             from_s: real(&from[1]),
             to_s: real(&to[1]),
             cpu_us: count(&to[2]).saturating_sub(count(&from[2])),
+            db_time_us: count(&to[3]).saturating_sub(count(&from[3])),
             waited: classes.iter().map(by_class).collect(),
         }
     };

@@ -2,9 +2,13 @@
 
 use crate::html::escape;
 
+/// Of DB time, what was neither on a CPU nor a wait: processes that could have run stood in line for a CPU.
+pub const IN_LINE: &str = "in line for a CPU";
+
 /// Colours of wait classes, `DB CPU` first; they stay apart for most eyes.
 const COLOURS: &[(&str, &str)] = &[
     ("DB CPU", "#15803d"),
+    (IN_LINE, "#86c99a"),
     ("Concurrency", "#9f1239"),
     ("User I/O", "#1d4ed8"),
     ("System I/O", "#0891b2"),

@@ -331,6 +331,19 @@ base_tables! {
         DBID "DBID" N, SNAP_INTERVAL "SNAP_INTERVAL_MIN" N, RETENTION "RETENTION_MIN" N, TOPNSQL "TOPNSQL" N,
         MOST_RECENT_SNAP_ID "MOST_RECENT_SNAP_ID" N,
     }
+    /// Memory of processes by what it is for, in bytes.
+    HistProcessMemory "WRH$_PROCESS_MEM_SUMMARY" 191 hist_process_memory {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, CATEGORY "CATEGORY" V(15), NUM_PROCESSES "NUM_PROCESSES" N,
+        NON_ZERO_ALLOCS "NON_ZERO_ALLOCS" N, USED_TOTAL "USED_TOTAL" N, ALLOCATED_TOTAL "ALLOCATED_TOTAL" N,
+        ALLOCATED_AVG "ALLOCATED_AVG" N, ALLOCATED_STDDEV "ALLOCATED_STDDEV" N, ALLOCATED_MAX "ALLOCATED_MAX" N,
+        MAX_ALLOCATED_MAX "MAX_ALLOCATED_MAX" N,
+    }
+    /// Components of the SGA that could have other sizes.
+    HistDynamicComponents "WRH$_MEM_DYNAMIC_COMP" 192 hist_dynamic_components {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, COMPONENT "COMPONENT" V(64), CURRENT_SIZE "CURRENT_SIZE" N,
+        MIN_SIZE "MIN_SIZE" N, MAX_SIZE "MAX_SIZE" N, USER_SPECIFIED_SIZE "USER_SPECIFIED_SIZE" N, OPER_COUNT "OPER_COUNT" N,
+        LAST_OPER_TYPE "LAST_OPER_TYPE" V(13), LAST_OPER_MODE "LAST_OPER_MODE" V(9),
+    }
     /// The totals of all cursors as the last snapshot saw them, and what had been added since the one before: one generation of rows.
     SqlstatSeen "WRM$_SQLSTAT_SEEN" 190 sqlstat_seen {
         SEEN "SEEN" N, STARTUP_TIME "STARTUP_TIME" D, SQL_ID "SQL_ID" V(13), PLAN_HASH_VALUE "PLAN_HASH_VALUE" N,

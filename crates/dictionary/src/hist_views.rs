@@ -123,6 +123,8 @@ const PLAIN: &[(&str, Base)] = &[
     ("BUFFER_POOL_STAT", Base::HistBufferPool),
     ("FILESTATXS", Base::HistFilestat),
     ("UNDOSTAT", Base::HistUndostat),
+    ("PROCESS_MEM_SUMMARY", Base::HistProcessMemory),
+    ("MEM_DYNAMIC_COMP", Base::HistDynamicComponents),
 ];
 
 /// Names and queries of the views over [`PLAIN`].

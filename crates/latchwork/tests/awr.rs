@@ -114,6 +114,9 @@ fn a_report_shows_what_the_snapshots_counted() {
         "Child Latch Statistics",
         "Dictionary Cache Stats",
         "Library Cache Activity",
+        "Memory Dynamic Components",
+        "Process Memory Summary",
+        "SGA Memory Summary",
         "SGA breakdown difference",
         "init.ora Parameters",
     ];
@@ -273,6 +276,43 @@ fn efficiencies(c: &mut Client, report: &str) {
         let printed: f64 = report[at..].split_whitespace().next().unwrap().parse().unwrap();
         assert!((printed - wanted).abs() < 0.0051, "{label} {printed}, {wanted} by the views");
     }
+}
+
+#[test]
+fn statements_are_charged_with_the_blocks_they_got() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table outside (n number primary key, v varchar2(200))");
+    run(&mut c, "create table inside (n number, v varchar2(200))");
+    run(&mut c, "insert into outside select level, rpad('x', 200) from dual connect by level <= 300");
+    run(&mut c, "insert into inside select level, rpad('x', 200) from dual connect by level <= 2000");
+    run(&mut c, "commit");
+    let reads = "select value from v$mystat s, v$statname n where n.statistic# = s.statistic# and n.name = 'session logical reads'";
+    let before = number(&mut c, reads);
+    run(
+        &mut c,
+        "declare x number; begin for r in (select n from outside) loop select count(v) into x from inside; end loop; end;",
+    );
+    let all = number(&mut c, reads) - before;
+    let of = |c: &mut Client, like: &str, figure: &str| {
+        number(c, &format!("select sum({figure}) from v$sql where sql_text like '{like}'"))
+    };
+    let (inner, outer) = (
+        of(&mut c, "SELECT COUNT(V) FROM INSIDE%", "buffer_gets"),
+        of(&mut c, "SELECT N FROM OUTSIDE%", "buffer_gets"),
+    );
+    // Sixty blocks and more, three hundred times; the loop over them got but its own few.
+    assert_eq!(of(&mut c, "SELECT COUNT(V) FROM INSIDE%", "executions"), 300);
+    assert!(inner >= 300 * 60 && inner % 300 < 100, "{inner}");
+    assert!(outer > 0 && outer < 400, "{outer} of {all}");
+    assert!(inner + outer <= all && inner + outer > all * 9 / 10, "{inner} and {outer} of {all}");
+    run(&mut c, "begin dbms_workload_repository.create_snapshot; end;");
+    run(&mut c, "declare x number; begin for i in 1 .. 10 loop select count(v) into x from inside; end loop; end;");
+    run(&mut c, "begin dbms_workload_repository.create_snapshot; end;");
+    let report = text(&mut c, "select output from table(dbms_workload_repository.awr_report_text(1, 1, 1, 2))");
+    let by_gets =
+        &report[report.find("\nSQL ordered by Gets").unwrap()..report.find("\nSQL ordered by Reads").unwrap()];
+    assert!(by_gets.contains("SELECT COUNT(V) FROM INSIDE"), "{by_gets}");
 }
 
 #[test]

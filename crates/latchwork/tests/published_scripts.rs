@@ -149,6 +149,23 @@ fn jobs_make_the_gets_of_their_generation() {
     assert!(text.contains("SAMPLE_ID") || text.contains("no rows selected"), "{text}");
 }
 
+/// The sections that the source shows of its report, with what the generation must have in them.
+fn five_sections(generation: &str, report: &str) {
+    let section = |title: &str| {
+        let from = report.find(&format!("\n{title}")).unwrap_or_else(|| panic!("{generation}: {title}\n{report}"));
+        let rest = &report[from + 1..];
+        &rest[..rest.find("\n          ------").unwrap_or(rest.len())]
+    };
+    assert!(section("Top 10 Foreground Events by Total Wait Time").contains("DB CPU"), "{generation}");
+    assert!(section("SQL ordered by Elapsed Time").contains("7mgsfc44trnr8"), "{generation}");
+    let (latches, mutexes) = (section("Latch Sleep Breakdown"), section("Mutex Sleep Summary"));
+    assert!(section("Latch Activity").contains("redo allocation"), "{generation}");
+    let has_mutexes = generation == "12.2";
+    assert!(has_mutexes || !mutexes.contains("Row Cache"), "{generation}: {mutexes}");
+    assert!(!has_mutexes || !latches.contains("row cache objects"), "{generation}: {latches}");
+    assert!(section("Dictionary Cache Stats").contains("dc_props"), "{generation}");
+}
+
 #[test]
 fn the_dictionary_cache_test_runs_and_leaves_no_job_behind() {
     let Some(folder) = scripts() else {
@@ -159,7 +176,9 @@ fn the_dictionary_cache_test_runs_and_leaves_no_job_behind() {
                select 'ratio ' || round(max(r.gets / q.executions_total)) from dba_hist_sqlstat q, dba_hist_rowcache_summary r \
                where q.sql_id = '7mgsfc44trnr8' and r.snap_id = q.snap_id and r.parameter = 'dc_props';\n\
                select 'executed ' || sign(sum(executions)) from v$sql where sql_id = '7mgsfc44trnr8';\n\
-               select 'waits ' || count(*) from v$system_event where event = 'row cache mutex';\n";
+               select 'waits ' || count(*) from v$system_event where event = 'row cache mutex';\n\
+               set linesize 140\nset pagesize 0\n\
+               select output from table(dbms_workload_repository.awr_report_text(1, 1, 1, 9));\n";
     let check = |(generation, ratio): (&str, i64)| {
         let text = without_exit(&folder.join("s4-setup.sql")) + &without_exit(&folder.join("s4-run.sql")) + ask;
         let text =
@@ -167,6 +186,8 @@ fn the_dictionary_cache_test_runs_and_leaves_no_job_behind() {
         for (word, number) in [("left", 0), ("jobs", 0), ("snapshots", 9), ("ratio", ratio), ("executed", 1)] {
             assert_eq!(said(&text, word), [number], "{generation}\n{text}");
         }
+        five_sections(generation, &text[text.find("WORKLOAD REPOSITORY report").unwrap_or(text.len())..]);
+        let text = &text[..text.find("WORKLOAD REPOSITORY report").unwrap_or(text.len())];
         // The mutexes' event is of the generation that has them.
         assert!(generation == "12.2" || said(&text, "waits") == [0], "{generation}\n{text}");
         assert!(generation != "12.1" || text.contains("411"), "{text}");

@@ -111,6 +111,19 @@ const TABLES: &[(&str, &str)] = &[
          from v$event_histogram_micro h, v$event_name n where n.event# = h.event#",
     ),
     (
+        "wrh$_process_mem_summary",
+        "category, num_processes, non_zero_allocs, used_total, allocated_total, allocated_avg, allocated_stddev, allocated_max, \
+         max_allocated_max) select :1, :2, :3, category, count(*), sum(case when allocated > 0 then 1 else 0 end), sum(used), \
+         sum(allocated), round(avg(allocated)), round(nvl(stddev(allocated), 0)), max(allocated), max(max_allocated) \
+         from v$process_memory group by category",
+    ),
+    (
+        "wrh$_mem_dynamic_comp",
+        "component, current_size, min_size, max_size, user_specified_size, oper_count, last_oper_type, last_oper_mode) \
+         select :1, :2, :3, component, current_size, min_size, max_size, user_specified_size, oper_count, last_oper_type, \
+         last_oper_mode from v$sga_dynamic_components",
+    ),
+    (
         "wrh$_undostat",
         "begin_time, end_time, undotsn, undoblks, txncount, maxconcurrency, unxpstealcnt, expstealcnt, ssolderrcnt, nospaceerrcnt, \
          tuned_undoretention) select :1, :2, :3, begin_time, end_time, undotsn, undoblks, txncount, maxconcurrency, unxpstealcnt, \
