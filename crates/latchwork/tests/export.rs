@@ -28,7 +28,10 @@ impl Drop for Folder {
 
 fn start() -> Ephemeral {
     let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
-    let options = EphemeralOptions { params: vec![("latch_generation".into(), "12.1".into())], executable };
+    // Samples each ten milliseconds, so that there are some.
+    let params = [("latch_generation", "12.1"), ("_ash_sampling_interval", "10")];
+    let params = params.map(|(n, v)| (n.to_string(), v.to_string()));
+    let options = EphemeralOptions { params: params.to_vec(), executable };
     Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
 }
 
@@ -161,6 +164,7 @@ fn every_engine_reads_what_the_views_say() {
     }
     let views = views(&mut c);
     assert!(views.len() > 20 && views.iter().any(|v| v.table == "dba_hist_latch_children" && v.sums[0] != "0"));
+    assert!(views.iter().any(|v| v.table == "dba_hist_active_sess_history" && v.sums[0] != "0"));
     read_json(&views, &lake);
     read_duckdb(&mut c, &views, &lake);
 }

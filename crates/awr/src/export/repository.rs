@@ -257,10 +257,11 @@ fn texts(
     let there = lake.ranges(&view.table(), part, "snaps")?;
     for stretch in missing(snapshots, &there) {
         let (from, to) = ends(&stretch);
-        let sql = "select w.* from dba_hist_sqltext w where w.dbid = :1 and w.sql_id in \
-                   (select q.sql_id from dba_hist_sqlstat q where q.snap_id between :2 and :3 and q.dbid = :4)";
+        let sql = "select w.* from dba_hist_sqltext w where w.dbid = :1 and (w.sql_id in \
+                   (select q.sql_id from dba_hist_sqlstat q where q.snap_id between :2 and :3 and q.dbid = :4) or w.sql_id in \
+                   (select h.sql_id from dba_hist_active_sess_history h where h.snap_id between :5 and :6 and h.dbid = :7))";
         let dbid = stretch.first().map_or(0, |s| s.dbid);
-        let binds = [dbid, from, to, dbid].map(|n| Value::Number(n.into())).to_vec();
+        let binds = [dbid, from, to, dbid, from, to, dbid].map(|n| Value::Number(n.into())).to_vec();
         put(source, lake, view, part, &format!("snaps-{from}-{to}"), &[(sql.to_string(), binds)])?;
     }
     Ok(())
