@@ -195,8 +195,11 @@ fn read_duckdb(c: &mut Client, views: &[View], lake: &Folder) {
     let mut queries = Vec::new();
     let mut wanted = Vec::new();
     for view in views.iter().filter(|view| !is_repeated(view) && view.sums[0] != "0") {
-        let sums: Vec<String> =
-            view.columns.iter().map(|column| format!("coalesce(sum(\"{column}\")::hugeint::varchar, '')")).collect();
+        let sums: Vec<String> = view
+            .columns
+            .iter()
+            .map(|column| format!("coalesce(sum(try_cast(\"{column}\" as hugeint))::hugeint::varchar, '')"))
+            .collect();
         for (reader, extension) in [("parquet", "parquet"), ("csv", "csv"), ("json", "ndjson")] {
             let place = format!("{}/{}/**/*.{extension}", lake.path(), view.table);
             queries.push(format!(
