@@ -23,8 +23,10 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     work.require(&target, Some(SystemPrivilege::CreateTable), SystemPrivilege::CreateAnyTable)?;
     work.require_new(&target, ObjectKind::Table)?;
     refuse_what_is_missing(create)?;
+    // The query's names are the session's, whoever the table is for: its rows are read so as well.
+    let schema = work.host.session().schema;
     let described = match &create.as_query {
-        Some(query) => Some(work.host.describe(query, target.owner)?),
+        Some(query) => Some(work.host.describe(query, schema)?),
         None => None,
     };
     let columns = table_columns(work, create, described.as_deref())?;

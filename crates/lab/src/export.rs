@@ -4,7 +4,7 @@
 //! Rows of the tables are matched by run, instance and `cell`, the number of the row in `results.json`.
 
 use crate::results::{Results, Row};
-use crate::{LabError, results_at, time_machine, torture};
+use crate::{LabError, results_at, slob, time_machine, torture};
 use awr::export::{Column, Field, Form, Kind, Lake, Part, moment_us};
 use std::collections::BTreeMap;
 use std::io;
@@ -47,6 +47,9 @@ pub(crate) fn command(places: &[PathBuf], to: &Path, form: ExportForm) -> Result
         if kind["experiment"] == time_machine::NAME {
             let journey: time_machine::Journey = serde_json::from_value(kind).map_err(wrong)?;
             journey.runs.iter().try_for_each(|results| export(results, &mut lake))?;
+        } else if kind["experiment"] == slob::HUGE_PAGES {
+            let run: slob::HugePagesRun = serde_json::from_value(kind).map_err(wrong)?;
+            export(&run.results(), &mut lake)?;
         } else {
             export(&serde_json::from_value(kind).map_err(wrong)?, &mut lake)?;
         }

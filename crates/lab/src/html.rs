@@ -65,6 +65,11 @@ pub(crate) fn style_of_series() -> String {
     PALETTE.iter().enumerate().map(rule).collect()
 }
 
+/// The same for areas.
+pub(crate) fn style_of_fills() -> String {
+    PALETTE.iter().enumerate().map(|(at, colour)| format!(".f{at}{{fill:{colour}}}")).collect()
+}
+
 /// The whole page.
 pub fn page(results: &Results) -> String {
     let variants = results.variants();

@@ -13,6 +13,7 @@ mod manifest;
 mod results;
 mod run;
 mod sections;
+mod slob;
 mod small;
 mod stop;
 mod svg;
@@ -88,12 +89,16 @@ const RUN_EXAMPLES: &str = "Examples:
   latchwork lab run my-experiment/
   latchwork lab run time-machine --quick
   latchwork lab run time-machine --experiment row-cache --sessions 1,2,6 --seconds 1
+  latchwork lab run slob --quick
+  latchwork lab run slob --sessions 1,2,4 --variant small,updates --update-pct 10 --think-ms 1
+  latchwork lab run huge-pages --quick
+  latchwork lab run huge-pages --sessions 2 --repeat 40 --param sga_target=8G
   latchwork lab run torture --seed 7 --sessions 8 --instance-kills 500 --session-kills 5000 --seconds 3600";
 
 /// Arguments of `lab run`.
 #[derive(clap::Args, Debug)]
 pub struct RunArguments {
-    /// A shipped experiment's name, time-machine, torture, or a folder with a manifest.toml
+    /// A shipped experiment's name, time-machine, slob, huge-pages, torture, or a folder with a manifest.toml
     #[arg(default_value = "result-cache")]
     experiment: String,
     /// Time machine: the experiment to run in every generation; a name, a folder, or all
@@ -135,6 +140,8 @@ pub struct RunArguments {
     /// Torture: how often a backup made under load is restored to a moment; 0: NOARCHIVELOG [default: an eighth of the instance kills]
     #[arg(long)]
     restores: Option<u64>,
+    #[command(flatten)]
+    slob: slob::Options,
     /// Fewer numbers of sessions, shorter cells: a run of about a minute
     #[arg(long)]
     quick: bool,
@@ -170,6 +177,12 @@ fn list() {
         time_machine::TITLE
     );
     println!("{}\n  {}\n  kills sessions and instances and compares what is left", torture::NAME, torture::TITLE);
+    println!("{}\n  {}\n  small and big tables, a hot spot, updates, think time", slob::NAME, slob::TITLE);
+    println!(
+        "{}\n  {}\n  4 KB and 2 MB pages, pre-page on and off, small and big tables",
+        slob::HUGE_PAGES,
+        slob::HUGE_PAGES_TITLE
+    );
     for experiment in Experiment::shipped() {
         let m = &experiment.manifest;
         println!("{}\n  {}\n  after: {}", m.name, m.title, m.source);
@@ -200,6 +213,50 @@ impl RunArguments {
             generations: self.generation.clone(),
             params: self.params()?,
             progress: !self.quiet,
+            executable: None,
+        })
+    }
+
+    fn interval_s(&self) -> Result<f64, LabError> {
+        let seconds = self.seconds.unwrap_or(if self.quick { 1.0 } else { 10.0 });
+        if seconds > 0.0 && seconds.is_finite() {
+            return Ok(seconds);
+        }
+        Err(LabError::new("--seconds wants a number above 0".into()))
+    }
+
+    fn slob_plan(&self, stop: &Stop) -> Result<slob::Plan, LabError> {
+        let sessions = match (self.sessions.is_empty(), self.quick) {
+            (false, _) => self.sessions.clone(),
+            (true, true) => vec![1, 2],
+            (true, false) => vec![1, 2, 4, 8],
+        };
+        Ok(slob::Plan {
+            options: self.slob.clone(),
+            sessions,
+            repeat: self.repeat.unwrap_or(if self.quick { 2 } else { 5 }),
+            seconds: self.interval_s()?,
+            quick: self.quick,
+            variants: self.variant.clone(),
+            params: self.params()?,
+            progress: !self.quiet,
+            stop: stop.clone(),
+        })
+    }
+
+    fn huge_pages_plan(&self, stop: &Stop) -> Result<slob::HugePagesPlan, LabError> {
+        let cores = host::describe().cores.max(1) as u32;
+        Ok(slob::HugePagesPlan {
+            options: self.slob.clone(),
+            sessions: self.sessions.first().copied().unwrap_or(cores),
+            repeat: self.repeat.unwrap_or(if self.quick { 5 } else { 40 }),
+            seconds: self.interval_s()?,
+            quick: self.quick,
+            variants: self.variant.clone(),
+            params: self.params()?,
+            seed: self.seed,
+            progress: !self.quiet,
+            stop: stop.clone(),
             executable: None,
         })
     }
@@ -261,6 +318,26 @@ fn torture_command(arguments: &RunArguments) -> Result<(), LabError> {
     }
 }
 
+/// Runs on pages of both sizes; the machine's setting is put back before the figures are printed.
+fn huge_pages_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError> {
+    let result = slob::run_huge_pages(&arguments.huge_pages_plan(stop)?)?;
+    let unnamed = || PathBuf::from(format!("results/{}-{}", result.experiment, result.started));
+    let folder = arguments.out.clone().unwrap_or_else(unnamed);
+    write_huge_pages(&result, &folder)?;
+    print!("{}", result.tables());
+    println!("\nPage:    {}", folder.join("report.html").display());
+    println!("Figures: {} and results.csv", folder.join("results.json").display());
+    ended(&[], stop)
+}
+
+fn write_huge_pages(result: &slob::HugePagesRun, folder: &Path) -> Result<(), LabError> {
+    std::fs::create_dir_all(folder).map_err(|e| LabError::new(format!("{}: {e}", folder.display())))?;
+    let json = serde_json::to_string_pretty(result).map_err(|e| LabError::new(e.to_string()))?;
+    write_file(&folder.join("results.json"), &json)?;
+    write_file(&folder.join("results.csv"), &result.csv())?;
+    write_file(&folder.join("report.html"), &result.page())
+}
+
 fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
     if arguments.experiment == torture::NAME {
         return torture_command(arguments);
@@ -269,9 +346,15 @@ fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
     if arguments.experiment == time_machine::NAME {
         return journey_command(arguments, &stop);
     }
-    let experiment = Experiment::find(&arguments.experiment)?;
-    let plan = arguments.plan(&experiment.manifest, &stop)?;
-    let results = run(&experiment, &plan)?;
+    if arguments.experiment == slob::HUGE_PAGES {
+        return huge_pages_command(arguments, &stop);
+    }
+    let results = if arguments.experiment == slob::NAME {
+        slob::run(&arguments.slob_plan(&stop)?)?
+    } else {
+        let experiment = Experiment::find(&arguments.experiment)?;
+        run(&experiment, &arguments.plan(&experiment.manifest, &stop)?)?
+    };
     let folder = arguments
         .out
         .clone()
@@ -336,6 +419,12 @@ fn report_command(place: &Path) -> Result<(), LabError> {
         let journey: time_machine::Journey = serde_json::from_value(kind).map_err(wrong)?;
         time_machine::write(&journey, folder)?;
         print!("{}", journey.tables());
+        return Ok(());
+    }
+    if kind["experiment"] == slob::HUGE_PAGES {
+        let result: slob::HugePagesRun = serde_json::from_value(kind).map_err(wrong)?;
+        write_huge_pages(&result, folder)?;
+        print!("{}", result.tables());
         return Ok(());
     }
     let results: Results = serde_json::from_value(kind).map_err(wrong)?;

@@ -172,7 +172,7 @@ fn cells(experiment: &Experiment, plan: &Plan) -> Result<Vec<Cell>, LabError> {
 }
 
 /// Fisher and Yates's shuffle with a small generator of its own, so that a seed gives the same order everywhere.
-fn shuffle<T>(items: &mut [T], seed: u64) {
+pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
     let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
     for last in (1..items.len()).rev() {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

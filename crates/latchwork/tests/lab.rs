@@ -241,3 +241,86 @@ fn executions_of_one_cursor_get_what_their_design_says() {
         }
     }
 }
+
+/// A range of 255 rows through an index reads as many blocks, or fewer where rows share one, and a few of the index.
+#[test]
+fn slob_counts_what_its_readers_read_by_two_snapshots() {
+    let folder = Folder::new("slob");
+    let arguments = [
+        "run",
+        "slob",
+        "--sessions",
+        "2",
+        "--repeat",
+        "1",
+        "--seconds",
+        "1",
+        "--warm-up",
+        "0.2",
+        "--quiet",
+        "--writers",
+        "1",
+    ];
+    let tables =
+        ["--small-rows", "1000", "--big-rows", "3000", "--hot-rows", "300", "--out", folder.0.to_str().unwrap()];
+    let (ok, text) = lab(&[&arguments[..], &tables[..]].concat());
+    assert!(ok, "{text}");
+    let results: serde_json::Value = serde_json::from_str(&read(&folder.0, "results.json")).unwrap();
+    let rows = results["rows"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|r| r["workload"].as_str().unwrap()).collect();
+    assert_eq!(names, ["big", "hot-spot", "small", "updates"]);
+    for row in rows {
+        assert!(row["operations"].as_u64().unwrap() > 200 && row["elapsed_s"].as_f64().unwrap() > 0.9, "{row}");
+    }
+    assert!(read(&folder.0, "report.html").contains("logical read"));
+    let (ok, text) = lab(&["run", "slob", "--update-pct", "101"]);
+    assert!(!ok && text.contains("between 0 and 100"), "{text}");
+}
+
+/// On ordinary pages only: the machine's reservation is not a test's to change.
+#[test]
+fn the_pages_experiment_shows_page_tables_connections_and_reads() {
+    let folder = Folder::new("pages");
+    let arguments = [
+        "run",
+        "huge-pages",
+        "--sessions",
+        "1",
+        "--repeat",
+        "1",
+        "--seconds",
+        "0.5",
+        "--warm-up",
+        "0.1",
+        "--quick",
+        "--quiet",
+    ];
+    let tables =
+        ["--small-rows", "1000", "--big-rows", "2000", "--param", "sga_target=400M", "--variant", "4 KB", "--out"];
+    let (ok, text) = lab(&[&arguments[..], &tables[..], &[folder.0.to_str().unwrap()]].concat());
+    assert!(ok, "{text}");
+    assert!(
+        text.contains("4 KB, pre-page, big") && text.contains("95 % interval") && text.contains("authenticate"),
+        "{text}"
+    );
+    let results: serde_json::Value = serde_json::from_str(&read(&folder.0, "results.json")).unwrap();
+    let trials = results["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 4);
+    let sga = results["sga_bytes"].as_f64().unwrap();
+    for trial in trials {
+        let figure = |name: &str| trial[name].as_f64().unwrap();
+        assert!(figure("logical_reads") > 200.0 && figure("seconds") > 0.4, "{trial}");
+        let parts = trial["connect"]["parts_us"].as_array().unwrap();
+        let pre_page = trial["cell"]["pre_page"].as_bool().unwrap();
+        assert_eq!(parts[3].as_f64().unwrap() > 0.0, pre_page, "{trial}");
+        // Eight bytes for each page of 4 KB that the session has touched.
+        assert_eq!(figure("session_page_tables") >= sga / 512.0, pre_page, "{trial}");
+    }
+    assert_eq!(read(&folder.0, "results.csv").lines().count(), 5);
+    let page = read(&folder.0, "report.html");
+    assert!(page.contains("Radar, small tables") && page.contains("Distributions, big tables"));
+    let (ok, text) = lab(&["report", folder.0.to_str().unwrap()]);
+    assert!(ok && text.contains("Logical reads a second"), "{text}");
+    let (ok, text) = lab(&["run", "huge-pages", "--variant", "8 KB"]);
+    assert!(!ok && text.contains("2 MB, pre-page, big"), "{text}");
+}

@@ -304,3 +304,50 @@ fn the_reader_of_the_published_benchmark_gets_its_sql_id_and_two_snapshots() {
         assert!(text.contains(line), "{line} is missing in\n{text}");
     }
 }
+
+/// The source's set-up, reader and snapshots as they stand, one program after the other on one instance, as its own shell script has them.
+#[test]
+fn the_published_benchmark_runs_unmodified() {
+    let Some(folder) = scripts() else {
+        return;
+    };
+    let params = vec![("latch_generation".to_string(), "11.1".to_string())];
+    let executable = Some(env!("CARGO_BIN_EXE_latchwork").into());
+    let instance = Ephemeral::start_with(&EphemeralOptions { params, executable }).expect("an instance starts");
+    let mut admin = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    let mut run = |sql: &str| admin.execute(sql, &[]).map(drop).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    run("create user user1 identified by user1");
+    run("grant dba to user1");
+    let sql = |logon: &[&str], name: &str, arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_latchwork"));
+        command.args(["sql", "-s"]).args(logon).arg(format!("@{}", folder.join(name).display())).args(arguments);
+        let output = command.env("LATCHWORK_HOME", instance.dir()).output().expect("the program runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && !text.contains("ORA-") && !text.contains("SP2-"), "{name}\n{text}");
+        text
+    };
+    let text = sql(&["user1/user1"], "s1-setup.sql", &["10000", "USERS"]);
+    assert!(text.contains("Table created.") && text.contains("PL/SQL procedure successfully completed."), "{text}");
+    run("create table user1.cf1 pctfree 0 as select * from user1.seed order by dbms_random.value");
+    run("create index user1.i_cf1 on user1.cf1 (custid)");
+    // Two snapshots, the reader between them: the second program sleeps two seconds first, and ten in between.
+    std::thread::scope(|scope| {
+        let stats = scope.spawn(|| sql(&["/", "as", "sysdba"], "s1-stats.sql", &[]));
+        while numbers(
+            &mut instance.connect(&Credentials::Sysdba).expect("connects"),
+            "select count(*) from dba_hist_snapshot",
+        ) == [0]
+        {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        sql(&["user1/user1"], "s1-reader.sql", &["1000", "10000"]);
+        assert!(stats.join().is_ok(), "the snapshots");
+    });
+    let mut ask = |sql: &str| numbers(&mut admin, sql);
+    assert_eq!(ask("select count(*) from dba_hist_snapshot"), [2]);
+    assert_eq!(ask("select executions from v$sql where sql_id = '68vu5q46nu22s'"), [1000]);
+    // 255 rows of as many blocks each time, but for those that share one.
+    let reads =
+        ask("select max(value) - min(value) from dba_hist_sysstat where stat_name = 'session logical reads'")[0];
+    assert!(reads > 1000 * 200, "{reads}");
+}

@@ -11,6 +11,7 @@ mod check;
 mod html;
 mod mind;
 mod place;
+
 mod relations;
 mod report;
 mod vault;

@@ -41,6 +41,14 @@ impl Place {
     /// # Errors
     /// The program is not found, or the directory cannot be made.
     pub fn new(executable: Option<PathBuf>) -> Result<Place, LabError> {
+        Place::named("torture", executable)
+    }
+
+    /// As [`Place::new`], with a word of the directory's name.
+    ///
+    /// # Errors
+    /// As [`Place::new`].
+    pub fn named(word: &str, executable: Option<PathBuf>) -> Result<Place, LabError> {
         let executable = match executable {
             Some(e) => e,
             None => client::find_executable()?,
@@ -48,7 +56,7 @@ impl Place {
         let given = std::env::var_os("TMPDIR").map(PathBuf::from);
         let shm = Some(PathBuf::from("/dev/shm")).filter(|d| d.is_dir());
         let base = given.or(shm).unwrap_or_else(std::env::temp_dir);
-        let unique = format!("latchwork-torture-{}-{}", os::process::own_id(), os::clock::now_ns());
+        let unique = format!("latchwork-{word}-{}-{}", os::process::own_id(), os::clock::now_ns());
         let dir = base.join(unique);
         std::fs::create_dir_all(&dir).map_err(|e| LabError::new(format!("{}: {e}", dir.display())))?;
         Ok(Place { dir, executable, child: None, keep: false })

@@ -1,0 +1,155 @@
+//! The machine's memory: what `/proc/meminfo` says, and how many huge pages are reserved.
+//!
+//! The reservation is the machine's, not ours: it is given back on every way out. A small shell waits at a pipe whose other end this
+//! program holds. However the program ends, the pipe ends, and the shell writes back what was there before; it has a process group of
+//! its own, so that Ctrl-C at the terminal does not reach it.
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::LabError;
+
+const RESERVED: &str = "/proc/sys/vm/nr_hugepages";
+
+/// What the machine says of its memory, in kilobytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemInfo {
+    pub total_kb: u64,
+    pub free_kb: u64,
+    pub available_kb: u64,
+    pub shared_kb: u64,
+    pub page_tables_kb: u64,
+    pub transparent_kb: u64,
+    pub huge_pages: u64,
+    pub huge_pages_free: u64,
+}
+
+impl MemInfo {
+    /// As it is now; zeros where it cannot be read.
+    pub fn now() -> MemInfo {
+        MemInfo::parse(&std::fs::read_to_string("/proc/meminfo").unwrap_or_default())
+    }
+
+    fn parse(text: &str) -> MemInfo {
+        let field = |name: &str| {
+            let line = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'));
+            line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+        };
+        MemInfo {
+            total_kb: field("MemTotal"),
+            free_kb: field("MemFree"),
+            available_kb: field("MemAvailable"),
+            shared_kb: field("Shmem"),
+            page_tables_kb: field("PageTables"),
+            transparent_kb: field("ShmemHugePages"),
+            huge_pages: field("HugePages_Total"),
+            huge_pages_free: field("HugePages_Free"),
+        }
+    }
+}
+
+/// The reserved huge pages of 2 MB, and how many there were before.
+pub struct HugePages {
+    before: u64,
+    guard: Option<Child>,
+}
+
+impl HugePages {
+    /// Notes what is there. Nothing is changed yet.
+    pub fn look() -> HugePages {
+        HugePages { before: MemInfo::now().huge_pages, guard: None }
+    }
+
+    /// Makes sure that `wanted` pages are free.
+    ///
+    /// # Errors
+    /// What the machine's owner must do, where this program may not, or where the kernel finds no memory for them.
+    pub fn have_free(&mut self, wanted: u64) -> Result<(), LabError> {
+        let now = MemInfo::now();
+        if now.huge_pages_free >= wanted {
+            return Ok(());
+        }
+        let needed = now.huge_pages - now.huge_pages_free + wanted;
+        let may_not = |e: &std::io::Error| {
+            LabError::new(format!(
+                "{wanted} free pages of 2 MB are needed, {} are free, and {RESERVED} cannot be written ({e}): run this as root, or reserve \
+                 them before with sysctl -w vm.nr_hugepages={needed}",
+                now.huge_pages_free
+            ))
+        };
+        let file = std::fs::OpenOptions::new().write(true).open(RESERVED).map_err(|e| may_not(&e))?;
+        drop(file);
+        if self.guard.is_none() {
+            self.guard = Some(guard(self.before)?);
+        }
+        for _ in 0..3 {
+            std::fs::write(RESERVED, needed.to_string()).map_err(|e| may_not(&e))?;
+            if MemInfo::now().huge_pages_free >= wanted {
+                return Ok(());
+            }
+            // Memory in pieces: the kernel may put whole pages together. Where that is not to be had, the next try fails as well.
+            let _ = std::fs::write("/proc/sys/vm/compact_memory", "1");
+        }
+        let got = MemInfo::now().huge_pages_free;
+        self.restore();
+        Err(LabError::new(format!(
+            "the kernel has {got} of {wanted} pages of 2 MB: its memory is too full or in too small pieces"
+        )))
+    }
+
+    /// Puts the machine's setting back to what it was.
+    pub fn restore(&mut self) {
+        if let Some(mut guard) = self.guard.take() {
+            drop(guard.stdin.take());
+            let _ = guard.wait();
+        }
+    }
+}
+
+impl Drop for HugePages {
+    fn drop(&mut self) {
+        self.restore();
+    }
+}
+
+/// Starts the shell that puts the setting back at the end of its input.
+fn guard(before: u64) -> Result<Child, LabError> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "trap '' INT TERM HUP; echo ready; cat > /dev/null; echo \"$1\" > \"$2\"", "sh"]);
+    command.args([before.to_string(), RESERVED.to_string()]);
+    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let failed = |e: std::io::Error| LabError::new(format!("cannot guard the machine's setting: {e}"));
+    let mut child = command.spawn().map_err(failed)?;
+    let mut word = [0; 6];
+    child.stdout.take().map(|mut out| out.read_exact(&mut word)).transpose().map_err(failed)?;
+    Ok(child)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_are_found_by_their_whole_names() {
+        let text = "MemTotal:       100 kB\nShmemHugePages:  7 kB\nShmem:  5 kB\nHugePages_Total:    3\nHugePages_Free:     2\n";
+        let m = MemInfo::parse(text);
+        assert_eq!((m.total_kb, m.shared_kb, m.transparent_kb, m.huge_pages, m.huge_pages_free), (100, 5, 7, 3, 2));
+        assert!(MemInfo::now().total_kb > 0);
+    }
+
+    #[test]
+    fn what_nobody_has_is_refused_with_advice_and_leaves_the_setting() {
+        let before = MemInfo::now().huge_pages;
+        let mut pages = HugePages::look();
+        assert!(pages.have_free(0).is_ok() && pages.guard.is_none());
+        // Without the right to set it: the advice. With it nothing is tried here: other tests of this machine need the memory.
+        if std::fs::OpenOptions::new().write(true).open(RESERVED).is_err() {
+            let error = pages.have_free(1 << 40).unwrap_err().to_string();
+            assert!(error.contains("vm.nr_hugepages="), "{error}");
+        }
+        assert_eq!(MemInfo::now().huge_pages, before);
+    }
+}
