@@ -1,10 +1,12 @@
 //! The report as one self-contained page: the same tables, and plots of what people would rather look at than read.
 
+use crate::ash::{Seen, slot_s};
 use crate::diff::{self, Two};
 use crate::doc::{Body, Cell, Report, Section, Table};
 use crate::period::Period;
 use crate::sections::foreground;
 use crate::svg;
+use std::collections::BTreeMap;
 
 const STYLE: &str = "
 :root{--ink:#1c2430;--soft:#5c6878;--paper:#fff;--line:#dfe4ea;--panel:#f5f7f9;--head:#0b5a80}
@@ -62,6 +64,36 @@ pub fn render_compared(report: &Report, two: &Two) -> String {
     let ends = |p: &Period| format!("{} {}", p.begin.id, p.end.id);
     let command = format!("latchwork awr diff {} {} --html", ends(&two.first), ends(&two.second));
     page(report, &drawn, &command)
+}
+
+/// Slots of a plot in which nothing need be seen.
+const SLOTS_MAX: i64 = 1000;
+
+/// Prints a report of the active session history as a page.
+pub fn render_seen(report: &Report, seen: &Seen) -> String {
+    let slot = slot_s(seen.elapsed_s() / 6.0); // finer than in the table
+    let ends = [seen.begin_s, seen.end_s].map(|s| (s / slot).floor() as i64);
+    let mut slots: BTreeMap<i64, BTreeMap<String, f64>> = BTreeMap::new();
+    if ends[1] - ends[0] < SLOTS_MAX {
+        slots.extend((ends[0]..=ends[1]).map(|at| (at, BTreeMap::new())));
+    }
+    for sample in &seen.samples {
+        let class = if sample.class == "CPU" { "DB CPU" } else { &sample.class };
+        let slot = slots.entry((sample.at_s / slot).floor() as i64).or_default();
+        *slot.entry(class.to_string()).or_default() += sample.seconds;
+    }
+    let bars: Vec<svg::Stack> = slots
+        .into_iter()
+        .map(|(at, classes)| svg::Stack {
+            from_s: at as f64 * slot - seen.begin_s,
+            to_s: (at + 1) as f64 * slot - seen.begin_s,
+            classes: classes.into_iter().map(|(class, seconds)| (class, seconds / slot)).collect(),
+        })
+        .collect();
+    let mut drawn = String::from("<div class=\"plots\">\n");
+    stacked_classes("Average active sessions, as sampled", &bars, None, &mut drawn);
+    drawn.push_str("</div>\n");
+    page(report, &drawn, "latchwork awr ash --html")
 }
 
 fn page(report: &Report, drawn: &str, command: &str) -> String {
@@ -240,6 +272,12 @@ fn active_sessions(p: &Period, out: &mut String) {
             svg::Stack { from_s: step.from_s, to_s: step.to_s, classes }
         })
         .collect();
+    let cpus = p.os.get("NUM_CPUS").map(|(_, n)| (*n, "CPUs"));
+    stacked_classes("Average active sessions", &bars, cpus, out);
+}
+
+/// Active sessions over time by what they did, with a legend and the figures.
+fn stacked_classes(title: &str, bars: &[svg::Stack], limit: Option<(f64, &str)>, out: &mut String) {
     let mut seen: Vec<&str> = Vec::new();
     for (class, height) in bars.iter().flat_map(|b| &b.classes) {
         if *height > 0.0 && !seen.contains(&class.as_str()) {
@@ -253,13 +291,8 @@ fn active_sessions(p: &Period, out: &mut String) {
             .map(move |(class, n)| vec![bar.from_s.to_string(), bar.to_s.to_string(), class.clone(), format!("{n:.6}")])
     });
     let link = data_link("active-sessions", &["from_s", "to_s", "class", "sessions"], data);
-    let cpus = p.os.get("NUM_CPUS").map(|(_, n)| (*n, "CPUs"));
-    figure(
-        "Average active sessions",
-        &svg::stacked("Average active sessions by wait class", &bars, cpus),
-        &(legend(marks) + &link),
-        out,
-    );
+    let drawing = svg::stacked("Average active sessions by wait class", bars, limit);
+    figure(title, &drawing, &(legend(marks) + &link), out);
 }
 
 fn top_events(p: &Period, out: &mut String) {

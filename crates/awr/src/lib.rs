@@ -7,6 +7,7 @@
 //! A figure is a difference of counters, or a quotient of two. What was not counted is not shown: a section without rows says so.
 #![forbid(unsafe_code)]
 
+mod ash;
 mod diff;
 pub mod doc;
 pub mod export;
@@ -16,6 +17,7 @@ mod sections;
 mod svg;
 pub mod text;
 
+pub use ash::{Filter, From, ash_report};
 pub use period::{Period, Snapshot};
 
 use types::{Result, Value};
@@ -50,7 +52,9 @@ pub enum Format {
 /// ORA-20200 when a snapshot does not exist, is not the later one, or when the instance was started between them; those of the queries.
 pub fn report(source: &mut dyn Source, begin: i64, end: i64, format: Format) -> Result<String> {
     let period = Period::load(source, begin, end)?;
-    let report = sections::build(&period);
+    let mut report = sections::build(&period);
+    let seen = ash::Seen::kept(source, &period)?;
+    report.add_samples(&seen);
     Ok(match format {
         Format::Text => text::render(&report),
         Format::Html => html::render(&report, &period),

@@ -25,12 +25,14 @@ const LOOPS: &[(&str, &str, u64)] = &[
     ("row-cache", "read_character_set(", 1),
 ];
 
-/// What is measured against BASIC: name, level, whether somebody samples.
-const CONDITIONS: &[(&str, &str, bool)] = &[
-    ("BASIC again", "BASIC", false),
-    ("TYPICAL", "TYPICAL", false),
-    ("ALL", "ALL", false),
-    ("TYPICAL, sampled", "TYPICAL", true),
+/// What is measured against BASIC: name, level, whether somebody samples, milliseconds between samples of the active session history.
+const CONDITIONS: &[(&str, &str, bool, Option<u32>)] = &[
+    ("BASIC again", "BASIC", false, None),
+    ("TYPICAL", "TYPICAL", false, None),
+    ("ALL", "ALL", false, None),
+    ("TYPICAL, sampled", "TYPICAL", true, None),
+    ("BASIC, ASH 1 s", "BASIC", false, Some(1000)),
+    ("BASIC, ASH 10 ms", "BASIC", false, Some(10)),
 ];
 
 /// Asks for latch holders as fast as it can, a thousand samples a query.
@@ -48,7 +50,12 @@ fn start() -> Ephemeral {
         assert!(built.is_file(), "build it first: cargo build --release");
         built
     });
-    let params = [("db_cache_size", "64M"), ("result_cache_max_size", "32M"), ("job_queue_processes", "0")];
+    let params = [
+        ("db_cache_size", "64M"),
+        ("result_cache_max_size", "32M"),
+        ("job_queue_processes", "0"),
+        ("_ash_enable", "false"),
+    ];
     let params = params.map(|(n, v)| (n.to_string(), v.to_string())).to_vec();
     Ephemeral::start_with(&EphemeralOptions { params, executable: Some(executable) }).expect("starts")
 }
@@ -137,26 +144,34 @@ fn main() {
             let few = 200 * portion.min(&1000);
             let rate = bench.measure("BASIC", call, few, *portion);
             let operations = ((seconds * 1e9 / rate) as u64).next_multiple_of(*portion);
-            for (condition, level, sampled) in CONDITIONS {
+            for (condition, level, sampled, ash_ms) in CONDITIONS {
+                run(
+                    &mut bench.session,
+                    &format!("alter system set \"_ash_sampling_interval\" = {}", ash_ms.unwrap_or(1000)),
+                );
                 let (mut differences, mut basics) = (Vec::new(), Vec::new());
                 let before = (samples.load(Ordering::Relaxed), std::time::Instant::now());
                 on.store(*sampled, Ordering::Relaxed);
                 for pair in 0..pairs {
-                    let mut half = |level: &str, sampled: bool| {
+                    let mut half = |level: &str, sampled: bool, seen: bool| {
                         on.store(sampled, Ordering::Relaxed);
+                        if ash_ms.is_some() {
+                            run(&mut bench.session, &format!("alter system set \"_ash_enable\" = {seen}"));
+                        }
                         bench.measure(level, call, operations, *portion)
                     };
                     let (basic, other) = if pair % 2 == 0 {
-                        let basic = half("BASIC", false);
-                        (basic, half(level, *sampled))
+                        let basic = half("BASIC", false, false);
+                        (basic, half(level, *sampled, true))
                     } else {
-                        let other = half(level, *sampled);
-                        (half("BASIC", false), other)
+                        let other = half(level, *sampled, true);
+                        (half("BASIC", false, false), other)
                     };
                     differences.push(100.0 * (other / basic - 1.0));
                     basics.push(basic);
                 }
                 on.store(false, Ordering::Relaxed);
+                run(&mut bench.session, "alter system set \"_ash_enable\" = false");
                 basics.sort_by(f64::total_cmp);
                 let (middle, low, high) = interval(&mut differences);
                 print!("{name:<14}{condition:<20}{:>12.1}{middle:>+10.2}", basics[pairs / 2]);

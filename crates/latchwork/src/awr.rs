@@ -20,6 +20,7 @@ Examples:
   latchwork awr report 1 2                        what happened between them, as text
   latchwork awr report 1 2 --html --out load.html the same as a page with plots
   latchwork awr diff 1 2 7 8                      what differs between two periods
+  latchwork awr ash --minutes 5                   what sessions did in the last five minutes, as sampled
   latchwork awr export --to lake                  every snapshot as Parquet; again later: what came since";
 
 #[derive(Subcommand)]
@@ -29,6 +30,8 @@ pub enum Command {
     Report(Report),
     /// Compare two periods, each from one snapshot to another
     Diff(Diff),
+    /// Print what sessions were seen to do in the last minutes
+    Ash(Ash),
     /// Take a snapshot now and print its number
     Snapshot(Snapshot),
     /// List the snapshots there are
@@ -94,6 +97,27 @@ pub struct Diff {
 }
 
 #[derive(Args)]
+pub struct Ash {
+    /// How far to look back
+    #[arg(long, default_value_t = 15.0, value_name = "N")]
+    minutes: f64,
+    /// Of this session only
+    #[arg(long, value_name = "SID")]
+    sid: Option<i64>,
+    /// Of this statement only; a pattern of LIKE
+    #[arg(long, value_name = "SQL_ID")]
+    sql_id: Option<String>,
+    /// A self-contained page with a plot instead of text
+    #[arg(long)]
+    html: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Args)]
 pub struct Snapshot {
     /// TYPICAL, or ALL: single latches, too
     #[arg(long, default_value = "TYPICAL")]
@@ -121,6 +145,18 @@ pub fn run(command: &Command) -> ExitCode {
         Command::Diff(a) => {
             let (first, second) = ((a.first_begin, a.first_end), (a.second_begin, a.second_end));
             let make = |query: &mut dyn Source, format| ::awr::compare(query, first, second, format);
+            report(&a.place, a.html, a.out.as_deref(), &make)
+        }
+        Command::Ash(a) => {
+            let filter = ::awr::Filter { sid: a.sid, sql_id: a.sql_id.clone(), ..::awr::Filter::default() };
+            let make = |query: &mut dyn Source, format| {
+                let (sql, minutes) = ("select sysdate - :1 / 1440, sysdate from dual", a.minutes.max(0.0));
+                let minutes = types::Number::from_f64(minutes).map_or(Value::Null, Value::Number);
+                match query.query(sql, &[minutes])?.first().map(Vec::as_slice) {
+                    Some([begin, end]) => ::awr::ash_report(query, begin, end, &filter, format),
+                    _ => Err(Ora::internal("[no date]")),
+                }
+            };
             report(&a.place, a.html, a.out.as_deref(), &make)
         }
         Command::Snapshot(a) => snapshot(a),

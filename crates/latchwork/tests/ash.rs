@@ -285,6 +285,75 @@ fn what_is_seen_outlives_the_instance_one_sample_in_ten() {
     let _ = std::fs::remove_dir_all(&dir);
 }
 
+fn program(instance: &Ephemeral, arguments: &[&str]) -> String {
+    let made = std::process::Command::new(env!("CARGO_BIN_EXE_latchwork"))
+        .args(arguments)
+        .arg("--dir")
+        .arg(instance.dir())
+        .output()
+        .expect("the program runs");
+    assert!(made.status.success(), "{made:?}");
+    String::from_utf8_lossy(&made.stdout).into_owned()
+}
+
+#[test]
+fn a_report_names_the_event_the_statement_the_session_and_its_blocker() {
+    let instance = start(FAST);
+    let mut c = connect(&instance);
+    run(&mut c, "begin dbms_workload_repository.create_snapshot; end;");
+    run(&mut c, "create table tills (n number)");
+    run(&mut c, "insert into tills values (1)");
+    run(&mut c, "commit");
+    let (mut holder, mut waiter) = (connect(&instance), connect(&instance));
+    let (holder_sid, waiter_sid) = (sid(&mut holder), sid(&mut waiter));
+    run(&mut holder, "update tills set n = 2");
+    let waits = in_background(waiter, "update tills set n = 3".into());
+    let enough = format!("select 1 from v$active_session_history where session_id = {waiter_sid} having count(*) > 60");
+    await_rows(&mut c, &enough);
+    run(&mut c, "begin dbms_workload_repository.create_snapshot; end;");
+    run(&mut holder, "commit");
+    drop(waits.join().expect("the waiter goes on"));
+    let report = |c: &mut Client, kind: &str, more: &str| {
+        let sql = format!(
+            "select output from table(dbms_workload_repository.ash_report_{kind}(1, 1, sysdate - 5 / 1440, sysdate + 1 / 1440{more}))"
+        );
+        rows(c, &sql).into_iter().map(|row| row[0].clone()).collect::<Vec<_>>().join("\n")
+    };
+    let text = report(&mut c, "text", &format!(", 0, 0, {waiter_sid}"));
+    // In each section the first row is of the wait.
+    let first = |title: &str| {
+        let from = text.find(&format!("\n{title}  ")).unwrap_or_else(|| panic!("{title} in {text}"));
+        let rest = &text[from..];
+        let rows = rest.lines().skip_while(|l| !l.starts_with("---")).skip(1).take(2);
+        rows.collect::<Vec<_>>().join(" ")
+    };
+    assert!(first("Top User Events").starts_with("enq: TX - row lock contention"), "{text}");
+    assert!(first("Top SQL with Top Events").contains("update tills set n = 3"), "{text}");
+    assert!(first("Top Sessions").starts_with(&format!("{waiter_sid},")), "{text}");
+    assert!(first("Top Blocking Sessions").starts_with(&format!("{holder_sid},")), "{text}");
+    assert!(first("Top DB Objects").contains("SYS.TILLS (TABLE)"), "{text}");
+    assert!(first("Top Event P1/P2/P3 Values").contains("name|mode"), "{text}");
+    assert!(first("Activity Over Time").contains("enq: TX"), "{text}");
+    assert!(text.lines().all(|l| l.chars().count() <= 132), "{text}");
+    let other = report(&mut c, "text", ", 0, 0, 999999");
+    assert!(other.contains("SESSION_ID = 999999") && !other.contains("enq: TX"), "{other}");
+    let page = report(&mut c, "html", "");
+    assert!(
+        page.contains("<svg")
+            && page.contains("summary=\"This table displays top sessions")
+            && !page.contains("<script")
+    );
+    let wrong = "select output from table(dbms_workload_repository.ash_report_text(1, 1, sysdate, sysdate - 1))";
+    let refused = c.query(wrong, &[]).and_then(|q| q.all()).expect_err(wrong).to_string();
+    assert!(refused.contains("ORA-20200"), "{refused}");
+    assert!(program(&instance, &["awr", "ash", "--minutes", "5"]).contains("Top Blocking Sessions"));
+    assert!(program(&instance, &["awr", "ash", "--html", "--sid", &waiter_sid.to_string()]).contains("<svg"));
+    // The workload report ends with what was kept of it.
+    let whole = program(&instance, &["awr", "report", "1", "2"]);
+    let kept = &whole[whole.find("\nTop SQL with Top Events").expect("the section")..];
+    assert!(kept.contains("update tills set n = 3") && kept.contains("SYS.TILLS (TABLE)"), "{kept}");
+}
+
 #[test]
 fn sampling_is_turned_off_and_made_faster_while_the_instance_runs() {
     let instance = start(&[("_ash_enable", "false"), ("_ash_size", "1M")]);

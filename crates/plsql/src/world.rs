@@ -302,6 +302,19 @@ pub enum RepositoryRequest {
         end: i64,
         html: bool,
     },
+    /// ASH_REPORT_TEXT and ASH_REPORT_HTML: the moments, and patterns of what is wanted; 1 for samples of memory only, 2 for those of disk.
+    Ash {
+        begin: Value,
+        end: Value,
+        sid: Option<i64>,
+        sql_id: Option<String>,
+        wait_class: Option<String>,
+        module: Option<String>,
+        action: Option<String>,
+        client: Option<String>,
+        source: i64,
+        html: bool,
+    },
     /// AWR_DIFF_REPORT_TEXT and AWR_DIFF_REPORT_HTML: both periods, begin and end.
     Compare {
         first: (i64, i64),

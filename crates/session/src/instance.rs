@@ -284,7 +284,16 @@ impl Instance {
             Param::MutexWaitScheme => self.processes.domain().tunables().set_mutex_wait_scheme(n),
             Param::MutexWaitTime => self.processes.domain().tunables().set_mutex_wait_time(n),
             Param::JobQueueProcesses => self.wake_job_queue(),
+            Param::AshEnable | Param::AshSamplingInterval | Param::StatisticsLevel => self.wake_sampler(),
             _ => {}
+        }
+    }
+
+    /// Tells MMNL that it may be to sample more often.
+    fn wake_sampler(&self) {
+        let all = self.processes.live();
+        for (number, _) in all.filter(|(_, slot)| slot.is_background() && slot.name() == "MMNL") {
+            self.processes.post(number);
         }
     }
 

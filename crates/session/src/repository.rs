@@ -22,13 +22,19 @@ const RETENTIONS_MIN: (i64, i64) = (1440, 52_560_000);
 /// ORA-13506 for a range that is none, ORA-13510 and ORA-13511 for settings out of range, ORA-13528 and ORA-13542 for baselines;
 /// ORA-20200 for a report of snapshots that cannot be compared.
 pub fn repository(w: &mut World<'_>, request: &RepositoryRequest) -> Result<Value> {
-    if let RepositoryRequest::Report { html, .. } | RepositoryRequest::Compare { html, .. } = request {
+    if let RepositoryRequest::Report { html, .. }
+    | RepositoryRequest::Compare { html, .. }
+    | RepositoryRequest::Ash { html, .. } = request
+    {
         let format = if *html { awr::Format::Html } else { awr::Format::Text };
         let core = w.core;
         let mut query = |sql: &str, binds: &[Value]| recursive(core, &mut w.cx, sql, binds);
         let report = match request {
             RepositoryRequest::Compare { first, second, .. } => awr::compare(&mut query, *first, *second, format)?,
             RepositoryRequest::Report { begin, end, .. } => awr::report(&mut query, *begin, *end, format)?,
+            RepositoryRequest::Ash { begin, end, .. } => {
+                awr::ash_report(&mut query, begin, end, &ash_filter(request), format)?
+            }
             _ => return Ok(Value::Null),
         };
         return Ok(crate::shared_pool::keep_lines(core, report.lines().flat_map(pieces).collect()));
@@ -76,7 +82,29 @@ fn change(core: &Core, cx: &mut ExecCtx<'_>, request: &RepositoryRequest) -> Res
         RepositoryRequest::DropSnapshots { low, high } => drop_snapshots(core, cx, *low, *high),
         RepositoryRequest::CreateBaseline { begin, end, name } => create_baseline(core, cx, *begin, *end, name),
         RepositoryRequest::DropBaseline { name, cascade } => drop_baseline(core, cx, name, *cascade),
-        RepositoryRequest::Report { .. } | RepositoryRequest::Compare { .. } => Ok(Value::Null),
+        RepositoryRequest::Report { .. } | RepositoryRequest::Compare { .. } | RepositoryRequest::Ash { .. } => {
+            Ok(Value::Null)
+        }
+    }
+}
+
+/// Which samples a report of the active session history is asked for.
+fn ash_filter(request: &RepositoryRequest) -> awr::Filter {
+    let RepositoryRequest::Ash { sid, sql_id, wait_class, module, action, client, source, .. } = request else {
+        return awr::Filter::default();
+    };
+    awr::Filter {
+        sid: *sid,
+        sql_id: sql_id.clone(),
+        wait_class: wait_class.clone(),
+        module: module.clone(),
+        action: action.clone(),
+        client: client.clone(),
+        from: match source {
+            1 => Some(awr::From::Memory),
+            2 => Some(awr::From::Disk),
+            _ => None,
+        },
     }
 }
 

@@ -104,6 +104,8 @@ natives! {
     "DBMS_WORKLOAD_REPOSITORY" "AWR_REPORT_HTML" 1 AwrReportHtml,
     "DBMS_WORKLOAD_REPOSITORY" "AWR_DIFF_REPORT_TEXT" 1 AwrDiffReportText,
     "DBMS_WORKLOAD_REPOSITORY" "AWR_DIFF_REPORT_HTML" 1 AwrDiffReportHtml,
+    "DBMS_WORKLOAD_REPOSITORY" "ASH_REPORT_TEXT" 1 AshReportText,
+    "DBMS_WORKLOAD_REPOSITORY" "ASH_REPORT_HTML" 1 AshReportHtml,
     "DBMS_XPLAN" "DISPLAY" 1 DisplayPlan,
     "DBMS_XPLAN" "DISPLAY_CURSOR" 1 DisplayCursor,
     "STANDARD" "RAISE_APPLICATION_ERROR" 1 RaiseApplicationError,
@@ -485,6 +487,26 @@ pub(crate) fn run<W: World>(
             let [begin, end, second_begin, second_end] = [2, 3, 6, 7].map(|i| a.integer(i).unwrap_or(0));
             let html = matches!(NATIVES[native as usize].3, Native::AwrDiffReportHtml);
             w.repository(&RepositoryRequest::Compare { first: (begin, end), second: (second_begin, second_end), html })?
+        }
+        Native::AshReportText | Native::AshReportHtml => {
+            let html = matches!(NATIVES[native as usize].3, Native::AshReportHtml);
+            let said = |i: usize| a.optional_text(i).filter(|text| !text.is_empty()).map(|text| text.to_string());
+            // There is one service, and calls of PL/SQL are not told.
+            if a.integer(9).is_some() || said(13).is_some() {
+                return Err(Ora::unsupported().into());
+            }
+            w.repository(&RepositoryRequest::Ash {
+                begin: a.value(2).clone(),
+                end: a.value(3).clone(),
+                sid: a.integer(6),
+                sql_id: said(7),
+                wait_class: said(8),
+                module: said(10),
+                action: said(11),
+                client: said(12),
+                source: a.integer(14).unwrap_or(0),
+                html,
+            })?
         }
         Native::LockConvert => {
             let id = lock_id(a.integer(0))?;

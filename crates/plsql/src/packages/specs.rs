@@ -183,6 +183,16 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
              dbid2 number, inst_num2 number, bid2 number, eid2 number) return varchar2;
            function awr_diff_report_html(dbid1 number, inst_num1 number, bid1 number, eid1 number,
              dbid2 number, inst_num2 number, bid2 number, eid2 number) return varchar2;
+           function ash_report_text(l_dbid number, l_inst_num number, l_btime date, l_etime date,
+             l_options number default 0, l_slot_width number default 0, l_sid number default null, l_sql_id varchar2 default null,
+             l_wait_class varchar2 default null, l_service_hash number default null, l_module varchar2 default null,
+             l_action varchar2 default null, l_client_id varchar2 default null, l_plsql_entry varchar2 default null,
+             l_data_src number default 0) return varchar2;
+           function ash_report_html(l_dbid number, l_inst_num number, l_btime date, l_etime date,
+             l_options number default 0, l_slot_width number default 0, l_sid number default null, l_sql_id varchar2 default null,
+             l_wait_class varchar2 default null, l_service_hash number default null, l_module varchar2 default null,
+             l_action varchar2 default null, l_client_id varchar2 default null, l_plsql_entry varchar2 default null,
+             l_data_src number default 0) return varchar2;
          end;",
     ),
     (
