@@ -299,7 +299,7 @@ impl Checker {
         let (of_child, of_parent) = (types(table, columns), types(&parent, to));
         with_builder(cx, |b| {
             let parent = Box::new(Parent::build(&up, table, b)?);
-            let child = Box::new(Child::build(&down, b)?);
+            let child = Box::new(Child::build(&down, None, b)?);
             Ok(Some(Checker::Foreign { parent, child, of_child, of_parent }))
         })
     }

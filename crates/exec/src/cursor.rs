@@ -223,17 +223,26 @@ impl Cursor {
         internal: bool,
         mut place: Place,
     ) -> Result<Cursor> {
-        let names = cx.host.catalog()?;
-        let epoch = names.epoch();
         let is_parsed_hard = !internal && !place.is_found();
-        if is_parsed_hard {
-            names.take_followed();
-        }
-        let plan = plan_of(cx, &statement, (sql::bind_names(text), binds), internal)?;
+        let (epoch, plan, (body, m, first_bind)) = loop {
+            let names = cx.host.catalog()?;
+            let epoch = names.epoch();
+            if is_parsed_hard {
+                names.take_followed();
+            }
+            let plan = plan_of(cx, &statement, (sql::bind_names(text), binds), internal)?;
+            if !internal {
+                os::crash::point("cursor-planned");
+            }
+            match build(&plan, cx) {
+                // A segment was exchanged for another, or dropped, while it was compiled: nothing is locked yet.
+                Err(e) if e.is(8103) && !cx.host.is_current(epoch) => cx.p.check_cancel()?,
+                built => break (epoch, plan, built?),
+            }
+        };
         let mut bind_types = binds.to_vec();
         bind_types.resize(plan.binds.len(), None);
         let text: Rc<str> = text.into();
-        let (body, m, first_bind) = build(&plan, cx)?;
         let catalog = cx.host.catalog()?;
         let temporary = temporary::among(&plan.dependencies, &|object| catalog.table_by_id(object))?;
         // A session's own rows are nobody else's result, also when a function reads them.
@@ -351,7 +360,19 @@ impl Cursor {
     }
 
     /// Executes with the values bound. DML is complete when this returns; a query's rows are fetched.
+    ///
+    /// What a statement only reads it does not lock: when a segment of that has gone, exchanged for another by a rebuild that committed
+    /// meanwhile, nothing has been done, and the statement is compiled and run again.
     pub fn execute(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        loop {
+            match self.execute_once(cx) {
+                Err(e) if e.is(8103) && !cx.host.is_current(self.epoch) => cx.p.check_cancel()?,
+                done => return done,
+            }
+        }
+    }
+
+    fn execute_once(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         if self.state != State::Closed {
             self.close(cx);
         }

@@ -45,6 +45,10 @@ impl Index {
             }
         };
         let mut tree = b.shared.btree.open(b.p, header, rows, def.unique && !def.building)?;
+        if table.temporary.is_none() && tree.object != def.segment.data_object {
+            // The segment has gone, and its place is another's.
+            return Err(Ora::new(8103));
+        }
         if table.temporary.is_some() {
             // It was made for this session's rows, before the first of them: every snapshot may read it.
             tree.created = types::Scn::ZERO;

@@ -105,6 +105,9 @@ impl Storage {
             Organization::Index(_) => {
                 let index = table.row_index().ok_or_else(|| Ora::internal("an index-organised table without a key"))?;
                 let tree = b.shared.btree.open(b.p, index.segment.header, index.segment.data_object, true)?;
+                if tree.object != index.segment.data_object {
+                    return Err(Ora::new(8103));
+                }
                 Ok(Storage::Index(Box::new(IndexTable {
                     rows: RowTable { tree, object: table.object },
                     index: index.clone(),

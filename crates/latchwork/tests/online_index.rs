@@ -207,3 +207,83 @@ fn a_shrink_that_dies_on_the_way_leaves_the_table_as_it_was() {
     c.rollback().unwrap();
     assert_eq!(sums(&mut c, "full(t)"), before);
 }
+
+/// Stops a session that runs `sql` at the next plan it makes, has `meanwhile` done, and lets it go on.
+fn with_stopped_plan(instance: &Ephemeral, sql: &str, meanwhile: impl FnOnce()) -> Result<(), String> {
+    let mut c = session(instance);
+    let (stop, deaths) = (instance.dir().join(os::crash::STOP_FILE), instance.dir().join(os::crash::DEATHS_FILE));
+    let _ = std::fs::remove_file(&deaths);
+    std::fs::write(&stop, "").unwrap();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(move || {
+            let done = if sql.starts_with("merge") {
+                c.execute(sql, &[]).and_then(|_| c.commit())
+            } else {
+                c.query(sql, &[]).and_then(|q| q.all()).map(drop)
+            };
+            done.map_err(|e| format!("{sql}: {e}"))
+        });
+        let started = Instant::now();
+        let process = loop {
+            let noted = std::fs::read_to_string(&deaths).unwrap_or_default();
+            if let Some(process) = noted.strip_suffix('\n').and_then(|l| l.rsplit(' ').next()?.parse::<i32>().ok()) {
+                break process;
+            }
+            assert!(started.elapsed() < Duration::from_secs(30) && !running.is_finished(), "{sql} is stopped");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(meanwhile));
+        // It may still be about to stop.
+        while !running.is_finished() {
+            os::process::kill(process, os::signal::SIGCONT).unwrap();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        done.unwrap_or_else(|e| std::panic::resume_unwind(e));
+        running.join().unwrap()
+    })
+}
+
+#[test]
+fn a_statement_whose_index_is_exchanged_while_it_is_compiled_is_compiled_again() {
+    let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
+    let params = vec![("_crash_point".into(), "cursor-planned:1:stop".into())];
+    let instance = Ephemeral::start_with(&EphemeralOptions { executable, params }).expect("an instance starts");
+    let mut c = session(&instance);
+    for sql in [
+        "create table t (id number primary key, k number)",
+        "create index t_k on t (k)",
+        "insert into t select level, mod(level, 50) from dual connect by level <= 1000",
+        "create table iot (id number primary key, v number) organization index",
+        "insert into iot select level, level from dual connect by level <= 1000",
+        "create table other (n number)",
+        "insert into other select level from dual connect by level <= 1000",
+        "commit",
+    ] {
+        c.execute(sql, &[]).unwrap();
+    }
+    let merge = "merge into t using (select level l from dual connect by level <= 10) s on (t.id = s.l)
+         when matched then update set k = k + 1 when not matched then insert values (s.l, 0)";
+    let query = "select /*+ index(t t_k) */ id from t where k = 7";
+    let by_iot = "merge into t using (select id l, v from iot where id < 10) s on (t.id = s.l) when matched then update set k = k + s.v";
+    let cases = [
+        (merge, "alter index t_k rebuild online"),
+        (merge, "alter index t_k rebuild"),
+        (query, "alter index t_k rebuild online"),
+        (by_iot, "alter table iot move"),
+        (query, "alter table t move"),
+    ];
+    for (n, (sql, ddl)) in cases.into_iter().enumerate() {
+        with_stopped_plan(&instance, &format!("{sql} /* {n} */"), || {
+            c.execute(ddl, &[]).unwrap();
+            if ddl.ends_with("t move") {
+                c.execute("alter index t_k rebuild", &[]).unwrap();
+            }
+            // What is given back is somebody else's next.
+            c.execute(&format!("create index other_{n} on other (n, {n} * 1)"), &[])
+                .or_else(|_| c.execute(&format!("create table other_{n} as select * from other"), &[]))
+                .unwrap();
+        })
+        .unwrap_or_else(|e| panic!("{ddl}: {e}"));
+    }
+    assert_eq!(sums(&mut c, "index(t t_k)"), sums(&mut c, "full(t)"));
+}

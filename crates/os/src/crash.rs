@@ -5,9 +5,11 @@
 //! before the first process is forked, so all processes have the same plan; how often a point was passed is counted in
 //! memory that they share. A number was preferred to a probability, so that a run can be repeated.
 //!
-//! A plan is `name:n`, `name:n:process` or `name:n:child`; a name that ends with `*` stands for all that begin so. `name:n` kills the
+//! A plan is `name:n`, `name:n:process`, `name:n:child` or `name:n:stop`; a name that ends with `*` stands for all that begin so. `name:n` kills the
 //! instance at the n-th pass: the supervisor first, which takes every process with it, then the process itself.
-//! `name:n:process` kills only the process, at every n-th pass; `name:n:child` too, and spares the process that armed it.
+//! `name:n:process` kills only the process, at every n-th pass; `name:n:child` too, and spares the process that armed it. `name:n:stop` kills
+//! nobody: from the n-th pass on, who passes while the directory has the file [`STOP_FILE`] takes that away and stops until it is sent
+//! SIGCONT, so that a test decides what happens between two lines of a process.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,6 +21,9 @@ use crate::{OsError, OsResult, process, signal};
 /// Name of the file in which a killed process says at which point it died: one line `name pass process` for each death.
 pub const DEATHS_FILE: &str = "crash_points";
 
+/// The file that a plan `name:n:stop` waits for.
+pub const STOP_FILE: &str = "crash_stop";
+
 static ARMED: AtomicBool = AtomicBool::new(false);
 static PLAN: OnceLock<Plan> = OnceLock::new();
 
@@ -29,6 +34,8 @@ enum Scope {
     /// As `Process`, but not the one that armed the plan.
     Child,
     Instance,
+    /// The process, which is stopped and not killed.
+    Stop,
 }
 
 #[derive(Debug)]
@@ -63,6 +70,7 @@ pub fn arm(plan: &str, dir: &Path) -> OsResult<()> {
         None | Some("instance") => Scope::Instance,
         Some("process") => Scope::Process,
         Some("child") => Scope::Child,
+        Some("stop") => Scope::Stop,
         Some(_) => return Err(invalid()),
     };
     if parts.next().is_some() {
@@ -91,9 +99,16 @@ fn pass(name: &'static str) {
         return;
     }
     let nth = plan.passes[0].fetch_add(1, Ordering::Relaxed) + 1;
+    if plan.scope == Scope::Stop {
+        if nth >= plan.every {
+            stop(plan, name, nth);
+        }
+        return;
+    }
     let now = match plan.scope {
         Scope::Instance => nth == plan.every,
         Scope::Process | Scope::Child => nth.is_multiple_of(plan.every),
+        Scope::Stop => false,
     };
     if now {
         note(plan, name, nth);
@@ -106,6 +121,14 @@ fn note(plan: &Plan, name: &str, nth: u64) {
     let file = std::fs::OpenOptions::new().create(true).append(true).open(&plan.deaths);
     if let Ok(mut file) = file {
         let _ = file.write_all(format!("{name} {nth} {}\n", process::own_id()).as_bytes());
+    }
+}
+
+/// Stops this process, if it is wanted: of several that pass at once the one does that takes the file away.
+fn stop(plan: &Plan, name: &str, nth: u64) {
+    if std::fs::remove_file(plan.deaths.with_file_name(STOP_FILE)).is_ok() {
+        note(plan, name, nth);
+        let _ = process::kill(process::own_id(), signal::SIGSTOP);
     }
 }
 

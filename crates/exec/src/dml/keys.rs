@@ -12,7 +12,7 @@ use crate::cursor::Cursor;
 use crate::index::Index;
 use crate::machine::Machine;
 use btree::KeyState;
-use dictionary::{IndexDef, IndexKey, IndexKind, TableDef};
+use dictionary::{ConstraintKindDef, IndexDef, IndexKey, IndexKind, TableDef};
 use plan::{ChildKey, ForeignKey, OnDelete, Reg, Watch};
 use std::rc::Rc;
 use txn::LockWait;
@@ -45,6 +45,15 @@ impl KeyMaker {
     }
 }
 
+/// The parts of an index's key, each from the value of its column's place in `columns`.
+fn parts_of(index: &Index, columns: &[u16], table: &TableDef) -> Vec<(usize, DataType, bool)> {
+    let part = |&(column, descending): &(usize, bool)| {
+        let n = columns.iter().position(|&k| usize::from(k) == column)?;
+        Some((n, table.columns[column].data_type, descending))
+    };
+    index.columns.iter().take(columns.len()).filter_map(part).collect()
+}
+
 /// The state of a key once nobody else's open transaction decides about it. Waits: `enq: TX - row lock contention`.
 fn settled(index: &Index, key: &[u8], patient: bool, cx: &mut ExecCtx<'_>) -> Result<KeyState> {
     loop {
@@ -74,9 +83,18 @@ impl Parent {
             return Err(Ora::with(1502, &[&f.parent_index.owner, &f.parent_index.name]));
         }
         let index = Index::of(&f.parent_index, &f.parent, b)?;
-        let part =
-            |(n, &(column, descending)): (usize, &(usize, bool))| (n, f.parent.columns[column].data_type, descending);
-        let parts = index.columns.iter().enumerate().map(part).collect();
+        // The index may have the key's columns in another order.
+        let of_index = |kind: &ConstraintKindDef| match kind {
+            ConstraintKindDef::PrimaryKey { columns, index } | ConstraintKindDef::Unique { columns, index }
+                if *index == f.parent_index.object && columns.len() == f.columns.len() =>
+            {
+                Some(columns.iter().map(|c| *c as u16).collect::<Vec<u16>>())
+            }
+            _ => None,
+        };
+        let key = f.parent.constraints.iter().find_map(|c| of_index(&c.kind));
+        let key = key.unwrap_or_else(|| index.columns.iter().map(|(c, _)| *c as u16).collect());
+        let parts = parts_of(&index, &key, &f.parent);
         Ok(Parent {
             owner: f.owner.clone(),
             name: f.name.clone(),
@@ -146,6 +164,8 @@ pub struct Child {
     pub columns: Vec<u16>,
     on_delete: OnDelete,
     index: Option<(Index, KeyMaker)>,
+    /// The index of the key in the table that is changed: another row may have got a key that one has lost.
+    again: Option<(Index, KeyMaker)>,
     /// What ON DELETE does, and a query that finds a row.
     action: Inner,
     look: Inner,
@@ -187,20 +207,35 @@ pub fn index_on(child: &TableDef, columns: &[u16]) -> Option<Rc<IndexDef>> {
     child.indexes.iter().find(|i| !i.unusable && leads(i) && whole(i)).cloned()
 }
 
+/// An index over the columns, or that begins with them, and how its keys are made of their values.
+fn key_in(def: &Rc<IndexDef>, table: &TableDef, columns: &[u16], b: &Builder<'_>) -> Result<(Index, KeyMaker)> {
+    let index = Index::of(def, table, b)?;
+    let parts = parts_of(&index, columns, table);
+    Ok((index, KeyMaker { index: def.clone(), parts, bytes: Vec::new(), stored: Vec::new() }))
+}
+
+/// The index that watches over the key of these columns.
+fn index_of_key(table: &TableDef, key: &[u16]) -> Option<Rc<IndexDef>> {
+    let is_it = |kind: &ConstraintKindDef| match kind {
+        ConstraintKindDef::PrimaryKey { columns, index } | ConstraintKindDef::Unique { columns, index } => {
+            columns.iter().map(|c| *c as u16).eq(key.iter().copied()).then_some(*index)
+        }
+        _ => None,
+    };
+    let index = table.constraints.iter().filter(|c| c.enabled).find_map(|c| is_it(&c.kind))?;
+    table.indexes.iter().find(|i| i.object == index).cloned()
+}
+
 impl Child {
-    pub fn build(c: &ChildKey, b: &mut Builder<'_>) -> Result<Child> {
+    /// `parent`: the table that is changed, where the statement may give a key to another row.
+    pub fn build(c: &ChildKey, parent: Option<&TableDef>, b: &mut Builder<'_>) -> Result<Child> {
         let index = match index_on(&c.child, &c.child_columns) {
             None => None,
-            Some(def) => {
-                let index = Index::of(&def, &c.child, b)?;
-                let leading = index.columns.iter().take(c.child_columns.len());
-                let parts = leading.filter_map(|&(column, descending)| {
-                    let n = c.child_columns.iter().position(|&k| usize::from(k) == column)?;
-                    Some((n, c.child.columns[column].data_type, descending))
-                });
-                let parts = parts.collect();
-                Some((index, KeyMaker { index: def, parts, bytes: Vec::new(), stored: Vec::new() }))
-            }
+            Some(def) => Some(key_in(&def, &c.child, &c.child_columns, b)?),
+        };
+        let again = match parent.and_then(|table| Some((table, index_of_key(table, &c.parent_columns)?))) {
+            None => None,
+            Some((table, def)) => Some(key_in(&def, table, &c.parent_columns, b)?),
         };
         Ok(Child {
             owner: c.owner.clone(),
@@ -208,10 +243,21 @@ impl Child {
             columns: c.parent_columns.clone(),
             on_delete: c.on_delete,
             index,
+            again,
             action: Inner::new(child_sql(c, c.on_delete)),
             look: Inner::new(child_sql(c, OnDelete::Restrict)),
             watch: c.watch,
         })
+    }
+
+    /// Whether a row of the changed table has the key again that one has lost. `deleted`: its row was deleted, and what ON DELETE says is
+    /// done in any case.
+    pub fn is_there_again(&mut self, values: &[Value], deleted: bool, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if deleted && self.on_delete != OnDelete::Restrict {
+            return Ok(false);
+        }
+        let Some((index, key)) = &mut self.again else { return Ok(false) };
+        Ok(key.encode(values, cx) && settled(index, &key.bytes, false, cx)? == KeyState::Present)
     }
 
     /// ORA-02292 when rows of the child table refer to a key that is gone; or, where its row was `deleted` and not changed, what

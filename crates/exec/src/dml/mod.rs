@@ -2,7 +2,7 @@
 //!
 //! A [`Writer`] holds what must be done and must hold for one table: types, NOT NULL, CHECK, the row itself, its index entries, foreign
 //! keys. Entries of unique indexes that an UPDATE moves are changed when the statement ends, so that `k = k + 1` does not trip over
-//! its own neighbours; so are the checks of other tables' foreign keys.
+//! its own neighbours; so are the checks of other tables' foreign keys: a key that another row has by then is not gone.
 
 mod batch;
 mod changes;
@@ -70,8 +70,11 @@ pub struct Writer {
     checks: Vec<RowCheck>,
     /// Deferred checks that the row at hand is against.
     against: Vec<Watch>,
-    /// Entries of indexes that a key is watched in are added when the statement ends: a MERGE may free their keys later.
+    /// A MERGE, which may free a key that it has given to another row before.
     patient: bool,
+    /// Indexes whose entries of new rows are added when the statement ends, and whether the rows of an index-organised table are.
+    late: Vec<bool>,
+    late_rows: bool,
     /// Virtual columns over the new row, and over the old one with their registers in it.
     virtuals: Vec<(u16, Code)>,
     virtuals_old: Vec<(Reg, Code)>,
@@ -121,10 +124,12 @@ impl Writer {
                 .collect(),
             against: Vec::new(),
             patient: false,
+            late: Vec::new(),
+            late_rows: false,
             virtuals: t.virtuals.iter().map(|(c, e)| (*c, b.code(e))).collect(),
             virtuals_old: t.virtuals_old.iter().map(|(r, e)| (*r, b.code(e))).collect(),
             foreign: t.foreign.iter().map(|f| Parent::build(f, &t.table, b)).collect::<Result<_>>()?,
-            children: t.children.iter().map(|c| Child::build(c, b)).collect::<Result<_>>()?,
+            children: t.children.iter().map(|c| Child::build(c, Some(&t.table), b)).collect::<Result<_>>()?,
             row: Vec::new(),
             key: Vec::new(),
             batch: Batch::default(),
@@ -201,8 +206,15 @@ impl Writer {
         self.checks.iter().any(|c| c.watch.deferrable) || self.indexes.iter().any(|i| i.watched.is_some())
     }
 
-    /// Lets keys that are watched stand twice until the statement ends.
-    pub fn with_patience(mut self) -> Writer {
+    /// Lets keys stand twice until the statement ends that it may free: of indexes over `columns`, which it updates, and of all where it
+    /// `deletes` rows; keys that are watched in any case.
+    pub fn with_patience(mut self, columns: &[u16], deletes: bool) -> Writer {
+        let frees = |i: &Index| deletes || i.touches(columns);
+        self.late = self.indexes.iter().map(|i| i.watched.is_some() || (i.def.unique && frees(i))).collect();
+        self.late_rows = match &self.storage {
+            Storage::Index(table) => deletes || table.key.iter().any(|(c, _)| columns.contains(&(*c as u16))),
+            _ => false,
+        };
         self.patient = true;
         self
     }
@@ -286,13 +298,18 @@ impl Writer {
         let new = std::mem::take(&mut self.new);
         self.row_key(&new, m);
         self.new = new;
-        let at = self.storage.insert(cx, &self.row, &self.key)?;
+        let at = if self.late_rows {
+            self.moved_rows.push((self.key.clone(), self.row.clone()));
+            Address::Key(self.key.clone())
+        } else {
+            self.storage.insert(cx, &self.row, &self.key)?
+        };
         for (n, i) in self.indexes.iter().enumerate() {
             self.key.clear();
             if !i.key(&self.new, m, &mut self.key) {
                 continue;
             }
-            if self.patient && i.watched.is_some() {
+            if self.late.get(n) == Some(&true) {
                 let new = Some(self.key.clone());
                 self.moved.push(Moved { index: n, old: None, new, at: at.clone(), new_at: at.clone() });
             } else {
@@ -550,7 +567,11 @@ impl Writer {
             }
         }
         for (child, values, deleted) in std::mem::take(&mut self.orphans) {
-            self.children[child].check(&values, deleted, cx)?;
+            // A key that was deleted comes back in the same statement by a MERGE only.
+            let may_be_back = !deleted || self.patient;
+            if !(may_be_back && self.children[child].is_there_again(&values, deleted, cx)?) {
+                self.children[child].check(&values, deleted, cx)?;
+            }
         }
         self.foreign.iter_mut().try_for_each(|f| f.finish(cx))
     }

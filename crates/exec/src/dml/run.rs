@@ -180,8 +180,12 @@ impl Dml {
                         filter: i.filter.as_ref().map(|e| b.cond(e)),
                     }
                 });
+                let (columns, deletes) = match &update {
+                    Some(u) => (u.columns.as_slice(), u.delete.is_some()),
+                    None => (&[][..], false),
+                };
                 Dml::Merge(Box::new(Merge {
-                    writer: Writer::build(&x.target, b)?.with_patience(),
+                    writer: Writer::build(&x.target, b)?.with_patience(columns, deletes),
                     source: Op::build(&x.source, b)?,
                     rowid: x.rowid,
                     old: x.old.clone(),

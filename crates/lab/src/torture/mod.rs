@@ -48,6 +48,7 @@ pub const POINTS: &[&str] = &[
     "checkpoint_noted",
     "control-renamed",
     "control-written",
+    "cursor-planned",
     "ddl-apart",
     "ddl-committed",
     "ddl-done",
