@@ -80,7 +80,7 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
             work.update_object(table.object, &mut |row| row[obj::NAME] = text(new.name.as_str()))
         }
         AlterTableAction::Options(options) => set_options(work, table, options),
-        AlterTableAction::Move(options) => move_table(work, table, options),
+        AlterTableAction::Move { options, keep } => move_table(work, table, options, *keep),
         AlterTableAction::MinimizeRecords(on) => {
             table.options.minimize_records = *on;
             store_options(work, table)
@@ -538,8 +538,9 @@ pub fn copy_rows(work: &mut Work<'_>, from: &TableDef, to: &TableDef) -> Result<
     done
 }
 
-/// ALTER TABLE MOVE: the rows go into a new segment, packed.
-fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptions) -> Result<()> {
+/// ALTER TABLE MOVE: the rows go into a new segment, packed. They have other rowids then, so that indexes are unusable until they are
+/// rebuilt, or, to `keep` them, are filled anew. An index-organised table's lead to its key, and stay as they are.
+fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptions, keep: bool) -> Result<()> {
     if table.temporary.is_some() {
         return Err(Ora::new(14451));
     }
@@ -561,12 +562,11 @@ fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOption
     copy_rows(work, table, &moved)?;
     work.doom(old)?;
     for index in &table.indexes {
-        if crate::virtual_column::is_computed(table, index) {
-            // The rows that its keys are made of cannot be queried yet.
+        if index.unusable || !keep {
             crate::index::empty_unusable(work, index)?;
-            continue;
+        } else {
+            refill(work, &moved, index, index.segment.tablespace, &Ora::new(1452))?;
         }
-        refill(work, &moved, index, index.segment.tablespace, &Ora::new(1452))?;
     }
     let mut options = options.clone();
     options.tablespace = None;

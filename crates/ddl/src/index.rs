@@ -292,8 +292,10 @@ pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: 
     let mut entries: Vec<crate::tree::Entry> = Vec::new();
     if virtual_column::is_computed(table, index) {
         // A table that is being created has no rows.
-        if work.image.table(table.object)?.is_some() {
-            entries = virtual_column::entries(work, table, index)?;
+        if let Some(known) = work.image.table(table.object)? {
+            let segment = |t: &TableDef| t.heap_table().map(|h| h.data_object);
+            let is_moved = segment(&known) != segment(table);
+            entries = virtual_column::entries(work, table, index, is_moved)?;
         }
         return load(work, table, index, entries, duplicate);
     }

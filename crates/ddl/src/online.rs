@@ -196,7 +196,7 @@ fn build(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> 
 fn add_entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
     let mut entries: Vec<crate::tree::Entry> = Vec::new();
     if virtual_column::is_computed(table, index) {
-        entries = virtual_column::entries(work, table, index)?;
+        entries = virtual_column::entries(work, table, index, false)?;
     } else {
         rows::scan(work, table, &mut |at, row| {
             let mut key = Vec::new();

@@ -124,8 +124,14 @@ pub fn is_computed(table: &TableDef, index: &IndexDef) -> bool {
     })
 }
 
-/// The entries of an index with computed keys, of all rows there are.
-pub fn entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<Vec<crate::tree::Entry>> {
+/// The entries of an index with computed keys, of all rows there are; `is_moved`: they are in a segment of which the dictionary knows nothing
+/// yet.
+pub fn entries(
+    work: &mut Work<'_>,
+    table: &TableDef,
+    index: &IndexDef,
+    is_moved: bool,
+) -> Result<Vec<crate::tree::Entry>> {
     let mut parts = Vec::new();
     for part in &index.columns {
         let IndexKey::Column(at) = part.key else { return Err(Ora::unsupported()) };
@@ -138,7 +144,7 @@ pub fn entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Resul
     let query = sql::parse_query(&text)?;
     let mut entries = Vec::new();
     let (mut value, mut stored) = (Value::Null, Vec::new());
-    work.host.rows(&query, None, &mut |host, row| {
+    let mut each = |host: &mut crate::work::Parts<'_>, row: &[Value]| {
         let (Some(rowid), Some(values)) = (row.first(), row.get(1..)) else { return Ok(()) };
         let locator = match rowid {
             Value::Rowid(rowid) => btree::locator_of(*rowid).to_vec(),
@@ -162,6 +168,13 @@ pub fn entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Resul
             entries.push((key, locator));
         }
         Ok(())
-    })?;
+    };
+    if is_moved {
+        // Its indexes lead to where the rows were.
+        let ahead = std::rc::Rc::new(TableDef { indexes: Vec::new(), ..table.clone() });
+        work.host.rows_ahead(&query, &ahead, &mut each)?;
+    } else {
+        work.host.rows(&query, None, &mut each)?;
+    }
     Ok(entries)
 }

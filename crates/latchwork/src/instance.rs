@@ -121,6 +121,7 @@ pub fn start(args: &Start) -> ExitCode {
 }
 
 fn foreground(args: &Start) -> ExitCode {
+    os::signal::ignore(os::signal::SIGPIPE);
     let options = match options(args) {
         Ok(o) => o,
         Err(text) => {

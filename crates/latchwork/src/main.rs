@@ -56,6 +56,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    // Into a pipe that nobody reads any more (`latchwork status | head -1`) programs end quietly, by this signal. An instance ignores it.
+    os::signal::restore_default(os::signal::SIGPIPE);
     if called_as_sqlplus() {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         return ExitCode::from(shell::main(&arguments, &instance::default_dir()));
@@ -70,16 +72,9 @@ fn main() -> ExitCode {
         Command::Restore(a) => backup::restore(&a),
         Command::Recover(a) => recover::run(&a),
         Command::Sql { arguments } => ExitCode::from(shell::main(&arguments, &instance::default_dir())),
-        Command::Awr(command) => {
-            os::signal::restore_default(os::signal::SIGPIPE);
-            awr::run(&command)
-        }
+        Command::Awr(command) => awr::run(&command),
         Command::Top(a) => top::run(&a),
-        Command::Lab(command) => {
-            // `lab … | head` ends quietly, as other programs do.
-            os::signal::restore_default(os::signal::SIGPIPE);
-            ExitCode::from(lab::main(&command))
-        }
+        Command::Lab(command) => ExitCode::from(lab::main(&command)),
     }
 }
 

@@ -480,7 +480,11 @@ pub enum AlterTableAction {
     RenameTo(Ident),
     Options(SegmentOptions),
     /// `MOVE`, with the options after it.
-    Move(SegmentOptions),
+    /// `keep`: ONLINE or UPDATE INDEXES: its indexes stay usable.
+    Move {
+        options: SegmentOptions,
+        keep: bool,
+    },
     /// `[NO]MINIMIZE RECORDS_PER_BLOCK`.
     MinimizeRecords(bool),
     /// `SHRINK SPACE [COMPACT] [CASCADE]`.

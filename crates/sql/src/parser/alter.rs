@@ -143,10 +143,16 @@ impl Parser<'_> {
             () if self.eat_words(&["READ", "ONLY"]) => AlterTableAction::ReadOnly(true),
             () if self.eat_words(&["READ", "WRITE"]) => AlterTableAction::ReadOnly(false),
             () if self.eat_word("MOVE") => {
-                self.eat_word("ONLINE");
+                let mut keep = self.eat_word("ONLINE");
                 let mut options = SegmentOptions::default();
-                while self.segment_option(&mut options)? {}
-                AlterTableAction::Move(options)
+                loop {
+                    if self.eat_words(&["UPDATE", "INDEXES"]) {
+                        keep = true;
+                    } else if !self.segment_option(&mut options)? {
+                        break;
+                    }
+                }
+                AlterTableAction::Move { options, keep }
             }
             () if self.at_word("SHRINK") => {
                 let pos = self.pos();
