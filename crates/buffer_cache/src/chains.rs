@@ -8,7 +8,7 @@
 use crate::header::*;
 use crate::lru::Candidate;
 use crate::pins::PIN_CLAIM;
-use crate::{BufferCache, slot_of};
+use crate::{BufferCache, SegmentStat, slot_of};
 use latch::{Latch, LatchName, Where};
 use process::{Process, Section, SharedHold};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -227,6 +227,10 @@ impl BufferCache {
         }
         h.sleepers.fetch_sub(1, Ordering::SeqCst);
         self.note_wait(class, os::clock::now_ns() - began);
+        if event == Event::BufferBusyWaits {
+            let object = block::BlockView::of_frame(self.frame_of(h)).obj();
+            self.note_segment(p, object, SegmentStat::BufferBusyWaits, 1);
+        }
         p.help_the_dead();
     }
 

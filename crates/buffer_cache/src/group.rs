@@ -13,7 +13,7 @@
 
 use crate::header::*;
 use crate::pins::*;
-use crate::{BufferCache, GROUP_BLOCKS_MAX, slot_of};
+use crate::{BufferCache, GROUP_BLOCKS_MAX, SegmentStat, slot_of};
 use block::{BlockKind, BlockView, Extent};
 use latch::Where;
 use process::Process;
@@ -357,6 +357,8 @@ impl<'a> ChangeGroup<'a> {
         }
         cache.apply.apply(self.image_mut(b), &cv)?;
         self.p.count(Stat::DbBlockChanges, 1);
+        let object = BlockView::of_frame(cache.image(slot_of(self.p), b.entry)).obj();
+        cache.note_segment(self.p, object, SegmentStat::DbBlockChanges, 1);
         if let Some(redo) = self.redo.as_mut().filter(|_| (self.whole | self.temporary) & 1 << b.entry == 0) {
             redo.push(&cv);
         }

@@ -50,6 +50,7 @@ impl BufferCache {
             self.touch(&self.headers[buffer]);
             if let Some(r) = self.read_busy(p, buffer, at, f) {
                 p.count(Stat::ConsistentGetsFromCacheFastpath, u64::from(fast));
+                self.sample_read(p, buffer);
                 return Ok(r);
             }
             fast = false;

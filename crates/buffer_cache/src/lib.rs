@@ -20,6 +20,7 @@ mod held;
 mod lru;
 mod pins;
 mod read;
+mod segment_figures;
 mod segments;
 mod temp;
 mod writer;
@@ -30,6 +31,7 @@ pub use figures::{CLASSES, FileIo, MULTIBLOCK_MAX};
 pub use group::{BlockRef, ChangeGroup, is_retry};
 pub use header::BufferInfo;
 pub use read::Stamp;
+pub use segment_figures::{SegmentFigures, SegmentStat};
 pub use segments::{InsertHint, Segments};
 pub use temp::{TEMP_EXTENT_BLOCKS, TempSpace, TempUsage};
 pub use writer::{Checkpoint, DirtyBuffers};
@@ -42,6 +44,7 @@ use lru::WorkingSet;
 use pins::ProcessArea;
 use process::{CleanupOrder, LatchSet, Process, Processes};
 use redo::{ApplyTable, RedoSink};
+use segment_figures::SegmentLine;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -71,6 +74,8 @@ pub struct CacheLayout {
     figures: SgaSlice<CacheFigures>,
     file_figures: SgaSlice<FileFigures>,
     temp_words: SgaSlice<AtomicU64>,
+    segment_lines: SgaSlice<SegmentLine>,
+    segment_totals: SgaSlice<SegmentLine>,
 }
 
 impl CacheLayout {
@@ -95,6 +100,8 @@ impl CacheLayout {
             figures: sga.reserve("buffer wait statistics", 1),
             file_figures: sga.reserve("file I/O statistics", types::Rdba::MAX_FILE as usize + 1),
             temp_words: sga.reserve("temporary extents", temp::WORDS),
+            segment_lines: sga.reserve("segment statistics of processes", config.processes * segment_figures::LINES_OWN),
+            segment_totals: sga.reserve("segment statistics", segment_figures::LINES_SHARED),
         }
     }
 }
@@ -121,6 +128,8 @@ pub struct BufferCache {
     figures: &'static CacheFigures,
     file_figures: &'static [FileFigures],
     temp_words: &'static [AtomicU64],
+    segment_lines: &'static [SegmentLine],
+    segment_totals: &'static [SegmentLine],
     files: Arc<DataFiles>,
     apply: ApplyTable,
     redo: Box<dyn RedoSink>,
@@ -162,6 +171,8 @@ impl BufferCache {
             figures: &sga.slice(layout.figures)[0],
             file_figures: sga.slice(layout.file_figures),
             temp_words: sga.slice(layout.temp_words),
+            segment_lines: sga.slice(layout.segment_lines),
+            segment_totals: sga.slice(layout.segment_totals),
             files,
             apply,
             redo,
@@ -197,7 +208,10 @@ impl BufferCache {
         let cache = Arc::clone(self);
         all.on_death(CleanupOrder::Pins, "buffer pins", move |p, dead| cache.clean_up(p, dead));
         let cache = Arc::clone(self);
-        all.on_leave(move |p| cache.end_call(p));
+        all.on_leave(move |p| {
+            cache.end_call(p);
+            cache.leave_segments(slot_of(p));
+        });
         let cache = Arc::clone(self);
         all.on_death(CleanupOrder::Session, "temporary extents", move |p, dead| cache.temp().clean_up(p, dead));
     }

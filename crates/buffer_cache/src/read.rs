@@ -6,7 +6,7 @@
 
 use crate::header::*;
 use crate::pins::PIN_CLAIM;
-use crate::{BufferCache, ChainDesign, GetKind, MULTIBLOCK_MAX, slot_of};
+use crate::{BufferCache, ChainDesign, GetKind, MULTIBLOCK_MAX, SegmentStat, slot_of};
 use block::{BlockView, Image};
 use latch::Where;
 use process::Process;
@@ -170,6 +170,15 @@ impl BufferCache {
     fn touch_sampled(&self, p: &Process, buffer: usize) {
         if p.stats().get(Stat::SessionLogicalReads).is_multiple_of(TOUCH_SAMPLE) {
             self.touch(&self.headers[buffer]);
+            self.note_buffer(p, buffer, SegmentStat::LogicalReads, TOUCH_SAMPLE);
+        }
+    }
+
+    /// In the historical designs, and where a read takes a pin: counts for the segment as a versioned read does.
+    #[inline]
+    pub(crate) fn sample_read(&self, p: &Process, buffer: usize) {
+        if p.stats().get(Stat::SessionLogicalReads).is_multiple_of(TOUCH_SAMPLE) {
+            self.note_buffer(p, buffer, SegmentStat::LogicalReads, TOUCH_SAMPLE);
         }
     }
 
@@ -192,19 +201,20 @@ impl BufferCache {
 
     fn examine_exclusive<R>(&self, p: &Process, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Found<R> {
         let _s = self.lock_chain(p, at, Where::KcbGetConsistent);
-        self.examine(at, f)
+        self.examine(p, at, f)
     }
 
     fn examine_shared<R>(&self, p: &Process, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Found<R> {
         let _s = self.lock_chain_shared(p, at, Where::KcbGetConsistentShared);
-        self.examine(at, f)
+        self.examine(p, at, f)
     }
 
-    fn examine<R>(&self, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Found<R> {
+    fn examine<R>(&self, p: &Process, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Found<R> {
         let Some(buffer) = self.find_latched(at) else { return Found::Missing };
         match self.read_frame_once(buffer, at, f) {
             Some(r) => {
                 self.touch(&self.headers[buffer]);
+                self.sample_read(p, buffer);
                 Found::Read(r)
             }
             None => Found::Busy(buffer),
@@ -224,6 +234,7 @@ impl BufferCache {
         self.touch(h);
         loop {
             if let Some(r) = self.read_frame_once(buffer, at, f) {
+                self.sample_read(p, buffer);
                 drop(pin);
                 return Found::Read(r);
             }
@@ -260,6 +271,9 @@ impl BufferCache {
             self.abandon(p, slot_of(p), entry, buffer);
             return Err(e);
         }
+        let object = image.view().obj();
+        self.note_segment(p, object, SegmentStat::PhysicalReads, 1);
+        self.note_segment(p, object, SegmentStat::PhysicalReadRequests, 1);
         self.fill(p, entry, buffer, image.bytes());
         Ok(())
     }
@@ -333,6 +347,9 @@ impl BufferCache {
         for (n, (entry, buffer)) in claims.into_iter().enumerate() {
             let (at, image) = (Rdba(first.0 + n as u32), &bytes[n * size..(n + 1) * size]);
             if read.is_ok() && self.files.check_block(at, image).is_ok() {
+                let object = BlockView::of_bytes(image).obj();
+                self.note_segment(p, object, SegmentStat::PhysicalReads, 1);
+                self.note_segment(p, object, SegmentStat::PhysicalReadRequests, u64::from(n == 0));
                 self.fill(p, entry, buffer, image);
             } else {
                 self.abandon(p, slot, entry, buffer);

@@ -10,8 +10,8 @@
 
 use crate::header::*;
 use crate::pins::{ProcessArea, WRITES_MAX};
-use crate::{BufferCache, slot_of};
-use block::{BlockKind, Image};
+use crate::{BufferCache, SegmentStat, slot_of};
+use block::{BlockKind, BlockView, Image};
 use latch::Where;
 use process::Process;
 use redo::Rba;
@@ -285,6 +285,11 @@ impl BufferCache {
         }
         for stat in [Stat::PhysicalWriteBytes, Stat::PhysicalWriteTotalBytes] {
             p.count(stat, bytes.len() as u64);
+        }
+        for (n, block) in bytes.chunks(self.block_size).enumerate() {
+            let object = BlockView::of_bytes(block).obj();
+            self.note_segment(p, object, SegmentStat::PhysicalWrites, 1);
+            self.note_segment(p, object, SegmentStat::PhysicalWriteRequests, u64::from(n == 0));
         }
         let kinds = || bytes.chunks(self.block_size).map(|b| BlockKind::from_code(b[0]));
         p.count(Stat::DbwrUndoBlockWrites, kinds().filter(|k| *k == Some(BlockKind::Undo)).count() as u64);

@@ -45,7 +45,7 @@ impl Clusters {
         loop {
             match self.txns.retrying(p, &mut || self.try_insert(p, t, cluster, at, hash, piece, body))? {
                 Try::Done(rowid) => return Ok(rowid),
-                Try::WaitItl(holder) => self.txns.wait_for_itl(p, holder)?,
+                Try::WaitItl(holder) => self.txns.wait_for_itl(p, cluster.data_object, holder)?,
                 Try::Full(next) if next.is_none() => at = self.add_overflow(p, cluster, at)?,
                 Try::Full(next) => at = next,
             }

@@ -487,7 +487,7 @@ impl Heap {
                 Step::MoreUndo(bytes) => a.undo_bytes = bytes,
                 Step::Wait(_) if wait == LockWait::SkipLocked => return Ok(RowOutcome::Skipped),
                 Step::Wait(holder) => self.txns.wait_for_row(p, holder, rows.table.object, rowid, wait)?,
-                Step::WaitItl(holder) => self.txns.wait_for_itl(p, holder)?,
+                Step::WaitItl(holder) => self.txns.wait_for_itl(p, rows.table.data_object, holder)?,
                 Step::Compare => match self.head_as_of(p, rows, rowid, seen)? {
                     Some(head) => a.as_of = Some(head),
                     None => return Ok(RowOutcome::Changed),
@@ -656,7 +656,7 @@ impl Heap {
                 match self.txns.retrying(p, &mut || self.delete_piece(p, t, table, at, undo_bytes))? {
                     (Step::Done, next) => break next,
                     (Step::MoreUndo(bytes), _) => undo_bytes = bytes,
-                    (Step::WaitItl(holder), _) => self.txns.wait_for_itl(p, holder)?,
+                    (Step::WaitItl(holder), _) => self.txns.wait_for_itl(p, table.data_object, holder)?,
                     _ => return Err(Ora::internal(format_args!("no piece of a row at {}.{}", at.rdba, at.slot))),
                 }
             };

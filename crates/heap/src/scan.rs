@@ -5,7 +5,7 @@ use crate::ops::flags;
 use crate::{Heap, HeapTable};
 use block::data::{ROW_HEADER_BYTES, SLOT_BYTES};
 use block::{BlockKind, BlockView, Data, Extent, Image};
-use buffer_cache::GetKind;
+use buffer_cache::{GetKind, SegmentStat};
 use process::Process;
 use txn::Snapshot;
 use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn};
@@ -86,6 +86,7 @@ impl Scan {
         self.snapshot = *s;
         (self.kind, self.object) = (kind, table.data_object);
         self.extents = heap.cache().segments().extents(p, table.header)?;
+        heap.cache().note_segment(p, table.data_object, SegmentStat::SegmentScans, 1);
         (self.next_extent, self.next_block, self.slot, self.slots) = (0, 0, 0, 0);
         self.blocks.clear();
         Ok(())

@@ -92,3 +92,52 @@ fn an_emptied_cache_is_filled_by_multiblock_reads() {
     assert_eq!(number(&mut c, "select count(pad) from t"), 2000);
     assert_eq!(number(&mut c, waits), before);
 }
+
+const SEGMENT: &str = "select nvl(sum(value), 0) from v$segment_statistics where owner = 'SYS' and object_name = 'T' and statistic_name = ";
+
+#[test]
+fn reads_changes_and_waits_are_counted_by_segment() {
+    for generation in ["latchwork", "8.1.7", "11.1"] {
+        let (instance, mut c) = start(&[("latch_generation", generation)]);
+        with_rows(&mut c);
+        let of = |c: &mut Client, name: &str| number(c, &format!("{SEGMENT}'{name}'"));
+        assert!(of(&mut c, "db block changes") >= 60, "{generation}: a change a block at least");
+        let mut reader = instance.connect(&Credentials::Sysdba).unwrap();
+        let (scans, reads) = (of(&mut c, "segment scans"), of(&mut c, "logical reads"));
+        for _ in 0..50 {
+            number(&mut reader, "select /*+ full(t) */ count(pad) from t");
+        }
+        assert_eq!(of(&mut c, "segment scans") - scans, 50, "{generation}");
+        // One in sixteen is counted, as sixteen.
+        let read = of(&mut c, "logical reads") - reads;
+        assert!((1500..8000).contains(&read), "{generation}: {read} of about 50 * 65");
+        run(&mut c, "alter system flush buffer_cache");
+        let cold = of(&mut c, "physical reads");
+        number(&mut reader, "select /*+ full(t) */ count(pad) from t");
+        let (blocks, requests) = (of(&mut c, "physical reads") - cold, of(&mut c, "physical read requests"));
+        assert!(blocks >= 55 && requests > 0 && requests < blocks, "{generation}: {blocks} blocks, {requests} requests");
+        assert!(of(&mut c, "physical writes") >= 55, "{generation}");
+        // What a session has counted stays when it ends.
+        let before = of(&mut c, "logical reads");
+        drop(reader);
+        let gone = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while number(&mut c, "select count(*) from v$session where type = 'USER'") > 1 {
+            assert!(std::time::Instant::now() < gone, "the session ends");
+        }
+        assert!(of(&mut c, "logical reads") >= before, "{generation}");
+        // Who waits for a row is counted when it begins to wait.
+        run(&mut c, "update t set pad = 'y' where id = 1");
+        let mut other = instance.connect(&Credentials::Sysdba).unwrap();
+        let waited = other.execute("select id from t where id = 1 for update wait 1", &[]).unwrap_err();
+        assert_eq!(waited.code(), 30006);
+        other.rollback().unwrap();
+        assert_eq!(of(&mut c, "row lock waits"), 1, "{generation}");
+        let index = "select count(*) from v$segment_statistics s, user_constraints k where s.object_name = k.index_name \
+                     and k.table_name = 'T' and s.object_type = 'INDEX' and s.tablespace_name is not null";
+        assert_eq!(number(&mut c, index), number(&mut c, "select count(*) from v$segstat_name"), "{generation}");
+        let same = "select (select sum(value) from v$segstat) - (select sum(value) from v$segment_statistics) from dual";
+        assert!(number(&mut c, same).abs() < 20_000, "{generation}");
+        run(&mut c, "drop table t purge");
+        assert_eq!(of(&mut c, "segment scans"), 0);
+    }
+}

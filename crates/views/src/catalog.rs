@@ -11,7 +11,7 @@ use crate::column::{Row, Type};
 use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
-    backup, buffers, database, history, latches, locks, memory, redo, results, rowcache, sessions, space, sql,
+    backup, buffers, database, history, latches, locks, memory, redo, results, rowcache, segments, sessions, space, sql,
     statistics, transactions, waits,
 };
 
@@ -132,6 +132,9 @@ views! {
     "X$BH" | buffers::KCBBH => buffers::kcbbh;
     "V$BUFFER_POOL" | buffers::BUFFER_POOL => buffers::buffer_pool;
     "V$BUFFER_POOL_STATISTICS" | buffers::BUFFER_POOL_STATISTICS => buffers::buffer_pool_statistics;
+    "V$SEGSTAT" | segments::SEGSTAT => segments::segstat;
+    "V$SEGMENT_STATISTICS" | segments::SEGMENT_STATISTICS => segments::segment_statistics;
+    "V$SEGSTAT_NAME" | segments::SEGSTAT_NAME => segments::segstat_name;
     "V$WAITSTAT" | buffers::WAITSTAT => buffers::waitstat;
     "V$FILESTAT" | buffers::FILESTAT => buffers::filestat;
     "V$SESS_IO" | buffers::SESS_IO => buffers::sess_io;

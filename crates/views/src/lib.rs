@@ -16,6 +16,7 @@ mod memory;
 mod redo;
 mod results;
 mod rowcache;
+mod segments;
 mod sessions;
 mod source;
 mod space;

@@ -257,14 +257,14 @@ pub fn ktfbfe(s: &Source<'_>) -> Result<Vec<Row>> {
 }
 
 /// A segment that the dictionary, or the transaction system, knows.
-struct Known {
-    object: u32,
-    tablespace: u32,
-    header: Rdba,
+pub(crate) struct Known {
+    pub object: u32,
+    pub tablespace: u32,
+    pub header: Rdba,
     name: Option<String>,
 }
 
-fn known(s: &Source<'_>) -> Result<Vec<Known>> {
+pub(crate) fn known(s: &Source<'_>) -> Result<Vec<Known>> {
     let dictionary = s.instance.storage().dictionary;
     let mut list: Vec<Known> = Vec::new();
     for base in Base::ALL {
@@ -318,7 +318,7 @@ fn with_extents(s: &Source<'_>, mut f: impl FnMut(&Known, ObjectId, &[block::Ext
 }
 
 /// `None` for what is not there for a reason that other views tell: a dropped segment, a file that is offline or missing.
-fn present<T>(read: Result<T>) -> Result<Option<T>> {
+pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
     match read {
         Err(e) if [8103, 376, 1157].into_iter().any(|code| e.is(code)) => Ok(None),
         read => read.map(Some),

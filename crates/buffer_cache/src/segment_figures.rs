@@ -1,0 +1,150 @@
+//! What is counted by segment, for `v$segstat`.
+//!
+//! Every process has a few lines of its own, one a segment, found by the segment's data object number: it adds to them with plain
+//! stores, so that nothing shared is written where blocks are read. A segment that needs the line of another moves that one's figures to
+//! lines that all processes share; so does the end of a process, its own or PMON's doing. Logical reads are counted one in so many, by
+//! as many, as Oracle samples them. Who reads sums all lines, and may miss for a moment what is just being moved; a process that dies while
+//! it moves a figure loses that one.
+
+use crate::{BufferCache, slot_of};
+use block::BlockView;
+use process::Process;
+use sga::SgaLayout;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::ObjectId;
+
+/// Lines of a process: a power of two.
+pub(crate) const LINES_OWN: usize = 32;
+/// Lines that all share: a power of two.
+pub(crate) const LINES_SHARED: usize = 2048;
+/// Places that are looked at for a shared line before its figures are given up.
+const PROBES: usize = 64;
+
+/// What is counted, in the order of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentStat {
+    LogicalReads,
+    BufferBusyWaits,
+    DbBlockChanges,
+    PhysicalReads,
+    PhysicalWrites,
+    PhysicalReadRequests,
+    PhysicalWriteRequests,
+    ItlWaits,
+    RowLockWaits,
+    SegmentScans,
+}
+
+impl SegmentStat {
+    /// All of them: `v$segstat`'s number and name, and whether it is sampled.
+    pub const ALL: [(SegmentStat, u32, &'static str, bool); 10] = [
+        (SegmentStat::LogicalReads, 0, "logical reads", true),
+        (SegmentStat::BufferBusyWaits, 1, "buffer busy waits", false),
+        (SegmentStat::DbBlockChanges, 3, "db block changes", false),
+        (SegmentStat::PhysicalReads, 4, "physical reads", false),
+        (SegmentStat::PhysicalWrites, 5, "physical writes", false),
+        (SegmentStat::PhysicalReadRequests, 6, "physical read requests", false),
+        (SegmentStat::PhysicalWriteRequests, 7, "physical write requests", false),
+        (SegmentStat::ItlWaits, 14, "ITL waits", false),
+        (SegmentStat::RowLockWaits, 15, "row lock waits", false),
+        (SegmentStat::SegmentScans, 18, "segment scans", false),
+    ];
+}
+
+/// The figures of a segment, by [`SegmentStat`].
+pub type SegmentFigures = [u64; SegmentStat::ALL.len()];
+
+/// A segment's figures; a line without a segment has number 0.
+#[repr(C)]
+pub(crate) struct SegmentLine {
+    object: AtomicU64,
+    counts: [AtomicU64; SegmentStat::ALL.len()],
+    pad: AtomicU64,
+}
+
+// SAFETY: `repr(C)`, atomics only, every bit pattern is valid.
+#[allow(unsafe_code)]
+unsafe impl SgaLayout for SegmentLine {}
+
+impl SegmentLine {
+    /// Takes the figures out, one after the other, and hands them on.
+    fn empty(&self, mut f: impl FnMut(usize, u64)) {
+        for (stat, count) in self.counts.iter().enumerate() {
+            let n = count.swap(0, Ordering::Relaxed);
+            if n > 0 {
+                f(stat, n);
+            }
+        }
+    }
+}
+
+impl BufferCache {
+    /// Counts for a segment; `object` is its data object, and what has none, undo, is not counted. Nothing shared is written, but
+    /// where the process has counted for many segments.
+    #[inline]
+    pub fn note_segment(&self, p: &Process, object: ObjectId, stat: SegmentStat, n: u64) {
+        let line = &self.segment_lines[slot_of(p) * LINES_OWN + object.0 as usize % LINES_OWN];
+        if line.object.load(Ordering::Relaxed) != u64::from(object.0) {
+            if object.0 == 0 {
+                return;
+            }
+            self.move_line(line);
+            line.object.store(object.0.into(), Ordering::Release); // behind the figures of the other, which are 0 by now
+        }
+        let count = &line.counts[stat as usize];
+        count.store(count.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+    }
+
+    /// Counts for the segment of the block that a buffer has.
+    #[inline]
+    pub(crate) fn note_buffer(&self, p: &Process, buffer: usize, stat: SegmentStat, n: u64) {
+        self.note_segment(p, BlockView::of_frame(self.frame(buffer)).obj(), stat, n);
+    }
+
+    #[cold]
+    fn move_line(&self, line: &SegmentLine) {
+        let object = line.object.load(Ordering::Relaxed);
+        if object == 0 {
+            return;
+        }
+        let first = (object.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
+        let lines = (0..PROBES).map(|n| &self.segment_totals[(first + n) % LINES_SHARED]);
+        let mine = |to: &&SegmentLine| {
+            let taken = to.object.compare_exchange(0, object, Ordering::AcqRel, Ordering::Acquire);
+            taken.is_ok() || taken == Err(object)
+        };
+        match { lines }.find(mine) {
+            Some(to) => line.empty(|stat, n| {
+                to.counts[stat].fetch_add(n, Ordering::Relaxed);
+            }),
+            None => line.empty(|_, _| {}),
+        }
+    }
+
+    /// Moves the figures of a process that ends, or has ended, to the shared lines.
+    pub(crate) fn leave_segments(&self, slot: usize) {
+        for line in &self.segment_lines[slot * LINES_OWN..][..LINES_OWN] {
+            self.move_line(line);
+            line.object.store(0, Ordering::Release);
+        }
+    }
+
+    /// What was counted so far, by data object.
+    pub fn segment_figures(&self) -> HashMap<ObjectId, SegmentFigures> {
+        let mut all: HashMap<ObjectId, SegmentFigures> = HashMap::new();
+        for line in self.segment_totals.iter().chain(self.segment_lines) {
+            let object = line.object.load(Ordering::Acquire);
+            let counts: Vec<u64> = line.counts.iter().map(|c| c.load(Ordering::Acquire)).collect();
+            // A line that was given to another segment meanwhile is looked at next time.
+            if object == 0 || line.object.load(Ordering::Relaxed) != object {
+                continue;
+            }
+            let sums = all.entry(ObjectId(object as u32)).or_default();
+            sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+        }
+        all
+    }
+}
+
+const _: () = assert!(size_of::<SegmentLine>() == 96, "three lines in four of the cache's");
