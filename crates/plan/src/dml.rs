@@ -640,12 +640,17 @@ impl Compiler<'_> {
         if m.error_log.is_some() {
             return Err(unsupported("LOG ERRORS", m.pos.0));
         }
-        let (table, alias) = self.dml_table(&m.target, ObjectPrivilege::Update)?;
-        if self.through.is_some() {
-            return Err(unsupported("MERGE into a view", m.target.pos.0));
+        // Each clause needs its privilege.
+        if m.insert.is_some() {
+            self.dml_table(&m.target, ObjectPrivilege::Insert)?;
         }
-        let Opened { id, rowid, old, .. } = self.open_changed_rows(&table, &alias, m.target.pos.0)?;
-        let plan = self.merge_in_block(m, &table, &alias, id, rowid, old);
+        if m.update.as_ref().is_some_and(|u| u.delete.is_some()) {
+            self.dml_table(&m.target, ObjectPrivilege::Delete)?;
+        }
+        let last = if m.update.is_some() { ObjectPrivilege::Update } else { ObjectPrivilege::Insert };
+        let (table, alias) = self.dml_table(&m.target, last)?;
+        let opened = self.open_changed_rows(&table, &alias, m.target.pos.0)?;
+        let plan = self.merge_in_block(m, &table, &alias, opened);
         self.blocks.pop();
         Ok(PlanBody::Merge(Box::new(plan?)))
     }
@@ -655,10 +660,11 @@ impl Compiler<'_> {
         m: &ast::Merge,
         table: &Rc<TableDef>,
         alias: &str,
-        id: ItemId,
-        rowid: Reg,
-        old: Vec<Reg>,
+        Opened { id, conds, rowid, old }: Opened,
     ) -> Result<MergePlan> {
+        let through = self.through.clone();
+        // What the names of a view stand for.
+        let named = through.as_ref().and_then(|_| self.block().items.last().copied());
         let mut set = JoinSet { hints: m.hints.list.clone(), ..JoinSet::default() };
         // The source may be merged: it is the side of the outer join that is kept.
         self.from_item(&m.source, &mut set, true)?;
@@ -666,13 +672,16 @@ impl Compiler<'_> {
         self.block().clause = Clause::Where;
         self.conditions(&m.on, &mut on)?;
         let on_columns: Vec<u16> = on.iter().flat_map(|c| self.columns_of(id, c)).collect();
+        // Rows that the view does not have are not there.
+        on.extend(conds);
         self.block().clause = Clause::Dml;
         let update = match &m.update {
             Some(u) => {
                 let sets = self.set_items(&u.set, table, alias)?;
                 if let Some(&c) = set_columns(&sets).iter().find(|c| on_columns.contains(c)) {
                     // ORA-38104: Columns referenced in the ON Clause cannot be updated
-                    let name = format!("\"{}\".\"{}\"", alias, table.columns[c as usize].name);
+                    let of_view = through.as_ref().and_then(|through| through.name_of(c));
+                    let name = format!("\"{}\".\"{}\"", alias, of_view.unwrap_or(&table.columns[c as usize].name));
                     return Err(Ora::with(38104, &[&name]).at(m.pos.0));
                 }
                 let filter = self.optional_condition(u.filter.as_ref())?;
@@ -686,14 +695,20 @@ impl Compiler<'_> {
         };
         let mut target = self.target(table, None, update.is_some())?;
         target.virtuals_old = self.old_virtuals(table, &old)?;
+        if let Some(through) = &through {
+            self.check_option(through, &mut target, m.target.pos.0)?;
+        }
         let update = match update {
             Some((sets, filter, delete)) => {
                 // DELETE WHERE sees the row as updated.
                 let delete = match delete {
                     Some(e) => {
-                        let saved = self.rebind(id, &target.new);
+                        let (seen, saved) = match named {
+                            Some(view) => (view, self.rebind_view(view, &old, &target.new, e.pos.0)?),
+                            None => (id, self.rebind(id, &target.new)),
+                        };
                         let cond = self.condition(e);
-                        self.restore(id, saved);
+                        self.restore(seen, saved);
                         Some(cond?)
                     }
                     None => None,
@@ -730,7 +745,9 @@ impl Compiler<'_> {
             }
             columns.push(c);
         }
-        if columns.is_empty() {
+        if let (true, Some(through)) = (columns.is_empty(), &self.through) {
+            columns = through.all(pos)?;
+        } else if columns.is_empty() {
             columns.extend(table.visible_columns().map(|(i, _)| i as u16));
         }
         if columns.len() != i.values.len() {

@@ -54,6 +54,11 @@ impl Updatable {
         let found = self.columns.iter().find(|c| named && c.name == name.last());
         found.ok_or_else(|| invalid_identifier(name))?.base.ok_or_else(|| Ora::new(1733).at(name.pos.0))
     }
+
+    /// What the view calls a column of the table.
+    pub fn name_of(&self, base: u16) -> Option<&str> {
+        self.columns.iter().find(|c| c.base == Some(base)).map(|c| c.name.as_str())
+    }
 }
 
 /// The one row source of a view's query that can be changed through. ORA-01732 for a query that is more than a choice of rows.
@@ -199,6 +204,22 @@ impl Compiler<'_> {
             });
         }
         Ok(())
+    }
+
+    /// Lets the names of a view, opened in the current block over the table's columns in `from`, stand for the row in `to` for a while.
+    /// Returns what they stood for.
+    ///
+    /// # Errors
+    /// ORA-03001 for a column that is more than an expression over the row.
+    pub fn rebind_view(&mut self, view: ItemId, from: &[Reg], to: &[Reg], pos: u32) -> Result<Vec<Option<Expr>>> {
+        let from: Vec<(Reg, u16)> = from.iter().zip(0..).map(|(reg, at)| (*reg, at)).collect();
+        let whole = |c: &ItemColumn| match &c.value {
+            Some(value) => carried(value.clone(), &from, to).map(Some),
+            None => Some(None),
+        };
+        let new: Option<Vec<_>> = self.items[view].columns.iter().map(whole).collect();
+        let new = new.ok_or_else(|| unsupported("DELETE of MERGE through this view", pos))?;
+        Ok(self.items[view].columns.iter_mut().zip(new).map(|(c, value)| std::mem::replace(&mut c.value, value)).collect())
     }
 
     /// A block in which the view's columns stand for the row in `regs`.

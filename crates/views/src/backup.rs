@@ -1,4 +1,4 @@
-//! `v$backup`: which data files are in backup mode.
+//! `v$backup`: which data files are in backup mode; `v$recover_file`: which cannot be used.
 
 use crate::column::{Row, Type, Type::*, date_of_seconds, n, t};
 use crate::source::Source;
@@ -22,4 +22,36 @@ pub fn backup(s: &Source<'_>) -> Result<Vec<Row>> {
         vec![n(f.file), status, change, time, n(0u64)]
     };
     Ok(files.map(row).collect())
+}
+
+pub const RECOVER_FILE: &[(&str, Type)] = &[
+    ("FILE#", N),
+    ("ONLINE", V(7)),
+    ("ONLINE_STATUS", V(7)),
+    ("ERROR", V(65)),
+    ("CHANGE#", N),
+    ("TIME", D),
+    ("CON_ID", N),
+];
+
+/// One row a data file that was not there, or not itself, when the database was opened, and one for each of a tablespace that is offline:
+/// those lack nothing.
+pub fn recover_file(s: &Source<'_>) -> Result<Vec<Row>> {
+    let files = s.instance.storage().cache.files();
+    let (control, missing) = (files.control()?, files.missing());
+    let mut rows = Vec::new();
+    for f in &control.files {
+        let offline = f.is_offline || control.tablespace(f.tablespace).is_some_and(|t| t.is_offline);
+        let error = match files.why_missing(f).filter(|_| missing.contains(&f.file)) {
+            Some(e) if e.is(1157) => "FILE NOT FOUND",
+            Some(e) if e.is(1200) => "FILE TOO SHORT",
+            Some(_) => "WRONG FILE",
+            None if missing.contains(&f.file) => "",
+            None if offline => "OFFLINE NORMAL",
+            None => continue,
+        };
+        let status = t(if offline { "OFFLINE" } else { "ONLINE" });
+        rows.push(vec![n(f.file), status.clone(), status, t(error), n(0u64), Value::Null, n(0u64)]);
+    }
+    Ok(rows)
 }

@@ -159,6 +159,7 @@ views! {
     "X$KSMPG" | memory::KSMPG => memory::ksmpg;
     "X$KSUCT" | memory::ksuct_columns() => memory::ksuct;
     "V$BACKUP" | backup::BACKUP => backup::backup;
+    "V$RECOVER_FILE" | backup::RECOVER_FILE => backup::recover_file;
     "V$PARAMETER" | database::PARAMETER => database::parameter;
     "V$SYSTEM_PARAMETER" | database::PARAMETER => database::parameter;
     "X$KSPPI" | database::KSPPI => database::ksppi;

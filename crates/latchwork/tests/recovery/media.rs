@@ -1,6 +1,6 @@
 //! Damaged blocks and missing files: the object they belong to suffers, and nothing else.
 
-use crate::common::{Database, error, eventually, number, run};
+use crate::common::{Database, error, eventually, number, rows, run};
 use std::os::unix::fs::FileExt;
 
 const BLOCK: u64 = 8192;
@@ -168,6 +168,7 @@ fn a_missing_file_of_users_costs_its_objects_until_it_is_back() {
     assert!(s.db.alert().contains("ORA-01157") && s.db.alert().contains("more01.dbf"));
     let e = error(&mut s.db.connect(), "select /*+ full(far) */ count(n + 0) from far");
     assert!(e.contains("ORA-01157") && e.contains("ORA-01110") && e.contains("more01.dbf"), "{e}");
+    assert_eq!(rows(&mut s.db.connect(), "select error, online_status from v$recover_file"), ["FILE NOT FOUND|ONLINE"]);
     assert_good(&s);
     // Put back while the instance runs it is of another moment, and stays away.
     std::fs::copy(&away, &file).unwrap();
