@@ -100,7 +100,8 @@ impl CacheLayout {
             figures: sga.reserve("buffer wait statistics", 1),
             file_figures: sga.reserve("file I/O statistics", types::Rdba::MAX_FILE as usize + 1),
             temp_words: sga.reserve("temporary extents", temp::WORDS),
-            segment_lines: sga.reserve("segment statistics of processes", config.processes * segment_figures::LINES_OWN),
+            segment_lines: sga
+                .reserve("segment statistics of processes", config.processes * segment_figures::LINES_OWN),
             segment_totals: sga.reserve("segment statistics", segment_figures::LINES_SHARED),
         }
     }

@@ -115,7 +115,10 @@ fn reads_changes_and_waits_are_counted_by_segment() {
         let cold = of(&mut c, "physical reads");
         number(&mut reader, "select /*+ full(t) */ count(pad) from t");
         let (blocks, requests) = (of(&mut c, "physical reads") - cold, of(&mut c, "physical read requests"));
-        assert!(blocks >= 55 && requests > 0 && requests < blocks, "{generation}: {blocks} blocks, {requests} requests");
+        assert!(
+            blocks >= 55 && requests > 0 && requests < blocks,
+            "{generation}: {blocks} blocks, {requests} requests"
+        );
         assert!(of(&mut c, "physical writes") >= 55, "{generation}");
         // What a session has counted stays when it ends.
         let before = of(&mut c, "logical reads");
@@ -135,7 +138,8 @@ fn reads_changes_and_waits_are_counted_by_segment() {
         let index = "select count(*) from v$segment_statistics s, user_constraints k where s.object_name = k.index_name \
                      and k.table_name = 'T' and s.object_type = 'INDEX' and s.tablespace_name is not null";
         assert_eq!(number(&mut c, index), number(&mut c, "select count(*) from v$segstat_name"), "{generation}");
-        let same = "select (select sum(value) from v$segstat) - (select sum(value) from v$segment_statistics) from dual";
+        let same =
+            "select (select sum(value) from v$segstat) - (select sum(value) from v$segment_statistics) from dual";
         assert!(number(&mut c, same).abs() < 20_000, "{generation}");
         run(&mut c, "drop table t purge");
         assert_eq!(of(&mut c, "segment scans"), 0);

@@ -45,11 +45,15 @@ fn a_closed_pipe_ends_programs_quietly() {
     }
     // A server that goes is an error of the session, and no signal.
     let mut shell = program().args(sql).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the shell runs");
-    let (mut stdin, mut out) = (shell.stdin.take().expect("a pipe"), BufReader::new(shell.stdout.take().expect("a pipe")));
+    let (mut stdin, mut out) =
+        (shell.stdin.take().expect("a pipe"), BufReader::new(shell.stdout.take().expect("a pipe")));
     writeln!(stdin, "prompt here").expect("it reads");
     let mut line = String::new();
     out.read_line(&mut line).expect("a line");
-    assert_eq!(program().args(["stop", "--mode", "abort", "--dir", place]).output().expect("it runs").status.code(), Some(0));
+    assert_eq!(
+        program().args(["stop", "--mode", "abort", "--dir", place]).output().expect("it runs").status.code(),
+        Some(0)
+    );
     let _ = writeln!(stdin, "select 1 from dual;\nselect 2 from dual;\nexit 7");
     drop(stdin);
     let mut rest = String::new();

@@ -53,6 +53,11 @@ impl File {
         Ok(Self { inner, path: path.to_owned() })
     }
 
+    /// A file that was opened by `path` in a way of its own.
+    pub(crate) fn of(inner: StdFile, path: &Path) -> Self {
+        Self { inner, path: path.to_owned() }
+    }
+
     /// The path it was opened by.
     #[must_use]
     pub fn path(&self) -> &Path {

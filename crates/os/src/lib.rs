@@ -5,6 +5,7 @@
 //!
 //! All errors are [`OsError`]: the call that failed, what it was asked to do, and the operating system's own error.
 
+pub mod blocks;
 pub mod clock;
 pub mod cpu;
 pub mod crash;

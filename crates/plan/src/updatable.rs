@@ -219,7 +219,12 @@ impl Compiler<'_> {
         };
         let new: Option<Vec<_>> = self.items[view].columns.iter().map(whole).collect();
         let new = new.ok_or_else(|| unsupported("DELETE of MERGE through this view", pos))?;
-        Ok(self.items[view].columns.iter_mut().zip(new).map(|(c, value)| std::mem::replace(&mut c.value, value)).collect())
+        Ok(self.items[view]
+            .columns
+            .iter_mut()
+            .zip(new)
+            .map(|(c, value)| std::mem::replace(&mut c.value, value))
+            .collect())
     }
 
     /// A block in which the view's columns stand for the row in `regs`.

@@ -158,7 +158,7 @@ impl RedoLog {
         let (sequence, start) = (g.sequence.load(Ordering::Relaxed) as u32, g.start.load(Ordering::Relaxed));
         let (end, number) = (g.end.load(Ordering::Relaxed), g.number.load(Ordering::Relaxed) as u32);
         let log = self.log_file(n)?;
-        let mut header = LogHeader::of(&log)?;
+        let mut header = LogHeader::of(&log.file)?;
         if (header.sequence, header.start) != (sequence, Rba(start)) {
             return Err(Ora::internal(format_args!(
                 "log group {number} holds sequence {}, not {sequence}",
@@ -167,7 +167,7 @@ impl RedoLog {
         }
         (header.group, header.end) = (0, Rba(end));
         let name = self.archive_place().file(sequence, header.incarnation, header.database);
-        self.copy(p, &log, &header, &self.files.directory().join(&name))?;
+        self.copy(p, &log.file, &header, &self.files.directory().join(&name))?;
         os::crash::point("log_archived");
         let name = name.display().to_string();
         self.files.change_control(p, &self.enqueues, &mut |control| {

@@ -15,6 +15,7 @@ use crate::file::{LOG_BLOCK_BYTES, LogHeader, io_error, name};
 use crate::log::{FIRST_RBA, Line, now_s, room_of};
 use crate::{Rba, RedoLog};
 use datafile::{CheckpointEntry, ControlFile, DataFiles, LogGroupEntry, LoggedEntry};
+use os::blocks::BlockFile;
 use os::file::{File, OpenMode};
 use process::Process;
 use sga::sga_struct;
@@ -48,8 +49,16 @@ sga_struct! {
     }
 }
 
+/// A log file that this process has open.
+pub(crate) struct LogFile {
+    /// For its header, and for reading it.
+    pub file: File,
+    /// For its redo.
+    pub blocks: BlockFile,
+}
+
 /// A file that this process has open: of which generation of its entry.
-type Opened = Option<(u64, Arc<File>)>;
+type Opened = Option<(u64, Arc<LogFile>)>;
 
 /// The group entries, and the files that this process has open.
 pub(crate) struct Groups {
@@ -329,7 +338,7 @@ impl RedoLog {
     }
 
     /// The open file of a group.
-    pub(crate) fn log_file(&self, n: usize) -> Result<Arc<File>> {
+    pub(crate) fn log_file(&self, n: usize) -> Result<Arc<LogFile>> {
         let g = self.groups.at(n);
         let generation = g.generation.load(Ordering::Acquire);
         let mut open = self.groups.open.lock().expect("no panic under this lock");
@@ -341,9 +350,12 @@ impl RedoLog {
         let number = g.number.load(Ordering::Relaxed);
         let path = self.log_path(number)?;
         let failed = |e: os::OsError| Ora::with(313, &[&number, &1]).because(name(&path)).because(io_error(&e));
-        let file = Arc::new(File::open(&path, OpenMode::ReadWrite).map_err(failed)?);
-        open[n] = Some((generation, Arc::clone(&file)));
-        Ok(file)
+        let file = File::open(&path, OpenMode::ReadWrite).map_err(failed)?;
+        // Who waits for no disk is served sooner by the memory of the operating system.
+        let blocks = BlockFile::open(&path, self.files.disk_sync()).map_err(failed)?;
+        let log = Arc::new(LogFile { file, blocks });
+        open[n] = Some((generation, Arc::clone(&log)));
+        Ok(log)
     }
 
     /// Opens the log that has taken over, now that all of the one before is on disk. The process is the writer and may switch.
@@ -395,7 +407,8 @@ impl RedoLog {
             first_scn: self.newest_scn(),
             first_time_s: now_s(),
         };
-        let file = self.log_file(n)?;
+        let log = self.log_file(n)?;
+        let file = &log.file;
         let failed = |e: os::OsError| Ora::with(345, &[&0, &1]).because(name(file.path())).because(io_error(&e));
         file.write_at(&header.to_bytes(), 0).map_err(failed)?;
         if self.files.disk_sync() {

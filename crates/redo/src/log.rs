@@ -23,6 +23,7 @@ use crate::{LogId, Place, Rba, RedoSink};
 use datafile::{ControlFile, DataFiles};
 use enqueue::Enqueues;
 use latch::{LatchName, Where};
+use os::blocks::{BLOCK_MAX, Blocks};
 use process::{CleanupOrder, Process, Processes, Section};
 use sga::{SgaBuilder, SgaSlice, SgaText, sga_struct};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -185,7 +186,7 @@ pub struct RedoLog {
     pub(crate) files: Arc<DataFiles>,
     pub(crate) enqueues: Enqueues,
     /// What is written is put together here; a process has its own copy.
-    pub(crate) scratch: Mutex<Vec<u8>>,
+    pub(crate) scratch: Mutex<Blocks>,
     pub(crate) checkpointer: OnceLock<Checkpointer>,
     pub(crate) archive_place: OnceLock<crate::FindArchivePlace>,
 }
@@ -214,7 +215,7 @@ impl RedoLog {
             leader: config.leader,
             files: Arc::clone(files),
             enqueues: *enqueues,
-            scratch: Mutex::new(Vec::new()),
+            scratch: Mutex::default(),
             checkpointer: OnceLock::new(),
             archive_place: OnceLock::new(),
         };
@@ -311,7 +312,8 @@ impl RedoLog {
         if let Some(why) = self.no_log_room(&s, head, len) {
             return Ok(Given::NoLog(why));
         }
-        let needed = (head + len).saturating_sub(self.buffer_bytes());
+        // A write begins with the block that the last one ended in: that much of what is on disk stays in the ring.
+        let needed = (head + len + BLOCK_MAX as u64).saturating_sub(self.buffer_bytes());
         let written = self.tail.written.load(Ordering::Acquire);
         if written < needed {
             return Ok(Given::NoBuffer(needed));
@@ -571,12 +573,15 @@ impl RedoLog {
         }
     }
 
-    /// Appends `from..to` of the ring to `out`.
-    pub(crate) fn copy_out(&self, from: u64, to: u64, out: &mut Vec<u8>) {
-        let mask = self.ring.len() - 1;
-        for word in from / 8..to / 8 {
-            let value = self.ring[word as usize & mask].load(Ordering::Relaxed);
-            out.extend_from_slice(&value.to_le_bytes());
+    /// Copies the ring from the position `from` on, a multiple of eight, into `out`.
+    pub(crate) fn copy_out(&self, from: u64, out: &mut [u64]) {
+        let first = (from / 8) as usize & (self.ring.len() - 1);
+        let until_end = out.len().min(self.ring.len() - first);
+        let (head, tail) = out.split_at_mut(until_end);
+        for (from, part) in [(first, head), (0, tail)] {
+            for (word, out) in self.ring[from..].iter().zip(part) {
+                *out = word.load(Ordering::Relaxed).to_le();
+            }
         }
     }
 

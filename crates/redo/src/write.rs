@@ -21,6 +21,7 @@
 use crate::file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, io_error, name};
 use crate::log::{FOR_A_LOG, LOOK_AGAIN, Line};
 use crate::{Rba, RedoLog};
+use os::blocks::BlockFile;
 use process::Process;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -313,28 +314,19 @@ impl RedoLog {
     /// Writes and syncs `from..to` of the stream, all of it inside the log that is being written, and moves `written`.
     fn write_log(&self, p: &Process, from: u64, to: u64) -> Result<()> {
         let group = self.tail.writing.load(Ordering::Relaxed) as usize;
-        let file = self.log_file(group)?;
+        let log = self.log_file(group)?;
         let start = self.groups.at(group).start.load(Ordering::Relaxed);
         let blocks = (to - from).div_ceil(LOG_BLOCK_BYTES);
         let began = os::clock::now_ns();
         let is_lgwr = self.lgwr() == u64::from(p.number());
         let w = is_lgwr.then(|| p.wait(Event::LogFileParallelWrite, 1, blocks, 1));
         let failed = |e: os::OsError| {
-            Ora::with(345, &[&(from / LOG_BLOCK_BYTES), &blocks]).because(name(file.path())).because(io_error(&e))
+            Ora::with(345, &[&(from / LOG_BLOCK_BYTES), &blocks]).because(name(log.file.path())).because(io_error(&e))
         };
-        let mut scratch = self.scratch.lock().expect("no panic under this lock");
-        let mut at = from;
-        while at < to {
-            let end = to.min(at + CHUNK);
-            scratch.clear();
-            self.copy_out(at, end, &mut scratch);
-            file.write_at(&scratch, LOG_HEADER_BYTES + (at - start)).map_err(failed)?;
-            at = end;
-        }
-        drop(scratch);
+        self.write_blocks(&log.blocks, start, from, to).map_err(failed)?;
         os::crash::point("redo_written");
         if self.files.disk_sync() {
-            file.sync().map_err(failed)?;
+            log.blocks.sync().map_err(failed)?;
         }
         os::crash::point("redo_synced");
         // Behind the sync, in one store: a writer that dies before it has written nothing.
@@ -343,6 +335,25 @@ impl RedoLog {
         p.count(Stat::RedoWrites, 1);
         p.count(Stat::RedoBlocksWritten, blocks);
         p.count(Stat::RedoWriteTime, (os::clock::now_ns() - began) / 10_000_000);
+        Ok(())
+    }
+
+    /// Writes `from..to` of the stream to the file of the log that begins at `start`, in whole blocks: it begins with what the block that
+    /// `from` lies in has before it, which is there already and still in the ring, and ends with zeros.
+    fn write_blocks(&self, file: &BlockFile, start: u64, from: u64, to: u64) -> os::OsResult<()> {
+        let block = file.block_bytes() as u64;
+        let mut at = from - (from - start) % block;
+        let mut scratch = self.scratch.lock().expect("no panic under this lock");
+        while at < to {
+            let redo = (to - at).min(CHUNK);
+            let len = redo.next_multiple_of(block);
+            let words = &mut scratch.words_mut(len as usize)[..len as usize / 8];
+            let (copied, zeros) = words.split_at_mut(redo as usize / 8);
+            self.copy_out(at, copied);
+            zeros.fill(0);
+            file.write_at(&scratch, len as usize, LOG_HEADER_BYTES + (at - start))?;
+            at += len;
+        }
         Ok(())
     }
 }

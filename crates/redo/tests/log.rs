@@ -46,12 +46,16 @@ impl Drop for Stage {
 }
 
 fn stage(name: &str, leader: bool, archivelog: bool) -> Stage {
+    stage_with(name, leader, archivelog, false)
+}
+
+fn stage_with(name: &str, leader: bool, archivelog: bool, sync: bool) -> Stage {
     let dir = std::env::temp_dir().join(format!("lw-redo-{}-{name}", std::process::id()));
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).unwrap();
     let files = DataFiles::create(&dir, &CreateDatabase::usual("T", 77, 2048)).unwrap();
-    files.set_disk_sync(false);
-    create_logs(&files, 3, LOG_FILE_MIN, true).unwrap();
+    files.set_disk_sync(sync);
+    create_logs(&files, 3, LOG_FILE_MIN, !sync).unwrap();
     let mut control = files.control().unwrap();
     control.archivelog = archivelog;
     control.write(&dir).unwrap();
@@ -215,6 +219,29 @@ fn threads_and_switches(name: &str, leader: bool) {
 #[test]
 fn the_reader_gives_back_what_counted_leaders_writing() {
     threads_and_switches("leader", true);
+}
+
+/// Writes go past the memory of the operating system here. The ring is filled to its end again and again while a write begins in the
+/// middle of a block, and what the block has before it must still be there.
+#[test]
+fn blocks_written_over_keep_what_they_have() {
+    let s = stage_with("synced", true, true, true);
+    let p = testing::attach(s.all, "one");
+    let (mut seed, mut n) = (0x9E37_79B9, 0);
+    while s.log.current_sequence() < 6 {
+        n += 1;
+        let r = random(&mut seed);
+        let fill = if r & 0xF == 0 { (r >> 12) as usize % 20_000 } else { (r >> 12) as usize % 3000 };
+        let end = s.write(&p, 0, n, fill, Life::Whole);
+        if r & 0xF0 == 0 {
+            s.log.force(&p, end).unwrap();
+            assert!(s.log.on_disk() >= end);
+        }
+    }
+    s.log.force(&p, s.log.head()).unwrap();
+    s.log.assert_invariants().unwrap();
+    let (seen, end) = s.read(FIRST_RBA);
+    assert_eq!((&seen[&0], end), (&(1..=n).collect::<Vec<_>>(), s.log.head()));
 }
 
 #[test]

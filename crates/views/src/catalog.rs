@@ -11,8 +11,8 @@ use crate::column::{Row, Type};
 use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
-    backup, buffers, database, history, latches, locks, memory, redo, results, rowcache, segments, sessions, space, sql,
-    statistics, transactions, waits,
+    backup, buffers, database, history, latches, locks, memory, redo, results, rowcache, segments, sessions, space,
+    sql, statistics, transactions, waits,
 };
 
 /// One view.

@@ -107,7 +107,8 @@ pub fn segment_statistics(s: &Source<'_>) -> Result<Vec<Row>> {
         let kind = u8::try_from(*kind).ok().and_then(ObjectKind::from_code).map_or("", ObjectKind::name);
         let tablespace = control.tablespace(c.tablespace).map_or("", |of| of.name.as_str());
         rows.extend(figures(&c).map(|(statistic, number, value)| {
-            let place = [t(owner), t(name), Value::Null, t(tablespace), n(c.tablespace), n(c.object), n(c.data), t(kind)];
+            let place =
+                [t(owner), t(name), Value::Null, t(tablespace), n(c.tablespace), n(c.object), n(c.data), t(kind)];
             place.into_iter().chain([t(statistic), n(number), n(value), n(0u32)]).collect()
         }));
     }
@@ -115,6 +116,7 @@ pub fn segment_statistics(s: &Source<'_>) -> Result<Vec<Row>> {
 }
 
 pub fn segstat_name(_: &Source<'_>) -> Result<Vec<Row>> {
-    let row = |(_, number, name, sampled): &(SegmentStat, u32, &str, bool)| vec![n(*number), t(name), yes(*sampled), n(0u32)];
+    let row =
+        |(_, number, name, sampled): &(SegmentStat, u32, &str, bool)| vec![n(*number), t(name), yes(*sampled), n(0u32)];
     Ok(SegmentStat::ALL.iter().map(row).collect())
 }

@@ -1,0 +1,170 @@
+//! Files that are written in whole blocks, past the memory in which the operating system keeps files.
+//!
+//! Whoever writes a few hundred bytes and syncs them pays, for a write into that memory, for marking a page, finding it again and
+//! handing it to the device: a third of the processor time of the sync, and of its duration on a fast device. A write that goes past it
+//! is handed over as it is. It must begin and end at the device's blocks, in the file and in memory: [`BlockFile::block_bytes`],
+//! [`Blocks`]. Where a file system knows no such writes the same blocks are written the ordinary way.
+//!
+//! Readers may read the file through [`crate::file::File`]: the operating system drops what it has kept of a stretch that is written so.
+
+use std::fs::OpenOptions;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use crate::file::File;
+use crate::{OsError, OsResult, power};
+
+/// The largest block: whoever keeps this much before the place of a write can always begin it at a block's start.
+pub const BLOCK_MAX: usize = 4096;
+
+/// The smallest block, and that of files which are written the ordinary way.
+const BLOCK_MIN: usize = 512;
+
+#[repr(C, align(4096))]
+#[derive(Clone, Copy, Debug)]
+struct Page([u64; BLOCK_MAX / 8]);
+
+/// Memory that blocks can be written from.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    pages: Vec<Page>,
+}
+
+impl Blocks {
+    /// Room for at least `bytes`, as words in the byte order of the file (little-endian). What they hold is left from earlier use.
+    pub fn words_mut(&mut self, bytes: usize) -> &mut [u64] {
+        let pages = bytes.div_ceil(BLOCK_MAX);
+        if self.pages.len() < pages {
+            self.pages.resize(pages, Page([0; BLOCK_MAX / 8]));
+        }
+        let words = pages * (BLOCK_MAX / 8);
+        // SAFETY: a page is an array of words as long as it is aligned, so pages lie behind one another without gaps; the borrow goes over.
+        unsafe { std::slice::from_raw_parts_mut(self.pages.as_mut_ptr().cast(), words) }
+    }
+
+    fn bytes(&self, len: usize) -> &[u8] {
+        assert!(len <= self.pages.len() * BLOCK_MAX, "only what there is can be written");
+        // SAFETY: the pages lie behind one another without gaps, are initialised, and live and stay as they are while the borrow lasts.
+        unsafe { std::slice::from_raw_parts(self.pages.as_ptr().cast(), len) }
+    }
+}
+
+/// An open file that is written in whole blocks.
+#[derive(Debug)]
+pub struct BlockFile {
+    file: File,
+    block: usize,
+    len: u64,
+}
+
+impl BlockFile {
+    /// Opens `path`, which must exist, to write over what it has; past the operating system's memory if that is asked for and can be had.
+    ///
+    /// # Errors
+    /// The file is missing or may not be opened so.
+    pub fn open(path: &Path, past_memory: bool) -> OsResult<BlockFile> {
+        // While losses of power are played, each write is noted with what it overwrites, by ordinary reads and writes.
+        let direct = if past_memory && !power::armed() { open_direct(path)? } else { None };
+        match direct {
+            Some(file) => Ok(file),
+            None => {
+                let file = File::open(path, crate::file::OpenMode::ReadWrite)?;
+                let len = file.len_bytes()?;
+                Ok(BlockFile { file, block: BLOCK_MIN, len })
+            }
+        }
+    }
+
+    /// What writes begin at and are as long as multiples of: a power of two, at least 512, at most [`BLOCK_MAX`].
+    #[must_use]
+    pub fn block_bytes(&self) -> usize {
+        self.block
+    }
+
+    /// Writes the first `len` bytes of `from` at `position`, or what of them lies before the end of the file. Both are multiples of
+    /// [`BlockFile::block_bytes`].
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn write_at(&self, from: &Blocks, len: usize, position: u64) -> OsResult<()> {
+        let len = (len as u64).min(self.len.saturating_sub(position)) as usize;
+        self.file.write_at(from.bytes(len), position)
+    }
+
+    /// Waits until what was written is on the device.
+    ///
+    /// # Errors
+    /// The device failed; what had been written may be lost.
+    pub fn sync(&self) -> OsResult<()> {
+        self.file.sync()
+    }
+}
+
+/// `None` where the file system cannot write so, or not all of this file.
+fn open_direct(path: &Path) -> OsResult<Option<BlockFile>> {
+    let mut options = OpenOptions::new();
+    let inner = match options.read(true).write(true).custom_flags(libc::O_DIRECT).open(path) {
+        Ok(inner) => inner,
+        Err(e) if matches!(e.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => return Ok(None),
+        Err(e) => return Err(OsError::from_io("open", path.display().to_string(), e)),
+    };
+    let Some(block) = alignment(&inner) else { return Ok(None) };
+    let file = File::of(inner, path);
+    let len = file.len_bytes()?;
+    Ok(len.is_multiple_of(block as u64).then_some(BlockFile { file, block, len }))
+}
+
+/// The blocks in which a file opened past the memory is written; `None` when the system does not say, or they are too large.
+fn alignment(file: &std::fs::File) -> Option<usize> {
+    // SAFETY: plain numbers, for which zero is a value.
+    let mut about: libc::statx = unsafe { std::mem::zeroed() };
+    // SAFETY: a valid descriptor, an empty path that ends with zero, and a structure that may be written.
+    let rc = unsafe {
+        libc::statx(file.as_raw_fd(), c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, &raw mut about)
+    };
+    if rc != 0 || about.stx_mask & libc::STATX_DIOALIGN == 0 {
+        return None;
+    }
+    let (memory, place) = (about.stx_dio_mem_align as usize, about.stx_dio_offset_align as usize);
+    let block = place.max(BLOCK_MIN);
+    let fits = place > 0 && block.is_power_of_two() && block <= BLOCK_MAX && memory <= align_of::<Page>();
+    fits.then_some(block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::OpenMode;
+
+    #[test]
+    fn blocks_are_written_over_and_read_the_ordinary_way() {
+        let dir = std::env::temp_dir().join(format!("lw-os-blocks-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let path = dir.join("f");
+        for (len, past_memory) in [(64 << 10, true), (64 << 10, false), (20_100, true)] {
+            std::fs::write(&path, vec![1; len]).unwrap();
+            let plain = File::open(&path, OpenMode::Read).unwrap();
+            let mut seen = vec![0; len];
+            plain.read_at(&mut seen, 0).unwrap();
+            let file = BlockFile::open(&path, past_memory).unwrap();
+            let block = file.block_bytes();
+            assert!((BLOCK_MIN..=BLOCK_MAX).contains(&block) && block.is_power_of_two());
+            let mut blocks = Blocks::default();
+            blocks.words_mut(8192).fill(u64::from_le_bytes([2; 8]));
+            file.write_at(&blocks, 2 * block, 8192).unwrap();
+            // The last block of a file that is no multiple of them ends with the file.
+            let last = (len - 1) / block * block;
+            file.write_at(&blocks, block, last as u64).unwrap();
+            file.sync().unwrap();
+            plain.read_at(&mut seen, 0).unwrap();
+            assert_eq!(plain.len_bytes().unwrap(), len as u64, "it never grows");
+            for (at, byte) in seen.iter().enumerate() {
+                let written = (8192..8192 + 2 * block).contains(&at) || at >= last;
+                assert_eq!(*byte, if written { 2 } else { 1 }, "byte {at}");
+            }
+        }
+        assert!(BlockFile::open(&dir.join("none"), true).is_err());
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}
