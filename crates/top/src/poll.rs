@@ -18,7 +18,7 @@ use crate::sample::{Snapshot, Wanted};
 const PROBES: u32 = 5;
 const PROBE_GAP_MIN: Duration = Duration::from_millis(50);
 /// How long a wish lasts unless it is renewed, and how many there may be.
-const WISH_LASTS: Duration = Duration::from_secs(8);
+const WISH_LASTS: Duration = Duration::from_secs(15);
 const WISHES_MAX: usize = 16;
 /// Between two attempts to connect.
 const RETRY: Duration = Duration::from_secs(1);

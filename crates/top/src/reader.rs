@@ -147,24 +147,24 @@ fn quoted(name: &str) -> String {
 const INSTANCE: &str = "select i.instance_name, i.host_name, i.version, to_char(i.startup_time, 'YYYY-MM-DD HH24:MI:SS'), \
      (sysdate - i.startup_time) * 86400, d.name from v$instance i, v$database d";
 
-const ACTIVE: &str = "select sid, serial#, type, decode(state, 'WAITING', event), decode(state, 'WAITING', wait_class), sql_id \
-     from v$session where status in ('ACTIVE', 'KILLED') and sid <> :1";
-
-const HOLDS: &str = "select ksuprlnm, ksuprsid, ksuprlmd, ksulawhr from x$ksuprlat where ksuprsid <> :1";
+/// Active sessions and held latches. One statement: on a machine with a long queue for its processors each answer is waited for.
+const PROBE: &str = "select 'A', sid, serial#, type, decode(state, 'WAITING', event), decode(state, 'WAITING', wait_class), sql_id \
+     from v$session where status in ('ACTIVE', 'KILLED') and sid <> :1 \
+     union all select 'H', ksuprsid, ksulawhr, ksuprlmd, ksuprlnm, ' ', ' ' from x$ksuprlat where ksuprsid <> :2";
 
 const SESSIONS: &str = "select sid, serial#, username, type, status, program, machine, osuser, module, action, sql_id, prev_sql_id, \
      event, wait_class, state, wait_time_micro, p1text, p1, p2text, p2, p3text, p3, blocking_session, row_wait_obj#, \
      last_call_et, to_char(logon_time, 'YYYY-MM-DD HH24:MI:SS') from v$session where sid <> :1";
 
-const EVENTS: &str = "select event, wait_class, total_waits, time_waited_micro, total_waits_fg, time_waited_micro_fg \
-     from v$system_event where wait_class <> 'Idle'";
-
-const LATCHES: &str =
-    "select name, gets, misses, sleeps, spin_gets, immediate_gets, immediate_misses, wait_time from v$latch";
-
-const MUTEXES: &str = "select mutex_type, location, sleeps, wait_time from v$mutex_sleep";
-
-const TIME_MODEL: &str = "select stat_name, value from v$sys_time_model where stat_name in ('DB time', 'DB CPU')";
+/// All counters at once, by the letter in front. `@` stands for the names of statistics; O are this session's own.
+const COUNTERS: &str = "select 'E', event, wait_class, total_waits, time_waited_micro, total_waits_fg, time_waited_micro_fg, 0, 0, 0 \
+       from v$system_event where wait_class <> 'Idle' \
+     union all select 'L', name, ' ', gets, misses, sleeps, spin_gets, immediate_gets, immediate_misses, wait_time from v$latch \
+     union all select 'M', mutex_type, location, sleeps, wait_time, 0, 0, 0, 0, 0 from v$mutex_sleep \
+     union all select 'T', stat_name, ' ', value, 0, 0, 0, 0, 0, 0 from v$sys_time_model where stat_name in ('DB time', 'DB CPU') \
+     union all select 'S', name, ' ', value, 0, 0, 0, 0, 0, 0 from v$sysstat where name in (@) \
+     union all select 'O', n.name, ' ', m.value, 0, 0, 0, 0, 0, 0 from v$mystat m, v$statname n \
+       where n.statistic# = m.statistic# and n.name in (@)";
 
 /// Those active since the last reading, with time to spare: a busy instance answers late.
 const STATEMENTS: &str = "select * from (select sql_id, executions, elapsed_time, cpu_time, buffer_gets, disk_reads, \
@@ -230,17 +230,20 @@ impl Reader {
     /// The server's, or that it is gone.
     pub fn probe(&mut self) -> ClientResult<Probe> {
         let me = self.own_sid();
-        let active = self.rows(ACTIVE, std::slice::from_ref(&me))?;
-        let holds = self.rows(HOLDS, &[me])?;
-        Ok(Probe {
-            active: active.iter().filter_map(active_of).collect(),
-            holds: holds.iter().map(|row| self.hold_of(row)).collect(),
-        })
+        let also = Bind { name: Some("2".into()), ..me.clone() };
+        let mut probe = Probe::default();
+        for row in self.rows(PROBE, &[me, also])? {
+            let mut c = Columns::of(&row);
+            match c.text().as_str() {
+                "A" => probe.active.extend(active_of(&mut c)),
+                _ => probe.holds.push(self.hold_of(&mut c)),
+            }
+        }
+        Ok(probe)
     }
 
-    fn hold_of(&self, row: &Row) -> Hold {
-        let mut c = Columns::of(row);
-        let (latch, sid, mode, place) = (c.text(), c.count(), c.text(), c.count());
+    fn hold_of(&self, c: &mut Columns<'_>) -> Hold {
+        let (sid, place, mode, latch) = (c.count(), c.count(), c.text(), c.text());
         let place = self.places.iter().find(|(number, _)| *number == place).map(|(_, name)| name.clone());
         Hold { latch, sid, mode, place: place.unwrap_or_default() }
     }
@@ -253,17 +256,8 @@ impl Reader {
         let mut s = Snapshot { probes, ..Snapshot::default() };
         let me = self.own_sid();
         s.sessions = self.rows(SESSIONS, &[me])?.iter().map(session_of).collect();
-        s.events = self.rows(EVENTS, &[])?.iter().map(event_of).collect();
-        s.latches = self.rows(LATCHES, &[])?.iter().map(latch_of).collect();
-        s.mutexes = self.rows(MUTEXES, &[])?.iter().map(mutex_of).collect();
-        for row in self.rows(TIME_MODEL, &[])? {
-            match text(&row[0]).as_str() {
-                "DB time" => s.db_time_us = count(&row[1]),
-                _ => s.db_cpu_us = count(&row[1]),
-            }
-        }
+        self.read_counters(&mut s)?;
         s.statements = self.read_statements(seconds)?;
-        s.figures = self.read_figures()?;
         s.texts = self.read_texts(&s)?;
         s.objects = self.read_objects(&s)?;
         for wanted in wanted {
@@ -285,20 +279,30 @@ impl Reader {
         Ok(rows.iter().take(STATEMENTS_MAX).map(statement_of).collect())
     }
 
-    /// The instance's totals less what this session did itself.
-    fn read_figures(&mut self) -> ClientResult<Vec<(String, u64)>> {
+    /// Events, latches, mutexes, times and statistics; of the last, the instance's totals less what this session did itself.
+    fn read_counters(&mut self, s: &mut Snapshot) -> ClientResult<()> {
         let names = FIGURES.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-        let own = format!(
-            "select n.name, m.value from v$mystat m, v$statname n where n.statistic# = m.statistic# and n.name in ({names})"
-        );
-        let own: Vec<(String, u64)> = self.rows(&own, &[])?.iter().map(|r| (text(&r[0]), count(&r[1]))).collect();
-        let all = self.rows(&format!("select name, value from v$sysstat where name in ({names})"), &[])?;
-        let less_own = |row: &Row| {
-            let name = text(&row[0]);
-            let mine = own.iter().find(|(n, _)| *n == name).map_or(0, |(_, v)| *v);
-            (name, count(&row[1]).saturating_sub(mine))
-        };
-        Ok(all.iter().map(less_own).collect())
+        let rows = self.rows(&COUNTERS.replace('@', &names), &[])?;
+        let mut own = Vec::new();
+        for row in &rows {
+            let mut c = Columns::of(row);
+            match c.text().as_str() {
+                "E" => s.events.push(event_of(&mut c)),
+                "L" => s.latches.push(latch_of(&mut c)),
+                "M" => s.mutexes.push(mutex_of(&mut c)),
+                "T" => match (c.text().as_str(), c.next(), c.count()) {
+                    ("DB time", _, us) => s.db_time_us = us,
+                    (_, _, us) => s.db_cpu_us = us,
+                },
+                "S" => s.figures.push(figure_of(&mut c)),
+                _ => own.push(figure_of(&mut c)),
+            }
+        }
+        for (name, total) in &mut s.figures {
+            let mine = own.iter().find(|(n, _)| n == name).map_or(0, |(_, mine)| *mine);
+            *total = total.saturating_sub(mine);
+        }
+        Ok(())
     }
 
     /// Texts of statements that have not been told yet.
@@ -461,7 +465,10 @@ impl Reader {
             let mut c = Columns::of(row);
             LastWait { event: c.text(), wait_us: c.count(), gap_us: c.count(), parameters: c.parameters() }
         };
-        Ok(Found::Session { events: events.iter().map(event_of).collect(), last: last.iter().map(wait).collect() })
+        Ok(Found::Session {
+            events: events.iter().map(|row| event_of(&mut Columns::of(row))).collect(),
+            last: last.iter().map(wait).collect(),
+        })
     }
 
     /// Ends a user's session.
@@ -474,8 +481,7 @@ impl Reader {
 }
 
 /// A probe's row; sessions that wait for nothing but work are not active.
-fn active_of(row: &Row) -> Option<Active> {
-    let mut c = Columns::of(row);
+fn active_of(c: &mut Columns<'_>) -> Option<Active> {
     let (sid, serial, kind, event, class, sql_id) = (c.count(), c.count(), c.text(), c.text(), c.text(), c.text());
     if class == "Idle" {
         return None;
@@ -512,8 +518,7 @@ fn session_of(row: &Row) -> Session {
     }
 }
 
-fn event_of(row: &Row) -> EventCount {
-    let mut c = Columns::of(row);
+fn event_of(c: &mut Columns<'_>) -> EventCount {
     EventCount {
         name: c.text(),
         class: c.text(),
@@ -524,10 +529,15 @@ fn event_of(row: &Row) -> EventCount {
     }
 }
 
-fn latch_of(row: &Row) -> LatchCount {
-    let mut c = Columns::of(row);
+fn figure_of(c: &mut Columns<'_>) -> (String, u64) {
+    let (name, _) = (c.text(), c.next());
+    (name, c.count())
+}
+
+fn latch_of(c: &mut Columns<'_>) -> LatchCount {
+    let (name, _) = (c.text(), c.next());
     LatchCount {
-        name: c.text(),
+        name,
         gets: c.count(),
         misses: c.count(),
         sleeps: c.count(),
@@ -538,8 +548,7 @@ fn latch_of(row: &Row) -> LatchCount {
     }
 }
 
-fn mutex_of(row: &Row) -> MutexCount {
-    let mut c = Columns::of(row);
+fn mutex_of(c: &mut Columns<'_>) -> MutexCount {
     MutexCount { kind: c.text(), place: c.text(), sleeps: c.count(), wait_us: c.count() }
 }
 
@@ -577,9 +586,10 @@ mod tests {
             let n = |n: i64| Value::Number(types::Number::from(n));
             vec![n(9), n(2), Value::text("USER"), Value::text(event), Value::text(class), Value::text("abc")]
         };
-        assert_eq!(active_of(&row("PL/SQL lock timer", "Idle")), None);
-        assert_eq!(active_of(&row("", "")).unwrap().class, "CPU");
-        assert_eq!(active_of(&row("log file sync", "Commit")).unwrap().class, "Commit");
+        let active = |event: &str, class: &str| active_of(&mut Columns::of(&row(event, class)));
+        assert_eq!(active("PL/SQL lock timer", "Idle"), None);
+        assert_eq!(active("", "").unwrap().class, "CPU");
+        assert_eq!(active("log file sync", "Commit").unwrap().class, "Commit");
     }
 
     #[test]
