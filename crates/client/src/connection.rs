@@ -2,6 +2,7 @@
 
 use crate::error::{ClientError, ClientResult};
 use net::local::{FrameBuffer, MAX_REPLY_LEN, Reply, Request, write_frame};
+use os::socket::{Attention, Poll};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -19,6 +20,7 @@ pub struct Connection {
     incoming: FrameBuffer,
     outgoing: Vec<u8>,
     scratch: Vec<u8>,
+    attention: Attention,
 }
 
 impl Connection {
@@ -26,7 +28,8 @@ impl Connection {
     pub fn open(dir: &Path) -> ClientResult<Self> {
         let path = dir.join(SOCKET_NAME);
         let stream = connect(dir, &path).map_err(|e| ClientError::NotRunning(format!("{} ({e})", path.display())))?;
-        Ok(Self { stream, incoming: FrameBuffer::new(MAX_REPLY_LEN), outgoing: Vec::new(), scratch: vec![0; 64 << 10] })
+        let (incoming, scratch) = (FrameBuffer::new(MAX_REPLY_LEN), vec![0; 64 << 10]);
+        Ok(Self { stream, incoming, outgoing: Vec::new(), scratch, attention: Attention::default() })
     }
 
     /// Sends one packet.
@@ -42,13 +45,23 @@ impl Connection {
             if let Some(frame) = self.incoming.next_frame().map_err(ClientError::Protocol)? {
                 return Reply::decode(frame).map_err(ClientError::Protocol);
             }
-            match self.stream.read(&mut self.scratch) {
+            match self.read() {
                 Ok(0) => return Err(lost("the server process has ended")),
                 Ok(n) => self.incoming.extend(&self.scratch[..n]),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(lost(&e.to_string())),
             }
         }
+    }
+
+    /// Waits for something to read. Who sleeps in the read itself is also woken when the server takes the request, for then there is room
+    /// to write again: two switches of processes more for every call.
+    fn read(&mut self) -> std::io::Result<usize> {
+        if let Some(came) = self.attention.receive(&self.stream, &mut self.scratch) {
+            return came;
+        }
+        os::socket::poll(&mut [Poll::read(&self.stream)], None).map_err(|e| e.source)?;
+        self.stream.read(&mut self.scratch)
     }
 
     /// The error that the server sent before it closed the connection, if it did.

@@ -31,6 +31,19 @@ pub fn count() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// The number of processors this process may run on by its affinity alone, at least 1: one system call, where [`count`] also reads files.
+#[must_use]
+pub fn allowed() -> usize {
+    // SAFETY: a set of processors is plain bits, for which zero is a value.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set may be written for its size.
+    if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } != 0 {
+        return 1;
+    }
+    // SAFETY: the set was filled in.
+    usize::try_from(unsafe { libc::CPU_COUNT(&set) }).unwrap_or(1).max(1)
+}
+
 const MEMBARRIER_GLOBAL_EXPEDITED: libc::c_long = 1 << 1;
 const MEMBARRIER_REGISTER_GLOBAL_EXPEDITED: libc::c_long = 1 << 2;
 

@@ -46,21 +46,30 @@ impl Poll {
     }
 }
 
+/// Up to so many descriptors are waited for without memory from the heap.
+const FEW: usize = 4;
+
 /// Waits until one of the descriptors is ready, a signal arrives or the time is up; returns how many are ready.
 ///
 /// # Errors
 /// Too many descriptors.
 pub fn poll(set: &mut [Poll], timeout: Option<Duration>) -> OsResult<usize> {
-    let mut raw: Vec<libc::pollfd> = set
-        .iter()
-        .map(|p| libc::pollfd {
-            fd: p.fd,
-            events: if p.readable { libc::POLLIN } else { 0 }
-                | if p.writable { libc::POLLOUT } else { 0 }
-                | libc::POLLRDHUP,
-            revents: 0,
-        })
-        .collect();
+    let raw_of = |p: &Poll| libc::pollfd {
+        fd: p.fd,
+        events: if p.readable { libc::POLLIN } else { 0 }
+            | if p.writable { libc::POLLOUT } else { 0 }
+            | libc::POLLRDHUP,
+        revents: 0,
+    };
+    let (mut few, mut many);
+    let raw = if set.len() <= FEW {
+        few = [libc::pollfd { fd: -1, events: 0, revents: 0 }; FEW];
+        few.iter_mut().zip(set.iter()).for_each(|(raw, p)| *raw = raw_of(p));
+        &mut few[..set.len()]
+    } else {
+        many = set.iter().map(raw_of).collect::<Vec<_>>();
+        &mut many[..]
+    };
     let ms = timeout.map_or(-1, |t| i32::try_from(t.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX));
     // SAFETY: `raw` is valid for its length and outlives the call.
     let rc = unsafe { libc::poll(raw.as_mut_ptr(), raw.len() as libc::nfds_t, ms) };
@@ -71,7 +80,7 @@ pub fn poll(set: &mut [Poll], timeout: Option<Duration>) -> OsResult<usize> {
         }
     }
     let mut ready = 0;
-    for (p, r) in set.iter_mut().zip(&raw) {
+    for (p, r) in set.iter_mut().zip(raw) {
         let found = if rc < 0 { 0 } else { r.revents };
         p.readable = found & libc::POLLIN != 0;
         p.writable = found & libc::POLLOUT != 0;
@@ -79,6 +88,69 @@ pub fn poll(set: &mut [Poll], timeout: Option<Duration>) -> OsResult<usize> {
         ready += usize::from(p.ready());
     }
     Ok(ready)
+}
+
+/// Reads what has come, without waiting. As [`std::io::Read::read`]; nothing yet is [`std::io::ErrorKind::WouldBlock`].
+///
+/// # Errors
+/// Nothing has come, or the connection is broken.
+pub fn receive_now(stream: &UnixStream, buffer: &mut [u8]) -> std::io::Result<usize> {
+    // SAFETY: a valid descriptor, and a buffer that may be written for its length.
+    let n = unsafe { libc::recv(stream.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT) };
+    usize::try_from(n).map_err(|_| std::io::Error::last_os_error())
+}
+
+/// How long [`Attention`] looks.
+const LOOK_NS: u64 = 20_000;
+
+/// How often in a row nothing is looked for, at most, when looking was in vain again and again.
+const IN_VAIN_MAX: u32 = 255;
+
+/// Looks a moment for an answer before its process sleeps.
+///
+/// A process that sleeps and is woken loses several microseconds, far more where an idle processor stops: more than many an answer takes
+/// to come. So it looks for some 20 µs, as long as that is worth it: looking in vain keeps it from looking for a while, which doubles each
+/// time. On a busy machine, where the other side has no processor of its own, nobody looks for long.
+#[derive(Debug)]
+pub struct Attention {
+    /// So many times nothing is looked for.
+    skip: u32,
+    /// As many as were skipped the last time.
+    in_vain: u32,
+    /// With one processor the other side cannot answer meanwhile.
+    alone: bool,
+}
+
+impl Default for Attention {
+    fn default() -> Self {
+        let alone = crate::cpu::allowed() < 2;
+        Self { skip: 0, in_vain: 0, alone }
+    }
+}
+
+impl Attention {
+    /// Reads what comes within a moment, as [`receive_now`] does; `None` when it is time to sleep.
+    pub fn receive(&mut self, stream: &UnixStream, buffer: &mut [u8]) -> Option<std::io::Result<usize>> {
+        if self.alone || self.skip > 0 {
+            self.skip = self.skip.saturating_sub(1);
+            return None;
+        }
+        let until = crate::clock::now_ns() + LOOK_NS;
+        loop {
+            match receive_now(stream, buffer) {
+                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
+                came => {
+                    self.in_vain = 0;
+                    return Some(came);
+                }
+            }
+            if crate::clock::now_ns() >= until {
+                self.in_vain = (self.in_vain * 2 + 1).min(IN_VAIN_MAX);
+                self.skip = self.in_vain;
+                return None;
+            }
+        }
+    }
 }
 
 /// Listens on a local socket at `path` with the given file mode (0o600: the owner only). An old socket file is replaced.

@@ -7,7 +7,7 @@ use crate::alert::AlertLog;
 use crate::children::{Arrival, failure};
 use net::local::{FrameBuffer, MAX_REQUEST_LEN, Reply, Request, write_frame};
 use os::signal::{self, SignalFd};
-use os::socket::Poll;
+use os::socket::{Attention, Poll};
 use session::{ConnectTimes, Flow, Instance, Session};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -16,6 +16,9 @@ use types::{Ora, Result};
 
 /// How long a connection may take to say who it is.
 const LOGON_LIMIT: Duration = Duration::from_secs(60);
+
+/// A client that never pauses cannot keep a signal from being seen: after so many reads both are looked at.
+const UNWATCHED_MAX: u32 = 32;
 
 /// What came of waiting for the client.
 enum Heard {
@@ -31,6 +34,9 @@ struct Line {
     signals: SignalFd,
     incoming: FrameBuffer,
     scratch: Vec<u8>,
+    attention: Attention,
+    /// Packets read since signals were last looked for.
+    unwatched: u32,
 }
 
 /// Serves one connection to its end.
@@ -44,7 +50,8 @@ pub fn serve(instance: &'static Instance, arrival: Arrival, forked_ns: u64, aler
     }
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(os_error)?;
     let incoming = FrameBuffer::new(MAX_REQUEST_LEN);
-    let mut line = Line { stream, signals, incoming, scratch: vec![0; 16 << 10] };
+    let attention = Attention::default();
+    let mut line = Line { stream, signals, incoming, scratch: vec![0; 16 << 10], attention, unwatched: 0 };
     let times = ConnectTimes {
         fork_ns: forked_ns.saturating_sub(accepted_ns),
         set_up_ns: os::clock::now_ns().saturating_sub(forked_ns),
@@ -149,6 +156,19 @@ impl Line {
                 Ok(None) => {}
                 Err(_) => return Heard::Gone,
             }
+            if self.unwatched < UNWATCHED_MAX
+                && let Some(came) = self.attention.receive(&self.stream, &mut self.scratch)
+            {
+                self.unwatched += 1;
+                match came {
+                    Ok(0) => return Heard::Gone,
+                    Ok(n) => self.incoming.extend(&self.scratch[..n]),
+                    Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                    Err(_) => return Heard::Gone,
+                }
+                continue;
+            }
+            self.unwatched = 0;
             let mut set = [Poll::read(&self.stream), Poll::read(&self.signals)];
             match os::socket::poll(&mut set, limit) {
                 Ok(0) if limit.is_some() => return Heard::Gone,
