@@ -591,6 +591,19 @@ impl DataFiles {
             .map_err(|e| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e)))
     }
 
+    /// As [`DataFiles::write_blocks`]; the blocks begin their way to the device at once, because they are going to be waited for.
+    ///
+    /// # Errors
+    /// As [`DataFiles::write_blocks`].
+    pub fn write_blocks_soon(&self, at: Rdba, blocks: &[u8]) -> Result<()> {
+        self.write_blocks(at, blocks)?;
+        if self.disk_sync() {
+            let position = u64::from(at.block()) * self.block_size as u64;
+            self.file(at.file())?.begin_sync(position, blocks.len() as u64);
+        }
+        Ok(())
+    }
+
     /// Writes bytes that are no blocks of the cache: temporary data.
     ///
     /// # Errors

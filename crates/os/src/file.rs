@@ -111,6 +111,17 @@ impl File {
         self.inner.sync_data().map_err(|e| self.error("fdatasync", e))
     }
 
+    /// Has what was written to `len` bytes from `position` on begin its way to the device, so that a later sync has less to wait for. It may
+    /// do nothing, and promises nothing.
+    pub fn begin_sync(&self, position: u64, len: u64) {
+        if power::armed() {
+            return;
+        }
+        let (Ok(from), Ok(len)) = (libc::off64_t::try_from(position), libc::off64_t::try_from(len)) else { return };
+        // SAFETY: a valid descriptor and numbers; no memory is passed.
+        unsafe { libc::sync_file_range(self.inner.as_raw_fd(), from, len, libc::SYNC_FILE_RANGE_WRITE) };
+    }
+
     /// Makes the file at least `len` bytes long with space that is really there.
     ///
     /// # Errors

@@ -180,6 +180,17 @@ impl Drop for Mapping {
     }
 }
 
+/// Asks for transparent huge pages for memory that is about to be used for the first time: one page fault in place of five hundred.
+/// Nothing more than advice.
+pub fn prefer_huge(memory: &mut [u8]) {
+    let (from, to) = (memory.as_ptr() as usize, memory.as_ptr() as usize + memory.len());
+    let (from, to) = (from.next_multiple_of(4096), to / 4096 * 4096);
+    if from < to {
+        // SAFETY: whole pages inside memory that is borrowed exclusively; the advice changes no contents.
+        unsafe { libc::madvise(from as *mut libc::c_void, to - from, libc::MADV_HUGEPAGE) };
+    }
+}
+
 /// Zero-filled values that the process shares with the children it forks later, kept for good.
 ///
 /// # Errors

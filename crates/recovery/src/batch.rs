@@ -1,42 +1,49 @@
 //! Records on their way from the thread that reads them to those that apply them.
 //!
+//! The bytes are not copied: a batch takes the buffer that they were read into, and the reader gets the one of an earlier batch.
+//!
 //! A batch is read by all workers and written by nobody while it is shared; when the last of them lets go of it, it is filled again.
 
-use redo::{Rba, RecordReader};
+use redo::{LogReader, Rba, RecordReader};
+use std::ops::Range;
 use std::sync::Arc;
 
-/// Checked records, one behind the other.
+/// Checked records, as they stood in the log.
 #[derive(Default)]
 pub struct Batch {
     bytes: Vec<u8>,
-    /// Where each record begins in the stream, and where it ends in `bytes`.
-    records: Vec<(Rba, usize)>,
+    /// Where each record begins in the stream, and where it lies in `bytes`.
+    records: Vec<(Rba, Range<usize>)>,
+    len: usize,
 }
 
 impl Batch {
     pub fn clear(&mut self) {
-        self.bytes.clear();
         self.records.clear();
+        self.len = 0;
     }
 
     /// Bytes of the records.
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.len
     }
 
-    /// Adds a record that was found to be sound.
-    pub fn push(&mut self, start: Rba, record: &[u8]) {
-        self.bytes.extend_from_slice(record);
-        self.records.push((start, self.bytes.len()));
+    /// Adds a sound record that will lie there when the bytes have come.
+    pub fn note(&mut self, start: Rba, at: Range<usize>) {
+        self.len += at.len();
+        self.records.push((start, at));
+    }
+
+    /// The bytes: what the reader read takes the place of what it read for this batch the last time.
+    pub fn take(&mut self, reader: &mut LogReader) {
+        self.bytes = reader.take_buffer(std::mem::take(&mut self.bytes));
     }
 
     /// The records and where they begin.
     pub fn records(&self) -> impl Iterator<Item = (Rba, RecordReader<'_>)> {
-        let mut begin = 0;
-        self.records.iter().map(move |&(start, end)| {
-            let record = RecordReader::of_checked(&self.bytes[begin..end]).expect("it was checked when it was read");
-            begin = end;
-            (start, record)
+        self.records.iter().map(move |(start, at)| {
+            let record = RecordReader::of_checked(&self.bytes[at.clone()]).expect("it was checked when it was read");
+            (*start, record)
         })
     }
 }

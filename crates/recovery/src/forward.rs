@@ -202,19 +202,34 @@ impl<'a> Feed<'a> {
     /// Reads a batch; false when there is nothing behind it that is to be applied.
     fn fill(&mut self, batch: &mut Batch, reader: &mut LogReader, tell: &mut dyn FnMut(&Progress)) -> Result<bool> {
         batch.clear();
+        let more = self.fill_from(batch, reader, tell);
+        batch.take(reader);
+        Ok(more? && !(batch.len() > 0 && reader.at_end()?))
+    }
+
+    /// Notes records as long as they lie in the buffer that the first of them was read into.
+    fn fill_from(
+        &mut self,
+        batch: &mut Batch,
+        reader: &mut LogReader,
+        tell: &mut dyn FnMut(&Progress),
+    ) -> Result<bool> {
         while batch.len() < self.forward.workers.batch_bytes {
             let sequence = reader.sequence();
-            let Some((start, record)) = reader.next_record()? else { return Ok(false) };
+            let next = if batch.len() == 0 { reader.next_record()? } else { reader.next_buffered() };
+            let Some((start, record)) = next else { return Ok(batch.len() > 0) };
             if self.forward.until.is_beyond(&record) {
                 self.out.stopped = true;
                 return Ok(false);
             }
-            batch.push(start, record.bytes());
+            let (len, scn, time_s) = (record.len, record.scn, record.time_s);
+            let end = reader.buffer_place();
+            batch.note(start, end - len..end);
             let out = &mut self.out;
             out.records += 1;
-            out.redo_bytes += record.len as u64;
-            out.scn = out.scn.max(record.scn);
-            (out.end, out.time_s, out.sequence) = (Rba(start.0 + record.len as u64), record.time_s, sequence);
+            out.redo_bytes += len as u64;
+            out.scn = out.scn.max(scn);
+            (out.end, out.time_s, out.sequence) = (Rba(start.0 + len as u64), time_s, sequence);
             if out.redo_bytes >= self.told + TELL_BYTES {
                 self.told = out.redo_bytes;
                 tell(&Progress { redo_bytes: out.redo_bytes, sequence, time_s: out.time_s });
@@ -335,7 +350,8 @@ impl<'a> Run<'a> {
     }
 
     fn batch(&mut self, batch: &Batch) -> Result<()> {
-        batch.records().try_for_each(|(start, record)| self.record(start, &record))
+        batch.records().try_for_each(|(start, record)| self.record(start, &record))?;
+        self.pool.write_early()
     }
 
     fn owns(&self, at: Rdba) -> bool {
@@ -366,17 +382,17 @@ impl<'a> Run<'a> {
             if passed_by {
                 continue;
             }
-            let frame = self.pool.frame(frame);
+            let (frame, block) = self.pool.frame_and_block(frame);
             if is_whole(&cv) {
                 frame.damaged = false;
             }
-            if !frame.damaged && self.forward.apply.apply_read(frame.image.bytes_mut(), &cv).is_err() {
+            if !frame.damaged && self.forward.apply.apply_read(block, &cv).is_err() {
                 frame.damaged = true;
             }
             frame.dirty = true;
         }
         for touched in self.touched.iter().filter(|t| !t.passed_by) {
-            block::stamp(self.pool.frame(touched.frame).image.bytes_mut(), end.0);
+            block::stamp(self.pool.frame_and_block(touched.frame).1, end.0);
         }
         Ok(())
     }
@@ -392,8 +408,8 @@ impl<'a> Run<'a> {
         self.reach(cv.rdba)?;
         let whole = is_whole(cv);
         let frame = self.pool.get(cv.rdba, whole)?;
-        let f = self.pool.frame(frame);
-        let rba = if whole || f.damaged { 0 } else { f.image.view().rba() };
+        let damaged = self.pool.frame_and_block(frame).0.damaged;
+        let rba = if whole || damaged { 0 } else { self.pool.view(frame).rba() };
         let passed_by = rba >= end.0;
         self.newest_block = self.newest_block.max(Rba(rba));
         self.touched.push(Touched { at: cv.rdba, frame, passed_by });

@@ -8,8 +8,12 @@
 //!
 //! When the pool is full, half of it is written in the order of the files, neighbours together, and given up: the half that has
 //! waited longest. A block that comes again is read back.
+//!
+//! Undo blocks are filled one after the other and then left alone; most of what a roll forward writes may be such blocks. They are
+//! written as soon as nothing has changed them for a while, so that the device has them before the end is waited for. They stay in the
+//! pool: one that is changed again after all is written again.
 
-use block::Image;
+use block::{BlockKind, BlockView, Image};
 use datafile::DataFiles;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -17,6 +21,12 @@ use types::{Rdba, Result};
 
 /// Bytes written at a time, at most.
 const RUN_BYTES: usize = 1 << 20;
+
+/// An undo block that this many records have not changed is taken to be full.
+const LEFT_ALONE: u64 = 4096;
+
+/// Blocks that are written early at a time, at least.
+const EARLY_BLOCKS: usize = 64;
 
 /// A hash for addresses: their low bits differ, the multiplication spreads them.
 #[derive(Default)]
@@ -38,21 +48,70 @@ impl Hasher for AddressHasher {
 /// A block in the pool.
 pub struct Frame {
     pub at: Rdba,
-    pub image: Image,
     pub damaged: bool,
     /// The frame differs from the file.
     pub dirty: bool,
     /// When it was last used: a count of records.
     used: u64,
+    /// The place of its block.
+    place: usize,
+}
+
+/// Bytes of memory that are taken at a time for blocks.
+const SLAB_BYTES: usize = 16 << 20;
+
+/// Memory for blocks, in large pieces: touched for the first time, small ones would cost a page fault for every few thousand bytes.
+struct Images {
+    slabs: Vec<Image>,
+    size: usize,
+    given: usize,
+    free: Vec<usize>,
+}
+
+impl Images {
+    fn per_slab(&self) -> usize {
+        (SLAB_BYTES / self.size).max(1)
+    }
+
+    /// A place for a block, filled with zeros.
+    fn take(&mut self) -> usize {
+        if let Some(place) = self.free.pop() {
+            self.bytes_mut(place).fill(0);
+            return place;
+        }
+        if self.given == self.slabs.len() * self.per_slab() {
+            let mut slab = Image::new(self.per_slab() * self.size);
+            os::memory::prefer_huge(slab.bytes_mut());
+            self.slabs.push(slab);
+        }
+        self.given += 1;
+        self.given - 1
+    }
+
+    fn bytes(&self, place: usize) -> &[u8] {
+        let at = place % self.per_slab() * self.size;
+        &self.slabs[place / self.per_slab()].bytes()[at..at + self.size]
+    }
+
+    fn bytes_mut(&mut self, place: usize) -> &mut [u8] {
+        let (per_slab, size) = (self.per_slab(), self.size);
+        &mut self.slabs[place / per_slab].bytes_mut()[place % per_slab * size..][..size]
+    }
 }
 
 /// The pool.
 pub struct Pool<'a> {
     files: &'a DataFiles,
     frames: Vec<Frame>,
+    images: Images,
     places: HashMap<Rdba, usize, BuildHasherDefault<AddressHasher>>,
     frames_max: usize,
     now: u64,
+    /// Frames before this one have been looked at for being written early.
+    looked_at: usize,
+    early: Vec<usize>,
+    /// What is written at a time is put together here.
+    run: Vec<u8>,
     /// Blocks read from and written to the files.
     pub reads: u64,
     pub writes: u64,
@@ -69,9 +128,13 @@ impl<'a> Pool<'a> {
         Pool {
             files,
             frames: Vec::new(),
+            images: Images { slabs: Vec::new(), size: files.block_size(), given: 0, free: Vec::new() },
             places: HashMap::default(),
             frames_max: frames_max.max(Self::FRAMES_MIN),
             now: 0,
+            looked_at: 0,
+            early: Vec::new(),
+            run: Vec::new(),
             reads: 0,
             writes: 0,
             damaged: Vec::new(),
@@ -83,9 +146,16 @@ impl<'a> Pool<'a> {
         self.now += 1;
     }
 
-    /// The frame with this number.
-    pub fn frame(&mut self, n: usize) -> &mut Frame {
-        &mut self.frames[n]
+    /// The frame with this number, and its block.
+    pub fn frame_and_block(&mut self, n: usize) -> (&mut Frame, &mut [u8]) {
+        let frame = &mut self.frames[n];
+        let block = self.images.bytes_mut(frame.place);
+        (frame, block)
+    }
+
+    /// The block of the frame with this number.
+    pub fn view(&self, n: usize) -> BlockView<'_> {
+        BlockView::of_bytes(self.images.bytes(self.frames[n].place))
     }
 
     /// The frame of a block: in the pool, or read into it; `whole` says that its former content does not matter.
@@ -99,12 +169,12 @@ impl<'a> Pool<'a> {
             return Ok(n);
         }
         let n = self.frame_for(at)?;
-        let frame = &mut self.frames[n];
-        (frame.damaged, frame.dirty) = (false, false);
         // A frame begins with zeros, as a block that is made anew does.
         if !whole {
             self.reads += 1;
-            frame.damaged = self.files.read_block(at, frame.image.bytes_mut()).is_err();
+            let files = self.files;
+            let (frame, block) = self.frame_and_block(n);
+            frame.damaged = files.read_block(at, block).is_err();
         }
         Ok(n)
     }
@@ -113,8 +183,8 @@ impl<'a> Pool<'a> {
         if self.frames.len() == self.frames_max {
             self.give_up_half()?;
         }
-        let image = Image::new(self.files.block_size());
-        self.frames.push(Frame { at, image, damaged: false, dirty: false, used: self.now });
+        let place = self.images.take();
+        self.frames.push(Frame { at, damaged: false, dirty: false, used: self.now, place });
         let n = self.frames.len() - 1;
         self.places.insert(at, n);
         Ok(n)
@@ -125,7 +195,10 @@ impl<'a> Pool<'a> {
         self.frames.sort_unstable_by_key(|f| std::cmp::Reverse(f.used));
         let keep = self.frames.len() / 2;
         let out = self.frames.split_off(keep);
+        let places: Vec<usize> = out.iter().map(|f| f.place).collect();
         self.write(out)?;
+        self.images.free.extend(places);
+        (self.looked_at, self.early) = (self.frames.len(), Vec::new());
         self.places.clear();
         self.places.extend(self.frames.iter().enumerate().map(|(n, f)| (f.at, n)));
         Ok(())
@@ -149,40 +222,98 @@ impl<'a> Pool<'a> {
         self.write(frames)
     }
 
+    /// Writes undo blocks that are full, if there are enough of them.
+    ///
+    /// # Errors
+    /// ORA-01114.
+    pub fn write_early(&mut self) -> Result<()> {
+        while let Some(frame) = self.frames.get(self.looked_at) {
+            if BlockView::of_bytes(self.images.bytes(frame.place)).kind() == Some(BlockKind::Undo) {
+                if frame.used + LEFT_ALONE > self.now {
+                    break;
+                }
+                self.early.push(self.looked_at);
+            }
+            self.looked_at += 1;
+        }
+        if self.early.len() < EARLY_BLOCKS {
+            return Ok(());
+        }
+        let mut early = std::mem::take(&mut self.early);
+        early.sort_unstable_by_key(|n| self.frames[*n].at);
+        let mut run = Run::of(self.files, &mut self.run);
+        for n in early.drain(..) {
+            let frame = &mut self.frames[n];
+            if frame.dirty && !frame.damaged {
+                let block = self.images.bytes_mut(frame.place);
+                run.add(frame, block)?;
+                frame.dirty = false;
+                self.writes += 1;
+            }
+        }
+        run.end()?;
+        self.early = early;
+        Ok(())
+    }
+
     fn write(&mut self, mut frames: Vec<Frame>) -> Result<()> {
         frames.retain(|f| f.dirty || f.damaged);
         frames.sort_unstable_by_key(|f| f.at);
-        let size = self.files.block_size();
-        let mut run: Vec<u8> = Vec::with_capacity(RUN_BYTES);
-        let mut begin = Rdba::NONE;
+        let mut run = Run::of(self.files, &mut self.run);
         for mut frame in frames {
-            let follows = begin.0 + (run.len() / size) as u32 == frame.at.0 && begin.file() == frame.at.file();
-            if !run.is_empty() && (!follows || run.len() >= RUN_BYTES) {
-                self.files.write_blocks(begin, &run)?;
-                os::crash::point("recovery-some-blocks");
-                run.clear();
-            }
-            if run.is_empty() {
-                begin = frame.at;
-            }
-            seal(&mut frame);
+            let block = self.images.bytes_mut(frame.place);
+            run.add(&mut frame, block)?;
             if frame.damaged {
                 self.damaged.push(frame.at);
             }
-            run.extend_from_slice(frame.image.bytes());
             self.writes += 1;
         }
-        if run.is_empty() { Ok(()) } else { self.files.write_blocks(begin, &run) }
+        run.end()
+    }
+}
+
+/// Neighbours on their way to a file.
+struct Run<'a> {
+    files: &'a DataFiles,
+    bytes: &'a mut Vec<u8>,
+    begin: Rdba,
+}
+
+impl<'a> Run<'a> {
+    fn of(files: &'a DataFiles, bytes: &'a mut Vec<u8>) -> Run<'a> {
+        bytes.clear();
+        Run { files, bytes, begin: Rdba::NONE }
+    }
+
+    /// Adds a frame, which comes behind all others in the order of the files.
+    fn add(&mut self, frame: &mut Frame, block: &mut [u8]) -> Result<()> {
+        let size = self.files.block_size();
+        let (begin, blocks) = (self.begin, (self.bytes.len() / size) as u32);
+        let follows = begin.0 + blocks == frame.at.0 && begin.file() == frame.at.file();
+        if !self.bytes.is_empty() && (!follows || self.bytes.len() >= RUN_BYTES) {
+            self.files.write_blocks_soon(begin, self.bytes)?;
+            os::crash::point("recovery-some-blocks");
+            self.bytes.clear();
+        }
+        if self.bytes.is_empty() {
+            self.begin = frame.at;
+        }
+        seal(frame, block);
+        self.bytes.extend_from_slice(block);
+        Ok(())
+    }
+
+    fn end(self) -> Result<()> {
+        if self.bytes.is_empty() { Ok(()) } else { self.files.write_blocks_soon(self.begin, self.bytes) }
     }
 }
 
 /// Makes the frame fit to be written. A damaged one gets a header of its own place and a checksum that is wrong for certain: whoever
 /// reads it is told, instead of getting an old version of the block.
-fn seal(frame: &mut Frame) {
+fn seal(frame: &mut Frame, bytes: &mut [u8]) {
     let at = frame.at;
-    frame.damaged |= frame.image.view().rdba() != at;
+    frame.damaged |= BlockView::of_bytes(bytes).rdba() != at;
     let damaged = frame.damaged;
-    let bytes = frame.image.bytes_mut();
     if damaged {
         block::format(bytes, block::BlockKind::Temporary, at, types::ObjectId(0), Rdba::NONE);
     }

@@ -101,6 +101,9 @@ fn takes_part(control: &ControlFile, f: &FileEntry) -> bool {
 pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Progress)) -> Result<Outcome> {
     let control = it.control;
     let (mut reader, current) = open_logs(it, standing)?;
+    if it.files.disk_sync() {
+        reader.sync()?;
+    }
     let starts = starts_of(it.files, control)?;
     let (until, workers) = (Until::End, Workers::default());
     let forward = Forward { files: it.files, apply: it.apply, starts, until, frames_max: it.frames_max, workers };
@@ -112,9 +115,6 @@ pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Pro
     }
     if let Some(damage) = out.damage.clone().filter(|_| !it.stops_at_damage) {
         return Err(damage);
-    }
-    if it.files.disk_sync() {
-        reader.sync_last()?;
     }
     if out.end.0 < control.checkpoint.rba {
         let text = format!("the redo behind log sequence {} is missing", out.sequence);

@@ -129,9 +129,10 @@ pub struct LogReader {
     piece: usize,
     /// The position of the next record.
     at: Rba,
-    /// What was read and not yet given out: `buffer[from..]`, from the position `at` on.
+    /// What was read and not yet given out: `buffer[from..filled]`, from the position `at` on. Behind it is what earlier use left.
     buffer: Vec<u8>,
     from: usize,
+    filled: usize,
     end_seen: bool,
     read_bytes: u64,
     /// SCN and time of the last record given out.
@@ -192,6 +193,7 @@ impl LogReader {
             at: from,
             buffer: Vec::new(),
             from: 0,
+            filled: 0,
             end_seen: false,
             read_bytes: 0,
             last,
@@ -238,11 +240,68 @@ impl LogReader {
                 Some(Stands::Record(len)) => break len,
             }
         };
+        Ok(Some(self.give(len)))
+    }
+
+    /// The record of `len` bytes that was found to stand at the present position.
+    fn give(&mut self, len: usize) -> (Rba, RecordReader<'_>) {
         let (start, from) = (self.at, self.from);
         self.pass(len);
         let record = RecordReader::of_checked(&self.buffer[from..from + len]).expect("checked a moment ago");
         self.last = (record.scn, record.time_s);
-        Ok(Some((start, record)))
+        (start, record)
+    }
+
+    /// As [`LogReader::next_record`], as long as the next record has been read already: `None` is not the end of the redo. All records
+    /// given out so since [`LogReader::take_buffer`], and the first of them by [`LogReader::next_record`], lie in one buffer.
+    pub fn next_buffered(&mut self) -> Option<(Rba, RecordReader<'_>)> {
+        loop {
+            let piece = &self.pieces[self.piece];
+            let have = &self.buffer[self.from..self.filled];
+            if self.end_seen || have.len() < RECORD_HEAD {
+                return None;
+            }
+            let len = claimed_len(have).filter(|len| *len <= have.len())?;
+            if len as u64 > piece.end.0.saturating_sub(self.at.0) {
+                return None;
+            }
+            // What is not sound is for `next_record` to judge.
+            let is_void = RecordReader::new(have, self.at, piece.header.id()).ok()?.is_void;
+            if !is_void {
+                return Some(self.give(len));
+            }
+            self.pass(len);
+        }
+    }
+
+    /// Whether the redo ends here, but for void records, which are passed.
+    ///
+    /// # Errors
+    /// As [`LogReader::next_record`].
+    pub fn at_end(&mut self) -> Result<bool> {
+        loop {
+            match self.step()? {
+                None => return Ok(true),
+                Some(Stands::Void(len)) => self.pass(len),
+                Some(Stands::Record(_)) => return Ok(false),
+            }
+        }
+    }
+
+    /// Where, in the buffer, the record ends that was given out last.
+    pub fn buffer_place(&self) -> usize {
+        self.from
+    }
+
+    /// Gives the buffer away, with the records that were given out of it where they were; `spare` is used from now on.
+    pub fn take_buffer(&mut self, mut spare: Vec<u8>) -> Vec<u8> {
+        let rest = &self.buffer[self.from..self.filled];
+        if spare.len() < rest.len() {
+            spare.resize(rest.len(), 0);
+        }
+        spare[..rest.len()].copy_from_slice(rest);
+        (self.filled, self.from) = (rest.len(), 0);
+        std::mem::replace(&mut self.buffer, spare)
     }
 
     fn pass(&mut self, len: usize) {
@@ -284,8 +343,7 @@ impl LogReader {
 
     /// What was read ahead is read again.
     fn forget(&mut self) {
-        self.buffer.clear();
-        self.from = 0;
+        (self.from, self.filled) = (0, 0);
     }
 
     /// Says what it means that no sound record stands here: true when one can be had after all, false for the end of the redo.
@@ -351,40 +409,52 @@ impl LogReader {
             return Ok(None);
         }
         self.have(RECORD_HEAD)?;
-        let Some(len) = claimed_len(&self.buffer[self.from..]) else { return Ok(None) };
+        let Some(len) = claimed_len(&self.buffer[self.from..self.filled]) else { return Ok(None) };
         if len as u64 > room || len > RECORD_MAX {
             return Ok(None);
         }
         self.have(len)?;
-        let record = RecordReader::new(&self.buffer[self.from..], self.at, self.pieces[self.piece].header.id());
+        let record =
+            RecordReader::new(&self.buffer[self.from..self.filled], self.at, self.pieces[self.piece].header.id());
         Ok(record.ok().map(|r| if r.is_void { Stands::Void(r.len) } else { Stands::Record(r.len) }))
     }
 
     /// Makes the buffer hold at least `len` bytes from the present position on, as far as the file has them; zeros behind its end.
     fn have(&mut self, len: usize) -> Result<()> {
-        if self.buffer.len() - self.from >= len {
+        if self.filled - self.from >= len {
             return Ok(());
         }
-        self.buffer.drain(..self.from);
-        self.from = 0;
+        self.buffer.copy_within(self.from..self.filled, 0);
+        (self.filled, self.from) = (self.filled - self.from, 0);
         let piece = &self.pieces[self.piece];
-        let have = self.buffer.len();
+        let have = self.filled;
         let at = self.at.0 + have as u64;
         let want = (len.max(CHUNK) - have).min(piece.end.0.saturating_sub(at) as usize);
-        self.buffer.resize(have + want, 0);
-        self.read_bytes += piece.read(at, &mut self.buffer[have..])? as u64;
+        self.filled = have + want;
+        if self.buffer.len() < self.filled {
+            // At once as long as it is going to be: what it is made longer by is filled with zeros.
+            self.buffer.resize(self.filled.max(CHUNK), 0);
+        }
+        let got = piece.read(at, &mut self.buffer[have..self.filled])?;
+        self.buffer[have + got..self.filled].fill(0);
+        self.read_bytes += got as u64;
         Ok(())
     }
 
-    /// Has the device keep what was read of the newest log: a crash may have left it in the memory of the machine only, and whoever
-    /// goes on behind it takes it for safe.
+    /// Has the device keep all redo that there is: a crash may have left the newest in the memory of the machine only, and blocks made from
+    /// it must not be on the device before it.
     ///
     /// # Errors
     /// ORA-00345.
-    pub fn sync_last(&self) -> Result<()> {
-        let piece = &self.pieces[self.piece];
-        let failed = |e: os::OsError| Ora::with(345, &[&0, &0]).because(name(piece.file.path())).because(io_error(&e));
-        piece.file.sync().map_err(failed)
+    pub fn sync(&self) -> Result<()> {
+        for piece in &self.pieces {
+            for file in std::iter::once(&piece.file).chain(piece.copies.iter().map(|(file, _)| file)) {
+                let failed =
+                    |e: os::OsError| Ora::with(345, &[&0, &0]).because(name(file.path())).because(io_error(&e));
+                file.sync().map_err(failed)?;
+            }
+        }
+        Ok(())
     }
 
     /// SCN and time of the newest log file.
