@@ -285,7 +285,7 @@ impl Session {
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         calls.close_all(&mut cx);
-        // What cannot be rolled back here is rolled back by PMON when the process has ended.
+        // What cannot be rolled back here is tried again when the session ends.
         let _ = core.rollback(cx.session);
         cx.session.end_temporaries(&core.p, &core.shared);
         for (_, (lock, _)) in core.user_locks.take() {
@@ -504,7 +504,7 @@ impl Session {
     pub fn end(mut self) {
         self.release();
         self.core.plsql.reset();
-        // What cannot be rolled back here is rolled back by PMON when the process has ended.
+        // What cannot be rolled back here is PMON's from now on.
         let _ = self.core.shared.txns.end_session(&self.core.p, &mut self.state.txn);
         self.core.shared.results.end_session(&self.core.p);
         crate::oradebug::free_all(&self.core);

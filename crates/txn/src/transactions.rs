@@ -242,10 +242,18 @@ impl Transactions {
     }
 
     /// Ends a session: rolls back what is open and forgets the process's snapshots, whatever cursors were left.
+    ///
+    /// # Errors
+    /// The transaction could not be rolled back, because the session was killed and there is no room for redo perhaps. It has no owner
+    /// from now on: [`Transactions::recover`] tries again.
     pub fn end_session(&self, p: &Process, t: &mut Txn) -> Result<()> {
         self.table().clear_snapshots(p.number());
         t.held.set(None);
-        self.rollback(p, t)
+        self.rollback(p, t).inspect_err(|_| {
+            // The process ends well, so nobody looks for what it leaves.
+            let owned = self.table().busy().filter(|(_, owner, ..)| *owner == p.number());
+            owned.for_each(|(.., state, entry)| entry.disown(state));
+        })
     }
 
     /// Makes the transaction active, which the first change does by itself.
