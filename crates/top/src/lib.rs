@@ -112,6 +112,8 @@ const EXIT_STATE: u8 = 3;
 
 /// Runs `latchwork top` for the instance whose database is in `dir`; returns the exit code.
 pub fn main(options: &Options, dir: &Path) -> u8 {
+    // An instance or a viewer that has gone shows as a failed write; it must not end the program with the terminal still taken.
+    os::signal::ignore(os::signal::SIGPIPE);
     let source = match source(options, dir) {
         Ok(source) => source,
         Err(why) => {
