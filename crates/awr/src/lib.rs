@@ -17,7 +17,7 @@ mod sections;
 mod svg;
 pub mod text;
 
-pub use ash::{Filter, From, ash_report};
+pub use ash::{Filter, Origin, ash_report};
 pub use period::{Period, Snapshot};
 
 use types::{Result, Value};

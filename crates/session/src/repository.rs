@@ -100,9 +100,9 @@ fn ash_filter(request: &RepositoryRequest) -> awr::Filter {
         module: module.clone(),
         action: action.clone(),
         client: client.clone(),
-        from: match source {
-            1 => Some(awr::From::Memory),
-            2 => Some(awr::From::Disk),
+        origin: match source {
+            1 => Some(awr::Origin::Memory),
+            2 => Some(awr::Origin::Disk),
             _ => None,
         },
     }

@@ -23,7 +23,7 @@ pub struct Header {
 impl Header {
     /// # Errors
     /// Those of the query.
-    pub fn load(source: &mut dyn Source, _: &Seen) -> Result<Header> {
+    pub fn load(source: &mut dyn Source) -> Result<Header> {
         let sql = "select d.name, to_char(d.dbid), i.instance_name, i.version, i.host_name, \
                    (select max(o.value) from v$osstat o where o.stat_name = 'NUM_CPUS'), (select sum(s.value) from v$sga s), \
                    (select max(s.value) from v$sga s where s.name = 'Database Buffers'), (select a.total_size from v$ash_info a) \

@@ -13,7 +13,7 @@ mod sections;
 mod seen;
 
 pub(crate) use sections::slot_s;
-pub use seen::{Filter, From, Seen};
+pub use seen::{Filter, Origin, Seen};
 
 use crate::doc::{Group, Report};
 use crate::{Format, Source, html, text};
@@ -31,7 +31,7 @@ pub fn ash_report(
     format: Format,
 ) -> Result<String> {
     let seen = Seen::between(source, begin, end, filter)?;
-    let head = header::Header::load(source, &seen)?;
+    let head = header::Header::load(source)?;
     let report = Report {
         heading: "ASH Report For",
         title: format!("ASH Report For {}/{}: {} to {}", head.database, head.instance, seen.begin, seen.end),

@@ -20,12 +20,12 @@ pub struct Filter {
     pub action: Option<String>,
     pub client: Option<String>,
     /// Of memory only or of disk only; otherwise of disk what memory no longer has.
-    pub from: Option<From>,
+    pub origin: Option<Origin>,
 }
 
 /// Where samples are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum From {
+pub enum Origin {
     Memory,
     Disk,
 }
@@ -248,9 +248,9 @@ impl Seen {
         binds.extend(more);
         let times =
             "h.sample_time >= cast(:1 as timestamp) and h.sample_time < cast(:2 as timestamp) + interval '1' second";
-        if filter.from != Some(From::Memory) {
+        if filter.origin != Some(Origin::Memory) {
             // Of disk what memory has no longer, or has not: that of an instance that has ended.
-            let older = match filter.from {
+            let older = match filter.origin {
                 Some(_) => "",
                 None => {
                     " and h.sample_id < (select nvl(min(v.oldest_sample_id), power(10, 30)) from v$ash_info v) \
@@ -261,7 +261,7 @@ impl Seen {
             let rows = source.query(&sql, &binds)?;
             seen.samples.extend(rows.iter().map(|row| Sample::of(row, DISK_WEIGHT)));
         }
-        if filter.from != Some(From::Disk) {
+        if filter.origin != Some(Origin::Disk) {
             let rows = source.query(&from_view("v$active_session_history", &format!("{times}{condition}")), &binds)?;
             seen.samples.extend(rows.iter().map(|row| Sample::of(row, 1.0)));
         }
