@@ -575,9 +575,8 @@ fn figures<const N: usize>(
     by_distance(&mut rows, |r| at(&r.1, first), |r| r.0.concat());
     let row = |(key, both): &(Vec<String>, [[f64; N]; 2])| {
         let mut row: Vec<Cell> = key.iter().take(names.len()).map(Cell::text).collect();
-        for n in 0..N {
+        for (n, (_, is_seconds)) in heads.iter().enumerate() {
             let both = at(both, n);
-            let is_seconds = heads[n].1;
             match is_seconds {
                 true => row.extend(decimals(both.map(|us| us / 1e6), 2)),
                 false => row.extend(both.map(|n| Cell::Count(n as u64))),

@@ -83,7 +83,7 @@ impl Run<'_> {
         let part = Part::of_day(&self.name, instance, &self.day);
         let mut rows = Some(rows);
         self.lake.put::<LabError>(table, &part, "cells", columns, &mut |take| {
-            Ok(rows.take().unwrap_or_default().into_iter().try_for_each(|row| take(row))?)
+            Ok(rows.take().unwrap_or_default().into_iter().try_for_each(take)?)
         })?;
         Ok(())
     }

@@ -189,7 +189,7 @@ fn the_dictionary_cache_test_runs_and_leaves_no_job_behind() {
         five_sections(generation, &text[text.find("WORKLOAD REPOSITORY report").unwrap_or(text.len())..]);
         let text = &text[..text.find("WORKLOAD REPOSITORY report").unwrap_or(text.len())];
         // The mutexes' event is of the generation that has them.
-        assert!(generation == "12.2" || said(&text, "waits") == [0], "{generation}\n{text}");
+        assert!(generation == "12.2" || said(text, "waits") == [0], "{generation}\n{text}");
         assert!(generation != "12.1" || text.contains("411"), "{text}");
     };
     // Most of a run is two seconds of sleep behind each of nine parts.

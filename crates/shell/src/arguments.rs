@@ -59,7 +59,7 @@ pub fn parse(words: &[String]) -> Result<Arguments, String> {
             "--csv" => out.markup = vec!["csv".into(), "on".into()],
             "--json" => out.markup = vec!["json".into(), "on".into()],
             "-m" | "-M" | "--markup" => {
-                out.markup = crate::text::words(&value("--markup")?);
+                out.markup = crate::text::words(value("--markup")?);
             }
             "-r" | "-R" | "-c" | "-C" => {
                 value(word)?;

@@ -43,7 +43,7 @@ fn data(bytes: f64) -> Cell {
         let Some(next) = units.next() else { break };
         (value, unit) = (value / 1024.0, next);
     }
-    Cell::text(if value >= 100.0 || value < 0.05 { format!("{value:.0}{unit}") } else { format!("{value:.1}{unit}") })
+    Cell::text(if !(0.05..100.0).contains(&value) { format!("{value:.0}{unit}") } else { format!("{value:.1}{unit}") })
 }
 
 fn waits(p: &Period, events: &[&str]) -> (u64, u64) {

@@ -91,10 +91,10 @@ fn encode_small(n: u32, out: &mut Vec<u8>) {
     if n < 100 {
         return out.extend_from_slice(&[193, digit(n)]);
     }
-    if n < 10_000 && n % 100 != 0 {
+    if n < 10_000 && !n.is_multiple_of(100) {
         return out.extend_from_slice(&[194, digit(n / 100), digit(n % 100)]);
     }
-    if n < 1_000_000 && n % 100 != 0 {
+    if n < 1_000_000 && !n.is_multiple_of(100) {
         return out.extend_from_slice(&[195, digit(n / 10_000), digit(n / 100 % 100), digit(n % 100)]);
     }
     let pairs = [n / 1_000_000, n / 10_000 % 100, n / 100 % 100, n % 100];
