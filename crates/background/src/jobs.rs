@@ -20,17 +20,21 @@ const FAILURES_MAX: u32 = 16;
 /// The jobs that may start now, oldest date first.
 const DUE_JOBS: &str = "select job from sys.job$ where next_date <= sysdate and (flag is null or bitand(flag, 1) = 0) order by next_date, job";
 
-/// Runs the coordinator until it is asked to end. `fork_wanted` wakes the supervisor.
-pub fn cjq0(instance: &'static Instance, fork_wanted: &dyn Fn()) -> Result<()> {
+/// Runs the coordinator until it is asked to end. `fork_wanted` wakes the supervisor. When the jobs cannot be read, a damaged block
+/// for one thing, that is told to `log` and tried again: no job starts meanwhile, and nothing else suffers.
+pub fn cjq0(instance: &'static Instance, fork_wanted: &dyn Fn(), log: &dyn Fn(&str)) -> Result<()> {
     let mut session = Session::background(instance, "CJQ0")?;
     let slot = session.slot();
     instance.state().set_job_coordinator(Some(slot));
     let mut seen = None;
+    let mut told = String::new();
     while !instance.state().is_asked_to_end(slot) {
         let posts = session.posts();
         let changes = instance.state().job_changes();
         if instance.state().phase() == Phase::Open {
-            assign_due(instance, &mut session, fork_wanted)?;
+            if let Err(e) = assign_due(instance, &mut session, fork_wanted) {
+                crate::tell_once(log, &mut told, "CJQ0: no job can be started:", &e);
+            }
             seen = Some(changes);
         }
         if seen == Some(instance.state().job_changes()) {

@@ -77,24 +77,24 @@ pub(crate) const VIEWS: &[(&str, &str)] = &[
             h.sql_opcode, k.command_name sql_opname, \
             to_number(null) force_matching_signature, h.top_level_sql_id, h.top_level_sql_opcode, h.sql_plan_hash_value, \
             to_number(null) sql_full_plan_hash_value, to_number(null) sql_adaptive_plan_resolved, to_number(null) sql_plan_line_id, \
-            to_char(null) sql_plan_operation, to_char(null) sql_plan_options, h.sql_exec_id, h.sql_exec_start, \
+            cast(null as varchar2(64)) sql_plan_operation, cast(null as varchar2(64)) sql_plan_options, h.sql_exec_id, h.sql_exec_start, \
             to_number(null) plsql_entry_object_id, to_number(null) plsql_entry_subprogram_id, to_number(null) plsql_object_id, \
             to_number(null) plsql_subprogram_id, to_number(null) qc_instance_id, to_number(null) qc_session_id, \
             to_number(null) qc_session_serial#, to_number(null) px_flags, h.event, h.event_id, h.seq#, h.p1text, h.p1, h.p2text, h.p2, \
             h.p3text, h.p3, h.wait_class, h.wait_class_id, h.wait_time, h.session_state, h.time_waited, h.blocking_session_status, \
             h.blocking_session, h.blocking_session_serial#, h.blocking_inst_id, 'N' blocking_hangchain_info, h.current_obj#, \
-            h.current_file#, h.current_block#, h.current_row#, to_number(null) top_level_call#, to_char(null) top_level_call_name, \
+            h.current_file#, h.current_block#, h.current_row#, to_number(null) top_level_call#, cast(null as varchar2(64)) top_level_call_name, \
             to_number(null) consumer_group_id, hextoraw(h.xid) xid, to_number(null) remote_instance#, h.time_model, \
             h.in_connection_mgmt, h.in_parse, h.in_hard_parse, h.in_sql_execution, h.in_plsql_execution, 'N' in_plsql_rpc, \
-            to_char(null) in_plsql_compilation, 'N' in_java_execution, to_char(null) in_bind, to_char(null) in_cursor_close, \
-            to_char(null) in_sequence_load, 'N' in_inmemory_query, 'N' in_inmemory_populate, 'N' in_inmemory_prepopulate, \
+            cast(null as varchar2(64)) in_plsql_compilation, 'N' in_java_execution, cast(null as varchar2(64)) in_bind, cast(null as varchar2(64)) in_cursor_close, \
+            cast(null as varchar2(64)) in_sequence_load, 'N' in_inmemory_query, 'N' in_inmemory_populate, 'N' in_inmemory_prepopulate, \
             'N' in_inmemory_repopulate, 'N' in_inmemory_trepopulate, 'N' in_tablespace_encryption, 'N' capture_overhead, \
             'N' replay_overhead, 'N' is_captured, 'N' is_replayed, 'N' is_replay_sync_token_holder, to_number(null) service_hash, \
-            h.program, h.module, h.action, h.client_id, h.machine, to_number(null) port, to_char(null) ecid, \
+            h.program, h.module, h.action, h.client_id, h.machine, to_number(null) port, cast(null as varchar2(64)) ecid, \
             to_number(null) dbreplay_file_id, to_number(null) dbreplay_call_counter, h.tm_delta_time, h.tm_delta_cpu_time, \
             h.tm_delta_db_time, h.delta_time, h.delta_read_io_requests, h.delta_write_io_requests, h.delta_read_io_bytes, \
             h.delta_write_io_bytes, nvl2(h.delta_time, 0, null) delta_interconnect_io_bytes, to_number(null) pga_allocated, \
-            to_number(null) temp_space_allocated, h.dbid con_dbid, 0 con_id, to_char(null) dbop_name, to_number(null) dbop_exec_id \
+            to_number(null) temp_space_allocated, h.dbid con_dbid, 0 con_id, cast(null as varchar2(64)) dbop_name, to_number(null) dbop_exec_id \
             from wrm$_snapshot s, wrh$_active_session_history h, v$sqlcommand k \
             where s.snap_id = h.snap_id and s.dbid = h.dbid and s.status = 0 and k.command_type(+) = h.sql_opcode",
     ),

@@ -112,7 +112,7 @@ pub fn run(
         (Role::Ckpt, _) => background::ckpt(instance, &|text| alert.write(text)),
         (Role::Arc0, _) => background::arc0(instance, &|text| alert.write(text)),
         (Role::Smon, _) => background::smon(instance, &|text| alert.write(text)),
-        (Role::Cjq0, _) => background::cjq0(instance, &|| wanted.signal()),
+        (Role::Cjq0, _) => background::cjq0(instance, &|| wanted.signal(), &|text| alert.write(text)),
         (Role::Mmnl, _) => background::mmnl(instance),
         (Role::Mmon, _) => background::mmon(instance, &|text| alert.write(text)),
         (Role::Slave(n), _) => background::slave(instance, n, &|text| alert.write(text)),
