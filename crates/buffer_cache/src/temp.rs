@@ -106,21 +106,24 @@ impl TempSpace<'_> {
         let name = files.first().and_then(|f| control.tablespace(f.tablespace)).map_or("TEMP", |t| t.name.as_str());
         let mut full = Ora::with(1652, &[&TEMP_EXTENT_BLOCKS, &name]);
         for f in files.iter().filter(|f| f.blocks_max > 0) {
-            let now = self.cache.files.blocks(f.file)?;
-            let more = now.saturating_add(f.step.max(8 * TEMP_EXTENT_BLOCKS)).min(f.blocks_max);
-            if more <= now {
-                continue;
-            }
-            match self.cache.files.extend(f.file, more) {
-                Ok(()) => {}
-                Err(e) if e.is(1237) => {
-                    full = full.because(e);
-                    continue;
+            // Others may take all that a file has just grown by: it grows until there is some for this process or it may not grow.
+            let mut now = self.cache.files.blocks(f.file)?;
+            loop {
+                if let Some(extent) = self.take_from(p, f.file, now, mark) {
+                    return Ok(extent);
                 }
-                Err(e) => return Err(e),
-            }
-            if let Some(extent) = self.take_from(p, f.file, more, mark) {
-                return Ok(extent);
+                let more = now.saturating_add(f.step.max(8 * TEMP_EXTENT_BLOCKS)).min(f.blocks_max);
+                if more <= now {
+                    break;
+                }
+                match self.cache.files.extend(f.file, more) {
+                    Ok(()) => now = more.max(self.cache.files.blocks(f.file)?),
+                    Err(e) if e.is(1237) => {
+                        full = full.because(e);
+                        break;
+                    }
+                    Err(e) => return Err(e),
+                }
             }
         }
         Err(full)

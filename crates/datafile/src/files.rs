@@ -653,15 +653,18 @@ impl DataFiles {
             return Ok(());
         }
         // All files, and not only those that this process has open: others write, too.
-        for (number, state) in self.table.present() {
-            if state.is_temporary() || state.is_offline() {
-                continue;
-            }
-            let synced = self.file(number).and_then(|file| {
-                file.sync().map_err(|e| Ora::with(1114, &[&number, &0]).because(io_error(27072, "File I/O error", &e)))
-            });
-            if synced.is_err() && self.table.state(number) == state {
-                return synced;
+        for (number, mut state) in self.table.present() {
+            while state.is_present() && !state.is_temporary() && !state.is_offline() {
+                let synced = self.file(number).and_then(|file| {
+                    let failed = |e| Ora::with(1114, &[&number, &0]).because(io_error(27072, "File I/O error", &e));
+                    file.sync().map_err(failed)
+                });
+                match synced {
+                    Ok(()) => break,
+                    // Taken offline meanwhile, and perhaps online again: what it is now counts.
+                    Err(e) if e.is(376) || self.table.state(number) != state => state = self.table.state(number),
+                    Err(e) => return Err(e),
+                }
             }
         }
         Ok(())
