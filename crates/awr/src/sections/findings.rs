@@ -73,7 +73,7 @@ fn statement(p: &Period) -> Option<Finding> {
     }
     finding(
         "SQL ordered by Elapsed Time",
-        format!("Statement {} took {:.0} % of DB time in {} executions.", s.id, share.min(100.0), s.executions),
+        format!("Statement {} took about {:.0} % of DB time in {} executions.", s.id, share, s.executions),
     )
 }
 
