@@ -169,6 +169,7 @@ fn latches_under_load_show_in_every_script() {
         ("@mys logical", true),
         ("@i", true),
         ("@lotslios 10000", true),
+        ("@ash/ashtop username,sql_id,event2 1=1 sysdate-1/24 sysdate", true),
         ("@latchprof name % % 100000", true),
     ]
     .into_iter()
