@@ -7,6 +7,7 @@ use crate::period::Period;
 use crate::sections::foreground;
 use crate::svg;
 use std::collections::BTreeMap;
+use types::escape::html as escape;
 
 const STYLE: &str = "
 :root{--ink:#1c2430;--soft:#5c6878;--paper:#fff;--line:#dfe4ea;--panel:#f5f7f9;--head:#0b5a80}
@@ -32,11 +33,6 @@ polyline{fill:none;stroke-width:2.2}.c0{stroke:#9f1239}.c1{stroke:#1d4ed8}.c2{st
 pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0;font:12.5px/1.45 ui-monospace,Menlo,Consolas,monospace}
 @media print{nav,.plots figure{break-inside:avoid}body{max-width:none;padding:0}}
 ";
-
-/// Escapes text for HTML and SVG.
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
 
 /// An anchor for a title.
 fn anchor(title: &str) -> String {

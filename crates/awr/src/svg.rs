@@ -1,6 +1,6 @@
 //! Plots of the page, as SVG in its text: no script, no font, no file of their own.
 
-use crate::html::escape;
+use types::escape::html as escape;
 
 /// Of DB time, what was neither on a CPU nor a wait: processes that could have run stood in line for a CPU.
 pub const IN_LINE: &str = "in line for a CPU";

@@ -1,6 +1,7 @@
 //! `SET MARKUP HTML`: results as tables of a web page, spool files as whole pages.
 
 use crate::text::parse_on_off;
+use types::escape;
 
 const USAGE: &str = "Usage: SET MARKUP HTML [ON|OFF] [HEAD text] [BODY text] [TABLE text] [ENTMAP {ON|OFF}] \
                      [SPOOL {ON|OFF}] [PREFORMAT {ON|OFF}]";
@@ -94,7 +95,7 @@ impl Html {
 
     /// A text as it stands in the page.
     pub fn text(&self, text: &str) -> String {
-        if self.entmap { escaped(text) } else { text.to_string() }
+        if self.entmap { escape::html(text) } else { text.to_string() }
     }
 
     /// A line of text that is no result.
@@ -119,20 +120,6 @@ impl Html {
         out.push_str("</tr>\n");
         out
     }
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

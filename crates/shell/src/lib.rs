@@ -23,7 +23,6 @@ pub use arguments::{Arguments, USAGE, parse};
 pub use command::{Logon, parse_logon};
 pub use input::LineReader;
 pub use output::Output;
-pub use report::json_text;
 pub use shell::{Connector, Ended, Shell, split_script};
 
 use std::io::{self, IsTerminal};

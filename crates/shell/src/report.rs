@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use client::Column;
-use types::{DataType, Value};
+use types::{DataType, Value, escape};
 
 use crate::settings::{Break, Markup, Settings};
 use crate::text::{fold, left, right, width};
@@ -147,12 +147,12 @@ impl<'a> Report<'a> {
             if at > 0 {
                 out.push(',');
             }
-            out.push_str(&json_text(&column.name));
+            out.push_str(&escape::json(&column.name));
             out.push(':');
             match value {
                 Value::Null => out.push_str("null"),
                 Value::Number(n) => out.push_str(&json_number(&n.to_string())),
-                other => out.push_str(&json_text(&text_of(other, &self.settings.nls))),
+                other => out.push_str(&escape::json(&text_of(other, &self.settings.nls))),
             }
         }
         out.push_str("}\n");
@@ -466,25 +466,6 @@ fn csv_text(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// A JSON string.
-pub fn json_text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if (c as u32) < 0x20 => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
-
 /// An Oracle number as JSON wants it: `.5` becomes `0.5`.
 fn json_number(text: &str) -> String {
     match text.strip_prefix("-.") {
@@ -500,7 +481,6 @@ mod tests {
 
     #[test]
     fn json_escapes_and_completes_numbers() {
-        assert_eq!(json_text("a\"b\\\n\u{1}"), "\"a\\\"b\\\\\\n\\u0001\"");
         assert_eq!(json_number(".5"), "0.5");
         assert_eq!(json_number("-.5"), "-0.5");
         assert_eq!(csv_text("a\"b"), "\"a\"\"b\"");

@@ -9,6 +9,7 @@ pub mod codec;
 mod datatype;
 mod datetime;
 mod error;
+pub mod escape;
 pub mod format;
 mod ids;
 mod messages;

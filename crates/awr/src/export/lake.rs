@@ -3,7 +3,6 @@
 //! A file is written beside its place under a name that no reader looks for, brought to the disk, and renamed: a reader finds it whole or
 //! not at all, also behind a crash. A file that is there is never changed; what was exported before is left out ([`Lake::ranges`]).
 
-use super::rows::json_text;
 use super::{Column, Field, Form, VERSION, Writer, wrong};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -29,7 +28,7 @@ impl Part {
     }
 
     fn keys(&self) -> String {
-        let keys: Vec<String> = self.0.iter().map(|(key, _)| json_text(key)).collect();
+        let keys: Vec<String> = self.0.iter().map(|(key, _)| types::escape::json(key)).collect();
         keys.join(", ")
     }
 }
@@ -151,11 +150,11 @@ impl Lake {
 
     /// Writes `_schema.json` of a table where it does not say the same already.
     fn schema(&self, table: &str, part: &Part, columns: &[Column]) -> io::Result<()> {
-        let column = |c: &Column| format!("    {{\"name\": {}, \"type\": \"{}\"}}", json_text(&c.name), c.kind.name());
+        let column = |c: &Column| format!("    {{\"name\": {}, \"type\": \"{}\"}}", types::escape::json(&c.name), c.kind.name());
         let columns: Vec<String> = columns.iter().map(column).collect();
         let text = format!(
             "{{\n  \"table\": {},\n  \"version\": {VERSION},\n  \"partitioned_by\": [{}],\n  \"columns\": [\n{}\n  ]\n}}\n",
-            json_text(table),
+            types::escape::json(table),
             part.keys(),
             columns.join(",\n")
         );

@@ -2,6 +2,7 @@
 
 use super::{Column, Field, Kind, moment};
 use std::io::{self, Write};
+use types::escape::json;
 
 pub struct Lines<W: Write> {
     sink: W,
@@ -19,7 +20,7 @@ impl<W: Write> Lines<W> {
     }
 
     pub fn json(columns: &[Column], sink: W) -> Lines<W> {
-        let names = columns.iter().map(|c| json_text(&c.name)).collect();
+        let names = columns.iter().map(|c| json(&c.name)).collect();
         Lines { sink, names: Some(names), kinds: columns.iter().map(|c| c.kind).collect(), line: String::new() }
     }
 
@@ -84,28 +85,9 @@ fn json_line(row: &[Field], kinds: &[Kind], names: &[String], line: &mut String)
             Field::Int(n) if *kind == Kind::Moment => line.push_str(&format!("\"{}\"", moment(*n, 'T'))),
             Field::Int(n) => line.push_str(&n.to_string()),
             Field::Real(value) => line.push_str(&real(*value).unwrap_or_else(|| "null".into())),
-            Field::Text(t) => line.push_str(&json_text(t)),
+            Field::Text(t) => line.push_str(&json(t)),
             Field::Bytes(b) => line.push_str(&format!("\"{}\"", hex(b))),
         }
     }
     line.push('}');
-}
-
-/// A text as JSON writes it, with its quotes.
-pub fn json_text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if (c as u32) < 0x20 => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }

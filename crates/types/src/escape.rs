@@ -1,0 +1,46 @@
+//! Text as other languages write it.
+
+/// A JSON string, in its quotes.
+pub fn json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if (c as u32) < 0x20 => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Text in HTML or SVG, also in the quotes of an attribute.
+pub fn html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_means_something_is_escaped_and_the_rest_is_not() {
+        assert_eq!(json("a\"b\\\n\u{1}ü"), "\"a\\\"b\\\\\\n\\u0001ü\"");
+        assert_eq!(html("<b a=\"1\">&ü'"), "&lt;b a=&quot;1&quot;&gt;&amp;ü'");
+    }
+}
