@@ -3,7 +3,7 @@
 //! A run is the experiment and when it began; what is of the whole run lies under the instance `lab`, a measured cell under its generation.
 //! Rows of the tables are matched by run, instance and `cell`, the number of the row in `results.json`.
 
-use crate::results::{Results, Row};
+use crate::results::{Host, Results, Row};
 use crate::{LabError, results_at, slob, time_machine, torture};
 use awr::export::{Column, Field, Form, Kind, Lake, Part, moment_us};
 use std::collections::BTreeMap;
@@ -42,9 +42,8 @@ pub(crate) fn command(places: &[PathBuf], to: &Path, form: ExportForm) -> Result
         let (file, kind) = results_at(place)?;
         let wrong = |e: serde_json::Error| LabError::new(format!("{}: {e}", file.display()));
         if kind["experiment"] == torture::NAME {
-            return Err(LabError::new(format!("{}: torture leaves no measured cells to export", file.display())));
-        }
-        if kind["experiment"] == time_machine::NAME {
+            tortured(&serde_json::from_value(kind).map_err(wrong)?, &mut lake)?;
+        } else if kind["experiment"] == time_machine::NAME {
             let journey: time_machine::Journey = serde_json::from_value(kind).map_err(wrong)?;
             journey.runs.iter().try_for_each(|results| export(results, &mut lake))?;
         } else if kind["experiment"] == slob::HUGE_PAGES {
@@ -89,14 +88,43 @@ impl Run<'_> {
     }
 }
 
-fn export(results: &Results, lake: &mut Lake) -> Result<(), LabError> {
-    let seconds = i64::try_from(results.started).unwrap_or(0);
+/// What is said of every run.
+struct About<'a> {
+    experiment: &'a str,
+    title: &'a str,
+    source: &'a str,
+    version: &'a str,
+    host: &'a Host,
+    parameters: &'a BTreeMap<String, String>,
+    cells: usize,
+    stopped_of: Option<usize>,
+}
+
+/// Begins a run's files: with what is said of it, and its parameters. `started` is in seconds since 1970.
+fn begin<'a>(about: &About<'_>, started: u64, lake: &'a mut Lake) -> Result<Run<'a>, LabError> {
+    let seconds = i64::try_from(started).unwrap_or(0);
     let started = Date::from_unix(seconds).map_err(|e| LabError::new(e.to_string()))?;
     let f = started.fields();
     let day = format!("{:04}-{:02}-{:02}", f.year, f.month, f.day);
     let stamp = format!("{}T{:02}{:02}{:02}Z", day.replace('-', ""), f.hour, f.minute, f.second);
-    let mut run = Run { lake, name: format!("{}-{stamp}", results.experiment), day };
-    whole_run(results, moment_us(&started, 0), &mut run)?;
+    let mut run = Run { lake, name: format!("{}-{stamp}", about.experiment), day };
+    of_run(about, moment_us(&started, 0), &mut run)?;
+    Ok(run)
+}
+
+fn export(results: &Results, lake: &mut Lake) -> Result<(), LabError> {
+    let about = About {
+        experiment: &results.experiment,
+        title: &results.title,
+        source: &results.source,
+        version: &results.version,
+        host: &results.host,
+        parameters: &results.parameters,
+        cells: results.rows.len(),
+        stopped_of: results.stopped_of,
+    };
+    let mut run = begin(&about, results.started, lake)?;
+    counts(results, &mut run)?;
     let mut generations: BTreeMap<&str, Vec<(i64, &Row)>> = BTreeMap::new();
     for (at, row) in results.rows.iter().enumerate() {
         generations.entry(&row.generation).or_default().push((at as i64, row));
@@ -109,7 +137,7 @@ fn export(results: &Results, lake: &mut Lake) -> Result<(), LabError> {
     Ok(())
 }
 
-fn whole_run(results: &Results, started_us: i64, run: &mut Run<'_>) -> Result<(), LabError> {
+fn of_run(about: &About<'_>, started_us: i64, run: &mut Run<'_>) -> Result<(), LabError> {
     let of_run = columns(&[
         ("experiment", Kind::Text),
         ("title", Kind::Text),
@@ -123,23 +151,26 @@ fn whole_run(results: &Results, started_us: i64, run: &mut Run<'_>) -> Result<()
         ("cells", Kind::Int),
         ("stopped_of", Kind::Int),
     ]);
-    let planned = results.stopped_of.map_or(Ok(Field::Null), |n| Field::count(n as u64));
+    let planned = about.stopped_of.map_or(Ok(Field::Null), |n| Field::count(n as u64));
     let row = vec![
-        text(&results.experiment),
-        text(&results.title),
-        text(&results.source),
+        text(about.experiment),
+        text(about.title),
+        text(about.source),
         Field::Int(started_us),
-        text(&results.version),
-        text(&results.host.cpu),
-        Field::count(results.host.cores as u64)?,
-        Field::count(results.host.memory_bytes)?,
-        text(&results.host.kernel),
-        Field::count(results.rows.len() as u64)?,
+        text(about.version),
+        text(&about.host.cpu),
+        Field::count(about.host.cores as u64)?,
+        Field::count(about.host.memory_bytes)?,
+        text(&about.host.kernel),
+        Field::count(about.cells as u64)?,
         planned?,
     ];
     run.put("lab_run", "lab", &of_run, vec![row])?;
-    let pairs = results.parameters.iter().map(|(name, value)| vec![text(name), text(value)]).collect();
-    run.put("lab_parameter", "lab", &columns(&[("name", Kind::Text), ("value", Kind::Text)]), pairs)?;
+    let pairs = about.parameters.iter().map(|(name, value)| vec![text(name), text(value)]).collect();
+    run.put("lab_parameter", "lab", &columns(&[("name", Kind::Text), ("value", Kind::Text)]), pairs)
+}
+
+fn counts(results: &Results, run: &mut Run<'_>) -> Result<(), LabError> {
     let of_count = columns(&[
         ("workload", Kind::Text),
         ("generation", Kind::Text),
@@ -233,4 +264,99 @@ fn figures(results: &Results, generation: &str, rows: &[(i64, &Row)], run: &mut 
         }
     }
     run.put("lab_figure", generation, &of_figure, all)
+}
+
+/// A run of torture: it has no cells, but a row for each kind of death, the starts that followed, and the named points.
+fn tortured(result: &torture::Torture, lake: &mut Lake) -> Result<(), LabError> {
+    let about = About {
+        experiment: &result.experiment,
+        title: &result.title,
+        source: "",
+        version: &result.version,
+        host: &result.host,
+        parameters: &result.parameters,
+        cells: 0,
+        stopped_of: None,
+    };
+    let mut run = begin(&about, result.started, lake)?;
+    let of_whole = columns(&[
+        ("seconds", Kind::Real),
+        ("statements", Kind::Int),
+        ("deadlocks", Kind::Int),
+        ("restores", Kind::Int),
+        ("lives_gone_back", Kind::Int),
+        ("files_put_back", Kind::Int),
+        ("failure", Kind::Text),
+    ]);
+    let mut row = vec![Field::Real(result.seconds)];
+    for n in [result.statements, result.deadlocks, result.restores, result.lives_gone_back, result.files_put_back] {
+        row.push(Field::count(n)?);
+    }
+    row.push(result.failure.as_ref().map_or(Field::Null, text));
+    run.put("lab_torture", "lab", &of_whole, vec![row])?;
+    deaths(result, &mut run)
+}
+
+fn deaths(result: &torture::Torture, run: &mut Run<'_>) -> Result<(), LabError> {
+    let of_kind = columns(&[
+        ("kind", Kind::Text),
+        ("instance_kills", Kind::Int),
+        ("session_kills", Kind::Int),
+        ("commits", Kind::Int),
+        ("in_flight_kept", Kind::Int),
+        ("in_flight_lost", Kind::Int),
+    ]);
+    let (mut kinds, mut starts, mut points) = (Vec::new(), Vec::new(), Vec::new());
+    for row in &result.rows {
+        let mut fields = vec![text(&row.kind)];
+        for n in [row.instance_kills, row.session_kills, row.commits, row.in_flight_kept, row.in_flight_lost] {
+            fields.push(Field::count(n)?);
+        }
+        kinds.push(fields);
+        let start = |(nth, ms): (usize, &f64)| vec![text(&row.kind), Field::Int(nth as i64 + 1), Field::Real(*ms)];
+        starts.extend(row.start_ms.iter().enumerate().map(start));
+    }
+    for (point, n) in &result.points {
+        points.push(vec![text(point), Field::count(*n)?]);
+    }
+    run.put("lab_torture_death", "lab", &of_kind, kinds)?;
+    let of_start = columns(&[("kind", Kind::Text), ("nth", Kind::Int), ("start_ms", Kind::Real)]);
+    run.put("lab_torture_start", "lab", &of_start, starts)?;
+    run.put("lab_torture_point", "lab", &columns(&[("point", Kind::Text), ("deaths", Kind::Int)]), points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::torture::Torture;
+
+    #[test]
+    fn torture_is_exported_by_run_and_day() {
+        let folder = std::env::temp_dir().join(format!("latchwork-torture-export-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let mut result = Torture { experiment: torture::NAME.into(), started: 1_795_341_600, ..Torture::default() };
+        result.statements = (1 << 40) + 1;
+        result.parameters.insert("seed".into(), "11".into());
+        result.points.insert("log-write".into(), 3);
+        let row = result.row("kill -9");
+        (row.instance_kills, row.commits, row.start_ms) = (2, 900, vec![12.5, 20.0]);
+        std::fs::write(folder.join("results.json"), serde_json::to_string(&result).expect("JSON")).expect("a file");
+        let lake = folder.join("lake");
+        command(&[folder.clone()], &lake, ExportForm::Json).expect("it is exported");
+        let lines = |table: &str| -> Vec<serde_json::Value> {
+            let place = lake.join(table).join("run=torture-20261122T100000Z/instance=lab/day=2026-11-22/cells.ndjson");
+            let text = std::fs::read_to_string(&place).unwrap_or_else(|e| panic!("{}: {e}", place.display()));
+            text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+        };
+        assert_eq!(lines("lab_torture")[0]["statements"], (1u64 << 40) + 1);
+        assert_eq!(lines("lab_torture_death")[0]["commits"], 900);
+        assert_eq!(lines("lab_torture_start")[1]["start_ms"], 20.0);
+        assert_eq!(lines("lab_torture_point")[0]["point"], "log-write");
+        assert_eq!(lines("lab_run")[0]["experiment"], torture::NAME);
+        assert_eq!(lines("lab_parameter")[0]["value"], "11");
+        // Again, for those that come back to it.
+        command(&[folder.clone()], &lake, ExportForm::Json).expect("it is exported again");
+        std::fs::remove_dir_all(&folder).expect("it can be removed");
+    }
 }
