@@ -51,6 +51,19 @@ pub struct Statement {
     pub versions: u64,
 }
 
+/// What was done to a segment.
+#[derive(Clone, Debug, Default)]
+pub struct Segment {
+    pub owner: String,
+    pub tablespace: String,
+    pub name: String,
+    /// Of what has parts.
+    pub part: String,
+    pub kind: String,
+    /// Logical reads, busy waits, changes, physical reads and writes, read and write requests, ITL waits, row lock waits, scans.
+    pub figures: [u64; 10],
+}
+
 /// One step of the period: what lies between two snapshots that follow each other.
 #[derive(Clone, Debug, Default)]
 pub struct Step {
@@ -115,6 +128,11 @@ pub struct Period {
     /// Names with values at both ends.
     pub parameters: Vec<(String, String, String)>,
     pub statements: Vec<Statement>,
+    pub segments: Vec<Segment>,
+    /// `[now, most]` by resource, initial allocation and limit; these are no totals.
+    pub resources: Vec<Ends>,
+    /// `[target MTTR, estimated MTTR, IOs, actual, target, log size, timeout, interval]`, the last five in blocks of redo; no totals.
+    pub recovery: Vec<Ends>,
     pub steps: Vec<Step>,
     /// At each snapshot: when it was taken, and the figures of the operating system.
     pub os_steps: Vec<(String, BTreeMap<String, f64>)>,
@@ -237,6 +255,12 @@ impl Period {
         period.process_memory = l.ends(1, memory, "process_mem_summary")?;
         let component = "component, last_oper_type, current_size, min_size, max_size, oper_count";
         period.components = l.ends(2, component, "mem_dynamic_comp")?;
+        let resource = "resource_name, initial_allocation, limit_value, current_utilization, max_utilization";
+        period.resources = l.ends(3, resource, "resource_limit")?;
+        let recovery = "target_mttr, estimated_mttr, recovery_estimated_ios, actual_redo_blks, target_redo_blks, log_file_size_redo_blks, \
+                        log_chkpt_timeout_redo_blks, log_chkpt_interval_redo_blks";
+        period.recovery = l.ends(0, recovery, "instance_recovery")?;
+        period.segments = segments(&mut l)?;
         period.parameters = parameters(&mut l)?;
         period.histogram = histogram(&mut l)?;
         period.undo = undo(&mut l)?;
@@ -375,6 +399,38 @@ fn statements(l: &mut Loader<'_>) -> Result<Vec<Statement>> {
         cpu_us: count(&row[8]),
         versions: count(&row[9]),
         text: text(&row[10]),
+    };
+    Ok(rows.into_iter().map(row).collect())
+}
+
+fn segments(l: &mut Loader<'_>) -> Result<Vec<Segment>> {
+    const FIGURES: [&str; 10] = [
+        "logical_reads",
+        "buffer_busy_waits",
+        "db_block_changes",
+        "physical_reads",
+        "physical_writes",
+        "physical_read_requests",
+        "physical_write_requests",
+        "itl_waits",
+        "row_lock_waits",
+        "table_scans",
+    ];
+    let [begin, end] = l.ends;
+    let sums = FIGURES.map(|name| format!("sum(s.{name}_delta)")).join(", ");
+    let names = "o.owner, o.tablespace_name, o.object_name, o.subobject_name, o.object_type";
+    let sql = format!(
+        "select {names}, {sums} from dba_hist_seg_stat s, dba_hist_seg_stat_obj o where s.snap_id > :1 and s.snap_id <= :2 \
+         and s.dbid = :3 and o.dbid = s.dbid and o.dataobj# = s.dataobj# and o.obj# = s.obj# group by {names}"
+    );
+    let rows = l.source.query(&sql, &[begin, end, l.dbid].map(|n| Value::Number(n.into())))?;
+    let row = |row: Vec<Value>| Segment {
+        owner: text(&row[0]),
+        tablespace: text(&row[1]),
+        name: text(&row[2]),
+        part: text(&row[3]),
+        kind: text(&row[4]),
+        figures: std::array::from_fn(|n| row.get(5 + n).map_or(0, count)),
     };
     Ok(rows.into_iter().map(row).collect())
 }

@@ -1,9 +1,10 @@
-//! MMNL: samples the sessions that are active, once a second or as often as it is told.
+//! MMNL: samples the sessions that are active, once a second or as often as it is told, and computes the metrics of each interval.
 //!
 //! It runs no SQL: what is kept of the history on disk is saved with the snapshots, by whoever takes them.
 
 use session::Instance;
 use session::ash::Sampler;
+use session::metrics::Meter;
 use types::Result;
 use wait::Event;
 
@@ -15,9 +16,10 @@ pub fn mmnl(instance: &'static Instance) -> Result<()> {
     let p = instance.attach_background("MMNL")?;
     let slot = p.number() as usize - 1;
     let mut sampler = Sampler::new(instance);
+    let mut meter = Meter::default();
     while !instance.state().is_asked_to_end(slot) {
         let posts = p.posts();
-        let time = sampler.round(instance, &p);
+        let time = sampler.round(instance, &p).min(meter.round(instance, &p));
         crate::idle(&p, Event::RdbmsIpcMessage, posts, time);
     }
     Ok(())

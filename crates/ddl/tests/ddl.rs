@@ -85,7 +85,9 @@ impl Database {
             sys: None,
             now: Date::from_ymd(2024, 1, 1).expect("a date"),
         };
-        shared.create_database(&p, &new).expect("a dictionary");
+        let mut plant =
+            |p: &process::Process, t: &mut Txn, tablespace, object| trees.create_in(p, t, tablespace, object);
+        shared.create_database(&p, &new, &mut plant).expect("a dictionary");
         Database { path, all, shared, heap, clusters, trees, cache }
     }
 

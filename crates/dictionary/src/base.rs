@@ -385,7 +385,95 @@ base_tables! {
         DELTA_TIME "DELTA_TIME" N, DELTA_READS "DELTA_READ_IO_REQUESTS" N, DELTA_WRITES "DELTA_WRITE_IO_REQUESTS" N,
         DELTA_READ_BYTES "DELTA_READ_IO_BYTES" N, DELTA_WRITE_BYTES "DELTA_WRITE_IO_BYTES" N,
     }
+    /// Segments that did something: totals, and what was added since the snapshot before.
+    HistSegStat "WRH$_SEG_STAT" 197 hist_seg_stat {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, TS "TS#" N, OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N,
+        LOGICAL_READS_TOTAL "LOGICAL_READS_TOTAL" N, LOGICAL_READS_DELTA "LOGICAL_READS_DELTA" N, BUFFER_BUSY_WAITS_TOTAL "BUFFER_BUSY_WAITS_TOTAL" N, BUFFER_BUSY_WAITS_DELTA "BUFFER_BUSY_WAITS_DELTA" N,
+        DB_BLOCK_CHANGES_TOTAL "DB_BLOCK_CHANGES_TOTAL" N, DB_BLOCK_CHANGES_DELTA "DB_BLOCK_CHANGES_DELTA" N, PHYSICAL_READS_TOTAL "PHYSICAL_READS_TOTAL" N, PHYSICAL_READS_DELTA "PHYSICAL_READS_DELTA" N,
+        PHYSICAL_WRITES_TOTAL "PHYSICAL_WRITES_TOTAL" N, PHYSICAL_WRITES_DELTA "PHYSICAL_WRITES_DELTA" N, PHYSICAL_READ_REQUESTS_TOTAL "PHYSICAL_READ_REQUESTS_TOTAL" N, PHYSICAL_READ_REQUESTS_DELTA "PHYSICAL_READ_REQUESTS_DELTA" N,
+        PHYSICAL_WRITE_REQUESTS_TOTAL "PHYSICAL_WRITE_REQUESTS_TOTAL" N, PHYSICAL_WRITE_REQUESTS_DELTA "PHYSICAL_WRITE_REQUESTS_DELTA" N, ITL_WAITS_TOTAL "ITL_WAITS_TOTAL" N, ITL_WAITS_DELTA "ITL_WAITS_DELTA" N,
+        ROW_LOCK_WAITS_TOTAL "ROW_LOCK_WAITS_TOTAL" N, ROW_LOCK_WAITS_DELTA "ROW_LOCK_WAITS_DELTA" N, TABLE_SCANS_TOTAL "TABLE_SCANS_TOTAL" N, TABLE_SCANS_DELTA "TABLE_SCANS_DELTA" N,
+    }
+    /// Names of the segments in it; SNAP_ID is the first snapshot that saw them.
+    HistSegStatObj "WRH$_SEG_STAT_OBJ" 198 hist_seg_stat_obj {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, TS "TS#" N, OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, OWNER "OWNER" V(128),
+        OBJECT_NAME "OBJECT_NAME" V(128), SUBOBJECT_NAME "SUBOBJECT_NAME" V(128), OBJECT_TYPE "OBJECT_TYPE" V(18),
+        TABLESPACE_NAME "TABLESPACE_NAME" V(30),
+    }
+    /// The totals of all segments as the last snapshot saw them: one generation of rows.
+    SegStatSeen "WRM$_SEG_STAT_SEEN" 199 seg_stat_seen {
+        SEEN "SEEN" N, STARTUP_TIME "STARTUP_TIME" D, TS "TS#" N, OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, OWNER "OWNER" V(128),
+        OBJECT_NAME "OBJECT_NAME" V(128), SUBOBJECT_NAME "SUBOBJECT_NAME" V(128), OBJECT_TYPE "OBJECT_TYPE" V(18),
+        TABLESPACE_NAME "TABLESPACE_NAME" V(30),
+        LOGICAL_READS_TOTAL "LOGICAL_READS_TOTAL" N, LOGICAL_READS_DELTA "LOGICAL_READS_DELTA" N, BUFFER_BUSY_WAITS_TOTAL "BUFFER_BUSY_WAITS_TOTAL" N, BUFFER_BUSY_WAITS_DELTA "BUFFER_BUSY_WAITS_DELTA" N,
+        DB_BLOCK_CHANGES_TOTAL "DB_BLOCK_CHANGES_TOTAL" N, DB_BLOCK_CHANGES_DELTA "DB_BLOCK_CHANGES_DELTA" N, PHYSICAL_READS_TOTAL "PHYSICAL_READS_TOTAL" N, PHYSICAL_READS_DELTA "PHYSICAL_READS_DELTA" N,
+        PHYSICAL_WRITES_TOTAL "PHYSICAL_WRITES_TOTAL" N, PHYSICAL_WRITES_DELTA "PHYSICAL_WRITES_DELTA" N, PHYSICAL_READ_REQUESTS_TOTAL "PHYSICAL_READ_REQUESTS_TOTAL" N, PHYSICAL_READ_REQUESTS_DELTA "PHYSICAL_READ_REQUESTS_DELTA" N,
+        PHYSICAL_WRITE_REQUESTS_TOTAL "PHYSICAL_WRITE_REQUESTS_TOTAL" N, PHYSICAL_WRITE_REQUESTS_DELTA "PHYSICAL_WRITE_REQUESTS_DELTA" N, ITL_WAITS_TOTAL "ITL_WAITS_TOTAL" N, ITL_WAITS_DELTA "ITL_WAITS_DELTA" N,
+        ROW_LOCK_WAITS_TOTAL "ROW_LOCK_WAITS_TOTAL" N, ROW_LOCK_WAITS_DELTA "ROW_LOCK_WAITS_DELTA" N, TABLE_SCANS_TOTAL "TABLE_SCANS_TOTAL" N, TABLE_SCANS_DELTA "TABLE_SCANS_DELTA" N,
+    }
+    /// What there is a limit for: how much of it is used, and the most there ever was.
+    HistResourceLimit "WRH$_RESOURCE_LIMIT" 200 hist_resource_limit {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, RESOURCE_NAME "RESOURCE_NAME" V(30),
+        CURRENT_UTILIZATION "CURRENT_UTILIZATION" N, MAX_UTILIZATION "MAX_UTILIZATION" N, INITIAL_ALLOCATION "INITIAL_ALLOCATION" V(10),
+        LIMIT_VALUE "LIMIT_VALUE" V(10),
+    }
+    /// What a crash would leave to do.
+    HistInstanceRecovery "WRH$_INSTANCE_RECOVERY" 201 hist_instance_recovery {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, RECOVERY_ESTIMATED_IOS "RECOVERY_ESTIMATED_IOS" N,
+        ACTUAL_REDO_BLKS "ACTUAL_REDO_BLKS" N, TARGET_REDO_BLKS "TARGET_REDO_BLKS" N, LOG_FILE_SIZE_REDO_BLKS "LOG_FILE_SIZE_REDO_BLKS" N,
+        LOG_CHKPT_TIMEOUT_REDO_BLKS "LOG_CHKPT_TIMEOUT_REDO_BLKS" N, LOG_CHKPT_INTERVAL_REDO_BLKS "LOG_CHKPT_INTERVAL_REDO_BLKS" N,
+        FAST_START_IO_TARGET_REDO_BLKS "FAST_START_IO_TARGET_REDO_BLKS" N, TARGET_MTTR "TARGET_MTTR" N, ESTIMATED_MTTR "ESTIMATED_MTTR" N,
+        CKPT_BLOCK_WRITES "CKPT_BLOCK_WRITES" N,
+    }
+    /// What other sizes of the buffer cache would have read.
+    HistDbCacheAdvice "WRH$_DB_CACHE_ADVICE" 202 hist_db_cache_advice {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, BPID "BPID" N, NAME "NAME" V(20), BLOCK_SIZE "BLOCK_SIZE" N,
+        ADVICE_STATUS "ADVICE_STATUS" V(3), SIZE_FOR_ESTIMATE "SIZE_FOR_ESTIMATE" N, SIZE_FACTOR "SIZE_FACTOR" N,
+        BUFFERS_FOR_ESTIMATE "BUFFERS_FOR_ESTIMATE" N, PHYSICAL_READS "PHYSICAL_READS" N, BASE_PHYSICAL_READS "BASE_PHYSICAL_READS" N,
+        ACTUAL_PHYSICAL_READS "ACTUAL_PHYSICAL_READS" N,
+    }
+    /// Metrics of the minutes since the snapshot before.
+    HistSysmetricSummary "WRH$_SYSMETRIC_SUMMARY" 203 hist_sysmetric_summary {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, BEGIN_TIME "BEGIN_TIME" D, END_TIME "END_TIME" D, INTSIZE "INTSIZE" N,
+        GROUP_ID "GROUP_ID" N, METRIC_ID "METRIC_ID" N, METRIC_NAME "METRIC_NAME" V(64), METRIC_UNIT "METRIC_UNIT" V(64),
+        NUM_INTERVAL "NUM_INTERVAL" N, MINVAL "MINVAL" N, MAXVAL "MAXVAL" N, AVERAGE "AVERAGE" N, STANDARD_DEVIATION "STANDARD_DEVIATION" N,
+        SUM_SQUARES "SUM_SQUARES" N,
+    }
 }
+
+/// An index on a base table: of those only that nothing but SQL changes.
+#[derive(Debug)]
+pub struct BaseIndex {
+    pub name: &'static str,
+    pub object: ObjectId,
+    pub table: Base,
+    pub column: &'static str,
+}
+
+const fn index(name: &'static str, object: u32, table: Base, column: &'static str) -> BaseIndex {
+    BaseIndex { name, object: ObjectId(object), table, column }
+}
+
+/// The indexes on base tables: a report reads the rows of two snapshots, of however many there are.
+pub const BASE_INDEXES: &[BaseIndex] = &[
+    index("WRH$_SYSTEM_EVENT_SNAP", 401, Base::HistSystemEvent, "SNAP_ID"),
+    index("WRH$_LATCH_SNAP", 402, Base::HistLatch, "SNAP_ID"),
+    index("WRH$_MUTEX_SLEEP_SNAP", 403, Base::HistMutexSleep, "SNAP_ID"),
+    index("WRH$_SQLSTAT_SNAP", 404, Base::HistSqlstat, "SNAP_ID"),
+    index("WRH$_SQLTEXT_ID", 405, Base::HistSqltext, "SQL_ID"),
+    index("WRH$_SYSSTAT_SNAP", 406, Base::HistSysstat, "SNAP_ID"),
+    index("WRH$_PARAMETER_SNAP", 407, Base::HistParameter, "SNAP_ID"),
+    index("WRH$_SGASTAT_SNAP", 408, Base::HistSgastat, "SNAP_ID"),
+    index("WRH$_LATCH_MISSES_SNAP", 409, Base::HistLatchMisses, "SNAP_ID"),
+    index("WRH$_LATCH_CHILDREN_SNAP", 410, Base::HistLatchChildren, "SNAP_ID"),
+    index("WRH$_LATCH_PARENT_SNAP", 411, Base::HistLatchParent, "SNAP_ID"),
+    index("WRH$_ENQUEUE_STAT_SNAP", 412, Base::HistEnqueue, "SNAP_ID"),
+    index("WRH$_EVENT_HISTOGRAM_SNAP", 413, Base::HistEventHistogram, "SNAP_ID"),
+    index("WRH$_ASH_SNAP", 414, Base::HistAsh, "SNAP_ID"),
+    index("WRH$_SEG_STAT_SNAP", 415, Base::HistSegStat, "SNAP_ID"),
+    index("WRH$_SYSMETRIC_SUMMARY_SNAP", 416, Base::HistSysmetricSummary, "SNAP_ID"),
+    index("WRH$_ROWCACHE_SNAP", 417, Base::HistRowcache, "SNAP_ID"),
+];
 
 /// The first object number that the database gives to objects of users.
 pub const FIRST_USER_OBJECT: u32 = 20_000;
@@ -397,6 +485,9 @@ impl Base {
         let mut all = String::new();
         for table in TABLES {
             all.push_str(&format!("{} {} {:?}\n", table.name, table.object.0, table.columns));
+        }
+        for index in BASE_INDEXES {
+            all.push_str(&format!("{} {} {:?} {}\n", index.name, index.object.0, index.table, index.column));
         }
         all.bytes().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3))
     }
@@ -442,6 +533,13 @@ mod tests {
         let numbers: HashSet<_> = Base::ALL.iter().map(|base| base.table().object).collect();
         assert_eq!((names.len(), numbers.len()), (Base::ALL.len(), Base::ALL.len()));
         assert!(numbers.iter().all(|object| object.0 < FIRST_USER_OBJECT));
+        let indexes: HashSet<_> = BASE_INDEXES.iter().map(|index| index.object).collect();
+        assert!(indexes.len() == BASE_INDEXES.len() && indexes.is_disjoint(&numbers));
+        for index in BASE_INDEXES {
+            assert!(index.table.table().columns.iter().any(|(name, _)| *name == index.column), "{}", index.name);
+            assert!(names.iter().all(|name| *name != index.name), "{}", index.name);
+            assert!(index.table.table().name.starts_with("WRH$_"), "{}: of the others SQL does not know", index.name);
+        }
         assert_eq!(Base::named("CDEF$"), Some(Base::Cdef));
         assert_eq!(Base::Obj.table().columns[obj::TYPE].0, "TYPE#");
         assert_eq!(Base::Job.table().columns[job::WHAT].0, "WHAT");

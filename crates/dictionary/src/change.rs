@@ -21,7 +21,7 @@ impl<'a> Change<'a> {
         Change { shared, p, txn }
     }
 
-    pub fn process(&self) -> &Process {
+    pub fn process(&self) -> &'a Process {
         self.p
     }
 

@@ -7,7 +7,7 @@ use crate::*;
 use block::SegmentKind;
 use process::Process;
 use txn::{NoHook, Txn};
-use types::{Date, ObjectId, Ora, Result, Value};
+use types::{Date, ObjectId, Ora, Rdba, Result, Value};
 
 /// What CREATE DATABASE is told.
 #[derive(Clone, Debug)]
@@ -121,17 +121,20 @@ pub(crate) fn is_property_since_12_2(name: &str) -> bool {
     PROPERTIES_SINCE_12_2.iter().any(|(known, ..)| *known == name)
 }
 
+/// Makes the empty tree of an index in a transaction: tablespace, data object; where its segment begins.
+pub type Plant<'a> = dyn FnMut(&Process, &mut Txn, u32, ObjectId) -> Result<Rdba> + 'a;
+
 impl DictionaryShared {
     /// Creates the base tables in SYSTEM and fills them: the users SYS, SYSTEM and PUBLIC, the usual roles, DUAL, the maps.
     ///
-    /// Run once, in a database whose SYSTEM tablespace is empty.
+    /// Run once, in a database whose SYSTEM tablespace is empty. `plant` makes the trees of the base tables' indexes.
     /// # Errors
     /// ORA-01501 around what went wrong.
-    pub fn create_database(&self, p: &Process, new: &NewDictionary) -> Result<()> {
-        self.create_base_tables(p, new).map_err(|e| Ora::new(1501).because(e))
+    pub fn create_database(&self, p: &Process, new: &NewDictionary, plant: &mut Plant<'_>) -> Result<()> {
+        self.create_base_tables(p, new, plant).map_err(|e| Ora::new(1501).because(e))
     }
 
-    fn create_base_tables(&self, p: &Process, new: &NewDictionary) -> Result<()> {
+    fn create_base_tables(&self, p: &Process, new: &NewDictionary, plant: &mut Plant<'_>) -> Result<()> {
         let scn = || self.txns().current_scn();
         for base in Base::ALL {
             let object = base.table().object;
@@ -143,7 +146,7 @@ impl DictionaryShared {
             }
         }
         let mut txn = Txn::new();
-        let filled = fill(&mut Change::new(self, p, &mut txn), new);
+        let filled = fill(&mut Change::new(self, p, &mut txn), new, plant);
         match filled {
             Ok(()) => Change::new(self, p, &mut txn).commit(&NoHook).map(drop)?,
             Err(e) => {
@@ -163,10 +166,11 @@ fn bootstrap_row(change: &Change<'_>, base: Base) -> Row {
 /// SYSTEM's number.
 const SYSTEM_TABLESPACE: u32 = 0;
 
-fn fill(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
+fn fill(change: &mut Change<'_>, new: &NewDictionary, plant: &mut Plant<'_>) -> Result<()> {
     change.insert(Base::Dual, &[text("X")])?;
     fill_bootstrap(change)?;
     fill_objects(change, new)?;
+    fill_indexes(change, new, plant)?;
     fill_users(change, new)?;
     fill_privileges(change)?;
     fill_properties(change, new)?;
@@ -211,6 +215,40 @@ fn fill_objects(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
         rows.push(object_row(ObjectId(CATALOG_FIRST_OBJECT + at as u32), name, ObjectKind::View, new.now));
     }
     change.insert_many(Base::Obj, &rows)
+}
+
+fn fill_indexes(change: &mut Change<'_>, new: &NewDictionary, plant: &mut Plant<'_>) -> Result<()> {
+    for index in BASE_INDEXES {
+        let p = change.process();
+        let header = plant(p, change.txn(), SYSTEM_TABLESPACE, index.object)?;
+        let table = index.table.table();
+        let column = table.columns.iter().position(|(name, _)| *name == index.column).unwrap_or(0);
+        let mut row = object_row(index.object, index.name, ObjectKind::Index, new.now);
+        row[obj::DATAOBJ] = int(index.object.0);
+        change.insert(Base::Obj, &row)?;
+        let mut row = blank(Base::Ind);
+        row[ind::OBJ] = int(index.object.0);
+        row[ind::DATAOBJ] = int(index.object.0);
+        row[ind::TS] = int(SYSTEM_TABLESPACE);
+        row[ind::FILE] = int(header.file());
+        row[ind::BLOCK] = int(header.block());
+        row[ind::BO] = int(table.object.0);
+        row[ind::COLS] = int(1);
+        row[ind::PCTFREE] = int(10);
+        row[ind::INITRANS] = int(2);
+        row[ind::TYPE] = int(1);
+        row[ind::PROPERTY] = int(0);
+        row[ind::FLAGS] = int(0);
+        change.insert(Base::Ind, &row)?;
+        let mut row = blank(Base::Icol);
+        row[icol::OBJ] = int(index.object.0);
+        row[icol::BO] = int(table.object.0);
+        row[icol::COL] = int(column as i64 + 1);
+        row[icol::POS] = int(1);
+        row[icol::DESCENDING] = int(0);
+        change.insert(Base::Icol, &row)?;
+    }
+    Ok(())
 }
 
 fn fill_users(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {

@@ -41,6 +41,11 @@ pub(crate) const VIEWS: &[(&str, &str)] = &[
             q.elapsed_time_total, q.elapsed_time_delta, q.cpu_time_total, q.cpu_time_delta, q.module, q.action, q.version_count, 0 con_id \
             from wrm$_snapshot s, wrh$_sqlstat q where s.snap_id = q.snap_id and s.dbid = q.dbid and s.status = 0",
     ),
+    (
+        "DBA_HIST_SEG_STAT_OBJ",
+        "select o.dbid, o.ts#, o.obj#, o.dataobj#, o.owner, o.object_name, o.subobject_name, o.object_type, o.tablespace_name, 0 con_id \
+            from wrh$_seg_stat_obj o",
+    ),
     ("DBA_HIST_SQLTEXT", "select t.dbid, t.sql_id, t.sql_text, t.command_type, 0 con_id from wrh$_sqltext t"),
     (
         "DBA_HIST_EVENT_HISTOGRAM",
@@ -123,6 +128,11 @@ const PLAIN: &[(&str, Base)] = &[
     ("BUFFER_POOL_STAT", Base::HistBufferPool),
     ("FILESTATXS", Base::HistFilestat),
     ("UNDOSTAT", Base::HistUndostat),
+    ("SEG_STAT", Base::HistSegStat),
+    ("RESOURCE_LIMIT", Base::HistResourceLimit),
+    ("INSTANCE_RECOVERY", Base::HistInstanceRecovery),
+    ("DB_CACHE_ADVICE", Base::HistDbCacheAdvice),
+    ("SYSMETRIC_SUMMARY", Base::HistSysmetricSummary),
     ("PROCESS_MEM_SUMMARY", Base::HistProcessMemory),
     ("MEM_DYNAMIC_COMP", Base::HistDynamicComponents),
 ];

@@ -422,12 +422,17 @@ impl Image {
 
     // Definitions.
 
-    /// The definition of a base table.
-    pub fn base_table(&self, base: Base) -> Rc<TableDef> {
+    /// The definition of a base table, with its indexes: none of those that the dictionary itself changes.
+    ///
+    /// # Errors
+    /// ORA-00600 for an index whose rows cannot be understood.
+    pub fn base_table(&self, base: Base) -> Result<Rc<TableDef>> {
         let table = base.table();
         if let Some(def) = self.made.borrow().tables.get(&table.object.0) {
-            return def.clone();
+            return Ok(def.clone());
         }
+        let is_indexed = BASE_INDEXES.iter().any(|index| index.table == base);
+        let indexes = if is_indexed { self.indexes(table.object)? } else { Vec::new() };
         let segment = SegmentRef {
             tablespace: 0,
             header: self.base_headers.get(&base).copied().unwrap_or(Rdba::NONE),
@@ -442,7 +447,7 @@ impl Image {
             name: table.name.into(),
             columns: base.columns(),
             organization: Organization::Heap(segment),
-            indexes: Vec::new(),
+            indexes,
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             statistics: None,
@@ -451,13 +456,13 @@ impl Image {
             epoch: self.epoch,
         });
         self.made.borrow_mut().tables.insert(table.object.0, def.clone());
-        def
+        Ok(def)
     }
 
     /// The table of that number.
     pub fn table(&self, object: ObjectId) -> Result<Option<Rc<TableDef>>> {
         if let Some(base) = Base::of_object(object) {
-            return Ok(Some(self.base_table(base)));
+            return Ok(Some(self.base_table(base)?));
         }
         if let Some(def) = self.made.borrow().tables.get(&object.0) {
             return Ok(Some(def.clone()));

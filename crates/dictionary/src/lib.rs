@@ -26,7 +26,7 @@ pub use cached::{Property, PropertyList, caches_of};
 pub use catalog::{Catalog, ObjectName};
 pub use catalog_views::{CATALOG_FIRST_OBJECT, catalog_view, catalog_views};
 pub use change::Change;
-pub use create::{NewDictionary, PROPERTY_COUNTS};
+pub use create::{NewDictionary, PROPERTY_COUNTS, Plant};
 pub use defs::*;
 pub use dropped::DroppedSegment;
 pub use fixed::{FixedCatalog, NoFixedTables};

@@ -320,7 +320,7 @@ impl Catalog for SessionCatalog {
             None => None,
             Some(Found::Base(base)) => {
                 let open = base.is_public() || base == Base::PlanTable || self.sees_dictionary();
-                open.then(|| Resolved::Table(self.image.base_table(base)))
+                open.then(|| self.image.base_table(base)).transpose()?.map(Resolved::Table)
             }
             Some(Found::CatalogView(at)) => {
                 let (name, text) = catalog_views()[at];

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use txn::{NoHook, Transactions, Txn, TxnConfig, TxnLayout};
-use types::{Date, ObjectId, Rowid, Value};
+use types::{Date, ObjectId, Rdba, Rowid, Value};
 
 /// A database directory that goes away with the test.
 struct Directory(PathBuf);
@@ -69,7 +69,8 @@ fn instance(directory: &Directory) -> (&'static process::Processes, DictionarySh
     let p = testing::attach(all, "start");
     if is_new {
         txns.create_undo_segments(&p).expect("undo");
-        shared.create_database(&p, &new_dictionary()).expect("a dictionary");
+        // Indexes without trees, as those of temporary tables.
+        shared.create_database(&p, &new_dictionary(), &mut |_, _, _, _| Ok(Rdba::NONE)).expect("a dictionary");
     } else {
         txns.advance_scn(types::Scn(1_000_000));
         txns.open(&p).expect("undo");

@@ -30,7 +30,7 @@ use wait::{Event, Stat};
 pub use deadlock::DeadlockWait;
 pub use kinds::{EnqueueType, LockMode};
 use slots::{FreeLists, Graph, Lock, Resource, TypeCount};
-pub use views::{LockView, TypeFigures};
+pub use views::{LockView, TypeFigures, Usage};
 
 /// How long a request may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -104,3 +104,28 @@ impl Enqueues {
             .collect()
     }
 }
+
+/// How many there are of something: now, at most so far, and room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub now: u64,
+    /// The most there ever were: a number that was never used is taken only where none is free.
+    pub most: u64,
+    pub limit: u64,
+}
+
+impl Enqueues {
+    /// Locks and resources in use, for `v$resource_limit`. Takes no latch: the numbers of now may be a moment old.
+    #[must_use]
+    pub fn usage(&self) -> (Usage, Usage) {
+        let used =
+            |word: &std::sync::atomic::AtomicU32, limit: usize| (word.load(Ordering::Acquire) as usize).min(limit);
+        let locks = used(&self.free.locks_used, self.locks.len());
+        let resources = used(&self.free.resources_used, self.resources.len());
+        let taken = (1..=locks as u32).filter(|n| self.lock(*n).process.load(Ordering::Relaxed) != 0).count();
+        let known = (1..=resources as u32).filter(|n| self.resource(*n).kind.load(Ordering::Relaxed) != 0).count();
+        let usage =
+            |now: usize, most: usize, limit: usize| Usage { now: now as u64, most: most as u64, limit: limit as u64 };
+        (usage(taken, locks, self.locks.len()), usage(known, resources, self.resources.len()))
+    }
+}

@@ -100,6 +100,7 @@ fn a_report_shows_what_the_snapshots_counted() {
         "File IO Stats",
         "Buffer Pool Statistics",
         "Checkpoint Activity",
+        "Instance Recovery Stats",
         "Buffer Pool Advisory",
         "Shared Pool Advisory",
         "Buffer Wait Statistics",
@@ -112,12 +113,23 @@ fn a_report_shows_what_the_snapshots_counted() {
         "Mutex Sleep Summary",
         "Parent Latch Statistics",
         "Child Latch Statistics",
+        "Segments by Logical Reads",
+        "Segments by Physical Reads",
+        "Segments by Physical Read Requests",
+        "Segments by Physical Writes",
+        "Segments by Physical Write Requests",
+        "Segments by Table Scans",
+        "Segments by DB Blocks Changes",
+        "Segments by Row Lock Waits",
+        "Segments by ITL Waits",
+        "Segments by Buffer Busy Waits",
         "Dictionary Cache Stats",
         "Library Cache Activity",
         "Memory Dynamic Components",
         "Process Memory Summary",
         "SGA Memory Summary",
         "SGA breakdown difference",
+        "Resource Limit Stats",
         "init.ora Parameters",
     ];
     let mut from = 0;
@@ -248,6 +260,39 @@ fn every_figure_is_that_of_the_views(c: &mut Client, report: &str) {
         assert!(named == rows.len() || rows.is_empty(), "{title}: {named} lines for {} rows\n{printed:#?}", rows.len());
     }
     efficiencies(c, report);
+    segments(c, report);
+}
+
+/// The segments' sections: name, figure and share of each line, the greatest first; and the limits.
+fn segments(c: &mut Client, report: &str) {
+    let captured = |figure: &str| {
+        format!(
+            "select o.object_name, sum(s.{figure}_delta) from dba_hist_seg_stat s, dba_hist_seg_stat_obj o where s.snap_id = 2 \
+             and o.dataobj# = s.dataobj# and o.obj# = s.obj# group by o.owner, o.object_name, o.object_type, o.tablespace_name \
+             having sum(s.{figure}_delta) > 0 order by 2 desc"
+        )
+    };
+    for (title, figure) in [
+        ("Segments by Logical Reads", "logical_reads"),
+        ("Segments by DB Blocks Changes", "db_block_changes"),
+        ("Segments by Table Scans", "table_scans"),
+    ] {
+        let found: Vec<f64> = lines(report, title).iter().map(|l| figures(&l[56..])[0]).collect();
+        let of_views: Vec<f64> = rows(c, &captured(figure))
+            .iter()
+            .map(|row| if let Value::Number(n) = &row[1] { n.to_f64() } else { panic!("{row:?}") })
+            .take(10)
+            .collect();
+        assert!(!found.is_empty() && found == of_views, "{title}: {found:?}, by the views {of_views:?}\n{report}");
+    }
+    let changed = lines(report, "Segments by DB Blocks Changes");
+    assert!(changed.iter().any(|l| l.starts_with("SYS") && l.contains(" T ") && l.contains("TABLE")), "{changed:#?}");
+    let used = "select max_utilization from dba_hist_resource_limit where snap_id = 2 and resource_name = 'processes'";
+    let most = number(c, used);
+    let line =
+        lines(report, "Resource Limit Stats").into_iter().find(|l| l.starts_with("processes")).expect("processes");
+    assert_eq!(figures(line)[1], most as f64, "{line}");
+    assert!(most >= 8 && figures(line)[0] <= most as f64, "{line}");
 }
 
 fn efficiencies(c: &mut Client, report: &str) {

@@ -130,6 +130,28 @@ const TABLES: &[(&str, &str)] = &[
          expstealcnt, ssolderrcnt, nospaceerrcnt, tuned_undoretention from v$undostat where end_time - begin_time >= 599 / 86400 \
          and begin_time > (select nvl(max(u.begin_time), date '1970-01-01') from sys.wrh$_undostat u)",
     ),
+    (
+        "wrh$_resource_limit",
+        "resource_name, current_utilization, max_utilization, initial_allocation, limit_value) \
+         select :1, :2, :3, resource_name, current_utilization, max_utilization, initial_allocation, limit_value from v$resource_limit",
+    ),
+    (
+        "wrh$_instance_recovery",
+        "recovery_estimated_ios, actual_redo_blks, target_redo_blks, log_file_size_redo_blks, log_chkpt_timeout_redo_blks, \
+         log_chkpt_interval_redo_blks, fast_start_io_target_redo_blks, target_mttr, estimated_mttr, ckpt_block_writes) \
+         select :1, :2, :3, recovery_estimated_ios, actual_redo_blks, target_redo_blks, log_file_size_redo_blks, \
+         log_chkpt_timeout_redo_blks, log_chkpt_interval_redo_blks, fast_start_io_target_redo_blks, target_mttr, estimated_mttr, \
+         ckpt_block_writes from v$instance_recovery",
+    ),
+    (
+        "wrh$_sysmetric_summary",
+        "begin_time, end_time, intsize, group_id, metric_id, metric_name, metric_unit, num_interval, minval, maxval, average, \
+         standard_deviation, sum_squares) select :1, :2, :3, min(h.begin_time), max(h.end_time), sum(h.intsize_csec), h.group_id, \
+         h.metric_id, h.metric_name, h.metric_unit, count(*), min(h.value), max(h.value), avg(h.value), nvl(stddev(h.value), 0), \
+         sum(h.value * h.value) from v$sysmetric_history h where h.group_id = 2 \
+         and h.end_time > (select nvl(max(w.end_time), date '1970-01-01') from sys.wrh$_sysmetric_summary w) \
+         group by h.group_id, h.metric_id, h.metric_name, h.metric_unit",
+    ),
 ];
 
 /// What a snapshot of level ALL has besides: latches one by one, where they were used.
@@ -239,6 +261,7 @@ fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<(i64, Saving)
         recursive(core, cx, &sql, &key)?;
     }
     statements(core, cx, &key)?;
+    crate::awr_segments::write(core, cx, &key)?;
     let history = Saving::write(core, cx, &key)?;
     let platform = format!("Linux {}", std::env::consts::ARCH);
     recursive(core, cx, INSTANCE, &[number(dbid), number(1), Value::text(platform)])?;

@@ -7,6 +7,7 @@
 use crate::ash::{Ash, AshLayout};
 use crate::caches::{Caches, CachesLayout, OnCommit};
 use crate::core::MakeFixedTables;
+use crate::metrics::{Metrics, MetricsLayout};
 use crate::sizes::Sizes;
 use crate::startup::Told;
 use crate::state::{Phase, State, StateLayout};
@@ -35,6 +36,7 @@ pub struct Instance {
     storage: Storage,
     caches: Caches,
     ash: Ash,
+    metrics: Metrics,
     fixed: OnceLock<MakeFixedTables>,
 }
 
@@ -109,6 +111,7 @@ impl Instance {
             storage,
             caches,
             ash: Ash::create(sga, &layouts.ash),
+            metrics: Metrics::create(sga, &layouts.metrics),
             fixed: OnceLock::new(),
         };
         let instance: &'static Instance = Box::leak(Box::new(instance));
@@ -145,6 +148,11 @@ impl Instance {
     /// Library cache and result cache.
     pub fn caches(&self) -> &Caches {
         &self.caches
+    }
+
+    /// What was counted in the last intervals.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// The active session history.
@@ -284,7 +292,9 @@ impl Instance {
             Param::MutexWaitScheme => self.processes.domain().tunables().set_mutex_wait_scheme(n),
             Param::MutexWaitTime => self.processes.domain().tunables().set_mutex_wait_time(n),
             Param::JobQueueProcesses => self.wake_job_queue(),
-            Param::AshEnable | Param::AshSamplingInterval | Param::StatisticsLevel => self.wake_sampler(),
+            Param::AshEnable | Param::AshSamplingInterval | Param::MetricInterval | Param::StatisticsLevel => {
+                self.wake_sampler()
+            }
             _ => {}
         }
     }
@@ -478,6 +488,7 @@ struct Layouts {
     storage: StorageLayout,
     caches: CachesLayout,
     ash: AshLayout,
+    metrics: MetricsLayout,
 }
 
 /// Reserves the areas of all structures, lowest crate first.
@@ -492,6 +503,7 @@ fn reserve(sizes: &Sizes, designs: &Designs, init: &InitParams) -> (SgaBuilder, 
         storage: StorageLayout::reserve(&mut builder, sizes, designs, generation),
         caches: CachesLayout::reserve(&mut builder, sizes, designs, init),
         ash: AshLayout::reserve(&mut builder, crate::ash::ring_bytes(init)),
+        metrics: MetricsLayout::reserve(&mut builder),
     };
     (builder, layouts)
 }

@@ -4,6 +4,7 @@
 mod alter;
 pub mod ash;
 mod awr;
+mod awr_segments;
 mod backup;
 mod caches;
 mod call;
@@ -19,6 +20,7 @@ mod in_process;
 mod instance;
 mod jobs;
 mod kind;
+pub mod metrics;
 pub mod nls;
 mod oradebug;
 mod repository;

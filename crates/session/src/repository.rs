@@ -158,13 +158,17 @@ fn drop_snapshots(core: &Core, cx: &mut ExecCtx<'_>, low: i64, high: i64) -> Res
     let kept = "and not exists (select null from sys.wrm$_baseline k where w.snap_id between k.start_snap_id and k.end_snap_id)";
     // The snapshots themselves go last: what was half deleted by a session that was killed is deleted again.
     let tables = Base::ALL.iter().map(|base| base.table().name).filter(|name| name.starts_with("WRH$_"));
-    for table in tables.filter(|name| *name != "WRH$_SQLTEXT").chain(["WRM$_SNAPSHOT"]) {
+    let of_all = ["WRH$_SQLTEXT", "WRH$_SEG_STAT_OBJ"];
+    for table in tables.filter(|name| !of_all.contains(name)).chain(["WRM$_SNAPSHOT"]) {
         let sql = format!("delete from sys.{table} w where w.snap_id between :1 and :2 {kept}");
         recursive(core, cx, &sql, &[number(low), number(high)])?;
     }
     let texts = "delete from sys.wrh$_sqltext t where not exists (select null from sys.wrh$_sqlstat q where q.sql_id = t.sql_id) \
                  and not exists (select null from sys.wrh$_active_session_history h where h.sql_id = t.sql_id)";
     recursive(core, cx, texts, &[])?;
+    let names = "delete from sys.wrh$_seg_stat_obj o where not exists \
+                 (select null from sys.wrh$_seg_stat s where s.dataobj# = o.dataobj# and s.obj# = o.obj#)";
+    recursive(core, cx, names, &[])?;
     Ok(Value::Null)
 }
 

@@ -17,7 +17,7 @@ use row_cache::RowCache;
 use sga::SgaBuilder;
 use std::path::Path;
 use std::sync::Arc;
-use txn::{Transactions, TxnConfig, TxnLayout};
+use txn::{Transactions, Txn, TxnConfig, TxnLayout};
 use types::{Date, Ora, Result, Scn};
 
 /// The database's files before the cache exists.
@@ -308,7 +308,9 @@ impl Storage {
         // A transaction that cannot be rolled back, for want of a block, keeps its locks; PMON tries it again and again.
         let _ = self.txns.recover(p);
         if database.is_new {
-            self.dictionary.create_database(p, &new_dictionary(database)?)?;
+            let mut plant =
+                |p: &Process, t: &mut Txn, tablespace, object| self.btree.create_in(p, t, tablespace, object);
+            self.dictionary.create_database(p, &new_dictionary(database)?, &mut plant)?;
             // From here on it is a database: whatever is cut off before is begun again.
             self.checkpoint(p)?;
             self.mark_open(self.txns.current_scn())?;

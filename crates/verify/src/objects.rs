@@ -137,7 +137,13 @@ fn last_bytes(bytes: &[u8]) -> [u8; 6] {
 impl Walk<'_> {
     /// Checks every table with its indexes.
     pub fn tables(&mut self, progress: &mut dyn FnMut(&Progress)) -> Vec<Rc<TableDef>> {
-        let mut all: Vec<Rc<TableDef>> = Base::ALL.iter().map(|base| self.image.base_table(*base)).collect();
+        let mut all: Vec<Rc<TableDef>> = Vec::new();
+        for base in Base::ALL {
+            match self.image.base_table(*base) {
+                Ok(table) => all.push(table),
+                Err(e) => self.report.fault(None, base.table().name, format!("its definition cannot be read: {e}")),
+            }
+        }
         let mut objects: Vec<_> = self.image.objects().filter(|o| o.kind == ObjectKind::Table).collect();
         objects.sort_by_key(|o| o.object);
         for o in objects {

@@ -11,8 +11,8 @@ use crate::column::{Row, Type};
 use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
-    backup, buffers, database, history, latches, locks, memory, redo, results, rowcache, segments, sessions, space,
-    sql, statistics, transactions, waits,
+    backup, buffers, database, history, latches, limits, locks, memory, metrics, redo, results, rowcache, segments,
+    sessions, space, sql, statistics, transactions, waits,
 };
 
 /// One view.
@@ -71,6 +71,13 @@ views! {
     "V$MYSTAT" | statistics::SESSTAT => statistics::mystat;
     "V$SYS_TIME_MODEL" | statistics::SYS_TIME_MODEL => statistics::sys_time_model;
     "V$SESS_TIME_MODEL" | statistics::SESS_TIME_MODEL => statistics::sess_time_model;
+    "V$SYSMETRIC" | metrics::SYSMETRIC => metrics::sysmetric;
+    "V$SYSMETRIC_HISTORY" | metrics::SYSMETRIC => metrics::sysmetric_history;
+    "V$SYSMETRIC_SUMMARY" | metrics::SUMMARY => metrics::sysmetric_summary;
+    "V$METRICNAME" | metrics::METRICNAME => metrics::metricname;
+    "V$METRICGROUP" | metrics::METRICGROUP => metrics::metricgroup;
+    "V$EVENTMETRIC" | metrics::EVENTMETRIC => metrics::eventmetric;
+    "V$WAITCLASSMETRIC" | metrics::WAITCLASSMETRIC => metrics::waitclassmetric;
     "V$OSSTAT" | statistics::OSSTAT => statistics::osstat;
     "V$TIMER" | statistics::TIMER => statistics::timer;
     "V$SESSION" | sessions::session_columns() => sessions::session;
@@ -104,6 +111,7 @@ views! {
     "X$KQRST" | rowcache::KQRST => rowcache::kqrst;
     "X$PROPS" | rowcache::PROPS => read_by_row;
     "NLS_DATABASE_PARAMETERS" | rowcache::NLS_DATABASE => read_by_row;
+    "V$RESOURCE_LIMIT" | limits::RESOURCE_LIMIT => limits::resource_limit;
     "V$LOCK" | locks::LOCK => locks::lock;
     "V$TRANSACTION" | transactions::TRANSACTION => transactions::transaction;
     "V$LOCKED_OBJECT" | transactions::LOCKED_OBJECT => transactions::locked_object;

@@ -150,7 +150,8 @@ impl Lake {
 
     /// Writes `_schema.json` of a table where it does not say the same already.
     fn schema(&self, table: &str, part: &Part, columns: &[Column]) -> io::Result<()> {
-        let column = |c: &Column| format!("    {{\"name\": {}, \"type\": \"{}\"}}", types::escape::json(&c.name), c.kind.name());
+        let column =
+            |c: &Column| format!("    {{\"name\": {}, \"type\": \"{}\"}}", types::escape::json(&c.name), c.kind.name());
         let columns: Vec<String> = columns.iter().map(column).collect();
         let text = format!(
             "{{\n  \"table\": {},\n  \"version\": {VERSION},\n  \"partitioned_by\": [{}],\n  \"columns\": [\n{}\n  ]\n}}\n",

@@ -63,7 +63,8 @@ pub struct Wanted {
 }
 
 /// Numbers that have a fraction: view and column. All others are whole, and refused when they are not.
-const REAL: &[(&str, &str)] = &[("OSSTAT", "VALUE"), ("SYSMETRIC_SUMMARY", ""), ("SYSMETRIC_HISTORY", "VALUE")];
+const REAL: &[(&str, &str)] =
+    &[("OSSTAT", "VALUE"), ("DB_CACHE_ADVICE", "SIZE_FACTOR"), ("SYSMETRIC_HISTORY", "VALUE")];
 
 /// What another view shows in other units, and would be counted twice.
 const LEFT_OUT: &[&str] = &["EVENT_HISTOGRAM"];
@@ -149,7 +150,12 @@ fn views(source: &mut dyn Rows) -> Result<Vec<View>, ExportError> {
 
 /// A column of a file for one of a view.
 fn kind(view: &str, column: &str, of: &DataType) -> io::Result<Column> {
-    let is_real = || REAL.iter().any(|(v, c)| *v == view && (c.is_empty() || *c == column));
+    // Metrics are quotients: all that is no number of something.
+    let of_metric = || {
+        view == "SYSMETRIC_SUMMARY"
+            && ["MINVAL", "MAXVAL", "AVERAGE", "STANDARD_DEVIATION", "SUM_SQUARES"].contains(&column)
+    };
+    let is_real = || of_metric() || REAL.iter().any(|(v, c)| *v == view && *c == column);
     let name = column.to_lowercase();
     Ok(match of {
         DataType::Number { .. } if is_real() => Column::new(name, Kind::Real),

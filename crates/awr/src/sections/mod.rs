@@ -5,8 +5,10 @@ mod caches;
 mod findings;
 mod io;
 mod latches;
+mod limits;
 mod load;
 mod memory;
+mod segments;
 mod services;
 mod statements;
 mod storage;
@@ -30,14 +32,19 @@ pub fn build(p: &Period) -> Report {
         Group { title: "SQL Statistics", sections: statements::sections(p) },
         Group { title: "Instance Activity Statistics", sections: activity::sections(p) },
         Group { title: "IO Stats", sections: [io::sections(p), storage::io_sections(p)].concat() },
-        Group { title: "Buffer Pool Statistics", sections: storage::pool_sections(p) },
+        Group {
+            title: "Buffer Pool Statistics",
+            sections: [storage::pool_sections(p), vec![limits::recovery(p)]].concat(),
+        },
         Group { title: "Advisory Statistics", sections: storage::advisories() },
         Group { title: "Wait Statistics", sections: storage::wait_sections(p) },
         Group { title: "Undo Statistics", sections: storage::undo_sections(p) },
         Group { title: "Latch Statistics", sections: latches::sections(p) },
+        Group { title: "Segment Statistics", sections: segments::sections(p) },
         Group { title: "Dictionary Cache Statistics", sections: caches::dictionary_sections(p) },
         Group { title: "Library Cache Statistics", sections: caches::library_sections(p) },
         Group { title: "Memory Statistics", sections: memory::sections(p) },
+        Group { title: "Resource Limit Statistics", sections: vec![limits::resources(p)] },
         Group { title: "init.ora Parameters", sections: memory::parameter_sections(p) },
     ];
     let db_inst = format!("DB/Inst: {}/{}", p.db_name, p.instance);

@@ -1,0 +1,89 @@
+//! What a snapshot keeps of segments: those that did something since the snapshot before, with what was added.
+//!
+//! The totals of all segments as the last snapshot saw them are in a table of their own, so that a snapshot takes as long as there are
+//! segments and not as long as there is history. A segment that was made anew, or an instance that was started again, begins anew.
+
+use crate::core::Core;
+use crate::jobs::recursive;
+use crate::world::number;
+use exec::ExecCtx;
+use types::{Result, Value};
+
+/// Columns of the tables, without `_TOTAL` and `_DELTA`, and the names in `v$segstat_name`.
+const FIGURES: [(&str, &str); 10] = [
+    ("logical_reads", "logical reads"),
+    ("buffer_busy_waits", "buffer busy waits"),
+    ("db_block_changes", "db block changes"),
+    ("physical_reads", "physical reads"),
+    ("physical_writes", "physical writes"),
+    ("physical_read_requests", "physical read requests"),
+    ("physical_write_requests", "physical write requests"),
+    ("itl_waits", "ITL waits"),
+    ("row_lock_waits", "row lock waits"),
+    ("table_scans", "segment scans"),
+];
+
+/// What a segment is called.
+const NAMES: &str = "owner, object_name, subobject_name, object_type, tablespace_name";
+
+/// One text for each figure, with commas.
+fn each(f: impl Fn(&str, &str) -> String) -> String {
+    FIGURES.map(|(column, name)| f(column, name)).join(", ")
+}
+
+/// Columns of the figures of the tables.
+fn columns() -> String {
+    each(|column, _| format!("{column}_total, {column}_delta"))
+}
+
+/// A condition: something was added.
+fn has_changed() -> String {
+    FIGURES.map(|(column, _)| format!("{column}_delta > 0")).join(" or ")
+}
+
+fn seen() -> String {
+    let now = each(|column, name| format!("sum(decode(statistic_name, '{name}', value, 0)) {column}"));
+    let added = each(|column, _| {
+        format!("s.{column}, s.{column} - case when p.{column}_total <= s.{column} then p.{column}_total else 0 end")
+    });
+    format!(
+        "insert into sys.wrm$_seg_stat_seen (seen, startup_time, ts#, obj#, dataobj#, {NAMES}, {}) \
+         select :1, i.startup_time, s.ts#, s.obj#, s.dataobj#, s.owner, s.object_name, s.subobject_name, s.object_type, \
+         s.tablespace_name, {added} from v$instance i, (select ts#, obj#, dataobj#, max(owner) owner, max(object_name) object_name, \
+         max(subobject_name) subobject_name, max(object_type) object_type, max(tablespace_name) tablespace_name, {now} \
+         from v$segment_statistics group by ts#, obj#, dataobj#) s, \
+         (select q.* from sys.wrm$_seg_stat_seen q, v$instance j where q.seen = :2 and q.startup_time = j.startup_time) p \
+         where p.dataobj#(+) = s.dataobj# and p.obj#(+) = s.obj#",
+        columns()
+    )
+}
+
+/// Writes a snapshot's rows; `key` is its number, the database's and the instance's.
+///
+/// # Errors
+/// Those of the statements.
+pub fn write(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<()> {
+    let last = recursive(core, cx, "select nvl(max(seen), 0) from sys.wrm$_seg_stat_seen", &[])?;
+    let before = match last.first().and_then(|row| row.first()) {
+        Some(Value::Number(n)) => n.to_i64()?,
+        _ => 0,
+    };
+    let now = number(before + 1);
+    recursive(core, cx, &seen(), &[now.clone(), number(before)])?;
+    recursive(core, cx, "delete from sys.wrm$_seg_stat_seen where seen <> :1", std::slice::from_ref(&now))?;
+    let mut binds = key.to_vec();
+    binds.push(now);
+    let (columns, changed) = (columns(), has_changed());
+    let rows = format!(
+        "insert into sys.wrh$_seg_stat (snap_id, dbid, instance_number, ts#, obj#, dataobj#, {columns}) \
+         select :1, :2, :3, ts#, obj#, dataobj#, {columns} from sys.wrm$_seg_stat_seen where seen = :4 and ({changed})"
+    );
+    recursive(core, cx, &rows, &binds)?;
+    let names = format!(
+        "insert into sys.wrh$_seg_stat_obj (snap_id, dbid, instance_number, ts#, obj#, dataobj#, {NAMES}) \
+         select :1, :2, :3, s.ts#, s.obj#, s.dataobj#, {NAMES} from sys.wrm$_seg_stat_seen s where s.seen = :4 and ({changed}) \
+         and not exists (select null from sys.wrh$_seg_stat_obj o where o.dataobj# = s.dataobj# and o.obj# = s.obj#)"
+    );
+    recursive(core, cx, &names, &binds)?;
+    Ok(())
+}
