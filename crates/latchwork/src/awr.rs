@@ -60,18 +60,25 @@ pub struct Export {
     place: Place,
 }
 
+/// How a report is written, and where to.
 #[derive(Args)]
-pub struct Report {
-    /// The snapshot that begins the period
-    begin: i64,
-    /// The snapshot that ends it
-    end: i64,
+struct Written {
     /// A self-contained page with plots instead of text
     #[arg(long)]
     html: bool,
     /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Report {
+    /// The snapshot that begins the period
+    begin: i64,
+    /// The snapshot that ends it
+    end: i64,
+    #[command(flatten)]
+    written: Written,
     #[command(flatten)]
     place: Place,
 }
@@ -86,12 +93,8 @@ pub struct Diff {
     second_begin: i64,
     /// The snapshot that ends it
     second_end: i64,
-    /// A self-contained page instead of text
-    #[arg(long)]
-    html: bool,
-    /// Write to this file instead of standard output
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    written: Written,
     #[command(flatten)]
     place: Place,
 }
@@ -99,7 +102,7 @@ pub struct Diff {
 #[derive(Args)]
 pub struct Ash {
     /// How far to look back
-    #[arg(long, default_value_t = 15.0, value_name = "N")]
+    #[arg(long, default_value_t = 15.0, value_name = "N", value_parser = minutes)]
     minutes: f64,
     /// Of this session only
     #[arg(long, value_name = "SID")]
@@ -107,12 +110,8 @@ pub struct Ash {
     /// Of this statement only; a pattern of LIKE
     #[arg(long, value_name = "SQL_ID")]
     sql_id: Option<String>,
-    /// A self-contained page with a plot instead of text
-    #[arg(long)]
-    html: bool,
-    /// Write to this file instead of standard output
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    written: Written,
     #[command(flatten)]
     place: Place,
 }
@@ -135,29 +134,36 @@ pub struct List {
     place: Place,
 }
 
+fn minutes(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(minutes) if (0.0..=1e7).contains(&minutes) => Ok(minutes),
+        _ => Err("minutes are a number from 0 on".into()),
+    }
+}
+
 /// Runs `latchwork awr`.
 pub fn run(command: &Command) -> ExitCode {
     let done = match command {
         Command::Report(a) => {
             let make = |query: &mut dyn Source, format| ::awr::report(query, a.begin, a.end, format);
-            report(&a.place, a.html, a.out.as_deref(), &make)
+            report(&a.place, &a.written, &make)
         }
         Command::Diff(a) => {
             let (first, second) = ((a.first_begin, a.first_end), (a.second_begin, a.second_end));
             let make = |query: &mut dyn Source, format| ::awr::compare(query, first, second, format);
-            report(&a.place, a.html, a.out.as_deref(), &make)
+            report(&a.place, &a.written, &make)
         }
         Command::Ash(a) => {
             let filter = ::awr::Filter { sid: a.sid, sql_id: a.sql_id.clone(), ..::awr::Filter::default() };
             let make = |query: &mut dyn Source, format| {
-                let (sql, minutes) = ("select sysdate - :1 / 1440, sysdate from dual", a.minutes.max(0.0));
-                let minutes = types::Number::from_f64(minutes).map_or(Value::Null, Value::Number);
+                let sql = "select sysdate - :1 / 1440, sysdate from dual";
+                let minutes = types::Number::from_f64(a.minutes).map_or(Value::Null, Value::Number);
                 match query.query(sql, &[minutes])?.first().map(Vec::as_slice) {
                     Some([begin, end]) => ::awr::ash_report(query, begin, end, &filter, format),
                     _ => Err(Ora::internal("[no date]")),
                 }
             };
-            report(&a.place, a.html, a.out.as_deref(), &make)
+            report(&a.place, &a.written, &make)
         }
         Command::Snapshot(a) => snapshot(a),
         Command::List(a) => list(a),
@@ -209,16 +215,16 @@ fn other(e: impl std::fmt::Display) -> Failure {
 /// Makes a report by the queries that its argument runs.
 type Make<'a> = &'a dyn Fn(&mut dyn Source, Format) -> types::Result<String>;
 
-fn report(place: &Place, html: bool, out: Option<&Path>, make: Make<'_>) -> Result<(), Failure> {
+fn report(place: &Place, written: &Written, make: Make<'_>) -> Result<(), Failure> {
     let mut c = connect(&place.dir())?;
-    let format = if html { Format::Html } else { Format::Text };
+    let format = if written.html { Format::Html } else { Format::Text };
     // What the instance or the connection says is told as it is.
     let mut failed = None;
     let mut query =
         |sql: &str, binds: &[Value]| rows(&mut c, sql, binds).map_err(|e| Ora::internal(failed.insert(e.to_string())));
     let made = make(&mut query, format);
     let text = made.map_err(|e| Failure::Other(failed.unwrap_or_else(|| e.to_string())))?;
-    match out {
+    match &written.out {
         Some(file) => {
             std::fs::write(file, text).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
             eprintln!("Report written to {}", file.display());
