@@ -6,6 +6,7 @@
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde::{Deserialize, Serialize};
@@ -83,7 +84,7 @@ impl HugePages {
         let file = std::fs::OpenOptions::new().write(true).open(RESERVED).map_err(|e| may_not(&e))?;
         drop(file);
         if self.guard.is_none() {
-            self.guard = Some(guard(self.before)?);
+            self.guard = Some(guard(self.before, RESERVED.as_ref())?);
         }
         for _ in 0..3 {
             std::fs::write(RESERVED, needed.to_string()).map_err(|e| may_not(&e))?;
@@ -115,11 +116,11 @@ impl Drop for HugePages {
     }
 }
 
-/// Starts the shell that puts the setting back at the end of its input.
-fn guard(before: u64) -> Result<Child, LabError> {
+/// Starts the shell that puts the setting back at the end of its input: when it is asked to, and when this program is no more.
+fn guard(before: u64, setting: &Path) -> Result<Child, LabError> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "trap '' INT TERM HUP; echo ready; cat > /dev/null; echo \"$1\" > \"$2\"", "sh"]);
-    command.args([before.to_string(), RESERVED.to_string()]);
+    command.arg(before.to_string()).arg(setting);
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let failed = |e: std::io::Error| LabError::new(format!("cannot guard the machine's setting: {e}"));
     let mut child = command.spawn().map_err(failed)?;
@@ -151,5 +152,22 @@ mod tests {
             assert!(error.contains("vm.nr_hugepages="), "{error}");
         }
         assert_eq!(MemInfo::now().huge_pages, before);
+    }
+
+    #[test]
+    fn the_setting_is_put_back_when_the_program_is_interrupted_or_killed() {
+        let setting = std::env::temp_dir().join(format!("latchwork-setting-{}", std::process::id()));
+        std::fs::write(&setting, "4711").unwrap();
+        let mut guard = guard(7, &setting).unwrap();
+        for signal in ["INT", "TERM", "HUP"] {
+            let kill = Command::new("kill").args([format!("-{signal}"), guard.id().to_string()]).status();
+            assert!(kill.unwrap().success());
+        }
+        assert_eq!(std::fs::read_to_string(&setting).unwrap(), "4711", "it stays until the program is done with it");
+        // What the kernel does with the files of a process that is killed.
+        drop(guard.stdin.take());
+        assert!(guard.wait().unwrap().success());
+        assert_eq!(std::fs::read_to_string(&setting).unwrap().trim(), "7");
+        std::fs::remove_file(&setting).unwrap();
     }
 }
