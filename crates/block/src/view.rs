@@ -132,9 +132,34 @@ impl<'a> BlockView<'a> {
     #[inline]
     pub fn append_to(&self, at: usize, len: usize, to: &mut Vec<u8>) {
         let n = len.min(self.len().saturating_sub(at));
-        let start = to.len();
-        to.resize(start + n, 0);
-        self.copy_into(at, &mut to[start..]);
+        if n == 0 {
+            return;
+        }
+        let (first, shift) = (at / 8, (at % 8) * 8);
+        // Whole words are written: the last of them may reach over the end.
+        to.reserve(n + 7);
+        let out = to.spare_capacity_mut()[..n.next_multiple_of(8)].as_mut_ptr().cast::<u64>();
+        // SAFETY: the words of the `n` bytes lie inside the slice that the view was made from; the loads are relaxed, as in `word`.
+        let words = unsafe { std::slice::from_raw_parts(self.base.add(first), (at + n).div_ceil(8) - first) };
+        // SAFETY: word `i` of at most `n.div_ceil(8)` lies inside the spare bytes taken above, wherever they begin.
+        let put = |i: usize, word: u64| unsafe { out.add(i).write_unaligned(word) };
+        let get = |word: &AtomicU64| word.load(Ordering::Relaxed);
+        if shift == 0 {
+            let (fours, rest) = words.as_chunks::<4>();
+            for (i, four) in fours.iter().enumerate() {
+                four.iter().enumerate().for_each(|(k, word)| put(i * 4 + k, get(word)));
+            }
+            rest.iter().enumerate().for_each(|(k, word)| put(fours.len() * 4 + k, get(word)));
+        } else {
+            let mut low = u64::from_le(get(&words[0]));
+            for i in 0..n.div_ceil(8) {
+                let high = words.get(i + 1).map_or(0, |word| u64::from_le(get(word)));
+                put(i, (low >> shift | high << (64 - shift)).to_le());
+                low = high;
+            }
+        }
+        // SAFETY: all of them have been written.
+        unsafe { to.set_len(to.len() + n) };
     }
 
     /// Copies the words that the bytes from `from` to `to` lie in into the front of `out`, which grows when it is too short and never

@@ -2,9 +2,9 @@
 
 use crate::ops::flags;
 use crate::{Heap, HeapTable};
-use block::data::{Directory, ITL_BEGIN, ROW_HEADER_BYTES};
+use block::data::{Directory, ITL_BEGIN, ROW_HEADER_BYTES, RowAt, SLOT_BYTES};
 use block::{BlockKind, BlockView, Data};
-use buffer_cache::GetKind;
+use buffer_cache::{GetKind, PREFETCH_BLOCKS};
 use process::Process;
 use txn::Snapshot;
 use types::{ObjectId, Ora, Rdba, Result, Rowid};
@@ -35,6 +35,9 @@ impl PieceAddress {
 
 /// A row's bytes, in a buffer that is used again.
 pub type RowBuffer = Vec<u8>;
+
+/// Bytes of a line of the processor's cache.
+const LINE_BYTES: usize = 64;
 
 /// What a look at one piece found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +90,9 @@ fn take_rows(
         return (true, false);
     }
     let directory = Data::new(*view).directory_reader();
+    if let [rowid] = rowids {
+        return (false, take_one(view, directory.row(rowid.slot.into()), rows, found));
+    }
     let (mut least, mut most, begin, first) = (usize::MAX, 0, rows.len(), found.len());
     for rowid in rowids {
         let at = directory.place(rowid.slot.into());
@@ -126,19 +132,26 @@ fn take_singly(
     rows: &mut RowBuffer,
     found: &mut Vec<(u32, u32)>,
 ) -> bool {
-    let mut chained = false;
-    for rowid in rowids {
-        let from = rows.len();
-        let row = directory.row(rowid.slot.into());
-        if let Some(r) = row.filter(|r| r.flags & (flags::DELETED | flags::HEAD) == flags::HEAD) {
-            match r.flags & flags::LAST != 0 {
-                true => view.append_to(r.at, r.len, rows),
-                false => chained = true,
-            }
-        }
-        found.push((from as u32, rows.len() as u32));
+    rowids.iter().fold(false, |chained, rowid| chained | take_one(view, directory.row(rowid.slot.into()), rows, found))
+}
+
+/// Copies a row if it is in one piece; true when it has several.
+#[inline]
+fn take_one(view: &BlockView<'_>, row: Option<RowAt>, rows: &mut RowBuffer, found: &mut Vec<(u32, u32)>) -> bool {
+    let Some(r) = row.filter(|r| r.flags & (flags::DELETED | flags::HEAD) == flags::HEAD) else {
+        found.push((rows.len() as u32, rows.len() as u32));
+        return false;
+    };
+    if r.flags & flags::LAST == 0 {
+        found.push((rows.len() as u32, rows.len() as u32));
+        return true;
     }
-    chained
+    // From a word's beginning on: so words are copied as they are.
+    let lead = r.at % 8;
+    let begin = rows.len() + lead;
+    view.append_to(r.at - lead, r.len + lead, rows);
+    found.push((begin as u32, rows.len() as u32));
+    false
 }
 
 /// Most pieces a row may have: a row of 4 GB in blocks of 2 KB.
@@ -164,6 +177,37 @@ impl Heap {
         p.count(Stat::TableFetchByRowid, 1);
         let found = self.read_row(p, s, BlockKind::Heap, rowid, row)?;
         if found == Piece::Foreign { Err(Ora::new(1410)) } else { Ok(found == Piece::Last) }
+    }
+
+    /// Says that these rows, each run of one block and no more than [`PREFETCH_BLOCKS`] of them, are read next: see
+    /// [`buffer_cache::BufferCache::prefetch_blocks`]. Of a run the first row counts: those that follow are read in a stretch.
+    pub fn prefetch_rows(&self, runs: &[&[Rowid]]) {
+        let (mut blocks, mut places) = ([Rdba::NONE; PREFETCH_BLOCKS], [0; PREFETCH_BLOCKS]);
+        let firsts = runs.iter().filter_map(|run| run.first());
+        let mut count = 0;
+        for (n, rowid) in firsts.take(PREFETCH_BLOCKS).enumerate() {
+            (blocks[n], places[n], count) = (rowid.rdba, usize::from(rowid.slot) * SLOT_BYTES, n + 1);
+        }
+        // Where the row's directory entry lies, where it says that the row does, and how long that is.
+        self.cache().prefetch_blocks(&blocks[..count], 3, |step, n, view| {
+            let place = &mut places[n];
+            match step {
+                0 => {
+                    *place += Data::new(*view).directory();
+                    view.prefetch(*place);
+                }
+                1 => {
+                    *place = view.u16(*place).into();
+                    view.prefetch(*place);
+                }
+                _ => {
+                    let end = (*place + ROW_HEADER_BYTES + usize::from(view.u16(*place + 2))).min(view.len());
+                    (*place + LINE_BYTES..end + LINE_BYTES)
+                        .step_by(LINE_BYTES)
+                        .for_each(|at| view.prefetch(at.min(end)));
+                }
+            }
+        });
     }
 
     /// Copies rows of one block with one look at it, behind what is in `rows`; `found` gets where each begins and ends there, which is the

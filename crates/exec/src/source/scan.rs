@@ -6,6 +6,7 @@ use crate::index::{self, Index, probe, push_value};
 use crate::machine::Machine;
 use crate::table::{Address, At, IndexTable, Storage};
 use btree::{RangeScan, RowScan};
+use buffer_cache::PREFETCH_BLOCKS;
 use cluster::{ClusterScan, RowSet};
 use heap::{Operation, Version, VersionScan};
 use plan::{Access, Pseudo, Reg};
@@ -144,17 +145,28 @@ impl Ahead {
         self.rowids.push(rowid);
     }
 
-    /// Reads the rows of the entries pushed, block by block.
+    /// Reads the rows of the entries pushed, block by block, the processor some blocks ahead.
     fn read(&mut self, table: &heap::HeapTable, s: &Snapshot, cx: &mut ExecCtx<'_>) {
+        let heap = cx.shared.heap;
+        let mut runs = self.rowids.chunk_by(|a, b| a.rdba == b.rdba);
         let mut from = 0;
-        for run in self.rowids.chunk_by(|a, b| a.rdba == b.rdba) {
-            let read = cx.shared.heap.fetch_in_block(cx.p, s, table, run, &mut self.rows, &mut self.found);
-            if let Err(e) = read {
-                // The rows before come first.
-                self.failed = Some(e);
+        'all: loop {
+            let mut window: [&[Rowid]; PREFETCH_BLOCKS] = [&[]; PREFETCH_BLOCKS];
+            let count = window.iter_mut().zip(&mut runs).map(|(place, run)| *place = run).count();
+            if count > 1 {
+                heap.prefetch_rows(&window[..count]);
+            }
+            for run in &window[..count] {
+                if let Err(e) = heap.fetch_in_block(cx.p, s, table, run, &mut self.rows, &mut self.found) {
+                    // The rows before come first.
+                    self.failed = Some(e);
+                    break 'all;
+                }
+                from += run.len();
+            }
+            if count < PREFETCH_BLOCKS {
                 break;
             }
-            from += run.len();
         }
         self.rowids.truncate(from);
         self.found.truncate(from);
