@@ -298,6 +298,7 @@ impl<'a> ChangeGroup<'a> {
         if let Some(have) = self.find(at) {
             return Ok(have);
         }
+        self.cache.files.check_writable(at.file())?;
         self.count_get();
         let mut patience = Patience::of(self, at);
         loop {
@@ -318,6 +319,8 @@ impl<'a> ChangeGroup<'a> {
             self.cache.area(self.p).image_of[entry].store(0, Ordering::Relaxed);
             self.used += 1;
             self.note_kind(entry, at);
+            fence(Ordering::SeqCst); // pairs with that of `discard`
+            self.cache.files.check_writable(at.file())?;
             return Ok(BlockRef { entry, at });
         }
     }

@@ -307,6 +307,7 @@ impl BufferCache {
     pub(crate) fn read_in(&self, p: &Process, at: Rdba) -> Result<()> {
         let entry = self.free_entry(p);
         let Some(buffer) = self.claim(p, at, entry, PIN_CLAIM)? else { return Ok(()) };
+        fence(Ordering::SeqCst); // pairs with that of `discard`
         let mut image = Image::new(self.block_size);
         let read = self.read_file(p, at, Event::DbFileSequentialRead, image.bytes_mut());
         if let Err(e) = read.and_then(|()| self.files.check_block(at, image.bytes())) {
@@ -380,6 +381,7 @@ impl BufferCache {
         if claims.is_empty() {
             return Ok(());
         }
+        fence(Ordering::SeqCst); // pairs with that of `discard`
         let (size, slot) = (self.block_size, slot_of(p));
         let mut images = self.take_images(claims.len());
         let bytes = &mut images.bytes_mut()[..claims.len() * size];

@@ -244,6 +244,12 @@ impl<'a> Segments<'a> {
     fn take_blocks(&self, g: &mut ChangeGroup, control: &ControlFile, of: &Growing, blocks: u32) -> Result<Extent> {
         let mut files: Vec<_> = control.files.iter().filter(|f| f.tablespace == of.tablespace).collect();
         // A segment's extents go round the files, so that they are filled and read alike.
+        let first = files.first().map(|f| f.file);
+        files.retain(|f| !self.cache.files.is_away(f.file));
+        if let Some(away) = first.filter(|_| files.is_empty()) {
+            // None of them can be had: the error says so of the first.
+            self.cache.files.check_writable(away)?;
+        }
         let turn = of.number as usize % files.len().max(1);
         files.rotate_left(turn);
         for f in &files {

@@ -102,7 +102,8 @@ impl TempSpace<'_> {
         let is_temp = |n: u32| control.tablespace(n).is_some_and(|t| t.contents == Contents::Temporary);
         let wanted = is_temp(tablespace);
         let usable = |f: &&FileEntry| if wanted { f.tablespace == tablespace } else { is_temp(f.tablespace) };
-        let files: Vec<&FileEntry> = control.files.iter().filter(usable).collect();
+        let here = |f: &&FileEntry| usable(f) && !self.cache.files.is_away(f.file);
+        let files: Vec<&FileEntry> = control.files.iter().filter(here).collect();
         let name = files.first().and_then(|f| control.tablespace(f.tablespace)).map_or("TEMP", |t| t.name.as_str());
         let mut full = Ora::with(1652, &[&TEMP_EXTENT_BLOCKS, &name]);
         for f in files.iter().filter(|f| f.blocks_max > 0) {

@@ -15,6 +15,7 @@
 //! tablespace 0 0 0 0 SYSTEM
 //! file 1 0 1280 4194303 1280 0 0 0 system01.dbf
 //! backup 1 73728 4711 1795312800
+//! offline 4 81920 4720 1795312900
 //! forgotten 0
 //! gone_tablespace 0 0 0 0 OLD
 //! gone 81920 7 5 1280 4194303 1280 40960 4600 0 old01.dbf
@@ -172,6 +173,15 @@ pub struct BackupEntry {
     pub checkpoint: CheckpointEntry,
 }
 
+/// A data file that was taken offline by itself: how far it has to be rolled forward before it can come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfflineEntry {
+    /// Its number.
+    pub file: u32,
+    /// Behind this position in the redo stream nothing is of this file.
+    pub stop: CheckpointEntry,
+}
+
 /// A data file that was dropped in ARCHIVELOG mode: a restore to a moment before that needs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GoneEntry {
@@ -210,6 +220,9 @@ pub struct ControlFile {
     pub files: Vec<FileEntry>,
     /// Data files that are being copied.
     pub backups: Vec<BackupEntry>,
+    /// Data files that are offline by themselves. One that is missing here was being taken offline when somebody died: its redo
+    /// may go on to where the redo ends.
+    pub offline: Vec<OfflineEntry>,
     /// What the base tables of the dictionary look like; a build with others cannot use the database. 0: nobody said.
     pub dictionary: u64,
     /// Files that were dropped in ARCHIVELOG mode, oldest first; the newest [`ControlFile::GONE_MAX`] of them.
@@ -360,6 +373,9 @@ impl ControlFile {
             let at = &b.checkpoint;
             let _ = writeln!(out, "backup {} {} {} {}", b.file, at.rba, at.scn.0, at.time_s);
         }
+        for o in &self.offline {
+            let _ = writeln!(out, "offline {} {} {} {}", o.file, o.stop.rba, o.stop.scn.0, o.stop.time_s);
+        }
         let _ = writeln!(out, "forgotten {}", self.forgotten_rba);
         self.gone_tablespaces.iter().for_each(|t| print_tablespace(&mut out, "gone_tablespace", t));
         self.gone.iter().for_each(|g| print_file(&mut out, &format!("gone {}", g.dropped_rba), &g.file));
@@ -431,7 +447,14 @@ impl ControlFile {
                 self.tablespaces.push(parse_tablespace(rest)?);
             }
             "file" => self.files.push(parse_file(rest)?),
-            "backup" => self.backups.push(parse_backup(rest)?),
+            "backup" => {
+                let (file, checkpoint) = parse_moment(rest)?;
+                self.backups.push(BackupEntry { file, checkpoint });
+            }
+            "offline" => {
+                let (file, stop) = parse_moment(rest)?;
+                self.offline.push(OfflineEntry { file, stop });
+            }
             "dictionary" => self.dictionary = rest.parse().ok()?,
             "forgotten" => self.forgotten_rba = rest.parse().ok()?,
             "gone_tablespace" => self.gone_tablespaces.push(parse_tablespace(rest)?),
@@ -473,6 +496,11 @@ impl ControlFile {
     /// The data file with this number.
     pub fn file(&self, number: u32) -> Option<&FileEntry> {
         self.files.iter().find(|f| f.file == number)
+    }
+
+    /// How far a file that is offline by itself has to be rolled forward; `None` when it was not noted, or is not offline.
+    pub fn stop_of(&self, number: u32) -> Option<&CheckpointEntry> {
+        self.offline.iter().find(|o| o.file == number).map(|o| &o.stop)
     }
 
     /// The tablespace with this name.
@@ -568,11 +596,12 @@ fn parse_file(line: &str) -> Option<FileEntry> {
     Some(FileEntry { file, tablespace, blocks, blocks_max, step, created_rba, created_scn, is_offline, name })
 }
 
-fn parse_backup(line: &str) -> Option<BackupEntry> {
+/// A file and a checkpoint that concerns it.
+fn parse_moment(line: &str) -> Option<(u32, CheckpointEntry)> {
     let numbers: Vec<u64> = line.split(' ').map(|w| w.parse().ok()).collect::<Option<_>>()?;
     let [file, rba, scn, time_s] = numbers[..] else { return None };
     let checkpoint = CheckpointEntry { rba, scn: Scn(scn), time_s: time_s.try_into().ok()? };
-    (rba < ControlFile::RBA_LIMIT).then_some(BackupEntry { file: file.try_into().ok()?, checkpoint })
+    (rba < ControlFile::RBA_LIMIT).then_some((file.try_into().ok()?, checkpoint))
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
@@ -641,6 +670,10 @@ mod tests {
             backups: vec![BackupEntry {
                 file: 1,
                 checkpoint: CheckpointEntry { rba: 73_728, scn: Scn(4711), time_s: 1_795_312_800 },
+            }],
+            offline: vec![OfflineEntry {
+                file: 1,
+                stop: CheckpointEntry { rba: 81_920, scn: Scn(4720), time_s: 1_795_312_900 },
             }],
             dictionary: u64::MAX,
             gone: vec![GoneEntry {

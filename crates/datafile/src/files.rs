@@ -320,7 +320,7 @@ impl DataFiles {
         block::seal(image.bytes_mut());
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
@@ -348,7 +348,7 @@ impl DataFiles {
     }
 
     /// Opens a file; the file of a temporary tablespace that is missing is made again.
-    fn open_or_remake(&self, control: &ControlFile, entry: &FileEntry) -> Result<()> {
+    pub(crate) fn open_or_remake(&self, control: &ControlFile, entry: &FileEntry) -> Result<()> {
         let lost = self.table.state(entry.file).is_temporary() && !os::file::exists(&self.path(&entry.name));
         if lost && !self.read_only {
             let size = self.block_size as u64;

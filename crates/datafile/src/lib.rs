@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod away;
 mod control;
 mod files;
 mod space;
@@ -16,7 +17,7 @@ mod table;
 
 pub use control::{
     BackupEntry, CheckpointEntry, Contents, ControlFile, FileEntry, GoneEntry, IncarnationEntry, LogGroupEntry,
-    LoggedEntry, TablespaceEntry,
+    LoggedEntry, OfflineEntry, TablespaceEntry,
 };
 pub use files::{CreateDatabase, DataFiles, TablespaceSpec};
 pub use space::NewFile;

@@ -157,6 +157,7 @@ impl DataFiles {
         let gone = self.change_control(p, enqueues, &mut |c| {
             let gone: Vec<FileEntry> = c.files.iter().filter(|f| numbers.contains(&f.file)).cloned().collect();
             c.files.retain(|f| !numbers.contains(&f.file));
+            c.offline.retain(|o| !numbers.contains(&o.file));
             let left = |number: u32| c.files.iter().any(|f| f.tablespace == number);
             let empty: Vec<u32> = gone.iter().map(|f| f.tablespace).filter(|t| !left(*t)).collect();
             let went: Vec<TablespaceEntry> =

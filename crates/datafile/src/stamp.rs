@@ -36,13 +36,14 @@ impl DataFiles {
 
     /// Notes a checkpoint in the headers of all files that go with the database's, and waits until that is on the device. Every
     /// change before it is there already. A file that is missing is passed over. One process at a time: the caller holds the
-    /// control file.
+    /// control file. A file that the control file says has just come back is stamped, though it cannot be used yet.
     ///
     /// # Errors
     /// ORA-01114 when a header cannot be written, ORA-01578 when one is damaged.
     pub fn stamp(&self, control: &ControlFile, at: &CheckpointEntry) -> Result<()> {
         for f in control.files.iter().filter(|f| control.is_stamped(f)) {
             match self.stamp_file(f.file, control.incarnation.number, at) {
+                Err(e) if e.is(376) => self.stamp_closed(control, f, at)?,
                 Err(e) if e.is(1157) => {}
                 done => done?,
             }
@@ -56,18 +57,35 @@ impl DataFiles {
     /// # Errors
     /// Those of opening the files; as [`DataFiles::stamp`].
     pub(crate) fn stamp_returning(&self, control: &ControlFile, tablespace: u32) -> Result<()> {
-        for f in control.files.iter().filter(|f| f.tablespace == tablespace && !f.is_offline) {
-            let file = self.open_file(f)?;
-            let mut image = Image::new(self.block_size());
-            let failed = |e: os::OsError| {
-                Ora::with(1114, &[&f.file, &0]).because(crate::files::io_error(27072, "File I/O error", &e))
-            };
-            file.read_at(image.bytes_mut(), 0).map_err(failed)?;
-            put(&mut image, control.incarnation.number, &control.checkpoint);
-            file.write_at(&image.bytes()[..SECTOR_BYTES], 0).map_err(failed)?;
-            file.sync().map_err(failed)?;
-        }
-        Ok(())
+        let returning = control.files.iter().filter(|f| f.tablespace == tablespace && !f.is_offline);
+        returning.into_iter().try_for_each(|f| self.stamp_closed(control, f, &control.checkpoint))
+    }
+
+    /// Notes a checkpoint in the header of a file that is not in use.
+    pub(crate) fn stamp_closed(&self, control: &ControlFile, f: &FileEntry, at: &CheckpointEntry) -> Result<()> {
+        let file = self.open_file(f)?;
+        let mut image = Image::new(self.block_size());
+        let failed = |e: os::OsError| {
+            Ora::with(1114, &[&f.file, &0]).because(crate::files::io_error(27072, "File I/O error", &e))
+        };
+        file.read_at(image.bytes_mut(), 0).map_err(failed)?;
+        put(&mut image, control.incarnation.number, at);
+        file.write_at(&image.bytes()[..SECTOR_BYTES], 0).map_err(failed)?;
+        file.sync().map_err(failed)
+    }
+
+    /// The checkpoint in the header of a file that need not be in use.
+    ///
+    /// # Errors
+    /// ORA-01157 when it is not there, ORA-01122 and ORA-01200 when it is not itself; each with its name.
+    pub fn closed_checkpoint(&self, f: &FileEntry) -> Result<FileCheckpoint> {
+        let file = self.open_file(f)?;
+        let mut image = Image::new(self.block_size());
+        let failed = |e: os::OsError| {
+            Ora::with(1115, &[&f.file, &0]).because(crate::files::io_error(27072, "File I/O error", &e))
+        };
+        file.read_at(image.bytes_mut(), 0).map_err(failed)?;
+        Ok(block::file::checkpoint(&image.view()))
     }
 
     /// Notes a checkpoint in the header of one file, unless it has a later one of the same incarnation.

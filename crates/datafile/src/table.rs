@@ -1,8 +1,9 @@
 //! Which files there are, as every process of the instance sees it at once.
 //!
 //! A word a file number lies in memory that all processes share. Its low half says what the file is (there, temporary, offline, read
-//! only), its high half counts how often the number was given to another file: a process that still has a descriptor of an earlier
-//! one opens the file anew. The control file stays the truth; the words repeat what reading it for each block would cost.
+//! only), its high half counts how often the number was given to another file, or the file was away and came back, put back from a
+//! copy perhaps: a process that still has a descriptor of an earlier one opens the file anew. The control file stays the truth; the
+//! words repeat what reading it for each block would cost.
 
 use crate::control::{Contents, ControlFile, FileEntry, TablespaceEntry};
 use os::file::File;
@@ -21,6 +22,8 @@ const TABLESPACE_SHIFT: u32 = 8;
 const TABLESPACE_MASK: u64 = 0xFFFF;
 const FLAGS: u64 = 0xFFFF_FFFF;
 const INCARNATION: u64 = FLAGS + 1;
+/// No file has this number: its word counts how often a file has come back.
+const RETURNS: usize = 0;
 
 /// What is known of a file number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,9 +87,6 @@ impl FileTable {
     pub fn set(&self, entry: &FileEntry, tablespace: &TablespaceEntry) {
         let old = self.state(entry.file);
         let mut word = old.incarnation() | PRESENT | old.0 & MISSING;
-        if !old.is_present() {
-            word = word.wrapping_add(INCARNATION);
-        }
         if tablespace.is_read_only {
             word |= READ_ONLY;
         }
@@ -97,7 +97,27 @@ impl FileTable {
             word |= TEMPORARY;
         }
         word |= (u64::from(tablespace.number) & TABLESPACE_MASK) << TABLESPACE_SHIFT;
+        let comes_back = old.is_offline() && !FileState(word).is_offline();
+        if !old.is_present() || comes_back {
+            word = word.wrapping_add(INCARNATION);
+        }
         self.words[entry.file as usize].store(word, Ordering::Release);
+        if comes_back {
+            self.words[RETURNS].fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// How often a file that was away has come back.
+    pub fn returns(&self) -> u64 {
+        self.words[RETURNS].load(Ordering::Acquire)
+    }
+
+    /// A file that was missing is what the control file says, from its next change on.
+    pub fn find(&self, number: u32) {
+        if self.state(number).is_missing() {
+            self.words[number as usize].fetch_or(OFFLINE, Ordering::AcqRel);
+            self.words[number as usize].fetch_and(!MISSING, Ordering::AcqRel);
+        }
     }
 
     /// Repeats all of the control file: files it does not list are gone.

@@ -17,6 +17,7 @@ mod comment;
 mod constraint;
 mod constraint_state;
 mod create_table;
+mod datafile_state;
 mod drop;
 mod grant;
 mod index;
@@ -37,6 +38,7 @@ mod view;
 mod virtual_column;
 mod work;
 
+pub use datafile_state::settle_offline;
 pub use online::drop_abandoned;
 pub use tablespace::finish_drops;
 pub use work::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};

@@ -20,7 +20,7 @@ fn require(work: &Work<'_>, privileges: &[SystemPrivilege], pos: Pos) -> Result<
     if privileges.iter().any(|p| work.names.has(*p)) { Ok(()) } else { Err(Ora::new(1031).at(pos.0)) }
 }
 
-fn files<'p>(parts: &'p Parts<'_>) -> &'p DataFiles {
+pub(crate) fn files<'p>(parts: &'p Parts<'_>) -> &'p DataFiles {
     parts.storage.heap.transactions().cache().files()
 }
 
@@ -354,6 +354,7 @@ fn drop_file(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, file: &Fi
     match mine.as_slice() {
         [_] => return Err(Ora::with(3261, &[&entry.name]).at(pos)),
         [first, ..] if first.file == found.file => return Err(Ora::with(3263, &[&entry.name]).at(pos)),
+        _ if found.is_offline => return Err(Ora::new(3264).at(pos)),
         _ => {}
     }
     require_empty(work, &found, temp).map_err(|e| e.at(pos))?;
@@ -414,6 +415,10 @@ fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     }
     work.hold_tablespace(entry.number, enqueue::LockMode::Exclusive)?;
     let control = work.control()?;
+    if let Some(f) = control.files.iter().find(|f| f.tablespace == entry.number && f.is_offline) {
+        let named = files(&work.host.parts()).named(f);
+        return Err(Ora::with(1191, &[&f.file]).because(named));
+    }
     let parts = work.host.parts();
     let cache = parts.storage.heap.transactions().cache();
     for file in control.files.iter().filter(|f| f.tablespace == entry.number) {
@@ -487,13 +492,15 @@ fn one_file(work: &mut Work<'_>, entry: &TablespaceEntry, pos: Pos) -> Result<Fi
 
 pub fn alter_files(work: &mut Work<'_>, alter: &AlterFiles) -> Result<()> {
     require(work, &[SystemPrivilege::AlterDatabase], alter.pos)?;
-    for file in &alter.files {
+    for (at, file) in alter.files.iter().enumerate() {
         let found = find_file(work, file, alter.temp)?;
         let done = match &alter.action {
             FileAction::Resize(bytes) => resize(work, found, *bytes),
             FileAction::Autoextend(to) => set_growth(work, found.file, *to),
-            // A file by itself would need recovery when it comes back, which knows whole tablespaces only.
-            FileAction::Offline { .. } | FileAction::Online => Err(Ora::unsupported()),
+            FileAction::Offline { drop } => crate::datafile_state::take_offline(work, &found, *drop),
+            FileAction::Online => crate::datafile_state::bring_online(work, &found),
+            FileAction::Recreate { names } => crate::datafile_state::recreate(work, &found, names.get(at)),
+            FileAction::Rename { names } => crate::datafile_state::rename(work, &found, &names[at]),
             FileAction::Drop { .. } => {
                 let of = work.control()?.tablespace(found.tablespace).cloned();
                 let of = of.ok_or_else(|| Ora::internal("a file without a tablespace"))?;

@@ -91,6 +91,8 @@ impl<'a> Backup<'a> {
             .files
             .iter()
             .filter(is_kept)
+            // One that is offline and lost is offline and empty in what is restored.
+            .filter(|f| !f.is_offline || self.open(f).is_ok())
             .map(|f| Ok((f.file, (self.open(f)?.1 / size) as u32, f.name.clone())))
             .collect::<Result<_>>()?;
         let all: u64 = sizes.iter().map(|(_, blocks, _)| u64::from(*blocks) * size).sum();

@@ -103,7 +103,7 @@ fn last_control(folders: &[PathBuf], of: &ControlFile) -> Option<ControlFile> {
 fn require_copies(control: &ControlFile, manifest: &Manifest, from: &Path) -> Result<()> {
     let is_temporary =
         |f: &FileEntry| control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
-    let is_due = |f: &&FileEntry| !is_temporary(f) && f.created_rba < manifest.begin.rba.max(1);
+    let is_due = |f: &&FileEntry| !is_temporary(f) && !f.is_offline && f.created_rba < manifest.begin.rba.max(1);
     let has_copy = |f: &FileEntry| manifest.files.iter().any(|piece| piece.file == f.file);
     match control.files.iter().filter(is_due).all(has_copy) {
         true => Ok(()),

@@ -78,7 +78,7 @@ pub fn standing(files: &DataFiles, control: &ControlFile) -> Result<Option<Stand
 }
 
 /// Where the redo begins that a file needs: one without a checkpoint has everything since it was made to come.
-fn begin_of(f: &FileEntry, header_rba: u64) -> Rba {
+pub(crate) fn begin_of(f: &FileEntry, header_rba: u64) -> Rba {
     match header_rba {
         0 => Rba(f.created_rba).max(FIRST_RBA),
         rba => Rba(rba),
@@ -190,7 +190,7 @@ fn check_current(files: &DataFiles, control: &ControlFile) -> Result<()> {
 }
 
 /// The logs that may hold redo behind `from`: archived copies that are there, and the online logs.
-fn logs(files: &DataFiles, control: &ControlFile, from: Rba) -> Vec<PathBuf> {
+pub(crate) fn logs(files: &DataFiles, control: &ControlFile, from: Rba) -> Vec<PathBuf> {
     let path = |name: &str| files.directory().join(name);
     let wanted = |l: &&datafile::LoggedEntry| {
         !l.name.is_empty() && l.incarnation == control.incarnation.number && l.end >= from.0

@@ -137,6 +137,8 @@ pub struct LogReader {
     read_bytes: u64,
     /// SCN and time of the last record given out.
     last: (Scn, u32),
+    /// Nothing is given out from here on.
+    limit: Rba,
     /// Damage is the end of the redo.
     stops_at_damage: bool,
     damage: Option<Ora>,
@@ -197,9 +199,16 @@ impl LogReader {
             end_seen: false,
             read_bytes: 0,
             last,
+            limit: Rba(u64::MAX),
             stops_at_damage: false,
             damage: None,
         })
+    }
+
+    /// From now on the redo ends at `limit`, where a record begins or the redo ends. What is before it is on disk: a log that goes on
+    /// being written to can be read up to there.
+    pub fn end_at(&mut self, limit: Rba) {
+        self.limit = limit;
     }
 
     /// From now on the redo ends where it is damaged, or a log is missing; [`LogReader::damage`] says so then.
@@ -258,7 +267,7 @@ impl LogReader {
         loop {
             let piece = &self.pieces[self.piece];
             let have = &self.buffer[self.from..self.filled];
-            if self.end_seen || have.len() < RECORD_HEAD {
+            if self.end_seen || self.at >= self.limit || have.len() < RECORD_HEAD {
                 return None;
             }
             let len = claimed_len(have).filter(|len| *len <= have.len())?;
@@ -311,7 +320,7 @@ impl LogReader {
 
     /// What stands at the present position; `None` at the end of the redo.
     fn step(&mut self) -> Result<Option<Stands>> {
-        while !self.end_seen {
+        while !self.end_seen && self.at < self.limit {
             while self.at >= self.pieces[self.piece].end && self.next_piece() {}
             if let Some(sound) = self.sound_record()? {
                 return Ok(Some(sound));

@@ -137,6 +137,7 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         // These are parts of ALTER DATABASE and ALTER TABLESPACE.
         AlterSystemAction::Backup { begin, tablespace } => return backup::run(core, *begin, tablespace.as_ref()),
         AlterSystemAction::Archivelog(on) => return backup::set_archivelog(core, *on),
+        AlterSystemAction::Recover(target) => return crate::media::recover(core, target),
         AlterSystemAction::AddLogfile { .. } | AlterSystemAction::DropLogfile { .. } => {
             return change_logs(core, &a.action);
         }
@@ -169,6 +170,7 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         | AlterSystemAction::Backup { .. }
         | AlterSystemAction::AddLogfile { .. }
         | AlterSystemAction::DropLogfile { .. }
+        | AlterSystemAction::Recover(_)
         | AlterSystemAction::Archivelog(_) => Err(Ora::unsupported()),
     }
 }

@@ -1,7 +1,7 @@
 //! From a statement's tree to its kind: what `v$session.command` shows and the client says after success.
 
 use net::StatementKind;
-use sql::ast::{AnalyzeKind, CompileKind, Ddl, DropKind, Statement, StoredKind};
+use sql::ast::{AlterSystemAction, AnalyzeKind, CompileKind, Ddl, DropKind, Statement, StoredKind};
 
 /// The kind of a parsed statement.
 pub fn kind_of(statement: &Statement) -> StatementKind {
@@ -23,6 +23,7 @@ pub fn kind_of(statement: &Statement) -> StatementKind {
         Statement::Block { .. } => StatementKind::PLSQL_EXECUTE,
         Statement::Ddl(ddl) => ddl_kind(ddl),
         Statement::AlterSession(_) => StatementKind::ALTER_SESSION,
+        Statement::AlterSystem(a) if matches!(a.action, AlterSystemAction::Recover(_)) => StatementKind::ALTER_DATABASE,
         Statement::AlterSystem(_) => StatementKind::ALTER_SYSTEM,
     }
 }

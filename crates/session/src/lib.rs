@@ -20,6 +20,7 @@ mod in_process;
 mod instance;
 mod jobs;
 mod kind;
+mod media;
 pub mod metrics;
 pub mod nls;
 mod oradebug;

@@ -4,7 +4,7 @@
 //! the redo, so that a crash right behind it has nothing to do again. Rolling back is the transaction system's, later: transactions
 //! that were open are found in the undo headers like those of any other dead process.
 
-use datafile::{CheckpointEntry, ControlFile, DataFiles};
+use datafile::{CheckpointEntry, ControlFile, DataFiles, OfflineEntry};
 use os::file::{File, OpenMode};
 use params::{InitParams, Param};
 use recovery::{Outcome, Progress, Recovery};
@@ -119,6 +119,10 @@ pub fn recover(
     tell_outcome(&out, kind, began.elapsed(), tell);
     control.scn = out.scn;
     control.checkpoint = CheckpointEntry { rba: out.end.0, scn: out.scn, time_s: out.time_s };
+    // Who was taking a file offline died: its redo ends here at the latest.
+    let unsettled: Vec<u32> =
+        control.files.iter().filter(|f| f.is_offline && control.stop_of(f.file).is_none()).map(|f| f.file).collect();
+    control.offline.extend(unsettled.into_iter().map(|file| OfflineEntry { file, stop: control.checkpoint }));
     if !control.backups.is_empty() {
         tell(Told::Alert("Online backup ended by recovery"));
         control.backups.clear();

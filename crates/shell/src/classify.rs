@@ -49,6 +49,7 @@ const COMMANDS: &[(&str, usize)] = &[
     ("print", 3),
     ("prompt", 3),
     ("quit", 4),
+    ("recover", 7),
     ("remark", 3),
     ("repfooter", 4),
     ("repheader", 4),

@@ -96,6 +96,7 @@ impl Shell<'_> {
             },
             "help" => self.out.line(HELP),
             "oradebug" => self.oradebug(&plain),
+            "recover" => self.recover(&plain),
             "break" => self.break_on(&plain),
             "compute" | "ttitle" | "btitle" | "repheader" | "repfooter" => {
                 if !plain.is_empty() && !["off", "on"].contains(&plain.to_lowercase().as_str()) {

@@ -759,12 +759,35 @@ impl<'a> Shell<'a> {
         self.out.line(&message);
         self.out.line("");
         self.out.line("");
+        self.after_error();
+    }
+
+    /// What WHENEVER SQLERROR says, having let go of a session that is closed.
+    fn after_error(&mut self) {
         if self.session.as_ref().is_some_and(Client::is_closed) {
             self.session = None;
             *self.breaker.lock().unwrap_or_else(|e| e.into_inner()) = None;
         }
         let rule = self.on_sql_error.clone();
         self.apply(&rule);
+    }
+
+    /// `RECOVER DATAFILE ...`, `TABLESPACE ...` or `DATABASE`: the statement ALTER DATABASE RECOVER, which asks nothing.
+    pub(crate) fn recover(&mut self, rest: &str) {
+        let text = format!("alter database recover {rest}");
+        match self.with_session(|session| session.execute(&text, &[])) {
+            Ok(_) => {
+                self.last_code = 0;
+                self.out.line("Media recovery complete.");
+            }
+            Err(e) => {
+                self.last_code = i64::from(e.code());
+                self.out.line(&e.to_string());
+                self.out.line("");
+                self.out.line("");
+                self.after_error();
+            }
+        }
     }
 
     /// Does what `WHENEVER OSERROR` asks.

@@ -1,8 +1,9 @@
 //! How transactions end: commit, rollback, and the rollback of those whose process or instance died.
 
+use crate::deferred::{Pass, is_away};
 use crate::session::Chain;
 use crate::table::{Entry, Fate, State};
-use crate::undo::{UndoRecord, copy_record, decode_record, op, put_itl};
+use crate::undo::{UndoRecord, copy_record, decode_record, is_undone, op, put_itl};
 use crate::{Savepoint, Transactions, Txn};
 use block::{BlockView, Data, itl_flags};
 use buffer_cache::{BlockRef, ChangeGroup, GetKind, is_retry};
@@ -132,7 +133,11 @@ impl Transactions {
         self.table().entry(xid).expect("a transaction has an entry in the transaction table")
     }
 
-    /// Rolls the whole transaction back and ends it.
+    /// Rolls the whole transaction back and ends it. What is in files that are away is rolled back by PMON when they are back; until then
+    /// it is as if it were.
+    ///
+    /// # Errors
+    /// Those of reading undo and of changing blocks.
     pub fn rollback(&self, p: &Process, t: &mut Txn) -> Result<()> {
         let Some(xid) = t.xid else {
             self.release_locks(p, t);
@@ -141,8 +146,10 @@ impl Transactions {
         };
         p.count(Stat::UserRollbacks, 1);
         p.count(Stat::TransactionRollbacks, u64::from(!t.chain.newest.is_none()));
-        self.undo_down_to(p, xid, &mut t.chain, Uba::NONE, Owner::Alive)?;
-        self.end_rolled_back(p, xid, &t.chain)?;
+        match self.undo_all(p, xid, &mut t.chain, Owner::Alive)? {
+            true => self.end_rolled_back(p, xid, &t.chain)?,
+            false => self.own_entry(xid).disown(State::Active),
+        }
         self.release_locks(p, t);
         t.reset();
         Ok(())
@@ -164,13 +171,21 @@ impl Transactions {
     /// Undoes what the transaction did since `to`. Row locks taken since are released; table locks and the transaction stay.
     ///
     /// # Errors
-    /// ORA-01086 when `to` belongs to another transaction.
+    /// ORA-01086 when `to` belongs to another transaction. ORA-02091 when some of it is in a file that is away: a part of a transaction
+    /// cannot wait for it, so the whole transaction was rolled back.
     pub fn rollback_to(&self, p: &Process, t: &mut Txn, to: &Savepoint) -> Result<()> {
         let Some(xid) = t.xid else { return Ok(()) };
-        match to.xid {
-            None => self.undo_down_to(p, xid, &mut t.chain, Uba::NONE, Owner::Alive),
-            Some(of) if of == xid => self.undo_down_to(p, xid, &mut t.chain, to.at, Owner::Alive),
-            Some(_) => Err(Ora::with(1086, &[&""])),
+        let stop = match to.xid {
+            None => Uba::NONE,
+            Some(of) if of == xid => to.at,
+            Some(_) => return Err(Ora::with(1086, &[&""])),
+        };
+        match self.undo_down_to(p, xid, &mut t.chain, stop) {
+            Err(e) if is_away(&e) => {
+                self.rollback(p, t)?;
+                Err(Ora::new(2091).because(e))
+            }
+            done => done,
         }
     }
 
@@ -185,40 +200,90 @@ impl Transactions {
     }
 
     /// Reverses the transaction's records, newest first, until `stop` is the newest.
-    fn undo_down_to(&self, p: &Process, xid: Xid, chain: &mut Chain, stop: Uba, owner: Owner) -> Result<()> {
+    fn undo_down_to(&self, p: &Process, xid: Xid, chain: &mut Chain, stop: Uba) -> Result<()> {
         self.forget_images();
-        let mut bytes = Vec::new();
+        let (mut bytes, pass) = (Vec::new(), Pass::new(self.cache().files(), false));
         while !chain.newest.is_none() && chain.newest != stop {
-            let uba = chain.newest;
-            let found = self
-                .cache()
-                .read(p, uba.rdba, GetKind::Examination, &mut |v: &BlockView<'_>| copy_record(v, uba, &mut bytes))?;
-            found.ok_or_else(|| Ora::internal(format_args!("undo record {uba} of {xid} is gone")))?;
-            let rec = decode_record(uba, &bytes)?;
-            if rec.xid != xid {
-                return Err(Ora::internal(format_args!("undo record {uba} of {xid} belongs to {}", rec.xid)));
-            }
-            let mut attempt = 0u64;
-            while let Err(e) = self.undo_one(p, &rec, owner) {
-                // A rollback is not to be broken off: it gives way to other groups as often as need be.
-                if !is_retry(&e) {
-                    return Err(e);
-                }
-                attempt += 1;
-                os::clock::sleep(Duration::from_micros((u64::from(p.number()) * 37 + attempt * 101) % 1000));
-            }
+            let (rec, _) = self.read_own(p, xid, chain.newest, &mut bytes)?;
+            self.undo_patiently(p, &rec, Owner::Alive, &pass)?;
             chain.newest = rec.prev;
-            os::crash::point("txn-rolling-back");
-            p.count(Stat::RollbackChangesUndoRecordsApplied, 1);
+            self.undone(p);
         }
         Ok(())
     }
 
-    /// Reverses one record and retires it, in one group.
-    fn undo_one(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner) -> Result<()> {
+    /// Reverses all of the transaction's records, newest first, but those that wait for a file; false when there are any. The chain
+    /// then ends with the newest of them.
+    fn undo_all(&self, p: &Process, xid: Xid, chain: &mut Chain, owner: Owner) -> Result<bool> {
+        self.forget_images();
+        let (mut bytes, mut at) = (Vec::new(), chain.newest);
+        let mut pass = Pass::new(self.cache().files(), owner == Owner::Dead);
+        while !at.is_none() {
+            let (rec, is_undone) = self.read_own(p, xid, at, &mut bytes)?;
+            if !is_undone {
+                self.undo_or_pass(p, &rec, owner, &mut pass)?;
+            }
+            at = rec.prev;
+            if !pass.passed {
+                chain.newest = at;
+            }
+        }
+        Ok(!pass.passed)
+    }
+
+    fn undo_or_pass(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner, pass: &mut Pass) -> Result<()> {
+        let is_temporary = self.cache().files().is_temporary(rec.rdba.file());
+        let is_lost = is_temporary && owner == Owner::Dead;
+        if !is_lost && pass.is_listed(self.cache().files(), rec) && pass.passes_over(rec) {
+            return Ok(());
+        }
+        match self.undo_patiently(p, rec, owner, pass) {
+            Err(e) if is_away(&e) => pass.pass_over(rec),
+            done => {
+                done?;
+                self.undone(p);
+            }
+        }
+        Ok(())
+    }
+
+    fn undone(&self, p: &Process) {
+        os::crash::point("txn-rolling-back");
+        p.count(Stat::RollbackChangesUndoRecordsApplied, 1);
+    }
+
+    /// Reads an undo record of the transaction, and whether it was undone out of turn.
+    fn read_own<'b>(&self, p: &Process, xid: Xid, uba: Uba, bytes: &'b mut Vec<u8>) -> Result<(UndoRecord<'b>, bool)> {
+        let found = self
+            .cache()
+            .read(p, uba.rdba, GetKind::Examination, &mut |v: &BlockView<'_>| copy_record(v, uba, bytes))?;
+        found.ok_or_else(|| Ora::internal(format_args!("undo record {uba} of {xid} is gone")))?;
+        let rec = decode_record(uba, bytes)?;
+        if rec.xid != xid {
+            return Err(Ora::internal(format_args!("undo record {uba} of {xid} belongs to {}", rec.xid)));
+        }
+        Ok((rec, is_undone(bytes)))
+    }
+
+    /// Reverses one record. A rollback is not to be broken off: it gives way to other groups as often as need be.
+    fn undo_patiently(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner, pass: &Pass) -> Result<()> {
+        let mut attempt = 0u64;
+        while let Err(e) = self.undo_one(p, rec, owner, pass) {
+            if !is_retry(&e) {
+                return Err(e);
+            }
+            attempt += 1;
+            os::clock::sleep(Duration::from_micros((u64::from(p.number()) * 37 + attempt * 101) % 1000));
+        }
+        Ok(())
+    }
+
+    /// Reverses one record and retires it, or behind one that was passed over marks it, in one group.
+    fn undo_one(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner, pass: &Pass) -> Result<()> {
         let layer = self.undo_layer(rec.layer);
         // Temporary rows are gone with the process whose they were, or with the instance.
-        let gone = owner == Owner::Dead && self.cache().files().is_temporary(rec.rdba.file());
+        let temporary = owner == Owner::Dead && self.cache().files().is_temporary(rec.rdba.file());
+        let gone = temporary || pass.is_gone(self, p, rec)?;
         if let Some(layer) = layer.filter(|_| !gone) {
             layer.prepare(self, p, rec)?;
         }
@@ -228,14 +293,20 @@ impl Transactions {
             Some(layer) => layer.rollback(self, p, rec, &mut undo)?,
             None => {
                 let b = undo.group.current(rec.rdba)?;
-                undo.apply(b, rec.layer, rec.op, rec.data)?;
-                undo.restore_itl(b, rec)?;
+                if !pass.is_anothers(&undo.group, b, rec) {
+                    undo.apply(b, rec.layer, rec.op, rec.data)?;
+                    undo.restore_itl(b, rec)?;
+                }
             }
         }
         let b = undo.group.current(rec.uba.rdba)?;
-        let same_block = rec.prev.rdba == rec.uba.rdba && rec.prev.seq == rec.uba.seq;
-        let newest = if same_block { u32::from(rec.prev.rec) + 1 } else { 0 };
-        undo.apply(b, Layer::Undo, op::RETIRE_RECORD, &newest.to_le_bytes())?;
+        if pass.passed {
+            undo.apply(b, Layer::Undo, op::UNDONE, &[rec.uba.rec])?;
+        } else {
+            let same_block = rec.prev.rdba == rec.uba.rdba && rec.prev.seq == rec.uba.seq;
+            let newest = if same_block { u32::from(rec.prev.rec) + 1 } else { 0 };
+            undo.apply(b, Layer::Undo, op::RETIRE_RECORD, &newest.to_le_bytes())?;
+        }
         undo.group.commit(self.current_scn())?;
         Ok(())
     }
@@ -314,7 +385,8 @@ impl Transactions {
     /// That of the first transaction that cannot be rolled back, for want of a block: it stays DEAD, with what it locked, and is
     /// tried again next time. All others have been rolled back.
     pub fn recover(&self, p: &Process) -> Result<u32> {
-        self.end_orphans(p, self.table().busy().filter(|(_, owner, ..)| *owner == 0))
+        let orphans = self.table().busy().filter(|(_, owner, ..)| *owner == 0);
+        self.end_orphans(p, orphans.filter(|(xid, ..)| !self.waits_for_files(*xid)))
     }
 
     fn end_orphans(&self, p: &Process, all: impl Iterator<Item = (Xid, u32, State, &'static Entry)>) -> Result<u32> {
@@ -329,6 +401,8 @@ impl Transactions {
     }
 
     fn end_orphan(&self, p: &Process, xid: Xid, state: State, entry: &'static Entry) -> Result<()> {
+        // What comes back while this goes on is looked at in the next round.
+        let returns = self.cache().files().returns();
         let chain = self.chain_on_disk(p, xid)?;
         // One that was committing is committed when its process got as far as the undo header.
         let committed = match state {
@@ -346,8 +420,11 @@ impl Transactions {
         }
         entry.disown(State::Active);
         let mut chain = chain.unwrap_or_default();
-        self.undo_down_to(p, xid, &mut chain, Uba::NONE, Owner::Dead)?;
-        self.end_rolled_back(p, xid, &chain)
+        match self.undo_all(p, xid, &mut chain, Owner::Dead)? {
+            true => self.end_rolled_back(p, xid, &chain)?,
+            false => self.wait_for_files(xid, returns),
+        }
+        Ok(())
     }
 }
 

@@ -21,6 +21,7 @@
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
 mod change;
+mod deferred;
 mod end;
 mod history;
 mod locks;

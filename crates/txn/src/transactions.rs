@@ -96,6 +96,8 @@ struct Inner {
     layers: [OnceLock<Arc<dyn UndoLayer>>; LAYERS],
     /// Private memory for CR images. Each process has its own copy of the pool.
     scratch: Mutex<Vec<Scratch>>,
+    /// Transactions without an owner that wait for files, as this process has tried them: how often a file had come back then.
+    waiting: Mutex<Vec<(Xid, u64)>>,
 }
 
 /// The transaction system of an instance. Clones share everything.
@@ -127,6 +129,7 @@ impl Transactions {
             config: config.clone(),
             layers: Default::default(),
             scratch: Mutex::new(Vec::new()),
+            waiting: Mutex::new(Vec::new()),
         };
         let txns = Transactions { inner: Arc::new(inner) };
         txns.register_undo(Layer::Space, Arc::new(SpaceUndo));
@@ -176,6 +179,10 @@ impl Transactions {
 
     pub(crate) fn scratch(&self) -> &Mutex<Vec<Scratch>> {
         &self.inner.scratch
+    }
+
+    pub(crate) fn waiting(&self) -> &Mutex<Vec<(Xid, u64)>> {
+        &self.inner.waiting
     }
 
     pub(crate) fn block_size(&self) -> usize {

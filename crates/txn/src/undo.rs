@@ -6,7 +6,8 @@
 //!    |   seq u16, rec u16                                   aux32  partial: block a committed transaction left room in
 //!  8 | xid                                                  aux64  head u32, tail u32 of the queue of retired blocks
 //! 16 | object u32, data block u32
-//! 24 | entry number u8, layer u8, op u8, SCN (5 bytes)     undo block
+//! 24 | entry number u8, layer u8 (with a bit: undone),     undo block
+//!    |   op u8, SCN (5 bytes)
 //! 32 | the entry as it was before the change (32 bytes)     aux32  number of the newest record not undone, plus one
 //! 64 | the layer's bytes                                    prev   the transaction's block before this one; in the queue
 //!                                                                  of retired blocks, the block behind this one
@@ -35,6 +36,8 @@ pub mod op {
     pub const LINK: u8 = 5;
     pub const HEADER: u8 = 6;
     pub const FORMAT_HEADER: u8 = 7;
+    /// The record was undone out of turn: number u8.
+    pub const UNDONE: u8 = 8;
 
     pub const ITL_TAKE: u8 = 1;
     pub const ITL_POINT: u8 = 2;
@@ -144,6 +147,23 @@ pub fn encode_record(out: &mut Vec<u8>, rec: &UndoRecord<'_>) {
     out.extend_from_slice(rec.data);
 }
 
+/// Where in a record its layer stands, and the bit there that says that it was undone while an older one, or a newer one, waits for
+/// its file.
+const LAYER_AT: usize = 25;
+const UNDONE: u8 = 0x80;
+
+/// Whether a record was undone out of turn.
+pub fn is_undone(record: &[u8]) -> bool {
+    record.get(LAYER_AT).is_some_and(|layer| layer & UNDONE != 0)
+}
+
+fn note_undone(block: &mut [u8], rec: u8) -> Result<()> {
+    let place = UndoView::new(BlockView::of_bytes(block)).record(rec).filter(|(_, len)| *len >= RECORD_HEAD);
+    let (at, _) = place.ok_or_else(|| damaged("no such record"))?;
+    block[at + LAYER_AT] |= UNDONE;
+    Ok(())
+}
+
 /// Reads an undo record.
 pub fn decode_record(uba: Uba, bytes: &[u8]) -> Result<UndoRecord<'_>> {
     let mut f = Fields(bytes);
@@ -151,7 +171,7 @@ pub fn decode_record(uba: Uba, bytes: &[u8]) -> Result<UndoRecord<'_>> {
     let (object, rdba) = (ObjectId(f.u32()?), Rdba(f.u32()?));
     let [itl, layer, op, a, b, c, d, e] = f.bytes::<8>()?;
     let scn = Scn(u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]));
-    let layer = Layer::from_code(layer).ok_or_else(|| damaged("unknown layer"))?;
+    let layer = Layer::from_code(layer & !UNDONE).ok_or_else(|| damaged("unknown layer"))?;
     let itl_before = f.itl()?;
     Ok(UndoRecord { xid, uba, prev, object, rdba, layer, op, itl, scn, itl_before, data: f.0 })
 }
@@ -227,6 +247,7 @@ pub fn apply_undo(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
             undo::set_aux32(block, u32::from(rec) + 1);
         }
         op::RETIRE_RECORD => undo::set_aux32(block, f.u32()?),
+        op::UNDONE => note_undone(block, f.u8()?)?,
         op::LINK => undo::set_prev(block, Rdba(f.u32()?)),
         op::HEADER => apply_header(block, &mut f)?,
         op::FORMAT_HEADER => {
@@ -373,6 +394,12 @@ mod tests {
         assert_eq!(decode_record(uba(5, 2), &out).unwrap().data, 3u32.to_le_bytes());
         assert!(copy_record(&image.view(), uba(4, 2), &mut out).is_none(), "another use of the block");
         assert!(copy_record(&image.view(), uba(5, 3), &mut out).is_none(), "no such record");
+        // One that was undone out of turn says so, and is otherwise as it was.
+        assert!(!is_undone(&out));
+        apply_undo(image.bytes_mut(), op::UNDONE, &[2]).unwrap();
+        assert!(copy_record(&image.view(), uba(5, 2), &mut out).is_some() && is_undone(&out));
+        assert_eq!(decode_record(uba(5, 2), &out).unwrap().layer, Layer::Heap);
+        assert!(apply_undo(image.bytes_mut(), op::UNDONE, &[3]).is_err());
         block::assert_invariants(image.bytes()).unwrap();
     }
 

@@ -175,7 +175,7 @@ impl Walk<'_> {
             return;
         }
         if self.is_offline(table_tablespace(table)) {
-            self.report.note(format!("{name} is in a tablespace that is offline and was not checked"));
+            self.report.note(format!("{name} is in a tablespace or file that is offline and was not checked"));
             return;
         }
         self.report.counts.tables += 1;
@@ -303,7 +303,8 @@ impl Walk<'_> {
 
     fn is_offline(&self, tablespace: Option<u32>) -> bool {
         let of = |t: &datafile::TablespaceEntry| Some(t.number) == tablespace && t.is_offline;
-        self.control.tablespaces.iter().any(of)
+        let has = |f: &datafile::FileEntry| Some(f.tablespace) == tablespace && f.is_offline;
+        self.control.tablespaces.iter().any(of) || self.control.files.iter().any(has)
     }
 
     fn rows_of(&self, table: &TableDef) -> Result<(HeapTable, BlockKind, Option<HashCluster>)> {
@@ -378,7 +379,7 @@ impl Walk<'_> {
         let name = quoted("INDEX", &index.owner, &index.name);
         self.report.counts.indexes += 1;
         if self.is_offline(Some(index.segment.tablespace)) {
-            self.report.note(format!("{name} is in a tablespace that is offline and was not checked"));
+            self.report.note(format!("{name} is in a tablespace or file that is offline and was not checked"));
             return;
         }
         let made = |key: &IndexKey| match key {

@@ -1,9 +1,9 @@
-//! `v$backup`: which data files are in backup mode; `v$recover_file`: which cannot be used.
+//! `v$backup`: which data files are in backup mode; `v$recover_file`: which cannot be used; `v$datafile_header`: what they say themselves.
 
-use crate::column::{Row, Type, Type::*, date_of_seconds, n, t};
+use crate::column::{Row, Type, Type::*, date_of_seconds, n, t, yes};
 use crate::source::Source;
 use datafile::Contents;
-use types::{Result, Value};
+use types::{Ora, Result, Value};
 
 pub const BACKUP: &[(&str, Type)] = &[("FILE#", N), ("STATUS", V(18)), ("CHANGE#", N), ("TIME", D), ("CON_ID", N)];
 
@@ -34,24 +34,96 @@ pub const RECOVER_FILE: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// One row a data file that was not there, or not itself, when the database was opened, and one for each of a tablespace that is offline:
-/// those lack nothing.
+/// What is wrong with a file that cannot be used; empty when nothing is but that it lacks redo.
+fn trouble(e: &Ora) -> &'static str {
+    match () {
+        () if e.is(1157) => "FILE NOT FOUND",
+        () if e.is(1200) => "FILE TOO SHORT",
+        () if e.is(1190) => "FILE FROM ANOTHER INCARNATION",
+        () => "WRONG FILE",
+    }
+}
+
+/// One row a data file that cannot be used before it is recovered: taken offline by itself, or not there, or not itself, when the database
+/// was opened. One for each of a tablespace that is offline, too: those lack nothing. Change and time are how far the file is.
 pub fn recover_file(s: &Source<'_>) -> Result<Vec<Row>> {
     let files = s.instance.storage().cache.files();
     let (control, missing) = (files.control()?, files.missing());
     let mut rows = Vec::new();
     for f in &control.files {
         let offline = f.is_offline || control.tablespace(f.tablespace).is_some_and(|t| t.is_offline);
-        let error = match files.why_missing(f).filter(|_| missing.contains(&f.file)) {
-            Some(e) if e.is(1157) => "FILE NOT FOUND",
-            Some(e) if e.is(1200) => "FILE TOO SHORT",
-            Some(_) => "WRONG FILE",
-            None if missing.contains(&f.file) => "",
-            None if offline => "OFFLINE NORMAL",
-            None => continue,
+        let is_missing = missing.contains(&f.file);
+        let error = match () {
+            () if f.is_offline => match files.is_complete(&control, f) {
+                Ok(true) => continue,
+                Ok(false) => "",
+                Err(e) => trouble(&e),
+            },
+            () if is_missing => files.why_missing(f).as_ref().map_or("", trouble),
+            () if offline => "OFFLINE NORMAL",
+            () => continue,
         };
+        let at = if f.is_offline || is_missing { files.closed_checkpoint(f).ok() } else { None };
+        let (change, time) = at.map_or((n(0u64), Value::Null), |at| (n(at.scn), date_of_seconds(at.time_s.into())));
         let status = t(if offline { "OFFLINE" } else { "ONLINE" });
-        rows.push(vec![n(f.file), status.clone(), status, t(error), n(0u64), Value::Null, n(0u64)]);
+        rows.push(vec![n(f.file), status.clone(), status, t(error), change, time, n(0u64)]);
+    }
+    Ok(rows)
+}
+
+pub const DATAFILE_HEADER: &[(&str, Type)] = &[
+    ("FILE#", N),
+    ("STATUS", V(7)),
+    ("ERROR", V(65)),
+    ("RECOVER", V(3)),
+    ("FUZZY", V(3)),
+    ("CREATION_CHANGE#", N),
+    ("TABLESPACE_NAME", V(30)),
+    ("TS#", N),
+    ("RFILE#", N),
+    ("RESETLOGS_CHANGE#", N),
+    ("RESETLOGS_TIME", D),
+    ("CHECKPOINT_CHANGE#", N),
+    ("CHECKPOINT_TIME", D),
+    ("NAME", V(513)),
+    ("CON_ID", N),
+];
+
+/// One row a data file that keeps anything, as its own header says it.
+pub fn datafile_header(s: &Source<'_>) -> Result<Vec<Row>> {
+    let files = s.instance.storage().cache.files();
+    let control = files.control()?;
+    let mut rows = Vec::new();
+    for f in &control.files {
+        let Some(of) = control.tablespace(f.tablespace).filter(|t| t.contents != Contents::Temporary) else { continue };
+        let away = f.is_offline || of.is_offline;
+        let (error, complete) = match files.closed_checkpoint(f) {
+            Err(e) => (trouble(&e), None),
+            Ok(_) if f.is_offline || files.is_away(f.file) && !of.is_offline => match files.is_complete(&control, f) {
+                Ok(complete) => ("", Some(complete)),
+                Err(e) => (trouble(&e), Some(false)),
+            },
+            Ok(_) => ("", Some(true)),
+        };
+        let header = files.closed_checkpoint(f).ok();
+        let fuzzy = !away && !of.is_read_only;
+        rows.push(vec![
+            n(f.file),
+            t(if away { "OFFLINE" } else { "ONLINE" }),
+            t(error),
+            complete.map_or(Value::Null, |complete| yes(!complete)),
+            if header.is_some() { yes(fuzzy) } else { Value::Null },
+            n(f.created_scn.0),
+            t(&of.name),
+            n(of.number),
+            n(f.file),
+            n(control.incarnation.resetlogs_scn.0),
+            date_of_seconds(control.incarnation.resetlogs_time_s.into()),
+            header.as_ref().map_or(n(0u64), |h| n(h.scn)),
+            header.as_ref().map_or(Value::Null, |h| date_of_seconds(h.time_s.into())),
+            t(files.directory().join(&f.name).display().to_string()),
+            n(0u64),
+        ]);
     }
     Ok(rows)
 }

@@ -168,6 +168,7 @@ views! {
     "X$KSUCT" | memory::ksuct_columns() => memory::ksuct;
     "V$BACKUP" | backup::BACKUP => backup::backup;
     "V$RECOVER_FILE" | backup::RECOVER_FILE => backup::recover_file;
+    "V$DATAFILE_HEADER" | backup::DATAFILE_HEADER => backup::datafile_header;
     "V$PARAMETER" | database::PARAMETER => database::parameter;
     "V$SYSTEM_PARAMETER" | database::PARAMETER => database::parameter;
     "X$KSPPI" | database::KSPPI => database::ksppi;

@@ -7,7 +7,7 @@ use dictionary::image::property;
 use dictionary::rows::as_u32;
 use types::{ObjectId, Rdba, Result, Value};
 
-use crate::column::{Row, Type, Type::*, address, n, t, yes};
+use crate::column::{Row, Type, Type::*, address, date_of_seconds, n, t, yes};
 use crate::source::Source;
 
 pub const TABLESPACE: &[(&str, Type)] = &[
@@ -28,6 +28,9 @@ pub const DATAFILE: &[(&str, Type)] = &[
     ("STATUS", V(7)),
     ("ENABLED", V(10)),
     ("CHECKPOINT_CHANGE#", N),
+    ("CHECKPOINT_TIME", D),
+    ("LAST_CHANGE#", N),
+    ("LAST_TIME", D),
     ("BYTES", N),
     ("BLOCKS", N),
     ("CREATE_BYTES", N),
@@ -167,11 +170,36 @@ fn full_name(s: &Source<'_>, file: &FileEntry) -> Value {
     t(s.shared.txns.cache().files().directory().join(&file.name).display().to_string())
 }
 
+/// Whether a file can be used, and if not, whether media recovery has to come first.
+pub(crate) fn online_status(
+    s: &Source<'_>,
+    control: &ControlFile,
+    file: &FileEntry,
+    tablespace: &TablespaceEntry,
+) -> &'static str {
+    let files = s.shared.txns.cache().files();
+    match () {
+        () if tablespace.number == datafile::tablespace::SYSTEM => "SYSTEM",
+        () if file.is_offline && files.is_complete(control, file).is_ok_and(|complete| complete) => "OFFLINE",
+        () if file.is_offline => "RECOVER",
+        () if tablespace.is_offline => "OFFLINE",
+        () if files.is_away(file.file) => "RECOVER",
+        () => "ONLINE",
+    }
+}
+
 fn v_file(s: &Source<'_>, temporary: bool) -> Result<Vec<Row>> {
     let control = control(s)?;
     let size = control.block_size as u64;
     let row = |f: &OpenFile<'_>| {
-        let online = if f.tablespace.number == datafile::tablespace::SYSTEM { "SYSTEM" } else { "ONLINE" };
+        // A file that does not go with the checkpoints says itself how far it is.
+        let own = if control.is_stamped(f.file) {
+            None
+        } else {
+            s.shared.txns.cache().files().closed_checkpoint(f.file).ok()
+        };
+        let at = own.map_or((control.checkpoint.scn.0, control.checkpoint.time_s), |own| (own.scn, own.time_s));
+        let stop = control.stop_of(f.file.file);
         let enabled = if f.tablespace.is_read_only { "READ ONLY" } else { "READ WRITE" };
         let blocks = f.blocks.map_or(Value::Null, n);
         let bytes = f.blocks.map_or(Value::Null, |b| n(u64::from(b) * size));
@@ -180,9 +208,12 @@ fn v_file(s: &Source<'_>, temporary: bool) -> Result<Vec<Row>> {
             n(f.file.created_scn.0),
             n(f.file.tablespace),
             n(f.file.file),
-            t(if f.blocks.is_none() { "OFFLINE" } else { online }),
+            t(online_status(s, &control, f.file, f.tablespace)),
             t(if f.blocks.is_none() { "DISABLED" } else { enabled }),
-            if temporary { Value::Null } else { n(control.checkpoint.scn.0) },
+            if temporary { Value::Null } else { n(at.0) },
+            if temporary { Value::Null } else { date_of_seconds(at.1.into()) },
+            stop.map_or(Value::Null, |stop| n(stop.scn.0)),
+            stop.map_or(Value::Null, |stop| date_of_seconds(stop.time_s.into())),
             bytes,
             blocks,
             n(u64::from(f.file.blocks) * size),
@@ -212,7 +243,6 @@ pub fn kccfe(s: &Source<'_>) -> Result<Vec<Row>> {
         let max = f.file.blocks_max;
         let in_bytes = |blocks: Option<u32>| blocks.map_or(Value::Null, |b| n(u64::from(b) * size));
         let for_users = f.blocks.map(|b| b.saturating_sub(first) / 8 * 8);
-        let online = if f.tablespace.number == datafile::tablespace::SYSTEM { "SYSTEM" } else { "ONLINE" };
         vec![
             n(f.file.file),
             n(f.file.tablespace),
@@ -227,7 +257,7 @@ pub fn kccfe(s: &Source<'_>) -> Result<Vec<Row>> {
             n(if grows { f.file.step } else { 0 }),
             for_users.map_or(Value::Null, n),
             in_bytes(for_users),
-            t(if f.blocks.is_none() { "OFFLINE" } else { online }),
+            t(online_status(s, &control, f.file, f.tablespace)),
         ]
     };
     Ok(files(s, &control).iter().map(row).collect())

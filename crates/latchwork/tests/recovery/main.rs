@@ -3,5 +3,6 @@
 mod backup;
 mod common;
 mod crash;
+mod datafile;
 mod files;
 mod media;

@@ -2,6 +2,7 @@
 
 use super::{
     AlterFiles, AlterTablespace, CreateTablespace, DataTypeName, DefaultTablespace, Expr, Ident, Name, Pos, Query,
+    RecoverTarget,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -711,6 +712,8 @@ pub enum AlterSystemAction {
     },
     /// `ALTER DATABASE ARCHIVELOG` or `NOARCHIVELOG`.
     Archivelog(bool),
+    /// `ALTER DATABASE RECOVER ...`.
+    Recover(RecoverTarget),
     /// `ALTER DATABASE ADD LOGFILE [GROUP n] ['file'] [SIZE bytes]`.
     AddLogfile {
         group: Option<u32>,

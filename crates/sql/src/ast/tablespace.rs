@@ -115,6 +115,22 @@ pub enum FileAction {
     Drop {
         delete: bool,
     },
+    /// `CREATE DATAFILE ... [AS 'name', ...]`: lost files are made anew, empty.
+    Recreate {
+        names: Vec<FileSpec>,
+    },
+    /// `RENAME FILE 'name', ... TO 'name', ...`.
+    Rename {
+        names: Vec<String>,
+    },
+}
+
+/// What is to be rolled forward: `RECOVER DATABASE`, `TABLESPACE name, ...` or `DATAFILE file, ...`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecoverTarget {
+    Database,
+    Tablespaces(Vec<Ident>),
+    Files(Vec<FileRef>),
 }
 
 /// `ALTER DATABASE DEFAULT [TEMPORARY] TABLESPACE name`.

@@ -17,6 +17,10 @@ impl Parser<'_> {
             () if self.eat_words(&["DATABASE", "END", "BACKUP"]) => return self.alter_backup(false, None, pos),
             () if self.eat_words(&["DATABASE", "ARCHIVELOG"]) => return self.alter_log_mode(true, pos),
             () if self.eat_words(&["DATABASE", "NOARCHIVELOG"]) => return self.alter_log_mode(false, pos),
+            () if self.eat_words(&["DATABASE", "RECOVER"]) => {
+                let action = AlterSystemAction::Recover(self.recover()?);
+                return Ok(Statement::AlterSystem(AlterSystem { action, pos }));
+            }
             () if self.eat_words(&["DATABASE", "ADD", "LOGFILE"]) => return self.add_logfile(pos),
             () if self.eat_words(&["DATABASE", "DROP", "LOGFILE", "GROUP"]) => {
                 let action = AlterSystemAction::DropLogfile { group: self.integer(2236)? };
@@ -40,7 +44,9 @@ impl Parser<'_> {
                 ddl => ddl,
             },
             () if self.at_word("DATABASE")
-                && ["DATAFILE", "TEMPFILE", "DEFAULT"].iter().any(|word| self.word_ahead(1, word)) =>
+                && ["DATAFILE", "TEMPFILE", "DEFAULT", "CREATE", "RENAME"]
+                    .iter()
+                    .any(|word| self.word_ahead(1, word)) =>
             {
                 self.bump();
                 self.alter_database_space(pos)?

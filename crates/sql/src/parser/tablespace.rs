@@ -159,6 +159,17 @@ impl Parser<'_> {
             self.expect_word("TABLESPACE", 2231)?;
             return Ok(Ddl::DefaultTablespace(DefaultTablespace { temporary, name: self.ident(2216)?, pos }));
         }
+        if self.eat_words(&["CREATE", "DATAFILE"]) {
+            let files = self.comma_list(|p| p.file_ref())?;
+            let names = if self.eat_word("AS") { self.file_specs()? } else { Vec::new() };
+            return self.altered_files(files, FileAction::Recreate { names }, pos);
+        }
+        if self.eat_words(&["RENAME", "FILE"]) {
+            let files = self.comma_list(|p| p.file_ref())?;
+            self.expect_word("TO", 2231)?;
+            let names = self.comma_list(|p| p.string(2236))?;
+            return self.altered_files(files, FileAction::Rename { names }, pos);
+        }
         let temp = self.data_or_temp()?;
         let files = self.comma_list(|p| p.file_ref())?;
         let action = match () {
@@ -176,5 +187,32 @@ impl Parser<'_> {
         };
         self.expect_end(2231)?;
         Ok(Ddl::AlterFiles(AlterFiles { temp, files, action, pos }))
+    }
+
+    /// As many new names as files. ORA-01511.
+    fn altered_files(&mut self, files: Vec<FileRef>, action: FileAction, pos: Pos) -> Result<Ddl> {
+        let given = match &action {
+            FileAction::Rename { names } => Some(names.len()),
+            FileAction::Recreate { names } if !names.is_empty() => Some(names.len()),
+            _ => None,
+        };
+        if given.is_some_and(|n| n != files.len()) {
+            return self.fail(1511);
+        }
+        self.expect_end(2231)?;
+        Ok(Ddl::AlterFiles(AlterFiles { temp: false, files, action, pos }))
+    }
+
+    /// What stands behind `ALTER DATABASE RECOVER`. Logs are found and applied without questions in any case.
+    pub(super) fn recover(&mut self) -> Result<RecoverTarget> {
+        self.eat_word("AUTOMATIC");
+        let target = match () {
+            () if self.eat_word("DATABASE") || self.at(TokenKind::End) => RecoverTarget::Database,
+            () if self.eat_word("TABLESPACE") => RecoverTarget::Tablespaces(self.comma_list(|p| p.ident(2216))?),
+            () if self.eat_word("DATAFILE") => RecoverTarget::Files(self.comma_list(|p| p.file_ref())?),
+            () => return self.fail(2231),
+        };
+        self.expect_end(2231)?;
+        Ok(target)
     }
 }

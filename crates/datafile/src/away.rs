@@ -1,0 +1,138 @@
+//! Data files that go offline by themselves, and come back.
+//!
+//! | the control file says of the file | the words in shared memory | what may be trusted |
+//! |---|---|---|
+//! | online | usable | the file goes with the checkpoints of the database |
+//! | offline, no stop | offline | nothing more is read or changed; buffers of it may still be in the cache. Its redo may go on to the end of the redo |
+//! | offline, a stop | offline | nothing of it is in the cache, and no redo behind the stop is of this file |
+//! | online again | offline, for a moment | the file has all its redo, and its header says so |
+//!
+//! The control file changes first: from then on no checkpoint is noted in the file's header, so buffers of it need not be written. A
+//! file may come back when its own header says that it has everything up to the stop; that it is an older copy is seen so.
+
+use crate::control::{CheckpointEntry, Contents, ControlFile, FileEntry, OfflineEntry};
+use crate::files::DataFiles;
+use enqueue::Enqueues;
+use process::Process;
+use types::{Ora, Result};
+
+impl DataFiles {
+    /// Whether blocks of the file are not to be had: it is offline, or was missing when the database was opened.
+    #[inline]
+    pub fn is_away(&self, number: u32) -> bool {
+        self.table.state(number).is_offline()
+    }
+
+    /// Whether there is a file of that number.
+    pub fn is_present(&self, number: u32) -> bool {
+        self.table.state(number).is_present()
+    }
+
+    /// The files whose blocks are not to be had.
+    pub fn away(&self) -> Vec<u32> {
+        self.table.present().filter(|(_, state)| state.is_offline()).map(|(n, _)| n).collect()
+    }
+
+    /// Counts how often a file that was away has come back.
+    pub fn returns(&self) -> u64 {
+        self.table.returns()
+    }
+
+    /// A file with its name, as the line below an error.
+    pub fn named(&self, f: &FileEntry) -> Ora {
+        Ora::with(1110, &[&f.file, &self.path(&f.name).display()])
+    }
+
+    /// Takes a file offline: nothing of it is read in or changed from now on. Changes that were begun are ended, and buffers of it
+    /// are in the cache, until the caller has discarded them and says so by [`DataFiles::note_stop`].
+    ///
+    /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// Those of [`DataFiles::change_control`]; ORA-01157 for an unknown file.
+    pub fn take_offline(&self, p: &Process, enqueues: &Enqueues, number: u32) -> Result<()> {
+        let control = self.change_control(p, enqueues, &mut |c| {
+            let entry = c.files.iter_mut().find(|f| f.file == number);
+            entry.ok_or_else(|| Ora::with(1157, &[&number]))?.is_offline = true;
+            c.offline.retain(|o| o.file != number);
+            Ok(c.clone())
+        })?;
+        os::crash::point("file-marked-offline");
+        self.table.find(number);
+        self.table.set_all(&control);
+        Ok(())
+    }
+
+    /// Notes that no redo behind `stop` is of a file that is offline.
+    ///
+    /// # Errors
+    /// Those of [`DataFiles::change_control`].
+    pub fn note_stop(&self, p: &Process, enqueues: &Enqueues, number: u32, stop: CheckpointEntry) -> Result<()> {
+        self.change_control(p, enqueues, &mut |c| {
+            let is_due = c.file(number).is_some_and(|f| f.is_offline) && c.stop_of(number).is_none();
+            if is_due {
+                c.offline.push(OfflineEntry { file: number, stop });
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether a file that is away has everything that it had when it went. One that is temporary has nothing to lose.
+    ///
+    /// # Errors
+    /// ORA-01157, ORA-01122, ORA-01200 for a file that is not there or not itself; ORA-01190 for one of another incarnation, ORA-01122
+    /// with ORA-01207 for one that is newer than the control file.
+    pub fn is_complete(&self, control: &ControlFile, f: &FileEntry) -> Result<bool> {
+        if control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary) {
+            return Ok(true);
+        }
+        let has = self.closed_checkpoint(f)?;
+        if has.rba != 0 && has.incarnation != control.incarnation.number {
+            return Err(Ora::with(1190, &[&f.file]).because(self.named(f)));
+        }
+        let Some(stop) = control.stop_of(f.file) else { return Ok(false) };
+        if has.rba > stop.rba.max(control.checkpoint.rba) {
+            return Err(Ora::with(1122, &[&f.file]).because(self.named(f)).because(Ora::new(1207)));
+        }
+        Ok(has.rba >= stop.rba)
+    }
+
+    /// Notes in the header of a file that is offline that it has everything before `at`, which is on the device.
+    ///
+    /// # Errors
+    /// Those of opening the file; ORA-01114.
+    pub fn stamp_offline(&self, control: &ControlFile, f: &FileEntry, at: &CheckpointEntry) -> Result<()> {
+        self.stamp_closed(control, f, at)
+    }
+
+    /// Brings a file back that is offline or missing. Its blocks are older than the last announced checkpoint.
+    ///
+    /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// ORA-01113 when it lacks redo; those of [`DataFiles::is_complete`] and of [`DataFiles::change_control`].
+    pub fn bring_online(&self, p: &Process, enqueues: &Enqueues, number: u32) -> Result<()> {
+        let control = self.change_control(p, enqueues, &mut |c| {
+            let entry = c.file(number).cloned().ok_or_else(|| Ora::with(1157, &[&number]))?;
+            if c.tablespace(entry.tablespace).is_some_and(|t| t.contents == Contents::Temporary) {
+                self.open_or_remake(c, &entry)?;
+            } else {
+                if !self.is_complete(c, &entry)? {
+                    return Err(Ora::with(1113, &[&number]).because(self.named(&entry)));
+                }
+                // It goes with the others from here on: nothing between its stop and the last checkpoint is of this file.
+                let stop = c.stop_of(number).copied().unwrap_or_default();
+                let at = if stop.rba > c.checkpoint.rba { stop } else { c.checkpoint };
+                self.stamp_closed(c, &entry, &at)?;
+                os::crash::point("file-stamped-online");
+            }
+            c.offline.retain(|o| o.file != number);
+            c.files.iter_mut().filter(|f| f.file == number).for_each(|f| f.is_offline = false);
+            Ok(c.clone())
+        })?;
+        os::crash::point("file-marked-online");
+        self.table.find(number);
+        self.table.set_all(&control);
+        Ok(())
+    }
+}

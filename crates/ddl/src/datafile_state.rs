@@ -1,0 +1,158 @@
+//! ALTER DATABASE DATAFILE and TEMPFILE, OFFLINE and ONLINE; CREATE DATAFILE and RENAME FILE.
+//!
+//! A file goes offline at once, whatever transactions have changed in it: what they have is in the redo, and media recovery puts it into
+//! the file before that comes back. Their rollback passes such blocks over, and PMON ends it when the file is there again.
+
+use crate::tablespace::files;
+use crate::work::{Parts, Work};
+use datafile::{CheckpointEntry, Contents, ControlFile, FileEntry, TablespaceEntry, tablespace};
+use enqueue::{EnqueueType, Enqueues, LockMode};
+use process::Process;
+use sql::ast::FileSpec;
+use txn::Transactions;
+use types::{Ora, Rdba, Result};
+
+fn tablespace_of(control: &ControlFile, file: &FileEntry) -> Result<TablespaceEntry> {
+    control.tablespace(file.tablespace).cloned().ok_or_else(|| Ora::internal("a file without a tablespace"))
+}
+
+/// Keeps the file from being recovered, or being dropped while it is, for the rest of the statement. ORA-01124.
+fn hold(work: &mut Work<'_>, file: &FileEntry) -> Result<()> {
+    if work.hold(EnqueueType::Mr, file.file.into(), LockMode::Exclusive)? {
+        return Ok(());
+    }
+    let named = files(&work.host.parts()).named(file);
+    Err(Ora::with(1124, &[&file.file]).because(named))
+}
+
+/// OFFLINE, and OFFLINE FOR DROP. Nothing happens to a file that is offline.
+///
+/// # Errors
+/// ORA-01541 and ORA-30042 for files of the dictionary and of undo, ORA-01145 without FOR DROP in NOARCHIVELOG mode.
+pub fn take_offline(work: &mut Work<'_>, file: &FileEntry, for_drop: bool) -> Result<()> {
+    let control = work.control()?;
+    let of = tablespace_of(&control, file)?;
+    if of.number == tablespace::SYSTEM {
+        return Err(Ora::new(1541));
+    }
+    if of.contents == Contents::Undo {
+        return Err(Ora::new(30042));
+    }
+    let is_temporary = of.contents == Contents::Temporary;
+    if file.is_offline || of.is_offline {
+        return Ok(());
+    }
+    if !control.archivelog && !for_drop && !is_temporary {
+        return Err(Ora::new(1145));
+    }
+    hold(work, file)?;
+    let parts = work.host.parts();
+    let enqueues = parts.dict.shared().enqueues();
+    // A file of a read-only tablespace has had no redo since its header was written.
+    let unchanged = if of.is_read_only { files(&parts).closed_checkpoint(file).ok() } else { None };
+    files(&parts).take_offline(parts.p, enqueues, file.file)?;
+    if let Some(at) = unchanged {
+        let stop = CheckpointEntry { rba: at.rba, scn: types::Scn(at.scn), time_s: at.time_s };
+        files(&parts).note_stop(parts.p, enqueues, file.file, stop)?;
+    }
+    // Buffers that stay in use are thrown away by whoever recovers the file.
+    let _ = settle_offline(parts.storage.heap.transactions(), parts.p, enqueues, file.file);
+    Ok(())
+}
+
+/// Ends what the changes of a file that has just gone offline have begun, throws its buffers away, and notes how far its redo goes.
+/// Nothing when that is noted.
+///
+/// Waits for pins and writes in progress, and for redo to be written.
+///
+/// # Errors
+/// ORA-00379 when a buffer stays in use; those of writing and of the control file.
+pub fn settle_offline(txns: &Transactions, p: &Process, enqueues: &Enqueues, file: u32) -> Result<()> {
+    let cache = txns.cache();
+    cache.discard(p, &|at: Rdba| at.file() == file)?;
+    os::crash::point("file-discarded");
+    if cache.files().is_temporary(file) || cache.files().control()?.stop_of(file).is_some() {
+        return Ok(());
+    }
+    // Nobody has a block of the file now, nor gets one: all its redo is before this checkpoint, and on disk behind it.
+    let rba = cache.checkpoint(p)?.rba.0;
+    let time_s = (os::clock::wall_ns() / 1_000_000_000) as u32;
+    cache.files().note_stop(p, enqueues, file, CheckpointEntry { rba, scn: txns.current_scn(), time_s })
+}
+
+/// ONLINE. Nothing happens to a file that is online.
+///
+/// # Errors
+/// ORA-01113 when it needs media recovery; those of a file that is not there or not itself.
+pub fn bring_online(work: &mut Work<'_>, file: &FileEntry) -> Result<()> {
+    let parts = work.host.parts();
+    let is_missing = files(&parts).missing().contains(&file.file);
+    if !file.is_offline && !is_missing {
+        return Ok(());
+    }
+    hold(work, file)?;
+    let Parts { p, storage, dict, .. } = work.host.parts();
+    let txns = storage.heap.transactions();
+    let cache = txns.cache();
+    // Blocks that recovery has written are logged whole at their next change, as behind any checkpoint.
+    cache.discard(p, &|at: Rdba| at.file() == file.file)?;
+    cache.flush(p)?;
+    cache.files().bring_online(p, dict.shared().enqueues(), file.file)
+}
+
+/// A file can be given another place, or be made anew, only while nobody uses it.
+fn require_away(work: &mut Work<'_>, file: &FileEntry, code: u32) -> Result<()> {
+    hold(work, file)?;
+    let parts = work.host.parts();
+    if files(&parts).is_away(file.file) {
+        return Ok(());
+    }
+    Err(Ora::with(code, &[&file.file]).because(files(&parts).named(file)))
+}
+
+/// CREATE DATAFILE: a lost file without a copy is made anew, empty; recovery from its creation on fills it.
+///
+/// # Errors
+/// ORA-01182 for a file that is in use; ORA-01119 when it cannot be made.
+pub fn recreate(work: &mut Work<'_>, file: &FileEntry, new: Option<&FileSpec>) -> Result<()> {
+    require_away(work, file, 1182)?;
+    let name = new.and_then(|spec| spec.name.clone());
+    let entry = FileEntry { name: name.unwrap_or_else(|| file.name.clone()), ..file.clone() };
+    require_unused(work, &entry)?;
+    let parts = work.host.parts();
+    files(&parts).make_listed(&entry)?;
+    set_name(work, &entry)
+}
+
+/// RENAME FILE: the file was moved, or its copy put elsewhere.
+///
+/// # Errors
+/// ORA-01121 for a file that is in use, ORA-01141 when there is none of the new name; those of one that is not itself.
+pub fn rename(work: &mut Work<'_>, file: &FileEntry, to: &str) -> Result<()> {
+    let renamed = |e: Ora| Ora::new(1511).because(e);
+    require_away(work, file, 1121).map_err(renamed)?;
+    let entry = FileEntry { name: to.to_owned(), ..file.clone() };
+    require_unused(work, &entry).map_err(renamed)?;
+    let parts = work.host.parts();
+    if !os::file::exists(&files(&parts).directory().join(to)) {
+        let named = files(&parts).named(file);
+        return Err(renamed(Ora::with(1141, &[&file.file, &to]).because(named)));
+    }
+    files(&parts).closed_checkpoint(&entry).map_err(renamed)?;
+    set_name(work, &entry)
+}
+
+/// No other file of the database has that name. ORA-01537.
+fn require_unused(work: &mut Work<'_>, entry: &FileEntry) -> Result<()> {
+    let control = work.control()?;
+    let parts = work.host.parts();
+    let path = |f: &FileEntry| files(&parts).directory().join(&f.name);
+    let other = control.files.iter().any(|f| f.file != entry.file && path(f) == path(entry));
+    if other { Err(Ora::with(1537, &[&path(entry).display()])) } else { Ok(()) }
+}
+
+fn set_name(work: &mut Work<'_>, entry: &FileEntry) -> Result<()> {
+    let parts = work.host.parts();
+    files(&parts)
+        .change_file(parts.p, parts.dict.shared().enqueues(), entry.file, &mut |f| f.name.clone_from(&entry.name))
+}

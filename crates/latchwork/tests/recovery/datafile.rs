@@ -1,0 +1,421 @@
+//! Data files that go offline by themselves: what suffers, and how they come back.
+
+use crate::common::{Database, error, eventually, number, rows, run, try_rows};
+use client::Client;
+use std::path::PathBuf;
+
+/// Where a copy of a file is kept while it is away.
+fn aside(db: &Database, file: &str) -> PathBuf {
+    db.path().join(format!("{file}.copy"))
+}
+
+/// The user's backup of a file: by `cp`, while the database is open.
+fn copy_aside(db: &Database, c: &mut Client, tablespace: &str, file: &str) {
+    run(c, &[&format!("alter tablespace {tablespace} begin backup")]);
+    std::fs::copy(db.path().join(file), aside(db, file)).unwrap();
+    run(c, &[&format!("alter tablespace {tablespace} end backup")]);
+}
+
+fn put_back(db: &Database, file: &str) {
+    std::fs::copy(aside(db, file), db.path().join(file)).unwrap();
+}
+
+fn lose(db: &Database, file: &str) {
+    std::fs::remove_file(db.path().join(file)).unwrap();
+}
+
+const FAR: &[&str] = &[
+    "alter database archivelog",
+    "create tablespace more datafile 'far.dbf' size 1M autoextend on",
+    "create table far (n number primary key using index tablespace more, v varchar2(300)) tablespace more",
+    "create table near (n number primary key, v varchar2(300)) tablespace users",
+    "insert into far select level, rpad('f', 200, 'f') from dual connect by level <= 1000",
+    "insert into near select level, rpad('n', 200, 'n') from dual connect by level <= 1000",
+    "commit",
+];
+
+const OFFLINE: &str = "alter database datafile 'far.dbf' offline";
+const ONLINE: &str = "alter database datafile 'far.dbf' online";
+const RECOVER: &str = "alter database recover datafile 'far.dbf'";
+const COUNT: &str = "select /*+ full(far) */ count(v) from far";
+const STATUS: &str = "select status from v$datafile where name like '%far.dbf'";
+
+fn far(name: &str) -> (Database, Client) {
+    let db = Database::new(name);
+    db.start();
+    let mut c = db.connect();
+    run(&mut c, FAR);
+    (db, c)
+}
+
+/// Changes that reach through several logs.
+fn more(c: &mut Client, rounds: u32) {
+    for n in 0..rounds {
+        run(
+            c,
+            &[
+                &format!(
+                    "insert into far select {} + level, rpad('m', 200, 'm') from dual connect by level <= 100",
+                    2000 + n * 100
+                ),
+                "update near set v = v",
+                "commit",
+                "alter system switch logfile",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_file_goes_offline_is_restored_recovered_and_comes_back() {
+    let (db, mut c) = far("file-back");
+    copy_aside(&db, &mut c, "more", "far.dbf");
+    more(&mut c, 6);
+    assert_eq!(rows(&mut c, STATUS), ["ONLINE"]);
+    run(&mut c, &["insert into far values (0, 'last')", "commit", OFFLINE, OFFLINE]);
+    assert_eq!(rows(&mut c, STATUS), ["RECOVER"]);
+    assert_eq!(rows(&mut c, "select online_status from dba_data_files where file_name like '%far.dbf'"), ["RECOVER"]);
+    assert_eq!(rows(&mut c, "select online_status, error, sign(change#) from v$recover_file"), ["OFFLINE||1"]);
+    assert_eq!(
+        rows(&mut c, "select status, error, recover from v$datafile_header where tablespace_name = 'MORE'"),
+        ["OFFLINE||YES"]
+    );
+    // What is in it cannot be had, the rest can.
+    for sql in [COUNT, "insert into far values (-1, 'x')", "update far set v = v where n = 3"] {
+        let e = error(&mut c, sql);
+        assert!(e.contains("ORA-00376") && e.contains("ORA-01110") && e.contains("far.dbf"), "{sql}: {e}");
+    }
+    assert!(error(&mut c, "create table far2 (n number) tablespace more").contains("ORA-00376"));
+    run(&mut c, &["update near set v = v || '!'", "commit", "alter system checkpoint", "alter system switch logfile"]);
+    assert_eq!(number(&mut c, "select count(*) from dba_segments where tablespace_name = 'MORE'"), 0);
+    // It lacks redo, whoever's copy it is.
+    let e = error(&mut c, ONLINE);
+    assert!(e.contains("ORA-01113") && e.contains("ORA-01110"), "{e}");
+    lose(&db, "far.dbf");
+    assert_eq!(rows(&mut c, "select error from v$recover_file"), ["FILE NOT FOUND"]);
+    for sql in [ONLINE, RECOVER] {
+        assert!(error(&mut c, sql).contains("ORA-01157"), "{sql}");
+    }
+    put_back(&db, "far.dbf");
+    assert!(error(&mut c, ONLINE).contains("ORA-01113"));
+    run(&mut c, &[RECOVER]);
+    assert_eq!(rows(&mut c, STATUS), ["OFFLINE"]);
+    let e = error(&mut c, RECOVER);
+    assert!(e.contains("ORA-00283") && e.contains("ORA-00264"), "{e}");
+    run(&mut c, &[ONLINE, ONLINE]);
+    assert_eq!(rows(&mut c, STATUS), ["ONLINE"]);
+    assert_eq!(number(&mut c, COUNT), 1601);
+    assert_eq!(number(&mut c, "select /*+ index(far) */ count(*) from far where n > -10"), 1601);
+    let e = error(&mut c, RECOVER);
+    assert!(e.contains("ORA-00283") && e.contains("ORA-01124") && e.contains("ORA-01110"), "{e}");
+    // It goes with the others again.
+    run(&mut c, &["insert into far select -n, v from far where n > 0", "commit"]);
+    db.kill();
+    db.start();
+    let mut c = db.connect();
+    assert_eq!(number(&mut c, COUNT), 3201);
+    assert_eq!(number(&mut c, "select count(*) from near where v like '%!'"), 1000);
+    drop(c);
+    db.verify();
+}
+
+#[test]
+fn files_that_must_not_go_offline_do_not() {
+    let db = Database::new("file-refused");
+    db.start();
+    let mut c = db.connect();
+    run(
+        &mut c,
+        &["create tablespace more datafile 'far.dbf' size 1M", "create table far (n number, v number) tablespace more"],
+    );
+    for (sql, says) in [
+        ("alter database datafile 1 offline", "ORA-01541"),
+        ("alter database datafile 'undo01.dbf' offline", "ORA-30042"),
+        (OFFLINE, "ORA-01145"),
+        ("alter database datafile 77 offline", "ORA-01516"),
+        ("alter database datafile 'far.dbf' offline now", "ORA-02231"),
+        ("alter database recover datafile 77", "ORA-01179"),
+        ("alter database recover tablespace nowhere", "ORA-00959"),
+        ("alter database recover database", "ORA-01124"),
+        ("alter database rename file 'far.dbf' to 'other.dbf'", "ORA-01121"),
+        ("alter database rename file 'far.dbf' to 'a.dbf', 'b.dbf'", "ORA-01511"),
+        ("alter database create datafile 'far.dbf'", "ORA-01182"),
+    ] {
+        let e = error(&mut c, sql);
+        assert!(e.contains(says), "{sql}: {e}");
+    }
+    // Without archived logs the online ones do, as long as they reach back.
+    run(&mut c, &["insert into far values (1, 1)", "commit", "alter database datafile 'far.dbf' offline for drop"]);
+    let e = error(&mut c, "alter tablespace more offline");
+    assert!(e.contains("ORA-01191") && e.contains("far.dbf"), "{e}");
+    run(&mut c, &["alter database recover tablespace more", ONLINE]);
+    assert_eq!(number(&mut c, COUNT), 1);
+    // Temporary files come back as they are.
+    run(&mut c, &["alter database tempfile 'temp01.dbf' offline"]);
+    assert_eq!(rows(&mut c, "select status from v$tempfile"), ["OFFLINE"]);
+    run(&mut c, &["alter database tempfile 'temp01.dbf' online"]);
+    assert_eq!(rows(&mut c, "select status from v$tempfile"), ["ONLINE"]);
+    // A file that is given up goes with its tablespace.
+    run(&mut c, &["alter database datafile 'far.dbf' offline drop"]);
+    lose(&db, "far.dbf");
+    run(&mut c, &["drop tablespace more including contents and datafiles"]);
+    assert_eq!(number(&mut c, "select count(*) from v$recover_file"), 0);
+    assert!(error(&mut c, COUNT).contains("ORA-00942"));
+    drop(c);
+    db.verify();
+}
+
+/// Sessions that have changed rows in a file that goes offline: one rolls back, one commits, one dies, one fails in the middle of a
+/// statement. Whatever they did elsewhere ends at once, and the rest when the file is back.
+#[test]
+fn transactions_end_at_once_and_their_part_of_the_file_when_it_is_back() {
+    let (db, mut c) = far("file-transactions");
+    let mut sessions: Vec<Client> = (0..4).map(|_| db.connect()).collect();
+    for (at, s) in sessions.iter_mut().enumerate() {
+        let (low, high) = (at * 100 + 1, at * 100 + 100);
+        run(
+            s,
+            &[
+                &format!("update far set v = 'changed' where n between {low} and {high}"),
+                &format!("update near set v = 'changed' where n between {low} and {high}"),
+                &format!("insert into far select {high} * 1000 + level, 'new' from dual connect by level <= 50"),
+                &format!("delete from near where n = {low}"),
+            ],
+        );
+    }
+    run(&mut c, &["alter system checkpoint", "insert into far values (-5, 'between')", "commit", OFFLINE]);
+    let mut sessions = sessions.into_iter();
+    let [mut back, mut committed, died, mut failed] = std::array::from_fn(|_| sessions.next().unwrap());
+    run(&mut back, &["rollback"]);
+    run(&mut committed, &["commit"]);
+    drop(died);
+    // A statement that cannot be undone by itself takes its transaction with it.
+    let e = error(&mut failed, "insert into near select n + 5000, v from far");
+    assert!(e.contains("ORA-00376"), "{e}");
+    run(&mut failed, &["savepoint a"]);
+    run(&mut failed, &["rollback to a", "rollback"]);
+    // Their rows of the other table are free, and as they were.
+    let free = "select count(*) from near where v = 'changed'";
+    eventually("the dead session's rows are free", || number(&mut c, free) == 99);
+    run(&mut c, &["update near set v = v || '' where n not between 101 and 200", "commit"]);
+    assert_eq!(number(&mut c, "select count(*) from near"), 999);
+    let waiting = "select count(*) from v$transaction where status = 'RECOVERING'";
+    assert_eq!(number(&mut c, waiting), 3);
+    // So it is after a crash.
+    db.kill();
+    db.start();
+    let mut c = db.connect();
+    assert_eq!((number(&mut c, waiting), number(&mut c, free)), (3, 99));
+    run(&mut c, &["update near set v = v", "rollback", RECOVER, ONLINE]);
+    let then = |c: &mut Client| {
+        (
+            number(c, "select count(*) from far where v = 'changed'"),
+            number(c, "select count(*) from far where v = 'new'"),
+        )
+    };
+    assert_eq!(then(&mut c), (100, 50), "what was not committed is not seen, whether it was rolled back yet or not");
+    eventually("nobody waits any more", || number(&mut c, waiting) == 0);
+    assert_eq!(then(&mut c), (100, 50));
+    run(&mut c, &["update far set v = v", "commit"]);
+    assert_eq!(number(&mut c, COUNT), 1051);
+    drop(c);
+    db.verify();
+}
+
+/// A statement that has changed rows of a file fails when that is away: nothing of the transaction is left, and it says so.
+#[test]
+fn a_statement_that_cannot_be_undone_ends_its_transaction() {
+    let (db, mut c) = far("file-statement");
+    run(
+        &mut c,
+        &[
+            "create table log (n number)",
+            "create or replace procedure both is begin insert into log values (1); update far set v = 'p'; \
+             dbms_session.sleep(2); raise_application_error(-20001, 'no'); end;",
+        ],
+    );
+    let mut other = db.connect();
+    run(&mut other, &["insert into near values (7777, 'before')"]);
+    std::thread::scope(|scope| {
+        let called = scope.spawn(|| error(&mut other, "begin both; end;"));
+        let sleeps = "select count(*) from v$session where event = 'PL/SQL lock timer' and state = 'WAITING'";
+        eventually("it has changed both", || number(&mut c, sleeps) == 1);
+        run(&mut c, &[OFFLINE]);
+        let e = called.join().unwrap();
+        assert!(e.contains("ORA-02091") && e.contains("ORA-00376"), "{e}");
+    });
+    run(&mut other, &["commit"]);
+    assert_eq!(number(&mut c, "select count(*) from near where n = 7777"), 0);
+    assert_eq!(number(&mut c, "select count(*) from log"), 0);
+    run(&mut c, &[RECOVER, ONLINE]);
+    assert_eq!(number(&mut c, "select count(*) from far where v = 'p'"), 0);
+    eventually("it is rolled back", || number(&mut c, "select count(*) from v$transaction") == 0);
+    drop((c, other));
+    db.verify();
+}
+
+/// An index in a file of its own goes away, and its table does not; tables are dropped while their undo waits.
+#[test]
+fn what_was_dropped_meanwhile_is_not_rolled_back_into() {
+    let (db, mut c) = far("file-dropped");
+    run(
+        &mut c,
+        &["create index near_v on near (v) tablespace more", "create table far2 tablespace more as select * from far"],
+    );
+    let mut other = db.connect();
+    run(
+        &mut other,
+        &["update near set v = 'x' || n", "update far set v = 'y' where n < 500", "delete from far2 where n > 500"],
+    );
+    run(&mut c, &[OFFLINE]);
+    run(&mut other, &["rollback"]);
+    assert_eq!(number(&mut c, "select /*+ full(near) */ count(*) from near where v like 'n%'"), 1000);
+    assert!(error(&mut c, "update near set v = 'z' where n = 1").contains("ORA-00376"));
+    run(&mut c, &["rollback", RECOVER, ONLINE]);
+    // Whether PMON was there first or the drop, nothing is hurt.
+    run(&mut c, &["drop table far2", "drop index near_v"]);
+    run(
+        &mut c,
+        &["create table far3 tablespace more as select * from far", "create index near_v on near (v) tablespace more"],
+    );
+    eventually("nobody waits any more", || number(&mut c, "select count(*) from v$transaction") == 0);
+    assert_eq!(number(&mut c, "select count(*) from far3 where v like 'f%'"), 1000);
+    drop((c, other));
+    db.verify();
+}
+
+/// Dies at a named place on the way, and goes on from there.
+fn doomed(plan: &str, name: &str) {
+    let db = Database::new(name);
+    let params = ["_disk_sync=false", "_log_file_size=1M", "db_cache_size=4M", &format!("_crash_point={plan}")];
+    let args: Vec<&str> = params.iter().flat_map(|p| ["--param", p]).collect();
+    let (code, text) = db.program(&[&["start"], args.as_slice()].concat());
+    assert_eq!(code, 0, "{text}");
+    let mut c = db.connect();
+    run(&mut c, FAR);
+    copy_aside(&db, &mut c, "more", "far.dbf");
+    more(&mut c, 2);
+    let mut open = db.connect();
+    run(&mut open, &["update far set v = 'open' where n <= 300", "update near set v = 'open' where n <= 300"]);
+    let mut died = false;
+    for step in [OFFLINE, RECOVER, ONLINE].repeat(2) {
+        if step == OFFLINE {
+            run(&mut c, &["update far set v = 'again' where n = 1000", "commit"]);
+        }
+        if step == RECOVER {
+            put_back(&db, "far.dbf");
+        }
+        if let Err(e) = try_rows(&mut c, step) {
+            assert!(e.is_fatal() || e.code() == 3113, "{plan}: {step}: {e}");
+            died = true;
+            break;
+        }
+    }
+    assert!(died, "{plan} was passed");
+    if plan.ends_with("child") {
+        eventually("PMON has been there", || number(&mut db.connect(), "select count(*) from v$transaction") == 1);
+        drop(open);
+    } else {
+        eventually("the instance is gone", || db.program(&["status"]).0 == 3);
+        db.start();
+    }
+    // Wherever it died: the same steps lead there.
+    let mut c = db.connect();
+    run(&mut c, &["insert into near values (5000, 'goes on')", "commit", OFFLINE]);
+    put_back(&db, "far.dbf");
+    if let Err(e) = try_rows(&mut c, RECOVER) {
+        assert!(e.to_string().contains("ORA-00264"), "{plan}: {e}");
+    }
+    run(&mut c, &[ONLINE]);
+    eventually("all is rolled back", || number(&mut c, "select count(*) from v$transaction") == 0);
+    assert_eq!(number(&mut c, COUNT), 1200, "{plan}");
+    assert_eq!(number(&mut c, "select count(*) from far where v = 'open'"), 0, "{plan}");
+    assert_eq!(number(&mut c, "select count(*) from near where v = 'open'"), 0, "{plan}");
+    drop(c);
+    db.verify();
+}
+
+#[test]
+fn whoever_dies_on_the_way_offline_leaves_what_can_be_recovered() {
+    doomed("file-marked-offline:1", "file-died-1");
+    doomed("file-discarded:2:child", "file-died-2");
+}
+
+#[test]
+fn whoever_dies_recovering_leaves_what_can_be_recovered() {
+    doomed("file-rolled-forward:1", "file-died-3");
+    doomed("file-recovered:2:child", "file-died-4");
+}
+
+#[test]
+fn whoever_dies_on_the_way_online_leaves_a_file_that_is_sound() {
+    doomed("file-stamped-online:1", "file-died-5");
+    doomed("file-marked-online:2", "file-died-6");
+}
+
+#[test]
+fn a_file_that_is_missing_at_a_start_is_recovered_while_the_database_is_open() {
+    let (db, mut c) = far("file-missing");
+    copy_aside(&db, &mut c, "more", "far.dbf");
+    more(&mut c, 6);
+    drop(c);
+    db.kill();
+    lose(&db, "far.dbf");
+    db.start();
+    let mut c = db.connect();
+    assert!(db.alert().contains("ORA-01157") && db.alert().contains("far.dbf"));
+    assert_eq!(rows(&mut c, STATUS), ["RECOVER"]);
+    run(&mut c, &[OFFLINE]);
+    assert!(error(&mut c, COUNT).contains("ORA-00376"));
+    put_back(&db, "far.dbf");
+    run(&mut c, &[RECOVER, ONLINE]);
+    assert_eq!(number(&mut c, COUNT), 1600);
+    // Or without being taken offline first; or from nothing but the redo; or in another place.
+    run(&mut c, &["insert into far values (0, 'last')", "commit"]);
+    drop(c);
+    db.stop();
+    lose(&db, "far.dbf");
+    db.start();
+    let mut c = db.connect();
+    run(&mut c, &["alter database create datafile 'far.dbf'", RECOVER]);
+    run(&mut c, &[ONLINE]);
+    assert_eq!(number(&mut c, COUNT), 1601);
+    run(&mut c, &["delete from far where n = 0", "commit", OFFLINE]);
+    std::fs::rename(db.path().join("far.dbf"), db.path().join("moved.dbf")).unwrap();
+    assert!(error(&mut c, "alter database rename file 'far.dbf' to 'nothing.dbf'").contains("ORA-01141"));
+    run(
+        &mut c,
+        &[
+            "alter database rename file 'far.dbf' to 'moved.dbf'",
+            "alter database recover datafile 'moved.dbf'",
+            "alter database datafile 'moved.dbf' online",
+        ],
+    );
+    assert_eq!(number(&mut c, COUNT), 1600);
+    drop(c);
+    db.verify();
+}
+
+/// One file of several: what has no block in it goes on, and new extents come from the others.
+#[test]
+fn one_file_of_several_costs_what_is_in_it() {
+    let (db, mut c) = far("file-of-two");
+    run(&mut c, &["alter tablespace more add datafile 'far2.dbf' size 1M autoextend on", OFFLINE]);
+    let fill = "insert into here select level, rpad('h', 200, 'h') from dual connect by level <= 5000";
+    run(&mut c, &["create table here (n number, v varchar2(300)) tablespace more", fill, "commit"]);
+    assert_eq!(rows(&mut c, "select distinct file_id from dba_extents where segment_name = 'HERE'").len(), 1);
+    assert_eq!(number(&mut c, "select count(*) from here"), 5000);
+    db.kill();
+    db.start();
+    let mut c = db.connect();
+    assert_eq!(number(&mut c, "select count(*) from here"), 5000);
+    // Verified as it is, and again when it is whole.
+    drop(c);
+    db.verify();
+    db.start();
+    let mut c = db.connect();
+    run(&mut c, &[RECOVER, ONLINE, fill, "commit"]);
+    assert_eq!((number(&mut c, COUNT), number(&mut c, "select count(*) from here")), (1000, 10_000));
+    drop(c);
+    db.verify();
+}

@@ -1,0 +1,58 @@
+//! Media recovery of a single data file while the database is open and the file is offline.
+//!
+//! The file's own header says from where it has to be rolled forward, the control file up to where: behind that position no redo is of
+//! the file, and everything before it is on disk, so that a log that goes on being written to can be read meanwhile. Nobody else opens
+//! the file: it is read and written through descriptors of its own, not through the cache.
+
+use crate::forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
+use crate::start::{begin_of, logs};
+use datafile::{CheckpointEntry, ControlFile, DataFiles, FileEntry};
+use redo::{ApplyTable, LogReader, Rba};
+use std::collections::HashMap;
+use types::{Facility, Ora, Result};
+
+/// What is to be recovered.
+pub struct FileRecovery<'a> {
+    /// The files of the open database.
+    pub files: &'a DataFiles,
+    pub control: &'a ControlFile,
+    pub apply: &'a ApplyTable,
+    /// The file, which is offline.
+    pub file: &'a FileEntry,
+    /// How far it is to be rolled forward.
+    pub stop: CheckpointEntry,
+    /// Most blocks kept in memory.
+    pub frames_max: usize,
+}
+
+/// Rolls one file forward from its header's checkpoint to its stop, and notes in the header that it is there. Cut off anywhere, it can
+/// be done again.
+///
+/// # Errors
+/// ORA-01157, ORA-01122 when the file is not there or not itself; ORA-00308 when redo is missing; ORA-00353 when it is damaged; those of
+/// [`roll_forward`].
+pub fn recover_file(it: &FileRecovery<'_>, tell: &mut dyn FnMut(&Progress)) -> Result<Outcome> {
+    let begin = begin_of(it.file, it.files.closed_checkpoint(it.file)?.rba);
+    let stop = Rba(it.stop.rba);
+    let mut alone = it.control.clone();
+    alone.tablespaces.iter_mut().for_each(|t| t.is_offline = false);
+    alone.files.retain(|f| f.file == it.file.file);
+    alone.files.iter_mut().for_each(|f| f.is_offline = false);
+    let files = DataFiles::over_control(it.files.directory(), &alone);
+    files.set_disk_sync(it.files.disk_sync());
+    let logs = logs(it.files, it.control, begin);
+    let mut reader = LogReader::open(&logs, it.control.database, it.control.incarnation.number, begin)?;
+    reader.end_at(stop);
+    let starts = HashMap::from([(it.file.file, begin)]);
+    let (until, workers) = (Until::End, Workers::default());
+    let forward = Forward { files: &files, apply: it.apply, starts, until, frames_max: it.frames_max, workers };
+    let out = roll_forward(&forward, &mut reader, tell)?;
+    if out.end < stop {
+        let text = format!("the redo behind log sequence {} is missing", out.sequence);
+        return Err(Ora::from_text(Facility::Ora, 308, text));
+    }
+    os::crash::point("file-rolled-forward");
+    it.files.stamp_offline(it.control, it.file, &it.stop)?;
+    os::crash::point("file-recovered");
+    Ok(out)
+}
