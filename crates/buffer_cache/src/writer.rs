@@ -134,6 +134,7 @@ impl BufferCache {
         let buffers = self.write_before(p, rba)?;
         // Redo of no block, too: a recovery begins at a position behind which nothing is missing.
         self.redo.force(p, rba)?;
+        os::crash::point("checkpoint-written");
         self.files.sync()?;
         Ok(Checkpoint { rba, buffers })
     }

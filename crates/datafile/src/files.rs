@@ -591,15 +591,30 @@ impl DataFiles {
             .map_err(|e| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e)))
     }
 
-    /// As [`DataFiles::write_blocks`]; the blocks begin their way to the device at once, because they are going to be waited for.
+    /// As [`DataFiles::write_blocks`], of blocks that lie apart in memory.
     ///
     /// # Errors
     /// As [`DataFiles::write_blocks`].
-    pub fn write_blocks_soon(&self, at: Rdba, blocks: &[u8]) -> Result<()> {
-        self.write_blocks(at, blocks)?;
+    pub fn write_block_list(&self, at: Rdba, blocks: &[&[u8]]) -> Result<()> {
+        for (n, block) in blocks.iter().enumerate() {
+            assert_eq!(block.len(), self.block_size, "whole blocks are written");
+            assert_eq!(BlockView::of_bytes(block).rdba().0, at.0 + n as u32, "a block is written to its own place");
+        }
+        let failed =
+            |e: os::OsError| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e));
+        let file = self.file(at.file())?;
+        file.write_list_at(blocks, u64::from(at.block()) * self.block_size as u64).map_err(failed)
+    }
+
+    /// As [`DataFiles::write_block_list`]; the blocks begin their way to the device at once, because they are going to be waited for.
+    ///
+    /// # Errors
+    /// As [`DataFiles::write_blocks`].
+    pub fn write_blocks_soon(&self, at: Rdba, blocks: &[&[u8]]) -> Result<()> {
+        self.write_block_list(at, blocks)?;
         if self.disk_sync() {
             let position = u64::from(at.block()) * self.block_size as u64;
-            self.file(at.file())?.begin_sync(position, blocks.len() as u64);
+            self.file(at.file())?.begin_sync(position, (blocks.len() * self.block_size) as u64);
         }
         Ok(())
     }

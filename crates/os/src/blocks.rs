@@ -6,6 +6,7 @@
 //! [`Blocks`]. Where a file system knows no such writes the same blocks are written the ordinary way.
 //!
 //! Readers may read the file through [`crate::file::File`]: the operating system drops what it has kept of a stretch that is written so.
+//! Whoever reads much of it once reads past that memory, too, and saves a copy of it all.
 
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
@@ -34,19 +35,33 @@ pub struct Blocks {
 impl Blocks {
     /// Room for at least `bytes`, as words in the byte order of the file (little-endian). What they hold is left from earlier use.
     pub fn words_mut(&mut self, bytes: usize) -> &mut [u64] {
-        let pages = bytes.div_ceil(BLOCK_MAX);
-        if self.pages.len() < pages {
-            self.pages.resize(pages, Page([0; BLOCK_MAX / 8]));
-        }
-        let words = pages * (BLOCK_MAX / 8);
+        self.grow(bytes);
+        let words = bytes.div_ceil(BLOCK_MAX) * (BLOCK_MAX / 8);
         // SAFETY: a page is an array of words as long as it is aligned, so pages lie behind one another without gaps; the borrow goes over.
         unsafe { std::slice::from_raw_parts_mut(self.pages.as_mut_ptr().cast(), words) }
     }
 
-    fn bytes(&self, len: usize) -> &[u8] {
-        assert!(len <= self.pages.len() * BLOCK_MAX, "only what there is can be written");
+    /// All bytes that there are.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        let len = self.pages.len() * BLOCK_MAX;
         // SAFETY: the pages lie behind one another without gaps, are initialised, and live and stay as they are while the borrow lasts.
         unsafe { std::slice::from_raw_parts(self.pages.as_ptr().cast(), len) }
+    }
+
+    /// As [`Blocks::bytes`], to be changed.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let len = self.pages.len() * BLOCK_MAX;
+        // SAFETY: as in `bytes`; the borrow goes over, and any bytes make words.
+        unsafe { std::slice::from_raw_parts_mut(self.pages.as_mut_ptr().cast(), len) }
+    }
+
+    /// Makes room for at least `bytes`. What there is stays, what is new is zero.
+    pub fn grow(&mut self, bytes: usize) {
+        let pages = bytes.div_ceil(BLOCK_MAX);
+        if self.pages.len() < pages {
+            self.pages.resize(pages, Page([0; BLOCK_MAX / 8]));
+        }
     }
 }
 
@@ -65,7 +80,7 @@ impl BlockFile {
     /// The file is missing or may not be opened so.
     pub fn open(path: &Path, past_memory: bool) -> OsResult<BlockFile> {
         // While losses of power are played, each write is noted with what it overwrites, by ordinary reads and writes.
-        let direct = if past_memory && !power::armed() { open_direct(path)? } else { None };
+        let direct = if past_memory && !power::armed() { open_direct(path, true)? } else { None };
         match direct {
             Some(file) => Ok(file),
             None => {
@@ -74,6 +89,29 @@ impl BlockFile {
                 Ok(BlockFile { file, block: BLOCK_MIN, len })
             }
         }
+    }
+
+    /// Opens `path`, which must exist, to read it past the operating system's memory; `None` where that cannot be had.
+    ///
+    /// # Errors
+    /// The file is missing or may not be opened so.
+    pub fn open_to_read(path: &Path) -> OsResult<Option<BlockFile>> {
+        if power::armed() { Ok(None) } else { open_direct(path, false) }
+    }
+
+    /// Its length in bytes when it was opened: a multiple of its blocks where it is read or written past the memory.
+    #[must_use]
+    pub fn len_bytes(&self) -> u64 {
+        self.len
+    }
+
+    /// Reads up to `len` bytes from `position` into `into`, from its byte `at` on; returns how many came. `at` is a multiple of
+    /// [`BLOCK_MAX`], `position` and `len` of [`BlockFile::block_bytes`].
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn read_at(&self, into: &mut Blocks, at: usize, len: usize, position: u64) -> OsResult<usize> {
+        self.file.read_some_at(&mut into.bytes_mut()[at..at + len], position)
     }
 
     /// What writes begin at and are as long as multiples of: a power of two, at least 512, at most [`BLOCK_MAX`].
@@ -89,7 +127,7 @@ impl BlockFile {
     /// The device failed.
     pub fn write_at(&self, from: &Blocks, len: usize, position: u64) -> OsResult<()> {
         let len = (len as u64).min(self.len.saturating_sub(position)) as usize;
-        self.file.write_at(from.bytes(len), position)
+        self.file.write_at(&from.bytes()[..len], position)
     }
 
     /// Waits until what was written is on the device.
@@ -101,10 +139,10 @@ impl BlockFile {
     }
 }
 
-/// `None` where the file system cannot write so, or not all of this file.
-fn open_direct(path: &Path) -> OsResult<Option<BlockFile>> {
+/// `None` where the file system cannot read and write so, or not all of this file.
+fn open_direct(path: &Path, to_write: bool) -> OsResult<Option<BlockFile>> {
     let mut options = OpenOptions::new();
-    let inner = match options.read(true).write(true).custom_flags(libc::O_DIRECT).open(path) {
+    let inner = match options.read(true).write(to_write).custom_flags(libc::O_DIRECT).open(path) {
         Ok(inner) => inner,
         Err(e) if matches!(e.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => return Ok(None),
         Err(e) => return Err(OsError::from_io("open", path.display().to_string(), e)),
@@ -159,6 +197,13 @@ mod tests {
             file.sync().unwrap();
             plain.read_at(&mut seen, 0).unwrap();
             assert_eq!(plain.len_bytes().unwrap(), len as u64, "it never grows");
+            if let Some(past) = BlockFile::open_to_read(&path).unwrap() {
+                let mut read = Blocks::default();
+                read.grow(3 * BLOCK_MAX);
+                assert_eq!(past.read_at(&mut read, BLOCK_MAX, 2 * BLOCK_MAX, 8192).unwrap(), 2 * BLOCK_MAX);
+                assert_eq!(read.bytes()[BLOCK_MAX..], seen[8192..8192 + 2 * BLOCK_MAX]);
+                assert_eq!(read.bytes()[..BLOCK_MAX], [0; BLOCK_MAX]);
+            }
             for (at, byte) in seen.iter().enumerate() {
                 let written = (8192..8192 + 2 * block).contains(&at) || at >= last;
                 assert_eq!(*byte, if written { 2 } else { 1 }, "byte {at}");

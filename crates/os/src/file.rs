@@ -22,6 +22,9 @@ pub enum OpenMode {
     OpenOrCreate,
 }
 
+/// Pieces that one call writes.
+const LIST_MAX: usize = 512;
+
 /// An open file. Reads and writes name their position, so that processes that inherited it do not disturb one another.
 #[derive(Debug)]
 pub struct File {
@@ -98,6 +101,49 @@ impl File {
             return power::write(&self.inner, &self.path, buffer, position);
         }
         self.inner.write_all_at(buffer, position).map_err(|e| self.error_at("pwrite", buffer.len(), position, e))
+    }
+
+    /// Writes all of `pieces`, one behind the other, from `position` on, extending the file where needed.
+    ///
+    /// # Errors
+    /// The device is full or failed.
+    pub fn write_list_at(&self, pieces: &[&[u8]], position: u64) -> OsResult<()> {
+        let len: usize = pieces.iter().map(|piece| piece.len()).sum();
+        if power::armed() {
+            return self.write_at(&pieces.concat(), position);
+        }
+        full::grow("pwrite", &self.path, || self.len_bytes().unwrap_or(0), position + len as u64)?;
+        let mut at = position;
+        for some in pieces.chunks(LIST_MAX) {
+            let bytes = some.iter().map(|piece| piece.len()).sum();
+            let mut written = self.write_some_list_at(some, at).map_err(|e| self.error_at("pwritev", bytes, at, e))?;
+            for piece in some {
+                // What a short write has left is written piece by piece.
+                let (skipped, len) = (written.min(piece.len()), piece.len());
+                written -= skipped;
+                self.inner
+                    .write_all_at(&piece[skipped..], at + skipped as u64)
+                    .map_err(|e| self.error_at("pwrite", len - skipped, at, e))?;
+                at += len as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// One call; returns how many bytes were written.
+    fn write_some_list_at(&self, pieces: &[&[u8]], position: u64) -> std::io::Result<usize> {
+        let at = libc::off_t::try_from(position).map_err(|_| std::io::Error::from_raw_os_error(libc::EFBIG))?;
+        let count = libc::c_int::try_from(pieces.len()).map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))?;
+        let list: Vec<std::io::IoSlice<'_>> = pieces.iter().map(|piece| std::io::IoSlice::new(piece)).collect();
+        // SAFETY: a valid descriptor; an `IoSlice` is an `iovec`, each of bytes that are borrowed until the call has ended.
+        let n = unsafe { libc::pwritev(self.inner.as_raw_fd(), list.as_ptr().cast(), count, at) };
+        match usize::try_from(n) {
+            Ok(n) => Ok(n),
+            Err(_) => match std::io::Error::last_os_error() {
+                e if e.kind() == std::io::ErrorKind::Interrupted => Ok(0),
+                e => Err(e),
+            },
+        }
     }
 
     /// Waits until what was written is on the device.
@@ -262,6 +308,12 @@ mod tests {
         file.read_at(&mut seen, 100).unwrap();
         assert_eq!(&seen, b"latchwork");
         assert!(file.read_at(&mut [0; 200], 4000).is_err());
+        let words: Vec<[u8; 2]> = (0..2000u16).map(u16::to_le_bytes).collect();
+        let pieces: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
+        file.write_list_at(&pieces, 200).unwrap();
+        let mut list = vec![0; 4000];
+        file.read_at(&mut list, 200).unwrap();
+        assert_eq!((list, file.len_bytes().unwrap()), (words.concat(), 4200));
         assert!(file.try_lock().unwrap());
         let other = File::open(&path, OpenMode::Read).unwrap();
         assert!(!other.try_lock().unwrap());

@@ -45,6 +45,7 @@ fn run(dir: &Path, bytes: u64) {
             until: Until::End,
             frames_max,
             workers: Workers::default(),
+            on_device: true,
         };
         let out = roll_forward(&forward, &mut reader, &mut |_| {}).expect("it rolls forward");
         assert_eq!((out.end.0, out.records), (end, records));

@@ -4,6 +4,7 @@
 //!
 //! A batch is read by all workers and written by nobody while it is shared; when the last of them lets go of it, it is filled again.
 
+use os::blocks::Blocks;
 use redo::{LogReader, Rba, RecordReader};
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 /// Checked records, as they stood in the log.
 #[derive(Default)]
 pub struct Batch {
-    bytes: Vec<u8>,
+    bytes: Blocks,
     /// Where each record begins in the stream, and where it lies in `bytes`.
     records: Vec<(Rba, Range<usize>)>,
     len: usize,
@@ -42,7 +43,7 @@ impl Batch {
     /// The records and where they begin.
     pub fn records(&self) -> impl Iterator<Item = (Rba, RecordReader<'_>)> {
         self.records.iter().map(move |(start, at)| {
-            let record = RecordReader::of_checked(&self.bytes[at.clone()]).expect("it was checked when it was read");
+            let record = RecordReader::of_checked(&self.bytes.bytes()[at.clone()]).expect("it was checked when it was read");
             (*start, record)
         })
     }

@@ -53,6 +53,8 @@ pub struct Forward<'a> {
     /// Most blocks kept in memory, by all workers together.
     pub frames_max: usize,
     pub workers: Workers,
+    /// What was written is waited for. Otherwise it is in the files, and the device has it when somebody has synced them.
+    pub on_device: bool,
 }
 
 /// How a roll forward is divided.
@@ -120,10 +122,10 @@ const NEVER: Rba = Rba(u64::MAX);
 /// Redo between two calls of `tell`.
 const TELL_BYTES: u64 = 8 << 20;
 
-/// Batches on their way to a worker that has not taken them yet.
-const BATCHES_AHEAD: usize = 4;
+/// Batches on their way to a worker that has not taken them yet: so far one may be behind the others.
+const BATCHES_AHEAD: usize = 8;
 
-/// Applies the redo that `reader` gives to the data files, and has everything on disk when it returns.
+/// Applies the redo that `reader` gives to the data files: everything is in them when it returns, and on the device if that is asked for.
 ///
 /// # Errors
 /// Redo that cannot be read (ORA-00333), blocks that cannot be written (ORA-01114), a file that cannot be opened (ORA-01157) or
@@ -171,7 +173,9 @@ fn finish(forward: &Forward<'_>, runs: Vec<Run<'_>>, mut out: Outcome) -> Result
     out.damaged.dedup();
     lengthen(forward.files, &changed)?;
     os::crash::point("recovery-written");
-    forward.files.sync()?;
+    if forward.on_device {
+        forward.files.sync()?;
+    }
     Ok(out)
 }
 
@@ -300,8 +304,9 @@ struct Touched {
     passed_by: bool,
 }
 
-/// Blocks whose vectors go to the same worker: neighbours are written together.
-const STRETCH_BLOCKS: u32 = 64;
+/// Blocks whose vectors go to the same worker. Neighbours are written together, so that there should be many; what is changed at about the
+/// same time is mostly neighbours, too, and would keep one worker alone busy, so that there should be few.
+const STRETCH_BLOCKS: u32 = 16;
 
 /// A worker: the blocks that it owns, as far as it has met them.
 struct Run<'a> {
@@ -327,7 +332,7 @@ impl<'a> Run<'a> {
             forward,
             own,
             of,
-            pool: Pool::new(forward.files, forward.frames_max / of as usize),
+            pool: Pool::new(forward.files, forward.frames_max / of as usize, forward.on_device),
             touched: Vec::with_capacity(RECORD_BLOCKS_MAX),
             sizes: vec![0; Rdba::MAX_FILE as usize + 1],
             vectors: 0,
@@ -355,8 +360,9 @@ impl<'a> Run<'a> {
     }
 
     fn owns(&self, at: Rdba) -> bool {
-        let stretch = (at.0 / STRETCH_BLOCKS).wrapping_mul(0x9E37_79B1) >> 16;
-        self.of == 1 || stretch % self.of == self.own
+        // In turn, and from another one on in each extent of 256 blocks, or blocks at like places would all be one worker's.
+        let stretch = at.0 / STRETCH_BLOCKS;
+        self.of == 1 || (stretch ^ stretch >> 4 ^ stretch >> 8) % self.of == self.own
     }
 
     fn record(&mut self, start: Rba, record: &RecordReader<'_>) -> Result<()> {

@@ -110,8 +110,8 @@ pub struct Pool<'a> {
     /// Frames before this one have been looked at for being written early.
     looked_at: usize,
     early: Vec<usize>,
-    /// What is written at a time is put together here.
-    run: Vec<u8>,
+    /// What is written is going to be waited for.
+    on_device: bool,
     /// Blocks read from and written to the files.
     pub reads: u64,
     pub writes: u64,
@@ -123,8 +123,8 @@ impl<'a> Pool<'a> {
     /// The smallest pool: a record's blocks fit into its younger half.
     pub const FRAMES_MIN: usize = 64;
 
-    /// A pool of at most `frames_max` blocks.
-    pub fn new(files: &'a DataFiles, frames_max: usize) -> Pool<'a> {
+    /// A pool of at most `frames_max` blocks; `on_device` says that what is written is going to be waited for.
+    pub fn new(files: &'a DataFiles, frames_max: usize, on_device: bool) -> Pool<'a> {
         Pool {
             files,
             frames: Vec::new(),
@@ -134,7 +134,7 @@ impl<'a> Pool<'a> {
             now: 0,
             looked_at: 0,
             early: Vec::new(),
-            run: Vec::new(),
+            on_device,
             reads: 0,
             writes: 0,
             damaged: Vec::new(),
@@ -240,71 +240,52 @@ impl<'a> Pool<'a> {
             return Ok(());
         }
         let mut early = std::mem::take(&mut self.early);
+        early.retain(|n| self.frames[*n].dirty && !self.frames[*n].damaged);
         early.sort_unstable_by_key(|n| self.frames[*n].at);
-        let mut run = Run::of(self.files, &mut self.run);
+        let mut blocks = Vec::with_capacity(early.len());
         for n in early.drain(..) {
             let frame = &mut self.frames[n];
-            if frame.dirty && !frame.damaged {
-                let block = self.images.bytes_mut(frame.place);
-                run.add(frame, block)?;
-                frame.dirty = false;
-                self.writes += 1;
-            }
+            let place = frame.place;
+            seal(frame, self.images.bytes_mut(place));
+            frame.dirty = false;
+            blocks.push((frame.at, place));
         }
-        run.end()?;
         self.early = early;
-        Ok(())
+        self.write_blocks(&blocks)
     }
 
     fn write(&mut self, mut frames: Vec<Frame>) -> Result<()> {
         frames.retain(|f| f.dirty || f.damaged);
         frames.sort_unstable_by_key(|f| f.at);
-        let mut run = Run::of(self.files, &mut self.run);
+        let mut blocks = Vec::with_capacity(frames.len());
         for mut frame in frames {
-            let block = self.images.bytes_mut(frame.place);
-            run.add(&mut frame, block)?;
+            let place = frame.place;
+            seal(&mut frame, self.images.bytes_mut(place));
             if frame.damaged {
                 self.damaged.push(frame.at);
             }
-            self.writes += 1;
+            blocks.push((frame.at, place));
         }
-        run.end()
-    }
-}
-
-/// Neighbours on their way to a file.
-struct Run<'a> {
-    files: &'a DataFiles,
-    bytes: &'a mut Vec<u8>,
-    begin: Rdba,
-}
-
-impl<'a> Run<'a> {
-    fn of(files: &'a DataFiles, bytes: &'a mut Vec<u8>) -> Run<'a> {
-        bytes.clear();
-        Run { files, bytes, begin: Rdba::NONE }
+        self.write_blocks(&blocks)
     }
 
-    /// Adds a frame, which comes behind all others in the order of the files.
-    fn add(&mut self, frame: &mut Frame, block: &mut [u8]) -> Result<()> {
-        let size = self.files.block_size();
-        let (begin, blocks) = (self.begin, (self.bytes.len() / size) as u32);
-        let follows = begin.0 + blocks == frame.at.0 && begin.file() == frame.at.file();
-        if !self.bytes.is_empty() && (!follows || self.bytes.len() >= RUN_BYTES) {
-            self.files.write_blocks_soon(begin, self.bytes)?;
-            os::crash::point("recovery-some-blocks");
-            self.bytes.clear();
+    /// Writes sealed blocks, given with their places and in the order of the files: neighbours together, from where they are.
+    fn write_blocks(&mut self, blocks: &[(Rdba, usize)]) -> Result<()> {
+        let follows = |a: &(Rdba, usize), b: &(Rdba, usize)| a.0.0 + 1 == b.0.0 && a.0.file() == b.0.file();
+        let mut is_first = true;
+        for run in blocks.chunk_by(follows).flat_map(|run| run.chunks(RUN_BYTES / self.images.size)) {
+            if !std::mem::take(&mut is_first) {
+                os::crash::point("recovery-some-blocks");
+            }
+            let pieces: Vec<&[u8]> = run.iter().map(|(_, place)| self.images.bytes(*place)).collect();
+            if self.on_device {
+                self.files.write_blocks_soon(run[0].0, &pieces)?;
+            } else {
+                self.files.write_block_list(run[0].0, &pieces)?;
+            }
+            self.writes += run.len() as u64;
         }
-        if self.bytes.is_empty() {
-            self.begin = frame.at;
-        }
-        seal(frame, block);
-        self.bytes.extend_from_slice(block);
         Ok(())
-    }
-
-    fn end(self) -> Result<()> {
-        if self.bytes.is_empty() { Ok(()) } else { self.files.write_blocks_soon(self.begin, self.bytes) }
     }
 }
 

@@ -283,7 +283,15 @@ fn forward(
         reader => reader?,
     };
     let workers = Workers::default();
-    let work = Forward { files, apply: it.apply, starts, until: it.until, frames_max: it.frames_max, workers };
+    let work = Forward {
+        files,
+        apply: it.apply,
+        starts,
+        until: it.until,
+        frames_max: it.frames_max,
+        workers,
+        on_device: true,
+    };
     let mut out = roll_forward(&work, &mut reader, &mut |at| tell(Step::Forward(at)))?;
     if out.end.0 < manifest.end.rba {
         let first = control.files.first().map_or(1, |f| f.file);

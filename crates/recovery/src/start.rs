@@ -28,6 +28,8 @@ pub struct Recovery<'a> {
     pub frames_max: usize,
     /// Redo that is damaged ends there, and [`Outcome::damage`] says so; otherwise it is an error.
     pub stops_at_damage: bool,
+    /// What was written is waited for; see [`Forward::on_device`].
+    pub on_device: bool,
 }
 
 /// What there is to recover.
@@ -104,9 +106,18 @@ pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Pro
     if it.files.disk_sync() {
         reader.sync()?;
     }
+    reader.look_ahead();
     let starts = starts_of(it.files, control)?;
     let (until, workers) = (Until::End, Workers::default());
-    let forward = Forward { files: it.files, apply: it.apply, starts, until, frames_max: it.frames_max, workers };
+    let forward = Forward {
+        files: it.files,
+        apply: it.apply,
+        starts,
+        until,
+        frames_max: it.frames_max,
+        workers,
+        on_device: it.on_device,
+    };
     let mut out = roll_forward(&forward, &mut reader, tell)?;
     let newest = standing.newest.max(out.newest_block);
     out.damage = current.err().or_else(|| reader.damage().cloned());

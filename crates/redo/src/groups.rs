@@ -270,8 +270,8 @@ impl RedoLog {
         self.tail.written.store(end.0, Ordering::Release);
     }
 
-    /// Opens a new sequence behind the end of the redo. A checkpoint has passed the end of at least one log; logs that have to be
-    /// archived first are.
+    /// Opens a new sequence behind the end of the redo. A checkpoint has passed the end of at least one log, or one was never used; logs
+    /// that have to be archived first are.
     ///
     /// # Errors
     /// ORA-00600 when no log may be used again; those of archiving, of the control file and of writing the log's header.
@@ -532,6 +532,12 @@ impl RedoLog {
     pub fn wants_checkpoint(&self) -> bool {
         let wanted = self.tail.checkpoint_wanted.load(Ordering::SeqCst);
         wanted > self.tail.checkpoint.load(Ordering::SeqCst) && self.is_open()
+    }
+
+    /// Asks for a checkpoint of what there is so far; CKPT makes it, when it has started.
+    pub fn want_checkpoint(&self) {
+        self.tail.checkpoint_wanted.fetch_max(self.head().0, Ordering::SeqCst);
+        self.post_background(&self.tail.ckpt);
     }
 
     /// Has a checkpoint made for want of a log: by CKPT (true), or by this process while there is none (false, and it is done).

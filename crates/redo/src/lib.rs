@@ -6,6 +6,7 @@
 
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
+mod ahead;
 mod archive;
 mod file;
 mod groups;

@@ -19,15 +19,18 @@
 //! The fourth needs a record that was made later, at another time: damage inside the last write of all looks like a torn write.
 
 use crate::Rba;
+use crate::ahead::{Ahead, CHUNK, ROOM};
 use crate::file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, LogHeader, io_error, name};
 use crate::record::{RECORD_HEAD, RecordReader, claimed_len, head_of};
+use os::blocks::Blocks;
 use os::file::{File, OpenMode};
 use std::path::PathBuf;
 use types::format::date_to_char;
 use types::{Facility, Ora, Result, Scn};
 
-/// Bytes read at a time.
-const CHUNK: usize = 1 << 20;
+/// Less redo than this is not read ahead.
+const AHEAD_MIN: u64 = 4 << 20;
+
 /// No record is longer: 16 blocks of 32 KB with all that was done to them are far below.
 pub const RECORD_MAX: usize = 64 << 20;
 
@@ -130,7 +133,10 @@ pub struct LogReader {
     /// The position of the next record.
     at: Rba,
     /// What was read and not yet given out: `buffer[from..filled]`, from the position `at` on. Behind it is what earlier use left.
-    buffer: Vec<u8>,
+    buffer: Blocks,
+    /// The file that is being read, read ahead, if that is wanted and can be had.
+    ahead: Option<Ahead>,
+    looks_ahead: bool,
     from: usize,
     filled: usize,
     end_seen: bool,
@@ -193,7 +199,9 @@ impl LogReader {
             pieces,
             piece: 0,
             at: from,
-            buffer: Vec::new(),
+            buffer: Blocks::default(),
+            ahead: None,
+            looks_ahead: false,
             from: 0,
             filled: 0,
             end_seen: false,
@@ -209,6 +217,12 @@ impl LogReader {
     /// being written to can be read up to there.
     pub fn end_at(&mut self, limit: Rba) {
         self.limit = limit;
+    }
+
+    /// Has long logs read ahead from now on, by threads that end with the reader: for a process that has to be fast and does not fork
+    /// meanwhile.
+    pub fn look_ahead(&mut self) {
+        self.looks_ahead = true;
     }
 
     /// From now on the redo ends where it is damaged, or a log is missing; [`LogReader::damage`] says so then.
@@ -256,7 +270,7 @@ impl LogReader {
     fn give(&mut self, len: usize) -> (Rba, RecordReader<'_>) {
         let (start, from) = (self.at, self.from);
         self.pass(len);
-        let record = RecordReader::of_checked(&self.buffer[from..from + len]).expect("checked a moment ago");
+        let record = RecordReader::of_checked(&self.buffer.bytes()[from..from + len]).expect("checked a moment ago");
         self.last = (record.scn, record.time_s);
         (start, record)
     }
@@ -266,7 +280,7 @@ impl LogReader {
     pub fn next_buffered(&mut self) -> Option<(Rba, RecordReader<'_>)> {
         loop {
             let piece = &self.pieces[self.piece];
-            let have = &self.buffer[self.from..self.filled];
+            let have = &self.buffer.bytes()[self.from..self.filled];
             if self.end_seen || self.at >= self.limit || have.len() < RECORD_HEAD {
                 return None;
             }
@@ -303,12 +317,10 @@ impl LogReader {
     }
 
     /// Gives the buffer away, with the records that were given out of it where they were; `spare` is used from now on.
-    pub fn take_buffer(&mut self, mut spare: Vec<u8>) -> Vec<u8> {
-        let rest = &self.buffer[self.from..self.filled];
-        if spare.len() < rest.len() {
-            spare.resize(rest.len(), 0);
-        }
-        spare[..rest.len()].copy_from_slice(rest);
+    pub fn take_buffer(&mut self, mut spare: Blocks) -> Blocks {
+        let rest = &self.buffer.bytes()[self.from..self.filled];
+        spare.grow(rest.len());
+        spare.bytes_mut()[..rest.len()].copy_from_slice(rest);
         (self.filled, self.from) = (rest.len(), 0);
         std::mem::replace(&mut self.buffer, spare)
     }
@@ -353,6 +365,7 @@ impl LogReader {
     /// What was read ahead is read again.
     fn forget(&mut self) {
         (self.from, self.filled) = (0, 0);
+        self.ahead = None;
     }
 
     /// Says what it means that no sound record stands here: true when one can be had after all, false for the end of the redo.
@@ -418,36 +431,83 @@ impl LogReader {
             return Ok(None);
         }
         self.have(RECORD_HEAD)?;
-        let Some(len) = claimed_len(&self.buffer[self.from..self.filled]) else { return Ok(None) };
+        let Some(len) = claimed_len(&self.buffer.bytes()[self.from..self.filled]) else { return Ok(None) };
         if len as u64 > room || len > RECORD_MAX {
             return Ok(None);
         }
         self.have(len)?;
         let record =
-            RecordReader::new(&self.buffer[self.from..self.filled], self.at, self.pieces[self.piece].header.id());
+            RecordReader::new(&self.buffer.bytes()[self.from..self.filled], self.at, self.pieces[self.piece].header.id());
         Ok(record.ok().map(|r| if r.is_void { Stands::Void(r.len) } else { Stands::Record(r.len) }))
     }
 
     /// Makes the buffer hold at least `len` bytes from the present position on, as far as the file has them; zeros behind its end.
     fn have(&mut self, len: usize) -> Result<()> {
-        if self.filled - self.from >= len {
-            return Ok(());
+        while self.filled - self.from < len {
+            if !self.take_ahead() {
+                return self.read_more(len);
+            }
         }
-        self.buffer.copy_within(self.from..self.filled, 0);
+        Ok(())
+    }
+
+    fn read_more(&mut self, len: usize) -> Result<()> {
+        self.buffer.bytes_mut().copy_within(self.from..self.filled, 0);
         (self.filled, self.from) = (self.filled - self.from, 0);
         let piece = &self.pieces[self.piece];
         let have = self.filled;
         let at = self.at.0 + have as u64;
         let want = (len.max(CHUNK) - have).min(piece.end.0.saturating_sub(at) as usize);
         self.filled = have + want;
-        if self.buffer.len() < self.filled {
-            // At once as long as it is going to be: what it is made longer by is filled with zeros.
-            self.buffer.resize(self.filled.max(CHUNK), 0);
-        }
-        let got = piece.read(at, &mut self.buffer[have..self.filled])?;
-        self.buffer[have + got..self.filled].fill(0);
+        // At once as long as it is going to be: what it is made longer by is filled with zeros.
+        self.buffer.grow(self.filled.max(CHUNK));
+        let got = piece.read(at, &mut self.buffer.bytes_mut()[have..self.filled])?;
+        self.buffer.bytes_mut()[have + got..self.filled].fill(0);
         self.read_bytes += got as u64;
         Ok(())
+    }
+
+    /// Goes on to the next chunk that was read ahead; false when there is none, and the ordinary way is to be gone.
+    fn take_ahead(&mut self) -> bool {
+        let piece = &self.pieces[self.piece];
+        let begins = self.at.0 + (self.filled - self.from) as u64;
+        let left = piece.end.0.saturating_sub(begins);
+        let place = LOG_HEADER_BYTES + begins.saturating_sub(piece.header.start.0);
+        if self.looks_ahead && self.ahead.is_none() && left >= AHEAD_MIN {
+            self.ahead = Ahead::start(piece.file.path(), place);
+            self.looks_ahead = self.ahead.is_some();
+        }
+        let Some(ahead) = &mut self.ahead else { return false };
+        let skipped = place.checked_sub(ahead.position()).filter(|n| *n < CHUNK as u64 && left > 0);
+        let chunk = skipped.and_then(|skipped| Some((skipped as usize, ahead.take()?)));
+        let Some((skipped, (chunk, got))) = chunk.filter(|(skipped, (_, got))| got > skipped) else {
+            self.ahead = None;
+            return false;
+        };
+        let new = (got - skipped).min(usize::try_from(left).unwrap_or(usize::MAX));
+        self.read_bytes += new as u64;
+        let used = self.put_behind(chunk, ROOM + skipped, new);
+        if let Some(ahead) = &mut self.ahead {
+            ahead.give(used);
+        }
+        true
+    }
+
+    /// Makes the `new` bytes of `chunk` from `at` on follow what is in the buffer. Returns the buffer that is not needed any more.
+    fn put_behind(&mut self, mut chunk: Blocks, at: usize, new: usize) -> Blocks {
+        let rest = self.filled - self.from;
+        if rest <= at {
+            let before = at - rest;
+            chunk.bytes_mut()[before..at].copy_from_slice(&self.buffer.bytes()[self.from..self.filled]);
+            (self.from, self.filled) = (before, at + new);
+            return std::mem::replace(&mut self.buffer, chunk);
+        }
+        // A record longer than the room.
+        self.buffer.bytes_mut().copy_within(self.from..self.filled, 0);
+        self.buffer.grow(rest + new);
+        self.buffer.bytes_mut()[rest..rest + new].copy_from_slice(&chunk.bytes()[at..at + new]);
+        (self.from, self.filled) = (0, rest + new);
+        chunk
     }
 
     /// Has the device keep all redo that there is: a crash may have left the newest in the memory of the machine only, and blocks made from

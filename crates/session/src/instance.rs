@@ -94,7 +94,7 @@ impl Instance {
         let state = State::create(sga, &layouts.state);
         let storage = Storage::create(processes, &layouts.storage, database)?;
         if !database.files.is_read_only() && !database.is_new {
-            storage.mark_open(database.scn)?;
+            storage.mark_open(database.standing.scn)?;
         }
         storage.redo.set_archive_place(Box::new(move || archive_place(&params)));
         let dir = dir.to_path_buf();

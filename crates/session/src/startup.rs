@@ -1,13 +1,24 @@
 //! What a start does with a database that was not closed cleanly: rolling its files forward.
 //!
-//! It happens before there is shared memory or another process. When it is done the control file has a new checkpoint at the end of
-//! the redo, so that a crash right behind it has nothing to do again. Rolling back is the transaction system's, later: transactions
+//! It happens before there is shared memory or another process. When it is done every block is in its file, as the operating system has
+//! it. After a crash nobody waits for the device to have them, too: the control file keeps its checkpoint, and the first checkpoint of the
+//! new instance is asked for at once. A crash before that is recovered from the same position, through the redo of both lives. Where
+//! that cannot be, the blocks are waited for and the checkpoint is noted:
+//!
+//! | | because |
+//! |---|---|
+//! | no log is free of redo behind the checkpoint | the instance needs one to begin |
+//! | a file is of an earlier checkpoint, or was being copied | its header is to go with the others again |
+//! | a file was being taken offline | how far its redo goes is to be noted |
+//!
+//! Rolling back is the transaction system's, later: transactions
 //! that were open are found in the undo headers like those of any other dead process.
 
-use datafile::{CheckpointEntry, ControlFile, DataFiles, OfflineEntry};
+use datafile::{CheckpointEntry, ControlFile, DataFiles, LogGroupEntry, OfflineEntry};
 use os::file::{File, OpenMode};
 use params::{InitParams, Param};
 use recovery::{Outcome, Progress, Recovery};
+use redo::Rba;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use types::{Facility, Ora, Result, Scn};
@@ -78,8 +89,23 @@ pub fn remove_unfinished(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Rolls the files forward, if there is anything to roll forward, and notes the new checkpoint; returns the control file as it is
-/// then.
+/// Where a database's redo ends when its files are as far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub end: Rba,
+    pub scn: Scn,
+    /// Redo behind the control file's checkpoint is in the files, and perhaps not on the device: a checkpoint is to be made soon.
+    pub wants_checkpoint: bool,
+}
+
+impl Standing {
+    /// Of a database that was closed cleanly, or whose recovery has been noted: its redo ends at its checkpoint.
+    pub fn of(control: &ControlFile) -> Standing {
+        Standing { end: Rba(control.checkpoint.rba), scn: control.scn, wants_checkpoint: false }
+    }
+}
+
+/// Rolls the files forward, if there is anything to roll forward. Says where the redo ends.
 ///
 /// # Errors
 /// ORA-01113 when redo that is needed is not there; those of [`recovery::standing`] and [`recovery::recover`].
@@ -88,12 +114,12 @@ pub fn recover(
     mut control: ControlFile,
     init: &InitParams,
     tell: &mut dyn FnMut(Told<'_>),
-) -> Result<ControlFile> {
+) -> Result<Standing> {
     for n in files.missing() {
         let why = control.file(n).and_then(|f| files.why_missing(f)).map_or(String::new(), |e| e.to_string());
         tell(Told::Alert(&format!("{why}\nData file {n} cannot be used before the next start")));
     }
-    let Some(standing) = recovery::standing(files, &control)? else { return Ok(control) };
+    let Some(standing) = recovery::standing(files, &control)? else { return Ok(Standing::of(&control)) };
     if control.current_log().is_none() {
         return Err(Ora::with(1113, &[&1]));
     }
@@ -108,7 +134,12 @@ pub fn recover(
     let mut last = began;
     let apply = crate::storage::apply_table();
     let frames_max = (memory_bytes(init) / files.block_size() as u64) as usize;
-    let it = Recovery { files, control: &control, apply: &apply, frames_max, stops_at_damage: false };
+    // Who was taking a file offline died: its redo ends where the recovery does, at the latest.
+    let unsettled: Vec<u32> =
+        control.files.iter().filter(|f| f.is_offline && control.stop_of(f.file).is_none()).map(|f| f.file).collect();
+    let is_noted = !standing.behind.is_empty() || !control.backups.is_empty() || !unsettled.is_empty();
+    let on_device = control.clean || is_noted || !has_free_log(&control);
+    let it = Recovery { files, control: &control, apply: &apply, frames_max, stops_at_damage: false, on_device };
     let out = recovery::recover(&it, &standing, &mut |at| {
         if began.elapsed() >= QUIET && (last == began || last.elapsed() >= QUIET) {
             last = Instant::now();
@@ -117,11 +148,12 @@ pub fn recover(
     });
     let out = out.map_err(|e| with_way_on(e, files.directory(), tell))?;
     tell_outcome(&out, kind, began.elapsed(), tell);
+    if !on_device {
+        os::crash::point("recovery-rolled-forward");
+        return Ok(Standing { end: out.end, scn: out.scn, wants_checkpoint: true });
+    }
     control.scn = out.scn;
     control.checkpoint = CheckpointEntry { rba: out.end.0, scn: out.scn, time_s: out.time_s };
-    // Who was taking a file offline died: its redo ends here at the latest.
-    let unsettled: Vec<u32> =
-        control.files.iter().filter(|f| f.is_offline && control.stop_of(f.file).is_none()).map(|f| f.file).collect();
     control.offline.extend(unsettled.into_iter().map(|file| OfflineEntry { file, stop: control.checkpoint }));
     if !control.backups.is_empty() {
         tell(Told::Alert("Online backup ended by recovery"));
@@ -130,7 +162,15 @@ pub fn recover(
     os::crash::point("recovery-rolled-forward");
     files.stamp(&control, &control.checkpoint)?;
     control.write_as(files.directory(), files.disk_sync())?;
-    Ok(control)
+    Ok(Standing::of(&control))
+}
+
+/// Whether there is a log without redo behind the checkpoint: every log ends where the next sequence begins.
+fn has_free_log(control: &ControlFile) -> bool {
+    let end = |of: &LogGroupEntry| {
+        control.logs.iter().filter(|l| l.sequence > of.sequence).min_by_key(|l| l.sequence).map(|next| next.start)
+    };
+    control.logs.iter().any(|l| l.sequence == 0 || end(l).is_some_and(|end| end <= control.checkpoint.rba))
 }
 
 /// Says in the alert log what can be done about redo that is damaged.

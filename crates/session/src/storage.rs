@@ -12,7 +12,7 @@ use heap::Heap;
 use latch::Generation;
 use params::{CbcDesign, Designs, InitParams, LogWriter, Param, RowCacheDesign};
 use process::{Process, Processes};
-use redo::{ApplyTable, LogConfig, LogLayout, NoRedo, Rba, RedoLog, RedoSink};
+use redo::{ApplyTable, LogConfig, LogLayout, NoRedo, RedoLog, RedoSink};
 use row_cache::RowCache;
 use sga::SgaBuilder;
 use std::path::Path;
@@ -23,8 +23,8 @@ use types::{Date, Ora, Result, Scn};
 /// The database's files before the cache exists.
 pub struct Database {
     pub files: Arc<DataFiles>,
-    /// The SCN of the last clean shutdown.
-    pub scn: Scn,
+    /// Where the redo ends, and the highest SCN in it.
+    pub standing: startup::Standing,
     /// The files were made just now and hold no dictionary.
     pub is_new: bool,
 }
@@ -57,7 +57,8 @@ impl Database {
             let files = Arc::new(DataFiles::create(dir, &spec)?);
             files.set_disk_sync(sync);
             create_logs(&files, init, ephemeral)?;
-            return Ok(Database { files, scn: Scn(1), is_new: true });
+            let standing = startup::Standing::of(&files.control()?);
+            return Ok(Database { files, standing, is_new: true });
         }
         ControlFile::read(dir)?.require_dictionary(dictionary::base::Base::shape())?;
         let (files, control) = DataFiles::open(dir)?;
@@ -68,8 +69,8 @@ impl Database {
         }
         init.derive(Param::DbBlockSize, is);
         init.derive(Param::DbName, &control.name);
-        let control = startup::recover(&files, control, init, tell)?;
-        Ok(Database { files: Arc::new(files), scn: control.scn, is_new: false })
+        let standing = startup::recover(&files, control, init, tell)?;
+        Ok(Database { files: Arc::new(files), standing, is_new: false })
     }
 
     /// Opens the files in `dir` for looking only.
@@ -84,7 +85,7 @@ impl Database {
         if !control.clean {
             return Err(Ora::with(1113, &[&1]));
         }
-        Ok(Database { files: Arc::new(files), scn: control.scn, is_new: false })
+        Ok(Database { files: Arc::new(files), standing: startup::Standing::of(&control), is_new: false })
     }
 }
 
@@ -291,12 +292,14 @@ impl Storage {
     /// # Errors
     /// ORA-30012 when there are no undo segments; those of reading and writing blocks.
     pub fn open(&self, p: &Process, database: &Database) -> Result<()> {
-        self.txns.advance_scn(database.scn);
+        let standing = &database.standing;
+        self.txns.advance_scn(standing.scn);
         if !database.files.is_read_only() {
-            // A clean shutdown and a recovery both leave a checkpoint at the end of the redo.
-            let control = database.files.control()?;
-            self.redo.set_end(Rba(control.checkpoint.rba), database.scn);
+            self.redo.set_end(standing.end, standing.scn);
             self.redo.open(p)?;
+            if standing.wants_checkpoint {
+                self.redo.want_checkpoint();
+            }
         }
         if database.is_new {
             self.txns.create_undo_segments(p)?;

@@ -1,7 +1,7 @@
 //! The instance of this workspace: a database in a folder, sessions through its socket.
 
 use crate::peer::{cpu_seconds, latchwork_program, together};
-use crate::{Change, Query, Sample, Size, Target, Way};
+use crate::{Change, Query, Recovered, Sample, Size, Target, Way};
 use client::{Bind, Client, Credentials};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -104,24 +104,25 @@ impl Latchwork {
 
     /// Fills the log after a checkpoint, kills every process of the instance, and times the start. What counts is the redo that the
     /// start says it has read.
-    pub fn recovery(&self, size: Size) -> Option<Sample> {
+    pub fn recovery(&self, size: Size) -> Option<Recovered> {
         let written = || self.number("select value from v$sysstat where name = 'redo size'");
         let goal = size.megabytes * 1_000_000;
         self.run("alter system checkpoint");
-        let before = written();
+        let (before, mut rows) = (written(), 0);
         while written() - before < goal {
             self.change(Change::Update, size);
+            rows += 2 * size.rows;
         }
         self.session.borrow_mut().take();
         kill_instance(&self.dir);
         let began = Instant::now();
         self.start_instance();
-        let rows = self.number("select count(*) from bulk_indexed");
+        let found = self.number("select count(*) from bulk_indexed");
         let seconds = began.elapsed().as_secs_f64();
-        assert_eq!(rows, size.rows, "every committed row is there");
+        assert_eq!(found, size.rows, "every committed row is there");
         let alert = std::fs::read_to_string(self.dir.join("alert.log")).expect("an alert log");
         let kilobytes = alert.lines().filter_map(|l| l.strip_prefix(" read ")?.split(" KB redo").next()?.parse().ok());
-        Some(Sample { units: kilobytes.last().map_or(0.0, |kb: f64| kb * 1024.0 / 1e6), seconds, cpu: None })
+        Some(Recovered { megabytes: kilobytes.last().map_or(0.0, |kb: f64| kb * 1024.0 / 1e6), rows, seconds })
     }
 
     fn number(&self, query: &str) -> u64 {

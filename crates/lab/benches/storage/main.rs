@@ -46,6 +46,15 @@ pub struct Sample {
     pub cpu: Option<f64>,
 }
 
+/// A start behind a kill: what was written since the last checkpoint, and how long it took until the first answer.
+pub struct Recovered {
+    /// Millions of bytes of log.
+    pub megabytes: f64,
+    /// Rows inserted and updated, all of it committed.
+    pub rows: u64,
+    pub seconds: f64,
+}
+
 /// A table to insert many rows into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -242,13 +251,20 @@ fn changes(r: &mut Report, e: &Engines, size: Size) {
     }
 }
 
+/// One recovery, two figures. The same work fills more of one engine's log than of another's, so that megabytes a second say how fast a
+/// log is gone through, and rows a second how soon the work is there again.
 fn recovery(r: &mut Report, e: &Engines, size: Size) {
-    let what = "recovery, megabytes of redo";
-    r.measure(what, "Latchwork", || e.latchwork.recovery(size));
+    let mut note = |engine: &str, done: Option<Recovered>| {
+        let Some(done) = done else { return };
+        let sample = |units: f64| Some(Sample { units, seconds: done.seconds, cpu: None });
+        r.measure("recovery, megabytes of redo", engine, || sample(done.megabytes));
+        r.measure("recovery, rows changed", engine, || sample(done.rows as f64));
+    };
+    note("Latchwork", e.latchwork.recovery(size));
     if let Some(pg) = &e.postgres {
-        r.measure(what, "PostgreSQL", || pg.recovery(size));
+        note("PostgreSQL", pg.recovery(size));
     }
-    r.measure(what, "SQLite", || e.sqlite.recovery(size));
+    note("SQLite", e.sqlite.recovery(size));
 }
 
 struct Engines {

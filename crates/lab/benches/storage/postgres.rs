@@ -1,7 +1,7 @@
 //! PostgreSQL: a cluster of its own, `psql` and `pgbench` as clients, PL/pgSQL inside.
 
 use crate::peer::{Postgres, cpu_seconds};
-use crate::{Change, Query, Sample, Size, Target, Way};
+use crate::{Change, Query, Recovered, Sample, Size, Target, Way};
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -180,24 +180,25 @@ impl PostgresEngine {
     }
 
     /// Fills the log after a checkpoint, kills the server, and times its start.
-    pub fn recovery(&self, size: Size) -> Option<Sample> {
+    pub fn recovery(&self, size: Size) -> Option<Recovered> {
         self.run("checkpoint");
         let at = self.run("select pg_current_wal_lsn()");
         let written = || self.run(&format!("select pg_wal_lsn_diff(pg_current_wal_lsn(), '{at}')::bigint"));
         let goal = size.megabytes * 1_000_000;
-        let mut bytes = 0u64;
+        let (mut bytes, mut rows) = (0u64, 0);
         while bytes < goal {
             self.change(Change::Update, size);
+            rows += 2 * size.rows;
             bytes = written().parse().expect("a number");
         }
         self.session.borrow_mut().take();
         self.server.kill();
         let began = Instant::now();
         assert!(self.server.run_server(), "the server starts again");
-        let rows = self.run("select count(*) from bulk_indexed");
+        let found = self.run("select count(*) from bulk_indexed");
         let seconds = began.elapsed().as_secs_f64();
-        assert_eq!(rows, size.rows.to_string(), "every committed row is there");
-        Some(Sample { units: bytes as f64 / 1e6, seconds, cpu: None })
+        assert_eq!(found, size.rows.to_string(), "every committed row is there");
+        Some(Recovered { megabytes: bytes as f64 / 1e6, rows, seconds })
     }
 }
 

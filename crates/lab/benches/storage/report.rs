@@ -39,7 +39,11 @@ impl Report {
             "", "", "a second", "least to most", "best peer", "CPU ns"
         );
         let mut before = "";
-        for s in &self.all {
+        // Lines of one kind of work stand together.
+        let first = |of: &Series| self.all.iter().position(|s| s.work == of.work);
+        let mut all: Vec<&Series> = self.all.iter().collect();
+        all.sort_by_key(|s| first(s));
+        for s in all {
             let mut rates = s.rates.clone();
             let middle = median(&mut rates);
             let best = self.best_peer(&s.work).filter(|_| s.engine.starts_with("Latchwork"));

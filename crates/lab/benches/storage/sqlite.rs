@@ -1,7 +1,7 @@
 //! SQLite in the process that asks: WAL mode, `synchronous=FULL`, a connection for each thread.
 
 use crate::peer::{cpu_seconds, together};
-use crate::{Change, Query, Sample, Size, Target};
+use crate::{Change, Query, Recovered, Sample, Size, Target};
 use rusqlite::{Connection, params};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -104,37 +104,34 @@ impl Sqlite {
     }
 
     /// Fills the log, leaves it behind as a killed process would, and times opening the database and moving the log into it.
-    pub fn recovery(&self, size: Size) -> Option<Sample> {
+    pub fn recovery(&self, size: Size) -> Option<Recovered> {
         let copy = self.file.with_file_name("killed");
         let wal = |of: &Path| PathBuf::from(format!("{}-wal", of.display()));
-        let bytes = {
-            self.bulk(Target::Indexed, size);
-            let database = self.database.borrow();
-            database
-                .execute_batch("pragma wal_checkpoint(truncate); pragma wal_autocheckpoint = 0")
-                .expect("a checkpoint");
+        let (bytes, rows) = {
+            let batch = |sql: &str| self.database.borrow().execute_batch(sql).expect("a checkpoint");
+            batch("pragma wal_checkpoint(truncate); pragma wal_autocheckpoint = 0");
             let length = || std::fs::metadata(wal(&self.file)).map_or(0, |m| m.len());
+            let mut rows = 0;
             while length() < size.megabytes * 1_000_000 {
-                database.execute(Change::Update.sql(), []).expect("changes");
+                self.change(Change::Update, size);
+                rows += 2 * size.rows;
             }
             // What a kill leaves: the file and its log; the index of the log, in shared memory, is made again.
             std::fs::copy(&self.file, &copy).expect("copies");
             std::fs::copy(wal(&self.file), wal(&copy)).expect("copies");
             let bytes = length();
-            database
-                .execute_batch("pragma wal_autocheckpoint = 1000; pragma wal_checkpoint(truncate)")
-                .expect("a checkpoint");
-            bytes
+            batch("pragma wal_autocheckpoint = 1000; pragma wal_checkpoint(truncate)");
+            (bytes, rows)
         };
         let began = Instant::now();
         let database = Connection::open(&copy).expect("opens");
         database.execute_batch("pragma synchronous = full; pragma wal_checkpoint(truncate)").expect("a checkpoint");
-        let rows: i64 = database.query_row("select count(*) from bulk_indexed", [], |r| r.get(0)).expect("counts");
+        let found: i64 = database.query_row("select count(*) from bulk_indexed", [], |r| r.get(0)).expect("counts");
         let seconds = began.elapsed().as_secs_f64();
-        assert_eq!(rows as u64, size.rows, "every committed row is there");
+        assert_eq!(found as u64, size.rows, "every committed row is there");
         drop(database);
         let _ = std::fs::remove_file(&copy);
-        Some(Sample { units: bytes as f64 / 1e6, seconds, cpu: None })
+        Some(Recovered { megabytes: bytes as f64 / 1e6, rows, seconds })
     }
 }
 

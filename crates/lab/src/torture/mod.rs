@@ -45,6 +45,7 @@ const HANG_LIMIT: Duration = Duration::from_secs(60);
 pub const POINTS: &[&str] = &[
     "cache-copies-taken",
     "cache-some-blocks",
+    "checkpoint-written",
     "checkpoint_noted",
     "control-renamed",
     "control-written",

@@ -81,6 +81,41 @@ fn a_recovery_that_is_killed_is_done_again() {
     db.verify();
 }
 
+/// Nobody waits for what a recovery has written: until the first checkpoint a crash is recovered from the same place, through the redo of
+/// all lives since. When they have used all logs, a start waits after all.
+#[test]
+fn a_crash_before_the_first_checkpoint_is_recovered_through_every_life_since() {
+    let db = Database::new("lives");
+    db.start();
+    run(&mut db.connect(), &["create table t (n number primary key, life number, v varchar2(200))"]);
+    let checkpoint = || datafile::ControlFile::read(db.path()).unwrap().checkpoint.rba;
+    let (mut waited, mut rows) = (Vec::new(), 0);
+    for life in 0..7 {
+        let mut c = db.connect();
+        let insert = format!(
+            "insert into t select {rows} + level, {life}, rpad('x', 100 + mod(level, 90), 'x') from dual connect by level <= 200"
+        );
+        run(&mut c, &[&insert, &format!("update t set life = {life}"), "commit"]);
+        rows += 200;
+        run(&mut c, &["update t set life = -1, v = null where mod(n, 3) = 0"]);
+        db.kill();
+        let before = checkpoint();
+        // Whoever makes a checkpoint stops on the way.
+        std::fs::write(db.path().join(os::crash::STOP_FILE), "").unwrap();
+        let plan = "_crash_point=checkpoint-written:1:stop";
+        let (code, text) = db.program(&["start", "--param", "_disk_sync=false", "--param", plan]);
+        assert_eq!(code, 0, "{text}");
+        waited.push(checkpoint() > before);
+        let mut c = db.connect();
+        assert_eq!(number(&mut c, &format!("select count(*) from t where life = {life} and v is not null")), rows);
+        assert_eq!(number(&mut c, "select /*+ index(t) */ count(*) from t where n > 0"), rows, "life {life}");
+    }
+    assert!(waited.contains(&true) && waited.contains(&false), "of three logs one is free, for a while: {waited:?}");
+    db.kill();
+    db.start();
+    db.verify();
+}
+
 #[test]
 fn a_database_whose_making_was_killed_is_made_again() {
     let db = Database::new("making");
