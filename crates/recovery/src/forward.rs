@@ -356,7 +356,7 @@ impl<'a> Run<'a> {
 
     fn batch(&mut self, batch: &Batch) -> Result<()> {
         batch.records().try_for_each(|(start, record)| self.record(start, &record))?;
-        self.pool.write_early()
+        if self.forward.on_device { self.pool.write_early() } else { Ok(()) }
     }
 
     fn owns(&self, at: Rdba) -> bool {

@@ -46,6 +46,7 @@ impl Hasher for AddressHasher {
 }
 
 /// A block in the pool.
+#[derive(Clone, Copy)]
 pub struct Frame {
     pub at: Rdba,
     pub damaged: bool,
@@ -196,7 +197,7 @@ impl<'a> Pool<'a> {
         let keep = self.frames.len() / 2;
         let out = self.frames.split_off(keep);
         let places: Vec<usize> = out.iter().map(|f| f.place).collect();
-        self.write(out)?;
+        self.write_changed(out)?;
         self.images.free.extend(places);
         (self.looked_at, self.early) = (self.frames.len(), Vec::new());
         self.places.clear();
@@ -219,7 +220,7 @@ impl<'a> Pool<'a> {
     pub fn write_out(&mut self) -> Result<()> {
         let frames = std::mem::take(&mut self.frames);
         self.places.clear();
-        self.write(frames)
+        self.write_changed(frames)
     }
 
     /// Writes undo blocks that are full, if there are enough of them.
@@ -242,50 +243,44 @@ impl<'a> Pool<'a> {
         let mut early = std::mem::take(&mut self.early);
         early.retain(|n| self.frames[*n].dirty && !self.frames[*n].damaged);
         early.sort_unstable_by_key(|n| self.frames[*n].at);
-        let mut blocks = Vec::with_capacity(early.len());
-        for n in early.drain(..) {
-            let frame = &mut self.frames[n];
-            let place = frame.place;
-            seal(frame, self.images.bytes_mut(place));
-            frame.dirty = false;
-            blocks.push((frame.at, place));
+        let mut frames: Vec<Frame> = early.iter().map(|n| self.frames[*n]).collect();
+        self.write(&mut frames)?;
+        for (n, frame) in early.drain(..).zip(frames) {
+            self.frames[n] = Frame { dirty: false, ..frame };
         }
         self.early = early;
-        self.write_blocks(&blocks)
+        Ok(())
     }
 
-    fn write(&mut self, mut frames: Vec<Frame>) -> Result<()> {
-        frames.retain(|f| f.dirty || f.damaged);
-        frames.sort_unstable_by_key(|f| f.at);
-        let mut blocks = Vec::with_capacity(frames.len());
-        for mut frame in frames {
-            let place = frame.place;
-            seal(&mut frame, self.images.bytes_mut(place));
-            if frame.damaged {
-                self.damaged.push(frame.at);
-            }
-            blocks.push((frame.at, place));
-        }
-        self.write_blocks(&blocks)
-    }
-
-    /// Writes sealed blocks, given with their places and in the order of the files: neighbours together, from where they are.
-    fn write_blocks(&mut self, blocks: &[(Rdba, usize)]) -> Result<()> {
-        let follows = |a: &(Rdba, usize), b: &(Rdba, usize)| a.0.0 + 1 == b.0.0 && a.0.file() == b.0.file();
-        let mut is_first = true;
-        for run in blocks.chunk_by(follows).flat_map(|run| run.chunks(RUN_BYTES / self.images.size)) {
+    /// Writes frames, given in the order of the files: neighbours together, from where they are.
+    fn write(&mut self, frames: &mut [Frame]) -> Result<()> {
+        let follows = |a: &Frame, b: &Frame| a.at.0 + 1 == b.at.0 && a.at.file() == b.at.file();
+        let (mut is_first, run_blocks) = (true, RUN_BYTES / self.images.size);
+        for run in frames.chunk_by_mut(follows).flat_map(|run| run.chunks_mut(run_blocks)) {
             if !std::mem::take(&mut is_first) {
                 os::crash::point("recovery-some-blocks");
             }
-            let pieces: Vec<&[u8]> = run.iter().map(|(_, place)| self.images.bytes(*place)).collect();
+            for frame in run.iter_mut() {
+                let place = frame.place;
+                seal(frame, self.images.bytes_mut(place));
+                self.damaged.extend(frame.damaged.then_some(frame.at));
+            }
+            let pieces: Vec<&[u8]> = run.iter().map(|frame| self.images.bytes(frame.place)).collect();
             if self.on_device {
-                self.files.write_blocks_soon(run[0].0, &pieces)?;
+                self.files.write_blocks_soon(run[0].at, &pieces)?;
             } else {
-                self.files.write_block_list(run[0].0, &pieces)?;
+                self.files.write_block_list(run[0].at, &pieces)?;
             }
             self.writes += run.len() as u64;
         }
         Ok(())
+    }
+
+    /// Writes those of the frames that differ from the files.
+    fn write_changed(&mut self, mut frames: Vec<Frame>) -> Result<()> {
+        frames.retain(|f| f.dirty || f.damaged);
+        frames.sort_unstable_by_key(|f| f.at);
+        self.write(&mut frames)
     }
 }
 
