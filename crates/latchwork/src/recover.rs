@@ -65,7 +65,14 @@ fn recovered(dir: &Path, resetlogs: bool, progress: &mut Progress) -> Result<Str
     };
     let apply = session::apply_table();
     let frames_max = MEMORY_BYTES / files.block_size();
-    let it = Recovery { files: &files, control: &control, apply: &apply, frames_max, stops_at_damage: true, on_device: true };
+    let it = Recovery {
+        files: &files,
+        control: &control,
+        apply: &apply,
+        frames_max,
+        stops_at_damage: true,
+        on_device: true,
+    };
     if !resetlogs {
         let end = recovery::scan(&it, &standing).map_err(text)?;
         return Ok(found(&end));

@@ -43,7 +43,8 @@ impl Batch {
     /// The records and where they begin.
     pub fn records(&self) -> impl Iterator<Item = (Rba, RecordReader<'_>)> {
         self.records.iter().map(move |(start, at)| {
-            let record = RecordReader::of_checked(&self.bytes.bytes()[at.clone()]).expect("it was checked when it was read");
+            let record =
+                RecordReader::of_checked(&self.bytes.bytes()[at.clone()]).expect("it was checked when it was read");
             (*start, record)
         })
     }

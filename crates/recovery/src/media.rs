@@ -45,15 +45,8 @@ pub fn recover_file(it: &FileRecovery<'_>, tell: &mut dyn FnMut(&Progress)) -> R
     reader.end_at(stop);
     let starts = HashMap::from([(it.file.file, begin)]);
     let (until, workers) = (Until::End, Workers::default());
-    let forward = Forward {
-        files: &files,
-        apply: it.apply,
-        starts,
-        until,
-        frames_max: it.frames_max,
-        workers,
-        on_device: true,
-    };
+    let forward =
+        Forward { files: &files, apply: it.apply, starts, until, frames_max: it.frames_max, workers, on_device: true };
     let out = roll_forward(&forward, &mut reader, tell)?;
     if out.end < stop {
         let text = format!("the redo behind log sequence {} is missing", out.sequence);

@@ -105,8 +105,9 @@ pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Pro
     let (mut reader, current) = open_logs(it, standing)?;
     if it.files.disk_sync() {
         reader.sync()?;
+        // Without syncs the redo is in the operating system's memory, and past that would first have to be written.
+        reader.look_ahead();
     }
-    reader.look_ahead();
     let starts = starts_of(it.files, control)?;
     let (until, workers) = (Until::End, Workers::default());
     let forward = Forward {

@@ -436,8 +436,11 @@ impl LogReader {
             return Ok(None);
         }
         self.have(len)?;
-        let record =
-            RecordReader::new(&self.buffer.bytes()[self.from..self.filled], self.at, self.pieces[self.piece].header.id());
+        let record = RecordReader::new(
+            &self.buffer.bytes()[self.from..self.filled],
+            self.at,
+            self.pieces[self.piece].header.id(),
+        );
         Ok(record.ok().map(|r| if r.is_void { Stands::Void(r.len) } else { Stands::Record(r.len) }))
     }
 
