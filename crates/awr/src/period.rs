@@ -49,6 +49,10 @@ pub struct Statement {
     pub elapsed_us: u64,
     pub cpu_us: u64,
     pub versions: u64,
+    /// Waits of the class User I/O.
+    pub io_us: u64,
+    /// Bytes of shared memory at the last snapshot that saw it.
+    pub memory: u64,
 }
 
 /// What was done to a segment.
@@ -62,6 +66,19 @@ pub struct Segment {
     pub kind: String,
     /// Logical reads, busy waits, changes, physical reads and writes, read and write requests, ITL waits, row lock waits, scans.
     pub figures: [u64; 10],
+}
+
+/// What a size of the buffer cache would have read since the instance started.
+#[derive(Clone, Debug, Default)]
+pub struct CacheSize {
+    pub pool: String,
+    pub megabytes: f64,
+    /// Of the present size.
+    pub factor: f64,
+    pub buffers: u64,
+    pub reads: f64,
+    /// What the present size read.
+    pub present: f64,
 }
 
 /// One step of the period: what lies between two snapshots that follow each other.
@@ -129,6 +146,8 @@ pub struct Period {
     pub parameters: Vec<(String, String, String)>,
     pub statements: Vec<Statement>,
     pub segments: Vec<Segment>,
+    /// At the end of the period, by size.
+    pub cache_sizes: Vec<CacheSize>,
     /// `[now, most]` by resource, initial allocation and limit; these are no totals.
     pub resources: Vec<Ends>,
     /// `[target MTTR, estimated MTTR, IOs, actual, target, log size, timeout, interval]`, the last five in blocks of redo; no totals.
@@ -261,6 +280,7 @@ impl Period {
                         log_chkpt_timeout_redo_blks, log_chkpt_interval_redo_blks";
         period.recovery = l.ends(0, recovery, "instance_recovery")?;
         period.segments = segments(&mut l)?;
+        period.cache_sizes = cache_sizes(&mut l)?;
         period.parameters = parameters(&mut l)?;
         period.histogram = histogram(&mut l)?;
         period.undo = undo(&mut l)?;
@@ -378,29 +398,59 @@ fn undo(l: &mut Loader<'_>) -> Result<Vec<Ends>> {
     Ok(rows.into_iter().map(row).collect())
 }
 
+/// Figures first and texts apart: a join with the texts, which may be gone, would read the figures of all snapshots.
 fn statements(l: &mut Loader<'_>) -> Result<Vec<Statement>> {
     let [begin, end] = l.ends;
-    let sql = "select q.sql_id, max(q.module), sum(q.executions_delta), sum(q.parse_calls_delta), sum(q.rows_processed_delta), \
-               sum(q.buffer_gets_delta), sum(q.disk_reads_delta), sum(q.elapsed_time_delta), sum(q.cpu_time_delta), \
-               max(q.version_count), max(t.sql_text) from dba_hist_sqlstat q, dba_hist_sqltext t \
-               where q.snap_id > :1 and q.snap_id <= :2 and q.dbid = :3 and t.sql_id(+) = q.sql_id and t.dbid(+) = q.dbid \
-               group by q.sql_id";
     let binds = [begin, end, l.dbid].map(|n| Value::Number(n.into()));
-    let rows = l.source.query(sql, &binds)?;
-    let row = |row: Vec<Value>| Statement {
-        id: text(&row[0]),
-        module: text(&row[1]),
-        executions: count(&row[2]),
-        parse_calls: count(&row[3]),
-        rows: count(&row[4]),
-        gets: count(&row[5]),
-        reads: count(&row[6]),
-        elapsed_us: count(&row[7]),
-        cpu_us: count(&row[8]),
-        versions: count(&row[9]),
-        text: text(&row[10]),
+    let of_period = "from dba_hist_sqlstat q where q.snap_id > :1 and q.snap_id <= :2 and q.dbid = :3";
+    let sql = format!(
+        "select q.sql_id, max(q.module), sum(q.executions_delta), sum(q.parse_calls_delta), sum(q.rows_processed_delta), \
+         sum(q.buffer_gets_delta), sum(q.disk_reads_delta), sum(q.elapsed_time_delta), sum(q.cpu_time_delta), max(q.version_count), \
+         sum(q.iowait_delta), max(q.sharable_mem) {of_period} group by q.sql_id"
+    );
+    let rows = l.source.query(&sql, &binds)?;
+    let sql = format!(
+        "select t.sql_id, t.sql_text from dba_hist_sqltext t where t.sql_id in (select q.sql_id {of_period}) and t.dbid = :3"
+    );
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    for row in l.source.query(&sql, &binds)? {
+        texts.insert(text(&row[0]), text(&row[1]));
+    }
+    let mut row = |row: Vec<Value>| {
+        let id = text(&row[0]);
+        Statement {
+            module: text(&row[1]),
+            executions: count(&row[2]),
+            parse_calls: count(&row[3]),
+            rows: count(&row[4]),
+            gets: count(&row[5]),
+            reads: count(&row[6]),
+            elapsed_us: count(&row[7]),
+            cpu_us: count(&row[8]),
+            versions: count(&row[9]),
+            io_us: count(&row[10]),
+            memory: count(&row[11]),
+            text: texts.remove(&id).unwrap_or_default(),
+            id,
+        }
     };
-    Ok(rows.into_iter().map(row).collect())
+    Ok(rows.into_iter().map(&mut row).collect())
+}
+
+fn cache_sizes(l: &mut Loader<'_>) -> Result<Vec<CacheSize>> {
+    let columns = "name, size_for_estimate, size_factor, buffers_for_estimate, physical_reads, base_physical_reads";
+    let row = |row: Vec<Value>| CacheSize {
+        pool: text(&row[0]),
+        megabytes: real(&row[1]),
+        factor: real(&row[2]),
+        buffers: count(&row[3]),
+        reads: real(&row[4]),
+        present: real(&row[5]),
+    };
+    let end = l.ends[1];
+    let mut all: Vec<CacheSize> = l.rows(columns, "db_cache_advice", end)?.into_iter().map(row).collect();
+    all.sort_by_key(|size| size.buffers);
+    Ok(all)
 }
 
 fn segments(l: &mut Loader<'_>) -> Result<Vec<Segment>> {

@@ -187,7 +187,7 @@ impl<'a> ChangeGroup<'a> {
             return Ok(have);
         }
         self.cache.files.check_writable(at.file())?;
-        self.count_get();
+        self.count_get(at);
         let mut patience = Patience::of(self, at);
         loop {
             match self.try_pin(at)? {
@@ -221,7 +221,8 @@ impl<'a> ChangeGroup<'a> {
         self.freed.push(extent);
     }
 
-    fn count_get(&self) {
+    fn count_get(&self, at: Rdba) {
+        self.cache.advice.note(self.p, at);
         for stat in [Stat::SessionLogicalReads, Stat::DbBlockGets, Stat::DbBlockGetsFromCache] {
             self.p.count(stat, 1);
         }
@@ -299,7 +300,7 @@ impl<'a> ChangeGroup<'a> {
             return Ok(have);
         }
         self.cache.files.check_writable(at.file())?;
-        self.count_get();
+        self.count_get(at);
         let mut patience = Patience::of(self, at);
         loop {
             let entry = match self.try_pin(at)? {

@@ -35,6 +35,7 @@ impl BufferCache {
             return Ok(r);
         }
         self.count_get(p, GetKind::Consistent);
+        self.advice.note(p, at);
         p.count(Stat::BufferIsNotPinnedCount, 1);
         let mut fast = true;
         loop {

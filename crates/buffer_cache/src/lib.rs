@@ -7,6 +7,7 @@
 //! The cache knows no undo: which version of a block a query may see is decided above it.
 #![deny(unsafe_code)] // The frames, and the layouts of what lies in shared memory.
 
+mod advice;
 mod apply;
 mod chains;
 mod config;
@@ -25,6 +26,7 @@ mod segments;
 mod temp;
 mod writer;
 
+pub use advice::{CacheAdvice, PRESENT as ADVICE_PRESENT, SIZES as ADVICE_SIZES, Simulator};
 pub use apply::{is_whole, op, register};
 pub use config::{CacheConfig, ChainDesign, GROUP_BLOCKS_MAX};
 pub use figures::{CLASSES, FileIo, MULTIBLOCK_MAX};
@@ -76,6 +78,7 @@ pub struct CacheLayout {
     temp_words: SgaSlice<AtomicU64>,
     segment_lines: SgaSlice<SegmentLine>,
     segment_totals: SgaSlice<SegmentLine>,
+    advice: advice::AdviceLayout,
 }
 
 impl CacheLayout {
@@ -103,6 +106,7 @@ impl CacheLayout {
             segment_lines: sga
                 .reserve("segment statistics of processes", config.processes * segment_figures::LINES_OWN),
             segment_totals: sga.reserve("segment statistics", segment_figures::LINES_SHARED),
+            advice: advice::AdviceLayout::reserve(sga, config.processes),
         }
     }
 }
@@ -131,6 +135,7 @@ pub struct BufferCache {
     temp_words: &'static [AtomicU64],
     segment_lines: &'static [SegmentLine],
     segment_totals: &'static [SegmentLine],
+    advice: advice::Advice,
     files: Arc<DataFiles>,
     apply: ApplyTable,
     redo: Box<dyn RedoSink>,
@@ -174,6 +179,7 @@ impl BufferCache {
             temp_words: sga.slice(layout.temp_words),
             segment_lines: sga.slice(layout.segment_lines),
             segment_totals: sga.slice(layout.segment_totals),
+            advice: advice::Advice::create(sga, &layout.advice),
             files,
             apply,
             redo,

@@ -52,6 +52,7 @@ impl BufferCache {
             return self.read_fast(p, at, f);
         }
         self.count_get(p, kind);
+        self.advice.note(p, at);
         if self.design == ChainDesign::Versioned
             && let Some(r) = self.read_versioned(p, at, f)
         {
@@ -77,6 +78,7 @@ impl BufferCache {
     ) -> Result<Option<R>> {
         if stamp.is_some_and(|s| s.at == at && self.is_same(&s)) {
             self.count_get(p, kind);
+            self.advice.note(p, at);
             self.count_chain_get(p, false);
             if let Some(s) = stamp {
                 self.touch_sampled(p, s.buffer as usize);

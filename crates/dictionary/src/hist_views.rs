@@ -38,7 +38,7 @@ pub(crate) const VIEWS: &[(&str, &str)] = &[
         "select q.snap_id, q.dbid, q.instance_number, q.sql_id, q.plan_hash_value, q.parsing_schema_name, q.executions_total, \
             q.executions_delta, q.parse_calls_total, q.parse_calls_delta, q.fetches_total, q.fetches_delta, q.rows_processed_total, \
             q.rows_processed_delta, q.buffer_gets_total, q.buffer_gets_delta, q.disk_reads_total, q.disk_reads_delta, \
-            q.elapsed_time_total, q.elapsed_time_delta, q.cpu_time_total, q.cpu_time_delta, q.module, q.action, q.version_count, 0 con_id \
+            q.elapsed_time_total, q.elapsed_time_delta, q.cpu_time_total, q.cpu_time_delta, q.module, q.action, q.version_count, q.iowait_total, q.iowait_delta, q.sharable_mem, 0 con_id \
             from wrm$_snapshot s, wrh$_sqlstat q where s.snap_id = q.snap_id and s.dbid = q.dbid and s.status = 0",
     ),
     (

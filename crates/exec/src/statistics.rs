@@ -66,11 +66,12 @@ struct Figure {
     stale: bool,
 }
 
-/// Blocks got and blocks read.
+/// Blocks got and blocks read, and microseconds of waits of the class User I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Blocks {
     gets: u64,
     reads: u64,
+    io_us: u64,
 }
 
 impl Blocks {
@@ -78,13 +79,18 @@ impl Blocks {
     #[inline]
     fn of(p: &Process) -> Blocks {
         let line = p.stats();
-        Blocks { gets: line.get(Stat::SessionLogicalReads), reads: line.get(Stat::PhysicalReads) }
+        let (gets, reads) = (line.get(Stat::SessionLogicalReads), line.get(Stat::PhysicalReads));
+        Blocks { gets, reads, io_us: p.user_io_us() }
     }
 
     /// What is left without others; nothing where these are more.
     #[inline]
     fn less(self, other: Blocks) -> Blocks {
-        Blocks { gets: self.gets.saturating_sub(other.gets), reads: self.reads.saturating_sub(other.reads) }
+        Blocks {
+            gets: self.gets.saturating_sub(other.gets),
+            reads: self.reads.saturating_sub(other.reads),
+            io_us: self.io_us.saturating_sub(other.io_us),
+        }
     }
 }
 
@@ -385,8 +391,10 @@ impl Place {
             let own = now.less(base);
             figure.delta.buffer_gets += own.gets;
             figure.delta.disk_reads += own.reads;
+            figure.delta.user_io_us += own.io_us;
             let told = &mut cx.session.figures.told;
-            (told.gets, told.reads) = (told.gets + own.gets, told.reads + own.reads);
+            (told.gets, told.reads, told.io_us) =
+                (told.gets + own.gets, told.reads + own.reads, told.io_us + own.io_us);
         }
     }
 }

@@ -92,7 +92,14 @@ fn a_report_shows_what_the_snapshots_counted() {
         "Service Statistics",
         "Service Wait Class Stats",
         "SQL ordered by Elapsed Time",
+        "SQL ordered by CPU Time",
+        "SQL ordered by User I/O Wait Time",
         "SQL ordered by Gets",
+        "SQL ordered by Reads",
+        "SQL ordered by Executions",
+        "SQL ordered by Parse Calls",
+        "SQL ordered by Sharable Memory",
+        "SQL ordered by Version Count",
         "Instance Activity Stats",
         "IOStat by Function summary",
         "IOStat by Filetype summary",
@@ -358,6 +365,50 @@ fn statements_are_charged_with_the_blocks_they_got() {
     let by_gets =
         &report[report.find("\nSQL ordered by Gets").unwrap()..report.find("\nSQL ordered by Reads").unwrap()];
     assert!(by_gets.contains("SELECT COUNT(V) FROM INSIDE"), "{by_gets}");
+}
+
+#[test]
+fn statements_are_charged_with_their_waits_for_blocks() {
+    let instance = start(&[("db_cache_size", "2M")]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table big (n number, v varchar2(2000))");
+    run(&mut c, "insert into big select level, rpad('x', 2000) from dual connect by level <= 2500");
+    run(&mut c, "commit");
+    run(&mut c, "begin dbms_workload_repository.create_snapshot; end;");
+    let waited = "select time_waited_micro_fg from v$system_event where event in ('db file scattered read', 'db file sequential read')";
+    let sum =
+        |c: &mut Client| -> i64 { number(c, &format!("select nvl(sum(time_waited_micro_fg), 0) from ({waited})")) };
+    let before = sum(&mut c);
+    run(&mut c, "declare x number; begin for i in 1 .. 5 loop select count(v) into x from big; end loop; end;");
+    let all = sum(&mut c) - before;
+    let of = "select sum(user_io_wait_time) from v$sql where sql_text like 'SELECT COUNT(V) FROM BIG%'";
+    let charged = number(&mut c, of);
+    assert!(charged > 0 && charged <= all + 1, "{charged} of {all} microseconds");
+    let small = "select count(*) from v$sql where sharable_mem < 1000 or user_io_wait_time is null";
+    assert_eq!(number(&mut c, small), 0);
+    run(&mut c, "begin dbms_workload_repository.create_snapshot; end;");
+    let kept = "select sum(iowait_delta) from dba_hist_sqlstat s, dba_hist_sqltext t where s.snap_id = 2 and t.sql_id = s.sql_id \
+                and t.sql_text like 'SELECT COUNT(V) FROM BIG%'";
+    assert_eq!(number(&mut c, kept), charged);
+    let report = text(&mut c, "select output from table(dbms_workload_repository.awr_report_text(1, 1, 1, 2))");
+    let by_io =
+        &report[report.find("\nSQL ordered by User I/O").unwrap()..report.find("\nSQL ordered by Gets").unwrap()];
+    assert!(by_io.contains("SELECT COUNT(V) FROM BIG"), "{by_io}");
+    // The advisory has a row for each size that would have read something, the smaller the more.
+    let sizes = "select count(*) from v$db_cache_advice where advice_status = 'ON'";
+    assert_eq!(number(&mut c, sizes), 20);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while number(&mut c, "select count(estd_physical_reads) from v$db_cache_advice") == 0 {
+        assert!(std::time::Instant::now() < deadline, "nothing was estimated");
+        run(&mut c, "declare x number; begin select count(v) into x from big; end;");
+    }
+    let sizes = rows(&mut c, "select estd_physical_reads from v$db_cache_advice order by size_factor");
+    let reads = |row: &Vec<Value>| if let Value::Number(n) = &row[0] { n.to_f64() } else { panic!("{row:?}") };
+    let sizes: Vec<f64> = sizes.iter().map(reads).collect();
+    assert!(sizes.is_sorted_by(|a, b| a >= b), "larger sizes read no more: {sizes:?}");
+    run(&mut c, "alter system set db_cache_advice = off");
+    assert_eq!(number(&mut c, "select count(*) from v$db_cache_advice where advice_status = 'OFF'"), 20);
+    refused(&mut c, "alter system set db_cache_advice = maybe");
 }
 
 #[test]

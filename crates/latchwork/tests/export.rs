@@ -108,6 +108,13 @@ struct View {
     sums: Vec<String>,
 }
 
+/// Numbers that may have a fraction.
+const REAL: [(&str, &[&str]); 3] = [
+    ("DBA_HIST_OSSTAT", &["VALUE"]),
+    ("DBA_HIST_DB_CACHE_ADVICE", &["SIZE_FOR_ESTIMATE", "SIZE_FACTOR"]),
+    ("DBA_HIST_SYSMETRIC_SUMMARY", &["MINVAL", "MAXVAL", "AVERAGE", "STANDARD_DEVIATION", "SUM_SQUARES"]),
+];
+
 fn views(c: &mut Client) -> Vec<View> {
     let names = rows(
         c,
@@ -117,7 +124,8 @@ fn views(c: &mut Client) -> Vec<View> {
     for name in names.iter().map(|row| text(&row[0])).filter(|name| name != "DBA_HIST_EVENT_HISTOGRAM") {
         let described = c.describe(&format!("select * from {name}")).unwrap();
         let is_whole = |c: &&client::Column| {
-            matches!(c.data_type, DataType::Number { .. }) && !(name == "DBA_HIST_OSSTAT" && c.name == "VALUE")
+            let is_real = REAL.iter().any(|(view, columns)| name == *view && columns.contains(&c.name.as_str()));
+            matches!(c.data_type, DataType::Number { .. }) && !is_real
         };
         let columns: Vec<String> = described.iter().filter(is_whole).map(|c| c.name.clone()).collect();
         let sums: Vec<String> = columns.iter().map(|c| format!("sum(\"{c}\")")).collect();

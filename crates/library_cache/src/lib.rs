@@ -225,10 +225,12 @@ pub struct Delta {
     pub disk_reads: u64,
     pub elapsed_us: u64,
     pub cpu_us: u64,
+    /// Waits of the class User I/O.
+    pub user_io_us: u64,
 }
 
 impl Delta {
-    pub(crate) fn words(&self) -> [u64; 8] {
+    pub(crate) fn words(&self) -> [u64; 9] {
         [
             self.executions,
             self.parse_calls,
@@ -238,10 +240,11 @@ impl Delta {
             self.disk_reads,
             self.elapsed_us,
             self.cpu_us,
+            self.user_io_us,
         ]
     }
 
-    pub(crate) fn of_words(w: [u64; 8]) -> Delta {
+    pub(crate) fn of_words(w: [u64; 9]) -> Delta {
         Delta {
             executions: w[0],
             parse_calls: w[1],
@@ -251,6 +254,7 @@ impl Delta {
             disk_reads: w[5],
             elapsed_us: w[6],
             cpu_us: w[7],
+            user_io_us: w[8],
         }
     }
 

@@ -118,6 +118,13 @@ pub struct OpenCursor {
     pub child: u64,
 }
 
+impl ChildRow {
+    /// Bytes of shared memory that it takes.
+    pub fn memory_bytes() -> u64 {
+        size_of::<Child>() as u64
+    }
+}
+
 impl ParentRow {
     /// The account of all children.
     pub fn figures(&self) -> Delta {

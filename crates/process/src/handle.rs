@@ -107,6 +107,13 @@ impl Process {
         self.stats.add(stat, n);
     }
 
+    /// Microseconds that it, and those who had its place before, waited for reads and writes of users: for differences.
+    #[inline]
+    #[must_use]
+    pub fn user_io_us(&self) -> u64 {
+        self.client.waiter().totals.user_io_us()
+    }
+
     /// Its own statistics.
     #[inline]
     #[must_use]

@@ -144,6 +144,13 @@ const TABLES: &[(&str, &str)] = &[
          ckpt_block_writes from v$instance_recovery",
     ),
     (
+        "wrh$_db_cache_advice",
+        "bpid, name, block_size, advice_status, size_for_estimate, size_factor, buffers_for_estimate, physical_reads, base_physical_reads, \
+         actual_physical_reads) select :1, :2, :3, a.id, a.name, a.block_size, a.advice_status, a.size_for_estimate, a.size_factor, \
+         a.buffers_for_estimate, a.estd_physical_reads, b.estd_physical_reads, b.estd_physical_reads from v$db_cache_advice a, \
+         v$db_cache_advice b where b.id = a.id and b.size_factor = 1",
+    ),
+    (
         "wrh$_sysmetric_summary",
         "begin_time, end_time, intsize, group_id, metric_id, metric_name, metric_unit, num_interval, minval, maxval, average, \
          standard_deviation, sum_squares) select :1, :2, :3, min(h.begin_time), max(h.end_time), sum(h.intsize_csec), h.group_id, \
@@ -183,7 +190,7 @@ const INSTANCE: &str = "insert into sys.wrm$_database_instance (dbid, instance_n
 const SEEN: &str = "insert into sys.wrm$_sqlstat_seen (seen, startup_time, sql_id, plan_hash_value, command_type, parsing_schema_name, \
      executions_total, executions_delta, parse_calls_total, parse_calls_delta, fetches_total, fetches_delta, rows_processed_total, \
      rows_processed_delta, buffer_gets_total, buffer_gets_delta, disk_reads_total, disk_reads_delta, elapsed_time_total, \
-     elapsed_time_delta, cpu_time_total, cpu_time_delta, module, action, version_count) select :1, i.startup_time, s.sql_id, \
+     elapsed_time_delta, cpu_time_total, cpu_time_delta, module, action, version_count, iowait_total, iowait_delta, sharable_mem) select :1, i.startup_time, s.sql_id, \
      s.plan_hash_value, s.command_type, s.parsing_schema_name, s.executions, s.executions - case when p.executions_total <= \
      s.executions then p.executions_total else 0 end, s.parse_calls, s.parse_calls - case when p.parse_calls_total <= s.parse_calls \
      then p.parse_calls_total else 0 end, s.fetches, s.fetches - case when p.fetches_total <= s.fetches then p.fetches_total else 0 \
@@ -191,11 +198,13 @@ const SEEN: &str = "insert into sys.wrm$_sqlstat_seen (seen, startup_time, sql_i
      0 end, s.buffer_gets, s.buffer_gets - case when p.buffer_gets_total <= s.buffer_gets then p.buffer_gets_total else 0 end, \
      s.disk_reads, s.disk_reads - case when p.disk_reads_total <= s.disk_reads then p.disk_reads_total else 0 end, s.elapsed_time, \
      s.elapsed_time - case when p.elapsed_time_total <= s.elapsed_time then p.elapsed_time_total else 0 end, s.cpu_time, \
-     s.cpu_time - case when p.cpu_time_total <= s.cpu_time then p.cpu_time_total else 0 end, s.module, s.action, s.versions \
+     s.cpu_time - case when p.cpu_time_total <= s.cpu_time then p.cpu_time_total else 0 end, s.module, s.action, s.versions, \
+     s.user_io, s.user_io - case when p.iowait_total <= s.user_io then p.iowait_total else 0 end, s.memory \
      from v$instance i, (select sql_id, max(plan_hash_value) plan_hash_value, max(command_type) command_type, \
      max(parsing_schema_name) parsing_schema_name, sum(executions) executions, sum(parse_calls) parse_calls, sum(fetches) fetches, \
      sum(rows_processed) rows_processed, sum(buffer_gets) buffer_gets, sum(disk_reads) disk_reads, sum(elapsed_time) elapsed_time, \
-     sum(cpu_time) cpu_time, max(module) module, max(action) action, count(*) versions from v$sql group by sql_id) s, \
+     sum(cpu_time) cpu_time, max(module) module, max(action) action, count(*) versions, \
+     sum(user_io_wait_time) user_io, sum(sharable_mem) memory from v$sql group by sql_id) s, \
      (select q.* from sys.wrm$_sqlstat_seen q, v$instance j where q.seen = :2 and q.startup_time = j.startup_time) p \
      where p.sql_id(+) = s.sql_id";
 
@@ -206,11 +215,11 @@ const UNSEEN: &str = "delete from sys.wrm$_sqlstat_seen where seen <> :1";
 const STATEMENTS: &str = "insert into sys.wrh$_sqlstat (snap_id, dbid, instance_number, sql_id, plan_hash_value, command_type, \
      parsing_schema_name, executions_total, executions_delta, parse_calls_total, parse_calls_delta, fetches_total, fetches_delta, \
      rows_processed_total, rows_processed_delta, buffer_gets_total, buffer_gets_delta, disk_reads_total, disk_reads_delta, \
-     elapsed_time_total, elapsed_time_delta, cpu_time_total, cpu_time_delta, module, action, version_count) select :1, :2, :3, \
+     elapsed_time_total, elapsed_time_delta, cpu_time_total, cpu_time_delta, module, action, version_count, iowait_total, iowait_delta, sharable_mem) select :1, :2, :3, \
      sql_id, plan_hash_value, command_type, parsing_schema_name, executions_total, executions_delta, parse_calls_total, \
      parse_calls_delta, fetches_total, fetches_delta, rows_processed_total, rows_processed_delta, buffer_gets_total, \
      buffer_gets_delta, disk_reads_total, disk_reads_delta, elapsed_time_total, elapsed_time_delta, cpu_time_total, cpu_time_delta, \
-     module, action, version_count from sys.wrm$_sqlstat_seen where seen = :4 and \
+     module, action, version_count, iowait_total, iowait_delta, sharable_mem from sys.wrm$_sqlstat_seen where seen = :4 and \
      (executions_delta > 0 or parse_calls_delta > 0 or elapsed_time_delta > 0)";
 
 /// Texts of statements that have none yet.

@@ -292,9 +292,11 @@ impl Instance {
             Param::MutexWaitScheme => self.processes.domain().tunables().set_mutex_wait_scheme(n),
             Param::MutexWaitTime => self.processes.domain().tunables().set_mutex_wait_time(n),
             Param::JobQueueProcesses => self.wake_job_queue(),
-            Param::AshEnable | Param::AshSamplingInterval | Param::MetricInterval | Param::StatisticsLevel => {
-                self.wake_sampler()
-            }
+            Param::AshEnable
+            | Param::AshSamplingInterval
+            | Param::MetricInterval
+            | Param::DbCacheAdvice
+            | Param::StatisticsLevel => self.wake_sampler(),
             _ => {}
         }
     }

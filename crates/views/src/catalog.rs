@@ -11,8 +11,8 @@ use crate::column::{Row, Type};
 use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
-    backup, buffers, database, history, latches, limits, locks, memory, metrics, redo, results, rowcache, segments,
-    sessions, space, sql, statistics, transactions, waits,
+    advice, backup, buffers, database, history, latches, limits, locks, memory, metrics, redo, results, rowcache,
+    segments, sessions, space, sql, statistics, transactions, waits,
 };
 
 /// One view.
@@ -140,6 +140,7 @@ views! {
     "X$BH" | buffers::KCBBH => buffers::kcbbh;
     "V$BUFFER_POOL" | buffers::BUFFER_POOL => buffers::buffer_pool;
     "V$BUFFER_POOL_STATISTICS" | buffers::BUFFER_POOL_STATISTICS => buffers::buffer_pool_statistics;
+    "V$DB_CACHE_ADVICE" | advice::DB_CACHE_ADVICE => advice::db_cache_advice;
     "V$SEGSTAT" | segments::SEGSTAT => segments::segstat;
     "V$SEGMENT_STATISTICS" | segments::SEGMENT_STATISTICS => segments::segment_statistics;
     "V$SEGSTAT_NAME" | segments::SEGSTAT_NAME => segments::segstat_name;

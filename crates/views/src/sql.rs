@@ -7,7 +7,7 @@ use crate::column::{Row, Type, Type::*, address, date_of_seconds, n, t};
 use crate::source::Source;
 
 /// The figures, as all views of statements show them.
-const FIGURES: [(&str, Type); 8] = [
+const FIGURES: [(&str, Type); 9] = [
     ("EXECUTIONS", N),
     ("PARSE_CALLS", N),
     ("FETCHES", N),
@@ -16,6 +16,7 @@ const FIGURES: [(&str, Type); 8] = [
     ("DISK_READS", N),
     ("ELAPSED_TIME", N),
     ("CPU_TIME", N),
+    ("USER_IO_WAIT_TIME", N),
 ];
 
 pub fn sql_columns() -> Vec<(&'static str, Type)> {
@@ -33,6 +34,7 @@ pub fn sql_columns() -> Vec<(&'static str, Type)> {
     ];
     columns.extend(FIGURES);
     columns.extend([
+        ("SHARABLE_MEM", N),
         ("LOADS", N),
         ("INVALIDATIONS", N),
         ("FIRST_LOAD_TIME", V(19)),
@@ -74,6 +76,7 @@ pub fn sqlarea_columns() -> Vec<(&'static str, Type)> {
     ];
     columns.extend(FIGURES);
     columns.extend([
+        ("SHARABLE_MEM", N),
         ("LOADS", N),
         ("INVALIDATIONS", N),
         ("KEPT_VERSIONS", N),
@@ -193,6 +196,7 @@ fn figures(f: &Delta) -> Row {
         n(f.disk_reads),
         n(f.elapsed_us),
         n(f.cpu_us),
+        n(f.user_io_us),
     ]
 }
 
@@ -229,6 +233,7 @@ fn sql_row(sql: &ParentRow, child: &ChildRow) -> Row {
     ];
     row.extend(figures(&child.figures));
     row.extend([
+        n(ChildRow::memory_bytes()),
         n(child.loads),
         n(child.invalidations),
         moment(child.first_load_s),
@@ -281,6 +286,7 @@ pub fn sqlarea(s: &Source<'_>) -> Vec<Row> {
         ];
         row.extend(figures(&sql.figures()));
         row.extend([
+            n(sql.memory_bytes()),
             n(sql.loads),
             n(sql.invalidations),
             n(if sql.kept { sql.children.len() as u64 } else { 0 }),

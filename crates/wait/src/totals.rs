@@ -23,6 +23,8 @@ pub struct EventTotal {
 #[repr(C, align(64))]
 pub struct EventTotals {
     events: [EventTotal; Event::COUNT],
+    /// Microseconds of ended waits of the class User I/O: what a statement is charged with is the difference of two looks.
+    user_io_us: AtomicU64,
 }
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
@@ -98,6 +100,13 @@ impl EventTotals {
         &self.events[event as usize]
     }
 
+    /// Microseconds of ended waits of the class User I/O, of this session and those that had its place before.
+    #[inline]
+    #[must_use]
+    pub fn user_io_us(&self) -> u64 {
+        self.user_io_us.load(Ordering::Relaxed)
+    }
+
     /// Microseconds of ended waits of the class Idle.
     #[must_use]
     pub fn idle_us(&self) -> u64 {
@@ -156,6 +165,9 @@ impl Waiter {
         let ns = now.saturating_sub(started_ns);
         self.slot.end(now);
         self.totals.of(event).note(ns / 1000, timed_out);
+        if event.class() == crate::WaitClass::UserIo {
+            add(&self.totals.user_io_us, ns / 1000);
+        }
         ns
     }
 }

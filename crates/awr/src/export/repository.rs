@@ -63,8 +63,12 @@ pub struct Wanted {
 }
 
 /// Numbers that have a fraction: view and column. All others are whole, and refused when they are not.
-const REAL: &[(&str, &str)] =
-    &[("OSSTAT", "VALUE"), ("DB_CACHE_ADVICE", "SIZE_FACTOR"), ("SYSMETRIC_HISTORY", "VALUE")];
+const REAL: &[(&str, &str)] = &[
+    ("OSSTAT", "VALUE"),
+    ("DB_CACHE_ADVICE", "SIZE_FACTOR"),
+    ("DB_CACHE_ADVICE", "SIZE_FOR_ESTIMATE"),
+    ("SYSMETRIC_HISTORY", "VALUE"),
+];
 
 /// What another view shows in other units, and would be counted twice.
 const LEFT_OUT: &[&str] = &["EVENT_HISTOGRAM"];

@@ -133,7 +133,10 @@ fn sections_have_the_columns_that_scripts_know() {
     assert_eq!(heads, ["Parameter Name", "Begin value", "End value (if different)"]);
     assert_eq!(widths, [29, 33, 14]);
     let (heads, _) = form(&report, "SQL ordered by Elapsed Time");
-    assert_eq!(heads, ["Elapsed Time (s)", "Executions", "Elapsed Time per Exec (s)", "%Total", "%CPU", "SQL Id"]);
+    assert_eq!(
+        heads,
+        ["Elapsed Time (s)", "Executions", "Elapsed Time per Exec (s)", "%Total", "%CPU", "%IO", "SQL Id"]
+    );
     assert!(report.contains("\nLoad Profile              Per Second    Per Transaction   Per Exec   Per Call\n"));
     let lines = ["DB Time(s):", "DB CPU(s):", "Redo size:", "Logical reads:", "Executes:", "Transactions:"];
     let found: Vec<usize> = lines.iter().map(|l| report.find(l).unwrap_or_else(|| panic!("{l}"))).collect();

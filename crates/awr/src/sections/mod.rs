@@ -36,7 +36,7 @@ pub fn build(p: &Period) -> Report {
             title: "Buffer Pool Statistics",
             sections: [storage::pool_sections(p), vec![limits::recovery(p)]].concat(),
         },
-        Group { title: "Advisory Statistics", sections: storage::advisories() },
+        Group { title: "Advisory Statistics", sections: storage::advisories(p) },
         Group { title: "Wait Statistics", sections: storage::wait_sections(p) },
         Group { title: "Undo Statistics", sections: storage::undo_sections(p) },
         Group { title: "Latch Statistics", sections: latches::sections(p) },

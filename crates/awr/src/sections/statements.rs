@@ -15,25 +15,63 @@ pub fn sections(p: &Period) -> Vec<Section> {
     let gets = (p.stat("session logical reads") as f64).max(total(|s| s.gets));
     let reads = (p.stat("physical reads") as f64).max(total(|s| s.reads));
     let (parses, executions) = (p.stat("parse count (total)") as f64, p.stat("execute count") as f64);
-    vec![
-        by_time(
-            all,
-            "SQL ordered by Elapsed Time",
-            ["Elapsed|Time (s)", "Elapsed Time|per Exec (s)"],
-            |s| s.elapsed_us,
-            db_time,
-            p,
-        ),
-        by_time(all, "SQL ordered by CPU Time", ["CPU|Time (s)", "CPU per|Exec (s)"], |s| s.cpu_us, cpu, p),
+    let io = p.events.iter().filter(|e| e.key[1] == "User I/O").map(|e| e.added(5)).sum::<u64>() as f64;
+    let times = TIMES.iter().zip([db_time, cpu, io.max(total(|s| s.io_us))]);
+    let by_times = times.map(|(time, whole)| by_time(all, time, whole, p));
+    let others = vec![
         by_blocks(all, "SQL ordered by Gets", ["Buffer|Gets", "Gets|per Exec"], |s| s.gets, gets),
         by_blocks(all, "SQL ordered by Reads", ["Physical|Reads", "Reads|per Exec"], |s| s.reads, reads),
         by_executions(all, executions),
         by_parses(all, parses),
+        by_memory(all, p),
         by_versions(all),
-    ]
+    ];
+    by_times.chain(others).collect()
 }
 
-const ELAPSED: &str = "This table displays top SQL by elapsed time";
+/// A list by a time.
+struct Time {
+    title: &'static str,
+    summary: &'static str,
+    heads: [&'static str; 2],
+    figure: fn(&Statement) -> u64,
+    /// Of what `%Total` is.
+    of: &'static str,
+    /// Whether the elapsed time has a column besides.
+    with_elapsed: bool,
+}
+
+const TIMES: [Time; 3] = [
+    Time {
+        title: "SQL ordered by Elapsed Time",
+        summary: "This table displays top SQL by elapsed time",
+        heads: ["Elapsed|Time (s)", "Elapsed Time|per Exec (s)"],
+        figure: |s| s.elapsed_us,
+        of: "DB time",
+        with_elapsed: false,
+    },
+    Time {
+        title: "SQL ordered by CPU Time",
+        summary: "This table displays top SQL by CPU time",
+        heads: ["CPU|Time (s)", "CPU per|Exec (s)"],
+        figure: |s| s.cpu_us,
+        of: "DB CPU",
+        with_elapsed: true,
+    },
+    Time {
+        title: "SQL ordered by User I/O Wait Time",
+        summary: "This table displays top SQL by user I/O time",
+        heads: ["User I/O|Time (s)", "UIO per|Exec (s)"],
+        figure: |s| s.io_us,
+        of: "the waits of users in the class User I/O",
+        with_elapsed: true,
+    },
+];
+
+/// A part of the elapsed time, in per cent.
+fn of_elapsed(us: u64, s: &Statement) -> Cell {
+    Cell::percent(us.min(s.elapsed_us) as f64, s.elapsed_us as f64, 1)
+}
 
 fn top(all: &[Statement], figure: impl Fn(&Statement) -> u64) -> Vec<&Statement> {
     let mut rows: Vec<&Statement> = all.iter().filter(|s| figure(s) > 0).collect();
@@ -57,45 +95,39 @@ fn named(mut row: Vec<Cell>, s: &Statement) -> Vec<Cell> {
     row
 }
 
-fn by_time(
-    all: &[Statement],
-    title: &str,
-    heads: [&'static str; 2],
-    figure: fn(&Statement) -> u64,
-    whole: f64,
-    p: &Period,
-) -> Section {
+fn by_time(all: &[Statement], time: &Time, whole: f64, p: &Period) -> Section {
     let row = |s: &&Statement| {
-        let us = figure(s) as f64;
-        let cells = vec![
+        let us = (time.figure)(s) as f64;
+        let mut cells = vec![
             Cell::Decimal(us / 1e6, 1),
             Cell::Count(s.executions),
             Cell::ratio(us / 1e6, s.executions as f64, 6),
             Cell::percent(us, whole, 1),
-            Cell::percent(s.cpu_us.min(s.elapsed_us) as f64, s.elapsed_us as f64, 1),
         ];
+        cells.extend(time.with_elapsed.then_some(Cell::Decimal(s.elapsed_us as f64 / 1e6, 1)));
+        cells.extend([of_elapsed(s.cpu_us, s), of_elapsed(s.io_us, s)]);
         named(cells, s)
     };
-    let columns = vec![
-        number(heads[0], 10),
+    let mut columns = vec![
+        number(time.heads[0], 10),
         number("Executions", 12),
-        number(heads[1], 13),
+        number(time.heads[1], if time.with_elapsed { 10 } else { 13 }),
         number("%Total", 6),
-        number("%CPU", 6),
     ];
-    let captured: u64 = all.iter().map(figure).sum();
-    let share = 100.0 * captured as f64 / whole.max(1.0);
-    let captured = format!("Captured SQL accounts for {share:.1}% of the total");
+    columns.extend(time.with_elapsed.then_some(number("Elapsed|Time (s)", 10)));
+    columns.extend([number("%CPU", 6), number("%IO", 6)]);
+    let captured: u64 = all.iter().map(time.figure).sum();
+    let captured = format!("Captured SQL accounts for {:.1}% of the total", 100.0 * captured as f64 / whole.max(1.0));
+    let of = format!("%Total - of {}", time.of);
     let total = format!("Total DB time (s): {:.1}", p.db_time_us() as f64 / 1e6);
     let notes = [
         "A statement of a block is in the figures of the block, too",
-        "%Total - of DB time, or of DB CPU for the list by CPU",
-        "%CPU - CPU time as a percentage of elapsed time",
+        of.as_str(),
+        "%CPU - CPU time, %IO - User I/O time as a percentage of elapsed time",
         captured.as_str(),
         total.as_str(),
     ];
-    let summary = if title.contains("CPU") { "This table displays top SQL by CPU time" } else { ELAPSED };
-    section(title, summary, &notes, with_text(columns), top(all, figure).iter().map(row).collect())
+    section(time.title, time.summary, &notes, with_text(columns), top(all, time.figure).iter().map(row).collect())
 }
 
 fn by_blocks(
@@ -113,7 +145,8 @@ fn by_blocks(
             Cell::ratio(n, s.executions as f64, 1),
             Cell::percent(n, whole, 1),
             Cell::Decimal(s.elapsed_us as f64 / 1e6, 1),
-            Cell::percent(s.cpu_us.min(s.elapsed_us) as f64, s.elapsed_us as f64, 1),
+            of_elapsed(s.cpu_us, s),
+            of_elapsed(s.io_us, s),
         ];
         named(cells, s)
     };
@@ -124,6 +157,7 @@ fn by_blocks(
         number("%Total", 6),
         number("Elapsed|Time (s)", 8),
         number("%CPU", 5),
+        number("%IO", 5),
     ];
     let summary = if title.ends_with("Gets") {
         "This table displays top SQL by buffer gets"
@@ -179,6 +213,28 @@ fn by_parses(all: &[Statement], whole: f64) -> Section {
         "SQL ordered by Parse Calls",
         "This table displays top SQL by number of parse calls",
         &[&total],
+        with_text(columns),
+        rows,
+    )
+}
+
+/// What is listed by memory has so many bytes.
+const MEMORY_LEAST: u64 = 1 << 20;
+
+fn by_memory(all: &[Statement], p: &Period) -> Section {
+    let pool = p.sga.iter().find(|e| e.name() == "Variable Size").and_then(|e| e.end.first().copied()).unwrap_or(0);
+    let row = |s: &&Statement| {
+        let share = Cell::percent(s.memory as f64, pool as f64, 2);
+        named(vec![Cell::Count(s.memory), Cell::Count(s.executions), share], s)
+    };
+    let columns = vec![number("Sharable Mem (b)", 16), number("Executions", 12), number("% Total", 8)];
+    let large = |s: &Statement| if s.memory > MEMORY_LEAST { s.memory } else { 0 };
+    let rows = top(all, large).iter().map(row).collect();
+    let notes = ["Statements with more than 1048576 bytes of shared memory", "% Total - of the shared pool"];
+    section(
+        "SQL ordered by Sharable Memory",
+        "This table displays top SQL by amount of shared memory used",
+        &notes,
         with_text(columns),
         rows,
     )

@@ -192,9 +192,31 @@ impl Span<'_> {
     }
 }
 
-/// What MMNL keeps between two rounds.
+/// What MMNL keeps between two rounds, for metrics and for the advice about the buffer cache.
 #[derive(Default)]
 pub struct Meter {
+    rates: Rates,
+    simulator: buffer_cache::Simulator,
+}
+
+impl Meter {
+    /// Does what is due, and says how long there is time until something is.
+    pub fn round(&mut self, instance: &Instance, p: &Process) -> Duration {
+        let params = instance.params();
+        let is_on = !params.get(Param::StatisticsLevel).eq_ignore_ascii_case("BASIC");
+        let advice = is_on && params.get(Param::DbCacheAdvice).eq_ignore_ascii_case("ON");
+        let next = instance.storage().cache.advise(&mut self.simulator, advice);
+        if !is_on {
+            self.rates = Rates::default();
+            return next;
+        }
+        next.min(self.rates.round(instance, p))
+    }
+}
+
+/// Totals when intervals began.
+#[derive(Default)]
+struct Rates {
     long: Option<Totals>,
     short: Option<Totals>,
     events: Vec<EventMetric>,
@@ -202,13 +224,8 @@ pub struct Meter {
     shorts: u64,
 }
 
-impl Meter {
-    /// Does what is due, and says how long there is time until the next interval ends.
-    pub fn round(&mut self, instance: &Instance, p: &Process) -> Duration {
-        if instance.params().get(Param::StatisticsLevel).eq_ignore_ascii_case("BASIC") {
-            *self = Meter::default();
-            return Duration::from_secs(1);
-        }
+impl Rates {
+    fn round(&mut self, instance: &Instance, p: &Process) -> Duration {
         let interval_ns = instance.params().number(Param::MetricInterval).max(1) as u64 * 1_000_000;
         let now = os::clock::now_ns();
         let Some(short) = &self.short else {
@@ -238,7 +255,7 @@ impl Meter {
 
     fn begin(&mut self, instance: &Instance, p: &Process) {
         let totals = Totals::read(instance, p);
-        *self = Meter { long: Some(totals.clone()), short: Some(totals), events: events_now(instance, p), shorts: 0 };
+        *self = Rates { long: Some(totals.clone()), short: Some(totals), events: events_now(instance, p), shorts: 0 };
     }
 }
 
