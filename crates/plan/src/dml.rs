@@ -9,6 +9,7 @@ use crate::ir::*;
 use crate::query::conjunction;
 use crate::scope::*;
 use crate::typing::*;
+use crate::updatable::{Through, Wanted};
 use dictionary::{ConstraintKindDef, IndexDef, ObjectPrivilege, OnDeleteDef, Resolved, TableDef};
 use sql::ast::{self, ExprKind, TableRefKind};
 use std::rc::Rc;
@@ -17,18 +18,32 @@ use types::{ObjectId, Ora, Result};
 /// The rows that a statement changes, before it says which.
 struct Opened {
     id: ItemId,
-    /// Conditions of the view that they are changed through.
-    conds: Vec<Expr>,
+    /// The table, or what is joined in the view that it is changed through.
+    set: JoinSet,
     rowid: Reg,
     old: Vec<Reg>,
 }
 
 impl Compiler<'_> {
     /// The table that a DML statement changes.
-    fn dml_table(&mut self, t: &ast::TableRef, privilege: ObjectPrivilege) -> Result<(Rc<TableDef>, String)> {
+    fn dml_table(
+        &mut self,
+        t: &ast::TableRef,
+        privilege: ObjectPrivilege,
+        wanted: Wanted<'_>,
+    ) -> Result<(Rc<TableDef>, String)> {
         self.through = None;
         let pos = t.pos.0;
-        let TableRefKind::Table(name) = &t.kind else { return Err(Ora::new(1732).at(pos)) };
+        let name = match &t.kind {
+            TableRefKind::Table(name) => name,
+            TableRefKind::Subquery { query, lateral: false, as_of: None, pivot: None, alias } => {
+                let alias = alias.as_ref().map_or(String::new(), |alias| alias.name.clone());
+                let of = Through::Query(Rc::new(query.as_ref().clone()));
+                let table = self.table_through(of, privilege, wanted, pos)?;
+                return self.changeable(table, pos).map(|table| (table, alias));
+            }
+            _ => return Err(Ora::new(1732).at(pos)),
+        };
         if name.as_of.is_some() || name.versions.is_some() {
             return Err(Ora::new(8187).at(pos)); // snapshot expression not allowed here
         }
@@ -46,13 +61,29 @@ impl Compiler<'_> {
             }
             Some(Resolved::View(view)) => {
                 self.check_privilege(view.object, view.owner_id, privilege, pos)?;
-                let through = self.updatable(&view, privilege, pos)?;
-                let table = Rc::clone(&through.table);
-                self.through = Some(Rc::new(through));
-                table
+                self.table_through(Through::View(view), privilege, wanted, pos)?
             }
             _ => return Err(Ora::new(942).at(pos)),
         };
+        self.changeable(table, pos).map(|table| (table, alias))
+    }
+
+    /// The table that is changed through a view, or a query.
+    fn table_through(
+        &mut self,
+        of: Through,
+        privilege: ObjectPrivilege,
+        wanted: Wanted<'_>,
+        pos: u32,
+    ) -> Result<Rc<TableDef>> {
+        let through = self.updatable(of, privilege, wanted, pos)?;
+        let table = Rc::clone(&through.table);
+        self.through = Some(Rc::new(through));
+        Ok(table)
+    }
+
+    /// A table whose rows may change at all.
+    fn changeable(&mut self, table: Rc<TableDef>, pos: u32) -> Result<Rc<TableDef>> {
         if table.is_fixed() {
             return Err(Ora::new(2030).at(pos));
         }
@@ -64,7 +95,7 @@ impl Compiler<'_> {
             return Err(Ora::with(12081, &[&format!("\"{}\".\"{}\"", table.owner, table.name)]).at(pos));
         }
         self.depend(table.object);
-        Ok((table, alias))
+        Ok(table)
     }
 
     /// An item whose columns are the registers `regs`, in a block of its own.
@@ -248,7 +279,7 @@ impl Compiler<'_> {
                 let mut plan_target = self.target(&table, None, false)?;
                 let through = self.through.clone();
                 if let Some(through) = &through {
-                    self.check_option(through, &mut plan_target, target.table.pos.0)?;
+                    self.check_option(through, None, &mut plan_target, target.table.pos.0)?;
                 }
                 let source = self.insert_source(&table, &columns, source, target.table.pos.0)?;
                 let defaults = self.defaults(&table, &columns)?;
@@ -264,7 +295,9 @@ impl Compiler<'_> {
     }
 
     fn insert_target(&mut self, target: &ast::InsertTarget) -> Result<(Rc<TableDef>, String, Vec<u16>)> {
-        let (table, alias) = self.dml_table(&target.table, ObjectPrivilege::Insert)?;
+        let names: Vec<&ast::Name> = target.columns.iter().collect();
+        let wanted = if names.is_empty() { Wanted::All } else { Wanted::Columns(&names) };
+        let (table, alias) = self.dml_table(&target.table, ObjectPrivilege::Insert, wanted)?;
         let mut columns = Vec::new();
         if let (true, Some(through)) = (target.columns.is_empty(), &self.through) {
             columns = through.all(target.table.pos.0)?;
@@ -437,7 +470,7 @@ impl Compiler<'_> {
         let (table, _, targets) = self.insert_target(&into.target)?;
         let mut target = self.target(&table, None, false)?;
         if let Some(through) = self.through.clone() {
-            self.check_option(&through, &mut target, into.target.table.pos.0)?;
+            self.check_option(&through, None, &mut target, into.target.table.pos.0)?;
         }
         self.push_query_block(columns, regs);
         let values = self.insert_into_values(into, &table, &targets, columns, regs, pos);
@@ -476,10 +509,11 @@ impl Compiler<'_> {
     fn open_changed_rows(&mut self, table: &Rc<TableDef>, alias: &str, pos: u32) -> Result<Opened> {
         self.blocks.push(Block::new(true));
         let opened = match self.through.clone() {
-            Some(through) => self.view_of_table(&through.view, alias, pos).map(|(id, _, set)| (id, set)),
+            Some(through) => self.changed_through(&through, alias, pos),
             None => {
                 let id = self.add_item(table_item(alias.to_owned(), Some(table.owner.clone()), table.clone()));
-                self.bind_virtuals(id, table).map(|()| (id, JoinSet::default()))
+                let part = Part { kind: PartKind::Leaf(id), outer_on: None };
+                self.bind_virtuals(id, table).map(|()| (id, JoinSet { parts: vec![part], ..JoinSet::default() }))
             }
         };
         let (id, set) = match opened {
@@ -501,7 +535,7 @@ impl Compiler<'_> {
         let Some(Expr { node: Node::Reg(rowid), .. }) = self.rowid_value(id) else {
             unreachable!("a table has rowids")
         };
-        Ok(Opened { id, conds: set.conds, rowid, old })
+        Ok(Opened { id, set, rowid, old })
     }
 
     /// The virtual columns of the row as it was.
@@ -509,15 +543,8 @@ impl Compiler<'_> {
         Ok(self.virtuals_over(table, old)?.into_iter().map(|(column, e)| (old[column as usize], e)).collect())
     }
 
-    fn changed_rows(
-        &mut self,
-        id: ItemId,
-        conds: Vec<Expr>,
-        filter: Option<&ast::Expr>,
-        hints: &ast::Hints,
-    ) -> Result<Source> {
-        let mut set = JoinSet { hints: hints.list.clone(), conds, ..JoinSet::default() };
-        set.parts.push(Part { kind: PartKind::Leaf(id), outer_on: None });
+    fn changed_rows(&mut self, mut set: JoinSet, filter: Option<&ast::Expr>, hints: &ast::Hints) -> Result<Source> {
+        set.hints.extend(hints.list.iter().cloned());
         self.block().clause = Clause::Where;
         if let Some(f) = filter {
             self.conditions(f, &mut set.conds)?;
@@ -544,16 +571,17 @@ impl Compiler<'_> {
         if u.current_of.is_some() {
             return Err(unsupported("WHERE CURRENT OF", u.pos.0));
         }
-        let (table, alias) = self.dml_table(&u.table, ObjectPrivilege::Update)?;
+        let names: Vec<&ast::Name> = u.set.iter().flat_map(assigned).collect();
+        let (table, alias) = self.dml_table(&u.table, ObjectPrivilege::Update, Wanted::Columns(&names))?;
         let through = self.through.clone();
-        let Opened { id, conds, rowid, old } = self.open_changed_rows(&table, &alias, u.table.pos.0)?;
-        let result = self.update_in_block(u, &table, &alias, id, conds);
+        let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, u.table.pos.0)?;
+        let result = self.update_in_block(u, &table, &alias, set);
         self.blocks.pop();
         let (source, sets) = result?;
         let changed = set_columns(&sets);
         let mut target = self.target(&table, Some(&changed), false)?;
         if let Some(through) = &through {
-            self.check_option(through, &mut target, u.table.pos.0)?;
+            self.check_option(through, Some(&changed), &mut target, u.table.pos.0)?;
         }
         target.virtuals_old = self.old_virtuals(&table, &old)?;
         let returning = self.returning(u.returning.as_ref(), &table, &alias, &target.new, rowid)?;
@@ -565,12 +593,11 @@ impl Compiler<'_> {
         u: &ast::Update,
         table: &Rc<TableDef>,
         alias: &str,
-        id: ItemId,
-        conds: Vec<Expr>,
+        set: JoinSet,
     ) -> Result<(Source, Vec<SetItem>)> {
         self.block().clause = Clause::Dml;
         let sets = self.set_items(&u.set, table, alias)?;
-        let source = self.changed_rows(id, conds, u.filter.as_ref(), &u.hints)?;
+        let source = self.changed_rows(set, u.filter.as_ref(), &u.hints)?;
         Ok((source, sets))
     }
 
@@ -625,9 +652,9 @@ impl Compiler<'_> {
         if d.current_of.is_some() {
             return Err(unsupported("WHERE CURRENT OF", d.pos.0));
         }
-        let (table, alias) = self.dml_table(&d.table, ObjectPrivilege::Delete)?;
-        let Opened { id, conds, rowid, old } = self.open_changed_rows(&table, &alias, d.table.pos.0)?;
-        let source = self.changed_rows(id, conds, d.filter.as_ref(), &d.hints);
+        let (table, alias) = self.dml_table(&d.table, ObjectPrivilege::Delete, Wanted::Rows)?;
+        let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, d.table.pos.0)?;
+        let source = self.changed_rows(set, d.filter.as_ref(), &d.hints);
         self.blocks.pop();
         let source = source?;
         let mut target = self.target(&table, Some(&[]), true)?;
@@ -642,13 +669,16 @@ impl Compiler<'_> {
         }
         // Each clause needs its privilege.
         if m.insert.is_some() {
-            self.dml_table(&m.target, ObjectPrivilege::Insert)?;
+            self.dml_table(&m.target, ObjectPrivilege::Insert, Wanted::Rows)?;
         }
         if m.update.as_ref().is_some_and(|u| u.delete.is_some()) {
-            self.dml_table(&m.target, ObjectPrivilege::Delete)?;
+            self.dml_table(&m.target, ObjectPrivilege::Delete, Wanted::Rows)?;
         }
         let last = if m.update.is_some() { ObjectPrivilege::Update } else { ObjectPrivilege::Insert };
-        let (table, alias) = self.dml_table(&m.target, last)?;
+        let (table, alias) = self.dml_table(&m.target, last, Wanted::Rows)?;
+        if let Some(through) = &self.through {
+            through.refuse_join(m.target.pos.0)?;
+        }
         let opened = self.open_changed_rows(&table, &alias, m.target.pos.0)?;
         let plan = self.merge_in_block(m, &table, &alias, opened);
         self.blocks.pop();
@@ -660,7 +690,7 @@ impl Compiler<'_> {
         m: &ast::Merge,
         table: &Rc<TableDef>,
         alias: &str,
-        Opened { id, conds, rowid, old }: Opened,
+        Opened { id, set: JoinSet { conds, .. }, rowid, old }: Opened,
     ) -> Result<MergePlan> {
         let through = self.through.clone();
         // What the names of a view stand for.
@@ -696,7 +726,7 @@ impl Compiler<'_> {
         let mut target = self.target(table, None, update.is_some())?;
         target.virtuals_old = self.old_virtuals(table, &old)?;
         if let Some(through) = &through {
-            self.check_option(through, &mut target, m.target.pos.0)?;
+            self.check_option(through, None, &mut target, m.target.pos.0)?;
         }
         let update = match update {
             Some((sets, filter, delete)) => {
@@ -780,6 +810,15 @@ impl Compiler<'_> {
         for (c, value) in self.items[id].columns.iter_mut().zip(saved) {
             c.value = value;
         }
+    }
+}
+
+/// The columns that a part of SET names.
+fn assigned(a: &ast::Assignment) -> Vec<&ast::Name> {
+    match a {
+        ast::Assignment::Column { column, .. } => vec![column],
+        ast::Assignment::Columns { columns, .. } => columns.iter().collect(),
+        ast::Assignment::Row(_) => Vec::new(),
     }
 }
 

@@ -1,24 +1,56 @@
-//! Views that rows are changed through.
+//! Views, and queries in their place, that rows are changed through.
 //!
-//! A view whose query is a plain choice of rows and columns of one table is merged into the statement as in any query: its rows are rows
-//! of the table, and a column of it that is a column of the table can be set. What WITH CHECK OPTION demands of a new row is the view's
-//! condition, compiled once more and carried over to the registers of the new row.
+//! A view whose query is a plain choice of rows and columns is merged into the statement as in any query: its rows are rows of a table,
+//! and a column of it that is a column of the table can be set. What WITH CHECK OPTION demands of a new row is the view's condition,
+//! compiled once more and carried over to the registers of the new row.
 //!
-//! Joins are refused, key-preserved or not.
+//! **Joins.** A row of a join belongs to one row of each of its tables, but only a table that is key-preserved has each of its rows in the
+//! join once at most: from its row on, every other table is reached by equality with all columns of a unique key. Such a table can be
+//! changed, one of them by one statement. The tables are those of the outermost query with a join; views below it are not looked into.
 
 use crate::expr::unsupported;
 use crate::from::{JoinSet, PartKind};
 use crate::ir::*;
 use crate::scope::*;
-use dictionary::{ObjectPrivilege, Resolved, TableDef, ViewDef};
-use sql::ast::{self, QueryBody, TableRefKind};
+use dictionary::{Catalog, ConstraintKindDef, IndexKey, ObjectPrivilege, Resolved, TableDef, ViewDef};
+use sql::ast::{self, JoinKind, QueryBody, TableRefKind};
 use std::rc::Rc;
 use types::{DataType, Ora, Result};
 
-/// A view that rows of a table are changed through.
+/// What rows are changed through.
+#[derive(Clone)]
+pub enum Through {
+    View(Rc<ViewDef>),
+    /// A query where the table would stand.
+    Query(Rc<ast::Query>),
+}
+
+impl Through {
+    fn view(&self) -> Option<&Rc<ViewDef>> {
+        match self {
+            Through::View(view) => Some(view),
+            Through::Query(_) => None,
+        }
+    }
+}
+
+/// Which columns a statement speaks of: they say which table of a join it changes.
+#[derive(Clone, Copy)]
+pub enum Wanted<'a> {
+    Columns(&'a [&'a ast::Name]),
+    /// Every column of the view.
+    All,
+    /// Rows, whatever they have.
+    Rows,
+}
+
+/// A view, or a query, that rows of a table are changed through.
 pub struct Updatable {
-    pub view: Rc<ViewDef>,
+    pub of: Through,
     pub table: Rc<TableDef>,
+    /// The table's place among those that are joined, and whether there are others.
+    pub part: usize,
+    is_join: bool,
     columns: Vec<ViewColumn>,
     /// Registers that the columns of the table have in the expressions here.
     regs: Vec<(Reg, u16)>,
@@ -30,42 +62,59 @@ struct ViewColumn {
     name: String,
     ty: DataType,
     value: Expr,
-    /// The table's column that it is.
-    base: Option<u16>,
+    /// The column that it is of which of the tables.
+    base: Option<(usize, u16)>,
 }
 
 /// What a view is made of.
 struct Apart {
-    table: Rc<TableDef>,
+    set: JoinSet,
     columns: Vec<ViewColumn>,
-    regs: Vec<(Reg, u16)>,
-    conds: Vec<Expr>,
+    /// For each table that is joined the registers of its columns. None for what is no table.
+    regs: Vec<Vec<(Reg, u16)>>,
+}
+
+/// Where following views down has ended.
+struct Followed<'c> {
+    checked: Option<Rc<ViewDef>>,
+    /// Names as the owner of the last view sees them; the statement's own for a query.
+    names: Option<Box<dyn Catalog + 'c>>,
 }
 
 impl Updatable {
     /// The table's columns that the view's are, all of them. ORA-01733 when one is computed.
     pub fn all(&self, pos: u32) -> Result<Vec<u16>> {
-        self.columns.iter().map(|c| c.base.ok_or_else(|| Ora::new(1733).at(pos))).collect()
+        self.columns.iter().map(|c| self.base_of(c).ok_or_else(|| Ora::new(1733).at(pos))).collect()
+    }
+
+    fn base_of(&self, column: &ViewColumn) -> Option<u16> {
+        column.base.filter(|(part, _)| *part == self.part).map(|(_, column)| column)
     }
 
     /// The table's column that a column of the view is. ORA-00904, ORA-01733.
     pub fn column(&self, alias: &str, name: &ast::Name) -> Result<u16> {
-        let named = name.qualifier().is_none_or(|q| q == alias || q == self.view.name);
+        let own = self.of.view().map_or("", |view| view.name.as_str());
+        let named = name.qualifier().is_none_or(|q| q == alias || q == own);
         let found = self.columns.iter().find(|c| named && c.name == name.last());
-        found.ok_or_else(|| invalid_identifier(name))?.base.ok_or_else(|| Ora::new(1733).at(name.pos.0))
+        self.base_of(found.ok_or_else(|| invalid_identifier(name))?).ok_or_else(|| Ora::new(1733).at(name.pos.0))
     }
 
     /// What the view calls a column of the table.
     pub fn name_of(&self, base: u16) -> Option<&str> {
-        self.columns.iter().find(|c| c.base == Some(base)).map(|c| c.name.as_str())
+        self.columns.iter().find(|c| self.base_of(c) == Some(base)).map(|c| c.name.as_str())
+    }
+
+    /// ORA-38106: MERGE takes no joins.
+    pub fn refuse_join(&self, pos: u32) -> Result<()> {
+        if self.is_join { Err(Ora::new(38106).at(pos)) } else { Ok(()) }
     }
 }
 
-/// The one row source of a view's query that can be changed through. ORA-01732 for a query that is more than a choice of rows.
-fn only_source(query: &ast::Query, privilege: ObjectPrivilege, pos: u32) -> Result<&ast::TableName> {
+/// The row sources of a query that can be changed through. ORA-01732 for a query that is more than a choice of rows.
+fn sources(query: &ast::Query, privilege: ObjectPrivilege, pos: u32) -> Result<Vec<&ast::TableName>> {
     let refused = || Ora::new(1732).at(pos);
     let select = match &query.body {
-        QueryBody::Nested(inner) if query.with.is_empty() => return only_source(inner, privilege, pos),
+        QueryBody::Nested(inner) if query.with.is_empty() => return sources(inner, privilege, pos),
         QueryBody::Select(select) => select,
         _ => return Err(refused()),
     };
@@ -75,120 +124,277 @@ fn only_source(query: &ast::Query, privilege: ObjectPrivilege, pos: u32) -> Resu
     if !plain || !whole {
         return Err(refused());
     }
-    match select.from.as_slice() {
-        [one] => match &one.kind {
-            TableRefKind::Table(name) if name.pivot.is_none() && name.as_of.is_none() && name.versions.is_none() => {
-                Ok(name)
+    let mut found = Vec::new();
+    for from in &select.from {
+        tables_of(&from.kind, &mut found).ok_or_else(|| match select.from.as_slice() {
+            [one] if !matches!(one.kind, TableRefKind::Join { .. }) => refused(),
+            _ => of_join(privilege).at(pos),
+        })?;
+    }
+    Ok(found)
+}
+
+/// The tables and views of a FROM; `None` when it has anything else.
+fn tables_of<'a>(from: &'a TableRefKind, found: &mut Vec<&'a ast::TableName>) -> Option<()> {
+    match from {
+        TableRefKind::Table(name) if name.pivot.is_none() && name.as_of.is_none() && name.versions.is_none() => {
+            found.push(name);
+            Some(())
+        }
+        TableRefKind::Join { kind, left, right, .. } => match kind {
+            JoinKind::Inner | JoinKind::Cross | JoinKind::Left | JoinKind::Right => {
+                tables_of(&left.kind, found)?;
+                tables_of(&right.kind, found)
             }
-            TableRefKind::Join { .. } => Err(of_join(privilege).at(pos)),
-            _ => Err(refused()),
+            JoinKind::Full | JoinKind::CrossApply | JoinKind::OuterApply => None,
         },
-        _ => Err(of_join(privilege).at(pos)),
+        _ => None,
     }
 }
 
-/// ORA-01752 and ORA-01779: a join of tables none of which is known to keep its keys.
+/// ORA-01752 and ORA-01779: a join of tables none of which keeps its keys.
 fn of_join(privilege: ObjectPrivilege) -> Ora {
     Ora::new(if privilege == ObjectPrivilege::Delete { 1752 } else { 1779 })
 }
 
-impl Compiler<'_> {
-    /// What a statement that names a view changes.
+impl<'c> Compiler<'c> {
+    /// What a statement that names a view, or has a query for a table, changes.
     ///
     /// # Errors
-    /// ORA-01732, ORA-01752, ORA-01779, ORA-42399; ORA-01031 where the view's owner may not do that to the table.
-    pub fn updatable(&mut self, view: &Rc<ViewDef>, privilege: ObjectPrivilege, pos: u32) -> Result<Updatable> {
-        if view.catalog {
+    /// ORA-01732, ORA-01752, ORA-01776, ORA-01779, ORA-42399; ORA-01031 where the view's owner may not do that to the table.
+    pub fn updatable(
+        &mut self,
+        of: Through,
+        privilege: ObjectPrivilege,
+        wanted: Wanted<'_>,
+        pos: u32,
+    ) -> Result<Updatable> {
+        if of.view().is_some_and(|view| view.catalog) {
             return Err(Ora::new(1732).at(pos));
         }
-        let checked = self.follow(view, privilege, pos)?;
-        let Apart { table, columns, regs, .. } = self.take_apart(view, pos)?;
-        Ok(Updatable { view: Rc::clone(view), table, columns, regs, checked })
+        let Followed { checked, names } = self.follow(&of, privilege, pos)?;
+        let opened = self.take_apart(&of, pos)?;
+        let is_join = opened.set.parts.len() > 1;
+        let part = if is_join { self.chosen(&of, &opened, privilege, wanted, pos)? } else { 0 };
+        let (_, table) = self.table_of_part(&opened.set, part).ok_or_else(|| Ora::new(1732).at(pos))?;
+        let names = names.as_deref().unwrap_or_else(|| self.catalog());
+        if !names.allowed(table.object, table.owner_id, privilege)? {
+            return Err(Ora::new(1031).at(pos));
+        }
+        if is_join && checked.is_some() && privilege == ObjectPrivilege::Insert {
+            return Err(Ora::new(1733).at(pos));
+        }
+        let Apart { columns, mut regs, .. } = opened;
+        Ok(Updatable { of, table, part, is_join, columns, regs: regs.swap_remove(part), checked })
     }
 
-    /// Follows the views down to the table: each must be changeable, and its owner allowed to change what it is over. The outermost view
-    /// WITH CHECK OPTION.
-    fn follow(&self, view: &Rc<ViewDef>, privilege: ObjectPrivilege, pos: u32) -> Result<Option<Rc<ViewDef>>> {
-        let (mut at, mut checked) = (Rc::clone(view), None);
+    /// Follows the views down to the tables: each must be changeable, and its owner allowed to change what it is over.
+    fn follow(&self, of: &Through, privilege: ObjectPrivilege, pos: u32) -> Result<Followed<'c>> {
+        let base: &'c dyn Catalog = self.base;
+        let (mut at, mut checked) = (of.clone(), None);
         for _ in 0..32 {
-            if at.read_only {
-                return Err(Ora::new(if at.catalog { 1732 } else { 42399 }).at(pos));
-            }
-            if at.check_option && checked.is_none() {
-                checked = Some(Rc::clone(&at));
-            }
-            let query = sql::parse_query(&at.text).map_err(|e| e.at(pos))?;
-            let name = &only_source(&query, privilege, pos)?.name;
-            let names = self.base.as_owner(at.owner_id)?;
-            let (object, owner, next) = match names.relation(name.qualifier(), name.last())? {
-                Some(Resolved::Table(table)) => (table.object, table.owner_id, None),
-                Some(Resolved::View(below)) => (below.object, below.owner_id, Some(below)),
-                _ => return Err(Ora::new(942).at(pos)),
+            let (query, names) = match &at {
+                Through::Query(query) => (Rc::clone(query), None),
+                Through::View(view) => {
+                    if view.read_only {
+                        return Err(Ora::new(if view.catalog { 1732 } else { 42399 }).at(pos));
+                    }
+                    if view.check_option && checked.is_none() {
+                        checked = Some(Rc::clone(view));
+                    }
+                    let query = sql::parse_query(&view.text).map_err(|e| e.at(pos))?;
+                    (Rc::new(query), Some(base.as_owner(view.owner_id)?))
+                }
             };
-            if !names.allowed(object, owner, privilege)? {
+            let seen = names.as_deref().unwrap_or_else(|| self.catalog());
+            let (mut below, all) = (None, sources(&query, privilege, pos)?);
+            for source in &all {
+                match seen.relation(source.name.qualifier(), source.name.last())? {
+                    Some(Resolved::Table(_)) => {}
+                    Some(Resolved::View(view)) if all.len() == 1 => below = Some(view),
+                    Some(Resolved::View(_)) => return Err(of_join(privilege).at(pos)),
+                    _ => return Err(Ora::new(942).at(pos)),
+                }
+            }
+            let Some(view) = below else { return Ok(Followed { checked, names }) };
+            if !seen.allowed(view.object, view.owner_id, privilege)? {
                 return Err(Ora::new(1031).at(pos));
             }
-            match next {
-                None => return Ok(checked),
-                Some(below) => at = below,
-            }
+            at = Through::View(view);
         }
         Err(Ora::new(1731).at(pos))
     }
 
-    /// The view as part of the current block: its table's item, and its conditions.
-    pub fn view_of_table(&mut self, view: &ViewDef, alias: &str, pos: u32) -> Result<(ItemId, Rc<TableDef>, JoinSet)> {
-        let mut set = JoinSet::default();
-        self.view(view, alias.to_owned(), true, &mut set, true, pos)?;
-        let leaf = match set.parts.as_slice() {
-            [part] if part.outer_on.is_none() => match part.kind {
-                PartKind::Leaf(id) => Some(id),
-                _ => None,
-            },
-            _ => None,
+    /// Which table of a join the statement changes. ORA-01776 for columns of several, ORA-01779 and ORA-01752 for one that is not
+    /// key-preserved.
+    fn chosen(
+        &self,
+        of: &Through,
+        opened: &Apart,
+        privilege: ObjectPrivilege,
+        wanted: Wanted<'_>,
+        pos: u32,
+    ) -> Result<usize> {
+        let mut speaks: Vec<(usize, u32)> = Vec::new();
+        match wanted {
+            Wanted::Rows => {
+                let kept = (0..opened.set.parts.len()).find(|part| self.is_key_preserved(&opened.set, *part));
+                return kept.ok_or_else(|| of_join(privilege).at(pos));
+            }
+            Wanted::All => {
+                for c in &opened.columns {
+                    let (part, _) = c.base.ok_or_else(|| Ora::new(1733).at(pos))?;
+                    speaks.push((part, pos));
+                }
+            }
+            Wanted::Columns(names) => {
+                for name in names {
+                    // A name that is not there is told of where the columns are looked up.
+                    let Some(c) = opened.columns.iter().find(|c| c.name == name.last()) else { continue };
+                    let virtual_column = || Ora::new(1733).at(name.pos.0);
+                    speaks.push((c.base.ok_or_else(virtual_column)?.0, name.pos.0));
+                }
+            }
+        }
+        let Some(&(part, first)) = speaks.first() else {
+            let name = of.view().map_or("", |view| view.name.as_str());
+            return match wanted {
+                Wanted::Columns([name, ..]) => Err(invalid_identifier(name)),
+                _ => Err(Ora::with(904, &[&format_args!("\"{name}\"")]).at(pos)),
+            };
         };
-        let last = self.block().items.last().copied();
-        let merged = last.is_some_and(|id| matches!(self.items[id].kind, ItemKind::Merged));
-        match leaf.map(|id| (id, &self.items[id].kind)) {
-            Some((id, ItemKind::Table(table))) if merged => Ok((id, Rc::clone(table), set)),
-            _ => Err(Ora::new(1732).at(pos)),
+        if let Some((_, other)) = speaks.iter().find(|(other, _)| *other != part) {
+            return Err(Ora::new(1776).at(*other));
+        }
+        if self.is_key_preserved(&opened.set, part) { Ok(part) } else { Err(Ora::new(1779).at(first)) }
+    }
+
+    /// The table that is a part of a join, unless an outer join may fill its columns with NULLs.
+    fn table_of_part(&self, set: &JoinSet, part: usize) -> Option<(ItemId, Rc<TableDef>)> {
+        let part = set.parts.get(part).filter(|part| part.outer_on.is_none())?;
+        let PartKind::Leaf(id) = part.kind else { return None };
+        match &self.items[id].kind {
+            ItemKind::Table(table) => Some((id, Rc::clone(table))),
+            _ => None,
         }
     }
 
-    /// The view's columns and conditions over registers of their own, and which columns of the table these are.
-    fn take_apart(&mut self, view: &ViewDef, pos: u32) -> Result<Apart> {
+    /// Whether each row of a table is in the join once at most: from it on all others are reached by unique keys.
+    fn is_key_preserved(&self, set: &JoinSet, part: usize) -> bool {
+        if self.table_of_part(set, part).is_none() {
+            return false;
+        }
+        let mut reached = vec![part];
+        while let Some(next) = (0..set.parts.len()).find(|n| !reached.contains(n) && self.is_reached(set, &reached, *n))
+        {
+            reached.push(next);
+        }
+        reached.len() == set.parts.len()
+    }
+
+    /// Whether there is at most one row of a table for a row of the tables that are reached.
+    fn is_reached(&self, set: &JoinSet, reached: &[usize], part: usize) -> bool {
+        let PartKind::Leaf(id) = set.parts[part].kind else { return false };
+        let ItemKind::Table(table) = &self.items[id].kind else { return false };
+        let mut equal = Vec::new();
+        for cond in set.parts[part].outer_on.as_ref().unwrap_or(&set.conds) {
+            equalities(cond, &mut equal);
+        }
+        let column = |reg: Reg| {
+            let is = |c: &ItemColumn| matches!(&c.value, Some(Expr { node: Node::Reg(r), .. }) if *r == reg);
+            self.items[id].columns.iter().position(is)
+        };
+        let is_known = |reg: Reg| {
+            reached.iter().any(|n| matches!(set.parts[*n].kind, PartKind::Leaf(other) if self.item_owns(other, reg)))
+        };
+        let both = equal.iter().flat_map(|(a, b)| [(*a, *b), (*b, *a)]);
+        let bound: Vec<usize> = both.filter(|(_, other)| is_known(*other)).filter_map(|(own, _)| column(own)).collect();
+        unique_keys(table).iter().any(|key| key.iter().all(|column| bound.contains(column)))
+    }
+
+    /// Opens a view, or a query in its place, as part of the current block.
+    fn open_through(&mut self, of: &Through, alias: &str, pos: u32) -> Result<JoinSet> {
+        let mut set = JoinSet::default();
+        match of {
+            Through::View(view) => self.view(view, alias.to_owned(), true, &mut set, true, pos)?,
+            Through::Query(query) => self.inline_view(query, false, alias.to_owned(), &[], &mut set, true)?,
+        }
+        let last = self.block().items.last().copied();
+        let merged = last.is_some_and(|id| matches!(self.items[id].kind, ItemKind::Merged));
+        if merged { Ok(set) } else { Err(Ora::new(1732).at(pos)) }
+    }
+
+    /// What rows are changed through as part of the current block: the table's item, and all that is joined.
+    pub fn changed_through(&mut self, through: &Updatable, alias: &str, pos: u32) -> Result<(ItemId, JoinSet)> {
+        let set = self.open_through(&through.of, alias, pos)?;
+        let (id, _) = self.table_of_part(&set, through.part).ok_or_else(|| Ora::new(1732).at(pos))?;
+        Ok((id, set))
+    }
+
+    /// The columns and conditions over registers of their own, and which columns of the tables these are.
+    fn take_apart(&mut self, of: &Through, pos: u32) -> Result<Apart> {
         self.blocks.push(Block::new(true));
-        let opened = self.view_of_table(view, &view.name, pos);
+        let name = of.view().map_or(String::new(), |view| view.name.clone());
+        let opened = self.open_through(of, &name, pos);
         let merged = self.block().items.last().copied();
         self.blocks.pop();
-        let (id, table, set) = opened?;
+        let set = opened?;
         let is_base = |c: &ItemColumn| match &c.value {
             Some(Expr { node: Node::Reg(r), .. }) => Some(*r),
             _ => None,
         };
-        let stored = self.items[id].columns.iter().zip(&table.columns).enumerate();
-        let regs: Vec<(Reg, u16)> = stored
-            .filter(|(_, (_, def))| def.virtual_text.is_none())
-            .filter_map(|(i, (c, _))| Some((is_base(c)?, i as u16)))
-            .collect();
+        let regs_of = |part: &crate::from::Part| -> Vec<(Reg, u16)> {
+            let PartKind::Leaf(id) = part.kind else { return Vec::new() };
+            let ItemKind::Table(table) = &self.items[id].kind else { return Vec::new() };
+            let stored = self.items[id].columns.iter().zip(&table.columns).enumerate();
+            let stored = stored.filter(|(_, (_, def))| def.virtual_text.is_none());
+            stored.filter_map(|(i, (c, _))| Some((is_base(c)?, i as u16))).collect()
+        };
+        let regs: Vec<Vec<(Reg, u16)>> = set.parts.iter().map(regs_of).collect();
+        let base_of = |reg: Reg| {
+            let found = |(part, regs): (usize, &Vec<(Reg, u16)>)| Some((part, regs.iter().find(|(r, _)| *r == reg)?.1));
+            regs.iter().enumerate().find_map(found)
+        };
         let columns = merged.map_or(&[][..], |id| &self.items[id].columns);
         let columns = columns
             .iter()
             .filter_map(|c| {
                 let value = c.value.clone()?;
-                let base = is_base(c).and_then(|reg| regs.iter().find(|(r, _)| *r == reg)).map(|(_, at)| *at);
-                Some(ViewColumn { name: c.name.clone(), ty: c.ty, value, base })
+                Some(ViewColumn { name: c.name.clone(), ty: c.ty, value, base: is_base(c).and_then(base_of) })
             })
             .collect();
-        Ok(Apart { table, columns, regs, conds: set.conds })
+        Ok(Apart { set, columns, regs })
     }
 
-    /// What WITH CHECK OPTION demands of the new row.
-    pub fn check_option(&mut self, through: &Updatable, target: &mut Target, pos: u32) -> Result<()> {
+    /// What WITH CHECK OPTION demands of the new row. `changed`: the columns that an UPDATE sets, all of them for other statements.
+    pub fn check_option(
+        &mut self,
+        through: &Updatable,
+        changed: Option<&[u16]>,
+        target: &mut Target,
+        pos: u32,
+    ) -> Result<()> {
         let Some(view) = &through.checked else { return Ok(()) };
-        let Apart { regs, conds, .. } = self.take_apart(view, pos)?;
-        for cond in conds {
-            let cond = carried(cond, &regs, &target.new).ok_or_else(|| unsupported("WITH CHECK OPTION", pos))?;
+        let Apart { set, mut regs, .. } = self.take_apart(&Through::View(Rc::clone(view)), pos)?;
+        let regs = regs.swap_remove(through.part);
+        let outer = set.parts.into_iter().filter_map(|part| part.outer_on).flatten();
+        for cond in set.conds.into_iter().chain(outer) {
+            let cond = match (carried(cond.clone(), &regs, &target.new), through.is_join) {
+                (Some(cond), _) => cond,
+                // It holds as before, unless it speaks of what is changed.
+                (None, true) => {
+                    let mut speaks = false;
+                    let is_changed = |column: u16| changed.is_none_or(|set| set.contains(&column));
+                    self.expr_regs(&cond, &mut |reg| {
+                        speaks |= regs.iter().any(|(r, column)| *r == reg && is_changed(*column));
+                    });
+                    if speaks {
+                        return Err(Ora::new(1733).at(pos));
+                    }
+                    continue;
+                }
+                (None, false) => return Err(unsupported("WITH CHECK OPTION", pos)),
+            };
             target.checks.push(Check {
                 owner: view.owner.clone(),
                 name: view.name.clone(),
@@ -237,7 +443,7 @@ impl Compiler<'_> {
                 ItemColumn { dropped: value.is_none(), value, ..crate::from::item_column(&c.name, c.ty, true) }
             })
             .collect();
-        let schema = Some(through.view.owner.clone());
+        let schema = through.of.view().map(|view| view.owner.clone());
         self.blocks.push(Block::new(true));
         self.block().clause = Clause::Dml;
         self.add_item(Item { alias: alias.to_owned(), schema, kind: ItemKind::Merged, columns, rowid });
@@ -261,4 +467,37 @@ fn carry(e: &mut Expr, from: &[(Reg, u16)], to: &[Reg]) -> bool {
     let mut all = true;
     e.for_each_child_mut(&mut |child| all &= carry(child, from, to));
     all
+}
+
+/// The registers that a condition demands to be equal.
+fn equalities(cond: &Expr, out: &mut Vec<(Reg, Reg)>) {
+    match &cond.node {
+        Node::And(all) => all.iter().for_each(|cond| equalities(cond, out)),
+        Node::Cmp(CmpOp::Eq, _, a, b) => {
+            if let (Node::Reg(a), Node::Reg(b)) = (&a.node, &b.node) {
+                out.push((*a, *b));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The columns of each key that no two rows of a table share.
+fn unique_keys(table: &TableDef) -> Vec<Vec<usize>> {
+    let constraints = table.constraints.iter().filter(|c| c.enabled && c.validated && !c.deferrable);
+    let keys = constraints.filter_map(|c| match &c.kind {
+        ConstraintKindDef::PrimaryKey { columns, .. } | ConstraintKindDef::Unique { columns, .. } => {
+            Some(columns.clone())
+        }
+        _ => None,
+    });
+    let indexes = table.indexes.iter().filter(|index| index.unique && !index.unusable && !index.building);
+    let indexed = indexes.filter_map(|index| {
+        let column = |c: &dictionary::IndexColumnDef| match &c.key {
+            IndexKey::Column(at) => Some(*at),
+            IndexKey::Expression { .. } => None,
+        };
+        index.columns.iter().map(column).collect::<Option<Vec<usize>>>()
+    });
+    keys.chain(indexed).filter(|columns| !columns.is_empty()).collect()
 }
