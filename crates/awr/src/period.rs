@@ -41,6 +41,8 @@ pub struct Statement {
     pub id: String,
     pub module: String,
     pub text: String,
+    /// COMMAND_TYPE.
+    pub command: u64,
     pub executions: u64,
     pub parse_calls: u64,
     pub rows: u64,
@@ -79,6 +81,13 @@ pub struct CacheSize {
     pub reads: f64,
     /// What the present size read.
     pub present: f64,
+}
+
+impl Statement {
+    /// Whether it is a block of PL/SQL, or CALL: its figures have those of the statements inside of it in them.
+    pub fn is_block(&self) -> bool {
+        matches!(self.command, 47 | 170)
+    }
 }
 
 /// One step of the period: what lies between two snapshots that follow each other.
@@ -410,14 +419,15 @@ fn statements(l: &mut Loader<'_>) -> Result<Vec<Statement>> {
     );
     let rows = l.source.query(&sql, &binds)?;
     let sql = format!(
-        "select t.sql_id, t.sql_text from dba_hist_sqltext t where t.sql_id in (select q.sql_id {of_period}) and t.dbid = :3"
+        "select t.sql_id, t.sql_text, t.command_type from dba_hist_sqltext t where t.sql_id in (select q.sql_id {of_period}) and t.dbid = :3"
     );
-    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    let mut texts: BTreeMap<String, (String, u64)> = BTreeMap::new();
     for row in l.source.query(&sql, &binds)? {
-        texts.insert(text(&row[0]), text(&row[1]));
+        texts.insert(text(&row[0]), (text(&row[1]), count(&row[2])));
     }
     let mut row = |row: Vec<Value>| {
         let id = text(&row[0]);
+        let (text_of, command) = texts.remove(&id).unwrap_or_default();
         Statement {
             module: text(&row[1]),
             executions: count(&row[2]),
@@ -430,7 +440,8 @@ fn statements(l: &mut Loader<'_>) -> Result<Vec<Statement>> {
             versions: count(&row[9]),
             io_us: count(&row[10]),
             memory: count(&row[11]),
-            text: texts.remove(&id).unwrap_or_default(),
+            text: text_of,
+            command,
             id,
         }
     };

@@ -310,6 +310,13 @@ impl Cursor {
         }
     }
 
+    /// Says that PL/SQL leaves the open query alone until it fetches from it again, or goes on with it: what `v$session` shows meanwhile is
+    /// the block.
+    #[inline]
+    pub fn pause(&self, paused: bool, cx: &ExecCtx<'_>) {
+        self.key.pause(paused, cx);
+    }
+
     /// The shared cursor: its statement and the child's number.
     pub fn shared(&self, cx: &ExecCtx<'_>) -> Option<(library_cache::Digest, u64)> {
         self.key.identify(cx.shared.library)

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod aggregate;
+mod block;
 mod code;
 pub mod constraints;
 mod ctx;
@@ -26,6 +27,7 @@ mod sub;
 mod table;
 pub mod temporary;
 
+pub use block::BlockCursor;
 pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Row, SessionState, Shared};
 pub use cursor::{Cursor, Described, StatementKind};
 pub use flashback::scn_of_number;

@@ -8,9 +8,12 @@
 //! Blocks: what the session has got and read between the beginning of an execution and its end, less what other statements were told of
 //! meanwhile, so that a loop over rows is not charged with what its body reads. Of cursors that are open side by side and end in another
 //! order than they began, one may be charged with what another got before it.
+//!
+//! A block of PL/SQL is charged with all that happens while it runs, and so is the block around it. It is always timed: what a client calls
+//! by the processor's clock, too, a block inside another by the share. Blocks that run for long are told of while they do.
 
 use crate::ctx::{ExecCtx, SessionState};
-use library_cache::{Content, CursorSlot, Delta, Digest, Env, Handle, LibraryCache, Statement};
+use library_cache::{Content, CursorSlot, Delta, Digest, Env, Handle, LibraryCache, OuterBlock, Statement};
 use md5::Digest as _;
 use plan::BindType;
 use process::Process;
@@ -48,6 +51,8 @@ impl Timing {
 
 /// Executions of a statement after which it is told within a call.
 const TOLD_EVERY: u64 = 1024;
+/// Time between two tellings of what runs for long.
+const PROGRESS_NS: u64 = 1_000_000_000;
 /// Busy time over which the share of the processor is measured.
 const SHARE_NS: u64 = 2_000_000;
 
@@ -173,7 +178,52 @@ impl Meter {
                 self.busy_ns = 0;
             }
         }
+        self.share()
+    }
+
+    /// As it was read last.
+    fn share(&self) -> u64 {
         (self.all_cpu_ns * 1000).checked_div(self.all_busy_ns).map_or(1000, |share| share.min(1000))
+    }
+}
+
+/// A block that runs, and what it was told of so far.
+struct Running {
+    handle: Handle,
+    /// The execution itself, until it has been told.
+    executions: u64,
+    /// Since when it is to be charged; 0 where nothing is timed.
+    since_ns: u64,
+    /// The same by the clock of the processor; 0 where the share of it must do.
+    since_cpu_ns: u64,
+    base: Blocks,
+}
+
+impl Running {
+    /// What is to be told now; the rest begins here.
+    fn so_far(&mut self, p: &Process, share: u64) -> Delta {
+        let blocks = Blocks::of(p);
+        let own = blocks.less(std::mem::replace(&mut self.base, blocks));
+        let mut delta = Delta {
+            executions: std::mem::take(&mut self.executions),
+            buffer_gets: own.gets,
+            disk_reads: own.reads,
+            user_io_us: own.io_us,
+            ..Delta::default()
+        };
+        if self.since_ns != 0 {
+            let now = os::clock::now_ns();
+            // To the nearest microsecond.
+            delta.elapsed_us = (now - self.since_ns + 500) / 1000;
+            self.since_ns = now;
+            delta.cpu_us = delta.elapsed_us * share / 1000;
+            if self.since_cpu_ns != 0 {
+                let cpu = os::clock::thread_cpu_ns();
+                delta.cpu_us = (cpu.saturating_sub(self.since_cpu_ns) + 500) / 1000;
+                self.since_cpu_ns = cpu;
+            }
+        }
+        delta
     }
 }
 
@@ -186,6 +236,10 @@ pub struct Figures {
     meter: Meter,
     /// Blocks that statements of the session have been told of.
     told: Blocks,
+    /// Blocks of PL/SQL that run, each inside the one before it.
+    running: Vec<Running>,
+    /// When [`Figures::progress`] has something to tell again.
+    progress_ns: u64,
 }
 
 impl Figures {
@@ -202,6 +256,23 @@ impl Figures {
             self.meter.cpu_ns = os::clock::thread_cpu_ns();
         }
         self.meter.since_ns = os::clock::now_ns();
+    }
+
+    /// Adds what has been counted so far to the shared entries, in the middle of a call; once a second, however often it is asked.
+    pub fn progress(&mut self, p: &Process, library: &LibraryCache) {
+        let now = os::clock::now_ns();
+        if now < self.progress_ns {
+            return;
+        }
+        self.progress_ns = now + PROGRESS_NS;
+        let share = self.meter.read();
+        for figure in &mut self.list {
+            figure.tell(library, share);
+        }
+        for block in &mut self.running {
+            let delta = block.so_far(p, share);
+            library.add(block.handle, &delta);
+        }
     }
 
     /// Adds everything counted to the shared entries. To be called at the end of a call, and before the session ends.
@@ -304,6 +375,11 @@ impl Place {
         library.identify(self.handle?)
     }
 
+    /// Whether the shared cursor is still there and not out of date.
+    pub fn is_valid(&self, cx: &ExecCtx<'_>) -> bool {
+        self.handle.is_some_and(|handle| cx.shared.library.is_valid(cx.p, handle))
+    }
+
     /// Says that the cursor is closed and kept, or used again.
     pub fn keep(&self, kept: bool) {
         self.slot.keep(kept);
@@ -377,6 +453,44 @@ impl Place {
     #[inline]
     pub fn finished(&self, cx: &ExecCtx<'_>) {
         cx.shared.library.unpin(cx.p, &self.slot);
+    }
+
+    /// Says that PL/SQL leaves the open query alone, or goes on with it.
+    #[inline]
+    pub fn pause(&self, paused: bool, cx: &ExecCtx<'_>) {
+        let library = cx.shared.library;
+        if paused { library.pause(cx.p, &self.slot) } else { library.resume(cx.p, &self.slot) }
+    }
+
+    /// Begins the execution of a block of PL/SQL: counts and pins it.
+    pub fn block_begins(&mut self, text: &str, command: u32, cx: &mut ExecCtx<'_>) -> OuterBlock {
+        self.with(text, command, cx, |_| {});
+        let handle = self.handle.unwrap_or(Handle::NONE);
+        let outer = cx.shared.library.pin_block(cx.p, &self.slot, handle);
+        let is_timed = cx.session.options.timing != Timing::OFF;
+        let figures = &mut cx.session.figures;
+        let is_outermost = figures.running.is_empty();
+        figures.running.push(Running {
+            handle,
+            executions: 1,
+            since_ns: if is_timed { os::clock::now_ns() } else { 0 },
+            since_cpu_ns: if is_timed && is_outermost { os::clock::thread_cpu_ns() } else { 0 },
+            base: Blocks::of(cx.p),
+        });
+        outer
+    }
+
+    /// Ends it. Oracle counts a row for each execution that did not fail.
+    pub fn block_ends(&mut self, text: &str, command: u32, outer: OuterBlock, rows: u64, cx: &mut ExecCtx<'_>) {
+        let share = cx.session.figures.meter.share();
+        if let Some(mut running) = cx.session.figures.running.pop() {
+            let delta = Delta { rows_processed: rows, ..running.so_far(cx.p, share) };
+            self.with(text, command, cx, |all| all.add(&delta));
+        }
+        cx.shared.library.unpin_block(cx.p, &self.slot, outer);
+        if cx.session.figures.slot(&self.key).is_some_and(|figure| figure.delta.executions >= TOLD_EVERY) {
+            self.tell(cx);
+        }
     }
 
     /// Counts rows fetched or changed.

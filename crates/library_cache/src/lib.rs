@@ -36,7 +36,7 @@ mod view;
 pub use find::{Env, Statement};
 pub use layout::{Content, Layout};
 pub use object::Object;
-pub use pin::CursorSlot;
+pub use pin::{CursorSlot, OuterBlock};
 pub use view::{ChildRow, Mismatch, NamespaceRow, OpenCursor, ParentRow, SessionCursor};
 
 use layout::{Bucket, Child, Control, Line, Parent};

@@ -6,6 +6,9 @@
 //!
 //! A word: the child plus one in 24 bits, its life in 36, bit 60 for a cursor that the session keeps closed, and the stage of the
 //! reference ([`latch::reference`]) in the two highest bits.
+//!
+//! A block of PL/SQL is a cursor, too, pinned while it runs. What runs at a moment is the statement inside it, or the block itself: a query
+//! that PL/SQL has open and does not fetch from is paused (bit 61, in the session's own word only).
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +25,8 @@ const CHILD: u64 = (1 << 24) - 1;
 const LIFE: u64 = (1 << 36) - 1;
 /// A closed cursor, kept for `session_cached_cursors`.
 pub(crate) const KEPT: u64 = 1 << 60;
+/// In the word of what a session executes: PL/SQL has the query open and does something else.
+pub(crate) const PAUSED: u64 = 1 << 61;
 
 /// SQL_EXEC_ID begins with the instance's number in its highest byte.
 const FIRST_EXECUTION: u64 = 1 << 24;
@@ -65,6 +70,10 @@ impl Seen {
     }
 }
 
+/// What a session showed as its block before another began inside of it: the word, the number and the beginning of the execution.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OuterBlock([u64; 3]);
+
 fn word_of(handle: Handle) -> u64 {
     (u64::from(handle.child) + 1) | (handle.life & LIFE) << 24
 }
@@ -80,6 +89,13 @@ impl CursorSlot {
 
     fn is_pinned(&self) -> bool {
         self.word.is_some_and(|word| word.load(Ordering::Relaxed) & STAGE != 0)
+    }
+
+    /// What is pinned, as the session's word for what it executes has it.
+    #[inline]
+    fn pinned(&self) -> Option<u64> {
+        let word = self.word?.load(Ordering::Relaxed);
+        (word & STAGE != 0).then_some(word & !STAGE & !KEPT)
     }
 }
 
@@ -153,11 +169,69 @@ impl LibraryCache {
             let (session, what) = (p.session(), was & !STAGE & !KEPT);
             session.previous_cursor.store(what, Ordering::Relaxed);
             store(&session.previous_execution, slot.execution.get());
-            if session.cursor.load(Ordering::Relaxed) == what {
+            if session.cursor.load(Ordering::Relaxed) & !PAUSED == what {
                 let [outer, number, began_ns] = slot.outer.get();
                 session.cursor.store(outer, Ordering::Relaxed);
                 store(&session.execution, [number, began_ns]);
             }
+        }
+    }
+
+    /// Says that a call of a session begins: a query that its client has left open is not what runs until it is fetched from.
+    pub fn begin_call(&self, p: &Process) {
+        let session = p.session();
+        session.top.store(0, Ordering::Relaxed);
+        let open = session.cursor.load(Ordering::Relaxed);
+        if open != 0 {
+            session.cursor.store(open | PAUSED, Ordering::Relaxed);
+        }
+    }
+
+    /// As [`Self::pin`], of a block of PL/SQL; ended by [`Self::unpin_block`] with what this gives.
+    pub fn pin_block(&self, p: &Process, slot: &CursorSlot, handle: Handle) -> OuterBlock {
+        let session = p.session();
+        let [number, began_ns] = &session.block_execution;
+        let outer = OuterBlock([&session.block, number, began_ns].map(|word| word.load(Ordering::Relaxed)));
+        self.pin(p, slot, handle);
+        // One that cannot be shown hides those around it no more than it hides itself.
+        if slot.is_pinned() {
+            store(&session.block_execution, slot.execution.get());
+            session.block.store(word_of(handle), Ordering::Relaxed);
+        }
+        outer
+    }
+
+    /// Ends the pin of a block.
+    pub fn unpin_block(&self, p: &Process, slot: &CursorSlot, outer: OuterBlock) {
+        self.unpin(p, slot);
+        let session = p.session();
+        let OuterBlock([block, number, began_ns]) = outer;
+        session.block.store(block, Ordering::Relaxed);
+        store(&session.block_execution, [number, began_ns]);
+    }
+
+    /// Says that PL/SQL leaves an open query alone: what runs is the block, until [`Self::resume`].
+    #[inline]
+    pub fn pause(&self, p: &Process, slot: &CursorSlot) {
+        let word = &p.session().cursor;
+        if let Some(what) = slot.pinned() {
+            if word.load(Ordering::Relaxed) == what {
+                word.store(what | PAUSED, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Says that an open query is fetched from: it is what runs.
+    #[inline]
+    pub fn resume(&self, p: &Process, slot: &CursorSlot) {
+        let Some(what) = slot.pinned() else { return };
+        let session = p.session();
+        if session.cursor.load(Ordering::Relaxed) & !PAUSED != what {
+            store(&session.execution, slot.execution.get());
+        }
+        session.cursor.store(what, Ordering::Relaxed);
+        if session.top.load(Ordering::Relaxed) == 0 {
+            session.top.store(what, Ordering::Relaxed);
         }
     }
 
@@ -175,6 +249,9 @@ impl LibraryCache {
         slot.execution.set(execution);
         store(&session.execution, execution);
         session.cursor.store(what, Ordering::Relaxed);
+        if session.top.load(Ordering::Relaxed) == 0 {
+            session.top.store(what, Ordering::Relaxed);
+        }
     }
 
     fn end_pin(&self, p: &Process, word: &AtomicU64, seen: &Seen, idn: u64) {

@@ -8,7 +8,7 @@ use process::Process;
 
 use crate::find::Key;
 use crate::layout::{Child, Parent, state};
-use crate::pin::{KEPT, Seen};
+use crate::pin::{KEPT, PAUSED, Seen};
 use crate::{Delta, Design, Digest, Handle, LibraryCache, Namespace};
 
 /// Why a cursor was not shared: the bits of MISMATCH, the columns of `v$sql_shared_cursor`.
@@ -185,18 +185,29 @@ impl LibraryCache {
         (get(&child.life) == handle.life).then_some(found)
     }
 
-    /// What a session executes, and what it executed last. A cursor that has gone is nobody's.
+    /// What a session executes, and what it executed last: of a block the statement inside that runs at the moment, or else the block
+    /// itself. A cursor that has gone is nobody's.
     pub fn session_cursors(&self, sid: u32) -> (Option<SessionCursor>, Option<SessionCursor>) {
         let Some(session) = self.all.session(sid) else { return (None, None) };
         let (now, before) = (get(&session.cursor), get(&session.previous_cursor));
-        // The word is the session's hint; what is pinned is in the list of its cursors.
-        let is_pinned = |what: u64| {
-            let same = |word: u64| word & STAGE == HELD && word & !STAGE & !KEPT == what;
-            self.cursors_of(sid).iter().any(|word| same(word.load(Ordering::Acquire)))
-        };
         let executed = |words: &[AtomicU64; 2]| [get(&words[0]), get(&words[1])];
-        let now = self.named(now, executed(&session.execution)).filter(|_| is_pinned(now));
-        (now, self.named(before, executed(&session.previous_execution)))
+        let runs =
+            |word: u64, of: &[AtomicU64; 2]| self.named(word, executed(of)).filter(|_| self.is_pinned(sid, word));
+        let found = if now & PAUSED == 0 { runs(now, &session.execution) } else { None };
+        let found = found.or_else(|| runs(get(&session.block), &session.block_execution));
+        (found, self.named(before, executed(&session.previous_execution)))
+    }
+
+    /// The statement that a session's call runs, in which the others are. Its execution is not told.
+    pub fn top_cursor(&self, sid: u32) -> Option<SessionCursor> {
+        let top = get(&self.all.session(sid)?.top);
+        self.named(top, [0, 0]).filter(|_| self.is_pinned(sid, top))
+    }
+
+    /// Whether a session's word for a cursor is more than a hint: what is pinned is in the list of its cursors.
+    fn is_pinned(&self, sid: u32, what: u64) -> bool {
+        let same = |word: u64| word & STAGE == HELD && word & !STAGE & !KEPT == what;
+        self.cursors_of(sid).iter().any(|word| same(word.load(Ordering::Acquire)))
     }
 
     /// All cursors that a session executes, one inside the other, in no particular order.

@@ -221,6 +221,58 @@ fn open_and_kept_cursors_are_shown_with_who_executes_them() {
     }
 }
 
+#[test]
+fn what_a_session_is_seen_to_execute_is_the_statement_that_runs_and_else_the_block() {
+    for design in DESIGNS {
+        let f = fixture(design, 64);
+        let p = testing::attach(f.all, "test");
+        let open = |n: u32| {
+            let (handle, _) = f.parse(&p, n, &env(1));
+            (f.cache.open(&p, handle), handle)
+        };
+        let ids = |found: Option<library_cache::SessionCursor>| found.map(|cursor| cursor.digest);
+        let shown = || {
+            let (now, before) = f.cache.session_cursors(p.sid());
+            (ids(now), ids(before), ids(f.cache.top_cursor(p.sid())))
+        };
+        let of = |n: u32| Some(digest(n));
+        f.cache.begin_call(&p);
+        assert_eq!(shown(), (None, None, None), "{design:?}");
+        let (block, query, update) = (open(1), open(2), open(3));
+        let outer = f.cache.pin_block(&p, &block.0, block.1);
+        assert_eq!(shown(), (of(1), None, of(1)), "{design:?}");
+        let number = f.cache.session_cursors(p.sid()).0.expect("the block").execution;
+        // A query that is open, but not fetched from.
+        f.cache.pin(&p, &query.0, query.1);
+        assert_eq!(shown(), (of(2), None, of(1)), "{design:?}");
+        f.cache.pause(&p, &query.0);
+        assert_eq!(shown(), (of(1), None, of(1)), "{design:?}");
+        assert_eq!(f.cache.session_cursors(p.sid()).0.expect("the block").execution, number, "{design:?}");
+        f.cache.pin(&p, &update.0, update.1);
+        assert_eq!(shown(), (of(3), None, of(1)), "{design:?}");
+        f.cache.unpin(&p, &update.0);
+        assert_eq!(shown(), (of(1), of(3), of(1)), "{design:?}");
+        f.cache.resume(&p, &query.0);
+        assert_eq!(shown(), (of(2), of(3), of(1)), "{design:?}");
+        f.cache.pause(&p, &query.0);
+        // A block inside of it.
+        let inner = open(4);
+        let between = f.cache.pin_block(&p, &inner.0, inner.1);
+        assert_eq!(shown(), (of(4), of(3), of(1)), "{design:?}");
+        f.cache.unpin_block(&p, &inner.0, between);
+        assert_eq!(shown(), (of(1), of(4), of(1)), "{design:?}");
+        f.cache.unpin_block(&p, &block.0, outer);
+        // The query is still open: it is nothing that runs, until the client fetches from it.
+        f.cache.begin_call(&p);
+        assert_eq!(shown(), (None, of(1), None), "{design:?}");
+        f.cache.resume(&p, &query.0);
+        assert_eq!(shown(), (of(2), of(1), of(2)), "{design:?}");
+        f.cache.unpin(&p, &query.0);
+        assert_eq!(shown(), (None, of(2), None), "{design:?}");
+        f.cache.assert_invariants().expect("whole");
+    }
+}
+
 fn emp() -> Object<'static> {
     let namespace = Namespace::TableProcedure;
     Object { digest: digest(9), namespace, type_code: 2, owner: "SCOTT", name: "EMP", number: 4711 }

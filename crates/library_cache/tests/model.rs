@@ -93,7 +93,11 @@ impl Fixture {
             return 0;
         }
         let slot = self.cache.open(p, handle);
-        self.cache.pin(p, &slot, handle);
+        // Some are blocks.
+        let outer = (random >> 46 & 3 == 0).then(|| self.cache.pin_block(p, &slot, handle));
+        if outer.is_none() {
+            self.cache.pin(p, &slot, handle);
+        }
         let found = self.cache.identify(handle);
         if let Some((found, _)) = found {
             assert_eq!(found, digest(n));
@@ -106,7 +110,10 @@ impl Fixture {
             assert!(self.cache.identify(handle).is_some(), "a pinned child went");
         }
         let counted = self.cache.add(handle, &Delta { executions: 1, ..Delta::default() });
-        self.cache.unpin(p, &slot);
+        match outer {
+            Some(outer) => self.cache.unpin_block(p, &slot, outer),
+            None => self.cache.unpin(p, &slot),
+        }
         u64::from(counted)
     }
 

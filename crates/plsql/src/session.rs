@@ -44,12 +44,25 @@ struct PackageState {
 /// A compiled anonymous block.
 pub struct Block {
     unit: Rc<Compiled>,
+    /// The dictionary epoch that it is good for.
+    epoch: u64,
 }
 
 impl Block {
     /// The bind variables in the order of their first use, in upper case.
     pub fn binds(&self) -> &[String] {
         &self.unit.binds
+    }
+
+    /// The tables and views that its static SQL reads or changes.
+    pub fn reads(&self) -> &[ObjectId] {
+        &self.unit.depends
+    }
+
+    /// Owner and name of the stored units that it calls or names; the owner of what is built in is empty.
+    pub fn units(&self) -> impl Iterator<Item = (&str, &str)> {
+        let named = self.unit.pool.externals.iter().map(|e| (e.owner.as_str(), e.name.as_str()));
+        named.chain(self.unit.calls.iter().map(|(owner, name)| (owner.as_str(), name.as_str())))
     }
 }
 
@@ -102,13 +115,19 @@ impl<C: 'static> Plsql<C> {
     pub fn compile_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str) -> Result<Rc<Block>> {
         self.validate(w);
         let unit = self.units.block(w, text)?;
-        Ok(Rc::new(Block { unit }))
+        Ok(Rc::new(Block { unit, epoch: self.units.epoch() }))
     }
 
-    /// The block that was compiled from this text before, in the same schema; `None` when there is none, or the dictionary has changed.
-    pub fn known_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str) -> Option<Rc<Block>> {
+    /// Whether a block was compiled from this text before, in the same schema, and the dictionary has not changed since.
+    pub fn knows_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str) -> bool {
         self.validate(w);
-        self.units.known_block(w, text).map(|unit| Rc::new(Block { unit }))
+        self.units.known_block(w, text).is_some()
+    }
+
+    /// Whether a block is still what its text means: the dictionary has not changed, and the schema is the same.
+    pub fn is_current<W: World<Cursor = C>>(&self, w: &mut W, block: &Block) -> bool {
+        self.validate(w);
+        self.units.epoch() == block.epoch && w.is_schema(&block.unit.owner)
     }
 
     /// Runs a block. `binds` are in the order of [`Block::binds`], changed in place; a cursor variable comes back as a cursor.

@@ -4,6 +4,8 @@
 //! implementation is [`crate::ExecWorld`]; tests use a small one of their own. It is a type parameter and not a trait object, so that a
 //! cursor loop pays no indirect call a row.
 
+use crate::session::Block;
+use std::rc::Rc;
 use types::{DataType, Date, Nls, ObjectId, Ora, Result, Timestamp, Value};
 
 /// A column of a table or of a query.
@@ -183,6 +185,18 @@ pub trait World {
     fn cursor_columns(&self, cursor: &Self::Cursor) -> Vec<ColumnInfo>;
     /// What a dynamic statement is, and how many placeholders it has by position.
     fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)>;
+    /// Compiles a block, or CALL, that EXECUTE IMMEDIATE is to run: a cursor like that of a statement. `None`: it has none, and the caller
+    /// compiles it.
+    fn open_block(&mut self, _text: &str) -> Result<Option<Rc<Block>>> {
+        Ok(None)
+    }
+    /// What `open_block` gave last and is not closed yet begins to run.
+    fn block_begins(&mut self) {}
+    /// It has ended, or did not even begin.
+    fn close_block(&mut self, _done: bool) {}
+    /// PL/SQL leaves an open query alone until it fetches from it again, or goes on with it: what the session is seen to do is then
+    /// PL/SQL, or the query.
+    fn pause(&mut self, _cursor: &Self::Cursor, _paused: bool) {}
     /// Runs a statement that is neither a query, nor DML, nor a block.
     fn execute_other(&mut self, text: &str) -> Result<()>;
 

@@ -67,6 +67,12 @@ sga_struct! {
         pub execution: [AtomicU64; 2],
         /// The one that ended last.
         pub previous_execution: [AtomicU64; 2],
+        /// The block of PL/SQL being run, the innermost of several; 0 for none. It is what runs while `cursor` is paused.
+        pub block: AtomicU64,
+        /// Its execution.
+        pub block_execution: [AtomicU64; 2],
+        /// The statement that the call in progress runs, in which all others are; 0 until it has begun.
+        pub top: AtomicU64,
         /// Executions so far; the count goes on from one owner of the slot to the next.
         pub executions: AtomicU64,
         /// TADDR, as the number of a transaction slot + 1; 0 for none.
@@ -185,6 +191,10 @@ impl SessionSlot {
             &self.execution[1],
             &self.previous_execution[0],
             &self.previous_execution[1],
+            &self.block,
+            &self.block_execution[0],
+            &self.block_execution[1],
+            &self.top,
             &self.transaction,
             &self.row_wait_object,
             &self.row_wait_block,

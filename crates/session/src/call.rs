@@ -1,5 +1,6 @@
 //! The calls of a session: parse, execute, fetch, describe; open cursors and the cache of closed ones.
 
+use crate::blocks;
 use crate::core::Core;
 use crate::kind::kind_of;
 use crate::run;
@@ -9,7 +10,6 @@ use exec::{Cursor, ExecCtx};
 use net::StatementKind;
 use net::local::{self, Bind, Direction, Done, Execute, Failure, Reply, encode_rows, write_frame};
 use plsql::Datum;
-use process::Parsed;
 use sql::ast::Statement;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -31,6 +31,8 @@ struct Open {
 
 /// A statement that was used before and is closed now.
 struct Kept {
+    /// When it was used.
+    at: u64,
     text: String,
     cursor: Cursor,
 }
@@ -102,11 +104,15 @@ impl Calls {
             core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
             return self.run_cursor(core, cx, cursor, e, *kind, out);
         }
-        let known = core.plsql.known_block(&mut World { cx: cx.reborrow(), core }, &e.sql);
-        if let Some(block) = known {
-            *kind = StatementKind::PLSQL_EXECUTE;
+        let known = core.blocks.borrow().kind_of(core.identity(), &e.sql);
+        let known = known.or_else(|| {
+            let mut world = World { cx: cx.reborrow(), core };
+            core.plsql.knows_block(&mut world, &e.sql).then_some(StatementKind::PLSQL_EXECUTE)
+        });
+        if let Some(known) = known {
+            *kind = known;
             core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
-            return self.run_compiled(core, cx, &block, &e.binds, *kind);
+            return self.run_block(core, cx, &e.sql, &e.binds, *kind);
         }
         let statement = sql::parse_statement(&e.sql).inspect_err(|_| count_failed_parse(core))?;
         *kind = kind_of(&statement);
@@ -121,8 +127,7 @@ impl Calls {
                 let cursor = Cursor::compile_parsed(cx, &e.sql, Rc::new(statement), &types)?;
                 self.run_cursor(core, cx, cursor, e, *kind, out)
             }
-            Statement::Block { .. } => self.run_block(core, cx, &e.sql, &e.binds, *kind),
-            Statement::Call(_) => self.run_block(core, cx, &call_block(&e.sql), &e.binds, *kind),
+            Statement::Block { .. } | Statement::Call(_) => self.run_block(core, cx, &e.sql, &e.binds, *kind),
             other => {
                 if !ends_or_marks_a_transaction(&other) {
                     self.close_kept_for_change(core, cx);
@@ -185,6 +190,7 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         let open = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
+        open.cursor.pause(false, cx);
         let before = out.len();
         let (mut sent, mut ended) = (0u32, false);
         let mut result = Ok(());
@@ -231,6 +237,7 @@ impl Calls {
         Ok(answer)
     }
 
+    /// Runs a block, or CALL.
     fn run_block(
         &mut self,
         core: &Core,
@@ -239,31 +246,24 @@ impl Calls {
         binds: &[Bind],
         kind: StatementKind,
     ) -> Result<Done> {
-        let clock = core.p.begin_parse();
-        let compiled = core.plsql.compile_block(&mut World { cx: cx.reborrow(), core }, text);
-        core.p.end_parse(&clock, if compiled.is_ok() { Parsed::Soft } else { Parsed::Failed });
-        self.run_compiled(core, cx, &compiled?, binds, kind)
-    }
-
-    fn run_compiled(
-        &mut self,
-        core: &Core,
-        cx: &mut ExecCtx<'_>,
-        block: &Rc<plsql::Block>,
-        binds: &[Bind],
-        kind: StatementKind,
-    ) -> Result<Done> {
+        let mut open = blocks::open(&mut World { cx: cx.reborrow(), core }, text, kind)?;
+        let block = open.block.clone();
         let start = core.shared.txns.savepoint(&cx.session.txn);
         let mut outcome = Outcome::of(kind);
-        let mut world = World { cx: cx.reborrow(), core };
-        let mut data = block_binds(block.binds(), binds)?;
-        core.p.count(Stat::ExecuteCount, 1);
-        let result = core.plsql.run_block(&mut world, block, &mut data);
-        let result = result.and_then(|()| fits_binds(block.binds(), binds, &data));
-        if let Err(e) = result {
-            core.shared.txns.rollback_call(&core.p, &mut cx.session.txn, &start)?;
-            return Err(e);
-        }
+        let mut data = Vec::new();
+        let result = block_binds(block.binds(), binds).and_then(|given| {
+            data = given;
+            open.begin(cx);
+            core.plsql.run_block(&mut World { cx: cx.reborrow(), core }, &block, &mut data)?;
+            fits_binds(block.binds(), binds, &data)
+        });
+        let rolled_back = match &result {
+            Err(_) => core.shared.txns.rollback_call(&core.p, &mut cx.session.txn, &start),
+            Ok(()) => Ok(()),
+        };
+        open.close(result.is_ok(), core, cx);
+        rolled_back?;
+        result?;
         for (place, name) in block.binds().iter().enumerate() {
             let Some(at) = bind_of(binds, place, name) else { continue };
             if binds[at].direction != Direction::In
@@ -302,11 +302,12 @@ impl Calls {
     }
 
     /// Closes everything.
-    pub fn close_all(&mut self, cx: &mut ExecCtx<'_>) {
+    pub fn close_all(&mut self, core: &Core, cx: &mut ExecCtx<'_>) {
         for (_, mut open) in self.open.drain() {
             open.cursor.close(cx);
         }
         self.kept.clear();
+        core.blocks.borrow_mut().close_kept();
     }
 
     /// Runs one statement without binds and gives all its rows.
@@ -331,10 +332,18 @@ impl Calls {
         Ok(all)
     }
 
-    /// `opened cursors current` and `session cursor cache count`.
-    fn show_counts(&self, core: &Core) {
+    /// `opened cursors current` and `session cursor cache count`. Of statements and blocks together no more are kept than is allowed.
+    fn show_counts(&mut self, core: &Core) {
+        let most = core.params.borrow().number(params::Param::SessionCachedCursors).max(0) as usize;
+        let mut blocks = core.blocks.borrow_mut();
+        while self.kept.len() + blocks.kept() > most {
+            match (self.kept.first(), blocks.oldest()) {
+                (Some(statement), block) if block.is_none_or(|block| statement.at < block) => drop(self.kept.remove(0)),
+                _ => blocks.close_oldest(),
+            }
+        }
         core.p.stats().set(Stat::OpenedCursorsCurrent, self.open.len() as u64);
-        core.p.stats().set(Stat::SessionCursorCacheCount, self.kept.len() as u64);
+        core.p.stats().set(Stat::SessionCursorCacheCount, (self.kept.len() + blocks.kept()) as u64);
     }
 
     fn take_kept(&mut self, core: &Core, text: &str) -> Option<Cursor> {
@@ -356,12 +365,13 @@ impl Calls {
             self.kept.remove(0);
         }
         cursor.set_kept(true, cx);
-        self.kept.push(Kept { text: text.to_string(), cursor });
+        self.kept.push(Kept { at: core.tick_kept(), text: text.to_string(), cursor });
     }
 
     /// DDL and ALTER SESSION may change what kept cursors mean.
-    fn close_kept_for_change(&mut self, _core: &Core, _cx: &mut ExecCtx<'_>) {
+    fn close_kept_for_change(&mut self, core: &Core, _cx: &mut ExecCtx<'_>) {
         self.kept.clear();
+        core.blocks.borrow_mut().close_kept();
     }
 }
 
@@ -419,18 +429,6 @@ fn done(cx: &ExecCtx<'_>, outcome: Outcome) -> Done {
 
 fn some_text(line: String) -> Option<String> {
     if line.is_empty() { None } else { Some(line) }
-}
-
-/// `CALL p(x)` as the block that does it.
-fn call_block(text: &str) -> String {
-    let rest = text.trim_start();
-    let rest = rest.get(4..).unwrap_or("").trim().trim_end_matches(';');
-    // CALL f(x) INTO :v assigns.
-    let lower = rest.to_ascii_lowercase();
-    match lower.rfind(" into ") {
-        Some(at) => format!("begin {} := {}; end;", rest[at + 6..].trim(), rest[..at].trim()),
-        None => format!("begin {rest}; end;"),
-    }
 }
 
 /// Which of the call's binds belongs to the placeholder `name`, the `place`-th of its statement.

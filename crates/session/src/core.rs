@@ -95,16 +95,20 @@ pub struct Core {
     guid_seed: u64,
     /// Deadlocks that this session found and wrote down.
     pub deadlocks: Cell<u64>,
-    /// Calls of [`Core::check_memory`].
-    memory_checks: Cell<u32>,
+    /// Calls of [`Core::is_check_due`].
+    checks: Cell<u32>,
+    /// Cursors of blocks.
+    pub blocks: RefCell<crate::blocks::Blocks>,
+    /// Counts what is kept, so that what was used longest ago can be told.
+    pub kept_clock: Cell<u64>,
     /// What the parameters say of commits.
     pub commit_write: Cell<CommitWrite>,
     /// The transaction has a name, in the session's slot.
     pub is_named: Cell<bool>,
 }
 
-/// One of so many checks looks at the process's memory; a look costs a system call or two.
-const MEMORY_CHECK_EVERY: u32 = 4096;
+/// One of so many times [`Core::is_check_due`].
+const CHECK_EVERY: u32 = 4096;
 
 impl Core {
     /// The session of process `p`, not yet anybody's.
@@ -153,20 +157,24 @@ impl Core {
             guid: Cell::new(0),
             guid_seed: seed,
             deadlocks: Cell::new(0),
-            memory_checks: Cell::new(0),
+            checks: Cell::new(0),
+            blocks: RefCell::default(),
+            kept_clock: Cell::new(0),
         }
     }
 
-    /// Fails when the process's own memory has outgrown `limit_bytes`: what PL/SQL holds in collections and strings
-    /// is not counted as it grows, so the whole process is measured, now and then.
-    ///
-    /// # Errors
-    /// ORA-04030.
+    /// Whether what costs a system call or two is to be done: now and then, by how often it is asked.
     #[inline]
-    pub fn check_memory(&self, limit_bytes: usize) -> Result<()> {
-        let n = self.memory_checks.get().wrapping_add(1);
-        self.memory_checks.set(n);
-        if n.is_multiple_of(MEMORY_CHECK_EVERY) { memory_within(limit_bytes) } else { Ok(()) }
+    pub fn is_check_due(&self) -> bool {
+        let n = self.checks.get().wrapping_add(1);
+        self.checks.set(n);
+        n.is_multiple_of(CHECK_EVERY)
+    }
+
+    /// The next moment of the clock of what is kept.
+    pub fn tick_kept(&self) -> u64 {
+        self.kept_clock.set(self.kept_clock.get() + 1);
+        self.kept_clock.get()
     }
 
     /// Whose names and privileges are in force.
@@ -440,8 +448,13 @@ impl Core {
     }
 }
 
+/// Fails when the process's own memory has outgrown `limit_bytes`: what PL/SQL holds in collections and strings is not counted as it
+/// grows, so the whole process is measured.
+///
+/// # Errors
+/// ORA-04030.
 #[cold]
-fn memory_within(limit_bytes: usize) -> Result<()> {
+pub(crate) fn memory_within(limit_bytes: usize) -> Result<()> {
     match os::proc::own_private_bytes() {
         Some(bytes) if bytes > limit_bytes as u64 => {
             Err(Ora::with(4030, &[&(bytes - limit_bytes as u64), &"koh-kghu call ", &"pl/sql heap"]))

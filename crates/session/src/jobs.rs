@@ -3,9 +3,11 @@
 //! The statements on the job table are ordinary SQL with the names and privileges of SYS, in the caller's transaction: a
 //! submitted job exists for others once the caller commits.
 
+use crate::blocks;
 use crate::core::Core;
 use crate::world::{World, number};
 use exec::{Cursor, ExecCtx};
+use net::StatementKind;
 use plsql::{Datum, JobChange, JobRequest, World as _};
 use types::{Ora, Result, Value};
 
@@ -158,9 +160,10 @@ pub fn run_now(w: &mut World<'_>, job: i64) -> Result<()> {
 
 /// The block that runs a job: its text may use JOB, NEXT_DATE and BROKEN.
 fn block_text(what: &str) -> String {
+    // Letter by letter as Oracle has it: SQL_IDs of jobs were published.
     format!(
-        "declare job binary_integer := :job; next_date date := :next_date; broken boolean := false; \
-         begin {what} :next_date := next_date; if broken then :broken := 1; else :broken := 0; end if; end;"
+        "DECLARE job BINARY_INTEGER := :job; next_date DATE := :mydate;  broken BOOLEAN := FALSE; BEGIN {what} \
+         :mydate := next_date; IF broken THEN :b := 1; ELSE :b := 0; END IF; END; "
     )
 }
 
@@ -178,17 +181,18 @@ pub fn execute(w: &mut World<'_>, job: &Job) -> Result<()> {
         None => None,
     };
     let next = next.unwrap_or(Value::Null);
-    let block = w.core.plsql.compile_block(w, &block_text(&job.what))?;
+    let open = blocks::open(w, &block_text(&job.what), StatementKind::PLSQL_EXECUTE)?;
+    let block = open.block.clone();
     let mut binds: Vec<Datum> = block
         .binds()
         .iter()
         .map(|name| match name.as_str() {
             "JOB" => Datum::Val(number(job.number)),
-            "NEXT_DATE" => Datum::Val(next.clone()),
+            "MYDATE" => Datum::Val(next.clone()),
             _ => Datum::Val(number(0)),
         })
         .collect();
-    w.core.plsql.run_block(w, &block, &mut binds)?;
+    blocks::run(w, open, &mut binds)?;
     let bound = |name: &str| {
         let at = block.binds().iter().position(|b| b == name)?;
         match &binds[at] {
@@ -196,8 +200,8 @@ pub fn execute(w: &mut World<'_>, job: &Job) -> Result<()> {
             _ => None,
         }
     };
-    let next = bound("NEXT_DATE").unwrap_or(Value::Null);
-    let broken = bound("BROKEN").map_or(Ok(0), |v| int(&v))?;
+    let next = bound("MYDATE").unwrap_or(Value::Null);
+    let broken = bound("B").map_or(Ok(0), |v| int(&v))?;
     if next.is_null() {
         recursive(w.core, &mut w.cx, "delete from sys.job$ where job = :1", &[number(job.number)])?;
         return Ok(());

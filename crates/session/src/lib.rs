@@ -6,6 +6,7 @@ pub mod ash;
 mod awr;
 mod awr_segments;
 mod backup;
+mod blocks;
 mod caches;
 mod call;
 mod commit_write;

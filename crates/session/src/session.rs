@@ -284,7 +284,7 @@ impl Session {
     fn release(&mut self) {
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
-        calls.close_all(&mut cx);
+        calls.close_all(core, &mut cx);
         // What cannot be rolled back here is tried again when the session ends.
         let _ = core.rollback(cx.session);
         cx.session.end_temporaries(&core.p, &core.shared);
@@ -353,6 +353,7 @@ impl Session {
         self.cpu.parsed_us = p.stats().time(TimeStat::Parse);
         p.stats().begin_call(os::clock::now_ns(), p.all().idle_us(p.sid()));
         p.count(Stat::UserCalls, 1);
+        self.core.shared.library.begin_call(p);
         self.state.figures.begin_call();
         self.core.p.session().set_status(SessionStatus::Active);
         // A break that came after its call had ended is not meant for this one.
@@ -478,6 +479,8 @@ impl Session {
         self.become_user(&job.owner, owner, owner == UserId::SYS);
         self.core.job.set(number as u64);
         self.core.p.session().job.store(number as u64, Ordering::Relaxed);
+        let command = &self.core.p.session().command;
+        command.store(net::StatementKind::PLSQL_EXECUTE.0.into(), Ordering::Relaxed);
         self.begin_call();
         let result = {
             let Session { core, state, .. } = &mut *self;
@@ -487,6 +490,7 @@ impl Session {
             world.cx.session.figures.flush(&core.p, core.shared.library);
             result
         };
+        self.core.p.session().command.store(0, Ordering::Relaxed);
         // The session is done with the result cache before its job is seen to be gone.
         self.core.shared.results.end_session(&self.core.p);
         let result = result.and_then(|()| self.commit());

@@ -54,6 +54,13 @@ fn placeholders(text: &str) -> Vec<String> {
 }
 
 impl World<'_> {
+    /// What is done now and then while PL/SQL goes on: what was counted is told, and the process must not have grown too large.
+    #[cold]
+    fn check_long_run(&mut self) -> Result<()> {
+        self.cx.session.figures.progress(&self.core.p, self.core.shared.library);
+        crate::core::memory_within(self.cx.session.options.work_area_limit_bytes)
+    }
+
     fn column_infos(columns: &[exec::Column]) -> Vec<ColumnInfo> {
         let info = |c: &exec::Column| ColumnInfo { name: c.name.clone(), ty: c.ty, nullable: c.nullable };
         columns.iter().map(info).collect()
@@ -95,7 +102,7 @@ impl plsql::World for World<'_> {
 
     fn check_cancel(&mut self) -> Result<()> {
         self.core.p.check_cancel()?;
-        self.core.check_memory(self.cx.session.options.work_area_limit_bytes)
+        if self.core.is_check_due() { self.check_long_run() } else { Ok(()) }
     }
 
     fn now(&self) -> Timestamp {
@@ -269,6 +276,22 @@ impl plsql::World for World<'_> {
             _ => return Ok((DynamicKind::Other, 0)),
         };
         Ok((kind, placeholders(text).len()))
+    }
+
+    fn open_block(&mut self, text: &str) -> Result<Option<Rc<plsql::Block>>> {
+        crate::blocks::open_dynamic(self, text).map(Some)
+    }
+
+    fn block_begins(&mut self) {
+        crate::blocks::begin_dynamic(self);
+    }
+
+    fn close_block(&mut self, done: bool) {
+        crate::blocks::close_dynamic(self, done);
+    }
+
+    fn pause(&mut self, cursor: &SqlCursor, paused: bool) {
+        cursor.cursor.pause(paused, &self.cx);
     }
 
     fn execute_other(&mut self, text: &str) -> Result<()> {

@@ -206,7 +206,7 @@ fn row(s: &Sample, dbid: u64) -> Row {
 }
 
 fn statement(s: &Sample, row: &mut Row) {
-    row.extend([t(Sample::sql_id(s.sql).unwrap_or_default()), letter(s.is(bit::SQL))]);
+    row.extend([t(Sample::sql_id(s.sql).unwrap_or_default()), letter(s.sql != 0)]);
     row.extend([if_so(s.sql != 0, || n(s.child)), n(s.opcode), if_so(s.opcode != 0, || t(command_name(s.opcode)))]);
     row.extend([Value::Null, t(Sample::sql_id(s.top_sql).unwrap_or_default()), known(s.top_opcode)]);
     row.push(if_so(s.is(bit::PLAN), || n(s.plan_hash)));

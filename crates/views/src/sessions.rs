@@ -285,10 +285,11 @@ pub fn session(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// Bits of KSUSSTMBV that are known: in a call, a background process, executing SQL.
+/// Bits of KSUSSTMBV that are known: in a call, a background process, executing SQL or PL/SQL.
 const DB_TIME: u64 = 1 << 1;
 const BACKGROUND_TIME: u64 = 1 << 2;
 const SQL_EXECUTION: u64 = 1 << 10;
+const PLSQL_EXECUTION: u64 = 1 << 11;
 
 pub fn ksuse(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -297,7 +298,9 @@ pub fn ksuse(s: &Source<'_>) -> Vec<Row> {
         let (now, before) = cursors(s, sid, slot);
         let background = slot.is_background();
         let in_call = !background && slot.status() == SessionStatus::Active;
-        let bits = [(in_call, DB_TIME), (background, BACKGROUND_TIME), (now.is_some(), SQL_EXECUTION)];
+        let is_block = now.is_some_and(|cursor| matches!(cursor.command, 47 | 170));
+        let execution = if is_block { PLSQL_EXECUTION } else { SQL_EXECUTION };
+        let bits = [(in_call, DB_TIME), (background, BACKGROUND_TIME), (now.is_some(), execution)];
         let mut row = vec![
             address(s.session_address(sid)),
             n(sid),

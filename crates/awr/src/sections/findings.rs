@@ -3,7 +3,7 @@
 use super::{efficiencies, foreground};
 use crate::Period;
 use crate::doc::{Finding, decimal};
-use crate::period::Ends;
+use crate::period::{Ends, Statement};
 
 /// The findings of a period, the widest first.
 pub fn of(p: &Period) -> Vec<Finding> {
@@ -66,11 +66,14 @@ fn event(p: &Period) -> Option<Finding> {
 }
 
 fn statement(p: &Period) -> Option<Finding> {
-    let s = p.statements.iter().max_by_key(|s| s.elapsed_us)?;
-    let share = per_cent(s.elapsed_us as f64, p.db_time_us() as f64);
-    if share < 10.0 {
-        return None;
-    }
+    // Of a block that takes its time in a statement the statement is what can be helped.
+    let share = |s: &Statement| per_cent(s.elapsed_us as f64, p.db_time_us() as f64);
+    let longest = |blocks: bool| {
+        let these = p.statements.iter().filter(|s| s.is_block() == blocks);
+        these.max_by_key(|s| s.elapsed_us).filter(|s| share(s) >= 10.0)
+    };
+    let s = longest(false).or_else(|| longest(true))?;
+    let share = share(s);
     finding(
         "SQL ordered by Elapsed Time",
         format!("Statement {} took about {:.0} % of DB time in {} executions.", s.id, share, s.executions),

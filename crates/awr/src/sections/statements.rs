@@ -10,7 +10,8 @@ const SHOWN: usize = 20;
 
 pub fn sections(p: &Period) -> Vec<Section> {
     let all = &p.statements;
-    let total = |figure: fn(&Statement) -> u64| all.iter().map(figure).sum::<u64>() as f64;
+    // What a block has done is what its statements have done.
+    let total = |figure: fn(&Statement) -> u64| all.iter().filter(|s| !s.is_block()).map(figure).sum::<u64>() as f64;
     let (db_time, cpu) = (p.db_time_us() as f64, p.time_us("DB CPU") as f64);
     let gets = (p.stat("session logical reads") as f64).max(total(|s| s.gets));
     let reads = (p.stat("physical reads") as f64).max(total(|s| s.reads));
@@ -116,15 +117,19 @@ fn by_time(all: &[Statement], time: &Time, whole: f64, p: &Period) -> Section {
     ];
     columns.extend(time.with_elapsed.then_some(number("Elapsed|Time (s)", 10)));
     columns.extend([number("%CPU", 6), number("%IO", 6)]);
-    let captured: u64 = all.iter().map(time.figure).sum();
-    let captured = format!("Captured SQL accounts for {:.1}% of the total", 100.0 * captured as f64 / whole.max(1.0));
+    let captured = |name: &str, blocks: bool| {
+        let us: u64 = all.iter().filter(|s| s.is_block() == blocks).map(time.figure).sum();
+        format!("Captured {name} accounts for {:.1}% of the total", 100.0 * us as f64 / whole.max(1.0))
+    };
+    let captured = [captured("SQL", false), captured("PL/SQL", true)];
     let of = format!("%Total - of {}", time.of);
     let total = format!("Total DB time (s): {:.1}", p.db_time_us() as f64 / 1e6);
     let notes = [
         "A statement of a block is in the figures of the block, too",
         of.as_str(),
         "%CPU - CPU time, %IO - User I/O time as a percentage of elapsed time",
-        captured.as_str(),
+        captured[0].as_str(),
+        captured[1].as_str(),
         total.as_str(),
     ];
     section(time.title, time.summary, &notes, with_text(columns), top(all, time.figure).iter().map(row).collect())

@@ -85,6 +85,14 @@ impl<C: 'static> OpenCursor<C> {
         Ok(found)
     }
 
+    /// Says that PL/SQL does something else from now on, or fetches.
+    #[inline]
+    fn pause<W: World<Cursor = C>>(&self, w: &mut W, paused: bool) {
+        if let Some(c) = &self.cursor {
+            w.pause(c, paused);
+        }
+    }
+
     fn close<W: World<Cursor = C>>(&mut self, w: &mut W) {
         self.open = false;
         if let Some(mut c) = self.cursor.take() {
@@ -295,6 +303,7 @@ impl Machine {
                 o.close(w);
             }
             *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0, row: None };
+            // The first row is fetched next: it is not paused before that.
             o.cursor = Some(c);
             o.home = Some((unit.clone(), sql));
             Ok(())
@@ -316,9 +325,10 @@ impl Machine {
             _ => Vec::new(),
         };
         let result = with::<W::Cursor, _>(&handle, |o| {
+            o.pause(w, false);
             let found = o.fetch(w, &mut values);
             match found {
-                Ok(true) => {}
+                Ok(true) => o.pause(w, true),
                 _ => o.close(w),
             }
             Ok(found?)
@@ -366,6 +376,7 @@ impl Machine {
         let (c, _) = self.start(w, unit, base, sql)?;
         with::<W::Cursor, _>(&slot, |o| {
             *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0, row: None };
+            w.pause(&c, true);
             o.cursor = Some(c);
             o.home = Some((unit.clone(), sql));
             Ok(())
@@ -387,7 +398,10 @@ impl Machine {
             if o.open && o.columns(w).len() != width as usize {
                 return Err(Ora::new(6504).into());
             }
-            Ok(o.fetch(w, &mut values)?)
+            o.pause(w, false);
+            let found = o.fetch(w, &mut values);
+            o.pause(w, true);
+            Ok(found?)
         });
         values.resize(width as usize, Value::Null);
         if let Some(rec) = self.record(base, row) {
@@ -418,14 +432,19 @@ impl Machine {
         let width = unit.pool.bulks[bulk as usize].width as usize;
         with::<W::Cursor, _>(&c, |o| match o.open {
             true if o.columns(w).len() != width => Err(Ora::new(6504).into()),
-            true => Ok(()),
+            true => {
+                o.pause(w, false);
+                Ok(())
+            }
             false => Err(Ora::new(1001).into()),
         })?;
         let mut next = |w: &mut W, row: &mut Vec<Value>| -> Result<bool> {
             with::<W::Cursor, _>(&c, |o| Ok(o.fetch(w, row)?)).map_err(|f| f.ora)
         };
-        let rows = self.collect(s, w, unit, base, bulk, false, limit, &mut next)?;
+        let collected = self.collect(s, w, unit, base, bulk, false, limit, &mut next);
         with::<W::Cursor, _>(&c, |o| {
+            o.pause(w, true);
+            let rows = collected?;
             o.found = Some(rows > 0 && (limit == u64::MAX || rows == limit));
             Ok(())
         })
@@ -487,6 +506,7 @@ impl Machine {
         })?;
         let args = self.using(unit, base, d);
         let (c, _) = self.dynamic_cursor(w, &statement, d, &args)?;
+        w.pause(&c, true);
         with::<W::Cursor, _>(&slot, |o| {
             *o = OpenCursor { cursor: Some(Box::new(c)), home: None, open: true, found: None, rows: 0, row: None };
             Ok(())
@@ -610,10 +630,20 @@ impl Machine {
         d: &Dynamic,
         statement: &str,
     ) -> Run<()> {
-        let block = s.compile_block(w, statement)?;
-        check_placeholders(block.binds().len(), d.using.len())?;
+        let opened = w.open_block(statement)?;
+        let has_cursor = opened.is_some();
+        let block = opened.map_or_else(|| s.compile_block(w, statement), Ok)?;
         let mut args = self.using(unit, base, d);
-        s.run_block(w, &block, &mut args)?;
+        let result = check_placeholders(block.binds().len(), args.len()).and_then(|()| {
+            if has_cursor {
+                w.block_begins();
+            }
+            s.run_block(w, &block, &mut args)
+        });
+        if has_cursor {
+            w.close_block(result.is_ok());
+        }
+        result?;
         for ((o, _, out), a) in d.using.iter().zip(args) {
             if *out {
                 self.put(base, *o, a);

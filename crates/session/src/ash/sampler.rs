@@ -28,8 +28,9 @@ const TRIES: usize = 3;
 /// One sample in so many is kept on disk.
 pub const KEPT_ONE_IN: u64 = 10;
 
-/// COMMAND of PL/SQL.
+/// COMMAND of a block, and of CALL.
 const PLSQL: u64 = 47;
+const CALL: u64 = 170;
 
 /// A wait that samples saw and that had not ended when it was last looked at. How long it took is noted in the last of them, and zero in
 /// the others, so that the sum is what was waited.
@@ -285,17 +286,14 @@ impl Moment<'_> {
         let in_call = session.is_background() || session.status() == SessionStatus::Active;
         let now = library.session_cursors(sid).0.filter(|_| in_call);
         let Some(cursor) = now else {
-            // A block is no cursor: its kind is all that is told of it.
+            // Of what has no cursor its kind is all that is told.
             s.opcode = s.top_opcode;
-            if s.opcode == PLSQL && in_call {
+            if matches!(s.opcode, PLSQL | CALL) && in_call {
                 s.flags |= bit::PLSQL;
             }
             return;
         };
-        s.flags |= bit::SQL;
-        if cursor.command == PLSQL {
-            s.flags |= bit::PLSQL;
-        }
+        s.flags |= if matches!(cursor.command, PLSQL | CALL) { bit::PLSQL } else { bit::SQL };
         (s.sql, s.child, s.opcode) = (cursor.digest.value(), cursor.child, cursor.command);
         if let Some(hash) = library.plan_hash(&cursor) {
             s.plan_hash = hash.into();
@@ -306,7 +304,10 @@ impl Moment<'_> {
             s.execution = number;
             s.execution_wall_ns = self.wall_ns.saturating_sub(self.coarse_ns.saturating_sub(began_ns));
         }
-        s.top_sql = top_of(&library.executing(sid), &cursor, s.top_opcode);
+        s.top_sql = match library.top_cursor(sid).filter(|top| top.command == s.top_opcode) {
+            Some(top) => top.digest.value(),
+            None => only(&library.executing(sid), &cursor),
+        };
     }
 
     /// Logon and parsing.
@@ -377,12 +378,10 @@ fn block_of(wait: &WaitView) -> Option<Rdba> {
     (is_of_block && fits).then(|| Rdba::new(wait.p[0] as u32, wait.p[1] as u32))
 }
 
-/// What the client called: the only statement that runs or, where several do, the only one of the kind that was called.
-fn top_of(executing: &[SessionCursor], now: &SessionCursor, command: u64) -> u64 {
-    let mut of_kind = executing.iter().filter(|cursor| cursor.command == command);
-    match (executing, of_kind.next(), of_kind.next()) {
-        ([only], ..) if only.digest == now.digest => now.digest.value(),
-        (_, Some(only), None) => only.digest.value(),
+/// Where no call has said what it runs: the only statement there is.
+fn only(executing: &[SessionCursor], now: &SessionCursor) -> u64 {
+    match executing {
+        [only] if only.digest == now.digest => now.digest.value(),
         _ => 0,
     }
 }

@@ -23,7 +23,8 @@ const COLUMNS: &str = "sample_id, sample_time, sample_time_utc, usecs_per_row, s
 const TEXTS: &str = "insert into sys.wrh$_sqltext (snap_id, dbid, instance_number, sql_id, command_type, sql_text) \
      select :1, :2, :3, s.sql_id, s.command_type, s.sql_fulltext from \
      (select sql_id, max(command_type) command_type, max(sql_fulltext) sql_fulltext from v$sql group by sql_id) s \
-     where s.sql_id in (select h.sql_id from sys.wrh$_active_session_history h where h.sample_id > :4) \
+     where s.sql_id in (select h.sql_id from sys.wrh$_active_session_history h where h.sample_id > :4 union all \
+     select h.top_level_sql_id from sys.wrh$_active_session_history h where h.sample_id > :4) \
      and s.sql_id not in (select sql_id from sys.wrh$_sqltext)";
 
 /// Samples on their way to the disk: noted as saved once the transaction has committed.

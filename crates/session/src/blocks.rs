@@ -1,0 +1,219 @@
+//! Blocks of PL/SQL as cursors: those that a client sends, that EXECUTE IMMEDIATE runs, and of jobs.
+//!
+//! A block is compiled in the session that runs it, and found in the library cache by its text as it was sent, like a statement. A closed
+//! one is kept with its compiled form as `session_cached_cursors` allows, in turn with the closed cursors of statements; it is used again
+//! while the dictionary and the shared cursor are what they were, under the same user and schema.
+
+use crate::core::{Core, Identity};
+use crate::world::World;
+use dictionary::{Catalog, ObjectKind};
+use exec::{BlockCursor, ExecCtx};
+use net::StatementKind;
+use process::Parsed;
+use std::rc::Rc;
+use types::{ObjectId, Result};
+use wait::Stat;
+
+/// A block with its cursor.
+pub struct OpenBlock {
+    pub block: Rc<plsql::Block>,
+    pub cursor: BlockCursor,
+    identity: Identity,
+    has_begun: bool,
+}
+
+/// A session's blocks.
+#[derive(Default)]
+pub struct Blocks {
+    /// Those of EXECUTE IMMEDIATE that run, each inside the one before it.
+    running: Vec<OpenBlock>,
+    /// Closed ones, the one used last at the end, and when that was.
+    kept: Vec<(u64, OpenBlock)>,
+}
+
+impl Blocks {
+    /// How many are kept.
+    pub fn kept(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// When the one was used that was not used for the longest time.
+    pub fn oldest(&self) -> Option<u64> {
+        self.kept.first().map(|(at, _)| *at)
+    }
+
+    /// Closes that one.
+    pub fn close_oldest(&mut self) {
+        if !self.kept.is_empty() {
+            self.kept.remove(0);
+        }
+    }
+
+    /// Closes all that are kept.
+    pub fn close_kept(&mut self) {
+        self.kept.clear();
+    }
+
+    fn place(&self, identity: Identity, text: &str) -> Option<usize> {
+        self.kept.iter().position(|(_, open)| open.cursor.text() == text && open.identity == identity)
+    }
+
+    /// What kind of block of that text is kept.
+    pub fn kind_of(&self, identity: Identity, text: &str) -> Option<StatementKind> {
+        let (_, open) = &self.kept[self.place(identity, text)?];
+        Some(StatementKind(open.cursor.command() as u16))
+    }
+}
+
+/// Opens a block, or CALL, by its text: one parse call.
+///
+/// # Errors
+/// Those of compiling it.
+pub fn open(w: &mut World<'_>, text: &str, kind: StatementKind) -> Result<OpenBlock> {
+    let core = w.core;
+    core.p.count(Stat::ParseCountTotal, 1);
+    if let Some(mut open) = take_kept(w, text) {
+        core.p.count(Stat::SessionCursorCacheHits, 1);
+        open.cursor.set_kept(false, &mut w.cx);
+        return Ok(open);
+    }
+    let clock = core.p.begin_parse();
+    let opened = parse(w, text, kind);
+    let how = match &opened {
+        Ok((_, how)) => *how,
+        Err(_) => Parsed::Failed,
+    };
+    if how == Parsed::Failed {
+        core.p.count(Stat::ParseCountFailures, 1);
+    } else {
+        core.p.count(Stat::OpenedCursorsCumulative, 1);
+    }
+    core.p.end_parse(&clock, how);
+    opened.map(|(open, _)| open)
+}
+
+fn parse(w: &mut World<'_>, text: &str, kind: StatementKind) -> Result<(OpenBlock, Parsed)> {
+    let core = w.core;
+    let mut cursor = BlockCursor::parse(text, kind.0.into(), &mut w.cx);
+    let is_found = cursor.is_found();
+    if !is_found {
+        core.p.parse_is_hard();
+        core.names()?.take_followed();
+    }
+    let block = match kind {
+        StatementKind::CALL => core.plsql.compile_block(w, &call_block(text))?,
+        _ => core.plsql.compile_block(w, text)?,
+    };
+    if !is_found {
+        let names = named_by(core, &block)?;
+        cursor.load(&names, &mut w.cx)?;
+    }
+    cursor.parsed(&mut w.cx);
+    let open = OpenBlock { block, cursor, identity: core.identity(), has_begun: false };
+    Ok((open, if is_found { Parsed::Soft } else { Parsed::Hard }))
+}
+
+/// What a block names: the tables of its statements, and units, whose bodies it does not depend on.
+fn named_by(core: &Core, block: &plsql::Block) -> Result<Vec<ObjectId>> {
+    let names = core.names()?;
+    let mut all: Vec<ObjectId> = Vec::new();
+    let units = block.units().flat_map(|(owner, name)| names.parts_of_unit(owner, name));
+    let units = units.filter(|unit| !matches!(unit.kind, ObjectKind::PackageBody | ObjectKind::TypeBody));
+    for object in block.reads().iter().copied().chain(units.map(|unit| unit.object)) {
+        if !all.contains(&object) {
+            all.push(object);
+        }
+    }
+    Ok(all)
+}
+
+fn take_kept(w: &mut World<'_>, text: &str) -> Option<OpenBlock> {
+    let core = w.core;
+    let (_, open) = {
+        let mut blocks = core.blocks.borrow_mut();
+        let at = blocks.place(core.identity(), text)?;
+        blocks.kept.remove(at)
+    };
+    // What is out of date is dropped, and parsed again.
+    (core.plsql.is_current(w, &open.block) && open.cursor.is_valid(&w.cx)).then_some(open)
+}
+
+impl OpenBlock {
+    /// Begins an execution.
+    pub fn begin(&mut self, cx: &mut ExecCtx<'_>) {
+        self.cursor.begin(cx);
+        self.has_begun = true;
+    }
+
+    /// Ends it, if it has begun, and closes the block, which is kept if that is allowed.
+    pub fn close(mut self, done: bool, core: &Core, cx: &mut ExecCtx<'_>) {
+        if std::mem::take(&mut self.has_begun) {
+            self.cursor.end(done, cx);
+        }
+        let most = core.params.borrow().number(params::Param::SessionCachedCursors).max(0) as usize;
+        let mut blocks = core.blocks.borrow_mut();
+        // One that ran inside of itself was opened twice.
+        if most == 0 || blocks.place(self.identity, self.cursor.text()).is_some() {
+            return;
+        }
+        if blocks.kept.len() >= most {
+            blocks.kept.remove(0);
+        }
+        self.cursor.set_kept(true, cx);
+        blocks.kept.push((core.tick_kept(), self));
+    }
+}
+
+/// Opens a block for EXECUTE IMMEDIATE; [`close_dynamic`] closes it.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_dynamic(w: &mut World<'_>, text: &str) -> Result<Rc<plsql::Block>> {
+    let word = text.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("call"));
+    let open = open(w, text, if word { StatementKind::CALL } else { StatementKind::PLSQL_EXECUTE })?;
+    let block = open.block.clone();
+    w.core.blocks.borrow_mut().running.push(open);
+    Ok(block)
+}
+
+/// What was opened last begins to run.
+pub fn begin_dynamic(w: &mut World<'_>) {
+    let opened = w.core.blocks.borrow_mut().running.pop();
+    if let Some(mut open) = opened {
+        open.begin(&mut w.cx);
+        w.core.blocks.borrow_mut().running.push(open);
+    }
+}
+
+/// What was opened last has ended.
+pub fn close_dynamic(w: &mut World<'_>, done: bool) {
+    let core = w.core;
+    let ended = core.blocks.borrow_mut().running.pop();
+    if let Some(open) = ended {
+        open.close(done, core, &mut w.cx);
+    }
+}
+
+/// Runs a block whose binds are given; it is rolled back to where the call began when it fails by who called.
+///
+/// # Errors
+/// What it raised.
+pub fn run(w: &mut World<'_>, mut open: OpenBlock, binds: &mut [plsql::Datum]) -> Result<()> {
+    let core = w.core;
+    open.begin(&mut w.cx);
+    let result = core.plsql.run_block(w, &open.block, binds);
+    open.close(result.is_ok(), core, &mut w.cx);
+    result
+}
+
+/// `CALL p(x)` as the block that does it.
+fn call_block(text: &str) -> String {
+    let rest = text.trim_start();
+    let rest = rest.get(4..).unwrap_or("").trim().trim_end_matches(';');
+    // CALL f(x) INTO :v assigns.
+    let lower = rest.to_ascii_lowercase();
+    match lower.rfind(" into ") {
+        Some(at) => format!("begin {} := {}; end;", rest[at + 6..].trim(), rest[..at].trim()),
+        None => format!("begin {rest}; end;"),
+    }
+}
