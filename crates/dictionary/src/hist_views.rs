@@ -83,8 +83,7 @@ pub(crate) const VIEWS: &[(&str, &str)] = &[
             to_number(null) force_matching_signature, h.top_level_sql_id, h.top_level_sql_opcode, h.sql_plan_hash_value, \
             to_number(null) sql_full_plan_hash_value, to_number(null) sql_adaptive_plan_resolved, to_number(null) sql_plan_line_id, \
             cast(null as varchar2(64)) sql_plan_operation, cast(null as varchar2(64)) sql_plan_options, h.sql_exec_id, h.sql_exec_start, \
-            to_number(null) plsql_entry_object_id, to_number(null) plsql_entry_subprogram_id, to_number(null) plsql_object_id, \
-            to_number(null) plsql_subprogram_id, to_number(null) qc_instance_id, to_number(null) qc_session_id, \
+            h.plsql_entry_object_id, h.plsql_entry_subprogram_id, h.plsql_object_id, h.plsql_subprogram_id, to_number(null) qc_instance_id, to_number(null) qc_session_id, \
             to_number(null) qc_session_serial#, to_number(null) px_flags, h.event, h.event_id, h.seq#, h.p1text, h.p1, h.p2text, h.p2, \
             h.p3text, h.p3, h.wait_class, h.wait_class_id, h.wait_time, h.session_state, h.time_waited, h.blocking_session_status, \
             h.blocking_session, h.blocking_session_serial#, h.blocking_inst_id, 'N' blocking_hangchain_info, h.current_obj#, \

@@ -317,6 +317,54 @@ fn a_query_that_a_block_has_open_is_seen_only_while_it_is_fetched_from() {
 }
 
 #[test]
+fn a_session_shows_the_subprogram_that_was_entered_and_the_one_that_runs() {
+    let instance = start(&[("_ash_sampling_interval", "10")]);
+    let mut c = connect(&instance);
+    for text in [
+        "create package deep as procedure one; procedure two(n number); procedure two(s varchar2); end;",
+        "create package body deep as procedure hidden as begin dbms_lock.sleep(60); end; \
+         procedure one as begin two('x'); end; procedure two(n number) as begin null; end; \
+         procedure two(s varchar2) as begin hidden; end; end;",
+        "create procedure outermost as begin deep.two(1); deep.one; end;",
+    ] {
+        run(&mut c, text);
+    }
+    let s = connect(&instance);
+    let sid = s.sid();
+    let sleeps = in_background(s, "begin outermost; end;");
+    let of = "(select o.object_name from dba_objects o where o.object_id = ";
+    let shown = format!(
+        "select {of} s.plsql_entry_object_id), s.plsql_entry_subprogram_id, {of} s.plsql_object_id), s.plsql_subprogram_id from v$session s \
+         where s.sid = {sid}"
+    );
+    until(&mut c, &shown, "OUTERMOST 1 DEEP 3");
+    kill(&mut c, sid);
+    assert!(sleeps.join().expect("ends").1.is_err());
+
+    // While SQL runs inside, it is what runs; and the report of the samples has both.
+    run(&mut c, "create table deeper as select level n from dual connect by level <= 300");
+    run(
+        &mut c,
+        "create procedure asks as x number; begin select count(*) into x from deeper a, deeper b, deeper c; end;",
+    );
+    let busy = connect(&instance);
+    let sid = busy.sid();
+    let works = in_background(busy, "begin asks; end;");
+    let seen = format!(
+        "select distinct {of} h.plsql_entry_object_id), h.plsql_entry_subprogram_id, h.plsql_object_id from v$active_session_history h \
+         where h.session_id = {sid} and h.sql_opname = 'SELECT' and h.in_parse = 'N'"
+    );
+    until(&mut c, &seen, "ASKS 1 -");
+    let report = "select count(*) from table(dbms_workload_repository.ash_report_text(1, 1, sysdate - 5 / 1440, sysdate + 1 / 1440)) \
+                  where output like 'SYS.ASKS %' and output like '% SQL %'";
+    until(&mut c, report, "1");
+    kill(&mut c, sid);
+    assert!(works.join().expect("ends").1.is_err());
+    let told = "select count(*) from v$session where plsql_object_id is not null or plsql_entry_object_id is not null";
+    until(&mut c, told, "0");
+}
+
+#[test]
 fn a_session_that_is_killed_at_once_leaves_no_user_of_its_block() {
     for design in DESIGNS {
         let instance = start(&[("_library_cache_design", design)]);

@@ -143,6 +143,18 @@ pub trait World {
     /// empty for what is built in.
     fn unit_linked(&mut self, _owner: &str, _name: &str, _body: bool) {}
 
+    /// The number of a stored unit, of a package that of its specification; 0 for what has none.
+    fn unit_number(&mut self, _owner: &str, _name: &str) -> u32 {
+        0
+    }
+    /// Says that a subprogram of a stored unit is entered: the unit's number in the high half, its own in the low one. What this gives says
+    /// what ran before, for [`World::subprogram_left`].
+    fn subprogram_entered(&mut self, _what: u64) -> [u64; 2] {
+        [0; 2]
+    }
+    /// Says that it is left.
+    fn subprogram_left(&mut self, _before: [u64; 2]) {}
+
     /// Compiles a statement without registering it. Placeholders are named `:B1`, `:B2` …; `binds[0]` is the type of `:B1`.
     ///
     /// # Errors

@@ -73,6 +73,9 @@ sga_struct! {
         pub block_execution: [AtomicU64; 2],
         /// The statement that the call in progress runs, in which all others are; 0 until it has begun.
         pub top: AtomicU64,
+        /// The stored subprogram of PL/SQL that was entered first, and the one that runs: the number of its object in the high half of the
+        /// word, its own in the low one; 0 for none.
+        pub subprograms: [AtomicU64; 2],
         /// Executions so far; the count goes on from one owner of the slot to the next.
         pub executions: AtomicU64,
         /// TADDR, as the number of a transaction slot + 1; 0 for none.
@@ -195,6 +198,8 @@ impl SessionSlot {
             &self.block_execution[0],
             &self.block_execution[1],
             &self.top,
+            &self.subprograms[0],
+            &self.subprograms[1],
             &self.transaction,
             &self.row_wait_object,
             &self.row_wait_block,

@@ -13,6 +13,7 @@ use plsql::{
 use sql::ast::Statement;
 use sql::lexer::{Token, TokenKind, lex};
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use types::{DataType, Nls, Number, ObjectId, Ora, Result, Timestamp, Value};
 use wait::Event;
@@ -186,6 +187,31 @@ impl plsql::World for World<'_> {
             if body || !is_body {
                 exec::objects::touch(p, library, unit.kind as u8, owner, name, unit.object.0);
             }
+        }
+    }
+
+    fn unit_number(&mut self, owner: &str, name: &str) -> u32 {
+        let Ok(names) = self.core.names() else { return 0 };
+        let parts = names.parts_of_unit(owner, name);
+        let is_body = |kind| matches!(kind, ObjectKind::PackageBody | ObjectKind::TypeBody);
+        parts.iter().find(|unit| !is_body(unit.kind)).map_or(0, |unit| unit.object.0)
+    }
+
+    #[inline]
+    fn subprogram_entered(&mut self, what: u64) -> [u64; 2] {
+        let words = &self.core.p.session().subprograms;
+        let before = [0, 1].map(|n: usize| words[n].load(Relaxed));
+        if before[0] == 0 {
+            words[0].store(what, Relaxed);
+        }
+        words[1].store(what, Relaxed);
+        before
+    }
+
+    #[inline]
+    fn subprogram_left(&mut self, before: [u64; 2]) {
+        for (word, what) in self.core.p.session().subprograms.iter().zip(before) {
+            word.store(what, Relaxed);
         }
     }
 

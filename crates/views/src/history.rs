@@ -188,7 +188,8 @@ fn row(s: &Sample, dbid: u64) -> Row {
     row.extend([n(s.sid), n(s.serial), t(if s.is(bit::BACKGROUND) { "BACKGROUND" } else { "FOREGROUND" })]);
     row.extend([Value::Null, n(s.user)]);
     statement(s, &mut row);
-    row.extend((0..8).map(|_| Value::Null)); // PL/SQL subprograms are not told, and nothing runs in parallel
+    row.extend([s.entry, s.subprogram].into_iter().flat_map(|what| [known(what >> 32), known(what & 0xFFFF_FFFF)]));
+    row.extend((0..4).map(|_| Value::Null)); // nothing runs in parallel
     wait(s, &mut row);
     blocker(s, &mut row);
     place(s, &mut row);

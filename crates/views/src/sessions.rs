@@ -172,6 +172,11 @@ fn statement(cursor: Option<&SessionCursor>) -> [Value; 4] {
     }
 }
 
+/// Whether a cursor is a block of PL/SQL, or CALL.
+fn is_block(cursor: &SessionCursor) -> bool {
+    matches!(cursor.command, 47 | 170)
+}
+
 /// When the execution of a statement began, and its number.
 fn execution(cursor: Option<&SessionCursor>) -> [Value; 2] {
     let Some([number, began_ns]) = cursor.map(|c| c.execution).filter(|execution| execution[0] != 0) else {
@@ -235,7 +240,11 @@ fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
         row.extend(statement(cursor));
         row.extend(execution(cursor));
     }
-    row.extend((0..4).map(|_| Value::Null)); // PLSQL_...: the subprogram being run is not told
+    let is_sql = now.is_some_and(|cursor| !is_block(&cursor));
+    let [entry, subprogram] = [0, 1].map(|n: usize| slot.subprograms[n].load(Relaxed));
+    for what in [entry, if is_sql { 0 } else { subprogram }] {
+        row.extend([what >> 32, what & 0xFFFF_FFFF].map(|part| if part == 0 { Value::Null } else { n(part) }));
+    }
     row.extend([t(slot.module.get()), Value::Null, t(slot.action.get()), Value::Null, t(slot.client_info.get())]);
     row.push(Value::Null); // FIXED_TABLE_SEQUENCE
     row.extend(row_wait(slot));
@@ -298,8 +307,7 @@ pub fn ksuse(s: &Source<'_>) -> Vec<Row> {
         let (now, before) = cursors(s, sid, slot);
         let background = slot.is_background();
         let in_call = !background && slot.status() == SessionStatus::Active;
-        let is_block = now.is_some_and(|cursor| matches!(cursor.command, 47 | 170));
-        let execution = if is_block { PLSQL_EXECUTION } else { SQL_EXECUTION };
+        let execution = if now.as_ref().is_some_and(is_block) { PLSQL_EXECUTION } else { SQL_EXECUTION };
         let bits = [(in_call, DB_TIME), (background, BACKGROUND_TIME), (now.is_some(), execution)];
         let mut row = vec![
             address(s.session_address(sid)),

@@ -26,6 +26,7 @@ pub fn all(seen: &Seen) -> Vec<Section> {
         statements(seen),
         sessions(seen),
         blockers(seen),
+        subprograms(seen),
         objects(seen),
         files(seen),
         latches(seen),
@@ -38,11 +39,11 @@ pub fn kept(seen: &Seen) -> Vec<Section> {
     let nothing = |title: &str, summary: &'static str| section(title, summary, &[], Vec::new(), Vec::new());
     vec![
         statements(seen),
-        // The line of a plan, and the subprogram of PL/SQL, that runs is not told by sessions.
+        // The line of a plan that runs is not told by sessions.
         nothing("Top SQL with Top Row Sources", "This table displays top SQL by the row sources that were sampled"),
         sessions(seen),
         blockers(seen),
-        nothing("Top PL/SQL Procedures", "This table displays top PL/SQL procedures that were sampled"),
+        subprograms(seen),
         events(seen, "Top Events", "This table displays top events that were sampled", seen.samples.iter().collect()),
         parameters(seen),
         objects(seen),
@@ -325,6 +326,38 @@ fn blockers(seen: &Seen) -> Section {
         columns,
         rows,
     )
+}
+
+/// What a subprogram is called: its unit and, of a package, its place there.
+fn subprogram_name(seen: &Seen, (unit, own): (i64, i64)) -> String {
+    let Some((name, _)) = seen.objects.get(&unit) else { return format!("object {unit}, subprogram {own}") };
+    let (unit, kind) = name.split_once(" (").unwrap_or((name, ""));
+    if kind.starts_with("PACKAGE") { format!("{unit}, subprogram {own}") } else { unit.to_string() }
+}
+
+fn subprograms(seen: &Seen) -> Section {
+    let all = whole(seen);
+    let mut rows = Vec::new();
+    for (entry, of) in grouped(&seen.samples, |s| s.entry).iter().take(SHOWN) {
+        let running = grouped(of.iter().copied(), |s| Some(s.subprogram));
+        for (nth, (current, same)) in running.iter().take(BESIDE).enumerate() {
+            rows.push(vec![
+                if nth == 0 { Cell::text(subprogram_name(seen, *entry)) } else { Cell::Null },
+                if nth == 0 { percent(of, all) } else { Cell::Null },
+                Cell::text(current.map_or("SQL".to_string(), |current| subprogram_name(seen, current))),
+                percent(same, all),
+            ]);
+        }
+    }
+    let columns = vec![
+        left("PL/SQL Entry Subprogram", 40),
+        number("% Activity", 10),
+        left("PL/SQL Current Subprogram", 40),
+        number("% Current", 10),
+    ];
+    let summary = "This table displays top PL/SQL procedures that were sampled";
+    let notes = ["The entry is the stored subprogram that was called first; SQL where a statement ran inside of it"];
+    section("Top PL/SQL Procedures", summary, &notes, columns, rows)
 }
 
 fn objects(seen: &Seen) -> Section {

@@ -101,6 +101,9 @@ pub struct Sample {
     pub waited_us: Option<u64>,
     /// Connecting, parsing, parsing hard, executing SQL, executing PL/SQL.
     pub phases: [bool; 5],
+    /// The subprogram of PL/SQL that was entered first, and the one that ran: the number of the object and its own.
+    pub entry: Option<(i64, i64)>,
+    pub subprogram: Option<(i64, i64)>,
 }
 
 /// The samples of a period.
@@ -123,7 +126,8 @@ const COLUMNS: &str = "(cast(h.sample_time as date) - date '2020-01-01') * 86400
      h.session_type, u.username, h.program, h.module, h.action, h.client_id, h.sql_id, to_char(h.sql_plan_hash_value), h.sql_opname, \
      to_char(h.sql_exec_id), h.event, h.wait_class, to_char(h.p1), to_char(h.p2), to_char(h.p3), h.p1text, h.p2text, h.p3text, \
      h.blocking_session, h.blocking_session_serial#, h.current_obj#, h.current_file#, rawtohex(h.xid), h.usecs_per_row, h.time_waited, \
-     h.in_connection_mgmt, h.in_parse, h.in_hard_parse, h.in_sql_execution, h.in_plsql_execution";
+     h.in_connection_mgmt, h.in_parse, h.in_hard_parse, h.in_sql_execution, h.in_plsql_execution, \
+     h.plsql_entry_object_id, h.plsql_entry_subprogram_id, h.plsql_object_id, h.plsql_subprogram_id";
 
 fn text(v: &Value) -> String {
     match v {
@@ -179,6 +183,8 @@ impl Sample {
             seconds: real(&row[27]) / 1e6 * weight,
             waited_us: whole(&row[28]).and_then(|us| u64::try_from(us).ok()),
             phases: [0, 1, 2, 3, 4].map(|n| text(&row[29 + n]) == "Y"),
+            entry: whole(&row[34]).zip(whole(&row[35])),
+            subprogram: whole(&row[36]).zip(whole(&row[37])),
         }
     }
 }
@@ -288,7 +294,8 @@ impl Seen {
                 self.texts.insert(id, found);
             }
         }
-        let objects = most(self.samples.iter().filter_map(|s| s.object).map(|n| n.to_string()).collect());
+        let named = |s: &Sample| [s.object, s.entry.map(|(unit, _)| unit), s.subprogram.map(|(unit, _)| unit)];
+        let objects = most(self.samples.iter().flat_map(named).flatten().map(|n| n.to_string()).collect());
         for id in objects.iter().filter_map(|id| id.parse::<i64>().ok()) {
             let sql = "select o.owner || '.' || o.object_name || ' (' || o.object_type || ')', (select max(s.tablespace_name) \
                        from dba_segments s where s.owner = o.owner and s.segment_name = o.object_name) from dba_objects o where o.object_id = :1";

@@ -34,6 +34,8 @@ pub struct Compiled {
     /// Subprograms by name and overload.
     pub exports: HashMap<(String, u32), u32>,
     pub package_slots: u32,
+    /// What others are told while a subprogram runs, by its number in `procs`; 0 for those that are seen as who called them.
+    pub told_as: Vec<u64>,
     /// Host binds of a block.
     pub binds: Vec<String>,
     /// What its static statements read.
@@ -544,6 +546,16 @@ impl<W: World> Compiler<'_, W> {
                 result_cache: None,
             })
         };
+        let number = if self.unit.is_empty() { 0 } else { self.w.unit_number(&self.owner, &self.unit) };
+        let mut told_as = vec![0; self.procs.len()];
+        if number != 0 {
+            // Numbered as they are declared; hidden ones open cursors.
+            let mut declared: Vec<u32> = exports.iter().filter(|((_, n), _)| *n > 0).map(|(_, at)| *at).collect();
+            declared.sort_unstable();
+            for (own, at) in (1..).zip(declared) {
+                told_as[at as usize] = u64::from(number) << 32 | own;
+            }
+        }
         let links = RefCell::new(self.pool.externals.iter().map(|_| None).collect());
         let statements = RefCell::new(self.pool.sql.iter().map(|_| None).collect());
         Compiled {
@@ -554,6 +566,7 @@ impl<W: World> Compiler<'_, W> {
             main,
             exports,
             package_slots: self.package_slots,
+            told_as,
             binds: self.binds,
             depends: self.depends,
             calls: self.calls,

@@ -57,6 +57,8 @@ struct Frame {
     schema: Option<String>,
     /// The key under which the result is to be cached.
     result_key: Option<Vec<u8>>,
+    /// What others were told that ran before it, where they are told of it.
+    before: Option<[u64; 2]>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -172,6 +174,7 @@ impl Machine {
     }
 
     fn push<W: World>(&mut self, w: &mut W, unit: Rc<Compiled>, proc: u32, base: usize, link: usize) -> Run<()> {
+        let told_as = unit.told_as[proc as usize];
         let proc = unit.procs[proc as usize].clone();
         if self.frames.len() >= FRAMES_MAX || self.stack.len() >= SLOTS_MAX {
             return Err(Ora::new(6500).into());
@@ -197,7 +200,8 @@ impl Machine {
             }
         }
         let handling = self.handling.len();
-        self.frames.push(Frame { unit, proc, pc: 0, base, counters, link, handling, schema, result_key: None });
+        let before = (told_as != 0).then(|| w.subprogram_entered(told_as));
+        self.frames.push(Frame { unit, proc, pc: 0, base, counters, link, handling, schema, result_key: None, before });
         Ok(())
     }
 
@@ -210,6 +214,9 @@ impl Machine {
         self.handling.truncate(f.handling);
         if let Some(schema) = f.schema.take() {
             w.set_schema(&schema);
+        }
+        if let Some(before) = f.before {
+            w.subprogram_left(before);
         }
         f
     }

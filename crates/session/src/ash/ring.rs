@@ -100,6 +100,10 @@ sample! {
     top_sql,
     execution,
     execution_wall_ns,
+    /// The subprogram of PL/SQL that was entered first, and the one that ran, where it was not SQL that did: the object's number in the
+    /// high half, its own in the low one; 0 for none.
+    entry,
+    subprogram,
     /// The event's number in its list.
     event,
     sequence,

@@ -259,6 +259,8 @@ impl Moment<'_> {
         }
         s.top_opcode = session.command.load(Relaxed).into();
         self.describe_statement(sid, session, &mut s);
+        let [entry, subprogram] = [0, 1].map(|n: usize| session.subprograms[n].load(Relaxed));
+        (s.entry, s.subprogram) = (entry, if s.is(bit::SQL) { 0 } else { subprogram });
         self.describe_activity(sid, &mut s);
         if let Some(wait) = wait {
             self.describe_wait(sid, session, wait, &mut s);

@@ -13,7 +13,7 @@ use types::{Result, Value};
 /// The columns, the same in view and table; XID is text there.
 const COLUMNS: &str = "sample_id, sample_time, sample_time_utc, usecs_per_row, session_id, session_serial#, session_type, user_id, sql_id, \
      is_sqlid_current, sql_child_number, sql_opcode, top_level_sql_id, top_level_sql_opcode, sql_plan_hash_value, sql_exec_id, \
-     sql_exec_start, event, event_id, seq#, p1text, p1, p2text, p2, p3text, p3, wait_class, wait_class_id, wait_time, session_state, \
+     sql_exec_start, plsql_entry_object_id, plsql_entry_subprogram_id, plsql_object_id, plsql_subprogram_id, event, event_id, seq#, p1text, p1, p2text, p2, p3text, p3, wait_class, wait_class_id, wait_time, session_state, \
      time_waited, blocking_session_status, blocking_session, blocking_session_serial#, blocking_inst_id, current_obj#, current_file#, \
      current_block#, current_row#, time_model, in_connection_mgmt, in_parse, in_hard_parse, in_sql_execution, in_plsql_execution, \
      program, module, action, client_id, machine, tm_delta_time, tm_delta_cpu_time, tm_delta_db_time, delta_time, \
