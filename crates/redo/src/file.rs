@@ -9,8 +9,11 @@
 //! 16 u32 incarnation             48 u32 first time, seconds since 1970 UTC
 //! 20 u32 sequence                52 u32 block size (512)
 //! 24 u32 group (0: archived)     56 u64 end of the redo (archived copies; 0 elsewhere)
-//! 28 u32 -                       64 u64 checksum of the bytes before
+//! 28 u32 reach, in 4,096 bytes   64 u64 checksum of the bytes before
 //! ```
+//!
+//! The reach says how far the file may have been written: it is moved on, and synced, before anything is written behind it. Who looks for
+//! signs that the redo goes on need not read the rest of a long file.
 
 use crate::record::hash;
 use crate::{LogId, Rba};
@@ -25,6 +28,11 @@ pub const LOG_BLOCK_BYTES: u64 = 512;
 
 const MAGIC: &[u8; 8] = b"LWREDO02";
 const SUMMED: usize = 64;
+
+/// The unit of a log's reach, in bytes.
+const REACH_UNIT: u64 = 4096;
+/// The header lies in the first sector, which the device writes whole.
+const SECTOR_BYTES: usize = 512;
 
 /// What the header of a log file says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +49,8 @@ pub struct LogHeader {
     pub start: Rba,
     /// In an archived copy, the position behind its last record; 0 elsewhere.
     pub end: Rba,
+    /// Nothing of this sequence lies further behind `start` than so many bytes, a multiple of 4,096; 0: not known.
+    pub reach_bytes: u64,
     /// The newest SCN of the redo before it.
     pub first_scn: Scn,
     /// When it was begun: seconds since 1970, UTC.
@@ -80,7 +90,8 @@ impl LogHeader {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend(self.database.to_le_bytes());
-        for n in [self.incarnation, self.sequence, self.group, 0] {
+        let reach = (self.reach_bytes / REACH_UNIT).min(u32::MAX.into()) as u32;
+        for n in [self.incarnation, self.sequence, self.group, reach] {
             out.extend(n.to_le_bytes());
         }
         out.extend(self.start.0.to_le_bytes());
@@ -92,6 +103,17 @@ impl LogHeader {
         out.extend(sum.to_le_bytes());
         out.resize(LOG_HEADER_BYTES as usize, 0);
         out
+    }
+
+    /// Writes the header over the one that the file has.
+    pub(crate) fn write_over(&self, file: &File) -> os::OsResult<()> {
+        file.write_at(&self.to_bytes()[..SECTOR_BYTES], 0)
+    }
+
+    /// How far a log with room for so many bytes of redo may be written when `used` bytes of it are going to be: further by a sixteenth of
+    /// it, at least 256 KB, at most 16 MB.
+    pub(crate) fn reach_for(used: u64, room: u64) -> u64 {
+        used.next_multiple_of((room / 16).clamp(256 << 10, 16 << 20).next_multiple_of(REACH_UNIT))
     }
 
     /// Reads a header from the first bytes of a log file; `None` when they are none.
@@ -107,6 +129,7 @@ impl LogHeader {
             group: u32_at(24),
             start: Rba(u64_at(32)),
             end: Rba(u64_at(56)),
+            reach_bytes: u64::from(u32_at(28)) * REACH_UNIT,
             first_scn: Scn(u64_at(40)),
             first_time_s: u32_at(48),
         };
@@ -138,6 +161,7 @@ mod tests {
             group: 1,
             start: Rba(4096),
             end: Rba(8192),
+            reach_bytes: 3 << 20,
             first_scn: Scn(99),
             first_time_s: 1_795_312_700,
         };

@@ -45,7 +45,9 @@ sga_struct! {
         pub(crate) first_time: AtomicU64,
         /// Counts the files that had this entry.
         pub(crate) generation: AtomicU64,
-        pub(crate) pad: [AtomicU64; 7],
+        /// How far behind `start` the file may have been written, as its header says.
+        pub(crate) reach: AtomicU64,
+        pub(crate) pad: [AtomicU64; 6],
     }
 }
 
@@ -393,20 +395,47 @@ impl RedoLog {
         }
     }
 
-    /// Writes the header of a group's file and notes in the control file that it is the current one.
-    fn begin_file(&self, p: &Process, n: usize, mut before: LoggedEntry) -> Result<()> {
-        let g = self.groups.at(n);
+    /// The header of a group's file with this reach.
+    fn header_of(&self, g: &Group, reach_bytes: u64) -> LogHeader {
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
-        let header = LogHeader {
+        LogHeader {
             database: self.files.database(),
             incarnation: word(&self.tail.incarnation) as u32,
             sequence: word(&g.sequence) as u32,
             group: word(&g.number) as u32,
             start: Rba(word(&g.start)),
             end: Rba(0),
-            first_scn: self.newest_scn(),
-            first_time_s: now_s(),
-        };
+            reach_bytes,
+            first_scn: Scn(word(&g.first_scn)),
+            first_time_s: word(&g.first_time) as u32,
+        }
+    }
+
+    /// Makes sure that the header of the log that is being written says that it may be written up to `to`. The process is the writer.
+    pub(crate) fn reach(&self, n: usize, log: &LogFile, to: u64) -> os::OsResult<()> {
+        let g = self.groups.at(n);
+        let used = to - g.start.load(Ordering::Relaxed);
+        if used <= g.reach.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let header = self.header_of(g, LogHeader::reach_for(used, room_of(g.bytes.load(Ordering::Relaxed))));
+        header.write_over(&log.file)?;
+        if self.files.disk_sync() {
+            log.file.sync()?;
+        }
+        os::crash::point("redo_reach_written");
+        // Behind the sync: a writer that dies before it has written nothing there.
+        g.reach.store(header.reach_bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes the header of a group's file and notes in the control file that it is the current one.
+    fn begin_file(&self, p: &Process, n: usize, mut before: LoggedEntry) -> Result<()> {
+        let g = self.groups.at(n);
+        let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
+        g.first_scn.store(self.newest_scn().0, Ordering::Relaxed);
+        g.first_time.store(now_s().into(), Ordering::Relaxed);
+        let header = self.header_of(g, LogHeader::reach_for(1, room_of(word(&g.bytes))));
         let log = self.log_file(n)?;
         let file = &log.file;
         let failed = |e: os::OsError| Ora::with(345, &[&0, &1]).because(name(file.path())).because(io_error(&e));
@@ -415,8 +444,7 @@ impl RedoLog {
             file.sync().map_err(failed)?;
         }
         os::crash::point("redo_header_written");
-        g.first_scn.store(header.first_scn.0, Ordering::Relaxed);
-        g.first_time.store(header.first_time_s.into(), Ordering::Relaxed);
+        g.reach.store(header.reach_bytes, Ordering::Relaxed);
         (before.next_scn, before.next_time_s) = (header.first_scn, header.first_time_s);
         self.files.change_control(p, &self.enqueues, &mut |control| {
             let Some(entry) = control.logs.iter_mut().find(|l| l.group == header.group) else {

@@ -83,8 +83,9 @@ impl Piece {
         let log = self.header.id();
         let mut chunk = vec![0; CHUNK];
         let mut from = at.0 + STEP;
-        while from + RECORD_HEAD as u64 <= self.end.0 {
-            let want = CHUNK.min((self.end.0 - from) as usize);
+        let end = self.witnesses_end(at).0;
+        while from + RECORD_HEAD as u64 <= end {
+            let want = CHUNK.min((end - from) as usize);
             let got = self.read(from, &mut chunk[..want])?;
             let mut n = 0;
             while n + RECORD_HEAD <= got {
@@ -103,6 +104,13 @@ impl Piece {
             from += n as u64;
         }
         Ok(None)
+    }
+
+    /// Where the file ends for who looks for witnesses behind `at`: at the reach, which covers all that was ever written. Redo behind it
+    /// shows that the header is older than the rest, as a copy's may be that was made while the log was written; it says nothing then.
+    fn witnesses_end(&self, at: Rba) -> Rba {
+        let reach = Rba(self.header.start.0.saturating_add(self.header.reach_bytes));
+        if self.header.reach_bytes > 0 && at <= reach { self.end.min(reach) } else { self.end }
     }
 
     fn is_sound(&self, at: Rba, len: usize) -> Result<bool> {

@@ -323,6 +323,7 @@ impl RedoLog {
         let failed = |e: os::OsError| {
             Ora::with(345, &[&(from / LOG_BLOCK_BYTES), &blocks]).because(name(log.file.path())).because(io_error(&e))
         };
+        self.reach(group, &log, to).map_err(failed)?;
         self.write_blocks(&log.blocks, start, from, to).map_err(failed)?;
         os::crash::point("redo_written");
         if self.files.disk_sync() {

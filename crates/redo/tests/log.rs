@@ -5,8 +5,8 @@ use datafile::{ControlFile, CreateDatabase, DataFiles};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use process::{CleanupOrder, Process, Processes, testing};
 use redo::{
-    ChangeVector, FIRST_RBA, LOG_FILE_MIN, Layer, LogConfig, LogLayout, LogReader, Rba, RecordWriter, RedoLog,
-    RedoSink, create_logs,
+    ChangeVector, FIRST_RBA, LOG_FILE_MIN, Layer, LogConfig, LogHeader, LogLayout, LogReader, Rba, RecordWriter,
+    RedoLog, RedoSink, create_logs,
 };
 use sga::{SgaSlice, sga_struct};
 use std::collections::HashMap;
@@ -367,6 +367,22 @@ fn the_last_write_of_all_is_borne_witness_to() {
         assert!(reader.next_record().unwrap().is_some());
     }
     assert!(reader.next_record().is_err_and(|e| e.is(353)));
+}
+
+#[test]
+fn a_log_is_written_no_further_than_its_header_says() {
+    let s = stage("reach", true, false);
+    let p = testing::attach(s.all, "writer");
+    let mut reaches = std::collections::BTreeSet::new();
+    for n in 1..=300 {
+        let end = s.write(&p, 1, n, 9000, Life::Whole);
+        s.log.force(&p, end).unwrap();
+        let headers = s.control().logs.into_iter().filter_map(|l| LogHeader::read(&s.dir.join(&l.name)).ok());
+        let current = headers.filter(|h| h.sequence == s.log.current_sequence()).last().unwrap();
+        assert!(current.reach_bytes > 0 && current.start.0 + current.reach_bytes >= s.log.on_disk().0);
+        reaches.insert((current.sequence, current.reach_bytes));
+    }
+    assert!(reaches.len() >= 9, "each of the logs is written in several steps: {reaches:?}");
 }
 
 #[test]

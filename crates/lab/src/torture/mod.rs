@@ -85,6 +85,7 @@ pub const POINTS: &[&str] = &[
     "recovery-written",
     "redo_copied",
     "redo_header_written",
+    "redo_reach_written",
     "redo_reserved",
     "redo_settling_the_dead",
     "redo_switched",
