@@ -241,6 +241,8 @@ const TITLE: &str = "latchwork control file ";
 /// The version of the format; it is also that of what the control file describes as a whole.
 const VERSION: &str = "3";
 const BYTES_MAX: u64 = 1 << 20;
+/// How often a control file is read that is another one each time, and never sound.
+const READ_TRIES: u32 = 100;
 
 impl ControlFile {
     /// The most online log groups.
@@ -262,35 +264,51 @@ impl ControlFile {
     /// # Errors
     /// ORA-00205 when it is missing or damaged; ORA-00201 when it is whole, and of another version.
     pub fn read(directory: &Path) -> Result<ControlFile> {
-        ControlFile::of_bytes(ControlFile::read_bytes(directory)?)
+        ControlFile::read_with(directory, &mut ControlFile::of_bytes)
     }
 
-    /// The bytes of the control file in `directory`.
+    /// Reads the control file in `directory`, of whose bytes `f` makes something or says that they are not sound.
+    ///
+    /// Who reads without the CF enqueue may have opened the file just before it was exchanged for a new one, and read on while the next
+    /// one is written over it. So what was read counts when it is still in its place, and bytes that are not sound are damaged when they
+    /// are the same once more.
     ///
     /// # Errors
-    /// ORA-00205.
-    pub(crate) fn read_bytes(directory: &Path) -> Result<Vec<u8>> {
-        let bad = || Ora::new(205);
-        let file = File::open(&directory.join(crate::CONTROL_FILE), OpenMode::Read).map_err(|_| bad())?;
-        let len = file.len_bytes().map_err(|_| bad())?;
-        if len > BYTES_MAX {
-            return Err(bad());
+    /// ORA-00205; what `f` says.
+    pub(crate) fn read_with<R>(directory: &Path, f: &mut dyn FnMut(&[u8]) -> Result<R>) -> Result<R> {
+        let path = directory.join(crate::CONTROL_FILE);
+        let mut before = Vec::new();
+        for _ in 0..READ_TRIES {
+            let (bytes, is_in_place) = ControlFile::read_bytes(&path).map_err(|_| Ora::new(205))?;
+            if !is_in_place {
+                continue;
+            }
+            match f(&bytes) {
+                Err(_) if bytes != before => before = bytes,
+                done => return done,
+            }
         }
-        let mut bytes = vec![0; len as usize];
-        file.read_at(&mut bytes, 0).map_err(|_| bad())?;
-        Ok(bytes)
+        Err(Ora::new(205))
+    }
+
+    /// The bytes of the control file, and whether it was still in its place behind the reading.
+    fn read_bytes(path: &Path) -> os::OsResult<(Vec<u8>, bool)> {
+        let file = File::open(path, OpenMode::Read)?;
+        let mut bytes = vec![0; file.len_bytes()?.min(BYTES_MAX) as usize];
+        file.read_at(&mut bytes, 0)?;
+        Ok((bytes, file.is_in_place()?))
     }
 
     /// Reads a control file's bytes.
     ///
     /// # Errors
     /// ORA-00205; ORA-00201 for one of another version.
-    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Result<ControlFile> {
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Result<ControlFile> {
         let bad = || Ora::new(205);
-        let text = String::from_utf8(bytes).map_err(|_| bad())?;
-        match ControlFile::version(&text) {
+        let text = std::str::from_utf8(bytes).map_err(|_| bad())?;
+        match ControlFile::version(text) {
             Some(version) if version != VERSION => Err(Ora::with(201, &[&version, &VERSION])),
-            _ => ControlFile::parse(&text).ok_or_else(bad),
+            _ => ControlFile::parse(text).ok_or_else(bad),
         }
     }
 
@@ -725,5 +743,31 @@ mod tests {
             change(&mut c);
             assert_eq!(ControlFile::parse(&c.print()), None);
         }
+    }
+
+    #[test]
+    fn bytes_that_are_not_sound_are_read_again_as_long_as_they_change() {
+        let directory = std::env::temp_dir().join(format!("latchwork-control-{}", os::process::own_id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join(crate::CONTROL_FILE);
+        // As a reader meets it who is overtaken by two writers: torn, torn otherwise, whole.
+        let mut next = ["torn", "whole"].into_iter();
+        std::fs::write(&path, "damaged").unwrap();
+        let mut look = |bytes: &[u8]| {
+            if let Some(text) = next.next() {
+                std::fs::write(&path, text).unwrap();
+            }
+            if bytes == b"whole" { Ok(()) } else { Err(Ora::new(205)) }
+        };
+        assert_eq!(ControlFile::read_with(&directory, &mut look), Ok(()));
+        std::fs::write(&path, "damaged").unwrap();
+        let mut looks = 0;
+        let mut look = |_: &[u8]| {
+            looks += 1;
+            types::Result::<()>::Err(Ora::new(205))
+        };
+        assert_eq!(ControlFile::read_with(&directory, &mut look), Err(Ora::new(205)));
+        assert_eq!(looks, 2, "the same bytes twice are damaged");
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

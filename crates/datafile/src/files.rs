@@ -452,15 +452,16 @@ impl DataFiles {
         if let Some(listed) = &self.listed {
             return Ok(listed.clone());
         }
-        let bytes = ControlFile::read_bytes(&self.directory)?;
-        // Space is taken far more often than the file changes: the same bytes are not checked and taken apart again.
-        let Ok(mut last) = self.last.try_lock() else { return ControlFile::of_bytes(bytes) };
-        if let Some((_, control)) = last.as_ref().filter(|(same, _)| *same == bytes) {
-            return Ok(control.clone());
-        }
-        let control = ControlFile::of_bytes(bytes.clone())?;
-        *last = Some((bytes, control.clone()));
-        Ok(control)
+        ControlFile::read_with(&self.directory, &mut |bytes| {
+            // Space is taken far more often than the file changes: the same bytes are not checked and taken apart again.
+            let Ok(mut last) = self.last.try_lock() else { return ControlFile::of_bytes(bytes) };
+            if let Some((_, control)) = last.as_ref().filter(|(same, _)| same == bytes) {
+                return Ok(control.clone());
+            }
+            let control = ControlFile::of_bytes(bytes)?;
+            *last = Some((bytes.to_vec(), control.clone()));
+            Ok(control)
+        })
     }
 
     /// Whether what is written is synced too. Without, a database outlives the death of its processes only. To be said before

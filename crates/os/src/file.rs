@@ -2,7 +2,7 @@
 
 use std::fs::{File as StdFile, OpenOptions};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::{OsError, OsResult, full, power};
@@ -65,6 +65,15 @@ impl File {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether its path still leads to it: it has not been renamed, removed or replaced since it was opened.
+    ///
+    /// # Errors
+    /// `fstat` failed.
+    pub fn is_in_place(&self) -> OsResult<bool> {
+        let own = self.inner.metadata().map_err(|e| self.error("fstat", e))?;
+        Ok(std::fs::metadata(&self.path).is_ok_and(|there| (there.dev(), there.ino()) == (own.dev(), own.ino())))
     }
 
     /// Its length in bytes.
