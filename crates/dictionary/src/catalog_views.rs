@@ -89,6 +89,18 @@ const FAMILIES: &[Family] = &[
         members: EVERY,
     },
     Family {
+        name: "UPDATABLE_COLUMNS",
+        query: "select {owner}o.name table_name, c.name column_name, \
+            decode(o.type#, 4, nvl(k.updatable, 'NO'), nvl2(c.virtual$, 'NO', 'YES')) updatable, \
+            decode(o.type#, 4, nvl(k.insertable, 'NO'), nvl2(c.virtual$, 'NO', 'YES')) insertable, \
+            decode(o.type#, 4, nvl(k.deletable, 'NO'), nvl2(c.virtual$, 'NO', 'YES')) deletable \
+            from col$ c, obj$ o, user$ u, x$kkvcol k where o.obj# = c.obj# and o.type# in (2, 4) and u.user# = o.owner# \
+            and bitand(c.property, 3) = 0 and k.obj# (+) = c.obj# and k.name (+) = c.name{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
         name: "TAB_COLS",
         query: "select {owner}o.name table_name, c.name column_name, {data_type} data_type, c.length data_length, \
             decode(c.type#, 2, c.precision#, null) data_precision, decode(c.scale, -127, null, c.scale) data_scale, \

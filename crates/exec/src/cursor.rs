@@ -885,6 +885,26 @@ fn columns_of(plan: &Plan) -> Vec<Column> {
     }
 }
 
+/// What may be done with the columns of a user's view; nothing for what is no view, or cannot be compiled.
+///
+/// # Errors
+/// Those of the dictionary.
+pub fn updatable_columns(
+    cx: &mut ExecCtx<'_>,
+    owner: dictionary::UserId,
+    view: &str,
+) -> Result<Vec<plan::UpdatableColumn>> {
+    let catalog = cx.host.catalog()?;
+    let names = catalog.as_owner(owner)?;
+    let functions = HostFunctions::new(cx);
+    match names.relation(None, view)? {
+        Some(dictionary::Resolved::View(view)) if !view.catalog && view.owner_id == owner => {
+            Ok(plan::updatable_columns(&view, &*names, &functions))
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
 fn plan_of(
     cx: &mut ExecCtx<'_>,
     statement: &Statement,

@@ -29,7 +29,7 @@ pub mod temporary;
 
 pub use block::BlockCursor;
 pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Row, SessionState, Shared};
-pub use cursor::{Cursor, Described, StatementKind};
+pub use cursor::{Cursor, Described, StatementKind, updatable_columns};
 pub use flashback::scn_of_number;
 pub use plan::rows as plan_rows;
 pub use plan::{BindType, Column, HostFunction};

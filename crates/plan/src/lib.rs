@@ -31,6 +31,7 @@ pub use function::Func;
 pub use ir::*;
 pub use query::produced;
 pub use typing::{Class, class};
+pub use updatable::{UpdatableColumn, updatable_columns};
 
 use dictionary::Catalog;
 use scope::Compiler;
@@ -83,38 +84,7 @@ pub fn compile_at(
 ) -> Result<Plan> {
     let scn =
         scn.map(|scn| Expr::new(Node::Const(Value::Number(types::Number::from_i128(scn.0.into()))), DataType::NUMBER));
-    let mut c = Compiler {
-        base: catalog,
-        catalogs: Vec::new(),
-        functions,
-        regs: 0,
-        items: Vec::new(),
-        blocks: Vec::new(),
-        subs: Vec::new(),
-        ctes: Vec::new(),
-        cte_scopes: Vec::new(),
-        binds: names,
-        bind_types: binds,
-        sequences: Vec::new(),
-        dependencies: Vec::new(),
-        units: Vec::new(),
-        cache_deps: Vec::new(),
-        volatile: 0,
-        unstable: 0,
-        force_results: false,
-        all_force: true,
-        copy_derived: false,
-        result_cache: false,
-        no_result_cache: false,
-        as_of: scn.is_some().then_some(0),
-        whole: scn.is_some(),
-        moments: scn.into_iter().collect(),
-        as_of_items: std::collections::HashMap::new(),
-        versions: None,
-        version_items: std::collections::HashMap::new(),
-        through: None,
-        pseudos: std::collections::HashMap::new(),
-    };
+    let mut c = compiler(catalog, functions, names, binds, scn);
     let body = match statement {
         Statement::Query(q) => {
             let (source, out, columns, _) = c.built(q, true)?;
@@ -161,6 +131,48 @@ pub fn compile_at(
         locks_rows: locks,
         moments: c.moments,
     })
+}
+
+/// A compiler that has compiled nothing.
+fn compiler<'c>(
+    catalog: &'c dyn Catalog,
+    functions: &'c dyn Functions,
+    names: Vec<String>,
+    binds: &'c [BindType],
+    scn: Option<Expr>,
+) -> Compiler<'c> {
+    Compiler {
+        base: catalog,
+        catalogs: Vec::new(),
+        functions,
+        regs: 0,
+        items: Vec::new(),
+        blocks: Vec::new(),
+        subs: Vec::new(),
+        ctes: Vec::new(),
+        cte_scopes: Vec::new(),
+        binds: names,
+        bind_types: binds,
+        sequences: Vec::new(),
+        dependencies: Vec::new(),
+        units: Vec::new(),
+        cache_deps: Vec::new(),
+        volatile: 0,
+        unstable: 0,
+        force_results: false,
+        all_force: true,
+        copy_derived: false,
+        result_cache: false,
+        no_result_cache: false,
+        as_of: scn.is_some().then_some(0),
+        whole: scn.is_some(),
+        moments: scn.into_iter().collect(),
+        as_of_items: std::collections::HashMap::new(),
+        versions: None,
+        version_items: std::collections::HashMap::new(),
+        through: None,
+        pseudos: std::collections::HashMap::new(),
+    }
 }
 
 fn locks_rows(source: &Source) -> bool {

@@ -469,6 +469,47 @@ fn carry(e: &mut Expr, from: &[(Reg, u16)], to: &[Reg]) -> bool {
     all
 }
 
+/// What may be done with a column of a view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpdatableColumn {
+    pub name: String,
+    pub updatable: bool,
+    pub insertable: bool,
+    /// Rows of the view may be deleted, and the column is of the table that they go from.
+    pub deletable: bool,
+}
+
+/// What may be done with the columns of a view, whoever does it: `dba_updatable_columns`. `catalog` has names as the view's owner sees
+/// them, who must be allowed to do it.
+pub fn updatable_columns(
+    view: &Rc<ViewDef>,
+    catalog: &dyn Catalog,
+    functions: &dyn crate::Functions,
+) -> Vec<UpdatableColumn> {
+    let through = |privilege, wanted: Wanted<'_>| {
+        let mut c = crate::compiler(catalog, functions, Vec::new(), &[], None);
+        c.updatable(Through::View(Rc::clone(view)), privilege, wanted, 0)
+    };
+    let deleted = through(ObjectPrivilege::Delete, Wanted::Rows).ok();
+    let column = |name: &String| {
+        let ident = ast::Ident { name: name.clone(), pos: ast::Pos(0) };
+        let named = ast::Name::simple(ident);
+        let may = |privilege| {
+            let found = through(privilege, Wanted::Columns(&[&named]));
+            found.and_then(|through| {
+                through.column("", &named).map(|at| through.table.columns[usize::from(at)].virtual_text.is_none())
+            })
+        };
+        UpdatableColumn {
+            name: name.clone(),
+            updatable: may(ObjectPrivilege::Update).unwrap_or(false),
+            insertable: may(ObjectPrivilege::Insert).unwrap_or(false),
+            deletable: deleted.as_ref().is_some_and(|through| through.column("", &named).is_ok()),
+        }
+    };
+    view.columns.iter().map(column).collect()
+}
+
 /// The registers that a condition demands to be equal.
 fn equalities(cond: &Expr, out: &mut Vec<(Reg, Reg)>) {
     match &cond.node {

@@ -12,7 +12,7 @@ use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
     advice, backup, buffers, database, history, latches, limits, locks, memory, metrics, redo, results, rowcache,
-    segments, sessions, space, sql, statistics, transactions, waits,
+    segments, sessions, space, sql, statistics, transactions, updatable, waits,
 };
 
 /// One view.
@@ -111,6 +111,7 @@ views! {
     "X$KQRST" | rowcache::KQRST => rowcache::kqrst;
     "X$PROPS" | rowcache::PROPS => read_by_row;
     "NLS_DATABASE_PARAMETERS" | rowcache::NLS_DATABASE => read_by_row;
+    "X$KKVCOL" | updatable::COLUMNS => read_by_row;
     "V$RESOURCE_LIMIT" | limits::RESOURCE_LIMIT => limits::resource_limit;
     "V$LOCK" | locks::LOCK => locks::lock;
     "V$TRANSACTION" | transactions::TRANSACTION => transactions::transaction;
@@ -281,6 +282,11 @@ impl FixedTable for Table {
         if let Some(shape) = self.shape {
             let dictionary = self.roots.face.instance.storage().dictionary;
             return Ok(Box::new(PropsScan::open(cx, dictionary, &self.roots.properties, shape)?));
+        }
+        if self.view.name == "X$KKVCOL" {
+            let dictionary = self.roots.face.instance.storage().dictionary;
+            let rows = updatable::columns(cx, dictionary)?;
+            return Ok(Box::new(Scan { rows: rows.into_iter(), global: self.global }));
         }
         let source = Source {
             p: cx.p,

@@ -26,6 +26,7 @@ mod space;
 mod sql;
 mod statistics;
 mod transactions;
+mod updatable;
 mod waits;
 
 pub use catalog::{Views, make};
