@@ -201,7 +201,7 @@ params! {
 
     // active session history
     AshEnable "_ash_enable" BOOL, "TRUE", System, false, "To enable or disable Active Session sampling and flushing";
-    DbCacheAdvice "db_cache_advice" Kind::Word(&["ON", "READY", "OFF"]), "ON", System, true, "Buffer cache sizing advisory";
+    DbCacheAdvice "db_cache_advice" Kind::Word(&["ON", "READY", "OFF"]), "ON", System, false, "Buffer cache sizing advisory";
     MetricInterval "_metric_interval" int(50, 60_000), "15000", System, false, "Length of the short metric interval in millisecs; the long one is four times as long";
     AshSamplingInterval "_ash_sampling_interval" int(10, 60_000), "1000", System, false, "Time interval between two successive Active Session samples in millisecs";
     AshSize "_ash_size" size(0, 16 * G), "0", Static, false, "To set the size of the in-memory Active Session History buffers; 0: by cpu_count";
