@@ -214,10 +214,10 @@ impl LibraryCache {
     #[inline]
     pub fn pause(&self, p: &Process, slot: &CursorSlot) {
         let word = &p.session().cursor;
-        if let Some(what) = slot.pinned() {
-            if word.load(Ordering::Relaxed) == what {
-                word.store(what | PAUSED, Ordering::Relaxed);
-            }
+        if let Some(what) = slot.pinned()
+            && word.load(Ordering::Relaxed) == what
+        {
+            word.store(what | PAUSED, Ordering::Relaxed);
         }
     }
 
