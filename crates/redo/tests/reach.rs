@@ -39,7 +39,7 @@ fn witnesses_are_looked_for_as_far_as_the_log_was_written() {
         assert_eq!(bytes.len() as u64, LOG_HEADER_BYTES);
         bytes.extend_from_slice(&redo);
         std::fs::write(&path, bytes).unwrap();
-        let mut reader = LogReader::open(&[path.clone()], 7, 1, Rba(FIRST)).unwrap();
+        let mut reader = LogReader::open(std::slice::from_ref(&path), 7, 1, Rba(FIRST)).unwrap();
         for start in &starts[..2] {
             assert_eq!(reader.next_record().unwrap().unwrap().0, Rba(FIRST + start), "{why}");
         }
