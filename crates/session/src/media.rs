@@ -138,7 +138,9 @@ fn roll(core: &Core, mut control: ControlFile, number: u32) -> Result<()> {
         };
         core.p.check_cancel()?;
         let now = files.control()?;
-        if attempt == TRIES || now.logged == control.logged && now.logs == control.logs {
+        let is_same = now.logged == control.logged && now.logs == control.logs;
+        // The header of a log may be caught while it is written over: what fails is tried twice in any case.
+        if attempt == TRIES || is_same && attempt > 1 {
             return Err(failed.because(files.named(file)));
         }
         control = now;
