@@ -90,8 +90,8 @@ fn a_sample_of_blocks_tells_what_all_of_them_would() {
     db.cache.advise(&mut sim, true);
     let added = since(db.cache.advice(), before);
     let share = |misses: u64, gets: u64| misses as f64 / gets as f64;
-    for n in 0..ADVICE_SIZES {
-        let (seen, true_one) = (share(added.misses[n], added.gets), share(misses[n], gets));
+    for (n, (seen, exact)) in added.misses.iter().zip(&misses).enumerate() {
+        let (seen, true_one) = (share(*seen, added.gets), share(*exact, gets));
         assert!((seen - true_one).abs() < 0.06, "{} tenths: {seen:.3}, exactly {true_one:.3}", n + 1);
     }
     assert!(added.misses.is_sorted_by(|a, b| a >= b) && added.misses[ADVICE_PRESENT] > 0);

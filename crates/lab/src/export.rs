@@ -343,7 +343,7 @@ mod tests {
         (row.instance_kills, row.commits, row.start_ms) = (2, 900, vec![12.5, 20.0]);
         std::fs::write(folder.join("results.json"), serde_json::to_string(&result).expect("JSON")).expect("a file");
         let lake = folder.join("lake");
-        command(&[folder.clone()], &lake, ExportForm::Json).expect("it is exported");
+        command(std::slice::from_ref(&folder), &lake, ExportForm::Json).expect("it is exported");
         let lines = |table: &str| -> Vec<serde_json::Value> {
             let place = lake.join(table).join("run=torture-20261122T100000Z/instance=lab/day=2026-11-22/cells.ndjson");
             let text = std::fs::read_to_string(&place).unwrap_or_else(|e| panic!("{}: {e}", place.display()));
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(lines("lab_run")[0]["experiment"], torture::NAME);
         assert_eq!(lines("lab_parameter")[0]["value"], "11");
         // Again, for those that come back to it.
-        command(&[folder.clone()], &lake, ExportForm::Json).expect("it is exported again");
+        command(std::slice::from_ref(&folder), &lake, ExportForm::Json).expect("it is exported again");
         std::fs::remove_dir_all(&folder).expect("it can be removed");
     }
 }
