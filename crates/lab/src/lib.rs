@@ -202,7 +202,7 @@ impl RunArguments {
         Ok(params)
     }
 
-    fn torture_plan(&self) -> Result<torture::Plan, LabError> {
+    fn torture_plan(&self, stop: &Stop) -> Result<torture::Plan, LabError> {
         Ok(torture::Plan {
             seed: self.seed,
             sessions: self.sessions.first().copied().unwrap_or(8),
@@ -213,6 +213,7 @@ impl RunArguments {
             generations: self.generation.clone(),
             params: self.params()?,
             progress: !self.quiet,
+            stop: stop.clone(),
             executable: None,
         })
     }
@@ -305,8 +306,8 @@ impl RunArguments {
 }
 
 /// Tortures an instance; a failure is printed with the tables and is the command's.
-fn torture_command(arguments: &RunArguments) -> Result<(), LabError> {
-    let result = torture::run(&arguments.torture_plan()?)?;
+fn torture_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError> {
+    let result = torture::run(&arguments.torture_plan(stop)?)?;
     let unnamed = || PathBuf::from(format!("results/{}-{}", result.experiment, result.started));
     let folder = arguments.out.clone().unwrap_or_else(unnamed);
     torture::write(&result, &folder)?;
@@ -314,7 +315,7 @@ fn torture_command(arguments: &RunArguments) -> Result<(), LabError> {
     println!("\nPage:    {}", folder.join("report.html").display());
     match &result.failure {
         Some(_) => Err(LabError::new(format!("the torture found a failure; seed {}", arguments.seed))),
-        None => Ok(()),
+        None => ended(&[], stop),
     }
 }
 
@@ -339,10 +340,10 @@ fn write_huge_pages(result: &slob::HugePagesRun, folder: &Path) -> Result<(), La
 }
 
 fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
-    if arguments.experiment == torture::NAME {
-        return torture_command(arguments);
-    }
     let stop = Stop::on_signals();
+    if arguments.experiment == torture::NAME {
+        return torture_command(arguments, &stop);
+    }
     if arguments.experiment == time_machine::NAME {
         return journey_command(arguments, &stop);
     }

@@ -26,6 +26,7 @@ fn plan(seed: u64, length: (u64, u64, f64)) -> Plan {
         generations: Vec::new(),
         params: Vec::new(),
         progress: false,
+        stop: lab::Stop::default(),
         executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))),
     }
 }
@@ -44,6 +45,21 @@ fn killed_instances_come_back_with_what_was_acknowledged() {
     assert_eq!(result.failure, None, "{}", result.table());
     assert!(result.commits() > 0 && result.instance_kills() > 0, "{}", result.table());
     assert!(result.restores > 0, "{}", result.table());
+}
+
+#[test]
+fn a_run_that_is_interrupted_ends_behind_the_present_life_with_its_figures() {
+    let plan = plan(14, (1_000_000, 1_000_000, 600.0));
+    let stop = plan.stop.clone();
+    let result = std::thread::scope(|s| {
+        s.spawn(move || {
+            std::thread::sleep(std::time::Duration::from_secs(2));
+            stop.ask();
+        });
+        run(&plan).expect("it runs")
+    });
+    assert_eq!(result.failure, None, "{}", result.table());
+    assert!(result.instance_kills() < 100, "{}", result.table());
 }
 
 #[test]

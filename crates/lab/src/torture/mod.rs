@@ -118,6 +118,8 @@ pub struct Plan {
     /// Init parameters over the run's own.
     pub params: Vec<(String, String)>,
     pub progress: bool,
+    /// The run ends behind the life of the instance that goes on when it is asked.
+    pub stop: crate::Stop,
     /// The program; found as an ephemeral instance's is when it is not named.
     pub executable: Option<PathBuf>,
 }
@@ -273,6 +275,7 @@ impl<'a> Run<'a> {
         self.result.instance_kills() >= self.plan.instance_kills
             && self.result.session_kills() >= self.plan.session_kills
             || self.time_is_over()
+            || self.plan.stop.is_asked()
     }
 
     fn all(&mut self) -> Result<(), LabError> {
