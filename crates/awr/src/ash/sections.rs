@@ -1,7 +1,7 @@
 //! What each section of samples shows.
 
 use super::seen::{ON_CPU, Sample, Seen};
-use crate::doc::{Cell, Column, Section, below, left, number};
+use crate::doc::{Cell, Column, Section, below, left, number, wrapped};
 use crate::sections::section;
 use std::collections::BTreeMap;
 
@@ -350,9 +350,9 @@ fn subprograms(seen: &Seen) -> Section {
         }
     }
     let columns = vec![
-        left("PL/SQL Entry Subprogram", 40),
+        wrapped("PL/SQL Entry Subprogram", 28),
         number("% Activity", 10),
-        left("PL/SQL Current Subprogram", 40),
+        wrapped("PL/SQL Current Subprogram", 28),
         number("% Current", 10),
     ];
     let summary = "This table displays top PL/SQL procedures that were sampled";
