@@ -21,7 +21,7 @@ pub use header::{
     checksum, close_hole, format, is_block_size, seal, spoil, stamp,
 };
 pub use segment::{BlockState, Extent, SegmentKind};
-pub use view::{BlockView, Image};
+pub use view::{BlockView, Image, LINE_BYTES};
 
 /// Checks the rules that a block of its kind must keep; the error says which one is broken.
 ///

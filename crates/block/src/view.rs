@@ -12,6 +12,9 @@ use std::cmp::Ordering as KeyOrder;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Bytes of a line of the processor's cache: what one [`BlockView::prefetch`] brings.
+pub const LINE_BYTES: usize = 64;
+
 /// A bounded, never panicking reader over the words of one block.
 #[derive(Clone, Copy)]
 pub struct BlockView<'a> {

@@ -7,7 +7,7 @@
 use crate::header::*;
 use crate::pins::PIN_CLAIM;
 use crate::{BufferCache, ChainDesign, GetKind, MULTIBLOCK_MAX, SegmentStat, slot_of};
-use block::{BlockView, Image};
+use block::{BlockView, Image, LINE_BYTES};
 use latch::Where;
 use process::Process;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
@@ -22,7 +22,6 @@ const SPINS: usize = 200;
 const TOUCH_SAMPLE: u64 = 16;
 /// Blocks that are prefetched at a time: as many as there are lines that a processor waits for at once.
 pub const PREFETCH_BLOCKS: usize = 16;
-const LINE_BYTES: usize = 64;
 /// Lines of a frame in which its header, the first transactions and the beginning of the row directory lie.
 const FRAME_LINES: usize = 3;
 

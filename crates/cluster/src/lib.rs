@@ -61,9 +61,6 @@ impl Home {
     }
 }
 
-/// Bytes of a line of the processor's caches.
-const LINE: usize = 64;
-
 impl HashCluster {
     /// The home block of a key with this hash.
     #[inline]
@@ -76,7 +73,8 @@ impl HashCluster {
     fn prefetch(&self, home: &Home, cache: &BufferCache) {
         let directory = ITL_BEGIN + usize::from(self.initrans) * ITL_BYTES;
         let tags = home.tags.load(Ordering::Relaxed) as usize;
-        cache.prefetch(home.at, &home.buffer, &[0, LINE, directory, directory + LINE, tags, tags + LINE]);
+        let line = block::LINE_BYTES;
+        cache.prefetch(home.at, &home.buffer, &[0, line, directory, directory + line, tags, tags + line]);
     }
 
     fn as_table(&self) -> HeapTable {

@@ -40,7 +40,7 @@ mod work;
 
 pub use datafile_state::settle_offline;
 pub use online::drop_abandoned;
-pub use tablespace::finish_drops;
+pub use tablespace::{file_meant, finish_drops, shown as shown_file};
 pub use work::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
 
 use sql::ast::Ddl;

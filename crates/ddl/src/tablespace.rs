@@ -11,6 +11,7 @@ use dictionary::base::{Base, props, ts, tsq, user};
 use dictionary::rows::{as_text, as_u32, int, text};
 use dictionary::*;
 use sql::ast::*;
+use std::path::Path;
 use types::{ObjectId, Ora, Rdba, Result, Scn};
 
 /// Bytes a file grows by unless the statement says so.
@@ -331,16 +332,24 @@ fn find_file(work: &mut Work<'_>, file: &FileRef, temp: bool) -> Result<FileEntr
     let parts = work.host.parts();
     let directory = files(&parts).directory().to_owned();
     let is_temp = |f: &FileEntry| control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
-    let found = match file {
+    let found = file_meant(&control, &directory, file).filter(|f| is_temp(f) == temp).cloned();
+    found.ok_or_else(|| Ora::with(1516, &[&shown(file)]).at(file.pos().0))
+}
+
+/// The file that a statement means, by its number or by its name in or outside of the database's `directory`.
+pub fn file_meant<'c>(control: &'c ControlFile, directory: &Path, file: &FileRef) -> Option<&'c FileEntry> {
+    match file {
         FileRef::Number(n, _) => control.files.iter().find(|f| u64::from(f.file) == *n),
         FileRef::Name(name, _) => control.files.iter().find(|f| directory.join(&f.name) == directory.join(name)),
-    };
-    let shown = match file {
+    }
+}
+
+/// How the statement has it.
+pub fn shown(file: &FileRef) -> String {
+    match file {
         FileRef::Number(n, _) => n.to_string(),
         FileRef::Name(name, _) => name.clone(),
-    };
-    let found = found.filter(|f| is_temp(f) == temp).cloned();
-    found.ok_or_else(|| Ora::with(1516, &[&shown]).at(file.pos().0))
+    }
 }
 
 fn drop_file(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, file: &FileRef) -> Result<()> {

@@ -3,7 +3,7 @@
 use crate::ops::flags;
 use crate::{Heap, HeapTable};
 use block::data::{Directory, ITL_BEGIN, ROW_HEADER_BYTES, RowAt, SLOT_BYTES};
-use block::{BlockKind, BlockView, Data};
+use block::{BlockKind, BlockView, Data, LINE_BYTES};
 use buffer_cache::{GetKind, PREFETCH_BLOCKS};
 use process::Process;
 use txn::Snapshot;
@@ -35,9 +35,6 @@ impl PieceAddress {
 
 /// A row's bytes, in a buffer that is used again.
 pub type RowBuffer = Vec<u8>;
-
-/// Bytes of a line of the processor's cache.
-const LINE_BYTES: usize = 64;
 
 /// What a look at one piece found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -73,15 +73,8 @@ fn in_use(core: &Core, file: &FileEntry) -> Ora {
 /// The file that is meant. ORA-01179.
 fn named(core: &Core, control: &ControlFile, file: &FileRef) -> Result<FileEntry> {
     let directory = core.instance.storage().cache.files().directory();
-    let found = match file {
-        FileRef::Number(n, _) => control.files.iter().find(|f| u64::from(f.file) == *n),
-        FileRef::Name(name, _) => control.files.iter().find(|f| directory.join(&f.name) == directory.join(name)),
-    };
-    let shown = match file {
-        FileRef::Number(n, _) => n.to_string(),
-        FileRef::Name(name, _) => name.clone(),
-    };
-    found.cloned().ok_or_else(|| Ora::with(1179, &[&shown]))
+    let found = ddl::file_meant(control, directory, file).cloned();
+    found.ok_or_else(|| Ora::with(1179, &[&ddl::shown_file(file)]))
 }
 
 fn recover_one(core: &Core, file: &FileEntry) -> Result<()> {
