@@ -3,5 +3,6 @@
 
 pub mod command;
 pub mod local;
+pub mod oracle;
 
 pub use command::{Feedback, StatementKind};

@@ -1,0 +1,160 @@
+//! The messages of a logon: a name and what the client is, then the proof of the password.
+
+use super::field::{Reader, Writer};
+use super::handshake::Client;
+use super::message;
+use crate::local::WireResult;
+use zeroize::Zeroize;
+
+/// What a client wants to be, in the mode of a logon.
+pub mod mode {
+    pub const LOGON: u32 = 1;
+    pub const CHANGE_PASSWORD: u32 = 2;
+    pub const SYSDBA: u32 = 0x20;
+    pub const WITH_PASSWORD: u32 = 0x100;
+    /// SYSOPER, SYSASM, SYSBACKUP, SYSDG, SYSKM, SYSRAC, an access token, a proxy.
+    pub const OTHERS: u32 = 0x40 | 0x40_0000 | 0x100_0000 | 0x200_0000 | 0x400_0000 | 0x800_0000 | 0x2000_0000 | 0x400;
+}
+
+/// Pairs of a logon, at most.
+const PAIRS_MAX: u32 = 256;
+
+/// Keys and values with a number each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pairs(pub Vec<(String, String, u32)>);
+
+impl Pairs {
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(k, ..)| k == key).map(|(_, value, _)| value.as_str())
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, key: &str, value: impl Into<String>, flags: u32) {
+        self.0.push((key.into(), value.into(), flags));
+    }
+
+    fn read(r: &mut Reader<'_>, n: usize) -> WireResult<Pairs> {
+        let mut pairs = Pairs::default();
+        for _ in 0..n {
+            let (key, value) = (r.long_text()?, r.long_text()?);
+            pairs.push(key.trim_end_matches('\0'), value, r.ub4()?);
+        }
+        Ok(pairs)
+    }
+
+    fn write(&self, w: &mut Writer<'_>) {
+        for (key, value, flags) in &self.0 {
+            w.long_bytes(key.as_bytes());
+            w.long_bytes(value.as_bytes());
+            w.number(*flags);
+        }
+    }
+}
+
+// A proof is as good as a password to who has the session key.
+impl Drop for Pairs {
+    fn drop(&mut self) {
+        self.0.iter_mut().for_each(|(_, value, _)| value.zeroize());
+    }
+}
+
+/// Either message of a logon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Logon {
+    /// The number of the call, for the outcome.
+    pub sequence: u8,
+    /// As it was typed.
+    pub user: String,
+    pub mode: u32,
+    pub pairs: Pairs,
+}
+
+impl Logon {
+    /// Reads a message whose function has been read.
+    ///
+    /// # Errors
+    /// [`WireError`] for what is none.
+    pub fn read(r: &mut Reader<'_>, sequence: u8, client: Client) -> WireResult<Logon> {
+        let has_user = r.u8()? != 0;
+        let user_len = r.ub4()? as usize;
+        let mode = r.ub4()?;
+        r.skip(1)?;
+        let n = r.count(PAIRS_MAX)?;
+        r.skip(2)?;
+        let user = if has_user { client.read_text(r, user_len)? } else { String::new() };
+        Ok(Logon { sequence, user, mode, pairs: Pairs::read(r, n)? })
+    }
+
+    /// Appends the message of that function, as a client like [`Client::USUAL`] writes it.
+    pub fn write(&self, which: u8, out: &mut Vec<u8>) {
+        let mut w = Writer::new(out);
+        w.raw(&[message::FUNCTION, which, self.sequence]);
+        w.u8(1);
+        w.number(self.user.len() as u64);
+        w.number(self.mode);
+        w.u8(1);
+        w.number(self.pairs.0.len() as u64);
+        w.raw(&[1, 1]);
+        Client::USUAL.write_text(&mut w, &self.user);
+        self.pairs.write(&mut w);
+    }
+}
+
+/// Appends what a server answers with before the outcome.
+pub fn write_reply(out: &mut Vec<u8>, pairs: &Pairs) {
+    let mut w = Writer::new(out);
+    w.u8(message::PARAMETERS);
+    w.number(pairs.0.len() as u64);
+    pairs.write(&mut w);
+}
+
+/// Reads what a server answers with, whose type byte has been read.
+///
+/// # Errors
+/// [`WireError`] for what is none.
+pub fn read_reply(r: &mut Reader<'_>) -> WireResult<Pairs> {
+    let n = r.count(PAIRS_MAX)?;
+    Pairs::read(r, n)
+}
+
+/// The settings a client wants for its session: statements that end with a zero byte.
+pub fn statements(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\0').map(str::trim).filter(|statement| !statement.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::WireError;
+    use crate::oracle::function;
+
+    #[test]
+    fn a_logon_is_byte_for_byte_what_drivers_send() {
+        let mut pairs = Pairs::default();
+        pairs.push("AUTH_TERMINAL", "unknown", 0);
+        let logon = Logon { sequence: 1, user: "scott".into(), mode: 1, pairs };
+        let mut out = Vec::new();
+        logon.write(function::AUTH_PHASE_ONE, &mut out);
+        let mut want = vec![3, 0x76, 1, 1, 1, 5, 1, 1, 1, 1, 1, 1, 1, 5];
+        want.extend_from_slice(b"scott\x01\x0d\x0dAUTH_TERMINAL\x01\x07\x07unknown\x00");
+        assert_eq!(out, want);
+        let mut r = Reader::new(&out[3..]);
+        assert_eq!(Logon::read(&mut r, 1, Client::USUAL), Ok(logon));
+        r.finish().unwrap();
+        for cut in 3..out.len() {
+            assert_eq!(Logon::read(&mut Reader::new(&out[3..cut]), 1, Client::USUAL), Err(WireError::Truncated));
+        }
+    }
+
+    #[test]
+    fn keys_lose_their_zero_byte_and_statements_are_parted() {
+        let mut pairs = Pairs::default();
+        pairs.push("AUTH_ALTER_SESSION\0", "ALTER SESSION SET TIME_ZONE='+02:00'\0", 1);
+        let mut out = Vec::new();
+        write_reply(&mut out, &pairs);
+        let read = read_reply(&mut Reader::new(&out[1..])).unwrap();
+        let text = read.get("AUTH_ALTER_SESSION").unwrap();
+        assert_eq!(statements(text).collect::<Vec<_>>(), ["ALTER SESSION SET TIME_ZONE='+02:00'"]);
+    }
+}

@@ -1,0 +1,426 @@
+//! What a client asks: one call in a message, behind any number of *piggybacks*, which nobody answers.
+
+use super::auth::Logon;
+use super::field::{Reader, Writer, text};
+use super::handshake::Client;
+use super::value::{self, BindRules, Shape};
+use super::{function, message};
+use crate::local::{WireError, WireResult};
+use types::Value;
+
+/// Bits of the options of an execution.
+pub mod option {
+    pub const PARSE: u32 = 0x1;
+    pub const BIND: u32 = 0x8;
+    pub const DEFINE: u32 = 0x10;
+    pub const EXECUTE: u32 = 0x20;
+    pub const FETCH: u32 = 0x40;
+    pub const COMMIT: u32 = 0x100;
+    pub const BLOCK_BIND: u32 = 0x400;
+    pub const NOT_A_BLOCK: u32 = 0x8000;
+    pub const DESCRIBE_ONLY: u32 = 0x2_0000;
+    pub const BATCH_ERRORS: u32 = 0x8_0000;
+}
+
+/// Bits of the second word of options.
+pub mod execute_flag {
+    pub const SCROLLABLE: u32 = 0x2;
+    pub const ROW_COUNTS: u32 = 0x4000;
+    pub const IMPLICIT_RESULTS: u32 = 0x8000;
+}
+
+/// Places in the last list of an execution.
+mod place {
+    pub const PARSE: usize = 0;
+    pub const COUNT: usize = 1;
+    pub const IS_QUERY: usize = 7;
+    pub const FLAGS: usize = 9;
+    pub const LEN: usize = 13;
+}
+
+/// Columns and binds, at most.
+const SHAPES_MAX: u32 = 65_535;
+/// Executions of one call, at most.
+const EXECUTIONS_MAX: u32 = 1 << 20;
+/// Cursors one message closes, at most.
+const CURSORS_MAX: u32 = 65_535;
+
+/// An execution, with its text or of a cursor that has one. Its bind values follow: [`value::read_rows`] reads them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Execute {
+    pub options: u32,
+    /// 0 asks for a new one.
+    pub cursor: u32,
+    pub sql: Option<String>,
+    /// Rows to send with the answer.
+    pub prefetch: u32,
+    pub binds: Vec<Shape>,
+    pub defines: Vec<Shape>,
+    /// How many times to execute; of a query, how many rows to fetch where that is asked for.
+    pub count: u32,
+    pub is_query: bool,
+    pub flags: u32,
+    /// An answer with the rows of each execution was asked for.
+    pub wants_row_counts: bool,
+}
+
+impl Execute {
+    /// Whether something is asked for.
+    pub fn asks(&self, option: u32) -> bool {
+        self.options & option != 0
+    }
+
+    /// How many rows of bind values follow.
+    pub fn executions(&self) -> usize {
+        if self.is_query { 1 } else { self.count.max(1) as usize }
+    }
+
+    /// How many rows of a query are to come with the answer.
+    pub fn rows_wanted(&self) -> u32 {
+        if self.asks(option::FETCH) && self.count != 0 { self.count } else { self.prefetch }
+    }
+
+    fn read(r: &mut Reader<'_>, client: Client) -> WireResult<Execute> {
+        let (options, cursor) = (r.ub4()?, r.ub4()?);
+        let has_sql = r.u8()? != 0;
+        let sql_len = r.ub4()? as usize;
+        r.u8()?;
+        let listed = r.count(place::LEN as u32)?;
+        r.skip(2)?;
+        r.ub4()?;
+        let prefetch = r.ub4()?;
+        r.ub4()?;
+        r.u8()?;
+        let binds = r.count(SHAPES_MAX)?;
+        r.skip(5)?;
+        r.u8()?;
+        let defines = r.count(SHAPES_MAX)?;
+        r.ub4()?;
+        r.skip(3)?;
+        r.ub4()?;
+        r.skip(1)?;
+        r.ub4()?;
+        r.ub4()?;
+        let wants_row_counts = r.u8()? != 0;
+        r.ub4()?;
+        r.u8()?;
+        if client.field_version >= 8 {
+            r.u8()?;
+            r.ub4()?;
+            r.u8()?;
+            r.ub4()?;
+            r.u8()?;
+        }
+        if client.field_version >= 9 {
+            r.u8()?;
+            r.ub4()?;
+        }
+        let sql = if has_sql { Some(client.read_text(r, sql_len)?) } else { None };
+        let mut list = [0; place::LEN];
+        list.iter_mut().take(listed).try_for_each(|n| r.ub4().map(|v| *n = v))?;
+        let shapes =
+            |r: &mut Reader<'_>, n: usize| (0..n).map(|_| Shape::read(r, client)).collect::<WireResult<Vec<_>>>();
+        let defines = shapes(r, defines)?;
+        let binds = shapes(r, binds)?;
+        let count = list[place::COUNT];
+        let is_query = list[place::IS_QUERY] != 0;
+        if !is_query && count > EXECUTIONS_MAX {
+            return Err(WireError::LengthOutOfBounds);
+        }
+        Ok(Execute {
+            options,
+            cursor,
+            sql,
+            prefetch,
+            binds,
+            defines,
+            count,
+            is_query,
+            flags: list[place::FLAGS],
+            wants_row_counts,
+        })
+    }
+
+    /// Appends the message, as a client like [`Client::USUAL`] writes it, with the values of one execution.
+    ///
+    /// # Errors
+    /// [`WireError::BadValue`] for a value that is not of its bind's type.
+    pub fn write(&self, sequence: u8, values: &[Value], out: &mut Vec<u8>) -> WireResult<()> {
+        let client = Client::USUAL;
+        let mut w = Writer::new(out);
+        w.raw(&[message::FUNCTION, function::EXECUTE, sequence]);
+        w.number(self.options);
+        w.number(self.cursor);
+        let sql_len = self.sql.as_ref().map_or(0, String::len) as u64;
+        w.u8(self.sql.is_some().into());
+        w.number(sql_len);
+        w.u8(1);
+        w.number(place::LEN as u64);
+        w.zeros(3);
+        w.number(self.prefetch);
+        w.number(0x7fff_ffffu32);
+        w.u8((!self.binds.is_empty()).into());
+        w.number(self.binds.len() as u64);
+        w.zeros(5);
+        w.u8((!self.defines.is_empty()).into());
+        w.number(self.defines.len() as u64);
+        w.raw(&[0, 0, 1, 0, 0, 0, 0, 0]);
+        w.u8(self.wants_row_counts.into());
+        w.zeros(9);
+        if let Some(sql) = &self.sql {
+            client.write_text(&mut w, sql);
+        }
+        let mut list = [0u32; place::LEN];
+        list[place::PARSE] = self.asks(option::PARSE).into();
+        list[place::COUNT] = self.count;
+        list[place::IS_QUERY] = self.is_query.into();
+        list[place::FLAGS] = self.flags;
+        list.iter().for_each(|n| w.number(*n));
+        self.defines.iter().chain(&self.binds).for_each(|shape| shape.write(&mut w, client));
+        if self.binds.is_empty() {
+            return Ok(());
+        }
+        value::write_row(&mut w, &self.binds, &BindRules::default(), values)
+    }
+}
+
+/// An execution of a cursor that has been executed before; its bind values follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reexecute {
+    pub cursor: u32,
+    /// How many times to execute, or rows to fetch.
+    pub count: u32,
+    /// It is a query, and rows are to come with the answer.
+    pub fetches: bool,
+    pub commits: bool,
+}
+
+/// A call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    Execute(Box<Execute>),
+    Reexecute(Reexecute),
+    Fetch {
+        cursor: u32,
+        rows: u32,
+    },
+    Commit,
+    Rollback,
+    Ping,
+    Logoff,
+    Version,
+    /// The first message of a logon.
+    LogonOne(Box<Logon>),
+    /// The second, or a change of the password.
+    LogonTwo(Box<Logon>),
+    /// One that is not served; how its message goes on is not known.
+    Other(u8),
+}
+
+/// A call and its number, which its outcome must carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    pub sequence: u8,
+    pub request: Request,
+}
+
+/// What a client wants to be known by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EndToEnd {
+    pub client_id: Option<String>,
+    pub module: Option<String>,
+    pub action: Option<String>,
+    pub client_info: Option<String>,
+}
+
+/// What comes before a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piggyback {
+    CloseCursors(Vec<u32>),
+    /// Stop fetching; the cursors stay.
+    CancelCursors(Vec<u32>),
+    SetSchema(String),
+    EndToEnd(Box<EndToEnd>),
+    /// Says nothing that is kept.
+    Ignored,
+}
+
+/// Reads a message up to its call; the bind values of an execution are left.
+///
+/// # Errors
+/// [`WireError::Truncated`] while its end has not come; other errors for what is no message, or a piggyback that is not known.
+pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<(Vec<Piggyback>, Call)> {
+    let mut before = Vec::new();
+    loop {
+        let kind = r.u8()?;
+        let (which, sequence) = (r.u8()?, r.u8()?);
+        match kind {
+            message::PIGGYBACK => before.push(read_piggyback(r, which)?),
+            message::FUNCTION => {
+                return Ok((before, Call { sequence, request: read_call(r, which, sequence, client)? }));
+            }
+            kind => return Err(WireError::UnknownTag(kind)),
+        }
+    }
+}
+
+fn read_call(r: &mut Reader<'_>, which: u8, sequence: u8, client: Client) -> WireResult<Request> {
+    Ok(match which {
+        function::EXECUTE => Request::Execute(Box::new(Execute::read(r, client)?)),
+        function::REEXECUTE | function::REEXECUTE_AND_FETCH => {
+            let fetches = which == function::REEXECUTE_AND_FETCH;
+            let (cursor, count, _, more) = (r.ub4()?, r.ub4()?, r.ub4()?, r.ub4()?);
+            if !fetches && count > EXECUTIONS_MAX {
+                return Err(WireError::LengthOutOfBounds);
+            }
+            Request::Reexecute(Reexecute { cursor, count, fetches, commits: more & 1 != 0 })
+        }
+        function::FETCH => Request::Fetch { cursor: r.ub4()?, rows: r.ub4()? },
+        function::COMMIT => Request::Commit,
+        function::ROLLBACK => Request::Rollback,
+        function::PING => Request::Ping,
+        function::LOGOFF => Request::Logoff,
+        function::VERSION => {
+            r.skip(1)?;
+            r.ub4()?;
+            r.skip(2)?;
+            if client.field_version >= 11 {
+                r.ub4()?;
+            }
+            Request::Version
+        }
+        function::AUTH_PHASE_ONE => Request::LogonOne(Box::new(Logon::read(r, sequence, client)?)),
+        function::AUTH_PHASE_TWO => Request::LogonTwo(Box::new(Logon::read(r, sequence, client)?)),
+        other => Request::Other(other),
+    })
+}
+
+fn read_piggyback(r: &mut Reader<'_>, which: u8) -> WireResult<Piggyback> {
+    match which {
+        function::CLOSE_CURSORS | function::CANCEL_CURSORS => {
+            r.skip(1)?;
+            let n = r.count(CURSORS_MAX)?;
+            let cursors = (0..n).map(|_| r.ub4()).collect::<WireResult<Vec<_>>>()?;
+            let closes = which == function::CLOSE_CURSORS;
+            Ok(if closes { Piggyback::CloseCursors(cursors) } else { Piggyback::CancelCursors(cursors) })
+        }
+        function::SET_SCHEMA => {
+            r.skip(1)?;
+            Ok(Piggyback::SetSchema(r.long_text()?))
+        }
+        function::END_TO_END => read_end_to_end(r).map(|e| Piggyback::EndToEnd(Box::new(e))),
+        function::KEY_VALUES => {
+            r.skip(1)?;
+            r.ub4()?;
+            r.skip(1)?;
+            let n = r.count(SHAPES_MAX)?;
+            r.ub2()?;
+            r.skip(1)?;
+            r.bytes()?;
+            for _ in 0..n {
+                r.long_bytes()?;
+                r.long_bytes()?;
+                r.ub4()?;
+            }
+            Ok(Piggyback::Ignored)
+        }
+        function::SESSION_STATE => {
+            r.ub8()?;
+            Ok(Piggyback::Ignored)
+        }
+        other => Err(WireError::UnknownTag(other)),
+    }
+}
+
+fn read_end_to_end(r: &mut Reader<'_>) -> WireResult<EndToEnd> {
+    /// Whether a text is set, and its length.
+    type Head = (bool, u32);
+    fn head(r: &mut Reader<'_>) -> WireResult<Head> {
+        Ok((r.u8()? != 0, r.ub4()?))
+    }
+    fn body(r: &mut Reader<'_>, (is_set, len): Head) -> WireResult<Option<String>> {
+        Ok(match (is_set, len) {
+            (false, _) => None,
+            (true, 0) => Some(String::new()),
+            (true, _) => Some(r.bytes().and_then(text)?),
+        })
+    }
+    r.skip(2)?;
+    r.ub4()?;
+    let (client_id, module, action) = (head(r)?, head(r)?, head(r)?);
+    head(r)?;
+    head(r)?;
+    let client_info = head(r)?;
+    head(r)?;
+    head(r)?;
+    let operation = head(r)?;
+    let texts = EndToEnd {
+        client_id: body(r, client_id)?,
+        module: body(r, module)?,
+        action: body(r, action)?,
+        client_info: body(r, client_info)?,
+    };
+    body(r, operation)?;
+    Ok(texts)
+}
+
+/// Appends a call without fields.
+pub fn write_simple(which: u8, sequence: u8, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[message::FUNCTION, which, sequence]);
+}
+
+/// Appends a fetch.
+pub fn write_fetch(cursor: u32, rows: u32, sequence: u8, out: &mut Vec<u8>) {
+    write_simple(function::FETCH, sequence, out);
+    let mut w = Writer::new(out);
+    w.number(cursor);
+    w.number(rows);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_execution_is_byte_for_byte_what_drivers_send() {
+        let hex = "035e03 028061 00 01 0112 01 010d 00 00 00 0102 047fffffff 00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 00 00 \
+                   00 00 00 00 00 00 00 00 00 00 12 73656c65637420312066726f6d206475616c 0101 00 00 00 00 00 00 0101 00 028000 \
+                   00 00 00";
+        let digits: String = hex.chars().filter(|c| !c.is_whitespace()).collect();
+        let bytes: Vec<u8> =
+            (0..digits.len() / 2).map(|i| u8::from_str_radix(&digits[2 * i..][..2], 16).unwrap()).collect();
+        let mut r = Reader::new(&bytes);
+        let (before, call) = read(&mut r, Client::USUAL).unwrap();
+        r.finish().unwrap();
+        assert_eq!((before, call.sequence), (Vec::new(), 3));
+        let Request::Execute(e) = call.request else { panic!("an execution") };
+        assert_eq!((e.options, e.sql.as_deref(), e.rows_wanted()), (0x8061, Some("select 1 from dual"), 2));
+        let mut out = Vec::new();
+        e.write(3, &[], &mut out).unwrap();
+        assert_eq!(out, bytes);
+        for cut in 0..bytes.len() {
+            assert_eq!(read(&mut Reader::new(&bytes[..cut]), Client::USUAL), Err(WireError::Truncated));
+        }
+    }
+
+    #[test]
+    fn piggybacks_come_before_the_call() {
+        let mut bytes = vec![17, 105, 1, 1, 1, 2, 1, 7, 2, 1, 0];
+        bytes.extend_from_slice(&[17, 152, 2, 1, 1, 2, 2, b'h', b'r']);
+        bytes.extend_from_slice(&[17, 135, 3, 0, 0, 1, 0x18, 0, 0, 1, 1, 1, 1, 0]);
+        bytes.extend_from_slice(&[0; 12]);
+        bytes.extend_from_slice(&[1, b'm', 3, 14, 4]);
+        let mut r = Reader::new(&bytes);
+        let (before, call) = read(&mut r, Client::USUAL).unwrap();
+        r.finish().unwrap();
+        let end_to_end = EndToEnd { module: Some("m".into()), action: Some(String::new()), ..EndToEnd::default() };
+        let want = [
+            Piggyback::CloseCursors(vec![7, 256]),
+            Piggyback::SetSchema("hr".into()),
+            Piggyback::EndToEnd(Box::new(end_to_end)),
+        ];
+        assert_eq!((&before[..], call), (&want[..], Call { sequence: 4, request: Request::Commit }));
+        let many = [17, 105, 1, 1, 4, 0xff, 0xff, 0xff, 0xff];
+        assert_eq!(read(&mut Reader::new(&many), Client::USUAL), Err(WireError::LengthOutOfBounds));
+    }
+}

@@ -1,0 +1,254 @@
+//! The two messages before a logon: what each side can do, and which data types it knows.
+//!
+//! A client sends tables of hundreds of numbers. Few of them decide anything that follows; those are kept in [`Client`].
+
+use super::field::{Reader, Writer, text};
+use super::message;
+use crate::local::{WireError, WireResult};
+use std::borrow::Cow;
+
+/// The version of fields that is offered: that of Oracle 19c.
+pub const FIELD_VERSION: u8 = 12;
+
+/// UTF-8, as all text is sent.
+pub const CHARSET_UTF8: u16 = 873;
+/// UTF-16, as NCHAR and NVARCHAR2 are sent.
+pub const CHARSET_UTF16: u16 = 2000;
+
+/// Places and values of the capabilities of a compiled program.
+const COMPILE_CAPS: &[(usize, u8)] = &[
+    // Session keys are combined by PBKDF2, and are not padded.
+    (4, 0x22),
+    (7, FIELD_VERSION),
+    // The outcome of a call has its status, and its number from end to end.
+    (15, 1),
+    (16, 1),
+    (23, 0x40),
+    // Data types have numbers of two bytes.
+    (27, 1),
+    // Long values come in chunks of any size.
+    (37, 0x20),
+];
+const COMPILE_CAPS_LEN: usize = 41;
+/// Strings have up to 32767 bytes; no time zone is exchanged.
+const RUNTIME_CAPS: [u8; 7] = [2, 0, 0, 1, 0x18, 0, 4];
+
+/// The longest text before the bind values that are sent behind the others.
+pub const STRING_MAX: u32 = 32767;
+
+/// Types by which a client says what it expects.
+mod data_type {
+    /// A signed byte.
+    pub const SIGNED_BYTE: u16 = 27;
+}
+
+/// How numbers of a signed byte are sent: as they are, or as others.
+const AS_IT_IS: u16 = 10;
+
+/// What a client said of itself that changes how messages are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Texts of names and statements have their length before them.
+    pub sized_text: bool,
+    /// A scale is one byte with a sign, not a number.
+    pub byte_scale: bool,
+    /// The version of fields of both sides.
+    pub field_version: u8,
+}
+
+impl Client {
+    /// What a driver says that is like most.
+    pub const USUAL: Client = Client { sized_text: true, byte_scale: true, field_version: FIELD_VERSION };
+
+    /// Reads a text of `len` bytes as this client writes it.
+    ///
+    /// # Errors
+    /// [`WireError`] for what is no text.
+    pub fn read_text(self, r: &mut Reader<'_>, len: usize) -> WireResult<String> {
+        match self.sized_text {
+            true => r.bytes().and_then(text),
+            false => text(Some(Cow::Borrowed(r.raw(len)?))),
+        }
+    }
+
+    /// Writes a text as this client reads it.
+    pub fn write_text(self, w: &mut Writer<'_>, text: &str) {
+        match self.sized_text {
+            true => w.bytes(text.as_bytes()),
+            false => w.raw(text.as_bytes()),
+        }
+    }
+}
+
+/// Reads the client's protocol message, whose type byte has been read; gives the driver's name.
+///
+/// # Errors
+/// [`WireError::Truncated`] while its end has not come.
+pub fn read_protocol(r: &mut Reader<'_>) -> WireResult<String> {
+    while r.u8()? != 0 {}
+    let left = r.left();
+    let end = left.iter().position(|b| *b == 0).ok_or(WireError::Truncated)?;
+    let name = String::from_utf8_lossy(&left[..end]).into_owned();
+    r.skip(end + 1)?;
+    Ok(name)
+}
+
+/// Appends the client's protocol message.
+pub fn write_protocol(out: &mut Vec<u8>, driver: &str) {
+    let mut w = Writer::new(out);
+    w.raw(&[message::PROTOCOL, 6, 0]);
+    w.raw(driver.as_bytes());
+    w.u8(0);
+}
+
+/// Appends the server's answer to it.
+pub fn write_protocol_reply(out: &mut Vec<u8>, banner: &str) {
+    let mut w = Writer::new(out);
+    w.raw(&[message::PROTOCOL, 6, 0]);
+    w.raw(banner.as_bytes());
+    w.u8(0);
+    w.u16_le(CHARSET_UTF8);
+    w.u8(1);
+    w.u16_le(0);
+    w.u16(11);
+    w.zeros(9);
+    w.u16(CHARSET_UTF16);
+    w.u8(COMPILE_CAPS_LEN as u8);
+    w.raw(&compile_caps());
+    w.u8(RUNTIME_CAPS.len() as u8);
+    w.raw(&RUNTIME_CAPS);
+}
+
+fn compile_caps() -> [u8; COMPILE_CAPS_LEN] {
+    let mut caps = [0; COMPILE_CAPS_LEN];
+    COMPILE_CAPS.iter().for_each(|(place, value)| caps[*place] = *value);
+    caps
+}
+
+/// Reads the server's answer, whose type byte has been read; gives its banner.
+///
+/// # Errors
+/// [`WireError`] for what is none, or a server of another version of fields.
+pub fn read_protocol_reply(r: &mut Reader<'_>) -> WireResult<String> {
+    let banner = read_protocol(r)?;
+    r.skip(3)?;
+    let elements: usize = r.u16_le()?.into();
+    r.skip(elements * 5)?;
+    let described: usize = r.u16()?.into();
+    r.skip(described)?;
+    let n: usize = r.u8()?.into();
+    let caps = r.raw(n)?;
+    if caps.get(7).is_none_or(|version| *version < FIELD_VERSION) {
+        return Err(WireError::BadValue);
+    }
+    let n: usize = r.u8()?.into();
+    r.skip(n)?;
+    Ok(banner)
+}
+
+/// Reads the client's message of data types, whose type byte has been read.
+///
+/// # Errors
+/// [`WireError`] for what is none, or a client older than fields of version 7.
+pub fn read_data_types(r: &mut Reader<'_>) -> WireResult<Client> {
+    r.skip(4)?;
+    let flag = r.u8()?;
+    let n: usize = r.u8()?.into();
+    let compile = r.raw(n)?;
+    let n: usize = r.u8()?.into();
+    let runtime = r.raw(n)?;
+    if runtime.get(1).is_some_and(|caps| caps & 1 != 0) {
+        r.skip(11)?;
+        if compile.get(37).is_some_and(|caps| caps & 2 != 0) {
+            r.skip(4)?;
+        }
+    }
+    let field_version = compile.get(7).copied().unwrap_or(0).min(FIELD_VERSION);
+    if field_version < 7 {
+        return Err(WireError::BadValue);
+    }
+    let mut client = Client { sized_text: flag & 2 != 0, byte_scale: false, field_version };
+    // Some say their national character set here; the list itself begins with type 1.
+    if r.clone().u16()? != 1 {
+        r.skip(2)?;
+    }
+    loop {
+        let number = r.u16()?;
+        if number == 0 {
+            return Ok(client);
+        }
+        if r.u16()? != 0 {
+            let representation = r.u16()?;
+            r.skip(2)?;
+            if number == data_type::SIGNED_BYTE {
+                client.byte_scale = representation == AS_IT_IS;
+            }
+        }
+    }
+}
+
+/// Appends the data types of a client like [`Client::USUAL`].
+pub fn write_data_types(out: &mut Vec<u8>) {
+    let mut w = Writer::new(out);
+    w.u8(message::DATA_TYPES);
+    w.u16_le(CHARSET_UTF8);
+    w.u16_le(CHARSET_UTF8);
+    w.u8(3);
+    w.u8(COMPILE_CAPS_LEN as u8);
+    w.raw(&compile_caps());
+    w.u8(RUNTIME_CAPS.len() as u8);
+    w.raw(&RUNTIME_CAPS);
+    for (number, representation) in [(1, 1), (2, 10), (8, 1), (12, 10), (23, 1), (data_type::SIGNED_BYTE, AS_IT_IS)] {
+        [number, number, representation, 0].iter().for_each(|n| w.u16(*n));
+    }
+    w.u16(0);
+}
+
+/// Appends the server's data types: whatever the client has.
+pub fn write_data_types_reply(out: &mut Vec<u8>) {
+    let mut w = Writer::new(out);
+    w.u8(message::DATA_TYPES);
+    w.u16(0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_protocol_reply_is_byte_for_byte_what_drivers_take() {
+        let mut out = Vec::new();
+        write_protocol_reply(&mut out, "x");
+        let want = "010600780069030100 00000b000000000000000000 07d029000000002200000c0000000000000001010000000000 \
+                    004000000001000000000000000000200000000702000001180004";
+        let hex: String = out.iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(hex, want.replace(' ', ""));
+        let mut r = Reader::new(&out);
+        assert_eq!((r.u8(), read_protocol_reply(&mut r)), (Ok(1), Ok("x".to_string())));
+        r.finish().unwrap();
+    }
+
+    #[test]
+    fn a_client_says_how_it_wants_things() {
+        let mut out = Vec::new();
+        write_protocol(&mut out, "python-oracledb");
+        assert_eq!(out[..6], [1, 6, 0, b'p', b'y', b't']);
+        assert_eq!(read_protocol(&mut Reader::new(&out[1..])).unwrap(), "python-oracledb");
+        out.clear();
+        write_data_types(&mut out);
+        let mut r = Reader::new(&out[1..]);
+        assert_eq!(read_data_types(&mut r), Ok(Client::USUAL));
+        r.finish().unwrap();
+        // A client of raw texts and numbers for scales, with time zone and national character set.
+        let mut other = vec![0x69, 3, 0x69, 3, 1, 38];
+        other.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 24]);
+        other.extend_from_slice(&[0; 29]);
+        other.extend_from_slice(&[2, 2, 2, 1]);
+        other.extend_from_slice(&[0x80; 15]);
+        other.extend_from_slice(&[0xd0, 7, 0, 1, 0, 1, 0, 1, 0, 0, 0, 27, 0, 27, 0, 1, 0, 0, 0, 99, 0, 0, 0, 0]);
+        let mut r = Reader::new(&other);
+        let want = Client { sized_text: false, byte_scale: false, field_version: FIELD_VERSION };
+        assert_eq!(read_data_types(&mut r), Ok(want));
+        r.finish().unwrap();
+    }
+}

@@ -1,0 +1,62 @@
+//! Oracle Net: what drivers and the server say to each other over TCP.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`tns`] | packets, and those of them that carry no calls: CONNECT, ACCEPT, REFUSE, MARKER |
+//! | [`descriptor`] | the nested `(KEY=value)` lists of connect data |
+//! | [`field`] | the numbers, bytes and texts that messages are made of |
+//! | [`handshake`] | the two messages that agree on versions and data types |
+//! | [`auth`] | the two messages of a logon, and [`o5logon`] the proof of the password inside them |
+//! | [`call`] | what a client asks: execute, fetch, commit, … |
+//! | [`reply`] | what a server answers: descriptions, rows, outcomes |
+//! | [`value`] | a value's bytes, by its data type |
+//!
+//! One dialect is spoken, that of a 19c server with few capabilities (field version 12): drivers of today all speak it, and what is
+//! not offered need not be refused. Nothing here trusts a byte. A message says nowhere how long it is: who reads one whose end has not
+//! come gets [`WireError::Truncated`](crate::local::WireError) and tries again with the next packet's bytes.
+
+pub mod auth;
+pub mod call;
+pub mod descriptor;
+pub mod field;
+pub mod handshake;
+pub mod o5logon;
+pub mod reply;
+pub mod tns;
+pub mod value;
+
+/// The types of messages, by their first byte.
+pub mod message {
+    pub const PROTOCOL: u8 = 1;
+    pub const DATA_TYPES: u8 = 2;
+    pub const FUNCTION: u8 = 3;
+    pub const ERROR: u8 = 4;
+    pub const ROW_HEADER: u8 = 6;
+    pub const ROW_DATA: u8 = 7;
+    pub const PARAMETERS: u8 = 8;
+    pub const STATUS: u8 = 9;
+    pub const IO_VECTOR: u8 = 11;
+    pub const DESCRIBE: u8 = 16;
+    pub const PIGGYBACK: u8 = 17;
+}
+
+/// The functions, by the second byte of a function message or piggyback.
+pub mod function {
+    pub const REEXECUTE: u8 = 4;
+    pub const FETCH: u8 = 5;
+    pub const LOGOFF: u8 = 9;
+    pub const COMMIT: u8 = 14;
+    pub const ROLLBACK: u8 = 15;
+    pub const VERSION: u8 = 59;
+    pub const REEXECUTE_AND_FETCH: u8 = 78;
+    pub const EXECUTE: u8 = 94;
+    pub const CLOSE_CURSORS: u8 = 105;
+    pub const AUTH_PHASE_TWO: u8 = 115;
+    pub const AUTH_PHASE_ONE: u8 = 118;
+    pub const CANCEL_CURSORS: u8 = 120;
+    pub const END_TO_END: u8 = 135;
+    pub const PING: u8 = 147;
+    pub const SET_SCHEMA: u8 = 152;
+    pub const KEY_VALUES: u8 = 154;
+    pub const SESSION_STATE: u8 = 176;
+}

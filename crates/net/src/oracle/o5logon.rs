@@ -1,0 +1,317 @@
+//! The proof of a password that O5LOGON carries, in its form with PBKDF2 and SHA-512.
+//!
+//! The server keeps a *verifier*: `T = SHA-512(K ‖ salt)`, where `K = PBKDF2(password, salt ‖ "AUTH_PBKDF2_SPEEDY_KEY")`. Either side draws
+//! half of a session key and sends it under the first half of `T`, from which both make the key of the conversation; under that the client
+//! sends `K`. So no password crosses the wire, what crosses it is of no use a second time, and the server hashes once instead of 4096 times.
+//! What is as good as a password is wiped when it goes.
+
+use aes::Aes256;
+use aes::cipher::generic_array::GenericArray;
+use aes::cipher::{BlockDecrypt, BlockEncrypt, KeyInit};
+use pbkdf2::pbkdf2_hmac;
+use sha2::{Digest, Sha512};
+use zeroize::{Zeroize, Zeroizing};
+
+/// Bytes of a verifier's salt.
+pub const SALT_LEN: usize = 16;
+/// Bytes of `K` and of `T`.
+pub const KEY_LEN: usize = 64;
+/// Rounds of PBKDF2 that make `K`.
+pub const ROUNDS: u32 = 4096;
+/// Rounds of PBKDF2 that combine the halves of the session key.
+pub const COMBINE_ROUNDS: u32 = 3;
+/// The type of verifier, in the flags of `AUTH_VFR_DATA`.
+pub const VERIFIER_TYPE: u32 = 0x4815;
+
+const BLOCK: usize = 16;
+/// Bytes of each half of the session key.
+const HALF_LEN: usize = 32;
+/// The longest password that is looked at, with what stands before and after it.
+const CIPHERTEXT_MAX: usize = 2048;
+const PURPOSE: &[u8] = b"AUTH_PBKDF2_SPEEDY_KEY";
+const SERVER_TO_CLIENT: &[u8] = b"SERVER_TO_CLIENT";
+
+/// Key of the conversation.
+type Key = Zeroizing<[u8; HALF_LEN]>;
+
+/// `K` of a password.
+pub fn speedy_key(password: &[u8], salt: &[u8; SALT_LEN]) -> Zeroizing<[u8; KEY_LEN]> {
+    let mut key = Zeroizing::new([0; KEY_LEN]);
+    pbkdf2_hmac::<Sha512>(password, &[&salt[..], PURPOSE].concat(), ROUNDS, &mut key[..]);
+    key
+}
+
+/// `T` of `K`.
+pub fn verifier(speedy_key: &[u8; KEY_LEN], salt: &[u8; SALT_LEN]) -> [u8; KEY_LEN] {
+    Sha512::new().chain_update(speedy_key).chain_update(salt).finalize().into()
+}
+
+/// Whether two are equal, in a time that says nothing of where they differ.
+pub fn are_equal(a: &[u8; KEY_LEN], b: &[u8; KEY_LEN]) -> bool {
+    a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+}
+
+/// The server's side of one logon.
+pub struct Challenge {
+    verifier: [u8; KEY_LEN],
+    salt: [u8; SALT_LEN],
+    /// The server's half of the session key.
+    half: [u8; HALF_LEN],
+    combine: [u8; 16],
+}
+
+impl Drop for Challenge {
+    fn drop(&mut self) {
+        self.verifier.zeroize();
+        self.half.zeroize();
+    }
+}
+
+/// What the client sent to prove that it has the password, in hexadecimal digits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Proof<'a> {
+    /// AUTH_SESSKEY.
+    pub session_key: &'a str,
+    /// AUTH_PBKDF2_SPEEDY_KEY; without it the password itself is looked at.
+    pub speedy_key: Option<&'a str>,
+    /// AUTH_PASSWORD.
+    pub password: &'a str,
+}
+
+/// The key both sides have after a logon.
+#[derive(Clone)]
+pub struct SessionKey(Key);
+
+impl Challenge {
+    /// A challenge to who claims to be the user with this verifier; `random` is fresh from the kernel.
+    pub fn new(verifier: [u8; KEY_LEN], salt: [u8; SALT_LEN], random: &[u8; 48]) -> Challenge {
+        let (mut half, mut combine) = ([0; HALF_LEN], [0; 16]);
+        half.copy_from_slice(&random[..HALF_LEN]);
+        combine.copy_from_slice(&random[HALF_LEN..]);
+        Challenge { verifier, salt, half, combine }
+    }
+
+    /// The value of AUTH_SESSKEY.
+    pub fn session_key(&self) -> String {
+        let mut half = self.half;
+        encrypt(&first_half(&self.verifier), &mut half);
+        to_hex(&half)
+    }
+
+    /// The value of AUTH_VFR_DATA.
+    pub fn salt(&self) -> String {
+        to_hex(&self.salt)
+    }
+
+    /// The value of AUTH_PBKDF2_CSK_SALT.
+    pub fn combine_salt(&self) -> String {
+        to_hex(&self.combine)
+    }
+
+    /// The key of the conversation if `proof` proves that the client has the password. A wrong password takes the time of a right one.
+    pub fn check(&self, proof: &Proof<'_>) -> Option<SessionKey> {
+        let mut half: [u8; HALF_LEN] = from_hex(proof.session_key, HALF_LEN)?.as_slice().try_into().ok()?;
+        decrypt(&first_half(&self.verifier), &mut half);
+        let key = combined(&half, &self.half, &self.combine);
+        half.zeroize();
+        let found = match proof.speedy_key {
+            Some(sent) => speedy_key_of(&key, sent)?,
+            None => speedy_key(&password_of(&key, proof.password)?, &self.salt),
+        };
+        are_equal(&verifier(&found, &self.salt), &self.verifier).then_some(SessionKey(key))
+    }
+}
+
+fn speedy_key_of(key: &Key, sent: &str) -> Option<Zeroizing<[u8; KEY_LEN]>> {
+    let mut bytes = from_hex(sent, BLOCK + KEY_LEN)?;
+    decrypt(key, &mut bytes);
+    let mut found = Zeroizing::new([0; KEY_LEN]);
+    found.copy_from_slice(bytes.get(BLOCK..BLOCK + KEY_LEN)?);
+    Some(found)
+}
+
+/// The password that was sent behind a block of noise and filled up to whole blocks.
+fn password_of(key: &Key, sent: &str) -> Option<Zeroizing<Vec<u8>>> {
+    let mut bytes = from_hex(sent, CIPHERTEXT_MAX)?;
+    if bytes.len() < 2 * BLOCK || bytes.len() % BLOCK != 0 {
+        return None;
+    }
+    decrypt(key, &mut bytes);
+    let fill = usize::from(*bytes.last()?);
+    let end = bytes.len().checked_sub(fill).filter(|end| (1..=BLOCK).contains(&fill) && *end >= BLOCK)?;
+    Some(Zeroizing::new(bytes[BLOCK..end].to_vec()))
+}
+
+/// The client's side: what to answer to a challenge.
+pub struct Answer {
+    pub session_key: String,
+    pub speedy_key: String,
+    pub password: Zeroizing<String>,
+    pub key: SessionKey,
+}
+
+/// Answers a challenge; the three texts are those of the server's AUTH_SESSKEY, AUTH_VFR_DATA and AUTH_PBKDF2_CSK_SALT. `None` when they
+/// are none.
+pub fn answer(password: &[u8], challenge: [&str; 3], random: &[u8; 64]) -> Option<Answer> {
+    let [session_key, salt, combine] = challenge;
+    let salt: [u8; SALT_LEN] = from_hex(salt, SALT_LEN)?.as_slice().try_into().ok()?;
+    let speedy = speedy_key(password, &salt);
+    let verifier = Zeroizing::new(verifier(&speedy, &salt));
+    let mut theirs: [u8; HALF_LEN] = from_hex(session_key, HALF_LEN)?.as_slice().try_into().ok()?;
+    decrypt(&first_half(&verifier), &mut theirs);
+    let mut own = [0; HALF_LEN];
+    own.copy_from_slice(&random[..HALF_LEN]);
+    let key = combined(&own, &theirs, &from_hex(combine, 16)?);
+    encrypt(&first_half(&verifier), &mut own);
+    let sealed = |noise: &[u8], what: &[u8]| {
+        let mut bytes = Zeroizing::new([noise, what].concat());
+        encrypt(&key, &mut bytes);
+        to_hex(&bytes)
+    };
+    let fill = BLOCK - password.len() % BLOCK;
+    let filled = Zeroizing::new([password, &vec![fill as u8; fill]].concat());
+    Some(Answer {
+        session_key: to_hex(&own),
+        speedy_key: sealed(&random[32..48], &speedy[..]),
+        password: Zeroizing::new(sealed(&random[48..], &filled)),
+        key: SessionKey(key),
+    })
+}
+
+impl SessionKey {
+    /// The value of AUTH_SVR_RESPONSE, which proves to the client that the server had the verifier.
+    pub fn server_response(&self, random: &[u8; 16]) -> String {
+        let mut bytes = [&random[..], SERVER_TO_CLIENT, &[BLOCK as u8; BLOCK]].concat();
+        encrypt(&self.0, &mut bytes);
+        to_hex(&bytes)
+    }
+
+    /// Whether the server had the verifier.
+    pub fn is_server_response(&self, sent: &str) -> bool {
+        let Some(mut bytes) = from_hex(sent, 3 * BLOCK).filter(|bytes| bytes.len() % BLOCK == 0) else { return false };
+        decrypt(&self.0, &mut bytes);
+        bytes.get(BLOCK..2 * BLOCK) == Some(SERVER_TO_CLIENT)
+    }
+}
+
+fn combined(clients: &[u8; HALF_LEN], servers: &[u8; HALF_LEN], salt: &[u8]) -> Key {
+    let both = Zeroizing::new([&clients[..], servers].concat());
+    let digits = Zeroizing::new(to_hex(&both));
+    let mut key = Zeroizing::new([0; HALF_LEN]);
+    pbkdf2_hmac::<Sha512>(digits.as_bytes(), salt, COMBINE_ROUNDS, &mut key[..]);
+    key
+}
+
+fn first_half(verifier: &[u8; KEY_LEN]) -> Key {
+    let mut key = Zeroizing::new([0; HALF_LEN]);
+    key.copy_from_slice(&verifier[..HALF_LEN]);
+    key
+}
+
+/// Cipher block chaining over whole blocks from a vector of zeros.
+fn encrypt(key: &Key, bytes: &mut [u8]) {
+    let cipher = Aes256::new(GenericArray::from_slice(&key[..]));
+    let mut last = [0; BLOCK];
+    for block in bytes.chunks_exact_mut(BLOCK) {
+        block.iter_mut().zip(last).for_each(|(b, l)| *b ^= l);
+        cipher.encrypt_block(GenericArray::from_mut_slice(block));
+        last.copy_from_slice(block);
+    }
+}
+
+/// The reverse of [`encrypt`].
+fn decrypt(key: &Key, bytes: &mut [u8]) {
+    let cipher = Aes256::new(GenericArray::from_slice(&key[..]));
+    let mut last = [0; BLOCK];
+    for block in bytes.chunks_exact_mut(BLOCK) {
+        let mut sealed = [0; BLOCK];
+        sealed.copy_from_slice(block);
+        cipher.decrypt_block(GenericArray::from_mut_slice(block));
+        block.iter_mut().zip(last).for_each(|(b, l)| *b ^= l);
+        last = sealed;
+    }
+}
+
+/// Upper-case hexadecimal digits.
+pub fn to_hex(bytes: &[u8]) -> String {
+    let digit = |n: u8| char::from(b"0123456789ABCDEF"[usize::from(n)]);
+    bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
+}
+
+/// The bytes of hexadecimal digits, of which a client may send more than `most` bytes' worth: the rest is left alone.
+fn from_hex(digits: &str, most: usize) -> Option<Zeroizing<Vec<u8>>> {
+    let digit = |b: u8| char::from(b).to_digit(16).map(|n| n as u8);
+    let bytes = digits.as_bytes();
+    if bytes.len() % 2 != 0 {
+        return None;
+    }
+    let both = bytes.chunks_exact(2).take(most).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?));
+    both.collect::<Option<Vec<u8>>>().map(Zeroizing::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted<const N: usize>(from: u8) -> [u8; N] {
+        std::array::from_fn(|i| from + i as u8)
+    }
+
+    const VERIFIER: &str = "14EA3F411C70C9A3E7AA9026B8D71B205A99B5EFB1E5F739B6C13191E5935AB3\
+                            F6ECECB4C111043185DE4B188FA2D82DEE74BC9AC0233ED3940CB5507162A586";
+
+    fn challenge() -> Challenge {
+        let salt = counted(0);
+        let random = counted::<48>(0x4e);
+        Challenge::new(verifier(&speedy_key(b"tiger", &salt), &salt), salt, &random)
+    }
+
+    #[test]
+    fn a_verifier_is_what_it_is_known_to_be() {
+        let salt = counted(0);
+        let key = speedy_key(b"tiger", &salt);
+        assert!(to_hex(&key[..]).starts_with("1742245FD3B95193051DCB26B3ED24214EA5E7907CC96EE0B6B1DB92D9094541"));
+        assert_eq!(to_hex(&verifier(&key, &salt)), VERIFIER);
+    }
+
+    #[test]
+    fn a_recorded_logon_is_accepted() {
+        let c = challenge();
+        assert_eq!(c.session_key(), "CD2679A56AC1A48B2A38FBDF0A96E2F4413231612624C0BDEAE1B98B140584C6");
+        assert_eq!(c.salt(), "000102030405060708090A0B0C0D0E0F");
+        let proof = Proof {
+            session_key: "490FB35D772C698B4B78EB51D964A039831F87932698C2229759E7D2F630E4A2",
+            speedy_key: None,
+            password: "9DEFDA424FEAF77E7E45B181626A53B8F58534D9F4C61A17EE27D6DBB58D1F3A",
+        };
+        let key = c.check(&proof).expect("the password is right");
+        assert_eq!(to_hex(&key.0[..]), "DB87F09D85C2D7309131917EA2B78155F61CC3B9C3E60090B94488AF279B31C5");
+    }
+
+    #[test]
+    fn only_the_password_is_accepted_and_the_server_proves_itself_too() {
+        let c = challenge();
+        let (salt, combine, theirs) = (c.salt(), c.combine_salt(), c.session_key());
+        for (password, is_right) in [(&b"tiger"[..], true), (b"TIGER", false), (b"", false), (b"tiger ", false)] {
+            let a = answer(password, [&theirs, &salt, &combine], &counted(100)).unwrap();
+            let fast = Proof { session_key: &a.session_key, speedy_key: Some(&a.speedy_key), password: &a.password };
+            for proof in [fast, Proof { speedy_key: None, ..fast }] {
+                let key = c.check(&proof);
+                assert_eq!(key.is_some(), is_right);
+                if let Some(key) = key {
+                    let response = key.server_response(&counted(7));
+                    assert_eq!(response.len(), 96);
+                    assert!(a.key.is_server_response(&response));
+                    assert!(!a.key.is_server_response(&response.replace('A', "B")));
+                }
+            }
+        }
+        for bad in ["", "0", "zz", "é", "00", &"0".repeat(63)] {
+            let proof = Proof { session_key: bad, speedy_key: Some(bad), password: bad };
+            assert!(c.check(&proof).is_none());
+            let good = "490FB35D772C698B4B78EB51D964A039831F87932698C2229759E7D2F630E4A2";
+            assert!(c.check(&Proof { session_key: good, ..proof }).is_none());
+            assert!(c.check(&Proof { session_key: good, speedy_key: None, password: bad }).is_none());
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! What a server answers.
+//!
+//! | call | answer |
+//! |---|---|
+//! | execute a query | description, where it is new; row header, rows; parameters; outcome |
+//! | execute DML or DDL | parameters, outcome |
+//! | execute a block with binds | directions, values, parameters, outcome |
+//! | fetch | row header, rows, outcome |
+//! | commit, rollback, ping, logoff | status |
+//! | any, that failed | outcome |
+
+use super::field::{Reader, Writer, text};
+use super::handshake::Client;
+use super::message;
+use super::value::{self, Column};
+use crate::local::{WireError, WireResult};
+use types::Value;
+
+/// Bits of the status of a call.
+pub mod status {
+    pub const END_OF_CALL: u32 = 1;
+    pub const IN_TRANSACTION: u32 = 2;
+}
+
+/// The error of a fetch that came to the end.
+pub const NO_DATA_FOUND: u32 = 1403;
+/// A unit was created with errors in it.
+pub const COMPILED_WITH_ERRORS: u8 = 0x20;
+/// Which way a bind's value goes.
+pub mod direction {
+    pub const OUT: u8 = 16;
+    pub const IN: u8 = 32;
+    pub const IN_OUT: u8 = 48;
+}
+
+const DESCRIBED_AT: [u8; 7] = [0x78, 0x7e, 1, 1, 1, 1, 1];
+const COLUMNS_MAX: u32 = 65_535;
+
+/// Appends the description of a query's columns.
+pub fn write_describe(out: &mut Vec<u8>, columns: &[Column], client: Client) {
+    let mut w = Writer::new(out);
+    w.u8(message::DESCRIBE);
+    let mut hash = [0; 23];
+    hash[16..].copy_from_slice(&DESCRIBED_AT);
+    w.bytes(&hash);
+    w.number(columns.iter().map(|c| u64::from(c.shape.size) + 1).sum::<u64>().min(u32::MAX.into()));
+    w.number(columns.len() as u64);
+    if !columns.is_empty() {
+        w.u8(0x5c);
+    }
+    for (place, column) in columns.iter().enumerate() {
+        column.write(&mut w, client, place);
+    }
+    w.long_bytes(&DESCRIBED_AT);
+    w.u8(0);
+    w.number(8168u32);
+    w.number(2u32);
+    w.number(2u32);
+    w.u8(0);
+}
+
+fn read_describe(r: &mut Reader<'_>, client: Client) -> WireResult<Vec<Column>> {
+    r.bytes()?;
+    r.ub4()?;
+    let n = r.count(COLUMNS_MAX)?;
+    if n > 0 {
+        r.u8()?;
+    }
+    let columns = (0..n).map(|_| Column::read(r, client)).collect::<WireResult<Vec<_>>>()?;
+    r.long_bytes()?;
+    for _ in 0..4 {
+        r.ub4()?;
+    }
+    r.long_bytes()?;
+    Ok(columns)
+}
+
+/// Appends what comes before rows.
+pub fn write_row_header(out: &mut Vec<u8>, columns: usize, rows_wanted: u32, is_first: bool) {
+    let mut w = Writer::new(out);
+    w.raw(&[message::ROW_HEADER, if is_first { 0x22 } else { 0x02 }]);
+    w.number(columns as u64 % 256);
+    w.number(columns as u64 / 256);
+    w.number(rows_wanted);
+    w.zeros(3);
+}
+
+fn read_row_header(r: &mut Reader<'_>) -> WireResult<()> {
+    r.u8()?;
+    r.ub2()?;
+    r.ub4()?;
+    r.ub4()?;
+    r.ub2()?;
+    r.long_bytes()?;
+    r.long_bytes()?;
+    Ok(())
+}
+
+/// Appends a row.
+///
+/// # Errors
+/// [`WireError::BadValue`] for a value that is not of its column's type.
+pub fn write_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value]) -> WireResult<()> {
+    let mut w = Writer::new(out);
+    w.u8(message::ROW_DATA);
+    for (column, v) in columns.iter().zip(row) {
+        value::write(&mut w, v, &column.shape)?;
+        if column.shape.is_long() {
+            w.zeros(2);
+        }
+    }
+    Ok(())
+}
+
+fn read_row(r: &mut Reader<'_>, columns: &[Column]) -> WireResult<Vec<Value>> {
+    let one = |c: &Column| {
+        let v = value::read(r, &c.shape)?;
+        if c.shape.is_long() {
+            r.sb4()?;
+            r.ub4()?;
+        }
+        Ok(v)
+    };
+    columns.iter().map(one).collect()
+}
+
+/// Appends which way the binds' values go.
+pub fn write_directions(out: &mut Vec<u8>, directions: &[u8]) {
+    let mut w = Writer::new(out);
+    w.raw(&[message::IO_VECTOR, 1]);
+    w.number(directions.len() as u64 % 256);
+    w.number(directions.len() as u64 / 256);
+    w.number(1u32);
+    w.zeros(3);
+    w.raw(directions);
+}
+
+/// Appends what binds got, each with its type.
+///
+/// # Errors
+/// As [`write_row`].
+pub fn write_out_values<'a>(
+    out: &mut Vec<u8>,
+    values: impl IntoIterator<Item = (&'a Value, &'a value::Shape)>,
+) -> WireResult<()> {
+    let mut w = Writer::new(out);
+    w.u8(message::ROW_DATA);
+    for (v, shape) in values {
+        write_out_value(&mut w, v, shape)?;
+    }
+    Ok(())
+}
+
+/// Appends what each bind of RETURNING got: a value for every row.
+///
+/// # Errors
+/// As [`write_row`].
+pub fn write_returned<'a>(
+    out: &mut Vec<u8>,
+    binds: impl IntoIterator<Item = (&'a [Value], &'a value::Shape)>,
+) -> WireResult<()> {
+    let mut w = Writer::new(out);
+    w.u8(message::ROW_DATA);
+    for (values, shape) in binds {
+        w.number(values.len() as u64);
+        values.iter().try_for_each(|v| write_out_value(&mut w, v, shape))?;
+    }
+    Ok(())
+}
+
+fn write_out_value(w: &mut Writer<'_>, v: &Value, shape: &value::Shape) -> WireResult<()> {
+    value::write(w, v, shape)?;
+    let is_null_boolean = v.is_null() && shape.number == value::number::BOOLEAN;
+    w.signed(if is_null_boolean { -1 } else { 0 });
+    Ok(())
+}
+
+/// Appends the parameters of an execution: the time it saw, its cursor, and where they were asked for the rows of each execution.
+pub fn write_parameters(out: &mut Vec<u8>, scn: u64, cursor: u16, row_counts: Option<&[u64]>) {
+    let mut w = Writer::new(out);
+    w.u8(message::PARAMETERS);
+    w.number(6u32);
+    w.number(scn & 0xffff_ffff);
+    w.number(scn >> 32);
+    w.number(cursor);
+    w.zeros(6);
+    if let Some(counts) = row_counts {
+        w.number(counts.len() as u64);
+        counts.iter().for_each(|n| w.number(*n));
+    }
+}
+
+fn read_parameters(r: &mut Reader<'_>) -> WireResult<()> {
+    let n = r.ub2()?;
+    for _ in 0..n {
+        r.ub4()?;
+    }
+    let text_len: usize = r.ub2()?.into();
+    r.skip(text_len)?;
+    for _ in 0..r.ub2()? {
+        r.long_bytes()?;
+        r.long_bytes()?;
+        r.ub2()?;
+    }
+    let registered: usize = r.ub2()?.into();
+    r.skip(registered)
+}
+
+/// Appends the end of a call that is not worth an outcome.
+pub fn write_status(out: &mut Vec<u8>, status: u32, sequence: u8) {
+    let mut w = Writer::new(out);
+    w.u8(message::STATUS);
+    w.number(status);
+    w.number(sequence);
+}
+
+/// Appends the product's name and version.
+pub fn write_version(out: &mut Vec<u8>, banner: &str, version: u32, client: Client) {
+    let mut w = Writer::new(out);
+    w.u8(message::PARAMETERS);
+    w.number(banner.len() as u64);
+    client.write_text(&mut w, banner);
+    w.number(version);
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    pub status: u32,
+    /// The number of the call.
+    pub sequence: u8,
+    /// 0 for none.
+    pub cursor: u16,
+    /// 0: it succeeded. 1403: the rows have come to their end.
+    pub error: u32,
+    /// Byte offset of the error in the statement.
+    pub position: u32,
+    /// What kind of statement it was.
+    pub command: u8,
+    pub warning: u8,
+    /// Rows changed, or fetched so far.
+    pub rows: u64,
+    /// Begins with `ORA-nnnnn: `; empty without an error.
+    pub message: String,
+}
+
+impl Outcome {
+    /// Appends it.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let mut w = Writer::new(out);
+        w.u8(message::ERROR);
+        w.number(self.status);
+        w.number(self.sequence);
+        w.number(self.rows.min(u32::MAX.into()));
+        w.number(u16::try_from(self.error).unwrap_or(0));
+        w.zeros(2);
+        w.number(self.cursor);
+        w.signed(self.position.min(i16::MAX as u32).into());
+        w.raw(&[self.command, 0, 0, 0, 0, self.warning]);
+        // No rowid.
+        w.zeros(5);
+        w.zeros(2);
+        w.u8(self.sequence);
+        w.u8(0);
+        w.number(1u32);
+        w.u8(0);
+        // No errors of a batch.
+        w.zeros(3);
+        w.number(self.error);
+        w.number(self.rows);
+        if self.error != 0 {
+            w.bytes(format!("{}\n", self.message.trim_end()).as_bytes());
+        }
+    }
+
+    fn read(r: &mut Reader<'_>) -> WireResult<Outcome> {
+        let status = r.ub4()?;
+        r.ub2()?;
+        r.ub4()?;
+        r.ub2()?;
+        r.skip(2)?;
+        let cursor = r.ub2()?;
+        let position = r.sb4()?.max(0) as u32;
+        let command = r.u8()?;
+        r.skip(4)?;
+        let warning = r.u8()?;
+        r.ub4()?;
+        r.ub2()?;
+        r.u8()?;
+        r.ub4()?;
+        r.ub2()?;
+        r.ub4()?;
+        r.u8()?;
+        let sequence = r.u8()?;
+        r.ub2()?;
+        r.ub4()?;
+        r.long_bytes()?;
+        for _ in 0..3 {
+            if r.ub4()? != 0 {
+                return Err(WireError::BadValue);
+            }
+        }
+        let (error, rows) = (r.ub4()?, r.ub8()?);
+        let message = if error != 0 { r.bytes().and_then(text)?.trim_end().to_string() } else { String::new() };
+        Ok(Outcome { status, sequence, cursor, error, position, command, warning, rows, message })
+    }
+}
+
+/// What a client gets for a query or a simple call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// New columns, if they were described.
+    pub columns: Option<Vec<Column>>,
+    pub rows: Vec<Vec<Value>>,
+    pub outcome: Outcome,
+}
+
+/// Reads an answer to its end; `columns` are those that are known from before.
+///
+/// # Errors
+/// [`WireError::Truncated`] while its end has not come; others for what is none.
+pub fn read_answer(r: &mut Reader<'_>, columns: &[Column], client: Client) -> WireResult<Answer> {
+    let mut answer = Answer::default();
+    loop {
+        match r.u8()? {
+            message::DESCRIBE => answer.columns = Some(read_describe(r, client)?),
+            message::ROW_HEADER => read_row_header(r)?,
+            message::ROW_DATA => {
+                let row = read_row(r, answer.columns.as_deref().unwrap_or(columns))?;
+                answer.rows.push(row);
+            }
+            message::PARAMETERS => read_parameters(r)?,
+            message::STATUS => {
+                answer.outcome.status = r.ub4()?;
+                answer.outcome.sequence = r.ub2()? as u8;
+                return Ok(answer);
+            }
+            message::ERROR => {
+                answer.outcome = Outcome::read(r)?;
+                return Ok(answer);
+            }
+            other => return Err(WireError::UnknownTag(other)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::{DataType, Number};
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let digits: String = hex.chars().filter(|c| !c.is_whitespace()).collect();
+        (0..digits.len() / 2).map(|i| u8::from_str_radix(&digits[2 * i..][..2], 16).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_querys_answer_is_byte_for_byte_what_drivers_take() {
+        let shape = value::of_type(&DataType::NUMBER).unwrap();
+        let columns = [Column { name: "1".into(), shape, nullable: true }];
+        let mut out = Vec::new();
+        write_describe(&mut out, &columns, Client::USUAL);
+        let hash = format!("17{}787e0101010101", "00".repeat(16));
+        let want = format!(
+            "10 {hash} 0117 0101 5c 02 00 00 81 0116 00 00 00 00 00 00 00 00 01 01 0101 01 31 00 00 00 00 0107 07 787e0101010101 \
+             00 021fe8 0102 0102 00"
+        );
+        assert_eq!(out, bytes(&want));
+        let at = out.len();
+        write_row_header(&mut out, 1, 2, true);
+        assert_eq!(out[at..], bytes("06 22 0101 00 0102 00 00 00"));
+        let row = vec![Value::Number(Number::from_i64(1))];
+        write_row(&mut out, &columns, &row).unwrap();
+        let at = out.len();
+        write_parameters(&mut out, 0xe670_259d, 1, None);
+        assert_eq!(out[at..], bytes("08 0106 04e670259d 00 0101 00 00 00 00 00 00"));
+        let at = out.len();
+        let outcome = Outcome {
+            status: 1,
+            sequence: 3,
+            cursor: 1,
+            error: NO_DATA_FOUND,
+            command: 3,
+            rows: 1,
+            message: "ORA-01403: no data found".into(),
+            ..Outcome::default()
+        };
+        outcome.write(&mut out);
+        let want = "04 0101 0103 0101 02057b 00 00 0101 00 03 00 00 00 00 00 00 00 00 00 00 00 00 03 00 0101 00 00 00 00 02057b 0101 \
+                    19 4f52412d30313430333a206e6f206461746120666f756e640a";
+        assert_eq!(out[at..], bytes(want));
+        let mut r = Reader::new(&out);
+        let answer = read_answer(&mut r, &[], Client::USUAL).unwrap();
+        r.finish().unwrap();
+        assert_eq!(answer, Answer { columns: Some(columns.to_vec()), rows: vec![row], outcome });
+        for cut in 0..out.len() {
+            assert_eq!(read_answer(&mut Reader::new(&out[..cut]), &[], Client::USUAL), Err(WireError::Truncated));
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_call_is_byte_for_byte_what_drivers_take() {
+        let mut out = Vec::new();
+        write_status(&mut out, status::END_OF_CALL, 6);
+        assert_eq!(out, bytes("09 0101 0106"));
+        out.clear();
+        write_directions(&mut out, &[direction::IN_OUT, direction::OUT]);
+        assert_eq!(out, bytes("0b 01 0102 00 0101 00 00 00 30 10"));
+    }
+
+    #[test]
+    fn numbers_of_scales_are_written_as_the_client_reads_them() {
+        let shape = value::of_type(&DataType::NUMBER).unwrap();
+        let column = Column { name: "N".into(), shape, nullable: false };
+        for client in
+            [Client::USUAL, Client { byte_scale: false, ..Client::USUAL }, Client { field_version: 7, ..Client::USUAL }]
+        {
+            let mut out = Vec::new();
+            write_describe(&mut out, std::slice::from_ref(&column), client);
+            let read = read_describe(&mut Reader::new(&out[1..]), client).unwrap();
+            assert_eq!(read, [column.clone()]);
+        }
+        assert_eq!(shape.scale, -127);
+    }
+}

@@ -1,0 +1,424 @@
+//! Packets: a header of eight bytes with length and type, and a body.
+//!
+//! ```text
+//! | length u16 · 0 u16 (or u32) | type u8 | flags u8 | 0 u16 | body |
+//! ```
+//! The length counts the header too. It has two bytes until the server has accepted the connection, and four from then on, for every type
+//! of packet. What a message has in a DATA packet is its body less two bytes of flags; a message too long for a packet goes on in the next.
+
+use super::field::{Reader, Writer};
+use crate::local::{WireError, WireResult};
+
+/// Bytes of a packet before its body.
+pub const HEADER_LEN: usize = 8;
+
+/// The oldest version of the protocol that is spoken: the first with lengths of four bytes.
+pub const VERSION_MIN: u16 = 315;
+
+/// The version that is offered.
+pub const VERSION: u16 = 318;
+
+/// The longest packet that is offered.
+pub const SDU_MAX: u32 = 65_535;
+
+/// The shortest.
+pub const SDU_MIN: u32 = 512;
+
+/// Connect data longer than this follows in a DATA packet of its own.
+const CONNECT_DATA_MAX: usize = 230;
+
+/// Connect data is never longer.
+pub const CONNECT_DATA_LIMIT: usize = 32 << 10;
+
+/// The types of packets.
+pub mod kind {
+    pub const CONNECT: u8 = 1;
+    pub const ACCEPT: u8 = 2;
+    pub const REFUSE: u8 = 4;
+    pub const REDIRECT: u8 = 5;
+    pub const DATA: u8 = 6;
+    pub const MARKER: u8 = 12;
+}
+
+/// What a marker says.
+pub mod marker {
+    pub const BREAK: u8 = 1;
+    pub const RESET: u8 = 2;
+    pub const INTERRUPT: u8 = 3;
+}
+
+/// The flag of the last DATA packet: the sender is about to close the connection.
+pub const END_OF_FILE: u16 = 0x40;
+
+/// One packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    pub kind: u8,
+    pub flags: u8,
+    pub body: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// The flags and the message's bytes of a DATA packet.
+    ///
+    /// # Errors
+    /// [`WireError::Truncated`] when there is no room for the flags.
+    pub fn data(&self) -> WireResult<(u16, &'a [u8])> {
+        let mut r = Reader::new(self.body);
+        let flags = r.u16()?;
+        Ok((flags, r.left()))
+    }
+
+    /// What a MARKER packet says.
+    ///
+    /// # Errors
+    /// [`WireError::Truncated`] when it says nothing.
+    pub fn marker(&self) -> WireResult<u8> {
+        self.body.get(2).copied().ok_or(WireError::Truncated)
+    }
+}
+
+/// Collects bytes as they arrive and gives whole packets back.
+#[derive(Debug)]
+pub struct PacketBuffer {
+    bytes: Vec<u8>,
+    start: usize,
+    is_accepted: bool,
+    limit: usize,
+}
+
+impl PacketBuffer {
+    /// A buffer for the packets of a connection that is not accepted yet.
+    pub fn new() -> Self {
+        let limit = HEADER_LEN + 128 + CONNECT_DATA_LIMIT;
+        Self { bytes: Vec::new(), start: 0, is_accepted: false, limit }
+    }
+
+    /// From here on lengths have four bytes, and packets at most `sdu`.
+    pub fn accept(&mut self, sdu: u32) {
+        self.is_accepted = true;
+        self.limit = sdu as usize;
+    }
+
+    /// Takes what the socket gave.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        if self.start == self.bytes.len() {
+            self.bytes.clear();
+            self.start = 0;
+        } else if self.start > 64 << 10 {
+            self.bytes.drain(..self.start);
+            self.start = 0;
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Whether another whole packet is there.
+    pub fn has_packet(&self) -> bool {
+        matches!(self.length(), Ok(Some(n)) if self.bytes.len() - self.start >= n)
+    }
+
+    fn length(&self) -> WireResult<Option<usize>> {
+        let Some(header) = self.bytes[self.start..].first_chunk::<HEADER_LEN>() else { return Ok(None) };
+        let length = match self.is_accepted {
+            true => u32::from_be_bytes([header[0], header[1], header[2], header[3]]) as usize,
+            false => u16::from_be_bytes([header[0], header[1]]).into(),
+        };
+        if length < HEADER_LEN || length > self.limit {
+            return Err(WireError::LengthOutOfBounds);
+        }
+        Ok(Some(length))
+    }
+
+    /// The next whole packet, or `None` until more bytes have come.
+    ///
+    /// # Errors
+    /// [`WireError::LengthOutOfBounds`] as soon as a length is seen that cannot be.
+    pub fn next_packet(&mut self) -> WireResult<Option<Packet<'_>>> {
+        let Some(length) = self.length()? else { return Ok(None) };
+        let from = self.start;
+        let Some(packet) = self.bytes.get(from..from + length) else { return Ok(None) };
+        self.start += length;
+        Ok(Some(Packet { kind: packet[4], flags: packet[5], body: &packet[HEADER_LEN..] }))
+    }
+}
+
+impl Default for PacketBuffer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Appends a packet of a connection that is not accepted yet.
+fn early_packet(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Writer<'_>)) {
+    let at = out.len();
+    out.extend_from_slice(&[0, 0, 0, 0, kind, 0, 0, 0]);
+    body(&mut Writer::new(out));
+    let length = u16::try_from(out.len() - at).expect("an early packet is short");
+    out[at..at + 2].copy_from_slice(&length.to_be_bytes());
+}
+
+fn header(out: &mut Vec<u8>, kind: u8, body_len: usize) {
+    let length = u32::try_from(HEADER_LEN + body_len).expect("a packet is no longer than the SDU");
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(&[kind, 0, 0, 0]);
+}
+
+/// Appends a message as the DATA packets it takes, each of at most `sdu` bytes.
+pub fn write_data(out: &mut Vec<u8>, message: &[u8], sdu: u32) {
+    for part in message.chunks(sdu as usize - HEADER_LEN - 2) {
+        header(out, kind::DATA, part.len() + 2);
+        out.extend_from_slice(&[0, 0]);
+        out.extend_from_slice(part);
+    }
+}
+
+/// Appends the DATA packet that ends a connection.
+pub fn write_end(out: &mut Vec<u8>) {
+    header(out, kind::DATA, 2);
+    out.extend_from_slice(&END_OF_FILE.to_be_bytes());
+}
+
+/// Appends a MARKER packet.
+pub fn write_marker(out: &mut Vec<u8>, says: u8) {
+    header(out, kind::MARKER, 3);
+    out.extend_from_slice(&[1, 0, says]);
+}
+
+/// What a client asks for in its CONNECT packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connect {
+    pub version: u16,
+    pub version_min: u16,
+    /// The longest packet the client takes.
+    pub sdu: u32,
+    /// `None`: it follows in a DATA packet.
+    pub data: Option<Vec<u8>>,
+    /// Bytes of connect data.
+    pub data_len: usize,
+}
+
+impl Connect {
+    /// Reads a CONNECT packet's body.
+    ///
+    /// # Errors
+    /// [`WireError`] for lengths and offsets that point elsewhere.
+    pub fn decode(body: &[u8]) -> WireResult<Connect> {
+        let mut r = Reader::new(body);
+        let (version, version_min) = (r.u16()?, r.u16()?);
+        r.skip(2)?;
+        let small: u32 = r.u16()?.into();
+        r.skip(8)?;
+        let (data_len, offset) = (r.u16()?.into(), usize::from(r.u16()?));
+        // The offset counts from the packet's first byte; what lies before it are the fields this client knows.
+        let at = offset.checked_sub(HEADER_LEN).filter(|at| *at >= 26).ok_or(WireError::LengthOutOfBounds)?;
+        let mut sdu = small;
+        if at >= 66 {
+            r.skip(30)?;
+            sdu = r.u32()?;
+        }
+        if data_len > CONNECT_DATA_LIMIT {
+            return Err(WireError::LengthOutOfBounds);
+        }
+        let data = match body.len().checked_sub(at) {
+            Some(0) if data_len > 0 => None,
+            Some(_) => Some(body.get(at..at + data_len).ok_or(WireError::Truncated)?.to_vec()),
+            None => return Err(WireError::Truncated),
+        };
+        Ok(Connect { version, version_min, sdu, data, data_len })
+    }
+
+    /// Appends the packet or packets of a client that asks for `data`.
+    pub fn encode(data: &[u8], sdu: u32, out: &mut Vec<u8>) {
+        let apart = data.len() > CONNECT_DATA_MAX;
+        let length = u16::try_from(data.len()).expect("connect data is short");
+        early_packet(out, kind::CONNECT, |w| {
+            for n in [VERSION, 300, 0, sdu.min(65_535) as u16, 65_535, 0x4f98, 0, 1, length, 74] {
+                w.u16(n);
+            }
+            w.u32(0);
+            w.raw(&[0x84, 0x84]);
+            w.zeros(24);
+            w.u32(sdu);
+            w.u32(sdu);
+            w.zeros(8);
+            if !apart {
+                w.raw(data);
+            }
+        });
+        if apart {
+            early_packet(out, kind::DATA, |w| {
+                w.u16(0);
+                w.raw(data);
+            });
+        }
+    }
+
+    /// The SDU for this client.
+    pub fn agreed_sdu(&self) -> u32 {
+        self.sdu.clamp(SDU_MIN, SDU_MAX)
+    }
+}
+
+/// What a server accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accept {
+    pub version: u16,
+    pub sdu: u32,
+}
+
+/// Native encryption and checksums are not to be asked for.
+const NO_NATIVE_SERVICES: u8 = 4;
+
+impl Accept {
+    /// Appends the packet.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let length = if self.version >= 318 { 45 } else { 41 };
+        early_packet(out, kind::ACCEPT, |w| {
+            for n in [self.version, 1, 0, 0, 0x0100, 0, length] {
+                w.u16(n);
+            }
+            w.raw(&[NO_NATIVE_SERVICES, 0]);
+            w.zeros(8);
+            w.u32(self.sdu);
+            w.u32(self.sdu);
+            w.u8(0);
+            if self.version >= 318 {
+                w.u32(0);
+            }
+        });
+    }
+
+    /// Reads the body.
+    ///
+    /// # Errors
+    /// [`WireError`] for what is none, or not of this protocol's versions.
+    pub fn decode(body: &[u8]) -> WireResult<Accept> {
+        let mut r = Reader::new(body);
+        let version = r.u16()?;
+        r.skip(22)?;
+        let sdu = r.u32()?;
+        if version < VERSION_MIN || !(SDU_MIN..=2_097_152).contains(&sdu) {
+            return Err(WireError::BadValue);
+        }
+        Ok(Accept { version, sdu })
+    }
+}
+
+/// Appends a REFUSE packet with the error `code`, as a listener words it.
+pub fn write_refuse(out: &mut Vec<u8>, code: u32) {
+    let text =
+        format!("(DESCRIPTION=(TMP=)(VSNNUM={VSN_NUMBER})(ERR={code})(ERROR_STACK=(ERROR=(CODE={code})(EMFI=4))))");
+    refuse(out, &text);
+}
+
+/// Appends what answers `(COMMAND=PING)`: a refusal without an error.
+pub fn write_pong(out: &mut Vec<u8>) {
+    refuse(out, &format!("(DESCRIPTION=(TMP=)(VSNNUM={VSN_NUMBER})(ERR=0)(ALIAS=LISTENER))"));
+}
+
+fn refuse(out: &mut Vec<u8>, text: &str) {
+    early_packet(out, kind::REFUSE, |w| {
+        w.raw(&[0x22, 0]);
+        w.u16(text.len() as u16);
+        w.raw(text.as_bytes());
+    });
+}
+
+/// 19.0.0.0.0, as listeners say it.
+const VSN_NUMBER: u32 = 19 << 24;
+
+/// The error a REFUSE packet's body carries; 0 answers a ping.
+///
+/// # Errors
+/// [`WireError`] for a body without one.
+pub fn refusal(body: &[u8]) -> WireResult<u32> {
+    let mut r = Reader::new(body);
+    r.skip(2)?;
+    let len = r.u16()?;
+    let text = std::str::from_utf8(r.raw(len.into())?).map_err(|_| WireError::NotUtf8)?;
+    let code = text.split("(ERR=").nth(1).and_then(|rest| rest.split(')').next());
+    code.and_then(|digits| digits.trim().parse().ok()).ok_or(WireError::BadValue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_accepted_connection_is_byte_for_byte_what_drivers_take() {
+        let mut out = Vec::new();
+        Accept { version: 318, sdu: 8192 }.encode(&mut out);
+        let mut want = vec![0, 0x2d, 0, 0, 2, 0, 0, 0, 1, 0x3e, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0x2d, 4, 0];
+        want.extend_from_slice(&[0; 8]);
+        want.extend_from_slice(&[0, 0, 0x20, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(out, want);
+        assert_eq!(Accept::decode(&out[8..]), Ok(Accept { version: 318, sdu: 8192 }));
+    }
+
+    #[test]
+    fn connect_data_comes_with_the_packet_or_after_it() {
+        for len in [1, 100, 230, 231, 5000] {
+            let data = vec![b'x'; len];
+            let mut out = Vec::new();
+            Connect::encode(&data, 8192, &mut out);
+            let mut buffer = PacketBuffer::new();
+            buffer.extend(&out);
+            let connect = Connect::decode(buffer.next_packet().unwrap().unwrap().body).unwrap();
+            assert_eq!((connect.data_len, connect.sdu, connect.version), (len, 8192, VERSION));
+            match connect.data {
+                Some(inside) => assert_eq!(inside, data),
+                None => {
+                    let packet = buffer.next_packet().unwrap().unwrap();
+                    assert_eq!(packet.data().unwrap().1, data);
+                }
+            }
+        }
+        assert_eq!(Connect::decode(&[0; 20]), Err(WireError::LengthOutOfBounds));
+    }
+
+    #[test]
+    fn packets_come_out_whole_however_the_bytes_arrive() {
+        let message: Vec<u8> = (0..5000u32).map(|n| n as u8).collect();
+        let mut stream = Vec::new();
+        write_data(&mut stream, &message, 512);
+        write_marker(&mut stream, marker::INTERRUPT);
+        write_end(&mut stream);
+        for step in [1, 7, 600, stream.len()] {
+            let mut buffer = PacketBuffer::new();
+            buffer.accept(512);
+            let (mut seen, mut others) = (Vec::new(), Vec::new());
+            for piece in stream.chunks(step) {
+                buffer.extend(piece);
+                while let Some(packet) = buffer.next_packet().unwrap() {
+                    match packet.kind {
+                        kind::DATA if packet.data().unwrap().0 == 0 => seen.extend_from_slice(packet.data().unwrap().1),
+                        kind::DATA => others.push(packet.data().unwrap().0 as u8),
+                        _ => others.push(packet.marker().unwrap()),
+                    }
+                }
+            }
+            assert_eq!((&seen, &others[..]), (&message, &[3, 0x40][..]));
+        }
+        for length in [0u32, 7, 513, u32::MAX] {
+            let mut buffer = PacketBuffer::new();
+            buffer.accept(512);
+            buffer.extend(&length.to_be_bytes());
+            buffer.extend(&[6, 0, 0, 0]);
+            assert_eq!(buffer.next_packet(), Err(WireError::LengthOutOfBounds));
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_its_error() {
+        for code in [12514, 12516, 0] {
+            let mut out = Vec::new();
+            if code == 0 {
+                write_pong(&mut out)
+            } else {
+                write_refuse(&mut out, code)
+            }
+            assert_eq!(refusal(&out[8..]), Ok(code));
+        }
+        assert!(refusal(&[0x22, 0, 0, 3, b'a', b'b', b'c']).is_err());
+    }
+}

@@ -1,0 +1,619 @@
+//! Values by their data type, and the descriptions of columns and binds.
+//!
+//! | type | bytes |
+//! |---|---|
+//! | NUMBER | as they are stored: exponent and digits to the base of 100 |
+//! | VARCHAR2, CHAR, LONG | UTF-8; in the national character set UTF-16, most significant byte first |
+//! | DATE, TIMESTAMP | seven bytes as they are stored, nanoseconds in four; with time zone the fields of UTC, then hours + 20, minutes + 60 |
+//! | INTERVAL | fields with 2³¹ or 60 added |
+//! | BINARY_FLOAT, BINARY_DOUBLE | IEEE, so turned that the bytes order like the numbers |
+//! | RAW | as it is |
+//!
+//! What is not in the table has no bytes here: [`of_type`] and [`is_bindable`] say so before anything is written or read.
+
+use super::field::{Reader, Writer, text};
+use super::handshake::{CHARSET_UTF8, CHARSET_UTF16, Client, STRING_MAX};
+use super::message;
+use crate::local::{WireError, WireResult};
+use std::borrow::Cow;
+use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, Rdba, Rowid, Timestamp, Value, Zone};
+
+/// The numbers of data types.
+pub mod number {
+    pub const VARCHAR: u8 = 1;
+    pub const NUMBER: u8 = 2;
+    pub const INTEGER: u8 = 3;
+    pub const LONG: u8 = 8;
+    pub const VARCHAR_SIZED: u8 = 9;
+    pub const ROWID: u8 = 11;
+    pub const DATE: u8 = 12;
+    pub const RAW: u8 = 23;
+    pub const LONG_RAW: u8 = 24;
+    pub const LONG_VARCHAR: u8 = 94;
+    pub const CHAR: u8 = 96;
+    pub const FLOAT: u8 = 100;
+    pub const DOUBLE: u8 = 101;
+    pub const TIMESTAMP: u8 = 180;
+    pub const TIMESTAMP_TZ: u8 = 181;
+    pub const INTERVAL_YM: u8 = 182;
+    pub const INTERVAL_DS: u8 = 183;
+    pub const TIMESTAMP_LTZ: u8 = 231;
+    pub const BOOLEAN: u8 = 252;
+}
+
+use number as n;
+
+/// Character set forms.
+const FORM_CHAR: u8 = 1;
+const FORM_NCHAR: u8 = 2;
+/// A column of text.
+const IS_TEXT: u8 = 0x80;
+/// A bind of PL/SQL that has many elements.
+const IS_ARRAY: u8 = 0x40;
+/// The scale of a NUMBER that has none of its own.
+const NO_SCALE: i8 = -127;
+/// The size of a text whose type does not say it.
+const UNKNOWN_SIZE: u32 = 4000;
+/// How NULL of a BOOLEAN begins.
+const ESCAPE: u8 = 0xfd;
+
+/// A data type as messages have it: of a column, a bind or what a column is to be fetched as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Shape {
+    /// One of [`number`].
+    pub number: u8,
+    pub flags: u8,
+    pub precision: u8,
+    pub scale: i8,
+    /// Bytes a value takes at most.
+    pub size: u32,
+    pub charset: u16,
+    /// 1 text, 2 national text, 0 neither.
+    pub form: u8,
+    /// Characters it takes at most.
+    pub chars: u32,
+}
+
+/// How a column of the type is described; `None` for types that do not travel.
+pub fn of_type(data_type: &DataType) -> Option<Shape> {
+    let sized = |number, size| Shape { number, size, ..Shape::default() };
+    let text = |number, len: u32, per_char: u32| {
+        let len = if len == 0 { UNKNOWN_SIZE / per_char } else { len };
+        let size = (len * per_char).min(STRING_MAX);
+        Shape { flags: IS_TEXT, charset: CHARSET_UTF8, form: FORM_CHAR, chars: len, ..sized(number, size) }
+    };
+    let national = |number, len: u32| Shape { charset: CHARSET_UTF16, form: FORM_NCHAR, ..text(number, len, 2) };
+    let per_char = |unit| if unit == LenUnit::Char { 4 } else { 1 };
+    Some(match *data_type {
+        DataType::Null => text(n::VARCHAR, 1, 1),
+        DataType::Varchar2 { len, unit } => text(n::VARCHAR, len, per_char(unit)),
+        DataType::Char { len, unit } => text(n::CHAR, len, per_char(unit)),
+        DataType::Nvarchar2 { len } => national(n::VARCHAR, len),
+        DataType::Nchar { len } => national(n::CHAR, len),
+        DataType::Number { precision, scale } => {
+            let (precision, scale) = match (precision, scale) {
+                (None, None) => (0, NO_SCALE),
+                (None, Some(scale)) => (38, scale),
+                (Some(precision), scale) => (precision, scale.unwrap_or(0)),
+            };
+            Shape { precision, scale, ..sized(n::NUMBER, 22) }
+        }
+        DataType::Float { binary } => Shape { precision: binary, scale: NO_SCALE, ..sized(n::NUMBER, 22) },
+        DataType::PlsInteger => Shape { precision: 10, ..sized(n::NUMBER, 22) },
+        // Clients of this version know no BOOLEAN column.
+        DataType::Boolean => Shape { precision: 1, ..sized(n::NUMBER, 22) },
+        DataType::Date => sized(n::DATE, 7),
+        DataType::Timestamp { digits, zone: Zone::None } => Shape { scale: digits as i8, ..sized(n::TIMESTAMP, 11) },
+        DataType::Timestamp { digits, zone: Zone::WithTimeZone } => {
+            Shape { scale: digits as i8, ..sized(n::TIMESTAMP_TZ, 13) }
+        }
+        DataType::IntervalYm { years } => Shape { precision: years, ..sized(n::INTERVAL_YM, 5) },
+        DataType::IntervalDs { days, digits } => {
+            Shape { precision: days, scale: digits as i8, ..sized(n::INTERVAL_DS, 11) }
+        }
+        DataType::Raw { len } => sized(n::RAW, if len == 0 { UNKNOWN_SIZE } else { len }),
+        DataType::Rowid => sized(n::ROWID, 18),
+        DataType::BinaryFloat => sized(n::FLOAT, 4),
+        DataType::BinaryDouble => sized(n::DOUBLE, 8),
+        DataType::Long => Shape { size: 0, ..text(n::LONG, 1, 1) },
+        DataType::LongRaw => sized(n::LONG_RAW, 0),
+        DataType::Timestamp { zone: Zone::WithLocalTimeZone, .. }
+        | DataType::Urowid
+        | DataType::Clob
+        | DataType::Nclob
+        | DataType::Blob
+        | DataType::Bfile
+        | DataType::Cursor => return None,
+    })
+}
+
+/// Whether values of the type can be bound.
+pub fn is_bindable(shape: &Shape) -> bool {
+    let known = [
+        n::VARCHAR,
+        n::NUMBER,
+        n::INTEGER,
+        n::LONG,
+        n::VARCHAR_SIZED,
+        n::DATE,
+        n::RAW,
+        n::LONG_RAW,
+        n::LONG_VARCHAR,
+        n::CHAR,
+        n::FLOAT,
+        n::DOUBLE,
+        n::TIMESTAMP,
+        n::TIMESTAMP_TZ,
+        n::INTERVAL_YM,
+        n::INTERVAL_DS,
+        n::BOOLEAN,
+    ];
+    known.contains(&shape.number) && shape.flags & IS_ARRAY == 0
+}
+
+impl Shape {
+    /// Whether values are text.
+    pub fn is_text(&self) -> bool {
+        matches!(self.number, n::VARCHAR | n::VARCHAR_SIZED | n::LONG | n::LONG_VARCHAR | n::CHAR)
+    }
+
+    /// Whether values are as long as they like, and the client fetches them apart.
+    pub fn is_long(&self) -> bool {
+        matches!(self.number, n::LONG | n::LONG_RAW)
+    }
+
+    /// The data type that it stands for.
+    pub fn data_type(&self) -> DataType {
+        match self.number {
+            n::NUMBER | n::INTEGER => DataType::NUMBER,
+            n::DATE => DataType::Date,
+            n::TIMESTAMP => DataType::Timestamp { digits: 9, zone: Zone::None },
+            n::TIMESTAMP_TZ => DataType::Timestamp { digits: 9, zone: Zone::WithTimeZone },
+            n::INTERVAL_YM => DataType::IntervalYm { years: 9 },
+            n::INTERVAL_DS => DataType::IntervalDs { days: 9, digits: 9 },
+            n::RAW | n::LONG_RAW => DataType::Raw { len: self.size },
+            n::FLOAT => DataType::BinaryFloat,
+            n::DOUBLE => DataType::BinaryDouble,
+            n::BOOLEAN => DataType::Boolean,
+            n::ROWID => DataType::Rowid,
+            _ => DataType::Varchar2 { len: self.size, unit: LenUnit::Byte },
+        }
+    }
+
+    fn read_scale(r: &mut Reader<'_>, client: Client) -> WireResult<i8> {
+        if client.byte_scale {
+            return Ok(r.u8()? as i8);
+        }
+        i8::try_from(r.sb4()?).map_err(|_| WireError::LengthOutOfBounds)
+    }
+
+    fn write_scale(&self, w: &mut Writer<'_>, client: Client) {
+        if client.byte_scale { w.u8(self.scale as u8) } else { w.signed(self.scale.into()) }
+    }
+
+    /// Reads the description of a bind, or of what a column is to be fetched as.
+    ///
+    /// # Errors
+    /// [`WireError`] for what is none.
+    pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<Shape> {
+        let (number, flags, precision) = (r.u8()?, r.u8()?, r.u8()?);
+        let scale = Shape::read_scale(r, client)?;
+        let size = r.ub4()?;
+        r.ub4()?;
+        r.ub8()?;
+        r.long_bytes()?;
+        r.ub4()?;
+        let (charset, form, chars) = (r.ub2()?, r.u8()?, r.ub4()?);
+        if client.field_version >= 8 {
+            r.ub4()?;
+        }
+        Ok(Shape { number, flags, precision, scale, size, charset, form, chars })
+    }
+
+    /// Appends the description of a bind.
+    pub fn write(&self, w: &mut Writer<'_>, client: Client) {
+        w.raw(&[self.number, self.flags, self.precision]);
+        self.write_scale(w, client);
+        w.number(self.size);
+        w.zeros(4);
+        w.number(self.charset);
+        w.u8(self.form);
+        w.number(self.chars);
+        if client.field_version >= 8 {
+            w.u8(0);
+        }
+    }
+}
+
+/// A column of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    pub shape: Shape,
+    pub nullable: bool,
+}
+
+impl Column {
+    /// Appends its description, the `place`-th from 0.
+    pub fn write(&self, w: &mut Writer<'_>, client: Client, place: usize) {
+        let shape = &self.shape;
+        w.raw(&[shape.number, shape.flags, shape.precision]);
+        shape.write_scale(w, client);
+        w.number(shape.size);
+        w.zeros(4);
+        w.number(shape.charset);
+        w.u8(shape.form);
+        w.number(shape.chars);
+        if client.field_version >= 8 {
+            w.u8(0);
+        }
+        w.u8(self.nullable.into());
+        w.u8(self.name.chars().count().min(255) as u8);
+        w.long_bytes(self.name.as_bytes());
+        w.zeros(2);
+        w.number(place as u64);
+        w.u8(0);
+    }
+
+    /// Reads a description.
+    ///
+    /// # Errors
+    /// [`WireError`] for what is none.
+    pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<Column> {
+        let shape = Shape::read(r, client)?;
+        let nullable = r.u8()? != 0;
+        r.u8()?;
+        let name = r.long_text()?;
+        r.long_bytes()?;
+        r.long_bytes()?;
+        r.ub2()?;
+        r.ub4()?;
+        Ok(Column { name, shape, nullable })
+    }
+}
+
+/// Appends a value of a row, or what a bind got.
+///
+/// # Errors
+/// [`WireError::BadValue`] when the value is not of the type.
+pub fn write(w: &mut Writer<'_>, value: &Value, shape: &Shape) -> WireResult<()> {
+    let mut bytes = [0u8; 13];
+    match (value, shape.number) {
+        (Value::Null, _) => w.u8(0),
+        (Value::Number(v), n::NUMBER | n::INTEGER) => {
+            let mut stored = Vec::with_capacity(22);
+            v.encode(&mut stored);
+            w.bytes(&stored);
+        }
+        (Value::Boolean(b), n::NUMBER | n::INTEGER) => w.raw(if *b { &[2, 0xc1, 2] } else { &[1, 0x80] }),
+        (Value::Boolean(b), n::BOOLEAN) => w.raw(if *b { &[1, 1] } else { &[1, 0] }),
+        (Value::Text(t), _) if shape.is_text() => match shape.form {
+            FORM_NCHAR => w.bytes(&t.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>()),
+            _ => w.bytes(t.as_bytes()),
+        },
+        (Value::Date(d), n::DATE) => w.bytes(&d.to_bytes()),
+        (Value::Timestamp(t), n::TIMESTAMP) => {
+            bytes[..7].copy_from_slice(&t.date.to_bytes());
+            bytes[7..11].copy_from_slice(&t.nanos.to_be_bytes());
+            w.bytes(&bytes[..11]);
+        }
+        (Value::Timestamp(t), n::TIMESTAMP_TZ) => {
+            let offset = t.offset.unwrap_or(0);
+            let utc = t.to_utc().map_err(|_| WireError::BadValue)?;
+            bytes[..7].copy_from_slice(&utc.date.to_bytes());
+            bytes[7..11].copy_from_slice(&t.nanos.to_be_bytes());
+            bytes[11..].copy_from_slice(&[(offset / 60 + 20) as u8, (offset % 60 + 60) as u8]);
+            w.bytes(&bytes);
+        }
+        (Value::IntervalYm(i), n::INTERVAL_YM) => {
+            bytes[..4].copy_from_slice(&biased(i.months / 12));
+            bytes[4] = (i.months % 12 + 60) as u8;
+            w.bytes(&bytes[..5]);
+        }
+        (Value::IntervalDs(i), n::INTERVAL_DS) => {
+            bytes[..11].copy_from_slice(&interval_bytes(i));
+            w.bytes(&bytes[..11]);
+        }
+        (Value::Raw(v), n::RAW | n::LONG_RAW) => w.bytes(v),
+        (Value::Float(f), n::FLOAT) => {
+            let bits = f.to_bits();
+            w.bytes(&if f.is_sign_negative() { !bits } else { bits | 1 << 31 }.to_be_bytes());
+        }
+        (Value::Double(f), n::DOUBLE) => {
+            let bits = f.to_bits();
+            w.bytes(&if f.is_sign_negative() { !bits } else { bits | 1 << 63 }.to_be_bytes());
+        }
+        (Value::Rowid(id), n::ROWID) => {
+            w.u8(13);
+            w.number(id.obj.0);
+            w.number(id.rdba.file());
+            w.u8(0);
+            w.number(id.rdba.block());
+            w.number(id.slot);
+        }
+        _ => return Err(WireError::BadValue),
+    }
+    Ok(())
+}
+
+fn biased(field: i32) -> [u8; 4] {
+    (field as u32).wrapping_add(1 << 31).to_be_bytes()
+}
+
+fn unbiased(bytes: &[u8]) -> i64 {
+    bytes.iter().fold(0, |n, b| n << 8 | i64::from(*b)) - (1 << 31)
+}
+
+fn interval_bytes(i: &IntervalDs) -> [u8; 11] {
+    let nanos = i.to_nanos();
+    let (seconds, fraction) = (nanos / 1_000_000_000, (nanos % 1_000_000_000) as i32);
+    let part = |n: i128| (n + 60) as u8;
+    let mut bytes = [0; 11];
+    bytes[..4].copy_from_slice(&biased((seconds / 86_400) as i32));
+    bytes[4..7].copy_from_slice(&[part(seconds / 3600 % 24), part(seconds / 60 % 60), part(seconds % 60)]);
+    bytes[7..].copy_from_slice(&biased(fraction));
+    bytes
+}
+
+/// Reads a value.
+///
+/// # Errors
+/// [`WireError::BadValue`] for bytes that are none of the type.
+pub fn read(r: &mut Reader<'_>, shape: &Shape) -> WireResult<Value> {
+    match shape.number {
+        n::ROWID => return read_rowid(r),
+        n::BOOLEAN if r.left().first() == Some(&ESCAPE) => return r.skip(2).map(|()| Value::Null),
+        _ => {}
+    }
+    let Some(bytes) = r.bytes()? else { return Ok(Value::Null) };
+    of_bytes(bytes, shape)
+}
+
+fn of_bytes(bytes: Cow<'_, [u8]>, shape: &Shape) -> WireResult<Value> {
+    let b = &bytes[..];
+    let bad = WireError::BadValue;
+    Ok(match shape.number {
+        n::NUMBER | n::INTEGER => Value::Number(Number::decode(b).ok_or(bad)?),
+        _ if shape.is_text() && shape.form == FORM_NCHAR => {
+            if b.len() % 2 != 0 {
+                return Err(bad);
+            }
+            let units = b.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
+            let decoded: Result<String, _> = char::decode_utf16(units).collect();
+            Value::text(decoded.map_err(|_| bad)?)
+        }
+        _ if shape.is_text() => Value::text(text(Some(bytes))?),
+        n::DATE => Value::Date(date(b.get(..7).filter(|_| b.len() == 7).ok_or(bad)?)?),
+        n::TIMESTAMP => Value::Timestamp(timestamp(b)?),
+        n::TIMESTAMP_TZ => {
+            let &[hours, minutes] = b.get(11..13).filter(|_| b.len() == 13).ok_or(bad)? else { return Err(bad) };
+            // Regions have a bit of their own; there are none here.
+            if hours & 0x80 != 0 {
+                return Err(bad);
+            }
+            let offset = (i16::from(hours) - 20) * 60 + i16::from(minutes) - 60;
+            let utc = timestamp(&b[..11])?;
+            let utc = Timestamp::with_offset(utc.date, utc.nanos, 0);
+            Value::Timestamp(utc.at_offset(offset).map_err(|_| bad)?)
+        }
+        n::INTERVAL_YM if b.len() == 5 => {
+            let months = unbiased(&b[..4]) * 12 + i64::from(b[4]) - 60;
+            Value::IntervalYm(IntervalYm::new(months).map_err(|_| bad)?)
+        }
+        n::INTERVAL_DS if b.len() == 11 => {
+            let part = |at: usize| i64::from(b[at]) - 60;
+            let seconds = unbiased(&b[..4]) * 86_400 + part(4) * 3600 + part(5) * 60 + part(6);
+            let nanos = i128::from(seconds) * 1_000_000_000 + i128::from(unbiased(&b[7..]));
+            Value::IntervalDs(IntervalDs::from_nanos(nanos).map_err(|_| bad)?)
+        }
+        n::RAW | n::LONG_RAW => Value::raw(bytes.into_owned()),
+        n::FLOAT => {
+            let bits = u32::from_be_bytes(b.try_into().map_err(|_| bad)?);
+            Value::Float(f32::from_bits(if bits >> 31 == 0 { !bits } else { bits & !(1 << 31) }))
+        }
+        n::DOUBLE => {
+            let bits = u64::from_be_bytes(b.try_into().map_err(|_| bad)?);
+            Value::Double(f64::from_bits(if bits >> 63 == 0 { !bits } else { bits & !(1 << 63) }))
+        }
+        n::BOOLEAN => Value::Boolean(b.last() == Some(&1)),
+        _ => return Err(bad),
+    })
+}
+
+fn date(bytes: &[u8]) -> WireResult<Date> {
+    let seven = bytes.try_into().map_err(|_| WireError::BadValue)?;
+    Date::from_bytes(seven).ok_or(WireError::BadValue)
+}
+
+fn timestamp(bytes: &[u8]) -> WireResult<Timestamp> {
+    let nanos = match bytes.len() {
+        7 => 0,
+        11 => u32::from_be_bytes([bytes[7], bytes[8], bytes[9], bytes[10]]),
+        _ => return Err(WireError::BadValue),
+    };
+    if nanos >= 1_000_000_000 {
+        return Err(WireError::BadValue);
+    }
+    Ok(Timestamp::new(date(&bytes[..7])?, nanos))
+}
+
+fn read_rowid(r: &mut Reader<'_>) -> WireResult<Value> {
+    if r.u8()? == 0 {
+        return Ok(Value::Null);
+    }
+    let (obj, file) = (r.ub4()?, r.ub2()?);
+    r.u8()?;
+    let (block, slot) = (r.ub4()?, r.ub2()?);
+    if file >= 1 << 10 || block >= 1 << 22 {
+        return Err(WireError::BadValue);
+    }
+    Ok(Value::Rowid(Rowid { obj: types::ObjectId(obj), rdba: Rdba::new(file.into(), block), slot }))
+}
+
+/// Which binds of a statement a client sends, and in which order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BindRules {
+    /// By place: the bind takes what RETURNING gives, and nothing is sent for it.
+    pub returning: Vec<bool>,
+    /// A block of PL/SQL: long values are not moved to the end.
+    pub is_block: bool,
+}
+
+impl BindRules {
+    fn order(&self, binds: &[Shape]) -> Vec<usize> {
+        let sent = |at: &usize| !self.returning.get(*at).copied().unwrap_or(false);
+        let is_late = |at: &usize| !self.is_block && binds[*at].size > STRING_MAX;
+        let early = (0..binds.len()).filter(|at| sent(at) && !is_late(at));
+        let late = (0..binds.len()).filter(|at| sent(at) && is_late(at));
+        early.chain(late).collect()
+    }
+}
+
+/// Reads the values of so many executions, each in the order of the binds; those that are not sent are NULL.
+///
+/// # Errors
+/// [`WireError`] for what is none.
+pub fn read_rows(
+    r: &mut Reader<'_>,
+    binds: &[Shape],
+    rules: &BindRules,
+    executions: usize,
+) -> WireResult<Vec<Vec<Value>>> {
+    let order = rules.order(binds);
+    if order.is_empty() {
+        // Nothing else holds the count against what was sent.
+        if executions.saturating_mul(binds.len().max(1)) > usize::from(u16::MAX) {
+            return Err(WireError::LengthOutOfBounds);
+        }
+        return Ok(vec![vec![Value::Null; binds.len()]; executions]);
+    }
+    let mut rows = Vec::new();
+    for _ in 0..executions {
+        if r.u8()? != message::ROW_DATA {
+            return Err(WireError::BadValue);
+        }
+        let mut row = vec![Value::Null; binds.len()];
+        for &at in &order {
+            row[at] = read(r, &binds[at])?;
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// Appends the values of one execution.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_row(w: &mut Writer<'_>, binds: &[Shape], rules: &BindRules, values: &[Value]) -> WireResult<()> {
+    w.u8(message::ROW_DATA);
+    rules.order(binds).into_iter().try_for_each(|at| write(w, &values[at], &binds[at]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes_of(value: &Value, number: u8, form: u8) -> Vec<u8> {
+        let mut out = Vec::new();
+        let shape = Shape { number, form, ..Shape::default() };
+        write(&mut Writer::new(&mut out), value, &shape).expect("a value of the type");
+        let mut r = Reader::new(&out);
+        let back = read(&mut r, &shape).expect("its own bytes");
+        r.finish().unwrap();
+        assert_eq!(format!("{back:?}"), format!("{value:?}"));
+        out
+    }
+
+    #[test]
+    fn values_are_byte_for_byte_what_drivers_expect() {
+        let number = |t: &str| bytes_of(&Value::Number(Number::parse(t).unwrap()), n::NUMBER, 0);
+        assert_eq!(number("1"), [2, 0xc1, 2]);
+        assert_eq!(number("42.5"), [3, 0xc1, 0x2b, 0x33]);
+        assert_eq!(number("-0.001"), [3, 0x40, 0x5b, 0x66]);
+        assert_eq!(number("0"), [1, 0x80]);
+        assert_eq!(bytes_of(&Value::text("é"), n::VARCHAR, 1), [2, 0xc3, 0xa9]);
+        assert_eq!(bytes_of(&Value::text("é"), n::VARCHAR, 2), [2, 0, 0xe9]);
+        assert_eq!(bytes_of(&Value::Null, n::VARCHAR, 1), [0]);
+        let date = Date::new(2026, 11, 21, 19, 54, 42).unwrap();
+        assert_eq!(bytes_of(&Value::Date(date), n::DATE, 0), [7, 0x78, 0x7e, 0x0b, 0x15, 0x14, 0x37, 0x2b]);
+        let t = Timestamp::new(date, 5);
+        assert_eq!(bytes_of(&Value::Timestamp(t), n::TIMESTAMP, 0)[8..], [0, 0, 0, 5]);
+        for minutes in [0, 90, -90, 840] {
+            let t = Timestamp::with_offset(date, 0, minutes);
+            let bytes = bytes_of(&Value::Timestamp(t), n::TIMESTAMP_TZ, 0);
+            assert_eq!(bytes[12..], [(20 + minutes / 60) as u8, (60 + minutes % 60) as u8]);
+        }
+        for months in [0, 14, -14] {
+            bytes_of(&Value::IntervalYm(IntervalYm { months }), n::INTERVAL_YM, 0);
+        }
+        for nanos in [0, 1, -1, 90_061_000_000_001, -90_061_000_000_001] {
+            bytes_of(&Value::IntervalDs(IntervalDs::from_nanos(nanos).unwrap()), n::INTERVAL_DS, 0);
+        }
+        for f in [0.0, -0.0, 1.5, -1.5, f64::INFINITY, f64::MIN] {
+            bytes_of(&Value::Double(f), n::DOUBLE, 0);
+            bytes_of(&Value::Float(f as f32), n::FLOAT, 0);
+        }
+        bytes_of(&Value::Rowid("AAAR0cAAEAAAACDAAA".parse().unwrap()), n::ROWID, 0);
+        bytes_of(&Value::Boolean(true), n::BOOLEAN, 0);
+        bytes_of(&Value::Boolean(false), n::BOOLEAN, 0);
+        assert_eq!(
+            read(&mut Reader::new(&[0xfd, 1]), &Shape { number: n::BOOLEAN, ..Shape::default() }),
+            Ok(Value::Null)
+        );
+    }
+
+    #[test]
+    fn binds_are_byte_for_byte_what_drivers_send() {
+        let mut out = Vec::new();
+        let number = Shape { number: n::NUMBER, flags: 1, size: 22, ..Shape::default() };
+        let text = Shape { number: n::VARCHAR, flags: 1, size: 12, charset: 873, form: 1, ..Shape::default() };
+        let mut w = Writer::new(&mut out);
+        number.write(&mut w, Client::USUAL);
+        text.write(&mut w, Client::USUAL);
+        let rules = BindRules { returning: vec![false; 2], is_block: false };
+        let values = [Value::Number(Number::from_i64(42)), Value::text("abc")];
+        write_row(&mut w, &[number, text], &rules, &values).unwrap();
+        let want = [
+            &[2, 1, 0, 0, 1, 0x16, 0, 0, 0, 0, 0, 0, 0, 0][..],
+            &[1, 1, 0, 0, 1, 0x0c, 0, 0, 0, 0, 2, 3, 0x69, 1, 0, 0],
+            &[7, 2, 0xc1, 0x2b, 3, b'a', b'b', b'c'],
+        ];
+        assert_eq!(out, want.concat());
+        let mut r = Reader::new(&out);
+        let binds = [Shape::read(&mut r, Client::USUAL).unwrap(), Shape::read(&mut r, Client::USUAL).unwrap()];
+        assert_eq!(binds, [number, text]);
+        assert_eq!(read_rows(&mut r, &binds, &rules, 1).unwrap(), [values.to_vec()]);
+    }
+
+    #[test]
+    fn long_values_follow_the_others_and_returning_binds_are_not_sent() {
+        let long = Shape { number: n::LONG, size: 100_000, form: 1, ..Shape::default() };
+        let short = Shape { number: n::NUMBER, size: 22, ..Shape::default() };
+        let rules = BindRules { returning: vec![false, false, true], is_block: false };
+        assert_eq!(rules.order(&[long, short, short]), [1, 0]);
+        assert_eq!(BindRules { is_block: true, ..rules }.order(&[long, short, short]), [0, 1]);
+        assert_eq!(
+            read_rows(&mut Reader::new(&[]), &[], &BindRules::default(), 1 << 20),
+            Err(WireError::LengthOutOfBounds)
+        );
+    }
+
+    #[test]
+    fn bytes_that_are_no_value_are_refused() {
+        let none = |number: u8, bytes: &[u8]| {
+            assert!(
+                read(&mut Reader::new(bytes), &Shape { number, form: 1, ..Shape::default() }).is_err(),
+                "{number} {bytes:?}"
+            );
+        };
+        none(n::NUMBER, &[1, 0xc1]);
+        none(n::DATE, &[7, 0, 0, 0, 0, 0, 0, 0]);
+        none(n::DATE, &[1, 120]);
+        none(n::TIMESTAMP, &[3, 1, 2, 3]);
+        none(n::TIMESTAMP_TZ, &[13, 0x78, 0x7e, 0x0b, 0x15, 0x14, 0x37, 0x2b, 0, 0, 0, 0, 0x94, 60]);
+        none(n::VARCHAR, &[1, 0xff]);
+        none(n::FLOAT, &[3, 1, 2, 3]);
+        none(113, &[1, 2]);
+    }
+}
