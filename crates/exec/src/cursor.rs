@@ -394,6 +394,9 @@ impl Cursor {
         let mut shared = Vec::new();
         if let Body::Dml(_) = self.body {
             let result = may_change(cx).and_then(|()| self.execute_dml(&mut shared, cx));
+            if result.is_err() {
+                self.key.took(cx);
+            }
             self.key.finished(cx);
             for object in shared {
                 cx.shared.txns.end_share(cx.p, &mut cx.session.txn, object);
@@ -409,6 +412,7 @@ impl Cursor {
         let locks = self.locks_rows;
         let result = if locks { self.bind_temporary(cx) } else { Ok(()) }.and_then(|()| self.open_rows(cx));
         if result.is_err() {
+            self.key.took(cx);
             self.end(cx);
         }
         result
@@ -705,7 +709,7 @@ impl Cursor {
             State::Cached => {
                 let c = self.cached.as_mut().expect("the rows came from the cache");
                 let Some(bytes) = c.buffer.next_row() else {
-                    self.state = State::Done;
+                    self.finish_rows(true, cx);
                     return Ok(false);
                 };
                 decode(bytes, &self.columns, row)?;
@@ -818,8 +822,10 @@ impl Cursor {
     /// Ends the execution; the cursor can be executed again.
     pub fn close(&mut self, cx: &mut ExecCtx<'_>) {
         match self.state {
-            State::Rows => self.finish_rows(false, cx),
-            _ => self.end(cx),
+            State::Rows | State::Cached => self.finish_rows(false, cx),
+            // The rows have ended, and the execution with them.
+            State::Done if matches!(self.body, Body::Query { .. }) => {}
+            State::Done | State::Closed => self.end(cx),
         }
         self.state = State::Closed;
     }

@@ -493,13 +493,21 @@ impl Place {
         }
     }
 
-    /// Counts rows fetched or changed.
+    /// Counts rows fetched or changed, and what the execution took.
     #[inline]
     pub fn processed(&mut self, rows: u64, cx: &mut ExecCtx<'_>) {
+        if let Some(figure) = cx.session.figures.slot(&self.key) {
+            figure.delta.rows_processed += rows;
+            figure.delta.fetches += 1;
+        }
+        self.took(cx);
+    }
+
+    /// Counts the time and the blocks of an execution, also of one that failed.
+    #[inline]
+    pub fn took(&mut self, cx: &mut ExecCtx<'_>) {
         let now = Blocks::of(cx.p).less(cx.session.figures.told);
         let Some(figure) = cx.session.figures.slot(&self.key) else { return };
-        figure.delta.rows_processed += rows;
-        figure.delta.fetches += 1;
         figure.ended();
         if let Some(base) = figure.base.take() {
             let own = now.less(base);

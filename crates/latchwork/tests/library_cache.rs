@@ -265,3 +265,34 @@ fn binds_are_numbered_as_they_stand_and_cost_no_second_parse() {
         s.execute(returned, &[string("six"), number(5), Bind::named("3", ten, Value::Null)]).expect("an update");
     assert_eq!((outcome.done.rows, outcome.done.out), (1, vec![(2, Value::text("six"))]));
 }
+
+#[test]
+fn rows_of_the_result_cache_and_blocks_of_a_statement_that_fails_are_counted() {
+    let options = EphemeralOptions {
+        executable: Some(env!("CARGO_BIN_EXE_latchwork").into()),
+        params: vec![("result_cache_max_size".into(), "8M".into())],
+    };
+    let instance = Ephemeral::start_with(&options).expect("an instance starts");
+    let mut s = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    run(&mut s, "create table rc (id number, v varchar2(10))");
+    run(&mut s, "insert into rc select mod(level, 10), 'v' || level from dual connect by level <= 20");
+    run(&mut s, "commit");
+    // Two rows each time, from the third execution of ten keys on out of the cache; one loop stops at its first row.
+    run(
+        &mut s,
+        "declare k number; begin for i in 1 .. 100 loop k := mod(i, 10); \
+         for r in (select /*+ result_cache counted */ v from rc where id = k) loop exit when i = 100; end loop; end loop; end;",
+    );
+    let counted =
+        "select executions, rows_processed, fetches from v$sql where sql_text like 'SELECT /*+ result_cache counted%'";
+    assert_eq!(rows(&mut s, counted), "100 199 100");
+    assert_eq!(rows(&mut s, "select value from v$result_cache_statistics where name = 'Find Count'"), "90");
+
+    for sql in ["select /* failing */ sum(1 / (id - 5)) from rc", "delete /* failing */ from rc where 1 / (id - 5) = 1"]
+    {
+        assert!(s.execute(sql, &[]).and_then(|_| s.query(sql, &[])?.all()).is_err(), "{sql}");
+    }
+    let failed =
+        "select count(*) from v$sql where sql_text like '% /* failing */%' and buffer_gets > 0 and rows_processed = 0";
+    assert_eq!(rows(&mut s, failed), "2");
+}

@@ -255,7 +255,8 @@ impl LibraryCache {
     }
 
     fn end_pin(&self, p: &Process, word: &AtomicU64, seen: &Seen, idn: u64) {
-        let (child, what) = (&self.children[seen.child % self.children.len()], word.load(Ordering::Relaxed) & !STAGE);
+        let Some(child) = self.children.get(seen.child) else { return };
+        let what = word.load(Ordering::Relaxed) & !STAGE;
         match self.design {
             Design::Versioned => word.store(what, Ordering::Relaxed),
             Design::Latch => {

@@ -46,6 +46,7 @@ impl Processes {
             number: n as u32 + 1,
             client: Client::join(self.domain, n as u32 + 1, waiter),
             stats: &self.stats[n],
+            session: &self.sessions[n],
             undo: &self.undo[n],
             section_ids: Cell::new(0),
             cleaning: Cell::new(false),

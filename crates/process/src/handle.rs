@@ -22,6 +22,8 @@ pub struct Process {
     pub(crate) number: u32,
     pub(crate) client: Client,
     pub(crate) stats: &'static StatLine,
+    /// Looked up once: an execution asks for it a dozen times.
+    pub(crate) session: &'static SessionSlot,
     pub(crate) undo: &'static UndoLog,
     pub(crate) section_ids: Cell<u32>,
     /// True while it cleans up behind a dead process.
@@ -86,7 +88,7 @@ impl Process {
     #[inline]
     #[must_use]
     pub fn session(&self) -> &'static SessionSlot {
-        &self.all.sessions[self.number as usize - 1]
+        self.session
     }
 
     /// Its latches, below sections: for gets whose changes need no micro-undo.

@@ -3,7 +3,7 @@
 //! A static statement's cursor belongs to its unit: it is taken while the statement runs (so that a recursive call opens another) and put back.
 //! An open cursor that a variable holds keeps it until it is closed.
 
-use super::{Machine, Run, Waiting, scalar, text, val};
+use super::{Machine, Run, Waiting, owned, scalar, text, val};
 use crate::compile::Compiled;
 use crate::datum::{CursorRef, Datum};
 use crate::op::*;
@@ -315,16 +315,13 @@ impl Machine {
         let (Place::Local(c), Place::Local(r)) = (cursor.place(), row.place()) else {
             return Err(Ora::internal("a loop's cursor and record are local").into());
         };
-        let handle = match &self.stack[base + c as usize] {
-            Datum::Cur(Some(handle)) => handle.clone(),
-            _ => return Err(Ora::new(1001).into()),
-        };
         w.check_cancel()?;
         let mut values = match &mut self.stack[base + r as usize] {
-            Datum::Rec(rec) => std::mem::take(&mut Rc::make_mut(rec).scalars),
+            Datum::Rec(rec) => std::mem::take(&mut owned(rec).scalars),
             _ => Vec::new(),
         };
-        let result = with::<W::Cursor, _>(&handle, |o| {
+        let Datum::Cur(Some(handle)) = &self.stack[base + c as usize] else { return Err(Ora::new(1001).into()) };
+        let result = with::<W::Cursor, _>(handle, |o| {
             o.pause(w, false);
             let found = o.fetch(w, &mut values);
             match found {
@@ -334,7 +331,7 @@ impl Machine {
             Ok(found?)
         });
         if let Datum::Rec(rec) = &mut self.stack[base + r as usize] {
-            Rc::make_mut(rec).scalars = values;
+            owned(rec).scalars = values;
         }
         result
     }

@@ -115,6 +115,20 @@ enum Flow {
 
 static NULL: Value = Value::Null;
 
+/// A record to change: its own already, as nearly always, or a copy.
+#[inline]
+fn owned(rec: &mut Rc<Rec>) -> &mut Rec {
+    if Rc::get_mut(rec).is_none() {
+        copy_of(rec);
+    }
+    Rc::get_mut(rec).expect("nobody else has it")
+}
+
+#[cold]
+fn copy_of(rec: &mut Rc<Rec>) {
+    *rec = Rc::new(Rec::clone(rec));
+}
+
 /// The value of an operand.
 #[inline(always)]
 fn val<'a>(stack: &'a [Datum], frames: &[Frame], unit: &'a Compiled, base: usize, o: Opd) -> &'a Value {
@@ -312,7 +326,7 @@ impl Machine {
             Place::Local(slot) => self.stack[base + slot as usize] = v,
             Place::Field(slot, field) => {
                 if let (Datum::Rec(r), Datum::Val(v)) = (&mut self.stack[base + slot as usize], v) {
-                    Rc::make_mut(r).scalars[field as usize] = v;
+                    owned(r).scalars[field as usize] = v;
                 }
             }
             Place::Up(levels, slot) => {
@@ -449,19 +463,22 @@ impl Machine {
         }
         let ops = proc.ops.as_slice();
         loop {
-            let op = ops[*pc];
+            // Looked at where it lies: an arm copies only what it needs of it.
+            let op = &ops[*pc];
             *pc += 1;
-            match op {
-                Op::Move { d, s } => match (d.place(), s.place()) {
-                    (Place::Local(_), Place::Const(_) | Place::Field(..)) => {
+            match *op {
+                Op::Move { d, s } => {
+                    if let Value::Number(n) = v!(s) {
+                        let n = *n;
+                        self.put_number(base, d, n);
+                    } else if let (Place::Local(_), Place::Const(_) | Place::Field(..)) = (d.place(), s.place()) {
                         let value = v!(s).clone();
                         self.put_value(base, d, value);
-                    }
-                    _ => {
+                    } else {
                         let value = self.datum(unit, base, s);
                         self.put(base, d, value);
                     }
-                },
+                }
                 Op::Init { d, template } => {
                     let t = unit.pool.templates[template as usize].clone();
                     self.put(base, d, t);
@@ -1012,7 +1029,7 @@ impl Machine {
     fn record(&mut self, base: usize, row: Opd) -> Option<&mut Rec> {
         let Place::Local(slot) = row.place() else { return None };
         match &mut self.stack[base + slot as usize] {
-            Datum::Rec(r) => Some(Rc::make_mut(r)),
+            Datum::Rec(r) => Some(owned(r)),
             _ => None,
         }
     }

@@ -151,7 +151,7 @@ impl Machine {
                 true
             }
             (Ok(Datum::Rec(r)), Some(n)) => {
-                Rc::make_mut(r).scalars[n as usize].set(value);
+                super::owned(r).scalars[n as usize].set(value);
                 true
             }
             _ => false,
