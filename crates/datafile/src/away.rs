@@ -51,16 +51,15 @@ impl DataFiles {
     /// # Errors
     /// Those of [`DataFiles::change_control`]; ORA-01157 for an unknown file.
     pub fn take_offline(&self, p: &Process, enqueues: &Enqueues, number: u32) -> Result<()> {
-        let control = self.change_control(p, enqueues, &mut |c| {
+        self.change_control(p, enqueues, &mut |c| {
             let entry = c.files.iter_mut().find(|f| f.file == number);
             entry.ok_or_else(|| Ora::with(1157, &[&number]))?.is_offline = true;
             c.offline.retain(|o| o.file != number);
-            Ok(c.clone())
+            Ok(())
         })?;
         os::crash::point("file-marked-offline");
         self.table.find(number);
-        self.table.set_all(&control);
-        Ok(())
+        self.repeat_control()
     }
 
     /// Notes that no redo behind `stop` is of a file that is offline.
@@ -112,7 +111,7 @@ impl DataFiles {
     /// # Errors
     /// ORA-01113 when it lacks redo; those of [`DataFiles::is_complete`] and of [`DataFiles::change_control`].
     pub fn bring_online(&self, p: &Process, enqueues: &Enqueues, number: u32) -> Result<()> {
-        let control = self.change_control(p, enqueues, &mut |c| {
+        self.change_control(p, enqueues, &mut |c| {
             let entry = c.file(number).cloned().ok_or_else(|| Ora::with(1157, &[&number]))?;
             if c.tablespace(entry.tablespace).is_some_and(|t| t.contents == Contents::Temporary) {
                 self.open_or_remake(c, &entry)?;
@@ -128,11 +127,10 @@ impl DataFiles {
             }
             c.offline.retain(|o| o.file != number);
             c.files.iter_mut().filter(|f| f.file == number).for_each(|f| f.is_offline = false);
-            Ok(c.clone())
+            Ok(())
         })?;
         os::crash::point("file-marked-online");
         self.table.find(number);
-        self.table.set_all(&control);
-        Ok(())
+        self.repeat_control()
     }
 }

@@ -1,7 +1,7 @@
 //! Data files: creating, opening, reading, writing, growing.
 
 use crate::control::{Contents, ControlFile, FileEntry, TablespaceEntry};
-use crate::table::FileTable;
+use crate::table::{FileState, FileTable};
 use crate::tablespace;
 use block::file::FileHeader;
 use block::{BlockView, Image, segment};
@@ -405,12 +405,12 @@ impl DataFiles {
     #[inline]
     pub fn check_writable(&self, number: u32) -> Result<()> {
         let state = self.table.state(number);
-        if state.is_read_only() || state.is_offline() { Err(self.not_writable(number)) } else { Ok(()) }
+        if state.is_read_only() || state.is_offline() { Err(self.not_writable(number, state)) } else { Ok(()) }
     }
 
     #[cold]
-    fn not_writable(&self, number: u32) -> Ora {
-        if self.table.state(number).is_offline() {
+    fn not_writable(&self, number: u32, state: FileState) -> Ora {
+        if state.is_offline() {
             return self.offline(number);
         }
         let name = self.control().ok().and_then(|c| c.file(number).map(|f| self.path(&f.name).display().to_string()));
@@ -510,11 +510,17 @@ impl DataFiles {
     }
 
     /// Lets go of the control file behind a process that died holding it, before its transaction is rolled back: that makes
-    /// redo, and LGWR may be waiting for the control file. Run once, by the supervisor, before it forks.
-    pub fn register_with(all: &Processes, enqueues: &Enqueues) {
-        let enqueues = *enqueues;
+    /// redo, and LGWR may be waiting for the control file. What a statement in the middle of changing files had fenced off is as the
+    /// control file says again. Run once, by the supervisor, before it forks.
+    pub fn register_with(files: &Arc<DataFiles>, all: &Processes, enqueues: &Enqueues) {
+        let (files, enqueues) = (Arc::clone(files), *enqueues);
         all.on_death(CleanupOrder::Pins, "control file", move |by, dead| {
             enqueues.release_kind(by, dead, EnqueueType::Cf);
+            // It still has the enqueue, so nobody else has begun to change files.
+            if enqueues.owns_any(dead, EnqueueType::Dd, LockMode::Exclusive) {
+                // A control file that cannot be read ends the instance elsewhere.
+                let _ = files.refresh();
+            }
         });
     }
 

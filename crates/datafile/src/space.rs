@@ -188,7 +188,7 @@ impl DataFiles {
         number: u32,
         f: &mut dyn FnMut(&mut TablespaceEntry),
     ) -> Result<()> {
-        let control = self.change_control(p, enqueues, &mut |c| {
+        self.change_control(p, enqueues, &mut |c| {
             let entry = c.tablespaces.iter_mut().find(|t| t.number == number);
             let entry = entry.ok_or_else(|| Ora::with(959, &[&number]))?;
             let stayed = entry.is_offline || entry.is_read_only;
@@ -196,10 +196,10 @@ impl DataFiles {
             if stayed && !(entry.is_offline || entry.is_read_only) {
                 self.stamp_returning(c, number)?;
             }
-            Ok(c.clone())
+            Ok(())
         })?;
-        self.table.set_all(&control);
-        Ok(())
+        os::crash::point("tablespace-changed");
+        self.repeat_control()
     }
 
     /// Changes the entry of a file: how it grows, or whether it is online.
@@ -213,32 +213,49 @@ impl DataFiles {
         number: u32,
         f: &mut dyn FnMut(&mut FileEntry),
     ) -> Result<()> {
-        let control = self.change_control(p, enqueues, &mut |c| {
+        self.change_control(p, enqueues, &mut |c| {
             let entry = c.files.iter_mut().find(|entry| entry.file == number);
             f(entry.ok_or_else(|| Ora::with(1157, &[&number]))?);
-            Ok(c.clone())
+            Ok(())
         })?;
-        self.table.set_all(&control);
-        Ok(())
+        self.repeat_control()
     }
 
-    /// Keeps blocks of a file from being changed, until [`DataFiles::refresh`] or a change of the control file says otherwise.
+    /// Keeps blocks of a file from being changed, until [`DataFiles::refresh`].
     pub fn fence_writes(&self, number: u32) {
         self.table.fence(number, false);
+        os::crash::point("file-fenced");
     }
 
     /// As [`DataFiles::fence_writes`], and from being read in.
     pub fn fence_off(&self, number: u32) {
         self.table.fence(number, true);
+        os::crash::point("file-fenced");
     }
 
-    /// Puts the states of all files back to what the control file says.
+    /// Puts the states of all files back to what the control file says, and lifts fences: at the end of a statement that changes files,
+    /// or behind one that died.
     ///
     /// # Errors
     /// ORA-00205.
     pub fn refresh(&self) -> Result<()> {
-        self.table.set_all(&self.control()?);
+        self.repeat_control()?;
+        self.table.lift_fences();
         Ok(())
+    }
+
+    /// Repeats the control file as it is on disk. Who changes it does so first and repeats it then: that of another who has changed it
+    /// before the second look is repeated here, and one who does so later comes later.
+    pub(crate) fn repeat_control(&self) -> Result<()> {
+        let mut control = self.control()?;
+        loop {
+            self.table.set_all(&control);
+            let now = self.control()?;
+            if now == control {
+                return Ok(());
+            }
+            control = now;
+        }
     }
 
     /// Checks that the files of a tablespace can be opened, before it comes online.

@@ -1,7 +1,7 @@
 //! Which files there are, as every process of the instance sees it at once.
 //!
 //! A word a file number lies in memory that all processes share. Its low half says what the file is (there, temporary, offline, read
-//! only), its high half counts how often the number was given to another file, or the file was away and came back, put back from a
+//! only, fenced off by a statement), its high half counts how often the number was given to another file, or the file was away and came back, put back from a
 //! copy perhaps: a process that still has a descriptor of an earlier one opens the file anew. The control file stays the truth; the
 //! words repeat what reading it for each block would cost.
 
@@ -17,6 +17,10 @@ const OFFLINE: u64 = 4;
 const TEMPORARY: u64 = 8;
 /// It was not there, or not itself, when the database was opened; that does not change before the next start.
 const MISSING: u64 = 16;
+/// A statement keeps others from changing its blocks for the time being; the control file does not say so.
+const FENCED: u64 = 32;
+/// And from reading them.
+const FENCED_OFF: u64 = 64;
 /// The tablespace's number, as far as it fits.
 const TABLESPACE_SHIFT: u32 = 8;
 const TABLESPACE_MASK: u64 = 0xFFFF;
@@ -35,13 +39,13 @@ impl FileState {
     }
     /// Its blocks are not to be had.
     pub fn is_offline(self) -> bool {
-        self.0 & (OFFLINE | MISSING) != 0
+        self.0 & (OFFLINE | MISSING | FENCED_OFF) != 0
     }
     pub fn is_missing(self) -> bool {
         self.0 & MISSING != 0
     }
     pub fn is_read_only(self) -> bool {
-        self.0 & READ_ONLY != 0
+        self.0 & (READ_ONLY | FENCED) != 0
     }
     pub fn is_temporary(self) -> bool {
         self.0 & TEMPORARY != 0
@@ -83,26 +87,24 @@ impl FileTable {
         (1..=Rdba::MAX_FILE).map(|n| (n, self.state(n))).filter(|(_, s)| s.is_present())
     }
 
-    /// Repeats what the control file says of a file. The caller is the only one that changes files.
+    /// Repeats what the control file says of a file; a fence stays.
     pub fn set(&self, entry: &FileEntry, tablespace: &TablespaceEntry) {
-        let old = self.state(entry.file);
-        let mut word = old.incarnation() | PRESENT | old.0 & MISSING;
+        let mut says = PRESENT | (u64::from(tablespace.number) & TABLESPACE_MASK) << TABLESPACE_SHIFT;
         if tablespace.is_read_only {
-            word |= READ_ONLY;
+            says |= READ_ONLY;
         }
         if tablespace.is_offline || entry.is_offline {
-            word |= OFFLINE;
+            says |= OFFLINE;
         }
         if tablespace.contents == Contents::Temporary {
-            word |= TEMPORARY;
+            says |= TEMPORARY;
         }
-        word |= (u64::from(tablespace.number) & TABLESPACE_MASK) << TABLESPACE_SHIFT;
-        let comes_back = old.is_offline() && !FileState(word).is_offline();
-        if !old.is_present() || comes_back {
-            word = word.wrapping_add(INCARNATION);
-        }
-        self.words[entry.file as usize].store(word, Ordering::Release);
-        if comes_back {
+        let comes_back = |old: u64| old & (OFFLINE | MISSING) != 0 && (old & MISSING | says & OFFLINE) == 0;
+        let changed = self.words[entry.file as usize].fetch_update(Ordering::AcqRel, Ordering::Acquire, |old| {
+            let word = old & !FLAGS | old & (MISSING | FENCED | FENCED_OFF) | says;
+            Some(if old & PRESENT == 0 || comes_back(old) { word.wrapping_add(INCARNATION) } else { word })
+        });
+        if changed.is_ok_and(comes_back) {
             self.words[RETURNS].fetch_add(1, Ordering::AcqRel);
         }
     }
@@ -136,7 +138,16 @@ impl FileTable {
 
     /// From now on blocks of the file are not changed, and with `reads` not read in either.
     pub fn fence(&self, number: u32, reads: bool) {
-        self.words[number as usize].fetch_or(READ_ONLY | if reads { OFFLINE } else { 0 }, Ordering::AcqRel);
+        self.words[number as usize].fetch_or(FENCED | if reads { FENCED_OFF } else { 0 }, Ordering::AcqRel);
+    }
+
+    /// What the control file says of the files holds again, and nothing else.
+    pub fn lift_fences(&self) {
+        for (number, state) in self.present() {
+            if state.0 & (FENCED | FENCED_OFF) != 0 {
+                self.words[number as usize].fetch_and(!(FENCED | FENCED_OFF), Ordering::AcqRel);
+            }
+        }
     }
 
     /// The file cannot be used until the next start.

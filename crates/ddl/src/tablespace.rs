@@ -436,12 +436,10 @@ fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     cache.flush(parts.p)
 }
 
-/// Puts the states of the files back to what the control file says.
-fn unfence<R>(work: &mut Work<'_>, done: Result<R>) -> Result<R> {
-    if done.is_err() {
-        let _ = files(&work.host.parts()).refresh();
-    }
-    done
+/// Lifts the fences: the files are what the control file says.
+fn unfence(work: &mut Work<'_>, done: Result<()>) -> Result<()> {
+    let lifted = files(&work.host.parts()).refresh();
+    done.and(lifted)
 }
 
 fn make_read_only(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {

@@ -271,6 +271,15 @@ impl Enqueues {
         own.map_or(LockMode::None, Lock::held)
     }
 
+    /// Whether process `of`, a dead one perhaps, owns any resource of a type in `mode` or a stronger one.
+    #[must_use]
+    pub fn owns_any(&self, of: u32, kind: EnqueueType, mode: LockMode) -> bool {
+        self.own_locks(of).any(|lock| {
+            let resource = self.resource(lock.resource.load(Ordering::Relaxed));
+            resource.kind() == kind && lock.held() >= mode
+        })
+    }
+
     /// Releases every lock of process `of`: its own at the end of its session, or a dead one's.
     pub fn release_all(&self, p: &Process, of: u32) {
         let Some(head) = self.owners.get((of as usize).wrapping_sub(1)) else { return };

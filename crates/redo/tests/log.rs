@@ -72,7 +72,7 @@ fn start(dir: PathBuf, files: Arc<DataFiles>, leader: bool, end: Rba) -> Stage {
     let enqueues = Enqueues::create(all, &at);
     let log: &'static RedoLog = Box::leak(Box::new(RedoLog::create(all, &log, &config, &files, &enqueues).unwrap()));
     let notes = &all.sga().slice(notes)[0];
-    DataFiles::register_with(all, &enqueues);
+    DataFiles::register_with(&files, all, &enqueues);
     all.on_death(CleanupOrder::Pins, "groups", move |by, dead| {
         log.settle_dead(by, dead, notes.counts[dead as usize].load(Ordering::Acquire) == 1);
         notes.counts[dead as usize].store(0, Ordering::Release);

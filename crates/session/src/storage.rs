@@ -259,7 +259,7 @@ impl Storage {
         // The cache decides what becomes of a dead process's record before the log is looked at.
         BufferCache::register_with(cache, processes);
         RedoLog::register_with(redo, processes);
-        DataFiles::register_with(processes, enqueues);
+        DataFiles::register_with(&database.files, processes, enqueues);
         let txns = Transactions::create(sga, &layout.txns, &layout.txn_config, cache, enqueues);
         txns.register_with(processes);
         let txns: &'static Transactions = Box::leak(Box::new(txns));

@@ -240,3 +240,49 @@ fn dbms_stats_counts_rows_values_and_keys() {
     let indexes = "select distinct_keys from user_indexes where table_name = 'T' order by 1";
     assert_eq!(rows(&mut s, indexes), ["7", "700"]);
 }
+
+#[test]
+fn a_statement_that_dies_while_it_keeps_others_from_a_file_leaves_it_to_them() {
+    let instance = start(&[("_crash_point", "file-fenced:1:child")]);
+    let mut s = sysdba(&instance);
+    run(&mut s, &["create tablespace ts1 datafile 'ts1a.dbf' size 1m, 'ts1b.dbf' size 1m"]);
+    run(&mut s, &["create table t (n number) tablespace ts1", "insert into t values (1)", "commit"]);
+    let dying = [
+        "alter tablespace ts1 offline",
+        "alter tablespace ts1 read only",
+        "alter tablespace ts1 drop datafile 'ts1b.dbf'",
+    ];
+    for sql in dying {
+        assert_eq!(code(&mut sysdba(&instance), sql), 3113, "{sql}");
+        // DDL waits for what the dead one has until it is cleaned up behind.
+        run(&mut s, &["alter session set ddl_lock_timeout = 60", "create table u (n number) tablespace ts1"]);
+        run(
+            &mut s,
+            &["insert into u select level from dual connect by level <= 10000", "insert into t values (2)", "commit"],
+        );
+        assert_eq!(
+            rows(&mut s, "select status from dba_tablespaces where tablespace_name = 'TS1'"),
+            ["ONLINE"],
+            "{sql}"
+        );
+        run(&mut s, &["drop table u purge"]);
+    }
+    assert_eq!(number(&mut s, "select count(*) from t"), 4);
+}
+
+#[test]
+fn what_the_control_file_says_of_a_tablespace_holds_when_who_wrote_it_dies() {
+    let instance = start(&[("_crash_point", "tablespace-changed:1:child")]);
+    let mut s = sysdba(&instance);
+    run(&mut s, &["create tablespace ts1 datafile 'ts1.dbf' size 1m", "create table t (n number) tablespace ts1"]);
+    let settled = ["alter session set ddl_lock_timeout = 60", "create table u (n number)", "drop table u purge"];
+    let insert = "insert into t values (1)";
+    for (sql, error) in [("offline", 376), ("online", 0), ("read only", 372), ("read write", 0)] {
+        assert_eq!(code(&mut sysdba(&instance), &format!("alter tablespace ts1 {sql}")), 3113, "{sql}");
+        run(&mut s, &settled);
+        match error {
+            0 => run(&mut s, &[insert, "commit"]),
+            error => assert_eq!(code(&mut s, insert), error, "{sql}"),
+        }
+    }
+}
