@@ -125,6 +125,11 @@ pub fn is_whole(cv: &redo::ChangeVector) -> bool {
     cv.layer == Layer::Block && matches!(cv.op, op::IMAGE | op::ZERO)
 }
 
+/// True for a vector that makes the whole block zeros.
+pub fn is_zeros(cv: &redo::ChangeVector) -> bool {
+    cv.layer == Layer::Block && cv.op == op::ZERO
+}
+
 fn apply_space(image: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
     let mut f = Fields(data);
     let done = match code {

@@ -27,7 +27,7 @@ mod temp;
 mod writer;
 
 pub use advice::{CacheAdvice, PRESENT as ADVICE_PRESENT, SIZES as ADVICE_SIZES, Simulator};
-pub use apply::{is_whole, op, register};
+pub use apply::{is_whole, is_zeros, op, register};
 pub use config::{CacheConfig, ChainDesign, GROUP_BLOCKS_MAX};
 pub use figures::{CLASSES, FileIo, MULTIBLOCK_MAX};
 pub use group::{BlockRef, ChangeGroup, is_retry};

@@ -9,9 +9,11 @@
 //! Whoever reads much of it once reads past that memory, too, and saves a copy of it all.
 
 use std::fs::OpenOptions;
+use std::num::NonZero;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::ptr::NonNull;
 
 use crate::file::File;
 use crate::{OsError, OsResult, power};
@@ -22,45 +24,94 @@ pub const BLOCK_MAX: usize = 4096;
 /// The smallest block, and that of files which are written the ordinary way.
 const BLOCK_MIN: usize = 512;
 
-#[repr(C, align(4096))]
-#[derive(Clone, Copy, Debug)]
-struct Page([u64; BLOCK_MAX / 8]);
+/// From this size on memory lies and is asked for so that the system can give it in large pages.
+const LARGE: usize = 2 << 20;
 
-/// Memory that blocks can be written from.
-#[derive(Debug, Default)]
+/// Memory that blocks can be written from: pages of its own, which the system fills with zeros when they are first used.
+#[derive(Debug)]
 pub struct Blocks {
-    pages: Vec<Page>,
+    base: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the memory is owned as a vector's is.
+unsafe impl Send for Blocks {}
+// SAFETY: as above; shared it is only read.
+unsafe impl Sync for Blocks {}
+
+impl Default for Blocks {
+    /// No memory yet. It begins at a page as all of it does.
+    fn default() -> Blocks {
+        Blocks { base: NonNull::without_provenance(NonZero::new(BLOCK_MAX).expect("not zero")), len: 0 }
+    }
+}
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // SAFETY: exactly the range that was mapped; whoever borrowed it is gone.
+            unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+        }
+    }
 }
 
 impl Blocks {
+    /// Zeros of `len` bytes, whole pages.
+    ///
+    /// # Panics
+    /// When there is no memory, as for a vector.
+    fn of_zeros(len: usize) -> Blocks {
+        // What is large begins at a multiple of that: more is asked for, and what lies before and behind is given back.
+        let spare = if len >= LARGE { LARGE } else { 0 };
+        // SAFETY: a new private mapping at an address of the kernel's choice.
+        let got = unsafe {
+            let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            libc::mmap(std::ptr::null_mut(), len + spare, protection, flags, -1, 0)
+        };
+        assert!(got != libc::MAP_FAILED, "no memory for {len} bytes");
+        let before = if spare > 0 { (got as usize).next_multiple_of(LARGE) - got as usize } else { 0 };
+        for (at, part) in [(0, before), (before + len, spare - before)] {
+            if part > 0 {
+                // SAFETY: whole pages of the mapping made above that nobody knows of yet.
+                unsafe { libc::munmap(got.byte_add(at), part) };
+            }
+        }
+        // SAFETY: inside the mapping; what begins there is `len` bytes long.
+        let base = NonNull::new(unsafe { got.byte_add(before) }.cast::<u8>()).expect("a mapping is never at zero");
+        let mut blocks = Blocks { base, len };
+        if len >= LARGE {
+            crate::memory::prefer_huge(blocks.bytes_mut());
+        }
+        blocks
+    }
+
     /// Room for at least `bytes`, as words in the byte order of the file (little-endian). What they hold is left from earlier use.
     pub fn words_mut(&mut self, bytes: usize) -> &mut [u64] {
         self.grow(bytes);
         let words = bytes.div_ceil(BLOCK_MAX) * (BLOCK_MAX / 8);
-        // SAFETY: a page is an array of words as long as it is aligned, so pages lie behind one another without gaps; the borrow goes over.
-        unsafe { std::slice::from_raw_parts_mut(self.pages.as_mut_ptr().cast(), words) }
+        // SAFETY: aligned to a page and as long as was asked for; any bytes make words; the borrow goes over.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().cast(), words) }
     }
 
     /// All bytes that there are.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        let len = self.pages.len() * BLOCK_MAX;
-        // SAFETY: the pages lie behind one another without gaps, are initialised, and live and stay as they are while the borrow lasts.
-        unsafe { std::slice::from_raw_parts(self.pages.as_ptr().cast(), len) }
+        // SAFETY: mapped, filled with zeros to begin with, and as it is while the borrow lasts.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 
     /// As [`Blocks::bytes`], to be changed.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        let len = self.pages.len() * BLOCK_MAX;
-        // SAFETY: as in `bytes`; the borrow goes over, and any bytes make words.
-        unsafe { std::slice::from_raw_parts_mut(self.pages.as_mut_ptr().cast(), len) }
+        // SAFETY: as in `bytes`; the borrow goes over.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
     }
 
     /// Makes room for at least `bytes`. What there is stays, what is new is zero.
     pub fn grow(&mut self, bytes: usize) {
-        let pages = bytes.div_ceil(BLOCK_MAX);
-        if self.pages.len() < pages {
-            self.pages.resize(pages, Page([0; BLOCK_MAX / 8]));
+        if self.len < bytes {
+            let mut longer = Blocks::of_zeros(bytes.next_multiple_of(BLOCK_MAX));
+            longer.bytes_mut()[..self.len].copy_from_slice(self.bytes());
+            *self = longer;
         }
     }
 }
@@ -166,7 +217,7 @@ fn alignment(file: &std::fs::File) -> Option<usize> {
     }
     let (memory, place) = (about.stx_dio_mem_align as usize, about.stx_dio_offset_align as usize);
     let block = place.max(BLOCK_MIN);
-    let fits = place > 0 && block.is_power_of_two() && block <= BLOCK_MAX && memory <= align_of::<Page>();
+    let fits = place > 0 && block.is_power_of_two() && block <= BLOCK_MAX && memory <= BLOCK_MAX;
     fits.then_some(block)
 }
 

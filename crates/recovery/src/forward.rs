@@ -9,10 +9,14 @@
 //! ahead and checks records. No two workers ever have the same block, and nothing is written to disk that a single one would not
 //! write; which record is the last is decided before any worker hears of it. Redo that fits into one batch is applied by the calling
 //! thread itself.
+//!
+//! **Void changes.** What is done to a block before a vector that makes it anew need not be done. A worker therefore lets some of the redo
+//! come before it applies the first, and hears with each batch which blocks it makes anew. A table that is emptied and filled again and again,
+//! or undo that is used in turn, is rolled forward once.
 
-use crate::batch::{Batch, Ring};
-use crate::pool::Pool;
-use buffer_cache::is_whole;
+use crate::batch::{Batch, Ring, Waiting};
+use crate::pool::{Found, Pool};
+use buffer_cache::{is_whole, is_zeros};
 use datafile::DataFiles;
 use redo::{ApplyTable, LogReader, Rba, RecordReader};
 use std::collections::HashMap;
@@ -73,7 +77,7 @@ impl Default for Workers {
     /// As many as the machine has processors, within reason.
     fn default() -> Workers {
         let count = std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
-        Workers { count, batch_bytes: 1 << 20 }
+        Workers { count, batch_bytes: 2 << 20 }
     }
 }
 
@@ -123,7 +127,7 @@ const NEVER: Rba = Rba(u64::MAX);
 const TELL_BYTES: u64 = 8 << 20;
 
 /// Batches on their way to a worker that has not taken them yet: so far one may be behind the others.
-const BATCHES_AHEAD: usize = 8;
+const BATCHES_AHEAD: usize = 4;
 
 /// Applies the redo that `reader` gives to the data files: everything is in them when it returns, and on the device if that is asked for.
 ///
@@ -140,6 +144,7 @@ pub fn roll_forward(forward: &Forward<'_>, reader: &mut LogReader, tell: &mut dy
         runs
     } else {
         let mut run = Run::new(forward, 0, 1);
+        run.hear_of(&first);
         run.batch(&first)?;
         run.write_out()?;
         vec![run]
@@ -227,6 +232,8 @@ impl<'a> Feed<'a> {
                 return Ok(false);
             }
             let (len, scn, time_s) = (record.len, record.scn, record.time_s);
+            let made = record.vectors().filter(is_whole);
+            made.for_each(|cv| batch.note_made(cv.rdba, Rba(start.0 + len as u64)));
             let end = reader.buffer_place();
             batch.note(start, end - len..end);
             let out = &mut self.out;
@@ -299,9 +306,10 @@ impl<'a> Feed<'a> {
 /// A block of the record that is being applied.
 struct Touched {
     at: Rdba,
-    frame: usize,
-    /// The block has the record's changes already.
-    passed_by: bool,
+    /// None when the block has the record's changes already, and when they are void.
+    frame: Option<usize>,
+    /// The record makes the block anew further on.
+    is_void_yet: bool,
 }
 
 /// Blocks whose vectors go to the same worker. Neighbours are written together, so that there should be many; what is changed at about the
@@ -343,7 +351,8 @@ impl<'a> Run<'a> {
 
     /// Applies batches until there are no more, and then, if they were `complete`, writes what it has.
     fn work(&mut self, batches: &Receiver<Arc<Batch>>, complete: &AtomicBool) -> Result<()> {
-        while let Ok(batch) = batches.recv() {
+        let mut waiting = Waiting::of(batches);
+        while let Some(batch) = waiting.next(&mut |batch| self.hear_of(batch)) {
             self.batch(&batch)?;
         }
         if complete.load(Ordering::Acquire) { self.write_out() } else { Ok(()) }
@@ -354,9 +363,18 @@ impl<'a> Run<'a> {
         self.pool.write_out()
     }
 
+    /// Notes which blocks the batch makes anew.
+    fn hear_of(&mut self, batch: &Batch) {
+        for (at, end) in batch.made() {
+            if self.owns(*at) {
+                self.pool.will_be_made(*at, *end);
+            }
+        }
+    }
+
     fn batch(&mut self, batch: &Batch) -> Result<()> {
         batch.records().try_for_each(|(start, record)| self.record(start, &record))?;
-        if self.forward.on_device { self.pool.write_early() } else { Ok(()) }
+        self.pool.write_early()
     }
 
     fn owns(&self, at: Rdba) -> bool {
@@ -368,7 +386,7 @@ impl<'a> Run<'a> {
     fn record(&mut self, start: Rba, record: &RecordReader<'_>) -> Result<()> {
         let end = Rba(start.0 + record.len as u64);
         os::crash::point("recovery-record");
-        self.pool.next_record();
+        self.pool.next_record(end);
         self.pool.make_room(RECORD_BLOCKS_MAX)?;
         self.touched.clear();
         for cv in record.vectors() {
@@ -383,28 +401,28 @@ impl<'a> Run<'a> {
                 }
                 continue;
             }
-            let n = self.touch(&cv, end)?;
-            let (frame, passed_by) = (self.touched[n].frame, self.touched[n].passed_by);
-            if passed_by {
-                continue;
-            }
+            let n = self.touch(&cv)?;
+            let touched = &mut self.touched[n];
+            touched.is_void_yet &= !is_whole(&cv);
+            let Some(frame) = touched.frame.filter(|_| !touched.is_void_yet) else { continue };
             let (frame, block) = self.pool.frame_and_block(frame);
             if is_whole(&cv) {
                 frame.damaged = false;
             }
-            if !frame.damaged && self.forward.apply.apply_read(block, &cv).is_err() {
+            let is_done = std::mem::take(&mut frame.is_fresh) && is_zeros(&cv);
+            if !is_done && !frame.damaged && self.forward.apply.apply_read(block, &cv).is_err() {
                 frame.damaged = true;
             }
             frame.dirty = true;
         }
-        for touched in self.touched.iter().filter(|t| !t.passed_by) {
-            block::stamp(self.pool.frame_and_block(touched.frame).1, end.0);
+        for frame in self.touched.iter().filter_map(|t| t.frame) {
+            block::stamp(self.pool.frame_and_block(frame).1, end.0);
         }
         Ok(())
     }
 
-    /// The record's entry for the block of `cv`, which is in the pool from now on.
-    fn touch(&mut self, cv: &redo::ChangeVector<'_>, end: Rba) -> Result<usize> {
+    /// The record's entry for the block of `cv`, which is in the pool from now on if the record changes anything in it.
+    fn touch(&mut self, cv: &redo::ChangeVector<'_>) -> Result<usize> {
         if let Some(n) = self.touched.iter().position(|t| t.at == cv.rdba) {
             return Ok(n);
         }
@@ -412,13 +430,18 @@ impl<'a> Run<'a> {
             return Err(Ora::internal("a redo record with more blocks than a change group has"));
         }
         self.reach(cv.rdba)?;
-        let whole = is_whole(cv);
-        let frame = self.pool.get(cv.rdba, whole)?;
-        let damaged = self.pool.frame_and_block(frame).0.damaged;
-        let rba = if whole || damaged { 0 } else { self.pool.view(frame).rba() };
-        let passed_by = rba >= end.0;
-        self.newest_block = self.newest_block.max(Rba(rba));
-        self.touched.push(Touched { at: cv.rdba, frame, passed_by });
+        let mut touched = Touched { at: cv.rdba, frame: None, is_void_yet: false };
+        match self.pool.get(cv.rdba, is_whole(cv))? {
+            Found::Void => {}
+            Found::Made(frame) => (touched.frame, touched.is_void_yet) = (Some(frame), true),
+            Found::Read(frame) => {
+                let is_damaged = self.pool.frame_and_block(frame).0.damaged;
+                let rba = if is_damaged { Rba(0) } else { Rba(self.pool.view(frame).rba()) };
+                self.newest_block = self.newest_block.max(rba);
+                touched.frame = (rba < self.pool.now()).then_some(frame);
+            }
+        }
+        self.touched.push(touched);
         Ok(self.touched.len() - 1)
     }
 

@@ -3,18 +3,22 @@
 //! | state of a frame | what it holds | leaves it by |
 //! |---|---|---|
 //! | free | nothing | `frame_for` |
-//! | sound | its block, as of the redo read so far | `write_out`, when the pool is full or at the end |
+//! | sound | its block, as of the redo read so far | `write_out`, when the pool is full or at the end; `write_early` |
 //! | damaged | nothing: the block could not be read, or a change did not fit it | a vector that makes the whole block; `write_out`, which leaves a block on disk that nobody takes for sound |
 //!
 //! When the pool is full, half of it is written in the order of the files, neighbours together, and given up: the half that has
 //! waited longest. A block that comes again is read back.
 //!
 //! Undo blocks are filled one after the other and then left alone; most of what a roll forward writes may be such blocks. They are
-//! written as soon as nothing has changed them for a while, so that the device has them before the end is waited for. They stay in the
-//! pool: one that is changed again after all is written again.
+//! written as soon as nothing has changed them for a while: the processor has time for that as long as redo is being read, the memory they
+//! lie in is near, and the device has them before the end is waited for. Then they leave the pool: memory is used again while it is
+//! near, and little of it is touched for the first time, which costs more than all that is done to a block.
+//!
+//! A block that redo makes anew further on is neither changed nor written until then, as far as that is known: see [`Pool::will_be_made`].
 
 use block::{BlockKind, BlockView, Image};
 use datafile::DataFiles;
+use redo::Rba;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use types::{Rdba, Result};
@@ -22,8 +26,8 @@ use types::{Rdba, Result};
 /// Bytes written at a time, at most.
 const RUN_BYTES: usize = 1 << 20;
 
-/// An undo block that this many records have not changed is taken to be full.
-const LEFT_ALONE: u64 = 4096;
+/// An undo block that this many bytes of redo have not changed is taken to be full.
+const LEFT_ALONE_BYTES: u64 = 4 << 20;
 
 /// Blocks that are written early at a time, at least.
 const EARLY_BLOCKS: usize = 64;
@@ -52,8 +56,12 @@ pub struct Frame {
     pub damaged: bool,
     /// The frame differs from the file.
     pub dirty: bool,
-    /// When it was last used: a count of records.
-    used: u64,
+    /// It holds zeros still.
+    pub is_fresh: bool,
+    /// The end of the last record, as far as is known, that makes the block anew.
+    made: Rba,
+    /// The end of the record that used it last.
+    used: Rba,
     /// The place of its block.
     place: usize,
 }
@@ -74,11 +82,10 @@ impl Images {
         (SLAB_BYTES / self.size).max(1)
     }
 
-    /// A place for a block, filled with zeros.
-    fn take(&mut self) -> usize {
+    /// A place for a block, and whether it holds zeros.
+    fn take(&mut self) -> (usize, bool) {
         if let Some(place) = self.free.pop() {
-            self.bytes_mut(place).fill(0);
-            return place;
+            return (place, false);
         }
         if self.given == self.slabs.len() * self.per_slab() {
             let mut slab = Image::new(self.per_slab() * self.size);
@@ -86,7 +93,7 @@ impl Images {
             self.slabs.push(slab);
         }
         self.given += 1;
-        self.given - 1
+        (self.given - 1, true)
     }
 
     fn bytes(&self, place: usize) -> &[u8] {
@@ -100,17 +107,33 @@ impl Images {
     }
 }
 
+/// What there is of a block for the record that is being applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A record further on makes the block anew: what this one does to it is void.
+    Void,
+    /// This record makes the block anew: what it was does not matter.
+    Made(usize),
+    /// The block, as it was read or as redo before this record made it.
+    Read(usize),
+}
+
 /// The pool.
 pub struct Pool<'a> {
     files: &'a DataFiles,
     frames: Vec<Frame>,
+    /// Numbers of frames that have no block.
+    vacant: Vec<usize>,
     images: Images,
     places: HashMap<Rdba, usize, BuildHasherDefault<AddressHasher>>,
     frames_max: usize,
-    now: u64,
-    /// Frames before this one have been looked at for being written early.
-    looked_at: usize,
-    early: Vec<usize>,
+    /// Blocks without a frame that are going to be made anew, and the end of the last record that does so.
+    to_be_made: HashMap<Rdba, Rba, BuildHasherDefault<AddressHasher>>,
+    /// The end of the record that is being applied.
+    now: Rba,
+    /// Frames that have not been looked at for being written early, and those of undo blocks that had been changed not long ago.
+    new: Vec<usize>,
+    young: Vec<usize>,
     /// What is written is going to be waited for.
     on_device: bool,
     /// Blocks read from and written to the files.
@@ -129,12 +152,14 @@ impl<'a> Pool<'a> {
         Pool {
             files,
             frames: Vec::new(),
+            vacant: Vec::new(),
             images: Images { slabs: Vec::new(), size: files.block_size(), given: 0, free: Vec::new() },
             places: HashMap::default(),
             frames_max: frames_max.max(Self::FRAMES_MIN),
-            now: 0,
-            looked_at: 0,
-            early: Vec::new(),
+            to_be_made: HashMap::default(),
+            now: Rba(0),
+            new: Vec::new(),
+            young: Vec::new(),
             on_device,
             reads: 0,
             writes: 0,
@@ -142,9 +167,20 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Says that another record begins. A record's blocks stay in the pool while it is applied.
-    pub fn next_record(&mut self) {
-        self.now += 1;
+    /// Says that the record which ends at `end` comes next. A record's blocks stay in the pool while it is applied.
+    pub fn next_record(&mut self, end: Rba) {
+        self.now = end;
+    }
+
+    /// Says that the record which ends at `end`, and is going to be applied for certain, makes the block anew: what records before it do to
+    /// the block is void. Said in the order of the redo.
+    pub fn will_be_made(&mut self, at: Rdba, end: Rba) {
+        match self.places.get(&at) {
+            Some(&n) => self.frames[n].made = end,
+            None => {
+                self.to_be_made.insert(at, end);
+            }
+        }
     }
 
     /// The frame with this number, and its block.
@@ -159,47 +195,83 @@ impl<'a> Pool<'a> {
         BlockView::of_bytes(self.images.bytes(self.frames[n].place))
     }
 
+    /// The end of the record that is being applied.
+    pub fn now(&self) -> Rba {
+        self.now
+    }
+
     /// The frame of a block: in the pool, or read into it; `whole` says that its former content does not matter.
     ///
     /// # Errors
     /// ORA-01114 when frames had to be written and could not be, ORA-01237 when the file cannot grow. A block that cannot be read
     /// is no error: its frame is damaged.
-    pub fn get(&mut self, at: Rdba, whole: bool) -> Result<usize> {
-        if let Some(&n) = self.places.get(&at) {
-            self.frames[n].used = self.now;
-            return Ok(n);
+    pub fn get(&mut self, at: Rdba, whole: bool) -> Result<Found> {
+        let known = self.places.get(&at).copied();
+        let made = match known {
+            Some(n) => self.frames[n].made,
+            None => self.to_be_made.get(&at).copied().unwrap_or_default(),
+        };
+        if made > self.now {
+            return Ok(Found::Void);
         }
-        let n = self.frame_for(at)?;
-        // A frame begins with zeros, as a block that is made anew does.
-        if !whole {
+        let whole = whole || made == self.now;
+        let n = match known {
+            Some(n) => n,
+            None => self.frame_for(at, made)?,
+        };
+        self.frames[n].used = self.now;
+        if whole {
+            return Ok(Found::Made(n));
+        }
+        if known.is_none() {
             self.reads += 1;
             let files = self.files;
             let (frame, block) = self.frame_and_block(n);
             frame.damaged = files.read_block(at, block).is_err();
+            frame.is_fresh = false;
         }
+        Ok(Found::Read(n))
+    }
+
+    fn frame_for(&mut self, at: Rdba, made: Rba) -> Result<usize> {
+        if self.used_frames() == self.frames_max {
+            self.give_up_half()?;
+        }
+        let (place, is_fresh) = self.images.take();
+        let frame = Frame { at, damaged: false, dirty: false, is_fresh, made, used: self.now, place };
+        let n = match self.vacant.pop() {
+            Some(n) => {
+                self.frames[n] = frame;
+                n
+            }
+            None => {
+                self.frames.push(frame);
+                self.frames.len() - 1
+            }
+        };
+        self.places.insert(at, n);
+        self.to_be_made.remove(&at);
+        self.new.push(n);
         Ok(n)
     }
 
-    fn frame_for(&mut self, at: Rdba) -> Result<usize> {
-        if self.frames.len() == self.frames_max {
-            self.give_up_half()?;
-        }
-        let place = self.images.take();
-        self.frames.push(Frame { at, damaged: false, dirty: false, used: self.now, place });
-        let n = self.frames.len() - 1;
-        self.places.insert(at, n);
-        Ok(n)
+    fn used_frames(&self) -> usize {
+        self.frames.len() - self.vacant.len()
     }
 
     /// Writes the half that has waited longest, and keeps the rest. Frames of the present record are used last of all.
     fn give_up_half(&mut self) -> Result<()> {
+        let mut vacant = std::mem::take(&mut self.vacant);
+        vacant.sort_unstable();
+        for n in vacant.into_iter().rev() {
+            self.frames.swap_remove(n);
+        }
         self.frames.sort_unstable_by_key(|f| std::cmp::Reverse(f.used));
-        let keep = self.frames.len() / 2;
-        let out = self.frames.split_off(keep);
-        let places: Vec<usize> = out.iter().map(|f| f.place).collect();
+        let out = self.frames.split_off(self.frames.len() / 2);
+        self.images.free.extend(out.iter().map(|f| f.place));
+        self.to_be_made.extend(out.iter().filter(|f| f.made > self.now).map(|f| (f.at, f.made)));
         self.write_changed(out)?;
-        self.images.free.extend(places);
-        (self.looked_at, self.early) = (self.frames.len(), Vec::new());
+        (self.new, self.young) = ((0..self.frames.len()).collect(), Vec::new());
         self.places.clear();
         self.places.extend(self.frames.iter().enumerate().map(|(n, f)| (f.at, n)));
         Ok(())
@@ -210,7 +282,7 @@ impl<'a> Pool<'a> {
     /// # Errors
     /// As [`Pool::get`].
     pub fn make_room(&mut self, blocks: usize) -> Result<()> {
-        if self.frames.len() + blocks > self.frames_max { self.give_up_half() } else { Ok(()) }
+        if self.used_frames() + blocks > self.frames_max { self.give_up_half() } else { Ok(()) }
     }
 
     /// Writes everything that differs from the files.
@@ -218,38 +290,39 @@ impl<'a> Pool<'a> {
     /// # Errors
     /// ORA-01114.
     pub fn write_out(&mut self) -> Result<()> {
+        // Those without a block are not dirty.
         let frames = std::mem::take(&mut self.frames);
         self.places.clear();
         self.write_changed(frames)
     }
 
-    /// Writes undo blocks that are full, if there are enough of them.
+    /// Writes undo blocks that are full, if there are enough of them, and gives them up.
     ///
     /// # Errors
     /// ORA-01114.
     pub fn write_early(&mut self) -> Result<()> {
-        while let Some(frame) = self.frames.get(self.looked_at) {
-            if BlockView::of_bytes(self.images.bytes(frame.place)).kind() == Some(BlockKind::Undo) {
-                if frame.used + LEFT_ALONE > self.now {
-                    break;
-                }
-                self.early.push(self.looked_at);
-            }
-            self.looked_at += 1;
-        }
-        if self.early.len() < EARLY_BLOCKS {
+        let is_undo = |f: &Frame| BlockView::of_bytes(self.images.bytes(f.place)).kind() == Some(BlockKind::Undo);
+        self.young.extend(self.new.drain(..).filter(|n| is_undo(&self.frames[*n])));
+        let is_young = |n: usize| self.frames[n].used.0 + LEFT_ALONE_BYTES > self.now.0;
+        if self.young.iter().filter(|n| !is_young(**n)).count() < EARLY_BLOCKS {
             return Ok(());
         }
-        let mut early = std::mem::take(&mut self.early);
-        early.retain(|n| self.frames[*n].dirty && !self.frames[*n].damaged);
-        early.sort_unstable_by_key(|n| self.frames[*n].at);
-        let mut frames: Vec<Frame> = early.iter().map(|n| self.frames[*n]).collect();
-        self.write(&mut frames)?;
-        for (n, frame) in early.drain(..).zip(frames) {
-            self.frames[n] = Frame { dirty: false, ..frame };
+        let (old, young) = std::mem::take(&mut self.young).into_iter().partition(|n| !is_young(*n));
+        self.young = young;
+        self.give_up(old)
+    }
+
+    /// Writes frames and gives them up, but for those that wait to be made anew, or are damaged.
+    fn give_up(&mut self, mut old: Vec<usize>) -> Result<()> {
+        old.retain(|n| !self.frames[*n].damaged && self.frames[*n].made <= self.now);
+        let out: Vec<Frame> = old.iter().map(|n| self.frames[*n]).collect();
+        for (n, frame) in old.iter().zip(&out) {
+            self.places.remove(&frame.at);
+            self.frames[*n].dirty = false;
         }
-        self.early = early;
-        Ok(())
+        self.images.free.extend(out.iter().map(|f| f.place));
+        self.vacant.append(&mut old);
+        self.write_changed(out)
     }
 
     /// Writes frames, given in the order of the files: neighbours together, from where they are.
@@ -276,9 +349,9 @@ impl<'a> Pool<'a> {
         Ok(())
     }
 
-    /// Writes those of the frames that differ from the files.
+    /// Writes those of the frames that differ from the files, and are not going to be made anew.
     fn write_changed(&mut self, mut frames: Vec<Frame>) -> Result<()> {
-        frames.retain(|f| f.dirty || f.damaged);
+        frames.retain(|f| (f.dirty || f.damaged) && f.made <= self.now);
         frames.sort_unstable_by_key(|f| f.at);
         self.write(&mut frames)
     }

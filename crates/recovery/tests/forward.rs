@@ -94,10 +94,29 @@ impl World {
 
     /// Makes a block anew, with all its bytes.
     fn make(&mut self, at: Rdba) {
+        let [zero, format] = World::making(at);
+        self.record(&[zero, format]);
+    }
+
+    /// A record that changes a block, makes it anew and changes it again, beside another block.
+    fn make_amid(&mut self, at: Rdba, beside: Rdba, value: u8) {
+        let set = |at: Rdba, index: u8| (at, Layer::Test, 1, vec![index, value]);
+        let [zero, format] = World::making(at);
+        self.record(&[set(at, 1), set(beside, 2), zero, format, set(at, 3)]);
+    }
+
+    /// A record that replaces a block by its image.
+    fn image_of(&mut self, at: Rdba) {
+        let mut data = vec![0; 4];
+        data.extend_from_slice(self.image(at).bytes());
+        self.record(&[(at, Layer::Block, op::IMAGE, data)]);
+    }
+
+    fn making(at: Rdba) -> [(Rdba, Layer, u8, Vec<u8>); 2] {
         let mut data = vec![BlockKind::Temporary as u8, 0];
         data.extend_from_slice(&at.0.to_le_bytes());
         data.extend_from_slice(&[5, 0, 0, 0, 0, 0, 0, 0]);
-        self.record(&[(at, Layer::Block, op::ZERO, vec![]), (at, Layer::Block, op::FORMAT, data)]);
+        [(at, Layer::Block, op::ZERO, vec![]), (at, Layer::Block, op::FORMAT, data)]
     }
 
     fn set(&mut self, blocks: &[Rdba], index: u8, value: u8) {
@@ -171,7 +190,7 @@ proptest! {
 
     #[test]
     fn files_become_what_the_redo_says(
-        steps in prop::collection::vec((0u32..200, 0u32..200, any::<u8>(), any::<u8>(), 0u8..10), 1..400),
+        steps in prop::collection::vec((0u32..200, 0u32..200, any::<u8>(), any::<u8>(), 0u8..14), 1..400),
         frames in 64usize..300,
         twice in any::<bool>(),
     ) {
@@ -189,6 +208,10 @@ proptest! {
             match then {
                 0 | 1 => w.write(a),
                 2 => w.write_torn(b),
+                // What is made anew makes void what was done before.
+                3 | 4 => w.make(a),
+                5 if a != b => w.make_amid(a, b, value),
+                6 => w.image_of(b),
                 _ => {}
             }
         }

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Bytes read at a time.
-pub(crate) const CHUNK: usize = 1 << 20;
-
-/// Room before them.
+/// Room before the bytes that are read.
 pub(crate) const ROOM: usize = 128 << 10;
+
+/// Bytes read at a time: with the room before them they fill a large page.
+pub(crate) const CHUNK: usize = (2 << 20) - ROOM;
 
 /// Threads, each of which has one chunk on its way or waiting.
 const THREADS: u64 = 4;
@@ -43,17 +43,18 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// Begins to read at the chunk that has `position` in it; `None` where it cannot be done.
-    pub fn start(path: &Path, position: u64) -> Option<Ahead> {
+    /// Begins to read at the chunk that has `position` in it, and goes on to that which has `end`; `None` where it cannot be done.
+    pub fn start(path: &Path, position: u64, end: u64) -> Option<Ahead> {
         let file = Arc::new(BlockFile::open_to_read(path).ok().flatten()?);
         let first = position - position % CHUNK as u64;
+        let end = end.min(file.len_bytes());
         let mut ahead = Ahead { lines: Vec::new(), spare: Vec::new(), next: first, turn: 0 };
         for n in 0..THREADS {
             let (empty, empties) = sync_channel::<Blocks>(1);
             let (filled, full) = sync_channel(1);
             let file = Arc::clone(&file);
             let read = move || {
-                for at in (first + n * CHUNK as u64..file.len_bytes()).step_by(CHUNK * THREADS as usize) {
+                for at in (first + n * CHUNK as u64..end).step_by(CHUNK * THREADS as usize) {
                     let Ok(mut buffer) = empties.recv() else { return };
                     buffer.grow(ROOM + CHUNK);
                     let len = (file.len_bytes() - at).min(CHUNK as u64) as usize;

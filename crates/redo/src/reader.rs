@@ -83,7 +83,7 @@ impl Piece {
         let log = self.header.id();
         let mut chunk = vec![0; CHUNK];
         let mut from = at.0 + STEP;
-        let end = self.witnesses_end(at).0;
+        let end = self.written_end(at).0;
         while from + RECORD_HEAD as u64 <= end {
             let want = CHUNK.min((end - from) as usize);
             let got = self.read(from, &mut chunk[..want])?;
@@ -106,9 +106,9 @@ impl Piece {
         Ok(None)
     }
 
-    /// Where the file ends for who looks for witnesses behind `at`: at the reach, which covers all that was ever written. Redo behind it
-    /// shows that the header is older than the rest, as a copy's may be that was made while the log was written; it says nothing then.
-    fn witnesses_end(&self, at: Rba) -> Rba {
+    /// Where the file ends for who is at `at`: at the reach, which covers all that was ever written. Redo behind it shows that the header
+    /// is older than the rest, as a copy's may be that was made while the log was written; it says nothing then.
+    fn written_end(&self, at: Rba) -> Rba {
         let reach = Rba(self.header.start.0.saturating_add(self.header.reach_bytes));
         if self.header.reach_bytes > 0 && at <= reach { self.end.min(reach) } else { self.end }
     }
@@ -251,6 +251,15 @@ impl LogReader {
     /// The sequence number of the file that is being read.
     pub fn sequence(&self) -> u32 {
         self.pieces[self.piece].header.sequence
+    }
+
+    /// Bytes of redo that are still to come, at most.
+    pub fn bytes_left(&self) -> u64 {
+        let later = self.pieces.iter().skip(self.piece + 1).map(|p| (p.header.start, p.written_end(p.header.start)));
+        let here = (self.at, self.pieces[self.piece].written_end(self.at));
+        later
+            .chain([here])
+            .fold(0, |sum: u64, (from, end)| sum.saturating_add(end.min(self.limit).0.saturating_sub(from.0)))
     }
 
     /// Bytes of log read so far, for reports of progress.
@@ -484,8 +493,9 @@ impl LogReader {
         let begins = self.at.0 + (self.filled - self.from) as u64;
         let left = piece.end.0.saturating_sub(begins);
         let place = LOG_HEADER_BYTES + begins.saturating_sub(piece.header.start.0);
-        if self.looks_ahead && self.ahead.is_none() && left >= AHEAD_MIN {
-            self.ahead = Ahead::start(piece.file.path(), place);
+        let written = piece.written_end(Rba(begins)).0.saturating_sub(begins);
+        if self.looks_ahead && self.ahead.is_none() && written >= AHEAD_MIN {
+            self.ahead = Ahead::start(piece.file.path(), place, place + written);
             self.looks_ahead = self.ahead.is_some();
         }
         let Some(ahead) = &mut self.ahead else { return false };
