@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -242,18 +242,41 @@ impl Drop for Place {
     }
 }
 
-/// Reads the first line in a thread of its own, and the rest when that is no `ready`; the pipe ends with the supervisor.
-fn first_words(out: ChildStdout) -> mpsc::Receiver<String> {
+/// Bytes of what a start says that are looked at.
+const WORDS_MOST: u64 = 64 << 10;
+
+/// Reads, in a thread of its own, up to the line that says `ready`, or to the end: the pipe ends with the supervisor.
+fn first_words(out: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        let mut out = BufReader::new(out);
-        let mut text = String::new();
-        let _ = out.read_line(&mut text);
-        if !text.starts_with("ready ") {
-            let _ = out.take(8192).read_to_string(&mut text);
+        let (mut text, mut line) = (String::new(), String::new());
+        // A start that takes long says how far it is before it is ready; one that fails says why before it ends.
+        let mut out = BufReader::new(out.take(WORDS_MOST));
+        while out.read_line(&mut line).is_ok_and(|n| n > 0) {
+            if line.starts_with("ready ") {
+                text = line;
+                break;
+            }
+            text.push_str(&std::mem::take(&mut line));
         }
         // Nobody listens any more when the start was cut short.
         let _ = sender.send(text);
     });
     receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_says_how_far_it_is_is_waited_for() {
+        let said = |text: &'static str| first_words(text.as_bytes()).recv_timeout(LIMIT).expect("something");
+        assert_eq!(said("ready /x\nmore\n"), "ready /x\n");
+        assert_eq!(said("Recovering: 3 %\nRecovering: 70 %\nready /x\n"), "ready /x\n");
+        assert_eq!(
+            said("Recovering: 3 %\nORA-01578: damaged\nORA-01110: file\n"),
+            "Recovering: 3 %\nORA-01578: damaged\nORA-01110: file\n"
+        );
+    }
 }
