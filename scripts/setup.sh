@@ -70,6 +70,27 @@ ensure_toolchain() {
     "Install it with rustup (https://rustup.rs) and start again."
 }
 
+# python-oracledb, a driver of Oracle Net with which a test connects through the listener: one that is there, or a wheel in target/. Where
+# neither can be had the test says so; the listener is tested by a client of our own then.
+offer_oracledb() {
+  local python
+  for python in target/oracledb/bin/python python3; do
+    if "$python" -c 'import oracledb' >/dev/null 2>&1; then
+      LATCHWORK_ORACLEDB_PYTHON=$(command -v "$python")
+      case $LATCHWORK_ORACLEDB_PYTHON in /*) ;; *) LATCHWORK_ORACLEDB_PYTHON=$PWD/$LATCHWORK_ORACLEDB_PYTHON ;; esac
+      export LATCHWORK_ORACLEDB_PYTHON
+      return
+    fi
+  done
+  if python3 -m venv target/oracledb >/dev/null 2>&1 &&
+    timeout 180 target/oracledb/bin/python -m pip install --quiet --disable-pip-version-check 'oracledb>=2,<27' >/dev/null 2>&1; then
+    export LATCHWORK_ORACLEDB_PYTHON=$PWD/target/oracledb/bin/python
+  else
+    rm -rf target/oracledb
+    say "python-oracledb cannot be had: the listener is tested by our own client only"
+  fi
+}
+
 # DuckDB, with which a test reads back what `latchwork awr export` writes: one that is there, or a wheel in target/. Where neither can be
 # had the test says so and reads with other readers.
 offer_duckdb() {

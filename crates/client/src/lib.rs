@@ -17,6 +17,7 @@
 mod connection;
 mod ephemeral;
 mod error;
+mod net_session;
 mod session;
 
 pub use connection::SOCKET_NAME;
@@ -25,4 +26,5 @@ pub use error::{ClientError, ClientResult};
 pub use net::StatementKind;
 pub use net::command::{self, Feedback};
 pub use net::local::{Bind, Column, Direction, Done, Failure, Welcome};
+pub use net_session::{NetAddress, NetSession, ping};
 pub use session::{BreakHandle, Client, ConnectOptions, Credentials, Outcome, Query};

@@ -34,4 +34,4 @@ pub use image::Image;
 pub use names::SessionCatalog;
 pub use privilege::SystemPrivilege;
 pub use shared::{Dictionary, DictionaryConfig, DictionaryLayout, DictionaryShared};
-pub use verifier::{SALT_BYTES, Verifier};
+pub use verifier::{KEY_BYTES, SALT_BYTES, Verifier};

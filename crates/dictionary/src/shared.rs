@@ -360,10 +360,17 @@ impl Dictionary {
     pub fn log_on(&mut self, p: &Process, name: &str, password: &str) -> Result<Rc<UserDef>> {
         let user = self.user(p, name)?;
         let verifier = user.as_ref().and_then(|user| user.verifier.clone());
-        let known = verifier.is_some();
-        let verifier = verifier.unwrap_or_else(Verifier::nobody);
-        let matches = verifier.matches(password) && known;
-        let user = user.filter(|_| matches).ok_or_else(|| Ora::new(1017))?;
+        let verifier = verifier.unwrap_or_else(|| Verifier::nobody([0; SALT_BYTES], [0; KEY_BYTES]));
+        let matches = verifier.matches(password);
+        self.admit(p, user, matches)
+    }
+
+    /// Admits a user who has proved the password, or has not: a user without one proves nothing.
+    ///
+    /// # Errors
+    /// As [`Self::log_on`].
+    pub fn admit(&mut self, p: &Process, user: Option<Rc<UserDef>>, has_proved: bool) -> Result<Rc<UserDef>> {
+        let user = user.filter(|user| has_proved && user.verifier.is_some()).ok_or_else(|| Ora::new(1017))?;
         if user.locked {
             return Err(Ora::new(28000));
         }

@@ -1,15 +1,19 @@
 //! Password verifiers: what the dictionary stores instead of a password.
+//!
+//! SPARE4 has `T:` and the hexadecimal digits of 64 bytes and a salt, as Oracle's 12C verifier has them; a logon over the network
+//! proves the password against them without sending it. Databases made before the network was served have another hash in the same
+//! shape: its passwords go on being accepted where they are sent, on the local socket, until they are set anew.
 
+use net::oracle::o5logon;
 use pbkdf2::pbkdf2_hmac;
 use sha2::Sha512;
 
 /// Bytes of salt.
-pub const SALT_BYTES: usize = 16;
-/// PBKDF2 rounds, as Oracle's 12c verifier has them.
-pub const ROUNDS: u32 = 4096;
-const KEY_BYTES: usize = 64;
+pub const SALT_BYTES: usize = o5logon::SALT_LEN;
+/// Bytes of the hash.
+pub const KEY_BYTES: usize = o5logon::KEY_LEN;
 
-/// A salted PBKDF2-HMAC-SHA512 of a password. The password itself is nowhere stored.
+/// A salted hash of a password. The password itself is nowhere stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier {
     salt: [u8; SALT_BYTES],
@@ -25,27 +29,34 @@ impl std::fmt::Debug for Verifier {
 impl Verifier {
     /// The verifier of `password` with a salt the caller drew at random.
     pub fn new(password: &str, salt: [u8; SALT_BYTES]) -> Verifier {
-        Verifier { salt, key: derive(password, &salt) }
+        let key = o5logon::verifier(&o5logon::speedy_key(password.as_bytes(), &salt), &salt);
+        Verifier { salt, key }
     }
 
-    /// A verifier that no password has, to spend the same time on an unknown user.
-    pub(crate) fn nobody() -> Verifier {
-        Verifier { salt: [0; SALT_BYTES], key: [0; KEY_BYTES] }
+    /// A verifier that no password is known to have, to spend the same time on an unknown user.
+    pub fn nobody(salt: [u8; SALT_BYTES], key: [u8; KEY_BYTES]) -> Verifier {
+        Verifier { salt, key }
     }
 
-    /// Whether `password` is the one this was made from. Takes the same time whatever the answer.
+    /// Whether `password` is the one this was made from. Every password that is not takes the same time.
     pub fn matches(&self, password: &str) -> bool {
-        let key = derive(password, &self.salt);
-        key.iter().zip(&self.key).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+        o5logon::are_equal(&Verifier::new(password, self.salt).key, &self.key)
+            || o5logon::are_equal(&earlier(password, &self.salt), &self.key)
+    }
+
+    /// The salt.
+    pub fn salt(&self) -> [u8; SALT_BYTES] {
+        self.salt
+    }
+
+    /// The hash, for a proof over the network.
+    pub fn key(&self) -> [u8; KEY_BYTES] {
+        self.key
     }
 
     /// `T:` and the bytes in hexadecimal, as SPARE4 of USER$ has it.
     pub fn to_text(&self) -> String {
-        let mut text = String::from("T:");
-        for byte in self.key.iter().chain(&self.salt) {
-            text.push_str(&format!("{byte:02X}"));
-        }
-        text
+        format!("T:{}{}", o5logon::to_hex(&self.key), o5logon::to_hex(&self.salt))
     }
 
     /// Reads [`Verifier::to_text`]; `None` for anything else.
@@ -63,9 +74,10 @@ impl Verifier {
     }
 }
 
-fn derive(password: &str, salt: &[u8]) -> [u8; KEY_BYTES] {
+/// The hash that databases had before.
+fn earlier(password: &str, salt: &[u8]) -> [u8; KEY_BYTES] {
     let mut key = [0; KEY_BYTES];
-    pbkdf2_hmac::<Sha512>(password.as_bytes(), salt, ROUNDS, &mut key);
+    pbkdf2_hmac::<Sha512>(password.as_bytes(), salt, o5logon::ROUNDS, &mut key);
     key
 }
 
@@ -82,5 +94,13 @@ mod tests {
         assert!(again == verifier);
         assert!(Verifier::from_text("T:00").is_none() && Verifier::from_text("").is_none());
         assert!(Verifier::new("tiger", [8; SALT_BYTES]) != verifier);
+    }
+
+    #[test]
+    fn a_verifier_of_an_earlier_database_knows_its_password_too() {
+        let salt = [9; SALT_BYTES];
+        let verifier = Verifier { salt, key: earlier("tiger", &salt) };
+        assert!(verifier != Verifier::new("tiger", salt));
+        assert!(verifier.matches("tiger") && !verifier.matches("lion"));
     }
 }

@@ -17,9 +17,11 @@ pub mod memory;
 pub mod power;
 pub mod proc;
 pub mod process;
+pub mod random;
 pub mod shared;
 pub mod signal;
 pub mod socket;
+pub mod timer;
 
 pub use error::{OsError, OsResult};
 pub use shared::SharedLayout;

@@ -94,7 +94,7 @@ pub fn poll(set: &mut [Poll], timeout: Option<Duration>) -> OsResult<usize> {
 ///
 /// # Errors
 /// Nothing has come, or the connection is broken.
-pub fn receive_now(stream: &UnixStream, buffer: &mut [u8]) -> std::io::Result<usize> {
+pub fn receive_now(stream: &impl AsRawFd, buffer: &mut [u8]) -> std::io::Result<usize> {
     // SAFETY: a valid descriptor, and a buffer that may be written for its length.
     let n = unsafe { libc::recv(stream.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT) };
     usize::try_from(n).map_err(|_| std::io::Error::last_os_error())
@@ -130,7 +130,7 @@ impl Default for Attention {
 
 impl Attention {
     /// Reads what comes within a moment, as [`receive_now`] does; `None` when it is time to sleep.
-    pub fn receive(&mut self, stream: &UnixStream, buffer: &mut [u8]) -> Option<std::io::Result<usize>> {
+    pub fn receive(&mut self, stream: &impl AsRawFd, buffer: &mut [u8]) -> Option<std::io::Result<usize>> {
         if self.alone || self.skip > 0 {
             self.skip = self.skip.saturating_sub(1);
             return None;
@@ -188,6 +188,23 @@ pub fn peer(stream: &UnixStream) -> OsResult<(u32, i32)> {
         return Err(OsError::last("getsockopt", "SO_PEERCRED"));
     }
     Ok((who.uid, who.pid))
+}
+
+/// Asks now and then whether the other end of a connection over the network is there still, so that one whose machine is gone ends.
+///
+/// # Errors
+/// Not such a connection.
+pub fn keep_alive(stream: &impl AsRawFd) -> OsResult<()> {
+    let on: libc::c_int = 1;
+    let len = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: a number valid to read, of the size that is said.
+    let rc = unsafe {
+        libc::setsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_KEEPALIVE, (&raw const on).cast(), len)
+    };
+    if rc != 0 {
+        return Err(OsError::last("setsockopt", "SO_KEEPALIVE"));
+    }
+    Ok(())
 }
 
 /// A counter that makes its descriptor readable while it is not zero; inherited by forked children.

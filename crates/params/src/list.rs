@@ -125,6 +125,8 @@ params! {
     DbDomain "db_domain" TEXT, "", Static, true, "directory part of global database name stored with CREATE DATABASE";
     InstanceName "instance_name" TEXT, "latchwork", Static, false, "instance name supported by the instance";
     ServiceNames "service_names" TEXT, "", System, false, "service names supported by the instance";
+    LocalListener "local_listener" TEXT, "", Static, false, "local listener";
+    InboundConnectTimeout "inbound_connect_timeout" int(1, 3600), "60", Static, false, "seconds a client of the listener may take to log on";
     Compatible "compatible" TEXT, "12.2.0", Static, true, "Database will be completely compatible with this software version";
     DiagnosticDest "diagnostic_dest" TEXT, "", System, true, "diagnostic base directory";
     BackgroundDumpDest "background_dump_dest" TEXT, "", System, false, "Detached process dump directory";

@@ -1,12 +1,13 @@
 //! What a forked child does first and last, whatever it is.
 
 use crate::alert::AlertLog;
-use crate::serve;
+use crate::{listener, serve};
 use net::local::{Failure, Reply, write_frame};
 use os::signal;
 use os::socket::EventFd;
 use session::Instance;
 use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use types::Ora;
@@ -78,10 +79,19 @@ impl Role {
 }
 
 /// A connection that the supervisor has accepted.
-pub struct Arrival {
-    pub stream: UnixStream,
-    /// When, by the monotonic clock.
-    pub accepted_ns: u64,
+pub enum Arrival {
+    Local(serve::Arrival),
+    Net(listener::Arrival),
+}
+
+impl Arrival {
+    /// Another descriptor of its socket.
+    pub fn line(&self) -> Option<OwnedFd> {
+        match self {
+            Arrival::Local(a) => a.stream.try_clone().ok().map(OwnedFd::from),
+            Arrival::Net(a) => a.stream.try_clone().ok().map(OwnedFd::from),
+        }
+    }
 }
 
 /// Runs a child to its end.
@@ -104,7 +114,8 @@ pub fn run(
     signal::restore_default(signal::SIGQUIT);
     log_panics(role, alert);
     let body = || match (role, arrival) {
-        (Role::Server, Some(arrival)) => serve::serve(instance, arrival, forked_ns, alert),
+        (Role::Server, Some(Arrival::Local(arrival))) => serve::serve(instance, arrival, forked_ns, alert),
+        (Role::Server, Some(Arrival::Net(arrival))) => listener::serve(instance, arrival, forked_ns, alert),
         (Role::Server, None) => Ok(()),
         (Role::Pmon, _) => background::pmon(instance, &|text| alert.write(text)),
         (Role::Dbw0, _) => background::dbw0(instance),

@@ -3,6 +3,7 @@
 
 mod alert;
 mod children;
+mod listener;
 mod place;
 mod serve;
 mod supervisor;

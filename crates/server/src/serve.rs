@@ -4,7 +4,7 @@
 //! client that vanishes ends the session, whose open transaction is rolled back.
 
 use crate::alert::AlertLog;
-use crate::children::{Arrival, failure};
+use crate::children::failure;
 use net::local::{FrameBuffer, MAX_REQUEST_LEN, Reply, Request, write_frame};
 use os::signal::{self, SignalFd};
 use os::socket::{Attention, Poll};
@@ -19,6 +19,13 @@ const LOGON_LIMIT: Duration = Duration::from_secs(60);
 
 /// A client that never pauses cannot keep a signal from being seen: after so many reads both are looked at.
 const UNWATCHED_MAX: u32 = 32;
+
+/// A local connection that the supervisor has accepted.
+pub struct Arrival {
+    pub stream: UnixStream,
+    /// When, by the monotonic clock.
+    pub accepted_ns: u64,
+}
 
 /// What came of waiting for the client.
 enum Heard {

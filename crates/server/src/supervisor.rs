@@ -6,7 +6,7 @@
 //!
 //! | event | what happens |
 //! |---|---|
-//! | a connection | fork a server process; the error ORA-00020 when there are too many |
+//! | a connection | fork a server process; the error ORA-00020, or a refusal of the listener, when there are too many |
 //! | a child of the job queue is asked for | fork a job slave |
 //! | a server process or job slave ended | its slots are marked dead, PMON is posted |
 //! | a background process ended | the instance ends |
@@ -15,7 +15,9 @@
 
 use crate::alert::AlertLog;
 use crate::children::{self, Arrival, Role};
+use crate::listener::{self, Listener};
 use crate::place::Place;
+use crate::serve;
 use crate::{StartOptions, StopMode};
 use os::process::{Ended, Fork};
 use os::signal::{self, SignalFd};
@@ -24,7 +26,8 @@ use params::Param;
 use session::{Instance, Phase, Told};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -52,6 +55,8 @@ pub struct Supervisor {
     alert: AlertLog,
     signals: SignalFd,
     listener: Option<UnixListener>,
+    /// Of the network, where there is one.
+    net: Option<Listener>,
     /// Written to by CJQ0 when it wants a job slave.
     wanted: EventFd,
     children: BTreeMap<i32, Child>,
@@ -67,7 +72,7 @@ struct Child {
     role: Role,
     /// A server process's connection: its process looks at it between calls only, so the supervisor sees that a client
     /// has gone in the middle of one. `None` once it has.
-    line: Option<UnixStream>,
+    line: Option<OwnedFd>,
 }
 
 /// Why the loop ended.
@@ -135,6 +140,7 @@ impl Supervisor {
                     alert,
                     signals,
                     listener: None,
+                    net: None,
                     wanted,
                     children: BTreeMap::new(),
                     ended: Vec::new(),
@@ -191,6 +197,10 @@ impl Supervisor {
             self.alert.write(&format!("{} started with pid={pid}", role.name()));
         }
         self.listener = Some(listen(place).map_err(|e| e.to_string())?);
+        self.net = Listener::open(self.instance.params())?;
+        if let Some(net) = &self.net {
+            self.alert.write(&format!("Listening on: {}", net.address()));
+        }
         self.instance.state().set_phase(Phase::Open);
         self.alert.write("Database opened");
         Ok(())
@@ -199,7 +209,7 @@ impl Supervisor {
     /// Forks one child. In the child this does not return.
     fn fork(&mut self, role: Role, arrival: Option<Arrival>) -> Result<i32, String> {
         // Without a second descriptor the client's end is noticed at the end of the call only.
-        let line = arrival.as_ref().and_then(|a| a.stream.try_clone().ok());
+        let line = arrival.as_ref().and_then(Arrival::line);
         match os::process::fork().map_err(|e| format!("ORA-27300: OS system dependent operation:fork failed\n{e}"))? {
             Fork::Parent(pid) => {
                 self.children.insert(pid, Child { role, line });
@@ -211,6 +221,7 @@ impl Supervisor {
                 self.children.clear();
                 // The listener stays with the supervisor alone, so that the socket dies with it.
                 drop(self.listener.take());
+                drop(self.net.take());
                 children::run(self.instance, role, arrival, &self.alert, &self.wanted, self.own_id)
             }
         }
@@ -220,8 +231,13 @@ impl Supervisor {
         loop {
             let Some(listener) = &self.listener else { return End::Stop(StopMode::Immediate) };
             let mut set = vec![Poll::read(&self.signals), Poll::read(listener), Poll::read(&self.wanted)];
+            let stdin = set.len();
             if self.owner_on_stdin {
                 set.push(Poll::read(&std::io::stdin()));
+            }
+            let net = set.len();
+            if let Some(listener) = &self.net {
+                set.push(Poll::read(listener));
             }
             let lines = set.len();
             let (pids, polls) = self.lines();
@@ -243,7 +259,10 @@ impl Supervisor {
             if set[2].ready() {
                 self.fork_slaves();
             }
-            if self.owner_on_stdin && set[3].ready() {
+            if net < lines && set[net].ready() {
+                self.accept_net();
+            }
+            if self.owner_on_stdin && set[stdin].ready() {
                 return End::Stop(StopMode::Abort);
             }
         }
@@ -326,7 +345,23 @@ impl Supervisor {
             children::refuse(stream, self.instance.max_processes());
             return;
         }
-        let arrival = Arrival { stream, accepted_ns: os::clock::now_ns() };
+        let arrival = serve::Arrival { stream, accepted_ns: os::clock::now_ns() };
+        self.serve(Arrival::Local(arrival));
+    }
+
+    /// Connections of the network leave half of the spare processes to local ones, so that nobody is locked out by clients that connect
+    /// and say nothing.
+    fn accept_net(&mut self) {
+        let Some(net) = &mut self.net else { return };
+        let Some(stream) = net.accept() else { return };
+        if self.children.len() >= self.instance.max_processes() + SPARE_CHILDREN / 2 {
+            return net.refuse(stream, listener::NO_HANDLER);
+        }
+        let arrival = listener::Arrival { stream, accepted_ns: os::clock::now_ns(), secret: net.secret() };
+        self.serve(Arrival::Net(arrival));
+    }
+
+    fn serve(&mut self, arrival: Arrival) {
         if let Err(text) = self.fork(Role::Server, Some(arrival)) {
             // The client sees its connection end.
             self.alert.write(&text);
@@ -346,6 +381,7 @@ impl Supervisor {
     fn finish(mut self, end: End, place: &Place) -> Result<(), String> {
         // Nobody connects any more, and who looks at the directory sees no socket.
         self.listener = None;
+        self.net = None;
         let _ = std::fs::remove_file(place.dir().join(SOCKET_NAME));
         match end {
             End::Failed(role, how) => {

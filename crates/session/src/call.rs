@@ -498,9 +498,14 @@ fn returning(cursor: &mut Cursor, cx: &mut ExecCtx<'_>, binds: &[Bind], outcome:
         return Ok(());
     }
     let mut row = Vec::new();
-    if cursor.fetch(cx, &mut row)? {
-        let outs = binds.iter().enumerate().filter(|(_, b)| b.direction != Direction::In);
-        outcome.out.extend(outs.zip(row).map(|((at, _), v)| (at as u16, v)));
+    let outs: Vec<_> = (0..binds.len()).filter(|at| binds[*at].direction != Direction::In).collect();
+    // A bind that has a value of its own holds one; who only waits for output gets that of every row.
+    let one = outs.iter().any(|at| binds[*at].direction == Direction::InOut);
+    while cursor.fetch(cx, &mut row)? {
+        outcome.out.extend(outs.iter().zip(&row).map(|(at, v)| (*at as u16, v.clone())));
+        if one {
+            break;
+        }
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ mod context;
 mod core;
 mod ddl_call;
 mod explain;
+mod guest;
 pub mod hang;
 mod housekeeping;
 mod in_process;
@@ -39,6 +40,7 @@ mod world;
 
 pub use caches::{Caches, OnCommit};
 pub use core::{FixedTables, MakeFixedTables, SessionFace};
+pub use guest::Guest;
 pub use housekeeping::Housekeeper;
 pub use in_process::InProcess;
 pub use instance::Instance;

@@ -14,10 +14,11 @@ use crate::jobs;
 use crate::nls;
 use crate::state::ConnectTimes;
 use crate::world::World;
-use dictionary::UserId;
+use dictionary::{UserDef, UserId};
 use exec::{ExecCtx, SessionState};
 use net::local::{Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome, write_frame};
 use process::{Attach, Process, SessionStatus, WaitGuard};
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use types::{Nls, Ora, Result, Value};
@@ -82,10 +83,23 @@ impl Session {
         peer_uid: u32,
         mut times: ConnectTimes,
     ) -> Result<Session> {
-        let began = os::clock::now_ns();
         if logon.version != PROTOCOL_VERSION {
             return Err(Ora::new(3134));
         }
+        let mut session = Session::attach(instance, logon, &mut times)?;
+        let made = os::clock::now_ns();
+        session.authenticate(logon, peer_uid)?;
+        times.authenticate_ns = os::clock::now_ns() - made;
+        session.logged_on(times);
+        Ok(session)
+    }
+
+    /// Takes a process slot and makes a session that is nobody's yet.
+    ///
+    /// # Errors
+    /// ORA-00020 when there is no room, ORA-01089 when the instance closes.
+    pub(crate) fn attach(instance: &'static Instance, logon: &Logon, times: &mut ConnectTimes) -> Result<Session> {
+        let began = os::clock::now_ns();
         if instance.is_closing() {
             return Err(Ora::new(1089));
         }
@@ -104,18 +118,37 @@ impl Session {
         })?;
         let attached = os::clock::now_ns();
         let touched = if instance.pre_page() { os::clock::now_ns() } else { attached };
-        let mut session = Session::new(instance, p);
-        let made = os::clock::now_ns();
-        session.authenticate(logon, peer_uid)?;
-        times.attach_ns = (attached - began) + (made - touched);
+        let session = Session::new(instance, p);
+        times.attach_ns = (attached - began) + (os::clock::now_ns() - touched);
         times.pre_page_ns = touched - attached;
-        times.authenticate_ns = os::clock::now_ns() - made;
-        instance.state().note_connect(session.slot(), session.core.p.session().serial(), times);
-        session.cancel_key = random_u64().max(1);
-        let stats = session.core.p.stats();
-        stats.add_time(TimeStat::Connection, os::clock::now_ns().saturating_sub(stats.began_ns()) / 1000);
-        instance.state().set_cancel_key(session.slot(), session.cancel_key);
         Ok(session)
+    }
+
+    /// The session is its user's: its calls can be broken from here on.
+    pub(crate) fn logged_on(&mut self, times: ConnectTimes) {
+        let state = self.core.instance.state();
+        state.note_connect(self.slot(), self.core.p.session().serial(), times);
+        self.cancel_key = random_u64().max(1);
+        let stats = self.core.p.stats();
+        stats.add_time(TimeStat::Connection, os::clock::now_ns().saturating_sub(stats.began_ns()) / 1000);
+        state.set_cancel_key(self.slot(), self.cancel_key);
+    }
+
+    /// What the dictionary knows of a user by the name as it was typed, and reads with this session's process.
+    ///
+    /// # Errors
+    /// Those of reading the dictionary.
+    pub(crate) fn user_named(&self, name: &str) -> Result<Option<Rc<UserDef>>> {
+        self.core.dict.borrow_mut().user(&self.core.p, &dictionary_name(name))
+    }
+
+    /// Makes the session that of a user who has proved the password, or has not.
+    ///
+    /// # Errors
+    /// ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28009 for SYS without SYSDBA.
+    pub(crate) fn admit(&mut self, user: Option<Rc<UserDef>>, has_proved: bool, as_sysdba: bool) -> Result<()> {
+        let user = self.core.dict.borrow_mut().admit(&self.core.p, user, has_proved)?;
+        self.let_in(&user, as_sysdba)
     }
 
     /// A session of SYS for a background process.
@@ -181,7 +214,11 @@ impl Session {
         }
         let name = dictionary_name(&logon.user);
         let user = self.core.dict.borrow_mut().log_on(&self.core.p, &name, &logon.password)?;
-        if !logon.as_sysdba {
+        self.let_in(&user, logon.as_sysdba)
+    }
+
+    fn let_in(&mut self, user: &UserDef, as_sysdba: bool) -> Result<()> {
+        if !as_sysdba {
             if user.id == UserId::SYS {
                 return Err(Ora::new(28009));
             }
@@ -244,6 +281,21 @@ impl Session {
     /// The session's process.
     pub fn process(&self) -> &Process {
         &self.core.p
+    }
+
+    /// How the session converts and prints.
+    pub fn nls(&self) -> &Nls {
+        &self.state.nls
+    }
+
+    /// Whether a transaction is open.
+    pub fn is_in_transaction(&self) -> bool {
+        self.state.txn.is_active()
+    }
+
+    /// A parameter as the session has it.
+    pub fn parameter(&self, param: params::Param) -> i64 {
+        self.core.params.borrow().number(param)
     }
 
     /// The wait for the next call, live until the guard is dropped.

@@ -19,5 +19,6 @@ pub use parser::{
     CHAIN_MAX, IN_LIST_MAX, NESTING_MAX, bind_names, parse_condition, parse_data_type, parse_expression, parse_query,
     parse_statement,
 };
+pub use parser::{Outline, Placeholder, outline};
 pub use sql_id::{StaticSql, normalise_static, sql_id};
 pub use visit::visit_expr;

@@ -369,6 +369,14 @@ pub fn write_simple(which: u8, sequence: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[message::FUNCTION, which, sequence]);
 }
 
+/// Appends what closes a cursor, ahead of a call.
+pub fn write_close_cursor(cursor: u32, out: &mut Vec<u8>) {
+    let mut w = Writer::new(out);
+    w.raw(&[message::PIGGYBACK, function::CLOSE_CURSORS, 0, 1]);
+    w.number(1u32);
+    w.number(cursor);
+}
+
 /// Appends a fetch.
 pub fn write_fetch(cursor: u32, rows: u32, sequence: u8, out: &mut Vec<u8>) {
     write_simple(function::FETCH, sequence, out);

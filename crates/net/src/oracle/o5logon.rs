@@ -242,7 +242,7 @@ pub fn to_hex(bytes: &[u8]) -> String {
 fn from_hex(digits: &str, most: usize) -> Option<Zeroizing<Vec<u8>>> {
     let digit = |b: u8| char::from(b).to_digit(16).map(|n| n as u8);
     let bytes = digits.as_bytes();
-    if bytes.len() % 2 != 0 {
+    if !bytes.len().is_multiple_of(2) {
         return None;
     }
     let both = bytes.chunks_exact(2).take(most).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?));

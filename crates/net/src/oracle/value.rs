@@ -375,7 +375,7 @@ fn of_bytes(bytes: Cow<'_, [u8]>, shape: &Shape) -> WireResult<Value> {
     Ok(match shape.number {
         n::NUMBER | n::INTEGER => Value::Number(Number::decode(b).ok_or(bad)?),
         _ if shape.is_text() && shape.form == FORM_NCHAR => {
-            if b.len() % 2 != 0 {
+            if !b.len().is_multiple_of(2) {
                 return Err(bad);
             }
             let units = b.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));

@@ -10,11 +10,14 @@ mod ddl;
 mod dml;
 mod expr;
 mod hints;
+mod placeholders;
 mod predicate;
 mod query;
 mod table_ref;
 mod tablespace;
 mod types;
+
+pub use placeholders::{Outline, Placeholder, outline};
 
 use crate::ast::{DataTypeName, Expr, Hints, Ident, Name, Pos, Query, Statement};
 use crate::keywords::is_reserved;

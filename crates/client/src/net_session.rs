@@ -1,0 +1,373 @@
+//! A session through the listener, as a driver opens one: Oracle Net over TCP, and a password that is proved without being sent.
+//!
+//! It does what is needed to measure and to test: connect, run statements without binds, fetch, break, commit by statement. The shell goes
+//! on using the local socket, whose packets carry more.
+
+use crate::error::{ClientError, ClientResult};
+use crate::session::ConnectOptions;
+use net::StatementKind;
+use net::local::{Failure, WireError};
+use net::oracle::auth::{self, Logon, Pairs, mode};
+use net::oracle::call::{self, Execute, option};
+use net::oracle::field::Reader;
+use net::oracle::handshake::{self, Client as Dialect};
+use net::oracle::reply::{self, Answer, NO_DATA_FOUND, Outcome};
+use net::oracle::tns::{self, Accept, Connect, Packet, PacketBuffer, kind, marker};
+use net::oracle::value::Column;
+use net::oracle::{function, message, o5logon};
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+use types::{Facility, Ora, Value};
+
+/// Rows of a fetch.
+const FETCH_ROWS: u32 = 100;
+const SDU: u32 = 8192;
+
+/// Where a service is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetAddress {
+    pub host: String,
+    pub port: u16,
+    pub service: String,
+}
+
+impl NetAddress {
+    fn connect_data(&self, inside: &str) -> String {
+        let Self { host, port, .. } = self;
+        format!("(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST={host})(PORT={port}))(CONNECT_DATA={inside}))")
+    }
+}
+
+/// A connection's packets.
+struct Wire {
+    stream: TcpStream,
+    packets: PacketBuffer,
+    scratch: Vec<u8>,
+    sdu: u32,
+}
+
+/// A packet with its own bytes.
+struct Owned {
+    kind: u8,
+    body: Vec<u8>,
+}
+
+impl Wire {
+    fn open(at: &NetAddress, data: &str) -> ClientResult<Wire> {
+        let place = (at.host.as_str(), at.port);
+        let stream = TcpStream::connect(place).map_err(|e| unreachable_at(at, &e))?;
+        stream.set_nodelay(true).map_err(|e| lost(&e.to_string()))?;
+        let mut wire = Wire { stream, packets: PacketBuffer::new(), scratch: vec![0; 16 << 10], sdu: SDU };
+        let mut out = Vec::new();
+        Connect::encode(data.as_bytes(), SDU, &mut out);
+        wire.send(&out)?;
+        Ok(wire)
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> ClientResult<()> {
+        self.stream.write_all(bytes).map_err(|e| lost(&e.to_string()))
+    }
+
+    fn send_message(&mut self, message: &[u8]) -> ClientResult<()> {
+        let mut out = Vec::new();
+        tns::write_data(&mut out, message, self.sdu);
+        self.send(&out)
+    }
+
+    fn packet(&mut self) -> ClientResult<Owned> {
+        loop {
+            if let Some(Packet { kind, body, .. }) = self.packets.next_packet().map_err(ClientError::Protocol)? {
+                return Ok(Owned { kind, body: body.to_vec() });
+            }
+            match self.stream.read(&mut self.scratch) {
+                Ok(0) => return Err(lost("the server process has ended")),
+                Ok(n) => self.packets.extend(&self.scratch[..n]),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(lost(&e.to_string())),
+            }
+        }
+    }
+
+    /// The next whole message, as `read` reads it.
+    fn message<T>(&mut self, mut read: impl FnMut(&mut Reader<'_>) -> Result<T, WireError>) -> ClientResult<T> {
+        let mut bytes = Vec::new();
+        loop {
+            let packet = self.packet()?;
+            match packet.kind {
+                kind::DATA => bytes.extend_from_slice(packet.body.get(2..).unwrap_or_default()),
+                kind::MARKER => {
+                    bytes.clear();
+                    self.reset(&packet)?;
+                    continue;
+                }
+                other => return Err(ClientError::Protocol(WireError::UnknownTag(other))),
+            }
+            match read(&mut Reader::new(&bytes)) {
+                Err(WireError::Truncated) => {}
+                read => return read.map_err(ClientError::Protocol),
+            }
+        }
+    }
+
+    /// The server has broken the call: both sides forget what was under way.
+    fn reset(&mut self, first: &Owned) -> ClientResult<()> {
+        if first.body.get(2) == Some(&marker::RESET) {
+            return Ok(());
+        }
+        let mut out = Vec::new();
+        tns::write_marker(&mut out, marker::RESET);
+        self.send(&out)?;
+        loop {
+            let packet = self.packet()?;
+            if packet.kind == kind::MARKER && packet.body.get(2) == Some(&marker::RESET) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A session through the listener.
+pub struct NetSession {
+    wire: Wire,
+    sequence: u8,
+    session_id: u32,
+    /// What is sent ahead of the next statement.
+    before: Vec<u8>,
+}
+
+impl NetSession {
+    /// Connects and logs on.
+    ///
+    /// # Errors
+    /// TNS-12541 and its like where nobody listens; the listener's refusal (TNS-12514, …); the server's (ORA-01017, …).
+    pub fn connect(at: &NetAddress, user: &str, password: &str) -> ClientResult<NetSession> {
+        let service = format!("(SERVICE_NAME={})(CID=(PROGRAM=latchwork)(HOST=localhost)(USER=latchwork))", at.service);
+        let mut wire = Wire::open(at, &at.connect_data(&service))?;
+        let packet = wire.packet()?;
+        match packet.kind {
+            kind::ACCEPT => {
+                let accepted = Accept::decode(&packet.body).map_err(ClientError::Protocol)?;
+                wire.sdu = accepted.sdu.min(SDU);
+                wire.packets.accept(accepted.sdu);
+            }
+            kind::REFUSE => return Err(refused(tns::refusal(&packet.body).map_err(ClientError::Protocol)?)),
+            other => return Err(ClientError::Protocol(WireError::UnknownTag(other))),
+        }
+        agree(&mut wire)?;
+        let session_id = log_on(&mut wire, user, password)?;
+        Ok(NetSession { wire, sequence: 2, session_id, before: Vec::new() })
+    }
+
+    /// The session's number.
+    pub fn session_id(&self) -> u32 {
+        self.session_id
+    }
+
+    fn next(&mut self) -> u8 {
+        self.sequence = self.sequence.checked_add(1).unwrap_or(1);
+        self.sequence
+    }
+
+    fn ask(&mut self, message: &[u8], columns: &[Column]) -> ClientResult<Answer> {
+        self.wire.send_message(message)?;
+        let answer = self.wire.message(|r| reply::read_answer(r, columns, Dialect::USUAL))?;
+        failed(&answer.outcome).map_or(Ok(answer), Err)
+    }
+
+    /// Runs a query and fetches all its rows.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn query(&mut self, sql: &str) -> ClientResult<Vec<Vec<Value>>> {
+        let options = option::PARSE | option::EXECUTE | option::FETCH | option::NOT_A_BLOCK;
+        let execute =
+            Execute { options, sql: Some(sql.into()), prefetch: FETCH_ROWS, is_query: true, ..Execute::default() };
+        let first = self.execute_call(&execute)?;
+        let columns = first.columns.unwrap_or_default();
+        let (mut rows, mut outcome) = (first.rows, first.outcome);
+        let cursor = outcome.cursor;
+        while outcome.error != NO_DATA_FOUND {
+            let mut message = Vec::new();
+            let sequence = self.next();
+            call::write_fetch(cursor.into(), FETCH_ROWS, sequence, &mut message);
+            let more = self.ask(&message, &columns)?;
+            rows.extend(more.rows);
+            outcome = more.outcome;
+        }
+        self.close_cursor(cursor);
+        Ok(rows)
+    }
+
+    /// Runs what is no query; gives the rows it changed.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    pub fn execute(&mut self, sql: &str) -> ClientResult<u64> {
+        let options = option::PARSE | option::EXECUTE;
+        let execute = Execute { options, sql: Some(sql.into()), count: 1, ..Execute::default() };
+        let answer = self.execute_call(&execute)?;
+        self.close_cursor(answer.outcome.cursor);
+        Ok(answer.outcome.rows)
+    }
+
+    fn execute_call(&mut self, execute: &Execute) -> ClientResult<Answer> {
+        let mut message = std::mem::take(&mut self.before);
+        let sequence = self.next();
+        execute.write(sequence, &[], &mut message).map_err(ClientError::Protocol)?;
+        self.ask(&message, &[])
+    }
+
+    /// The server forgets the statement with the next one.
+    fn close_cursor(&mut self, cursor: u16) {
+        call::write_close_cursor(cursor.into(), &mut self.before);
+    }
+
+    /// Asks whether the server is there.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn ping(&mut self) -> ClientResult<()> {
+        self.simple(function::PING)
+    }
+
+    /// What breaks the call that runs, or the next one, from another thread.
+    ///
+    /// # Errors
+    /// No descriptor to be had.
+    pub fn breaker(&self) -> ClientResult<impl FnMut() + Send + 'static> {
+        let mut stream = self.wire.stream.try_clone().map_err(|e| lost(&e.to_string()))?;
+        Ok(move || {
+            let mut out = Vec::new();
+            tns::write_marker(&mut out, marker::INTERRUPT);
+            // A connection that is gone has no call to break.
+            let _ = stream.write_all(&out);
+        })
+    }
+
+    fn simple(&mut self, which: u8) -> ClientResult<()> {
+        let mut message = Vec::new();
+        let sequence = self.next();
+        call::write_simple(which, sequence, &mut message);
+        self.ask(&message, &[]).map(drop)
+    }
+
+    /// Ends the session: what is open is committed.
+    ///
+    /// # Errors
+    /// A commit that failed.
+    pub fn logoff(mut self) -> ClientResult<()> {
+        self.simple(function::LOGOFF)?;
+        let mut out = Vec::new();
+        tns::write_end(&mut out);
+        self.wire.send(&out)
+    }
+}
+
+/// Asks a listener whether it is there, and how long the answer took.
+///
+/// # Errors
+/// TNS-12541 and its like where nobody listens.
+pub fn ping(at: &NetAddress) -> ClientResult<Duration> {
+    let began = Instant::now();
+    let mut wire = Wire::open(at, &at.connect_data("(COMMAND=ping)"))?;
+    let packet = wire.packet()?;
+    match packet.kind {
+        kind::REFUSE => match tns::refusal(&packet.body).map_err(ClientError::Protocol)? {
+            0 => Ok(began.elapsed()),
+            code => Err(refused(code)),
+        },
+        other => Err(ClientError::Protocol(WireError::UnknownTag(other))),
+    }
+}
+
+fn agree(wire: &mut Wire) -> ClientResult<()> {
+    let mut out = Vec::new();
+    handshake::write_protocol(&mut out, "latchwork");
+    wire.send_message(&out)?;
+    wire.message(|r| r.u8().and_then(|_| handshake::read_protocol_reply(r)))?;
+    out.clear();
+    handshake::write_data_types(&mut out);
+    wire.send_message(&out)?;
+    wire.message(|r| r.skip(3))
+}
+
+/// Both messages of a logon; gives the session's number.
+fn log_on(wire: &mut Wire, user: &str, password: &str) -> ClientResult<u32> {
+    let options = ConnectOptions::default();
+    let mut pairs = Pairs::default();
+    pairs.push("AUTH_TERMINAL", options.terminal, 0);
+    pairs.push("AUTH_PROGRAM_NM", options.program, 0);
+    pairs.push("AUTH_MACHINE", options.machine, 0);
+    pairs.push("AUTH_PID", os::process::own_id().to_string(), 0);
+    pairs.push("AUTH_SID", options.os_user, 0);
+    let first = Logon { sequence: 1, user: user.into(), mode: mode::LOGON, pairs };
+    let challenge = phase(wire, &first, function::AUTH_PHASE_ONE)?;
+    let text = |key: &str| challenge.get(key).unwrap_or_default();
+    let texts = [text("AUTH_SESSKEY"), text("AUTH_VFR_DATA"), text("AUTH_PBKDF2_CSK_SALT")];
+    let random = os::random::bytes().map_err(|e| lost(&e.to_string()))?;
+    let answer = o5logon::answer(password.as_bytes(), texts, &random);
+    let answer = answer.ok_or(ClientError::Protocol(WireError::BadValue))?;
+    let mut pairs = Pairs::default();
+    pairs.push("AUTH_SESSKEY", answer.session_key, 1);
+    pairs.push("AUTH_PBKDF2_SPEEDY_KEY", answer.speedy_key, 0);
+    pairs.push("AUTH_PASSWORD", answer.password.as_str(), 0);
+    let second = Logon { sequence: 2, user: user.into(), mode: mode::LOGON | mode::WITH_PASSWORD, pairs };
+    let welcome = phase(wire, &second, function::AUTH_PHASE_TWO)?;
+    // Whoever answers must have had the verifier, too.
+    if !welcome.get("AUTH_SVR_RESPONSE").is_some_and(|sent| answer.key.is_server_response(sent)) {
+        return Err(ClientError::Protocol(WireError::BadValue));
+    }
+    Ok(welcome.get("AUTH_SESSION_ID").and_then(|id| id.parse().ok()).unwrap_or(0))
+}
+
+fn phase(wire: &mut Wire, logon: &Logon, which: u8) -> ClientResult<Pairs> {
+    let mut out = Vec::new();
+    logon.write(which, &mut out);
+    wire.send_message(&out)?;
+    let (pairs, outcome) = wire.message(|r| {
+        let mut pairs = Pairs::default();
+        if r.left().first() == Some(&message::PARAMETERS) {
+            r.skip(1)?;
+            pairs = auth::read_reply(r)?;
+        }
+        Ok((pairs, reply::read_answer(r, &[], Dialect::USUAL)?.outcome))
+    })?;
+    failed(&outcome).map_or(Ok(pairs), Err)
+}
+
+/// The error of an outcome; the end of the rows is none.
+fn failed(outcome: &Outcome) -> Option<ClientError> {
+    let is_error = outcome.error != 0 && outcome.error != NO_DATA_FOUND;
+    is_error.then(|| {
+        ClientError::Server(Box::new(Failure {
+            facility: "ORA".into(),
+            code: outcome.error,
+            text: outcome.message.clone(),
+            position: Some(outcome.position),
+            kind: StatementKind(outcome.command.into()),
+            fatal: outcome.error == 28,
+        }))
+    })
+}
+
+fn refused(code: u32) -> ClientError {
+    let e = Ora::make(Facility::Tns, code, &[]);
+    let failure = Failure { facility: "TNS".into(), code, text: e.to_string(), fatal: true, ..Failure::default() };
+    ClientError::Server(Box::new(failure))
+}
+
+fn unreachable_at(at: &NetAddress, e: &std::io::Error) -> ClientError {
+    let code = if e.kind() == ErrorKind::ConnectionRefused { 12541 } else { 12545 };
+    match refused(code) {
+        ClientError::Server(mut f) => {
+            f.text = format!("{}\n{}:{}: {e}", f.text, at.host, at.port);
+            ClientError::Server(f)
+        }
+        other => other,
+    }
+}
+
+fn lost(why: &str) -> ClientError {
+    ClientError::Disconnected(why.to_string())
+}

@@ -1,0 +1,213 @@
+"""What a driver must be able to do, by python-oracledb in its thin mode. Arguments: port, service, directory of the instance."""
+
+import datetime
+import sys
+import threading
+
+import oracledb
+
+PORT, SERVICE, LATCHWORK, DIRECTORY = sys.argv[1:5]
+
+
+def connect(user="u", password="Tiger1", service=SERVICE, **more):
+    return oracledb.connect(user=user, password=password, dsn=f"127.0.0.1:{PORT}/{service}", **more)
+
+
+def local(*statements):
+    """Runs statements as SYSDBA on the local socket."""
+    import subprocess
+
+    text = "".join(s + ";\n" for s in statements) + "exit\n"
+    command = [LATCHWORK, "sql", "-s", "--dir", DIRECTORY, "/", "as", "sysdba"]
+    return subprocess.run(command, input=text, text=True, capture_output=True, timeout=60).stdout
+
+
+def fails(code, call, offset=None):
+    try:
+        call()
+    except oracledb.Error as e:
+        error = e.args[0]
+        assert code in str(e), f"{code} wanted, not {e}"
+        assert offset is None or error.offset == offset, f"offset {error.offset}"
+        return
+    raise AssertionError(f"{code} wanted")
+
+
+def logons():
+    fails("ORA-01017", lambda: connect(password="tiger1"))
+    fails("ORA-01017", lambda: connect(user="nobody"))
+    fails("ORA-01017", lambda: connect(password="Tiger1", user="keyless"))
+    fails("ORA-28000", lambda: connect(user="locked", password="x"))
+    fails("ORA-28009", lambda: connect(user="sys", password="Secret1"))
+    fails("ORA-01017", lambda: connect(mode=oracledb.SYSDBA))
+    fails("DPY-6001", lambda: connect(service="nope"))
+    fails("DPY-6003", lambda: oracledb.connect(user="u", password="Tiger1", host="127.0.0.1", port=int(PORT), sid="nope"))
+    with connect(user="sys", password="Secret1", mode=oracledb.SYSDBA) as c:
+        assert c.cursor().execute("select user from dual").fetchone() == ("SYS",)
+    with connect(service=SERVICE.upper()) as c:
+        assert c.version.startswith("19.") and c.username == "u"
+        c.ping()
+
+
+def queries(c):
+    k = c.cursor()
+    row = k.execute("select 1, 'abc', date '2020-01-02', null, 1.5, cast(12 as number(5,2)) from dual").fetchone()
+    assert row == (1, "abc", datetime.datetime(2020, 1, 2), None, 1.5, 12), row
+    assert [d[1].name for d in k.description][:3] == ["DB_TYPE_NUMBER", "DB_TYPE_CHAR", "DB_TYPE_DATE"]
+    assert (k.description[5][4], k.description[5][5]) == (5, 2)
+    at = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000)
+    values = [42, "x\u00e9\u20ac", datetime.datetime(2020, 1, 2, 3, 4, 5), b"\x01\xff", None, -0.25]
+    assert list(k.execute("select :1, :2, :3, :4, :5, :6 from dual", values).fetchone()) == values
+    assert k.execute("select :t from dual", t=k.var(oracledb.DB_TYPE_TIMESTAMP, 1).getvalue()).fetchone() == (None,)
+    k.setinputsizes(t=oracledb.DB_TYPE_TIMESTAMP)
+    assert k.execute("select :t from dual", t=at).fetchone() == (at,)
+    assert k.execute("select :a || :b || :a from dual", a="p", b="q").fetchone() == ("pqp",)
+    fails("ORA-03001", lambda: k.execute("select :1, :1 from dual", [1, 2]))
+    double = "select cast(1.5 as binary_double), cast(2.5 as binary_float), interval '3' day from dual"
+    assert k.execute(double).fetchone() == (1.5, 2.5, datetime.timedelta(days=3))
+    assert k.execute("select interval '2-3' year to month from dual").fetchone() == (oracledb.IntervalYM(2, 3),)
+    assert k.execute("select length(:1) from dual", ["y" * 4000]).fetchone() == (4000,)
+    assert k.execute("select id from v").fetchall() == [(n,) for n in range(1, 1001)]
+    k.arraysize, k.prefetchrows = 7, 3
+    again = "select id from v where id <= :n"
+    for n in [3, 10, 0, 100]:
+        assert len(k.execute(again, n=n).fetchall()) == n
+    fails("ORA-00942", lambda: k.execute("select * from nosuch"), offset=14)
+    fails("ORA-00904", lambda: k.execute("select x from dual"), offset=7)
+    fails("ORA-01476", lambda: k.execute("select 1 / (id - 50) from v").fetchall())
+    fails("ORA-03115", lambda: k.execute("select to_clob('x') from dual"))
+    assert k.execute("select 7 from dual").fetchone() == (7,)
+    k.parse("select n, t from w")
+    assert [d[0] for d in k.description] == ["N", "T"]
+
+
+def changes(c):
+    k = c.cursor()
+    k.execute("insert into w values (:1, :2)", [1, "one"])
+    assert k.rowcount == 1 and c.transaction_in_progress
+    assert "        0" in local("select count(*) n from u.w")
+    c.commit()
+    assert not c.transaction_in_progress
+    assert "        1" in local("select count(*) n from u.w")
+    k.executemany("insert into w values (:1, :2)", [(n, f"t{n}") for n in range(2, 302)])
+    assert k.rowcount == 300
+    c.rollback()
+    k.executemany("insert into w values (:1, :2)", [(n, None) for n in range(2, 12)])
+    c.commit()
+    k.execute("update w set t = 'x' where n > :1", [6])
+    assert k.rowcount == 5
+    one = k.var(int)
+    k.execute("update w set t = 'y' where n = 3 returning n into :1", [one])
+    assert one.getvalue() == [3]
+    k.execute("delete from w where n > 8 returning n into :1", [one])
+    assert sorted(one.getvalue()) == [9, 10, 11] and k.rowcount == 3
+    c.rollback()
+    fails("ORA-00001", lambda: k.execute("insert into w values (1, 'again')"))
+    fails("ORA-00001", lambda: k.executemany("insert into w values (:1, null)", [(50,), (1,), (51,)]))
+    assert k.execute("select count(*) from w where n >= 50").fetchone() == (1,)
+    c.rollback()
+    c.autocommit = True
+    k.execute("insert into w values (60, null)")
+    c.autocommit = False
+    c.rollback()
+    assert k.execute("select n from w where n = 60").fetchone() == (60,)
+
+
+def blocks(c):
+    k = c.cursor()
+    text, n, day = k.var(str, 100), k.var(int), k.var(datetime.datetime)
+    for who in ["there", "again"]:
+        block = "begin :o := 'hi ' || :i; :n := :m * 2; :d := date '2020-02-03'; end;"
+        k.execute(block, o=text, i=who, n=n, m=21, d=day)
+        assert (text.getvalue(), n.getvalue(), day.getvalue()) == (f"hi {who}", 42, datetime.datetime(2020, 2, 3))
+    b = k.var(str, 50)
+    b.setvalue(0, "x")
+    assert k.callproc("p", [5, b]) == [5, "x5"]
+    assert k.callfunc("f", int, [7]) == 21
+    assert k.callfunc("f", int, [None]) is None
+    fails("ORA-06502", lambda: k.execute("begin :o := rpad('x', 500); end;", o=k.var(str, 100)))
+    fails("ORA-20001", lambda: k.execute("begin raise_application_error(-20001, 'own'); end;"))
+    fails("ORA-06550", lambda: k.execute("begin nosuch; end;"))
+    fails("ORA-03115", lambda: k.execute("begin open :c for select 1 from dual; end;", c=k.var(oracledb.DB_TYPE_CURSOR)))
+    assert k.execute("select 1 from dual").fetchone() == (1,)
+
+
+def breaks(c):
+    k = c.cursor()
+    for sql in ["begin loop null; end loop; end;", "select count(*) from v a, v b, v c, v d"]:
+        timer = threading.Timer(0.2, c.cancel)
+        timer.start()
+        fails("ORA-01013", lambda: k.execute(sql))
+        timer.join()
+        assert k.execute("select 8 from dual").fetchone() == (8,)
+    c.call_timeout = 300
+    fails("DPY-4024", lambda: k.execute("begin loop null; end loop; end;"))
+    c.call_timeout = 0
+    assert k.execute("select 9 from dual").fetchone() == (9,)
+    c.cancel()
+    fails("ORA-01013", lambda: k.execute("select 10 from dual"))
+    assert k.execute("select 11 from dual").fetchone() == (11,)
+    with connect() as waits:
+        k.execute("insert into w values (70, null)")
+        timer = threading.Timer(0.3, waits.cancel)
+        timer.start()
+        fails("ORA-01013", lambda: waits.cursor().execute("insert into w values (70, null)"))
+        timer.join()
+        c.rollback()
+
+
+def sessions(c):
+    c.module, c.action, c.client_identifier = "mod", "act", "me"
+    c.ping()
+    seen = local("select 'seen:' || module || action || client_identifier from v$session where username = 'U'")
+    assert "seen:modactme" in seen, seen
+    c.current_schema = "SYS"
+    assert c.cursor().execute("select sys_context('userenv', 'current_schema') from dual").fetchone() == ("SYS",)
+    c.current_schema = "NOSUCH"
+    fails("ORA-01435", lambda: c.cursor().execute("select 1 from dual"))
+    c.current_schema = "U"
+    killed = connect()
+    killed.cursor().execute("insert into w values (80, null)")
+    local(f"alter system kill session '{killed.session_id},{killed.serial_num}'")
+    fails("ORA-00028", lambda: killed.cursor().execute("select 1 from dual"))
+    gone = connect()
+    gone.cursor().execute("insert into w values (80, null)")
+    process = int(local(f"select 'p' || spid || 'p' from v$process p, v$session s where s.paddr = p.addr and s.sid = {gone.session_id}").split("p")[1])
+    import os
+    import signal
+
+    os.kill(process, signal.SIGKILL)
+    fails("DPY-4011", lambda: gone.cursor().execute("select 1 from dual"))
+    assert c.cursor().execute("select count(*) from w where n = 80").fetchone() == (0,)
+
+
+def many():
+    opened, failed = [], []
+
+    def one():
+        try:
+            c = connect()
+            opened.append(c)
+            assert c.cursor().execute("select 5 from dual").fetchone() == (5,)
+        except Exception as e:
+            failed.append(e)
+
+    threads = [threading.Thread(target=one) for _ in range(50)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failed and len(opened) == 50, failed
+    for c in opened:
+        c.close()
+
+
+logons()
+with connect() as connection:
+    queries(connection)
+    changes(connection)
+    blocks(connection)
+    breaks(connection)
+    sessions(connection)
+many()
+print("all done")

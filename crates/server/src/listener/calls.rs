@@ -1,0 +1,592 @@
+//! A client's calls, in the words of the wire: to the session, and its answers back.
+//!
+//! The session speaks the packets of the local socket. Here they are made from a driver's messages and turned into what the driver
+//! waits for; nothing of Oracle Net is known beyond this folder.
+
+use super::cursors::{Cursors, Statement, columns, convert};
+use super::logon::VERSION_NUMBER;
+use net::local::{self, Bind, Done, Failure, FrameBuffer, Reply, Request as Ask};
+use net::oracle::call::{EndToEnd, Execute, Piggyback, Reexecute, Request, execute_flag, option};
+use net::oracle::handshake::Client;
+use net::oracle::reply::{self, NO_DATA_FOUND, Outcome, direction, status};
+use net::oracle::value::{self, Shape};
+use session::{BANNER, Flow, Instance, Session};
+use std::collections::VecDeque;
+use types::{Ora, Value};
+
+/// A unit was created with errors in it: a warning.
+const COMPILED_WITH_ERRORS: u32 = 24344;
+/// The end of a call that was broken.
+const BROKEN: u32 = 1013;
+
+/// What a session said to a call.
+#[derive(Default)]
+struct Said {
+    described: Option<(u32, Vec<local::Column>)>,
+    rows: Vec<Vec<Value>>,
+    done: Done,
+}
+
+/// An error of a call.
+enum Trouble {
+    /// The session's.
+    Session(Box<Failure>),
+    Own(Ora),
+}
+
+impl From<Ora> for Trouble {
+    fn from(e: Ora) -> Trouble {
+        Trouble::Own(e)
+    }
+}
+
+impl From<local::WireError> for Trouble {
+    fn from(_: local::WireError) -> Trouble {
+        Trouble::Own(Ora::new(3115))
+    }
+}
+
+type Tried<T> = std::result::Result<T, Trouble>;
+
+/// What came of a call.
+pub struct Answer {
+    pub flow: Flow,
+    /// The call was broken, by its error.
+    pub is_broken: bool,
+}
+
+/// A session and the statements its client has given numbers.
+pub struct Calls {
+    instance: &'static Instance,
+    session: Session,
+    client: Client,
+    cursors: Cursors,
+    /// The session is over.
+    is_over: bool,
+}
+
+impl Calls {
+    /// The calls of a session that has opened.
+    pub fn new(instance: &'static Instance, session: Session, client: Client) -> Calls {
+        let cursors = Cursors::new(session.parameter(params::Param::OpenCursors));
+        Calls { instance, session, client, cursors, is_over: false }
+    }
+
+    /// The session.
+    pub fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// Ends the session.
+    pub fn end(self) {
+        self.session.end();
+    }
+
+    /// How the bind values of a call are sent that does not describe them itself.
+    pub fn known(&self, cursor: u32) -> Option<&Statement> {
+        self.cursors.binds(cursor)
+    }
+
+    /// Runs a call with its bind values and appends the answer.
+    pub fn answer(
+        &mut self,
+        before: Vec<Piggyback>,
+        request: Request,
+        values: Vec<Vec<Value>>,
+        sequence: u8,
+        out: &mut Vec<u8>,
+    ) -> Answer {
+        let from = out.len();
+        let mut cursor = 0;
+        let tried = self.try_answer(before, request, values, sequence, &mut cursor, out);
+        let mut is_broken = false;
+        if let Err(trouble) = tried {
+            out.truncate(from);
+            let outcome = self.failed(trouble, sequence, cursor);
+            is_broken = outcome.error == BROKEN;
+            outcome.write(out);
+        }
+        Answer { flow: if self.is_over { Flow::End } else { Flow::Continue }, is_broken }
+    }
+
+    fn try_answer(
+        &mut self,
+        before: Vec<Piggyback>,
+        request: Request,
+        values: Vec<Vec<Value>>,
+        sequence: u8,
+        cursor: &mut u16,
+        out: &mut Vec<u8>,
+    ) -> Tried<()> {
+        before.into_iter().try_for_each(|p| self.before(p))?;
+        match request {
+            Request::Execute(e) => self.execute(*e, values, sequence, cursor, out),
+            Request::Reexecute(e) => self.reexecute(e, values, sequence, cursor, out),
+            Request::Fetch { cursor: number, rows } => {
+                *cursor = number as u16;
+                self.fetch(number, rows, sequence, out)
+            }
+            Request::Commit => self.simple("commit", sequence, out),
+            Request::Rollback => self.simple("rollback", sequence, out),
+            Request::Ping => {
+                reply::write_status(out, self.status(), sequence);
+                Ok(())
+            }
+            Request::Logoff => {
+                self.ask(&Ask::Logoff { commit: true })?;
+                reply::write_status(out, status::END_OF_CALL, sequence);
+                Ok(())
+            }
+            Request::Version => {
+                reply::write_version(out, BANNER, VERSION_NUMBER, self.client);
+                reply::write_status(out, self.status(), sequence);
+                Ok(())
+            }
+            Request::LogonOne(_) | Request::LogonTwo(_) | Request::Other(_) => Err(Ora::unsupported().into()),
+        }
+    }
+
+    fn before(&mut self, piggyback: Piggyback) -> Tried<()> {
+        match piggyback {
+            Piggyback::CloseCursors(numbers) => {
+                for number in numbers {
+                    if let Some(closed) = self.cursors.close(number) {
+                        self.close_query(closed.open);
+                    }
+                }
+            }
+            Piggyback::CancelCursors(numbers) => {
+                for number in numbers {
+                    let open = self.cursors.get(number).ok().and_then(|s| s.open.take());
+                    self.close_query(open);
+                }
+            }
+            Piggyback::SetSchema(name) => {
+                if name.contains(['"', '\0']) {
+                    return Err(Ora::new(1435).into());
+                }
+                self.run(&format!("alter session set current_schema = \"{name}\""))?;
+            }
+            Piggyback::EndToEnd(known_by) => self.note(&known_by),
+            Piggyback::Ignored => {}
+        }
+        Ok(())
+    }
+
+    /// What `v$session` shows of the client from here on.
+    fn note(&self, known_by: &EndToEnd) {
+        let slot = self.session.process().session();
+        let texts = [
+            (&slot.client_identifier, &known_by.client_id),
+            (&slot.module, &known_by.module),
+            (&slot.action, &known_by.action),
+            (&slot.client_info, &known_by.client_info),
+        ];
+        for (place, text) in texts {
+            if let Some(text) = text {
+                place.set(text);
+            }
+        }
+    }
+
+    fn close_query(&mut self, open: Option<u32>) {
+        if let Some(cursor) = open {
+            let _ = self.ask(&Ask::CloseCursor { cursor });
+        }
+    }
+
+    /// Asks the session, and reads its packets.
+    fn ask(&mut self, request: &Ask) -> Tried<Said> {
+        let mut bytes = Vec::new();
+        if self.session.call(request, &mut bytes) == Flow::End {
+            self.is_over = true;
+        }
+        let mut frames = FrameBuffer::new(usize::MAX);
+        frames.extend(&bytes);
+        let mut said = Said::default();
+        loop {
+            let Some(frame) = frames.next_frame().map_err(Ora::internal)? else { return Ok(said) };
+            match Reply::decode(frame).map_err(Ora::internal)? {
+                Reply::Described { cursor, columns } => said.described = Some((cursor, columns)),
+                Reply::Rows { rows, .. } if said.rows.is_empty() => said.rows = rows,
+                Reply::Rows { rows, .. } => said.rows.extend(rows),
+                Reply::Done(done) => said.done = *done,
+                Reply::Error(failure) => return Err(Trouble::Session(failure)),
+                Reply::Welcome(_) | Reply::Output { .. } => {}
+            }
+        }
+    }
+
+    fn ask_to_execute(&mut self, sql: &str, binds: Vec<Bind>, prefetch: u32) -> Tried<(Said, Vec<Bind>)> {
+        let execute = local::Execute { sql: sql.to_string(), binds, prefetch, want_output: false };
+        let request = Ask::Execute(Box::new(execute));
+        let said = self.ask(&request)?;
+        match request {
+            Ask::Execute(e) => Ok((said, e.binds)),
+            _ => Ok((said, Vec::new())),
+        }
+    }
+
+    /// Runs a statement without binds.
+    fn run(&mut self, sql: &str) -> Tried<()> {
+        self.ask_to_execute(sql, Vec::new(), 0).map(drop)
+    }
+
+    fn simple(&mut self, sql: &str, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
+        self.run(sql)?;
+        reply::write_status(out, self.status(), sequence);
+        Ok(())
+    }
+
+    fn status(&self) -> u32 {
+        let in_transaction = if self.session.is_in_transaction() { status::IN_TRANSACTION } else { 0 };
+        status::END_OF_CALL | in_transaction
+    }
+
+    fn execute(
+        &mut self,
+        e: Execute,
+        values: Vec<Vec<Value>>,
+        sequence: u8,
+        cursor: &mut u16,
+        out: &mut Vec<u8>,
+    ) -> Tried<()> {
+        if e.flags & execute_flag::SCROLLABLE != 0 || e.asks(option::BATCH_ERRORS) {
+            return Err(Ora::unsupported().into());
+        }
+        let number = self.statement_of(&e)?;
+        *cursor = number;
+        let is_new = e.sql.is_some();
+        if e.asks(option::DESCRIBE_ONLY) {
+            return self.describe(number, sequence, out);
+        }
+        if !e.defines.is_empty() {
+            self.fetch_as(number, &e.defines)?;
+        }
+        if !e.asks(option::EXECUTE) {
+            let wanted = e.rows_wanted();
+            return self.fetch(number.into(), wanted, sequence, out);
+        }
+        let statement = self.cursors.get(number.into())?;
+        if !e.binds.is_empty() || is_new {
+            statement.binds = e.binds.clone();
+        }
+        let is_query = statement.outline.is_query;
+        let values = if values.is_empty() { vec![Vec::new(); e.executions()] } else { values };
+        match is_query {
+            true => self.query(number, values, e.rows_wanted(), is_new, sequence, out)?,
+            false => self.change(number, values, e.wants_row_counts, sequence, e.asks(option::COMMIT), out)?,
+        }
+        Ok(())
+    }
+
+    /// The statement's number: of a new one, or of one that gets another text.
+    fn statement_of(&mut self, e: &Execute) -> Tried<u16> {
+        let Some(sql) = &e.sql else {
+            self.cursors.get(e.cursor)?;
+            return Ok(e.cursor as u16);
+        };
+        let new = Statement::new(sql.clone());
+        if e.cursor == 0 {
+            return Ok(self.cursors.open(new)?);
+        }
+        let old = self.cursors.replace(e.cursor, new)?;
+        self.close_query(old.open);
+        Ok(e.cursor as u16)
+    }
+
+    fn reexecute(
+        &mut self,
+        e: Reexecute,
+        values: Vec<Vec<Value>>,
+        sequence: u8,
+        cursor: &mut u16,
+        out: &mut Vec<u8>,
+    ) -> Tried<()> {
+        let is_query = self.cursors.get(e.cursor)?.outline.is_query;
+        *cursor = e.cursor as u16;
+        let executions = if is_query { 1 } else { e.count.max(1) as usize };
+        let values = if values.is_empty() { vec![Vec::new(); executions] } else { values };
+        match is_query {
+            true => {
+                let wanted = if e.fetches { e.count } else { 0 };
+                self.query(e.cursor as u16, values, wanted, false, sequence, out)
+            }
+            false => self.change(e.cursor as u16, values, false, sequence, e.commits, out),
+        }
+    }
+
+    fn describe(&mut self, number: u16, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
+        let sql = self.cursors.get(number.into())?.sql.clone();
+        let said = self.ask(&Ask::Describe { sql })?;
+        if let Some((_, described)) = said.described.filter(|(_, d)| !d.is_empty()) {
+            let columns = columns(&described)?;
+            reply::write_describe(out, &columns, self.client);
+            self.cursors.get(number.into())?.columns = columns;
+        }
+        reply::write_parameters(out, self.scn(), number, None);
+        self.succeeded(&said.done, number, sequence).write(out);
+        Ok(())
+    }
+
+    /// What columns are to be sent as from here on.
+    fn fetch_as(&mut self, number: u16, defines: &[Shape]) -> Tried<()> {
+        let statement = self.cursors.get(number.into())?;
+        if defines.len() != statement.columns.len() {
+            return Err(Ora::new(1007).into());
+        }
+        if !defines.iter().all(|d| value::is_bindable(d) || d.number == value::number::ROWID) {
+            return Err(Ora::new(3115).into());
+        }
+        for (column, define) in statement.columns.iter_mut().zip(defines) {
+            column.shape = *define;
+        }
+        Ok(())
+    }
+
+    fn query(
+        &mut self,
+        number: u16,
+        mut values: Vec<Vec<Value>>,
+        wanted: u32,
+        is_new: bool,
+        sequence: u8,
+        out: &mut Vec<u8>,
+    ) -> Tried<()> {
+        let statement = self.cursors.get(number.into())?;
+        let binds = statement.session_binds(values.pop().unwrap_or_default())?;
+        let (sql, open) = (statement.sql.clone(), statement.open.take());
+        self.close_query(open);
+        let (said, _) = self.ask_to_execute(&sql, binds, wanted)?;
+        let Some((local, described)) = said.described else {
+            return Err(Ora::internal("a query without columns").into());
+        };
+        let open = said.done.more.then_some(local);
+        let columns = match columns(&described) {
+            Ok(columns) => columns,
+            Err(e) => {
+                self.close_query(open);
+                return Err(e.into());
+            }
+        };
+        let statement = self.cursors.get(number.into())?;
+        if is_new || statement.described != columns {
+            reply::write_describe(out, &columns, self.client);
+            statement.described.clone_from(&columns);
+            statement.columns = columns;
+        }
+        statement.rows = 0;
+        statement.open = open;
+        statement.ahead = said.rows.into();
+        // Long columns are fetched apart, when the client has said as what; who asks for no rows gets none.
+        let waits = wanted == 0 || is_new && statement.columns.iter().any(|c| c.shape.is_long());
+        let rows = if waits { VecDeque::new() } else { std::mem::take(&mut statement.ahead) };
+        let more = waits || statement.open.is_some();
+        if !waits {
+            self.rows(number, rows, wanted, true, out)?;
+        }
+        reply::write_parameters(out, self.scn(), number, None);
+        self.rows_end(number, more, sequence).write(out);
+        Ok(())
+    }
+
+    fn fetch(&mut self, number: u32, wanted: u32, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
+        let statement = self.cursors.get(number)?;
+        if !statement.outline.is_query {
+            return Err(Ora::new(1002).into());
+        }
+        let is_first = statement.rows == 0;
+        let most = statement.ahead.len().min(wanted as usize);
+        let mut rows: VecDeque<_> = statement.ahead.drain(..most).collect();
+        if let Some(local) = statement.open
+            && rows.is_empty()
+            && wanted > 0
+        {
+            let said = self.ask(&Ask::Fetch { cursor: local, rows: wanted });
+            // The session has closed it at its end, and when it failed.
+            let goes_on = said.as_ref().is_ok_and(|said| said.done.more);
+            self.cursors.get(number)?.open = goes_on.then_some(local);
+            rows = said?.rows.into();
+        }
+        let statement = self.cursors.get(number)?;
+        let more = statement.open.is_some() || !statement.ahead.is_empty();
+        // Drivers may fetch once more behind the end.
+        if more || !rows.is_empty() {
+            self.rows(number as u16, rows, wanted, is_first, out)?;
+        }
+        self.rows_end(number as u16, more, sequence).write(out);
+        Ok(())
+    }
+
+    /// Appends rows.
+    fn rows(
+        &mut self,
+        number: u16,
+        rows: VecDeque<Vec<Value>>,
+        wanted: u32,
+        is_first: bool,
+        out: &mut Vec<u8>,
+    ) -> Tried<()> {
+        let nls = self.session.nls();
+        let statement = self.cursors.get(number.into())?;
+        reply::write_row_header(out, statement.columns.len(), wanted, is_first);
+        for row in rows {
+            let values = row.into_iter().zip(&statement.columns);
+            let values = values.map(|(v, c)| convert(v, &c.shape, nls)).collect::<types::Result<Vec<_>>>()?;
+            reply::write_row(out, &statement.columns, &values)?;
+            statement.rows += 1;
+        }
+        Ok(())
+    }
+
+    /// How a fetch ended: there may be more, or the rows have come to their end.
+    fn rows_end(&mut self, number: u16, more: bool, sequence: u8) -> Outcome {
+        let status = self.status();
+        let mut outcome = Outcome { status, sequence, cursor: number, command: 3, ..Outcome::default() };
+        if let Ok(statement) = self.cursors.get(number.into()) {
+            outcome.rows = statement.rows;
+        }
+        if !more {
+            outcome.error = NO_DATA_FOUND;
+            outcome.message = Ora::new(NO_DATA_FOUND).to_string();
+        }
+        outcome
+    }
+
+    /// Runs what is no query, once for each row of bind values.
+    fn change(
+        &mut self,
+        number: u16,
+        values: Vec<Vec<Value>>,
+        wants_row_counts: bool,
+        sequence: u8,
+        commits: bool,
+        out: &mut Vec<u8>,
+    ) -> Tried<()> {
+        let statement = self.cursors.get(number.into())?;
+        let is_block = statement.outline.is_block;
+        if is_block && values.len() > 1 {
+            return Err(Ora::unsupported().into());
+        }
+        let (sql, shapes) = (statement.sql.clone(), statement.binds.clone());
+        let targets: Vec<usize> = (0..shapes.len()).filter(|at| statement.is_returning(*at)).collect();
+        let mut changed = Changed::default();
+        if is_block && !shapes.is_empty() {
+            reply::write_directions(out, &vec![direction::IN_OUT; shapes.len()]);
+        } else if !targets.is_empty() {
+            let way = |at| if targets.contains(&at) { direction::OUT } else { direction::IN };
+            reply::write_directions(out, &(0..shapes.len()).map(way).collect::<Vec<_>>());
+        }
+        for row in values {
+            let statement = self.cursors.get(number.into())?;
+            let binds = statement.session_binds(row)?;
+            let (said, binds) = match self.ask_to_execute(&sql, binds, 0) {
+                Ok(said) => said,
+                Err(trouble) => return self.stopped(trouble, changed, number, sequence, out),
+            };
+            if let Some((local, _)) = said.described {
+                self.close_query(said.done.more.then_some(local));
+                return Err(Ora::unsupported().into());
+            }
+            let got = self.got(number, &binds, &said.done)?;
+            match (is_block, targets.is_empty()) {
+                (true, _) if !shapes.is_empty() => {
+                    let first = got.iter().map(|values| values.first().unwrap_or(&Value::Null));
+                    reply::write_out_values(out, first.zip(&shapes))?;
+                }
+                (false, false) => {
+                    reply::write_returned(out, targets.iter().map(|at| (&got[*at][..], &shapes[*at])))?;
+                }
+                _ => {}
+            }
+            changed.add(said.done);
+        }
+        if commits {
+            self.run("commit")?;
+        }
+        let counts = wants_row_counts.then_some(&changed.counts[..]);
+        reply::write_parameters(out, self.scn(), number, counts);
+        Outcome { rows: changed.rows, ..self.succeeded(&changed.last, number, sequence) }.write(out);
+        Ok(())
+    }
+
+    /// One of several executions failed: those before it stay.
+    fn stopped(
+        &mut self,
+        trouble: Trouble,
+        changed: Changed,
+        number: u16,
+        sequence: u8,
+        out: &mut Vec<u8>,
+    ) -> Tried<()> {
+        if changed.counts.is_empty() {
+            return Err(trouble);
+        }
+        out.clear();
+        let outcome = self.failed(trouble, sequence, number);
+        Outcome { rows: changed.rows, ..outcome }.write(out);
+        Ok(())
+    }
+
+    /// What each of the client's binds got.
+    fn got(&mut self, number: u16, binds: &[Bind], done: &Done) -> Tried<Vec<Vec<Value>>> {
+        let nls = self.session.nls();
+        let statement = self.cursors.get(number.into())?;
+        let mut got = vec![Vec::new(); statement.binds.len()];
+        for (at, value) in &done.out {
+            if let Some(place) = statement.place_of(binds, usize::from(*at)) {
+                got[place].push(convert(value.clone(), &statement.binds[place], nls)?);
+            }
+        }
+        Ok(got)
+    }
+
+    fn scn(&self) -> u64 {
+        self.instance.current_scn().0
+    }
+
+    fn succeeded(&self, done: &Done, cursor: u16, sequence: u8) -> Outcome {
+        let warns = done.warning.as_ref().is_some_and(|w| w.code == COMPILED_WITH_ERRORS);
+        Outcome {
+            status: self.status(),
+            sequence,
+            cursor,
+            command: done.kind.0 as u8,
+            warning: if warns { reply::COMPILED_WITH_ERRORS } else { 0 },
+            rows: done.rows,
+            ..Outcome::default()
+        }
+    }
+
+    fn failed(&self, trouble: Trouble, sequence: u8, cursor: u16) -> Outcome {
+        let outcome = Outcome { status: self.status(), sequence, cursor, ..Outcome::default() };
+        match trouble {
+            Trouble::Own(e) => {
+                Outcome { error: e.code(), position: e.position().unwrap_or(0), message: e.to_string(), ..outcome }
+            }
+            Trouble::Session(f) => Outcome {
+                error: f.code,
+                position: f.position.unwrap_or(0),
+                command: f.kind.0 as u8,
+                message: f.text,
+                ..outcome
+            },
+        }
+    }
+}
+
+/// What several executions came to.
+#[derive(Default)]
+struct Changed {
+    rows: u64,
+    counts: Vec<u64>,
+    last: Done,
+}
+
+impl Changed {
+    fn add(&mut self, done: Done) {
+        self.rows += done.rows;
+        self.counts.push(done.rows);
+        self.last = done;
+    }
+}

@@ -1,0 +1,264 @@
+//! The statements that a client has given numbers, and how their values travel.
+
+use net::local::{Bind, Direction};
+use net::oracle::value::{self, BindRules, Column, Shape};
+use std::collections::{BTreeMap, VecDeque};
+use types::{DataType, Nls, Ora, Result, Timestamp, Value};
+
+/// Statements that a client may have whatever `open_cursors` says: drivers keep some for later.
+const KEPT_MIN: usize = 50;
+
+/// A statement with a number.
+#[derive(Debug, Default)]
+pub struct Statement {
+    pub sql: String,
+    pub outline: sql::Outline,
+    pub rules: BindRules,
+    /// How binds are described, as the client said last.
+    pub binds: Vec<Shape>,
+    /// As the client was told.
+    pub described: Vec<Column>,
+    /// As they are sent.
+    pub columns: Vec<Column>,
+    /// The session's number of the open query.
+    pub open: Option<u32>,
+    /// Rows that the session has given and the client has not asked for yet.
+    pub ahead: VecDeque<Vec<Value>>,
+    /// Rows sent so far.
+    pub rows: u64,
+}
+
+impl Statement {
+    /// A statement by its text.
+    pub fn new(text: String) -> Statement {
+        let outline = sql::outline(&text);
+        let returning = outline.placeholders.iter().map(|p| p.is_target).collect();
+        let rules = BindRules { returning, is_block: outline.is_block };
+        Statement { sql: text, outline, rules, ..Statement::default() }
+    }
+
+    /// Whether a bind takes what RETURNING gives.
+    pub fn is_returning(&self, at: usize) -> bool {
+        self.rules.returning.get(at).copied().unwrap_or(false)
+    }
+
+    /// The binds of one execution, as the session takes them: one for a name, however often it stands in the text.
+    ///
+    /// # Errors
+    /// ORA-01008 when there are fewer values than places, ORA-01036 when there are more; ORA-03001 when one name was given two values.
+    pub fn session_binds(&self, values: Vec<Value>) -> Result<Vec<Bind>> {
+        let places = &self.outline.placeholders;
+        if values.len() != places.len() {
+            return Err(Ora::new(if values.len() < places.len() { 1008 } else { 1036 }));
+        }
+        let mut binds: Vec<Bind> = Vec::with_capacity(values.len());
+        for ((place, value), shape) in places.iter().zip(values).zip(&self.binds) {
+            let direction = match (self.outline.is_block, place.is_target) {
+                (true, _) => Direction::InOut,
+                (false, true) => Direction::Out,
+                (false, false) => Direction::In,
+            };
+            let is_same = |b: &&Bind| b.direction == direction && b.name.as_deref() == Some(&place.name);
+            if !place.is_target
+                && let Some(earlier) = binds.iter().find(is_same)
+            {
+                if earlier.value != value {
+                    return Err(Ora::unsupported());
+                }
+                continue;
+            }
+            binds.push(Bind { name: Some(place.name.clone()), direction, data_type: shape.data_type(), value });
+        }
+        Ok(binds)
+    }
+
+    /// The bind of the client, by the place of the session's.
+    pub fn place_of(&self, binds: &[Bind], at: usize) -> Option<usize> {
+        let bind = binds.get(at)?;
+        let mut places = self.outline.placeholders.iter().enumerate();
+        let targets_only = bind.direction == Direction::Out;
+        let of = |p: &sql::Placeholder| Some(&p.name) == bind.name.as_ref() && p.is_target == targets_only;
+        if !targets_only {
+            return places.find(|(_, p)| of(p)).map(|(place, _)| place);
+        }
+        // Targets are bound one by one, in their order.
+        let before = binds[..at].iter().filter(|b| b.direction == Direction::Out).count();
+        places.filter(|(_, p)| p.is_target).nth(before).map(|(place, _)| place)
+    }
+}
+
+/// The statements of a session.
+#[derive(Debug)]
+pub struct Cursors {
+    all: BTreeMap<u16, Statement>,
+    last: u16,
+    most: usize,
+}
+
+impl Cursors {
+    /// None yet, and `open_cursors` of them at most.
+    pub fn new(open_cursors: i64) -> Cursors {
+        let most = usize::try_from(open_cursors).unwrap_or(0).clamp(KEPT_MIN, usize::from(u16::MAX) - 1);
+        Cursors { all: BTreeMap::new(), last: 0, most }
+    }
+
+    /// The statement of that number.
+    ///
+    /// # Errors
+    /// ORA-01001.
+    pub fn get(&mut self, number: u32) -> Result<&mut Statement> {
+        let number = u16::try_from(number).map_err(|_| Ora::new(1001))?;
+        self.all.get_mut(&number).ok_or_else(|| Ora::new(1001))
+    }
+
+    /// How the binds of that number are described and sent, if there is such a statement.
+    pub fn binds(&self, number: u32) -> Option<&Statement> {
+        self.all.get(&u16::try_from(number).ok()?)
+    }
+
+    /// A number for a new statement.
+    ///
+    /// # Errors
+    /// ORA-01000.
+    pub fn open(&mut self, statement: Statement) -> Result<u16> {
+        if self.all.len() >= self.most {
+            return Err(Ora::new(1000));
+        }
+        while self.last == 0 || self.all.contains_key(&self.last) {
+            self.last = self.last.wrapping_add(1);
+        }
+        self.all.insert(self.last, statement);
+        Ok(self.last)
+    }
+
+    /// Puts another statement under a number.
+    ///
+    /// # Errors
+    /// ORA-01001.
+    pub fn replace(&mut self, number: u32, statement: Statement) -> Result<Statement> {
+        Ok(std::mem::replace(self.get(number)?, statement))
+    }
+
+    /// Forgets a number; one that is not there is no error.
+    pub fn close(&mut self, number: u32) -> Option<Statement> {
+        self.all.remove(&u16::try_from(number).ok()?)
+    }
+}
+
+/// The columns of a query, as the client is told of them.
+///
+/// # Errors
+/// ORA-03115 for a type that does not travel.
+pub fn columns(described: &[net::local::Column]) -> Result<Vec<Column>> {
+    let column = |c: &net::local::Column| {
+        let shape = value::of_type(&c.data_type).ok_or_else(|| Ora::new(3115))?;
+        Ok(Column { name: c.name.clone(), shape, nullable: c.nullable })
+    };
+    described.iter().map(column).collect()
+}
+
+/// Makes a value one of the type that the wire was told.
+///
+/// # Errors
+/// Those of the conversion.
+pub fn convert(value: Value, shape: &Shape, nls: &Nls) -> Result<Value> {
+    let to = shape.data_type();
+    if value.is_null() || is_one(&value, &to) {
+        return Ok(value);
+    }
+    Ok(match to {
+        DataType::Number { .. } => value.to_number(nls)?.map_or(Value::Null, Value::Number),
+        DataType::Varchar2 { .. } => value.to_text(nls)?.map_or(Value::Null, |t| Value::text(t.into_owned())),
+        DataType::Date => value.to_date(nls)?.map_or(Value::Null, Value::Date),
+        DataType::Timestamp { zone: types::Zone::WithTimeZone, .. } => {
+            let place = |t: Timestamp| Timestamp { offset: t.offset.or(Some(nls.zone_minutes)), ..t };
+            value.to_timestamp(nls)?.map_or(Value::Null, |t| Value::Timestamp(place(t)))
+        }
+        DataType::Timestamp { .. } => {
+            value.to_timestamp(nls)?.map_or(Value::Null, |t| Value::Timestamp(Timestamp { offset: None, ..t }))
+        }
+        DataType::IntervalYm { .. } => value.to_interval_ym()?.map_or(Value::Null, Value::IntervalYm),
+        DataType::IntervalDs { .. } => value.to_interval_ds()?.map_or(Value::Null, Value::IntervalDs),
+        DataType::Raw { .. } => value.to_raw()?.map_or(Value::Null, Value::raw),
+        DataType::BinaryDouble => value.to_double(nls)?.map_or(Value::Null, Value::Double),
+        DataType::BinaryFloat => value.to_double(nls)?.map_or(Value::Null, |x| Value::Float(x as f32)),
+        DataType::Rowid => value.to_rowid()?.map_or(Value::Null, Value::Rowid),
+        _ => return Err(value.mismatch(&to)),
+    })
+}
+
+/// Whether a value is one of the type already.
+fn is_one(value: &Value, to: &DataType) -> bool {
+    use types::Zone::WithTimeZone;
+    match (value, to) {
+        (Value::Number(_) | Value::Boolean(_), DataType::Number { .. })
+        | (Value::Text(_), DataType::Varchar2 { .. })
+        | (Value::Date(_), DataType::Date)
+        | (Value::Raw(_), DataType::Raw { .. })
+        | (Value::Double(_), DataType::BinaryDouble)
+        | (Value::Float(_), DataType::BinaryFloat)
+        | (Value::Boolean(_), DataType::Boolean)
+        | (Value::Rowid(_), DataType::Rowid)
+        | (Value::IntervalYm(_), DataType::IntervalYm { .. })
+        | (Value::IntervalDs(_), DataType::IntervalDs { .. }) => true,
+        (Value::Timestamp(t), DataType::Timestamp { zone, .. }) => t.offset.is_some() == (*zone == WithTimeZone),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::Number;
+
+    fn number(n: i64) -> Value {
+        Value::Number(Number::from_i64(n))
+    }
+
+    fn statement(sql: &str) -> Statement {
+        let mut s = Statement::new(sql.into());
+        s.binds = vec![value::of_type(&DataType::NUMBER).unwrap(); s.outline.placeholders.len()];
+        s
+    }
+
+    #[test]
+    fn a_name_that_stands_twice_is_bound_once() {
+        let s = statement("select :a, :b, :a from dual");
+        let binds = s.session_binds(vec![number(1), number(2), number(1)]).unwrap();
+        assert_eq!(binds.iter().map(|b| b.name.as_deref().unwrap()).collect::<Vec<_>>(), ["A", "B"]);
+        assert_eq!(s.session_binds(vec![number(1), number(2), number(3)]).unwrap_err().code(), 3001);
+        assert_eq!(s.session_binds(vec![number(1)]).unwrap_err().code(), 1008);
+        assert_eq!(s.session_binds(vec![number(1); 4]).unwrap_err().code(), 1036);
+    }
+
+    #[test]
+    fn what_returning_gives_finds_its_bind() {
+        let s = statement("update t set a = :x where b = :y returning a, b into :x, :z");
+        let binds = s.session_binds(vec![number(1), number(2), Value::Null, Value::Null]).unwrap();
+        assert_eq!((binds.len(), s.place_of(&binds, 2), s.place_of(&binds, 3)), (4, Some(2), Some(3)));
+        assert_eq!(s.place_of(&binds, 0), Some(0));
+        assert!(s.is_returning(2) && !s.is_returning(1));
+    }
+
+    #[test]
+    fn numbers_are_given_out_up_to_the_limit() {
+        let mut cursors = Cursors::new(0);
+        let numbers: Vec<u16> = (0..KEPT_MIN).map(|_| cursors.open(statement("x")).unwrap()).collect();
+        assert_eq!(cursors.open(statement("x")).unwrap_err().code(), 1000);
+        cursors.close(numbers[3].into());
+        assert_eq!(cursors.get(numbers[3].into()).unwrap_err().code(), 1001);
+        assert!(cursors.open(statement("x")).is_ok());
+        assert_eq!(cursors.get(1 << 20).unwrap_err().code(), 1001);
+    }
+
+    #[test]
+    fn values_become_what_the_client_was_told() {
+        let nls = Nls::default();
+        let text = value::of_type(&DataType::TEXT).unwrap();
+        assert_eq!(convert(number(42), &text, &nls).unwrap(), Value::text("42"));
+        let n = value::of_type(&DataType::NUMBER).unwrap();
+        assert_eq!(convert(Value::text("7"), &n, &nls).unwrap(), number(7));
+        assert_eq!(convert(Value::text("x"), &n, &nls).unwrap_err().code(), 1722);
+        assert_eq!(convert(Value::Null, &n, &nls).unwrap(), Value::Null);
+    }
+}

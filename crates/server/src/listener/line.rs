@@ -1,0 +1,254 @@
+//! A connection's packets, in and out, waiting together with the signals that end a session.
+
+use net::local::WireError;
+use net::oracle::field::Reader;
+use net::oracle::reply::Outcome;
+use net::oracle::tns::{self, PacketBuffer, kind, marker};
+use os::signal::SignalFd;
+use os::socket::{Attention, Poll};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+/// Bytes of a message, at most, and before the client is known.
+const MESSAGE_MAX: usize = 64 << 20;
+const EARLY_MESSAGE_MAX: usize = 256 << 10;
+
+/// A client that never pauses cannot keep a signal from being seen: after so many reads both are looked at.
+const UNWATCHED_MAX: u32 = 32;
+
+/// How long a client may take to answer a break.
+const RESET_LIMIT: Duration = Duration::from_secs(60);
+
+/// What came of waiting for the client.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Bytes of a message were added to those that had come.
+    Data,
+    Marker(u8),
+    /// A packet of before the connection is accepted.
+    Early(u8, Vec<u8>),
+    /// SIGTERM: the session was killed or the instance closes.
+    Signal,
+    /// The connection is over: ended, broken, no packet, or silent for too long.
+    Gone,
+}
+
+/// A connection.
+pub struct Line {
+    stream: TcpStream,
+    signals: SignalFd,
+    packets: PacketBuffer,
+    scratch: Vec<u8>,
+    attention: Attention,
+    unwatched: u32,
+    /// The longest packet; 0 until the connection is accepted.
+    sdu: u32,
+    /// What has come of a message.
+    message: Vec<u8>,
+    message_max: usize,
+    /// The last packet was as long as can be: another may follow.
+    was_full: bool,
+}
+
+impl Line {
+    /// A line over a socket that does not block.
+    pub fn new(stream: TcpStream, signals: SignalFd) -> Line {
+        Line {
+            stream,
+            signals,
+            packets: PacketBuffer::new(),
+            scratch: vec![0; 16 << 10],
+            attention: Attention::default(),
+            unwatched: 0,
+            sdu: 0,
+            message: Vec::new(),
+            message_max: EARLY_MESSAGE_MAX,
+            was_full: false,
+        }
+    }
+
+    /// Another descriptor of the socket.
+    pub fn stream(&self) -> std::io::Result<TcpStream> {
+        self.stream.try_clone()
+    }
+
+    /// From here on packets are those of an accepted connection.
+    pub fn accepted(&mut self, sdu: u32) {
+        self.sdu = sdu;
+        self.packets.accept(sdu);
+    }
+
+    /// The client is known: it may send long messages.
+    pub fn trust(&mut self) {
+        self.message_max = MESSAGE_MAX;
+    }
+
+    /// The bytes of a message that have come; `None` while a further packet of it, or another packet, is there already.
+    pub fn message(&self) -> Option<&[u8]> {
+        (!self.packets.has_packet()).then_some(&self.message)
+    }
+
+    /// Whether a message of unknown length may go on behind what has come of it.
+    pub fn may_go_on(&self) -> bool {
+        self.was_full
+    }
+
+    /// The message has been read.
+    pub fn take_message(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.message)
+    }
+
+    /// Waits for a packet, until the deadline if there is one.
+    pub fn hear(&mut self, deadline: Option<Instant>) -> Heard {
+        loop {
+            match self.packets.next_packet() {
+                Ok(Some(packet)) => {
+                    return match packet.kind {
+                        _ if self.sdu == 0 => Heard::Early(packet.kind, packet.body.to_vec()),
+                        kind::DATA => match packet.data() {
+                            Ok((flags, _)) if flags & tns::END_OF_FILE != 0 => Heard::Gone,
+                            Ok((_, bytes)) if self.message.len() + bytes.len() <= self.message_max => {
+                                self.was_full = packet.body.len() + tns::HEADER_LEN >= self.sdu as usize;
+                                self.message.extend_from_slice(bytes);
+                                Heard::Data
+                            }
+                            _ => Heard::Gone,
+                        },
+                        kind::MARKER => packet.marker().map_or(Heard::Gone, Heard::Marker),
+                        _ => Heard::Gone,
+                    };
+                }
+                Ok(None) => {}
+                Err(_) => return Heard::Gone,
+            }
+            if let Some(end) = self.read(deadline) {
+                return end;
+            }
+        }
+    }
+
+    /// Reads what comes next.
+    fn read(&mut self, deadline: Option<Instant>) -> Option<Heard> {
+        if self.unwatched < UNWATCHED_MAX
+            && let Some(came) = self.attention.receive(&self.stream, &mut self.scratch)
+        {
+            self.unwatched += 1;
+            return self.took(came);
+        }
+        self.unwatched = 0;
+        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let mut set = [Poll::read(&self.stream), Poll::read(&self.signals)];
+        match os::socket::poll(&mut set, left) {
+            Ok(0) if deadline.is_some_and(|at| Instant::now() >= at) => return Some(Heard::Gone),
+            Ok(_) => {}
+            Err(_) => return Some(Heard::Gone),
+        }
+        if set[1].ready() && self.signals.next().is_some() {
+            return Some(Heard::Signal);
+        }
+        if !set[0].ready() {
+            return None;
+        }
+        let came = self.stream.read(&mut self.scratch);
+        self.took(came)
+    }
+
+    fn took(&mut self, came: std::io::Result<usize>) -> Option<Heard> {
+        match came {
+            Ok(0) => Some(Heard::Gone),
+            Ok(n) => {
+                self.packets.extend(&self.scratch[..n]);
+                None
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => None,
+            Err(_) => Some(Heard::Gone),
+        }
+    }
+
+    /// Sends bytes; false when that cannot be: the client has gone, or `gives_up` says so after a signal.
+    pub fn send(&mut self, mut out: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
+        while !out.is_empty() {
+            match self.stream.write(out) {
+                Ok(n) => out = &out[n..],
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    let mut set = [Poll::write(&self.stream), Poll::read(&self.signals)];
+                    if os::socket::poll(&mut set, None).is_err() {
+                        return false;
+                    }
+                    if set[1].ready() && self.signals.next().is_some() && gives_up() {
+                        return false;
+                    }
+                }
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// Sends a message in as many packets as it takes.
+    pub fn send_message(&mut self, message: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
+        let mut out = Vec::with_capacity(message.len() + 64);
+        tns::write_data(&mut out, message, self.sdu);
+        self.send(&out, gives_up)
+    }
+
+    /// Answers a break: both sides forget what is under way, and the client hears that it was broken. False when the client has gone.
+    pub fn answer_break(&mut self, outcome: &Outcome, gives_up: &mut dyn FnMut() -> bool) -> bool {
+        let mut out = Vec::new();
+        tns::write_marker(&mut out, marker::BREAK);
+        tns::write_marker(&mut out, marker::RESET);
+        if !self.send(&out, gives_up) {
+            return false;
+        }
+        let deadline = Instant::now() + RESET_LIMIT;
+        loop {
+            match self.hear(Some(deadline)) {
+                Heard::Marker(marker::RESET) => break,
+                Heard::Data | Heard::Marker(_) => self.message.clear(),
+                Heard::Signal if !gives_up() => {}
+                Heard::Signal | Heard::Early(..) | Heard::Gone => return false,
+            }
+        }
+        self.message.clear();
+        let mut message = Vec::new();
+        outcome.write(&mut message);
+        self.send_message(&message, gives_up)
+    }
+
+    /// The last words: nothing follows, and what the client still says is not heard.
+    pub fn close_behind(&mut self, out: &[u8]) {
+        if self.send(out, &mut || true) {
+            let _ = self.stream.shutdown(Shutdown::Write);
+            // A connection that is closed with bytes unread is reset, and the last words with it.
+            let deadline = Instant::now() + Duration::from_millis(200);
+            while matches!(self.hear(Some(deadline)), Heard::Data | Heard::Marker(_) | Heard::Early(..)) {
+                self.message.clear();
+            }
+        }
+    }
+
+    /// Waits for a whole message, as `read` reads it. `None` when the connection is over, or what came is none.
+    pub fn hear_message<T>(
+        &mut self,
+        deadline: Instant,
+        mut read: impl FnMut(&mut Reader<'_>) -> Result<T, WireError>,
+    ) -> Option<T> {
+        loop {
+            if self.hear(Some(deadline)) != Heard::Data {
+                return None;
+            }
+            let Some(message) = self.message() else { continue };
+            let mut r = Reader::new(message);
+            match read(&mut r).and_then(|value| r.finish().map(|()| value)) {
+                Ok(value) => {
+                    self.message.clear();
+                    return Some(value);
+                }
+                Err(WireError::Truncated) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}

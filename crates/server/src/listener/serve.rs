@@ -1,0 +1,219 @@
+//! A server process of the network: hears calls, has them answered, ends with its client.
+
+use super::calls::{Answer, Calls};
+use super::cursors::Statement;
+use super::line::{Heard, Line};
+use super::watch::Watch;
+use super::{Secret, connect, logon};
+use crate::alert::AlertLog;
+use net::local::{WireError, WireResult};
+use net::oracle::call::{self, Piggyback, Request};
+use net::oracle::field::Reader;
+use net::oracle::handshake::Client;
+use net::oracle::reply::{Outcome, status};
+use net::oracle::tns::marker;
+use net::oracle::value::{self, BindRules, Shape};
+use os::signal::{self, SignalFd};
+use params::Param;
+use session::{ConnectTimes, Flow, Instance};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+use types::{Ora, Result, Value};
+
+/// A connection of the network that the supervisor has accepted.
+pub struct Arrival {
+    pub stream: TcpStream,
+    /// When, by the monotonic clock.
+    pub accepted_ns: u64,
+    pub secret: Secret,
+}
+
+/// Serves one connection to its end.
+///
+/// # Errors
+/// No descriptor to be had.
+pub fn serve(instance: &'static Instance, arrival: Arrival, forked_ns: u64, alert: &AlertLog) -> Result<()> {
+    let Arrival { stream, accepted_ns, secret } = arrival;
+    let settings = (stream.set_nonblocking(true), stream.set_nodelay(true), os::socket::keep_alive(&stream));
+    if settings.0.is_err() || settings.1.is_err() || settings.2.is_err() {
+        return Ok(());
+    }
+    let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
+    let limit = instance.params().number(Param::InboundConnectTimeout).max(1) as u64;
+    let deadline = Instant::now() + Duration::from_secs(limit);
+    let mut line = Line::new(stream, signals);
+    let times = ConnectTimes {
+        fork_ns: forked_ns.saturating_sub(accepted_ns),
+        set_up_ns: os::clock::now_ns().saturating_sub(forked_ns),
+        ..ConnectTimes::default()
+    };
+    if !connect::receive(&mut line, instance, deadline) {
+        return Ok(());
+    }
+    let Some(opened) = logon::log_on(&mut line, instance, secret, times, deadline) else { return Ok(()) };
+    let watch = line.stream().map_err(|e| e.to_string());
+    let watch = watch.and_then(|stream| Watch::start(instance, stream, opened.watched));
+    let watch =
+        watch.inspect_err(|e| alert.write(&format!("Calls of session {} cannot be broken: {e}", opened.watched.sid)));
+    let calls = Calls::new(instance, opened.session, opened.client);
+    let mut server = Server { instance, line, client: opened.client, calls, watch: watch.ok(), sequence: 0 };
+    server.talk();
+    server.calls.end();
+    Ok(())
+}
+
+struct Server {
+    instance: &'static Instance,
+    line: Line,
+    client: Client,
+    calls: Calls,
+    watch: Option<Watch>,
+    /// The number of the last call.
+    sequence: u8,
+}
+
+/// A call with its bind values.
+struct Whole {
+    before: Vec<Piggyback>,
+    request: Request,
+    values: Vec<Vec<Value>>,
+    sequence: u8,
+    /// It cannot be served, and where its message ends is not known.
+    refused: Option<Ora>,
+}
+
+impl Server {
+    /// Answers calls until the session ends.
+    fn talk(&mut self) {
+        loop {
+            let heard = {
+                let _wait = self.calls.session().wait_for_client();
+                self.line.hear(None)
+            };
+            let goes_on = match heard {
+                Heard::Data => self.data(),
+                Heard::Marker(marker::BREAK | marker::INTERRUPT) => self.broken(),
+                Heard::Marker(_) => true,
+                Heard::Signal if self.instance.is_closing() => false,
+                Heard::Signal => {
+                    self.calls.session().release_if_killed();
+                    true
+                }
+                Heard::Gone | Heard::Early(..) => false,
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// A packet of a message has come; false ends the session.
+    fn data(&mut self) -> bool {
+        let Some(bytes) = self.line.message() else { return true };
+        let whole = match read_call(bytes, self.client, &self.calls) {
+            Ok(whole) => whole,
+            Err(WireError::Truncated) => return true,
+            Err(_) => {
+                self.say_error(&Ora::new(3106), self.sequence);
+                return false;
+            }
+        };
+        self.line.take_message();
+        self.sequence = whole.sequence;
+        if let Some(e) = whole.refused {
+            return self.say_error(&e, whole.sequence) && !self.line.may_go_on();
+        }
+        self.call(whole)
+    }
+
+    fn call(&mut self, whole: Whole) -> bool {
+        let mut out = Vec::new();
+        if let Some(watch) = &self.watch {
+            watch.begin();
+        }
+        let Answer { flow, is_broken } =
+            self.calls.answer(whole.before, whole.request, whole.values, whole.sequence, &mut out);
+        let was_broken = self.watch.as_ref().is_some_and(Watch::end);
+        // Who broke the call is told so when the break itself is answered.
+        let is_said = was_broken && is_broken || self.send(&out);
+        is_said && flow == Flow::Continue
+    }
+
+    /// The client has broken a call, or would have.
+    fn broken(&mut self) -> bool {
+        let e = Ora::new(1013);
+        let outcome = self.outcome(&e, self.sequence);
+        let Server { instance, line, calls, .. } = self;
+        line.answer_break(&outcome, &mut || gives_up(instance, calls))
+    }
+
+    fn outcome(&mut self, e: &Ora, sequence: u8) -> Outcome {
+        let in_transaction = self.calls.session().is_in_transaction();
+        let status = status::END_OF_CALL | if in_transaction { status::IN_TRANSACTION } else { 0 };
+        Outcome { status, sequence, error: e.code(), message: e.to_string(), ..Outcome::default() }
+    }
+
+    fn say_error(&mut self, e: &Ora, sequence: u8) -> bool {
+        let mut message = Vec::new();
+        self.outcome(e, sequence).write(&mut message);
+        self.send(&message)
+    }
+
+    fn send(&mut self, message: &[u8]) -> bool {
+        let Server { instance, line, calls, .. } = self;
+        line.send_message(message, &mut || gives_up(instance, calls))
+    }
+}
+
+/// Whether what a client does not read is left unsaid, after a signal.
+fn gives_up(instance: &Instance, calls: &mut Calls) -> bool {
+    let session = calls.session();
+    session.release_if_killed();
+    instance.is_closing() || session.is_killed()
+}
+
+/// Reads a message to its end.
+///
+/// # Errors
+/// [`WireError::Truncated`] while its end has not come.
+fn read_call(bytes: &[u8], client: Client, calls: &Calls) -> WireResult<Whole> {
+    let mut r = Reader::new(bytes);
+    let (before, call) = call::read(&mut r, client)?;
+    let mut whole = Whole { before, request: call.request, values: Vec::new(), sequence: call.sequence, refused: None };
+    match &whole.request {
+        Request::Execute(e) if e.binds.is_empty() => {}
+        Request::Execute(e) if !e.binds.iter().all(value::is_bindable) => whole.refused = Some(Ora::new(3115)),
+        Request::Execute(e) => {
+            let own = e.sql.as_ref().map(|sql| Statement::new(sql.clone()).rules);
+            let known = || calls.known(e.cursor).map(|s| s.rules.clone());
+            let rules = own.or_else(known).unwrap_or_default();
+            whole.values = value::read_rows(&mut r, &e.binds, &rules, e.executions())?;
+        }
+        Request::Reexecute(again) => match calls.known(again.cursor) {
+            None => whole.refused = Some(Ora::new(1001)),
+            Some(statement) => {
+                let executions = if statement.outline.is_query { 1 } else { again.count.max(1) as usize };
+                whole.values = read_again(&mut r, &statement.binds, &statement.rules, executions)?;
+            }
+        },
+        Request::Other(_) => whole.refused = Some(Ora::unsupported()),
+        _ => {}
+    }
+    if whole.refused.is_none() {
+        r.finish()?;
+    }
+    Ok(whole)
+}
+
+fn read_again(
+    r: &mut Reader<'_>,
+    binds: &[Shape],
+    rules: &BindRules,
+    executions: usize,
+) -> WireResult<Vec<Vec<Value>>> {
+    if binds.is_empty() {
+        Ok(vec![Vec::new(); executions.min(1 << 16)])
+    } else {
+        value::read_rows(r, binds, rules, executions)
+    }
+}

@@ -1,0 +1,134 @@
+//! Watches for a client that breaks a call.
+//!
+//! A client breaks its call by a packet on the same connection, which the server process does not read while it computes. So a thread of
+//! its own looks at the connection, but only once a call has lasted a while: short calls cost setting a timer, and a session that waits
+//! for its client costs nothing. The thread takes nothing from the connection; it asks the session to stop, as any process could.
+
+use net::oracle::tns::{kind, marker};
+use os::socket::Poll;
+use os::timer::Timer;
+use session::Instance;
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a call lasts before its connection is looked at.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How often it is looked whether the call has ended.
+const STEP: Duration = Duration::from_millis(100);
+
+/// Bytes of a marker.
+const MARKER_LEN: usize = 11;
+const STACK_BYTES: usize = 64 << 10;
+
+/// Which session is watched.
+#[derive(Clone, Copy)]
+pub struct Watched {
+    pub sid: u32,
+    pub serial: u32,
+    /// The key that breaks its calls.
+    pub key: u64,
+}
+
+/// What both threads know.
+#[derive(Default)]
+struct Calls {
+    /// Grows with each call.
+    number: u64,
+    is_running: bool,
+    /// The client broke it.
+    is_broken: bool,
+}
+
+struct Shared {
+    calls: Mutex<Calls>,
+    timer: Timer,
+}
+
+impl Shared {
+    fn calls(&self) -> std::sync::MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The watch over a session's calls.
+pub struct Watch {
+    shared: Arc<Shared>,
+}
+
+impl Watch {
+    /// Begins to watch. The thread ends with the process.
+    ///
+    /// # Errors
+    /// No thread or descriptor to be had.
+    pub fn start(instance: &'static Instance, stream: TcpStream, watched: Watched) -> Result<Watch, String> {
+        let timer = Timer::new().map_err(|e| e.to_string())?;
+        let shared = Arc::new(Shared { calls: Mutex::default(), timer });
+        let own = shared.clone();
+        let body = move || loop {
+            own.timer.wait();
+            watch_call(&own, instance, &stream, watched);
+        };
+        let thread = std::thread::Builder::new().name("lw_watch".into()).stack_size(STACK_BYTES);
+        thread.spawn(body).map_err(|e| e.to_string())?;
+        Ok(Watch { shared })
+    }
+
+    /// A call begins.
+    pub fn begin(&self) {
+        let mut calls = self.shared.calls();
+        calls.number += 1;
+        calls.is_running = true;
+        calls.is_broken = false;
+        self.shared.timer.set(PATIENCE);
+    }
+
+    /// It has ended; whether the client broke it.
+    pub fn end(&self) -> bool {
+        let mut calls = self.shared.calls();
+        calls.is_running = false;
+        calls.is_broken
+    }
+}
+
+/// Watches the call that runs until it has ended or was broken.
+fn watch_call(shared: &Shared, instance: &'static Instance, stream: &TcpStream, watched: Watched) {
+    let number = {
+        let calls = shared.calls();
+        if !calls.is_running {
+            return;
+        }
+        calls.number
+    };
+    loop {
+        let mut set = [Poll::read(stream)];
+        if os::socket::poll(&mut set, Some(STEP)).is_err() {
+            return;
+        }
+        let came = set[0].readable && is_break(stream);
+        let mut calls = shared.calls();
+        if !calls.is_running || calls.number != number {
+            return;
+        }
+        if came {
+            // Under the lock: the call cannot end and another begin meanwhile.
+            calls.is_broken = true;
+            instance.cancel(watched.sid, watched.serial, watched.key);
+            return;
+        }
+        drop(calls);
+        if set[0].ready() {
+            // Something else came, or the client has gone, which the supervisor sees.
+            os::clock::sleep(STEP);
+        }
+    }
+}
+
+/// Whether the next thing on the connection is a marker that breaks.
+fn is_break(stream: &TcpStream) -> bool {
+    let mut packet = [0; MARKER_LEN];
+    matches!(stream.peek(&mut packet), Ok(MARKER_LEN))
+        && packet[4] == kind::MARKER
+        && matches!(packet[10], marker::BREAK | marker::INTERRUPT)
+}
