@@ -4,7 +4,7 @@ use client::Client;
 
 use super::check::{Check, numbers_of, same};
 use super::mind::Mind;
-use super::work::{Session, Step};
+use super::work::{Session, Step, Stop, lost_or_wrong};
 
 /// Files it has at most.
 const FILES_MAX: i64 = 3;
@@ -45,10 +45,21 @@ impl Session<'_> {
                 format!("alter tablespace ts_{w} add datafile {}", file(old.files + 1)),
                 Vault { files: old.files + 1, ..old },
             ),
-            (4, _) if old.files > 1 => (
-                format!("alter tablespace ts_{w} drop datafile 'ts_{w}_{}.dbf'", old.files),
-                Vault { files: old.files - 1, ..old },
-            ),
+            (4, _) if old.files > 1 => {
+                // A database that was made of a backup has other names for its files.
+                let named = format!(
+                    "select file_id from dba_data_files where file_name like '%ts\\_{w}\\_{}.dbf' escape '\\'",
+                    old.files
+                );
+                let found = numbers_of(&mut self.client, &named, &[]).map_err(lost_or_wrong)?;
+                let Some(last) = found.first() else {
+                    return Err(Stop::Failure(format!(
+                        "worker {w}: file {} of its tablespace is not listed",
+                        old.files
+                    )));
+                };
+                (format!("alter tablespace ts_{w} drop datafile {}", last[0]), Vault { files: old.files - 1, ..old })
+            }
             (_, None) => {
                 let storage = format!("tablespace ts_{w}");
                 (format!("create table vault_{w} {storage} as {fill}"), Vault { rows: Some(rows), ..old })
