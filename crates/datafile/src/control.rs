@@ -71,11 +71,20 @@ pub struct TablespaceEntry {
     pub is_nologging: bool,
     /// Its files are to be deleted when the dictionary does not know it: it was being dropped with them.
     pub deletes_files: bool,
+    /// Undo of it that has not expired is kept when there is no room for more.
+    pub guarantees_retention: bool,
 }
 
 impl TablespaceEntry {
     fn flags(&self) -> u32 {
-        let all = [self.is_offline, self.is_read_only, self.is_bigfile, self.is_nologging, self.deletes_files];
+        let all = [
+            self.is_offline,
+            self.is_read_only,
+            self.is_bigfile,
+            self.is_nologging,
+            self.deletes_files,
+            self.guarantees_retention,
+        ];
         all.iter().enumerate().map(|(i, on)| u32::from(*on) << i).sum()
     }
 }
@@ -601,6 +610,7 @@ fn parse_tablespace(line: &str) -> Option<TablespaceEntry> {
         is_bigfile: has(2),
         is_nologging: has(3),
         deletes_files: has(4),
+        guarantees_retention: has(5),
     })
 }
 
@@ -672,6 +682,7 @@ mod tests {
                 contents: Contents::Undo,
                 is_read_only: true,
                 is_nologging: true,
+                guarantees_retention: true,
                 ..TablespaceEntry::default()
             }],
             files: vec![FileEntry {

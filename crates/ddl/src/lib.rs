@@ -33,6 +33,7 @@ mod synonym;
 mod tablespace;
 mod tree;
 mod truncate;
+mod undo_tablespace;
 mod user;
 mod view;
 mod virtual_column;

@@ -25,9 +25,7 @@ pub fn check(work: &mut Work<'_>, number: u32, owner: UserId) -> Result<()> {
     match entry.contents {
         Contents::Permanent => {}
         Contents::Temporary => return Err(Ora::with(2195, &[&"PERMANENT", &"TEMPORARY"])),
-        Contents::Undo => {
-            return Err(Ora::from_text(types::Facility::Ora, 30022, "Cannot create segments in undo tablespace"));
-        }
+        Contents::Undo => return Err(Ora::new(30022)),
     }
     if entry.is_offline {
         return Err(Ora::with(1542, &[&entry.name]));

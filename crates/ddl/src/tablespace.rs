@@ -45,11 +45,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
     if work.image.tablespace_named(&name.name).is_some() {
         return Err(Ora::with(1543, &[&name.name]).at(name.pos.0));
     }
+    crate::undo_tablespace::check_clauses(create)?;
     forget_strangers(work)?;
-    if create.contents == TablespaceContents::Undo {
-        // There is one undo tablespace, and no switching to another.
-        return Err(Ora::unsupported().at(create.pos.0));
-    }
     let control = work.control()?;
     let block_size = control.block_size as u64;
     if let Some((_, pos)) = create.block_size.filter(|(size, _)| *size != block_size) {
@@ -63,7 +60,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
     }
     let contents = match create.contents {
         TablespaceContents::Temporary => Contents::Temporary,
-        _ => Contents::Permanent,
+        TablespaceContents::Undo => Contents::Undo,
+        TablespaceContents::Permanent => Contents::Permanent,
     };
     let entry = TablespaceEntry {
         number: next_number(&control, highest(work)?),
@@ -75,9 +73,13 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
         is_bigfile: create.bigfile,
         is_nologging: create.nologging,
         deletes_files: false,
+        guarantees_retention: create.retention.is_some_and(|(on, _)| on),
     };
     let specs = file_specs(&create.files, block_size)?;
     add_files(work, &entry, &specs, create.files[0].pos)?;
+    if contents == Contents::Undo {
+        crate::undo_tablespace::make_segments(work, &entry).map_err(|e| e.at(name.pos.0))?;
+    }
     let row = [int(entry.number), text(name.name.as_str()), int(contents as u32), int(block_size as i64), int(1)];
     work.change().insert(Base::Ts, &row)?;
     if create.offline {
@@ -165,6 +167,7 @@ fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
         parts.storage.heap.transactions().cache().checkpoint(parts.p)?;
     }
     for of in &strange {
+        crate::undo_tablespace::refuse_current(work, of)?;
         let files: Vec<u32> = control.files.iter().filter(|f| f.tablespace == of.number).map(|f| f.file).collect();
         drop_files(work, &files, of.deletes_files)?;
     }
@@ -190,6 +193,9 @@ pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> 
     let txns = parts.storage.heap.transactions();
     txns.sync_commits(parts.p)?;
     os::crash::point("files-going");
+    crate::undo_tablespace::forget(work, numbers)?;
+    let parts = work.host.parts();
+    let txns = parts.storage.heap.transactions();
     let cache = txns.cache();
     numbers.iter().for_each(|n| cache.files().fence_off(*n));
     cache.discard(parts.p, &|at: Rdba| numbers.contains(&at.file()))?;
@@ -210,6 +216,9 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         return Err(Ora::new(1549).at(name.pos.0));
     }
     work.hold_tablespace(entry.number, enqueue::LockMode::Exclusive).map_err(|e| e.at(name.pos.0))?;
+    if entry.contents == Contents::Undo {
+        crate::undo_tablespace::note_sequence(work, &entry)?;
+    }
     work.going = Some(entry.number);
     for table in tables {
         // A table of a cluster may have gone with it.
@@ -247,9 +256,7 @@ fn refuse_needed(work: &mut Work<'_>, entry: &TablespaceEntry, name: &Ident) -> 
     if entry.number == datafile::tablespace::SYSTEM {
         return Err(at(Ora::new(1550)));
     }
-    if entry.contents == Contents::Undo {
-        return Err(at(Ora::with(30013, &[&name.name])));
-    }
+    crate::undo_tablespace::refuse_in_use(work, entry).map_err(at)?;
     if property(work, "DEFAULT_TEMP_TABLESPACE")? == name.name {
         return Err(at(Ora::new(12906)));
     }
@@ -304,12 +311,18 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTablespace) -> Result<()> {
             let file = one_file(work, &entry, at)?;
             set_growth(work, file.file, *to)
         }
+        A::Logging(_) if entry.contents == Contents::Undo => Err(Ora::new(30021).at(at.0)),
         A::Logging(on) => change(work, &entry, &mut |t| t.is_nologging = !on),
+        A::Retention(on) => crate::undo_tablespace::set_retention(work, &entry, *on).map_err(|e| e.at(at.0)),
         A::Nothing => Ok(()),
     }
 }
 
-fn change(work: &mut Work<'_>, entry: &TablespaceEntry, f: &mut dyn FnMut(&mut TablespaceEntry)) -> Result<()> {
+pub(crate) fn change(
+    work: &mut Work<'_>,
+    entry: &TablespaceEntry,
+    f: &mut dyn FnMut(&mut TablespaceEntry),
+) -> Result<()> {
     let parts = work.host.parts();
     files(&parts).change_tablespace(parts.p, parts.dict.shared().enqueues(), entry.number, f)
 }
@@ -390,7 +403,9 @@ fn rename(work: &mut Work<'_>, entry: &TablespaceEntry, to: &Ident) -> Result<()
     if work.image.tablespace_named(&to.name).is_some() {
         return Err(Ora::with(1543, &[&to.name]).at(to.pos.0));
     }
-    if entry.number == datafile::tablespace::SYSTEM || entry.contents == Contents::Undo {
+    // The parameter file may name the current undo tablespace.
+    let is_named = entry.contents == Contents::Undo && crate::undo_tablespace::is_current(work, entry);
+    if entry.number == datafile::tablespace::SYSTEM || is_named {
         return Err(Ora::unsupported().at(to.pos.0));
     }
     let number = entry.number;

@@ -12,7 +12,7 @@ pub const VIEWS: &[(&str, &str)] = &[
             c.logging logging, 'NO' force_logging, 'LOCAL' extent_management, \
             decode(c.extent_blocks, 0, 'SYSTEM', 'UNIFORM') allocation_type, 'NO' plugged_in, \
             decode(c.contents, 'PERMANENT', 'AUTO', 'MANUAL') segment_space_management, 'DISABLED' def_tab_compression, \
-            decode(c.contents, 'UNDO', 'NOGUARANTEE', 'NOT APPLY') retention, c.bigfile bigfile, 'HOST' predicate_evaluation, \
+            c.retention retention, c.bigfile bigfile, 'HOST' predicate_evaluation, \
             'NO' encrypted, cast(null as varchar2(30)) compress_for from ts$ t, x$kccts c where c.ts# = t.ts#",
     ),
     (

@@ -2,7 +2,7 @@
 //! flight is there whole or not at all, and `latchwork verify` finds nothing.
 //!
 //! The script has commits, index splits, rows wider than a block, checkpoints, log switches with archiving, growing, added and dropped
-//! files, a backup, and DDL. After every
+//! files, a backup, another undo tablespace in the place of the first, and DDL. After every
 //! other loss power fails again while the instance recovers. In the short form some n are taken; `LATCHWORK_POWER=all` takes
 //! every one, `LATCHWORK_POWER=n` that one, and `LATCHWORK_POWER_SEED` another coin; `LATCHWORK_EXE` names another program.
 
@@ -25,6 +25,8 @@ struct State {
     /// Data files of USERS, and of a tablespace that comes and goes with its table.
     files: i64,
     extra: i64,
+    /// Undo tablespaces.
+    undo: Vec<String>,
 }
 
 /// One step of the script.
@@ -99,11 +101,16 @@ fn script() -> Vec<Step> {
         }),
         insert(5000, 60, 3000),
         update(3),
+        space("create undo tablespace undo2 datafile 'undo2.dbf' size 1536K autoextend on", |s| {
+            s.undo.push("UNDO2".into())
+        }),
         ddl("truncate table made", |m| m.get_mut("MADE").expect("made").0 = 0),
         // The file is 4 MB at first: it grows.
         insert(10_000, 700, 3900),
         Step::Admin("alter system switch logfile"),
+        Step::Admin("alter system set undo_tablespace = undo2"),
         delete(10_100, 10_500),
+        space("drop tablespace undo including contents and datafiles", |s| s.undo.retain(|name| name != "UNDO")),
         Step::Admin("alter system archive log current"),
         Step::Admin("alter database end backup"),
         update(2),
@@ -230,14 +237,31 @@ fn seen(c: &mut Client) -> Result<State, String> {
         return Err("dictionary and control file disagree about EXTRA".into());
     }
     let files = files(c, "USERS")?;
-    Ok(State { rows, made, files, extra })
+    Ok(State { rows, made, files, extra, undo: undo(c)? })
+}
+
+/// The undo tablespaces, of which the dictionary, the control file and the transaction table say the same.
+fn undo(c: &mut Client) -> Result<Vec<String>, String> {
+    let mut names = |sql: &str| -> Result<Vec<String>, String> {
+        let rows = c.query(sql, &[]).and_then(|q| q.all()).map_err(|e| format!("{sql}: {e}"))?;
+        Ok(rows
+            .iter()
+            .map(|row| row[0].to_text(&types::Nls::default()).ok().flatten().unwrap_or_default().into_owned())
+            .collect())
+    };
+    let known = names("select tablespace_name from dba_tablespaces where contents = 'UNDO' order by 1")?;
+    let listed =
+        names("select distinct tablespace_name from dba_data_files where file_name like '%/undo%' order by 1")?;
+    let loaded = names("select distinct tablespace_name from dba_rollback_segs order by 1")?;
+    if known == listed && known == loaded { Ok(known) } else { Err(format!("undo: {known:?}, {listed:?}, {loaded:?}")) }
 }
 
 /// Plays one loss of power at the n-th sync (0: at the end, behind an ordered stop). Returns how many syncs there were.
 fn lose_power(from: &Path, n: u64, seed: u64) -> Result<u64, String> {
     let mut place = place();
     copy(from, place.dir());
-    let mut known = Known { acknowledged: State { files: 1, ..State::default() }, in_flight: None };
+    let mut known =
+        Known { acknowledged: State { files: 1, undo: vec!["UNDO".into()], ..State::default() }, in_flight: None };
     let text = |e: lab::LabError| e.to_string();
     if let Started::Open(_) = place.start(&params(&[("_power_loss", n.to_string())]), None).map_err(text)? {
         if let Ok(mut c) = place.connect() {
@@ -271,8 +295,10 @@ fn compare(place: &mut Place, known: &Known) -> Result<(), String> {
     let mut c = place.connect().map_err(|e| e.to_string())?;
     let seen = seen(&mut c)?;
     if seen != known.acknowledged && Some(&seen) != known.in_flight.as_ref() {
-        let rows =
-            |s: &State| (s.rows.len(), s.rows.values().map(|r| r.0).sum::<i64>(), s.made.clone(), s.files, s.extra);
+        let rows = |s: &State| {
+            let sum = s.rows.values().map(|r| r.0).sum::<i64>();
+            (s.rows.len(), sum, s.made.clone(), s.files, s.extra, s.undo.clone())
+        };
         return Err(format!(
             "the database has {:?}; acknowledged is {:?}, in flight {:?}",
             rows(&seen),

@@ -233,7 +233,7 @@ params! {
 
     // transactions
     UndoManagement "undo_management" Kind::Word(&["AUTO"]), "AUTO", Static, false, "instance runs in SMU mode if TRUE, else in RBU mode";
-    UndoTablespace "undo_tablespace" TEXT, "UNDO", Static, true, "use/switch undo tablespace";
+    UndoTablespace "undo_tablespace" TEXT, "UNDO", System, true, "use/switch undo tablespace";
     UndoRetention "undo_retention" int(0, 1 << 31), "900", System, false, "undo retention in seconds";
     Transactions "transactions" int(4, 1 << 30), "0", Static, false, "max. number of concurrent active transactions";
     DmlLocks "dml_locks" int(0, 1 << 30), "0", Static, false, "dml locks - one for each table modified in a transaction";

@@ -197,12 +197,25 @@ fn set_in_system(core: &Core, session: &mut SessionState, s: &ParameterSetting, 
     if spfile_only {
         return core.instance.write_init_file(param, &value);
     }
-    // Writers of parameters exclude each other; readers need nothing.
-    let lock = core.shared.enqueues.get(&core.p, EnqueueType::Ci, 1, 0, LockMode::Exclusive, Timeout::Never)?;
-    core.instance.set_parameter(param, &value);
-    core.shared.enqueues.release(&core.p, lock);
+    let also_in_file = scope == Some(Scope::Both);
+    match param {
+        Param::UndoTablespace => crate::undo_tablespace::switch(core, &value, also_in_file).map_err(at)?,
+        _ => set_parameter(core, param, &value, also_in_file)?,
+    }
     apply_options(core, session);
     Ok(())
+}
+
+/// Changes a parameter of the instance, and before that in the file that the next start reads when the change is to last.
+pub(crate) fn set_parameter(core: &Core, param: Param, value: &str, also_in_file: bool) -> Result<()> {
+    // Writers of parameters exclude each other; readers need nothing.
+    let lock = core.shared.enqueues.get(&core.p, EnqueueType::Ci, 1, 0, LockMode::Exclusive, Timeout::Never)?;
+    let written = if also_in_file { core.instance.write_init_file(param, value) } else { Ok(()) };
+    if written.is_ok() {
+        core.instance.set_parameter(param, value);
+    }
+    core.shared.enqueues.release(&core.p, lock);
+    written
 }
 
 /// `'sid,serial#'` with an optional instance after another comma.

@@ -64,6 +64,7 @@ impl Instance {
         let instance = Self::make(dir, init, &database, ephemeral)?;
         if !database.is_new {
             let p = instance.attach_background("supervisor")?;
+            crate::undo_tablespace::settle(instance, &p)?;
             let told = crate::housekeeping::finish_drops(instance, &p);
             told.iter().for_each(|line| tell(Told::Alert(line)));
         }
@@ -117,7 +118,8 @@ impl Instance {
         let instance: &'static Instance = Box::leak(Box::new(instance));
         storage.cache.set_writer(Box::new(|_| instance.post_writer()));
         let p = instance.attach_background("supervisor")?;
-        storage.open(&p, database)?;
+        let retention_s = params.number(Param::UndoRetention).max(0) as u64;
+        storage.open(&p, database, retention_s)?;
         Ok(instance)
     }
 

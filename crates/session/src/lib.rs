@@ -36,6 +36,7 @@ mod startup;
 mod state;
 mod storage;
 mod trace;
+mod undo_tablespace;
 mod world;
 
 pub use caches::{Caches, OnCommit};

@@ -40,7 +40,8 @@ impl ScnSampler {
         let seconds = instance.params().number(Param::UndoRetention).max(0) as u64;
         times.retain(moment.time_us, seconds);
         let open = storage.txns.transactions().len() as u64;
-        storage.txns.undo_intervals().note(moment.time_us / 1_000_000, undo_totals(storage), open);
+        let tablespace = storage.txns.current_undo_tablespace();
+        storage.txns.undo_intervals().note(moment.time_us / 1_000_000, undo_totals(storage), open, tablespace);
         if self.unsaved.len() >= SAVE_MOMENTS {
             self.save(instance, p);
         }
@@ -67,10 +68,11 @@ pub fn undo_totals(storage: &crate::storage::Storage) -> [u64; 6] {
     [taken, expired, unexpired, too_old, no_space, tx.requests.saturating_sub(tx.waits)]
 }
 
-/// Notes at start-up which SCN is now.
-pub fn note_start(txns: &txn::Transactions) {
+/// Notes at start-up which SCN is now, and that undo is kept for so long from then on.
+pub fn note_start(txns: &txn::Transactions, retention_s: u64) {
+    txns.times().retain(now_us(), retention_s);
     txns.times().note(Moment { time_us: now_us(), scn: txns.current_scn() });
-    txns.undo_intervals().note(now_us() / 1_000_000, [0; 6], 0);
+    txns.undo_intervals().note(now_us() / 1_000_000, [0; 6], 0, txns.current_undo_tablespace());
 }
 
 impl Core {

@@ -27,6 +27,8 @@ pub struct Database {
     pub standing: startup::Standing,
     /// The files were made just now and hold no dictionary.
     pub is_new: bool,
+    /// The number of the undo tablespace, when the parameters name it.
+    pub undo_tablespace: Option<u32>,
 }
 
 impl Database {
@@ -52,13 +54,14 @@ impl Database {
             let name = init.get(Param::DbName).to_string();
             let mut spec = CreateDatabase::usual(&name, os::clock::wall_ns(), init.number(Param::DbBlockSize) as usize);
             limit_files(&mut spec, init);
+            crate::undo_tablespace::name(&mut spec, init)?;
             spec.dictionary = dictionary::base::Base::shape();
             startup::begin_making(dir, &making_names(&spec, init))?;
             let files = Arc::new(DataFiles::create(dir, &spec)?);
             files.set_disk_sync(sync);
             create_logs(&files, init, ephemeral)?;
             let standing = startup::Standing::of(&files.control()?);
-            return Ok(Database { files, standing, is_new: true });
+            return Ok(Database { files, standing, is_new: true, undo_tablespace: None });
         }
         ControlFile::read(dir)?.require_dictionary(dictionary::base::Base::shape())?;
         let (files, control) = DataFiles::open(dir)?;
@@ -69,8 +72,9 @@ impl Database {
         }
         init.derive(Param::DbBlockSize, is);
         init.derive(Param::DbName, &control.name);
+        let undo_tablespace = crate::undo_tablespace::named(&control, init)?;
         let standing = startup::recover(&files, control, init, tell)?;
-        Ok(Database { files: Arc::new(files), standing, is_new: false })
+        Ok(Database { files: Arc::new(files), standing, is_new: false, undo_tablespace })
     }
 
     /// Opens the files in `dir` for looking only.
@@ -85,7 +89,8 @@ impl Database {
         if !control.clean {
             return Err(Ora::with(1113, &[&1]));
         }
-        Ok(Database { files: Arc::new(files), standing: startup::Standing::of(&control), is_new: false })
+        let standing = startup::Standing::of(&control);
+        Ok(Database { files: Arc::new(files), standing, is_new: false, undo_tablespace: None })
     }
 }
 
@@ -286,12 +291,12 @@ impl Storage {
         if self.redo.is_open() { self.redo.checkpointed(p, done.rba) } else { Ok(()) }
     }
 
-    /// Opens the transaction tables, having made the undo segments of a new database, and rolls back what an unclean stop
+    /// Opens the transaction tables, of whose undo `retention_s` seconds are kept, having made the undo segments of a new database, and rolls back what an unclean stop
     /// left.
     ///
     /// # Errors
-    /// ORA-30012 when there are no undo segments; those of reading and writing blocks.
-    pub fn open(&self, p: &Process, database: &Database) -> Result<()> {
+    /// ORA-30012 when there are no undo segments, or none in the tablespace that the parameters name; those of reading and writing blocks.
+    pub fn open(&self, p: &Process, database: &Database, retention_s: u64) -> Result<()> {
         let standing = &database.standing;
         self.txns.advance_scn(standing.scn);
         if !database.files.is_read_only() {
@@ -305,6 +310,9 @@ impl Storage {
             self.txns.create_undo_segments(p)?;
         }
         self.txns.open(p)?;
+        if let Some(number) = database.undo_tablespace {
+            self.txns.use_undo_tablespace(number)?;
+        }
         if database.files.is_read_only() {
             return self.dictionary.open(p);
         }
@@ -322,7 +330,7 @@ impl Storage {
             self.dictionary.open(p)?;
             self.dictionary.load_moments(p)?;
         }
-        crate::scn_times::note_start(self.txns);
+        crate::scn_times::note_start(self.txns, retention_s);
         Ok(())
     }
 

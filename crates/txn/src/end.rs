@@ -401,6 +401,11 @@ impl Transactions {
     }
 
     fn end_orphan(&self, p: &Process, xid: Xid, state: State, entry: &'static Entry) -> Result<()> {
+        if self.table().group(self.table().group_of(xid.usn)).is_none() {
+            // It was claimed when its tablespace was going, and nothing was written.
+            entry.free();
+            return Ok(());
+        }
         // What comes back while this goes on is looked at in the next round.
         let returns = self.cache().files().returns();
         let chain = self.chain_on_disk(p, xid)?;

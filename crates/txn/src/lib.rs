@@ -34,6 +34,7 @@ mod table;
 mod transactions;
 mod undo;
 mod undo_intervals;
+mod undo_tablespace;
 mod versions;
 
 pub use change::{Change, ItlGet};
@@ -46,4 +47,5 @@ pub use session::{Isolation, Savepoint, Snapshot, Txn};
 pub use transactions::{LockWait, TransactionRow, Transactions, TxnConfig, TxnLayout};
 pub use undo::UndoRecord;
 pub use undo_intervals::{UndoInterval, UndoIntervals};
+pub use undo_tablespace::UndoSegment;
 pub use versions::{Maker, Sight, version_too_old};

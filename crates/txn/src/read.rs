@@ -384,9 +384,14 @@ impl Transactions {
         itl: &Itl,
         bytes: &'r mut Vec<u8>,
     ) -> Result<UndoRecord<'r>> {
-        let found = self.cache().read(p, itl.uba.rdba, GetKind::Examination, &mut |view: &BlockView<'_>| {
-            copy_record(view, itl.uba, bytes)
-        })?;
+        let read = self
+            .cache()
+            .read(p, itl.uba.rdba, GetKind::Examination, &mut |view: &BlockView<'_>| copy_record(view, itl.uba, bytes));
+        let found = match read {
+            // Its tablespace was dropped: the file is not there, or is another's.
+            Err(_) if self.table().is_gone(itl.xid) => None,
+            read => read?,
+        };
         found.ok_or_else(|| self.snapshot_too_old(itl.xid))?;
         let rec = decode_record(itl.uba, bytes)?;
         if rec.xid != itl.xid || rec.rdba != at || rec.itl != n {

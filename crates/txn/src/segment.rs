@@ -1,4 +1,4 @@
-//! Undo segments: making them, giving their blocks to transactions, taking the blocks back.
+//! Undo segments: giving their blocks to transactions, taking the blocks back.
 //!
 //! A segment keeps the undo blocks of ended transactions in a queue, oldest first, and a block that the last one left room in.
 //! A transaction that needs a block gets, in this order: the block with room, when it just begins; the oldest retired block,
@@ -9,20 +9,14 @@
 use crate::scn_time::UndoEvent;
 use crate::session::Chain;
 use crate::table::Fate;
-use crate::undo::{RECORD_ENTRY, RECORDS_MAX, SegmentState, encode_address, encode_format, encode_header, op};
+use crate::undo::{RECORD_ENTRY, RECORDS_MAX, SLOT_ACTIVE, SLOT_ENDED, SegmentState, encode_format, encode_header, op};
 use crate::{Transactions, Txn};
-use block::segment::SegmentView;
+use block::BlockView;
 use block::undo::{TxSlot, UndoHeaderView, UndoView, record_bytes_max};
-use block::{BlockView, SegmentKind};
 use buffer_cache::{BlockRef, ChangeGroup, GetKind};
-use datafile::{DataFiles, tablespace};
 use process::Process;
 use redo::{ChangeVector, Layer, Rba};
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
-
-/// States of a slot in an undo header.
-pub(crate) const SLOT_ACTIVE: u8 = 10;
-pub(crate) const SLOT_ENDED: u8 = 9;
 
 /// A block goes back into use at once when at least this part of it is free.
 const PARTIAL_FREE_DIVISOR: usize = 4;
@@ -41,7 +35,7 @@ fn state_of(g: &ChangeGroup<'_>, header: BlockRef) -> SegmentState {
 }
 
 /// The object number of undo blocks, which belong to no object.
-const UNDO_OBJECT: ObjectId = ObjectId(0);
+pub(crate) const UNDO_OBJECT: ObjectId = ObjectId(0);
 
 /// How old a retired block must be to be used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,90 +74,6 @@ fn readable(g: &mut ChangeGroup<'_>, at: Rdba) -> Result<Option<BlockRef>> {
 }
 
 impl Transactions {
-    /// Makes the undo segments of a new database, the first ones in tablespace UNDO. Each names the next in its header.
-    ///
-    /// # Errors
-    /// ORA-30036 when the tablespace has no room.
-    pub fn create_undo_segments(&self, p: &Process) -> Result<()> {
-        let mut next = Rdba::NONE;
-        for usn in (1..=self.table().segments_max()).rev() {
-            next = self.create_undo_segment(p, next).map_err(|e| e.because(Ora::with(30012, &[&usn])))?;
-        }
-        self.cache().in_group(p, &|| self.current_scn(), &mut |g| self.note_first_segment(g, next))?;
-        self.open(p)
-    }
-
-    fn create_undo_segment(&self, p: &Process, next: Rdba) -> Result<Rdba> {
-        let (cache, scn) = (self.cache(), || self.current_scn());
-        let segments = cache.segments();
-        let at = segments.create(p, tablespace::UNDO, SegmentKind::Undo, UNDO_OBJECT, &scn)?;
-        let slots = self.table().slots as u16;
-        cache.in_group(p, &scn, &mut |g| {
-            let (header, map) = segments.allocate(g, at)?;
-            let mut data = encode_address(header, UNDO_OBJECT, map);
-            data.extend_from_slice(&slots.to_le_bytes());
-            g.format_with(ChangeVector { rdba: header, layer: Layer::Undo, op: op::FORMAT_HEADER, data: &data })?;
-            segments.set_aux(g, at, header.0, next.0, 0)
-        })?;
-        Ok(at)
-    }
-
-    /// The header of the first segment in tablespace UNDO, which was created first, names the segment that comes first by number.
-    fn note_first_segment(&self, g: &mut ChangeGroup<'_>, first: Rdba) -> Result<()> {
-        let root = self.first_created()?;
-        let (header, next) = g.peek(root, &mut |v: &BlockView<'_>| SegmentView::new(*v).aux32())?;
-        self.cache().segments().set_aux(g, root, header, next, u64::from(first.0))
-    }
-
-    fn first_created(&self) -> Result<Rdba> {
-        let files = self.cache().files();
-        let control = files.control()?;
-        let file = control.files.iter().find(|f| f.tablespace == tablespace::UNDO);
-        let file = file.ok_or_else(|| Ora::with(30012, &[&"UNDO"]))?.file;
-        Ok(Rdba::new(file, DataFiles::first_data_block_of(self.block_size())))
-    }
-
-    /// Loads the transaction tables at instance start; then [`Transactions::recover`] rolls back what an unclean stop left.
-    ///
-    /// Raises the SCN to the highest commit SCN found. Errors: ORA-30012 when tablespace UNDO has no undo segments.
-    pub fn open(&self, p: &Process) -> Result<()> {
-        let segments = self.cache().segments();
-        let mut at = Rdba(segments.aux(p, self.first_created()?, GetKind::Current)?.2 as u32);
-        let mut online = 0;
-        while !at.is_none() && online < self.table().segments_max() {
-            let (header, next, _) = segments.aux(p, at, GetKind::Current)?;
-            online += 1;
-            self.table().set_segment(online, at, Rdba(header));
-            self.load_slots(p, online)?;
-            at = Rdba(next);
-        }
-        if online == 0 {
-            return Err(Ora::with(30012, &[&"UNDO"]));
-        }
-        self.table().set_segments_online(online);
-        Ok(())
-    }
-
-    /// The undo segments that are online: number and segment header.
-    pub fn undo_segments(&self) -> Vec<(u16, Rdba)> {
-        (1..=self.table().segments_online()).map(|usn| (usn, self.table().segment(usn))).collect()
-    }
-
-    fn load_slots(&self, p: &Process, usn: u16) -> Result<()> {
-        let all = self.cache().read(p, self.table().header(usn), GetKind::Current, &mut |v: &BlockView<'_>| {
-            let h = UndoHeaderView::new(*v);
-            (0..h.slots()).filter_map(|slot| Some((slot, h.tx(slot)?))).collect::<Vec<_>>()
-        })?;
-        if (all.len() as u32) < self.table().slots {
-            return Err(Ora::internal(format_args!("undo segment {usn} has {} slots", all.len())));
-        }
-        for (slot, tx) in all {
-            self.table().load(Xid { usn, slot, sqn: tx.sqn }, tx.state == SLOT_ACTIVE, tx.scn);
-            self.advance_scn(tx.scn);
-        }
-        Ok(())
-    }
-
     /// Makes sure that `records` more undo records of `bytes` together fit into the transaction's newest undo block.
     pub(crate) fn make_undo_room(&self, p: &Process, t: &mut Txn, records: usize, bytes: usize) -> Result<()> {
         if t.chain.fits(records, bytes) {
@@ -185,15 +95,18 @@ impl Transactions {
     }
 
     /// The tablespace is full: takes a retired block: an expired one of another segment, one that no snapshot needs, the oldest
-    /// after all; a snapshot that needed it gets ORA-01555.
+    /// after all; a snapshot that needed it gets ORA-01555. Only expired ones where retention is guaranteed.
     ///
     /// Errors: `full` when there is none.
     fn take_retired_block(&self, p: &Process, xid: Xid, chain: &Chain, ask: BlockWanted, full: Ora) -> Result<Chain> {
+        let group = self.table().group_of(xid.usn);
+        let guarantees = self.table().group(group).is_some_and(|g| g.guarantees);
         let all = |age: Age| {
-            let others = (1..=self.table().segments_online()).filter(|usn| *usn != xid.usn);
+            let others = self.table().usns(group).filter(|usn| *usn != xid.usn);
             std::iter::once(xid.usn).chain(others).map(move |usn| (usn, age))
         };
-        for retired in all(Age::Expired).chain(all(Age::Unneeded)).chain(all(Age::Any)) {
+        let ages = if guarantees { &[Age::Expired][..] } else { &[Age::Expired, Age::Unneeded, Age::Any] };
+        for retired in ages.iter().flat_map(|age| all(*age)) {
             let ask = BlockWanted { retired: Some(retired), ..ask };
             let taken =
                 self.cache().in_group(p, &|| self.current_scn(), &mut |g| self.take_undo_block(g, xid, chain, &ask))?;

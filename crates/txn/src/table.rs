@@ -78,9 +78,26 @@ sga::sga_struct! {
         scn: AtomicU64,
         pad: [AtomicU64; 15],
         next_segment: AtomicU64,
-        /// Undo segments that are online.
+        /// The group of undo segments that transactions begin in.
+        current: AtomicU64,
+        /// Groups from here on have never been loaded.
+        groups: AtomicU64,
+        /// The SCN when the database was opened: what nothing is known of has committed at or below it.
+        opened: AtomicU64,
+        pad2: [AtomicU64; 12],
+    }
+
+    /// The undo segments of one tablespace. They have consecutive numbers. Changed under the DD enqueue, a word at a time: `tablespace` is
+    /// set last and cleared first, so a group that is half loaded is none.
+    pub struct GroupEntry {
+        /// Number of the tablespace, plus one; 0: nobody has these numbers.
+        tablespace: AtomicU64,
         segments: AtomicU64,
-        pad2: [AtomicU64; 14],
+        /// Transactions below it were those of a tablespace that had the numbers before.
+        first_sqn: AtomicU64,
+        /// Undo that has not expired is not used again.
+        guarantees: AtomicU64,
+        pad: [AtomicU64; 4],
     }
 
     /// One undo segment.
@@ -114,38 +131,61 @@ pub struct TableLayout {
     snapshots: SgaSlice<SnapshotLine>,
     clock: SgaSlice<Clock>,
     segments: SgaSlice<SegmentEntry>,
+    groups: SgaSlice<GroupEntry>,
 }
 
+/// Undo tablespaces that a database may have at a time.
+pub const UNDO_TABLESPACES_MAX: usize = 8;
+
 impl TableLayout {
+    /// `segments` are those of one undo tablespace.
     pub(crate) fn reserve(sga: &mut SgaBuilder, segments: u32, slots: u32, processes: u32) -> TableLayout {
+        let all = segments as usize * UNDO_TABLESPACES_MAX;
         TableLayout {
             slots,
-            entries: sga.reserve("transactions", segments as usize * slots as usize),
+            entries: sga.reserve("transactions", all * slots as usize),
             snapshots: sga.reserve("transaction snapshots", processes as usize + 1),
             clock: sga.reserve("system change number", 1),
-            segments: sga.reserve("undo segments", segments as usize),
+            segments: sga.reserve("undo segments", all),
+            groups: sga.reserve("undo tablespaces", UNDO_TABLESPACES_MAX),
         }
     }
+}
+
+/// What is known of a group of undo segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// Number of the tablespace.
+    pub tablespace: u32,
+    /// How many segments there are.
+    pub segments: u16,
+    pub first_sqn: u32,
+    pub guarantees: bool,
 }
 
 /// The table, as every process sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Table {
     pub slots: u32,
+    /// Segment numbers of an undo tablespace.
+    per_group: u16,
     entries: &'static [Entry],
     snapshots: &'static [SnapshotLine],
     clock: &'static Clock,
     segments: &'static [SegmentEntry],
+    groups: &'static [GroupEntry],
 }
 
 impl Table {
     pub fn new(sga: &'static Sga, layout: &TableLayout) -> Table {
         Table {
             slots: layout.slots,
+            per_group: (sga.slice(layout.segments).len() / UNDO_TABLESPACES_MAX) as u16,
             entries: sga.slice(layout.entries),
             snapshots: sga.slice(layout.snapshots),
             clock: &sga.slice(layout.clock)[0],
             segments: sga.slice(layout.segments),
+            groups: sga.slice(layout.groups),
         }
     }
 
@@ -156,17 +196,108 @@ impl Table {
         self.entries.get((usize::from(xid.usn) - 1) * self.slots as usize + usize::from(xid.slot))
     }
 
-    /// Undo segment numbers are 1 …; 0 is the SYSTEM segment of the field's dumps, so that an [`Xid`] is never all zero.
+    /// Undo segment numbers are 1 …; 0 is the SYSTEM segment of the field's dumps, so that an [`Xid`] is never all zero. A tablespace
+    /// has at most so many of them, and group `n` those behind `n` times so many.
     pub fn segments_max(&self) -> u16 {
-        self.segments.len() as u16
+        self.per_group
     }
 
-    pub fn segments_online(&self) -> u16 {
-        self.clock.segments.load(Ordering::Acquire) as u16
+    /// Numbers of all undo tablespaces together.
+    pub fn segments_all(&self) -> usize {
+        self.segments.len()
     }
 
-    pub fn set_segments_online(&self, n: u16) {
-        self.clock.segments.store(u64::from(n), Ordering::Release);
+    /// The group that a segment number belongs to.
+    pub fn group_of(&self, usn: u16) -> usize {
+        usize::from(usn.saturating_sub(1) / self.segments_max().max(1))
+    }
+
+    /// The segment number before those of a group.
+    pub fn base_of(&self, group: usize) -> u16 {
+        group as u16 * self.segments_max()
+    }
+
+    /// What a group is, while a tablespace has it.
+    pub fn group(&self, group: usize) -> Option<Group> {
+        let e = self.groups.get(group)?;
+        let tablespace = e.tablespace.load(Ordering::SeqCst).checked_sub(1)? as u32;
+        Some(Group {
+            tablespace,
+            segments: e.segments.load(Ordering::Relaxed) as u16,
+            first_sqn: e.first_sqn.load(Ordering::Relaxed) as u32,
+            guarantees: e.guarantees.load(Ordering::Relaxed) != 0,
+        })
+    }
+
+    /// The groups that tablespaces have.
+    pub fn loaded(&self) -> impl Iterator<Item = (usize, Group)> + use<> {
+        let table = *self;
+        (0..table.groups.len()).filter_map(move |n| Some((n, table.group(n)?)))
+    }
+
+    /// The numbers of a group's segments.
+    pub fn usns(&self, group: usize) -> std::ops::RangeInclusive<u16> {
+        let base = self.base_of(group);
+        base + 1..=base + self.group(group).map_or(0, |g| g.segments)
+    }
+
+    /// A group that no tablespace has, and in which no process is just giving up a transaction.
+    pub fn free_group(&self) -> Option<usize> {
+        (0..self.groups.len()).find(|n| self.group(*n).is_none() && !self.has_busy(*n))
+    }
+
+    /// The tablespace has the group from now on; its segments and entries have been set.
+    pub fn load_group(&self, group: usize, is: &Group) {
+        let e = &self.groups[group];
+        e.segments.store(is.segments.into(), Ordering::Relaxed);
+        e.first_sqn.store(is.first_sqn.into(), Ordering::Relaxed);
+        e.guarantees.store(is.guarantees.into(), Ordering::Relaxed);
+        self.clock.groups.fetch_max(group as u64 + 1, Ordering::SeqCst);
+        // Pairs with the load in `group`: who sees the tablespace sees its segments.
+        e.tablespace.store(u64::from(is.tablespace) + 1, Ordering::SeqCst);
+    }
+
+    /// The tablespace goes. What its transactions came to stays known by their entries.
+    pub fn unload_group(&self, group: usize) {
+        self.groups[group].tablespace.store(0, Ordering::SeqCst);
+    }
+
+    pub fn set_guarantees(&self, group: usize, on: bool) {
+        self.groups[group].guarantees.store(on.into(), Ordering::Relaxed);
+    }
+
+    /// The group that transactions begin in.
+    pub fn current_group(&self) -> usize {
+        self.clock.current.load(Ordering::SeqCst) as usize
+    }
+
+    pub fn set_current_group(&self, group: usize) {
+        self.clock.current.store(group as u64, Ordering::SeqCst);
+    }
+
+    /// Whether a transaction of the group has not ended. For a group that is not the current one: from then on none begins.
+    pub fn has_busy(&self, group: usize) -> bool {
+        let entries = self.slots as usize * usize::from(self.segments_max());
+        let all = self.entries.get(group * entries..(group + 1) * entries).unwrap_or_default();
+        // SeqCst on both sides: the claim of an entry and the look at the current group behind it, the switch and this look.
+        all.iter().any(|e| State::from_word(e.word.load(Ordering::SeqCst)) != State::Free)
+    }
+
+    /// The highest number that a transaction of the group's segments has had.
+    pub fn highest_sqn(&self, group: usize) -> u32 {
+        let entries = self.slots as usize * usize::from(self.segments_max());
+        let all = self.entries.get(group * entries..(group + 1) * entries).unwrap_or_default();
+        all.iter().map(|e| sqn_of(e.word.load(Ordering::Acquire))).max().unwrap_or(0)
+    }
+
+    /// Whether the undo of a transaction went with its tablespace.
+    pub fn is_gone(&self, xid: Xid) -> bool {
+        self.group(self.group_of(xid.usn)).is_none_or(|g| xid.sqn < g.first_sqn)
+    }
+
+    /// What nothing is known of was there when the database was opened, at this SCN.
+    pub fn set_opened(&self, scn: Scn) {
+        self.clock.opened.store(scn.0, Ordering::SeqCst);
     }
 
     pub fn header(&self, usn: u16) -> types::Rdba {
@@ -205,7 +336,11 @@ impl Table {
             let now = entry.word.load(Ordering::SeqCst);
             if sqn_of(now) != xid.sqn {
                 // `claim` has raised it before it changed the word.
-                return Fate::Before(Scn(entry.prior_scn.load(Ordering::Acquire)));
+                return Fate::Before(match entry.prior_scn.load(Ordering::Acquire) {
+                    // Its tablespace was dropped by an earlier instance.
+                    0 => Scn(self.clock.opened.load(Ordering::Relaxed)),
+                    prior => Scn(prior),
+                });
             }
             let scn = Scn(entry.commit_scn.load(Ordering::Acquire));
             match State::from_word(now) {
@@ -233,12 +368,28 @@ impl Table {
     /// Claims a free entry for `process`: one whose last owner is older than every open snapshot if there is one, the oldest
     /// otherwise. Undo segments are tried round robin, and so are their slots: what a slot says of its last owner is what a query of
     /// the past asks for when a block was not cleaned out.
+    ///
+    /// The entry is claimed first and the current group looked at again behind it: whoever drops the tablespace that was current sees
+    /// the claim, or the claimer sees that it is current no longer.
     pub fn claim(&self, process: u32) -> Option<Xid> {
-        let online = self.segments_online();
+        loop {
+            let group = self.current_group();
+            let claimed = self.claim_in_group(group, process);
+            if self.current_group() == group {
+                return claimed;
+            }
+            if let Some(entry) = claimed.and_then(|xid| self.entry(xid)) {
+                entry.free();
+            }
+        }
+    }
+
+    fn claim_in_group(&self, group: usize, process: u32) -> Option<Xid> {
+        let (base, online) = (self.base_of(group), self.group(group)?.segments.max(1));
         let first = self.clock.next_segment.fetch_add(1, Ordering::Relaxed);
         let keep = self.oldest_snapshot();
         let hand = (first / u64::from(online.max(1)) % u64::from(self.slots.max(1))) as u16;
-        let in_segment = |i| self.claim_in(((first + i) % u64::from(online)) as u16 + 1, process, keep, hand);
+        let in_segment = |i| self.claim_in(base + ((first + i) % u64::from(online)) as u16 + 1, process, keep, hand);
         (0..u64::from(online)).find_map(in_segment)
     }
 
@@ -279,13 +430,14 @@ impl Table {
         }
     }
 
-    /// Sets an entry as it was found in an undo header, when the instance starts.
+    /// Sets an entry as it was found in an undo header, when the instance starts, or when a new tablespace gets the numbers of one that was
+    /// dropped. In that order a reader meanwhile finds the transaction that it asks for, or an upper bound.
     pub fn load(&self, xid: Xid, active: bool, scn: Scn) {
         if let Some(entry) = self.entry(xid) {
             let state = if active { State::Dead } else { State::Free };
-            entry.commit_scn.store(scn.0, Ordering::Relaxed);
-            entry.prior_scn.store(scn.0, Ordering::Relaxed);
-            entry.word.store(word(xid.sqn, 0, state), Ordering::Release);
+            entry.prior_scn.fetch_max(scn.0, Ordering::SeqCst);
+            entry.word.store(word(xid.sqn, 0, state), Ordering::SeqCst);
+            entry.commit_scn.fetch_max(scn.0, Ordering::SeqCst);
         }
     }
 
@@ -328,7 +480,10 @@ impl Table {
 
     /// Every entry that is not free, with its transaction and owner.
     pub fn busy(&self) -> impl Iterator<Item = (Xid, u32, State, &'static Entry)> + use<> {
-        let (slots, entries) = (self.slots as usize, self.entries);
+        let slots = self.slots as usize;
+        let groups = self.clock.groups.load(Ordering::SeqCst) as usize;
+        let used = groups * slots * usize::from(self.segments_max());
+        let entries = &self.entries[..used.min(self.entries.len())];
         entries.iter().enumerate().filter_map(move |(i, entry)| {
             let now = entry.word.load(Ordering::Acquire);
             let xid = Xid { usn: (i / slots + 1) as u16, slot: (i % slots) as u16, sqn: sqn_of(now) };
@@ -417,10 +572,12 @@ mod tests {
     use super::*;
     use process::testing;
 
+    const GROUP: Group = Group { tablespace: 1, segments: 1, first_sqn: 0, guarantees: false };
+
     fn table(slots: u32) -> Table {
         let (all, layout) = testing::instance(4, |b| TableLayout::reserve(b, 1, slots, 4));
         let table = Table::new(all.sga(), &layout);
-        table.set_segments_online(1);
+        table.load_group(0, &GROUP);
         table
     }
 
@@ -487,5 +644,42 @@ mod tests {
         t.open_snapshot(3);
         t.clear_snapshots(1);
         assert_eq!(t.oldest_snapshot(), inner);
+    }
+
+    #[test]
+    fn transactions_begin_in_the_current_tablespace_and_those_of_a_dropped_one_stay_known() {
+        let t = table(2);
+        let old = t.claim(1).unwrap();
+        let scn = commit(&t, old);
+        let open = t.claim(1).unwrap();
+        let other = t.free_group().unwrap();
+        assert_eq!((other, t.base_of(other)), (1, 1));
+        t.load_group(other, &Group { tablespace: 7, ..GROUP });
+        t.set_current_group(other);
+        let new = t.claim(2).unwrap();
+        assert_eq!((old.usn, new.usn, t.group_of(new.usn)), (1, 2, other));
+        assert!(t.has_busy(0) && !t.is_gone(old), "a transaction of the old one has not ended");
+        commit(&t, open);
+        assert!(!t.has_busy(0));
+        t.unload_group(0);
+        assert!(t.is_gone(old) && !t.is_gone(new));
+        assert_eq!(t.fate(old), Fate::Committed(scn));
+        // Another tablespace gets the numbers: of what was before, an upper bound is known.
+        let (first, now) = (t.highest_sqn(0) + 1, t.next_scn());
+        for slot in 0..2 {
+            t.load(Xid { usn: 1, slot, sqn: first }, false, now);
+        }
+        t.load_group(0, &Group { tablespace: 8, first_sqn: first, ..GROUP });
+        assert_eq!((t.fate(old), t.is_gone(old)), (Fate::Before(now), true));
+        t.set_current_group(0);
+        let again = t.claim(1).unwrap();
+        assert!(again.sqn > first && !t.is_gone(again));
+    }
+
+    #[test]
+    fn a_tablespace_that_an_earlier_instance_dropped_was_there_when_the_database_was_opened() {
+        let t = table(2);
+        t.set_opened(Scn(77));
+        assert_eq!(t.fate(Xid { usn: 3, slot: 1, sqn: 9 }), Fate::Before(Scn(77)));
     }
 }

@@ -20,7 +20,7 @@ use types::{Ora, Result, Scn, Uba, Xid};
 /// How many undo segments and transactions an instance has.
 #[derive(Debug, Clone)]
 pub struct TxnConfig {
-    /// Undo segments online; transactions are bound to them round robin.
+    /// Undo segments of an undo tablespace; transactions are bound to those of the current one round robin.
     pub undo_segments: u32,
     /// Transaction table slots in each undo segment.
     pub slots_per_segment: u32,
@@ -292,11 +292,6 @@ impl Transactions {
     pub fn show_transaction(&self, p: &Process, t: &Txn) {
         let address = t.xid.and_then(|xid| self.table().entry(xid)).map_or(0, Entry::address);
         p.session().transaction.store(address, std::sync::atomic::Ordering::Relaxed);
-    }
-
-    /// Open transactions of an undo segment.
-    pub fn open_in_segment(&self, usn: u16) -> usize {
-        self.table().busy().filter(|(xid, ..)| xid.usn == usn).count()
     }
 
     /// Opens a group of changes that will write at most `records` undo records with `data_bytes` of layer data together.

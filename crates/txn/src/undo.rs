@@ -25,6 +25,9 @@ use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 pub const RECORD_HEAD: usize = 64;
 /// Bytes of a record's entry in the directory of its undo block.
 pub const RECORD_ENTRY: usize = 2;
+/// States of a slot in an undo header.
+pub const SLOT_ACTIVE: u8 = 10;
+pub const SLOT_ENDED: u8 = 9;
 /// Most records in an undo block: [`Uba`] has a byte for the number.
 pub const RECORDS_MAX: u16 = 255;
 
@@ -38,6 +41,8 @@ pub mod op {
     pub const FORMAT_HEADER: u8 = 7;
     /// The record was undone out of turn: number u8.
     pub const UNDONE: u8 = 8;
+    /// A new header's slots: transactions before sqn u32 were another segment's of that number, and committed at or below SCN u64.
+    pub const FIRST_USE: u8 = 9;
 
     pub const ITL_TAKE: u8 = 1;
     pub const ITL_POINT: u8 = 2;
@@ -253,6 +258,12 @@ pub fn apply_undo(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         op::FORMAT_HEADER => {
             let (at, object, map) = (Rdba(f.u32()?), ObjectId(f.u32()?), Rdba(f.u32()?));
             undo::format_header(block, at, object, map, f.u16()?);
+        }
+        op::FIRST_USE => {
+            let tx = TxSlot { state: SLOT_ENDED, sqn: f.u32()?, scn: Scn(f.u64()?), ..TxSlot::default() };
+            for slot in 0..UndoHeaderView::new(BlockView::of_bytes(block)).slots() {
+                undo::set_tx(block, slot, &tx).map_err(|_| damaged("no such transaction slot"))?;
+            }
         }
         _ => return Err(damaged("unknown operation")),
     }

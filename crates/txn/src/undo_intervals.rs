@@ -21,6 +21,8 @@ sga::sga_struct! {
         totals: [AtomicU64; 6],
         /// The most transactions that were seen open at one moment.
         concurrency: AtomicU64,
+        /// The undo tablespace in use, when it was last looked at.
+        tablespace: AtomicU64,
     }
 
     /// How many intervals were ever begun.
@@ -58,6 +60,8 @@ pub struct UndoInterval {
     /// What befell undo in it, in the order of `ScnTimes::undo_figures`, and how many transactions began.
     pub figures: [u64; TOTALS],
     pub concurrency: u64,
+    /// Number of the undo tablespace that was in use at its end.
+    pub tablespace: u32,
 }
 
 impl UndoIntervals {
@@ -65,12 +69,13 @@ impl UndoIntervals {
         UndoIntervals { ring: sga.slice(layout.ring), count: &sga.slice(layout.count)[0] }
     }
 
-    /// Says what the totals are now and how many transactions are open. By SMON, every few seconds.
-    pub fn note(&self, now_s: u64, totals: [u64; TOTALS], open: u64) {
+    /// Says what the totals are now, how many transactions are open, and which undo tablespace is in use. By SMON, every few seconds.
+    pub fn note(&self, now_s: u64, totals: [u64; TOTALS], open: u64, tablespace: u32) {
         let begun = self.count.begun.load(Ordering::Relaxed);
         let newest = begun.checked_sub(1).map(|n| &self.ring[n as usize % ENTRIES]);
         if let Some(newest) = newest.filter(|e| now_s < e.begin_s.load(Ordering::Relaxed) + INTERVAL_S) {
             newest.concurrency.fetch_max(open, Ordering::Relaxed);
+            newest.tablespace.store(tablespace.into(), Ordering::Relaxed);
             return;
         }
         let next = &self.ring[begun as usize % ENTRIES];
@@ -79,13 +84,15 @@ impl UndoIntervals {
         next.begin_s.store(now_s, Ordering::Relaxed);
         next.totals.iter().zip(totals).for_each(|(word, total)| word.store(total, Ordering::Relaxed));
         next.concurrency.store(open, Ordering::Relaxed);
+        next.tablespace.store(tablespace.into(), Ordering::Relaxed);
         self.count.begun.store(begun + 1, Ordering::Release);
     }
 
-    fn read(&self, n: u64) -> Option<(u64, [u64; TOTALS], u64)> {
+    fn read(&self, n: u64) -> Option<(u64, [u64; TOTALS], (u64, u32))> {
         let e = &self.ring[n as usize % ENTRIES];
         let totals = std::array::from_fn(|i| e.totals[i].load(Ordering::Relaxed));
-        let seen = (e.begin_s.load(Ordering::Relaxed), totals, e.concurrency.load(Ordering::Relaxed));
+        let last = (e.concurrency.load(Ordering::Relaxed), e.tablespace.load(Ordering::Relaxed) as u32);
+        let seen = (e.begin_s.load(Ordering::Relaxed), totals, last);
         fence(Ordering::Acquire);
         // The writer may be at the entry behind the newest.
         (self.count.begun.load(Ordering::Relaxed) < n + ENTRIES as u64).then_some(seen)
@@ -96,9 +103,9 @@ impl UndoIntervals {
         let begun = self.count.begun.load(Ordering::Acquire);
         let (mut end, mut out) = ((now_s, totals), Vec::new());
         for n in (begun.saturating_sub(ENTRIES as u64 - 1)..begun).rev() {
-            let Some((begin_s, from, concurrency)) = self.read(n) else { break };
+            let Some((begin_s, from, (concurrency, tablespace))) = self.read(n) else { break };
             let figures = std::array::from_fn(|i| end.1[i].saturating_sub(from[i]));
-            out.push(UndoInterval { begin_s, end_s: end.0.max(begin_s), figures, concurrency });
+            out.push(UndoInterval { begin_s, end_s: end.0.max(begin_s), figures, concurrency, tablespace });
             end = (begin_s, from);
         }
         out
@@ -120,7 +127,7 @@ mod tests {
         let all = made();
         assert!(all.list(5, [1; TOTALS]).is_empty());
         for s in (0..6000 * INTERVAL_S).step_by(200) {
-            all.note(1_000_000 + s, [s; TOTALS], s / 200 % 3);
+            all.note(1_000_000 + s, [s; TOTALS], s / 200 % 3, 1);
         }
         let (now, totals) = (1_000_000 + 6000 * INTERVAL_S, [6000 * INTERVAL_S; TOTALS]);
         let list = all.list(now, totals);
@@ -134,9 +141,9 @@ mod tests {
     #[test]
     fn the_first_has_all_since_the_start() {
         let all = made();
-        all.note(100, [7; TOTALS], 1);
-        all.note(103, [9; TOTALS], 4);
-        let want = UndoInterval { begin_s: 100, end_s: 110, figures: [12; TOTALS], concurrency: 4 };
+        all.note(100, [7; TOTALS], 1, 1);
+        all.note(103, [9; TOTALS], 4, 5);
+        let want = UndoInterval { begin_s: 100, end_s: 110, figures: [12; TOTALS], concurrency: 4, tablespace: 5 };
         assert_eq!(all.list(110, [12; TOTALS]), [want]);
     }
 }

@@ -49,6 +49,7 @@ pub const KCCTS: &[(&str, Type)] = &[
     ("BIGFILE", V(3)),
     ("LOGGING", V(9)),
     ("BLOCK_SIZE", N),
+    ("RETENTION", V(11)),
 ];
 
 /// The control file's files, with their present sizes.
@@ -138,6 +139,11 @@ pub fn kccts(s: &Source<'_>) -> Result<Vec<Row>> {
             yes(e.is_bigfile),
             t(if e.is_nologging { "NOLOGGING" } else { "LOGGING" }),
             n(control.block_size as u64),
+            t(match e.contents {
+                Contents::Undo if e.guarantees_retention => "GUARANTEE",
+                Contents::Undo => "NOGUARANTEE",
+                _ => "NOT APPLY",
+            }),
         ]
     };
     Ok(control.tablespaces.iter().map(row).collect())
@@ -324,9 +330,8 @@ pub(crate) fn known(s: &Source<'_>) -> Result<Vec<Known>> {
             Ok(())
         })?;
     }
-    for (usn, header) in s.shared.txns.undo_segments() {
-        let name = Some(format!("_SYSSMU{usn}$"));
-        list.push(Known { object: 0, tablespace: datafile::tablespace::UNDO, header, name });
+    for undo in s.shared.txns.undo_segments() {
+        list.push(Known { object: 0, tablespace: undo.tablespace, header: undo.header, name: Some(undo.name()) });
     }
     list.retain(|k| !k.header.is_none());
     Ok(list)

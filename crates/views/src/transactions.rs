@@ -1,6 +1,8 @@
 //! Transactions, what they hold and wait for, and undo: `v$transaction`, `v$locked_object`, `dba_waiters`, `v$rollstat` and others.
 
+use datafile::ControlFile;
 use enqueue::{EnqueueType, LockMode};
+use txn::UndoSegment;
 use types::{Number, Value};
 use wait::Event;
 
@@ -285,9 +287,13 @@ pub fn enqueue_stat(s: &Source<'_>) -> Vec<Row> {
 
 pub const ROLLNAME: &[(&str, Type)] = &[("USN", N), ("NAME", V(30)), ("CON_ID", N)];
 
+/// Undo segments that transactions begin in, or have not ended in.
+fn online(s: &Source<'_>) -> impl Iterator<Item = UndoSegment> + use<> {
+    s.shared.txns.undo_segments().into_iter().filter(|segment| segment.status() != "OFFLINE")
+}
+
 pub fn rollname(s: &Source<'_>) -> Vec<Row> {
-    let all = s.shared.txns.undo_segments();
-    all.into_iter().map(|(usn, _)| vec![n(usn), t(txn::segment_name(usn)), n(0u64)]).collect()
+    online(s).map(|segment| vec![n(segment.usn), t(segment.name()), n(0u64)]).collect()
 }
 
 pub const ROLLSTAT: &[(&str, Type)] = &[
@@ -309,26 +315,27 @@ pub const ROLLSTAT: &[(&str, Type)] = &[
 pub fn rollstat(s: &Source<'_>) -> Vec<Row> {
     let txns = s.shared.txns;
     let block = txns.cache().block_size() as u64;
-    let all = txns.undo_segments().into_iter();
-    all.map(|(usn, segment)| {
-        let extents = txns.cache().segments().extents(s.p, segment).unwrap_or_default();
-        let size = extents.iter().map(|e| u64::from(e.blocks)).sum::<u64>() * block;
-        vec![
-            n(usn),
-            n(usn),
-            n(extents.len() as u64),
-            n(size),
-            n(0u64),
-            n(txns.open_in_segment(usn) as u64),
-            n(0u64),
-            n(0u64),
-            Value::Null,
-            n(size),
-            t("ONLINE"),
-            n(0u64),
-        ]
-    })
-    .collect()
+    online(s)
+        .map(|segment| {
+            let usn = segment.usn;
+            let extents = txns.cache().segments().extents(s.p, segment.header).unwrap_or_default();
+            let size = extents.iter().map(|e| u64::from(e.blocks)).sum::<u64>() * block;
+            vec![
+                n(usn),
+                n(usn),
+                n(extents.len() as u64),
+                n(size),
+                n(0u64),
+                n(segment.open as u64),
+                n(0u64),
+                n(0u64),
+                Value::Null,
+                n(size),
+                t(segment.status()),
+                n(0u64),
+            ]
+        })
+        .collect()
 }
 
 pub const ROLLBACK_SEGS: &[(&str, Type)] = &[
@@ -343,19 +350,26 @@ pub const ROLLBACK_SEGS: &[(&str, Type)] = &[
     ("RELATIVE_FNO", N),
 ];
 
+/// The name of a segment's tablespace, when the control file can be read.
+fn tablespace_name(control: Option<&ControlFile>, segment: &UndoSegment) -> Value {
+    control.and_then(|c| c.tablespace(segment.tablespace)).map_or(Value::Null, |entry| t(&entry.name))
+}
+
 pub fn rollback_segs(s: &Source<'_>) -> Vec<Row> {
+    let control = crate::space::control(s).ok();
     let all = s.shared.txns.undo_segments().into_iter();
-    all.map(|(usn, segment)| {
+    all.map(|segment| {
         vec![
-            t(txn::segment_name(usn)),
+            t(segment.name()),
             t("PUBLIC"),
-            t("UNDO"),
-            n(usn),
-            n(segment.file()),
-            n(segment.block()),
-            t("ONLINE"),
+            tablespace_name(control.as_ref(), &segment),
+            n(segment.usn),
+            n(segment.header.file()),
+            n(segment.header.block()),
+            // One that the last transactions are in counts as online.
+            t(if segment.status() == "OFFLINE" { "OFFLINE" } else { "ONLINE" }),
             Value::Null,
-            n(segment.file()),
+            n(segment.header.file()),
         ]
     })
     .collect()
@@ -378,14 +392,15 @@ pub const UNDO_EXTENTS: &[(&str, Type)] = &[
 pub fn undo_extents(s: &Source<'_>) -> Vec<Row> {
     let txns = s.shared.txns;
     let block = txns.cache().block_size() as u64;
+    let control = crate::space::control(s).ok();
     let mut rows = Vec::new();
-    for (usn, segment) in txns.undo_segments() {
-        let status = if txns.open_in_segment(usn) > 0 { "ACTIVE" } else { "UNEXPIRED" };
-        for (number, e) in txns.cache().segments().extents(s.p, segment).unwrap_or_default().iter().enumerate() {
+    for segment in txns.undo_segments() {
+        let status = if segment.open > 0 { "ACTIVE" } else { "UNEXPIRED" };
+        for (number, e) in txns.cache().segments().extents(s.p, segment.header).unwrap_or_default().iter().enumerate() {
             rows.push(vec![
                 t("SYS"),
-                t(txn::segment_name(usn)),
-                t("UNDO"),
+                t(segment.name()),
+                tablespace_name(control.as_ref(), &segment),
                 n(number as u64),
                 n(e.start.file()),
                 n(e.start.block()),
@@ -423,7 +438,7 @@ pub fn undostat(s: &Source<'_>) -> Vec<Row> {
         vec![
             date_of_seconds(i.begin_s),
             date_of_seconds(i.end_s),
-            n(1u64),
+            n(i.tablespace),
             blocks,
             transactions,
             n(i.concurrency),

@@ -236,7 +236,7 @@ fn a_crash_in_backup_mode_ends_it_and_a_closed_database_is_backed_up_whole() {
 }
 
 /// Restores to an SCN and starts what came out.
-fn restored(folder: &Database, to: &Database, scn: Option<i64>) {
+pub fn restored(folder: &Database, to: &Database, scn: Option<i64>) {
     let scn = scn.map(|scn| scn.to_string());
     let mut args = vec!["restore", "--from", text(folder.path()), "--dir", text(to.path())];
     args.extend(scn.iter().flat_map(|scn| ["--until-scn", scn]));

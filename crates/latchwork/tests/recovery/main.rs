@@ -6,3 +6,4 @@ mod crash;
 mod datafile;
 mod files;
 mod media;
+mod undo_tablespaces;

@@ -10,6 +10,7 @@ mod space;
 mod spec;
 mod storm;
 mod tablespaces;
+mod undo_tablespaces;
 mod wire;
 
 #[test]

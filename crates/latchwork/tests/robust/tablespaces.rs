@@ -16,7 +16,6 @@ fn a_tablespace_lives_its_life() {
     assert_eq!(code(&mut s, "create tablespace ts2 datafile '/no/such/place/f.dbf' size 1m"), 1119);
     assert_eq!(code(&mut s, "create tablespace ts2 datafile 'ts2.dbf' size 8k"), 3214);
     assert_eq!(code(&mut s, "create tablespace ts2"), 2199);
-    assert_eq!(code(&mut s, "create undo tablespace u2 datafile 'u2.dbf' size 1m"), 3001);
     assert_eq!(
         rows(
             &mut s,

@@ -13,6 +13,10 @@ pub struct CreateTablespace {
     pub nologging: bool,
     pub offline: bool,
     pub block_size: Option<(u64, Pos)>,
+    /// `RETENTION GUARANTEE` (true) or `NOGUARANTEE`.
+    pub retention: Option<(bool, Pos)>,
+    /// The first clause that an undo tablespace cannot have.
+    pub not_for_undo: Option<Pos>,
     pub pos: Pos,
 }
 
@@ -90,7 +94,9 @@ pub enum TablespaceAction {
     /// Of bigfile tablespaces.
     Autoextend(Autoextend),
     Logging(bool),
-    /// What changes nothing here: COALESCE, FORCE LOGGING, FLASHBACK, RETENTION, DEFAULT storage.
+    /// `RETENTION GUARANTEE` (true) or `NOGUARANTEE`.
+    Retention(bool),
+    /// What changes nothing here: COALESCE, FORCE LOGGING, FLASHBACK, DEFAULT storage.
     Nothing,
 }
 

@@ -11,6 +11,7 @@ impl Parser<'_> {
         let pos = self.pos();
         self.bump();
         let ddl = match () {
+            () if self.at_rollback_segment() => return Err(Ora::new(30019).at(pos.0)),
             () if self.eat_word("SESSION") => return self.alter_session(pos),
             () if self.eat_word("SYSTEM") => return self.alter_system(pos),
             () if self.eat_words(&["DATABASE", "BEGIN", "BACKUP"]) => return self.alter_backup(true, None, pos),

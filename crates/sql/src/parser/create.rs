@@ -32,6 +32,7 @@ impl Parser<'_> {
             () if self.at_any(&["TABLESPACE", "BIGFILE", "SMALLFILE", "TEMPORARY", "UNDO"]) => {
                 self.create_tablespace(pos)
             }
+            () if self.at_rollback_segment() => Err(Ora::new(30019).at(pos.0)),
             () if self.at_word("DATABASE") || self.at_words(&["PUBLIC", "DATABASE"]) || self.at_word("PROFILE") => {
                 Err(Ora::unsupported().at(pos.0))
             }

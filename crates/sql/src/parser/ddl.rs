@@ -72,6 +72,9 @@ impl Parser<'_> {
             (&["PUBLIC", "DATABASE", "LINK"], DropKind::DatabaseLink, 1729),
             (&["PROFILE"], DropKind::Profile, 2377),
         ];
+        if self.at_rollback_segment() {
+            return Err(Ora::new(30019).at(pos.0));
+        }
         let found = KINDS.iter().find(|(words, _, _)| self.at_words(words));
         let (kind, code) = match found {
             Some((words, kind, code)) => {

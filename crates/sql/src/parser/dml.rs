@@ -366,6 +366,7 @@ impl Parser<'_> {
             () if self.eat_words(&["READ", "WRITE"]) => TransactionMode::ReadWrite,
             () if self.eat_words(&["ISOLATION", "LEVEL", "SERIALIZABLE"]) => TransactionMode::Serializable,
             () if self.eat_words(&["ISOLATION", "LEVEL", "READ", "COMMITTED"]) => TransactionMode::ReadCommitted,
+            () if self.at_words(&["USE", "ROLLBACK", "SEGMENT"]) => return self.fail(30019),
             () => TransactionMode::Unchanged,
         };
         let name = if self.eat_word("NAME") { Some(self.string(1780)?) } else { None };

@@ -28,6 +28,8 @@ impl Parser<'_> {
             nologging: false,
             offline: false,
             block_size: None,
+            retention: None,
+            not_for_undo: None,
             pos,
         };
         if self.eat_any(&["DATAFILE", "TEMPFILE"]).is_some() {
@@ -40,6 +42,10 @@ impl Parser<'_> {
     }
 
     fn tablespace_option(&mut self, create: &mut CreateTablespace) -> Result<()> {
+        let pos = self.pos();
+        if !self.at_any(&["EXTENT", "AUTOALLOCATE", "ONLINE", "FLASHBACK", "RETENTION", "BLOCKSIZE"]) {
+            create.not_for_undo = create.not_for_undo.or(Some(pos));
+        }
         match () {
             () if self.eat_words(&["EXTENT", "MANAGEMENT", "LOCAL"]) => {}
             () if self.eat_word("UNIFORM") => {
@@ -59,7 +65,8 @@ impl Parser<'_> {
             () if self.eat_word("OFFLINE") => create.offline = true,
             () if self.eat_word("PERMANENT") => {}
             () if self.eat_words(&["FLASHBACK", "ON"]) || self.eat_words(&["FLASHBACK", "OFF"]) => {}
-            () if self.eat_words(&["RETENTION", "NOGUARANTEE"]) => {}
+            () if self.eat_words(&["RETENTION", "GUARANTEE"]) => create.retention = Some((true, pos)),
+            () if self.eat_words(&["RETENTION", "NOGUARANTEE"]) => create.retention = Some((false, pos)),
             () if self.eat_words(&["TABLESPACE", "GROUP"]) => drop(self.string(2216)?),
             () if self.eat_word("BLOCKSIZE") => {
                 let pos = self.pos();
@@ -134,7 +141,9 @@ impl Parser<'_> {
             () if self.eat_word("AUTOEXTEND") => TablespaceAction::Autoextend(self.autoextend()?),
             () if self.eat_word("LOGGING") => TablespaceAction::Logging(true),
             () if self.eat_word("NOLOGGING") => TablespaceAction::Logging(false),
-            () if self.at_any(&["COALESCE", "FORCE", "FLASHBACK", "RETENTION", "DEFAULT", "SHRINK", "NO"]) => {
+            () if self.eat_words(&["RETENTION", "GUARANTEE"]) => TablespaceAction::Retention(true),
+            () if self.eat_words(&["RETENTION", "NOGUARANTEE"]) => TablespaceAction::Retention(false),
+            () if self.at_any(&["COALESCE", "FORCE", "FLASHBACK", "DEFAULT", "SHRINK", "NO"]) => {
                 self.raw_rest_words()?;
                 TablespaceAction::Nothing
             }
@@ -142,6 +151,11 @@ impl Parser<'_> {
         };
         self.expect_end(2142)?;
         Ok(Ddl::AlterTablespace(AlterTablespace { name, action, pos }))
+    }
+
+    /// Undo segments are not made by hand.
+    pub(super) fn at_rollback_segment(&self) -> bool {
+        self.at_words(&["ROLLBACK", "SEGMENT"]) || self.at_words(&["PUBLIC", "ROLLBACK", "SEGMENT"])
     }
 
     /// True for TEMPFILE.

@@ -1,0 +1,220 @@
+//! Undo tablespaces are made, changed and dropped while transactions and queries need them.
+
+use crate::common::{code, number, rows, run, start, sysdba, try_rows};
+
+const STATES: &str = "select r.tablespace_name, r.status, count(*) from dba_rollback_segs r group by r.tablespace_name, r.status \
+     order by 1, 2";
+
+#[test]
+fn transactions_begin_in_the_new_one_and_end_in_the_old_one() {
+    let instance = start(&[]);
+    let (mut s, mut old, mut new) = (sysdba(&instance), sysdba(&instance), sysdba(&instance));
+    run(&mut s, &["create table t (n number primary key, v number)"]);
+    run(&mut s, &["insert into t select level, 0 from dual connect by level <= 1000", "commit"]);
+    run(&mut s, &["create undo tablespace u2 datafile 'u2a.dbf' size 2m autoextend on next 1m, 'u2b.dbf' size 1m"]);
+    assert_eq!(rows(&mut s, STATES), ["U2|OFFLINE|16", "UNDO|ONLINE|16"]);
+    run(&mut old, &["update t set v = 1 where n <= 500"]);
+    run(&mut s, &["alter system set undo_tablespace = u2"]);
+    let current = "select value from v$parameter where name = 'undo_tablespace'";
+    assert_eq!(rows(&mut s, current), ["U2"]);
+    assert_eq!(rows(&mut s, STATES), ["U2|ONLINE|16", "UNDO|OFFLINE|15", "UNDO|ONLINE|1"]);
+    assert_eq!(
+        rows(&mut s, "select status, count(*), sum(xacts) from v$rollstat group by status order by 1"),
+        ["ONLINE|16|0", "PENDING OFFLINE|1|1"]
+    );
+    run(&mut new, &["update t set v = 2 where n > 500"]);
+    assert_eq!(
+        rows(
+            &mut s,
+            "select case when xidusn <= 16 then 'old' else 'new' end, count(*) from v$transaction group by \
+             case when xidusn <= 16 then 'old' else 'new' end order by 1"
+        ),
+        ["new|1", "old|1"]
+    );
+    // Both are read consistently, and one that has not ended keeps its tablespace.
+    assert_eq!(number(&mut s, "select sum(v) from t"), 0);
+    assert_eq!(code(&mut s, "drop tablespace undo"), 30013);
+    assert_eq!(code(&mut s, "drop tablespace u2 including contents and datafiles"), 30013);
+    run(
+        &mut old,
+        &["update t set v = 3 where n <= 500", "savepoint a", "delete from t where n <= 500", "rollback to a"],
+    );
+    run(&mut old, &["commit"]);
+    run(&mut new, &["rollback"]);
+    assert_eq!(number(&mut s, "select sum(v) from t"), 1500);
+    assert_eq!(rows(&mut s, STATES), ["U2|ONLINE|16", "UNDO|OFFLINE|16"]);
+    run(&mut s, &["drop tablespace undo including contents and datafiles"]);
+    assert_eq!(rows(&mut s, STATES), ["U2|ONLINE|16"]);
+    assert_eq!(rows(&mut s, "select name from v$tablespace where ts# <> 0 order by 1"), ["TEMP", "U2", "USERS"]);
+    // The numbers of the dropped one are given to the next.
+    run(
+        &mut s,
+        &["create undo tablespace undo datafile 'undo.dbf' size 2m", "alter system set undo_tablespace = 'undo'"],
+    );
+    run(&mut new, &["update t set v = 4 where n > 500"]);
+    assert_eq!(number(&mut s, "select count(*) from v$transaction where xidusn <= 16"), 1);
+    assert_eq!(number(&mut s, "select sum(v) from t"), 1500);
+    run(&mut new, &["commit"]);
+    run(&mut s, &["drop tablespace u2 including contents and datafiles"]);
+    assert_eq!(number(&mut s, "select sum(v) from t"), 3500);
+}
+
+#[test]
+fn what_a_dropped_one_had_to_say_is_too_old() {
+    let instance = start(&[]);
+    let (mut s, mut other) = (sysdba(&instance), sysdba(&instance));
+    run(&mut s, &["create table t (n number, v varchar2(500))", "create table quiet (n number)"]);
+    run(&mut s, &["insert into t select level, rpad('x', 400) from dual connect by level <= 2000", "commit"]);
+    run(&mut s, &["insert into quiet select level from dual connect by level <= 100", "commit"]);
+    run(&mut s, &["create undo tablespace u2 datafile 'u2.dbf' size 2m autoextend on"]);
+    let before = number(&mut s, "select current_scn from v$database");
+    run(&mut other, &["set transaction read only"]);
+    assert_eq!(number(&mut other, "select count(*) from quiet"), 100);
+    run(&mut s, &["update t set v = 'y'", "commit", "alter system set undo_tablespace = u2"]);
+    assert_eq!(number(&mut other, "select count(*) from t where v = 'y'"), 0);
+    assert_eq!(number(&mut s, &format!("select count(*) from t as of scn {before} where v = 'y'")), 0);
+    run(&mut s, &["drop tablespace undo including contents and datafiles"]);
+    for round in 0..3 {
+        // The second and third time files and numbers are those of another tablespace.
+        assert_eq!(code(&mut other, "select count(*) from t where n + 0 > 0 and v = 'y'"), 1555, "{round}");
+        assert_eq!(code(&mut s, &format!("select count(*) from t as of scn {before} where v = 'y'")), 1555);
+        assert_eq!(number(&mut other, "select count(*) from quiet"), 100);
+        assert_eq!(number(&mut s, "select count(*) from t where v = 'y'"), 2000);
+        match round {
+            0 => run(&mut s, &["create undo tablespace u3 datafile 'u3.dbf' size 2m autoextend on"]),
+            _ => run(&mut s, &["alter system set undo_tablespace = u3", "update t set v = 'y'", "commit"]),
+        }
+    }
+    run(&mut other, &["commit"]);
+}
+
+#[test]
+fn what_cannot_be_done_says_why() {
+    let instance = start(&[]);
+    let mut s = sysdba(&instance);
+    run(&mut s, &["create tablespace data datafile 'data.dbf' size 1m"]);
+    for (sql, error) in [
+        ("alter system set undo_tablespace = nothing", 30012),
+        ("alter system set undo_tablespace = data", 30012),
+        ("alter system set undo_tablespace = temp", 30012),
+        ("drop tablespace undo including contents", 30013),
+        ("alter tablespace undo offline", 30042),
+        ("alter database datafile 'undo01.dbf' offline", 30042),
+        ("alter tablespace undo read only", 30021),
+        ("alter tablespace undo nologging", 30021),
+        ("create table t (n number) tablespace undo", 30022),
+        ("create undo tablespace u2 datafile 'u2.dbf' size 2m uniform size 1m", 30024),
+        ("create undo tablespace u2 datafile 'u2.dbf' size 2m segment space management auto", 30024),
+        ("create undo tablespace u2 datafile 'u2.dbf' size 2m offline", 30024),
+        ("create tablespace u2 datafile 'u2.dbf' size 2m retention guarantee", 30044),
+        ("alter tablespace data retention guarantee", 30044),
+        ("create undo tablespace undo datafile 'u2.dbf' size 2m", 1543),
+        ("create undo tablespace u2 datafile 'u2.dbf' size 512k", 30036),
+        ("create rollback segment r1", 30019),
+        ("alter rollback segment r1 online", 30019),
+        ("drop public rollback segment r1", 30019),
+        ("set transaction use rollback segment r1", 30019),
+    ] {
+        assert_eq!(code(&mut s, sql), error, "{sql}");
+    }
+    // What failed has left nothing.
+    assert_eq!(rows(&mut s, STATES), ["UNDO|ONLINE|16"]);
+    let used = "select count(*) from dba_data_files where file_name like '%u2.dbf'";
+    assert_eq!(number(&mut s, used), 0);
+    for n in 2..=8 {
+        run(&mut s, &[&format!("create undo tablespace u{n} datafile 'u{n}.dbf' size 2m")]);
+    }
+    assert_eq!(code(&mut s, "create undo tablespace u9 datafile 'u9.dbf' size 2m"), 3001);
+    run(&mut s, &["alter system set undo_tablespace = u8", "drop tablespace u3 including contents and datafiles"]);
+    run(&mut s, &["create undo tablespace u9 datafile 'u9.dbf' size 2m", "alter tablespace u9 rename to ua"]);
+    run(&mut s, &["alter system set undo_tablespace = ua", "create table t (n number)", "drop table t"]);
+}
+
+#[test]
+fn a_guarantee_keeps_undo_that_has_not_expired() {
+    let instance = start(&[("undo_retention", "86400")]);
+    let mut s = sysdba(&instance);
+    run(&mut s, &["create table t (n number, v varchar2(2000))"]);
+    run(&mut s, &["insert into t select level, rpad('x', 1500) from dual connect by level <= 200", "commit"]);
+    run(&mut s, &["create undo tablespace u2 datafile 'u2.dbf' size 2m retention guarantee"]);
+    let retention = "select retention from dba_tablespaces where tablespace_name in ('U2', 'UNDO', 'USERS') order by tablespace_name";
+    assert_eq!(rows(&mut s, retention), ["GUARANTEE", "NOGUARANTEE", "NOT APPLY"]);
+    run(&mut s, &["alter system set undo_tablespace = u2"]);
+    let scn = number(&mut s, "select current_scn from v$database");
+    let full = (0..50).find_map(|_| {
+        let failed = s.execute("update t set v = rpad('y', 1500)", &[]).err();
+        s.execute(if failed.is_some() { "rollback" } else { "commit" }, &[]).unwrap();
+        failed
+    });
+    assert_eq!(full.map(|e| e.code()), Some(30036));
+    let past = format!("select count(*) from t as of scn {scn} where v like 'x%'");
+    assert_eq!(number(&mut s, &past), 200);
+    run(&mut s, &["alter tablespace u2 retention noguarantee"]);
+    for _ in 0..10 {
+        run(&mut s, &["update t set v = rpad('z', 1500)", "commit"]);
+    }
+    assert!(try_rows(&mut s, &past).is_err_and(|e| e.code() == 1555));
+}
+
+/// Transactions of many sessions while the tablespace changes under them and the old ones go: nothing is lost.
+#[test]
+fn work_goes_on_while_it_changes() {
+    let instance = start(&[]);
+    let mut s = sysdba(&instance);
+    run(&mut s, &["create table t (n number primary key, v number)"]);
+    run(&mut s, &["insert into t select level, 0 from dual connect by level <= 400", "commit"]);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let done = std::sync::atomic::AtomicI64::new(0);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..4)
+            .map(|w| {
+                let (instance, stop, done) = (&instance, &stop, &done);
+                scope.spawn(move || {
+                    let mut c = sysdba(instance);
+                    let mine = format!("update t set v = v + 1 where mod(n, 4) = {w}");
+                    for n in 0.. {
+                        if stop.load(std::sync::atomic::Ordering::Relaxed) {
+                            break;
+                        }
+                        run(&mut c, &[&mine]);
+                        match n % 3 {
+                            0 => run(&mut c, &["rollback"]),
+                            _ => {
+                                run(&mut c, &["commit"]);
+                                done.fetch_add(100, std::sync::atomic::Ordering::Relaxed);
+                            }
+                        }
+                        match try_rows(&mut c, "select mod(sum(v), 100) from t") {
+                            Ok(sum) => assert_eq!(sum, ["0"]),
+                            Err(e) => assert_eq!(e.code(), 1555, "{e}"),
+                        }
+                    }
+                })
+            })
+            .collect();
+        let mut names = vec!["undo".to_string()];
+        let changed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for round in 0..12 {
+                let name = format!("u{round}");
+                run(&mut s, &[&format!("create undo tablespace {name} datafile '{name}.dbf' size 2m autoextend on")]);
+                run(&mut s, &[&format!("alter system set undo_tablespace = {name}")]);
+                names.push(name);
+                // The last transactions in the old ones end soon; queries that would need their undo are short.
+                names.retain(|n| {
+                    let drop = format!("drop tablespace {n} including contents and datafiles");
+                    match s.execute(&drop, &[]) {
+                        Ok(_) => false,
+                        Err(e) => {
+                            assert_eq!(e.code(), 30013, "{drop}: {e}");
+                            true
+                        }
+                    }
+                });
+            }
+        }));
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let worked: Vec<_> = workers.into_iter().map(|w| w.join()).collect();
+        assert!(changed.is_ok() && worked.iter().all(Result::is_ok));
+    });
+    assert_eq!(number(&mut s, "select sum(v) from t"), done.into_inner());
+}

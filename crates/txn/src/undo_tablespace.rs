@@ -1,0 +1,308 @@
+//! Undo tablespaces: making their segments, loading their transaction tables, changing from one to another.
+//!
+//! Every tablespace has a group of consecutive segment numbers, so that a transaction's number says which one its undo is in, and
+//! transactions begin in the segments of the current one. What happens to a tablespace:
+//!
+//! | | its transactions | left by |
+//! |---|---|---|
+//! | being made | none; nobody knows of it | `load_undo_tablespace`, once its segments are there; the death of who makes it |
+//! | current | begin in it | another one's `use_undo_tablespace` |
+//! | pending offline | go on in it until they end | the end of the last |
+//! | offline | have ended; readers need its undo, and its headers say what they came to | `use_undo_tablespace`, `forget_undo_tablespace` |
+//! | forgotten | are known by the entries in the SGA, after a start by an upper bound; who needs their undo gets ORA-01555 | |
+//!
+//! The numbers of a forgotten one are given to another. The transactions of that begin behind all numbers (sqn) that the former ones can have
+//! had; the caller keeps that bound with the dictionary.
+//!
+//! The first segment that was made lies at the first block of the tablespace's first file. Its header names the segment with the
+//! lowest number, and which number that is; from there each segment names the next.
+
+use crate::segment::UNDO_OBJECT;
+use crate::table::{Group, UNDO_TABLESPACES_MAX};
+use crate::undo::{SLOT_ACTIVE, encode_address, op};
+use crate::{Transactions, segment_name};
+use block::segment::SegmentView;
+use block::undo::UndoHeaderView;
+use block::{BlockView, SegmentKind};
+use buffer_cache::{ChangeGroup, GetKind};
+use datafile::{Contents, ControlFile, DataFiles, TablespaceEntry, tablespace};
+use process::Process;
+use redo::{ChangeVector, Layer};
+use types::{Ora, Rdba, Result, Xid};
+
+/// An undo segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UndoSegment {
+    pub usn: u16,
+    /// Its segment header.
+    pub header: Rdba,
+    /// Number of its tablespace.
+    pub tablespace: u32,
+    /// Transactions begin in it.
+    pub is_current: bool,
+    /// Transactions in it that have not ended.
+    pub open: usize,
+}
+
+impl UndoSegment {
+    /// Its name in the views.
+    pub fn name(&self) -> String {
+        segment_name(self.usn)
+    }
+
+    /// Its state: new transactions, the last ones, or none.
+    pub fn status(&self) -> &'static str {
+        match (self.is_current, self.open) {
+            (true, _) => "ONLINE",
+            (false, 0) => "OFFLINE",
+            (false, _) => "PENDING OFFLINE",
+        }
+    }
+}
+
+/// What the first segment of a tablespace says of them all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Root {
+    /// The segment with the lowest number.
+    first: Rdba,
+    /// The number before that.
+    base: u32,
+}
+
+impl Root {
+    fn to_word(self) -> u64 {
+        u64::from(self.base) << 32 | u64::from(self.first.0)
+    }
+
+    fn from_word(word: u64) -> Root {
+        Root { first: Rdba(word as u32), base: (word >> 32) as u32 }
+    }
+}
+
+impl Transactions {
+    /// Makes the undo segments of a new database, in tablespace UNDO, and loads them.
+    ///
+    /// # Errors
+    /// ORA-30036 when the tablespace has no room.
+    pub fn create_undo_segments(&self, p: &Process) -> Result<()> {
+        self.make_segments(p, tablespace::UNDO, 0, 0)?;
+        self.open(p)
+    }
+
+    /// Makes the undo segments of a tablespace that has none, and loads them. `first_sqn` is above the numbers of all transactions of
+    /// tablespaces that were dropped. The caller holds the DD enqueue.
+    ///
+    /// # Errors
+    /// ORA-30036 when the tablespace has no room; ORA-03001 when there are as many undo tablespaces as may be.
+    pub fn create_undo_tablespace(&self, p: &Process, tablespace: u32, first_sqn: u32) -> Result<()> {
+        let group = self.table().free_group().ok_or_else(Ora::unsupported)?;
+        let first_sqn = first_sqn.max(self.table().highest_sqn(group).saturating_add(1));
+        self.make_segments(p, tablespace, self.table().base_of(group), first_sqn)?;
+        let control = self.cache().files().control()?;
+        let entry = control.tablespace(tablespace).ok_or_else(|| Ora::with(959, &[&tablespace]))?;
+        self.load_tablespace(p, &control, entry)?;
+        os::crash::point("undo-tablespace-loaded");
+        Ok(())
+    }
+
+    /// Each segment names the next; the first of all, which was made first and has the highest number, is told of the lowest.
+    fn make_segments(&self, p: &Process, tablespace: u32, base: u16, first_sqn: u32) -> Result<()> {
+        let mut next = Rdba::NONE;
+        let mut root = None;
+        for usn in (1..=self.table().segments_max()).rev() {
+            let made = self.make_segment(p, tablespace, next, first_sqn);
+            next = made.map_err(|e| e.because(Ora::with(30012, &[&segment_name(base + usn)])))?;
+            root = root.or(Some(next));
+            os::crash::point("undo-segment-made");
+        }
+        let root = root.ok_or_else(|| Ora::internal("no undo segments"))?;
+        let word = Root { first: next, base: base.into() }.to_word();
+        self.cache().in_group(p, &|| self.current_scn(), &mut |g| self.note_root(g, root, word))
+    }
+
+    fn make_segment(&self, p: &Process, tablespace: u32, next: Rdba, first_sqn: u32) -> Result<Rdba> {
+        let (cache, scn) = (self.cache(), || self.current_scn());
+        let segments = cache.segments();
+        let at = segments.create(p, tablespace, SegmentKind::Undo, UNDO_OBJECT, &scn)?;
+        let slots = self.table().slots as u16;
+        cache.in_group(p, &scn, &mut |g| {
+            let (header, map) = segments.allocate(g, at)?;
+            let mut data = encode_address(header, UNDO_OBJECT, map);
+            data.extend_from_slice(&slots.to_le_bytes());
+            let b =
+                g.format_with(ChangeVector { rdba: header, layer: Layer::Undo, op: op::FORMAT_HEADER, data: &data })?;
+            if first_sqn > 0 {
+                let mut data = first_sqn.to_le_bytes().to_vec();
+                data.extend_from_slice(&self.current_scn().0.to_le_bytes());
+                g.change(b, Layer::Undo, op::FIRST_USE, &data)?;
+            }
+            // That of the root, which has no next one, says nothing before all are made.
+            let word = if next.is_none() { 0 } else { first_sqn.into() };
+            segments.set_aux(g, at, header.0, next.0, word)
+        })?;
+        Ok(at)
+    }
+
+    fn note_root(&self, g: &mut ChangeGroup<'_>, root: Rdba, word: u64) -> Result<()> {
+        let (header, next) = g.peek(root, &mut |v: &BlockView<'_>| SegmentView::new(*v).aux32())?;
+        self.cache().segments().set_aux(g, root, header, next, word)
+    }
+
+    fn root_of(&self, control: &ControlFile, tablespace: u32) -> Result<Rdba> {
+        let file = control.files.iter().find(|f| f.tablespace == tablespace);
+        let file = file.ok_or_else(|| no_undo_tablespace(control, tablespace))?.file;
+        Ok(Rdba::new(file, DataFiles::first_data_block_of(self.block_size())))
+    }
+
+    /// Loads the transaction tables at instance start; then [`Transactions::recover`] rolls back what an unclean stop left. A tablespace
+    /// whose making was cut off is passed over. Transactions begin in the first one, until [`Transactions::use_undo_tablespace`].
+    ///
+    /// Raises the SCN to the highest commit SCN found.
+    ///
+    /// # Errors
+    /// ORA-30012 when there are no undo segments; those of reading.
+    pub fn open(&self, p: &Process) -> Result<()> {
+        let control = self.cache().files().control()?;
+        let mut none = no_undo_tablespace(&control, tablespace::UNDO);
+        for entry in control.tablespaces.iter().filter(|t| t.contents == Contents::Undo) {
+            match self.load_tablespace(p, &control, entry) {
+                Err(e) if e.is(30012) => none = e,
+                done => done?,
+            }
+        }
+        let first = self.table().loaded().min_by_key(|(_, g)| g.tablespace).map(|(n, _)| n).ok_or(none)?;
+        self.table().set_current_group(first);
+        self.table().set_opened(self.current_scn());
+        Ok(())
+    }
+
+    /// Loads what the headers of a tablespace's segments say.
+    fn load_tablespace(&self, p: &Process, control: &ControlFile, entry: &TablespaceEntry) -> Result<()> {
+        let (table, segments) = (self.table(), self.cache().segments());
+        let incomplete = || no_undo_tablespace(control, entry.number);
+        let root = match segments.aux(p, self.root_of(control, entry.number)?, GetKind::Current) {
+            Ok((.., word)) => Root::from_word(word),
+            // Its making was cut off before it had a segment.
+            Err(e) if e.is(8103) => return Err(incomplete()),
+            Err(e) => return Err(e),
+        };
+        let group = (0..UNDO_TABLESPACES_MAX).find(|n| u32::from(table.base_of(*n)) == root.base);
+        let is_free = |n: &usize| table.group(*n).is_none_or(|g| g.tablespace == entry.number);
+        let group = group.filter(is_free).filter(|_| !root.first.is_none()).ok_or_else(incomplete)?;
+        let base = table.base_of(group);
+        let (mut at, mut count, mut first_sqn) = (root.first, 0, 0);
+        while !at.is_none() && count < table.segments_max() {
+            let (header, next, word) = segments.aux(p, at, GetKind::Current)?;
+            count += 1;
+            table.set_segment(base + count, at, Rdba(header));
+            self.load_slots(p, base + count)?;
+            if !Rdba(next).is_none() {
+                // The last one is the root.
+                first_sqn = word as u32;
+            }
+            at = Rdba(next);
+        }
+        let is = Group { tablespace: entry.number, segments: count, first_sqn, guarantees: entry.guarantees_retention };
+        table.load_group(group, &is);
+        Ok(())
+    }
+
+    fn load_slots(&self, p: &Process, usn: u16) -> Result<()> {
+        let all = self.cache().read(p, self.table().header(usn), GetKind::Current, &mut |v: &BlockView<'_>| {
+            let h = UndoHeaderView::new(*v);
+            (0..h.slots()).filter_map(|slot| Some((slot, h.tx(slot)?))).collect::<Vec<_>>()
+        })?;
+        if (all.len() as u32) < self.table().slots {
+            return Err(Ora::internal(format_args!("undo segment {usn} has {} slots", all.len())));
+        }
+        for (slot, tx) in all {
+            self.table().load(Xid { usn, slot, sqn: tx.sqn }, tx.state == SLOT_ACTIVE, tx.scn);
+            self.advance_scn(tx.scn);
+        }
+        Ok(())
+    }
+
+    fn group_of_tablespace(&self, tablespace: u32) -> Option<usize> {
+        self.table().loaded().find(|(_, g)| g.tablespace == tablespace).map(|(n, _)| n)
+    }
+
+    /// Transactions begin in this tablespace from now on; those of the former one end where they are. While sessions run, the caller holds
+    /// the DD enqueue.
+    ///
+    /// # Errors
+    /// ORA-30012 when it is no undo tablespace, or one whose making was cut off.
+    pub fn use_undo_tablespace(&self, tablespace: u32) -> Result<()> {
+        match self.group_of_tablespace(tablespace) {
+            Some(group) => self.table().set_current_group(group),
+            None => {
+                let control = self.cache().files().control()?;
+                return Err(no_undo_tablespace(&control, tablespace));
+            }
+        }
+        os::crash::point("undo-switched");
+        Ok(())
+    }
+
+    /// The tablespace that transactions begin in.
+    pub fn current_undo_tablespace(&self) -> u32 {
+        self.table().group(self.table().current_group()).map_or(tablespace::UNDO, |g| g.tablespace)
+    }
+
+    /// Whether transactions begin in the tablespace, or have not ended in it. When not, and the caller holds the DD enqueue, none will.
+    pub fn is_undo_in_use(&self, tablespace: u32) -> bool {
+        let group = self.group_of_tablespace(tablespace);
+        group.is_some_and(|group| group == self.table().current_group() || self.table().has_busy(group))
+    }
+
+    /// A number above those of all transactions that had their undo in the tablespace, or in those that had its segment numbers before.
+    pub fn sqn_above(&self, tablespace: u32) -> u32 {
+        let group = self.group_of_tablespace(tablespace);
+        let first = group.and_then(|n| self.table().group(n)).map_or(0, |g| g.first_sqn);
+        group.map_or(0, |n| self.table().highest_sqn(n).saturating_add(1)).max(first)
+    }
+
+    /// The tablespace is going: its undo is not looked for any more, and another may have its segment numbers. Nothing for one that is not
+    /// loaded. The caller holds the DD enqueue.
+    ///
+    /// # Errors
+    /// ORA-30013 when it is in use.
+    pub fn forget_undo_tablespace(&self, tablespace: u32, name: &str) -> Result<()> {
+        if self.is_undo_in_use(tablespace) {
+            return Err(Ora::with(30013, &[&name]));
+        }
+        if let Some(group) = self.group_of_tablespace(tablespace) {
+            self.table().unload_group(group);
+        }
+        Ok(())
+    }
+
+    /// Whether undo of the tablespace that has not expired is kept when there is no room: transactions get ORA-30036 instead.
+    pub fn guarantee_retention(&self, tablespace: u32, on: bool) {
+        if let Some(group) = self.group_of_tablespace(tablespace) {
+            self.table().set_guarantees(group, on);
+        }
+    }
+
+    /// The undo segments of all tablespaces.
+    pub fn undo_segments(&self) -> Vec<UndoSegment> {
+        let table = *self.table();
+        let current = table.current_group();
+        let mut open = vec![0; table.segments_all() + 1];
+        table.busy().for_each(|(xid, ..)| open[usize::from(xid.usn)] += 1);
+        let open = &open;
+        let of_group = |(n, g): (usize, Group)| {
+            table.usns(n).map(move |usn| UndoSegment {
+                usn,
+                header: table.segment(usn),
+                tablespace: g.tablespace,
+                is_current: n == current,
+                open: open[usize::from(usn)],
+            })
+        };
+        table.loaded().flat_map(of_group).collect()
+    }
+}
+
+fn no_undo_tablespace(control: &ControlFile, tablespace: u32) -> Ora {
+    Ora::with(30012, &[&control.tablespace(tablespace).map_or("UNDO", |t| t.name.as_str())])
+}
