@@ -70,6 +70,7 @@ fn walk(
     let p = instance.attach_background("verify")?;
     let image = storage.dictionary.load(&p)?;
     undo::check(&p, storage, space, report);
+    undo::check_tablespaces(storage, &image, control, report);
     let mut walk = objects::Walk { p: &p, storage, image: &image, space, control, report };
     let tables = walk.tables(progress);
     walk.orphans(&tables);

@@ -3,8 +3,10 @@
 use crate::files::Space;
 use crate::report::Report;
 use block::undo::{UndoHeaderView, UndoView};
-use block::{BlockKind, BlockView, Image, SegmentKind};
+use block::{BlockKind, BlockView, Image as BlockImage, SegmentKind};
 use buffer_cache::GetKind;
+use datafile::{Contents, ControlFile};
+use dictionary::Image;
 use process::Process;
 use session::Storage;
 use std::collections::HashSet;
@@ -31,8 +33,25 @@ pub fn check(p: &Process, storage: &Storage, space: &Space, report: &mut Report)
     }
 }
 
-fn copy(p: &Process, storage: &Storage, at: Rdba) -> Result<Image, String> {
-    let mut image = Image::new(storage.cache.block_size());
+/// Checks that every undo tablespace that the dictionary knows leads to its segments, and that each of those is in it.
+pub fn check_tablespaces(storage: &Storage, image: &Image, control: &ControlFile, report: &mut Report) {
+    let segments = storage.txns.undo_segments();
+    for t in control.tablespaces.iter().filter(|t| t.contents == Contents::Undo) {
+        let mine: Vec<_> = segments.iter().filter(|s| s.tablespace == t.number).collect();
+        let name = format!("undo tablespace {}", t.name);
+        if mine.is_empty() && image.tablespace_named(&t.name) == Some(t.number) {
+            report.fault(None, &name, "its first block leads to no undo segments");
+        }
+        for s in mine {
+            if control.file(s.header.file()).is_none_or(|f| f.tablespace != t.number) {
+                report.fault(Some(s.header), &name, format!("undo segment {} is in another tablespace", s.usn));
+            }
+        }
+    }
+}
+
+fn copy(p: &Process, storage: &Storage, at: Rdba) -> Result<BlockImage, String> {
+    let mut image = BlockImage::new(storage.cache.block_size());
     let read = storage.cache.read(p, at, GetKind::Current, &mut |v: &BlockView<'_>| v.copy_block(image.bytes_mut()));
     read.map(|()| image).map_err(|e| e.to_string())
 }

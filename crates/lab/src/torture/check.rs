@@ -7,6 +7,7 @@ use client::{Bind, Client, ClientError};
 use types::{DataType, Number, Value};
 
 use super::mind::{ACCOUNTS, Item, Mind, OPENING, Scratch, ordered_bytes};
+use super::work::TOO_OLD;
 use super::{relations, vault};
 
 /// How long a dead session may keep what it had.
@@ -55,8 +56,17 @@ fn n(value: i64) -> Bind {
 
 /// The rows of a query.
 pub fn rows(c: &mut Client, sql: &str, binds: &[Bind]) -> Check<Vec<Vec<Value>>> {
+    for _ in 0..TRIES {
+        match c.query(sql, binds).and_then(|q| q.all()) {
+            Err(e) if e.code() == TOO_OLD => {}
+            done => return done.map_err(|e| trouble(&e, sql)),
+        }
+    }
     c.query(sql, binds).and_then(|q| q.all()).map_err(|e| trouble(&e, sql))
 }
+
+/// How often a query is made again whose undo went with its tablespace.
+const TRIES: usize = 10;
 
 /// What an error of a check means.
 pub fn trouble(e: &ClientError, sql: &str) -> Trouble {

@@ -14,6 +14,7 @@ mod place;
 
 mod relations;
 mod report;
+mod undo;
 mod vault;
 mod work;
 
@@ -102,6 +103,10 @@ pub const POINTS: &[&str] = &[
     "txn-committed",
     "txn-committing",
     "txn-rolling-back",
+    "undo-forgotten",
+    "undo-segment-made",
+    "undo-switched",
+    "undo-tablespace-loaded",
 ];
 
 /// What a run does.

@@ -21,6 +21,9 @@ const ROWS_MAX: usize = 60;
 /// Deadlock: the statement is rolled back, the transaction stays.
 const DEADLOCK: u32 = 60;
 
+/// The undo that a statement needed went with its tablespace: it has done nothing, and may be run again.
+pub const TOO_OLD: u32 = 1555;
+
 /// A serializable transaction meets a row that was changed since it began.
 const CANNOT_SERIALIZE: u32 = 8177;
 
@@ -73,7 +76,7 @@ pub struct Seat {
 pub enum Stop {
     /// The session is gone.
     Gone,
-    /// A deadlock took the statement, or the transaction cannot be serialized: it is to be rolled back.
+    /// A deadlock or a lack of undo took the statement, or the transaction cannot be serialized: it is to be rolled back.
     Again,
     Failure(String),
 }
@@ -157,7 +160,7 @@ impl Session<'_> {
     pub(super) fn run(&mut self, sql: &str, binds: &[Bind]) -> Step<Outcome> {
         self.shared.statements.fetch_add(1, Ordering::Relaxed);
         self.client.execute(sql, binds).map_err(|e| match &e {
-            ClientError::Server(f) if f.code == DEADLOCK => Stop::Again,
+            ClientError::Server(f) if matches!(f.code, DEADLOCK | TOO_OLD) => Stop::Again,
             ClientError::Server(f) if f.code == CANNOT_SERIALIZE && self.serializable => Stop::Again,
             e if is_gone(e) => Stop::Gone,
             e => Stop::Failure(format!("worker {}: {e}\nin {sql}", self.mind.worker)),
@@ -170,7 +173,7 @@ impl Session<'_> {
         match self.client.execute(sql, &[]) {
             Ok(outcome) => Ok(Some(outcome)),
             Err(ClientError::Server(f)) if codes.contains(&f.code) => Ok(None),
-            Err(ClientError::Server(f)) if f.code == DEADLOCK => Err(Stop::Again),
+            Err(ClientError::Server(f)) if matches!(f.code, DEADLOCK | TOO_OLD) => Err(Stop::Again),
             Err(ClientError::Server(f)) if f.code == CANNOT_SERIALIZE && self.serializable => Err(Stop::Again),
             Err(e) if is_gone(&e) => Err(Stop::Gone),
             Err(e) => Err(Stop::Failure(format!("worker {}: {e}\nin {sql}", self.mind.worker))),
@@ -199,6 +202,7 @@ impl Session<'_> {
             0..4 => self.ddl(),
             4 => self.vault(),
             5 => self.online(),
+            97 => self.undo(),
             98 => self.doomed(),
             99 => {
                 let sql = if self.r.chance(50) { "alter system checkpoint" } else { "alter system switch logfile" };

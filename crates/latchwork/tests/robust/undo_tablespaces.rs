@@ -141,8 +141,10 @@ fn a_guarantee_keeps_undo_that_has_not_expired() {
     assert_eq!(rows(&mut s, retention), ["GUARANTEE", "NOGUARANTEE", "NOT APPLY"]);
     run(&mut s, &["alter system set undo_tablespace = u2"]);
     let scn = number(&mut s, "select current_scn from v$database");
-    let full = (0..50).find_map(|_| {
-        let failed = s.execute("update t set v = rpad('y', 1500)", &[]).err();
+    // Every round changes every byte.
+    let update = |round: u8| format!("update t set v = rpad('{0}', 1500, '{0}')", char::from(b'a' + round % 20));
+    let full = (0..50).find_map(|round| {
+        let failed = s.execute(&update(round), &[]).err();
         s.execute(if failed.is_some() { "rollback" } else { "commit" }, &[]).unwrap();
         failed
     });
@@ -150,10 +152,11 @@ fn a_guarantee_keeps_undo_that_has_not_expired() {
     let past = format!("select count(*) from t as of scn {scn} where v like 'x%'");
     assert_eq!(number(&mut s, &past), 200);
     run(&mut s, &["alter tablespace u2 retention noguarantee"]);
-    for _ in 0..10 {
-        run(&mut s, &["update t set v = rpad('z', 1500)", "commit"]);
+    for round in 0..20 {
+        run(&mut s, &[&update(round), "commit"]);
     }
-    assert!(try_rows(&mut s, &past).is_err_and(|e| e.code() == 1555));
+    let gone = try_rows(&mut s, &past);
+    assert!(gone.as_ref().is_err_and(|e| e.code() == 1555), "{gone:?}");
 }
 
 /// Transactions of many sessions while the tablespace changes under them and the old ones go: nothing is lost.
