@@ -231,8 +231,10 @@ impl Compiler<'_> {
         self.block().has_group_by = s.group_by.is_some();
         self.note_hints(&s.hints);
         let plus = s.filter.as_ref().is_some_and(crate::refs::has_plus);
+        let optional = s.filter.as_ref().filter(|_| plus).map(crate::refs::marked_aliases);
         for t in &s.from {
-            self.from_item(t, &mut set, !plus && s.connect_by.is_none())?;
+            let kept = optional.as_ref().is_none_or(|marked| crate::refs::is_kept(t, marked.as_deref()));
+            self.from_item(t, &mut set, kept && s.connect_by.is_none())?;
         }
         if let Some(connect) = &s.connect_by {
             self.enter_connect_by();

@@ -138,6 +138,35 @@ pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     }
 }
 
+/// The qualifiers of the columns that a condition marks with `(+)`: what is optional. `None` when one of them has none.
+pub fn marked_aliases(e: &Expr) -> Option<Vec<String>> {
+    let mut all = Vec::new();
+    add_marked(e, &mut all).then_some(all)
+}
+
+fn add_marked(e: &Expr, to: &mut Vec<String>) -> bool {
+    if let ExprKind::OuterJoined(column) = &e.kind {
+        let ExprKind::Name(name) = &column.kind else { return false };
+        let qualifier = name.parts.len().checked_sub(2).map(|at| name.parts[at].name.clone());
+        to.extend(qualifier.clone());
+        return qualifier.is_some();
+    }
+    let mut all_have_one = true;
+    each_child(e, &mut |c| all_have_one &= add_marked(c, to));
+    all_have_one
+}
+
+/// Whether no outer join fills the columns of an item of FROM with NULLs, going by [`marked_aliases`].
+pub fn is_kept(t: &TableRef, marked: Option<&[String]>) -> bool {
+    let Some(marked) = marked else { return false };
+    let alias = match &t.kind {
+        TableRefKind::Table(table) => table.alias.as_ref().map_or(table.name.last(), |alias| &alias.name),
+        TableRefKind::Subquery { alias: Some(alias), .. } => &alias.name,
+        _ => return false,
+    };
+    marked.iter().all(|name| name != alias)
+}
+
 /// Whether a condition marks a column with `(+)`.
 pub fn has_plus(e: &Expr) -> bool {
     if matches!(e.kind, ExprKind::OuterJoined(_)) {

@@ -234,6 +234,13 @@ fn joins() {
     assert!(leading.find("BIG").unwrap() < leading.find("SMALL").unwrap(), "{leading}");
     assert!(plan("select * from small s left join big b on b.name = s.name").contains("HASH JOIN OUTER"));
     assert!(plan("select * from small s full join big b on b.name = s.name").contains("HASH JOIN FULL OUTER"));
+    // A view that an outer join keeps becomes part of the block; one that it may fill with NULLs does not.
+    let kept = plan("select * from v, small s where s.k (+) = v.id and v.id = 7");
+    assert!(kept.contains("INDEX UNIQUE SCAN BIG_PK") && !kept.contains("VIEW"), "{kept}");
+    let optional = plan("select * from v, small s where v.id (+) = s.k and s.id = 7");
+    assert!(optional.contains("VIEW") && optional.contains("OUTER"), "{optional}");
+    let unnamed = plan("select * from v, small s where k (+) = v.id and v.id = 7");
+    assert!(unnamed.contains("VIEW"), "{unnamed}");
     // A subquery reads the outer row's columns through its own index.
     let text = "select (select name from big where big.id = small.k) from small";
     assert!(plan(text).contains("INDEX UNIQUE SCAN BIG_PK"));
