@@ -296,3 +296,24 @@ fn rows_of_the_result_cache_and_blocks_of_a_statement_that_fails_are_counted() {
         "select count(*) from v$sql where sql_text like '% /* failing */%' and buffer_gets > 0 and rows_processed = 0";
     assert_eq!(rows(&mut s, failed), "2");
 }
+
+#[test]
+fn a_flush_leaves_what_runs() {
+    for design in DESIGNS {
+        let instance = instance(design);
+        let mut s = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        run(&mut s, "create table flushed (n number)");
+        rows(&mut s, "select /* goes */ 1 from dual");
+        run(
+            &mut s,
+            "declare /* stays */ n number; begin execute immediate 'alter system flush shared_pool'; \
+             select count(*) into n from v$sql where sql_text like 'declare /* stays%'; insert into flushed values (n); \
+             select count(*) into n from v$sql where sql_text like 'select /* goes%'; insert into flushed values (n); end;",
+        );
+        assert_eq!(rows(&mut s, "select n from flushed"), "1;0", "{design}");
+        let block = "select executions from v$sql where sql_text like 'declare /* stays%'";
+        assert_eq!(rows(&mut s, block), "1", "{design}: what it did is counted");
+        run(&mut s, "alter system flush shared_pool");
+        assert_eq!(rows(&mut s, block), "", "{design}: it goes once it has ended");
+    }
+}

@@ -61,12 +61,12 @@ impl LibraryCache {
     /// ALTER SYSTEM FLUSH SHARED_POOL: everything that is neither kept nor pinned goes. Returns how many statements went.
     pub fn flush(&self, p: &Process) -> u64 {
         let used = self.control.parents_fresh.load(Ordering::Acquire).min(self.parents.len() as u64);
-        let mut gone = 0;
+        let (mut gone, running) = (0, self.running());
         for at in 0..used {
             let parent = &self.parents[at as usize];
             let life = parent.life.load(Ordering::Acquire);
             if life != 0 && !parent.about().kept {
-                gone += u64::from(self.remove(p, at, life, Where::KglScan).1);
+                gone += u64::from(self.remove(p, at, life, Where::KglScan, &running).1);
             }
         }
         gone
@@ -81,7 +81,7 @@ impl LibraryCache {
 
     fn purge_copy(&self, p: &Process, digest: Digest, copy: u8) -> bool {
         match self.find_parent(p, &Key { digest, namespace: Namespace::SqlArea, copy }) {
-            Some((at, life)) => self.remove(p, at, life, Where::KglEvict).0,
+            Some((at, life)) => self.remove(p, at, life, Where::KglEvict, &self.running()).0,
             None => false,
         }
     }
@@ -103,7 +103,7 @@ impl LibraryCache {
     /// DBMS_SHARED_POOL.PURGE of an object of another namespace than that of statements. False when it was not there.
     pub fn purge_object(&self, p: &Process, namespace: Namespace, digest: Digest) -> bool {
         let found = self.find_parent(p, &Key { digest, namespace, copy: 0 });
-        found.is_some_and(|(at, life)| self.remove(p, at, life, Where::KglEvict).0)
+        found.is_some_and(|(at, life)| self.remove(p, at, life, Where::KglEvict, &[]).0)
     }
 
     /// DBMS_SHARED_POOL.MARKHOT: sessions parse and execute copies of the statement from now on, session by session in turn. False

@@ -346,7 +346,7 @@ impl LibraryCache {
             let may_go = life != 0 && !parent.about().kept;
             may_go.then(|| (parent.last_active_s.load(Ordering::Relaxed), life))
         })
-        .any(|(at, life)| self.remove(p, at, life, Where::KglEvict).1)
+        .any(|(at, life)| self.remove(p, at, life, Where::KglEvict, &[]).1)
     }
 
     /// The slots to try, one of each window, the one active longest ago first.
@@ -367,9 +367,9 @@ impl LibraryCache {
         })
     }
 
-    /// Takes all children of a parent that are not pinned out, and the parent itself when none is left. Says whether the parent was
-    /// there, and whether it has gone.
-    pub(crate) fn remove(&self, p: &Process, at: u64, life: u64, place: Where) -> (bool, bool) {
+    /// Takes all children of a parent that are not pinned out, and the parent itself when none is left. `running`: children that stay, of
+    /// which the design holds no pin; in order. Says whether the parent was there, and whether it has gone.
+    pub(crate) fn remove(&self, p: &Process, at: u64, life: u64, place: Where, running: &[usize]) -> (bool, bool) {
         let parent = &self.parents[at as usize];
         let key = Key::of(parent);
         let bucket = self.bucket(&key);
@@ -382,7 +382,9 @@ impl LibraryCache {
         while let Some(index) = link.checked_sub(1) {
             let child = &self.children[index as usize];
             link = child.next.load(Ordering::Relaxed);
-            if !self.remove_child(p, &guard, parent, index) && child.state.load(Ordering::Relaxed) == state::VALID {
+            let stays = running.binary_search(&(index as usize)).is_ok();
+            let is_out = !stays && self.remove_child(p, &guard, parent, index);
+            if !is_out && child.state.load(Ordering::Relaxed) == state::VALID {
                 guard.set(&child.state, state::INVALID);
                 guard.checkpoint();
             }

@@ -139,6 +139,11 @@ impl ParentRow {
     }
 }
 
+/// Bytes of shared memory that a statement takes with one child.
+pub fn statement_bytes() -> u64 {
+    (size_of::<Parent>() + size_of::<Child>()) as u64
+}
+
 fn get(word: &AtomicU64) -> u64 {
     word.load(Ordering::Relaxed)
 }
@@ -319,6 +324,14 @@ impl LibraryCache {
             }
         }
         (executing, opening)
+    }
+
+    /// The children that are executed now and of which the design holds no pin, in order.
+    pub(crate) fn running(&self) -> Vec<usize> {
+        match self.design {
+            Design::Versioned => self.users().0.into_keys().collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// The cursors of all living processes whose children are still there.
