@@ -7,6 +7,7 @@
 //! A figure is a difference of counters, or a quotient of two. What was not counted is not shown: a section without rows says so.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod ash;
 mod diff;
 pub mod doc;

@@ -1,6 +1,7 @@
 //! What was counted between two snapshots.
 
 use crate::Source;
+use crate::advice::Advice;
 use std::collections::BTreeMap;
 use types::{Ora, Result, Value};
 
@@ -68,19 +69,6 @@ pub struct Segment {
     pub kind: String,
     /// Logical reads, busy waits, changes, physical reads and writes, read and write requests, ITL waits, row lock waits, scans.
     pub figures: [u64; 10],
-}
-
-/// What a size of the buffer cache would have read since the instance started.
-#[derive(Clone, Debug, Default)]
-pub struct CacheSize {
-    pub pool: String,
-    pub megabytes: f64,
-    /// Of the present size.
-    pub factor: f64,
-    pub buffers: u64,
-    pub reads: f64,
-    /// What the present size read.
-    pub present: f64,
 }
 
 impl Statement {
@@ -155,8 +143,7 @@ pub struct Period {
     pub parameters: Vec<(String, String, String)>,
     pub statements: Vec<Statement>,
     pub segments: Vec<Segment>,
-    /// At the end of the period, by size.
-    pub cache_sizes: Vec<CacheSize>,
+    pub advice: Advice,
     /// `[now, most]` by resource, initial allocation and limit; these are no totals.
     pub resources: Vec<Ends>,
     /// `[target MTTR, estimated MTTR, IOs, actual, target, log size, timeout, interval]`, the last five in blocks of redo; no totals.
@@ -170,7 +157,7 @@ pub struct Period {
     pub log_switches: Option<u64>,
 }
 
-fn text(v: &Value) -> String {
+pub(crate) fn text(v: &Value) -> String {
     match v {
         Value::Text(t) => t.clone(),
         Value::Number(n) => n.to_string(),
@@ -178,14 +165,14 @@ fn text(v: &Value) -> String {
     }
 }
 
-fn count(v: &Value) -> u64 {
+pub(crate) fn count(v: &Value) -> u64 {
     match v {
         Value::Number(n) => n.to_i64().map_or_else(|_| n.to_f64().max(0.0) as u64, |n| u64::try_from(n).unwrap_or(0)),
         _ => 0,
     }
 }
 
-fn real(v: &Value) -> f64 {
+pub(crate) fn real(v: &Value) -> f64 {
     match v {
         Value::Number(n) => n.to_f64(),
         _ => 0.0,
@@ -197,20 +184,20 @@ fn refused(what: String) -> Ora {
 }
 
 /// Reads totals at both ends.
-struct Loader<'a> {
+pub(crate) struct Loader<'a> {
     source: &'a mut dyn Source,
-    ends: [i64; 2],
+    pub(crate) ends: [i64; 2],
     dbid: i64,
 }
 
 impl Loader<'_> {
-    fn rows(&mut self, columns: &str, view: &str, snapshot: i64) -> Result<Vec<Vec<Value>>> {
+    pub(crate) fn rows(&mut self, columns: &str, view: &str, snapshot: i64) -> Result<Vec<Vec<Value>>> {
         let sql = format!("select {columns} from dba_hist_{view} where snap_id = :1 and dbid = :2");
         self.source.query(&sql, &[Value::Number(snapshot.into()), Value::Number(self.dbid.into())])
     }
 
     /// The rows of a view at both ends, matched by their first `keys` columns, in the order of the end.
-    fn ends(&mut self, keys: usize, columns: &str, view: &str) -> Result<Vec<Ends>> {
+    pub(crate) fn ends(&mut self, keys: usize, columns: &str, view: &str) -> Result<Vec<Ends>> {
         let [begin, end] = self.ends;
         let mut before: BTreeMap<Vec<String>, Vec<u64>> = BTreeMap::new();
         for row in self.rows(columns, view, begin)? {
@@ -289,7 +276,7 @@ impl Period {
                         log_chkpt_timeout_redo_blks, log_chkpt_interval_redo_blks";
         period.recovery = l.ends(0, recovery, "instance_recovery")?;
         period.segments = segments(&mut l)?;
-        period.cache_sizes = cache_sizes(&mut l)?;
+        period.advice = Advice::load(&mut l)?;
         period.parameters = parameters(&mut l)?;
         period.histogram = histogram(&mut l)?;
         period.undo = undo(&mut l)?;
@@ -446,22 +433,6 @@ fn statements(l: &mut Loader<'_>) -> Result<Vec<Statement>> {
         }
     };
     Ok(rows.into_iter().map(&mut row).collect())
-}
-
-fn cache_sizes(l: &mut Loader<'_>) -> Result<Vec<CacheSize>> {
-    let columns = "name, size_for_estimate, size_factor, buffers_for_estimate, physical_reads, base_physical_reads";
-    let row = |row: Vec<Value>| CacheSize {
-        pool: text(&row[0]),
-        megabytes: real(&row[1]),
-        factor: real(&row[2]),
-        buffers: count(&row[3]),
-        reads: real(&row[4]),
-        present: real(&row[5]),
-    };
-    let end = l.ends[1];
-    let mut all: Vec<CacheSize> = l.rows(columns, "db_cache_advice", end)?.into_iter().map(row).collect();
-    all.sort_by_key(|size| size.buffers);
-    Ok(all)
 }
 
 fn segments(l: &mut Loader<'_>) -> Result<Vec<Segment>> {

@@ -222,7 +222,7 @@ impl<'a> ChangeGroup<'a> {
     }
 
     fn count_get(&self, at: Rdba) {
-        self.cache.advice.note(self.p, at);
+        self.cache.advice.note(self.p, at.0);
         for stat in [Stat::SessionLogicalReads, Stat::DbBlockGets, Stat::DbBlockGetsFromCache] {
             self.p.count(stat, 1);
         }

@@ -35,7 +35,7 @@ impl BufferCache {
             return Ok(r);
         }
         self.count_get(p, GetKind::Consistent);
-        self.advice.note(p, at);
+        self.advice.note(p, at.0);
         p.count(Stat::BufferIsNotPinnedCount, 1);
         let mut fast = true;
         loop {

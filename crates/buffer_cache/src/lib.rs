@@ -26,7 +26,7 @@ mod segments;
 mod temp;
 mod writer;
 
-pub use advice::{CacheAdvice, PRESENT as ADVICE_PRESENT, SIZES as ADVICE_SIZES, Simulator};
+pub use advice::{PRESENT as ADVICE_PRESENT, SIZES as ADVICE_SIZES};
 pub use apply::{is_whole, is_zeros, op, register};
 pub use config::{CacheConfig, ChainDesign, GROUP_BLOCKS_MAX};
 pub use figures::{CLASSES, FileIo, MULTIBLOCK_MAX};
@@ -78,7 +78,7 @@ pub struct CacheLayout {
     temp_words: SgaSlice<AtomicU64>,
     segment_lines: SgaSlice<SegmentLine>,
     segment_totals: SgaSlice<SegmentLine>,
-    advice: advice::AdviceLayout,
+    advice: process::ReuseLayout,
 }
 
 impl CacheLayout {
@@ -106,7 +106,7 @@ impl CacheLayout {
             segment_lines: sga
                 .reserve("segment statistics of processes", config.processes * segment_figures::LINES_OWN),
             segment_totals: sga.reserve("segment statistics", segment_figures::LINES_SHARED),
-            advice: advice::AdviceLayout::reserve(sga, config.processes),
+            advice: process::ReuseLayout::reserve(sga, "simulator of the buffer cache", config.processes),
         }
     }
 }
@@ -135,7 +135,7 @@ pub struct BufferCache {
     temp_words: &'static [AtomicU64],
     segment_lines: &'static [SegmentLine],
     segment_totals: &'static [SegmentLine],
-    advice: advice::Advice,
+    advice: process::Reuse,
     files: Arc<DataFiles>,
     apply: ApplyTable,
     redo: Box<dyn RedoSink>,
@@ -179,7 +179,7 @@ impl BufferCache {
             temp_words: sga.slice(layout.temp_words),
             segment_lines: sga.slice(layout.segment_lines),
             segment_totals: sga.slice(layout.segment_totals),
-            advice: advice::Advice::create(sga, &layout.advice),
+            advice: process::Reuse::create(sga, &layout.advice),
             files,
             apply,
             redo,

@@ -51,7 +51,7 @@ impl BufferCache {
             return self.read_fast(p, at, f);
         }
         self.count_get(p, kind);
-        self.advice.note(p, at);
+        self.advice.note(p, at.0);
         if self.design == ChainDesign::Versioned
             && let Some(r) = self.read_versioned(p, at, f)
         {
@@ -77,7 +77,7 @@ impl BufferCache {
     ) -> Result<Option<R>> {
         if stamp.is_some_and(|s| s.at == at && self.is_same(&s)) {
             self.count_get(p, kind);
-            self.advice.note(p, at);
+            self.advice.note(p, at.0);
             self.count_chain_get(p, false);
             if let Some(s) = stamp {
                 self.touch_sampled(p, s.buffer as usize);

@@ -1,22 +1,22 @@
 //! What other sizes of the cache would have read, against an exact list of the same gets.
 
 mod common;
-use buffer_cache::{ADVICE_PRESENT, ADVICE_SIZES, CacheAdvice, GetKind, Simulator};
+use buffer_cache::{ADVICE_PRESENT, ADVICE_SIZES, GetKind};
 use common::*;
 use datafile::tablespace::USERS;
-use process::{Process, testing};
+use process::{Following, Process, Reused, Simulator, testing};
 use types::Rdba;
 
 /// Reads a block, and plays what was noted now and then.
 fn get(db: &Db, p: &Process, sim: &mut Simulator, nth: usize, at: Rdba) {
     value(db, p, at, GetKind::Consistent);
     if nth.is_multiple_of(100) {
-        db.cache.advise(sim, true);
+        db.cache.advise(sim, Following::On);
     }
 }
 
-fn since(now: CacheAdvice, before: CacheAdvice) -> CacheAdvice {
-    CacheAdvice { gets: now.gets - before.gets, misses: std::array::from_fn(|n| now.misses[n] - before.misses[n]) }
+fn since(now: Reused, before: Reused) -> Reused {
+    Reused { gets: now.gets - before.gets, misses: std::array::from_fn(|n| now.misses[n] - before.misses[n]), ..now }
 }
 
 #[test]
@@ -27,12 +27,12 @@ fn a_loop_fits_into_a_size_or_it_does_not() {
         let at = loose_blocks(50);
         db.cache.in_group(&p, &scn, &mut |g| at.iter().take(10).try_for_each(|a| make_block(g, *a, 5))).unwrap();
         let mut sim = Simulator::default();
-        db.cache.advise(&mut sim, true);
+        db.cache.advise(&mut sim, Following::On);
         let mut run = |rounds: usize| {
             for nth in 0..rounds * at.len() {
                 get(&db, &p, &mut sim, nth, at[nth % at.len()]);
             }
-            db.cache.advise(&mut sim, true);
+            db.cache.advise(&mut sim, Following::On);
             db.cache.advice()
         };
         let warm = run(2);
@@ -41,11 +41,21 @@ fn a_loop_fits_into_a_size_or_it_does_not() {
         // Forty-nine others are got between two gets of a block.
         let want: [u64; ADVICE_SIZES] = std::array::from_fn(|n| if n < 4 { 500 } else { 0 });
         assert_eq!(added.misses, want, "{design:?}");
-        let off = db.cache.advise(&mut sim, false);
-        let before = db.cache.advice();
-        at.iter().for_each(|a| assert_eq!(value(&db, &p, *a, GetKind::Consistent) % 5, 0));
-        assert!(off >= std::time::Duration::from_secs(1));
-        assert_eq!(db.cache.advice(), before, "{design:?}: nothing is noted while it is off");
+        for without in [Following::Off, Following::Ready] {
+            let next = db.cache.advise(&mut sim, without);
+            let before = db.cache.advice();
+            at.iter().for_each(|a| assert_eq!(value(&db, &p, *a, GetKind::Consistent) % 5, 0));
+            assert!(next >= std::time::Duration::from_secs(1));
+            assert_eq!(db.cache.advice(), before, "{design:?}: nothing is noted while it is {without:?}");
+            assert_eq!(db.cache.advise(&mut sim, without), next);
+            assert_eq!(db.cache.advice(), before, "{design:?}: nothing is played either");
+            // Back on, it begins with what is in the cache: the first gets are no misses.
+            db.cache.advise(&mut sim, Following::On);
+            at.iter().for_each(|a| assert_eq!(value(&db, &p, *a, GetKind::Consistent) % 5, 0));
+            db.cache.advise(&mut sim, Following::On);
+            let added = since(db.cache.advice(), before);
+            assert_eq!((added.gets, added.misses[ADVICE_PRESENT]), (50, 0), "{design:?} after {without:?}");
+        }
     }
 }
 
@@ -61,9 +71,9 @@ fn a_sample_of_blocks_tells_what_all_of_them_would() {
         db.cache.in_group(&p, &scn, &mut |g| chunk.iter().try_for_each(|a| make_block(g, *a, 5))).unwrap();
     }
     let (mut sim, mut seed) = (Simulator::default(), 12u64);
-    db.cache.advise(&mut sim, true);
+    db.cache.advise(&mut sim, Following::On);
     let (mut exact, mut misses, mut gets) = (Vec::<usize>::new(), [0u64; ADVICE_SIZES], 0u64);
-    let mut before = CacheAdvice::default();
+    let mut before = Reused::default();
     for nth in 0..24_000 {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let share = (seed >> 33) as f64 / f64::from(1u32 << 31);
@@ -77,7 +87,7 @@ fn a_sample_of_blocks_tells_what_all_of_them_would() {
         }
         exact.push(block);
         if nth == 4000 {
-            db.cache.advise(&mut sim, true);
+            db.cache.advise(&mut sim, Following::On);
             before = db.cache.advice();
         }
         if nth > 4000 {
@@ -87,7 +97,7 @@ fn a_sample_of_blocks_tells_what_all_of_them_would() {
                 .for_each(|n| misses[n] += 1);
         }
     }
-    db.cache.advise(&mut sim, true);
+    db.cache.advise(&mut sim, Following::On);
     let added = since(db.cache.advice(), before);
     let share = |misses: u64, gets: u64| misses as f64 / gets as f64;
     for (n, (seen, exact)) in added.misses.iter().zip(&misses).enumerate() {

@@ -442,6 +442,36 @@ base_tables! {
         NUM_INTERVAL "NUM_INTERVAL" N, MINVAL "MINVAL" N, MAXVAL "MAXVAL" N, AVERAGE "AVERAGE" N, STANDARD_DEVIATION "STANDARD_DEVIATION" N,
         SUM_SQUARES "SUM_SQUARES" N,
     }
+    /// What other targets would have made of the memory of work areas.
+    HistPgaTargetAdvice "WRH$_PGA_TARGET_ADVICE" 204 hist_pga_target_advice {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, PGA_TARGET "PGA_TARGET_FOR_ESTIMATE" N,
+        PGA_TARGET_FACTOR "PGA_TARGET_FACTOR" N, ADVICE_STATUS "ADVICE_STATUS" V(3), BYTES_PROCESSED "BYTES_PROCESSED" N,
+        ESTD_TIME "ESTD_TIME" N, ESTD_EXTRA_BYTES_RW "ESTD_EXTRA_BYTES_RW" N, ESTD_HIT_PERCENTAGE "ESTD_PGA_CACHE_HIT_PERCENTAGE" N,
+        ESTD_OVERALLOC_COUNT "ESTD_OVERALLOC_COUNT" N,
+    }
+    /// What other sizes of the shared pool would have loaded.
+    HistSharedPoolAdvice "WRH$_SHARED_POOL_ADVICE" 205 hist_shared_pool_advice {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, SIZE_FOR_ESTIMATE "SHARED_POOL_SIZE_FOR_ESTIMATE" N,
+        SIZE_FACTOR "SHARED_POOL_SIZE_FACTOR" N, ESTD_LC_SIZE "ESTD_LC_SIZE" N, ESTD_LC_MEMORY_OBJECTS "ESTD_LC_MEMORY_OBJECTS" N,
+        ESTD_LC_TIME_SAVED "ESTD_LC_TIME_SAVED" N, ESTD_LC_TIME_SAVED_FACTOR "ESTD_LC_TIME_SAVED_FACTOR" N,
+        ESTD_LC_LOAD_TIME "ESTD_LC_LOAD_TIME" N, ESTD_LC_LOAD_TIME_FACTOR "ESTD_LC_LOAD_TIME_FACTOR" N,
+        ESTD_LC_MEMORY_OBJECT_HITS "ESTD_LC_MEMORY_OBJECT_HITS" N,
+    }
+    /// What other sizes of the SGA would have read.
+    HistSgaTargetAdvice "WRH$_SGA_TARGET_ADVICE" 206 hist_sga_target_advice {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, SGA_SIZE "SGA_SIZE" N, SGA_SIZE_FACTOR "SGA_SIZE_FACTOR" N,
+        ESTD_DB_TIME "ESTD_DB_TIME" N, ESTD_PHYSICAL_READS "ESTD_PHYSICAL_READS" N,
+    }
+    /// Totals of the memory of processes.
+    HistPgastat "WRH$_PGASTAT" 207 hist_pgastat {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, NAME "NAME" V(64), VALUE "VALUE" N,
+    }
+    /// Work areas by what they needed.
+    HistWorkareas "WRH$_SQL_WORKAREA_HISTOGRAM" 208 hist_workareas {
+        SNAP_ID "SNAP_ID" N, DBID "DBID" N, INSTANCE "INSTANCE_NUMBER" N, LOW_OPTIMAL_SIZE "LOW_OPTIMAL_SIZE" N,
+        HIGH_OPTIMAL_SIZE "HIGH_OPTIMAL_SIZE" N, OPTIMAL_EXECUTIONS "OPTIMAL_EXECUTIONS" N, ONEPASS_EXECUTIONS "ONEPASS_EXECUTIONS" N,
+        MULTIPASSES_EXECUTIONS "MULTIPASSES_EXECUTIONS" N, TOTAL_EXECUTIONS "TOTAL_EXECUTIONS" N,
+    }
 }
 
 /// An index on a base table: of those only that nothing but SQL changes.
@@ -476,6 +506,25 @@ pub const BASE_INDEXES: &[BaseIndex] = &[
     index("WRH$_SEG_STAT_SNAP", 415, Base::HistSegStat, "SNAP_ID"),
     index("WRH$_SYSMETRIC_SUMMARY_SNAP", 416, Base::HistSysmetricSummary, "SNAP_ID"),
     index("WRH$_ROWCACHE_SNAP", 417, Base::HistRowcache, "SNAP_ID"),
+    index("WRM$_SNAPSHOT_ID", 418, Base::Snapshot, "SNAP_ID"),
+    index("WRH$_SYS_TIME_MODEL_SNAP", 419, Base::HistTimeModel, "SNAP_ID"),
+    index("WRH$_OSSTAT_SNAP", 420, Base::HistOsstat, "SNAP_ID"),
+    index("WRH$_SGA_SNAP", 421, Base::HistSga, "SNAP_ID"),
+    index("WRH$_LIBRARYCACHE_SNAP", 422, Base::HistLibrarycache, "SNAP_ID"),
+    index("WRH$_WAITSTAT_SNAP", 423, Base::HistWaitstat, "SNAP_ID"),
+    index("WRH$_BUFFER_POOL_SNAP", 424, Base::HistBufferPool, "SNAP_ID"),
+    index("WRH$_FILESTATXS_SNAP", 425, Base::HistFilestat, "SNAP_ID"),
+    index("WRH$_UNDOSTAT_SNAP", 426, Base::HistUndostat, "SNAP_ID"),
+    index("WRH$_PROCESS_MEM_SNAP", 427, Base::HistProcessMemory, "SNAP_ID"),
+    index("WRH$_MEM_DYNAMIC_COMP_SNAP", 428, Base::HistDynamicComponents, "SNAP_ID"),
+    index("WRH$_RESOURCE_LIMIT_SNAP", 429, Base::HistResourceLimit, "SNAP_ID"),
+    index("WRH$_INSTANCE_RECOVERY_SNAP", 430, Base::HistInstanceRecovery, "SNAP_ID"),
+    index("WRH$_DB_CACHE_ADVICE_SNAP", 431, Base::HistDbCacheAdvice, "SNAP_ID"),
+    index("WRH$_PGA_TARGET_ADVICE_SNAP", 432, Base::HistPgaTargetAdvice, "SNAP_ID"),
+    index("WRH$_SHARED_POOL_ADVICE_SNAP", 433, Base::HistSharedPoolAdvice, "SNAP_ID"),
+    index("WRH$_SGA_TARGET_ADVICE_SNAP", 434, Base::HistSgaTargetAdvice, "SNAP_ID"),
+    index("WRH$_PGASTAT_SNAP", 435, Base::HistPgastat, "SNAP_ID"),
+    index("WRH$_WORKAREAS_SNAP", 436, Base::HistWorkareas, "SNAP_ID"),
 ];
 
 /// The first object number that the database gives to objects of users.
@@ -541,7 +590,8 @@ mod tests {
         for index in BASE_INDEXES {
             assert!(index.table.table().columns.iter().any(|(name, _)| *name == index.column), "{}", index.name);
             assert!(names.iter().all(|name| *name != index.name), "{}", index.name);
-            assert!(index.table.table().name.starts_with("WRH$_"), "{}: of the others SQL does not know", index.name);
+            let by_sql = index.table.table().name.starts_with("WRH$_") || index.table == Base::Snapshot;
+            assert!(by_sql, "{}: entries of what the dictionary changes by itself are nobody's", index.name);
         }
         assert_eq!(Base::named("CDEF$"), Some(Base::Cdef));
         assert_eq!(Base::Obj.table().columns[obj::TYPE].0, "TYPE#");

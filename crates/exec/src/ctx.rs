@@ -6,6 +6,7 @@
 use crate::constraints::Constraints;
 use crate::statistics::{Figures, Timing};
 use crate::temporary::Temporaries;
+use crate::work_area::WorkAreas;
 use btree::Btree;
 use cluster::Clusters;
 use dictionary::{Catalog, FixedId, SequenceDef, TableDef};
@@ -32,6 +33,7 @@ pub struct Shared {
     pub enqueues: &'static Enqueues,
     pub library: &'static LibraryCache,
     pub results: &'static ResultCache,
+    pub areas: &'static WorkAreas,
 }
 
 /// Session parameters the executor obeys.
@@ -47,6 +49,8 @@ pub struct Options {
     pub work_area_limit_bytes: usize,
     /// Bytes that a sort, a hash table or the like holds before it goes on in temporary space.
     pub spill_bytes: usize,
+    /// `workarea_size_policy = AUTO`.
+    pub work_area_auto: bool,
     /// The tablespace of the user's temporary data.
     pub temporary_tablespace: u32,
     /// A number that differs between sessions whose optimizer settings differ.
@@ -65,6 +69,7 @@ impl Default for Options {
             old_connect_by: false,
             work_area_limit_bytes: 1 << 30,
             spill_bytes: 64 << 20,
+            work_area_auto: true,
             temporary_tablespace: 3,
             optimizer: 0,
             optimizer_mode: "ALL_ROWS",

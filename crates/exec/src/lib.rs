@@ -26,6 +26,7 @@ mod statistics;
 mod sub;
 mod table;
 pub mod temporary;
+pub mod work_area;
 
 pub use block::BlockCursor;
 pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Row, SessionState, Shared};

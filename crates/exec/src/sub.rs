@@ -9,6 +9,7 @@ use crate::hash::{KeyMap, KeySet, push_part};
 use crate::machine::{CteRows, Machine, Saved, heap_bytes};
 use crate::source::Op;
 use crate::spill::TempFile;
+use crate::work_area::{Way, bytes_written};
 use plan::{CmpOp, Compare, Reg, SubId};
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -304,6 +305,7 @@ pub fn cte_rows(id: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rc<C
     let result = (|| {
         let mut rows: Vec<Saved> = Vec::new();
         let (mut used, mut file, mut record) = (0, None::<TempFile>, Vec::new());
+        let (mut all, mut written) = (0, 0);
         cte.op.open(m, cx)?;
         while cte.op.next(m, cx)? {
             let mut row = Vec::with_capacity(cte.out.len());
@@ -312,12 +314,14 @@ pub fn cte_rows(id: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rc<C
                 row.push(m.value(r).clone());
             }
             let bytes = row.iter().map(heap_bytes).sum::<usize>() + row.len() * 48;
+            all += bytes;
             if file.is_none() && used + bytes > cx.session.options.spill_bytes {
                 let mut new = TempFile::new(&m.temporary, cx);
                 for row in rows.drain(..) {
                     record.clear();
                     crate::spill::rows::encode(row.iter(), &mut record);
                     new.push(&record, cx)?;
+                    written += record.len() as u64 + 4;
                 }
                 m.release(used);
                 file = Some(new);
@@ -326,12 +330,17 @@ pub fn cte_rows(id: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rc<C
                 record.clear();
                 crate::spill::rows::encode(row.iter(), &mut record);
                 file.push(&record, cx)?;
+                written += record.len() as u64 + 4;
                 continue;
             }
             m.charge(bytes, cx)?;
             used += bytes;
             rows.push(row.into_boxed_slice());
         }
+        let passes = u32::from(file.is_some());
+        cx.shared.areas.note(cx, all as u64, passes, || {
+            (Way::Write, if passes == 0 { bytes_written(&rows, |_| 0, |row| row) } else { written })
+        });
         Ok(Rc::new(match file {
             Some(mut file) => {
                 file.finish(cx)?;

@@ -109,7 +109,22 @@ struct View {
 }
 
 /// Numbers that may have a fraction.
-const REAL: [(&str, &[&str]); 3] = [
+const REAL: [(&str, &[&str]); 7] = [
+    ("DBA_HIST_PGASTAT", &["VALUE"]),
+    ("DBA_HIST_PGA_TARGET_ADVICE", &["PGA_TARGET_FACTOR", "ESTD_PGA_CACHE_HIT_PERCENTAGE"]),
+    (
+        "DBA_HIST_SHARED_POOL_ADVICE",
+        &[
+            "SHARED_POOL_SIZE_FOR_ESTIMATE",
+            "SHARED_POOL_SIZE_FACTOR",
+            "ESTD_LC_SIZE",
+            "ESTD_LC_TIME_SAVED",
+            "ESTD_LC_TIME_SAVED_FACTOR",
+            "ESTD_LC_LOAD_TIME",
+            "ESTD_LC_LOAD_TIME_FACTOR",
+        ],
+    ),
+    ("DBA_HIST_SGA_TARGET_ADVICE", &["SGA_SIZE_FACTOR"]),
     ("DBA_HIST_OSSTAT", &["VALUE"]),
     ("DBA_HIST_DB_CACHE_ADVICE", &["SIZE_FOR_ESTIMATE", "SIZE_FACTOR"]),
     ("DBA_HIST_SYSMETRIC_SUMMARY", &["MINVAL", "MAXVAL", "AVERAGE", "STANDARD_DEVIATION", "SUM_SQUARES"]),

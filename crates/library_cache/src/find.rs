@@ -61,6 +61,12 @@ impl Key {
         self.digest.hash_value().into()
     }
 
+    /// What it is followed by.
+    #[inline]
+    pub(crate) fn followed(&self) -> u32 {
+        self.hash() as u32
+    }
+
     fn hash(&self) -> u64 {
         let salt = (self.namespace as u64) << 8 | u64::from(self.copy);
         let h = self.digest.value() ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -110,6 +116,7 @@ impl LibraryCache {
         let line = self.line(p);
         count(&line.gets[Namespace::SqlArea as usize]);
         let key = Key { digest, namespace: Namespace::SqlArea, copy: self.copy_for(p, digest) };
+        self.advice.note(p, key.followed());
         let want = Want::new(env);
         let (handle, binds) = match self.design {
             Design::Versioned => self.find_versioned(p, &key, &want),

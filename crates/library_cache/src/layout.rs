@@ -168,6 +168,7 @@ pub struct Layout {
     pub(crate) pin_latches: SgaSlice<latch::Latch>,
     pub(crate) lines: SgaSlice<Line>,
     pub(crate) cursors: SgaSlice<AtomicU64>,
+    pub(crate) advice: process::ReuseLayout,
 }
 
 impl Layout {
@@ -185,6 +186,7 @@ impl Layout {
             pin_latches: builder.reserve("library cache: pin latches", latches),
             lines: builder.reserve("library cache: processes", processes),
             cursors: builder.reserve("library cache: open cursors", processes * config.cursors.max(8) as usize),
+            advice: process::ReuseLayout::reserve(builder, "simulator of the shared pool", processes),
         }
     }
 }

@@ -25,6 +25,7 @@ pub const PLAN_BYTES_MAX: usize = 4096;
 /// The 32 digits of a `sql_id`: the lower-case letters without e, i, l and o.
 const SQL_ID_DIGITS: &[u8; 32] = b"0123456789abcdfghjkmnpqrstuvwxyz";
 
+mod advice;
 mod change;
 mod find;
 mod layout;
@@ -33,11 +34,12 @@ mod object;
 mod pin;
 mod view;
 
+pub use advice::{ADVICE_PRESENT, ADVICE_SIZES};
 pub use find::{Env, Statement};
 pub use layout::{Content, Layout};
 pub use object::Object;
 pub use pin::{CursorSlot, OuterBlock};
-pub use view::{ChildRow, Mismatch, NamespaceRow, OpenCursor, ParentRow, SessionCursor};
+pub use view::{ChildRow, Mismatch, NamespaceRow, OpenCursor, ParentRow, SessionCursor, statement_bytes};
 
 use layout::{Bucket, Child, Control, Line, Parent};
 
@@ -281,6 +283,8 @@ pub struct LibraryCache {
     pub(crate) cursors: &'static [AtomicU64],
     pub(crate) cursors_each: usize,
     pub(crate) hot_copies: u8,
+    /// Gets that are followed.
+    pub(crate) advice: process::Reuse,
 }
 
 impl LibraryCache {
@@ -308,6 +312,7 @@ impl LibraryCache {
             pool: all.latch(LatchName::SharedPool),
             lines: sga.slice(layout.lines),
             cursors: sga.slice(layout.cursors),
+            advice: process::Reuse::create(sga, &layout.advice),
             cursors_each: config.cursors.max(8) as usize,
             hot_copies: config.hot_copies.max(1),
         }

@@ -42,6 +42,7 @@ impl LibraryCache {
         count(&line.gets[n]);
         count(&line.pins[n]);
         let key = Key { digest: object.digest, namespace: object.namespace, copy: 0 };
+        self.advice.note(p, key.followed());
         let Some((at, is_stale)) = self.pin_object(p, &key) else {
             self.load_object(p, &key, object);
             return false;

@@ -104,9 +104,11 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     session.options.result_cache = core.shared.results.is_enabled();
     session.options.old_connect_by = params.flag(Param::OldConnectByEnabled);
     session.options.work_area_limit_bytes = params.number(Param::PgaMaxSize) as usize;
-    session.options.spill_bytes = match params.get(Param::WorkareaSizePolicy).as_str() {
+    let policy = params.get(Param::WorkareaSizePolicy);
+    session.options.work_area_auto = policy != "MANUAL";
+    session.options.spill_bytes = match policy.as_str() {
         "MANUAL" => params.number(Param::SortAreaSize).max(params.number(Param::HashAreaSize)).max(16 << 10) as usize,
-        _ => (params.number(Param::PgaAggregateTarget) / 2) as usize,
+        _ => exec::work_area::limit_of(params.number(Param::PgaAggregateTarget) as u64) as usize,
     };
     session.options.optimizer = params.fingerprint(OPTIMIZER);
     session.options.optimizer_mode = params::word_of(Param::OptimizerMode, &params.get(Param::OptimizerMode));

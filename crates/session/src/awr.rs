@@ -151,6 +151,31 @@ const TABLES: &[(&str, &str)] = &[
          v$db_cache_advice b where b.id = a.id and b.size_factor = 1",
     ),
     (
+        "wrh$_pga_target_advice",
+        "pga_target_for_estimate, pga_target_factor, advice_status, bytes_processed, estd_time, estd_extra_bytes_rw, \
+         estd_pga_cache_hit_percentage, estd_overalloc_count) select :1, :2, :3, pga_target_for_estimate, pga_target_factor, advice_status, \
+         bytes_processed, estd_time, estd_extra_bytes_rw, estd_pga_cache_hit_percentage, estd_overalloc_count from v$pga_target_advice",
+    ),
+    (
+        "wrh$_shared_pool_advice",
+        "shared_pool_size_for_estimate, shared_pool_size_factor, estd_lc_size, estd_lc_memory_objects, estd_lc_time_saved, \
+         estd_lc_time_saved_factor, estd_lc_load_time, estd_lc_load_time_factor, estd_lc_memory_object_hits) select :1, :2, :3, \
+         shared_pool_size_for_estimate, shared_pool_size_factor, estd_lc_size, estd_lc_memory_objects, estd_lc_time_saved, \
+         estd_lc_time_saved_factor, estd_lc_load_time, estd_lc_load_time_factor, estd_lc_memory_object_hits from v$shared_pool_advice",
+    ),
+    (
+        "wrh$_sga_target_advice",
+        "sga_size, sga_size_factor, estd_db_time, estd_physical_reads) \
+         select :1, :2, :3, sga_size, sga_size_factor, estd_db_time, estd_physical_reads from v$sga_target_advice",
+    ),
+    ("wrh$_pgastat", "name, value) select :1, :2, :3, name, value from v$pgastat"),
+    (
+        "wrh$_sql_workarea_histogram",
+        "low_optimal_size, high_optimal_size, optimal_executions, onepass_executions, multipasses_executions, total_executions) \
+         select :1, :2, :3, low_optimal_size, high_optimal_size, optimal_executions, onepass_executions, multipasses_executions, \
+         total_executions from v$sql_workarea_histogram where total_executions > 0",
+    ),
+    (
         "wrh$_sysmetric_summary",
         "begin_time, end_time, intsize, group_id, metric_id, metric_name, metric_unit, num_interval, minval, maxval, average, \
          standard_deviation, sum_squares) select :1, :2, :3, min(h.begin_time), max(h.end_time), sum(h.intsize_csec), h.group_id, \

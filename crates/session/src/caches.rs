@@ -2,6 +2,7 @@
 
 use crate::sizes::Sizes;
 use crate::state::State;
+use exec::work_area::{WorkAreaLayout, WorkAreas};
 use library_cache::LibraryCache;
 use params::{Designs, InitParams, LibraryCacheDesign, Param, ResultCacheDesign};
 use process::{CleanupOrder, Process, Processes};
@@ -17,6 +18,7 @@ pub struct CachesLayout {
     library_config: library_cache::Config,
     results: result_cache::Layout,
     results_config: Config,
+    areas: WorkAreaLayout,
 }
 
 /// The caches.
@@ -24,6 +26,8 @@ pub struct CachesLayout {
 pub struct Caches {
     pub library: &'static LibraryCache,
     pub results: &'static ResultCache,
+    /// What work areas needed: no cache, but counted for all.
+    pub areas: &'static WorkAreas,
 }
 
 impl CachesLayout {
@@ -47,6 +51,7 @@ impl CachesLayout {
             library_config,
             results: result_cache::Layout::reserve(builder, &results_config),
             results_config,
+            areas: WorkAreaLayout::reserve(builder, sizes.slots()),
         }
     }
 }
@@ -62,7 +67,8 @@ impl Caches {
         processes.on_death(CleanupOrder::Builds, "result cache objects", move |p, dead| {
             results.cleanup(p, dead, txns.current_scn());
         });
-        Caches { library, results }
+        let areas = Box::leak(Box::new(WorkAreas::create(processes.sga(), &layout.areas)));
+        Caches { library, results, areas }
     }
 }
 

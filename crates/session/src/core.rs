@@ -122,6 +122,7 @@ impl Core {
             enqueues: storage.enqueues,
             library: caches.library,
             results: caches.results,
+            areas: caches.areas,
         };
         let params = Rc::new(RefCell::new(SessionParams::new(*instance.params())));
         let face = SessionFace { instance, params: Rc::clone(&params) };

@@ -29,6 +29,8 @@ pub struct Instance {
     ephemeral: bool,
     sizes: Sizes,
     designs: Designs,
+    /// The parameters as they were asked for, without what follows from them.
+    asked: InitParams,
     sga: &'static Sga,
     processes: &'static Processes,
     params: SystemParams,
@@ -83,6 +85,7 @@ impl Instance {
     }
 
     fn make(dir: &Path, mut init: InitParams, database: &Database, ephemeral: bool) -> Result<&'static Instance> {
+        let asked = init.clone();
         let mut sizes = Sizes::derive(&mut init)?;
         let designs = Designs::of(&init);
         let given = init.clone();
@@ -105,6 +108,7 @@ impl Instance {
             ephemeral,
             sizes,
             designs,
+            asked,
             sga,
             processes,
             params,
@@ -116,6 +120,7 @@ impl Instance {
             fixed: OnceLock::new(),
         };
         let instance: &'static Instance = Box::leak(Box::new(instance));
+        instance.advise_work_areas();
         storage.cache.set_writer(Box::new(|_| instance.post_writer()));
         let p = instance.attach_background("supervisor")?;
         let retention_s = params.number(Param::UndoRetention).max(0) as u64;
@@ -185,6 +190,19 @@ impl Instance {
     /// How many of everything there is.
     pub fn sizes(&self) -> &Sizes {
         &self.sizes
+    }
+
+    /// How many of everything there would be with another `sga_target`, in bytes.
+    ///
+    /// # Errors
+    /// ORA-00068 when there would be too little for a cache.
+    pub fn sizes_with_target(&self, sga_target: u64) -> Result<Sizes> {
+        let mut init = self.asked.clone();
+        init.derive(Param::SgaTarget, sga_target);
+        let mut sizes = Sizes::derive(&mut init)?;
+        let given = init.clone();
+        sizes.fill_target(&mut init, &|sizes| reserve(sizes, &self.designs, &given).0.len_bytes());
+        Ok(sizes)
     }
 
     /// The designs in force.
@@ -294,13 +312,23 @@ impl Instance {
             Param::MutexWaitScheme => self.processes.domain().tunables().set_mutex_wait_scheme(n),
             Param::MutexWaitTime => self.processes.domain().tunables().set_mutex_wait_time(n),
             Param::JobQueueProcesses => self.wake_job_queue(),
+            Param::PgaAggregateTarget => self.advise_work_areas(),
             Param::AshEnable
             | Param::AshSamplingInterval
             | Param::MetricInterval
             | Param::DbCacheAdvice
-            | Param::StatisticsLevel => self.wake_sampler(),
+            | Param::StatisticsLevel => {
+                self.advise_work_areas();
+                self.wake_sampler();
+            }
             _ => {}
         }
+    }
+
+    /// Says which target the advice about work areas is made around; BASIC counts nothing for advice.
+    fn advise_work_areas(&self) {
+        let is_on = !self.params.get(Param::StatisticsLevel).eq_ignore_ascii_case("BASIC");
+        self.caches.areas.set_target(is_on.then(|| self.params.number(Param::PgaAggregateTarget) as u64));
     }
 
     /// Tells MMNL that it may be to sample more often.

@@ -84,7 +84,7 @@ impl Sizes {
             buffers,
             pool_bytes,
             result_cache_bytes,
-            statements: (pool_bytes / (16 << 10)).clamp(1024, 65_536) as usize,
+            statements: statements_of(pool_bytes),
             row_cache_objects: match params.number(Param::RowCacheObjects) as usize {
                 0 => (pool_bytes / (16 << 10)).clamp(1024, 65_536) as usize,
                 n => n,
@@ -138,6 +138,11 @@ impl Sizes {
             params.derive(Param::ResultCacheTimeout, if old { 60 } else { 10 });
         }
     }
+}
+
+/// Statements and objects that a shared pool of so many bytes has room for.
+pub fn statements_of(pool_bytes: u64) -> usize {
+    (pool_bytes / (16 << 10)).clamp(1024, 65_536) as usize
 }
 
 fn block_size(params: &InitParams) -> Result<usize> {

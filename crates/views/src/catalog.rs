@@ -12,7 +12,7 @@ use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
     advice, backup, buffers, database, history, latches, limits, locks, memory, metrics, redo, results, rowcache,
-    segments, sessions, space, sql, statistics, transactions, updatable, waits,
+    segments, sessions, space, sql, statistics, transactions, updatable, waits, work_areas,
 };
 
 /// One view.
@@ -142,6 +142,14 @@ views! {
     "V$BUFFER_POOL" | buffers::BUFFER_POOL => buffers::buffer_pool;
     "V$BUFFER_POOL_STATISTICS" | buffers::BUFFER_POOL_STATISTICS => buffers::buffer_pool_statistics;
     "V$DB_CACHE_ADVICE" | advice::DB_CACHE_ADVICE => advice::db_cache_advice;
+    "V$SHARED_POOL_ADVICE" | advice::SHARED_POOL_ADVICE => advice::shared_pool_advice;
+    "V$SGA_TARGET_ADVICE" | advice::SGA_TARGET_ADVICE => advice::sga_target_advice;
+    "V$JAVA_POOL_ADVICE" | advice::java_pool_columns() => advice::none;
+    "V$STREAMS_POOL_ADVICE" | advice::STREAMS_POOL_ADVICE => advice::none;
+    "V$PGASTAT" | work_areas::PGASTAT => work_areas::pgastat;
+    "V$PGA_TARGET_ADVICE" | work_areas::TARGET_ADVICE => work_areas::target_advice;
+    "V$PGA_TARGET_ADVICE_HISTOGRAM" | work_areas::TARGET_HISTOGRAM => work_areas::target_histogram;
+    "V$SQL_WORKAREA_HISTOGRAM" | work_areas::HISTOGRAM => work_areas::histogram;
     "V$SEGSTAT" | segments::SEGSTAT => segments::segstat;
     "V$SEGMENT_STATISTICS" | segments::SEGMENT_STATISTICS => segments::segment_statistics;
     "V$SEGSTAT_NAME" | segments::SEGSTAT_NAME => segments::segstat_name;

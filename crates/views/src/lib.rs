@@ -28,6 +28,7 @@ mod statistics;
 mod transactions;
 mod updatable;
 mod waits;
+mod work_areas;
 
 pub use catalog::{Views, make};
 pub use source::{InstanceFacts, Source};

@@ -173,6 +173,12 @@ pub fn pga_of(os_pid: i32) -> [Value; 4] {
     }
 }
 
+/// Private memory of all processes, in bytes, and how many processes there are.
+pub fn private_memory(s: &Source<'_>) -> (u64, u64) {
+    let all = of_each(s, memory_of);
+    (all.iter().map(|(_, _, memory)| memory.anonymous_kb << 10).sum(), all.len() as u64)
+}
+
 pub fn process_memory(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for (number, slot, memory) in of_each(s, memory_of) {

@@ -136,6 +136,9 @@ statistics! {
     SortsMemory | "sorts (memory)" | SQL;
     SortsDisk | "sorts (disk)" | SQL;
     SortsRows | "sorts (rows)" | SQL;
+    WorkareaOptimal | "workarea executions - optimal" | SQL;
+    WorkareaOnepass | "workarea executions - onepass" | SQL;
+    WorkareaMultipass | "workarea executions - multipass" | SQL;
     RowCacheGets | "row cache gets" | CACHE;
     RowCacheMisses | "row cache misses" | CACHE;
     DeadProcessesCleanedUp | "dead processes cleaned up" | DEBUG;

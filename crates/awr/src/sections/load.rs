@@ -183,6 +183,7 @@ pub fn load_lines(p: &Period) -> Vec<(&'static str, f64, bool)> {
         ("User calls", p.stat("user calls") as f64, false),
         ("Parses", p.stat("parse count (total)") as f64, false),
         ("Hard parses", p.stat("parse count (hard)") as f64, false),
+        ("W/A MB processed", p.advice.pga_added("bytes processed") as f64 / 1_048_576.0, false),
         ("Logons", p.stat("logons cumulative") as f64, false),
         ("Executes", p.stat("execute count") as f64, false),
         ("Rollbacks", p.stat("user rollbacks") as f64, false),

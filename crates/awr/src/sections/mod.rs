@@ -1,6 +1,7 @@
 //! What each section says.
 
 mod activity;
+mod advisories;
 mod caches;
 mod findings;
 mod io;
@@ -36,7 +37,7 @@ pub fn build(p: &Period) -> Report {
             title: "Buffer Pool Statistics",
             sections: [storage::pool_sections(p), vec![limits::recovery(p)]].concat(),
         },
-        Group { title: "Advisory Statistics", sections: storage::advisories(p) },
+        Group { title: "Advisory Statistics", sections: advisories::sections(p) },
         Group { title: "Wait Statistics", sections: storage::wait_sections(p) },
         Group { title: "Undo Statistics", sections: storage::undo_sections(p) },
         Group { title: "Latch Statistics", sections: latches::sections(p) },

@@ -3,7 +3,7 @@
 use super::{by_most, section};
 use crate::Period;
 use crate::doc::{Cell, Section, below, left, number};
-use crate::period::{CacheSize, Ends};
+use crate::period::Ends;
 
 pub fn io_sections(p: &Period) -> Vec<Section> {
     vec![tablespaces(p), files(p)]
@@ -15,44 +15,6 @@ pub fn pool_sections(p: &Period) -> Vec<Section> {
 
 pub fn wait_sections(p: &Period) -> Vec<Section> {
     vec![buffer_waits(p), enqueues(p)]
-}
-
-/// The buffer cache alone is simulated at other sizes: the other advisories are there by name.
-pub fn advisories(p: &Period) -> Vec<Section> {
-    let none = |title: &str, summary| section(title, summary, &[], vec![left("", 1)], Vec::new());
-    vec![
-        cache_sizes(p),
-        none("PGA Memory Advisory", "This table displays PGA memory advisory"),
-        none("Shared Pool Advisory", "This table displays shared pool advisory"),
-        none("SGA Target Advisory", "This table displays SGA target advisory"),
-    ]
-}
-
-fn cache_sizes(p: &Period) -> Section {
-    let row = |size: &CacheSize| {
-        vec![
-            Cell::text(size.pool.chars().take(1).collect::<String>()),
-            Cell::Decimal(size.megabytes, 1),
-            Cell::Decimal(size.factor, 1),
-            Cell::Decimal(size.buffers as f64 / 1e3, 1),
-            Cell::ratio(size.reads, size.present, 1),
-            Cell::Decimal(size.reads / 1e3, 1),
-        ]
-    };
-    let columns = vec![
-        left("P", 3),
-        number("Size for|Est (M)", 10),
-        number("Size|Factor", 6),
-        number("Buffers|(thousands)", 12),
-        number("Est|Phys|Read|Factor", 7),
-        number("Estimated|Phys Reads|(thousands)", 16),
-    ];
-    let notes = [
-        "Only rows with estimated physical reads >0 are displayed; of a sample of blocks",
-        "ordered by Buffers For Estimate; reads are since instance startup",
-    ];
-    let rows = p.cache_sizes.iter().filter(|size| size.reads > 0.0).map(row).collect();
-    section("Buffer Pool Advisory", "This table displays buffer pool advisory", &notes, columns, rows)
 }
 
 pub fn undo_sections(p: &Period) -> Vec<Section> {

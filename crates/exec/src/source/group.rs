@@ -14,8 +14,16 @@ use crate::machine::Machine;
 use crate::spill::partition::{Division, LEVELS_MAX, level_of};
 use crate::spill::sorter::Sorter;
 use crate::spill::{Reader, rows};
+use crate::work_area::Way;
 use plan::{Agg, AggKind, Expr, Reg, Source};
 use types::{Number, Result, Value};
+
+/// Bytes of a group besides its key and values, and of each aggregate: in memory, where a written one takes twelve.
+const GROUP_BYTES: usize = 64;
+const AGGREGATE_BYTES: usize = 96;
+
+/// Of so many rows of the input one is looked at for its length.
+const LOOKED_AT: u64 = 256;
 
 struct GroupRow {
     key: Vec<u8>,
@@ -127,9 +135,16 @@ impl Group {
         let mut by_key: KeyMap<usize> = KeyMap::default();
         let mut division = None;
         self.used = 0;
+        let (mut rows, mut seen, mut bytes) = (0u64, 0u64, 0u64);
         while self.input.next(m, cx)? {
             self.absorb(0..self.sets.len(), &mut by_key, 0, &mut division, m, cx)?;
+            rows += 1;
+            if rows.is_multiple_of(LOOKED_AT) {
+                (seen, bytes) = (seen + 1, bytes + self.row_bytes(m));
+            }
         }
+        // Every row goes to a group of each set.
+        let written = bytes * rows / seen.max(1) * self.sets.len() as u64;
         // GROUP BY () has a row for no input too.
         if self.groups.is_empty() && self.sets.iter().any(Vec::is_empty) && self.sets.len() == 1 {
             self.key_regs.clear();
@@ -137,8 +152,14 @@ impl Group {
             self.groups.push(group);
         }
         match division {
-            Some(division) => self.finish_on_disk(division, m, cx),
-            None => Ok(()),
+            Some(division) => self.finish_on_disk(division, written, m, cx),
+            None => {
+                let (used, records) = (self.used as u64, self.groups.len() as u64);
+                let in_memory = GROUP_BYTES as u64 - 8 + self.aggs.len() as u64 * (AGGREGATE_BYTES as u64 - 12);
+                let sorted = used.saturating_sub(records * in_memory);
+                cx.shared.areas.note(cx, used, 0, || (Way::Overflow { records, sorted }, written));
+                Ok(())
+            }
         }
     }
 
@@ -164,7 +185,7 @@ impl Group {
             let at = match by_key.get(&key) {
                 Some(&at) => at,
                 None => {
-                    let more = key.len() * 2 + 64 + self.aggs.len() * 96;
+                    let more = key.len() * 2 + GROUP_BYTES + self.aggs.len() * AGGREGATE_BYTES;
                     if self.used + more > cx.session.options.spill_bytes && level < LEVELS_MAX {
                         let division = later.get_or_insert_with(|| Division::new(level, &m.temporary, cx));
                         let mut record = (set as u16).to_le_bytes().to_vec();
@@ -189,8 +210,15 @@ impl Group {
     }
 
     /// Finishes the groups in memory, and then those of each part of what was put off.
-    fn finish_on_disk(&mut self, division: Division, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+    fn finish_on_disk(
+        &mut self,
+        division: Division,
+        written: u64,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
         let mut sorter = Sorter::new(&m.temporary);
+        let (mut need, mut deepest) = (self.used as u64, 0);
         self.finish_groups(&mut sorter, m, cx)?;
         let mut waiting = Vec::new();
         let mut next = Some(division);
@@ -198,6 +226,7 @@ impl Group {
         loop {
             if let Some(division) = next.take() {
                 let level = division.level;
+                deepest = deepest.max(level + 1);
                 waiting.extend(division.finish(cx)?.into_iter().filter(|p| p.records() > 0).map(|part| {
                     let level = level_of(&part, level);
                     (part, level)
@@ -211,9 +240,12 @@ impl Group {
                 m.decode(&self.regs, &mut row)?;
                 self.absorb(set..set + 1, &mut by_key, level, &mut next, m, cx)?;
             }
+            need += self.used as u64;
             self.finish_groups(&mut sorter, m, cx)?;
         }
         sorter.finish(cx)?;
+        let (records, (_, sorted)) = (sorter.pushed(), sorter.way());
+        cx.shared.areas.note(cx, need, deepest.max(1), || (Way::Overflow { records, sorted }, written));
         self.on_disk = Some(sorter);
         Ok(())
     }
@@ -232,6 +264,13 @@ impl Group {
         m.release(self.used);
         self.used = 0;
         Ok(())
+    }
+
+    /// Bytes of the row in the registers as it would be written.
+    fn row_bytes(&self, m: &Machine) -> u64 {
+        let mut record = Vec::new();
+        rows::encode(self.regs.iter().map(|&r| m.value(r)), &mut record);
+        record.len() as u64 + 6
     }
 
     /// The key of the current row in one grouping set: rolled-up parts come after all values, the set's number last.

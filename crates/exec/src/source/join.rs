@@ -7,6 +7,7 @@ use crate::hash::KeyMap;
 use crate::machine::{Machine, Saved};
 use crate::spill::partition::{Division, LEVELS_MAX, level_of};
 use crate::spill::{Reader, TempFile, rows};
+use crate::work_area::{Way, bytes_written};
 use plan::{JoinKind, Reg};
 use std::rc::Rc;
 use types::{Ora, Result, Value};
@@ -124,7 +125,20 @@ pub struct Hash {
     /// FULL: the place in the unmatched rows, after the left side has ended.
     unmatched: Option<usize>,
     on_disk: Option<Parts>,
+    /// Rows of the left side, when the table is large: with little memory they would be written, too.
+    lefts: Option<Lefts>,
 }
+
+/// Rows that probed a large table: how many, and how long those are that were looked at.
+#[derive(Default)]
+struct Lefts {
+    rows: u64,
+    seen: u64,
+    bytes: u64,
+}
+
+/// Of so many rows of the left side one is looked at.
+const LEFTS: u64 = 1024;
 
 /// The sides of a join that was divided.
 struct Parts {
@@ -136,6 +150,8 @@ struct Parts {
     waiting: Vec<(Rc<TempFile>, TempFile, u32)>,
     left: Option<(TempFile, Reader)>,
     record: Vec<u8>,
+    /// Bytes that the right side needed in memory, and as it was written; the latter until the join has been counted.
+    work: (u64, Option<u64>),
 }
 
 /// One row of a divided side: whether its key is whole, the key, the values.
@@ -175,6 +191,7 @@ impl Hash {
             have_left: false,
             unmatched: None,
             on_disk: None,
+            lefts: None,
         }
     }
 
@@ -214,8 +231,9 @@ impl Hash {
         self.rows.clear();
         self.next.clear();
         self.heads.clear();
-        self.used = 0;
+        (self.used, self.lefts) = (0, None);
         self.right.open(m, cx)?;
+        let (mut pushed, mut written, mut kept) = (0u64, 0u64, None::<(u64, u64)>);
         let mut key = std::mem::take(&mut m.key);
         let mut order: Vec<Vec<u8>> = Vec::new();
         let limit = cx.session.options.spill_bytes;
@@ -234,6 +252,7 @@ impl Hash {
             if let Some(division) = &mut division {
                 encode_row(whole, &key, self.right_regs.iter().map(|&r| m.value(r)), &mut record);
                 division.push(&key, &record, cx)?;
+                (pushed, written) = (pushed + 1, written + record.len() as u64 + 4);
                 continue;
             }
             let before = m.used();
@@ -249,7 +268,9 @@ impl Hash {
                     let whole = !key.is_empty() || self.right_keys.is_empty();
                     encode_row(whole, key, row.iter(), &mut record);
                     divided.push(key, &record, cx)?;
+                    (pushed, written) = (pushed + 1, written + record.len() as u64 + 4);
                 }
+                kept = Some((self.used as u64, pushed));
                 division = Some(divided);
                 order.clear();
                 self.forget_table(m);
@@ -259,10 +280,18 @@ impl Hash {
         self.built = true;
         if let Some(division) = division {
             let rights = division.finish(cx)?.into_iter().map(Rc::new).collect();
-            let parts = Parts { rights, divided: false, waiting: Vec::new(), left: None, record: Vec::new() };
+            let need = kept.map_or(0, |(used, rows)| used * pushed / rows.max(1));
+            let work = (need, Some(written));
+            let parts = Parts { rights, divided: false, waiting: Vec::new(), left: None, record: Vec::new(), work };
             self.on_disk = Some(parts);
             return Ok(());
         }
+        let areas = cx.shared.areas;
+        areas.note(cx, self.used as u64, 0, || {
+            let keys = order.iter().map(|key| key.len() + 5).sum::<usize>() as u64;
+            (Way::Divide, keys + bytes_written(&self.rows, |_| 0, |row| row))
+        });
+        self.lefts = areas.is_large(self.used as u64).then(Lefts::default);
         self.chain(order);
         Ok(())
     }
@@ -287,7 +316,7 @@ impl Hash {
     /// Divides the left side as the right one was.
     fn divide_left(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut division = Division::new(0, &m.temporary, cx);
-        let (mut key, mut record) = (Vec::new(), Vec::new());
+        let (mut key, mut record, mut written) = (Vec::new(), Vec::new(), 0);
         while self.left.next(m, cx)? {
             key.clear();
             let whole = encode_key(&self.left_keys, &mut key, m, cx)?;
@@ -299,10 +328,21 @@ impl Hash {
             }
             encode_row(whole, &key, self.left_regs.iter().map(|&r| m.value(r)), &mut record);
             division.push(&key, &record, cx)?;
+            written += record.len() as u64 + 4;
         }
         let lefts = division.finish(cx)?;
         if let Some(parts) = &mut self.on_disk {
             parts.divided = true;
+            let need = parts.work.0;
+            let limit = cx.session.options.spill_bytes as u64;
+            let all = parts.rights.iter().map(|right| right.records()).sum::<u64>().max(1);
+            let again = parts.rights.iter().any(|right| need * right.records() / all > limit);
+            match parts.work.1.take() {
+                Some(rights) => {
+                    cx.shared.areas.note(cx, need, 1 + u32::from(again), || (Way::Divide, rights + written))
+                }
+                None => cx.shared.areas.note_more(cx, Way::Divide, need, written),
+            }
             parts.waiting = parts
                 .rights
                 .iter()
@@ -373,7 +413,11 @@ impl Hash {
             return Ok(true);
         }
         if !self.left.next(m, cx)? {
+            self.note_lefts(cx);
             return Ok(false);
+        }
+        if let Some(lefts) = &mut self.lefts {
+            lefts.add(&self.left_regs, m);
         }
         let mut key = std::mem::take(&mut m.key);
         key.clear();
@@ -381,6 +425,13 @@ impl Hash {
         self.probe = if whole { self.heads.get(key.as_slice()).copied() } else { None };
         m.key = key;
         Ok(true)
+    }
+
+    fn note_lefts(&mut self, cx: &ExecCtx<'_>) {
+        if let Some(lefts) = self.lefts.replace(Lefts::default()) {
+            let written = lefts.bytes * lefts.rows / lefts.seen.max(1);
+            cx.shared.areas.note_more(cx, Way::Divide, self.used as u64, written);
+        }
     }
 
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
@@ -446,6 +497,18 @@ impl Hash {
         }
         self.unmatched = Some(self.rows.len());
         false
+    }
+}
+
+impl Lefts {
+    fn add(&mut self, regs: &[Reg], m: &Machine) {
+        if self.rows.is_multiple_of(LEFTS) {
+            let mut record = Vec::new();
+            rows::encode(regs.iter().map(|&r| m.value(r)), &mut record);
+            self.seen += 1;
+            self.bytes += record.len() as u64 + 16;
+        }
+        self.rows += 1;
     }
 }
 

@@ -11,6 +11,7 @@ use crate::machine::Machine;
 use crate::spill::rows::{self, put_part, take_part};
 use crate::spill::sorter::Sorter;
 use crate::spill::unique::Unique;
+use crate::work_area::Way;
 use plan::{Expr, Reg, SetKind, Source};
 use types::{Ora, Result};
 
@@ -27,6 +28,8 @@ pub struct Set {
     /// Bytes of it.
     used: usize,
     sorted: Option<Sorted>,
+    /// The end was reached and the work area counted.
+    noted: bool,
 }
 
 /// Rows of both inputs in the order of their keys: those of the second come first.
@@ -36,6 +39,8 @@ struct Sorted {
     key: Option<Vec<u8>>,
     in_second: bool,
     given: bool,
+    /// Bytes that the keys so far would have taken in memory.
+    need: u64,
 }
 
 /// What a record in temporary space comes from.
@@ -55,6 +60,7 @@ impl Set {
             second: None,
             used: 0,
             sorted: None,
+            noted: false,
         })
     }
 
@@ -65,6 +71,7 @@ impl Set {
         self.second = None;
         self.sorted = None;
         self.used = 0;
+        self.noted = false;
         Ok(())
     }
 
@@ -142,6 +149,11 @@ impl Set {
                 _ => {}
             }
         }
+        if !std::mem::replace(&mut self.noted, true) {
+            let keys = self.second.as_ref().map_or(0, KeyMap::len) as u64;
+            let written = (self.used as u64).saturating_sub(keys * 48);
+            cx.shared.areas.note(cx, self.used as u64, 0, || Way::merge(keys, written));
+        }
         Ok(false)
     }
 
@@ -212,7 +224,7 @@ impl Set {
             self.push_first(&mut sorter, limit, m, cx)?;
         }
         sorter.finish(cx)?;
-        self.sorted = Some(Sorted { sorter, key: None, in_second: false, given: false });
+        self.sorted = Some(Sorted { sorter, key: None, in_second: false, given: false, need: 0 });
         Ok(())
     }
 
@@ -233,6 +245,7 @@ impl Set {
             if s.key.as_deref() != Some(key) {
                 s.key.get_or_insert_default().clear();
                 s.key.get_or_insert_default().extend_from_slice(key);
+                s.need += key.len() as u64 + 48;
                 (s.in_second, s.given) = (false, false);
             }
             if from == SECOND {
@@ -242,6 +255,9 @@ impl Set {
                 m.decode(&self.out, &mut record)?;
                 return Ok(true);
             }
+        }
+        if !std::mem::replace(&mut self.noted, true) {
+            cx.shared.areas.note(cx, s.need, s.sorter.passes(), || s.sorter.way());
         }
         Ok(false)
     }

@@ -7,6 +7,7 @@ use crate::machine::{Machine, Saved};
 use crate::spill::rows;
 use crate::spill::sorter::Sorter;
 use crate::spill::unique::Unique;
+use crate::work_area::{Way, bytes_written};
 use plan::{Reg, SortKey};
 use types::Result;
 use wait::Stat;
@@ -109,6 +110,10 @@ impl Sort {
                 return Ok(());
             }
         }
+        cx.shared.areas.note(cx, used as u64, 0, || {
+            let written = bytes_written(&rows, |(key, _)| key.len() + 4, |(_, row)| row);
+            Way::merge(rows.len() as u64, written)
+        });
         // Stable: rows with equal keys stay in the order they came.
         rows.sort_by(|a, b| a.0.cmp(&b.0));
         rows.truncate(self.most);
@@ -126,7 +131,7 @@ impl Sort {
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
     ) -> Result<()> {
-        let limit = cx.session.options.spill_bytes;
+        let (limit, kept) = (cx.session.options.spill_bytes, rows.len() as u64);
         let (mut sorter, mut key, mut record) = (Sorter::new(&m.temporary), Vec::new(), Vec::new());
         for (key, row) in rows {
             record.clear();
@@ -142,6 +147,8 @@ impl Sort {
             sorter.push(&key, &record, limit, cx)?;
         }
         sorter.finish(cx)?;
+        let need = used as u64 * sorter.pushed() / kept.max(1);
+        cx.shared.areas.note(cx, need, sorter.passes(), || sorter.way());
         self.on_disk = Some(sorter);
         Ok(())
     }

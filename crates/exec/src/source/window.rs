@@ -12,9 +12,13 @@ use crate::ctx::ExecCtx;
 use crate::machine::{Machine, Saved};
 use crate::spill::rows::{self, put_part, take_part};
 use crate::spill::sorter::Sorter;
+use crate::work_area::{Way, bytes_written};
 use plan::{AggKind, Bound, Frame, Reg, Source, WindowFunc};
 use std::ops::Range;
 use types::{Number, Ora, Result, Value};
+
+/// Bytes of the keys of a row, about, where they have not been made.
+const KEY_BYTES: usize = 24;
 
 struct Func {
     agg: AggCode,
@@ -92,11 +96,17 @@ impl Window {
             let row = m.save(&self.regs, cx)?;
             self.rows.push(row);
             if m.used() - begin > cx.session.options.spill_bytes {
+                let held = (m.used() - begin) as u64;
                 m.release(m.used() - begin);
                 self.done = true;
-                return self.run_on_disk(m, cx);
+                return self.run_on_disk(held, m, cx);
             }
         }
+        let rows = &self.rows;
+        cx.shared.areas.note(cx, (m.used() - begin) as u64, 0, || {
+            let written = bytes_written(rows, |_| KEY_BYTES, |row| row);
+            Way::merge(rows.len() as u64, written)
+        });
         self.order = (0..self.rows.len()).collect();
         for f in &self.funcs {
             let mut keys = Vec::with_capacity(self.rows.len());
@@ -210,8 +220,9 @@ impl Staged {
 impl Window {
     /// Goes on where memory has come to its end: for each function in turn the rows are sorted in temporary space, and its value is
     /// computed partition by partition.
-    fn run_on_disk(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+    fn run_on_disk(&mut self, held: u64, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut sorter = Sorter::new(&m.temporary);
+        let kept = self.rows.len() as u64;
         for row in std::mem::take(&mut self.rows) {
             m.restore(&self.regs, &row);
             self.stage(0, &[], &mut sorter, m, cx)?;
@@ -220,6 +231,9 @@ impl Window {
             self.stage(0, &[], &mut sorter, m, cx)?;
         }
         sorter.finish(cx)?;
+        // One work area, whatever the number of functions.
+        let need = held * sorter.pushed() / kept.max(1);
+        cx.shared.areas.note(cx, need, sorter.passes(), || sorter.way());
         let mut staged = Staged::new(sorter);
         for next in 1..self.funcs.len() {
             let mut sorter = Sorter::new(&m.temporary);

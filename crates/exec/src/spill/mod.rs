@@ -115,6 +115,7 @@ impl TempFile {
         let sum = checksum(&self.pending, self.chunks.len());
         self.chunks.push(at);
         self.pending.extend_from_slice(&sum.to_le_bytes());
+        cx.shared.areas.note_extra(cx.p, self.pending.len());
         let written = self.cache.temp().write(cx.p, at, &self.pending);
         self.pending.clear();
         written
@@ -157,6 +158,7 @@ impl TempFile {
         let at = *self.chunks.get(n).ok_or_else(|| Ora::internal("temporary data ends too early"))?;
         reader.chunk.resize(self.chunk_bytes(), 0);
         self.cache.temp().read(cx.p, at, &mut reader.chunk)?;
+        cx.shared.areas.note_extra(cx.p, reader.chunk.len());
         let (data, sum) = reader.chunk.split_at(self.usable());
         if checksum(data, n).to_le_bytes() != sum {
             return Err(TempSpace::damaged(at));

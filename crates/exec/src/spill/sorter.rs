@@ -7,13 +7,14 @@ use super::pool::Pool;
 use super::rows::{put_part, take_part};
 use super::{Reader, TempFile};
 use crate::ctx::ExecCtx;
+use crate::work_area::Way;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use types::Result;
 use wait::Stat;
 
 /// Runs merged at once: each needs a chunk of memory.
-const FAN_IN: usize = 64;
+pub const FAN_IN: usize = 64;
 
 /// A key and what goes with it.
 type Keyed = (Box<[u8]>, Box<[u8]>);
@@ -28,12 +29,16 @@ pub struct Sorter {
     merge: Option<Merge>,
     at: usize,
     pushed: u64,
+    /// Bytes of all records as they are written.
+    written: u64,
+    passes: u32,
 }
 
 impl Sorter {
     pub fn new(pool: &Pool) -> Sorter {
         let pool = pool.clone();
-        Sorter { pool, rows: Vec::new(), bytes: 0, runs: Vec::new(), merge: None, at: 0, pushed: 0 }
+        let (rows, runs) = (Vec::new(), Vec::new());
+        Sorter { pool, rows, bytes: 0, runs, merge: None, at: 0, pushed: 0, written: 0, passes: 0 }
     }
 
     /// Adds a record; what is in memory is written when it has grown beyond `limit` bytes.
@@ -42,6 +47,7 @@ impl Sorter {
     /// Those of [`TempFile::push`].
     pub fn push(&mut self, key: &[u8], record: &[u8], limit: usize, cx: &ExecCtx<'_>) -> Result<()> {
         self.bytes += key.len() + record.len() + 64;
+        self.written += (key.len() + record.len() + 8) as u64;
         self.rows.push((key.into(), record.into()));
         self.pushed += 1;
         if self.bytes > limit { self.write_run(cx) } else { Ok(()) }
@@ -78,6 +84,7 @@ impl Sorter {
         if !self.rows.is_empty() {
             self.write_run(cx)?;
         }
+        self.passes = 1;
         // Neighbouring runs are merged, so that the order of equal keys stays.
         while self.runs.len() > FAN_IN {
             let mut merged = Vec::new();
@@ -86,8 +93,24 @@ impl Sorter {
                 merged.push(merge_runs(group, &self.pool, cx)?);
             }
             self.runs = merged;
+            self.passes += 1;
         }
         self.rewind(cx)
+    }
+
+    /// Records that were added.
+    pub fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    /// The way of a work area that is sorted so, and the bytes of the records as they are written.
+    pub fn way(&self) -> (Way, u64) {
+        Way::merge(self.pushed, self.written)
+    }
+
+    /// How often the records passed through temporary space.
+    pub fn passes(&self) -> u32 {
+        self.passes
     }
 
     /// Starts giving the records again from the first.

@@ -8,6 +8,7 @@ use super::{Reader, TempFile, rows};
 use crate::ctx::ExecCtx;
 use crate::hash::{KeySet, push_part};
 use crate::machine::Machine;
+use crate::work_area::Way;
 use plan::Reg;
 use types::Result;
 
@@ -21,6 +22,8 @@ pub struct Unique {
     part: Option<(TempFile, Reader)>,
     key: Vec<u8>,
     record: Vec<u8>,
+    /// Bytes of all keys so far but those in memory, bytes of rows that were put off, and the deepest level.
+    work: (u64, u64, u32),
 }
 
 impl Unique {
@@ -49,6 +52,9 @@ impl Unique {
             rows::encode(regs.iter().map(|&r| m.value(r)), &mut self.record);
             if let Some(division) = &mut self.division {
                 division.push(&self.key, &self.record, cx)?;
+                if self.level == 0 {
+                    self.work.1 += self.record.len() as u64 + 4;
+                }
             }
             return Ok(false);
         }
@@ -56,6 +62,21 @@ impl Unique {
         self.used += more;
         self.seen.insert(self.key.clone());
         Ok(true)
+    }
+
+    /// Tells of the work area, at its end; `kept`: bytes of the last keys in memory.
+    fn note(&mut self, kept: u64, cx: &ExecCtx<'_>) {
+        let (need, put_off, passes) = std::mem::take(&mut self.work);
+        if need == 0 {
+            return;
+        }
+        // What was put off is what had no room beside the first keys; rows are as long as keys where none was.
+        let first = need.min(cx.session.options.spill_bytes as u64);
+        let written = match passes {
+            0 => kept,
+            _ => (put_off as u128 * need as u128 / u128::from(need.saturating_sub(first).max(1))) as u64,
+        };
+        cx.shared.areas.note(cx, need, passes, || (Way::Overflow { records: 0, sorted: 0 }, written));
     }
 
     /// The next row that was kept for later, in `regs`; to be asked once the input has ended. False at the end.
@@ -78,6 +99,7 @@ impl Unique {
             }
             if let Some(division) = self.division.take() {
                 let level = division.level;
+                self.work.2 = self.work.2.max(level + 1);
                 let parts = division.finish(cx)?.into_iter().filter(|part| part.records() > 0);
                 self.waiting.extend(parts.map(|part| {
                     let level = level_of(&part, level);
@@ -86,8 +108,12 @@ impl Unique {
             }
             self.seen.clear();
             m.release(self.used);
-            self.used = 0;
-            let Some((part, level)) = self.waiting.pop() else { return Ok(false) };
+            self.work.0 += self.used as u64;
+            let last = std::mem::take(&mut self.used);
+            let Some((part, level)) = self.waiting.pop() else {
+                self.note(last as u64, cx);
+                return Ok(false);
+            };
             self.level = level;
             self.part = Some((part, Reader::default()));
         }

@@ -8,6 +8,7 @@ use cluster::{Clusters, Geometry};
 use datafile::{CreateDatabase, DataFiles, tablespace};
 use dictionary::*;
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
+use exec::work_area::{WorkAreaLayout, WorkAreas};
 use exec::*;
 use heap::Heap;
 use library_cache::LibraryCache;
@@ -60,13 +61,14 @@ impl Instance {
             design: result_cache::Design::Versioned,
             processes: 16,
         };
-        let (all, (cache, enqueues, txns, library, result_layout)) = testing::instance(16, |b| {
+        let (all, (cache, enqueues, txns, library, result_layout, areas)) = testing::instance(16, |b| {
             (
                 CacheLayout::reserve(b, &config),
                 EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
                 TxnLayout::reserve(b, &txn_config),
                 library_cache::Layout::reserve(b, &library_cache::Config::new(1000, 16)),
                 result_cache::Layout::reserve(b, &results),
+                WorkAreaLayout::reserve(b, 16),
             )
         });
         let files = DataFiles::create(&directory, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files");
@@ -87,7 +89,8 @@ impl Instance {
         let results = leak(ResultCache::create(all, &result_layout, &results));
         let p = testing::attach(all, "start");
         txns.create_undo_segments(&p).expect("undo");
-        let shared = Shared { txns, heap, clusters, btree, enqueues, library, results };
+        let areas = leak(WorkAreas::create(all.sga(), &areas));
+        let shared = Shared { txns, heap, clusters, btree, enqueues, library, results, areas };
         Instance { all, shared, cache, next_object: AtomicU32::new(100), directory }
     }
 

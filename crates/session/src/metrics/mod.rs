@@ -15,8 +15,9 @@ mod ring;
 pub use list::{Group, METRICS, Metric};
 
 use crate::instance::Instance;
+use crate::sizes::statements_of;
 use params::Param;
-use process::{Process, Whose};
+use process::{Following, Process, Simulator, Whose};
 use ring::{Ring, RingLayout};
 use sga::{Sga, SgaBuilder};
 use std::time::Duration;
@@ -192,11 +193,12 @@ impl Span<'_> {
     }
 }
 
-/// What MMNL keeps between two rounds, for metrics and for the advice about the buffer cache.
+/// What MMNL keeps between two rounds, for metrics and for the advice about the sizes of caches.
 #[derive(Default)]
 pub struct Meter {
     rates: Rates,
-    simulator: buffer_cache::Simulator,
+    blocks: Simulator,
+    statements: Simulator,
 }
 
 impl Meter {
@@ -204,8 +206,16 @@ impl Meter {
     pub fn round(&mut self, instance: &Instance, p: &Process) -> Duration {
         let params = instance.params();
         let is_on = !params.get(Param::StatisticsLevel).eq_ignore_ascii_case("BASIC");
-        let advice = is_on && params.get(Param::DbCacheAdvice).eq_ignore_ascii_case("ON");
-        let next = instance.storage().cache.advise(&mut self.simulator, advice);
+        let blocks = match params.get(Param::DbCacheAdvice).to_ascii_uppercase().as_str() {
+            "ON" if is_on => Following::On,
+            "ON" | "READY" => Following::Ready,
+            _ => Following::Off,
+        };
+        let next = instance.storage().cache.advise(&mut self.blocks, blocks);
+        let statements = if is_on { Following::On } else { Following::Off };
+        let pool_bytes = instance.sizes().pool_bytes;
+        let sizes = std::array::from_fn(|n| statements_of(pool_bytes * (n as u64 + 1) / 10));
+        let next = next.min(instance.caches().library.advise(&mut self.statements, statements, sizes));
         if !is_on {
             self.rates = Rates::default();
             return next;
