@@ -17,7 +17,7 @@ pub const ADVICE_SIZES: usize = REUSE_SIZES;
 pub const ADVICE_PRESENT: usize = 9;
 
 /// Statements and objects that are followed of those that there is room for, at first and at least.
-const FOLLOWED: (usize, usize) = (2048, 512);
+const FOLLOWED: (usize, usize) = (1024, 128);
 
 impl LibraryCache {
     /// What was estimated since the instance started: misses are what a cache of each size would have loaded.
