@@ -36,7 +36,8 @@ const MULTIPASS: usize = ONEPASS + CLASSES;
 const WORDS: usize = MULTIPASS + CLASSES;
 /// Words of a target's estimates: bytes, then executions in one pass and in more by class.
 const ESTIMATE: usize = 1 + 2 * CLASSES;
-/// Where totals were when the target last changed, by class and then their bytes.
+/// What estimates leave out of the totals, by class and then in bytes: all from before the target last changed, and areas with a size of
+/// their own.
 const SINCE: usize = WORDS;
 const ALL_WORDS: usize = SINCE + CLASSES + 1;
 
@@ -226,11 +227,21 @@ impl WorkAreas {
         let (line, class) = (self.line(cx.p), class_of(need));
         add_own(&line[class], 1);
         add_own(&line[BYTES], need);
+        if !cx.session.options.work_area_auto {
+            self.leave_out(class, need);
+        }
         if passes == 0 && !self.is_large(need) {
             cx.p.count(Stat::WorkareaOptimal, 1);
             return;
         }
         self.note_large(cx, need, passes, class, go_on());
+    }
+
+    /// An area with a size of its own is none of those that estimates are about.
+    #[cold]
+    fn leave_out(&self, class: usize, need: u64) {
+        self.words[SINCE + class].fetch_add(1, Ordering::Relaxed);
+        self.words[SINCE + CLASSES].fetch_add(need, Ordering::Relaxed);
     }
 
     #[cold]

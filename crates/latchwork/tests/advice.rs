@@ -137,7 +137,11 @@ fn work_areas_are_held_against_other_targets() {
     // Sizes of one's own are nobody's to estimate; another target begins anew, without one of them nothing is counted.
     run(&mut c, "alter session set workarea_size_policy = manual");
     run(&mut c, "alter session set sort_area_size = 100000");
+    let processed =
+        |c: &mut Client| number(c, "select bytes_processed from v$pga_target_advice where pga_target_factor = 1");
+    let before = processed(&mut c);
     let (added, extra, real_extra) = of(&mut c, "select n, v from t order by v");
+    assert_eq!(processed(&mut c), before);
     assert!(added[1] + added[2] == 1.0 && real_extra > 1e6 && extra.iter().all(|n| *n == 0.0), "{added:?} {extra:?}");
     run(&mut c, "alter session set workarea_size_policy = auto");
     run(&mut c, "alter system set pga_aggregate_target = 20M");
@@ -192,6 +196,13 @@ fn statements_that_a_smaller_pool_would_load_again_are_counted() {
     let present = sizes.iter().find(|row| real(&row[1]) == 1.0).expect("the present size");
     assert_eq!((real(&present[0]), real(&present[2])), (400.0, 1.0), "{sizes:?}");
     assert!(sizes.len() >= 3 && sizes.iter().map(|row| real(&row[3])).is_sorted_by(|a, b| a >= b), "{sizes:?}");
+
+    let parts = "select estd_buffer_cache_size from v$sga_target_advice where sga_size_factor = 1";
+    let cache = number(
+        &mut c,
+        "select current_size / 1048576 from v$sga_dynamic_components where component = 'DEFAULT buffer cache'",
+    );
+    assert!((number(&mut c, parts) - cache).abs() <= 1.0, "the present division is that of the instance: {cache}");
 
     run(&mut c, "begin dbms_workload_repository.create_snapshot; end;");
     for (view, count) in

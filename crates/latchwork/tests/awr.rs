@@ -565,3 +565,33 @@ fn statements_are_counted_from_what_the_last_snapshot_saw() {
     take(&mut c);
     assert!(text(&mut c, of_loop).ends_with("6:7/247"), "{}", text(&mut c, of_loop));
 }
+
+#[test]
+fn a_report_reads_its_own_snapshots_however_many_there_are() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    let snapshots = |c: &mut Client, n: u32| {
+        run(c, &format!("begin for i in 1 .. {n} loop dbms_workload_repository.create_snapshot; end loop; end;"));
+    };
+    let reads = |c: &mut Client| {
+        let sql = "select m.value from v$mystat m, v$statname n where n.statistic# = m.statistic# and n.name = 'session logical reads'";
+        let before = number(c, sql);
+        text(c, "select output from table(dbms_workload_repository.awr_report_text(1, 1, 2, 3))");
+        number(c, sql) - before
+    };
+    snapshots(&mut c, 5);
+    reads(&mut c);
+    let few = reads(&mut c);
+    snapshots(&mut c, 60);
+    let many = reads(&mut c);
+    assert!(few > 50 && many < few * 5 / 4, "{few} blocks with 5 snapshots kept, {many} with 65");
+    // An outer join with a view of another kind does not change that.
+    let joined =
+        "select count(*) from dba_hist_sysstat s, v$statname n where n.stat_id(+) = s.stat_id and s.snap_id = 3";
+    let plan = |c: &mut Client, sql: &str| {
+        run(c, &format!("explain plan for {sql}"));
+        text(c, "select plan_table_output from table(dbms_xplan.display)")
+    };
+    let shown = plan(&mut c, joined);
+    assert!(shown.contains("WRH$_SYSSTAT_SNAP") && !shown.contains("VIEW"), "{shown}");
+}

@@ -43,6 +43,8 @@ pub const SGA_TARGET_ADVICE: &[(&str, Type)] = &[
     ("ESTD_DB_TIME", N),
     ("ESTD_DB_TIME_FACTOR", N),
     ("ESTD_PHYSICAL_READS", N),
+    ("ESTD_BUFFER_CACHE_SIZE", N),
+    ("ESTD_SHARED_POOL_SIZE", N),
     ("CON_ID", N),
 ];
 
@@ -218,6 +220,8 @@ pub fn sga_target_advice(s: &Source<'_>) -> Vec<Row> {
             real(us.max(0.0) / 1e6, 0),
             ratio(us.max(0.0), db_us),
             real(reads * read, 0),
+            real((sizes.buffers * cache.block_size()) as f64 / MB, 0),
+            real(sizes.pool_bytes as f64 / MB, 0),
             n(0u32),
         ])
     };
