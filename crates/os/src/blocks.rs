@@ -9,7 +9,6 @@
 //! Whoever reads much of it once reads past that memory, too, and saves a copy of it all.
 
 use std::fs::OpenOptions;
-use std::num::NonZero;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -42,7 +41,7 @@ unsafe impl Sync for Blocks {}
 impl Default for Blocks {
     /// No memory yet. It begins at a page as all of it does.
     fn default() -> Blocks {
-        Blocks { base: NonNull::without_provenance(NonZero::new(BLOCK_MAX).expect("not zero")), len: 0 }
+        Blocks { base: NonNull::new(std::ptr::without_provenance_mut(BLOCK_MAX)).expect("not zero"), len: 0 }
     }
 }
 
