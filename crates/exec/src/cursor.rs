@@ -457,6 +457,21 @@ impl Cursor {
         Ok(true)
     }
 
+    /// As [`Cursor::execute_later`] behind one that waits, with values that are not bound first: all of them, in the order of the binds.
+    /// False when it has to be done the ordinary way; nothing was done.
+    ///
+    /// # Errors
+    /// Only what breaks off everything.
+    pub fn execute_more(&mut self, values: &[&Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let fit = |(v, ty): (&&Value, &BindType)| v.is_null() || fits(v, ty);
+        let is_other = values.len() != self.values.len() || !values.iter().zip(&self.bind_types).all(fit);
+        if is_other || self.waiting() != (true, false) || self.retype || !cx.host.is_current(self.epoch) {
+            return Ok(false);
+        }
+        let Body::Dml(dml) = &mut self.body else { return Ok(false) };
+        dml.run_more(self.first_bind, values, &mut self.m, cx)
+    }
+
     /// What an execution does before it runs, once for a batch. False for a statement that cannot wait.
     fn begin_batch(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !matches!(&self.body, Body::Dml(dml) if dml.may_wait()) || !self.temporary.is_empty() {

@@ -347,6 +347,14 @@ impl World for ExecWorld<'_, '_> {
         cursor.cursor.execute_later(self.cx)
     }
 
+    fn bind_place(&self, cursor: &SqlCursor, at: usize) -> Option<usize> {
+        cursor.map.get(at).copied().filter(|place| *place != usize::MAX)
+    }
+
+    fn execute_more(&mut self, cursor: &mut SqlCursor, values: &[&Value]) -> Result<bool> {
+        cursor.cursor.execute_more(values, self.cx)
+    }
+
     fn waits_enough(&self, cursor: &SqlCursor) -> bool {
         cursor.cursor.waiting().1
     }

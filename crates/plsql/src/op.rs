@@ -453,6 +453,10 @@ pub enum Op {
         /// SAVE EXCEPTIONS.
         save: bool,
     },
+    /// Behind an iteration of a FORALL: takes those that follow, as far as they are plain.
+    ForAllGather {
+        gather: u32,
+    },
     /// FORALL bookkeeping.
     ForAllBegin,
     ForAllStep {
@@ -626,6 +630,25 @@ pub struct StaticSql {
     pub query: bool,
 }
 
+/// A FORALL over a range whose INSERT takes every bind from a place that is known without running anything.
+#[derive(Clone, Debug)]
+pub struct Gather {
+    pub sql: u32,
+    pub counter: u32,
+    pub binds: Vec<GatherFrom>,
+}
+
+/// Where a bind of a [`Gather`] comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GatherFrom {
+    /// The element at the loop's subscript of the collection in which the path begins, or a field of it.
+    Element { path: u32, field: Option<u32> },
+    /// Something that does not change in the loop.
+    Value(Opd),
+    /// The subscript.
+    Index,
+}
+
 /// EXECUTE IMMEDIATE and OPEN … FOR text.
 #[derive(Clone, Debug)]
 pub struct Dynamic {
@@ -683,6 +706,7 @@ pub struct Pool {
     pub paths: Vec<Path>,
     pub exceptions: Vec<ExceptionDef>,
     pub sql: Vec<StaticSql>,
+    pub gathers: Vec<Gather>,
     pub dynamics: Vec<Dynamic>,
     pub bulks: Vec<Bulk>,
     pub externals: Vec<External>,

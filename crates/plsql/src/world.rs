@@ -172,6 +172,15 @@ pub trait World {
     fn execute_later(&mut self, _cursor: &mut Self::Cursor) -> Result<bool> {
         Ok(false)
     }
+    /// The place of a bind in the cursor, which counts its own from 0; `None` when it has none.
+    fn bind_place(&self, _cursor: &Self::Cursor, _at: usize) -> Option<usize> {
+        None
+    }
+    /// Takes one more execution into a batch, with values in the order of the cursor's binds. False when it has to be bound and executed
+    /// the ordinary way: nothing was done.
+    fn execute_more(&mut self, _cursor: &mut Self::Cursor, _values: &[&Value]) -> Result<bool> {
+        Ok(false)
+    }
     /// Whether so many executions wait that they should be carried out before there are more.
     fn waits_enough(&self, _cursor: &Self::Cursor) -> bool {
         false

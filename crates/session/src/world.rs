@@ -264,6 +264,14 @@ impl plsql::World for World<'_> {
         cursor.cursor.execute_later(&mut self.cx)
     }
 
+    fn bind_place(&self, cursor: &SqlCursor, at: usize) -> Option<usize> {
+        cursor.places.get(at).copied()
+    }
+
+    fn execute_more(&mut self, cursor: &mut SqlCursor, values: &[&Value]) -> Result<bool> {
+        cursor.cursor.execute_more(values, &mut self.cx)
+    }
+
     fn waits_enough(&self, cursor: &SqlCursor) -> bool {
         cursor.cursor.waiting().1
     }

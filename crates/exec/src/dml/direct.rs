@@ -10,13 +10,19 @@ use crate::code::Code;
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::source::copy;
-use types::Result;
+use plan::Reg;
 use types::row::RowWriter;
+use types::{Result, Value};
 
 /// Where the columns of a row come from, in the order of the table.
 pub struct Direct {
     columns: Vec<From>,
+    /// All of them are constants or binds as they are.
+    is_bare: bool,
 }
+
+/// Values of binds that are not in their registers, and the register of the first.
+type Bound<'a> = (Reg, &'a [&'a Value]);
 
 #[derive(Clone, Copy)]
 enum From {
@@ -47,7 +53,9 @@ impl Direct {
         for (n, (column, _)) in values.iter().enumerate() {
             columns[usize::from(*column)] = From::Value(n);
         }
-        Some(Direct { columns })
+        let mut codes = values.iter().map(|(_, code)| code).chain(defaults.iter().map(|(_, code, _)| code));
+        let is_bare = codes.all(|code| matches!(code, Code::Reg(_)));
+        Some(Direct { columns, is_bare })
     }
 }
 
@@ -61,9 +69,28 @@ impl Writer {
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
+        self.insert_bound(direct, values, defaults, (0, &[]), m, cx)
+    }
+
+    /// As [`Writer::insert_direct`], with values for the binds in place of those in their registers, where there are any.
+    pub fn insert_bound(
+        &mut self,
+        direct: &Direct,
+        values: &[(u16, Code)],
+        defaults: &[(u16, Code, bool)],
+        (first, mut binds): Bound<'_>,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        if !direct.is_bare {
+            for (reg, value) in (first as usize..).zip(binds) {
+                m.regs[reg].set(value);
+            }
+            binds = &[];
+        }
         let mut row = std::mem::take(&mut self.row);
         row.clear();
-        let written = self.write_direct(direct, values, defaults, &mut row, m, cx);
+        let written = self.write_direct(direct, values, defaults, (first, binds), &mut row, m, cx);
         self.row = row;
         match written {
             true => self.batch.push(&self.row, &self.indexes).map(|()| true),
@@ -71,11 +98,13 @@ impl Writer {
         }
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn write_direct(
         &self,
         direct: &Direct,
         values: &[(u16, Code)],
         defaults: &[(u16, Code, bool)],
+        (first, binds): Bound<'_>,
         row: &mut Vec<u8>,
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
@@ -95,7 +124,16 @@ impl Writer {
             };
             let Ok(mut reg) = code.eval(m, cx) else { return false };
             let def = &self.table.columns[column];
-            if m.value(reg).is_null() {
+            let bound = reg.checked_sub(first).and_then(|n| binds.get(n as usize)).copied();
+            if let Some(value) = bound.filter(|value| !value.is_null()) {
+                if def.data_type.takes(value) {
+                    RowWriter::again(row).value(value);
+                    (stored, end) = (column + 1, row.len());
+                    continue;
+                }
+                m.regs[reg as usize].set(value);
+            }
+            if bound.unwrap_or(m.value(reg)).is_null() {
                 if !def.nullable {
                     return false;
                 }

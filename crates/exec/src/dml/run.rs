@@ -209,6 +209,17 @@ impl Dml {
         }
     }
 
+    /// As [`Dml::run_later`], with these values of the binds, of which the first has register `first`. False when it has to be done so.
+    pub fn run_more(&mut self, first: Reg, binds: &[&Value], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        match self {
+            Dml::Insert(i) => match &i.direct {
+                Some(direct) => i.writer.insert_bound(direct, &i.values, &i.defaults, (first, binds), m, cx),
+                None => Ok(false),
+            },
+            _ => Ok(false),
+        }
+    }
+
     /// Whether there are rows waiting, and whether they are to be inserted before there are more.
     pub fn has_waiting(&self) -> (bool, bool) {
         match self {

@@ -721,6 +721,9 @@ impl<W: World> Compiler<'_, W> {
         self.scopes.pop();
         result?;
         self.emit(Op::ForAllStep { save, from });
+        if walk.is_none() {
+            self.gather(counter, i, from);
+        }
         if let Some((path, at, top, skips)) = walk {
             skips.into_iter().for_each(|j| self.patch(j));
             let null = self.null();
@@ -735,6 +738,37 @@ impl<W: World> Compiler<'_, W> {
             self.store(&target, v, pos)?;
         }
         Ok(())
+    }
+
+    /// Has the iterations of the range from op `from` on taken together, if every bind of their INSERT is an element at the subscript `i`,
+    /// the subscript, or nothing that changes.
+    fn gather(&mut self, counter: u32, i: Opd, from: Label) {
+        let ops = &self.f.ops[from as usize..];
+        let sql = ops.iter().find_map(|op| if let Op::ExecuteLater { sql, .. } = op { Some(*sql) } else { None });
+        let Some(sql) = sql else { return };
+        let made =
+            |o: Opd| ops.iter().find(|op| matches!(op, Op::GetPath { d, .. } | Op::Move { d, .. } if *d == o)).cloned();
+        let source = |o: Opd| match made(o) {
+            None => Some(if o == i { GatherFrom::Index } else { GatherFrom::Value(o) }),
+            Some(Op::Move { s, .. }) if s == i => Some(GatherFrom::Index),
+            Some(Op::Move { s, .. }) if made(s).is_none() => Some(GatherFrom::Value(s)),
+            Some(Op::GetPath { path, .. }) => {
+                let Path { root: Root::Slot(root), steps } = &self.pool.paths[path as usize] else { return None };
+                let field = match steps.as_slice() {
+                    [Step::Index { key, text: false }] if *key == i => None,
+                    [Step::Index { key, text: false }, Step::Scalar(field)] if *key == i => Some(*field),
+                    _ => return None,
+                };
+                made(*root).is_none().then_some(GatherFrom::Element { path, field })
+            }
+            Some(_) => None,
+        };
+        let binds: Option<Vec<GatherFrom>> = self.pool.sql[sql as usize].binds.iter().map(|o| source(*o)).collect();
+        if let Some(binds) = binds {
+            self.pool.gathers.push(Gather { sql, counter, binds });
+            let gather = self.pool.gathers.len() as u32 - 1;
+            self.emit(Op::ForAllGather { gather });
+        }
     }
 
     /// Collections that RETURNING fills over all iterations. The targets may be what the loop reads, so they change when it is over.

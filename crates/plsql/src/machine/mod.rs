@@ -6,6 +6,7 @@
 
 mod bulk;
 mod cursor;
+mod gather;
 mod path;
 pub mod scalar;
 
@@ -75,6 +76,8 @@ struct ForAll {
     counts: Vec<u64>,
     errors: Vec<(i64, u32)>,
     waiting: Option<Waiting>,
+    /// How often nothing could be gathered.
+    in_vain: u32,
 }
 
 /// Iterations whose statement has not been carried out yet.
@@ -801,6 +804,7 @@ impl Machine {
                         self.carry_out(w)?;
                     }
                 }
+                Op::ForAllGather { gather } => self.gather(w, unit, base, counters, gather)?,
                 Op::ForAllEnd => {
                     self.carry_out(w)?;
                     self.forall_end()?;

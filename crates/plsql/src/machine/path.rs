@@ -82,7 +82,7 @@ impl Machine {
     }
 
     /// The slot in which a path begins; `None` when that is a package's.
-    fn root_slot(&self, base: usize, path: &Path) -> Option<usize> {
+    pub(super) fn root_slot(&self, base: usize, path: &Path) -> Option<usize> {
         let Root::Slot(o) = path.root else { return None };
         match o.place() {
             Place::Local(slot) => Some(base + slot as usize),
