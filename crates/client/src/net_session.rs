@@ -9,6 +9,7 @@ use net::StatementKind;
 use net::local::{Failure, WireError};
 use net::oracle::auth::{self, Logon, Pairs, mode};
 use net::oracle::call::{self, Execute, option};
+use net::oracle::descriptor::Entry;
 use net::oracle::field::Reader;
 use net::oracle::handshake::{self, Client as Dialect};
 use net::oracle::reply::{self, Answer, NO_DATA_FOUND, Outcome};
@@ -17,12 +18,15 @@ use net::oracle::value::Column;
 use net::oracle::{function, message, o5logon};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use types::{Facility, Ora, Value};
 
 /// Rows of a fetch.
 const FETCH_ROWS: u32 = 100;
 const SDU: u32 = 8192;
+/// Where listeners are unless somebody says otherwise.
+const DEFAULT_PORT: u16 = 1521;
 
 /// Where a service is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +37,35 @@ pub struct NetAddress {
 }
 
 impl NetAddress {
+    /// Where the listener of the instance whose database is in `dir` listens, as its alert log says; `None` without one.
+    pub fn of_instance(dir: &Path, service: &str) -> Option<NetAddress> {
+        let log = std::fs::read_to_string(dir.join("alert.log")).ok()?;
+        // An instance that was there before may have listened elsewhere.
+        let own = log.rsplit("Starting Latchwork instance").next()?;
+        let entry = Entry::parse(own.lines().find_map(|line| line.strip_prefix("Listening on: "))?)?;
+        let port = entry.text_of("PORT")?.parse().ok()?;
+        Some(NetAddress { host: entry.text_of("HOST")?.to_string(), port, service: service.to_string() })
+    }
+
+    /// Reads `host`, `host:port`, `[//]host:port/service` or a connect descriptor; `None` for what is none.
+    pub fn parse(text: &str) -> Option<NetAddress> {
+        let text = text.trim();
+        if text.starts_with('(') {
+            let entry = Entry::parse(text)?;
+            let port = entry.text_of("PORT").map_or(Some(DEFAULT_PORT), |port| port.parse().ok())?;
+            let service = entry.text_of("SERVICE_NAME").unwrap_or_default().to_string();
+            return Some(NetAddress { host: entry.text_of("HOST")?.to_string(), port, service });
+        }
+        let text = text.strip_prefix("//").unwrap_or(text);
+        let (place, service) = text.split_once('/').unwrap_or((text, ""));
+        let (host, port) = match place.rsplit_once(':') {
+            Some((host, port)) => (host, port.parse().ok()?),
+            None => (place, DEFAULT_PORT),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        (!host.is_empty()).then(|| NetAddress { host: host.into(), port, service: service.into() })
+    }
+
     fn connect_data(&self, inside: &str) -> String {
         let Self { host, port, .. } = self;
         format!("(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST={host})(PORT={port}))(CONNECT_DATA={inside}))")
@@ -370,4 +403,26 @@ fn unreachable_at(at: &NetAddress, e: &std::io::Error) -> ClientError {
 
 fn lost(why: &str) -> ClientError {
     ClientError::Disconnected(why.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_written_in_several_ways() {
+        let is = |text: &str, host: &str, port: u16, service: &str| {
+            let want = NetAddress { host: host.into(), port, service: service.into() };
+            assert_eq!(NetAddress::parse(text), Some(want), "{text}");
+        };
+        is("db", "db", 1521, "");
+        is("db:1522", "db", 1522, "");
+        is("//db:1522/sales", "db", 1522, "sales");
+        is("db/sales", "db", 1521, "sales");
+        is("[::1]:1522/sales", "::1", 1522, "sales");
+        is("(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h)(PORT=7))(CONNECT_DATA=(SERVICE_NAME=s)))", "h", 7, "s");
+        for none in ["", ":1", "h:x", "(", "(ADDRESS=(PORT=1))"] {
+            assert_eq!(NetAddress::parse(none), None, "{none}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ mod backup;
 mod instance;
 mod progress;
 mod recover;
+mod tnsping;
 mod top;
 mod verify;
 
@@ -50,6 +51,9 @@ enum Command {
     Awr(awr::Command),
     /// Watch an instance live: who is active, what is waited for, which latches, which statements
     Top(top::Top),
+    /// Ask a listener whether it is there; also when the program is called tnsping
+    #[command(name = "tnsping")]
+    TnsPing(tnsping::TnsPing),
     /// Run, compare and report contention experiments
     #[command(subcommand)]
     Lab(lab::Command),
@@ -58,11 +62,20 @@ enum Command {
 fn main() -> ExitCode {
     // Into a pipe that nobody reads any more (`latchwork status | head -1`) programs end quietly, by this signal. An instance ignores it.
     os::signal::restore_default(os::signal::SIGPIPE);
-    if called_as_sqlplus() {
+    if called_as("sqlplus") {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         return ExitCode::from(shell::main(&arguments, &instance::default_dir()));
     }
-    match Cli::parse().command {
+    if called_as("tnsping") {
+        let arguments = ["latchwork", "tnsping"].map(std::ffi::OsString::from).into_iter();
+        let arguments = arguments.chain(std::env::args_os().skip(1));
+        return run(Cli::parse_from(arguments).command);
+    }
+    run(Cli::parse().command)
+}
+
+fn run(command: Command) -> ExitCode {
+    match command {
         Command::Start(a) => instance::start(&a),
         Command::Stop(a) => instance::stop(&a),
         Command::Status(a) => instance::status(&a),
@@ -74,12 +87,13 @@ fn main() -> ExitCode {
         Command::Sql { arguments } => ExitCode::from(shell::main(&arguments, &instance::default_dir())),
         Command::Awr(command) => awr::run(&command),
         Command::Top(a) => top::run(&a),
+        Command::TnsPing(a) => tnsping::run(&a),
         Command::Lab(command) => ExitCode::from(lab::main(&command)),
     }
 }
 
-/// Whether the program was started under the name scripts know.
-fn called_as_sqlplus() -> bool {
+/// Whether the program was started under a name scripts know.
+fn called_as(wanted: &str) -> bool {
     let name = std::env::args_os().next().map(std::path::PathBuf::from);
-    name.as_deref().and_then(std::path::Path::file_stem).is_some_and(|stem| stem == "sqlplus")
+    name.as_deref().and_then(std::path::Path::file_stem).is_some_and(|stem| stem == wanted)
 }

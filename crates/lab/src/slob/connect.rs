@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use client::Credentials;
+use client::{Client, Credentials, NetAddress, NetSession};
 use serde::{Deserialize, Serialize};
 use types::Value;
 
@@ -21,6 +21,12 @@ pub struct ConnectTimes {
     pub client_us: f64,
     /// The same of `latchwork sql -s / as sysdba`, from the start of the program to its end.
     pub program_us: f64,
+    /// Through the listener, with a password, from asking for the connection to the first row; by a client that runs already.
+    #[serde(default)]
+    pub listener_us: f64,
+    /// By [`PARTS`], of those.
+    #[serde(default)]
+    pub listener_parts_us: Vec<f64>,
     /// By [`PARTS`]; what is missing of `client_us` is the client's own time and that of the socket.
     pub parts_us: Vec<f64>,
 }
@@ -34,7 +40,14 @@ fn median(mut all: Vec<f64>) -> f64 {
 ///
 /// # Errors
 /// A connection or a statement that fails.
-pub fn measure(instance: &dyn Instance, dir: &Path, program: &Path, times: usize) -> Result<ConnectTimes, LabError> {
+pub fn measure(
+    instance: &dyn Instance,
+    dir: &Path,
+    program: &Path,
+    user: &str,
+    times: usize,
+) -> Result<ConnectTimes, LabError> {
+    let (listener, listener_parts) = by_listener(instance, dir, user, times)?;
     let mut outside = Vec::new();
     let mut parts: Vec<Vec<f64>> = vec![Vec::new(); PARTS.len()];
     for _ in 0..times {
@@ -42,22 +55,56 @@ pub fn measure(instance: &dyn Instance, dir: &Path, program: &Path, times: usize
         let mut session = instance.connect(&Credentials::Sysdba)?;
         session.query("select * from dual", &[])?.all()?;
         outside.push(began.elapsed().as_secs_f64() * 1e6);
-        let sql = "select fork_us, set_up_us, attach_us, pre_page_us, authenticate_us, first_call_us from x$ksuct \
-                   where indx = sys_context('userenv', 'sid')";
-        let rows = session.query(sql, &[])?.all()?;
-        for (part, value) in parts.iter_mut().zip(rows.first().into_iter().flatten()) {
-            if let Value::Number(n) = value {
-                part.push(n.to_f64());
-            }
-        }
+        read_parts(&mut session, "sys_context('userenv', 'sid')", &mut parts)?;
         session.logoff(true)?;
     }
     let programs: Result<Vec<f64>, LabError> = (0..times.div_ceil(4)).map(|_| by_program(dir, program)).collect();
     Ok(ConnectTimes {
         client_us: median(outside),
         program_us: median(programs?),
+        listener_us: median(listener),
+        listener_parts_us: listener_parts.into_iter().map(median).collect(),
         parts_us: parts.into_iter().map(median).collect(),
     })
+}
+
+/// Adds what the server process of the session `sid` measured.
+fn read_parts(session: &mut Client, sid: &str, parts: &mut [Vec<f64>]) -> Result<(), LabError> {
+    let sql = format!(
+        "select fork_us, set_up_us, attach_us, pre_page_us, authenticate_us, first_call_us from x$ksuct where indx = {sid}"
+    );
+    let rows = session.query(&sql, &[])?.all()?;
+    for (part, value) in parts.iter_mut().zip(rows.first().into_iter().flatten()) {
+        if let Value::Number(n) = value {
+            part.push(n.to_f64());
+        }
+    }
+    Ok(())
+}
+
+/// Times from outside, and by [`PARTS`].
+type Times = (Vec<f64>, Vec<Vec<f64>>);
+
+/// The same through the listener, as a user whose password is the name.
+fn by_listener(instance: &dyn Instance, dir: &Path, user: &str, times: usize) -> Result<Times, LabError> {
+    let mut local = instance.connect(&Credentials::Sysdba)?;
+    let names = local.query("select value from v$parameter where name = 'db_name'", &[])?.all()?;
+    let Some(Value::Text(service)) = names.first().and_then(|row| row.first()) else {
+        return Err(LabError::new("the database has no name".into()));
+    };
+    let at =
+        NetAddress::of_instance(dir, service).ok_or_else(|| LabError::new("the instance has no listener".into()))?;
+    let (mut outside, mut parts) = (Vec::new(), vec![Vec::new(); PARTS.len()]);
+    for _ in 0..times {
+        let began = Instant::now();
+        let mut session = NetSession::connect(&at, user, user)?;
+        session.query("select * from dual")?;
+        outside.push(began.elapsed().as_secs_f64() * 1e6);
+        read_parts(&mut local, &session.session_id().to_string(), &mut parts)?;
+        session.logoff()?;
+    }
+    local.logoff(true)?;
+    Ok((outside, parts))
 }
 
 /// What a loop in a shell would measure.

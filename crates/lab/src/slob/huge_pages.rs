@@ -302,11 +302,12 @@ fn trial(
         ("use_large_pages", if cell.huge { "ONLY" } else { "FALSE" }),
         ("pre_page_sga", if cell.pre_page { "TRUE" } else { "FALSE" }),
         ("_pre_page_sga_at", "process"),
+        ("local_listener", "0"),
     ];
     all.extend(own.map(|(n, v)| (n.to_string(), v.to_string())));
     let start_s = start(place, &all)?.as_secs_f64();
     let connects = if plan.quick { 8 } else { 20 };
-    let connect = connect::measure(&*place, place.dir(), place.executable(), connects)?;
+    let connect = connect::measure(&*place, place.dir(), place.executable(), &tables.user(1), connects)?;
     let work = Work { readers: plan.sessions, ..Work::default() };
     let timing = Timing { warm_up_s: plan.options.warm_up_s(plan.quick), interval_s: plan.seconds };
     let (mut during, mut memory) = (MemInfo::default(), Memory::default());
@@ -379,6 +380,8 @@ pub(super) mod tests {
             connect: ConnectTimes {
                 client_us: 900.0,
                 program_us: 5000.0,
+                listener_us: 3000.0,
+                listener_parts_us: vec![210.0, 50.0, 100.0, 300.0, 180.0, 90.0],
                 parts_us: vec![200.0, 50.0, 100.0, 300.0, 80.0, 90.0],
             },
             session_page_tables: 2e6,

@@ -105,7 +105,7 @@ impl HugePagesRun {
 
     /// Times of starts and connections, medians in milliseconds.
     fn connect_table(&self) -> String {
-        let mut head = vec!["ms".to_string(), "start".into(), "program".into(), "client".into()];
+        let mut head = vec!["ms".to_string(), "start".into(), "program".into(), "client".into(), "listener".into()];
         head.extend(PARTS.map(String::from));
         let mut rows = vec![head];
         for cell in self.cells() {
@@ -115,9 +115,20 @@ impl HugePagesRun {
                 ms(&|t| t.start_s * 1e6),
                 ms(&|t| t.connect.program_us),
                 ms(&|t| t.connect.client_us),
+                ms(&|t| t.connect.listener_us),
             ];
             row.extend((0..PARTS.len()).map(|part| ms(&|t| part_us(t, part))));
             rows.push(row);
+        }
+        columns(&rows)
+    }
+
+    /// What a connection through the listener takes of its server process, medians in milliseconds.
+    fn listener_table(&self) -> String {
+        let mut rows = vec![std::iter::once("ms").chain(PARTS).map(String::from).collect::<Vec<_>>()];
+        for cell in self.cells() {
+            let ms = |part| format!("{:.2}", self.median(cell, |t: &Trial| listener_part_us(t, part)) / 1000.0);
+            rows.push(std::iter::once(cell.name()).chain((0..PARTS.len()).map(ms)).collect());
         }
         columns(&rows)
     }
@@ -140,9 +151,11 @@ impl HugePagesRun {
             ("What pages of 2 MB add", self.gain_table()),
             ("Page tables and memory, medians", self.memory_table()),
             (
-                "Start and connection, medians; program: latchwork sql; client: to the first row; then by the server process",
+                "Start and connection, medians; program: latchwork sql; client: to the first row, and through the listener with a password; \
+                 then by the server process of the local one",
                 self.connect_table(),
             ),
+            ("A connection through the listener, medians, by the server process", self.listener_table()),
         ];
         all.into_iter().filter(|(_, table)| !table.is_empty()).collect()
     }
@@ -153,6 +166,8 @@ impl HugePagesRun {
             "pages,pre_page,table,repeat,reads_per_s,logical_reads,physical_reads,executions,seconds,cpu_s,start_s,program_us,client_us",
         );
         PARTS.iter().for_each(|part| out.push_str(&format!(",{}_us", part.replace([' ', '-'], "_"))));
+        out.push_str(",listener_us");
+        PARTS.iter().for_each(|part| out.push_str(&format!(",listener_{}_us", part.replace([' ', '-'], "_"))));
         out.push_str(",session_page_tables,session_shared,session_huge,instance_page_tables");
         for when in ["before", "during", "after"] {
             for figure in ["page_tables_kb", "free_kb", "shared_kb", "huge_pages", "huge_pages_free"] {
@@ -178,6 +193,8 @@ impl HugePagesRun {
                 t.connect.client_us
             ));
             (0..PARTS.len()).for_each(|part| out.push_str(&format!(",{:.1}", part_us(t, part))));
+            out.push_str(&format!(",{:.1}", t.connect.listener_us));
+            (0..PARTS.len()).for_each(|part| out.push_str(&format!(",{:.1}", listener_part_us(t, part))));
             let bytes = [t.session_page_tables, t.session_shared, t.session_huge, t.all_page_tables];
             bytes.iter().for_each(|b| out.push_str(&format!(",{b:.0}")));
             for m in [&t.before, &t.during, &t.after] {
@@ -299,6 +316,9 @@ impl HugePagesRun {
         let one = bars(&|cell| vec![self.median(cell, |t| t.session_page_tables) / MB]);
         let parts =
             bars(&|cell| (0..PARTS.len()).map(|part| self.median(cell, |t| part_us(t, part)) / 1000.0).collect());
+        let listener = bars(&|cell| {
+            (0..PARTS.len()).map(|part| self.median(cell, |t| listener_part_us(t, part)) / 1000.0).collect()
+        });
         let program = bars(&|cell| vec![self.median(cell, |t| t.connect.program_us) / 1000.0]);
         let names = |all: &[&str]| all.iter().map(|n| (*n).to_string()).collect::<Vec<_>>();
         let mut out = String::from("<div class=\"plots\">\n");
@@ -316,6 +336,10 @@ impl HugePagesRun {
                 "As the server process measures it, to the end of the first call.",
             ),
             (
+                stacked("A connection through the listener, by parts", "ms", &PARTS.map(String::from), &listener),
+                "As the server process measures it; the password is proved, and its own time only is counted.",
+            ),
+            (
                 stacked("latchwork sql -s / as sysdba, one row", "ms", &names(&["time"]), &program),
                 "From the start of the program to its end, as a loop in a shell measures it.",
             ),
@@ -327,6 +351,10 @@ impl HugePagesRun {
 
 fn part_us(trial: &Trial, part: usize) -> f64 {
     trial.connect.parts_us.get(part).copied().unwrap_or(0.0)
+}
+
+fn listener_part_us(trial: &Trial, part: usize) -> f64 {
+    trial.connect.listener_parts_us.get(part).copied().unwrap_or(0.0)
 }
 
 fn figure(content: &str, caption: &str) -> String {
@@ -356,7 +384,7 @@ mod tests {
                 && !page.contains("<script")
                 && !page.contains("http")
         );
-        assert_eq!(page.matches("<figure>").count(), 3 * 2 + 4);
+        assert_eq!(page.matches("<figure>").count(), 3 * 2 + 5);
     }
 
     #[test]

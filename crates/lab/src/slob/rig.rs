@@ -43,7 +43,8 @@ pub struct Tables {
 }
 
 impl Tables {
-    fn user(&self, number: u32) -> String {
+    /// The name of a user, who has a table.
+    pub fn user(&self, number: u32) -> String {
         format!("{}{number}", self.name)
     }
 

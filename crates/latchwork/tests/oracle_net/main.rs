@@ -92,6 +92,13 @@ fn a_real_driver_connects_and_works() {
 fn the_listener_answers_refuses_and_admits() {
     let (instance, at) = start(&[("service_names", "sales, other"), ("db_domain", "example.com")]);
     ping(&at).expect("a listener answers");
+    assert_eq!(NetAddress::of_instance(instance.dir(), "latchwrk"), Some(at.clone()));
+    let tnsping = |place: &str| {
+        let out = Command::new(env!("CARGO_BIN_EXE_latchwork")).args(["tnsping", place, "2"]).output().unwrap();
+        (out.status.success(), String::from_utf8_lossy(&out.stdout).matches("OK (").count())
+    };
+    assert_eq!(tnsping(&format!("127.0.0.1:{}/latchwrk", at.port)), (true, 2));
+    assert_eq!(tnsping("127.0.0.1:1"), (false, 0));
     for service in ["latchwrk", "SALES", "sales.example.com", "other"] {
         let at = NetAddress { service: service.into(), ..at.clone() };
         logon(&at).logoff().unwrap();
