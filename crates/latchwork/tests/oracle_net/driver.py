@@ -132,6 +132,18 @@ def blocks(c):
     assert k.execute("select 1 from dual").fetchone() == (1,)
 
 
+    k.executemany("begin insert into w values (:1, :2); end;", [(n, "b") for n in range(90, 93)])
+    assert k.execute("select count(*) from w where t = 'b'").fetchone() == (3,)
+    c.rollback()
+    long = "z" * 3000
+    k.executemany("insert into u.wide values (:1, :2)", [(n, long) for n in range(700)])
+    assert k.execute("select count(*), sum(length(t)), max(n) from u.wide").fetchone() == (700, 2_100_000, 699)
+    c.rollback()
+    # A message of every length around that of a packet.
+    for length in list(range(7900, 8200, 7)) + list(range(16000, 16400, 19)):
+        assert k.execute("begin :o := length(:i); end;", o=n, i="y" * length) is None and n.getvalue() == length
+
+
 def breaks(c):
     k = c.cursor()
     for sql in ["begin loop null; end loop; end;", "select count(*) from v a, v b, v c, v d"]:

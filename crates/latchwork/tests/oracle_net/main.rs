@@ -74,6 +74,7 @@ fn a_real_driver_connects_and_works() {
         "create user locked identified by x account lock",
         "create user keyless no authentication",
         "create table u.v as select level id from dual connect by level <= 1000",
+        "create table u.wide (n number, t varchar2(4000))",
         "create procedure u.p (a in number, b in out varchar2) is begin b := b || a; end;",
         "create function u.f (a number) return number is begin return a * 3; end;",
     ] {

@@ -418,7 +418,7 @@ mod tests {
             let mut out = Vec::new();
             write_describe(&mut out, std::slice::from_ref(&column), client);
             let read = read_describe(&mut Reader::new(&out[1..]), client).unwrap();
-            assert_eq!(read, [column.clone()]);
+            assert_eq!(read, std::slice::from_ref(&column));
         }
         assert_eq!(shape.scale, -127);
     }

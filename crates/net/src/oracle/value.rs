@@ -281,9 +281,12 @@ pub fn write(w: &mut Writer<'_>, value: &Value, shape: &Shape) -> WireResult<()>
     match (value, shape.number) {
         (Value::Null, _) => w.u8(0),
         (Value::Number(v), n::NUMBER | n::INTEGER) => {
-            let mut stored = Vec::with_capacity(22);
-            v.encode(&mut stored);
-            w.bytes(&stored);
+            // At most 21 bytes.
+            let out = w.out();
+            let at = out.len();
+            out.push(0);
+            v.encode(out);
+            out[at] = (out.len() - at - 1) as u8;
         }
         (Value::Boolean(b), n::NUMBER | n::INTEGER) => w.raw(if *b { &[2, 0xc1, 2] } else { &[1, 0x80] }),
         (Value::Boolean(b), n::BOOLEAN) => w.raw(if *b { &[1, 1] } else { &[1, 0] }),

@@ -14,6 +14,13 @@ use std::time::{Duration, Instant};
 const MESSAGE_MAX: usize = 64 << 20;
 const EARLY_MESSAGE_MAX: usize = 256 << 10;
 
+/// Bytes of memory that a session keeps for its messages.
+const MESSAGE_KEPT: usize = 64 << 10;
+
+/// How long the rest of a message is waited for behind a full packet, and where little has come since it was looked for.
+const REST_SOON: Duration = Duration::from_millis(1);
+const REST_LIMIT: Duration = Duration::from_millis(20);
+
 /// A client that never pauses cannot keep a signal from being seen: after so many reads both are looked at.
 const UNWATCHED_MAX: u32 = 32;
 
@@ -49,6 +56,8 @@ pub struct Line {
     message_max: usize,
     /// The last packet was as long as can be: another may follow.
     was_full: bool,
+    /// Bytes of the message when it was found not to be whole.
+    tried: usize,
 }
 
 impl Line {
@@ -65,6 +74,7 @@ impl Line {
             message: Vec::new(),
             message_max: EARLY_MESSAGE_MAX,
             was_full: false,
+            tried: 0,
         }
     }
 
@@ -94,14 +104,35 @@ impl Line {
         self.was_full
     }
 
+    /// Whether to wait for more of a message rather than look whether it is whole, for looking takes the longer the more has come. A client
+    /// fills its packets: behind a full one mostly another comes soon. What has come since the last look is looked at when it is much.
+    pub fn expects_more(&self) -> bool {
+        if !self.was_full {
+            return false;
+        }
+        let patience = if self.message.len() < self.tried + self.tried / 4 { REST_LIMIT } else { REST_SOON };
+        os::socket::poll(&mut [Poll::read(&self.stream)], Some(patience)).is_ok_and(|ready| ready > 0)
+    }
+
+    /// The message is not whole yet.
+    pub fn note_tried(&mut self) {
+        self.tried = self.message.len();
+    }
+
     /// The message has been read.
-    pub fn take_message(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.message)
+    pub fn forget_message(&mut self) {
+        self.message.clear();
+        self.message.shrink_to(MESSAGE_KEPT);
+        self.tried = 0;
     }
 
     /// Waits for a packet, until the deadline if there is one.
     pub fn hear(&mut self, deadline: Option<Instant>) -> Heard {
         loop {
+            // Who talks on without saying anything is let go like who is silent.
+            if deadline.is_some_and(|at| Instant::now() >= at) {
+                return Heard::Gone;
+            }
             match self.packets.next_packet() {
                 Ok(Some(packet)) => {
                     return match packet.kind {
@@ -140,7 +171,6 @@ impl Line {
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         let mut set = [Poll::read(&self.stream), Poll::read(&self.signals)];
         match os::socket::poll(&mut set, left) {
-            Ok(0) if deadline.is_some_and(|at| Instant::now() >= at) => return Some(Heard::Gone),
             Ok(_) => {}
             Err(_) => return Some(Heard::Gone),
         }

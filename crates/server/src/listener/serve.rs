@@ -109,16 +109,22 @@ impl Server {
 
     /// A packet of a message has come; false ends the session.
     fn data(&mut self) -> bool {
+        if self.line.message().is_some() && self.line.expects_more() {
+            return true;
+        }
         let Some(bytes) = self.line.message() else { return true };
         let whole = match read_call(bytes, self.client, &self.calls) {
             Ok(whole) => whole,
-            Err(WireError::Truncated) => return true,
+            Err(WireError::Truncated) => {
+                self.line.note_tried();
+                return true;
+            }
             Err(_) => {
                 self.say_error(&Ora::new(3106), self.sequence);
                 return false;
             }
         };
-        self.line.take_message();
+        self.line.forget_message();
         self.sequence = whole.sequence;
         if let Some(e) = whole.refused {
             return self.say_error(&e, whole.sequence) && !self.line.may_go_on();
