@@ -338,7 +338,7 @@ pub(crate) fn bytes_written<'v, R>(
         bytes += (key(row) + record.len() + 4) as u64;
         seen += 1;
     }
-    if seen == 0 { 0 } else { bytes * rows.len() as u64 / seen }
+    (bytes * rows.len() as u64).checked_div(seen).unwrap_or(0)
 }
 
 #[cfg(test)]
