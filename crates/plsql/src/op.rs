@@ -442,6 +442,16 @@ pub enum Op {
         d: Opd,
         index: Opd,
     },
+    /// How many iterations of the last FORALL failed.
+    BulkErrors {
+        d: Opd,
+    },
+    /// Which iteration the `index`-th of them was, or with `code` its error.
+    BulkError {
+        d: Opd,
+        index: Opd,
+        code: bool,
+    },
     ExecuteImmediate {
         dynamic: u32,
         row: Opd,

@@ -48,6 +48,17 @@ impl<W: World> Compiler<'_, W> {
                 self.emit(Op::BulkRowCount { d, index: i.o });
                 Ok(Val { o: d, ty: Ty::INTEGER })
             }
+            ExprKind::BulkErrors => {
+                let d = self.result(want);
+                self.emit(Op::BulkErrors { d });
+                Ok(Val { o: d, ty: Ty::INTEGER })
+            }
+            ExprKind::BulkError { index, code } => {
+                let i = self.expr(index, None)?;
+                let d = self.result(want);
+                self.emit(Op::BulkError { d, index: i.o, code: *code });
+                Ok(Val { o: d, ty: Ty::INTEGER })
+            }
             ExprKind::Unary { op, operand } => self.unary(*op, operand, e.pos, want),
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right, e, want),
             ExprKind::IsNull { operand, negated } => {

@@ -795,6 +795,17 @@ impl Machine {
                     let r = Value::Number(Number::from_u64(*n));
                     self.put_value(base, d, r);
                 }
+                Op::BulkErrors { d } => {
+                    let n = self.forall.errors.len() as u64;
+                    self.put_value(base, d, Value::Number(Number::from_u64(n)));
+                }
+                Op::BulkError { d, index, code } => {
+                    let i = bound(v!(index), w)?;
+                    let error = usize::try_from(i - 1).ok().and_then(|i| self.forall.errors.get(i));
+                    let Some((iteration, error)) = error else { return Err(Ora::new(6533).into()) };
+                    let r = if code { i64::from(*error) } else { *iteration };
+                    self.put_value(base, d, Value::Number(Number::from_i64(r)));
+                }
                 Op::ExecuteImmediate { dynamic, row } => self.execute_immediate(s, w, unit, base, dynamic, row)?,
                 Op::ForAllBegin => self.forall = ForAll { active: true, ..ForAll::default() },
                 Op::ExecuteLater { sql, row, save } => self.execute_later(s, w, unit, base, sql, row, save)?,

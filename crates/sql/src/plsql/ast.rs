@@ -499,6 +499,13 @@ pub enum ExprKind {
     },
     /// `SQL%BULK_ROWCOUNT(i)`
     BulkRowCount(Box<Expr>),
+    /// `SQL%BULK_EXCEPTIONS.COUNT`
+    BulkErrors,
+    /// `SQL%BULK_EXCEPTIONS(i).ERROR_INDEX`, or with `code` `.ERROR_CODE`
+    BulkError {
+        index: Box<Expr>,
+        code: bool,
+    },
     Unary {
         op: UnaryOp,
         operand: Box<Expr>,

@@ -417,16 +417,30 @@ impl Parser<'_> {
                 self.expect_symbol(")")?;
                 return Ok(Expr { kind: ExprKind::BulkRowCount(index), pos });
             }
-            "BULK_EXCEPTIONS" => {
-                // SQL%BULK_EXCEPTIONS reads as a collection of records named by the attribute.
-                let mut name =
-                    Name { first: Ident { name: "SQL%BULK_EXCEPTIONS".into(), quoted: true, pos }, parts: vec![] };
-                self.name_parts(&mut name)?;
-                return Ok(Expr { kind: ExprKind::Name(name), pos: base.pos });
-            }
+            "BULK_EXCEPTIONS" => return Ok(Expr { kind: self.bulk_exceptions()?, pos }),
             other => return Err(self.error_at(208, &[other], word.pos)),
         };
         Ok(Expr { kind: ExprKind::CursorAttribute { cursor: Box::new(base.clone()), attribute }, pos: base.pos })
+    }
+
+    /// What stands behind `SQL%BULK_EXCEPTIONS`: `.COUNT`, or the number of one and a field of it.
+    fn bulk_exceptions(&mut self) -> PResult<ExprKind> {
+        let index = if self.at_symbol("(") {
+            self.bump();
+            let index = self.expr()?;
+            self.expect_symbol(")")?;
+            Some(Box::new(index))
+        } else {
+            None
+        };
+        self.expect_symbol(".")?;
+        let field = self.any_ident()?;
+        match (index, field.name.as_str()) {
+            (None, "COUNT") => Ok(ExprKind::BulkErrors),
+            (Some(index), "ERROR_INDEX") => Ok(ExprKind::BulkError { index, code: false }),
+            (Some(index), "ERROR_CODE") => Ok(ExprKind::BulkError { index, code: true }),
+            (_, other) => Err(self.error_at(302, &[other], field.pos)),
+        }
     }
 
     /// A name with its fields, arguments and subscripts.
