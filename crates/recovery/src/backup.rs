@@ -17,6 +17,17 @@ const CHUNK_BYTES: usize = 1 << 20;
 const AGAIN: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// Files that are held open from the beginning, so that one that is dropped meanwhile is copied all the same.
+const HELD_MOST: usize = 500;
+
+/// A file that is copied.
+struct Source {
+    file: u32,
+    blocks: u32,
+    name: String,
+    held: Option<File>,
+}
+
 /// A backup that is being made.
 pub struct Backup<'a> {
     files: &'a DataFiles,
@@ -82,31 +93,52 @@ impl<'a> Backup<'a> {
     /// ORA-19566 for a block that does not check however often it is read; those of reading and writing.
     pub fn copy_files(&mut self, tell: &mut dyn FnMut(&str, u64, u64)) -> Result<()> {
         make_folder(&self.folder.join("files"))?;
-        let control = self.control.clone();
-        let is_kept = |f: &&datafile::FileEntry| {
-            control.tablespace(f.tablespace).is_none_or(|t| t.contents != Contents::Temporary)
-        };
         let size = self.control.block_size as u64;
-        let sizes: Vec<(u32, u32, String)> = control
-            .files
-            .iter()
-            .filter(is_kept)
-            // One that is offline and lost is offline and empty in what is restored.
-            .filter(|f| !f.is_offline || self.open(f).is_ok())
-            .map(|f| Ok((f.file, (self.open(f)?.1 / size) as u32, f.name.clone())))
-            .collect::<Result<_>>()?;
-        let all: u64 = sizes.iter().map(|(_, blocks, _)| u64::from(*blocks) * size).sum();
+        let sources = self.sources()?;
+        let all: u64 = sources.iter().map(|s| u64::from(s.blocks) * size).sum();
         let mut before = 0;
-        for (file, blocks, name) in sizes {
-            let base = Path::new(&name).file_name().map_or("data".into(), |n| n.to_string_lossy().into_owned());
+        for source in sources {
+            let (file, bytes) = (source.file, u64::from(source.blocks) * size);
+            let base = Path::new(&source.name).file_name().map_or("data".into(), |n| n.to_string_lossy().into_owned());
             let to = format!("files/{file:04}_{base}");
-            let sum =
-                self.copy_file(file, blocks, &self.folder.join(&to), &mut |done| tell(&name, before + done, all))?;
-            let bytes = u64::from(blocks) * size;
+            let mut tell = |done| tell(&source.name, before + done, all);
+            let sum = self.copy_file(&source, &self.folder.join(&to), &mut tell)?;
             self.manifest.files.push(FilePiece { file, bytes, sum, name: to });
             before += bytes;
         }
         Ok(())
+    }
+
+    /// The files to be copied, as the control file lists them before and after they are opened: what came or went in between is as if
+    /// it had done so before.
+    fn sources(&mut self) -> Result<Vec<Source>> {
+        loop {
+            let opened = self.open_sources();
+            let now = self.files.control()?;
+            let listed = |c: &ControlFile| c.files.iter().map(|f| (f.file, f.created_rba)).collect::<Vec<_>>();
+            if listed(&now) == listed(&self.control) {
+                return opened;
+            }
+            self.control = now;
+        }
+    }
+
+    fn open_sources(&self) -> Result<Vec<Source>> {
+        let control = &self.control;
+        let mut sources = Vec::new();
+        for f in &control.files {
+            let opened = self.open(f);
+            let is_temporary = control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
+            // One that is offline and lost is offline and empty in what is restored.
+            if is_temporary || f.is_offline && opened.is_err() {
+                continue;
+            }
+            let (input, bytes) = opened?;
+            let held = (sources.len() < HELD_MOST).then_some(input);
+            let blocks = (bytes / control.block_size as u64) as u32;
+            sources.push(Source { file: f.file, blocks, name: f.name.clone(), held });
+        }
+        Ok(sources)
     }
 
     /// A data file and its length. It is read as a file and not through `DataFiles`, which refuses one that is offline.
@@ -118,10 +150,17 @@ impl<'a> Backup<'a> {
         Ok((file, bytes))
     }
 
-    fn copy_file(&self, file: u32, blocks: u32, to: &Path, tell: &mut dyn FnMut(u64)) -> Result<u64> {
-        let size = self.control.block_size;
-        let entry = self.control.file(file).ok_or_else(|| Ora::with(1157, &[&file]))?;
-        let input = self.open(entry)?.0;
+    fn copy_file(&self, source: &Source, to: &Path, tell: &mut dyn FnMut(u64)) -> Result<u64> {
+        let (size, file, blocks) = (self.control.block_size, source.file, source.blocks);
+        let opened;
+        let input = match &source.held {
+            Some(input) => input,
+            None => {
+                let entry = self.control.file(file).ok_or_else(|| Ora::with(1157, &[&file]))?;
+                opened = self.open(entry)?.0;
+                &opened
+            }
+        };
         let failed = |e: os::OsError| cannot_write(to, &e);
         let out = File::open(to, OpenMode::CreateNew).map_err(failed)?;
         out.set_len(u64::from(blocks) * size as u64).map_err(failed)?;
@@ -135,7 +174,7 @@ impl<'a> Backup<'a> {
             let position = u64::from(at) * size as u64;
             input.read_at(part, position).map_err(|e| cannot_read(input.path(), &e))?;
             for (i, bytes) in part.chunks_mut(size).enumerate() {
-                self.check(&input, Rdba::new(file, at + i as u32), bytes, &mut image)?;
+                self.check(input, Rdba::new(file, at + i as u32), bytes, &mut image)?;
             }
             sum.add(part);
             // What was never written stays a hole.

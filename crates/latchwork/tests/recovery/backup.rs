@@ -2,7 +2,7 @@
 
 use crate::common::{Database, LOAD_TABLE, Load, assert_kept, assert_whole, error, eventually, number, rows, run};
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn latchwork(args: &[&str]) -> (i32, String) {
     let out =
@@ -344,4 +344,45 @@ fn a_database_of_another_build_is_refused_with_both_versions() {
     std::fs::write(&path, &whole).unwrap();
     db.start();
     assert_eq!(number(&mut db.connect(), "select count(*) from t"), 0);
+}
+
+#[test]
+fn files_that_come_and_go_while_a_database_is_copied_do_not_end_the_backup() {
+    let db = Database::new("source");
+    db.start();
+    let mut c = db.connect();
+    run(
+        &mut c,
+        &["alter database archivelog", "create table kept (n number)", "insert into kept values (1)", "commit"],
+    );
+    let over = AtomicBool::new(false);
+    let folders: Vec<Database> = (0..8).map(|n| Database::new(&format!("folder{n}"))).collect();
+    std::thread::scope(|scope| {
+        let changer = scope.spawn(|| {
+            let mut other = db.connect();
+            while !over.load(Ordering::Relaxed) {
+                run(&mut other, &["create tablespace passing datafile 'passing1.dbf' size 1M, 'passing2.dbf' size 1M"]);
+                run(&mut other, &["create table inside (n number) tablespace passing"]);
+                run(&mut other, &["alter tablespace passing drop datafile 'passing2.dbf'"]);
+                run(&mut other, &["drop tablespace passing including contents and datafiles"]);
+            }
+        });
+        for folder in &folders {
+            let (code, out) = db.program(&["backup", "--to", text(folder.path())]);
+            over.store(code != 0, Ordering::Relaxed);
+            assert_eq!(code, 0, "{out}");
+        }
+        over.store(true, Ordering::Relaxed);
+        changer.join().unwrap();
+    });
+    for (n, folder) in folders.iter().enumerate().step_by(3) {
+        let restored = Database::new(&format!("restored{n}"));
+        let (code, out) = latchwork(&["restore", "--from", text(folder.path()), "--dir", text(restored.path())]);
+        assert_eq!(code, 0, "{out}");
+        restored.start();
+        let mut c = restored.connect();
+        assert_eq!(number(&mut c, "select count(*) from kept"), 1);
+        drop(c);
+        restored.verify();
+    }
 }
