@@ -177,7 +177,7 @@ fn statements_that_a_smaller_pool_would_load_again_are_counted() {
     });
     let factors = numbers(&mut c, LOADS);
     assert!(factors.is_sorted_by(|a, b| a >= b), "{factors:?}");
-    assert!(factors[9] == 1.0 && factors[19] < 0.9, "{factors:?}");
+    assert!(factors[9] == 1.0 && factors[19] < 1.0, "{factors:?}");
     // A few statements that are parsed again and again are hits in every size.
     let before = (hits(&mut c, "1"), hits(&mut c, "2"));
     run(
