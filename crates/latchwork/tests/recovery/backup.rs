@@ -348,7 +348,7 @@ fn a_database_of_another_build_is_refused_with_both_versions() {
 
 #[test]
 fn files_that_come_and_go_while_a_database_is_copied_do_not_end_the_backup() {
-    let db = Database::new("source");
+    let db = Database::new("passing");
     db.start();
     let mut c = db.connect();
     run(
@@ -356,7 +356,7 @@ fn files_that_come_and_go_while_a_database_is_copied_do_not_end_the_backup() {
         &["alter database archivelog", "create table kept (n number)", "insert into kept values (1)", "commit"],
     );
     let over = AtomicBool::new(false);
-    let folders: Vec<Database> = (0..8).map(|n| Database::new(&format!("folder{n}"))).collect();
+    let folders: Vec<Database> = (0..8).map(|n| Database::new(&format!("passing_copy{n}"))).collect();
     std::thread::scope(|scope| {
         let changer = scope.spawn(|| {
             let mut other = db.connect();
@@ -376,7 +376,7 @@ fn files_that_come_and_go_while_a_database_is_copied_do_not_end_the_backup() {
         changer.join().unwrap();
     });
     for (n, folder) in folders.iter().enumerate().step_by(3) {
-        let restored = Database::new(&format!("restored{n}"));
+        let restored = Database::new(&format!("passing_restored{n}"));
         let (code, out) = latchwork(&["restore", "--from", text(folder.path()), "--dir", text(restored.path())]);
         assert_eq!(code, 0, "{out}");
         restored.start();
