@@ -86,7 +86,7 @@ struct Attempt<'a> {
 /// Rows keep at least this many bytes, so that a forwarding address always fits in their place.
 pub(crate) const BODY_BYTES_MIN: usize = ADDRESS_BYTES;
 /// Longest body of a piece: it and its undo have to fit into a block.
-fn piece_max(block_size: usize, initrans: u8) -> usize {
+pub(crate) fn piece_max(block_size: usize, initrans: u8) -> usize {
     let fits = data::capacity(block_size, initrans) - ops::ROW_OVERHEAD - data::ITL_BYTES;
     fits.min(block_size - 192)
 }
@@ -599,7 +599,9 @@ impl Heap {
             (RowAction::Update(new), None) => {
                 new_flags = flags::WHOLE;
                 let body = padded(new, &mut small);
-                if body.len() > row.len && c.data(b).usable_bytes(itl) < body.len() - row.len {
+                // One that grows beyond what a piece may be could not be undone as a whole, though there is room for it.
+                let most = piece_max(self.cache().block_size(), rows.table.initrans).max(row.len);
+                if body.len() > most || body.len() > row.len && c.data(b).usable_bytes(itl) < body.len() - row.len {
                     lock(&mut c)?;
                     c.commit()?;
                     return Ok(Step::Move(tail));

@@ -4,7 +4,7 @@
 //! the statement's snapshot saw it, room for the new bytes) are changed by one group with one undo record. Any other row goes the way of a
 //! single one, which waits, compares and moves as it has to.
 
-use crate::dml::{BODY_BYTES_MIN, padded};
+use crate::dml::{BODY_BYTES_MIN, padded, piece_max};
 use crate::ops::{self, flags};
 use crate::{Heap, HeapTable, RowOutcome};
 use block::{BlockKind, BlockView, Data};
@@ -192,7 +192,8 @@ impl Heap {
                     let (begin, end) = ops::in_common(old, body);
                     let (gone, come) = (&old[begin..old.len() - end], &body[begin..body.len() - end]);
                     let more = body.len().saturating_sub(old.len());
-                    if more > left || undo.len() + ops::SPLICE_HEAD + gone.len() > undo_bytes {
+                    let is_too_long = more > 0 && body.len() > piece_max(self.cache().block_size(), table.initrans);
+                    if is_too_long || more > left || undo.len() + ops::SPLICE_HEAD + gone.len() > undo_bytes {
                         break;
                     }
                     left -= more;
