@@ -429,6 +429,11 @@ impl DataFiles {
         self.table.state(number).is_temporary()
     }
 
+    /// The number of the tablespace a file belongs to; None for one that is not there.
+    pub fn tablespace_of(&self, number: u32) -> Option<u32> {
+        Some(self.table.state(number)).filter(|state| state.is_present()).map(|state| state.tablespace())
+    }
+
     /// Identifies the database.
     pub fn database(&self) -> u64 {
         self.database

@@ -6,7 +6,7 @@
 //! record puts back the entry as it was before, which may name an earlier transaction and so lead further into the past.
 
 use crate::table::Fate;
-use crate::undo::{UndoRecord, copy_record, decode_record, is_newer};
+use crate::undo::{UndoRecord, decode_record, is_newer};
 use crate::{Snapshot, Transactions};
 use block::{BlockKind, BlockView, Data, DataMut, Image, Itl, data, itl_flags};
 use buffer_cache::GetKind;
@@ -384,15 +384,7 @@ impl Transactions {
         itl: &Itl,
         bytes: &'r mut Vec<u8>,
     ) -> Result<UndoRecord<'r>> {
-        let read = self
-            .cache()
-            .read(p, itl.uba.rdba, GetKind::Examination, &mut |view: &BlockView<'_>| copy_record(view, itl.uba, bytes));
-        let found = match read {
-            // Its tablespace was dropped: the file is not there, or is another's.
-            Err(_) if self.table().is_gone(itl.xid) => None,
-            read => read?,
-        };
-        found.ok_or_else(|| self.snapshot_too_old(itl.xid))?;
+        self.copy_undo(p, itl.uba, bytes)?.ok_or_else(|| self.snapshot_too_old(itl.xid))?;
         let rec = decode_record(itl.uba, bytes)?;
         if rec.xid != itl.xid || rec.rdba != at || rec.itl != n {
             return Err(self.snapshot_too_old(itl.xid));

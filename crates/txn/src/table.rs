@@ -290,11 +290,6 @@ impl Table {
         all.iter().map(|e| sqn_of(e.word.load(Ordering::Acquire))).max().unwrap_or(0)
     }
 
-    /// Whether the undo of a transaction went with its tablespace.
-    pub fn is_gone(&self, xid: Xid) -> bool {
-        self.group(self.group_of(xid.usn)).is_none_or(|g| xid.sqn < g.first_sqn)
-    }
-
     /// What nothing is known of was there when the database was opened, at this SCN.
     pub fn set_opened(&self, scn: Scn) {
         self.clock.opened.store(scn.0, Ordering::SeqCst);
@@ -658,11 +653,10 @@ mod tests {
         t.set_current_group(other);
         let new = t.claim(2).unwrap();
         assert_eq!((old.usn, new.usn, t.group_of(new.usn)), (1, 2, other));
-        assert!(t.has_busy(0) && !t.is_gone(old), "a transaction of the old one has not ended");
+        assert!(t.has_busy(0), "a transaction of the old one has not ended");
         commit(&t, open);
         assert!(!t.has_busy(0));
         t.unload_group(0);
-        assert!(t.is_gone(old) && !t.is_gone(new));
         assert_eq!(t.fate(old), Fate::Committed(scn));
         // Another tablespace gets the numbers: of what was before, an upper bound is known.
         let (first, now) = (t.highest_sqn(0) + 1, t.next_scn());
@@ -670,10 +664,10 @@ mod tests {
             t.load(Xid { usn: 1, slot, sqn: first }, false, now);
         }
         t.load_group(0, &Group { tablespace: 8, first_sqn: first, ..GROUP });
-        assert_eq!((t.fate(old), t.is_gone(old)), (Fate::Before(now), true));
+        assert_eq!(t.fate(old), Fate::Before(now));
         t.set_current_group(0);
         let again = t.claim(1).unwrap();
-        assert!(again.sqn > first && !t.is_gone(again));
+        assert!(again.sqn > first);
     }
 
     #[test]

@@ -19,7 +19,7 @@
 
 use crate::segment::UNDO_OBJECT;
 use crate::table::{Group, UNDO_TABLESPACES_MAX};
-use crate::undo::{SLOT_ACTIVE, encode_address, op};
+use crate::undo::{SLOT_ACTIVE, copy_record, encode_address, op};
 use crate::{Transactions, segment_name};
 use block::segment::SegmentView;
 use block::undo::UndoHeaderView;
@@ -28,7 +28,7 @@ use buffer_cache::{ChangeGroup, GetKind};
 use datafile::{Contents, ControlFile, DataFiles, TablespaceEntry, tablespace};
 use process::Process;
 use redo::{ChangeVector, Layer};
-use types::{Ora, Rdba, Result, Xid};
+use types::{Ora, Rdba, Result, Uba, Xid};
 
 /// An undo segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,6 +274,29 @@ impl Transactions {
             self.table().unload_group(group);
         }
         Ok(())
+    }
+
+    /// Copies the bytes of an undo record; None when it is gone: its block was used again, or went with its tablespace, and the file is
+    /// not there or is another's.
+    ///
+    /// Statistics: `consistent gets - examination`.
+    /// # Errors
+    /// Those of reading a block of an undo tablespace.
+    pub(crate) fn copy_undo(&self, p: &Process, uba: Uba, bytes: &mut Vec<u8>) -> Result<Option<()>> {
+        let mut copy = |view: &BlockView<'_>| copy_record(view, uba, bytes);
+        match self.cache().read(p, uba.rdba, GetKind::Examination, &mut copy) {
+            Err(e) if self.is_undo_block(uba.rdba) => Err(e),
+            Err(_) => Ok(None),
+            read => read,
+        }
+    }
+
+    /// Whether the block lies in a file of an undo tablespace that is there.
+    fn is_undo_block(&self, at: Rdba) -> bool {
+        let files = self.cache().files();
+        let listed = files.tablespace_of(at.file()).is_some_and(|n| self.group_of_tablespace(n).is_some());
+        // A file that cannot be measured is one that should be there.
+        listed && files.blocks(at.file()).map_or(true, |blocks| at.block() < blocks)
     }
 
     /// Whether undo of the tablespace that has not expired is kept when there is no room: transactions get ORA-30036 instead.

@@ -5,10 +5,8 @@
 //! of one row: may a snapshot see it, and if not, what does its undo record say.
 
 use crate::table::Fate;
-use crate::undo::{copy_record, decode_record, is_newer};
+use crate::undo::{decode_record, is_newer};
 use crate::{Snapshot, Transactions, UndoRecord};
-use block::BlockView;
-use buffer_cache::GetKind;
 use process::Process;
 use types::{Ora, Result, Scn, Uba, Xid};
 
@@ -96,10 +94,7 @@ impl Transactions {
         if uba.is_none() {
             return Err(version_too_old(uba));
         }
-        let found = self
-            .cache()
-            .read(p, uba.rdba, GetKind::Examination, &mut |view: &BlockView<'_>| copy_record(view, uba, bytes))?;
-        found.ok_or_else(|| version_too_old(uba))?;
+        self.copy_undo(p, uba, bytes)?.ok_or_else(|| version_too_old(uba))?;
         let rec = decode_record(uba, bytes)?;
         let same = match maker {
             Maker::Transaction(xid) => rec.xid == xid,
