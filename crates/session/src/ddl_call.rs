@@ -114,11 +114,7 @@ impl Host for Session<'_> {
     }
 
     fn salt(&mut self) -> [u8; SALT_BYTES] {
-        let mut salt = [0; SALT_BYTES];
-        for piece in salt.chunks_mut(8) {
-            piece.copy_from_slice(&crate::session::random_u64().to_le_bytes()[..piece.len()]);
-        }
-        salt
+        crate::session::random_bytes()
     }
 
     fn describe(&mut self, query: &Query, schema: UserId) -> Result<Vec<Described>> {

@@ -590,12 +590,12 @@ fn say_fatal(e: &Ora, out: &mut Vec<u8>) -> Flow {
     Flow::End
 }
 
-/// 64 bits nobody guesses, of the kernel's random numbers.
-pub(crate) fn random_u64() -> u64 {
-    let mut bytes = [0; 8];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes));
-    match read {
-        Ok(()) => u64::from_le_bytes(bytes),
-        Err(_) => os::clock::now_ns().rotate_left(32) ^ os::clock::wall_ns(),
-    }
+/// 64 bits nobody guesses.
+fn random_u64() -> u64 {
+    u64::from_le_bytes(random_bytes())
+}
+
+/// Bytes nobody guesses.
+pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
+    os::random::bytes().expect("a kernel that this program runs on has random bytes")
 }

@@ -18,9 +18,7 @@ use super::http::{Refusal, Request};
 /// # Errors
 /// The system has no random numbers.
 pub fn secret() -> Result<String, String> {
-    let mut bytes = [0; 16];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes));
-    read.map_err(|e| format!("/dev/urandom: {e}"))?;
+    let bytes: [u8; 16] = os::random::bytes().map_err(|e| e.to_string())?;
     Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
 }
 
