@@ -5,6 +5,7 @@ mod alert;
 mod children;
 mod listener;
 mod place;
+mod sending;
 mod serve;
 mod supervisor;
 

@@ -5,6 +5,7 @@
 
 use crate::alert::AlertLog;
 use crate::children::failure;
+use crate::sending::send_all;
 use net::local::{FrameBuffer, MAX_REQUEST_LEN, Reply, Request, write_frame};
 use os::signal::{self, SignalFd};
 use os::socket::{Attention, Poll};
@@ -133,27 +134,11 @@ impl Line {
     }
 
     /// Sends an answer; false when that cannot be: the client has gone, or it does not read and its session was killed.
-    fn send(&mut self, instance: &Instance, session: &mut Session, mut out: &[u8]) -> bool {
-        while !out.is_empty() {
-            match self.stream.write(out) {
-                Ok(n) => out = &out[n..],
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    let mut set = [Poll::write(&self.stream), Poll::read(&self.signals)];
-                    if os::socket::poll(&mut set, None).is_err() {
-                        return false;
-                    }
-                    if set[1].ready() && self.signals.next().is_some() {
-                        session.release_if_killed();
-                        if instance.is_closing() || session.is_killed() {
-                            return false;
-                        }
-                    }
-                }
-                Err(_) => return false,
-            }
-        }
-        true
+    fn send(&mut self, instance: &Instance, session: &mut Session, out: &[u8]) -> bool {
+        send_all(&mut self.stream, &self.signals, out, &mut || {
+            session.release_if_killed();
+            instance.is_closing() || session.is_killed()
+        })
     }
 
     fn hear(&mut self, limit: Option<Duration>) -> Heard {

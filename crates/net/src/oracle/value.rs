@@ -210,7 +210,7 @@ impl Shape {
         Ok(Shape { number, flags, precision, scale, size, charset, form, chars })
     }
 
-    /// Appends the description of a bind.
+    /// Appends the description of a bind, or the part of a column's that is the same.
     pub fn write(&self, w: &mut Writer<'_>, client: Client) {
         w.raw(&[self.number, self.flags, self.precision]);
         self.write_scale(w, client);
@@ -236,17 +236,7 @@ pub struct Column {
 impl Column {
     /// Appends its description, the `place`-th from 0.
     pub fn write(&self, w: &mut Writer<'_>, client: Client, place: usize) {
-        let shape = &self.shape;
-        w.raw(&[shape.number, shape.flags, shape.precision]);
-        shape.write_scale(w, client);
-        w.number(shape.size);
-        w.zeros(4);
-        w.number(shape.charset);
-        w.u8(shape.form);
-        w.number(shape.chars);
-        if client.field_version >= 8 {
-            w.u8(0);
-        }
+        self.shape.write(w, client);
         w.u8(self.nullable.into());
         w.u8(self.name.chars().count().min(255) as u8);
         w.long_bytes(self.name.as_bytes());

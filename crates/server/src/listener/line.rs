@@ -1,12 +1,13 @@
 //! A connection's packets, in and out, waiting together with the signals that end a session.
 
+use crate::sending::send_all;
 use net::local::WireError;
 use net::oracle::field::Reader;
 use net::oracle::reply::Outcome;
 use net::oracle::tns::{self, PacketBuffer, kind, marker};
 use os::signal::SignalFd;
 use os::socket::{Attention, Poll};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -197,24 +198,8 @@ impl Line {
     }
 
     /// Sends bytes; false when that cannot be: the client has gone, or `gives_up` says so after a signal.
-    pub fn send(&mut self, mut out: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
-        while !out.is_empty() {
-            match self.stream.write(out) {
-                Ok(n) => out = &out[n..],
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    let mut set = [Poll::write(&self.stream), Poll::read(&self.signals)];
-                    if os::socket::poll(&mut set, None).is_err() {
-                        return false;
-                    }
-                    if set[1].ready() && self.signals.next().is_some() && gives_up() {
-                        return false;
-                    }
-                }
-                Err(_) => return false,
-            }
-        }
-        true
+    pub fn send(&mut self, out: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
+        send_all(&mut self.stream, &self.signals, out, gives_up)
     }
 
     /// Sends a message in as many packets as it takes.
