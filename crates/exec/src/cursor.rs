@@ -16,7 +16,7 @@ use crate::dml::{Dml, TableLocks};
 use crate::machine::{CteState, Machine};
 use crate::objects;
 use crate::source::Op;
-use crate::statistics::Place;
+use crate::statistics::{Place, Run};
 use crate::sub::SubState;
 use crate::temporary;
 use dictionary::TemporaryKind;
@@ -369,17 +369,18 @@ impl Cursor {
     /// Executes with the values bound. DML is complete when this returns; a query's rows are fetched.
     ///
     /// What a statement only reads it does not lock: when a segment of that has gone, exchanged for another by a rebuild that committed
-    /// meanwhile, nothing has been done, and the statement is compiled and run again.
+    /// meanwhile, nothing has been done, and the statement is compiled and run again. That is one execution.
     pub fn execute(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let mut run = Run::First;
         loop {
-            match self.execute_once(cx) {
+            match self.execute_once(&mut run, cx) {
                 Err(e) if e.is(8103) && !cx.host.is_current(self.epoch) => cx.p.check_cancel()?,
                 done => return done,
             }
         }
     }
 
-    fn execute_once(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+    fn execute_once(&mut self, run: &mut Run, cx: &mut ExecCtx<'_>) -> Result<()> {
         if self.state != State::Closed {
             self.close(cx);
         }
@@ -393,7 +394,7 @@ impl Cursor {
         }
         let mut shared = Vec::new();
         if let Body::Dml(_) = self.body {
-            let result = may_change(cx).and_then(|()| self.execute_dml(&mut shared, cx));
+            let result = may_change(cx).and_then(|()| self.execute_dml(&mut shared, run, cx));
             if result.is_err() {
                 self.key.took(cx);
             }
@@ -404,7 +405,7 @@ impl Cursor {
             return result.map_err(|e| cx.host.name_segment(e));
         }
         self.check_definitions(cx)?;
-        self.begin_execution(cx);
+        self.begin_execution(run, cx);
         if self.cached.is_some() && self.open_cached(cx)? {
             self.state = State::Cached;
             return Ok(());
@@ -498,7 +499,7 @@ impl Cursor {
         if let Body::Dml(Dml::Insert(i)) = &mut self.body {
             i.begin();
         }
-        self.begin_execution(cx);
+        self.begin_execution(&mut Run::First, cx);
         Ok(true)
     }
 
@@ -530,13 +531,13 @@ impl Cursor {
     }
 
     /// Locks the tables, compiles again what changed meanwhile, and runs the statement.
-    fn execute_dml(&mut self, shared: &mut Vec<ObjectId>, cx: &mut ExecCtx<'_>) -> Result<()> {
+    fn execute_dml(&mut self, shared: &mut Vec<ObjectId>, run: &mut Run, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.bind_temporary(cx)?;
         while self.locks.take(shared, cx)? && !cx.host.is_current(self.epoch) {
             self.renew(cx)?;
         }
         self.check_definitions(cx)?;
-        self.begin_execution(cx);
+        self.begin_execution(run, cx);
         self.run_dml(cx)
     }
 
@@ -568,9 +569,12 @@ impl Cursor {
         Ok(())
     }
 
-    fn begin_execution(&mut self, cx: &mut ExecCtx<'_>) {
-        cx.p.count(Stat::ExecuteCount, 1);
-        self.key.executed(&self.text, self.kind.command(), cx);
+    fn begin_execution(&mut self, run: &mut Run, cx: &mut ExecCtx<'_>) {
+        if *run == Run::First {
+            cx.p.count(Stat::ExecuteCount, 1);
+        }
+        self.key.executed(&self.text, self.kind.command(), *run, cx);
+        *run = Run::Again;
         for (i, v) in self.values.iter().enumerate() {
             self.m.regs[self.first_bind as usize + i].set(v);
         }

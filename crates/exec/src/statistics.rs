@@ -49,6 +49,13 @@ impl Timing {
     pub const ALL: Timing = Timing { first: 0, mask: 0 };
 }
 
+/// Which time an execution runs: the second time counts as no execution of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    First,
+    Again,
+}
+
 /// Executions of a statement after which it is told within a call.
 const TOLD_EVERY: u64 = 1024;
 /// Time between two tellings of what runs for long.
@@ -114,8 +121,8 @@ impl Figure {
     }
 
     #[inline]
-    fn executed(&mut self, timing: Timing) {
-        self.delta.executions += 1;
+    fn executed(&mut self, run: Run, timing: Timing) {
+        self.delta.executions += u64::from(run == Run::First);
         self.seen += 1;
         if self.seen <= timing.first || self.seen & timing.mask == 0 {
             self.stands_for = if self.seen <= timing.first { 1 } else { timing.mask + 1 };
@@ -419,7 +426,7 @@ impl Place {
 
     /// Counts an execution and pins the shared cursor for it.
     #[inline]
-    pub fn executed(&mut self, text: &str, command: u32, cx: &mut ExecCtx<'_>) {
+    pub fn executed(&mut self, text: &str, command: u32, run: Run, cx: &mut ExecCtx<'_>) {
         if cx.session.figures.slot(&self.key).is_none() {
             if text.is_empty() {
                 return;
@@ -432,7 +439,7 @@ impl Place {
         let timing = cx.session.options.timing;
         let base = Blocks::of(cx.p).less(cx.session.figures.told);
         let Some(figure) = cx.session.figures.slot(&self.key) else { return };
-        figure.executed(timing);
+        figure.executed(run, timing);
         figure.base = Some(base);
         if figure.delta.executions >= TOLD_EVERY {
             self.tell(cx);

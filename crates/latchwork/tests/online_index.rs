@@ -210,7 +210,16 @@ fn a_shrink_that_dies_on_the_way_leaves_the_table_as_it_was() {
 
 /// Stops a session that runs `sql` at the next plan it makes, has `meanwhile` done, and lets it go on.
 fn with_stopped_plan(instance: &Ephemeral, sql: &str, meanwhile: impl FnOnce()) -> Result<(), String> {
-    let mut c = session(instance);
+    with_stopped_plan_of(session(instance), instance, sql, meanwhile)
+}
+
+/// As [`with_stopped_plan`], in a session that is there.
+fn with_stopped_plan_of(
+    mut c: Client,
+    instance: &Ephemeral,
+    sql: &str,
+    meanwhile: impl FnOnce(),
+) -> Result<(), String> {
     let (stop, deaths) = (instance.dir().join(os::crash::STOP_FILE), instance.dir().join(os::crash::DEATHS_FILE));
     let _ = std::fs::remove_file(&deaths);
     std::fs::write(&stop, "").unwrap();
@@ -284,4 +293,32 @@ fn a_statement_whose_index_is_exchanged_while_it_is_compiled_is_compiled_again()
         .unwrap_or_else(|e| panic!("{ddl}: {e}"));
     }
     assert_eq!(sums(&mut c, "index(t t_k)"), sums(&mut c, "full(t)"));
+}
+
+/// What a session has compiled it compiles again at the next execution behind DDL, and the table that it reads may be moved once more before
+/// it has opened it: then it runs again, and that is the same execution.
+#[test]
+fn a_statement_that_has_to_run_again_is_executed_once() {
+    let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
+    let params = vec![("_crash_point".into(), "cursor-planned:1:stop".into())];
+    let instance = Ephemeral::start_with(&EphemeralOptions { executable, params }).expect("an instance starts");
+    let mut c = session(&instance);
+    for sql in [
+        "create table t (id number, k number)",
+        "insert into t select level, mod(level, 50) from dual connect by level <= 1000",
+        "create table into_here (n number)",
+        "commit",
+    ] {
+        c.execute(sql, &[]).unwrap();
+    }
+    let merge = "merge into into_here using (select id from t where k = 7) s on (n = s.id) when not matched then insert values (s.id)";
+    let mut first = session(&instance);
+    first.execute(merge, &[]).unwrap();
+    c.execute("comment on table t is 'compile again'", &[]).unwrap();
+    with_stopped_plan_of(first, &instance, merge, || {
+        c.execute("alter table t move", &[]).unwrap();
+    })
+    .unwrap();
+    let counted = format!("select to_char(sum(executions)) from v$sql where sql_text = '{merge}'");
+    assert_eq!(text(&mut c, &counted), "2");
 }
