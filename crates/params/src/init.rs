@@ -43,6 +43,20 @@ impl InitParams {
         self.values[param as usize].value = value.to_string();
     }
 
+    /// Takes over the database's name, and what follows from it where nothing else was given: its unique name, and the service by
+    /// which the listener knows it.
+    pub fn derive_names(&mut self, database: &str) {
+        self.derive(Param::DbName, database);
+        if self.get(Param::DbUniqueName).is_empty() {
+            self.derive(Param::DbUniqueName, database);
+        }
+        if self.is_default(Param::ServiceNames) {
+            let (name, domain) = (self.get(Param::DbUniqueName), self.get(Param::DbDomain));
+            let service = if domain.is_empty() { name.to_string() } else { format!("{name}.{domain}") };
+            self.derive(Param::ServiceNames, service);
+        }
+    }
+
     /// Reads `name=value` as `--param` has it.
     ///
     /// # Errors
@@ -148,6 +162,22 @@ mod tests {
         let mut again = InitParams::default();
         again.read_file(&p.given_lines().join("\n")).unwrap();
         assert_eq!(again.given_lines(), p.given_lines());
+    }
+
+    #[test]
+    fn names_follow_from_the_databases() {
+        let names = |given: &[&str]| {
+            let mut p = InitParams::default();
+            given.iter().for_each(|pair| p.set_pair(pair).unwrap());
+            let lines = p.given_lines().len();
+            p.derive_names("ORCL");
+            assert_eq!(p.given_lines().len(), lines, "what is derived was not given");
+            [Param::DbName, Param::DbUniqueName, Param::ServiceNames].map(|name| p.get(name).to_string())
+        };
+        assert_eq!(names(&[]), ["ORCL", "ORCL", "ORCL"]);
+        assert_eq!(names(&["db_name=other"]), ["ORCL", "ORCL", "ORCL"]);
+        assert_eq!(names(&["db_unique_name=east", "db_domain=example.com"]), ["ORCL", "east", "east.example.com"]);
+        assert_eq!(names(&["service_names='sales, hr'", "db_domain=example.com"]), ["ORCL", "ORCL", "sales, hr"]);
     }
 
     #[test]

@@ -52,6 +52,7 @@ impl Database {
         startup::remove_unfinished(dir)?;
         if !os::file::exists(&dir.join(datafile::CONTROL_FILE)) {
             let name = init.get(Param::DbName).to_string();
+            init.derive_names(&name);
             let mut spec = CreateDatabase::usual(&name, os::clock::wall_ns(), init.number(Param::DbBlockSize) as usize);
             limit_files(&mut spec, init);
             crate::undo_tablespace::name(&mut spec, init)?;
@@ -71,7 +72,7 @@ impl Database {
             return Err(Ora::with(58, &[&is, &wanted]));
         }
         init.derive(Param::DbBlockSize, is);
-        init.derive(Param::DbName, &control.name);
+        init.derive_names(&control.name);
         let undo_tablespace = crate::undo_tablespace::named(&control, init)?;
         let standing = startup::recover(&files, control, init, tell)?;
         Ok(Database { files: Arc::new(files), standing, is_new: false, undo_tablespace })
@@ -85,7 +86,7 @@ impl Database {
         let (files, control) = DataFiles::open_read_only(dir)?;
         control.require_dictionary(dictionary::base::Base::shape())?;
         init.derive(Param::DbBlockSize, files.block_size());
-        init.derive(Param::DbName, &control.name);
+        init.derive_names(&control.name);
         if !control.clean {
             return Err(Ora::with(1113, &[&1]));
         }

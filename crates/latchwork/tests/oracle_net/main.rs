@@ -90,6 +90,19 @@ fn a_real_driver_connects_and_works() {
 }
 
 #[test]
+fn the_service_that_is_shown_is_the_one_to_ask_for() {
+    let (instance, at) = start(&[("db_unique_name", "east"), ("db_domain", "example.com")]);
+    let mut c = sysdba(&instance);
+    let names = "select name || '=' || value || ' ' || isdefault from v$parameter \
+        where name in ('db_name', 'db_unique_name', 'service_names') order by name";
+    let all = c.query(names, &[]).and_then(|q| q.all()).unwrap();
+    let all: Vec<String> = all.into_iter().map(|row| format!("{:?}", row[0])).collect();
+    let shown = ["db_name=LATCHWRK TRUE", "db_unique_name=east FALSE", "service_names=east.example.com TRUE"];
+    assert!(all.iter().zip(shown).all(|(is, shown)| is.contains(shown)) && all.len() == shown.len(), "{all:?}");
+    logon(&NetAddress { service: "east.example.com".into(), ..at }).logoff().unwrap();
+}
+
+#[test]
 fn the_listener_answers_refuses_and_admits() {
     let (instance, at) = start(&[("service_names", "sales, other"), ("db_domain", "example.com")]);
     ping(&at).expect("a listener answers");

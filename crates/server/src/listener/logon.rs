@@ -209,8 +209,7 @@ fn welcome_pairs(instance: &Instance, session: &Session, key: &SessionKey) -> Re
     let params = instance.params();
     let welcome = session.welcome();
     let random = os::random::bytes().map_err(Ora::internal)?;
-    let unique =
-        Some(params.get(Param::DbUniqueName)).filter(|name| !name.is_empty()).unwrap_or(welcome.database.clone());
+    let unique = params.get(Param::DbUniqueName);
     let mut pairs = Pairs::default();
     let mut add = |key: &str, value: String| pairs.push(key, value, 0);
     add("AUTH_VERSION_STRING", "- Production".into());
