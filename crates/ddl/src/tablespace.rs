@@ -174,15 +174,15 @@ fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
     Ok(strange.into_iter().map(|t| t.name).collect())
 }
 
-/// Finishes statements that died between the dictionary's commit and the control file's change, unless somebody is defining just now;
-/// returns the names of tablespaces that have gone.
+/// Finishes statements that died between their changes of the dictionary and of the control file; returns the names of tablespaces that
+/// have gone. `None`: somebody is defining just now, or has died while he was and is not cleaned up behind yet, so nothing was looked at.
 ///
 /// # Errors
 /// Those of the dictionary and of the control file.
-pub fn finish_drops(host: &mut dyn Host) -> Result<Vec<String>> {
+pub fn finish_drops(host: &mut dyn Host) -> Result<Option<Vec<String>>> {
     Work::aside(host, &mut |work| {
         let alone = work.hold(enqueue::EnqueueType::Dd, 1, enqueue::LockMode::Exclusive)?;
-        if alone { forget_strangers(work) } else { Ok(Vec::new()) }
+        if alone { forget_strangers(work).map(Some) } else { Ok(None) }
     })
 }
 

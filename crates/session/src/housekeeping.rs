@@ -1,5 +1,6 @@
 //! What SMON does every few seconds: it gives back blocks of dropped segments, drops indexes whose builders died, and takes files out of the
-//! database whose tablespace was dropped by a session that died behind its commit. The last is done when the database is opened, too.
+//! database whose tablespace was dropped by a session that died behind its commit, or made by one that died before it. The last is done
+//! when the database is opened, too.
 //!
 //! Dropping is data definition, which wants a host. SMON's has no queries and no compiler: those statements need neither.
 
@@ -19,8 +20,9 @@ use types::{Date, Nls, ObjectId, Ora, Result, Value};
 /// What SMON keeps between two rounds.
 #[derive(Debug, Default)]
 pub struct Housekeeper {
-    /// The dictionary's epoch when it was last looked at, and no index was being built.
-    quiet: Option<u64>,
+    /// The dictionary's epoch and the control file's tablespaces when they were last looked at, and nothing was left to do. A statement
+    /// that has died may have changed one of them only.
+    quiet: Option<(u64, Vec<u32>)>,
 }
 
 impl Housekeeper {
@@ -30,16 +32,17 @@ impl Housekeeper {
         let dictionary = instance.storage().dictionary;
         os::crash::point("smon-round");
         let _ = dictionary.finish_all_drops(p);
-        let epoch = dictionary.epoch();
-        if self.quiet == Some(epoch) {
+        let Ok(control) = instance.storage().txns.cache().files().control() else { return Vec::new() };
+        let now = (dictionary.epoch(), control.tablespaces.iter().map(|t| t.number).collect());
+        if self.quiet.as_ref() == Some(&now) {
             return Vec::new();
         }
         let mut told = Vec::new();
         let gone = ddl::finish_drops(&mut Smon::new(instance, p));
-        let files_done = gone.as_ref().is_ok_and(Vec::is_empty);
-        told.extend(gone.unwrap_or_default().iter().map(|name| files_gone(name)));
+        let files_done = matches!(&gone, Ok(Some(gone)) if gone.is_empty());
+        told.extend(gone.ok().flatten().unwrap_or_default().iter().map(|name| files_gone(name)));
         match any_building(instance, p) {
-            Ok(false) if files_done => self.quiet = Some(epoch),
+            Ok(false) if files_done => self.quiet = Some(now),
             Ok(true) => {
                 os::crash::point("smon-dropping-index");
                 let dropped = ddl::drop_abandoned(&mut Smon::new(instance, p)).unwrap_or_default();
@@ -60,7 +63,7 @@ fn files_gone(name: &str) -> String {
 /// Before the first session: takes tablespaces out of the control file that the dictionary does not know. Returns what is to be told.
 pub fn finish_drops(instance: &'static Instance, p: &Process) -> Vec<String> {
     match ddl::finish_drops(&mut Smon::new(instance, p)) {
-        Ok(gone) => gone.iter().map(|name| files_gone(name)).collect(),
+        Ok(gone) => gone.unwrap_or_default().iter().map(|name| files_gone(name)).collect(),
         Err(e) => vec![e.to_string()],
     }
 }

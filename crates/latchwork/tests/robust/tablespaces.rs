@@ -1,6 +1,6 @@
 //! Tablespaces and files come, go, fill and change while sessions work.
 
-use crate::common::{code, number, rows, run, start, sysdba};
+use crate::common::{code, eventually, number, rows, run, start, sysdba};
 use client::Credentials;
 
 #[test]
@@ -283,5 +283,20 @@ fn what_the_control_file_says_of_a_tablespace_holds_when_who_wrote_it_dies() {
             0 => run(&mut s, &[insert, "commit"]),
             error => assert_eq!(code(&mut s, insert), error, "{sql}"),
         }
+    }
+}
+
+#[test]
+fn files_of_a_tablespace_whose_maker_died_are_listed_no_longer() {
+    let instance = start(&[("_crash_point", "ddl-done:1:child")]);
+    let mut s = sysdba(&instance);
+    let listed = "select name from v$tablespace union all select file_name from dba_data_files union all select name from v$datafile \
+        union all select name from v$tempfile order by 1";
+    let before = rows(&mut s, listed);
+    for (n, what) in ["", "undo", "bigfile", "temporary"].iter().enumerate() {
+        let file = if *what == "temporary" { "tempfile" } else { "datafile" };
+        let sql = format!("create {what} tablespace ts{n} {file} 'ts{n}.dbf' size 2m");
+        assert_eq!(code(&mut sysdba(&instance), &sql), 3113, "{sql}");
+        eventually("nobody's files go", || rows(&mut s, listed) == before);
     }
 }
