@@ -17,7 +17,7 @@ use net::oracle::tns::{self, Accept, Connect, Packet, PacketBuffer, kind, marker
 use net::oracle::value::Column;
 use net::oracle::{function, message, o5logon};
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use types::{Facility, Ora, Value};
@@ -64,6 +64,22 @@ impl NetAddress {
         };
         let host = host.trim_start_matches('[').trim_end_matches(']');
         (!host.is_empty()).then(|| NetAddress { host: host.into(), port, service: service.into() })
+    }
+
+    /// Whether a text names a place on the network, and not a directory or a name by which clients know one: it has `//`, a port, or
+    /// parentheses.
+    pub fn is_meant_by(text: &str) -> bool {
+        let text = text.trim();
+        text.starts_with("//") || text.starts_with('(') || text.contains(':')
+    }
+
+    /// Whether what listens at the other address is found at this one, too.
+    pub fn leads_to(&self, listener: &NetAddress) -> bool {
+        let places =
+            |at: &NetAddress| (at.host.as_str(), at.port).to_socket_addrs().map(Vec::from_iter).unwrap_or_default();
+        let is_same = |own: &SocketAddr, its: &SocketAddr| own.ip() == its.ip() || its.ip().is_unspecified();
+        let listens = places(listener);
+        self.port == listener.port && places(self).iter().any(|own| listens.iter().any(|its| is_same(own, its)))
     }
 
     fn connect_data(&self, inside: &str) -> String {
@@ -314,6 +330,20 @@ pub fn ping(at: &NetAddress) -> ClientResult<Duration> {
     }
 }
 
+/// Asks a listener whether it knows the service, and would open a session of it.
+///
+/// # Errors
+/// TNS-12541 and its like where nobody listens; the listener's refusal (TNS-12514, …).
+pub fn find_service(at: &NetAddress) -> ClientResult<()> {
+    let mut wire = Wire::open(at, &at.connect_data(&format!("(SERVICE_NAME={})", at.service)))?;
+    let packet = wire.packet()?;
+    match packet.kind {
+        kind::ACCEPT => Ok(()),
+        kind::REFUSE => Err(refused(tns::refusal(&packet.body).map_err(ClientError::Protocol)?)),
+        other => Err(ClientError::Protocol(WireError::UnknownTag(other))),
+    }
+}
+
 fn agree(wire: &mut Wire) -> ClientResult<()> {
     let mut out = Vec::new();
     handshake::write_protocol(&mut out, "latchwork");
@@ -408,6 +438,21 @@ fn lost(why: &str) -> ClientError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_on_the_network_is_told_from_a_name() {
+        for place in
+            ["//db/sales", "db:1521/sales", "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h)(PORT=7)))", "[::1]:1"]
+        {
+            assert!(NetAddress::is_meant_by(place), "{place}");
+        }
+        for name in ["log2perf", "sales.example.com", "dir/db", ""] {
+            assert!(!NetAddress::is_meant_by(name), "{name}");
+        }
+        let at = |text: &str| NetAddress::parse(text).unwrap();
+        assert!(at("127.0.0.1:7/a").leads_to(&at("127.0.0.1:7/b")) && at("127.0.0.1:7").leads_to(&at("0.0.0.0:7")));
+        assert!(!at("127.0.0.1:7").leads_to(&at("127.0.0.1:8")) && !at("192.0.2.1:7").leads_to(&at("127.0.0.1:7")));
+    }
 
     #[test]
     fn an_address_is_written_in_several_ways() {

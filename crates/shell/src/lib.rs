@@ -29,7 +29,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use client::{Client, ClientError, ConnectOptions, Credentials, Ephemeral};
+use client::{Client, ClientError, ConnectOptions, Credentials, Ephemeral, Failure, NetAddress};
 
 /// Connects to the instance of a directory, or to the throw-away instance this shell has started.
 struct Place {
@@ -44,9 +44,42 @@ impl Connector for Place {
         if let Some(instance) = &self.ephemeral {
             return instance.connect_with(credentials, &self.options);
         }
-        // `@place` names a database directory; any other name is the default instance's.
-        let dir = place.map(Path::new).filter(|dir| dir.is_dir()).unwrap_or(&self.home);
+        // `@place` names a database directory, or where the default instance listens; any other name is the default instance's.
+        let dir = match place {
+            Some(dir) if Path::new(dir).is_dir() => Path::new(dir),
+            Some(place) if NetAddress::is_meant_by(place) => {
+                check_listener(place, &self.home)?;
+                &self.home
+            }
+            _ => &self.home,
+        };
         Client::connect_with(dir, credentials, &self.options)
+    }
+}
+
+/// Whether a place on the network is where the instance of a directory listens, and offers that service. The shell speaks to it over the
+/// local socket all the same.
+fn check_listener(place: &str, home: &Path) -> Result<(), ClientError> {
+    let unknown = |why: String| {
+        let text = format!("{}\n{why}", types::Ora::new(12154));
+        ClientError::Server(Box::new(Failure { code: 12154, text, fatal: true, ..Failure::default() }))
+    };
+    // A listener's errors are a program's own when a shell gets them.
+    let told = |e: ClientError| match e {
+        ClientError::Server(mut f) => {
+            f.text = f.text.replacen("TNS-", "ORA-", 1);
+            ClientError::Server(f)
+        }
+        other => other,
+    };
+    let Some(at) = NetAddress::parse(place) else { return Err(unknown(format!("{place} is no address"))) };
+    client::find_service(&at).map_err(told)?;
+    match NetAddress::of_instance(home, &at.service) {
+        Some(own) if at.leads_to(&own) => Ok(()),
+        _ => Err(unknown(format!(
+            "{place} is not where the instance of {} listens, and this shell reaches no other over the network",
+            home.display()
+        ))),
     }
 }
 
