@@ -45,9 +45,9 @@ fn text(c: &mut Client, sql: &str) -> String {
     rows(c, sql).iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Does it until it is so, for half a minute at most.
+/// Does it until it is so, for a minute at most.
 fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(60);
     while !done() {
         assert!(Instant::now() < end, "{what}");
     }

@@ -174,12 +174,17 @@ fn a_session_that_works_is_seen_on_cpu_with_its_statement() {
     // What a block does by itself is PL/SQL's.
     let mut blocks = connect(&instance);
     let of = sid(&mut blocks);
-    run(&mut blocks, "declare n number := 0; begin for i in 1 .. 300000 loop n := n + mod(i, 7); end loop; end;");
+    let breaker = blocks.break_handle();
+    let endless =
+        "declare n number := 0; begin loop for i in 1 .. 1000 loop n := n + mod(i, 7); end loop; end loop; end;";
+    let busy = spawn(move || blocks.execute(endless, &[]).expect_err("it is broken").to_string());
     let seen = format!(
         "select in_plsql_execution, in_sql_execution, sql_opname from v$active_session_history where session_id = {of} and sql_opcode = 47 \
          and session_state = 'ON CPU' and rownum = 1"
     );
     assert_eq!(await_rows(&mut c, &seen), [["Y", "N", "PL/SQL EXECUTE"]]);
+    breaker.send().expect("a break is sent");
+    assert!(busy.join().expect("ends").contains("ORA-01013"));
 }
 
 /// Sends a signal to the process of a background process.
@@ -373,9 +378,15 @@ fn sampling_is_turned_off_and_made_faster_while_the_instance_runs() {
     run(&mut c, "alter system set statistics_level = basic");
     let off = "select system_status from v$statistics_level where statistics_name = 'Active Session History'";
     assert_eq!(one(&mut c, off), "DISABLED");
-    sleep(Duration::from_millis(100));
+    // The sampler may be on its way with one more. It waits behind each round: when it has begun to wait twice more, it has seen the change.
+    let waits = "select s.seq# from v$session s, v$process p where p.addr = s.paddr and p.pname = 'MMNL'";
+    let rounds = |c: &mut Client, n: i64| {
+        let from = number(c, waits);
+        await_rows(c, &format!("select 1 from ({waits}) where seq# >= {from} + {n}"));
+    };
+    rounds(&mut c, 2);
     let then = number(&mut c, count);
-    sleep(Duration::from_millis(100));
+    rounds(&mut c, 5);
     assert_eq!(number(&mut c, count), then);
     let program = "select count(*) from v$bgprocess b, v$session s where b.name = 'MMNL' and s.paddr = b.paddr and s.type = 'BACKGROUND'";
     assert_eq!(number(&mut c, program), 1);

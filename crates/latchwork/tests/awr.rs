@@ -403,7 +403,7 @@ fn statements_are_charged_with_their_waits_for_blocks() {
     // The advisory has a row for each size that would have read something, the smaller the more.
     let sizes = "select count(*) from v$db_cache_advice where advice_status = 'ON'";
     assert_eq!(number(&mut c, sizes), 20);
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while number(&mut c, "select count(estd_physical_reads) from v$db_cache_advice") == 0 {
         assert!(std::time::Instant::now() < deadline, "nothing was estimated");
         run(&mut c, "declare x number; begin select count(v) into x from big; end;");

@@ -123,7 +123,7 @@ fn reads_changes_and_waits_are_counted_by_segment() {
         // What a session has counted stays when it ends.
         let before = of(&mut c, "logical reads");
         drop(reader);
-        let gone = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let gone = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while number(&mut c, "select count(*) from v$session where type = 'USER'") > 1 {
             assert!(std::time::Instant::now() < gone, "the session ends");
         }

@@ -166,26 +166,35 @@ fn five_sections(generation: &str, report: &str) {
     assert!(section("Dictionary Cache Stats").contains("dc_props"), "{generation}");
 }
 
+/// The jobs of the test, all its parts together.
+const JOBS: i64 = 1 + 2 + 3 + 4 + 5 + 6 + 9 + 12;
+
 #[test]
 fn the_dictionary_cache_test_runs_and_leaves_no_job_behind() {
     let Some(folder) = scripts() else {
         return;
     };
-    let ask = "select 'left ' || count(*) from dba_jobs_running;\nselect 'jobs ' || count(*) from dba_jobs;\n\
+    // On a busy machine the killed take longer than the two seconds that the script gives them.
+    let ask = "declare n number; begin for i in 1 .. 600 loop select count(*) into n from v$session s, v$process p \
+               where p.addr = s.paddr and p.pname like 'J%'; exit when n = 0; dbms_lock.sleep(0.1); end loop; end;\n/\n\
+               select 'left ' || count(*) from dba_jobs_running;\nselect 'jobs ' || count(*) from dba_jobs;\n\
                select 'snapshots ' || count(*) from dba_hist_snapshot;\n\
-               select 'ratio ' || round(max(r.gets / q.executions_total)) from dba_hist_sqlstat q, dba_hist_rowcache_summary r \
-               where q.sql_id = '7mgsfc44trnr8' and r.snap_id = q.snap_id and r.parameter = 'dc_props';\n\
-               select 'executed ' || sign(sum(executions)) from v$sql where sql_id = '7mgsfc44trnr8';\n\
+               select 'counted ' || gets || ' ' || (select sum(executions) from v$sql where sql_id = '7mgsfc44trnr8') \
+               from v$rowcache where parameter = 'dc_props';\n\
                select 'waits ' || count(*) from v$system_event where event = 'row cache mutex';\n\
                set linesize 140\nset pagesize 0\n\
                select output from table(dbms_workload_repository.awr_report_text(1, 1, 1, 9));\n";
     let check = |(generation, ratio): (&str, i64)| {
         let text = without_exit(&folder.join("s4-setup.sql")) + &without_exit(&folder.join("s4-run.sql")) + ask;
         let text =
-            run_text(&format!("rows-{generation}"), &[&format!("latch_generation={generation}")], &text, &["0.1"]);
-        for (word, number) in [("left", 0), ("jobs", 0), ("snapshots", 9), ("ratio", ratio), ("executed", 1)] {
+            run_text(&format!("rows-{generation}"), &[&format!("latch_generation={generation}")], &text, &["0.2"]);
+        for (word, number) in [("left", 0), ("jobs", 0), ("snapshots", 9)] {
             assert_eq!(said(&text, word), [number], "{generation}\n{text}");
         }
+        // Every execution made its gets, but for one at most of each job, which was killed in the middle of it.
+        let [gets, executions] = said(&text, "counted")[..] else { panic!("{generation}\n{text}") };
+        let missing = ratio * executions - gets;
+        assert!(executions > 0 && (0..=JOBS * ratio).contains(&missing), "{generation}: {missing} gets\n{text}");
         five_sections(generation, &text[text.find("WORKLOAD REPOSITORY report").unwrap_or(text.len())..]);
         let text = &text[..text.find("WORKLOAD REPOSITORY report").unwrap_or(text.len())];
         // The mutexes' event is of the generation that has them.
@@ -241,7 +250,10 @@ fn sessions_are_seen_to_wait_for_the_hot_object() {
         assert!(!seen.is_empty(), "{generation}: nobody was seen to wait");
         assert!(seen.chunks(3).all(|wait| wait == [15, 0, 1]), "{generation}: {seen:?}");
         admin.execute("begin clean_jobs; end;", &[]).expect("jobs end");
-        assert_eq!(numbers(&mut admin, "select count(*) from dba_jobs_running"), [0], "{generation}");
+        while numbers(&mut admin, "select count(*) from dba_jobs_running") != [0] {
+            assert!(Instant::now() < give_up + Duration::from_secs(60), "{generation}: a job goes on");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
@@ -340,14 +352,14 @@ fn the_published_benchmark_runs_unmodified() {
         {
             std::thread::sleep(Duration::from_millis(100));
         }
-        sql(&["user1/user1"], "s1-reader.sql", &["1000", "10000"]);
+        sql(&["user1/user1"], "s1-reader.sql", &["300", "10000"]);
         assert!(stats.join().is_ok(), "the snapshots");
     });
     let mut ask = |sql: &str| numbers(&mut admin, sql);
     assert_eq!(ask("select count(*) from dba_hist_snapshot"), [2]);
-    assert_eq!(ask("select executions from v$sql where sql_id = '68vu5q46nu22s'"), [1000]);
+    assert_eq!(ask("select executions from v$sql where sql_id = '68vu5q46nu22s'"), [300]);
     // 255 rows of as many blocks each time, but for those that share one.
     let reads =
         ask("select max(value) - min(value) from dba_hist_sysstat where stat_name = 'session logical reads'")[0];
-    assert!(reads > 1000 * 200, "{reads}");
+    assert!(reads > 300 * 200, "{reads}");
 }

@@ -7,9 +7,9 @@ use client::Client;
 use lab::torture::{Place, Started};
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use types::Value;
 
 const WORKERS: usize = 3;
@@ -46,7 +46,14 @@ fn next(c: &mut Client, name: &str) -> client::ClientResult<i64> {
 }
 
 /// Takes numbers until the connection is gone, again and again, until it is asked to end.
-fn worker(place: &Mutex<Place>, told: &Mutex<Told>, number: usize, pids: &Mutex<Vec<i32>>, stop: &AtomicBool) {
+fn worker(
+    place: &Mutex<Place>,
+    told: &Mutex<Told>,
+    number: usize,
+    pids: &Mutex<Vec<i32>>,
+    taken: &AtomicU64,
+    stop: &AtomicBool,
+) {
     let mut own: Told = vec![Vec::new(); SEQUENCES.len()];
     while !stop.load(Ordering::Relaxed) {
         let connected = place.lock().unwrap().connect();
@@ -61,7 +68,10 @@ fn worker(place: &Mutex<Place>, told: &Mutex<Told>, number: usize, pids: &Mutex<
         'session: while !stop.load(Ordering::Relaxed) {
             for (n, (name, _)) in SEQUENCES.iter().enumerate() {
                 match next(&mut c, name) {
-                    Ok(value) => own[n].push(value),
+                    Ok(value) => {
+                        own[n].push(value);
+                        taken.fetch_add(1, Ordering::Relaxed);
+                    }
                     Err(e) if e.is_fatal() || matches!(e.code(), 1092 | 3113 | 28) => break 'session,
                     Err(e) => panic!("{name}: {e}"),
                 }
@@ -117,25 +127,35 @@ fn a_number_is_told_once_whoever_dies() {
     drop(c);
     place.lock().unwrap().stop().unwrap();
     let (told, pids) = (Arc::new(Mutex::new(Told::new())), Arc::new(Mutex::new(vec![0; WORKERS])));
-    let (stop, place) = (Arc::new(AtomicBool::new(false)), Arc::new(place));
+    let (stop, place, taken) = (Arc::new(AtomicBool::new(false)), Arc::new(place), Arc::new(AtomicU64::new(0)));
     let workers: Vec<_> = (0..WORKERS)
         .map(|n| {
-            let (place, told, pids, stop) = (place.clone(), told.clone(), pids.clone(), stop.clone());
-            std::thread::spawn(move || worker(&place, &told, n, &pids, &stop))
+            let (place, told, pids) = (place.clone(), told.clone(), pids.clone());
+            let (taken, stop) = (taken.clone(), stop.clone());
+            std::thread::spawn(move || worker(&place, &told, n, &pids, &taken, &stop))
         })
         .collect();
     // 0: nothing was told yet, and the next is 1.
     let (mut last, mut kills) = (0, 0);
+    let failed = |workers: &[std::thread::JoinHandle<()>]| workers.iter().any(|w| w.is_finished());
     for plan in ENDS {
         start(&place, plan);
         come_round(&place, &mut last, 2);
+        let before = taken.load(Ordering::Relaxed);
         for n in 0..6 {
             std::thread::sleep(Duration::from_millis(60));
+            // An instance without a plan stays: its sessions come, and take numbers, however busy the machine is.
+            let enough = before + 60 * (n as u64 + 1);
+            let is_there = || pids.lock().unwrap()[n % WORKERS] > 0 && taken.load(Ordering::Relaxed) >= enough;
+            let until = Instant::now() + Duration::from_secs(30);
+            while plan.is_empty() && !is_there() && !failed(&workers) && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(5));
+            }
             let pid = pids.lock().unwrap()[n % WORKERS];
             if pid > 0 && os::process::kill(pid, os::signal::SIGKILL).is_ok() {
                 kills += 1;
             }
-            if workers.iter().any(|w| w.is_finished()) {
+            if failed(&workers) {
                 break;
             }
         }

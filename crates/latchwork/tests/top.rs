@@ -162,10 +162,15 @@ fn the_terminal_is_given_back_by_a_key_and_by_a_signal() {
     assert!(seen.contains(LEAVE), "{seen}");
     assert!(child.wait().expect("it ends").success());
 
-    let mut child = on_a_terminal(&scene, &format!("timeout --foreground -s TERM 4 {PROGRAM}")).expect("a terminal");
+    let noted = scene.instance.dir().join("top.pid");
+    let mut child =
+        on_a_terminal(&scene, &format!("echo $$ > {}; exec {PROGRAM}", noted.display())).expect("a terminal");
     let keys = child.stdin.take();
-    let mut all = String::new();
-    child.stdout.take().expect("a pipe").read_to_string(&mut all).expect("the terminal is read");
+    let mut out = child.stdout.take().expect("a pipe");
+    let mut all = read_until(&mut out, "row lock contention");
+    let process = std::fs::read_to_string(&noted).ok().and_then(|n| n.trim().parse().ok()).expect("its process");
+    os::process::kill(process, os::signal::SIGTERM).expect("a signal is sent");
+    out.read_to_string(&mut all).expect("the terminal is read");
     assert!(all.contains(LEAVE) && all.contains("\x1b[?25h"), "the screen and the cursor come back: {all}");
     drop(keys);
     child.wait().expect("it ends");

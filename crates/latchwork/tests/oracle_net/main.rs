@@ -184,7 +184,7 @@ fn a_call_is_broken_and_the_session_goes_on() {
 
 #[test]
 fn what_is_no_client_ends_and_keeps_nobody_waiting() {
-    let (instance, at) = start(&[("inbound_connect_timeout", "2")]);
+    let (instance, at) = start(&[("inbound_connect_timeout", "6")]);
     let place = (at.host.as_str(), at.port);
     let silent: Vec<TcpStream> = (0..5).map(|_| TcpStream::connect(place).unwrap()).collect();
     logon(&at).logoff().unwrap();

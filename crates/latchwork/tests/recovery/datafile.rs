@@ -230,17 +230,22 @@ fn a_statement_that_cannot_be_undone_ends_its_transaction() {
         &mut c,
         &[
             "create table log (n number)",
-            "create or replace procedure both is begin insert into log values (1); update far set v = 'p'; \
-             dbms_session.sleep(2); raise_application_error(-20001, 'no'); end;",
+            "create table gate (n number)",
+            "insert into gate values (1)",
+            "commit",
+            "create or replace procedure both is n number; begin insert into log values (1); update far set v = 'p'; \
+             select n into n from gate for update; raise_application_error(-20001, 'no'); end;",
         ],
     );
-    let mut other = db.connect();
+    let (mut other, mut keeper) = (db.connect(), db.connect());
     run(&mut other, &["insert into near values (7777, 'before')"]);
+    run(&mut keeper, &["update gate set n = 2"]);
     std::thread::scope(|scope| {
         let called = scope.spawn(|| error(&mut other, "begin both; end;"));
-        let sleeps = "select count(*) from v$session where event = 'PL/SQL lock timer' and state = 'WAITING'";
-        eventually("it has changed both", || number(&mut c, sleeps) == 1);
+        let waits = "select count(*) from v$session where event like 'enq: TX%' and state = 'WAITING'";
+        eventually("it has changed both", || number(&mut c, waits) == 1);
         run(&mut c, &[OFFLINE]);
+        run(&mut keeper, &["rollback"]);
         let e = called.join().unwrap();
         assert!(e.contains("ORA-02091") && e.contains("ORA-00376"), "{e}");
     });
@@ -250,7 +255,7 @@ fn a_statement_that_cannot_be_undone_ends_its_transaction() {
     run(&mut c, &[RECOVER, ONLINE]);
     assert_eq!(number(&mut c, "select count(*) from far where v = 'p'"), 0);
     eventually("it is rolled back", || number(&mut c, "select count(*) from v$transaction") == 0);
-    drop((c, other));
+    drop((c, other, keeper));
     db.verify();
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use types::{Nls, Value};
 
 /// How long anything may take that should happen at once; long enough for a loaded machine.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn executable() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))
