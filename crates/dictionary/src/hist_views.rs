@@ -2,7 +2,8 @@
 
 use crate::base::Base;
 
-/// Name and query. The names of the figures are those of the tables, so that a column added there needs one here.
+/// Name and query. The names of the figures are those of the tables, so that a column added there needs one here. The number of the
+/// snapshot is the snapshot's own: a query that names some of them finds these first, and then the figures of each.
 pub(crate) const VIEWS: &[(&str, &str)] = &[
     (
         "DBA_HIST_SNAPSHOT",
@@ -12,30 +13,30 @@ pub(crate) const VIEWS: &[(&str, &str)] = &[
     ),
     (
         "DBA_HIST_SYSTEM_EVENT",
-        "select e.snap_id, e.dbid, e.instance_number, e.event_id, e.event_name, n.wait_class_id, e.wait_class, e.total_waits, \
+        "select s.snap_id, s.dbid, e.instance_number, e.event_id, e.event_name, n.wait_class_id, e.wait_class, e.total_waits, \
             e.total_timeouts, e.time_waited_micro, e.total_waits_fg, e.total_timeouts_fg, e.time_waited_micro_fg, 0 con_id from wrm$_snapshot s, wrh$_system_event e, v$event_name n \
             where s.snap_id = e.snap_id and s.dbid = e.dbid and s.status = 0 and n.event_id(+) = e.event_id",
     ),
     (
         "DBA_HIST_LATCH",
-        "select l.snap_id, l.dbid, l.instance_number, l.latch_hash, l.latch_name, l.level#, l.gets, l.misses, l.sleeps, \
+        "select s.snap_id, s.dbid, l.instance_number, l.latch_hash, l.latch_name, l.level#, l.gets, l.misses, l.sleeps, \
             l.immediate_gets, l.immediate_misses, l.spin_gets, 0 sleep1, 0 sleep2, 0 sleep3, 0 sleep4, l.wait_time, 0 con_id \
             from wrm$_snapshot s, wrh$_latch l where s.snap_id = l.snap_id and s.dbid = l.dbid and s.status = 0",
     ),
     (
         "DBA_HIST_MUTEX_SLEEP",
-        "select m.snap_id, m.dbid, m.instance_number, m.mutex_type, m.location, m.sleeps, m.wait_time, 0 con_id \
+        "select s.snap_id, s.dbid, m.instance_number, m.mutex_type, m.location, m.sleeps, m.wait_time, 0 con_id \
             from wrm$_snapshot s, wrh$_mutex_sleep m where s.snap_id = m.snap_id and s.dbid = m.dbid and s.status = 0",
     ),
     (
         "DBA_HIST_ROWCACHE_SUMMARY",
-        "select r.snap_id, r.dbid, r.instance_number, r.parameter, r.total_usage, r.usage, 0 fixed, r.gets, r.getmisses, r.scans, \
+        "select s.snap_id, s.dbid, r.instance_number, r.parameter, r.total_usage, r.usage, 0 fixed, r.gets, r.getmisses, r.scans, \
             r.scanmisses, r.scancompletes, r.modifications, r.flushes, 0 dlm_requests, 0 dlm_conflicts, 0 dlm_releases, 0 con_id \
             from wrm$_snapshot s, wrh$_rowcache_summary r where s.snap_id = r.snap_id and s.dbid = r.dbid and s.status = 0",
     ),
     (
         "DBA_HIST_SQLSTAT",
-        "select q.snap_id, q.dbid, q.instance_number, q.sql_id, q.plan_hash_value, q.parsing_schema_name, q.executions_total, \
+        "select s.snap_id, s.dbid, q.instance_number, q.sql_id, q.plan_hash_value, q.parsing_schema_name, q.executions_total, \
             q.executions_delta, q.parse_calls_total, q.parse_calls_delta, q.fetches_total, q.fetches_delta, q.rows_processed_total, \
             q.rows_processed_delta, q.buffer_gets_total, q.buffer_gets_delta, q.disk_reads_total, q.disk_reads_delta, \
             q.elapsed_time_total, q.elapsed_time_delta, q.cpu_time_total, q.cpu_time_delta, q.module, q.action, q.version_count, q.iowait_total, q.iowait_delta, q.sharable_mem, 0 con_id \
@@ -49,11 +50,11 @@ pub(crate) const VIEWS: &[(&str, &str)] = &[
     ("DBA_HIST_SQLTEXT", "select t.dbid, t.sql_id, t.sql_text, t.command_type, 0 con_id from wrh$_sqltext t"),
     (
         "DBA_HIST_EVENT_HISTOGRAM",
-        "select h.snap_id, h.dbid, h.instance_number, h.event_id, h.event_name, n.wait_class_id, h.wait_class, \
+        "select s.snap_id, s.dbid, h.instance_number, h.event_id, h.event_name, n.wait_class_id, h.wait_class, \
             power(2, ceil(log(2, greatest(ceil(h.wait_time_micro / 1000), 1)))) wait_time_milli, sum(h.wait_count) wait_count, 0 con_id \
             from wrm$_snapshot s, wrh$_event_histogram h, v$event_name n \
             where s.snap_id = h.snap_id and s.dbid = h.dbid and s.status = 0 and n.event_id(+) = h.event_id \
-            group by h.snap_id, h.dbid, h.instance_number, h.event_id, h.event_name, n.wait_class_id, h.wait_class, \
+            group by s.snap_id, s.dbid, h.instance_number, h.event_id, h.event_name, n.wait_class_id, h.wait_class, \
             power(2, ceil(log(2, greatest(ceil(h.wait_time_micro / 1000), 1))))",
     ),
     (
@@ -77,7 +78,7 @@ pub(crate) const VIEWS: &[(&str, &str)] = &[
     ),
     (
         "DBA_HIST_ACTIVE_SESS_HISTORY",
-        "select h.snap_id, h.dbid, h.instance_number, h.sample_id, h.sample_time, h.sample_time_utc, h.usecs_per_row, h.session_id, \
+        "select s.snap_id, s.dbid, h.instance_number, h.sample_id, h.sample_time, h.sample_time_utc, h.usecs_per_row, h.session_id, \
             h.session_serial#, h.session_type, to_number(null) flags, h.user_id, h.sql_id, h.is_sqlid_current, h.sql_child_number, \
             h.sql_opcode, k.command_name sql_opname, \
             to_number(null) force_matching_signature, h.top_level_sql_id, h.top_level_sql_opcode, h.sql_plan_hash_value, \
@@ -104,7 +105,7 @@ pub(crate) const VIEWS: &[(&str, &str)] = &[
     ),
     (
         "DBA_HIST_SYSSTAT",
-        "select v.snap_id, v.dbid, v.instance_number, v.stat_id, v.stat_name, v.value, 0 con_id \
+        "select s.snap_id, s.dbid, v.instance_number, v.stat_id, v.stat_name, v.value, 0 con_id \
             from wrm$_snapshot s, wrh$_sysstat v where s.snap_id = v.snap_id and s.dbid = v.dbid and s.status = 0",
     ),
 ];
@@ -145,7 +146,9 @@ const PLAIN: &[(&str, Base)] = &[
 pub(crate) fn plain_views() -> impl Iterator<Item = (String, String)> {
     PLAIN.iter().map(|(name, base)| {
         let table = base.table();
-        let columns: Vec<String> = table.columns.iter().map(|(column, _)| format!("w.{column}")).collect();
+        let of = |column: &str| if matches!(column, "SNAP_ID" | "DBID") { "s" } else { "w" };
+        let columns: Vec<String> =
+            table.columns.iter().map(|(column, _)| format!("{}.{column}", of(column))).collect();
         let text = format!(
             "select {}, 0 con_id from wrm$_snapshot s, {} w where s.snap_id = w.snap_id and s.dbid = w.dbid and s.status = 0",
             columns.join(", "),
