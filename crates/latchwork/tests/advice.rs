@@ -1,31 +1,11 @@
 //! What other sizes of memory would have done: the views change with the workload, snapshots keep them, the report shows them.
 
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
-use std::path::PathBuf;
+mod support;
+
+use client::Client;
 use std::time::{Duration, Instant};
+use support::{connect, refused, rows, run, start, text};
 use types::Value;
-
-fn start(params: &[(&str, &str)]) -> Ephemeral {
-    let params = params.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let options = EphemeralOptions { params, executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))) };
-    Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
-}
-
-fn connect(instance: &Ephemeral) -> Client {
-    instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
-}
-
-fn run(c: &mut Client, sql: &str) {
-    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
-}
-
-fn refused(c: &mut Client, sql: &str) -> String {
-    c.execute(sql, &[]).expect_err(sql).to_string()
-}
-
-fn rows(c: &mut Client, sql: &str) -> Vec<Vec<Value>> {
-    c.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"))
-}
 
 fn real(v: &Value) -> f64 {
     if let Value::Number(n) = v { n.to_f64() } else { f64::NAN }
@@ -38,11 +18,6 @@ fn number(c: &mut Client, sql: &str) -> f64 {
 /// One number of each row.
 fn numbers(c: &mut Client, sql: &str) -> Vec<f64> {
     rows(c, sql).iter().map(|row| real(&row[0])).collect()
-}
-
-fn text(c: &mut Client, sql: &str) -> String {
-    let line = |row: &Vec<Value>| if let Value::Text(t) = &row[0] { t.clone() } else { String::new() };
-    rows(c, sql).iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Does it until it is so, for a minute at most.

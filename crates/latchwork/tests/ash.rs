@@ -1,29 +1,17 @@
 //! The active session history: what sessions were seen to do, in the ring and on disk.
 
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
-use std::path::PathBuf;
+mod support;
+
+use client::{Client, Credentials, Ephemeral};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
+use support::{connect, run, start};
 use types::Value;
 
 /// How long anything is waited for.
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn start(params: &[(&str, &str)]) -> Ephemeral {
-    let params = params.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let options = EphemeralOptions { params, executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))) };
-    Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
-}
-
 const FAST: &[(&str, &str)] = &[("_ash_sampling_interval", "10")];
-
-fn connect(instance: &Ephemeral) -> Client {
-    instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
-}
-
-fn run(c: &mut Client, sql: &str) {
-    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
-}
 
 fn rows(c: &mut Client, sql: &str) -> Vec<Vec<String>> {
     let all = c.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));

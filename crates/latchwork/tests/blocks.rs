@@ -1,29 +1,17 @@
 //! Blocks of PL/SQL as cursors: what clients, EXECUTE IMMEDIATE and jobs run is found, counted and shown like statements.
 
-use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
-use std::path::PathBuf;
+mod support;
+
+use client::{Bind, Client};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
+use support::{connect, run, start};
 use types::{DataType, Number, Value};
 
 /// How long anything is waited for.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const DESIGNS: [&str; 4] = ["latch", "pins", "mutex", "versioned"];
-
-fn start(params: &[(&str, &str)]) -> Ephemeral {
-    let params = params.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let options = EphemeralOptions { params, executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))) };
-    Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
-}
-
-fn connect(instance: &Ephemeral) -> Client {
-    instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
-}
-
-fn run(c: &mut Client, sql: &str) {
-    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
-}
 
 /// The rows of a query, columns joined by blanks and rows by semicolons.
 fn rows(c: &mut Client, sql: &str) -> String {

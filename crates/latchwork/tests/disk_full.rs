@@ -3,6 +3,8 @@
 //! Twice the same work: on a small file system of its own, where the test may mount one (in a mount namespace of its own, so that it
 //! goes with the test), and with files that are kept from growing by `_disk_full`, which always runs.
 
+mod support;
+
 use client::{Client, ClientError};
 use lab::torture::{Place, Started};
 use std::os::unix::process::CommandExt;
@@ -10,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
+use support::run;
 use types::Value;
 
 /// Transactions that make more redo than all logs hold.
@@ -57,10 +60,6 @@ fn params(extra: &[(&str, &str)]) -> Vec<(String, String)> {
     // Sorts need temporary space early.
     let more = [("sort_area_size", "64K"), ("workarea_size_policy", "MANUAL"), ("_disk_sync", "TRUE")];
     usual.iter().chain(&more).chain(extra).map(|(n, v)| (n.to_string(), v.to_string())).collect()
-}
-
-fn run(c: &mut Client, sql: &str) {
-    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
 }
 
 fn number(c: &mut Client, sql: &str) -> i64 {

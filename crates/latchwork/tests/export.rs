@@ -1,9 +1,12 @@
 //! What is exported is what the views say: read back by DuckDB where it is there, and by a reader of JSON everywhere.
 
+mod support;
+
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use support::{rows, run};
 use types::{DataType, Value};
 
 struct Folder(PathBuf);
@@ -33,14 +36,6 @@ fn start() -> Ephemeral {
     let params = params.map(|(n, v)| (n.to_string(), v.to_string()));
     let options = EphemeralOptions { params: params.to_vec(), executable };
     Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
-}
-
-fn run(c: &mut Client, sql: &str) {
-    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
-}
-
-fn rows(c: &mut Client, sql: &str) -> Vec<Vec<Value>> {
-    c.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"))
 }
 
 fn text(v: &Value) -> String {

@@ -1,25 +1,13 @@
 //! The published way to keep a processor busy with one block: what each design of the cache counts for it, and each algorithm of
 //! CONNECT BY; and how the block is found.
 
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+mod support;
+
+use client::Client;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
+use support::{connect, run, start};
 use types::Value;
-
-fn start(params: &[(&str, &str)]) -> Ephemeral {
-    let params = params.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let options = EphemeralOptions { params, executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))) };
-    Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
-}
-
-fn connect(instance: &Ephemeral) -> Client {
-    instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
-}
-
-fn run(c: &mut Client, sql: &str) {
-    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
-}
 
 fn rows(c: &mut Client, sql: &str) -> Vec<Vec<String>> {
     let rows = c.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));

@@ -1,39 +1,10 @@
 //! Latches held by hand, and who waits for whom when everybody is stuck.
 
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
-use std::path::PathBuf;
+mod support;
+
+use client::{Client, Credentials, Ephemeral};
 use std::process::Command;
-use std::time::{Duration, Instant};
-use types::Value;
-
-fn start(params: &[(&str, &str)]) -> Ephemeral {
-    let params = params.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let options = EphemeralOptions { params, executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))) };
-    Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
-}
-
-fn connect(instance: &Ephemeral) -> Client {
-    instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
-}
-
-fn run(c: &mut Client, sql: &str) {
-    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
-}
-
-fn rows(c: &mut Client, sql: &str) -> Vec<Vec<String>> {
-    let rows = c.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
-    let text = |v: &Value| match v {
-        Value::Null => String::new(),
-        Value::Number(n) => n.to_string(),
-        Value::Text(t) => t.clone(),
-        other => format!("{other:?}"),
-    };
-    rows.iter().map(|row| row.iter().map(text).collect()).collect()
-}
-
-fn one(c: &mut Client, sql: &str) -> String {
-    rows(c, sql)[0][0].clone()
-}
+use support::{connect, one, run, start, until, words as rows};
 
 /// What ORADEBUG says.
 fn debug(c: &mut Client, line: &str) -> String {
@@ -52,14 +23,6 @@ fn hang(instance: &Ephemeral) -> String {
     let program = program.expect("the program runs");
     assert!(program.status.success(), "{program:?}");
     String::from_utf8(program.stdout).unwrap()
-}
-
-fn until(what: &str, mut is: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !is() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// The address of the latch over the result cache, as ORADEBUG takes it.

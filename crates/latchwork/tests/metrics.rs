@@ -1,19 +1,11 @@
 //! Metrics: what was counted in the last intervals, as rates.
 
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
-use std::path::PathBuf;
+mod support;
+
+use client::{Client, Credentials};
 use std::time::{Duration, Instant};
+use support::{run, start};
 use types::Value;
-
-fn start(params: &[(&str, &str)]) -> Ephemeral {
-    let params = params.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let options = EphemeralOptions { params, executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))) };
-    Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
-}
-
-fn run(c: &mut Client, sql: &str) {
-    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
-}
 
 fn real(c: &mut Client, sql: &str) -> f64 {
     let rows = c.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));

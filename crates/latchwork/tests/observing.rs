@@ -1,6 +1,9 @@
 //! What `statistics_level` and `timed_statistics` turn on and off.
 
+mod support;
+
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+use support::run;
 use types::Value;
 
 fn start(params: &[(&str, &str)]) -> (Ephemeral, Client) {
@@ -9,10 +12,6 @@ fn start(params: &[(&str, &str)]) -> (Ephemeral, Client) {
     let instance = Ephemeral::start_with(&EphemeralOptions { params, executable }).expect("an instance starts");
     let session = instance.connect(&Credentials::Sysdba).expect("a session opens");
     (instance, session)
-}
-
-fn run(c: &mut Client, sql: &str) {
-    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
 }
 
 fn numbers(c: &mut Client, sql: &str) -> Vec<i64> {

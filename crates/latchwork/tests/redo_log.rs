@@ -1,10 +1,13 @@
 //! The redo log of a running instance: commits that are waited for or not, logs that switch and are archived, the deaths of those
 //! who write them, and a log that cannot be written.
 
+mod support;
+
 use client::{Client, Credentials};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use support::run;
 use types::Value;
 
 fn latchwork(args: &[&str], dir: &Path) -> (bool, String) {
@@ -57,10 +60,6 @@ impl Drop for Database {
         let _ = latchwork(&["stop", "--mode", "abort"], &self.0);
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-fn run(c: &mut Client, sql: &str) {
-    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
 }
 
 fn texts(c: &mut Client, sql: &str) -> Vec<String> {

@@ -1,45 +1,15 @@
 //! What a session executes and waits for, as scripts that sample it ask.
 
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+mod support;
+
+use client::{Ephemeral, EphemeralOptions};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-use types::Value;
+use support::{connect, one, run, until, words as rows};
 
 fn start(generation: &str) -> Ephemeral {
     let params = vec![("latch_generation".to_string(), generation.to_string())];
     let options = EphemeralOptions { params, executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))) };
     Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
-}
-
-fn connect(instance: &Ephemeral) -> Client {
-    instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
-}
-
-fn run(c: &mut Client, sql: &str) {
-    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
-}
-
-fn rows(c: &mut Client, sql: &str) -> Vec<Vec<String>> {
-    let rows = c.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
-    let text = |v: &Value| match v {
-        Value::Null => String::new(),
-        Value::Number(n) => n.to_string(),
-        Value::Text(t) => t.clone(),
-        other => format!("{other:?}"),
-    };
-    rows.iter().map(|row| row.iter().map(text).collect()).collect()
-}
-
-fn one(c: &mut Client, sql: &str) -> String {
-    rows(c, sql)[0][0].clone()
-}
-
-fn until(what: &str, mut is: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !is() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// The columns of `v$session` in 19c.

@@ -1,22 +1,17 @@
 //! The time model: what sessions say they spent their time on holds together.
 
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+mod support;
+
+use client::{Client, Ephemeral, EphemeralOptions};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use support::{connect, run};
 use types::Value;
 
 fn start() -> Ephemeral {
     let options =
         EphemeralOptions { params: Vec::new(), executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))) };
     Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
-}
-
-fn connect(instance: &Ephemeral) -> Client {
-    instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
-}
-
-fn run(c: &mut Client, sql: &str) {
-    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
 }
 
 fn number(c: &mut Client, sql: &str) -> i64 {

@@ -1,0 +1,68 @@
+//! What tests of a running instance share: an instance of its own for each, sessions, and statements that succeed or are refused.
+//! Whatever does not come about at once is waited for as long as a machine needs that has other things to do.
+
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use types::Value;
+
+/// An instance with these parameters, which ends when it is dropped.
+pub fn start(params: &[(&str, &str)]) -> Ephemeral {
+    let params = params.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    let options = EphemeralOptions { params, executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))) };
+    Ephemeral::start_with(&options).unwrap_or_else(|e| panic!("the instance starts: {e}"))
+}
+
+/// A session of the owner.
+pub fn connect(instance: &Ephemeral) -> Client {
+    instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
+}
+
+/// Runs a statement that succeeds.
+pub fn run(c: &mut Client, sql: &str) {
+    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+/// The error of a statement that is refused.
+pub fn refused(c: &mut Client, sql: &str) -> String {
+    c.execute(sql, &[]).expect_err(sql).to_string()
+}
+
+/// The rows of a query.
+pub fn rows(c: &mut Client, sql: &str) -> Vec<Vec<Value>> {
+    c.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"))
+}
+
+/// The rows of a query as text.
+pub fn words(c: &mut Client, sql: &str) -> Vec<Vec<String>> {
+    let rows = c.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    let text = |v: &Value| match v {
+        Value::Null => String::new(),
+        Value::Number(n) => n.to_string(),
+        Value::Text(t) => t.clone(),
+        other => format!("{other:?}"),
+    };
+    rows.iter().map(|row| row.iter().map(text).collect()).collect()
+}
+
+/// The first value of a query as text.
+pub fn one(c: &mut Client, sql: &str) -> String {
+    words(c, sql)[0][0].clone()
+}
+
+/// The first column of a query, as lines.
+pub fn text(c: &mut Client, sql: &str) -> String {
+    let line = |row: &Vec<Value>| if let Value::Text(t) = &row[0] { t.clone() } else { String::new() };
+    rows(c, sql).iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Waits until it is so.
+pub fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !is() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
