@@ -14,7 +14,7 @@ fn setup(processes: u32, locks: u32) -> (&'static Processes, Enqueues) {
     (all, Enqueues::create(all, &layout))
 }
 
-const SECOND: Timeout = Timeout::After(Duration::from_secs(20));
+const SECOND: Timeout = Timeout::After(Duration::from_secs(60));
 
 fn get(e: &Enqueues, p: &Process, id: u64, mode: LockMode, timeout: Timeout) -> Result<LockId, EnqueueError> {
     e.get(p, EnqueueType::Tx, id, 0, mode, timeout)

@@ -194,7 +194,10 @@ mod tests {
         let ns = w.end(Event::DbFileSequentialRead, start, true);
         assert!(ns >= 2_000_000);
         let seen = w.slot.view(start + ns + 7_000).unwrap();
-        assert_eq!((seen.state, seen.since_us), (WaitState::WaitedShortTime(ns / 1000), 7));
+        // It was to take two milliseconds, and took as long as the machine made it.
+        let us = ns / 1000;
+        let state = if us < 10_000 { WaitState::WaitedShortTime(us) } else { WaitState::WaitedKnownTime(us) };
+        assert_eq!((seen.state, seen.since_us), (state, 7));
         let t = w.totals.of(Event::DbFileSequentialRead);
         assert_eq!((t.waits(), t.timeouts(), t.time_us(), t.max_us()), (1, 1, ns / 1000, ns / 1000));
         assert_eq!(t.histogram().iter().sum::<u64>(), 1);
