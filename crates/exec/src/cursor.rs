@@ -130,6 +130,8 @@ pub struct Cursor {
     checked: Option<(Scn, u64)>,
     cached: Option<Box<Cached>>,
     state: State,
+    /// The next execution goes on with the one before.
+    continues: bool,
     rows: u64,
     returned: std::vec::IntoIter<Vec<Value>>,
     key: Place,
@@ -281,6 +283,7 @@ impl Cursor {
             checked: None,
             cached,
             state: State::Closed,
+            continues: false,
             rows: 0,
             returned: Vec::new().into_iter(),
             key: place,
@@ -297,6 +300,7 @@ impl Cursor {
         let mut new = Cursor::make(cx, &self.text, self.statement.clone(), &self.bind_types, self.internal, place)?;
         new.values = std::mem::take(&mut self.values);
         new.values.resize(new.binds.len(), Value::Null);
+        new.continues = self.continues;
         *self = new;
         Ok(())
     }
@@ -371,13 +375,19 @@ impl Cursor {
     /// What a statement only reads it does not lock: when a segment of that has gone, exchanged for another by a rebuild that committed
     /// meanwhile, nothing has been done, and the statement is compiled and run again. That is one execution.
     pub fn execute(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
-        let mut run = Run::First;
+        let mut run = self.next_run();
         loop {
             match self.execute_once(&mut run, cx) {
                 Err(e) if e.is(8103) && !cx.host.is_current(self.epoch) => cx.p.check_cancel()?,
                 done => return done,
             }
         }
+    }
+
+    /// How the next execution counts.
+    #[inline]
+    fn next_run(&self) -> Run {
+        if self.continues { Run::Again } else { Run::First }
     }
 
     fn execute_once(&mut self, run: &mut Run, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -434,6 +444,12 @@ impl Cursor {
         state.bind(cx.p, cx.shared, &self.temporary, &changed, depth)?;
         // Who waited for DDL has waited for another definition.
         if cx.host.is_current(self.epoch) { Ok(()) } else { self.renew(cx) }
+    }
+
+    /// Says that the next execution and the one before are counted as one: those of an array of bind values are.
+    #[inline]
+    pub fn set_continues(&mut self, continues: bool) {
+        self.continues = continues;
     }
 
     /// Takes an execution with the values bound into a batch, to be carried out with those of further calls by
@@ -499,7 +515,7 @@ impl Cursor {
         if let Body::Dml(Dml::Insert(i)) = &mut self.body {
             i.begin();
         }
-        self.begin_execution(&mut Run::First, cx);
+        self.begin_execution(&mut self.next_run(), cx);
         Ok(true)
     }
 
@@ -508,6 +524,14 @@ impl Cursor {
         match &self.body {
             Body::Dml(dml) => dml.has_waiting(),
             Body::Query { .. } => (false, false),
+        }
+    }
+
+    /// How many executions wait.
+    pub fn rows_waiting(&self) -> usize {
+        match &self.body {
+            Body::Dml(dml) => dml.rows_waiting(),
+            Body::Query { .. } => 0,
         }
     }
 
@@ -524,8 +548,20 @@ impl Cursor {
         let Body::Dml(dml) = &mut self.body else { return Ok(()) };
         let rows = dml.rows_waiting();
         let host = cx.host;
-        let result = dml.run_waiting(&mut |n, e| refused(n, host.name_segment(e)), cx);
-        self.key.processed(rows, cx);
+        let (mut failed, mut end) = (0, 0);
+        let mut refused = |n, e| match refused(n, host.name_segment(e)) {
+            Ok(()) => {
+                failed += 1;
+                Ok(())
+            }
+            Err(e) => {
+                end = n;
+                Err(e)
+            }
+        };
+        let result = dml.run_waiting(&mut refused, cx);
+        let done = if result.is_ok() { rows } else { end };
+        self.key.processed(done.saturating_sub(failed) as u64, cx);
         self.key.finished(cx);
         result.map_err(|e| host.name_segment(e))
     }

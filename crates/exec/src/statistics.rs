@@ -49,7 +49,7 @@ impl Timing {
     pub const ALL: Timing = Timing { first: 0, mask: 0 };
 }
 
-/// Which time an execution runs: the second time counts as no execution of its own.
+/// Which time an execution runs: the second time counts as no execution of its own, and so do those of an array behind the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Run {
     First,
@@ -441,7 +441,7 @@ impl Place {
         let Some(figure) = cx.session.figures.slot(&self.key) else { return };
         figure.executed(run, timing);
         figure.base = Some(base);
-        if figure.delta.executions >= TOLD_EVERY {
+        if figure.delta.executions >= TOLD_EVERY || run == Run::Again && figure.seen.is_multiple_of(TOLD_EVERY) {
             self.tell(cx);
         }
     }

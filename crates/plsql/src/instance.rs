@@ -343,6 +343,9 @@ impl World for ExecWorld<'_, '_> {
         cursor.cursor.execute(self.cx)?;
         Ok(cursor.cursor.rows_processed())
     }
+    fn continues(&mut self, cursor: &mut SqlCursor, continues: bool) {
+        cursor.cursor.set_continues(continues);
+    }
     fn execute_later(&mut self, cursor: &mut SqlCursor) -> Result<bool> {
         cursor.cursor.execute_later(self.cx)
     }

@@ -167,6 +167,8 @@ pub trait World {
     fn bind(&mut self, cursor: &mut Self::Cursor, at: usize, value: &Value) -> Result<()>;
     /// Executes; gives the number of rows that DML changed. RETURNING's rows are fetched like a query's.
     fn execute(&mut self, cursor: &mut Self::Cursor) -> Result<u64>;
+    /// Says whether the next execution and the one before are counted as one: those of a FORALL are.
+    fn continues(&mut self, _cursor: &mut Self::Cursor, _continues: bool) {}
     /// Takes an execution into a batch that [`World::execute_waiting`] carries out. False when this statement cannot wait: nothing was
     /// done, and what waits is to be carried out before it is executed.
     fn execute_later(&mut self, _cursor: &mut Self::Cursor) -> Result<bool> {

@@ -260,6 +260,10 @@ impl plsql::World for World<'_> {
         Ok(cursor.cursor.rows_processed())
     }
 
+    fn continues(&mut self, cursor: &mut SqlCursor, continues: bool) {
+        cursor.cursor.set_continues(continues);
+    }
+
     fn execute_later(&mut self, cursor: &mut SqlCursor) -> Result<bool> {
         cursor.cursor.execute_later(&mut self.cx)
     }

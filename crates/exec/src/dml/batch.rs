@@ -8,6 +8,7 @@ use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
 use btree::Inserted;
 use heap::HeapTable;
+use txn::Savepoint;
 use types::row::RowReader;
 use types::{Ora, Result, Rowid};
 
@@ -81,14 +82,28 @@ impl Batch {
         let start = cx.shared.txns.savepoint(&cx.session.txn);
         let done = match self.insert_together(table, indexes, cx) {
             Ok(Inserted::Done) => Ok(()),
-            Err(e) if e.is(1013) || e.is(28) => Err(e), // the user said so, and says it once
-            Ok(Inserted::Duplicate(_)) | Err(_) => {
-                cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?;
-                self.insert_singly(table, indexes, refused, cx)
+            Ok(Inserted::Duplicate(_)) => self.insert_again(&start, table, indexes, refused, cx),
+            // The user said so, and says it once. Rows may be there without their entries.
+            Err(e) if e.is(1013) || e.is(28) => {
+                cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start).and(Err(e))
             }
+            Err(_) => self.insert_again(&start, table, indexes, refused, cx),
         };
         self.clear();
         done
+    }
+
+    /// Takes back what has been inserted together and inserts the rows one by one.
+    fn insert_again(
+        &mut self,
+        start: &Savepoint,
+        table: &HeapTable,
+        indexes: &[Index],
+        refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, start)?;
+        self.insert_singly(table, indexes, refused, cx)
     }
 
     fn insert_together(&mut self, table: &HeapTable, indexes: &[Index], cx: &mut ExecCtx<'_>) -> Result<Inserted> {
@@ -121,11 +136,11 @@ impl Batch {
     ) -> Result<()> {
         for n in 0..self.ends.len() {
             let start = cx.shared.txns.savepoint(&cx.session.txn);
-            if let Err(e) = self.insert_one(n, table, indexes, cx) {
+            let inserted = cx.p.check_cancel().and_then(|()| self.insert_one(n, table, indexes, cx));
+            if let Err(e) = inserted {
                 cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?;
                 refused(n, e)?;
             }
-            cx.p.check_cancel()?;
         }
         Ok(())
     }

@@ -228,9 +228,10 @@ impl Dml {
         }
     }
 
-    pub fn rows_waiting(&self) -> u64 {
+    /// How many rows wait.
+    pub fn rows_waiting(&self) -> usize {
         match self {
-            Dml::Insert(i) => i.writer.batch().len() as u64,
+            Dml::Insert(i) => i.writer.batch().len(),
             _ => 0,
         }
     }

@@ -113,6 +113,9 @@ impl Machine {
             Some(c) => c,
             None => Box::new(w.open_cursor(&def.text, &def.bind_types, true)?),
         };
+        if self.is_in_forall() {
+            w.continues(&mut cursor, !self.forall.counts.is_empty());
+        }
         let mut binds = def.binds.iter().enumerate();
         match binds.try_for_each(|(i, o)| w.bind(&mut cursor, i, val(&self.stack, &self.frames, unit, base, *o))) {
             Ok(()) => Ok(cursor),
@@ -269,7 +272,7 @@ impl Machine {
         let (mut cursor, n) = self.start(w, unit, base, sql)?;
         let query = unit.pool.sql[sql as usize].query;
         // In a FORALL the rows of every iteration are collected.
-        let append = self.forall.active && !self.forall.counts.is_empty();
+        let append = self.is_in_forall() && !self.forall.counts.is_empty();
         let result = self.collect(s, w, unit, base, bulk, append, u64::MAX, &mut |w, row| w.fetch(&mut cursor, row));
         self.finish(w, unit, sql, cursor);
         let rows = result?;

@@ -73,6 +73,8 @@ struct Counter {
 #[derive(Default)]
 struct ForAll {
     active: bool,
+    /// How many frames there were where it began.
+    frames: usize,
     counts: Vec<u64>,
     errors: Vec<(i64, u32)>,
     waiting: Option<Waiting>,
@@ -262,7 +264,7 @@ impl Machine {
         while self.frames.len() > floor {
             let f = self.frames.last().expect("above the floor");
             let at = f.pc.saturating_sub(1);
-            if self.forall.active
+            if self.is_in_forall()
                 && !deadly
                 && let Some(next) = saved_iteration(f, at)
             {
@@ -273,6 +275,9 @@ impl Machine {
                 self.frames.last_mut().expect("seen").pc = next;
                 return Ok(());
             }
+            // Whoever handles it here or further out has left the FORALL.
+            self.forall.active &= self.frames.len() > self.forall.frames;
+            let f = self.frames.last().expect("above the floor");
             let name = f.unit.qualified(&f.proc);
             let line = f.proc.lines.get(at).copied().unwrap_or(1);
             let internal = f.unit.owner.is_empty() && !f.unit.name.is_empty();
@@ -807,7 +812,9 @@ impl Machine {
                     self.put_value(base, d, Value::Number(Number::from_i64(r)));
                 }
                 Op::ExecuteImmediate { dynamic, row } => self.execute_immediate(s, w, unit, base, dynamic, row)?,
-                Op::ForAllBegin => self.forall = ForAll { active: true, ..ForAll::default() },
+                Op::ForAllBegin => {
+                    self.forall = ForAll { active: true, frames: self.frames.len(), ..ForAll::default() }
+                }
                 Op::ExecuteLater { sql, row, save } => self.execute_later(s, w, unit, base, sql, row, save)?,
                 Op::ForAllStep { .. } => {
                     self.forall.counts.push(self.sql_rows);
@@ -1027,6 +1034,12 @@ impl Machine {
                 }
             }
         })
+    }
+
+    /// Whether the statement is that of a FORALL, and not of a subprogram that is called in it.
+    #[inline]
+    fn is_in_forall(&self) -> bool {
+        self.forall.active && self.frames.len() == self.forall.frames
     }
 
     fn forall_end(&mut self) -> Run<()> {
