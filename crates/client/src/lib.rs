@@ -14,12 +14,14 @@
 //! A client is blocking and single-threaded; a [`BreakHandle`] may be sent to another thread or a signal handler's
 //! thread to break the call in flight.
 
+mod array;
 mod connection;
 mod ephemeral;
 mod error;
 mod net_session;
 mod session;
 
+pub use array::{ArrayError, ArrayOptions, ArrayOutcome};
 pub use connection::SOCKET_NAME;
 pub use ephemeral::{Ephemeral, EphemeralOptions, find_executable};
 pub use error::{ClientError, ClientResult};

@@ -1,10 +1,13 @@
 //! A session: one connection to one server process.
 
+use crate::array::Part;
 use crate::connection::Connection;
 use crate::error::{ClientError, ClientResult};
 use net::local::{Bind, Column, Done, Execute, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use types::Value;
 
 /// Rows a query asks for at a time unless told otherwise; SQL*Plus's `ARRAYSIZE` is 15.
@@ -76,6 +79,8 @@ pub struct Client {
     closed: bool,
     in_transaction: bool,
     schema: String,
+    /// How often handles have broken a call, or would have.
+    breaks: Arc<AtomicU64>,
 }
 
 impl Client {
@@ -124,6 +129,7 @@ impl Client {
             output: Vec::new(),
             closed: false,
             in_transaction: false,
+            breaks: Arc::default(),
         })
     }
 
@@ -265,14 +271,27 @@ impl Client {
             sid: self.welcome.sid,
             serial: self.welcome.serial,
             key: self.welcome.cancel_key,
+            breaks: self.breaks.clone(),
         }
     }
 
+    pub(crate) fn breaks(&self) -> u64 {
+        self.breaks.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn wants_output(&self) -> bool {
+        self.want_output
+    }
+
     fn call(&mut self, request: &Request) -> ClientResult<Outcome> {
+        self.call_many(request, &mut Part::default())
+    }
+
+    pub(crate) fn call_many(&mut self, request: &Request, part: &mut Part) -> ClientResult<Outcome> {
         if self.closed {
             return Err(not_connected());
         }
-        let outcome = self.exchange(request);
+        let outcome = self.exchange(request, part);
         match &outcome {
             Ok(o) => {
                 self.in_transaction = o.done.in_transaction;
@@ -285,7 +304,7 @@ impl Client {
         outcome
     }
 
-    fn exchange(&mut self, request: &Request) -> ClientResult<Outcome> {
+    fn exchange(&mut self, request: &Request, part: &mut Part) -> ClientResult<Outcome> {
         if let Err(e) = self.connection.send(request) {
             // A server that ended the session has said why before it closed the connection.
             return Err(self.connection.last_word().unwrap_or(e));
@@ -303,6 +322,9 @@ impl Client {
                     self.output.extend(lines.iter().cloned());
                     outcome.output.extend(lines);
                 }
+                Reply::Returned { execution, values } => part.returned.push((execution, values)),
+                Reply::Refused { errors } => part.errors.extend(errors),
+                Reply::Executed(executed) => part.executed = executed,
                 Reply::Done(done) => {
                     outcome.done = *done;
                     return Ok(outcome);
@@ -379,14 +401,16 @@ pub struct BreakHandle {
     sid: u32,
     serial: u32,
     key: u64,
+    breaks: Arc<AtomicU64>,
 }
 
 impl BreakHandle {
-    /// Sends the break. Nothing happens when no call is in flight.
+    /// Sends the break. Nothing happens when no call is in flight; of an array that goes in several calls, the next is not made.
     ///
     /// # Errors
     /// When the instance does not answer.
     pub fn send(&self) -> ClientResult<()> {
+        self.breaks.fetch_add(1, Ordering::Relaxed);
         let mut connection = Connection::open(&self.dir)?;
         connection.send(&Request::Cancel { sid: self.sid, serial: self.serial, key: self.key })?;
         connection.wait_for_end()
@@ -414,13 +438,17 @@ fn logon(credentials: &Credentials, options: &ConnectOptions) -> Logon {
 }
 
 fn not_connected() -> ClientError {
-    ClientError::Server(Box::new(Failure {
-        facility: "ORA".into(),
-        code: 3114,
-        text: "ORA-03114: not connected to ORACLE".into(),
-        fatal: true,
-        ..Failure::default()
-    }))
+    own(3114, "ORA-03114: not connected to ORACLE", true)
+}
+
+/// A call that was broken before it was made.
+pub(crate) fn broken() -> ClientError {
+    own(1013, "ORA-01013: user requested cancel of current operation", false)
+}
+
+fn own(code: u32, text: &str, fatal: bool) -> ClientError {
+    let failure = Failure { facility: "ORA".into(), code, text: text.into(), fatal, ..Failure::default() };
+    ClientError::Server(Box::new(failure))
 }
 
 fn unexpected(reply: &Reply) -> ClientError {
@@ -429,6 +457,9 @@ fn unexpected(reply: &Reply) -> ClientError {
         Reply::Described { .. } => "Described",
         Reply::Rows { .. } => "Rows",
         Reply::Output { .. } => "Output",
+        Reply::Returned { .. } => "Returned",
+        Reply::Refused { .. } => "Refused",
+        Reply::Executed(_) => "Executed",
         Reply::Done(_) => "Done",
         Reply::Error(_) => "Error",
     };

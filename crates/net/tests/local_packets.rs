@@ -2,8 +2,8 @@
 
 use net::StatementKind;
 use net::local::{
-    Bind, Column, Direction, Done, Execute, Failure, FrameBuffer, Logon, MAX_REQUEST_LEN, Reply, Request, Welcome,
-    encode_rows, write_frame,
+    ARRAY_ROWS_MAX, Array, Bind, BindRows, Column, Direction, Done, Execute, Executed, Failure, FrameBuffer, Logon,
+    MAX_REQUEST_LEN, Reply, Request, Welcome, encode_rows, write_frame,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -89,6 +89,31 @@ fn bind() -> impl Strategy<Value = Bind> {
     })
 }
 
+fn array() -> impl Strategy<Value = Request> {
+    let binds = vec(bind(), 1..5);
+    let shape = (".{0,200}", binds, any::<bool>(), any::<bool>(), any::<bool>());
+    let with_rows = |(sql, binds, batch_errors, row_counts, want_output): (String, Vec<Bind>, bool, bool, bool)| {
+        let array = Array { sql, batch_errors, row_counts, want_output, binds };
+        (vec(vec(value(), array.binds.len()), 0..20), Just(array))
+    };
+    shape.prop_flat_map(with_rows).prop_map(|(rows, array)| {
+        let mut packed = BindRows::new(array.binds.len());
+        assert!(rows.iter().all(|row| packed.push(row, usize::MAX)));
+        assert_eq!(values(&packed), rows);
+        Request::ExecuteMany { array: Box::new(array), rows: packed }
+    })
+}
+
+/// The rows, each read into the buffers of the one before.
+fn values(packed: &BindRows) -> Vec<Vec<Value>> {
+    let (mut rows, mut row, mut all) = (packed.rows(), Vec::new(), Vec::new());
+    while rows.next_row(&mut row).expect("rows that were looked through") {
+        all.push(row.clone());
+    }
+    assert_eq!(all.len(), packed.len());
+    all
+}
+
 fn request() -> impl Strategy<Value = Request> {
     prop_oneof![
         (any::<u16>(), ".{0,10}", ".{0,10}", any::<bool>(), any::<u32>()).prop_map(
@@ -101,6 +126,7 @@ fn request() -> impl Strategy<Value = Request> {
         (".{0,200}", vec(bind(), 0..6), any::<u32>(), any::<bool>()).prop_map(|(sql, binds, prefetch, want_output)| {
             Request::Execute(Box::new(Execute { sql, binds, prefetch, want_output }))
         }),
+        array(),
         ".{0,50}".prop_map(|sql| Request::Describe { sql }),
         (any::<u32>(), any::<u32>()).prop_map(|(cursor, rows)| Request::Fetch { cursor, rows }),
         any::<u32>().prop_map(|cursor| Request::CloseCursor { cursor }),
@@ -137,6 +163,11 @@ fn reply() -> impl Strategy<Value = Reply> {
         (any::<u32>(), vec(column, 0..8)).prop_map(|(cursor, columns)| Reply::Described { cursor, columns }),
         (any::<u32>(), vec(vec(value(), 0..5), 0..8)).prop_map(|(cursor, rows)| Reply::Rows { cursor, rows }),
         vec(option::of(".{0,20}"), 0..5).prop_map(|lines| Reply::Output { lines }),
+        (any::<u32>(), vec((any::<u16>(), value()), 0..5))
+            .prop_map(|(execution, values)| Reply::Returned { execution, values }),
+        vec((any::<u32>(), failure()), 0..5).prop_map(|errors| Reply::Refused { errors }),
+        (any::<u32>(), any::<u64>(), vec(any::<u64>(), 0..9))
+            .prop_map(|(executions, rows, counts)| { Reply::Executed(Executed { executions, rows, counts }) }),
         done,
         failure().prop_map(|f| Reply::Error(Box::new(f))),
     ]
@@ -193,6 +224,16 @@ proptest! {
     }
 
     #[test]
+    fn a_damaged_array_is_refused_or_read_to_its_end(r in array(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut bytes = encoded(|o| r.encode(o));
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        if let Ok(Request::ExecuteMany { array, rows }) = Request::decode(&bytes) {
+            prop_assert!(values(&rows).iter().all(|row| row.len() == array.binds.len()));
+        }
+    }
+
+    #[test]
     fn rows_written_one_by_one_are_a_rows_packet(rows in vec(vec(value(), 0..5), 0..8)) {
         let mut left = rows.iter();
         let mut out = Vec::new();
@@ -203,6 +244,50 @@ proptest! {
         });
         prop_assert_eq!(n, Ok(rows.len() as u32));
         prop_assert_eq!(Reply::decode(&out).unwrap(), Reply::Rows { cursor: 7, rows });
+    }
+}
+
+#[test]
+fn rows_of_an_array_are_bounded() {
+    let mut rows = BindRows::new(2);
+    let row = [Value::text("abc"), Value::Null];
+    assert!(!rows.push(&row, 8) && rows.is_empty() && rows.push(&row, 9) && !rows.push(&row, 17));
+    rows.clear();
+    let nulls = [Value::Null, Value::Null];
+    while rows.push(&nulls, usize::MAX) {}
+    assert_eq!((rows.len(), rows.bytes()), (ARRAY_ROWS_MAX, 2 * ARRAY_ROWS_MAX));
+    let bind = Bind::input(DataType::NUMBER, Value::Null);
+    let request = |binds: usize, rows: &BindRows| {
+        let array = Array { binds: vec![bind.clone(); binds], ..Array::default() };
+        let bytes = encoded(|o| Request::ExecuteMany { array: Box::new(array), rows: rows.clone() }.encode(o));
+        Request::decode(&bytes).is_ok()
+    };
+    assert!(request(2, &rows));
+    // Of another width than the binds, and without any.
+    assert!(!request(1, &rows) && !request(3, &rows) && !request(0, &rows) && !request(0, &BindRows::default()));
+    // More rows than may be, of a byte each.
+    let mut bytes = vec![9, 0, 0, 0, 0, 1, 0, 0, 0];
+    bytes.extend(
+        encoded(|o| {
+            Request::Execute(Box::new(Execute {
+                sql: String::new(),
+                binds: vec![bind.clone()],
+                prefetch: 0,
+                want_output: false,
+            }))
+            .encode(o)
+        })
+        .split_off(9),
+    );
+    bytes.truncate(bytes.len() - 5);
+    bytes.extend([0, 0, 0]);
+    let count = ARRAY_ROWS_MAX as u32 + 1;
+    for (count, good) in [(count, false), (count - 1, true)] {
+        let mut packet = bytes.clone();
+        packet.extend(count.to_le_bytes());
+        packet.extend(count.to_le_bytes());
+        packet.resize(packet.len() + count as usize, 0);
+        assert_eq!(Request::decode(&packet).is_ok(), good);
     }
 }
 

@@ -50,15 +50,15 @@ pub struct Calls {
 }
 
 /// What a call came to.
-struct Outcome {
-    kind: StatementKind,
-    rows: u64,
-    warning: Option<Failure>,
-    out: Vec<(u16, Value)>,
+pub(crate) struct Outcome {
+    pub(crate) kind: StatementKind,
+    pub(crate) rows: u64,
+    pub(crate) warning: Option<Failure>,
+    pub(crate) out: Vec<(u16, Value)>,
 }
 
 impl Outcome {
-    fn of(kind: StatementKind) -> Outcome {
+    pub(crate) fn of(kind: StatementKind) -> Outcome {
         Outcome { kind, rows: 0, warning: None, out: Vec::new() }
     }
 }
@@ -76,15 +76,46 @@ impl Calls {
             return finish(core, cx, result, kind, out);
         }
         let result = self.try_execute(core, cx, e, &mut kind, out);
+        self.end_execute(core, e.want_output, out);
+        finish(core, cx, result, kind, out)
+    }
+
+    /// What the end of an execution shows, and the lines of `dbms_output` if they are wanted.
+    pub(crate) fn end_execute(&mut self, core: &Core, want_output: bool, out: &mut Vec<u8>) {
         self.show_counts(core);
         core.p.session().command.store(0, std::sync::atomic::Ordering::Relaxed);
-        if e.want_output {
+        if want_output {
             let lines: Vec<_> = core.plsql.take_output(usize::MAX).into_iter().map(some_text).collect();
             if !lines.is_empty() {
                 write_frame(out, |o| Reply::Output { lines }.encode(o));
             }
         }
-        finish(core, cx, result, kind, out)
+    }
+
+    /// The cursor that the session has kept for a text, in use again: a parse call.
+    pub(crate) fn reopen(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        kind: &mut StatementKind,
+    ) -> Option<Cursor> {
+        let mut cursor = self.take_kept(core, text)?;
+        cursor.set_kept(false, cx);
+        core.p.count(Stat::ParseCountTotal, 1);
+        core.p.count(Stat::SessionCursorCacheHits, 1);
+        *kind = StatementKind(cursor.kind().command() as u16);
+        core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
+        Some(cursor)
+    }
+
+    /// The kind of a text that is known to be a block's.
+    pub(crate) fn known_block(core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Option<StatementKind> {
+        let known = core.blocks.borrow().kind_of(core.identity(), text);
+        known.or_else(|| {
+            let mut world = World { cx: cx.reborrow(), core };
+            core.plsql.knows_block(&mut world, text).then_some(StatementKind::PLSQL_EXECUTE)
+        })
     }
 
     fn try_execute(
@@ -96,20 +127,10 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         core.p.check_cancel()?;
-        if let Some(mut cursor) = self.take_kept(core, &e.sql) {
-            cursor.set_kept(false, cx);
-            core.p.count(Stat::ParseCountTotal, 1);
-            core.p.count(Stat::SessionCursorCacheHits, 1);
-            *kind = StatementKind(cursor.kind().command() as u16);
-            core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
+        if let Some(cursor) = self.reopen(core, cx, &e.sql, kind) {
             return self.run_cursor(core, cx, cursor, e, *kind, out);
         }
-        let known = core.blocks.borrow().kind_of(core.identity(), &e.sql);
-        let known = known.or_else(|| {
-            let mut world = World { cx: cx.reborrow(), core };
-            core.plsql.knows_block(&mut world, &e.sql).then_some(StatementKind::PLSQL_EXECUTE)
-        });
-        if let Some(known) = known {
+        if let Some(known) = Calls::known_block(core, cx, &e.sql) {
             *kind = known;
             core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
             return self.run_block(core, cx, &e.sql, &e.binds, *kind);
@@ -159,10 +180,10 @@ impl Calls {
         if cursor.kind() != exec::StatementKind::Select {
             core.last_cursor.set(shared);
             let mut outcome = Outcome { rows: cursor.rows_processed(), ..Outcome::of(kind) };
-            let returned = returning(&mut cursor, cx, &e.binds, &mut outcome);
+            let returned = returned(&mut cursor, cx, &e.binds);
             cursor.close(cx);
             self.keep(core, cx, &e.sql, cursor);
-            returned?;
+            outcome.out = returned?;
             return Ok(done(cx, outcome));
         }
         let limit = core.params.borrow().number(params::Param::OpenCursors).max(1) as usize;
@@ -238,7 +259,7 @@ impl Calls {
     }
 
     /// Runs a block, or CALL.
-    fn run_block(
+    pub(crate) fn run_block(
         &mut self,
         core: &Core,
         cx: &mut ExecCtx<'_>,
@@ -356,7 +377,7 @@ impl Calls {
     }
 
     /// Keeps a closed cursor for the same text, as `session_cached_cursors` allows.
-    fn keep(&mut self, core: &Core, cx: &mut ExecCtx<'_>, text: &str, mut cursor: Cursor) {
+    pub(crate) fn keep(&mut self, core: &Core, cx: &mut ExecCtx<'_>, text: &str, mut cursor: Cursor) {
         let most = core.params.borrow().number(params::Param::SessionCachedCursors).max(0) as usize;
         if most == 0 {
             return;
@@ -382,13 +403,19 @@ fn ends_or_marks_a_transaction(statement: &Statement) -> bool {
 }
 
 /// A statement that could not even be parsed is a parse call too.
-fn count_failed_parse(core: &Core) {
+pub(crate) fn count_failed_parse(core: &Core) {
     core.p.count(Stat::ParseCountTotal, 1);
     core.p.count(Stat::ParseCountFailures, 1);
 }
 
 /// Ends a call: the outcome or the error, framed.
-fn finish(core: &Core, cx: &ExecCtx<'_>, result: Result<Done>, kind: StatementKind, out: &mut Vec<u8>) -> Flow {
+pub(crate) fn finish(
+    core: &Core,
+    cx: &ExecCtx<'_>,
+    result: Result<Done>,
+    kind: StatementKind,
+    out: &mut Vec<u8>,
+) -> Flow {
     let e = match result {
         Ok(done) => {
             write_frame(out, |o| Reply::Done(Box::new(done)).encode(o));
@@ -415,7 +442,7 @@ pub fn failure_of(e: &Ora, kind: StatementKind) -> Failure {
     }
 }
 
-fn done(cx: &ExecCtx<'_>, outcome: Outcome) -> Done {
+pub(crate) fn done(cx: &ExecCtx<'_>, outcome: Outcome) -> Done {
     Done {
         kind: outcome.kind,
         rows: outcome.rows,
@@ -432,7 +459,7 @@ fn some_text(line: String) -> Option<String> {
 }
 
 /// Which of the call's binds belongs to the placeholder `name`, the `place`-th of its statement.
-fn bind_of(binds: &[Bind], place: usize, name: &str) -> Option<usize> {
+pub(crate) fn bind_of(binds: &[Bind], place: usize, name: &str) -> Option<usize> {
     let named = binds.iter().position(|b| b.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)));
     named.or_else(|| binds.get(place).filter(|b| b.name.is_none()).map(|_| place))
 }
@@ -493,21 +520,22 @@ fn fits_binds(names: &[String], binds: &[Bind], data: &[Datum]) -> Result<()> {
 }
 
 /// The values of `RETURNING … INTO`, to the binds that wait for output, in their order.
-fn returning(cursor: &mut Cursor, cx: &mut ExecCtx<'_>, binds: &[Bind], outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn returned(cursor: &mut Cursor, cx: &mut ExecCtx<'_>, binds: &[Bind]) -> Result<Vec<(u16, Value)>> {
+    let mut out = Vec::new();
     if cursor.columns().is_empty() {
-        return Ok(());
+        return Ok(out);
     }
     let mut row = Vec::new();
     let outs: Vec<_> = (0..binds.len()).filter(|at| binds[*at].direction != Direction::In).collect();
     // A bind that has a value of its own holds one; who only waits for output gets that of every row.
     let one = outs.iter().any(|at| binds[*at].direction == Direction::InOut);
     while cursor.fetch(cx, &mut row)? {
-        outcome.out.extend(outs.iter().zip(&row).map(|(at, v)| (*at as u16, v.clone())));
+        out.extend(outs.iter().zip(&row).map(|(at, v)| (*at as u16, v.clone())));
         if one {
             break;
         }
     }
-    Ok(())
+    Ok(out)
 }
 
 fn wire_column(c: &exec::Column, nls: &types::Nls) -> local::Column {

@@ -2,6 +2,7 @@
 //! The instance and its sessions: every shared structure, made once, and the calls of one user.
 
 mod alter;
+mod array;
 pub mod ash;
 mod awr;
 mod awr_segments;
@@ -39,6 +40,7 @@ mod trace;
 mod undo_tablespace;
 mod world;
 
+pub use array::NextRow;
 pub use caches::{Caches, OnCommit};
 pub use core::{FixedTables, MakeFixedTables, SessionFace};
 pub use guest::Guest;

@@ -7,6 +7,7 @@
 //! | killed | nothing: rolled back, locks freed | the next call answers ORA-00028 and the session ends |
 
 use crate::alter;
+use crate::array::NextRow;
 use crate::call::Calls;
 use crate::core::{Core, Identity};
 use crate::instance::Instance;
@@ -16,7 +17,7 @@ use crate::state::ConnectTimes;
 use crate::world::World;
 use dictionary::{UserDef, UserId};
 use exec::{ExecCtx, SessionState};
-use net::local::{Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome, write_frame};
+use net::local::{Array, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome, write_frame};
 use process::{Attach, Process, SessionStatus, WaitGuard};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -349,10 +350,23 @@ impl Session {
     /// Runs one call and appends the packets that answer it. What it committed is on disk when it returns, unless it was not to be
     /// waited for.
     pub fn call(&mut self, request: &Request, out: &mut Vec<u8>) -> Flow {
+        self.call_with(out, |core, cx, calls, out| answer(core, cx, calls, request, out))
+    }
+
+    /// As [`Session::call`] for an array whose rows `rows` gives; it is asked in the call.
+    pub fn call_array(&mut self, array: &Array, rows: &mut NextRow<'_>, out: &mut Vec<u8>) -> Flow {
+        self.call_with(out, |core, cx, calls, out| calls.execute_array(core, cx, array, rows, out))
+    }
+
+    fn call_with(
+        &mut self,
+        out: &mut Vec<u8>,
+        run: impl FnOnce(&Core, &mut ExecCtx<'_>, &mut Calls, &mut Vec<u8>) -> Flow,
+    ) -> Flow {
         let first = (!self.has_called).then(os::clock::now_ns);
         self.begin_call();
         let answer = out.len();
-        let flow = self.call_unsynced(request, out);
+        let flow = self.call_unsynced(out, run);
         self.end_call();
         let synced = self.core.sync_commits();
         if let Some(began) = first {
@@ -368,30 +382,17 @@ impl Session {
         }
     }
 
-    fn call_unsynced(&mut self, request: &Request, out: &mut Vec<u8>) -> Flow {
+    fn call_unsynced(
+        &mut self,
+        out: &mut Vec<u8>,
+        run: impl FnOnce(&Core, &mut ExecCtx<'_>, &mut Calls, &mut Vec<u8>) -> Flow,
+    ) -> Flow {
         if self.killed {
             return say_fatal(&Ora::new(28), out);
         }
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
-        let flow = match request {
-            Request::Execute(e) => calls.execute(core, &mut cx, e, out),
-            Request::Fetch { cursor, rows } => calls.fetch(core, &mut cx, *cursor, *rows, out),
-            Request::Describe { sql } => calls.describe(core, &mut cx, sql, out),
-            Request::CloseCursor { cursor } => {
-                calls.close(&mut cx, *cursor);
-                Flow::Continue
-            }
-            Request::Logoff { commit } => {
-                let ended = if *commit { core.commit(&mut cx) } else { core.rollback(cx.session) };
-                match ended {
-                    Ok(()) => write_frame(out, |o| Reply::Done(Box::default()).encode(o)),
-                    Err(e) => return say_fatal(&e, out),
-                }
-                Flow::End
-            }
-            Request::Logon(_) | Request::Cancel { .. } | Request::Diagnose => return say_fatal(&Ora::new(3106), out),
-        };
+        let flow = run(core, &mut cx, calls, out);
         cx.session.figures.flush(&core.p, core.shared.library);
         if core.p.stats().get(Stat::EnqueueDeadlocks) != core.deadlocks.get() {
             core.deadlocks.set(core.p.stats().get(Stat::EnqueueDeadlocks));
@@ -575,6 +576,33 @@ fn dictionary_name(text: &str) -> String {
     match text.strip_prefix('"').and_then(|t| t.strip_suffix('"')) {
         Some(quoted) => quoted.to_string(),
         None => text.to_uppercase(),
+    }
+}
+
+/// Runs a call.
+fn answer(core: &Core, cx: &mut ExecCtx<'_>, calls: &mut Calls, request: &Request, out: &mut Vec<u8>) -> Flow {
+    match request {
+        Request::Execute(e) => calls.execute(core, cx, e, out),
+        Request::ExecuteMany { array, rows } => {
+            let mut rows = rows.rows();
+            let mut next = |row: &mut Vec<Value>| rows.next_row(row).map_err(|_| Ora::new(3106));
+            calls.execute_array(core, cx, array, &mut next, out)
+        }
+        Request::Fetch { cursor, rows } => calls.fetch(core, cx, *cursor, *rows, out),
+        Request::Describe { sql } => calls.describe(core, cx, sql, out),
+        Request::CloseCursor { cursor } => {
+            calls.close(cx, *cursor);
+            Flow::Continue
+        }
+        Request::Logoff { commit } => {
+            let ended = if *commit { core.commit(cx) } else { core.rollback(cx.session) };
+            match ended {
+                Ok(()) => write_frame(out, |o| Reply::Done(Box::default()).encode(o)),
+                Err(e) => return say_fatal(&e, out),
+            }
+            Flow::End
+        }
+        Request::Logon(_) | Request::Cancel { .. } | Request::Diagnose => return say_fatal(&Ora::new(3106), out),
     }
 }
 

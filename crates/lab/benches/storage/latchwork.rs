@@ -2,7 +2,7 @@
 
 use crate::peer::{cpu_seconds, latchwork_program, together};
 use crate::{Change, Query, Recovered, Sample, Size, Target, Way};
-use client::{Bind, Client, Credentials};
+use client::{ArrayOptions, Bind, Client, Credentials};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -79,6 +79,7 @@ impl Latchwork {
         let (table, n) = (target.table(), size.rows);
         self.run(&format!("truncate table {table}"));
         let statement = match way {
+            Way::Client => return self.arrays(table, n),
             Way::Array => format!("begin load_{table}({n}); end;"),
             _ => format!(
                 "insert into {table} select level, mod(level, 100), level * 7, 'row number ' || level
@@ -86,6 +87,25 @@ impl Latchwork {
             ),
         };
         self.timed(n as f64, &[&statement, "commit"])
+    }
+
+    /// Sends the rows from here, a thousand a call, and commits.
+    fn arrays(&self, table: &str, n: u64) -> Option<Sample> {
+        let number = |n: u64| Value::Number(Number::from_u64(n));
+        let row = |i: u64| [number(i), number(i % 100), number(i * 7), Value::text(format!("row number {i}"))];
+        let types = [DataType::NUMBER, DataType::NUMBER, DataType::NUMBER, DataType::TEXT];
+        let binds = types.map(|t| Bind::input(t, Value::Null));
+        let insert = format!("insert into {table} values (:1, :2, :3, :4)");
+        let mut session = self.session.borrow_mut();
+        let session = session.get_or_insert_with(|| connect(&self.dir));
+        let pid = session.welcome().server_process.to_string();
+        let (began, cpu) = (Instant::now(), cpu_seconds(&pid));
+        for first in (1..=n).step_by(1000) {
+            let rows = (first..=n.min(first + 999)).map(row);
+            session.execute_many(&insert, &binds, rows, ArrayOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+        }
+        session.commit().expect("commits");
+        Some(Sample { units: n as f64, seconds: began.elapsed().as_secs_f64(), cpu: Some(cpu_seconds(&pid) - cpu) })
     }
 
     pub fn scan(&self, query: Query, size: Size) -> Option<Sample> {

@@ -195,6 +195,8 @@ pub enum Way {
     Select,
     /// Arrays: FORALL, COPY.
     Array,
+    /// Arrays that a client sends, a thousand rows a call.
+    Client,
 }
 
 fn commits(r: &mut Report, e: &Engines, size: Size) {
@@ -221,6 +223,7 @@ fn bulk(r: &mut Report, e: &Engines, size: Size) {
         let what = format!("insert of many rows, {}", target.what());
         r.measure(&what, "Latchwork, select", || e.latchwork.bulk(target, Way::Select, size));
         r.measure(&what, "Latchwork, FORALL", || e.latchwork.bulk(target, Way::Array, size));
+        r.measure(&what, "Latchwork, arrays of 1000", || e.latchwork.bulk(target, Way::Client, size));
         if let Some(pg) = &e.postgres {
             r.measure(&what, "PostgreSQL, select", || pg.bulk(target, Way::Select, size));
             r.measure(&what, "PostgreSQL, COPY", || pg.bulk(target, Way::Array, size));

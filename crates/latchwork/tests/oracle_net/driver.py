@@ -113,6 +113,94 @@ def changes(c):
     assert k.execute("select n from w where n = 60").fetchone() == (60,)
 
 
+def arrays(c):
+    k = c.cursor()
+    insert = "insert into w values (:1, :2)"
+    k.execute("delete from w")
+    c.commit()
+    # One execution, whatever its size; the rows that stay when one fails are told of.
+    k.executemany(insert + " -- one", [(n, f"t{n}") for n in range(20000)])
+    assert k.rowcount == 20000
+    counted = local("select 'seen:' || executions || ' ' || rows_processed || ':' from v$sql where sql_text like '%-- one'")
+    assert "seen:1 20000:" in counted, counted
+    c.rollback()
+    rows = [(n, f"t{n}") for n in range(1000)]
+    for at, value, code in [(700, (3, "again"), "ORA-00001"), (300, (None, "x"), "ORA-01400"), (0, (1, "y" * 30), "ORA-12899")]:
+        bad = rows[:at] + [value] + rows[at:]
+        fails(code, lambda: k.executemany(insert, bad))
+        assert k.rowcount == at and (c.transaction_in_progress or at == 0)
+        c.rollback()
+    bad = [(1, "a"), (2, "b"), (2, "c"), (4, "d")]
+    fails("ORA-00001", lambda: k.executemany(insert, bad, arraydmlrowcounts=True))
+    assert k.getarraydmlrowcounts() == [1, 1] and k.rowcount == 2
+    c.rollback()
+    # Errors by row, good rows kept.
+    bad = [(n // 2 if n % 50 == 49 else n, None if n % 7 else "x" * (1 + n % 30)) for n in range(5000)]
+    k.executemany(insert, bad, batcherrors=True, arraydmlrowcounts=True)
+    errors = {e.offset: e for e in k.getbatcherrors()}
+    want, there = {}, set()
+    for at, (n, t) in enumerate(bad):
+        if t and len(t) > 20:
+            want[at] = "ORA-12899"
+        elif n in there:
+            want[at] = "ORA-00001"
+        there |= {n} if at not in want else set()
+    assert {n: e.message[:9] for n, e in errors.items()} == want, len(want)
+    assert sorted(errors) == [e.offset for e in k.getbatcherrors()]
+    assert k.getarraydmlrowcounts() == [0 if n in want else 1 for n in range(5000)]
+    assert k.rowcount == 5000 - len(want)
+    assert errors[49].full_code == "ORA-00001" and errors[49].code == 1
+    assert k.execute("select count(*) from w").fetchone() == (5000 - len(want),)
+    k.executemany(insert, [(10000, None)], batcherrors=True)
+    assert k.getbatcherrors() == [] and k.rowcount == 1
+    k.executemany(insert, [(10000, None)], batcherrors=True)
+    assert [(e.offset, e.code) for e in k.getbatcherrors()] == [(0, 1)]
+    c.rollback()
+    # Commits with its rows, and not when some were refused.
+    c.autocommit = True
+    k.executemany(insert, [(1, "a"), (1, "b")], batcherrors=True)
+    assert c.transaction_in_progress
+    c.rollback()
+    k.executemany(insert, [(n, "a") for n in range(10)])
+    c.autocommit = False
+    assert not c.transaction_in_progress
+    k.executemany("update w set t = :1 where n >= :2 and n < 8", [(f"u{n}", n) for n in (7, 20, 0)], arraydmlrowcounts=True)
+    assert k.getarraydmlrowcounts() == [1, 0, 8] and k.rowcount == 9
+    k.executemany("delete from w where n = :n or n = :n + 1", [{"n": n} for n in (0, 5, 0)], arraydmlrowcounts=True)
+    assert k.getarraydmlrowcounts() == [2, 2, 0]
+    fails("ORA-03001", lambda: k.executemany("update w set t = :1 where t = :1", [("a", "a"), ("b", "c")]))
+    c.rollback()
+    # What RETURNING gives, by row.
+    out = k.var(int, arraysize=4)
+    k.setinputsizes(None, out)
+    k.executemany("update w set t = 'z' where n >= :1 returning n into :2", [(8,), (50,), (7,)])
+    assert [sorted(out.getvalue(n)) for n in range(3)] == [[8, 9], [], [7, 8, 9]]
+    c.rollback()
+    # NULL first, types as they come; without binds.
+    k.executemany(insert, [(None, "x")] + [(n, None) for n in range(100, 105)], batcherrors=True)
+    assert [(e.offset, e.code) for e in k.getbatcherrors()] == [(0, 1400)] and k.rowcount == 5
+    k.executemany("insert into w select max(n) + 1, 'm' from w", 3)
+    assert k.rowcount == 3
+    fails("ORA-00942", lambda: k.executemany("insert into nosuch values (:1)", [(1,), (2,)], batcherrors=True), offset=12)
+    fails("ORA-01722", lambda: k.executemany(insert, [("200", "x"), ("y", "x")]))
+    # More than a packet, and broken in the middle.
+    c.rollback()
+    wide = "insert into u.wide values (:1, :2)"
+    k.executemany(wide, [(n, "z" * (n % 4001)) for n in range(3000)])
+    assert k.execute("select count(*), sum(length(t)) from u.wide").fetchone() == (3000, sum(n % 4001 for n in range(3000)))
+    c.rollback()
+    sleep = "begin insert into w values (:1, 'b'); dbms_lock.sleep(0.05); end;"
+    timer = threading.Timer(0.4, c.cancel)
+    timer.start()
+    fails("ORA-01013", lambda: k.executemany(sleep, [(n,) for n in range(1000, 1200)]))
+    timer.join()
+    assert 0 < k.execute("select count(*) from w where n >= 1000").fetchone()[0] < 200
+    c.rollback()
+    k.execute("delete from w where n < 60 and n <> 1")
+    k.execute("merge into w using dual on (n = 1) when not matched then insert values (1, 'one')")
+    c.commit()
+
+
 def blocks(c):
     k = c.cursor()
     text, n, day = k.var(str, 100), k.var(int), k.var(datetime.datetime)
@@ -135,6 +223,10 @@ def blocks(c):
     k.executemany("begin insert into w values (:1, :2); end;", [(n, "b") for n in range(90, 93)])
     assert k.execute("select count(*) from w where t = 'b'").fetchone() == (3,)
     c.rollback()
+    out = k.var(int, arraysize=5)
+    k.setinputsizes(None, out)
+    k.executemany("begin p2(:a, :b); end;", [(n,) for n in range(5)])
+    assert [out.getvalue(n) for n in range(5)] == [0, 2, 4, 6, 8]
     long = "z" * 3000
     k.executemany("insert into u.wide values (:1, :2)", [(n, long) for n in range(700)])
     assert k.execute("select count(*), sum(length(t)), max(n) from u.wide").fetchone() == (700, 2_100_000, 699)
@@ -218,6 +310,7 @@ logons()
 with connect() as connection:
     queries(connection)
     changes(connection)
+    arrays(connection)
     blocks(connection)
     breaks(connection)
     sessions(connection)

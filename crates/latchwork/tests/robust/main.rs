@@ -2,6 +2,7 @@
 //!
 //! Golden interleavings stand in `specs/*.lwt` and are run by [`spec::check_all`]; what needs code stands in the modules.
 
+mod arrays;
 mod common;
 mod history;
 mod jobs;

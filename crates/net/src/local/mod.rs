@@ -4,14 +4,16 @@
 //! Nothing here trusts a byte: each length and count is checked before use, and anything else than what the encoder
 //! writes is a [`WireError`], never a panic. A text protocol was rejected because rows carry exact numbers and dates.
 
+pub mod array;
 pub mod frame;
 pub mod packet;
 pub mod value;
 pub mod wire;
 
+pub use array::{ARRAY_ROWS_MAX, Array, BindRows};
 pub use frame::{FrameBuffer, MAX_REPLY_LEN, MAX_REQUEST_LEN, write_frame};
 pub use packet::{
-    Bind, Column, Direction, Done, Execute, Failure, Logon, PROTOCOL_VERSION, Reply, Request, RowsWriter, Welcome,
-    encode_rows,
+    Bind, Column, Direction, Done, Execute, Executed, Failure, Logon, PROTOCOL_VERSION, Reply, Request, RowsWriter,
+    Welcome, encode_rows,
 };
 pub use wire::{WireError, WireResult};

@@ -6,6 +6,7 @@
 //! | `Cancel` (first packet of another connection) | nothing; the connection ends |
 //! | `Diagnose` (first packet) | `Output`, `Done`, or `Error`; and the end |
 //! | `Execute` | `Described` when rows will come, `Rows`*, `Output`?, then `Done` or `Error` |
+//! | `ExecuteMany` | `Returned`*, `Output`?, `Refused`*, `Executed`, then `Done` or `Error` |
 //! | `Fetch` | `Rows`, then `Done` or `Error` |
 //! | `Describe` | `Described`, then `Done` or `Error` |
 //! | `CloseCursor` | nothing |
@@ -14,13 +15,14 @@
 //! One call is in flight at a time. `Cancel` breaks the call of the session whose key it carries: that call ends with
 //! ORA-01013.
 
+use super::array::{Array, BindRows};
 use super::value::{read_type, read_value, write_type, write_value};
 use super::wire::{Reader, WireError, WireResult, Writer};
 use crate::command::StatementKind;
 use types::{DataType, Value};
 
 /// The version both sides must speak.
-pub const PROTOCOL_VERSION: u16 = 1;
+pub const PROTOCOL_VERSION: u16 = 2;
 
 /// Who wants to log on, and from where.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -85,6 +87,11 @@ pub struct Execute {
 pub enum Request {
     Logon(Box<Logon>),
     Execute(Box<Execute>),
+    /// Runs a statement of changes, or a block, once for each row of bind values, as one call.
+    ExecuteMany {
+        array: Box<Array>,
+        rows: BindRows,
+    },
     /// Parses the statement and describes its columns without running it.
     Describe {
         sql: String,
@@ -184,8 +191,30 @@ pub enum Reply {
     Output {
         lines: Vec<Option<String>>,
     },
+    /// What one execution of several gave its binds: the execution, then places of binds and values.
+    Returned {
+        execution: u32,
+        values: Vec<(u16, Value)>,
+    },
+    /// Executions of several that failed while the others went on, with what they said.
+    Refused {
+        errors: Vec<(u32, Failure)>,
+    },
+    /// What several executions came to.
+    Executed(Executed),
     Done(Box<Done>),
     Error(Box<Failure>),
+}
+
+/// What came of the executions of one call. Behind it an `Error` is that of the first execution that is not counted here.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Executed {
+    /// Executions that were tried and did not end the call.
+    pub executions: u32,
+    /// Rows they changed.
+    pub rows: u64,
+    /// By each of them, where that was asked for.
+    pub counts: Vec<u64>,
 }
 
 mod tag {
@@ -197,12 +226,16 @@ mod tag {
     pub const LOGOFF: u8 = 6;
     pub const CANCEL: u8 = 7;
     pub const DIAGNOSE: u8 = 8;
+    pub const EXECUTE_MANY: u8 = 9;
     pub const WELCOME: u8 = 65;
     pub const DESCRIBED: u8 = 66;
     pub const ROWS: u8 = 67;
     pub const OUTPUT: u8 = 68;
     pub const DONE: u8 = 69;
     pub const ERROR: u8 = 70;
+    pub const RETURNED: u8 = 71;
+    pub const REFUSED: u8 = 72;
+    pub const EXECUTED: u8 = 73;
 }
 
 impl Request {
@@ -220,6 +253,13 @@ impl Request {
                 w.list(&e.binds, write_bind);
                 w.u32(e.prefetch);
                 w.bool(e.want_output);
+            }
+            Request::ExecuteMany { array, rows } => {
+                w.u8(tag::EXECUTE_MANY);
+                w.text(&array.sql);
+                w.list(&array.binds, write_bind);
+                [array.batch_errors, array.row_counts, array.want_output].iter().for_each(|b| w.bool(*b));
+                rows.write(&mut w);
             }
             Request::Describe { sql } => {
                 w.u8(tag::DESCRIBE);
@@ -262,6 +302,17 @@ impl Request {
                 prefetch: r.u32()?,
                 want_output: r.bool()?,
             })),
+            tag::EXECUTE_MANY => {
+                let array = Array {
+                    sql: r.string()?,
+                    binds: r.list(4, read_bind)?,
+                    batch_errors: r.bool()?,
+                    row_counts: r.bool()?,
+                    want_output: r.bool()?,
+                };
+                let rows = BindRows::read(&mut r, array.binds.len())?;
+                Request::ExecuteMany { array: Box::new(array), rows }
+            }
             tag::DESCRIBE => Request::Describe { sql: r.string()? },
             tag::FETCH => Request::Fetch { cursor: r.u32()?, rows: r.u32()? },
             tag::CLOSE_CURSOR => Request::CloseCursor { cursor: r.u32()? },
@@ -298,6 +349,24 @@ impl Reply {
                 w.u8(tag::OUTPUT);
                 w.list(lines, |w, l| w.option(l.as_ref(), |w, l| w.text(l)));
             }
+            Reply::Returned { execution, values } => {
+                w.u8(tag::RETURNED);
+                w.u32(*execution);
+                w.list(values, write_out);
+            }
+            Reply::Refused { errors } => {
+                w.u8(tag::REFUSED);
+                w.list(errors, |w, (execution, failure)| {
+                    w.u32(*execution);
+                    write_failure(w, failure);
+                });
+            }
+            Reply::Executed(executed) => {
+                w.u8(tag::EXECUTED);
+                w.u32(executed.executions);
+                w.u64(executed.rows);
+                w.list(&executed.counts, |w, n| w.u64(*n));
+            }
             Reply::Done(done) => {
                 w.u8(tag::DONE);
                 write_done(&mut w, done);
@@ -320,6 +389,11 @@ impl Reply {
             tag::DESCRIBED => Reply::Described { cursor: r.u32()?, columns: r.list(7, read_column)? },
             tag::ROWS => Reply::Rows { cursor: r.u32()?, rows: r.list(4, |r| r.list(1, read_value))? },
             tag::OUTPUT => Reply::Output { lines: r.list(1, |r| r.option(|r| r.string()))? },
+            tag::RETURNED => Reply::Returned { execution: r.u32()?, values: r.list(3, read_out)? },
+            tag::REFUSED => Reply::Refused { errors: r.list(16, |r| Ok((r.u32()?, read_failure(r)?)))? },
+            tag::EXECUTED => {
+                Reply::Executed(Executed { executions: r.u32()?, rows: r.u64()?, counts: r.list(8, |r| r.u64())? })
+            }
             tag::DONE => Reply::Done(Box::new(read_done(&mut r)?)),
             tag::ERROR => Reply::Error(Box::new(read_failure(&mut r)?)),
             t => return Err(WireError::UnknownTag(t)),
@@ -457,15 +531,21 @@ fn read_column(r: &mut Reader<'_>) -> WireResult<Column> {
     Ok(Column { name: r.string()?, data_type: read_type(r)?, nullable: r.bool()?, display_size: r.u32()? })
 }
 
+fn write_out(w: &mut Writer<'_>, (place, value): &(u16, Value)) {
+    w.u16(*place);
+    write_value(w, value);
+}
+
+fn read_out(r: &mut Reader<'_>) -> WireResult<(u16, Value)> {
+    Ok((r.u16()?, read_value(r)?))
+}
+
 fn write_done(w: &mut Writer<'_>, d: &Done) {
     w.u16(d.kind.0);
     w.u64(d.rows);
     w.bool(d.more);
     w.option(d.warning.as_ref(), write_failure);
-    w.list(&d.out, |w, (i, v)| {
-        w.u16(*i);
-        write_value(w, v);
-    });
+    w.list(&d.out, write_out);
     w.bool(d.in_transaction);
     w.text(&d.schema);
 }
@@ -476,7 +556,7 @@ fn read_done(r: &mut Reader<'_>) -> WireResult<Done> {
         rows: r.u64()?,
         more: r.bool()?,
         warning: r.option(read_failure)?,
-        out: r.list(3, |r| Ok((r.u16()?, read_value(r)?)))?,
+        out: r.list(3, read_out)?,
         in_transaction: r.bool()?,
         schema: r.string()?,
     })

@@ -86,7 +86,38 @@ fn write_number(w: &mut Writer<'_>, n: &Number) {
 
 /// Reads one value.
 pub fn read_value(r: &mut Reader<'_>) -> WireResult<Value> {
-    Ok(match r.u8()? {
+    let tag = r.u8()?;
+    read_tagged(r, tag)
+}
+
+/// As [`read_value`], into a value whose buffer is used again.
+pub fn read_value_into(r: &mut Reader<'_>, value: &mut Value) -> WireResult<()> {
+    match (r.u8()?, &mut *value) {
+        (TEXT, Value::Text(buffer)) => {
+            let text = r.text()?;
+            if text.is_empty() {
+                *value = Value::Null;
+            } else {
+                buffer.clear();
+                buffer.push_str(text);
+            }
+        }
+        (tag, _) => *value = read_tagged(r, tag)?,
+    }
+    Ok(())
+}
+
+/// Passes by one value; refuses what [`read_value`] would refuse and makes nothing of the rest.
+pub fn check_value(r: &mut Reader<'_>) -> WireResult<()> {
+    match r.u8()? {
+        TEXT => r.text().map(drop),
+        RAW => r.bytes().map(drop),
+        tag => read_tagged(r, tag).map(drop),
+    }
+}
+
+fn read_tagged(r: &mut Reader<'_>, tag: u8) -> WireResult<Value> {
+    Ok(match tag {
         NULL => Value::Null,
         INTEGER => Value::Number(Number::from_i64(r.u64()? as i64)),
         NUMBER => Value::Number(Number::decode(r.bytes()?).ok_or(WireError::BadValue)?),

@@ -45,7 +45,7 @@ const EXECUTIONS_MAX: u32 = 1 << 20;
 /// Cursors one message closes, at most.
 const CURSORS_MAX: u32 = 65_535;
 
-/// An execution, with its text or of a cursor that has one. Its bind values follow: [`value::read_rows`] reads them.
+/// An execution, with its text or of a cursor that has one. Its bind values follow: [`value::read_row`] or [`super::rows::BindRows`] reads them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Execute {
     pub options: u32,

@@ -138,6 +138,20 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Passes by what [`Reader::bytes`] would take.
+    pub fn skip_bytes(&mut self) -> WireResult<()> {
+        match self.u8()? {
+            0 | NOTHING => Ok(()),
+            CHUNKS => loop {
+                match self.ub4()? {
+                    0 => return Ok(()),
+                    n => self.skip(n as usize)?,
+                }
+            },
+            n => self.skip(n.into()),
+        }
+    }
+
     /// Bytes of two lengths; `None` for none. The first is of no use but to say whether there are any.
     pub fn long_bytes(&mut self) -> WireResult<Option<Cow<'a, [u8]>>> {
         match self.ub4()? {

@@ -9,6 +9,7 @@
 //! | [`auth`] | the two messages of a logon, and [`o5logon`] the proof of the password inside them |
 //! | [`call`] | what a client asks: execute, fetch, commit, … |
 //! | [`reply`] | what a server answers: descriptions, rows, outcomes |
+//! | [`rows`] | the bind values of many executions |
 //! | [`value`] | a value's bytes, by its data type |
 //!
 //! One dialect is spoken, that of a 19c server with few capabilities (field version 12): drivers of today all speak it, and what is
@@ -22,6 +23,7 @@ pub mod field;
 pub mod handshake;
 pub mod o5logon;
 pub mod reply;
+pub mod rows;
 pub mod tns;
 pub mod value;
 

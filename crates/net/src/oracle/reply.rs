@@ -22,6 +22,8 @@ pub mod status {
     pub const IN_TRANSACTION: u32 = 2;
 }
 
+/// Executions of an array failed, and the others went on.
+pub const ERRORS_IN_ARRAY: u32 = 24381;
 /// The error of a fetch that came to the end.
 pub const NO_DATA_FOUND: u32 = 1403;
 /// A unit was created with errors in it.
@@ -242,7 +244,22 @@ pub struct Outcome {
     pub rows: u64,
     /// Begins with `ORA-nnnnn: `; empty without an error.
     pub message: String,
+    /// Executions of an array that failed while the others went on.
+    pub refused: Vec<Refused>,
 }
+
+/// An execution of an array that failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// Which, from 0.
+    pub execution: u32,
+    pub error: u32,
+    /// As in [`Outcome`].
+    pub message: String,
+}
+
+/// Errors of executions that an outcome can name, at most. A client that reads of more in the count of their places says so itself.
+const REFUSED_MAX: usize = u16::MAX as usize;
 
 impl Outcome {
     /// Appends it.
@@ -264,8 +281,7 @@ impl Outcome {
         w.u8(0);
         w.number(1u32);
         w.u8(0);
-        // No errors of a batch.
-        w.zeros(3);
+        write_refused(&mut w, &self.refused);
         w.number(self.error);
         w.number(self.rows);
         if self.error != 0 {
@@ -295,15 +311,99 @@ impl Outcome {
         r.ub2()?;
         r.ub4()?;
         r.long_bytes()?;
-        for _ in 0..3 {
-            if r.ub4()? != 0 {
-                return Err(WireError::BadValue);
-            }
-        }
+        let refused = read_refused(r)?;
         let (error, rows) = (r.ub4()?, r.ub8()?);
         let message = if error != 0 { r.bytes().and_then(text)?.trim_end().to_string() } else { String::new() };
-        Ok(Outcome { status, sequence, cursor, error, position, command, warning, rows, message })
+        Ok(Outcome { status, sequence, cursor, error, position, command, warning, rows, message, refused })
     }
+}
+
+/// Appends numbers with the length of them all before them, or where that is long each as a chunk.
+fn write_numbers(w: &mut Writer<'_>, numbers: impl Iterator<Item = u32>) {
+    let mut all = Vec::new();
+    let mut ends = Vec::new();
+    for n in numbers {
+        Writer::new(&mut all).number(n);
+        ends.push(all.len());
+    }
+    if all.len() <= SHORT_MAX {
+        w.u8(all.len() as u8);
+        return w.raw(&all);
+    }
+    w.u8(CHUNKS);
+    let mut from = 0;
+    for end in ends {
+        w.number((end - from) as u64);
+        w.raw(&all[from..end]);
+        from = end;
+    }
+    w.u8(0);
+}
+
+fn read_numbers(r: &mut Reader<'_>, count: usize) -> WireResult<Vec<u32>> {
+    let is_long = r.u8()? == CHUNKS;
+    let mut numbers = Vec::new();
+    for _ in 0..count {
+        if is_long {
+            r.ub4()?;
+        }
+        numbers.push(r.ub4()?);
+    }
+    if is_long && r.u8()? != 0 {
+        return Err(WireError::BadValue);
+    }
+    Ok(numbers)
+}
+
+/// The mark of chunks before numbers, and how long numbers are without.
+const CHUNKS: u8 = 0xfe;
+const SHORT_MAX: usize = 252;
+
+/// Appends the errors of an array's executions: their codes, their places, their texts.
+fn write_refused(w: &mut Writer<'_>, refused: &[Refused]) {
+    let named = &refused[..refused.len().min(REFUSED_MAX)];
+    w.number(named.len() as u64);
+    if !named.is_empty() {
+        write_numbers(w, named.iter().map(|e| e.error));
+    }
+    w.number(refused.len() as u64);
+    if !refused.is_empty() {
+        write_numbers(w, refused.iter().map(|e| e.execution));
+    }
+    w.number(named.len() as u64);
+    if !named.is_empty() {
+        w.u8(0);
+    }
+    for e in named {
+        let text = format!("{}\n", e.message.trim_end());
+        w.number(text.len().min(REFUSED_MAX) as u64);
+        w.bytes(text.as_bytes());
+        w.zeros(2);
+    }
+}
+
+fn read_refused(r: &mut Reader<'_>) -> WireResult<Vec<Refused>> {
+    fn numbers(r: &mut Reader<'_>, count: u32) -> WireResult<Vec<u32>> {
+        if count == 0 { Ok(Vec::new()) } else { read_numbers(r, count as usize) }
+    }
+    let count = r.ub2()?.into();
+    let errors = numbers(r, count)?;
+    let count = r.ub4()?;
+    let executions = numbers(r, count)?;
+    let texts = r.ub2()?;
+    if texts > 0 {
+        r.u8()?;
+    }
+    if errors.len() != executions.len() || errors.len() != usize::from(texts) {
+        return Err(WireError::BadValue);
+    }
+    let one = |(error, execution): (u32, u32)| {
+        r.ub2()?;
+        let message = r.bytes().and_then(text)?.trim_end().to_string();
+        r.skip(2)?;
+        Ok(Refused { execution, error, message })
+    };
+    errors.into_iter().zip(executions).map(one).collect()
 }
 
 /// What a client gets for a query or a simple call.
@@ -406,6 +506,30 @@ mod tests {
         out.clear();
         write_directions(&mut out, &[direction::IN_OUT, direction::OUT]);
         assert_eq!(out, bytes("0b 01 0102 00 0101 00 00 00 30 10"));
+    }
+
+    #[test]
+    fn executions_that_failed_come_back() {
+        for n in [1u32, 2, 60, 300, 70_000] {
+            let refused: Vec<Refused> = (0..n)
+                .map(|i| Refused {
+                    execution: 3 * i,
+                    error: 1 + i % 3000,
+                    message: format!("ORA-{:05}: {}.", i, "x".repeat(i as usize % 300)),
+                })
+                .collect();
+            let outcome =
+                Outcome { error: ERRORS_IN_ARRAY, message: "ORA-24381: x".into(), refused, ..Outcome::default() };
+            let mut out = Vec::new();
+            outcome.write(&mut out);
+            let read = Outcome::read(&mut Reader::new(&out[1..]));
+            // More than can be named is seen by the count of their places.
+            assert_eq!(read, if n > u16::MAX.into() { Err(WireError::BadValue) } else { Ok(outcome) });
+        }
+        let one = Refused { execution: 2, error: 1, message: "m".into() };
+        let mut out = Vec::new();
+        write_refused(&mut Writer::new(&mut out), &[one]);
+        assert_eq!(out, bytes("0101 02 0101 0101 02 0102 0101 00 0102 02 6d0a 0000"));
     }
 
     #[test]

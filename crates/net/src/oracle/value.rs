@@ -362,6 +362,37 @@ pub fn read(r: &mut Reader<'_>, shape: &Shape) -> WireResult<Value> {
     of_bytes(bytes, shape)
 }
 
+/// As [`read`], into a value whose buffer is used again.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_into(r: &mut Reader<'_>, shape: &Shape, value: &mut Value) -> WireResult<()> {
+    if shape.is_text()
+        && shape.form != FORM_NCHAR
+        && let Value::Text(buffer) = value
+    {
+        match r.bytes()? {
+            Some(bytes) => {
+                buffer.clear();
+                buffer.push_str(std::str::from_utf8(&bytes).map_err(|_| WireError::NotUtf8)?);
+            }
+            None => *value = Value::Null,
+        }
+        return Ok(());
+    }
+    *value = read(r, shape)?;
+    Ok(())
+}
+
+/// Passes by a value, whatever its bytes are.
+fn skip(r: &mut Reader<'_>, shape: &Shape) -> WireResult<()> {
+    match shape.number {
+        n::ROWID => read_rowid(r).map(drop),
+        n::BOOLEAN if r.left().first() == Some(&ESCAPE) => r.skip(2),
+        _ => r.skip_bytes(),
+    }
+}
+
 fn of_bytes(bytes: Cow<'_, [u8]>, shape: &Shape) -> WireResult<Value> {
     let b = &bytes[..];
     let bad = WireError::BadValue;
@@ -453,7 +484,8 @@ pub struct BindRules {
 }
 
 impl BindRules {
-    fn order(&self, binds: &[Shape]) -> Vec<usize> {
+    /// The places of the binds that are sent, in the order in which they are.
+    pub(super) fn order(&self, binds: &[Shape]) -> Vec<usize> {
         let sent = |at: &usize| !self.returning.get(*at).copied().unwrap_or(false);
         let is_late = |at: &usize| !self.is_block && binds[*at].size > STRING_MAX;
         let early = (0..binds.len()).filter(|at| sent(at) && !is_late(at));
@@ -462,36 +494,41 @@ impl BindRules {
     }
 }
 
-/// Reads the values of so many executions, each in the order of the binds; those that are not sent are NULL.
+/// Reads the values of one execution, in the order of the binds; those that are not sent are NULL.
 ///
 /// # Errors
 /// [`WireError`] for what is none.
-pub fn read_rows(
-    r: &mut Reader<'_>,
-    binds: &[Shape],
-    rules: &BindRules,
-    executions: usize,
-) -> WireResult<Vec<Vec<Value>>> {
+pub fn read_row(r: &mut Reader<'_>, binds: &[Shape], rules: &BindRules) -> WireResult<Vec<Value>> {
+    let order = rules.order(binds);
+    let mut row = vec![Value::Null; binds.len()];
+    if !order.is_empty() {
+        begin_row(r)?;
+    }
+    for at in order {
+        row[at] = read(r, &binds[at])?;
+    }
+    Ok(row)
+}
+
+/// Reads what stands before the values of an execution.
+pub(super) fn begin_row(r: &mut Reader<'_>) -> WireResult<()> {
+    if r.u8()? == message::ROW_DATA { Ok(()) } else { Err(WireError::BadValue) }
+}
+
+/// Passes by the values of so many executions, whatever they are.
+///
+/// # Errors
+/// [`WireError::Truncated`] while their end has not come; others for what is none.
+pub fn skip_rows(r: &mut Reader<'_>, binds: &[Shape], rules: &BindRules, rows: usize) -> WireResult<()> {
     let order = rules.order(binds);
     if order.is_empty() {
-        // Nothing else holds the count against what was sent.
-        if executions.saturating_mul(binds.len().max(1)) > usize::from(u16::MAX) {
-            return Err(WireError::LengthOutOfBounds);
-        }
-        return Ok(vec![vec![Value::Null; binds.len()]; executions]);
+        return Ok(());
     }
-    let mut rows = Vec::new();
-    for _ in 0..executions {
-        if r.u8()? != message::ROW_DATA {
-            return Err(WireError::BadValue);
-        }
-        let mut row = vec![Value::Null; binds.len()];
-        for &at in &order {
-            row[at] = read(r, &binds[at])?;
-        }
-        rows.push(row);
+    for _ in 0..rows {
+        begin_row(r)?;
+        order.iter().try_for_each(|at| skip(r, &binds[*at]))?;
     }
-    Ok(rows)
+    Ok(())
 }
 
 /// Appends the values of one execution.
@@ -576,7 +613,11 @@ mod tests {
         let mut r = Reader::new(&out);
         let binds = [Shape::read(&mut r, Client::USUAL).unwrap(), Shape::read(&mut r, Client::USUAL).unwrap()];
         assert_eq!(binds, [number, text]);
-        assert_eq!(read_rows(&mut r, &binds, &rules, 1).unwrap(), [values.to_vec()]);
+        assert_eq!(read_row(&mut r, &binds, &rules).unwrap(), values);
+    }
+
+    fn rules_of_returning() -> BindRules {
+        BindRules { returning: vec![true], is_block: false }
     }
 
     #[test]
@@ -586,10 +627,7 @@ mod tests {
         let rules = BindRules { returning: vec![false, false, true], is_block: false };
         assert_eq!(rules.order(&[long, short, short]), [1, 0]);
         assert_eq!(BindRules { is_block: true, ..rules }.order(&[long, short, short]), [0, 1]);
-        assert_eq!(
-            read_rows(&mut Reader::new(&[]), &[], &BindRules::default(), 1 << 20),
-            Err(WireError::LengthOutOfBounds)
-        );
+        assert_eq!(read_row(&mut Reader::new(&[]), &[short], &rules_of_returning()), Ok(vec![Value::Null]));
     }
 
     #[test]

@@ -3,12 +3,14 @@
 //! The session speaks the packets of the local socket. Here they are made from a driver's messages and turned into what the driver
 //! waits for; nothing of Oracle Net is known beyond this folder.
 
+use super::array::Array;
 use super::cursors::{Cursors, Statement, columns, convert};
 use super::logon::VERSION_NUMBER;
-use net::local::{self, Bind, Done, Failure, FrameBuffer, Reply, Request as Ask};
+use net::local::{self, Bind, Done, Executed, Failure, FrameBuffer, Reply, Request as Ask};
 use net::oracle::call::{EndToEnd, Execute, Piggyback, Reexecute, Request, execute_flag, option};
 use net::oracle::handshake::Client;
 use net::oracle::reply::{self, NO_DATA_FOUND, Outcome, direction, status};
+use net::oracle::rows::BindRows;
 use net::oracle::value::{self, Shape};
 use session::{BANNER, Flow, Instance, Session};
 use std::collections::VecDeque;
@@ -21,16 +23,24 @@ const BROKEN: u32 = 1013;
 
 /// What a session said to a call.
 #[derive(Default)]
-struct Said {
-    described: Option<(u32, Vec<local::Column>)>,
-    rows: Vec<Vec<Value>>,
-    done: Done,
+pub(super) struct Said {
+    pub(super) described: Option<(u32, Vec<local::Column>)>,
+    pub(super) rows: Vec<Vec<Value>>,
+    pub(super) done: Done,
+    /// Of an array.
+    pub(super) executed: Executed,
+    pub(super) errors: Vec<(u32, Failure)>,
+    pub(super) returned: Vec<(u32, Vec<(u16, Value)>)>,
+    /// It failed, behind all that.
+    pub(super) failure: Option<Box<Failure>>,
 }
 
 /// An error of a call.
-enum Trouble {
+pub(super) enum Trouble {
     /// The session's.
     Session(Box<Failure>),
+    /// The session's, of an array that came as far as that.
+    Array(Box<Failure>, Executed),
     Own(Ora),
 }
 
@@ -46,7 +56,15 @@ impl From<local::WireError> for Trouble {
     }
 }
 
-type Tried<T> = std::result::Result<T, Trouble>;
+pub(super) type Tried<T> = std::result::Result<T, Trouble>;
+
+/// The bind values of a call.
+pub enum Values {
+    /// Those of one execution.
+    One(Vec<Value>),
+    /// Those of several, or of one that is treated like them.
+    Many(BindRows),
+}
 
 /// What came of a call.
 pub struct Answer {
@@ -58,9 +76,9 @@ pub struct Answer {
 /// A session and the statements its client has given numbers.
 pub struct Calls {
     instance: &'static Instance,
-    session: Session,
+    pub(super) session: Session,
     client: Client,
-    cursors: Cursors,
+    pub(super) cursors: Cursors,
     /// The session is over.
     is_over: bool,
 }
@@ -92,7 +110,7 @@ impl Calls {
         &mut self,
         before: Vec<Piggyback>,
         request: Request,
-        values: Vec<Vec<Value>>,
+        values: Values,
         sequence: u8,
         out: &mut Vec<u8>,
     ) -> Answer {
@@ -102,7 +120,7 @@ impl Calls {
         let mut is_broken = false;
         if let Err(trouble) = tried {
             out.truncate(from);
-            let outcome = self.failed(trouble, sequence, cursor);
+            let outcome = self.failed(trouble, sequence, cursor, out);
             is_broken = outcome.error == BROKEN;
             outcome.write(out);
         }
@@ -113,7 +131,7 @@ impl Calls {
         &mut self,
         before: Vec<Piggyback>,
         request: Request,
-        values: Vec<Vec<Value>>,
+        values: Values,
         sequence: u8,
         cursor: &mut u16,
         out: &mut Vec<u8>,
@@ -198,11 +216,19 @@ impl Calls {
     /// Asks the session, and reads its packets.
     fn ask(&mut self, request: &Ask) -> Tried<Said> {
         let mut bytes = Vec::new();
-        if self.session.call(request, &mut bytes) == Flow::End {
-            self.is_over = true;
+        let flow = self.session.call(request, &mut bytes);
+        let said = self.hear(flow, &bytes)?;
+        match said.failure {
+            Some(failure) => Err(Trouble::Session(failure)),
+            None => Ok(said),
         }
+    }
+
+    /// Reads the session's packets.
+    pub(super) fn hear(&mut self, flow: Flow, bytes: &[u8]) -> Tried<Said> {
+        self.is_over |= flow == Flow::End;
         let mut frames = FrameBuffer::new(usize::MAX);
-        frames.extend(&bytes);
+        frames.extend(bytes);
         let mut said = Said::default();
         loop {
             let Some(frame) = frames.next_frame().map_err(Ora::internal)? else { return Ok(said) };
@@ -211,7 +237,10 @@ impl Calls {
                 Reply::Rows { rows, .. } if said.rows.is_empty() => said.rows = rows,
                 Reply::Rows { rows, .. } => said.rows.extend(rows),
                 Reply::Done(done) => said.done = *done,
-                Reply::Error(failure) => return Err(Trouble::Session(failure)),
+                Reply::Error(failure) => said.failure = Some(failure),
+                Reply::Executed(executed) => said.executed = executed,
+                Reply::Refused { errors } => said.errors.extend(errors),
+                Reply::Returned { execution, values } => said.returned.push((execution, values)),
                 Reply::Welcome(_) | Reply::Output { .. } => {}
             }
         }
@@ -228,7 +257,7 @@ impl Calls {
     }
 
     /// Runs a statement without binds.
-    fn run(&mut self, sql: &str) -> Tried<()> {
+    pub(super) fn run(&mut self, sql: &str) -> Tried<()> {
         self.ask_to_execute(sql, Vec::new(), 0).map(drop)
     }
 
@@ -243,15 +272,8 @@ impl Calls {
         status::END_OF_CALL | in_transaction
     }
 
-    fn execute(
-        &mut self,
-        e: Execute,
-        values: Vec<Vec<Value>>,
-        sequence: u8,
-        cursor: &mut u16,
-        out: &mut Vec<u8>,
-    ) -> Tried<()> {
-        if e.flags & execute_flag::SCROLLABLE != 0 || e.asks(option::BATCH_ERRORS) {
+    fn execute(&mut self, e: Execute, values: Values, sequence: u8, cursor: &mut u16, out: &mut Vec<u8>) -> Tried<()> {
+        if e.flags & execute_flag::SCROLLABLE != 0 {
             return Err(Ora::unsupported().into());
         }
         let number = self.statement_of(&e)?;
@@ -272,12 +294,15 @@ impl Calls {
             statement.binds = e.binds.clone();
         }
         let is_query = statement.outline.is_query;
-        let values = if values.is_empty() { vec![Vec::new(); e.executions()] } else { values };
-        match is_query {
-            true => self.query(number, values, e.rows_wanted(), is_new, sequence, out)?,
-            false => self.change(number, values, e.wants_row_counts, sequence, e.asks(option::COMMIT), out)?,
+        let commits = e.asks(option::COMMIT);
+        match values {
+            Values::One(values) if is_query => self.query(number, values, e.rows_wanted(), is_new, sequence, out),
+            Values::One(values) => self.change(number, values, e.wants_row_counts, sequence, commits, out),
+            Values::Many(rows) => {
+                let how = Array { batch_errors: e.asks(option::BATCH_ERRORS), row_counts: e.wants_row_counts, commits };
+                self.array(number, rows, &how, sequence, out)
+            }
         }
-        Ok(())
     }
 
     /// The statement's number: of a new one, or of one that gets another text.
@@ -298,21 +323,23 @@ impl Calls {
     fn reexecute(
         &mut self,
         e: Reexecute,
-        values: Vec<Vec<Value>>,
+        values: Values,
         sequence: u8,
         cursor: &mut u16,
         out: &mut Vec<u8>,
     ) -> Tried<()> {
         let is_query = self.cursors.get(e.cursor)?.outline.is_query;
         *cursor = e.cursor as u16;
-        let executions = if is_query { 1 } else { e.count.max(1) as usize };
-        let values = if values.is_empty() { vec![Vec::new(); executions] } else { values };
-        match is_query {
-            true => {
+        match values {
+            Values::One(values) if is_query => {
                 let wanted = if e.fetches { e.count } else { 0 };
                 self.query(e.cursor as u16, values, wanted, false, sequence, out)
             }
-            false => self.change(e.cursor as u16, values, false, sequence, e.commits, out),
+            Values::One(values) => self.change(e.cursor as u16, values, false, sequence, e.commits, out),
+            Values::Many(rows) => {
+                let how = Array { commits: e.commits, ..Array::default() };
+                self.array(e.cursor as u16, rows, &how, sequence, out)
+            }
         }
     }
 
@@ -347,14 +374,14 @@ impl Calls {
     fn query(
         &mut self,
         number: u16,
-        mut values: Vec<Vec<Value>>,
+        values: Vec<Value>,
         wanted: u32,
         is_new: bool,
         sequence: u8,
         out: &mut Vec<u8>,
     ) -> Tried<()> {
         let statement = self.cursors.get(number.into())?;
-        let binds = statement.session_binds(values.pop().unwrap_or_default())?;
+        let binds = statement.session_binds(values)?;
         let (sql, open) = (statement.sql.clone(), statement.open.take());
         self.close_query(open);
         let (said, _) = self.ask_to_execute(&sql, binds, wanted)?;
@@ -453,87 +480,74 @@ impl Calls {
         outcome
     }
 
-    /// Runs what is no query, once for each row of bind values.
+    /// Runs what is no query.
     fn change(
         &mut self,
         number: u16,
-        values: Vec<Vec<Value>>,
+        values: Vec<Value>,
         wants_row_counts: bool,
         sequence: u8,
         commits: bool,
         out: &mut Vec<u8>,
     ) -> Tried<()> {
         let statement = self.cursors.get(number.into())?;
-        let is_block = statement.outline.is_block;
-        if is_block && values.len() > 1 {
+        let (sql, binds) = (statement.sql.clone(), statement.session_binds(values)?);
+        self.write_directions(number, out)?;
+        let (said, binds) = self.ask_to_execute(&sql, binds, 0)?;
+        if let Some((local, _)) = said.described {
+            self.close_query(said.done.more.then_some(local));
             return Err(Ora::unsupported().into());
         }
-        let (sql, shapes) = (statement.sql.clone(), statement.binds.clone());
-        let targets: Vec<usize> = (0..shapes.len()).filter(|at| statement.is_returning(*at)).collect();
-        let mut changed = Changed::default();
-        if is_block && !shapes.is_empty() {
-            reply::write_directions(out, &vec![direction::IN_OUT; shapes.len()]);
-        } else if !targets.is_empty() {
-            let way = |at| if targets.contains(&at) { direction::OUT } else { direction::IN };
-            reply::write_directions(out, &(0..shapes.len()).map(way).collect::<Vec<_>>());
-        }
-        for row in values {
-            let statement = self.cursors.get(number.into())?;
-            let binds = statement.session_binds(row)?;
-            let (said, binds) = match self.ask_to_execute(&sql, binds, 0) {
-                Ok(said) => said,
-                Err(trouble) => return self.stopped(trouble, changed, number, sequence, out),
-            };
-            if let Some((local, _)) = said.described {
-                self.close_query(said.done.more.then_some(local));
-                return Err(Ora::unsupported().into());
-            }
-            let got = self.got(number, &binds, &said.done)?;
-            match (is_block, targets.is_empty()) {
-                (true, _) if !shapes.is_empty() => {
-                    let first = got.iter().map(|values| values.first().unwrap_or(&Value::Null));
-                    reply::write_out_values(out, first.zip(&shapes))?;
-                }
-                (false, false) => {
-                    reply::write_returned(out, targets.iter().map(|at| (&got[*at][..], &shapes[*at])))?;
-                }
-                _ => {}
-            }
-            changed.add(said.done);
-        }
+        self.write_got(number, &binds, &said.done.out, out)?;
         if commits {
             self.run("commit")?;
         }
-        let counts = wants_row_counts.then_some(&changed.counts[..]);
-        reply::write_parameters(out, self.scn(), number, counts);
-        Outcome { rows: changed.rows, ..self.succeeded(&changed.last, number, sequence) }.write(out);
+        let counts = wants_row_counts.then_some([said.done.rows]);
+        reply::write_parameters(out, self.scn(), number, counts.as_ref().map(|n| &n[..]));
+        self.succeeded(&said.done, number, sequence).write(out);
         Ok(())
     }
 
-    /// One of several executions failed: those before it stay.
-    fn stopped(
+    /// Which way the values of a statement's binds go, where any come back.
+    pub(super) fn write_directions(&mut self, number: u16, out: &mut Vec<u8>) -> Tried<()> {
+        let statement = self.cursors.get(number.into())?;
+        let binds = statement.binds.len();
+        if statement.outline.is_block && binds > 0 {
+            reply::write_directions(out, &vec![direction::IN_OUT; binds]);
+        } else if statement.returns() {
+            let way = |at| if statement.is_returning(at) { direction::OUT } else { direction::IN };
+            reply::write_directions(out, &(0..binds).map(way).collect::<Vec<_>>());
+        }
+        Ok(())
+    }
+
+    /// What the client's binds got from an execution, where any get something.
+    pub(super) fn write_got(
         &mut self,
-        trouble: Trouble,
-        changed: Changed,
         number: u16,
-        sequence: u8,
+        binds: &[Bind],
+        values: &[(u16, Value)],
         out: &mut Vec<u8>,
     ) -> Tried<()> {
-        if changed.counts.is_empty() {
-            return Err(trouble);
+        let got = self.got(number, binds, values)?;
+        let statement = self.cursors.get(number.into())?;
+        let shapes = &statement.binds;
+        if statement.outline.is_block && !shapes.is_empty() {
+            let first = got.iter().map(|values| values.first().unwrap_or(&Value::Null));
+            reply::write_out_values(out, first.zip(shapes))?;
+        } else if statement.returns() {
+            let targets = (0..shapes.len()).filter(|at| statement.is_returning(*at));
+            reply::write_returned(out, targets.map(|at| (&got[at][..], &shapes[at])))?;
         }
-        out.clear();
-        let outcome = self.failed(trouble, sequence, number);
-        Outcome { rows: changed.rows, ..outcome }.write(out);
         Ok(())
     }
 
     /// What each of the client's binds got.
-    fn got(&mut self, number: u16, binds: &[Bind], done: &Done) -> Tried<Vec<Vec<Value>>> {
+    fn got(&mut self, number: u16, binds: &[Bind], values: &[(u16, Value)]) -> Tried<Vec<Vec<Value>>> {
         let nls = self.session.nls();
         let statement = self.cursors.get(number.into())?;
         let mut got = vec![Vec::new(); statement.binds.len()];
-        for (at, value) in &done.out {
+        for (at, value) in values {
             if let Some(place) = statement.place_of(binds, usize::from(*at)) {
                 got[place].push(convert(value.clone(), &statement.binds[place], nls)?);
             }
@@ -541,11 +555,11 @@ impl Calls {
         Ok(got)
     }
 
-    fn scn(&self) -> u64 {
+    pub(super) fn scn(&self) -> u64 {
         self.instance.current_scn().0
     }
 
-    fn succeeded(&self, done: &Done, cursor: u16, sequence: u8) -> Outcome {
+    pub(super) fn succeeded(&self, done: &Done, cursor: u16, sequence: u8) -> Outcome {
         let warns = done.warning.as_ref().is_some_and(|w| w.code == COMPILED_WITH_ERRORS);
         Outcome {
             status: self.status(),
@@ -558,35 +572,29 @@ impl Calls {
         }
     }
 
-    fn failed(&self, trouble: Trouble, sequence: u8, cursor: u16) -> Outcome {
+    /// The outcome of a call that failed. What an array has come to before goes ahead of it.
+    fn failed(&self, trouble: Trouble, sequence: u8, cursor: u16, out: &mut Vec<u8>) -> Outcome {
         let outcome = Outcome { status: self.status(), sequence, cursor, ..Outcome::default() };
-        match trouble {
+        let (f, rows) = match trouble {
             Trouble::Own(e) => {
-                Outcome { error: e.code(), position: e.position().unwrap_or(0), message: e.to_string(), ..outcome }
+                let position = e.position().unwrap_or(0);
+                return Outcome { error: e.code(), position, message: e.to_string(), ..outcome };
             }
-            Trouble::Session(f) => Outcome {
-                error: f.code,
-                position: f.position.unwrap_or(0),
-                command: f.kind.0 as u8,
-                message: f.text,
-                ..outcome
-            },
+            Trouble::Session(f) => (f, 0),
+            Trouble::Array(f, executed) => {
+                if !executed.counts.is_empty() {
+                    reply::write_parameters(out, self.scn(), cursor, Some(&executed.counts));
+                }
+                (f, executed.rows)
+            }
+        };
+        Outcome {
+            error: f.code,
+            position: f.position.unwrap_or(0),
+            command: f.kind.0 as u8,
+            message: f.text,
+            rows,
+            ..outcome
         }
-    }
-}
-
-/// What several executions came to.
-#[derive(Default)]
-struct Changed {
-    rows: u64,
-    counts: Vec<u64>,
-    last: Done,
-}
-
-impl Changed {
-    fn add(&mut self, done: Done) {
-        self.rows += done.rows;
-        self.counts.push(done.rows);
-        self.last = done;
     }
 }

@@ -42,34 +42,56 @@ impl Statement {
         self.rules.returning.get(at).copied().unwrap_or(false)
     }
 
+    /// Whether any bind does.
+    pub fn returns(&self) -> bool {
+        (0..self.binds.len()).any(|at| self.is_returning(at))
+    }
+
     /// The binds of one execution, as the session takes them: one for a name, however often it stands in the text.
     ///
     /// # Errors
     /// ORA-01008 when there are fewer values than places, ORA-01036 when there are more; ORA-03001 when one name was given two values.
-    pub fn session_binds(&self, values: Vec<Value>) -> Result<Vec<Bind>> {
-        let places = &self.outline.placeholders;
-        if values.len() != places.len() {
-            return Err(Ora::new(if values.len() < places.len() { 1008 } else { 1036 }));
+    pub fn session_binds(&self, mut values: Vec<Value>) -> Result<Vec<Bind>> {
+        let (mut binds, places) = self.binds_of(values.len())?;
+        let mut row = vec![Value::Null; binds.len()];
+        places.take(&mut values, &mut row)?;
+        binds.iter_mut().zip(row).for_each(|(bind, value)| bind.value = value);
+        Ok(binds)
+    }
+
+    /// The session's binds of all executions, without values, and where their values come from.
+    ///
+    /// # Errors
+    /// ORA-01008 and ORA-01036 as [`Statement::session_binds`].
+    pub fn array_binds(&self) -> Result<(Vec<Bind>, Places)> {
+        self.binds_of(self.binds.len())
+    }
+
+    fn binds_of(&self, values: usize) -> Result<(Vec<Bind>, Places)> {
+        let placeholders = &self.outline.placeholders;
+        if values != placeholders.len() {
+            return Err(Ora::new(if values < placeholders.len() { 1008 } else { 1036 }));
         }
-        let mut binds: Vec<Bind> = Vec::with_capacity(values.len());
-        for ((place, value), shape) in places.iter().zip(values).zip(&self.binds) {
+        let mut binds: Vec<Bind> = Vec::with_capacity(values);
+        let mut places = Places(Vec::with_capacity(values));
+        for (place, shape) in placeholders.iter().zip(&self.binds) {
             let direction = match (self.outline.is_block, place.is_target) {
                 (true, _) => Direction::InOut,
                 (false, true) => Direction::Out,
                 (false, false) => Direction::In,
             };
-            let is_same = |b: &&Bind| b.direction == direction && b.name.as_deref() == Some(&place.name);
+            let is_same = |b: &Bind| b.direction == direction && b.name.as_deref() == Some(&place.name);
             if !place.is_target
-                && let Some(earlier) = binds.iter().find(is_same)
+                && let Some(earlier) = binds.iter().position(is_same)
             {
-                if earlier.value != value {
-                    return Err(Ora::unsupported());
-                }
+                places.0.push((earlier, false));
                 continue;
             }
-            binds.push(Bind { name: Some(place.name.clone()), direction, data_type: shape.data_type(), value });
+            places.0.push((binds.len(), true));
+            let (name, data_type) = (Some(place.name.clone()), shape.data_type());
+            binds.push(Bind { name, direction, data_type, value: Value::Null });
         }
-        Ok(binds)
+        Ok((binds, places))
     }
 
     /// The bind of the client, by the place of the session's.
@@ -84,6 +106,27 @@ impl Statement {
         // Targets are bound one by one, in their order.
         let before = binds[..at].iter().filter(|b| b.direction == Direction::Out).count();
         places.filter(|(_, p)| p.is_target).nth(before).map(|(place, _)| place)
+    }
+}
+
+/// For each value that a client sends the session's bind that it is for, and whether it is the first one for that.
+#[derive(Debug, Default)]
+pub struct Places(Vec<(usize, bool)>);
+
+impl Places {
+    /// Moves a client's values to their binds, and leaves the values that were there.
+    ///
+    /// # Errors
+    /// ORA-03001 when one name was given two values.
+    pub fn take(&self, values: &mut [Value], row: &mut [Value]) -> Result<()> {
+        for ((at, is_first), value) in self.0.iter().zip(values) {
+            if *is_first {
+                std::mem::swap(&mut row[*at], value);
+            } else if row[*at] != *value {
+                return Err(Ora::unsupported());
+            }
+        }
+        Ok(())
     }
 }
 

@@ -127,6 +127,12 @@ impl Line {
         self.tried = 0;
     }
 
+    /// The message has been read, and is given away.
+    pub fn take_message(&mut self) -> Vec<u8> {
+        self.tried = 0;
+        std::mem::take(&mut self.message)
+    }
+
     /// Waits for a packet, until the deadline if there is one.
     pub fn hear(&mut self, deadline: Option<Instant>) -> Heard {
         loop {

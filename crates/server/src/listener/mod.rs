@@ -10,9 +10,11 @@
 //! | [`connect`] | CONNECT: which service is asked for |
 //! | [`logon`] | versions, data types, the proof of the password |
 //! | [`calls`] | calls to the session and its answers, in the words of the wire |
+//! | [`array`] | a statement executed with many rows of bind values |
 //! | [`cursors`] | the statements that a client has given numbers |
 //! | [`watch`] | a client that breaks a call |
 
+mod array;
 mod calls;
 mod connect;
 mod cursors;

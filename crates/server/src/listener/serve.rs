@@ -1,16 +1,17 @@
 //! A server process of the network: hears calls, has them answered, ends with its client.
 
-use super::calls::{Answer, Calls};
+use super::calls::{Answer, Calls, Values};
 use super::cursors::Statement;
 use super::line::{Heard, Line};
 use super::watch::Watch;
 use super::{Secret, connect, logon};
 use crate::alert::AlertLog;
 use net::local::{WireError, WireResult};
-use net::oracle::call::{self, Piggyback, Request};
+use net::oracle::call::{self, Call, Piggyback, Request, option};
 use net::oracle::field::Reader;
 use net::oracle::handshake::Client;
 use net::oracle::reply::{Outcome, status};
+use net::oracle::rows::BindRows;
 use net::oracle::tns::marker;
 use net::oracle::value::{self, BindRules, Shape};
 use os::signal::{self, SignalFd};
@@ -76,10 +77,20 @@ struct Server {
 struct Whole {
     before: Vec<Piggyback>,
     request: Request,
-    values: Vec<Vec<Value>>,
+    values: Vec<Value>,
+    many: Option<Many>,
     sequence: u8,
     /// It cannot be served, and where its message ends is not known.
     refused: Option<Ora>,
+}
+
+/// The bind values of several executions, in the message.
+struct Many {
+    rows: usize,
+    /// Where the first begins.
+    at: usize,
+    binds: Vec<Shape>,
+    rules: BindRules,
 }
 
 impl Server {
@@ -124,21 +135,27 @@ impl Server {
                 return false;
             }
         };
-        self.line.forget_message();
         self.sequence = whole.sequence;
+        let rows = match &whole.many {
+            Some(many) if many.binds.is_empty() => Some(BindRows::empty(many.rows)),
+            Some(many) => Some(BindRows::new(self.line.take_message(), many.at, &many.binds, &many.rules, many.rows)),
+            None => None,
+        };
+        self.line.forget_message();
         if let Some(e) = whole.refused {
             return self.say_error(&e, whole.sequence) && !self.line.may_go_on();
         }
-        self.call(whole)
+        self.call(whole, rows)
     }
 
-    fn call(&mut self, whole: Whole) -> bool {
+    fn call(&mut self, whole: Whole, rows: Option<BindRows>) -> bool {
+        let values = rows.map_or(Values::One(whole.values), Values::Many);
         let mut out = Vec::new();
         if let Some(watch) = &self.watch {
             watch.begin();
         }
         let Answer { flow, is_broken } =
-            self.calls.answer(whole.before, whole.request, whole.values, whole.sequence, &mut out);
+            self.calls.answer(whole.before, whole.request, values, whole.sequence, &mut out);
         let was_broken = self.watch.as_ref().is_some_and(Watch::end);
         // Who broke the call is told so when the break itself is answered.
         let is_said = was_broken && is_broken || self.send(&out);
@@ -185,41 +202,46 @@ fn gives_up(instance: &Instance, calls: &mut Calls) -> bool {
 fn read_call(bytes: &[u8], client: Client, calls: &Calls) -> WireResult<Whole> {
     let mut r = Reader::new(bytes);
     let (before, call) = call::read(&mut r, client)?;
-    let mut whole = Whole { before, request: call.request, values: Vec::new(), sequence: call.sequence, refused: None };
-    match &whole.request {
-        Request::Execute(e) if e.binds.is_empty() => {}
-        Request::Execute(e) if !e.binds.iter().all(value::is_bindable) => whole.refused = Some(Ora::new(3115)),
+    let Call { request, sequence } = call;
+    let mut whole = Whole { before, request, values: Vec::new(), many: None, sequence, refused: None };
+    let binds = match &whole.request {
+        Request::Execute(e) if !e.binds.iter().all(value::is_bindable) => {
+            whole.refused = Some(Ora::new(3115));
+            None
+        }
         Request::Execute(e) => {
             let own = e.sql.as_ref().map(|sql| Statement::new(sql.clone()).rules);
             let known = || calls.known(e.cursor).map(|s| s.rules.clone());
             let rules = own.or_else(known).unwrap_or_default();
-            whole.values = value::read_rows(&mut r, &e.binds, &rules, e.executions())?;
+            Some((e.binds.clone(), rules, e.executions(), e.asks(option::EXECUTE) && e.asks(option::BATCH_ERRORS)))
         }
         Request::Reexecute(again) => match calls.known(again.cursor) {
-            None => whole.refused = Some(Ora::new(1001)),
+            None => {
+                whole.refused = Some(Ora::new(1001));
+                None
+            }
             Some(statement) => {
                 let executions = if statement.outline.is_query { 1 } else { again.count.max(1) as usize };
-                whole.values = read_again(&mut r, &statement.binds, &statement.rules, executions)?;
+                Some((statement.binds.clone(), statement.rules.clone(), executions, false))
             }
         },
-        Request::Other(_) => whole.refused = Some(Ora::unsupported()),
-        _ => {}
+        Request::Other(_) => {
+            whole.refused = Some(Ora::unsupported());
+            None
+        }
+        _ => None,
+    };
+    match binds {
+        Some((binds, rules, 1, false)) => whole.values = value::read_row(&mut r, &binds, &rules)?,
+        Some((binds, rules, rows, _)) => {
+            let at = r.position();
+            value::skip_rows(&mut r, &binds, &rules, rows)?;
+            whole.many = Some(Many { rows, at, binds, rules });
+        }
+        None => {}
     }
     if whole.refused.is_none() {
         r.finish()?;
     }
     Ok(whole)
-}
-
-fn read_again(
-    r: &mut Reader<'_>,
-    binds: &[Shape],
-    rules: &BindRules,
-    executions: usize,
-) -> WireResult<Vec<Vec<Value>>> {
-    if binds.is_empty() {
-        Ok(vec![Vec::new(); executions.min(1 << 16)])
-    } else {
-        value::read_rows(r, binds, rules, executions)
-    }
 }

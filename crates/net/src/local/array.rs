@@ -1,0 +1,130 @@
+//! Many rows of bind values for one statement.
+//!
+//! The rows stay as they travel. They are looked through once, when the packet is read, and made values one by one when the statement is
+//! executed with them: whoever has a packet never holds its rows a second time.
+
+use super::packet::Bind;
+use super::value::{check_value, read_value_into, write_value};
+use super::wire::{Reader, WireError, WireResult, Writer};
+use types::Value;
+
+/// Rows of one request, at most: what is said of them in the answer is bounded by that.
+pub const ARRAY_ROWS_MAX: usize = 1 << 16;
+
+/// A statement to run once for each of many rows of bind values.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Array {
+    pub sql: String,
+    /// Names, directions and types; the values are in the rows, one for each bind.
+    pub binds: Vec<Bind>,
+    /// An execution that fails is noted, and the others go on.
+    pub batch_errors: bool,
+    /// The answer says how many rows each execution has changed.
+    pub row_counts: bool,
+    /// Send the lines of `dbms_output` that the call leaves.
+    pub want_output: bool,
+}
+
+/// Rows of values, all of the same width, as bytes.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct BindRows {
+    count: u32,
+    width: usize,
+    bytes: Vec<u8>,
+}
+
+impl BindRows {
+    /// No rows yet.
+    pub fn new(width: usize) -> BindRows {
+        BindRows { count: 0, width, bytes: Vec::new() }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Bytes that they take in a packet.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Adds a row, unless there are [`ARRAY_ROWS_MAX`] already or the rows would take more than `most` bytes; says whether it did.
+    ///
+    /// # Panics
+    /// When the row has another width.
+    pub fn push(&mut self, row: &[Value], most: usize) -> bool {
+        assert_eq!(row.len(), self.width, "values for each bind");
+        let before = self.bytes.len();
+        if self.len() == ARRAY_ROWS_MAX {
+            return false;
+        }
+        let mut w = Writer::new(&mut self.bytes);
+        row.iter().for_each(|v| write_value(&mut w, v));
+        if self.bytes.len() > most {
+            self.bytes.truncate(before);
+            return false;
+        }
+        self.count += 1;
+        true
+    }
+
+    /// Forgets the rows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.count = 0;
+        self.bytes.clear();
+    }
+
+    /// Reads them one after the other.
+    pub fn rows(&self) -> Rows<'_> {
+        Rows { left: self.count, width: self.width, reader: Reader::new(&self.bytes) }
+    }
+
+    pub(super) fn write(&self, w: &mut Writer<'_>) {
+        w.u32(self.count);
+        w.bytes(&self.bytes);
+    }
+
+    pub(super) fn read(r: &mut Reader<'_>, width: usize) -> WireResult<BindRows> {
+        let count = r.u32()?;
+        let bytes = r.bytes()?;
+        // A value takes a byte at least.
+        if count as usize > ARRAY_ROWS_MAX || width == 0 || (count as usize).saturating_mul(width) > bytes.len() {
+            return Err(WireError::LengthOutOfBounds);
+        }
+        let mut values = Reader::new(bytes);
+        for _ in 0..count as usize * width {
+            check_value(&mut values)?;
+        }
+        values.finish()?;
+        Ok(BindRows { count, width, bytes: bytes.to_vec() })
+    }
+}
+
+/// Reads the rows of a [`BindRows`].
+pub struct Rows<'a> {
+    left: u32,
+    width: usize,
+    reader: Reader<'a>,
+}
+
+impl Rows<'_> {
+    /// The next row, whose values keep their buffers. False at the end.
+    ///
+    /// # Errors
+    /// [`WireError`] for bytes that were not looked through.
+    pub fn next_row(&mut self, row: &mut Vec<Value>) -> WireResult<bool> {
+        if self.left == 0 {
+            return Ok(false);
+        }
+        self.left -= 1;
+        row.resize(self.width, Value::Null);
+        row.iter_mut().try_for_each(|v| read_value_into(&mut self.reader, v))?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,79 @@
+//! A statement executed with many rows of bind values: one call of the session's, as it is one of the client's.
+
+use super::calls::{Calls, Tried, Trouble};
+use net::local;
+use net::oracle::reply::{self, ERRORS_IN_ARRAY, Outcome, Refused};
+use net::oracle::rows::BindRows;
+use types::{Ora, Value};
+
+/// How an array is executed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Array {
+    pub(super) batch_errors: bool,
+    pub(super) row_counts: bool,
+    /// Commits behind it, unless executions failed.
+    pub(super) commits: bool,
+}
+
+impl Calls {
+    /// Executes a statement for each of its rows and appends the answer.
+    pub(super) fn array(
+        &mut self,
+        number: u16,
+        mut rows: BindRows,
+        how: &Array,
+        sequence: u8,
+        out: &mut Vec<u8>,
+    ) -> Tried<()> {
+        let statement = self.cursors.get(number.into())?;
+        if statement.outline.is_query {
+            return Err(Ora::unsupported().into());
+        }
+        let executions = rows.len() as u32;
+        let (binds, places) = statement.array_binds()?;
+        let array = local::Array {
+            sql: statement.sql.clone(),
+            binds,
+            batch_errors: how.batch_errors,
+            row_counts: how.row_counts,
+            want_output: false,
+        };
+        let mut sent = Vec::new();
+        let mut next = |row: &mut Vec<Value>| -> types::Result<bool> {
+            if !rows.next_row(&mut sent).map_err(|_| Ora::new(3106))? {
+                return Ok(false);
+            }
+            row.resize(array.binds.len(), Value::Null);
+            places.take(&mut sent, row)?;
+            Ok(true)
+        };
+        let mut bytes = Vec::new();
+        let flow = self.session.call_array(&array, &mut next, &mut bytes);
+        let said = self.hear(flow, &bytes)?;
+        if let Some(failure) = said.failure {
+            return Err(Trouble::Array(failure, said.executed));
+        }
+        self.write_directions(number, out)?;
+        let statement = self.cursors.get(number.into())?;
+        let gives = statement.returns() || statement.outline.is_block && !statement.binds.is_empty();
+        let mut returned = said.returned.into_iter().peekable();
+        for execution in 0..if gives { executions } else { 0 } {
+            let values = returned.next_if(|(of, _)| *of == execution).map_or(Vec::new(), |(_, values)| values);
+            self.write_got(number, &array.binds, &values, out)?;
+        }
+        if how.commits && said.errors.is_empty() {
+            self.run("commit")?;
+        }
+        let counts = how.row_counts.then_some(&said.executed.counts[..]);
+        reply::write_parameters(out, self.scn(), number, counts);
+        let mut outcome = Outcome { rows: said.executed.rows, ..self.succeeded(&said.done, number, sequence) };
+        if !said.errors.is_empty() {
+            outcome.error = ERRORS_IN_ARRAY;
+            outcome.message = Ora::new(ERRORS_IN_ARRAY).to_string();
+            let refused = |(execution, e): (u32, local::Failure)| Refused { execution, error: e.code, message: e.text };
+            outcome.refused = said.errors.into_iter().map(refused).collect();
+        }
+        outcome.write(out);
+        Ok(())
+    }
+}

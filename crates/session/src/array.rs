@@ -1,0 +1,326 @@
+//! A statement executed once for each of many rows of bind values, in one call.
+//!
+//! It is one execution of the statement: `v$sql` counts it once, with all the rows it has changed. Each row is all of a statement or
+//! nothing, as if it had come alone: one that fails leaves nothing, those before it stay, and the error ends the array, or with batch
+//! errors is noted and the array goes on. INSERT of plain values waits, as in a FORALL, until there are many rows to insert together; an
+//! error then comes later than its row, but is told of the right row, and of the first one that has any.
+//!
+//! Rows are taken one by one from whoever has them and are held here only while they wait, as the bytes they will be in the table. As many
+//! errors are noted as a request of the local protocol can have rows; one more ends the array.
+
+use crate::call::{Calls, Outcome, bind_of, count_failed_parse, done, failure_of, finish, returned};
+use crate::core::Core;
+use crate::kind::kind_of;
+use crate::session::Flow;
+use exec::{BindType, Cursor, ExecCtx};
+use net::StatementKind;
+use net::local::{ARRAY_ROWS_MAX, Array, Bind, Done, Executed, Failure, Reply, write_frame};
+use sql::ast::Statement;
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+use types::{DataType, LenUnit, Ora, Result, Value};
+
+/// Gives the next row of values, in the order of the array's binds; false at the end. Its errors end the array.
+pub type NextRow<'a> = dyn FnMut(&mut Vec<Value>) -> Result<bool> + 'a;
+
+/// Rows between two looks whether the user has broken off.
+const ROWS: usize = 64;
+
+/// Errors told of in one packet.
+const ERRORS: usize = 1000;
+
+/// What an array has come to.
+struct Progress<'a> {
+    array: &'a Array,
+    kind: StatementKind,
+    executed: Executed,
+    errors: Vec<(u32, Failure)>,
+    out: &'a mut Vec<u8>,
+}
+
+impl Progress<'_> {
+    /// An execution has changed so many rows.
+    fn did(&mut self, rows: u64) {
+        self.executed.executions += 1;
+        self.executed.rows += rows;
+        if self.array.row_counts {
+            self.executed.counts.push(rows);
+        }
+    }
+
+    /// The next execution has failed; the error is given back when it ends the array.
+    fn failed(&mut self, e: Ora) -> Result<()> {
+        let is_full = self.errors.len() == ARRAY_ROWS_MAX;
+        if !self.array.batch_errors || is_full || ends_everything(&e) {
+            return Err(e);
+        }
+        self.errors.push((self.executed.executions, failure_of(&e, self.kind)));
+        self.did(0);
+        Ok(())
+    }
+
+    /// What an execution gave to binds.
+    fn returned(&mut self, values: Vec<(u16, Value)>) {
+        let execution = self.executed.executions;
+        if !values.is_empty() {
+            write_frame(self.out, |o| Reply::Returned { execution, values }.encode(o));
+        }
+    }
+
+    fn tell(mut self) {
+        while !self.errors.is_empty() {
+            let errors = self.errors.drain(..self.errors.len().min(ERRORS)).collect();
+            write_frame(self.out, |o| Reply::Refused { errors }.encode(o));
+        }
+        write_frame(self.out, |o| Reply::Executed(self.executed).encode(o));
+    }
+}
+
+/// The session was killed or interrupted, or something is wrong that no row has caused.
+fn ends_everything(e: &Ora) -> bool {
+    [28, 600, 603, 1012, 1013, 3106].iter().any(|code| e.is(*code))
+}
+
+impl Calls {
+    /// Runs an array and answers with what came of it.
+    pub fn execute_array(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        array: &Array,
+        rows: &mut NextRow<'_>,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        let kind = StatementKind::UNKNOWN;
+        let mut progress = Progress { array, kind, executed: Executed::default(), errors: Vec::new(), out };
+        let result = self.try_array(core, cx, rows, &mut progress);
+        let kind = progress.kind;
+        self.end_execute(core, array.want_output, progress.out);
+        progress.tell();
+        finish(core, cx, result, kind, out)
+    }
+
+    fn try_array(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        rows: &mut NextRow<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Done> {
+        let array = progress.array;
+        core.p.check_cancel()?;
+        if crate::oradebug::command(&array.sql).is_some() {
+            return Err(Ora::unsupported());
+        }
+        let Some(mut cursor) = self.array_cursor(core, cx, array, &mut progress.kind)? else {
+            return self.run_blocks(core, cx, rows, progress);
+        };
+        let result = run_rows(&mut cursor, core, cx, rows, progress);
+        let shared = cursor.shared(cx);
+        cursor.set_continues(false);
+        cursor.close(cx);
+        core.last_cursor.set(shared);
+        result?;
+        self.keep(core, cx, &array.sql, cursor);
+        Ok(done(cx, Outcome { rows: progress.executed.rows, ..Outcome::of(progress.kind) }))
+    }
+
+    /// The statement's cursor; none for a block.
+    fn array_cursor(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        array: &Array,
+        kind: &mut StatementKind,
+    ) -> Result<Option<Cursor>> {
+        if let Some(mut cursor) = self.reopen(core, cx, &array.sql, kind) {
+            if *kind == StatementKind::SELECT {
+                cursor.close(cx);
+                return Err(Ora::unsupported());
+            }
+            return Ok(Some(cursor));
+        }
+        if let Some(known) = Calls::known_block(core, cx, &array.sql) {
+            *kind = known;
+            core.p.session().command.store(kind.0.into(), Relaxed);
+            return Ok(None);
+        }
+        let statement = sql::parse_statement(&array.sql).inspect_err(|_| count_failed_parse(core))?;
+        *kind = kind_of(&statement);
+        core.p.session().command.store(kind.0.into(), Relaxed);
+        match statement {
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_) => {
+                let types = bind_types(&array.sql, &array.binds);
+                Cursor::compile_parsed(cx, &array.sql, Rc::new(statement), &types).map(Some)
+            }
+            Statement::Block { .. } | Statement::Call(_) => Ok(None),
+            _ => Err(Ora::unsupported()),
+        }
+    }
+
+    /// A block, or CALL, row by row.
+    fn run_blocks(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        rows: &mut NextRow<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Done> {
+        let mut binds = progress.array.binds.clone();
+        let mut row = Vec::new();
+        while rows(&mut row)? {
+            core.p.check_cancel()?;
+            for (bind, value) in binds.iter_mut().zip(&mut row) {
+                std::mem::swap(&mut bind.value, value);
+            }
+            match self.run_block(core, cx, &progress.array.sql, &binds, progress.kind) {
+                Ok(done) => {
+                    progress.returned(done.out);
+                    progress.did(done.rows);
+                }
+                Err(e) => progress.failed(e)?,
+            }
+        }
+        Ok(done(cx, Outcome { rows: progress.executed.rows, ..Outcome::of(progress.kind) }))
+    }
+}
+
+/// Executes the statement for each row.
+fn run_rows(
+    cursor: &mut Cursor,
+    core: &Core,
+    cx: &mut ExecCtx<'_>,
+    rows: &mut NextRow<'_>,
+    progress: &mut Progress<'_>,
+) -> Result<()> {
+    let array = progress.array;
+    let mut run = Run { places: places(cursor, &array.binds)?, cursor, progress };
+    let mut block = Vec::new();
+    loop {
+        let (filled, taken) = fill(&mut block, rows);
+        // Rows that wait are not done then.
+        core.p.check_cancel()?;
+        let mut values = Vec::with_capacity(run.places.len());
+        for row in &block[..filled] {
+            values.clear();
+            values.extend(run.places.iter().filter_map(|at| row.get(*at)));
+            run.execute(&values, cx)?;
+        }
+        if filled < ROWS {
+            // What is wrong with a row that waits comes before what is wrong with the next one.
+            run.carry_out(cx)?;
+            return taken;
+        }
+    }
+}
+
+/// Takes rows into buffers that are used again; fewer than there are buffers at the end. What ended them comes behind them.
+fn fill(block: &mut Vec<Vec<Value>>, rows: &mut NextRow<'_>) -> (usize, Result<()>) {
+    block.resize_with(ROWS, Vec::new);
+    for (n, row) in block.iter_mut().enumerate() {
+        match rows(row) {
+            Ok(true) => {}
+            Ok(false) => return (n, Ok(())),
+            Err(e) => return (n, Err(e)),
+        }
+    }
+    (ROWS, Ok(()))
+}
+
+/// The types of a statement's binds, in the order of its text, as they were said.
+fn bind_types(text: &str, binds: &[Bind]) -> Vec<BindType> {
+    use DataType as T;
+    let of = |(place, name): (usize, &String)| match binds[bind_of(binds, place, name)?].data_type {
+        T::Number { .. } | T::Float { .. } | T::PlsInteger => Some(T::NUMBER),
+        // The next text may be longer than this one.
+        T::Varchar2 { .. } | T::Char { .. } | T::Nvarchar2 { .. } | T::Nchar { .. } | T::Long => {
+            Some(T::Varchar2 { len: 4000, unit: LenUnit::Byte })
+        }
+        T::Date => Some(T::Date),
+        t @ (T::Timestamp { .. } | T::IntervalYm { .. } | T::IntervalDs { .. } | T::Raw { .. }) => Some(t),
+        t @ (T::Rowid | T::BinaryDouble | T::BinaryFloat | T::Boolean) => Some(t),
+        // Taken from the first value.
+        _ => None,
+    };
+    sql::bind_names(text).iter().enumerate().map(of).collect()
+}
+
+/// For each bind of the cursor the place of its value in a row.
+fn places(cursor: &Cursor, binds: &[Bind]) -> Result<Vec<usize>> {
+    let names = cursor.binds();
+    let of = |(place, name): (usize, &String)| bind_of(binds, place, name).ok_or_else(|| Ora::new(1008));
+    let places = names.iter().enumerate().map(of).collect::<Result<_>>()?;
+    if binds.iter().filter(|b| b.name.is_none()).count() > names.len() {
+        return Err(Ora::new(1036));
+    }
+    Ok(places)
+}
+
+/// An array under way.
+struct Run<'a, 'b> {
+    cursor: &'a mut Cursor,
+    places: Vec<usize>,
+    progress: &'a mut Progress<'b>,
+}
+
+impl Run<'_, '_> {
+    /// Executes with a row of values, or has it wait.
+    fn execute(&mut self, values: &[&Value], cx: &mut ExecCtx<'_>) -> Result<()> {
+        if !self.cursor.execute_more(values, cx)? {
+            for (place, value) in values.iter().enumerate() {
+                self.cursor.bind_one(place, value)?;
+            }
+            match self.cursor.execute_later(cx) {
+                Ok(true) => self.continues(),
+                Ok(false) => return self.execute_now(cx),
+                Err(e) => {
+                    self.continues();
+                    self.carry_out(cx)?;
+                    return self.progress.failed(e);
+                }
+            }
+        }
+        if self.cursor.waiting().1 { self.carry_out(cx) } else { Ok(()) }
+    }
+
+    /// What follows is the same execution.
+    fn continues(&mut self) {
+        self.cursor.set_continues(true);
+    }
+
+    fn execute_now(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.carry_out(cx)?;
+        let executed = self.cursor.execute(cx);
+        self.continues();
+        let outs = executed.and_then(|()| returned(self.cursor, cx, &self.progress.array.binds));
+        match outs {
+            Ok(values) => {
+                self.progress.returned(values);
+                self.progress.did(self.cursor.rows_processed());
+                Ok(())
+            }
+            Err(e) => self.progress.failed(e),
+        }
+    }
+
+    /// Carries out the executions that wait.
+    fn carry_out(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let waiting = self.cursor.rows_waiting();
+        if waiting == 0 {
+            return Ok(());
+        }
+        let (progress, mut next) = (&mut *self.progress, 0);
+        let result = self.cursor.execute_waiting(
+            &mut |n, e| {
+                (next..n).for_each(|_| progress.did(1));
+                next = n + 1;
+                progress.failed(e)
+            },
+            cx,
+        );
+        if result.is_ok() {
+            (next..waiting).for_each(|_| progress.did(1));
+        }
+        result
+    }
+}
