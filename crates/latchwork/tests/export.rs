@@ -166,7 +166,7 @@ fn every_engine_reads_what_the_views_say() {
         // Samples of a session at work, to be kept with the snapshot.
         let kept = "declare k number; t number := dbms_utility.get_time; begin loop \
             select count(*) into k from v$active_session_history where is_awr_sample = 'Y'; \
-            exit when k > 0 or dbms_utility.get_time - t > 3000; end loop; end;";
+            exit when k > 0 or dbms_utility.get_time - t > 6000; end loop; end;";
         run(&mut c, kept);
         run(&mut c, &format!("begin dbms_workload_repository.create_snapshot('{level}'); end;"));
     }

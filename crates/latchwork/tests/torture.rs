@@ -12,7 +12,7 @@ fn length(instance_kills: u64, session_kills: u64) -> (u64, u64, f64) {
     let given = std::env::var("LATCHWORK_TORTURE").unwrap_or_default();
     let mut numbers = given.split(',').map(|n| n.trim().parse::<u64>().ok());
     let mut next = |or: u64| numbers.next().flatten().unwrap_or(or);
-    (next(instance_kills), next(session_kills), next(60) as f64)
+    (next(instance_kills), next(session_kills), next(120) as f64)
 }
 
 fn plan(seed: u64, length: (u64, u64, f64)) -> Plan {
