@@ -8,10 +8,12 @@
 //! Rows are taken one by one from whoever has them and are held here only while they wait, as the bytes they will be in the table. As many
 //! errors are noted as a request of the local protocol can have rows; one more ends the array.
 
+use crate::blocks;
 use crate::call::{Calls, Outcome, bind_of, count_failed_parse, done, failure_of, finish, returned};
 use crate::core::Core;
 use crate::kind::kind_of;
 use crate::session::Flow;
+use crate::world::World;
 use exec::{BindType, Cursor, ExecCtx};
 use net::StatementKind;
 use net::local::{ARRAY_ROWS_MAX, Array, Bind, Done, Executed, Failure, Reply, write_frame};
@@ -173,7 +175,9 @@ impl Calls {
             for (bind, value) in binds.iter_mut().zip(&mut row) {
                 std::mem::swap(&mut bind.value, value);
             }
-            match self.run_block(core, cx, &progress.array.sql, &binds, progress.kind) {
+            // What is wrong with the block is no row's.
+            let open = blocks::open(&mut World { cx: cx.reborrow(), core }, &progress.array.sql, progress.kind)?;
+            match self.run_opened(core, cx, open, &binds, progress.kind) {
                 Ok(done) => {
                     progress.returned(done.out);
                     progress.did(done.rows);

@@ -259,7 +259,7 @@ impl Calls {
     }
 
     /// Runs a block, or CALL.
-    pub(crate) fn run_block(
+    fn run_block(
         &mut self,
         core: &Core,
         cx: &mut ExecCtx<'_>,
@@ -267,7 +267,19 @@ impl Calls {
         binds: &[Bind],
         kind: StatementKind,
     ) -> Result<Done> {
-        let mut open = blocks::open(&mut World { cx: cx.reborrow(), core }, text, kind)?;
+        let open = blocks::open(&mut World { cx: cx.reborrow(), core }, text, kind)?;
+        self.run_opened(core, cx, open, binds, kind)
+    }
+
+    /// Runs a block that is open, and closes it.
+    pub(crate) fn run_opened(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        mut open: blocks::OpenBlock,
+        binds: &[Bind],
+        kind: StatementKind,
+    ) -> Result<Done> {
         let block = open.block.clone();
         let start = core.shared.txns.savepoint(&cx.session.txn);
         let mut outcome = Outcome::of(kind);
