@@ -4,6 +4,7 @@
 use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
 use latch::Generation;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 use types::{DataType, Number, Value};
 
 fn start(generation: &str) -> Ephemeral {
@@ -101,7 +102,6 @@ const HISTORY: &[(usize, &str, &str)] = &[
     (1, "select min(pay), max(pay), count(*) from gh", "0 590 59"),
     (0, "drop table gh", "0"),
     (1, "select count(*) from gh", "ORA-00942"),
-    (0, "select count(*) from v$latchholder", "0"),
 ];
 
 #[test]
@@ -118,6 +118,11 @@ fn one_history_has_the_same_answers_in_every_generation() {
             }
         }
         assert!(wrong.is_empty(), "{generation}:\n{}", wrong.join("\n"));
+        // A background process may hold a latch for as long as it has no processor.
+        let until = Instant::now() + Duration::from_secs(60);
+        while answer(&mut sessions[0], "select count(*) from v$latchholder", &[]) != "0" {
+            assert!(Instant::now() < until, "{generation}: a latch is held");
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! DBMS_JOB: jobs that work, fail, break and lose their process.
 
-use crate::common::{eventually, number, rows, run, start, sysdba};
+use crate::common::{assert_nothing_held, eventually, number, rows, run, start, sysdba};
 
 #[test]
 fn jobs_run_fail_break_and_survive_their_slaves() {
@@ -85,5 +85,5 @@ fn jobs_run_fail_break_and_survive_their_slaves() {
     run(&mut keeper, &["commit"]);
     eventually("the job runs after all", || number(&mut c, "select count(*) from log where n = 6") == 1);
     eventually("and is gone", || number(&mut c, "select count(*) from user_jobs") == 0);
-    assert_eq!(rows(&mut c, "select * from v$latchholder"), Vec::<String>::new());
+    assert_nothing_held(&mut c, "select * from v$latchholder");
 }

@@ -17,7 +17,7 @@
 //! A statement ends with its line; a line that ends with `\` goes on. Answers: rows with `|` between columns, `no rows`,
 //! `N rows` of DML, `ok`, lines of `dbms_output` after `: `, and the first line of an error, with ` @position`.
 
-use crate::common::{PATIENCE, executable, line, number, rows};
+use crate::common::{PATIENCE, assert_nothing_held, executable, line, number, rows};
 use client::{BreakHandle, Client, ClientError, Credentials, Ephemeral, EphemeralOptions, Feedback, Outcome};
 use std::collections::HashMap;
 use std::path::Path;
@@ -286,8 +286,7 @@ fn play(text: &str) -> String {
         }
     }
     assert!(stage.instance.is_running(), "the instance lives");
-    let held = rows(&mut stage.observer, "select * from v$latchholder");
-    assert_eq!(held, Vec::<String>::new(), "no latch is held");
+    assert_nothing_held(&mut stage.observer, "select * from v$latchholder");
     out
 }
 
