@@ -276,6 +276,9 @@ struct Engines {
     sqlite: Sqlite,
 }
 
+/// A part of the benchmark.
+type Part = fn(&mut Report, &Engines, Size);
+
 /// The folder of all databases: on a disk, and gone at the end.
 struct Folder(PathBuf);
 
@@ -333,7 +336,7 @@ fn main() {
     }
     let mut report = Report::default();
     let only = text_argument("--only");
-    let parts: [(&str, fn(&mut Report, &Engines, Size)); 5] =
+    let parts: [(&str, Part); 5] =
         [("commits", commits), ("bulk", bulk), ("scans", scans), ("changes", changes), ("recovery", recovery)];
     for round in 0..rounds {
         for (name, part) in parts {
