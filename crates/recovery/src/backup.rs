@@ -102,10 +102,30 @@ impl<'a> Backup<'a> {
             let base = Path::new(&source.name).file_name().map_or("data".into(), |n| n.to_string_lossy().into_owned());
             let to = format!("files/{file:04}_{base}");
             let mut tell = |done| tell(&source.name, before + done, all);
-            let sum = self.copy_file(&source, &self.folder.join(&to), &mut tell)?;
-            self.manifest.files.push(FilePiece { file, bytes, sum, name: to });
+            match self.copy_file(&source, &self.folder.join(&to), &mut tell) {
+                Ok(sum) => self.manifest.files.push(FilePiece { file, bytes, sum, name: to }),
+                Err(_) if self.was_dropped(file)? => self.leave_out(file, &self.folder.join(&to))?,
+                Err(e) => return Err(e),
+            }
             before += bytes;
         }
+        Ok(())
+    }
+
+    /// Whether a file has been dropped since the backup began. What was held open may be written over then, by who used its name again.
+    fn was_dropped(&self, file: u32) -> Result<bool> {
+        let created = |c: &ControlFile| c.file(file).map(|f| f.created_rba);
+        Ok(created(&self.files.control()?) != created(&self.control))
+    }
+
+    /// The backup does without a file that was dropped, for at the backup's end it is not there.
+    fn leave_out(&mut self, file: u32, copy: &Path) -> Result<()> {
+        if os::file::exists(copy) {
+            os::file::remove(copy).map_err(|e| cannot_write(copy, &e))?;
+        }
+        let ControlFile { files, tablespaces, .. } = &mut self.control;
+        files.retain(|f| f.file != file);
+        tablespaces.retain(|t| files.iter().any(|f| f.tablespace == t.number));
         Ok(())
     }
 

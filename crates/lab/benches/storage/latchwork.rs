@@ -141,7 +141,8 @@ impl Latchwork {
         let seconds = began.elapsed().as_secs_f64();
         assert_eq!(found, size.rows, "every committed row is there");
         let alert = std::fs::read_to_string(self.dir.join("alert.log")).expect("an alert log");
-        let mut kilobytes = alert.lines().filter_map(|l| l.strip_prefix(" read ")?.split(" KB redo").next()?.parse().ok());
+        let mut kilobytes =
+            alert.lines().filter_map(|l| l.strip_prefix(" read ")?.split(" KB redo").next()?.parse().ok());
         Some(Recovered { megabytes: kilobytes.next_back().map_or(0.0, |kb: f64| kb * 1024.0 / 1e6), rows, seconds })
     }
 

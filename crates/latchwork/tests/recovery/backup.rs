@@ -356,15 +356,21 @@ fn files_that_come_and_go_while_a_database_is_copied_do_not_end_the_backup() {
         &["alter database archivelog", "create table kept (n number)", "insert into kept values (1)", "commit"],
     );
     let over = AtomicBool::new(false);
+    let places = "datafile 'passing1.dbf' size 1M reuse, 'passing2.dbf' size 1M reuse";
     let folders: Vec<Database> = (0..8).map(|n| Database::new(&format!("passing_copy{n}"))).collect();
     std::thread::scope(|scope| {
         let changer = scope.spawn(|| {
             let mut other = db.connect();
             while !over.load(Ordering::Relaxed) {
-                run(&mut other, &["create tablespace passing datafile 'passing1.dbf' size 1M, 'passing2.dbf' size 1M"]);
-                run(&mut other, &["create table inside (n number) tablespace passing"]);
-                run(&mut other, &["alter tablespace passing drop datafile 'passing2.dbf'"]);
-                run(&mut other, &["drop tablespace passing including contents and datafiles"]);
+                for drop in [
+                    "drop tablespace passing including contents",
+                    "drop tablespace passing including contents and datafiles",
+                ] {
+                    run(&mut other, &[&format!("create tablespace passing {places}")]);
+                    run(&mut other, &["create table inside (n number) tablespace passing"]);
+                    run(&mut other, &["alter tablespace passing drop datafile 'passing2.dbf'"]);
+                    run(&mut other, &[drop]);
+                }
             }
         });
         for folder in &folders {
