@@ -4,6 +4,7 @@ mod support;
 
 use client::{Client, Ephemeral, EphemeralOptions};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use support::{connect, run};
 use types::Value;
@@ -85,12 +86,24 @@ fn a_call_on_its_way_counts_and_what_a_session_used_outlives_it() {
     let sum = "select value from v$sys_time_model where stat_name = 'DB time'";
     let mut last = number(&mut c, sum);
     assert!(last >= own, "{last} {own}");
-    for _ in 0..20 {
-        drop(connect(&instance));
-        let now = number(&mut c, sum);
-        assert!(now >= last, "{last} {now}");
-        last = now;
-    }
+    // Whoever comes, waits and goes meanwhile, what was seen once stays.
+    let over = AtomicBool::new(false);
+    let fell = std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    run(&mut connect(&instance), "begin null; end;");
+                }
+            });
+        }
+        let fell = (0..500).find_map(|_| {
+            let before = std::mem::replace(&mut last, number(&mut c, sum));
+            (last < before).then_some((before, last))
+        });
+        over.store(true, Ordering::Relaxed);
+        fell
+    });
+    assert_eq!(fell, None);
 }
 
 #[test]

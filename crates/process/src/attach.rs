@@ -121,8 +121,9 @@ impl Processes {
     pub(crate) fn fold(&self, by: &Process, sid: u32) {
         let n = sid as usize - 1;
         let dead = self.gone(self.slots[n].is_background());
-        let times = self.times_untold(sid);
         let section = by.write_versioned(self.folding, Where::KsuFoldStatistics, u64::from(sid));
+        // Read in the section: nobody has seen it go on meanwhile.
+        let times = self.times_untold(sid);
         let (own, all): (&StatLine, &StatLine) = (&self.stats[n], &self.stats[dead]);
         for (from, to) in own.words().iter().zip(all.words()) {
             let value = from.load(Ordering::Relaxed);

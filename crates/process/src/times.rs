@@ -4,7 +4,7 @@ use crate::slots::ProcessSlot;
 use crate::{Process, Processes};
 use latch::Where;
 use std::sync::atomic::Ordering;
-use wait::{Event, Stat, StatLine, TimeStat, WaitClass, WaitState};
+use wait::{Event, Stat, StatLine, TimeStat, Waiter};
 
 /// The sums of one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,13 +38,11 @@ impl Processes {
         live.chain(self.gone(false)..=last)
     }
 
-    /// Microseconds that a session has been idle, the wait it is in included.
+    /// Now, in nanoseconds, and the microseconds that a session has been idle up to now, the wait it is in included.
     #[must_use]
-    pub fn idle_us(&self, sid: u32) -> u64 {
+    pub fn idle_now(&self, sid: u32) -> (u64, u64) {
         let n = sid as usize - 1;
-        let now = self.waits[n].view(os::clock::now_ns());
-        let idle = |w: &wait::WaitView| w.state == WaitState::Waiting && w.event.class() == WaitClass::Idle;
-        self.totals[n].idle_us() + now.filter(idle).map_or(0, |w| w.wait_us)
+        Waiter { slot: &self.waits[n], totals: &self.totals[n] }.idle_now()
     }
 
     /// What a live session has used since it began and has not put into its line.
@@ -56,8 +54,7 @@ impl Processes {
         if began == 0 {
             return times;
         }
-        let idle = self.idle_us(sid);
-        let now = os::clock::now_ns();
+        let (now, idle) = self.idle_now(sid);
         let elapsed = (now.saturating_sub(began) / 1000).saturating_sub(idle);
         // Of a process that has gone only what it told last is known.
         let told = || line.get(Stat::CpuUsedByThisSession) * 10_000;

@@ -404,7 +404,8 @@ impl Session {
     fn begin_call(&mut self) {
         let p = &self.core.p;
         self.cpu.parsed_us = p.stats().time(TimeStat::Parse);
-        p.stats().begin_call(os::clock::now_ns(), p.all().idle_us(p.sid()));
+        let (now, idle) = p.all().idle_now(p.sid());
+        p.stats().begin_call(now, idle);
         p.count(Stat::UserCalls, 1);
         self.core.shared.library.begin_call(p);
         self.state.figures.begin_call();
@@ -419,7 +420,8 @@ impl Session {
     fn end_call(&mut self) {
         let p = &self.core.p;
         self.core.shared.txns.cache().end_call(p);
-        let busy = p.stats().end_call(os::clock::now_ns(), p.all().idle_us(p.sid()));
+        let (now, idle) = p.all().idle_now(p.sid());
+        let busy = p.stats().end_call(now, idle);
         let parsed = p.stats().time(TimeStat::Parse).wrapping_sub(self.cpu.parsed_us);
         if !p.slot().is_background() {
             p.stats().add_time(TimeStat::SqlExecute, busy.saturating_sub(parsed));

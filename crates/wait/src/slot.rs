@@ -3,7 +3,11 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
-use crate::Event;
+use crate::{Event, WaitClass};
+
+/// How often a reader looks again for words of one moment, and then gives up the processor before it looks again.
+const TRIES: u32 = 1000;
+const YIELDS: u32 = 20;
 
 /// What one process waits for, or waited for last: written by that process alone, read by anybody.
 ///
@@ -130,8 +134,10 @@ impl WaitSlot {
         });
     }
 
-    pub(crate) fn end(&self, now_ns: u64) {
+    /// Ends the wait; `sum` adds it to the totals, which who reads both sees change together.
+    pub(crate) fn end(&self, now_ns: u64, sum: impl FnOnce()) {
         self.change(|s| {
+            sum();
             s.ended_ns.store(now_ns.max(1), Ordering::Relaxed);
             let ended = &s.history[s.sequence.load(Ordering::Relaxed) as usize % HISTORY];
             let copy = |to: &AtomicU64, from: &AtomicU64| to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -145,8 +151,7 @@ impl WaitSlot {
     /// The waits that ended last, the latest first; nothing while the owner keeps changing them.
     #[must_use]
     pub fn history(&self) -> Vec<EndedWait> {
-        for _ in 0..1000 {
-            let before = self.version.load(Ordering::Acquire); // pairs with the last store in `change`
+        let waits = self.stable(|| {
             let last = self.sequence.load(Ordering::Relaxed) as usize;
             // The wait in progress is in no row yet: its place has the oldest.
             let seen = |back: usize| self.history[last.wrapping_sub(back) % HISTORY].view();
@@ -154,32 +159,21 @@ impl WaitSlot {
             if self.ended_ns.load(Ordering::Relaxed) == 0 && waits.len() == HISTORY {
                 waits.rotate_left(1);
             }
-            fence(Ordering::Acquire); // pairs with the Release fence in `change`
-            if before.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == before {
-                return waits;
-            }
-            os::cpu::relax();
-        }
-        Vec::new()
+            waits
+        });
+        waits.unwrap_or_default()
     }
 
     /// Microseconds that a wait took, by its number; `None` when it goes on, is not among the last that have ended, or never was.
     #[must_use]
     pub fn waited_us(&self, sequence: u64) -> Option<u64> {
-        for _ in 0..1000 {
-            let before = self.version.load(Ordering::Acquire); // pairs with the last store in `change`
-            let last = self.sequence.load(Ordering::Relaxed);
-            let has_ended = self.ended_ns.load(Ordering::Relaxed) != 0;
+        let (last, has_ended, wait_ns) = self.stable(|| {
             let wait_ns = self.history[sequence as usize % HISTORY].wait_ns.load(Ordering::Relaxed);
-            fence(Ordering::Acquire); // pairs with the Release fence in `change`
-            if before.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == before {
-                let ended = if has_ended { last } else { last.saturating_sub(1) };
-                let is_kept = sequence > 0 && sequence <= ended && ended - sequence < HISTORY as u64;
-                return is_kept.then_some(wait_ns / 1000);
-            }
-            os::cpu::relax();
-        }
-        None
+            (self.sequence.load(Ordering::Relaxed), self.ended_ns.load(Ordering::Relaxed) != 0, wait_ns)
+        })?;
+        let ended = if has_ended { last } else { last.saturating_sub(1) };
+        let is_kept = sequence > 0 && sequence <= ended && ended - sequence < HISTORY as u64;
+        is_kept.then_some(wait_ns / 1000)
     }
 
     /// Changes P2 or P3 of the wait in progress, where they tell how far it got.
@@ -190,19 +184,34 @@ impl WaitSlot {
     /// The wait in progress or the last one; `None` before the first, or while the owner keeps changing it.
     #[must_use]
     pub fn view(&self, now_ns: u64) -> Option<WaitView> {
-        for _ in 0..1000 {
-            let before = self.version.load(Ordering::Acquire); // pairs with the last store in `change`
-            let event = self.event.load(Ordering::Relaxed);
+        let (event, p, sequence, started, ended) = self.stable(|| {
             let p = [0, 1, 2].map(|n| self.p[n].load(Ordering::Relaxed));
-            let started = self.started_ns.load(Ordering::Relaxed);
-            let ended = self.ended_ns.load(Ordering::Relaxed);
-            let sequence = self.sequence.load(Ordering::Relaxed);
+            let [event, sequence, started, ended] =
+                [&self.event, &self.sequence, &self.started_ns, &self.ended_ns].map(|w| w.load(Ordering::Relaxed));
+            (event, p, sequence, started, ended)
+        })?;
+        let event = Event::from_number(event.checked_sub(1)?)?;
+        Some(Self::as_seen(event, p, sequence, started, ended, now_ns))
+    }
+
+    /// Since when the owner has been in a wait of the class Idle, if it is in one. Whole only under [`Self::stable`].
+    pub(crate) fn idle_since(&self) -> Option<u64> {
+        let event = Event::from_number(self.event.load(Ordering::Relaxed).checked_sub(1)?)?;
+        let is_idle = event.class() == WaitClass::Idle && self.ended_ns.load(Ordering::Relaxed) == 0;
+        is_idle.then(|| self.started_ns.load(Ordering::Relaxed))
+    }
+
+    /// What `read` gives of words that change under an odd version only, all of one moment; `None` while the owner keeps changing them.
+    pub(crate) fn stable<R>(&self, mut read: impl FnMut() -> R) -> Option<R> {
+        for n in 0..TRIES + YIELDS {
+            let before = self.version.load(Ordering::Acquire); // pairs with the last store in `change`
+            let seen = read();
             fence(Ordering::Acquire); // pairs with the Release fence in `change`
             if before.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == before {
-                let event = Event::from_number(event.checked_sub(1)?)?;
-                return Some(Self::as_seen(event, p, sequence, started, ended, now_ns));
+                return Some(seen);
             }
-            os::cpu::relax();
+            // Who changes it may have lost the processor; or has died, which nobody waits for.
+            if n < TRIES { os::cpu::relax() } else { os::cpu::yield_now() }
         }
         None
     }

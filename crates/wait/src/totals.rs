@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Event, WaitSlot};
+use crate::{Event, WaitClass, WaitSlot};
 
 /// Buckets of a histogram: bucket `n` counts waits shorter than 2ⁿ microseconds and not shorter than half of it.
 pub const HISTOGRAM_BUCKETS: usize = 32;
@@ -116,7 +116,7 @@ impl EventTotals {
     /// Waits of all other classes: how many, and their microseconds.
     #[must_use]
     pub fn non_idle(&self) -> (u64, u64) {
-        let busy = self.iter().filter(|(event, _)| event.class() != crate::WaitClass::Idle);
+        let busy = self.iter().filter(|(event, _)| event.class() != WaitClass::Idle);
         busy.fold((0, 0), |(waits, us), (_, total)| (waits + total.waits(), us + total.time_us()))
     }
 
@@ -163,12 +163,22 @@ impl Waiter {
     pub fn end(&self, event: Event, started_ns: u64, timed_out: bool) -> u64 {
         let now = os::clock::now_ns();
         let ns = now.saturating_sub(started_ns);
-        self.slot.end(now);
-        self.totals.of(event).note(ns / 1000, timed_out);
-        if event.class() == crate::WaitClass::UserIo {
-            add(&self.totals.user_io_us, ns / 1000);
-        }
+        self.slot.end(now, || {
+            self.totals.of(event).note(ns / 1000, timed_out);
+            if event.class() == WaitClass::UserIo {
+                add(&self.totals.user_io_us, ns / 1000);
+            }
+        });
         ns
+    }
+
+    /// Now, in nanoseconds, and the microseconds that the session has been idle up to now, the wait it is in included. Of another's
+    /// session, too: both are of one moment, but while its process keeps changing waits.
+    #[must_use]
+    pub fn idle_now(&self) -> (u64, u64) {
+        let read = || (os::clock::now_ns(), self.totals.idle_us(), self.slot.idle_since());
+        let (now, ended, since) = self.slot.stable(read).unwrap_or_else(read);
+        (now, ended + since.map_or(0, |at| now.saturating_sub(at) / 1000))
     }
 }
 
