@@ -42,7 +42,7 @@ rust_is_recent() {
   [ -n "$have" ] && [ "$(printf '%s\n%s\n' "$rust_wanted" "$have" | sort -V | head -n 1)" = "$rust_wanted" ]
 }
 
-# rustup: from the distribution where it has it (Debian 13, Ubuntu 24.04 and later), else from its own site.
+# rustup: from the distribution where it has it (Debian 13, Ubuntu 24.04 and later), else one pinned version by checksum.
 install_rustup() {
   if command -v apt-get >/dev/null 2>&1 && ! apt_has rustup; then as_root apt-get update -qq; fi
   if apt_has rustup; then
@@ -50,8 +50,20 @@ install_rustup() {
     return
   fi
   command -v curl >/dev/null 2>&1 || apt_install curl ca-certificates
-  say "Installing rustup from https://sh.rustup.rs"
-  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --quiet --no-modify-path --default-toolchain none
+  local machine=$(uname -m) sum file
+  case $machine in
+    x86_64) sum=20a06e644b0d9bd2fbdbfd52d42540bdde820ea7df86e92e533c073da0cdd43c ;;
+    aarch64) sum=e3853c5a252fca15252d07cb23a1bdd9377a8c6f3efa01531109281ae47f841c ;;
+    *) give_up "There is no pinned rustup for $machine." "Install Rust $rust_wanted or later and start again." ;;
+  esac
+  say "Installing rustup 1.28.2"
+  file=$(mktemp)
+  curl --proto '=https' --tlsv1.2 -sSf -o "$file" \
+    "https://static.rust-lang.org/rustup/archive/1.28.2/$machine-unknown-linux-gnu/rustup-init"
+  echo "$sum  $file" | sha256sum --check --quiet || give_up "The downloaded rustup has another checksum: it was not run."
+  chmod +x "$file"
+  "$file" -y --quiet --no-modify-path --default-toolchain none
+  rm -f "$file"
   use_cargo_home
 }
 
@@ -83,7 +95,8 @@ offer_oracledb() {
     fi
   done
   if python3 -m venv target/oracledb >/dev/null 2>&1 &&
-    timeout 180 target/oracledb/bin/python -m pip install --quiet --disable-pip-version-check 'oracledb>=2,<27' >/dev/null 2>&1; then
+    timeout 180 target/oracledb/bin/python -m pip install --quiet --disable-pip-version-check \
+      --require-hashes --requirement scripts/requirements/oracledb.txt >/dev/null 2>&1; then
     export LATCHWORK_ORACLEDB_PYTHON=$PWD/target/oracledb/bin/python
   else
     rm -rf target/oracledb
@@ -105,7 +118,8 @@ offer_duckdb() {
     fi
   done
   if python3 -m venv target/duckdb >/dev/null 2>&1 &&
-    timeout 180 target/duckdb/bin/python -m pip install --quiet --disable-pip-version-check 'duckdb>=1,<3' >/dev/null 2>&1; then
+    timeout 180 target/duckdb/bin/python -m pip install --quiet --disable-pip-version-check \
+      --require-hashes --requirement scripts/requirements/duckdb.txt >/dev/null 2>&1; then
     export LATCHWORK_DUCKDB_PYTHON=$PWD/target/duckdb/bin/python
   else
     rm -rf target/duckdb
