@@ -152,6 +152,28 @@ fn exit_codes() {
 }
 
 #[test]
+fn restricted_commands_are_refused_and_do_nothing() {
+    let spooled = std::env::temp_dir().join(format!("latchwork-restrict-{}.lst", std::process::id()));
+    let script = format!(
+        "host echo ran\n!echo ran\nspool {0}\nspool off\nsave {0}\nget queries\n@commands\nstart commands\nprompt goes on\n",
+        spooled.display()
+    );
+    let refused = |commands: &[&str]| -> String {
+        commands.iter().map(|c| format!("SP2-0738: Restricted command \"{c}\" not available\n")).collect()
+    };
+    assert_eq!(
+        text(&["-s", "-R", "3", "/nolog"], &script),
+        refused(&["host", "host", "spool", "spool", "save", "get", "start", "start"]) + "goes on\n"
+    );
+    let second = text(&["-s", "-R", "2", "/nolog"], "!echo ran\nspool x\nsave x\n@no_such_script\n");
+    assert!(second.starts_with(&refused(&["host", "spool", "save"])) && second.contains("SP2-0310"), "{second}");
+    let first = text(&["-s", "-R", "1", "/nolog"], "host echo ran\nspool\n");
+    assert_eq!(first, refused(&["host"]) + "not spooling currently\n");
+    assert_eq!(code(&["-s", "-R", "3", "/nolog", "@commands"], ""), 1);
+    assert!(!spooled.exists());
+}
+
+#[test]
 fn a_statement_that_nothing_ends_is_not_run() {
     let printed = text(&["-s", "--ephemeral"], "create table t (n number);\ninsert into t values (1)\n");
     assert!(printed.contains("Table created.") && !printed.contains("1 row created."), "{printed}");

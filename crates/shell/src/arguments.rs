@@ -12,6 +12,7 @@ Usage: latchwork sql [options] [user[/password][@place] | / | /nolog] [as sysdba
   -l, -L                  do not ask again when the logon fails
   -m, --markup \"csv on\"   print rows as CSV, JSON (json on) or a page (html on)
       --csv, --json       the same
+  -R, --restrict LEVEL    1: no HOST and EDIT; 2: no SAVE, SPOOL and STORE either; 3: no GET, START and @ either
       --ephemeral         start a throw-away instance for this shell; SYSDBA when no user is named
       --param NAME=VALUE  init parameter of the throw-away instance; may be repeated
       --dir DIR           database directory (default: $LATCHWORK_HOME, or ./latchwork-db)
@@ -34,6 +35,8 @@ pub struct Arguments {
     pub dir: Option<PathBuf>,
     /// Words for `SET MARKUP`.
     pub markup: Vec<String>,
+    /// Level of `-R`: commands of this level and below are refused. 0: all commands.
+    pub restrict: u8,
     pub nolog: bool,
     pub logon: Option<Logon>,
     /// Script and its arguments.
@@ -61,7 +64,16 @@ pub fn parse(words: &[String]) -> Result<Arguments, String> {
             "-m" | "-M" | "--markup" => {
                 out.markup = crate::text::words(value("--markup")?);
             }
-            "-r" | "-R" | "-c" | "-C" => {
+            "-r" | "-R" | "--restrict" => {
+                out.restrict = match value(word)?.as_str() {
+                    "1" => 1,
+                    "2" => 2,
+                    "3" => 3,
+                    other => return Err(format!("{word} {other}: the level is 1, 2 or 3")),
+                };
+            }
+            // The release whose behaviour a script asks for. There is one behaviour, so any release will do.
+            "-c" | "-C" => {
                 value(word)?;
             }
             "--dir" => out.dir = Some(PathBuf::from(value("--dir")?)),
@@ -108,6 +120,11 @@ mod tests {
         let a = arguments(&["user1/pw@place"]).unwrap();
         assert_eq!(a.logon.unwrap().place.as_deref(), Some("place"));
         assert!(arguments(&["/nolog"]).unwrap().nolog);
+        assert_eq!(arguments(&["-R", "2", "/nolog"]).unwrap().restrict, 2);
+        assert_eq!(arguments(&["/nolog"]).unwrap().restrict, 0);
+        for wrong in ["0", "4", "x", "-1"] {
+            assert!(arguments(&["-R", wrong, "/nolog"]).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -11,6 +11,16 @@ use crate::settings::{Break, Settings};
 use crate::shell::{Ended, ExitCode, OnError, Shell, Variable};
 use crate::text::{left, split_word, without_semicolon, words};
 
+/// The level of `-R` from which on a command is refused. Source: SQL*Plus User's Guide, "RESTRICT Option".
+fn restriction(name: &str) -> Option<u8> {
+    match name {
+        "edit" | "host" => Some(1),
+        "save" | "spool" | "store" => Some(2),
+        "get" | "start" => Some(3),
+        _ => None,
+    }
+}
+
 impl Shell<'_> {
     /// Runs one command line.
     pub(crate) fn command(&mut self, line: &str) {
@@ -20,6 +30,10 @@ impl Shell<'_> {
             self.out.line(&format!("SP2-0042: unknown command \"{word}\" - rest of line ignored."));
             return;
         };
+        if restriction(name).is_some_and(|level| level <= self.restrict) {
+            self.out.line(&format!("SP2-0738: Restricted command \"{name}\" not available"));
+            return;
+        }
         // The texts of PROMPT and REMARK and the like are taken as they are but for variables.
         let mut rest = rest.to_string();
         if !matches!(name, "remark")

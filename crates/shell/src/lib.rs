@@ -133,6 +133,7 @@ fn start_ephemeral(arguments: &Arguments) -> Result<Ephemeral, ClientError> {
 fn run(arguments: &Arguments, place: &mut Place, reader: &mut dyn LineReader, interactive: bool) -> u8 {
     let out = Output::to(Box::new(io::BufWriter::new(io::stdout())));
     let mut shell = Shell::new(reader, out, place, arguments.silent);
+    shell.restrict = arguments.restrict;
     shell.set_markup(&arguments.markup);
     break_on_interrupt(&shell);
     if !arguments.silent {
@@ -158,6 +159,10 @@ fn run(arguments: &Arguments, place: &mut Place, reader: &mut dyn LineReader, in
         }
     }
     if let Some((script, rest)) = arguments.script.split_first() {
+        if arguments.restrict >= 3 {
+            eprintln!("SP2-0738: Restricted command \"start\" not available");
+            return 1;
+        }
         shell.start_script(script, rest, false);
     }
     shell.run().code

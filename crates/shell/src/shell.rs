@@ -69,6 +69,8 @@ pub struct Shell<'a> {
     /// Where Ctrl-C finds the call to break.
     pub(crate) breaker: Arc<Mutex<Option<BreakHandle>>>,
     pub(crate) silent: bool,
+    /// Level of `-R`.
+    pub(crate) restrict: u8,
     pub(crate) on_sql_error: OnError,
     pub(crate) on_os_error: OnError,
     pub(crate) last_code: i64,
@@ -101,6 +103,7 @@ impl<'a> Shell<'a> {
             banner: None,
             breaker: Arc::new(Mutex::new(None)),
             silent,
+            restrict: 0,
             on_sql_error: OnError::default(),
             on_os_error: OnError::default(),
             last_code: 0,
