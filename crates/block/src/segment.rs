@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! segment header                          space map (first block of an extent)     file bitmap
-//! 32 | tablespace u32  segment kind u8    32 | segment header u32                  32 | first unit u32
+//! 32 | tablespace u32  kind u8  going u8  32 | segment header u32                  32 | first unit u32
 //! 40 | extents u32  blocks u32            36 | extent number u32                   36 | units u32
 //! 48 | first extent with room u32         40 | blocks u32                          40 | file size in blocks u32
 //! 52 | next extent map u32                44 | blocks with room u32                44 | units in use u32
@@ -25,6 +25,7 @@ use types::{ObjectId, Rdba};
 
 /// Blocks in an allocation unit.
 pub const UNIT_BLOCKS: u32 = 8;
+const AT_GOING: usize = 37;
 const EXTENTS_BEGIN: usize = 72;
 const AT_NEXT_MAP: usize = 52;
 const MAP_EXTENTS_BEGIN: usize = 48;
@@ -116,6 +117,10 @@ impl<'a> SegmentView<'a> {
     /// What the segment is for.
     pub fn segment_kind(&self) -> Option<SegmentKind> {
         SegmentKind::from_code(self.view.u8(36))
+    }
+    /// True once the segment is being dropped: its list of extents is no longer whole.
+    pub fn is_going(&self) -> bool {
+        self.view.u8(AT_GOING) != 0
     }
     /// Number of extents, those in the extent maps too.
     pub fn extents(&self) -> u32 {
@@ -266,6 +271,11 @@ pub fn format_segment(block: &mut [u8], at: Rdba, obj: ObjectId, map: Rdba, tabl
     header::format(block, BlockKind::SegmentHeader, at, obj, map);
     put32(block, 32, tablespace);
     block[36] = kind as u8;
+}
+
+/// Notes that the segment is being dropped.
+pub fn set_going(block: &mut [u8]) {
+    block[AT_GOING] = 1;
 }
 
 /// Counts an extent in the segment header, and lists it there when there is room; else the caller lists it in an extent map.

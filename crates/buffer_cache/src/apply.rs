@@ -34,6 +34,7 @@ pub(crate) mod space {
     pub const ADD_TO_MAP: u8 = 13;
     pub const DROP_FROM_MAP: u8 = 14;
     pub const NEXT_MAP: u8 = 15;
+    pub const GOING: u8 = 16;
 }
 
 /// Adds the layers `Block` and `Space` to the table.
@@ -177,6 +178,10 @@ fn apply_space(image: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
         space::ADD_TO_MAP => segment::add_to_map(image, Extent { start: Rdba(f.u32()?), blocks: f.u32()? }),
         space::DROP_FROM_MAP => segment::drop_from_map(image),
         space::NEXT_MAP => segment::set_next_map(image, Rdba(f.u32()?)),
+        space::GOING => {
+            segment::set_going(image);
+            Ok(())
+        }
         _ => return Err(Ora::internal(format_args!("space operation {code}"))),
     };
     done.map_err(|refused: Refused| Ora::internal(format_args!("space operation {code}: {refused:?}")))

@@ -533,6 +533,52 @@ impl<'a> Segments<'a> {
         Ok(self.header(p, segment)?.1)
     }
 
+    /// The extents of the segment that has the data object `object`, in order and complete: what a scan reads.
+    ///
+    /// # Errors
+    /// ORA-08103 when the segment is gone or going: another may have its extents, and its list may be cut. Those of reading.
+    pub fn extents_of(&self, p: &Process, segment: Rdba, object: ObjectId) -> Result<Vec<Extent>> {
+        let gone = || Ora::new(8103);
+        let mut extents = Vec::new();
+        let (mut next, all) = self
+            .cache
+            .read(p, segment, GetKind::Current, &mut |v| {
+                let s = SegmentView::new(*v);
+                extents.clear();
+                if v.kind() != Some(BlockKind::SegmentHeader) || v.obj() != object || s.is_going() {
+                    return None;
+                }
+                extents.extend((0..s.listed()).filter_map(|n| s.extent(n)));
+                Some((s.next_map(), s.extents() as usize))
+            })?
+            .ok_or_else(gone)?;
+        while extents.len() < all {
+            if next.is_none() {
+                return Err(gone());
+            }
+            let before = extents.len();
+            let read = self.cache.read(p, next, GetKind::Current, &mut |v| {
+                extents.truncate(before);
+                extent_map(*v, segment, |m| {
+                    extents.extend((0..m.listed()).filter_map(|i| m.extent(m.first() + i)));
+                    (v.obj() == object && m.first() as usize == before && m.listed() > 0).then(|| m.next_map())
+                })
+            })?;
+            next = read.flatten().ok_or_else(gone)?;
+        }
+        Ok(extents)
+    }
+
+    /// Whether the segment at this address is the one with the data object `object`, and is not being dropped.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn is_there(&self, p: &Process, segment: Rdba, object: ObjectId) -> Result<bool> {
+        self.cache.read(p, segment, GetKind::Current, &mut |v| {
+            v.kind() == Some(BlockKind::SegmentHeader) && v.obj() == object && !SegmentView::new(*v).is_going()
+        })
+    }
+
     /// The data object number of the segment; a TRUNCATE changes it.
     ///
     /// # Errors
@@ -541,19 +587,31 @@ impl<'a> Segments<'a> {
         Ok(self.header(p, segment)?.2)
     }
 
-    /// Appends the formatted blocks of extent number `n`, without header and map: what a full scan reads.
+    /// Appends the formatted blocks of extent number `n`, without header and map: what a full scan reads. `object` is the segment's.
     ///
     /// # Errors
-    /// Those of reading.
-    pub fn formatted_blocks(&self, p: &Process, extent: Extent, n: u32, to: &mut Vec<Rdba>) -> Result<()> {
+    /// ORA-08103 when the extent is no longer that of the segment: where its map was there is something else. Those of reading.
+    pub fn formatted_blocks(
+        &self,
+        p: &Process,
+        object: ObjectId,
+        extent: Extent,
+        n: u32,
+        to: &mut Vec<Rdba>,
+    ) -> Result<()> {
         let first = self.data_begin(n);
         let before = to.len();
-        self.cache.read(p, map_of(extent, n), GetKind::Consistent, &mut |v| {
+        let is_its = self.cache.read(p, map_of(extent, n), GetKind::Consistent, &mut |v| {
             to.truncate(before);
             let m = MapView::new(*v);
+            if v.kind() != Some(BlockKind::SpaceMap) || v.obj() != object || m.extent() != n {
+                return false;
+            }
             let blocks = (first..m.blocks().min(extent.blocks)).filter(|i| m.state(*i) != BlockState::Free);
             to.extend(blocks.map(|i| Rdba(extent.start.0 + i)));
-        })
+            true
+        })?;
+        if is_its { Ok(()) } else { Err(Ora::new(8103)) }
     }
 
     /// Makes sure that the segment has at least `blocks` blocks beside headers and maps, all formatted as `kind` with `itls`
@@ -646,6 +704,15 @@ impl<'a> Segments<'a> {
     /// As [`Segments::drop_segment`].
     pub fn cut_back(&self, p: &Process, segment: Rdba, scn: &dyn Fn() -> Scn) -> Result<()> {
         self.header(p, segment)?;
+        // Said first: a scan that begins meanwhile would take the extents that are left for all of them.
+        self.cache.in_group(p, scn, &mut |g| {
+            let h = g.current(segment)?;
+            let view = self.segment_view(g.block(h))?;
+            if view.is_going() || view.extents() <= 1 {
+                return Ok(());
+            }
+            g.change(h, Layer::Space, space::GOING, &[])
+        })?;
         while self.drop_last_extent(p, segment, 1, scn)? {}
         Ok(())
     }

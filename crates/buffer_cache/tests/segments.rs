@@ -49,7 +49,7 @@ fn segments_grow_and_no_block_is_given_twice() {
     let extents = db.cache.segments().extents(&p, segments[0]).unwrap();
     let mut scanned = Vec::new();
     for (n, e) in extents.iter().enumerate() {
-        db.cache.segments().formatted_blocks(&p, *e, n as u32, &mut scanned).unwrap();
+        db.cache.segments().formatted_blocks(&p, ObjectId(10), *e, n as u32, &mut scanned).unwrap();
     }
     assert_eq!(scanned.len(), 100);
     assert!((0..100).all(|n| db.cache.segments().nth_block(&extents, n) == Some(scanned[n as usize])));
@@ -118,7 +118,7 @@ fn truncate_keeps_the_segment_and_frees_its_blocks() {
     assert_eq!(db.cache.segments().object(&p, segment).unwrap(), ObjectId(77));
     let mut scanned = Vec::new();
     let extent = db.cache.segments().extents(&p, segment).unwrap()[0];
-    db.cache.segments().formatted_blocks(&p, extent, 0, &mut scanned).unwrap();
+    db.cache.segments().formatted_blocks(&p, ObjectId(77), extent, 0, &mut scanned).unwrap();
     assert!(scanned.is_empty());
     allocate(&db, &p, segment).unwrap();
     db.cache.segments().drop_segment(&p, segment, &scn).unwrap();
@@ -242,7 +242,7 @@ fn extents_beyond_the_header_are_listed_in_extent_maps() {
     assert!(extents.iter().all(|e| e.blocks == 8));
     let mut scanned = Vec::new();
     for (n, e) in extents.iter().enumerate() {
-        s.formatted_blocks(&p, *e, n as u32, &mut scanned).unwrap();
+        s.formatted_blocks(&p, ObjectId(6), *e, n as u32, &mut scanned).unwrap();
     }
     assert_eq!(scanned.iter().collect::<BTreeSet<_>>(), distinct, "no map or header is read as data");
     let numbered: BTreeSet<_> = (0..).map_while(|n| s.nth_block(&extents, n)).collect();
@@ -250,6 +250,8 @@ fn extents_beyond_the_header_are_listed_in_extent_maps() {
     // A space map in each extent, the segment header, two extent maps.
     assert_eq!(numbered.len(), extents.len() * 7 - 3);
     db.cache.assert_invariants().unwrap();
+    assert_eq!(s.extents_of(&p, segment, ObjectId(6)).unwrap(), extents);
+    assert!(s.extents_of(&p, segment, ObjectId(5)).unwrap_err().is(8103));
     let before = free();
     s.truncate(&p, segment, ObjectId(7), &scn).unwrap();
     assert_eq!(s.extents(&p, segment).unwrap().len(), 1);
@@ -309,4 +311,34 @@ fn a_tablespace_without_a_long_run_gives_shorter_ones() {
     // Once there is room, it goes on.
     s.truncate(&p, segment, ObjectId(6), &scn).unwrap();
     db.cache.in_group(&p, &scn, &mut |g| s.extend(g, segment)).unwrap();
+}
+
+#[test]
+fn a_scan_knows_when_its_segment_is_going_and_its_extents_are_anothers() {
+    let db = database(ChainDesign::Versioned, 64);
+    let p = testing::attach(db.all, "t");
+    let s = db.cache.segments();
+    let segment = create(&db, &p, 10).unwrap();
+    for _ in 0..40 {
+        allocate(&db, &p, segment).unwrap();
+    }
+    let extents = s.extents_of(&p, segment, ObjectId(10)).unwrap();
+    let formatted = |n: usize| {
+        let mut to = Vec::new();
+        s.formatted_blocks(&p, ObjectId(10), extents[n], n as u32, &mut to).map(|()| to.len())
+    };
+    let (first, last) = (formatted(0).unwrap(), formatted(extents.len() - 1).unwrap());
+    // Half dropped: what is left of the list is not all, and a scan that has all of it still finds what was there.
+    s.cut_back(&p, segment, &scn).unwrap();
+    assert_eq!(s.extents(&p, segment).unwrap().len(), 1);
+    assert!(s.extents_of(&p, segment, ObjectId(10)).unwrap_err().is(8103));
+    assert!(!s.is_there(&p, segment, ObjectId(10)).unwrap());
+    assert_eq!((formatted(0).unwrap(), formatted(extents.len() - 1).unwrap()), (first, last));
+    s.drop_segment(&p, segment, &scn).unwrap();
+    // All of its extents go to segments of one extent each: none of their maps is taken for its own.
+    for n in 0..extents.len() as u32 {
+        create(&db, &p, 20 + n).unwrap();
+    }
+    assert!((0..extents.len()).all(|n| formatted(n).unwrap_err().is(8103)));
+    db.cache.assert_invariants().unwrap();
 }

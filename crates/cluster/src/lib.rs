@@ -205,7 +205,7 @@ impl Clusters {
         if hash_buckets == 0 || buckets_per_block == 0 || home_blocks != hash_buckets.div_ceil(buckets_per_block) {
             return Err(Ora::new(8103));
         }
-        let extents = segments.extents(p, header)?;
+        let extents = segments.extents_of(p, header, data_object)?;
         let home = |at| Home { at, buffer: AtomicU32::new(0), tags: AtomicU32::new(0) };
         let homes: Option<Arc<[Home]>> = (0..home_blocks).map(|n| segments.nth_block(&extents, n).map(home)).collect();
         Ok(HashCluster {

@@ -141,7 +141,7 @@ impl Clusters {
     /// Copies the row into `row` (cleared first). False when there is no such row as of `s`.
     ///
     /// # Errors
-    /// ORA-01410 when the rowid's block is not one of the cluster's.
+    /// ORA-01410 when the rowid's block is not one of the cluster's, ORA-08103 when the cluster's segment is gone.
     pub fn fetch_by_rowid(
         &self,
         p: &Process,
@@ -155,7 +155,7 @@ impl Clusters {
         }
         p.count(Stat::TableFetchByRowid, 1);
         match self.heap.read_row(p, s, BlockKind::Cluster, rowid, row)? {
-            Piece::Foreign => Err(Ora::new(1410)),
+            Piece::Foreign => Err(self.heap.foreign(p, &cluster.as_table())),
             found => Ok(found == Piece::Last),
         }
     }

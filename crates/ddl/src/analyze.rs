@@ -154,8 +154,9 @@ fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
     };
     let segments = parts.storage.heap.transactions().cache().segments();
     let mut found = Vec::new();
-    for (n, extent) in segments.extents(parts.p, header)?.into_iter().enumerate() {
-        segments.formatted_blocks(parts.p, extent, n as u32, &mut found)?;
+    let object = segments.object(parts.p, header)?;
+    for (n, extent) in segments.extents_of(parts.p, header, object)?.into_iter().enumerate() {
+        segments.formatted_blocks(parts.p, object, extent, n as u32, &mut found)?;
     }
     Ok(found.len() as u64)
 }

@@ -629,10 +629,12 @@ impl Cursor {
                 None => snapshot_for(self.internal, cx),
             };
             self.m.begin(snapshot);
+            self.m.epoch = self.epoch;
             self.state = State::Rows;
             // Whatever stands above the row source that locks may open it with its first row only; all rows are locked before any
             // is fetched.
-            let opened = op.open(&mut self.m, cx).and_then(|()| match self.locks_rows {
+            let opened = still_planned(self.epoch, cx).and_then(|()| op.open(&mut self.m, cx));
+            let opened = opened.and_then(|()| match self.locks_rows {
                 true => op.next(&mut self.m, cx).map(Some),
                 false => Ok(None),
             });
@@ -720,7 +722,7 @@ impl Cursor {
             let snapshot = snapshot_for(self.internal, cx);
             self.m.begin(snapshot);
             let Body::Dml(dml) = &mut self.body else { return Err(Ora::internal("not DML")) };
-            let result = dml.run(&mut self.m, cx);
+            let result = still_planned(self.epoch, cx).and_then(|()| dml.run(&mut self.m, cx));
             cx.shared.txns.release(cx.p, &snapshot);
             match result {
                 Ok(run) if !run.restart => {
@@ -892,6 +894,15 @@ fn may_change(cx: &ExecCtx<'_>) -> Result<()> {
         return Err(Ora::new(8182)); // operation not supported while in Flashback mode
     }
     if cx.session.txn.isolation() == txn::Isolation::ReadOnly { Err(Ora::new(1456)) } else { Ok(()) }
+}
+
+/// Asked once the snapshot is there: the segments that the statement was compiled over are still the tables' own. Else a statement that
+/// read the old segment of a moved table as of a later moment would miss what was changed in the new one.
+///
+/// # Errors
+/// ORA-08103, with which it is compiled again.
+fn still_planned(epoch: u64, cx: &ExecCtx<'_>) -> Result<()> {
+    if cx.host.is_current(epoch) { Ok(()) } else { Err(Ora::new(8103)) }
 }
 
 /// What a statement sees. Those of the executor's own look after foreign keys, which hold among the newest versions of rows.

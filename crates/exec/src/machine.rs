@@ -44,6 +44,8 @@ pub struct Machine {
     pub scratch: Vec<u8>,
     /// What functions keep between calls.
     pub functions: functions::FnCache,
+    /// The dictionary's epoch that the statement was compiled in.
+    pub epoch: u64,
     now: Option<Timestamp>,
     memory: usize,
     /// Temporary space of the execution.
@@ -65,6 +67,7 @@ impl Machine {
             key: Vec::new(),
             scratch: Vec::new(),
             functions: functions::FnCache::default(),
+            epoch: 0,
             now: None,
             memory: 0,
             temporary: Pool::default(),

@@ -159,7 +159,7 @@ impl Heap {
     ///
     /// Latches: none on entry or return. Statistics: `consistent gets`, `table fetch by rowid`, `table fetch continued row`.
     /// # Errors
-    /// ORA-01410 when the rowid's block is not one of the table's; ORA-01555.
+    /// ORA-01410 when the rowid's block is not one of the table's, ORA-08103 when the table's segment is gone; ORA-01555.
     pub fn fetch_by_rowid(
         &self,
         p: &Process,
@@ -173,7 +173,18 @@ impl Heap {
         }
         p.count(Stat::TableFetchByRowid, 1);
         let found = self.read_row(p, s, BlockKind::Heap, rowid, row)?;
-        if found == Piece::Foreign { Err(Ora::new(1410)) } else { Ok(found == Piece::Last) }
+        if found == Piece::Foreign { Err(self.foreign(p, table)) } else { Ok(found == Piece::Last) }
+    }
+
+    /// What it means that a block is not one of the table's: that the rowid is none, unless the whole segment is gone and the block
+    /// another's by now.
+    #[cold]
+    pub fn foreign(&self, p: &Process, table: &HeapTable) -> Ora {
+        match self.cache().segments().is_there(p, table.header, table.data_object) {
+            Ok(true) => Ora::new(1410),
+            Ok(false) => Ora::new(8103),
+            Err(e) => e,
+        }
     }
 
     /// Says that these rows, each run of one block and no more than [`PREFETCH_BLOCKS`] of them, are read next: see
@@ -232,7 +243,7 @@ impl Heap {
             take_rows(view, rowids, rows, found)
         })?;
         match look {
-            (true, _) => Err(Ora::new(1410)),
+            (true, _) => Err(self.foreign(p, table)),
             // A row of several pieces is read by itself, as are those that are not there.
             (_, true) => {
                 let mut row = RowBuffer::new();
@@ -269,6 +280,9 @@ impl Heap {
     }
 
     /// Completes a row of which the head is in `row` already and the rest begins at `next`.
+    ///
+    /// # Errors
+    /// ORA-08103 when a piece lay in a block that is another segment's by now; ORA-01555.
     pub fn read_rest(
         &self,
         p: &Process,
@@ -288,7 +302,9 @@ impl Heap {
             match found {
                 Piece::Last => return Ok(()),
                 Piece::Next(at) => next = at,
-                Piece::None | Piece::Foreign => break,
+                // The segment was dropped behind the query, and the block is another's.
+                Piece::Foreign => return Err(Ora::new(8103)),
+                Piece::None => break,
             }
         }
         Err(Ora::internal(format_args!("a row of object {obj} has no piece at {}.{}", next.rdba, next.slot)))

@@ -1,4 +1,9 @@
 //! Full scans: each block is copied once, as of the snapshot, and then taken apart row by row in private memory.
+//!
+//! A query holds no lock, so its segment may be dropped while it is being scanned. As long as nobody has taken the extents, they
+//! are what they were when the segment went, and right for any snapshot before. Each header, map and block that a scan reads says
+//! to which data object it belongs, and a segment that takes the place of another has a data object of its own: when one of them
+//! says another, the scan ends with ORA-08103.
 
 use crate::fetch::{ADDRESS_BYTES, PieceAddress};
 use crate::ops::flags;
@@ -85,7 +90,7 @@ impl Scan {
     ) -> Result<()> {
         self.snapshot = *s;
         (self.kind, self.object) = (kind, table.data_object);
-        self.extents = heap.cache().segments().extents(p, table.header)?;
+        self.extents = heap.cache().segments().extents_of(p, table.header, table.data_object)?;
         heap.cache().note_segment(p, table.data_object, SegmentStat::SegmentScans, 1);
         (self.next_extent, self.next_block, self.slot, self.slots) = (0, 0, 0, 0);
         self.blocks.clear();
@@ -184,7 +189,7 @@ impl Scan {
             self.next_block = 0;
             let n = self.next_extent as u32;
             self.next_extent += 1;
-            heap.cache().segments().formatted_blocks(p, *extent, n, &mut self.blocks)?;
+            heap.cache().segments().formatted_blocks(p, self.object, *extent, n, &mut self.blocks)?;
         }
     }
 

@@ -45,7 +45,7 @@ impl Heap {
         let mut blocks = Vec::new();
         for (n, extent) in segments.extents(p, table.header)?.into_iter().enumerate() {
             blocks.clear();
-            segments.formatted_blocks(p, extent, n as u32, &mut blocks)?;
+            segments.formatted_blocks(p, table.data_object, extent, n as u32, &mut blocks)?;
             for at in &blocks {
                 match self.copy(p, *at, &mut image) {
                     Ok(()) => self.verify_block(p, table, kind, *at, &image, &mut pieces, visitor),

@@ -1,6 +1,7 @@
 //! How transactions end: commit, rollback, and the rollback of those whose process or instance died.
 
 use crate::deferred::{Pass, is_away};
+use crate::read::has_rows;
 use crate::session::Chain;
 use crate::table::{Entry, Fate, State};
 use crate::undo::{UndoRecord, copy_record, decode_record, is_undone, op, put_itl};
@@ -335,7 +336,7 @@ impl Transactions {
     fn clean_out_one(&self, p: &Process, xid: Xid, at: Rdba, n: u8, scn: Scn) -> Result<bool> {
         let mut g = self.cache().group(p);
         let b = g.current(at)?;
-        let itl = Data::new(g.block(b)).itl(n);
+        let itl = Some(g.block(b)).filter(has_rows).and_then(|view| Data::new(view).itl(n));
         if !itl.is_some_and(|itl| itl.xid == xid && !itl.is_committed()) {
             return Ok(false);
         }
@@ -349,7 +350,12 @@ impl Transactions {
     pub(crate) fn clean_out(&self, p: &Process, at: Rdba) -> Result<()> {
         let mut g = self.cache().group(p);
         let b = g.current(at)?;
-        let d = Data::new(g.block(b));
+        // Its segment may have been dropped since it was read, and the block be no row block any more.
+        let view = g.block(b);
+        if !has_rows(&view) {
+            return Ok(());
+        }
+        let d = Data::new(view);
         let stale: Vec<_> = (1..=d.itls() as u8)
             .filter_map(|n| Some((n, d.itl(n)?)))
             .filter(|(_, itl)| !itl.is_unused() && !itl.is_committed())

@@ -135,6 +135,10 @@ impl Transactions {
                 if d.accept_scn() <= s.scn {
                     return Look::Seen { out: f(view), stale: false };
                 }
+                if !has_rows(view) {
+                    // Where the block of a segment that was dropped lay, there is something else: the caller sees what.
+                    return Look::Seen { out: f(view), stale: false };
+                }
                 match self.look(&d, s) {
                     (Verdict::Visible, stale) => Look::Seen { out: f(view), stale },
                     (Verdict::Unsettled, _) => Look::Again,
@@ -435,6 +439,11 @@ impl Transactions {
         self.times().count(crate::scn_time::UndoEvent::TooOld);
         Ora::with(1555, &[&xid.usn, &segment_name(xid.usn)])
     }
+}
+
+/// Whether the block has a list of interested transactions.
+pub(crate) fn has_rows(view: &BlockView<'_>) -> bool {
+    view.kind().is_some_and(BlockKind::has_rows)
 }
 
 /// The name of an undo segment: `v$rollname`.

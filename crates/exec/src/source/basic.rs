@@ -9,7 +9,7 @@ use crate::table::{Address, Storage};
 use plan::{ColumnMap, Expr, LockTarget, LockWait, Reg, SortKey, Source};
 use std::rc::Rc;
 use txn::Snapshot;
-use types::{Number, Ora, Result, Value};
+use types::{Number, ObjectId, Ora, Result, Value};
 
 /// A fixed table: read by its own code, anew each time it is opened.
 pub struct Fixed {
@@ -321,6 +321,7 @@ pub struct ForUpdate {
     input: Op,
     regs: Vec<Reg>,
     tables: Vec<(Storage, Reg)>,
+    objects: Vec<ObjectId>,
     wait: LockWait,
     rows: std::vec::IntoIter<Saved>,
 }
@@ -328,8 +329,9 @@ pub struct ForUpdate {
 impl ForUpdate {
     pub fn build(input: &Source, tables: &[LockTarget], wait: LockWait, b: &mut Builder<'_>) -> Result<ForUpdate> {
         let regs = plan::produced(input);
+        let objects = tables.iter().map(|t| t.table.object).collect();
         let tables = tables.iter().map(|t| Ok((Storage::of(&t.table, b)?, t.rowid))).collect::<Result<_>>()?;
-        Ok(ForUpdate { input: Op::build(input, b)?, regs, tables, wait, rows: Vec::new().into_iter() })
+        Ok(ForUpdate { input: Op::build(input, b)?, regs, tables, objects, wait, rows: Vec::new().into_iter() })
     }
 
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -339,6 +341,12 @@ impl ForUpdate {
             LockWait::Seconds(s) => txn::LockWait::Seconds(s),
             LockWait::SkipLocked => txn::LockWait::SkipLocked,
         };
+        // The table lock first: behind a wait for it the rows may be in another segment, and locked in the old one they would not be.
+        for object in &self.objects {
+            if cx.shared.txns.lock_for_dml(cx.p, &mut cx.session.txn, *object)? && !cx.host.is_current(m.epoch) {
+                return Err(Ora::new(8103));
+            }
+        }
         self.input.open(m, cx)?;
         let mut rows = Vec::new();
         let snapshot: Snapshot = *m.snapshot();

@@ -1,0 +1,330 @@
+//! Queries that are open while DDL frees the segments they read, and other segments take the freed extents: every answer is the
+//! right one, or ORA-08103.
+
+mod support;
+
+use client::{Client, Ephemeral};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use support::{connect, run, start};
+use types::Value;
+
+const ROWS: u64 = 800;
+
+/// Ways to free a segment of T, and the index of it.
+const HEAP_DDL: [&str; 8] = [
+    "alter table t move",
+    "alter table t move online",
+    "alter table t shrink space",
+    "truncate table t",
+    "drop table t purge",
+    "alter index t_a rebuild",
+    "alter index t_a rebuild online",
+    "drop index t_a",
+];
+
+fn make_heap(c: &mut Client) {
+    run(c, "create table t (id number, a number, pad varchar2(900)) pctfree 1 enable row movement");
+    run(c, "insert into t select level, 100, rpad('p', 400, 'p') from dual connect by level <= 800");
+    run(c, "create index t_a on t (a, id)");
+    run(c, "commit");
+}
+
+/// As a heap, with rows that have left their blocks.
+fn make_migrated(c: &mut Client) {
+    make_heap(c);
+    run(c, "update t set pad = rpad('m', 900, 'm') where mod(id, 7) = 0");
+    run(c, "commit");
+}
+
+fn make_iot(c: &mut Client) {
+    run(c, "create table t (id number primary key, a number, pad varchar2(900)) organization index");
+    run(c, "insert into t select level, 100, rpad('p', 400, 'p') from dual connect by level <= 800");
+    run(c, "commit");
+}
+
+fn make_cluster(c: &mut Client) {
+    run(c, "create cluster tc (id number) single table size 500 hashkeys 400");
+    run(c, "create table t (id number, a number, pad varchar2(900)) cluster tc (id)");
+    run(c, "insert into t select level, 100, rpad('p', 400, 'p') from dual connect by level <= 800");
+    run(c, "commit");
+}
+
+/// Other segments take what is free, with rows of their own in it. Sizes differ, so that a freed extent is used from its middle on, too.
+fn fill(c: &mut Client, sizes: &[u32]) {
+    for (n, rows) in sizes.iter().enumerate() {
+        run(
+            c,
+            &format!(
+                "create table f{n} as select level id, 7 a, rpad('f', 300, 'f') pad from dual connect by level <= {rows}"
+            ),
+        );
+        run(c, &format!("create index f{n}_i on f{n} (id, pad)"));
+    }
+}
+
+fn number(v: &Value) -> u64 {
+    let Value::Number(n) = v else { panic!("{v:?} is no number") };
+    n.to_i64().expect("a count") as u64
+}
+
+/// Fetches some rows of the query, frees the segment by `ddl`, has its space used, and fetches the rest.
+fn across(
+    instance: &Ephemeral,
+    query: &str,
+    (first, sizes): (u64, &[u32]),
+    ddl: &str,
+) -> Result<(u64, u64, u64), String> {
+    let (mut reader, mut other) = (connect(instance), connect(instance));
+    reader.set_fetch_size(3);
+    let mut q = reader.query(query, &[]).map_err(|e| e.to_string())?;
+    let (mut rows, mut ids, mut sum) = (0, 0, 0);
+    while let Some(row) = q.next_row().map_err(|e| e.to_string())? {
+        (rows, ids, sum) = (rows + 1, ids + number(&row[0]), sum + number(&row[1]));
+        if rows == first {
+            run(&mut other, ddl);
+            fill(&mut other, sizes);
+            // Rows of the table as it is now; a dropped one has none.
+            let insert = "insert into t select 100000 + level, 1, 'x' from dual connect by level <= 50";
+            if other.execute(insert, &[]).is_ok() {
+                run(&mut other, "commit");
+            }
+        }
+    }
+    Ok((rows, ids, sum))
+}
+
+/// After so many rows the segment is freed, and tables of so many rows take its place.
+const WHEN: [(u64, &[u32]); 3] = [(3, &[1, 1, 1]), (150, &[1, 1]), (399, &[1, 30, 400, 1])];
+
+/// Every query with every DDL, early and late.
+fn all_of(make: fn(&mut Client), queries: &[&str], ddl: &[&str]) {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    let mut refused = 0;
+    for query in queries {
+        for ddl in ddl {
+            for when in WHEN {
+                make(&mut c);
+                let seen = across(&instance, query, when, ddl);
+                let about = format!("{query} across {ddl} after {} rows", when.0);
+                match seen {
+                    Ok(seen) => assert_eq!(seen, (ROWS, ROWS * (ROWS + 1) / 2, 100 * ROWS), "{about}"),
+                    Err(e) => {
+                        assert!(e.contains("ORA-08103"), "{about}: {e}");
+                        refused += 1;
+                    }
+                }
+                drop_all(&mut c);
+            }
+        }
+    }
+    assert!(refused > 0, "no freed extent was used again while a query read it");
+}
+
+fn drop_all(c: &mut Client) {
+    let _ = c.execute("drop table t purge", &[]);
+    let _ = c.execute("drop cluster tc including tables", &[]);
+    for n in 0..4 {
+        let _ = c.execute(&format!("drop table f{n} purge"), &[]);
+    }
+}
+
+#[test]
+fn full_scans_and_index_scans_of_a_heap() {
+    all_of(
+        make_heap,
+        &["select id, a from t", "select /*+ index(t t_a) */ id, a from t where a = 100 and pad is not null"],
+        &HEAP_DDL,
+    );
+}
+
+#[test]
+fn rows_that_have_migrated() {
+    all_of(
+        make_migrated,
+        &[
+            "select id, a from t where pad is not null",
+            "select /*+ index(t t_a) */ id, a from t where a = 100 and pad is not null",
+        ],
+        &HEAP_DDL[..5],
+    );
+}
+
+#[test]
+fn rows_that_are_fetched_by_rowid() {
+    all_of(
+        make_heap,
+        &[
+            "select /*+ ordered use_nl(x) */ x.id, x.a from (select rowid r from t order by pad, id) v, t x where x.rowid = v.r",
+        ],
+        &HEAP_DDL[..5],
+    );
+}
+
+#[test]
+fn a_scan_that_is_started_again_for_each_row() {
+    all_of(
+        make_heap,
+        &["select o.n, (select count(*) / 8 from t where t.id > o.n - 5000) from \
+           (select level n from dual connect by level <= 800) o"],
+        &HEAP_DDL[..5],
+    );
+}
+
+#[test]
+fn index_organised_tables() {
+    all_of(
+        make_iot,
+        &["select id, a from t", "select id, a from t order by id desc"],
+        &["alter table t move", "alter table t shrink space", "truncate table t", "drop table t purge"],
+    );
+}
+
+#[test]
+fn hash_clusters() {
+    all_of(
+        make_cluster,
+        &[
+            "select id, a from t",
+            "select /*+ ordered use_nl(t) */ t.id, t.a from (select level n from dual connect by level <= 800) o, t \
+             where t.id = o.n",
+        ],
+        &["drop table t purge", "drop cluster tc including tables"],
+    );
+}
+
+/// A generator of numbers that a seed repeats.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// Frees the segments of tables R0 to R2, and uses their space, in random order. Each table has 300 rows, or none while it is refilled.
+fn disturb(c: &mut Client, random: &mut Random) {
+    let t = format!("r{}", random.below(3));
+    let refill = format!("insert into {t} select level, 100, rpad('r', 400, 'r') from dual connect by level <= 300");
+    let statements = match random.below(8) {
+        0 => vec![format!("alter table {t} move")],
+        1 => vec![format!("alter table {t} move online")],
+        2 => vec![format!("alter table {t} shrink space")],
+        3 => vec![format!("truncate table {t}"), refill, "commit".into()],
+        4 => vec![
+            format!("drop table {t} purge"),
+            format!("create table {t} (id number, a number, pad varchar2(900)) enable row movement"),
+            refill,
+            "commit".into(),
+            format!("create index {t}_i on {t} (a, id)"),
+        ],
+        5 => vec![format!("alter index {t}_i rebuild")],
+        6 => vec![
+            format!("update {t} set pad = rpad('u', {}, 'u') where mod(id, 5) = 0", 300 + random.below(600)),
+            "commit".into(),
+        ],
+        _ => {
+            let rows = 1 + random.below(3) * 40;
+            vec![
+                format!(
+                    "create table f as select level id, 7 a, rpad('f', 300, 'f') pad from dual connect by level <= {rows}"
+                ),
+                "create table g (n number)".into(),
+                "insert into g values (1)".into(),
+                "drop table f purge".into(),
+                "drop table g purge".into(),
+            ]
+        }
+    };
+    for sql in statements {
+        c.execute(&sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+    // An index that a move has left unusable.
+    let _ = c.execute(&format!("alter index {t}_i rebuild"), &[]);
+}
+
+#[test]
+fn random_ddl_beside_queries() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    for n in 0..3 {
+        run(&mut c, &format!("create table r{n} (id number, a number, pad varchar2(900)) enable row movement"));
+        run(
+            &mut c,
+            &format!("insert into r{n} select level, 100, rpad('r', 400, 'r') from dual connect by level <= 300"),
+        );
+        run(&mut c, "commit");
+        run(&mut c, &format!("create index r{n}_i on r{n} (a, id)"));
+    }
+    let (stop, right) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for me in 0..2 {
+            let (instance, stop, right) = (&instance, &stop, &right);
+            scope.spawn(move || {
+                let (mut c, mut random) = (connect(instance), Random(me));
+                c.set_fetch_size(40);
+                while !stop.load(Ordering::Relaxed) {
+                    let t = random.below(3);
+                    let sql = match random.below(3) {
+                        0 => format!("select id, a from r{t} where pad is not null"),
+                        1 => {
+                            format!("select /*+ index(x r{t}_i) */ id, a from r{t} x where a = 100 and pad is not null")
+                        }
+                        _ => format!("select x.id, x.a from r{t} x, r{t} y where x.id = y.id and y.pad is not null"),
+                    };
+                    match c.query(&sql, &[]).and_then(|q| q.all()) {
+                        Ok(rows) => {
+                            let ids: u64 = rows.iter().map(|row| number(&row[0])).sum();
+                            let all = (rows.len(), ids) == (300, 300 * 301 / 2) || rows.is_empty();
+                            assert!(all, "seed {me}: {sql}: {} rows", rows.len());
+                            right.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Err(e) => {
+                            let e = e.to_string();
+                            let known = ["ORA-08103", "ORA-01555", "ORA-00942", "ORA-01502"];
+                            assert!(known.iter().any(|code| e.contains(code)), "seed {me}: {sql}: {e}");
+                        }
+                    }
+                }
+            });
+        }
+        let mut random = Random(42);
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for _ in 0..60 {
+                disturb(&mut c, &mut random);
+            }
+        }));
+        stop.store(true, Ordering::Relaxed);
+        if let Err(e) = done {
+            std::panic::resume_unwind(e);
+        }
+    });
+    assert!(right.load(Ordering::Relaxed) > 0, "no query was answered");
+}
+
+#[test]
+fn rows_locked_behind_a_move_are_locked_where_they_are() {
+    let instance = start(&[]);
+    let (mut c, mut locker) = (connect(&instance), connect(&instance));
+    run(&mut c, "create table t (id number, a number, pad varchar2(900))");
+    run(&mut c, "insert into t select level, 100, rpad('p', 400, 'p') from dual connect by level <= 30000");
+    run(&mut c, "commit");
+    // The cursor is there before the move, over the old segment.
+    let lock = "select id, rowid from t where id = 5 for update";
+    support::rows(&mut locker, lock);
+    run(&mut locker, "rollback");
+    let mover = std::thread::spawn({
+        let mut mover = connect(&instance);
+        move || run(&mut mover, "alter table t move")
+    });
+    let held = "select to_char(count(*)) from v$lock where type = 'TM' and lmode = 6";
+    support::until("the table is locked by the move", || mover.is_finished() || support::one(&mut c, held) != "0");
+    let locked = support::rows(&mut locker, lock);
+    mover.join().expect("the table is moved");
+    let again = c.query("select id, rowid from t where id = 5 for update nowait", &[]).and_then(|q| q.all());
+    assert!(again.is_err_and(|e| e.to_string().contains("ORA-00054")), "the row is locked in its new place");
+    run(&mut locker, "rollback");
+    let now = support::rows(&mut c, "select id, rowid from t where id = 5");
+    assert_eq!(now, locked, "and the lock named that place");
+}
