@@ -28,5 +28,5 @@ pub use error::{ClientError, ClientResult};
 pub use net::StatementKind;
 pub use net::command::{self, Feedback};
 pub use net::local::{Bind, Column, Direction, Done, Failure, Welcome};
-pub use net_session::{NetAddress, NetSession, find_service, ping};
+pub use net_session::{NetAddress, NetSession, Stage, Stranger, find_service, ping};
 pub use session::{BreakHandle, Client, ConnectOptions, Credentials, Outcome, Query};

@@ -103,11 +103,15 @@ struct Owned {
 }
 
 impl Wire {
-    fn open(at: &NetAddress, data: &str) -> ClientResult<Wire> {
+    fn of(at: &NetAddress) -> ClientResult<Wire> {
         let place = (at.host.as_str(), at.port);
         let stream = TcpStream::connect(place).map_err(|e| unreachable_at(at, &e))?;
         stream.set_nodelay(true).map_err(|e| lost(&e.to_string()))?;
-        let mut wire = Wire { stream, packets: PacketBuffer::new(), scratch: vec![0; 16 << 10], sdu: SDU };
+        Ok(Wire { stream, packets: PacketBuffer::new(), scratch: vec![0; 16 << 10], sdu: SDU })
+    }
+
+    fn open(at: &NetAddress, data: &str) -> ClientResult<Wire> {
+        let mut wire = Wire::of(at)?;
         let mut out = Vec::new();
         Connect::encode(data.as_bytes(), SDU, &mut out);
         wire.send(&out)?;
@@ -183,6 +187,7 @@ pub struct NetSession {
     session_id: u32,
     /// What is sent ahead of the next statement.
     before: Vec<u8>,
+    last_cursor: u16,
 }
 
 impl NetSession {
@@ -191,21 +196,10 @@ impl NetSession {
     /// # Errors
     /// TNS-12541 and its like where nobody listens; the listener's refusal (TNS-12514, …); the server's (ORA-01017, …).
     pub fn connect(at: &NetAddress, user: &str, password: &str) -> ClientResult<NetSession> {
-        let service = format!("(SERVICE_NAME={})(CID=(PROGRAM=latchwork)(HOST=localhost)(USER=latchwork))", at.service);
-        let mut wire = Wire::open(at, &at.connect_data(&service))?;
-        let packet = wire.packet()?;
-        match packet.kind {
-            kind::ACCEPT => {
-                let accepted = Accept::decode(&packet.body).map_err(ClientError::Protocol)?;
-                wire.sdu = accepted.sdu.min(SDU);
-                wire.packets.accept(accepted.sdu);
-            }
-            kind::REFUSE => return Err(refused(tns::refusal(&packet.body).map_err(ClientError::Protocol)?)),
-            other => return Err(ClientError::Protocol(WireError::UnknownTag(other))),
-        }
+        let mut wire = accepted(at)?;
         agree(&mut wire)?;
         let session_id = log_on(&mut wire, user, password)?;
-        Ok(NetSession { wire, sequence: 2, session_id, before: Vec::new() })
+        Ok(NetSession { wire, sequence: 2, session_id, before: Vec::new(), last_cursor: 0 })
     }
 
     /// The session's number.
@@ -267,8 +261,23 @@ impl NetSession {
         self.ask(&message, &[])
     }
 
+    /// Sends the call `which` with `numbers` for the last statement that was run, as no driver would: for tests of what
+    /// a server bears.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub fn call_again(&mut self, which: u8, numbers: &[u32]) -> ClientResult<u64> {
+        let sequence = self.next();
+        let mut message = vec![message::FUNCTION, which, sequence];
+        let mut w = net::oracle::field::Writer::new(&mut message);
+        w.number(self.last_cursor);
+        numbers.iter().for_each(|n| w.number(*n));
+        self.ask(&message, &[]).map(|answer| answer.outcome.rows)
+    }
+
     /// The server forgets the statement with the next one.
     fn close_cursor(&mut self, cursor: u16) {
+        self.last_cursor = cursor;
         call::write_close_cursor(cursor.into(), &mut self.before);
     }
 
@@ -313,6 +322,56 @@ impl NetSession {
     }
 }
 
+/// How far a [`Stranger`] goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It says nothing.
+    Silent,
+    /// It has been accepted.
+    Accepted,
+    /// Versions and data types are agreed.
+    Agreed,
+    /// It has named a user and got the challenge.
+    Named,
+}
+
+/// A connection that stops before it proves anything: what a listener must bear.
+pub struct Stranger {
+    wire: Wire,
+    challenge: Pairs,
+}
+
+impl Stranger {
+    /// Connects and goes as far as `stage`, as `user`.
+    ///
+    /// # Errors
+    /// As those of [`NetSession::connect`] that come before the password.
+    pub fn open(at: &NetAddress, user: &str, stage: Stage) -> ClientResult<Stranger> {
+        let mut wire = match stage {
+            Stage::Silent => Wire::of(at)?,
+            _ => accepted(at)?,
+        };
+        if matches!(stage, Stage::Agreed | Stage::Named) {
+            agree(&mut wire)?;
+        }
+        let challenge = match stage {
+            Stage::Named => phase(&mut wire, &first_message(user), function::AUTH_PHASE_ONE)?,
+            _ => Pairs::default(),
+        };
+        Ok(Stranger { wire, challenge })
+    }
+
+    /// The salt of the user's verifier.
+    pub fn salt(&self) -> &str {
+        self.challenge.get("AUTH_VFR_DATA").unwrap_or_default()
+    }
+
+    /// Whether the server has closed the connection. Does not wait.
+    pub fn is_gone(&self) -> bool {
+        !matches!(os::socket::receive_now(&self.wire.stream, &mut [0; 16]), Err(e) if e.kind() == ErrorKind::WouldBlock)
+    }
+}
+
 /// Asks a listener whether it is there, and how long the answer took.
 ///
 /// # Errors
@@ -344,6 +403,23 @@ pub fn find_service(at: &NetAddress) -> ClientResult<()> {
     }
 }
 
+/// A connection that the listener has accepted for a session.
+fn accepted(at: &NetAddress) -> ClientResult<Wire> {
+    let service = format!("(SERVICE_NAME={})(CID=(PROGRAM=latchwork)(HOST=localhost)(USER=latchwork))", at.service);
+    let mut wire = Wire::open(at, &at.connect_data(&service))?;
+    let packet = wire.packet()?;
+    match packet.kind {
+        kind::ACCEPT => {
+            let accepted = Accept::decode(&packet.body).map_err(ClientError::Protocol)?;
+            wire.sdu = accepted.sdu.min(SDU);
+            wire.packets.accept(accepted.sdu);
+            Ok(wire)
+        }
+        kind::REFUSE => Err(refused(tns::refusal(&packet.body).map_err(ClientError::Protocol)?)),
+        other => Err(ClientError::Protocol(WireError::UnknownTag(other))),
+    }
+}
+
 fn agree(wire: &mut Wire) -> ClientResult<()> {
     let mut out = Vec::new();
     handshake::write_protocol(&mut out, "latchwork");
@@ -355,8 +431,8 @@ fn agree(wire: &mut Wire) -> ClientResult<()> {
     wire.message(|r| r.skip(3))
 }
 
-/// Both messages of a logon; gives the session's number.
-fn log_on(wire: &mut Wire, user: &str, password: &str) -> ClientResult<u32> {
+/// The message that names a user.
+fn first_message(user: &str) -> Logon {
     let options = ConnectOptions::default();
     let mut pairs = Pairs::default();
     pairs.push("AUTH_TERMINAL", options.terminal, 0);
@@ -364,8 +440,12 @@ fn log_on(wire: &mut Wire, user: &str, password: &str) -> ClientResult<u32> {
     pairs.push("AUTH_MACHINE", options.machine, 0);
     pairs.push("AUTH_PID", os::process::own_id().to_string(), 0);
     pairs.push("AUTH_SID", options.os_user, 0);
-    let first = Logon { sequence: 1, user: user.into(), mode: mode::LOGON, pairs };
-    let challenge = phase(wire, &first, function::AUTH_PHASE_ONE)?;
+    Logon { sequence: 1, user: user.into(), mode: mode::LOGON, pairs }
+}
+
+/// Both messages of a logon; gives the session's number.
+fn log_on(wire: &mut Wire, user: &str, password: &str) -> ClientResult<u32> {
+    let challenge = phase(wire, &first_message(user), function::AUTH_PHASE_ONE)?;
     let text = |key: &str| challenge.get(key).unwrap_or_default();
     let texts = [text("AUTH_SESSKEY"), text("AUTH_VFR_DATA"), text("AUTH_PBKDF2_CSK_SALT")];
     let random = os::random::bytes().map_err(|e| lost(&e.to_string()))?;

@@ -9,6 +9,7 @@ pub mod blocks;
 pub mod clock;
 pub mod cpu;
 pub mod crash;
+pub mod epoll;
 mod error;
 pub mod file;
 pub mod full;

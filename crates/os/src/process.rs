@@ -53,6 +53,42 @@ pub fn fork() -> OsResult<Fork> {
     }
 }
 
+/// Makes a copy of this process whose parent is the parent of this process, which reaps it.
+///
+/// The copy's PDEATHSIG, once set, refers to that parent too, so it outlives this process. As for [`fork`], the caller
+/// has one thread. Handlers of `pthread_atfork` do not run; the C library's own state needs none in a process of one
+/// thread.
+///
+/// # Errors
+/// No process or memory to be had (`EAGAIN`, `ENOMEM`).
+pub fn fork_sibling() -> OsResult<Fork> {
+    let flags = (libc::CLONE_PARENT | libc::SIGCHLD) as libc::c_ulong;
+    // SAFETY: no stack, no thread area and no place for an id are passed: the child goes on with a copy of this stack,
+    // as after fork. The arguments after the flags are all zero, so their order, which differs between machines, does
+    // not matter.
+    match unsafe { libc::syscall(libc::SYS_clone, flags, 0usize, 0usize, 0usize, 0usize) } {
+        -1 => Err(OsError::last("clone", "")),
+        0 => Ok(Fork::Child),
+        child => Ok(Fork::Parent(child as i32)),
+    }
+}
+
+/// Raises the number of descriptors that this process may have open to the most it may ask for, and returns it.
+#[must_use]
+pub fn raise_descriptor_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a valid place for the answer.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
+        return 0;
+    }
+    let raised = libc::rlimit { rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max };
+    // SAFETY: a valid value; where it is refused the old limit stays.
+    if limit.rlim_cur < limit.rlim_max && unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) } == 0 {
+        limit = raised;
+    }
+    limit.rlim_cur
+}
+
 /// Leaves at once, without destructors or exit handlers: how a forked child must end.
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: never returns; nothing of ours runs afterwards.

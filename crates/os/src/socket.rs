@@ -207,6 +207,113 @@ pub fn keep_alive(stream: &impl AsRawFd) -> OsResult<()> {
     Ok(())
 }
 
+/// A connected pair of local sockets that keep messages apart.
+/// # Errors
+/// No descriptors to be had.
+pub fn message_pair() -> OsResult<(OwnedFd, OwnedFd)> {
+    let mut raw = [0; 2];
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    // SAFETY: two numbers valid to write to.
+    if unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, raw.as_mut_ptr()) } != 0 {
+        return Err(OsError::last("socketpair", ""));
+    }
+    // SAFETY: both descriptors are new and ours alone.
+    Ok(unsafe { (OwnedFd::from_raw_fd(raw[0]), OwnedFd::from_raw_fd(raw[1])) })
+}
+
+/// Descriptors that one message may carry.
+const PASSED_MAX: usize = 4;
+
+/// Room for the control message that carries them, aligned as its header must be.
+#[repr(C, align(8))]
+struct Control([u8; 64]);
+
+/// Sends a message and descriptors with it; waits for room.
+///
+/// # Errors
+/// The other end is gone, or more than four descriptors are passed.
+pub fn send_with(socket: &impl AsRawFd, bytes: &[u8], passed: &[RawFd]) -> OsResult<()> {
+    if passed.len() > PASSED_MAX {
+        return Err(OsError::from_errno("sendmsg", format!("{} descriptors", passed.len()), libc::EINVAL));
+    }
+    let mut control = Control([0; 64]);
+    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    // SAFETY: an all-zero header is valid and names no memory.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    if !passed.is_empty() {
+        let len = size_of_val(passed) as libc::c_uint;
+        message.msg_control = (&raw mut control).cast();
+        // SAFETY: arithmetic only.
+        message.msg_controllen = unsafe { libc::CMSG_SPACE(len) } as _;
+        // SAFETY: the control buffer is aligned, and longer than CMSG_SPACE of four descriptors (32 bytes).
+        unsafe {
+            let header = libc::CMSG_FIRSTHDR(&raw const message);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = libc::CMSG_LEN(len) as _;
+            std::ptr::copy_nonoverlapping(passed.as_ptr().cast::<u8>(), libc::CMSG_DATA(header), len as usize);
+        }
+    }
+    loop {
+        // SAFETY: the header names memory that is valid and outlives the call; MSG_NOSIGNAL keeps a gone reader an
+        // error.
+        if unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) } >= 0 {
+            return Ok(());
+        }
+        let error = OsError::last("sendmsg", "");
+        if !error.is_interrupted() {
+            return Err(error);
+        }
+    }
+}
+
+/// The next message and the descriptors that came with it, without waiting; `None` when there is none. Bytes beyond
+/// `buffer` are lost.
+#[must_use]
+pub fn receive_with(socket: &impl AsRawFd, buffer: &mut [u8]) -> Option<(usize, Vec<OwnedFd>)> {
+    let mut control = Control([0; 64]);
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: an all-zero header is valid and names no memory.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = (&raw mut control).cast();
+    message.msg_controllen = size_of::<Control>() as _;
+    let flags = libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
+    // SAFETY: the header names memory that is valid to write to and outlives the call.
+    let n = usize::try_from(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) }).ok()?;
+    let mut passed = Vec::new();
+    // SAFETY: the kernel has filled the control buffer and its length; each header it wrote lies within.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(&raw const message);
+        while !header.is_null() {
+            if (*header).cmsg_level == libc::SOL_SOCKET && (*header).cmsg_type == libc::SCM_RIGHTS {
+                let bytes = (*header).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
+                let data = libc::CMSG_DATA(header).cast::<RawFd>();
+                for at in 0..bytes / size_of::<RawFd>() {
+                    passed.push(OwnedFd::from_raw_fd(data.add(at).read_unaligned()));
+                }
+            }
+            header = libc::CMSG_NXTHDR(&raw const message, header);
+        }
+    }
+    (n > 0).then_some((n, passed))
+}
+
+/// Lets so many connections wait to be accepted.
+///
+/// # Errors
+/// Not a socket that listens.
+pub fn set_backlog(listener: &impl AsRawFd, connections: i32) -> OsResult<()> {
+    // SAFETY: two numbers; listening again only changes the length of the queue.
+    match unsafe { libc::listen(listener.as_raw_fd(), connections) } {
+        0 => Ok(()),
+        _ => Err(OsError::last("listen", connections.to_string())),
+    }
+}
+
 /// A counter that makes its descriptor readable while it is not zero; inherited by forked children.
 #[derive(Debug)]
 pub struct EventFd {
@@ -278,6 +385,27 @@ mod tests {
         assert_eq!(poll(&mut set, Some(Duration::from_secs(5))).unwrap(), 1);
         assert!(set[0].closed);
         std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_message_carries_descriptors() {
+        let (a, b) = message_pair().unwrap();
+        assert!(receive_with(&b, &mut [0; 8]).is_none());
+        let event = EventFd::new().unwrap();
+        send_with(&a, b"one", &[event.as_raw_fd(), event.as_raw_fd()]).unwrap();
+        send_with(&a, b"two", &[]).unwrap();
+        drop(event);
+        let mut buffer = [0; 8];
+        let (n, passed) = receive_with(&b, &mut buffer).unwrap();
+        assert_eq!((&buffer[..n], passed.len()), (&b"one"[..], 2));
+        let copy = EventFd { fd: passed.into_iter().next().unwrap() };
+        copy.signal();
+        assert_eq!(copy.take(), 1);
+        let (n, passed) = receive_with(&b, &mut buffer).unwrap();
+        assert_eq!((&buffer[..n], passed.len()), (&b"two"[..], 0));
+        assert!(send_with(&a, b"", &[0; 5]).is_err(), "five are refused");
+        drop(b);
+        assert!(send_with(&a, b"x", &[]).is_err());
     }
 
     #[test]

@@ -127,6 +127,8 @@ params! {
     ServiceNames "service_names" TEXT, "", System, false, "service names supported by the instance";
     LocalListener "local_listener" TEXT, "", Static, false, "local listener";
     InboundConnectTimeout "inbound_connect_timeout" int(1, 3600), "60", Static, false, "seconds a client of the listener may take to log on";
+    ListenerPendingMax "_listener_pending_max" int(16, 1000000), "8192", Static, false, "connections that may be open at the listener and have proved nothing";
+    ListenerPendingPerAddress "_listener_pending_per_address" int(1, 1000000), "1024", Static, false, "of them, connections from one address";
     Compatible "compatible" TEXT, "12.2.0", Static, true, "Database will be completely compatible with this software version";
     DiagnosticDest "diagnostic_dest" TEXT, "", System, true, "diagnostic base directory";
     BackgroundDumpDest "background_dump_dest" TEXT, "", System, false, "Detached process dump directory";

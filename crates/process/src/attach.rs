@@ -27,6 +27,8 @@ pub struct Attach<'a> {
     pub terminal: &'a str,
     /// PROCESS: the client's process id.
     pub client_process: &'a str,
+    /// Only so many of the first slots may be taken; `None`: any slot. What lies beyond is kept for others.
+    pub within: Option<usize>,
 }
 
 impl Processes {
@@ -34,11 +36,12 @@ impl Processes {
     ///
     /// Latches: none held on entry or return; gets `process allocation` and `session allocation`.
     /// # Errors
-    /// ORA-00020 when all slots are taken.
+    /// ORA-00020 when all slots are taken that `who` may have.
     pub fn attach(&'static self, who: &Attach<'_>) -> Result<Process> {
         let os_pid = os::process::own_id();
-        let n =
-            self.slots.iter().position(|slot| slot.claim(os_pid)).ok_or_else(|| Ora::with(20, &[&self.slots.len()]))?;
+        let within = who.within.unwrap_or(self.slots.len()).min(self.slots.len());
+        let free = self.slots[..within].iter().position(|slot| slot.claim(os_pid));
+        let n = free.ok_or_else(|| Ora::with(20, &[&within]))?;
         let waiter = Waiter { slot: &self.waits[n], totals: &self.totals[n] };
         waiter.slot.reset();
         let process = Process {

@@ -1,7 +1,8 @@
 //! What a forked child does first and last, whatever it is.
 
 use crate::alert::AlertLog;
-use crate::{listener, serve};
+use crate::listener::{self, Listener};
+use crate::serve;
 use net::local::{Failure, Reply, write_frame};
 use os::signal;
 use os::socket::EventFd;
@@ -26,6 +27,8 @@ pub enum Role {
     Mmon,
     /// Samples active sessions; the instance lives without it, too.
     Mmnl,
+    /// Listens on the network; the instance lives without it.
+    Lsnr,
     /// A job slave, by number.
     Slave(u32),
     /// Serves one connection.
@@ -45,6 +48,7 @@ impl Role {
             Role::Cjq0 => "CJQ0".into(),
             Role::Mmon => "MMON".into(),
             Role::Mmnl => "MMNL".into(),
+            Role::Lsnr => "LSNR".into(),
             Role::Slave(n) => format!("J{n:03}"),
             Role::Server => "server".into(),
         }
@@ -52,7 +56,7 @@ impl Role {
 
     /// Whether the instance cannot live without it.
     pub fn is_background(self) -> bool {
-        !matches!(self, Role::Slave(_) | Role::Server | Role::Mmon | Role::Mmnl)
+        !matches!(self, Role::Slave(_) | Role::Server | Role::Mmon | Role::Mmnl | Role::Lsnr)
     }
 
     /// Whether it goes on until it is asked to end.
@@ -62,7 +66,7 @@ impl Role {
 
     /// Whether it is started again when it has ended while the database is open.
     pub fn is_started_again(self) -> bool {
-        matches!(self, Role::Mmon | Role::Mmnl)
+        matches!(self, Role::Mmon | Role::Mmnl | Role::Lsnr)
     }
 
     /// The error of an instance whose background process ended.
@@ -78,18 +82,21 @@ impl Role {
     }
 }
 
-/// A connection that the supervisor has accepted.
-pub enum Arrival {
+/// What a child is given.
+pub enum Given {
+    Nothing,
+    /// A local connection that the supervisor has accepted.
     Local(serve::Arrival),
-    Net(listener::Arrival),
+    /// The socket to listen on.
+    Net(Listener),
 }
 
-impl Arrival {
-    /// Another descriptor of its socket.
+impl Given {
+    /// Another descriptor of its connection.
     pub fn line(&self) -> Option<OwnedFd> {
         match self {
-            Arrival::Local(a) => a.stream.try_clone().ok().map(OwnedFd::from),
-            Arrival::Net(a) => a.stream.try_clone().ok().map(OwnedFd::from),
+            Given::Local(a) => a.stream.try_clone().ok().map(OwnedFd::from),
+            Given::Net(_) | Given::Nothing => None,
         }
     }
 }
@@ -98,7 +105,7 @@ impl Arrival {
 pub fn run(
     instance: &'static Instance,
     role: Role,
-    arrival: Option<Arrival>,
+    given: Given,
     alert: &AlertLog,
     wanted: &EventFd,
     supervisor: i32,
@@ -107,16 +114,28 @@ pub fn run(
     if !os::process::die_with_parent(supervisor, signal::SIGKILL) {
         os::process::exit_now(1);
     }
-    os::process::set_name(&format!("lw_{}", role.name().to_lowercase()));
     // Ctrl-C on the terminal is the supervisor's; SIGTERM stays blocked and is read from a descriptor.
     signal::ignore(signal::SIGINT);
     signal::unblock(&[signal::SIGINT, signal::SIGCHLD, signal::SIGQUIT, signal::SIGUSR1]);
     signal::restore_default(signal::SIGQUIT);
-    log_panics(role, alert);
-    let body = || match (role, arrival) {
-        (Role::Server, Some(Arrival::Local(arrival))) => serve::serve(instance, arrival, forked_ns, alert),
-        (Role::Server, Some(Arrival::Net(arrival))) => listener::serve(instance, arrival, forked_ns, alert),
-        (Role::Server, None) => Ok(()),
+    be_known_as(role, alert);
+    let role_now = std::cell::Cell::new(role);
+    let body = || match (role, given) {
+        (Role::Server, Given::Local(arrival)) => serve::serve(instance, arrival, forked_ns, alert),
+        (Role::Lsnr, Given::Net(listener)) => match listener::run_gate(instance, &listener, alert)? {
+            None => Ok(()),
+            // In a copy of the listener process.
+            Some(proved) => {
+                let forked_ns = os::clock::now_ns();
+                if !os::process::die_with_parent(supervisor, signal::SIGKILL) {
+                    os::process::exit_now(1);
+                }
+                role_now.set(Role::Server);
+                be_known_as(Role::Server, alert);
+                listener::serve(instance, proved, listener, forked_ns, alert)
+            }
+        },
+        (Role::Server | Role::Lsnr, _) => Ok(()),
         (Role::Pmon, _) => background::pmon(instance, &|text| alert.write(text)),
         (Role::Dbw0, _) => background::dbw0(instance),
         (Role::Lgwr, _) => background::lgwr(instance, &|text| alert.write(text)),
@@ -131,12 +150,18 @@ pub fn run(
     let status = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => 0,
         Ok(Err(e)) => {
-            alert.write(&format!("Process {} ended: {e}", role.name()));
+            alert.write(&format!("Process {} ended: {e}", role_now.get().name()));
             1
         }
         Err(_) => 101,
     };
     os::process::exit_now(status)
+}
+
+/// Takes a role's name in the process list and in what is told of a panic.
+fn be_known_as(role: Role, alert: &AlertLog) {
+    os::process::set_name(&format!("lw_{}", role.name().to_lowercase()));
+    log_panics(role, alert);
 }
 
 /// Writes a panic to the alert log before the process ends: a broken invariant is better dead than wrong.

@@ -1,4 +1,5 @@
-//! The supervisor: one thread that forks every other process of the instance and watches them.
+//! The supervisor: one thread that forks the processes of the instance and watches them. The listener process alone
+//! makes server processes as well; those are the supervisor's children too, and wait until it knows them.
 //!
 //! It was made a single loop over `poll` so that forking is safe (no other thread can hold a lock at that moment) and
 //! every child inherits the SGA at the same address. It runs no SQL and takes no latch while the instance is open: a
@@ -6,16 +7,18 @@
 //!
 //! | event | what happens |
 //! |---|---|
-//! | a connection | fork a server process; the error ORA-00020, or a refusal of the listener, when there are too many |
+//! | a local connection | fork a server process; the error ORA-00020 when there are too many |
+//! | a server process of the listener announces itself | it may go on, unless there are too many |
 //! | a child of the job queue is asked for | fork a job slave |
 //! | a server process or job slave ended | its slots are marked dead, PMON is posted |
-//! | a background process ended | the instance ends |
+//! | MMON, MMNL or LSNR ended | it is started again |
+//! | another background process ended | the instance ends |
 //! | SIGTERM, SIGINT · SIGUSR1 · SIGQUIT · end of the owner's pipe | stop: immediate · normal · abort · abort |
 //! | the supervisor dies | the kernel kills every child (PDEATHSIG) |
 
 use crate::alert::AlertLog;
-use crate::children::{self, Arrival, Role};
-use crate::listener::{self, Listener};
+use crate::children::{self, Given, Role};
+use crate::listener::Listener;
 use crate::place::Place;
 use crate::serve;
 use crate::{StartOptions, StopMode};
@@ -46,6 +49,9 @@ const FINISH_LIMIT: Duration = Duration::from_secs(60);
 /// MMON and MMNL are started again unless they have just been.
 const RESTART_LIMIT: Duration = Duration::from_secs(10);
 
+/// How long clients wait for a listener process that died soon after its start.
+const LISTENER_PAUSE: Duration = Duration::from_secs(1);
+
 /// The longest path a socket address takes.
 const MAX_SOCKET_PATH: usize = 107;
 
@@ -63,6 +69,8 @@ pub struct Supervisor {
     /// Those that have ended while the database is open and are to be started again, and when each last was.
     ended: Vec<Role>,
     started_again: Vec<(Role, Instant)>,
+    /// When the listener process is to be started again, if it is not there.
+    listen_at: Option<Instant>,
     owner_on_stdin: bool,
     own_id: i32,
 }
@@ -145,6 +153,7 @@ impl Supervisor {
                     children: BTreeMap::new(),
                     ended: Vec::new(),
                     started_again: Vec::new(),
+                    listen_at: None,
                     owner_on_stdin: options.owner_on_stdin,
                     own_id: os::process::own_id(),
                 };
@@ -193,7 +202,7 @@ impl Supervisor {
         // Who waits for a log of a throw-away database archives it, and its snapshots are taken by those who want them.
         let is_wanted = |r: &Role| !matches!(r, Role::Arc0 | Role::Mmon) || !place.is_ephemeral();
         for role in all.into_iter().filter(is_wanted) {
-            let pid = self.fork(role, None)?;
+            let pid = self.fork(role, Given::Nothing)?;
             self.alert.write(&format!("{} started with pid={pid}", role.name()));
         }
         self.listener = Some(listen(place).map_err(|e| e.to_string())?);
@@ -203,13 +212,16 @@ impl Supervisor {
         }
         self.instance.state().set_phase(Phase::Open);
         self.alert.write("Database opened");
+        if self.net.is_some() {
+            self.fork_listener()?;
+        }
         Ok(())
     }
 
     /// Forks one child. In the child this does not return.
-    fn fork(&mut self, role: Role, arrival: Option<Arrival>) -> Result<i32, String> {
+    fn fork(&mut self, role: Role, given: Given) -> Result<i32, String> {
         // Without a second descriptor the client's end is noticed at the end of the call only.
-        let line = arrival.as_ref().and_then(Arrival::line);
+        let line = given.line();
         match os::process::fork().map_err(|e| format!("ORA-27300: OS system dependent operation:fork failed\n{e}"))? {
             Fork::Parent(pid) => {
                 self.children.insert(pid, Child { role, line });
@@ -219,10 +231,13 @@ impl Supervisor {
                 // Other sessions' connections end with their own processes.
                 drop(line);
                 self.children.clear();
-                // The listener stays with the supervisor alone, so that the socket dies with it.
+                // What listens stays with the supervisor and the listener process, so that the sockets die with them.
                 drop(self.listener.take());
-                drop(self.net.take());
-                children::run(self.instance, role, arrival, &self.alert, &self.wanted, self.own_id)
+                let given = match (role, self.net.take()) {
+                    (Role::Lsnr, Some(net)) => Given::Net(net.of_gate()),
+                    _ => given,
+                };
+                children::run(self.instance, role, given, &self.alert, &self.wanted, self.own_id)
             }
         }
     }
@@ -242,7 +257,8 @@ impl Supervisor {
             let lines = set.len();
             let (pids, polls) = self.lines();
             set.extend(polls);
-            if os::socket::poll(&mut set, None).is_err() {
+            let until_listening = self.listen_at.map(|at| at.saturating_duration_since(Instant::now()));
+            if os::socket::poll(&mut set, until_listening).is_err() {
                 return End::Stop(StopMode::Abort);
             }
             for (pid, _) in pids.iter().zip(&set[lines..]).filter(|(_, line)| line.ready()) {
@@ -260,7 +276,14 @@ impl Supervisor {
                 self.fork_slaves();
             }
             if net < lines && set[net].ready() {
-                self.accept_net();
+                self.let_on();
+            }
+            if self.listen_at.is_some_and(|at| at <= Instant::now()) {
+                self.listen_at = None;
+                if let Err(text) = self.fork_listener() {
+                    self.alert.write(&text);
+                    self.listen_at = Some(Instant::now() + LISTENER_PAUSE);
+                }
             }
             if self.owner_on_stdin && set[stdin].ready() {
                 return End::Stop(StopMode::Abort);
@@ -302,17 +325,30 @@ impl Supervisor {
     /// The instance lives without MMON and MMNL, but not for long; one that ends as soon as it has begun is left alone.
     fn start_again(&mut self, role: Role) {
         let name = role.name();
-        let last = self.started_again.iter().find(|(r, _)| *r == role).map(|(_, at)| *at);
-        if last.is_some_and(|at| at.elapsed() < RESTART_LIMIT) {
+        if role == Role::Lsnr {
+            let is_early = last_of(&self.started_again, role).is_some_and(|at| at.elapsed() < RESTART_LIMIT);
+            self.listen_at = Some(Instant::now() + if is_early { LISTENER_PAUSE } else { Duration::ZERO });
+            return;
+        }
+        if last_of(&self.started_again, role).is_some_and(|at| at.elapsed() < RESTART_LIMIT) {
             self.alert.write(&format!("{name} ended soon after its start and is not started again"));
             return;
         }
         self.started_again.retain(|(r, _)| *r != role);
         self.started_again.push((role, Instant::now()));
-        match self.fork(role, None) {
+        match self.fork(role, Given::Nothing) {
             Ok(pid) => self.alert.write(&format!("{name} started again with pid={pid}")),
             Err(text) => self.alert.write(&text),
         }
+    }
+
+    /// Starts the listener process.
+    fn fork_listener(&mut self) -> Result<(), String> {
+        self.started_again.retain(|(r, _)| *r != Role::Lsnr);
+        self.started_again.push((Role::Lsnr, Instant::now()));
+        let pid = self.fork(Role::Lsnr, Given::Nothing)?;
+        self.alert.write(&format!("LSNR started with pid={pid}"));
+        Ok(())
     }
 
     /// Collects ended children.
@@ -346,32 +382,29 @@ impl Supervisor {
             return;
         }
         let arrival = serve::Arrival { stream, accepted_ns: os::clock::now_ns() };
-        self.serve(Arrival::Local(arrival));
-    }
-
-    /// Connections of the network leave half of the spare processes to local ones, so that nobody is locked out by clients that connect
-    /// and say nothing.
-    fn accept_net(&mut self) {
-        let Some(net) = &mut self.net else { return };
-        let Some(stream) = net.accept() else { return };
-        if self.children.len() >= self.instance.max_processes() + SPARE_CHILDREN / 2 {
-            return net.refuse(stream, listener::NO_HANDLER);
-        }
-        let arrival = listener::Arrival { stream, accepted_ns: os::clock::now_ns(), secret: net.secret() };
-        self.serve(Arrival::Net(arrival));
-    }
-
-    fn serve(&mut self, arrival: Arrival) {
-        if let Err(text) = self.fork(Role::Server, Some(arrival)) {
+        if let Err(text) = self.fork(Role::Server, Given::Local(arrival)) {
             // The client sees its connection end.
             self.alert.write(&text);
+        }
+    }
+
+    /// Server processes of the network leave half of the spare processes to local ones.
+    fn let_on(&mut self) {
+        while let Some(announced) = self.net.as_ref().and_then(Listener::hear) {
+            let has_room = self.children.len() < self.instance.max_processes() + SPARE_CHILDREN / 2;
+            // One that has ended already was reaped without a name.
+            if has_room && os::process::exists(announced.pid) {
+                let child = Child { role: Role::Server, line: announced.line.try_clone().ok() };
+                self.children.insert(announced.pid, child);
+                announced.let_on();
+            }
         }
     }
 
     fn fork_slaves(&mut self) {
         let _ = self.wanted.take();
         while let Some(n) = self.instance.state().take_wanted_slave() {
-            if let Err(text) = self.fork(Role::Slave(n), None) {
+            if let Err(text) = self.fork(Role::Slave(n), Given::Nothing) {
                 self.alert.write(&text);
                 self.instance.state().slave_ended(n);
             }
@@ -493,6 +526,10 @@ impl Supervisor {
             let _ = os::process::wait(pid);
         }
     }
+}
+
+fn last_of(started: &[(Role, Instant)], role: Role) -> Option<Instant> {
+    started.iter().find(|(r, _)| *r == role).map(|(_, at)| *at)
 }
 
 fn describe(how: Ended) -> String {

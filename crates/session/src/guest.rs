@@ -1,60 +1,174 @@
-//! A logon over the network: who connects names a user, and proves the password without sending it.
+//! A logon over the network: a client names a user and proves the password without sending it.
 //!
-//! Between the two a process slot is taken and the session is nobody's. A name that nobody has gets a verifier all the same, always the
-//! same one while the instance lives, so that nothing but the end says whether there is such a user.
+//! The listener process is the [`Doorkeeper`]: it has one process slot and one session of SYS, reads verifiers with it,
+//! and turns away clients that prove nothing. A client that has proved its password gets a server process with a slot
+//! of its own, and that process checks that the verifier is the user's still ([`Session::logon_proved`]).
+//!
+//! A name that nobody has gets a verifier all the same. It is made of the name in the dictionary's form and of a secret
+//! that is kept beside the control file, so it is the same one in every instance of the database, like a user's.
 
 use crate::instance::Instance;
-use crate::session::Session;
+use crate::session::{Session, dictionary_name};
 use crate::state::ConnectTimes;
-use dictionary::{UserDef, Verifier};
+use dictionary::Verifier;
 use net::local::Logon;
-use std::rc::Rc;
-use types::Result;
+use process::WaitGuard;
+use sha2::{Digest, Sha512};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use types::{Ora, Result};
+use wait::Event;
 
-/// Who has named a user and proved nothing yet.
-pub struct Guest {
-    session: Session,
-    user: Option<Rc<UserDef>>,
+/// The file with the secret, in the database directory.
+const SECRET_NAME: &str = "logon.key";
+
+const SECRET_LEN: usize = 32;
+
+/// What a password was proved against.
+#[derive(Clone, Debug)]
+pub struct Proof {
     verifier: Verifier,
-    times: ConnectTimes,
 }
 
-impl Guest {
-    /// Takes a process slot for who connects as `logon.user`; the password there is not looked at. `stand_in` makes the verifier of a
-    /// user that there is not; `times` says what the connection took so far.
+/// What the listener process knows of users.
+pub struct Doorkeeper {
+    session: Session,
+    secret: [u8; SECRET_LEN],
+}
+
+impl Doorkeeper {
+    /// Makes the calling process the listener process `name` of the instance.
     ///
     /// # Errors
-    /// ORA-00020 when there is no room, ORA-01089 when the instance closes; those of reading the dictionary.
-    pub fn welcome(
+    /// ORA-00020 without a free slot; the system's for a secret that can be neither read nor made.
+    pub fn open(instance: &'static Instance, name: &str) -> Result<Doorkeeper> {
+        let session = Session::background(instance, name)?;
+        let secret = secret_in(instance.dir())?;
+        Ok(Doorkeeper { session, secret })
+    }
+
+    /// What a client that says it is `user` has to prove. Takes the same time whether there is such a user or not.
+    ///
+    /// # Errors
+    /// Those of reading the dictionary.
+    pub fn verifier(&self, user: &str) -> Result<Verifier> {
+        let nobodys = nobodys_verifier(&self.secret, &dictionary_name(user));
+        let found = self.session.user_named(user)?;
+        Ok(found.and_then(|user| user.verifier.clone()).unwrap_or(nobodys))
+    }
+
+    /// What to say to a client that has proved nothing. `logon` is what it says of itself.
+    pub fn turn_away(&mut self, logon: &Logon) -> Ora {
+        let user = self.session.user_named(&logon.user);
+        match user.and_then(|user| self.session.admit(user, false, false)) {
+            Err(e) => e,
+            Ok(()) => Ora::new(1017),
+        }
+    }
+
+    /// The wait for clients, live until the guard is dropped.
+    pub fn wait(&self) -> WaitGuard<'_> {
+        self.session.process().wait(Event::RdbmsIpcMessage, 0, 0, 0)
+    }
+
+    /// Whether the process is asked to end.
+    pub fn is_asked_to_end(&self) -> bool {
+        self.session.core.instance.state().is_asked_to_end(self.session.slot())
+    }
+
+    /// Ends the session of the listener process.
+    pub fn end(self) {
+        self.session.end();
+    }
+}
+
+impl Proof {
+    /// Of a client that has proved to have the password of `verifier`.
+    pub fn of(verifier: Verifier) -> Proof {
+        Proof { verifier }
+    }
+}
+
+impl Session {
+    /// Opens a session for a client of the network that has proved its password to the [`Doorkeeper`]. `times` says
+    /// what the connection took so far.
+    ///
+    /// # Errors
+    /// ORA-00020 when there is no room, ORA-01089 when the instance closes; ORA-01017 where the user has another
+    /// password by now; ORA-28000 for a locked account, ORA-28001 when the password has expired, ORA-01045 without
+    /// CREATE SESSION, ORA-28009 for SYS without SYSDBA.
+    pub fn logon_proved(
         instance: &'static Instance,
         logon: &Logon,
-        stand_in: &dyn Fn(&str) -> Verifier,
+        proof: &Proof,
         mut times: ConnectTimes,
-    ) -> Result<Guest> {
-        let session = Session::attach(instance, logon, &mut times)?;
+    ) -> Result<Session> {
+        let mut session = Session::attach(instance, logon, false, &mut times)?;
         let began = os::clock::now_ns();
         let user = session.user_named(&logon.user)?;
-        let nobodys = stand_in(&logon.user);
-        let verifier = user.as_ref().and_then(|user| user.verifier.clone()).unwrap_or(nobodys);
-        times.authenticate_ns = os::clock::now_ns() - began;
-        Ok(Guest { session, user, verifier, times })
+        let has_proved = user.as_ref().is_some_and(|user| user.verifier.as_ref() == Some(&proof.verifier));
+        session.admit(user, has_proved, logon.as_sysdba)?;
+        times.authenticate_ns += os::clock::now_ns() - began;
+        session.logged_on(times);
+        Ok(session)
+    }
+}
+
+/// The verifier of a user that there is not: always the same one for a name, and no password's.
+fn nobodys_verifier(secret: &[u8; SECRET_LEN], name: &str) -> Verifier {
+    let hash: [u8; 64] = Sha512::new().chain_update(secret).chain_update(name).finalize().into();
+    let key: [u8; 64] = Sha512::new().chain_update(hash).chain_update(secret).finalize().into();
+    let mut salt = [0; 16];
+    salt.copy_from_slice(&hash[..16]);
+    Verifier::nobody(salt, key)
+}
+
+/// The secret of the database in `dir`, made when there is none.
+fn secret_in(dir: &Path) -> Result<[u8; SECRET_LEN]> {
+    let path = dir.join(SECRET_NAME);
+    let failed = |e: std::io::Error| Ora::internal(format!("{}: {e}", path.display()));
+    let mut secret = [0; SECRET_LEN];
+    match File::open(&path).and_then(|mut file| file.read_exact(&mut secret)) {
+        Ok(()) => return Ok(secret),
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::UnexpectedEof) => {}
+        Err(e) => return Err(failed(e)),
+    }
+    os::random::fill(&mut secret).map_err(Ora::internal)?;
+    let new = dir.join(format!("{SECRET_NAME}.new"));
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&new).map_err(failed)?;
+    file.write_all(&secret).and_then(|()| file.sync_all()).map_err(failed)?;
+    std::fs::rename(&new, &path).map_err(failed)?;
+    Ok(secret)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn the_secret_stays_and_is_the_owners() {
+        let dir = std::env::temp_dir().join(format!("lw-secret-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let first = secret_in(&dir).unwrap();
+        assert_eq!(secret_in(&dir).unwrap(), first);
+        assert_eq!(std::fs::metadata(dir.join(SECRET_NAME)).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1, "nothing else is left");
+        std::fs::remove_dir_all(&dir).unwrap();
+        std::fs::create_dir_all(&dir).unwrap();
+        assert_ne!(secret_in(&dir).unwrap(), first);
+        std::fs::remove_dir_all(&dir).unwrap();
     }
 
-    /// What the password is proved against.
-    pub fn verifier(&self) -> &Verifier {
-        &self.verifier
-    }
-
-    /// Lets the user in who has proved the password, or turns away who has not. Looking at the proof took `proof_ns`.
-    ///
-    /// # Errors
-    /// ORA-01017 for a wrong name or password; ORA-28000 for a locked account, ORA-28001 when the password has expired, ORA-01045
-    /// without CREATE SESSION, ORA-28009 for SYS without SYSDBA.
-    pub fn admit(mut self, has_proved: bool, as_sysdba: bool, proof_ns: u64) -> Result<Session> {
-        let began = os::clock::now_ns();
-        self.session.admit(self.user, has_proved, as_sysdba)?;
-        self.times.authenticate_ns += proof_ns + (os::clock::now_ns() - began);
-        self.session.logged_on(self.times);
-        Ok(self.session)
+    #[test]
+    fn a_name_has_one_verifier_in_all_its_spellings() {
+        let secret = [7; SECRET_LEN];
+        let of = |typed: &str| nobodys_verifier(&secret, &dictionary_name(typed));
+        assert!(of("scott") == of("\"SCOTT\"") && of("Scott") == of("SCOTT"));
+        assert!(of("\"scott\"") != of("scott"));
+        assert!(of("scott") != nobodys_verifier(&[8; SECRET_LEN], "SCOTT"));
     }
 }

@@ -402,6 +402,8 @@ impl Instance {
             machine: &os::process::host_name(),
             terminal: "UNKNOWN",
             client_process: &os::process::own_id().to_string(),
+            // A job is no reason to keep the owner out.
+            within: is_slave.then(|| self.max_processes()),
         })?;
         let slot = process.number() as usize - 1;
         self.state.ask_to_end(slot, false);

@@ -43,7 +43,7 @@ mod world;
 pub use array::NextRow;
 pub use caches::{Caches, OnCommit};
 pub use core::{FixedTables, MakeFixedTables, SessionFace};
-pub use guest::Guest;
+pub use guest::{Doorkeeper, Proof};
 pub use housekeeping::Housekeeper;
 pub use in_process::InProcess;
 pub use instance::Instance;

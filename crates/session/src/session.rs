@@ -48,7 +48,7 @@ pub enum JobOutcome {
 
 /// A logged-on user.
 pub struct Session {
-    core: Core,
+    pub(crate) core: Core,
     state: SessionState,
     calls: Calls,
     cancel_key: u64,
@@ -87,7 +87,8 @@ impl Session {
         if logon.version != PROTOCOL_VERSION {
             return Err(Ora::new(3134));
         }
-        let mut session = Session::attach(instance, logon, &mut times)?;
+        let is_owner = logon.as_sysdba && logon.user.is_empty() && peer_uid == os::process::user_id();
+        let mut session = Session::attach(instance, logon, is_owner, &mut times)?;
         let made = os::clock::now_ns();
         session.authenticate(logon, peer_uid)?;
         times.authenticate_ns = os::clock::now_ns() - made;
@@ -95,19 +96,22 @@ impl Session {
         Ok(session)
     }
 
-    /// Takes a process slot and makes a session that is nobody's yet.
+    /// Takes a process slot and makes a session that is nobody's yet. A few slots are kept for the owner of the
+    /// instance.
     ///
     /// # Errors
     /// ORA-00020 when there is no room, ORA-01089 when the instance closes.
-    pub(crate) fn attach(instance: &'static Instance, logon: &Logon, times: &mut ConnectTimes) -> Result<Session> {
+    pub(crate) fn attach(
+        instance: &'static Instance,
+        logon: &Logon,
+        is_owner: bool,
+        times: &mut ConnectTimes,
+    ) -> Result<Session> {
         let began = os::clock::now_ns();
         if instance.is_closing() {
             return Err(Ora::new(1089));
         }
-        // A few slots are kept for the supervisor's own work at a stop.
-        if instance.processes().live().count() >= instance.max_processes() {
-            return Err(Ora::with(20, &[&instance.max_processes()]));
-        }
+        let within = if is_owner { instance.sizes().owner_slots() } else { instance.max_processes() };
         let p = instance.processes().attach(&Attach {
             background: None,
             is_slave: false,
@@ -116,6 +120,7 @@ impl Session {
             machine: &logon.machine,
             terminal: &logon.terminal,
             client_process: &logon.process_id.to_string(),
+            within: Some(within),
         })?;
         let attached = os::clock::now_ns();
         let touched = if instance.pre_page() { os::clock::now_ns() } else { attached };
@@ -574,7 +579,7 @@ impl Session {
 }
 
 /// A user's name as the dictionary has it: upper case unless quoted.
-fn dictionary_name(text: &str) -> String {
+pub(crate) fn dictionary_name(text: &str) -> String {
     match text.strip_prefix('"').and_then(|t| t.strip_suffix('"')) {
         Some(quoted) => quoted.to_string(),
         None => text.to_uppercase(),

@@ -46,13 +46,21 @@ pub struct Sizes {
 /// Process slots beyond `processes`: room for the supervisor's own work at a stop while every other slot is taken.
 const SPARE_SLOTS: usize = 2;
 
+/// Process slots beyond `processes` that only the owner of the instance may take, as SYSDBA over the local socket.
+const OWNER_SLOTS: usize = 4;
+
 /// Transactions that an undo segment has room for; of 2 KB blocks fewer fit into its header.
 const TRANSACTIONS_PER_SEGMENT: usize = 96;
 
 impl Sizes {
     /// Process slots in the SGA.
     pub fn slots(&self) -> usize {
-        self.processes + SPARE_SLOTS
+        self.processes + OWNER_SLOTS + SPARE_SLOTS
+    }
+
+    /// Process slots that the owner of the instance may take.
+    pub fn owner_slots(&self) -> usize {
+        self.processes + OWNER_SLOTS
     }
 
     /// Derives the sizes and writes derived parameter values back.

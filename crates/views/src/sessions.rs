@@ -368,6 +368,7 @@ const BACKGROUND: &[(&str, &str)] = &[
     ("MMON", "Manageability Monitor Process"),
     ("MMNL", "Manageability Monitor Process 2"),
     ("CJQ0", "Job Queue Coordinator"),
+    ("LSNR", "Network Listener"),
 ];
 
 pub fn bgprocess(s: &Source<'_>) -> Vec<Row> {

@@ -1,5 +1,7 @@
 //! The listener: a real driver connects and works; what is no client keeps nobody waiting.
 
+mod unproved;
+
 use client::{Client, ClientError, Credentials, Ephemeral, EphemeralOptions, NetAddress, NetSession, ping};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -160,6 +162,23 @@ fn the_shell_checks_where_on_the_network_it_is_sent() {
         let (status, text) = shell(&place);
         assert!(status != Some(0) && text.contains(error), "{place}: {status:?} {text}");
     }
+}
+
+#[test]
+fn a_statement_is_not_run_again_without_end_by_one_small_message() {
+    use net::oracle::function::{REEXECUTE, REEXECUTE_AND_FETCH};
+    let (instance, at) = start(&[]);
+    let mut s = logon(&at);
+    s.execute("insert into w select nvl(max(n), 0) + 1, 'x' from w").unwrap();
+    assert_eq!(s.call_again(REEXECUTE, &[3, 0, 1]).unwrap(), 3);
+    assert_eq!(s.call_again(REEXECUTE_AND_FETCH, &[2, 0, 1]).unwrap(), 2);
+    for which in [REEXECUTE, REEXECUTE_AND_FETCH] {
+        let mut s = logon(&at);
+        s.execute("insert into w select nvl(max(n), 0) + 1, 'x' from w").unwrap();
+        assert_eq!(s.call_again(which, &[u32::MAX, 0, 1]).map_err(|e| code(&e)), Err(3106), "{which}");
+    }
+    let mut c = sysdba(&instance);
+    assert_eq!(number(&c.query("select count(*) from u.w", &[]).unwrap().all().unwrap()), 6);
 }
 
 #[test]

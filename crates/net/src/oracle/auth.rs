@@ -29,6 +29,12 @@ impl Pairs {
         self.0.iter().find(|(k, ..)| k == key).map(|(_, value, _)| value.as_str())
     }
 
+    /// Bytes of memory held.
+    pub fn held(&self) -> usize {
+        let texts: usize = self.0.iter().map(|(key, value, _)| key.capacity() + value.capacity()).sum();
+        texts + self.0.capacity() * size_of::<(String, String, u32)>()
+    }
+
     /// Adds one.
     pub fn push(&mut self, key: &str, value: impl Into<String>, flags: u32) {
         self.0.push((key.into(), value.into(), flags));

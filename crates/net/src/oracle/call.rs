@@ -41,7 +41,7 @@ mod place {
 /// Columns and binds, at most.
 const SHAPES_MAX: u32 = 65_535;
 /// Executions of one call, at most.
-const EXECUTIONS_MAX: u32 = 1 << 20;
+pub const EXECUTIONS_MAX: u32 = 1 << 20;
 /// Cursors one message closes, at most.
 const CURSORS_MAX: u32 = 65_535;
 

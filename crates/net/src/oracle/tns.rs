@@ -112,6 +112,18 @@ impl PacketBuffer {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Gives memory back that holds nothing.
+    pub fn shrink(&mut self) {
+        self.bytes.drain(..self.start);
+        self.start = 0;
+        self.bytes.shrink_to_fit();
+    }
+
+    /// Bytes of memory held.
+    pub fn held(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Whether another whole packet is there.
     pub fn has_packet(&self) -> bool {
         matches!(self.length(), Ok(Some(n)) if self.bytes.len() - self.start >= n)

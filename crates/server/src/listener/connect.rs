@@ -1,25 +1,21 @@
 //! CONNECT: what a client asks for by name, and whether it is here.
 
-use super::line::{Heard, Line};
-use net::local::WireError;
 use net::oracle::descriptor::Entry;
-use net::oracle::tns::{self, Accept, Connect, kind};
+use net::oracle::tns::{self, Accept, Connect};
 use params::{Param, SystemParams};
 use session::{Instance, Phase};
-use std::time::Instant;
+use types::Ora;
 
 /// Errors of a listener.
 mod refuse {
     pub const NO_SERVICE_NAME: u32 = 12504;
     pub const UNKNOWN_SID: u32 = 12505;
     pub const UNKNOWN_SERVICE: u32 = 12514;
-    pub const NO_HANDLER: u32 = super::NO_HANDLER;
+    /// No more processes can be had.
+    pub const NO_HANDLER: u32 = 12516;
     pub const UNKNOWN_INSTANCE: u32 = 12521;
     pub const BLOCKED: u32 = 12528;
 }
-
-/// No more processes can be had.
-pub const NO_HANDLER: u32 = 12516;
 
 /// What a client wants.
 #[derive(Debug, PartialEq, Eq)]
@@ -80,30 +76,34 @@ impl Names {
     }
 }
 
-/// Hears what the client asks for and accepts it; false when the connection is over.
-pub fn receive(line: &mut Line, instance: &Instance, deadline: Instant) -> bool {
-    let Some((connect, data)) = connect_data(line, deadline) else { return false };
-    let wish = Names::of(instance.params()).wish(&data);
+/// What is said to a client that connects.
+pub enum Answer {
+    /// It is accepted, with this SDU.
+    Accept(Vec<u8>, u32),
+    /// The last words.
+    Last(Vec<u8>),
+    /// Nothing that it would understand.
+    Nothing,
+}
+
+/// Answers a CONNECT packet and its data.
+pub fn answer(connect: &Connect, data: &[u8], instance: &Instance) -> Answer {
+    let Ok(data) = std::str::from_utf8(data) else { return Answer::Nothing };
     let mut out = Vec::new();
-    match wish {
+    match Names::of(instance.params()).wish(data) {
         Ok(Wish::Ping) => tns::write_pong(&mut out),
         Ok(Wish::Session) => match hindrance(instance) {
             Some(code) => tns::write_refuse(&mut out, code),
-            None if connect.version < tns::VERSION_MIN || connect.version_min > tns::VERSION => return false,
+            None if connect.version < tns::VERSION_MIN || connect.version_min > tns::VERSION => return Answer::Nothing,
             None => {
                 let sdu = connect.agreed_sdu();
                 Accept { version: connect.version.min(tns::VERSION), sdu }.encode(&mut out);
-                if !line.send(&out, &mut || true) {
-                    return false;
-                }
-                line.accepted(sdu);
-                return true;
+                return Answer::Accept(out, sdu);
             }
         },
         Err(code) => tns::write_refuse(&mut out, code),
     }
-    line.close_behind(&out);
-    false
+    Answer::Last(out)
 }
 
 /// Why no session can be had now.
@@ -111,29 +111,13 @@ fn hindrance(instance: &Instance) -> Option<u32> {
     if instance.state().phase() != Phase::Open {
         return Some(refuse::BLOCKED);
     }
-    (instance.processes().live().count() >= instance.max_processes()).then_some(refuse::NO_HANDLER)
+    no_room(instance).map(|_| refuse::NO_HANDLER)
 }
 
-/// The CONNECT packet and its data, which may follow in a packet of its own.
-fn connect_data(line: &mut Line, deadline: Instant) -> Option<(Connect, String)> {
-    let Heard::Early(kind::CONNECT, body) = line.hear(Some(deadline)) else { return None };
-    let connect = Connect::decode(&body).ok()?;
-    let data = match &connect.data {
-        Some(data) => data.clone(),
-        None => later(line, connect.data_len, deadline).ok()?,
-    };
-    Some((connect, String::from_utf8(data).ok()?))
-}
-
-fn later(line: &mut Line, len: usize, deadline: Instant) -> Result<Vec<u8>, WireError> {
-    let mut data = Vec::new();
-    while data.len() < len {
-        let Heard::Early(kind::DATA, body) = line.hear(Some(deadline)) else { return Err(WireError::Truncated) };
-        // Two bytes of flags.
-        let part = body.get(2..).filter(|part| !part.is_empty()).ok_or(WireError::Truncated)?;
-        data.extend_from_slice(part);
-    }
-    if data.len() > len { Err(WireError::LengthOutOfBounds) } else { Ok(data) }
+/// ORA-00020 when every process slot is taken that a user may have.
+pub fn no_room(instance: &Instance) -> Option<Ora> {
+    let max = instance.max_processes();
+    (instance.processes().live().count() >= max).then(|| Ora::with(20, &[&max]))
 }
 
 #[cfg(test)]

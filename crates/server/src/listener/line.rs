@@ -1,8 +1,6 @@
 //! A connection's packets, in and out, waiting together with the signals that end a session.
 
 use crate::sending::send_all;
-use net::local::WireError;
-use net::oracle::field::Reader;
 use net::oracle::reply::Outcome;
 use net::oracle::tns::{self, PacketBuffer, kind, marker};
 use os::signal::SignalFd;
@@ -34,8 +32,6 @@ pub enum Heard {
     /// Bytes of a message were added to those that had come.
     Data,
     Marker(u8),
-    /// A packet of before the connection is accepted.
-    Early(u8, Vec<u8>),
     /// SIGTERM: the session was killed or the instance closes.
     Signal,
     /// The connection is over: ended, broken, no packet, or silent for too long.
@@ -50,7 +46,7 @@ pub struct Line {
     scratch: Vec<u8>,
     attention: Attention,
     unwatched: u32,
-    /// The longest packet; 0 until the connection is accepted.
+    /// The longest packet.
     sdu: u32,
     /// What has come of a message.
     message: Vec<u8>,
@@ -62,16 +58,16 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line over a socket that does not block.
-    pub fn new(stream: TcpStream, signals: SignalFd) -> Line {
+    /// A line over a socket that does not block, whose connection the gate has accepted with this SDU.
+    pub fn accepted(stream: TcpStream, signals: SignalFd, packets: PacketBuffer, sdu: u32) -> Line {
         Line {
             stream,
             signals,
-            packets: PacketBuffer::new(),
+            packets,
             scratch: vec![0; 16 << 10],
             attention: Attention::default(),
             unwatched: 0,
-            sdu: 0,
+            sdu,
             message: Vec::new(),
             message_max: EARLY_MESSAGE_MAX,
             was_full: false,
@@ -82,12 +78,6 @@ impl Line {
     /// Another descriptor of the socket.
     pub fn stream(&self) -> std::io::Result<TcpStream> {
         self.stream.try_clone()
-    }
-
-    /// From here on packets are those of an accepted connection.
-    pub fn accepted(&mut self, sdu: u32) {
-        self.sdu = sdu;
-        self.packets.accept(sdu);
     }
 
     /// The client is known: it may send long messages.
@@ -143,7 +133,6 @@ impl Line {
             match self.packets.next_packet() {
                 Ok(Some(packet)) => {
                     return match packet.kind {
-                        _ if self.sdu == 0 => Heard::Early(packet.kind, packet.body.to_vec()),
                         kind::DATA => match packet.data() {
                             Ok((flags, _)) if flags & tns::END_OF_FILE != 0 => Heard::Gone,
                             Ok((_, bytes)) if self.message.len() + bytes.len() <= self.message_max => {
@@ -229,7 +218,7 @@ impl Line {
                 Heard::Marker(marker::RESET) => break,
                 Heard::Data | Heard::Marker(_) => self.message.clear(),
                 Heard::Signal if !gives_up() => {}
-                Heard::Signal | Heard::Early(..) | Heard::Gone => return false,
+                Heard::Signal | Heard::Gone => return false,
             }
         }
         self.message.clear();
@@ -244,31 +233,8 @@ impl Line {
             let _ = self.stream.shutdown(Shutdown::Write);
             // A connection that is closed with bytes unread is reset, and the last words with it.
             let deadline = Instant::now() + Duration::from_millis(200);
-            while matches!(self.hear(Some(deadline)), Heard::Data | Heard::Marker(_) | Heard::Early(..)) {
+            while matches!(self.hear(Some(deadline)), Heard::Data | Heard::Marker(_)) {
                 self.message.clear();
-            }
-        }
-    }
-
-    /// Waits for a whole message, as `read` reads it. `None` when the connection is over, or what came is none.
-    pub fn hear_message<T>(
-        &mut self,
-        deadline: Instant,
-        mut read: impl FnMut(&mut Reader<'_>) -> Result<T, WireError>,
-    ) -> Option<T> {
-        loop {
-            if self.hear(Some(deadline)) != Heard::Data {
-                return None;
-            }
-            let Some(message) = self.message() else { continue };
-            let mut r = Reader::new(message);
-            match read(&mut r).and_then(|value| r.finish().map(|()| value)) {
-                Ok(value) => {
-                    self.message.clear();
-                    return Some(value);
-                }
-                Err(WireError::Truncated) => {}
-                Err(_) => return None,
             }
         }
     }

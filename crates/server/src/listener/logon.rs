@@ -1,20 +1,18 @@
-//! The logon: both sides say what they can, the client names a user and proves the password, the session opens.
+//! The logon, in parts: the gate hears which user a client names and looks at the proof; the server process opens the
+//! session.
 
-use super::Secret;
 use super::line::Line;
 use super::watch::Watched;
-use dictionary::Verifier;
-use net::local;
+use net::local::{self, WireResult};
 use net::oracle::auth::{self, Logon, Pairs, mode};
-use net::oracle::call::{self, Request};
 use net::oracle::handshake::{self, Client};
-use net::oracle::o5logon::{self, Challenge, Proof, SessionKey};
+use net::oracle::o5logon::{self, Challenge, Proof as Given, SessionKey};
 use net::oracle::reply::{Outcome, status};
+use net::oracle::tns::PacketBuffer;
 use net::oracle::{field::Reader, message};
 use params::Param;
-use session::{BANNER, ConnectTimes, Guest, Instance, Session};
-use sha2::{Digest, Sha512};
-use std::time::Instant;
+use session::{ConnectTimes, Instance, Proof, Session};
+use std::net::TcpStream;
 use types::{Ora, Result};
 
 /// 19.0.0.0.0, as clients read it.
@@ -23,126 +21,119 @@ pub const VERSION_NUMBER: u32 = 19 << 24;
 /// A session that has opened.
 pub struct Opened {
     pub session: Session,
-    pub client: Client,
     pub watched: Watched,
 }
 
-/// Opens a session; `None` when the connection is over.
-pub fn log_on(
-    line: &mut Line,
-    instance: &'static Instance,
-    secret: Secret,
-    times: ConnectTimes,
-    deadline: Instant,
-) -> Option<Opened> {
-    let client = agree(line, deadline)?;
-    let first = hear_logon(line, client, deadline, |request| match request {
-        Request::LogonOne(logon) => Some(logon),
-        _ => None,
-    })?;
-    let sequence = first.sequence;
-    match open(line, instance, secret, client, *first, times, deadline) {
+/// A client that has proved its password, and waits to hear that it is in.
+pub struct Proved {
+    pub client: Client,
+    who: local::Logon,
+    second: Logon,
+    key: SessionKey,
+    proof: Proof,
+    proof_ns: u64,
+    /// When its server process was begun to be made.
+    pub fork_began_ns: u64,
+    line: Option<(TcpStream, PacketBuffer, u32)>,
+}
+
+impl Proved {
+    /// A client whose password was looked at for `proof_ns`.
+    pub fn new(
+        client: Client,
+        who: local::Logon,
+        second: Logon,
+        key: SessionKey,
+        proof: Proof,
+        proof_ns: u64,
+    ) -> Proved {
+        Proved { client, who, second, key, proof, proof_ns, fork_began_ns: 0, line: None }
+    }
+
+    /// Takes its connection.
+    pub fn take_line(&mut self, stream: TcpStream, packets: PacketBuffer, sdu: u32) {
+        self.line = Some((stream, packets, sdu));
+    }
+
+    /// The number of the call that proved it, which is answered next.
+    pub fn sequence(&self) -> u8 {
+        self.second.sequence
+    }
+
+    /// Gives its connection.
+    pub fn give_line(&mut self) -> Option<(TcpStream, PacketBuffer, u32)> {
+        self.line.take()
+    }
+}
+
+/// Opens the session; `None` when the connection is over.
+pub fn log_on(line: &mut Line, instance: &'static Instance, proved: &Proved, forked_ns: u64) -> Option<Opened> {
+    let times = ConnectTimes {
+        fork_ns: forked_ns.saturating_sub(proved.fork_began_ns),
+        set_up_ns: os::clock::now_ns().saturating_sub(forked_ns),
+        authenticate_ns: proved.proof_ns,
+        ..ConnectTimes::default()
+    };
+    match open(line, instance, proved, times) {
         Ok(opened) => opened,
-        Err((sequence_now, e)) => {
-            turn_away(line, &e, sequence_now.unwrap_or(sequence));
+        Err(e) => {
+            turn_away(line, &e, proved.second.sequence);
             None
         }
     }
 }
 
-/// The error of a logon, with the number of the call it answers if that is not the first.
-type Refusal = (Option<u8>, Ora);
-
-fn open(
-    line: &mut Line,
-    instance: &'static Instance,
-    secret: Secret,
-    client: Client,
-    first: Logon,
-    times: ConnectTimes,
-    deadline: Instant,
-) -> std::result::Result<Option<Opened>, Refusal> {
-    let early = |e: Ora| (None, e);
-    if first.user.is_empty() {
-        return Err(early(Ora::new(1017)));
-    }
-    let stand_in = |name: &str| secret.verifier(name);
-    let guest = Guest::welcome(instance, &who(&first), &stand_in, times).map_err(early)?;
-    let began = os::clock::now_ns();
-    let random = os::random::bytes().map_err(|e| early(Ora::internal(e)))?;
-    let challenge = Challenge::new(guest.verifier().key(), guest.verifier().salt(), &random);
-    let made_ns = os::clock::now_ns() - began;
-    let mut out = Vec::new();
-    auth::write_reply(&mut out, &challenge_pairs(&challenge));
-    succeeded(first.sequence).write(&mut out);
-    if !line.send_message(&out, &mut || true) {
-        return Ok(None);
-    }
-    let heard = hear_logon(line, client, deadline, |request| match request {
-        Request::LogonTwo(logon) => Some(logon),
-        _ => None,
-    });
-    let Some(second) = heard else { return Ok(None) };
-    let late = |e: Ora| (Some(second.sequence), e);
-    let began = os::clock::now_ns();
-    let proved = prove(&challenge, &second).map_err(late)?;
-    let as_sysdba = second.mode & mode::SYSDBA != 0;
-    let proof_ns = made_ns + (os::clock::now_ns() - began);
-    let key = proved.filter(|_| second.user == first.user);
-    let mut session = guest.admit(key.is_some(), as_sysdba, proof_ns).map_err(late)?;
-    let Some(key) = key else { return Err(late(Ora::new(1017))) };
+fn open(line: &mut Line, instance: &'static Instance, proved: &Proved, times: ConnectTimes) -> Result<Option<Opened>> {
+    let mut session = Session::logon_proved(instance, &proved.who, &proved.proof, times)?;
     let watched = watched(&session);
-    let pairs = match settle(&mut session, &second.pairs).and_then(|()| welcome_pairs(instance, &session, &key)) {
+    let settled = settle(&mut session, &proved.second.pairs);
+    let pairs = match settled.and_then(|()| welcome_pairs(instance, &session, &proved.key)) {
         Ok(pairs) => pairs,
         Err(e) => {
             session.end();
-            return Err(late(e));
+            return Err(e);
         }
     };
-    out.clear();
+    let mut out = Vec::new();
     auth::write_reply(&mut out, &pairs);
-    succeeded(second.sequence).write(&mut out);
+    succeeded(proved.second.sequence).write(&mut out);
     if !line.send_message(&out, &mut || true) {
         session.end();
         return Ok(None);
     }
     line.trust();
-    Ok(Some(Opened { session, client, watched }))
+    Ok(Some(Opened { session, watched }))
 }
 
-/// Versions and data types.
-fn agree(line: &mut Line, deadline: Instant) -> Option<Client> {
-    let of = |wanted: u8, r: &mut Reader<'_>| match r.u8()? {
+fn of_kind(wanted: u8, r: &mut Reader<'_>) -> WireResult<()> {
+    match r.u8()? {
         kind if kind == wanted => Ok(()),
         other => Err(local::WireError::UnknownTag(other)),
-    };
-    line.hear_message(deadline, |r| of(message::PROTOCOL, r).and_then(|()| handshake::read_protocol(r)))?;
-    let mut out = Vec::new();
-    handshake::write_protocol_reply(&mut out, BANNER);
-    if !line.send_message(&out, &mut || true) {
-        return None;
     }
-    let client =
-        line.hear_message(deadline, |r| of(message::DATA_TYPES, r).and_then(|()| handshake::read_data_types(r)))?;
-    out.clear();
-    handshake::write_data_types_reply(&mut out);
-    line.send_message(&out, &mut || true).then_some(client)
 }
 
-fn hear_logon(
-    line: &mut Line,
-    client: Client,
-    deadline: Instant,
-    pick: impl Fn(Request) -> Option<Box<Logon>>,
-) -> Option<Box<Logon>> {
-    line.hear_message(deadline, |r| call::read(r, client)).and_then(|(_, call)| pick(call.request))
+/// Reads the message about versions.
+///
+/// # Errors
+/// [`local::WireError`] for what is none.
+pub fn read_protocol(r: &mut Reader<'_>) -> WireResult<String> {
+    of_kind(message::PROTOCOL, r).and_then(|()| handshake::read_protocol(r))
+}
+
+/// Reads the message about data types.
+///
+/// # Errors
+/// As [`read_protocol`].
+pub fn read_data_types(r: &mut Reader<'_>) -> WireResult<Client> {
+    of_kind(message::DATA_TYPES, r).and_then(|()| handshake::read_data_types(r))
 }
 
 /// What `v$session` shows of the client.
-fn who(logon: &Logon) -> local::Logon {
-    let get = |key: &str| logon.pairs.get(key).unwrap_or_default().to_string();
+pub fn who(first: &Logon, second: &Logon) -> local::Logon {
+    let get = |key: &str| first.pairs.get(key).unwrap_or_default().to_string();
     local::Logon {
-        user: logon.user.clone(),
+        user: first.user.clone(),
+        as_sysdba: second.mode & mode::SYSDBA != 0,
         program: get("AUTH_PROGRAM_NM"),
         machine: get("AUTH_MACHINE"),
         terminal: get("AUTH_TERMINAL"),
@@ -150,6 +141,22 @@ fn who(logon: &Logon) -> local::Logon {
         process_id: get("AUTH_PID").parse().unwrap_or(0),
         ..local::Logon::default()
     }
+}
+
+/// What answers the name of a user.
+pub fn challenge_message(challenge: &Challenge, sequence: u8) -> Vec<u8> {
+    let mut out = Vec::new();
+    auth::write_reply(&mut out, &challenge_pairs(challenge));
+    succeeded(sequence).write(&mut out);
+    out
+}
+
+/// What tells a client that there is no session for it.
+pub fn refusal_message(e: &Ora, sequence: u8) -> Vec<u8> {
+    let outcome = Outcome { error: e.code(), message: e.to_string(), ..succeeded(sequence) };
+    let mut message = Vec::new();
+    outcome.write(&mut message);
+    message
 }
 
 fn challenge_pairs(challenge: &Challenge) -> Pairs {
@@ -163,7 +170,10 @@ fn challenge_pairs(challenge: &Challenge) -> Pairs {
 }
 
 /// The key of the conversation if the password was proved.
-fn prove(challenge: &Challenge, logon: &Logon) -> Result<Option<SessionKey>> {
+///
+/// # Errors
+/// What the client asks for is not there, or it proves nothing.
+pub fn prove(challenge: &Challenge, logon: &Logon) -> Result<Option<SessionKey>> {
     let pairs = &logon.pairs;
     let unknown = ["AUTH_NEWPASSWORD", "AUTH_TOKEN", "PROXY_CLIENT_NAME"].iter().any(|key| pairs.get(key).is_some());
     if unknown || logon.mode & (mode::CHANGE_PASSWORD | mode::OTHERS) != 0 {
@@ -173,18 +183,7 @@ fn prove(challenge: &Challenge, logon: &Logon) -> Result<Option<SessionKey>> {
         return Err(Ora::new(1005));
     };
     let speedy_key = pairs.get("AUTH_PBKDF2_SPEEDY_KEY");
-    Ok(challenge.check(&Proof { session_key, speedy_key, password }))
-}
-
-impl Secret {
-    /// The verifier of a user that there is not: always the same for a name, and no password's.
-    fn verifier(&self, name: &str) -> Verifier {
-        let hash: [u8; 64] = Sha512::new().chain_update(self.0).chain_update(name.to_uppercase()).finalize().into();
-        let key: [u8; 64] = Sha512::new().chain_update(hash).chain_update(self.0).finalize().into();
-        let mut salt = [0; 16];
-        salt.copy_from_slice(&hash[..16]);
-        Verifier::nobody(salt, key)
-    }
+    Ok(challenge.check(&Given { session_key, speedy_key, password }))
 }
 
 /// Runs what the client wants its session to be set to.
@@ -238,10 +237,8 @@ fn succeeded(sequence: u8) -> Outcome {
 }
 
 /// Says why there is no session; nothing follows.
-fn turn_away(line: &mut Line, e: &Ora, sequence: u8) {
-    let outcome = Outcome { error: e.code(), message: e.to_string(), ..succeeded(sequence) };
-    let mut message = Vec::new();
-    outcome.write(&mut message);
+pub fn turn_away(line: &mut Line, e: &Ora, sequence: u8) {
+    let message = refusal_message(e, sequence);
     if line.send_message(&message, &mut || true) {
         line.close_behind(&[]);
     }

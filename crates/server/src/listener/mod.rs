@@ -1,14 +1,17 @@
 //! The listener: connections of Oracle Net over TCP.
 //!
-//! The supervisor accepts them and forks a server process for each, as for a local connection; whatever a client says is heard in that
-//! process, so one that is slow or silent keeps nobody waiting but itself. Where no process can be forked any more the supervisor refuses
-//! without having listened.
+//! A process of its own accepts them and speaks with all clients that have proved nothing yet ([`gate`]). Each client
+//! that has proved its password gets a server process, as a local connection does; what it says is heard in that
+//! process. The supervisor learns of the server process before that takes a process slot, so that a death is noticed
+//! whenever it comes.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`line`] | packets in and out, waiting together with the signals that end a session |
+//! | [`gate`] | the listener process: everything before the proof, for all connections at once |
 //! | [`connect`] | CONNECT: which service is asked for |
-//! | [`logon`] | versions, data types, the proof of the password |
+//! | [`logon`] | versions, data types, the proof of the password, the session |
+//! | [`serve`] | a server process of the network |
+//! | [`line`] | its packets in and out, waiting together with the signals that end a session |
 //! | [`calls`] | calls to the session and its answers, in the words of the wire |
 //! | [`array`] | a statement executed with many rows of bind values |
 //! | [`cursors`] | the statements that a client has given numbers |
@@ -18,39 +21,53 @@ mod array;
 mod calls;
 mod connect;
 mod cursors;
+mod gate;
 mod line;
 mod logon;
 mod serve;
 mod watch;
 
-pub use connect::NO_HANDLER;
-pub use serve::{Arrival, serve};
+pub use gate::run as run_gate;
+pub use serve::serve;
 
 use net::oracle::descriptor::Entry;
-use net::oracle::tns;
+use os::signal::SignalFd;
+use os::socket::{self, Poll};
 use params::{Param, SystemParams};
-use std::collections::VecDeque;
-use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsRawFd, RawFd};
+use std::io::{PipeWriter, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use types::Ora;
-
-/// Refused connections that are kept open, so that the refusal is read before the connection is reset.
-const TURNED_AWAY_MAX: usize = 32;
 
 /// Where nobody says otherwise, other machines do not come in.
 const DEFAULT_HOST: &str = "127.0.0.1";
 
-/// What the server processes of the network know.
-#[derive(Clone, Copy)]
-pub struct Secret(pub [u8; 32]);
-
-/// A socket that listens.
+/// A socket that listens. The supervisor keeps it, so that clients wait while a listener process that died is started
+/// again.
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
-    turned_away: VecDeque<TcpStream>,
-    secret: Secret,
+    /// By which new server processes announce themselves to the supervisor.
+    announces: OwnedFd,
+    /// The supervisor's end; only the supervisor has it, so that nobody waits for an answer of a supervisor that
+    /// listens no more.
+    hears: Option<OwnedFd>,
+}
+
+/// A server process that has announced itself and waits to be let on.
+pub struct Announced {
+    pub pid: i32,
+    /// Its connection.
+    pub line: OwnedFd,
+    answer: PipeWriter,
+}
+
+impl Announced {
+    /// Lets it take a process slot. Dropping it instead tells the process to turn its client away.
+    pub fn let_on(mut self) {
+        // A process that has died needs no answer.
+        let _ = self.answer.write_all(&[1]);
+    }
 }
 
 impl Listener {
@@ -73,8 +90,8 @@ impl Listener {
         let socket = TcpListener::bind(&places[..]).map_err(cannot)?;
         socket.set_nonblocking(true).map_err(cannot)?;
         let address = socket.local_addr().map_err(cannot)?;
-        let secret = Secret(os::random::bytes().map_err(|e| e.to_string())?);
-        Ok(Some(Listener { socket, address, turned_away: VecDeque::new(), secret }))
+        let (announces, hears) = socket::message_pair().map_err(|e| e.to_string())?;
+        Ok(Some(Listener { socket, address, announces, hears: Some(hears) }))
     }
 
     /// Where it listens, as the alert log has it.
@@ -82,37 +99,45 @@ impl Listener {
         format!("(ADDRESS=(PROTOCOL=TCP)(HOST={})(PORT={}))", self.address.ip(), self.address.port())
     }
 
-    /// What stands in for the verifiers of users that there are not.
-    pub fn secret(&self) -> Secret {
-        self.secret
+    /// What the listener process has of it.
+    pub fn of_gate(mut self) -> Listener {
+        self.hears = None;
+        self
     }
 
-    /// The next connection that has come.
-    pub fn accept(&self) -> Option<TcpStream> {
-        self.socket.accept().ok().map(|(stream, _)| stream)
+    /// Tells the supervisor of the calling process, a server process of `stream`, and waits until that knows it. False
+    /// when the process may not go on, or is told to end.
+    pub fn announce(&self, stream: &TcpStream, signals: &SignalFd) -> bool {
+        let Ok((mut answer, given)) = std::io::pipe() else { return false };
+        let pid = os::process::own_id().to_ne_bytes();
+        if socket::send_with(&self.announces, &pid, &[stream.as_raw_fd(), given.as_raw_fd()]).is_err() {
+            return false;
+        }
+        drop(given);
+        let mut set = [Poll::read(&answer), Poll::read(signals)];
+        loop {
+            match socket::poll(&mut set, None) {
+                // Interrupted.
+                Ok(0) => set = [Poll::read(&answer), Poll::read(signals)],
+                Ok(_) if set[0].ready() => return answer.read(&mut [0]).is_ok_and(|n| n == 1),
+                _ => return false,
+            }
+        }
     }
 
-    /// Refuses a connection without a process of its own, and without waiting for what it asks.
-    pub fn refuse(&mut self, mut stream: TcpStream, code: u32) {
-        let mut out = Vec::new();
-        tns::write_refuse(&mut out, code);
-        if stream.set_nonblocking(true).is_err() {
-            return;
-        }
-        // What has come is taken, for a connection that is closed with bytes unread is reset, and the refusal with it.
-        let _ = stream.read(&mut [0; 4096]);
-        let _ = stream.write_all(&out);
-        let _ = stream.shutdown(Shutdown::Write);
-        if self.turned_away.len() == TURNED_AWAY_MAX {
-            self.turned_away.pop_front();
-        }
-        self.turned_away.push_back(stream);
+    /// The next server process that has announced itself.
+    pub fn hear(&self) -> Option<Announced> {
+        let mut pid = [0; 4];
+        let (n, passed) = socket::receive_with(self.hears.as_ref()?, &mut pid)?;
+        let [line, answer] = <[OwnedFd; 2]>::try_from(passed).ok()?;
+        (n == pid.len()).then(|| Announced { pid: i32::from_ne_bytes(pid), line, answer: answer.into() })
     }
 }
 
 impl AsRawFd for Listener {
+    /// Of the announcements.
     fn as_raw_fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
+        self.hears.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
 }
 

@@ -1,10 +1,11 @@
 //! A server process of the network: hears calls, has them answered, ends with its client.
 
+use super::Listener;
 use super::calls::{Answer, Calls, Values};
 use super::cursors::Statement;
 use super::line::{Heard, Line};
+use super::logon::{self, Proved};
 use super::watch::Watch;
-use super::{Secret, connect, logon};
 use crate::alert::AlertLog;
 use net::local::{WireError, WireResult};
 use net::oracle::call::{self, Call, Piggyback, Request, option};
@@ -15,49 +16,39 @@ use net::oracle::rows::BindRows;
 use net::oracle::tns::marker;
 use net::oracle::value::{self, BindRules, Shape};
 use os::signal::{self, SignalFd};
-use params::Param;
-use session::{ConnectTimes, Flow, Instance};
-use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use session::{Flow, Instance};
 use types::{Ora, Result, Value};
 
-/// A connection of the network that the supervisor has accepted.
-pub struct Arrival {
-    pub stream: TcpStream,
-    /// When, by the monotonic clock.
-    pub accepted_ns: u64,
-    pub secret: Secret,
-}
-
-/// Serves one connection to its end.
+/// Serves a client that has proved its password, to the end of its session.
 ///
 /// # Errors
 /// No descriptor to be had.
-pub fn serve(instance: &'static Instance, arrival: Arrival, forked_ns: u64, alert: &AlertLog) -> Result<()> {
-    let Arrival { stream, accepted_ns, secret } = arrival;
-    let settings = (stream.set_nonblocking(true), stream.set_nodelay(true), os::socket::keep_alive(&stream));
-    if settings.0.is_err() || settings.1.is_err() || settings.2.is_err() {
-        return Ok(());
-    }
+pub fn serve(
+    instance: &'static Instance,
+    mut proved: Box<Proved>,
+    listener: Listener,
+    forked_ns: u64,
+    alert: &AlertLog,
+) -> Result<()> {
+    let Some((stream, packets, sdu)) = proved.give_line() else { return Ok(()) };
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
-    let limit = instance.params().number(Param::InboundConnectTimeout).max(1) as u64;
-    let deadline = Instant::now() + Duration::from_secs(limit);
-    let mut line = Line::new(stream, signals);
-    let times = ConnectTimes {
-        fork_ns: forked_ns.saturating_sub(accepted_ns),
-        set_up_ns: os::clock::now_ns().saturating_sub(forked_ns),
-        ..ConnectTimes::default()
-    };
-    if !connect::receive(&mut line, instance, deadline) {
+    let is_known = listener.announce(&stream, &signals);
+    drop(listener);
+    let mut line = Line::accepted(stream, signals, packets, sdu);
+    if !is_known {
+        let e = if instance.is_closing() { Ora::new(1089) } else { Ora::with(20, &[&instance.max_processes()]) };
+        logon::turn_away(&mut line, &e, proved.sequence());
         return Ok(());
     }
-    let Some(opened) = logon::log_on(&mut line, instance, secret, times, deadline) else { return Ok(()) };
+    let Some(opened) = logon::log_on(&mut line, instance, &proved, forked_ns) else { return Ok(()) };
+    let client = proved.client;
+    drop(proved);
     let watch = line.stream().map_err(|e| e.to_string());
     let watch = watch.and_then(|stream| Watch::start(instance, stream, opened.watched));
     let watch =
         watch.inspect_err(|e| alert.write(&format!("Calls of session {} cannot be broken: {e}", opened.watched.sid)));
-    let calls = Calls::new(instance, opened.session, opened.client);
-    let mut server = Server { instance, line, client: opened.client, calls, watch: watch.ok(), sequence: 0 };
+    let calls = Calls::new(instance, opened.session, client);
+    let mut server = Server { instance, line, client, calls, watch: watch.ok(), sequence: 0 };
     server.talk();
     server.calls.end();
     Ok(())
@@ -110,7 +101,7 @@ impl Server {
                     self.calls.session().release_if_killed();
                     true
                 }
-                Heard::Gone | Heard::Early(..) => false,
+                Heard::Gone => false,
             };
             if !goes_on {
                 return;
@@ -221,6 +212,11 @@ fn read_call(bytes: &[u8], client: Client, calls: &Calls) -> WireResult<Whole> {
                 None
             }
             Some(statement) => {
+                // A call that fetches gives the number of rows there; what it executes is no query all the same, if the
+                // client says so.
+                if !statement.outline.is_query && again.count > call::EXECUTIONS_MAX {
+                    return Err(WireError::LengthOutOfBounds);
+                }
                 let executions = if statement.outline.is_query { 1 } else { again.count.max(1) as usize };
                 Some((statement.binds.clone(), statement.rules.clone(), executions, false))
             }

@@ -1,0 +1,648 @@
+//! The listener process: it speaks with clients until they have proved a password, with all of them at once.
+//!
+//! One thread waits on all sockets. A connection that has proved nothing is a record of some hundred bytes and what has
+//! come of a message, which is bounded; there are bounds for all of them together, for those of one address, and in
+//! time. Where a bound is met the oldest connection goes, for a client that means to log on does so within
+//! milliseconds. No process and no process slot is taken.
+//!
+//! When a client has proved its password the process makes a copy of itself, which is a child of the supervisor, keeps
+//! that connection alone and becomes its server process. Nothing that was agreed with the client has to be passed on.
+
+use super::Listener;
+use super::connect::{self, Answer};
+use super::logon::{self, Proved};
+use crate::alert::AlertLog;
+use net::local::{WireError, WireResult};
+use net::oracle::auth::Logon;
+use net::oracle::call::{self, Request};
+use net::oracle::field::Reader;
+use net::oracle::handshake::{self, Client};
+use net::oracle::o5logon::Challenge;
+use net::oracle::tns::{self, Connect, Packet, PacketBuffer, kind};
+use os::epoll::Epoll;
+use os::process::Fork;
+use os::signal::{self, SignalFd};
+use params::Param;
+use session::{Doorkeeper, Instance};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+use types::{Ora, Result};
+
+/// Bytes of a message before the client is known.
+const MESSAGE_MAX: usize = 48 << 10;
+
+/// Packets of a message before the client is known: looking whether a message is whole takes the longer the more has
+/// come.
+const PACKETS_MAX: u32 = 128;
+
+/// Bytes that all connections together may hold.
+const HELD_MAX: usize = 32 << 20;
+
+/// Connections that are accepted, and reads of one connection, before others have their turn.
+const ACCEPTS_AT_ONCE: usize = 64;
+const READS_AT_ONCE: usize = 4;
+
+/// How long a refusal may take to be read.
+const CLOSING_LIMIT: Duration = Duration::from_millis(200);
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 1024;
+
+/// Descriptors that are left for files and for connections that are handed over.
+const DESCRIPTORS_KEPT: u64 = 64;
+
+/// How often the alert log is told of connections that were dropped for want of room.
+const TELL_EVERY: Duration = Duration::from_secs(60);
+
+/// Numbers of what is no connection.
+const LISTENER: u64 = 0;
+const SIGNALS: u64 = 1;
+const FIRST_CONNECTION: u64 = 2;
+
+/// A connection that has proved nothing.
+struct Pending {
+    stream: TcpStream,
+    from: Address,
+    accepted: Instant,
+    phase: Phase,
+    packets: PacketBuffer,
+    /// The longest packet; 0 until the connection is accepted.
+    sdu: u32,
+    message: Vec<u8>,
+    /// Packets of the message.
+    parts: u32,
+    /// Bytes of memory that were counted.
+    held: usize,
+}
+
+/// What is waited for.
+enum Phase {
+    Connect,
+    ConnectData(Box<Connect>, Vec<u8>),
+    Protocol,
+    DataTypes,
+    LogonOne(Client),
+    LogonTwo(Client, Box<Named>),
+    /// The proof is there and takes long to look at.
+    Slow(Client, Box<Named>, Box<Logon>),
+    /// The client reads its refusal.
+    Closing,
+}
+
+/// A client that has named a user.
+struct Named {
+    first: Logon,
+    verifier: dictionary::Verifier,
+    challenge: Challenge,
+    made_ns: u64,
+}
+
+/// What is to be done with a connection.
+enum Step {
+    /// More must come.
+    Wait,
+    /// It is over.
+    Drop,
+    /// The client has heard the last words.
+    Close,
+    Slow,
+    Proved(Box<Proved>),
+}
+
+/// Where connections come from, as far as they are counted together: an address, or a network of 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Address {
+    V4(u32),
+    V6(u64),
+}
+
+impl Address {
+    fn of(socket: &SocketAddr) -> Address {
+        match socket.ip().to_canonical() {
+            IpAddr::V4(ip) => Address::V4(ip.to_bits()),
+            IpAddr::V6(ip) => Address::V6((ip.to_bits() >> 64) as u64),
+        }
+    }
+}
+
+struct Gate<'a> {
+    instance: &'static Instance,
+    listener: &'a Listener,
+    alert: &'a AlertLog,
+    keeper: Doorkeeper,
+    epoll: Epoll,
+    /// By number, the oldest first.
+    pending: BTreeMap<u64, Pending>,
+    by_address: HashMap<Address, BTreeSet<u64>>,
+    closing: VecDeque<(Instant, u64)>,
+    slow: VecDeque<u64>,
+    next: u64,
+    held: usize,
+    max: usize,
+    max_per_address: usize,
+    limit: Duration,
+    scratch: Vec<u8>,
+    dropped: u64,
+    told: Option<Instant>,
+}
+
+/// Runs the listener process until it is asked to end. In a copy that has become a server process this returns the
+/// connection to serve.
+///
+/// # Errors
+/// ORA-00020 without a free slot; no descriptors to be had.
+pub fn run(instance: &'static Instance, listener: &Listener, alert: &AlertLog) -> Result<Option<Box<Proved>>> {
+    let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
+    let epoll = Epoll::new().map_err(Ora::internal)?;
+    epoll.add(&listener.socket, LISTENER).map_err(Ora::internal)?;
+    epoll.add(&signals, SIGNALS).map_err(Ora::internal)?;
+    // A queue that is shorter than asked for is what the system has.
+    let _ = os::socket::set_backlog(&listener.socket, BACKLOG);
+    let descriptors = os::process::raise_descriptor_limit().saturating_sub(DESCRIPTORS_KEPT).max(16);
+    let number = |param| instance.params().number(param).max(1) as u64;
+    let mut gate = Gate {
+        instance,
+        listener,
+        alert,
+        keeper: Doorkeeper::open(instance, "LSNR")?,
+        epoll,
+        pending: BTreeMap::new(),
+        by_address: HashMap::new(),
+        closing: VecDeque::new(),
+        slow: VecDeque::new(),
+        next: FIRST_CONNECTION,
+        held: 0,
+        max: number(Param::ListenerPendingMax).min(descriptors) as usize,
+        max_per_address: number(Param::ListenerPendingPerAddress) as usize,
+        limit: Duration::from_secs(number(Param::InboundConnectTimeout)),
+        scratch: vec![0; 16 << 10],
+        dropped: 0,
+        told: None,
+    };
+    let mut ready = Vec::new();
+    loop {
+        {
+            let _wait = gate.keeper.wait();
+            gate.epoll.wait(&mut ready, gate.next_deadline()).map_err(Ora::internal)?;
+        }
+        for &token in &ready {
+            let proved = match token {
+                LISTENER => {
+                    gate.accept();
+                    None
+                }
+                SIGNALS => None,
+                token => gate.hear(token),
+            };
+            if let Some(proved) = proved
+                && let Some(proved) = gate.hand_over(proved)
+            {
+                // This is the copy. The slot and the session are the original's.
+                std::mem::forget(gate.keeper);
+                return Ok(Some(proved));
+            }
+        }
+        if signals.next().is_some() || gate.keeper.is_asked_to_end() {
+            gate.keeper.end();
+            return Ok(None);
+        }
+        // One slow proof for each round, behind all that is quick.
+        if let Some(token) = gate.slow.pop_front()
+            && let Some(proved) = gate.look_at_proof(token)
+            && let Some(proved) = gate.hand_over(proved)
+        {
+            std::mem::forget(gate.keeper);
+            return Ok(Some(proved));
+        }
+        gate.let_go();
+    }
+}
+
+impl Gate<'_> {
+    /// How long nothing has to be done unless something comes.
+    fn next_deadline(&self) -> Option<Duration> {
+        if !self.slow.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let oldest = self.pending.first_key_value().map(|(_, p)| p.accepted + self.limit);
+        let closing = self.closing.front().map(|(at, _)| *at);
+        let next = oldest.into_iter().chain(closing).min()?;
+        Some(next.saturating_duration_since(Instant::now()))
+    }
+
+    fn accept(&mut self) {
+        for _ in 0..ACCEPTS_AT_ONCE {
+            match self.listener.socket.accept() {
+                Ok((stream, from)) => self.admit(stream, Address::of(&from)),
+                Err(e) if matches!(e.raw_os_error(), Some(EMFILE | ENFILE)) && !self.pending.is_empty() => {
+                    self.drop_oldest();
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn admit(&mut self, stream: TcpStream, from: Address) {
+        while self.by_address.get(&from).is_some_and(|of| of.len() >= self.max_per_address) {
+            let Some(&oldest) = self.by_address.get(&from).and_then(BTreeSet::first) else { break };
+            self.push_out(oldest);
+        }
+        while self.pending.len() >= self.max {
+            self.drop_oldest();
+        }
+        let settings = (stream.set_nonblocking(true), stream.set_nodelay(true), os::socket::keep_alive(&stream));
+        let token = self.next;
+        let is_watched = || self.epoll.add(&stream, token).is_ok();
+        if settings.0.is_err() || settings.1.is_err() || settings.2.is_err() || !is_watched() {
+            return;
+        }
+        self.next += 1;
+        self.by_address.entry(from).or_default().insert(token);
+        let pending = Pending {
+            stream,
+            from,
+            accepted: Instant::now(),
+            phase: Phase::Connect,
+            packets: PacketBuffer::new(),
+            sdu: 0,
+            message: Vec::new(),
+            parts: 0,
+            held: 0,
+        };
+        self.pending.insert(token, pending);
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some((&oldest, _)) = self.pending.first_key_value() {
+            self.push_out(oldest);
+        }
+    }
+
+    /// Drops a connection to make room.
+    fn push_out(&mut self, token: u64) {
+        self.dropped += 1;
+        if self.told.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
+            self.told = Some(Instant::now());
+            let (now, dropped) = (self.pending.len(), self.dropped);
+            self.alert.write(&format!(
+                "Listener: {now} connections have proved no password; the oldest make room ({dropped} so far)"
+            ));
+        }
+        drop(self.forget(token));
+    }
+
+    /// Takes a connection out of all lists.
+    fn forget(&mut self, token: u64) -> Option<Pending> {
+        let pending = self.pending.remove(&token)?;
+        // A copy of this process may have the descriptor too, so closing it is not enough.
+        let _ = self.epoll.remove(&pending.stream);
+        if let Some(of) = self.by_address.get_mut(&pending.from) {
+            of.remove(&token);
+            if of.is_empty() {
+                self.by_address.remove(&pending.from);
+            }
+        }
+        self.held -= pending.held;
+        Some(pending)
+    }
+
+    /// Drops what has had its time.
+    fn let_go(&mut self) {
+        let now = Instant::now();
+        while let Some((token, _)) = self.pending.first_key_value().filter(|(_, p)| p.accepted + self.limit <= now) {
+            drop(self.forget(*token));
+        }
+        while let Some(&(at, token)) = self.closing.front()
+            && (at <= now || !self.pending.contains_key(&token))
+        {
+            self.closing.pop_front();
+            drop(self.forget(token));
+        }
+    }
+
+    /// Reads what a client has sent.
+    fn hear(&mut self, token: u64) -> Option<Box<Proved>> {
+        for _ in 0..READS_AT_ONCE {
+            let pending = self.pending.get_mut(&token)?;
+            let n = match pending.stream.read(&mut self.scratch) {
+                Ok(0) => {
+                    drop(self.forget(token));
+                    return None;
+                }
+                Ok(n) => n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => {
+                    drop(self.forget(token));
+                    return None;
+                }
+            };
+            if matches!(pending.phase, Phase::Closing) {
+                // A connection that is closed with bytes unread is reset, and the last words with it.
+                continue;
+            }
+            pending.packets.extend(&self.scratch[..n]);
+            let step = pending.advance(self.instance, &mut self.keeper);
+            if let Some(proved) = self.take_step(token, step) {
+                return Some(proved);
+            }
+        }
+        self.account(token);
+        None
+    }
+
+    fn take_step(&mut self, token: u64, step: Step) -> Option<Box<Proved>> {
+        match step {
+            Step::Wait => {}
+            Step::Drop => drop(self.forget(token)),
+            Step::Close => {
+                if let Some(pending) = self.pending.get_mut(&token) {
+                    let _ = pending.stream.shutdown(Shutdown::Write);
+                    pending.phase = Phase::Closing;
+                    pending.packets = PacketBuffer::new();
+                    pending.message = Vec::new();
+                    self.closing.push_back((Instant::now() + CLOSING_LIMIT, token));
+                }
+            }
+            Step::Slow => self.slow.push_back(token),
+            Step::Proved(mut proved) => {
+                let pending = self.forget(token)?;
+                proved.take_line(pending.stream, pending.packets, pending.sdu);
+                return Some(proved);
+            }
+        }
+        None
+    }
+
+    /// Counts what a connection holds, and drops the oldest ones while all together hold too much.
+    fn account(&mut self, token: u64) {
+        let Some(pending) = self.pending.get_mut(&token) else { return };
+        let held = pending.shrink();
+        self.held = self.held - pending.held + held;
+        pending.held = held;
+        while self.held > HELD_MAX {
+            self.drop_oldest();
+        }
+    }
+
+    fn look_at_proof(&mut self, token: u64) -> Option<Box<Proved>> {
+        let pending = self.pending.get_mut(&token)?;
+        let step = pending.look_at_proof(self.instance, &mut self.keeper);
+        self.take_step(token, step)
+    }
+
+    /// Makes a server process for a client that has proved its password. Returns the connection in that process.
+    fn hand_over(&mut self, mut proved: Box<Proved>) -> Option<Box<Proved>> {
+        proved.fork_began_ns = os::clock::now_ns();
+        match os::process::fork_sibling() {
+            // The client sees its connection end.
+            Err(e) => {
+                self.alert.write(&format!("ORA-27300: OS system dependent operation:clone failed\n{e}"));
+                None
+            }
+            Ok(Fork::Parent(_)) => None,
+            Ok(Fork::Child) => {
+                self.pending.clear();
+                Some(proved)
+            }
+        }
+    }
+}
+
+const EMFILE: i32 = 24;
+const ENFILE: i32 = 23;
+
+impl Pending {
+    /// Reads the packets that have come whole.
+    fn advance(&mut self, instance: &'static Instance, keeper: &mut Doorkeeper) -> Step {
+        loop {
+            let packet = match self.packets.next_packet() {
+                Ok(Some(packet)) => packet,
+                Ok(None) => return Step::Wait,
+                Err(_) => return Step::Drop,
+            };
+            let step = match &mut self.phase {
+                Phase::Connect => match connect_packet(&packet) {
+                    Some((connect, Some(data))) => self.connect(&connect, &data, instance),
+                    Some((connect, None)) => {
+                        self.phase = Phase::ConnectData(Box::new(connect), Vec::new());
+                        Step::Wait
+                    }
+                    None => Step::Drop,
+                },
+                Phase::ConnectData(connect, data) => match more_data(&packet, connect.data_len, data) {
+                    Ok(true) => {
+                        let (connect, data) = (connect.clone(), std::mem::take(data));
+                        self.connect(&connect, &data, instance)
+                    }
+                    Ok(false) => Step::Wait,
+                    Err(_) => Step::Drop,
+                },
+                Phase::Slow(..) | Phase::Closing => Step::Drop,
+                _ => match packet.data() {
+                    Ok((flags, bytes))
+                        if packet.kind == kind::DATA
+                            && flags & tns::END_OF_FILE == 0
+                            && self.message.len() + bytes.len() <= MESSAGE_MAX
+                            && self.parts < PACKETS_MAX =>
+                    {
+                        self.message.extend_from_slice(bytes);
+                        self.parts += 1;
+                        if self.packets.has_packet() { Step::Wait } else { self.message(instance, keeper) }
+                    }
+                    _ => Step::Drop,
+                },
+            };
+            if !matches!(step, Step::Wait) {
+                return step;
+            }
+        }
+    }
+
+    /// Sends all of `out`. What comes before the proof fits into any socket's buffer, so a client without room for it
+    /// is none.
+    fn send(&mut self, out: &[u8]) -> bool {
+        self.stream.write(out).is_ok_and(|n| n == out.len())
+    }
+
+    fn send_message(&mut self, message: &[u8]) -> bool {
+        let mut out = Vec::with_capacity(message.len() + 64);
+        tns::write_data(&mut out, message, self.sdu);
+        self.send(&out)
+    }
+
+    fn send_then(&mut self, message: &[u8], next: Phase) -> Step {
+        self.phase = next;
+        if self.send_message(message) { Step::Wait } else { Step::Drop }
+    }
+
+    fn say_last(&mut self, out: &[u8]) -> Step {
+        if self.send(out) { Step::Close } else { Step::Drop }
+    }
+
+    fn connect(&mut self, connect: &Connect, data: &[u8], instance: &Instance) -> Step {
+        match connect::answer(connect, data, instance) {
+            Answer::Accept(out, sdu) => {
+                self.sdu = sdu;
+                self.packets.accept(sdu);
+                self.phase = Phase::Protocol;
+                if self.send(&out) { Step::Wait } else { Step::Drop }
+            }
+            Answer::Last(out) => self.say_last(&out),
+            Answer::Nothing => Step::Drop,
+        }
+    }
+
+    /// Reads the message if it is whole.
+    fn message(&mut self, instance: &'static Instance, keeper: &mut Doorkeeper) -> Step {
+        let message = std::mem::take(&mut self.message);
+        let phase = std::mem::replace(&mut self.phase, Phase::Closing);
+        let read = self.read_message(phase, &message, instance, keeper);
+        match read {
+            Ok(step) => {
+                self.parts = 0;
+                step
+            }
+            Err((WireError::Truncated, phase)) => {
+                self.phase = phase;
+                self.message = message;
+                Step::Wait
+            }
+            Err(_) => Step::Drop,
+        }
+    }
+
+    fn read_message(
+        &mut self,
+        phase: Phase,
+        message: &[u8],
+        instance: &'static Instance,
+        keeper: &mut Doorkeeper,
+    ) -> std::result::Result<Step, (WireError, Phase)> {
+        match phase {
+            Phase::Protocol => match whole(message, logon::read_protocol) {
+                Ok(_) => {
+                    let mut out = Vec::new();
+                    handshake::write_protocol_reply(&mut out, session::BANNER);
+                    Ok(self.send_then(&out, Phase::DataTypes))
+                }
+                Err(e) => Err((e, phase)),
+            },
+            Phase::DataTypes => match whole(message, logon::read_data_types) {
+                Ok(client) => {
+                    let mut out = Vec::new();
+                    handshake::write_data_types_reply(&mut out);
+                    Ok(self.send_then(&out, Phase::LogonOne(client)))
+                }
+                Err(e) => Err((e, phase)),
+            },
+            Phase::LogonOne(client) => match whole(message, |r| call::read(r, client)) {
+                Ok((_, call)) => match call.request {
+                    Request::LogonOne(first) => Ok(self.challenge(client, *first, keeper)),
+                    _ => Ok(Step::Drop),
+                },
+                Err(e) => Err((e, phase)),
+            },
+            Phase::LogonTwo(client, named) => match whole(message, |r| call::read(r, client)) {
+                Ok((_, call)) => match call.request {
+                    Request::LogonTwo(second) => {
+                        let is_slow = second.pairs.get("AUTH_PBKDF2_SPEEDY_KEY").is_none();
+                        self.phase = Phase::Slow(client, named, second);
+                        Ok(if is_slow { Step::Slow } else { self.look_at_proof(instance, keeper) })
+                    }
+                    _ => Ok(Step::Drop),
+                },
+                Err(e) => Err((e, Phase::LogonTwo(client, named))),
+            },
+            phase => Err((WireError::BadValue, phase)),
+        }
+    }
+
+    /// Answers the name of a user with what is to be proved.
+    fn challenge(&mut self, client: Client, first: Logon, keeper: &Doorkeeper) -> Step {
+        if first.user.is_empty() {
+            return self.refuse(&Ora::new(1017), first.sequence);
+        }
+        let began = os::clock::now_ns();
+        let verifier = match keeper.verifier(&first.user) {
+            Ok(verifier) => verifier,
+            Err(e) => return self.refuse(&e, first.sequence),
+        };
+        let random = match os::random::bytes() {
+            Ok(random) => random,
+            Err(e) => return self.refuse(&Ora::internal(e), first.sequence),
+        };
+        let challenge = Challenge::new(verifier.key(), verifier.salt(), &random);
+        let out = logon::challenge_message(&challenge, first.sequence);
+        let made_ns = os::clock::now_ns() - began;
+        let named = Box::new(Named { first, verifier, challenge, made_ns });
+        self.send_then(&out, Phase::LogonTwo(client, named))
+    }
+
+    /// Looks whether the password was proved.
+    fn look_at_proof(&mut self, instance: &'static Instance, keeper: &mut Doorkeeper) -> Step {
+        let phase = std::mem::replace(&mut self.phase, Phase::Closing);
+        let Phase::Slow(client, named, second) = phase else { return Step::Drop };
+        let began = os::clock::now_ns();
+        let Named { first, verifier, challenge, made_ns } = *named;
+        let key = match logon::prove(&challenge, &second) {
+            Ok(key) => key.filter(|_| second.user == first.user),
+            Err(e) => return self.refuse(&e, second.sequence),
+        };
+        let who = logon::who(&first, &second);
+        let Some(key) = key else {
+            let e = keeper.turn_away(&who);
+            return self.refuse(&e, second.sequence);
+        };
+        if let Some(e) = connect::no_room(instance) {
+            return self.refuse(&e, second.sequence);
+        }
+        let proof_ns = made_ns + (os::clock::now_ns() - began);
+        Step::Proved(Box::new(Proved::new(client, who, *second, key, session::Proof::of(verifier), proof_ns)))
+    }
+
+    fn refuse(&mut self, e: &Ora, sequence: u8) -> Step {
+        let message = logon::refusal_message(e, sequence);
+        if self.send_message(&message) { Step::Close } else { Step::Drop }
+    }
+
+    /// Gives back memory that is not needed. Returns how much is.
+    fn shrink(&mut self) -> usize {
+        self.packets.shrink();
+        let named = match &self.phase {
+            Phase::ConnectData(_, data) => data.capacity(),
+            Phase::LogonTwo(_, named) => size_of::<Named>() + named.first.pairs.held(),
+            Phase::Slow(_, named, second) => size_of::<Named>() + named.first.pairs.held() + second.pairs.held(),
+            _ => 0,
+        };
+        size_of::<Pending>() + self.packets.held() + self.message.capacity() + named
+    }
+}
+
+/// Reads a message to its end.
+fn whole<T>(message: &[u8], read: impl FnOnce(&mut Reader<'_>) -> WireResult<T>) -> WireResult<T> {
+    let mut r = Reader::new(message);
+    let value = read(&mut r)?;
+    r.finish()?;
+    Ok(value)
+}
+
+/// What a CONNECT packet asks for, with its data unless they follow.
+fn connect_packet(packet: &Packet<'_>) -> Option<(Connect, Option<Vec<u8>>)> {
+    if packet.kind != kind::CONNECT {
+        return None;
+    }
+    let mut connect = Connect::decode(packet.body).ok()?;
+    let data = connect.data.take();
+    Some((connect, data))
+}
+
+/// Adds a packet of connect data; whether they are whole.
+fn more_data(packet: &Packet<'_>, len: usize, data: &mut Vec<u8>) -> WireResult<bool> {
+    // Two bytes of flags.
+    let part = packet.body.get(2..).filter(|part| packet.kind == kind::DATA && !part.is_empty());
+    data.extend_from_slice(part.ok_or(WireError::Truncated)?);
+    if data.len() > len { Err(WireError::LengthOutOfBounds) } else { Ok(data.len() == len) }
+}
