@@ -177,6 +177,33 @@ fn the_terminal_is_given_back_by_a_key_and_by_a_signal() {
     scene.end();
 }
 
+#[test]
+fn the_screen_ends_with_its_terminal() {
+    let scene = scene();
+    let noted = scene.instance.dir().join("gone.pid");
+    let Some(mut child) = on_a_terminal(&scene, &format!("echo $$ > {}; exec {PROGRAM}", noted.display())) else {
+        println!("no script(1) here: the terminal is not tried");
+        return scene.end();
+    };
+    let keys = child.stdin.take();
+    let mut out = child.stdout.take().expect("a pipe");
+    read_until(&mut out, "row lock contention");
+    let process = std::fs::read_to_string(&noted).ok().and_then(|n| n.trim().parse().ok()).expect("its process");
+    // The terminal emulator dies, as when its window is closed.
+    child.kill().expect("it is killed");
+    child.wait().expect("it ends");
+    let until = Instant::now() + Duration::from_secs(30);
+    while os::process::is_running(process) {
+        if Instant::now() > until {
+            drop(os::process::kill(process, os::signal::SIGKILL));
+            panic!("it goes on without a terminal");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(keys);
+    scene.end();
+}
+
 /// The page's server; ended when dropped.
 struct Web {
     child: Child,
@@ -239,8 +266,11 @@ fn the_page_shows_the_hot_event_and_kills_who_is_in_the_way() {
     let web = web(&scene);
     let event = web.event_with(HOT);
     let event: Json = serde_json::from_str(&event["data: ".len()..]).expect("an event is JSON");
-    let page = web.ask("GET /", "", "");
+    assert!(web.ask("GET /", "", "").starts_with("HTTP/1.1 403"), "the owner needs the key, too");
+    let page = web.ask(&format!("GET /?key={}", web.key), "", "");
     assert!(page.starts_with("HTTP/1.1 200") && page.contains(HOT), "{page}");
+    let cookie = page.lines().find_map(|line| line.strip_prefix("Set-Cookie: ")).expect("a cookie for the key");
+    let cookie = format!("Cookie: {}\r\n", cookie.split(';').next().expect("its value"));
 
     let stranger = format!("GET /sample.json?key={} HTTP/1.1\r\nHost: evil.example\r\n\r\n", web.key);
     let mut stream = TcpStream::connect(&web.address).expect("it listens");
@@ -248,7 +278,10 @@ fn the_page_shows_the_hot_event_and_kills_who_is_in_the_way() {
     let mut refused = String::new();
     stream.read_to_string(&mut refused).expect("it answers");
     assert!(refused.starts_with("HTTP/1.1 421"), "{refused}");
-    assert!(web.ask("GET /sample.json", "Origin: http://evil.example\r\n", "").starts_with("HTTP/1.1 403"));
+    assert!(
+        web.ask("GET /sample.json", &format!("{cookie}Origin: http://evil.example\r\n"), "")
+            .starts_with("HTTP/1.1 403")
+    );
 
     let blockers =
         event["tables"].as_array().expect("a list").iter().find(|t| t["key"] == "blockers").expect("a table");
@@ -256,7 +289,7 @@ fn the_page_shows_the_hot_event_and_kills_who_is_in_the_way() {
     let (sid, serial) = target.strip_prefix("session:").and_then(|t| t.split_once(',')).expect("sid and serial number");
     assert_eq!(sid, scene.holder().to_string());
     let body = format!("sid={sid}&serial={serial}");
-    let origin = format!("Origin: http://{}\r\n", web.address);
+    let origin = format!("{cookie}Origin: http://{}\r\n", web.address);
     assert!(web.ask("POST /kill", &origin, &body).starts_with("HTTP/1.1 403"), "without the token");
     let token = page.split("name=\"token\" content=\"").nth(1).and_then(|t| t.split('"').next()).expect("a token");
     let killed = web.ask("POST /kill", &format!("{origin}X-Latchwork-Token: {token}\r\n"), &body);

@@ -164,6 +164,7 @@ fn screen(options: &Options, looker: &Looker, recorder: &mut Option<record::Reco
     match screen::run(&mut app, looker, recorder, theme, Duration::from_secs_f64(options.interval)) {
         Ended::Quit => EXIT_OK,
         Ended::Signal(signal) => 128 + u8::try_from(signal).unwrap_or(0),
+        Ended::Gone => 128 + u8::try_from(os::signal::SIGHUP).unwrap_or(0),
         Ended::Failed(why) => {
             eprintln!("{why}");
             EXIT_FAILED

@@ -2,12 +2,17 @@
 //!
 //! It is given back when the program leaves in any way: by the guard's drop, by the panic hook before the panic is told, and when a
 //! signal asks the program to end, which is seen within a tenth of a second.
+//!
+//! A terminal that has gone away reads as ready for ever with nothing in it, and the library for keys then asks again
+//! and again and comes back neither for time nor for signals. So the terminal is looked at here before the library is
+//! asked, and a thread ends the program if the terminal goes while the library is being asked.
 
-use std::io::{Stdout, stdout};
+use std::io::{Stdout, stdin, stdout};
 use std::panic;
 use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
+use os::socket::Poll;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::cursor::Show;
@@ -25,6 +30,8 @@ use crate::record::Recorder;
 #[derive(Debug)]
 pub enum Ended {
     Quit,
+    /// The terminal has gone away: nobody is there who could be told anything.
+    Gone,
     /// The signal that asked for it.
     Signal(i32),
     Failed(String),
@@ -67,12 +74,36 @@ fn give_back_before_a_panic_is_told() {
     }));
 }
 
+/// How long the program may take to end by itself behind the end of its terminal.
+const GONE_LIMIT: Duration = Duration::from_secs(2);
+
+/// Waits for a key, so long at most; whether the terminal has gone.
+fn is_gone(time: Duration) -> bool {
+    let mut set = [Poll::read(&stdin())];
+    os::socket::poll(&mut set, Some(time)).is_err() || set[0].closed
+}
+
+/// Ends the program when the terminal has gone and the program goes on. The thread ends with the program.
+fn watch_terminal() {
+    std::thread::spawn(|| {
+        let mut set = [Poll::hangup(&stdin())];
+        while os::socket::poll(&mut set, None).is_ok() {
+            if set[0].closed {
+                std::thread::sleep(GONE_LIMIT);
+                std::process::exit(128 + os::signal::SIGHUP);
+            }
+            set = [Poll::hangup(&stdin())];
+        }
+    });
+}
+
 /// Shows the screen until the user or a signal ends it.
 pub fn run(app: &mut App, looker: &Looker, recorder: &mut Option<Recorder>, theme: Theme, interval: Duration) -> Ended {
     for signal in SIGNALS {
         os::signal::flag_on(signal);
     }
     give_back_before_a_panic_is_told();
+    watch_terminal();
     let taken = match Taken::take() {
         Ok(taken) => taken,
         Err(e) => return Ended::Failed(e.to_string()),
@@ -120,11 +151,20 @@ fn turns(
         app.silent_s = silent;
         if stale {
             if let Err(e) = terminal.draw(|frame| draw(app, frame.buffer_mut(), theme)) {
-                return Ended::Failed(e.to_string());
+                return if is_gone(Duration::ZERO) { Ended::Gone } else { Ended::Failed(e.to_string()) };
             }
             stale = false;
         }
-        match event::poll(TURN).and_then(|there| if there { event::read().map(Some) } else { Ok(None) }) {
+        if is_gone(Duration::ZERO) {
+            return Ended::Gone;
+        }
+        let event = match event::poll(Duration::ZERO) {
+            Ok(true) => event::read().map(Some),
+            Ok(false) if is_gone(TURN) => return Ended::Gone,
+            Ok(false) => Ok(None),
+            Err(e) => Err(e),
+        };
+        match event {
             Ok(Some(Event::Key(key))) if key.kind != KeyEventKind::Release => {
                 stale = true;
                 match app.key(key) {

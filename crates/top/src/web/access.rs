@@ -3,13 +3,13 @@
 //! The page shows what the owner of the instance may see, so it is for the owner alone. Three doors:
 //! * **Host**: a name that is not ours is refused, so that a page elsewhere cannot have its name answered with our address.
 //! * **Origin**: what comes from another page is refused.
-//! * **User**: over the loopback, the system says whose the other end is; it must be the owner or root. Everybody else, and everyone
-//!   from another machine, needs the key in the address that was printed at the start.
+//! * **Key**: everybody needs the key in the address that was printed at the start, the owner of the instance too: a
+//! connection of the   owner's may be a tunnel at whose other end is somebody else. A browser gets a cookie for the
+//! key, and takes the key out of the   address.
 //!
 //! To kill takes the token in the page, too, which no other page can read.
 
-use std::fmt::Write;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use super::http::{Refusal, Request};
 
@@ -26,6 +26,10 @@ pub fn secret() -> Result<String, String> {
 #[derive(Clone, Debug)]
 pub struct Door {
     pub key: String,
+    /// What a browser keeps instead of the key.
+    pub cookie: String,
+    /// The name of the cookie; cookies of a host are those of all its ports.
+    pub cookie_name: String,
     pub token: String,
     /// Names besides `localhost` under which the page may be asked for.
     pub names: Vec<String>,
@@ -39,11 +43,20 @@ fn same(a: &str, b: &str) -> bool {
 }
 
 impl Door {
-    /// Lets a request in, or not. `peer` and `own` are the two ends of its connection.
+    /// A door with new secrets, of a page on this port.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub fn new(port: u16, names: Vec<String>, local: bool) -> Result<Door, String> {
+        let cookie_name = format!("latchwork-top-{port}");
+        Ok(Door { key: secret()?, cookie: secret()?, cookie_name, token: secret()?, names, local })
+    }
+
+    /// Lets a request in, or not.
     ///
     /// # Errors
     /// The refusal.
-    pub fn check(&self, request: &Request, peer: SocketAddr, own: SocketAddr) -> Result<(), Refusal> {
+    pub fn check(&self, request: &Request) -> Result<(), Refusal> {
         let host = request.header("host").ok_or((400, "the request names no host"))?;
         if !self.knows(host) {
             return Err((421, "this host name is not answered here"));
@@ -57,10 +70,21 @@ impl Door {
         if !(site == "none" || site == "same-origin") && request.path != "/" {
             return Err((403, "another page may not ask"));
         }
-        if request.field("key").is_some_and(|key| same(key, &self.key)) || is_owner(peer, own) {
+        if request.field("key").is_some_and(|key| same(key, &self.key)) || self.has_cookie(request) {
             return Ok(());
         }
-        Err((403, "this page is its owner's; others need the key in the address that was printed at the start"))
+        Err((403, "this page is opened by the address that was printed at the start, with the key in it"))
+    }
+
+    fn has_cookie(&self, request: &Request) -> bool {
+        let cookies = request.header("cookie").unwrap_or_default().split(';');
+        let mut own = cookies.filter_map(|c| c.trim().split_once('=')).filter(|(name, _)| *name == self.cookie_name);
+        own.any(|(_, value)| same(value, &self.cookie))
+    }
+
+    /// The header that gives a browser the cookie, for as long as it runs.
+    pub fn set_cookie(&self) -> String {
+        format!("Set-Cookie: {}={}; Path=/; HttpOnly; SameSite=Strict\r\n", self.cookie_name, self.cookie)
     }
 
     /// Whether a request that came in may kill.
@@ -91,51 +115,13 @@ impl Door {
     }
 }
 
-/// Whether the other end of a loopback connection belongs to who runs this program, or to root.
-fn is_owner(peer: SocketAddr, own: SocketAddr) -> bool {
-    if !peer.ip().to_canonical().is_loopback() {
-        return false;
-    }
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| std::fs::read_to_string(file).unwrap_or_default());
-    let user = tables.iter().find_map(|table| user_of(table, peer, own));
-    user.is_some_and(|user| user == 0 || user == os::process::user_id())
-}
-
-/// The user whose socket has this address, by the system's table of connections.
-fn user_of(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<u32> {
-    let ends = [(spelt(local, false), spelt(remote, false)), (spelt(local, true), spelt(remote, true))];
-    table.lines().skip(1).find_map(|line| {
-        let mut words = line.split_whitespace().skip(1);
-        let (here, there) = (words.next()?, words.next()?);
-        // State, queues, timer and retransmissions stand before the user.
-        let user = words.nth(4)?;
-        ends.iter().any(|(l, r)| l == here && r == there).then(|| user.parse().ok())?
-    })
-}
-
-/// An address as the table spells it: words of four bytes in the machine's order. `wide` spells one of four bytes as one of sixteen.
-fn spelt(address: SocketAddr, wide: bool) -> String {
-    let bytes: Vec<u8> = match (address.ip().to_canonical(), wide) {
-        (IpAddr::V4(ip), false) => ip.octets().to_vec(),
-        (IpAddr::V4(ip), true) => ip.to_ipv6_mapped().octets().to_vec(),
-        (IpAddr::V6(ip), _) => ip.octets().to_vec(),
-    };
-    let mut text = String::new();
-    for word in bytes.chunks(4) {
-        let word = u32::from_ne_bytes(word.try_into().unwrap_or_default());
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{word:08X}");
-    }
-    let _ = write!(text, ":{:04X}", address.port());
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn door(local: bool) -> Door {
-        Door { key: "k".repeat(32), token: "t".repeat(32), names: vec!["db.example".into()], local }
+        let (key, cookie, token) = ("k".repeat(32), "c".repeat(32), "t".repeat(32));
+        Door { key, cookie, cookie_name: "latchwork-top-7075".into(), token, names: vec!["db.example".into()], local }
     }
 
     fn request(headers: &[(&str, &str)]) -> Request {
@@ -147,14 +133,8 @@ mod tests {
         Request { fields: vec![("key".into(), "k".repeat(32))], ..request(headers) }
     }
 
-    /// An address nobody of ours has a connection from.
-    fn far() -> (SocketAddr, SocketAddr) {
-        ("192.0.2.7:5000".parse().unwrap(), "192.0.2.1:7075".parse().unwrap())
-    }
-
     fn status(door: &Door, request: &Request) -> u16 {
-        let (peer, own) = far();
-        door.check(request, peer, own).map_or_else(|refusal| refusal.0, |()| 200)
+        door.check(request).map_or_else(|refusal| refusal.0, |()| 200)
     }
 
     #[test]
@@ -182,11 +162,26 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_the_owner_needs_the_key() {
-        assert_eq!(status(&door(false), &request(&[("host", "192.0.2.1:7075")])), 403);
-        let wrong = Request { fields: vec![("key".into(), "k".repeat(31))], ..request(&[("host", "localhost")]) };
-        assert_eq!(status(&door(false), &wrong), 403);
-        assert_eq!(status(&door(false), &keyed(&[("host", "192.0.2.1:7075")])), 200);
+    fn everybody_needs_the_key_or_the_cookie_for_it() {
+        let host = ("host", "localhost:7075");
+        assert_eq!(status(&door(true), &request(&[host])), 403);
+        let wrong = Request { fields: vec![("key".into(), "k".repeat(31))], ..request(&[host]) };
+        assert_eq!(status(&door(true), &wrong), 403);
+        assert_eq!(status(&door(true), &keyed(&[host])), 200);
+        let set = door(true).set_cookie();
+        assert!(set.contains("; HttpOnly") && set.contains("; SameSite=Strict"), "{set}");
+        let own = set["Set-Cookie: ".len()..].split(';').next().unwrap();
+        for (cookies, code) in [
+            (own.to_string(), 200),
+            (format!("other=1; {own}; latchwork-top-7076=x"), 200),
+            (format!("latchwork-top-7075=x; {own}"), 200),
+            (own.replace("7075", "7076"), 403),
+            (own[..own.len() - 1].to_string(), 403),
+            (format!("latchwork-top-7075={}", "k".repeat(32)), 403),
+            (String::new(), 403),
+        ] {
+            assert_eq!(status(&door(true), &request(&[host, ("cookie", &cookies)])), code, "{cookies}");
+        }
     }
 
     #[test]
@@ -197,27 +192,6 @@ mod tests {
         assert!(!may(&[("x-latchwork-token", &token)]));
         assert!(!may(&[("origin", "http://localhost")]));
         assert!(!may(&[("origin", "http://localhost"), ("x-latchwork-token", "guess")]));
-    }
-
-    #[test]
-    fn the_other_end_of_a_connection_has_a_user() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (_server, peer) = listener.accept().unwrap();
-        assert!(is_owner(peer, client.peer_addr().unwrap()));
-        let nobody = SocketAddr::new(peer.ip(), peer.port() ^ 1);
-        assert!(!is_owner(nobody, listener.local_addr().unwrap()));
-    }
-
-    #[test]
-    fn the_table_of_connections_is_read() {
-        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
-                     0: 0100007F:C350 0100007F:1BA3 01 00000000:00000000 00:00000000 00000000  1000        0 1 1\n";
-        let ends = ("127.0.0.1:50000".parse().unwrap(), "127.0.0.1:7075".parse().unwrap());
-        assert_eq!(user_of(table, ends.0, ends.1), Some(1000));
-        assert_eq!(user_of(table, ends.1, ends.0), None);
-        assert_eq!(user_of("", ends.0, ends.1), None);
-        assert_eq!(user_of("head\nshort line\n", ends.0, ends.1), None);
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub fn run(
     let listener = TcpListener::bind(at).map_err(|e| format!("{at}: {e}"))?;
     let at = listener.local_addr().map_err(|e| e.to_string())?;
     let local = at.ip().is_loopback();
-    let door = Door { key: access::secret()?, token: access::secret()?, names: address.names.clone(), local };
+    let door = Door::new(at.port(), address.names.clone(), local)?;
     if !local {
         eprintln!(
             "Warning: whoever can reach {at} and knows the key sees statements and kills sessions; nothing is encrypted."
@@ -150,17 +150,15 @@ fn refuse(stream: &mut TcpStream, (status, why): Refusal) -> std::io::Result<()>
 impl Server {
     /// Answers one request. A client that goes away in the middle is nobody's concern.
     fn serve(&self, stream: &mut TcpStream) {
-        let done = match http::read(stream).and_then(|request| self.let_in(stream, request)) {
+        let done = match http::read(stream).and_then(|request| self.let_in(request)) {
             Ok(request) => self.reply(stream, &request),
             Err(refusal) => refuse(stream, refusal),
         };
         drop(done);
     }
 
-    fn let_in(&self, stream: &TcpStream, request: Request) -> Result<Request, Refusal> {
-        let ends = stream.peer_addr().and_then(|peer| Ok((peer, stream.local_addr()?)));
-        let (peer, own) = ends.map_err(|_| (0, ""))?;
-        self.door.check(&request, peer, own)?;
+    fn let_in(&self, request: Request) -> Result<Request, Refusal> {
+        self.door.check(&request)?;
         Ok(request)
     }
 
@@ -218,7 +216,8 @@ impl Server {
         let page = page.replacen("@FIRST@", &first, 1);
         let policy = format!(
             "Content-Security-Policy: default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; \
-             img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+             img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n{}",
+            self.door.set_cookie()
         );
         answer(stream, 200, "text/html; charset=utf-8", &policy, &page)
     }

@@ -23,7 +23,7 @@ fn served() -> Served {
     let (orders, taken) = std::sync::mpsc::channel();
     let server = Arc::new(Server {
         hub: Hub::new(Wants::default(), orders),
-        door: Door { key: "k".repeat(32), token: "t".repeat(32), names: vec![], local: true },
+        door: Door { token: "t".repeat(32), ..Door::new(0, Vec::new(), true).unwrap() },
         look: Look { window_s: 15.0, background: false },
         connections: AtomicUsize::new(0),
         streams: AtomicUsize::new(0),
@@ -47,9 +47,17 @@ impl Served {
         stream
     }
 
+    /// The header by which a browser shows that it has had the key.
+    fn cookie(&self) -> String {
+        format!("Cookie: {}={}\r\n", self.server.door.cookie_name, self.server.door.cookie)
+    }
+
     /// Status and the whole answer.
     fn ask(&self, line: &str, headers: &str, body: &str) -> (u16, String) {
-        let host = if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.at) };
+        let mut host = if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.at) };
+        if !headers.contains("Cookie:") {
+            host += &self.cookie();
+        }
         let length = if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
         let mut stream = self.open(&format!("{line} HTTP/1.1\r\n{host}{headers}{length}\r\n{body}"));
         let mut text = String::new();
@@ -99,6 +107,24 @@ fn the_page_carries_everything_it_needs() {
 }
 
 #[test]
+fn nothing_is_shown_without_the_key_and_the_key_becomes_a_cookie() {
+    let served = served();
+    let none = "Cookie: other=1\r\n";
+    for line in ["GET /", "GET /sample.json", "GET /events", "GET /sheet?target=latch%3Aredo+copy", "POST /kill"] {
+        let (status, text) = served.ask(line, none, "");
+        assert!(status == 403 && !text.contains("latch:"), "{line}: {text}");
+    }
+    let (status, page) = served.ask(&format!("GET /?key={}", served.server.door.key), none, "");
+    assert_eq!(status, 200);
+    let set = page.lines().find_map(|line| line.strip_prefix("Set-Cookie: ")).expect("a cookie");
+    assert!(set.contains("; HttpOnly") && set.contains("; SameSite=Strict"), "{set}");
+    assert!(!page.contains(&served.server.door.key), "the page does not carry the key");
+    let own = format!("Cookie: {}\r\n", set.split(';').next().unwrap());
+    assert_eq!(served.ask("GET /sample.json", &own, "").0, 200);
+    assert_eq!(served.ask("GET /", &own, "").0, 200, "and when the page is loaded again");
+}
+
+#[test]
 fn samples_and_sheets_are_json() {
     let served = served();
     let sample = served.json("GET /sample.json");
@@ -117,7 +143,7 @@ fn samples_and_sheets_are_json() {
 #[test]
 fn events_come_with_each_sample_and_once_only() {
     let served = served();
-    let host = format!("Host: {}\r\n", served.at);
+    let host = format!("Host: {}\r\n{}", served.at, served.cookie());
     let mut stream = served.open(&format!("GET /events?window=5 HTTP/1.1\r\n{host}\r\n"));
     let first = event(&mut stream);
     assert!(first["points"].as_array().unwrap().len() > 1);
@@ -168,7 +194,7 @@ fn a_kill_takes_origin_and_token() {
 #[test]
 fn clients_that_come_in_crowds_or_do_not_read_hold_up_nobody() {
     let served = served();
-    let host = format!("Host: {}\r\n", served.at);
+    let host = format!("Host: {}\r\n{}", served.at, served.cookie());
     // None of these ever reads.
     let streams: Vec<TcpStream> =
         (0..STREAMS_MAX).map(|_| served.open(&format!("GET /events HTTP/1.1\r\n{host}\r\n"))).collect();
