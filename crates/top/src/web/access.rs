@@ -4,8 +4,8 @@
 //! * **Host**: a name that is not ours is refused, so that a page elsewhere cannot have its name answered with our address.
 //! * **Origin**: what comes from another page is refused.
 //! * **Key**: everybody needs the key in the address that was printed at the start, the owner of the instance too: a
-//! connection of the   owner's may be a tunnel at whose other end is somebody else. A browser gets a cookie for the
-//! key, and takes the key out of the   address.
+//!   connection of the owner's may be a tunnel at whose other end is somebody else. A browser gets a cookie for the key,
+//!   and takes the key out of the address.
 //!
 //! To kill takes the token in the page, too, which no other page can read.
 
