@@ -19,6 +19,8 @@ pub struct AggCode {
     pub keys: Vec<usize>,
     pub out: Reg,
     pub ignore_nulls: bool,
+    /// NTH_VALUE counts from the end of the frame.
+    pub from_last: bool,
 }
 
 impl AggCode {
@@ -32,6 +34,7 @@ impl AggCode {
             keys: a.keys.clone(),
             out: a.out,
             ignore_nulls: a.ignore_nulls,
+            from_last: a.from_last,
         }
     }
 

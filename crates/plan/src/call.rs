@@ -27,6 +27,14 @@ impl Compiler<'_> {
             if name == "SYS_CONNECT_BY_PATH" {
                 return self.connect_by_path(call, pos).map(Some);
             }
+            if name == "LNNVL" {
+                let [condition] = &call.args[..] else { return Err(Ora::new(909).at(pos)) };
+                // FALSE or unknown: everything but TRUE.
+                let holds = self.condition(&condition.value)?;
+                let of = |n: i32| Expr::new(Node::Const(Value::Number(n.into())), number());
+                let not_true = Expr::new(Node::Case(vec![(holds, of(0))], Some(Box::new(of(1)))), number());
+                return compare(CmpOp::Eq, not_true, of(1), pos).map(Some);
+            }
             let known = is_special(name) || crate::function::exists(name);
             if known && call.args.iter().any(|a| a.name.is_some()) {
                 return Err(Ora::new(907).at(pos));

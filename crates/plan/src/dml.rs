@@ -513,7 +513,7 @@ impl Compiler<'_> {
             None => {
                 let id = self.add_item(table_item(alias.to_owned(), Some(table.owner.clone()), table.clone()));
                 let part = Part { kind: PartKind::Leaf(id), outer_on: None };
-                self.bind_virtuals(id, table).map(|()| (id, JoinSet { parts: vec![part], ..JoinSet::default() }))
+                self.bind_virtuals(id, table, false).map(|()| (id, JoinSet { parts: vec![part], ..JoinSet::default() }))
             }
         };
         let (id, set) = match opened {

@@ -411,41 +411,43 @@ impl Compiler<'_> {
                     let any = or(any);
                     return Ok(if negated { negate(any) } else { any });
                 }
-                self.in_list(e, items, negated, pos)
+                self.in_list(e, items, negated)
             }
             InSource::Query(query) => match &e.kind {
                 ExprKind::Row(left) => self.in_subquery(left, query, negated, pos),
                 _ => self.in_subquery(std::slice::from_ref(e), query, negated, pos),
             },
-            InSource::Expr(item) => self.in_list(e, std::slice::from_ref(item), negated, pos),
+            InSource::Expr(item) => self.in_list(e, std::slice::from_ref(item), negated),
         }
     }
 
-    fn in_list(&mut self, e: &ast::Expr, items: &[ast::Expr], negated: bool, pos: u32) -> Result<Expr> {
+    fn in_list(&mut self, e: &ast::Expr, items: &[ast::Expr], negated: bool) -> Result<Expr> {
         let value = self.value(e)?;
-        let mut list = Vec::with_capacity(items.len());
-        let mut how = Compare::Plain;
-        let mut plain = true;
+        // Items that are compared alike, each by its own rule: the value as it is converted for them, and the comparison.
+        let mut lists: Vec<(Expr, Compare, Vec<Expr>)> = Vec::new();
+        let mut nulls = Vec::new();
         for item in items {
             let i = self.value(item)?;
-            let (v, i) = pad_literals(value.clone(), i);
-            let (v, i, c) = comparable(v, i, item.pos.0)?;
-            if v != value {
-                plain = false;
+            if is_null(&i) {
+                nulls.push(i);
+                continue;
             }
-            how = c;
-            list.push(i);
+            let (v, i) = pad_literals(value.clone(), i);
+            let (v, i, how) = comparable(v, i, item.pos.0)?;
+            match lists.iter_mut().find(|(value, compare, _)| *compare == how && *value == v) {
+                Some((_, _, list)) => list.push(i),
+                None => lists.push((v, how, vec![i])),
+            }
         }
-        if plain {
-            let node = Node::InList { value: Box::new(value), list, compare: how, negated };
-            return Ok(Expr::new(node, DataType::Boolean));
+        match lists.first_mut() {
+            Some((_, _, list)) => list.append(&mut nulls),
+            None => lists.push((value, Compare::Plain, nulls)),
         }
-        // The value itself is converted, perhaps not the same way for each item.
-        let mut any = Vec::new();
-        for item in items {
-            any.push(self.comparison(CmpOp::Eq, e, item, pos)?);
-        }
-        let any = or(any);
+        let in_list = |(value, compare, list): (Expr, Compare, Vec<Expr>)| {
+            let node = Node::InList { value: Box::new(value), list, compare, negated: false };
+            Expr::new(node, DataType::Boolean)
+        };
+        let any = or(lists.into_iter().map(in_list).collect());
         Ok(if negated { negate(any) } else { any })
     }
 

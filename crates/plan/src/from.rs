@@ -202,10 +202,10 @@ impl Compiler<'_> {
                 let items = self.block().items.clone();
                 let mut names = Vec::new();
                 for &left in &items[first..middle] {
-                    for c in &self.items[left].columns {
-                        let shared =
-                            items[middle..].iter().any(|&r| self.items[r].columns.iter().any(|d| d.name == c.name));
-                        if shared && !c.hidden && !names.contains(&c.name) {
+                    for c in self.items[left].columns.iter().filter(|c| c.is_named()) {
+                        let same = |d: &ItemColumn| d.is_named() && d.name == c.name;
+                        let shared = items[middle..].iter().any(|&r| self.items[r].columns.iter().any(same));
+                        if shared && !names.contains(&c.name) {
                             names.push(c.name.clone());
                         }
                     }
@@ -230,14 +230,14 @@ impl Compiler<'_> {
     ) -> Result<Expr> {
         let items = self.block().items.clone();
         let find = |c: &Compiler<'_>, ids: &[ItemId]| {
-            ids.iter().find_map(|&id| {
-                let at = c.items[id].columns.iter().position(|col| col.name == name && !col.hidden)?;
-                Some((id, at))
-            })
+            let columns =
+                ids.iter().flat_map(|&id| c.items[id].columns.iter().enumerate().map(move |(at, c)| (id, at, c)));
+            let mut found = columns.filter(|(_, _, c)| c.is_named() && c.name == name).map(|(id, at, _)| (id, at));
+            let first = found.next().ok_or_else(|| Ora::with(904, &[&format!("\"{name}\"")]).at(pos))?;
+            if found.next().is_some() { Err(Ora::new(918).at(pos)) } else { Ok(first) }
         };
-        let missing = || Ora::with(904, &[&format!("\"{name}\"")]).at(pos);
-        let (li, lc) = find(self, &items[first..middle]).ok_or_else(missing)?;
-        let (ri, rc) = find(self, &items[middle..]).ok_or_else(missing)?;
+        let (li, lc) = find(self, &items[first..middle])?;
+        let (ri, rc) = find(self, &items[middle..])?;
         let (a, b) = (self.joined_value(li, lc), self.joined_value(ri, rc));
         self.items[ri].columns[rc].hidden = true;
         let joined = match kind {
@@ -319,7 +319,7 @@ impl Compiler<'_> {
                 if (self.as_of.is_some() || self.versions.is_some()) && table.temporary.is_some() {
                     return Err(Ora::new(14451).at(pos));
                 }
-                self.table_item(table, alias, t.alias.is_none(), set)?;
+                self.table_item(table, alias, t.alias.is_none(), set, !merge)?;
                 Ok(())
             }
             Some(Resolved::View(_)) if self.versions.is_some() => Err(Ora::new(30051).at(pos)),
@@ -336,7 +336,15 @@ impl Compiler<'_> {
         if self.catalog().allowed(object, owner, privilege)? { Ok(()) } else { Err(Ora::new(1031).at(pos)) }
     }
 
-    fn table_item(&mut self, table: Rc<TableDef>, alias: String, named: bool, set: &mut JoinSet) -> Result<()> {
+    /// Adds a table. `optional`: an outer join may put a row of NULLs in the place of one of its rows.
+    fn table_item(
+        &mut self,
+        table: Rc<TableDef>,
+        alias: String,
+        named: bool,
+        set: &mut JoinSet,
+        optional: bool,
+    ) -> Result<()> {
         let schema = named.then(|| table.owner.clone());
         let virtuals = table.columns.iter().any(|c| c.virtual_text.is_some()).then(|| table.clone());
         let item = if let Organization::Fixed(handle) = table.organization {
@@ -363,7 +371,7 @@ impl Compiler<'_> {
             self.volatile += 1;
         }
         if let Some(table) = virtuals {
-            self.bind_virtuals(id, &table)?;
+            self.bind_virtuals(id, &table, optional)?;
         }
         set.parts.push(Part::leaf(id));
         Ok(())
@@ -543,11 +551,18 @@ impl Compiler<'_> {
             let mut owners = BTreeSet::new();
             for name in &marked {
                 let value = self.expr(name)?;
-                let Node::Reg(reg) = value.node else { return Err(Ora::new(1416).at(e.pos.0)) };
-                match self.part_of(set, reg) {
-                    Some(part) => owners.insert(part),
-                    None => return Err(Ora::new(1705).at(e.pos.0)),
-                };
+                // A virtual column is an expression over columns of its table.
+                let mut regs = Vec::new();
+                self.expr_regs(&value, &mut |r| regs.push(r));
+                if regs.is_empty() {
+                    return Err(Ora::new(1416).at(e.pos.0));
+                }
+                for reg in regs {
+                    match self.part_of(set, reg) {
+                        Some(part) => owners.insert(part),
+                        None => return Err(Ora::new(1705).at(e.pos.0)),
+                    };
+                }
             }
             if owners.len() != 1 {
                 // ORA-01468: a predicate may reference only one outer-joined table

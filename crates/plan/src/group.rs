@@ -277,7 +277,12 @@ impl Compiler<'_> {
         let (args, ty) = aggregate_type(kind, args, pos)?;
         let out = self.new_reg();
         let ignore_nulls = call.ignore_nulls == Some(true);
-        Ok(Agg { kind, distinct: call.distinct, args, order, keep_last, keys: Vec::new(), ignore_nulls, out, ty })
+        let from_last = call.from_last;
+        if (call.ignore_nulls.is_some() && !takes_null_treatment(kind)) || (from_last && kind != AggKind::NthValue) {
+            return Err(Ora::new(if call.over.is_some() { 907 } else { 923 }).at(pos));
+        }
+        let keys = Vec::new();
+        Ok(Agg { kind, distinct: call.distinct, args, order, keep_last, keys, ignore_nulls, from_last, out, ty })
     }
 
     fn window_function(&mut self, kind: AggKind, call: &ast::Call, w: &ast::Window, pos: u32) -> Result<Expr> {
@@ -370,6 +375,12 @@ impl WindowFunc {
         }
         Ok(())
     }
+}
+
+/// The functions that RESPECT NULLS and IGNORE NULLS may stand with.
+fn takes_null_treatment(kind: AggKind) -> bool {
+    use AggKind::*;
+    matches!(kind, FirstValue | LastValue | NthValue | Lag | Lead)
 }
 
 /// Rewrites expressions above a grouping.

@@ -368,6 +368,8 @@ pub struct Agg {
     /// GROUPING and GROUPING_ID: positions of the keys.
     pub keys: Vec<usize>,
     pub ignore_nulls: bool,
+    /// NTH_VALUE ... FROM LAST.
+    pub from_last: bool,
     pub out: Reg,
     pub ty: DataType,
 }

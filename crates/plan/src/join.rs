@@ -52,21 +52,9 @@ impl Compiler<'_> {
         }
         let mut parts: Vec<Candidate> = Vec::new();
         for (i, part) in set.parts.into_iter().enumerate() {
-            let mut needs = 0;
+            let mut needs = self.reads_of(&part.kind, &owner);
             for c in part.outer_on.iter().flatten() {
                 needs |= self.mask_of(c, &owner);
-            }
-            if let PartKind::Leaf(id) = part.kind
-                && let ItemKind::Derived { lateral, .. } = &self.items[id].kind
-            {
-                for r in lateral {
-                    needs |= owner.get(r).map_or(0, |&p| 1 << p);
-                }
-            }
-            if let PartKind::Leaf(id) = part.kind
-                && let ItemKind::Elements { value } = &self.items[id].kind
-            {
-                needs |= self.mask_of(&value.clone(), &owner);
             }
             let alias = match part.kind {
                 PartKind::Leaf(id) => self.items[id].alias.clone(),
@@ -77,10 +65,12 @@ impl Compiler<'_> {
         }
         let order = leading(&hints, &parts);
         let mut state = State { source: None, rows: 1.0, placed: 0, conds };
-        for step in 0..parts.len() {
-            let next = match order.get(step) {
-                Some(&i) if parts[i].needs & !state.placed == 0 => i,
-                _ => self.pick(&parts, &state, &owner),
+        for _ in 0..parts.len() {
+            // A part that a hint names before what it needs waits for it: a hint never changes an answer.
+            let ready = |i: &&usize| !parts[**i].placed && parts[**i].needs & !state.placed == 0;
+            let next = match order.iter().find(ready) {
+                Some(&i) => i,
+                None => self.pick(&parts, &state, &owner),
             };
             self.place(&mut parts, next, &mut state, &owner, &hints)?;
         }
@@ -123,6 +113,29 @@ impl Compiler<'_> {
             PartKind::Set(set) => set.parts.iter().for_each(|p| self.part_regs(&p.kind, f)),
             PartKind::Full(full) => {
                 full.0.parts.iter().chain(&full.1.parts).for_each(|p| self.part_regs(&p.kind, f));
+            }
+        }
+    }
+
+    /// The parts whose columns a part reads by itself: lateral references, the collections of TABLE(), conditions inside it.
+    fn reads_of(&self, kind: &PartKind, owner: &HashMap<Reg, usize>) -> Mask {
+        let of_set = |set: &JoinSet| {
+            let conds = set.conds.iter().chain(set.parts.iter().flat_map(|p| p.outer_on.iter().flatten()));
+            let mask = conds.fold(0, |mask, c| mask | self.mask_of(c, owner));
+            set.parts.iter().fold(mask, |mask, p| mask | self.reads_of(&p.kind, owner))
+        };
+        match kind {
+            PartKind::Leaf(id) => match &self.items[*id].kind {
+                ItemKind::Derived { lateral, .. } => {
+                    lateral.iter().filter_map(|r| owner.get(r)).fold(0, |mask, &p| mask | 1 << p)
+                }
+                ItemKind::Elements { value } => self.mask_of(value, owner),
+                _ => 0,
+            },
+            PartKind::Set(set) => of_set(set),
+            PartKind::Full(full) => {
+                let (left, right, on) = &**full;
+                on.iter().fold(of_set(left) | of_set(right), |mask, c| mask | self.mask_of(c, owner))
             }
         }
     }
@@ -280,7 +293,7 @@ impl Compiler<'_> {
                 ItemKind::Elements { .. } => true,
                 _ => false,
             },
-            _ => false,
+            _ => self.reads_of(&kind, owner) & !bit != 0,
         };
         // What an index could do with the join's conditions.
         let mut indexed: Option<Choice> = None;

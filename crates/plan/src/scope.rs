@@ -69,6 +69,13 @@ pub struct ItemColumn {
     pub joined: Option<Expr>,
 }
 
+impl ItemColumn {
+    /// Whether the column can be named without a qualifier.
+    pub fn is_named(&self) -> bool {
+        !self.hidden && !self.dropped
+    }
+}
+
 /// The clause being resolved; it decides what may occur there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clause {

@@ -24,7 +24,7 @@ fn virtual_columns(table: &TableDef) -> Vec<(usize, String)> {
 
 impl Compiler<'_> {
     /// Gives every virtual column of a table in FROM its expression over the columns that are read.
-    pub fn bind_virtuals(&mut self, id: ItemId, table: &Rc<TableDef>) -> Result<()> {
+    pub fn bind_virtuals(&mut self, id: ItemId, table: &Rc<TableDef>, optional: bool) -> Result<()> {
         for (column, text) in virtual_columns(table) {
             let parsed = sql::parse_expression(&text)?;
             let mut used = Vec::new();
@@ -41,7 +41,18 @@ impl Compiler<'_> {
                     regs[at] = r;
                 }
             }
-            let made = self.virtual_column(table, &text, &regs)?;
+            let mut made = self.virtual_column(table, &text, &regs)?;
+            let is_index_key = table.columns[column].hidden;
+            if optional
+                && !is_index_key
+                && !is_null_of_nulls(&made)
+                && let Some(rowid) = self.rowid_value(id)
+            {
+                // The expression is worked out above the outer join, where NVL(c, 0) has a value without a row.
+                let ty = made.ty;
+                let is_row = Expr::new(Node::IsNull(Box::new(rowid), true), types::DataType::Boolean);
+                made = Expr::new(Node::Case(vec![(is_row, made)], None), ty);
+            }
             self.items[id].columns[column].value = Some(made);
         }
         // A key is made again from the row to see whether the row still has it.
@@ -70,5 +81,15 @@ impl Compiler<'_> {
             .into_iter()
             .map(|(column, text)| Ok((column as u16, self.virtual_column(table, &text, regs)?)))
             .collect()
+    }
+}
+
+/// Whether an expression is NULL whenever all columns it reads are.
+fn is_null_of_nulls(e: &Expr) -> bool {
+    match &e.node {
+        Node::Reg(_) => true,
+        Node::Neg(a) | Node::Convert(a) | Node::Cast(a) => is_null_of_nulls(a),
+        Node::Arith(_, a, b) => is_null_of_nulls(a) || is_null_of_nulls(b),
+        _ => false,
     }
 }

@@ -438,6 +438,17 @@ impl Partition<'_> {
     }
 
     fn shifted(&self, f: &Func, results: &mut [Value], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        // With IGNORE NULLS the offset counts the rows that have a value.
+        let mut with_value = Vec::new();
+        if f.agg.ignore_nulls {
+            for i in 0..self.len() {
+                self.load(i, m);
+                let r = f.agg.args[0].eval(m, cx)?;
+                if !m.value(r).is_null() {
+                    with_value.push(i);
+                }
+            }
+        }
         for i in 0..self.len() {
             self.load(i, m);
             let offset = match f.agg.args.get(1) {
@@ -450,12 +461,17 @@ impl Partition<'_> {
             if offset < 0 {
                 return Err(Ora::with(1428, &[&offset]));
             }
-            let at = if f.agg.kind == AggKind::Lag {
-                (i as i64).checked_sub(offset)
+            let back = f.agg.kind == AggKind::Lag;
+            let at = if f.agg.ignore_nulls && offset > 0 {
+                let from = with_value.partition_point(|&at| at < i + usize::from(!back));
+                usize::try_from(offset).ok().and_then(|offset| match back {
+                    true => from.checked_sub(offset).map(|n| with_value[n]),
+                    false => with_value.get(from.checked_add(offset - 1)?).copied(),
+                })
             } else {
-                (i as i64).checked_add(offset)
+                let at = if back { (i as i64).checked_sub(offset) } else { (i as i64).checked_add(offset) };
+                at.and_then(|at| usize::try_from(at).ok()).filter(|&at| at < self.len())
             };
-            let at = at.and_then(|at| usize::try_from(at).ok()).filter(|&at| at < self.len());
             let code = match at {
                 Some(at) => {
                     self.load(at, m);
@@ -523,7 +539,7 @@ impl Partition<'_> {
     fn over(&self, f: &Func, range: Range<usize>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
         match f.agg.kind {
             AggKind::FirstValue => self.pick(f, range, 1, m, cx),
-            AggKind::LastValue => self.pick_back(f, range, m, cx),
+            AggKind::LastValue => self.pick(f, range.rev(), 1, m, cx),
             AggKind::NthValue => {
                 if range.is_empty() {
                     return Ok(Value::Null);
@@ -534,7 +550,10 @@ impl Partition<'_> {
                 if n < 1 {
                     return Err(Ora::with(1428, &[&n]));
                 }
-                self.pick(f, range, n as u64, m, cx)
+                match f.agg.from_last {
+                    true => self.pick(f, range.rev(), n as u64, m, cx),
+                    false => self.pick(f, range, n as u64, m, cx),
+                }
             }
             _ => {
                 let mut acc = f.agg.start();
@@ -547,9 +566,17 @@ impl Partition<'_> {
         }
     }
 
-    fn pick(&self, f: &Func, range: Range<usize>, n: u64, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
+    /// The `n`-th value of the rows, in the order given.
+    fn pick(
+        &self,
+        f: &Func,
+        rows: impl Iterator<Item = usize>,
+        n: u64,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<Value> {
         let mut left = n;
-        for i in range {
+        for i in rows {
             self.load(i, m);
             let r = f.agg.args[0].eval(m, cx)?;
             if f.agg.ignore_nulls && m.value(r).is_null() {
@@ -557,17 +584,6 @@ impl Partition<'_> {
             }
             left -= 1;
             if left == 0 {
-                return Ok(m.value(r).clone());
-            }
-        }
-        Ok(Value::Null)
-    }
-
-    fn pick_back(&self, f: &Func, range: Range<usize>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
-        for i in range.rev() {
-            self.load(i, m);
-            let r = f.agg.args[0].eval(m, cx)?;
-            if !(f.agg.ignore_nulls && m.value(r).is_null()) {
                 return Ok(m.value(r).clone());
             }
         }

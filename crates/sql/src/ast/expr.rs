@@ -146,7 +146,8 @@ impl Expr {
             | ExprKind::Exists(_) => true,
             // The few functions that are conditions of their own.
             ExprKind::Call(call) => {
-                matches!(call.name.as_simple(), Some("REGEXP_LIKE" | "JSON_EXISTS" | "JSON_EQUAL" | "XMLEXISTS"))
+                let conditions = ["REGEXP_LIKE", "LNNVL", "JSON_EXISTS", "JSON_EQUAL", "XMLEXISTS"];
+                call.name.as_simple().is_some_and(|name| conditions.contains(&name))
             }
             _ => false,
         }

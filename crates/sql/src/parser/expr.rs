@@ -467,6 +467,12 @@ impl Parser<'_> {
         let mut call = Box::new(Call::new(name));
         self.left_paren()?;
         if !self.at(TokenKind::RightParen) {
+            if call.name.as_simple() == Some("LNNVL") {
+                // The one function whose argument is a condition.
+                call.args.push(Argument { name: None, value: self.condition()? });
+                self.right_paren()?;
+                return Ok(Expr::new(ExprKind::Call(call), pos));
+            }
             call.distinct = self.eat_any(&["DISTINCT", "UNIQUE"]).is_some();
             if !call.distinct {
                 self.eat_word("ALL");
