@@ -137,6 +137,8 @@ fn sql_parse(bytes: &[u8]) {
         let printed = tree.to_string();
         match sql::parse_query(&printed) {
             Ok(again) => assert_eq!(tree, again, "{printed}"),
+            // Printing writes every parenthesis, so what is printed may nest deeper than is parsed.
+            Err(e) if e.code() == 4030 => {}
             Err(e) => panic!("{printed}: {e}"),
         }
     }
