@@ -27,7 +27,13 @@ impl Connection {
     /// Connects to the instance whose directory is `dir`.
     pub fn open(dir: &Path) -> ClientResult<Self> {
         let path = dir.join(SOCKET_NAME);
-        let stream = connect(dir, &path).map_err(|e| ClientError::NotRunning(format!("{} ({e})", path.display())))?;
+        let stream = connect(dir, &path).map_err(|e| {
+            let at = format!("{} ({e})", path.display());
+            match e.kind() {
+                ErrorKind::PermissionDenied => ClientError::NotPermitted(at),
+                _ => ClientError::NotRunning(at),
+            }
+        })?;
         let (incoming, scratch) = (FrameBuffer::new(MAX_REPLY_LEN), vec![0; 64 << 10]);
         Ok(Self { stream, incoming, outgoing: Vec::new(), scratch, attention: Attention::default() })
     }

@@ -10,6 +10,8 @@ pub enum ClientError {
     Server(Box<Failure>),
     /// No instance answers at this place.
     NotRunning(String),
+    /// The operating system does not let this user reach the instance at this place.
+    NotPermitted(String),
     /// The connection broke: the server process died, was killed, or the instance ended.
     Disconnected(String),
     /// The server sent something that is no packet.
@@ -27,6 +29,7 @@ impl ClientError {
         match self {
             ClientError::Server(f) => f.code,
             ClientError::NotRunning(_) => 1034,
+            ClientError::NotPermitted(_) => 12546,
             ClientError::Disconnected(_) => 3113,
             ClientError::Protocol(_) => 3106,
             ClientError::Start(_) => 0,
@@ -55,6 +58,10 @@ impl fmt::Display for ClientError {
         match self {
             ClientError::Server(e) => write!(f, "{}", e.text),
             ClientError::NotRunning(at) => write!(f, "ORA-01034: ORACLE not available\nno instance answers at {at}"),
+            ClientError::NotPermitted(at) => write!(
+                f,
+                "ORA-12546: TNS:permission denied\nthis user may not use {at}; ask its owner, or connect through the listener"
+            ),
             ClientError::Disconnected(why) => write!(f, "ORA-03113: end-of-file on communication channel\n{why}"),
             ClientError::Protocol(e) => write!(f, "ORA-03106: fatal two-task communication protocol error\n{e}"),
             ClientError::Start(why) => write!(f, "{why}"),

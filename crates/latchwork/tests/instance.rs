@@ -263,3 +263,29 @@ fn committed_rows_survive_a_clean_stop() {
     let mut session = Client::connect(&dir.0, &Credentials::Sysdba).unwrap();
     assert_eq!(number(&mut session, "select sum(n) from t"), 500_500);
 }
+
+#[test]
+fn a_user_who_may_not_use_the_instance_is_told_so() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let instance = start(&[]);
+    let place = std::env::temp_dir().join(format!("latchwork-stranger-{}", std::process::id()));
+    std::fs::create_dir_all(&place).unwrap();
+    std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let program = place.join("latchwork");
+    std::fs::hard_link(executable(), &program).or_else(|_| std::fs::copy(executable(), &program).map(drop)).unwrap();
+    let mut command = Command::new(&program);
+    command.arg("hang").arg("--dir").arg(instance.dir()).current_dir("/");
+    let is_root = std::fs::metadata(instance.dir()).is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0);
+    if is_root {
+        command.uid(65534).gid(65534);
+    } else {
+        std::fs::set_permissions(instance.dir(), std::fs::Permissions::from_mode(0)).unwrap();
+    }
+    let out = command.output().unwrap();
+    std::fs::set_permissions(instance.dir(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    std::fs::remove_dir_all(&place).unwrap();
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(said.starts_with("ORA-12546: TNS:permission denied"), "{said}");
+    assert_eq!(out.status.code(), Some(1));
+}
