@@ -280,7 +280,7 @@ fn a_user_who_may_not_use_the_instance_is_told_so() {
     if is_root {
         command.uid(65534).gid(65534);
     } else {
-        std::fs::set_permissions(instance.dir(), std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(instance.dir(), std::fs::Permissions::from_mode(0o000)).unwrap();
     }
     let out = command.output().unwrap();
     std::fs::set_permissions(instance.dir(), std::fs::Permissions::from_mode(0o700)).unwrap();
