@@ -3,7 +3,7 @@
 //! The supervisor, which collects ended children, says who died and posts. Now and then PMON also looks by itself
 //! whether a slot's process still exists, so that a lost word costs seconds and not for ever.
 
-use process::{Process, ProcessState};
+use process::{Owner, Process};
 use session::Instance;
 use std::time::{Duration, Instant};
 use types::Result;
@@ -40,15 +40,9 @@ pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     }
 }
 
-/// Cleans up behind the processes that the supervisor saw end.
+/// Cleans up behind the processes that the supervisor saw end, and behind those found dead by the way.
 fn clean_dead(instance: &'static Instance, p: &Process) {
-    for (slot, os_pid) in instance.state().dead() {
-        let number = slot as u32 + 1;
-        let owner = instance.processes().slot(number).map(|s| s.state());
-        // Another process may have the slot by now, if a sweep was faster than the word of the supervisor.
-        if owner.is_some_and(|(state, pid)| pid == os_pid && state != ProcessState::Free) {
-            instance.processes().cleanup(p, number);
-        }
-        instance.state().clear_dead(slot);
-    }
+    let dead: Vec<Owner> = instance.state().dead().collect();
+    instance.processes().cleanup_all(p, &dead);
+    dead.iter().for_each(|owner| instance.state().clear_dead(*owner));
 }

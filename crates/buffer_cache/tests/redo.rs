@@ -366,7 +366,7 @@ fn die_at(l: &Logged, point: &str, body: impl Fn(&Process)) -> u32 {
     match os::process::fork().unwrap() {
         Fork::Parent(child) => {
             assert_eq!(os::process::wait(child), Some(Ended::Killed(os::signal::SIGKILL)), "{point}");
-            l.db.all.by_os_pid(child).expect("nobody has cleaned up")
+            l.db.all.owner_by_os_pid(child).expect("nobody has cleaned up")
         }
         Fork::Child => {
             let run = std::panic::AssertUnwindSafe(|| {

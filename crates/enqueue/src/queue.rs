@@ -97,8 +97,17 @@ impl Enqueues {
     }
 
     /// Grants what can be granted now, converters first, each queue in order; the processes to post after the section.
+    ///
+    /// Each grant is final by itself, and so is what the section changed before: a queue has any length, and the log of a section
+    /// has not. Should the caller die between two grants, its own lock is still in its list, and whoever takes that
+    /// out for it grants the rest.
     pub(crate) fn grant(&self, section: &Section<'_>, resource: &Resource) -> Vec<u32> {
         let mut posts = Vec::new();
+        if resource.has_no_queue() {
+            return posts;
+        }
+        section.checkpoint();
+        let mut owned = self.owned_modes(resource);
         for queue in [&resource.converters, &resource.waiters] {
             loop {
                 let lock = queue.first.load(Ordering::Relaxed);
@@ -106,14 +115,17 @@ impl Enqueues {
                     break;
                 }
                 let slot = self.lock(lock);
-                if !self.goes_with_others(resource, lock, slot.requested()) {
+                owned.leave(slot.held());
+                if !owned.go_with(slot.requested()) {
                     return posts;
                 }
+                owned.join(slot.requested());
                 section.set32(&slot.held, slot.requested() as u32);
                 section.set(&slot.since_ns, os::clock::now_ns());
                 self.unlink(section, queue, lock);
                 self.append(section, &resource.owners, lock);
                 section.set32(&slot.requested, 0);
+                section.checkpoint();
                 posts.push(slot.process.load(Ordering::Relaxed));
             }
         }
@@ -129,10 +141,16 @@ impl Enqueues {
 
     fn take_out_in(&self, p: &Process, section: Section<'_>, resource: &'static Resource, lock: u32) -> Vec<u32> {
         let slot = self.lock(lock);
-        let list = self.list_of(resource, slot);
-        self.unlink(&section, list, lock);
+        let posts = if resource.has_no_queue() {
+            Vec::new()
+        } else {
+            // First the lock keeps nobody out; it leaves its lists when all that this makes possible is granted.
+            self.to_owners(&section, resource, lock);
+            section.set32(&slot.held, 0);
+            self.grant(&section, resource)
+        };
+        self.unlink(&section, self.list_of(resource, slot), lock);
         self.unlink_own(&section, lock);
-        let posts = self.grant(&section, resource);
         let unused = resource.is_unused();
         let number = slot.resource.load(Ordering::Relaxed);
         section.set32(&slot.process, 0);
@@ -159,15 +177,23 @@ impl Enqueues {
         let posts = if slot.held() == LockMode::None {
             self.take_out_in(p, section, resource, lock)
         } else {
-            self.unlink(&section, &resource.converters, lock);
-            self.append(&section, &resource.owners, lock);
-            section.set32(&slot.requested, 0);
+            self.to_owners(&section, resource, lock);
             let posts = self.grant(&section, resource);
             drop(section);
             posts
         };
         self.post(&posts);
         true
+    }
+
+    /// Takes the request of a lock back, which stays in the mode it has.
+    fn to_owners(&self, section: &Section<'_>, resource: &Resource, lock: u32) {
+        let slot = self.lock(lock);
+        if slot.requested() != LockMode::None {
+            self.unlink(section, self.list_of(resource, slot), lock);
+            self.append(section, &resource.owners, lock);
+            section.set32(&slot.requested, 0);
+        }
     }
 
     fn list_of<'r>(&self, resource: &'r Resource, slot: &Lock) -> &'r List {
@@ -188,6 +214,14 @@ impl Enqueues {
             .into_iter()
             .flat_map(|list| self.walk(list))
             .all(|n| n == own || self.lock(n).held().goes_with(mode))
+    }
+
+    fn owned_modes(&self, resource: &Resource) -> Modes {
+        let mut modes = Modes::default();
+        for list in [&resource.owners, &resource.converters] {
+            self.walk(list).for_each(|n| modes.join(self.lock(n).held()));
+        }
+        modes
     }
 
     /// The locks of a list, first to last. Bounded: a reader without the latch may meet a list in change.
@@ -295,6 +329,28 @@ impl Enqueues {
     fn give_back_lock(&self, free: &Section<'_>, lock: u32) {
         free.set32(&self.lock(lock).next, self.free.lock.load(Ordering::Relaxed));
         free.set32(&self.free.lock, lock);
+    }
+}
+
+/// In how many locks each mode is owned, of one resource.
+#[derive(Debug, Default)]
+struct Modes([u32; LockMode::ALL.len()]);
+
+impl Modes {
+    fn join(&mut self, mode: LockMode) {
+        self.0[mode as usize] += 1;
+    }
+
+    /// Takes away a lock in this mode; one that is not owned has none, and is not counted.
+    fn leave(&mut self, mode: LockMode) {
+        if mode != LockMode::None {
+            self.0[mode as usize] -= 1;
+        }
+    }
+
+    /// Whether `mode` goes with all of them.
+    fn go_with(&self, mode: LockMode) -> bool {
+        LockMode::ALL.into_iter().all(|m| self.0[m as usize] == 0 || m.goes_with(mode))
     }
 }
 

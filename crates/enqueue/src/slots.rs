@@ -109,6 +109,11 @@ impl Resource {
         self.kind.load(Ordering::Relaxed) == kind as u32 + 1 && self.id1() == id1 && self.id2() == id2
     }
 
+    /// Nobody waits for it.
+    pub(crate) fn has_no_queue(&self) -> bool {
+        self.converters.is_empty() && self.waiters.is_empty()
+    }
+
     pub(crate) fn is_unused(&self) -> bool {
         [&self.owners, &self.converters, &self.waiters].iter().all(|list| list.is_empty())
     }

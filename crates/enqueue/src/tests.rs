@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use process::testing::{attach, instance, kill_children, run_threads};
+use process::testing::{EVERY_STEP, attach, instance, kill_at_every_step, kill_children, run_threads};
 use process::{Cancel, Process, Processes};
 
 use super::*;
@@ -235,4 +235,139 @@ fn killed_processes_leave_whole_queues_and_nobody_hangs() {
     assert!(kills.killed > 100, "{kills:?}");
     check(&e);
     assert!(e.locks().is_empty(), "{:?}", e.locks());
+}
+
+/// Puts a request into its queue without waiting for it.
+fn ask(e: &Enqueues, p: &Process, id: u64, mode: LockMode) -> (u32, bool) {
+    e.request(p, EnqueueType::Tx, id, 0, mode, Timeout::Never).unwrap()
+}
+
+/// More than one section's changes of words could grant at once.
+const CROWD: u32 = 310;
+
+fn crowd() -> (&'static Processes, Enqueues, Process, Vec<Process>) {
+    let (all, e) = setup(CROWD + 4, 1000);
+    let holder = attach(all, "holder");
+    (all, e, holder, (0..CROWD).map(|_| attach(all, "waiter")).collect())
+}
+
+#[test]
+fn a_release_grants_any_number_of_requests() {
+    let (_, e, holder, waiters) = crowd();
+    let lock = get(&e, &holder, 1, LockMode::Exclusive, Timeout::NoWait).unwrap();
+    let asked: Vec<_> = waiters.iter().map(|p| ask(&e, p, 1, LockMode::Share)).collect();
+    assert!(asked.iter().all(|(_, granted)| !granted));
+    // One that converts to less lets them in, too.
+    e.convert(&holder, lock, LockMode::Share, Timeout::NoWait).unwrap();
+    assert!(waiters.iter().all(|p| e.held(p, EnqueueType::Tx, 1, 0) == LockMode::Share));
+    check(&e);
+    waiters.iter().for_each(|p| e.release_all(p, p.number()));
+    e.convert(&holder, lock, LockMode::Exclusive, Timeout::NoWait).unwrap();
+    assert!(waiters.iter().all(|p| !ask(&e, p, 1, LockMode::SubExclusive).1));
+    e.release(&holder, lock);
+    assert!(waiters.iter().all(|p| e.held(p, EnqueueType::Tx, 1, 0) == LockMode::SubExclusive));
+    check(&e);
+}
+
+#[test]
+fn a_releaser_that_is_killed_between_two_grants_has_its_work_finished() {
+    let (all, e, holder, waiters) = crowd();
+    // The holder and the cleaner are others: it is a child that releases.
+    let before = || {
+        waiters.iter().for_each(|p| e.release_all(p, p.number()));
+        assert!(e.locks().is_empty());
+    };
+    let killed = kill_at_every_step(
+        &holder,
+        "undo-ended",
+        before,
+        |p, arm| {
+            let lock = get(&e, p, 1, LockMode::Exclusive, Timeout::NoWait).unwrap();
+            assert!(waiters.iter().all(|w| !ask(&e, w, 1, LockMode::Share).1));
+            arm();
+            e.release(p, lock);
+        },
+        || {
+            check(&e);
+            assert!(waiters.iter().all(|p| e.held(p, EnqueueType::Tx, 1, 0) == LockMode::Share));
+        },
+    );
+    assert!(killed > u64::from(CROWD), "{killed}: a step for each grant");
+    assert_eq!(all.live().count() as u32, CROWD + 1);
+}
+
+/// What a child does with enqueues, step by step; the others' requests are in the queue before.
+#[test]
+fn a_process_killed_at_any_step_leaves_whole_queues() {
+    let (all, e) = setup(12, 64);
+    let pmon = attach(all, "pmon");
+    let others: Vec<_> = (0..5).map(|_| attach(all, "other")).collect();
+    type Body<'a> = &'a dyn Fn(&Process, &dyn Fn());
+    let modes = [LockMode::Share, LockMode::Share, LockMode::SubExclusive, LockMode::Share, LockMode::Exclusive];
+    let queue = || assert!(others.iter().zip(modes).all(|(p, mode)| ask(&e, p, 1, mode).0 > 0));
+    let bodies: [(&str, Body<'_>); 6] = [
+        ("get and release", &|p, arm| {
+            arm();
+            let lock = get(&e, p, 2, LockMode::Exclusive, Timeout::NoWait).unwrap();
+            e.release(p, lock);
+        }),
+        ("release to a queue", &|p, arm| {
+            let lock = get(&e, p, 1, LockMode::Exclusive, Timeout::NoWait).unwrap();
+            queue();
+            arm();
+            e.release(p, lock);
+        }),
+        ("convert down and up", &|p, arm| {
+            let lock = get(&e, p, 1, LockMode::Exclusive, Timeout::NoWait).unwrap();
+            queue();
+            arm();
+            e.convert(p, lock, LockMode::Share, Timeout::NoWait).unwrap();
+            assert_eq!(
+                e.convert(p, lock, LockMode::Exclusive, Timeout::After(Duration::from_millis(1))),
+                Err(EnqueueError::TimedOut)
+            );
+        }),
+        ("wait in vain", &|p, arm| {
+            queue();
+            arm();
+            assert_eq!(
+                get(&e, p, 1, LockMode::Exclusive, Timeout::After(Duration::from_millis(1))),
+                Err(EnqueueError::TimedOut)
+            );
+        }),
+        ("release all", &|p, arm| {
+            let _ = get(&e, p, 1, LockMode::Exclusive, Timeout::NoWait).unwrap();
+            let _ = get(&e, p, 2, LockMode::Exclusive, Timeout::NoWait).unwrap();
+            let _ = get(&e, p, 3, LockMode::Exclusive, Timeout::NoWait).unwrap();
+            queue();
+            arm();
+            e.release_all(p, p.number());
+        }),
+        ("a deadlock", &|p, arm| {
+            let _ = get(&e, p, 2, LockMode::Exclusive, Timeout::NoWait).unwrap();
+            let _ = ask(&e, &others[0], 1, LockMode::Exclusive);
+            let _ = ask(&e, &others[0], 2, LockMode::Exclusive);
+            arm();
+            assert_eq!(get(&e, p, 1, LockMode::Exclusive, SECOND), Err(EnqueueError::Deadlock));
+        }),
+    ];
+    for (what, body) in bodies {
+        let killed = kill_at_every_step(
+            &pmon,
+            EVERY_STEP,
+            || (),
+            |p, arm| body(p, arm),
+            || {
+                check(&e);
+                // The dead keep nobody out: who waits, waits for somebody who is there.
+                let is_held = |l: &LockView| e.locks().iter().any(|o| o.id1 == l.id1 && o.held != LockMode::None);
+                let waits = |l: &LockView| l.requested != LockMode::None;
+                assert!(e.locks().iter().filter(|l| waits(l)).all(is_held), "{what}: {:?}", e.locks());
+                others.iter().for_each(|p| e.release_all(&pmon, p.number()));
+                assert!(e.locks().is_empty(), "{what}: {:?}", e.locks());
+                check(&e);
+            },
+        );
+        assert!(killed > 10, "{what}: {killed}");
+    }
 }

@@ -15,6 +15,7 @@ use types::Value;
 const WORKERS: usize = 6;
 const ACCOUNTS: i64 = 200;
 const KILLS: u64 = 300;
+const PANICS: usize = 25;
 
 fn number(client: &mut Client, sql: &str) -> i64 {
     let rows = client.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
@@ -74,7 +75,54 @@ fn the_accounts_balance_in_every_design_of_every_cache() {
     }
 }
 
+#[test]
+fn sessions_that_panic_anywhere_leave_nothing_behind() {
+    // A session panics at every so many changes of words under latches, around the ends of sections, at the steps of a
+    // group of block changes, and of commits and rollbacks.
+    for (plan, panics) in [
+        ("undo-note:1511:session-panic", PANICS),
+        ("undo-end*:797:session-panic", PANICS),
+        ("group-*:331:session-panic", PANICS),
+        ("txn-*:61:session-panic", PANICS),
+    ] {
+        let mut instance = start(&[("_crash_point", plan)]);
+        let done = under_load(&instance, || {
+            let deaths = || std::fs::read_to_string(instance.dir().join(os::crash::DEATHS_FILE)).unwrap_or_default();
+            let start = Instant::now();
+            while deaths().lines().count() < panics {
+                assert!(start.elapsed() < Duration::from_secs(120), "{plan}: {} panics", deaths().lines().count());
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+        assert!(done > 0, "{plan}: work was done between the panics");
+        assert_whole(&mut instance);
+        let log = std::fs::read_to_string(instance.dir().join("alert.log")).unwrap();
+        assert!(log.matches("ORA-00600: internal error code, arguments: [crash point").count() >= panics, "{plan}");
+        assert!(log.matches("ended with status 101").count() >= panics, "{plan}: the supervisor saw them die");
+    }
+}
+
 fn storm(params: &[(&str, &str)], kills: u64) {
+    let mut instance = start(params);
+    let pids: Vec<AtomicU64> = (0..WORKERS).map(|_| AtomicU64::new(0)).collect();
+    let mut killed = 0;
+    let done = under_load_with(&instance, &pids, || {
+        let (mut r, start) = (Random(42), Instant::now());
+        while killed < kills && start.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_micros(500 + r.below(4000)));
+            let pid = pids[r.below(WORKERS as u64) as usize].swap(0, Ordering::AcqRel);
+            if pid != 0 && os::process::kill(pid as i32, os::signal::SIGKILL).is_ok() {
+                killed += 1;
+            }
+        }
+    });
+    assert_eq!(killed, kills, "the killer found somebody to kill");
+    assert!(done > 0, "work was done between the kills");
+    assert_whole(&mut instance);
+}
+
+/// An instance with the tables, in which nobody dies before the load begins.
+fn start(params: &[(&str, &str)]) -> Ephemeral {
     let more = params.iter().map(|(name, value)| (name.to_string(), value.to_string()));
     let options = EphemeralOptions {
         params: [("processes".into(), "60".into()), ("db_cache_size".into(), "4M".into())]
@@ -83,7 +131,8 @@ fn storm(params: &[(&str, &str)], kills: u64) {
             .collect(),
         executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))),
     };
-    let mut instance = Ephemeral::start_with(&options).unwrap();
+    let instance = Ephemeral::start_with(&options).unwrap();
+    std::fs::write(instance.dir().join(os::crash::CALM_FILE), "").unwrap();
     let mut keeper = instance.connect(&Credentials::Sysdba).unwrap();
     keeper.execute("create table account (id number, n number)", &[]).unwrap();
     keeper.execute("create table noise (n number, v varchar2(500))", &[]).unwrap();
@@ -91,12 +140,21 @@ fn storm(params: &[(&str, &str)], kills: u64) {
         .execute(&format!("insert into account select level - 1, 100 from dual connect by level <= {ACCOUNTS}"), &[])
         .unwrap();
     keeper.commit().unwrap();
-    let stop = AtomicBool::new(false);
+    instance
+}
+
+fn under_load(instance: &Ephemeral, meanwhile: impl FnOnce()) -> u64 {
     let pids: Vec<AtomicU64> = (0..WORKERS).map(|_| AtomicU64::new(0)).collect();
-    let done = AtomicU64::new(0);
+    under_load_with(instance, &pids, meanwhile)
+}
+
+/// Runs the workers, whose server processes are in `pids`, until `meanwhile` is over; how much work they did.
+fn under_load_with(instance: &Ephemeral, pids: &[AtomicU64], meanwhile: impl FnOnce()) -> u64 {
+    let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
+    let calm = instance.dir().join(os::crash::CALM_FILE);
     std::thread::scope(|scope| {
         for (n, pid) in pids.iter().enumerate() {
-            let (instance, stop, done) = (&instance, &stop, &done);
+            let (stop, done) = (&stop, &done);
             scope.spawn(move || {
                 let mut r = Random(0x9E37_79B9_7F4A_7C15 ^ (n as u64 + 1));
                 while !stop.load(Ordering::Relaxed) {
@@ -109,20 +167,20 @@ fn storm(params: &[(&str, &str)], kills: u64) {
                 }
             });
         }
-        let mut r = Random(42);
-        let (mut killed, start) = (0, Instant::now());
-        while killed < kills && start.elapsed() < Duration::from_secs(60) {
-            std::thread::sleep(Duration::from_micros(500 + r.below(4000)));
-            let pid = pids[r.below(WORKERS as u64) as usize].swap(0, Ordering::AcqRel);
-            if pid != 0 && os::process::kill(pid as i32, os::signal::SIGKILL).is_ok() {
-                killed += 1;
-            }
-        }
+        std::fs::remove_file(&calm).unwrap();
+        // A failure in there must not leave the workers running.
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(meanwhile));
+        std::fs::write(&calm, "").unwrap();
         stop.store(true, Ordering::Relaxed);
-        assert_eq!(killed, kills, "the killer found somebody to kill");
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
-    assert!(done.load(Ordering::Relaxed) > 0, "work was done between the kills");
+    done.into_inner()
+}
+
+/// Nothing is lost, and nothing is held by anybody who is gone.
+fn assert_whole(instance: &mut Ephemeral) {
     assert!(instance.is_running());
+    let mut keeper = instance.connect(&Credentials::Sysdba).unwrap();
     assert_eq!(number(&mut keeper, "select sum(n) from account"), 100 * ACCOUNTS);
     assert_eq!(number(&mut keeper, "select count(*) from account"), ACCOUNTS);
     // The index and the table have the same rows.
@@ -134,6 +192,8 @@ fn storm(params: &[(&str, &str)], kills: u64) {
     for (nobody, what) in [
         ("select count(*) - 1 from v$process where background is null", "dead processes are cleaned up"),
         ("select count(*) from v$latchholder", "no latch is held"),
+        ("select count(*) from v$transaction", "no transaction is left"),
+        ("select count(*) from v$lock where type in ('TX', 'TM', 'RC')", "no lock is left"),
     ] {
         while number(&mut keeper, nobody) > 0 {
             assert!(start.elapsed() < Duration::from_secs(60), "{what}");

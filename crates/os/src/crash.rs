@@ -7,9 +7,11 @@
 //!
 //! A plan is `name:n`, `name:n:process`, `name:n:child` or `name:n:stop`; a name that ends with `*` stands for all that begin so. `name:n` kills the
 //! instance at the n-th pass: the supervisor first, which takes every process with it, then the process itself.
-//! `name:n:process` kills only the process, at every n-th pass; `name:n:child` too, and spares the process that armed it. `name:n:stop` kills
-//! nobody: from the n-th pass on, who passes while the directory has the file [`STOP_FILE`] takes that away and stops until it is sent
-//! SIGCONT, so that a test decides what happens between two lines of a process.
+//! `name:n:process` kills only the process, at every n-th pass; `name:n:child` too, and spares the process that armed it;
+//! `name:n:session` spares those that called [`spare`] as well. `name:n:panic` and `name:n:session-panic` have the processes
+//! panic that `child` and `session` would kill. `name:n:stop` kills nobody: from the n-th pass on, a process that passes
+//! while the directory has the file [`STOP_FILE`] takes that away and stops until it is sent SIGCONT, so that a test decides
+//! what happens between two lines of a process.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,8 +26,13 @@ pub const DEATHS_FILE: &str = "crash_points";
 /// The file that a plan `name:n:stop` waits for.
 pub const STOP_FILE: &str = "crash_stop";
 
+/// While the directory has this file, a plan kills nobody: its place is passed and that is all.
+pub const CALM_FILE: &str = "crash_calm";
+
 static ARMED: AtomicBool = AtomicBool::new(false);
 static PLAN: OnceLock<Plan> = OnceLock::new();
+/// This process is none of those that serve sessions.
+static SPARED: AtomicBool = AtomicBool::new(false);
 
 /// Who is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +40,8 @@ enum Scope {
     Process,
     /// As `Process`, but not the one that armed the plan.
     Child,
+    /// As `Child`, but not those that are spared.
+    Session,
     Instance,
     /// The process, which is stopped and not killed.
     Stop,
@@ -43,6 +52,8 @@ struct Plan {
     name: String,
     every: u64,
     scope: Scope,
+    panics: bool,
+    notes: bool,
     supervisor: i32,
     deaths: PathBuf,
     passes: &'static [AtomicU64],
@@ -62,28 +73,63 @@ pub fn point(name: &'static str) {
 /// # Errors
 /// `EINVAL`: the text is no plan. `EALREADY`: this process has one.
 pub fn arm(plan: &str, dir: &Path) -> OsResult<()> {
+    arm_in(plan, dir, true)
+}
+
+/// As [`arm`], without notes of the deaths.
+///
+/// # Errors
+/// As [`arm`].
+pub fn arm_quietly(plan: &str, dir: &Path) -> OsResult<()> {
+    arm_in(plan, dir, false)
+}
+
+fn arm_in(plan: &str, dir: &Path, notes: bool) -> OsResult<()> {
     let invalid = || OsError::from_errno("crash point", plan, libc::EINVAL);
     let mut parts = plan.split(':');
     let name = parts.next().filter(|n| !n.is_empty()).ok_or_else(invalid)?.to_owned();
     let every = parts.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0).ok_or_else(invalid)?;
-    let scope = match parts.next() {
-        None | Some("instance") => Scope::Instance,
-        Some("process") => Scope::Process,
-        Some("child") => Scope::Child,
-        Some("stop") => Scope::Stop,
+    let (scope, panics) = match parts.next() {
+        None | Some("instance") => (Scope::Instance, false),
+        Some("process") => (Scope::Process, false),
+        Some("child") => (Scope::Child, false),
+        Some("session") => (Scope::Session, false),
+        Some("panic") => (Scope::Child, true),
+        Some("session-panic") => (Scope::Session, true),
+        Some("stop") => (Scope::Stop, false),
         Some(_) => return Err(invalid()),
     };
     if parts.next().is_some() {
         return Err(invalid());
     }
     let passes = crate::memory::shared_slice(1)?;
-    let plan_made = Plan { name, every, scope, supervisor: process::own_id(), deaths: dir.join(DEATHS_FILE), passes };
+    let plan_made = Plan {
+        name,
+        every,
+        scope,
+        panics,
+        notes,
+        supervisor: process::own_id(),
+        deaths: dir.join(DEATHS_FILE),
+        passes,
+    };
     PLAN.set(plan_made).map_err(|_| OsError::from_errno("crash point", plan, libc::EALREADY))?;
     ARMED.store(true, Ordering::Relaxed);
     Ok(())
 }
 
+/// Says whether plans for sessions spare this process, and those that it forks later.
+pub fn spare(is_spared: bool) {
+    SPARED.store(is_spared, Ordering::Relaxed);
+}
+
 impl Plan {
+    fn spares_this_process(&self) -> bool {
+        let is_child_only = matches!(self.scope, Scope::Child | Scope::Session);
+        (is_child_only && process::own_id() == self.supervisor)
+            || (self.scope == Scope::Session && SPARED.load(Ordering::Relaxed))
+    }
+
     fn means(&self, name: &str) -> bool {
         match self.name.strip_suffix('*') {
             Some(start) => name.starts_with(start),
@@ -95,7 +141,7 @@ impl Plan {
 #[cold]
 fn pass(name: &'static str) {
     let Some(plan) = PLAN.get() else { return };
-    if !plan.means(name) || (plan.scope == Scope::Child && process::own_id() == plan.supervisor) {
+    if !plan.means(name) || plan.spares_this_process() {
         return;
     }
     let nth = plan.passes[0].fetch_add(1, Ordering::Relaxed) + 1;
@@ -107,17 +153,21 @@ fn pass(name: &'static str) {
     }
     let now = match plan.scope {
         Scope::Instance => nth == plan.every,
-        Scope::Process | Scope::Child => nth.is_multiple_of(plan.every),
+        Scope::Process | Scope::Child | Scope::Session => nth.is_multiple_of(plan.every),
         Scope::Stop => false,
     };
-    if now {
+    if now && !plan.deaths.with_file_name(CALM_FILE).exists() {
         note(plan, name, nth);
+        assert!(!plan.panics, "crash point {name}, pass {nth}");
         die(if plan.scope == Scope::Instance { plan.supervisor } else { 0 });
     }
 }
 
 /// Writes down who died where; a death that cannot be written down happens all the same.
 fn note(plan: &Plan, name: &str, nth: u64) {
+    if !plan.notes {
+        return;
+    }
     let file = std::fs::OpenOptions::new().create(true).append(true).open(&plan.deaths);
     if let Ok(mut file) = file {
         let _ = file.write_all(format!("{name} {nth} {}\n", process::own_id()).as_bytes());
@@ -149,6 +199,10 @@ mod tests {
 
     /// Arms `plan` in a child and passes `names` in a child of that; how it ended and the notes it left.
     fn child(plan: &str, names: &[&'static str]) -> (Ended, String) {
+        child_of(plan, names, false)
+    }
+
+    fn child_of(plan: &str, names: &[&'static str], spared: bool) -> (Ended, String) {
         let dir = std::env::temp_dir().join(format!("lw-os-crash-{}-{}", process::own_id(), plan.replace('*', "_")));
         std::fs::create_dir_all(&dir).unwrap();
         let ended = match process::fork().unwrap() {
@@ -158,11 +212,14 @@ mod tests {
                 }
                 match process::fork() {
                     Ok(Fork::Child) => {
+                        spare(spared);
+                        std::panic::set_hook(Box::new(|_| process::exit_now(101)));
                         names.iter().for_each(|n| point(n));
                         process::exit_now(0);
                     }
                     Ok(Fork::Parent(pid)) => match process::wait(pid) {
                         Some(Ended::Killed(_)) => process::exit_now(3),
+                        Some(Ended::Exited(101)) => process::exit_now(5),
                         _ => process::exit_now(0),
                     },
                     Err(_) => process::exit_now(4),
@@ -183,6 +240,15 @@ mod tests {
         assert_eq!(child("a:3", &["a", "b", "a"]), (Ended::Exited(0), String::new()));
         assert_eq!(child("lo*:2:process", &["log", "b", "low"]).0, Ended::Exited(3), "only the process");
         assert_eq!(child("lo*:2:child", &["log", "b", "low"]).0, Ended::Exited(3), "only the process");
+    }
+
+    #[test]
+    fn plans_for_sessions_spare_other_processes_and_some_plans_panic() {
+        assert_eq!(child_of("a:1:session", &["a"], false).0, Ended::Exited(3));
+        assert_eq!(child_of("a:1:session", &["a"], true).0, Ended::Exited(0));
+        assert_eq!(child_of("a:2:session-panic", &["a", "a"], false).0, Ended::Exited(5));
+        assert_eq!(child_of("a:1:session-panic", &["a"], true).0, Ended::Exited(0));
+        assert_eq!(child_of("a:1:panic", &["a"], true).0, Ended::Exited(5));
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod file;
 pub mod full;
 pub mod futex;
 pub mod memory;
+pub mod panics;
 pub mod power;
 pub mod proc;
 pub mod process;

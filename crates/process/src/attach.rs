@@ -53,6 +53,7 @@ impl Processes {
             undo: &self.undo[n],
             section_ids: Cell::new(0),
             cleaning: Cell::new(false),
+            looked: Cell::new(0),
             parsing: Cell::new(false),
             timed: Cell::new(true),
         };
@@ -108,6 +109,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         if self.slot().state().1 != os::process::own_id() {
             return; // the copy that a forked child inherited: the process lives on in the parent
+        }
+        if std::thread::panicking() {
+            return; // A panic is a death: what the session has is released by PMON, in order, and the slot is freed after that.
         }
         self.all.leave(self);
         self.count(Stat::UserLogoutsCumulative, 1);

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use wait::Stat;
 
-use crate::slots::{ProcessSlot, ProcessState};
+use crate::slots::{Owner, ProcessSlot, ProcessState};
 use crate::{Process, Processes};
 
 /// When a hook runs: state objects go children first.
@@ -46,6 +47,27 @@ impl fmt::Debug for Hook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {}", self.order, self.name)
     }
+}
+
+/// How often a cleaner with long work looks for processes that have died meanwhile.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How far the cleaning behind a dead process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Its changes are back and its latches are free.
+    Right,
+    /// Its pins are free too, or are being freed.
+    Unpinned,
+}
+
+/// A process that is being cleaned up behind by process `by`, which alone writes this down, in memory of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dying {
+    by: u32,
+    number: u32,
+    stage: Stage,
+    cleaned: Cleaned,
 }
 
 /// What cleaning up behind one process came to.
@@ -92,56 +114,99 @@ impl Processes {
         hooks.iter().for_each(|hook| (hook.0)(p));
     }
 
-    /// Cleans up behind a process that is dead: changes back, latches free, hooks, statistics, slot free.
-    ///
-    /// `by` is PMON, the only one that cleans up. `None` when the slot is free, or belongs to `by`, or is being cleaned up already.
-    /// Latches: none held on entry or return.
+    /// Cleans up behind a process that is dead, as [`Self::cleanup_all`] does. `None` when the slot is another's by now, belongs to
+    /// `by`, or is being cleaned up already.
     ///
     /// # Panics
     /// A hook panics.
-    pub fn cleanup(&'static self, by: &Process, dead: u32) -> Option<Cleaned> {
-        let slot = self.slot(dead)?;
-        if dead == by.number() {
-            return None;
-        }
-        let claimed = slot.to(ProcessState::Active, ProcessState::Cleaning)
-            || slot.to(ProcessState::Starting, ProcessState::Cleaning);
-        if !claimed {
-            return None;
-        }
-        by.client.set_watch({
-            let own = by.number();
-            move || self.free_behind_the_dead(own)
-        });
-        let (words, latches) = self.put_right(dead);
-        by.cleaning.set(true);
-        for hook in self.hooks() {
-            (hook.run)(by, dead);
-        }
-        by.cleaning.set(false);
-        self.stats[dead as usize - 1].set(Stat::LogonsCurrent, 0);
-        self.fold(by, dead);
-        by.count(Stat::DeadProcessesCleanedUp, 1);
-        by.count(Stat::UserLogoutsCumulative, 1);
-        by.count(Stat::MicroUndoWordsRolledBack, u64::from(words));
-        slot.to(ProcessState::Cleaning, ProcessState::Free);
-        Some(Cleaned { words, latches })
+    pub fn cleanup(&'static self, by: &Process, dead: Owner) -> Option<Cleaned> {
+        self.cleanup_all(by, &[dead])
+            .into_iter()
+            .find(|(number, _)| *number == dead.number())
+            .map(|(_, cleaned)| cleaned)
     }
 
-    fn hooks(&self) -> Vec<Arc<Hook>> {
-        self.hooks.lock().expect("no panic under this lock").clone()
+    /// Cleans up behind processes that are dead, and behind those that die meanwhile: first the changes of all are put back and
+    /// the latches and pins of all are freed, then for one after the other the other hooks run, the statistics move and
+    /// the slot becomes free. So nobody waits for a latch until the transaction of another dead process is rolled back.
+    ///
+    /// `by` is PMON, the only one that cleans up. Latches: none held on entry or return.
+    ///
+    /// # Panics
+    /// A hook panics.
+    pub fn cleanup_all(&'static self, by: &Process, dead: &[Owner]) -> Vec<(u32, Cleaned)> {
+        let own = by.number();
+        by.client.set_watch(move || self.free_behind_the_dead(own));
+        by.cleaning.set(true);
+        dead.iter().for_each(|owner| self.take_over(own, *owner));
+        let mut done = Vec::new();
+        loop {
+            self.free_pins(by);
+            let Some(next) = self.next_dying(own) else { return done };
+            self.finish(by, next);
+            done.push((next.number, next.cleaned));
+        }
+    }
+
+    /// Takes the slot of a dead process, puts its changes back and frees its latches. The rest of the cleaning comes in turn.
+    fn take_over(&self, by: u32, dead: Owner) {
+        let number = dead.number();
+        if number == by || !self.slot(number).is_some_and(|slot| slot.take_from(dead)) {
+            return;
+        }
+        let (words, latches) = self.put_right(number);
+        let dying = Dying { by, number, stage: Stage::Right, cleaned: Cleaned { words, latches } };
+        self.dying.lock().expect("no panic under this lock").push(dying);
+    }
+
+    /// Frees the pins of those whose latches are free, children first. A hook may come back here while it waits.
+    fn free_pins(&self, by: &Process) {
+        while let Some(number) = self.next_pinned(by.number()) {
+            self.run_hooks(by, number, |order| order == CleanupOrder::Pins);
+        }
+    }
+
+    fn next_pinned(&self, by: u32) -> Option<u32> {
+        let mut dying = self.dying.lock().expect("no panic under this lock");
+        let next = dying.iter_mut().find(|d| d.by == by && d.stage == Stage::Right)?;
+        next.stage = Stage::Unpinned;
+        Some(next.number)
+    }
+
+    fn next_dying(&self, by: u32) -> Option<Dying> {
+        let mut dying = self.dying.lock().expect("no panic under this lock");
+        let at = dying.iter().position(|d| d.by == by)?;
+        Some(dying.remove(at))
+    }
+
+    fn finish(&self, by: &Process, dead: Dying) {
+        let number = dead.number;
+        self.run_hooks(by, number, |order| order != CleanupOrder::Pins);
+        self.stats[number as usize - 1].set(Stat::LogonsCurrent, 0);
+        self.fold(by, number);
+        by.count(Stat::DeadProcessesCleanedUp, 1);
+        by.count(Stat::UserLogoutsCumulative, 1);
+        by.count(Stat::MicroUndoWordsRolledBack, u64::from(dead.cleaned.words));
+        self.slots[number as usize - 1].to(ProcessState::Cleaning, ProcessState::Free);
+    }
+
+    fn run_hooks(&self, by: &Process, dead: u32, which: impl Fn(CleanupOrder) -> bool) {
+        let hooks: Vec<_> = self.hooks.lock().expect("no panic under this lock").clone();
+        hooks.iter().filter(|hook| which(hook.order)).for_each(|hook| (hook.run)(by, dead));
     }
 
     /// Frees the latches and pins of all dead processes, for the cleaner that waits for a buffer in the middle of a hook.
     pub(crate) fn free_pins_behind_the_dead(&self, by: &Process) {
-        let dead = |(number, slot): &(u32, &ProcessSlot)| {
-            *number != by.number() && slot.state().0 != ProcessState::Cleaning && !slot.is_alive()
-        };
-        for (number, _) in self.live().filter(dead) {
-            self.put_right(number);
-            for hook in self.hooks().iter().filter(|h| h.order == CleanupOrder::Pins) {
-                (hook.run)(by, number);
-            }
+        by.looked.set(os::clock::now_ns());
+        self.free_behind_the_dead(by.number());
+        self.free_pins(by);
+    }
+
+    /// As [`Self::free_pins_behind_the_dead`], now and then: for the cleaner that has long work and waits for nobody.
+    pub(crate) fn look_for_the_dead(&self, by: &Process) {
+        let now = os::clock::now_ns();
+        if now.saturating_sub(by.looked.get()) >= LOOK.as_nanos() as u64 {
+            self.free_pins_behind_the_dead(by);
         }
     }
 
@@ -158,22 +223,18 @@ impl Processes {
     /// Frees what all dead processes hold. For the cleaner that waits for a latch: its holder may have died after the one
     /// that is being cleaned up behind, and nobody else would free it. The rest of the cleaning comes when its turn comes.
     fn free_behind_the_dead(&self, own: u32) {
-        let dead = |(number, slot): &(u32, &ProcessSlot)| *number != own && !slot.is_alive();
-        for (number, _) in self.live().filter(dead) {
-            self.put_right(number);
-        }
+        self.dead().for_each(|owner| self.take_over(own, owner));
+    }
+
+    /// The owners of slots that the operating system no longer runs. Each was seen before the system was asked: if the slot still
+    /// has that owner, the owner is dead.
+    fn dead(&self) -> impl Iterator<Item = Owner> {
+        self.owners().filter(|owner| !owner.is_claimed() && !os::process::is_running(owner.os_pid()))
     }
 
     /// Cleans up behind every process that the operating system no longer has; returns how many.
     pub fn sweep(&'static self, by: &Process) -> u32 {
-        let gone: Vec<u32> = self
-            .live()
-            .filter(|(_, slot)| {
-                let (state, os_pid) = slot.state();
-                state != ProcessState::Cleaning && !os::process::is_running(os_pid)
-            })
-            .map(|(number, _)| number)
-            .collect();
-        gone.into_iter().filter(|number| self.cleanup(by, *number).is_some()).count() as u32
+        let gone: Vec<Owner> = self.dead().collect();
+        self.cleanup_all(by, &gone).len() as u32
     }
 }

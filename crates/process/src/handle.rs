@@ -15,7 +15,8 @@ use crate::{ProcessSlot, Processes};
 
 /// A process of the instance: a server process, a background process, or a thread of a test.
 ///
-/// One thread uses it. Dropping it leaves the instance in order; a process that is killed is cleaned up behind.
+/// One thread uses it. Dropping it leaves the instance in order; a process that is killed is cleaned up behind, and so is one
+/// that panics: its slot stays as it is.
 #[derive(Debug)]
 pub struct Process {
     pub(crate) all: &'static Processes,
@@ -26,8 +27,10 @@ pub struct Process {
     pub(crate) session: &'static SessionSlot,
     pub(crate) undo: &'static UndoLog,
     pub(crate) section_ids: Cell<u32>,
-    /// True while it cleans up behind a dead process.
+    /// True once it has cleaned up behind a dead process.
     pub(crate) cleaning: Cell<bool>,
+    /// When it last looked for the dead by itself, by the monotonic clock.
+    pub(crate) looked: Cell<u64>,
     /// True in a parse call: what it parses itself is part of it.
     pub(crate) parsing: Cell<bool>,
     /// Whether parses are timed.
@@ -41,6 +44,14 @@ impl Process {
     pub fn help_the_dead(&self) {
         if self.cleaning.get() {
             self.all.free_pins_behind_the_dead(self);
+        }
+    }
+
+    /// For loops that take long and wait for nobody, each time round: a cleaner frees what processes held that have died
+    /// meanwhile, twenty times a second at most. Latches: none held on entry or return.
+    pub fn look_for_the_dead(&self) {
+        if self.cleaning.get() {
+            self.all.look_for_the_dead(self);
         }
     }
 

@@ -36,5 +36,5 @@ pub use registry::{LatchSet, ProcessConfig, ProcessLayout, Processes};
 pub use reuse::{Following, REUSE_SIZES, Reuse, ReuseLayout, Reused, Simulated, Simulator};
 pub use section::{MutexSection, Section, SharedHold};
 pub use session::{Cancel, SessionSlot, SessionStatus};
-pub use slots::{ProcessSlot, ProcessState};
+pub use slots::{Owner, ProcessSlot, ProcessState};
 pub use times::{EventSums, ParseClock, Parsed, Whose};

@@ -7,9 +7,9 @@ use latch::{Domain, Generation, Latch, LatchCounts, LatchName, LatchShared, Latc
 use sga::{Sga, SgaBuilder, SgaSlice};
 use wait::{EventTotals, StatLine, WaitSlot};
 
-use crate::cleanup::{Hook, LeaveHook};
+use crate::cleanup::{Dying, Hook, LeaveHook};
 use crate::session::{Cancel, SessionSlot};
-use crate::slots::{ProcessSlot, ProcessState};
+use crate::slots::{Owner, ProcessSlot, ProcessState};
 use crate::undo::UndoLog;
 
 /// How many processes an instance may have.
@@ -97,6 +97,8 @@ pub struct Processes {
     pub(crate) folding: &'static Versioned,
     pub(crate) hooks: Mutex<Vec<Arc<Hook>>>,
     pub(crate) leave_hooks: Mutex<Vec<LeaveHook>>,
+    /// Whom this process has begun to clean up behind.
+    pub(crate) dying: Mutex<Vec<Dying>>,
     children: Mutex<Vec<(LatchName, LatchSet)>>,
 }
 
@@ -129,6 +131,7 @@ impl Processes {
             folding,
             hooks: Mutex::new(Vec::new()),
             leave_hooks: Mutex::new(Vec::new()),
+            dying: Mutex::new(Vec::new()),
             children: Mutex::new(Vec::new()),
         }))
     }
@@ -187,10 +190,27 @@ impl Processes {
         numbered.filter(|(_, slot)| slot.state().0 != ProcessState::Free)
     }
 
+    /// The owners of all slots that are not free.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = Owner> {
+        self.slots.iter().enumerate().filter_map(|(n, slot)| slot.owner(n as u32 + 1))
+    }
+
+    /// The owner of a slot; `None` while it is free.
+    #[must_use]
+    pub fn owner(&self, number: u32) -> Option<Owner> {
+        self.slot(number)?.owner(number)
+    }
+
+    /// The owner that has this process id of the operating system.
+    #[must_use]
+    pub fn owner_by_os_pid(&self, os_pid: i32) -> Option<Owner> {
+        self.owners().find(|owner| owner.os_pid() == os_pid)
+    }
+
     /// The process that has this process id of the operating system.
     #[must_use]
     pub fn by_os_pid(&self, os_pid: i32) -> Option<u32> {
-        self.live().find(|(_, slot)| slot.state().1 == os_pid).map(|(number, _)| number)
+        self.owner_by_os_pid(os_pid).map(Owner::number)
     }
 
     /// Wakes a process that sleeps in [`crate::Process::sleep`].

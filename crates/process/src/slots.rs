@@ -25,7 +25,8 @@ sga_struct! {
     /// One process: a row of `v$process`.
     #[derive(Debug)]
     pub struct ProcessSlot {
-        /// The state in bits 0 to 7, the operating system's process id above: they change together.
+        /// The state in bits 0 to 7, the operating system's process id in bits 8 to 39, the count of owners above: they change
+        /// together, so the word of one owner is never the word of another.
         state: AtomicU64,
         /// Counts the owners of the slot.
         pub(crate) serial: AtomicU64,
@@ -37,8 +38,51 @@ sga_struct! {
     }
 }
 
-fn pack(state: ProcessState, os_pid: i32) -> u64 {
-    u64::from(os_pid.unsigned_abs()) << 8 | state as u64
+/// One owner of one process slot, as somebody saw it: what is done to the slot on its account fails once another has the slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    number: u32,
+    word: u64,
+}
+
+impl Owner {
+    /// The owner that [`Owner::word`] stood for, of slot `number`.
+    #[must_use]
+    pub fn from_word(number: u32, word: u64) -> Self {
+        Self { number, word }
+    }
+
+    /// The number of the slot.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.number
+    }
+
+    /// The slot's word; not 0.
+    #[must_use]
+    pub fn word(self) -> u64 {
+        self.word
+    }
+
+    pub(crate) fn os_pid(self) -> i32 {
+        unpack(self.word).1
+    }
+
+    pub(crate) fn is_claimed(self) -> bool {
+        unpack(self.word).0 == ProcessState::Cleaning
+    }
+}
+
+const PID_SHIFT: u32 = 8;
+const COUNT_SHIFT: u32 = 40;
+
+fn pack(state: ProcessState, os_pid: i32, count: u64) -> u64 {
+    count << COUNT_SHIFT | u64::from(os_pid.unsigned_abs()) << PID_SHIFT | state as u64
+}
+
+/// How many owners the slot has had, in 24 bits.
+fn count_of(word: u64) -> u64 {
+    word >> COUNT_SHIFT
 }
 
 fn unpack(word: u64) -> (ProcessState, i32) {
@@ -48,7 +92,7 @@ fn unpack(word: u64) -> (ProcessState, i32) {
         2 => ProcessState::Active,
         _ => ProcessState::Cleaning,
     };
-    (state, (word >> 8) as i32)
+    (state, (word >> PID_SHIFT) as i32)
 }
 
 impl ProcessSlot {
@@ -97,15 +141,31 @@ impl ProcessSlot {
 
     /// Takes a free slot for a process; false when it is not free.
     pub(crate) fn claim(&self, os_pid: i32) -> bool {
-        let to = pack(ProcessState::Starting, os_pid);
-        self.state.compare_exchange(0, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        let now = self.state.load(Ordering::Relaxed);
+        let to = pack(ProcessState::Starting, os_pid, count_of(now).wrapping_add(1) & 0xff_ffff);
+        let is_free = unpack(now).0 == ProcessState::Free;
+        is_free && self.state.compare_exchange(now, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Its owner; `None` while it is free.
+    pub(crate) fn owner(&self, number: u32) -> Option<Owner> {
+        let word = self.state.load(Ordering::Acquire);
+        (unpack(word).0 != ProcessState::Free).then_some(Owner { number, word })
+    }
+
+    /// Takes the slot from a dead owner for cleaning; false when it is another's by now, or being cleaned up already.
+    pub(crate) fn take_from(&self, dead: Owner) -> bool {
+        let (state, os_pid) = unpack(dead.word);
+        let to = pack(ProcessState::Cleaning, os_pid, count_of(dead.word));
+        matches!(state, ProcessState::Starting | ProcessState::Active)
+            && self.state.compare_exchange(dead.word, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Goes from one state to another; false when it was not in the first.
     pub(crate) fn to(&self, from: ProcessState, to: ProcessState) -> bool {
         let now = self.state.load(Ordering::Acquire);
         let (state, os_pid) = unpack(now);
-        let next = if to == ProcessState::Free { 0 } else { pack(to, os_pid) };
+        let next = pack(to, if to == ProcessState::Free { 0 } else { os_pid }, count_of(now));
         state == from && self.state.compare_exchange(now, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 }

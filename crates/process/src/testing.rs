@@ -129,12 +129,72 @@ fn reap(by: &Process, children: Vec<i32>, kills: &mut Kills) {
 
 fn clean(by: &Process, child: i32, kills: &mut Kills) {
     kills.killed += 1;
-    while let Some(number) = by.all().by_os_pid(child) {
+    while let Some(owner) = by.all().owner_by_os_pid(child) {
         let started = Instant::now();
-        if let Some(cleaned) = by.all().cleanup(by, number) {
+        if let Some(cleaned) = by.all().cleanup(by, owner) {
             kills.in_a_section += u64::from(cleaned.words > 0);
             kills.holding += u64::from(cleaned.latches > 0);
         }
         assert!(started.elapsed() < Duration::from_secs(60), "cleaning up hangs");
+    }
+}
+
+/// The places of [`kill_at_every_step`]: before each change of a word under a latch, and before and after the end of each section.
+pub const EVERY_STEP: &str = "undo-*";
+
+/// Has forked processes do the same thing, each killed one step later than the one before it, until one gets to the end. A step is a
+/// pass of one of the crash points `places`. Returns the number of those that were killed.
+///
+/// Each time `before` runs in this process; then `body` runs in the child, which calls the function that it gets when the steps are
+/// to be counted from there on; then this process cleans up behind the child, and `check` runs.
+///
+/// # Panics
+/// A child ends in another way, or `check` panics; the message then says at which step.
+pub fn kill_at_every_step(
+    by: &Process,
+    places: &str,
+    mut before: impl FnMut(),
+    body: impl Fn(&Process, &dyn Fn()),
+    mut check: impl FnMut(),
+) -> u64 {
+    let (all, parent) = (by.all(), os::process::own_id());
+    let dir = std::env::temp_dir();
+    for step in 1.. {
+        before();
+        let child = match os::process::fork().expect("a child") {
+            Fork::Parent(child) => child,
+            Fork::Child => {
+                if !os::process::die_with_parent(parent, os::signal::SIGKILL) {
+                    os::process::exit_now(0);
+                }
+                let arm = || os::crash::arm_quietly(&format!("{places}:{step}:process"), &dir).expect("a plan");
+                let run = std::panic::AssertUnwindSafe(|| {
+                    let p = std::mem::ManuallyDrop::new(attach(all, "child"));
+                    body(&p, &arm);
+                });
+                // Whatever happens in here must not run the parent's test harness.
+                os::process::exit_now(if std::panic::catch_unwind(run).is_ok() { 0 } else { 101 });
+            }
+        };
+        let how = os::process::wait(child);
+        let owner = all.owner_by_os_pid(child).expect("the child's slot is its own");
+        assert!(all.cleanup(by, owner).is_some(), "step {step}");
+        let said = Said(step);
+        check();
+        std::mem::forget(said);
+        match how {
+            Some(Ended::Exited(0)) => return step - 1,
+            how => assert_eq!(how, Some(Ended::Killed(os::signal::SIGKILL)), "step {step}"),
+        }
+    }
+    0
+}
+
+/// Says at which step a check failed.
+struct Said(u64);
+
+impl Drop for Said {
+    fn drop(&mut self) {
+        eprintln!("the process was killed at step {}", self.0);
     }
 }

@@ -67,6 +67,7 @@ impl UndoLog {
             Word::Half(w) => (sga.offset_of(w).map(SgaOffset::raw), HALF, u64::from(w.load(Ordering::Relaxed))),
         };
         let offset = offset.expect("a section changes words of the SGA");
+        os::crash::point("undo-note"); // what was noted before is stored, what is noted now is not
         let (len, open) = self.head();
         let entry = self.entries.get(len as usize).expect("a section changes at most 2048 words: call checkpoint");
         entry.place.store(offset | half | u64::from(section) << SECTION_SHIFT, Ordering::Relaxed);
@@ -81,9 +82,11 @@ impl UndoLog {
         if open & sections == 0 {
             return;
         }
+        os::crash::point("undo-end"); // all is stored, and nothing is final
         let still = open & !sections;
         if still == 0 {
             self.set_head(0, 0); // nothing else is open: the whole log is dead
+            os::crash::point("undo-ended"); // all is final, and the latch is held
             return;
         }
         while len > 0 && self.is_dead(len - 1, still) {
@@ -97,6 +100,7 @@ impl UndoLog {
                 entry.place.store(0, Ordering::Release);
             }
         }
+        os::crash::point("undo-ended");
     }
 
     #[inline]

@@ -40,14 +40,15 @@ fn an_open_section_of_a_dead_process_is_undone_newest_first() {
     s.set(&words[1], 9);
     s.set32(&halves[1], 8);
     let number = dead.number();
+    let owner = all.owner(number).unwrap();
     std::mem::forget(s);
     std::mem::forget(dead);
-    assert_eq!(pmon.all().cleanup(&pmon, number).map(|c| (c.words, c.latches)), Some((4, 1)));
+    assert_eq!(pmon.all().cleanup(&pmon, owner).map(|c| (c.words, c.latches)), Some((4, 1)));
     assert_eq!(values(words), [1, 0, 0, 0]);
     assert_eq!(halves[1].load(Ordering::Relaxed), 0);
     assert!(!latches[0].is_held());
-    assert_eq!(all.cleanup(&pmon, number), None, "once");
-    assert_eq!(all.cleanup(&pmon, pmon.number()), None, "not behind itself");
+    assert_eq!(all.cleanup(&pmon, owner), None, "once");
+    assert_eq!(all.cleanup(&pmon, all.owner(pmon.number()).unwrap()), None, "not behind itself");
 }
 
 #[test]
@@ -64,9 +65,10 @@ fn sections_end_each_for_itself_in_any_order() {
     next.set(&words[3], 1);
     drop(outer); // before the section inside it
     let number = dead.number();
+    let owner = all.owner(number).unwrap();
     std::mem::forget(next);
     std::mem::forget(dead);
-    assert_eq!(pmon.all().cleanup(&pmon, number).map(|c| c.words), Some(1));
+    assert_eq!(pmon.all().cleanup(&pmon, owner).map(|c| c.words), Some(1));
     assert_eq!(values(words), [1, 1, 1, 0], "what had ended stays");
 }
 
@@ -89,9 +91,10 @@ fn a_checkpoint_keeps_what_came_before_it_and_sections_end_together() {
     }
     a.set(&words[3], 1);
     let number = dead.number();
+    let owner = all.owner(number).unwrap();
     std::mem::forget(a);
     std::mem::forget(dead);
-    all.cleanup(&pmon, number);
+    all.cleanup(&pmon, owner);
     assert_eq!(values(words), [1, 1, 1, 4999]);
 }
 
@@ -184,8 +187,9 @@ fn hooks_run_in_order_and_after_the_latches_are_free() {
     let (pmon, dead) = (attach(all, "pmon"), attach(all, "dead"));
     std::mem::forget(dead.lock(&latches[0], Where::TestExclusive, 0));
     let number = dead.number();
+    let owner = all.owner(number).unwrap();
     std::mem::forget(dead);
-    all.cleanup(&pmon, number);
+    all.cleanup(&pmon, owner);
     let expected = [CleanupOrder::Pins, CleanupOrder::Transaction, CleanupOrder::Enqueues].map(|o| (o, number));
     assert_eq!(*seen.lock().unwrap(), expected);
 }
@@ -228,4 +232,103 @@ fn a_forked_copy_of_a_handle_does_not_leave_for_its_parent() {
     assert_eq!(all.live().count(), 1);
     drop(p);
     assert_eq!(all.live().count(), 0);
+}
+
+#[test]
+fn a_process_that_panics_keeps_its_slot_until_it_is_cleaned_up_behind() {
+    let (all, ..) = setup();
+    let pmon = attach(all, "pmon");
+    let mut owner = None;
+    let run = std::panic::AssertUnwindSafe(|| {
+        let p = attach(all, "p");
+        owner = all.owner(p.number());
+        panic!("on purpose");
+    });
+    assert!(std::panic::catch_unwind(run).is_err());
+    let owner = owner.unwrap();
+    assert_eq!(all.owner(owner.number()), Some(owner), "nobody gets the slot");
+    assert!(all.cleanup(&pmon, owner).is_some());
+    assert_eq!(all.owner(owner.number()), None);
+}
+
+#[test]
+fn a_slot_that_has_changed_hands_is_not_cleaned_up() {
+    let (all, words, _, latches) = setup();
+    let (pmon, first) = (attach(all, "pmon"), attach(all, "first"));
+    let number = first.number();
+    let seen = all.owner(number).unwrap();
+    drop(first);
+    // The same process id in the same slot: only the count of owners tells the two apart.
+    let second = attach(all, "second");
+    assert_eq!(second.number(), number);
+    let section = second.lock(&latches[0], Where::TestExclusive, 0);
+    section.set(&words[0], 1);
+    assert_eq!(all.cleanup(&pmon, seen), None);
+    drop(section);
+    assert_eq!(values(words), [1, 0, 0, 0], "the new owner's change stands");
+    assert!(all.owner(number).is_some());
+}
+
+#[test]
+fn the_latches_of_all_the_dead_are_free_before_the_first_long_hook_runs() {
+    let (all, words, _, latches) = setup();
+    let mut dead: Vec<_> = Vec::new();
+    let pmon = attach(all, "pmon");
+    for latch in &latches[..2] {
+        let p = attach(all, "dead");
+        let section = p.lock(latch, Where::TestExclusive, 0);
+        section.set(&words[0], 9);
+        std::mem::forget(section);
+        dead.push(all.owner(p.number()).unwrap());
+        std::mem::forget(p);
+    }
+    let pins = std::sync::Arc::new(AtomicU64::new(0));
+    {
+        let pins = std::sync::Arc::clone(&pins);
+        all.on_death(CleanupOrder::Pins, "pins", move |_, _| {
+            pins.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+    all.on_death(CleanupOrder::Transaction, "rollback", move |_, _| {
+        assert!(latches[..2].iter().all(|latch| !latch.is_held()));
+        assert_eq!(pins.load(Ordering::Relaxed), 2, "once for each");
+    });
+    assert_eq!(all.cleanup_all(&pmon, &dead).len(), 2);
+    assert_eq!(all.live().count(), 1);
+}
+
+#[test]
+fn a_long_rollback_frees_what_those_hold_that_die_meanwhile() {
+    let (all, words, _, latches) = setup();
+    let pmon = attach(all, "pmon");
+    let first = attach(all, "first");
+    let owner = all.owner(first.number()).unwrap();
+    std::mem::forget(first);
+    let ran = std::sync::Arc::new(AtomicU64::new(0));
+    let inside = std::sync::Arc::clone(&ran);
+    all.on_death(CleanupOrder::Transaction, "rollback", move |by, dead| {
+        inside.fetch_add(1, Ordering::Relaxed);
+        if dead != owner.number() {
+            return;
+        }
+        // Another process dies in the middle of this one, with a latch.
+        let child = match os::process::fork().unwrap() {
+            os::process::Fork::Child => {
+                let p = attach(all, "child");
+                let section = p.lock(&latches[0], Where::TestExclusive, 0);
+                section.set(&words[0], 1);
+                os::process::exit_now(0)
+            }
+            os::process::Fork::Parent(child) => child,
+        };
+        assert_eq!(os::process::wait(child), Some(os::process::Ended::Exited(0)));
+        assert!(latches[0].is_held());
+        os::clock::sleep(std::time::Duration::from_millis(60));
+        by.look_for_the_dead();
+        assert!(!latches[0].is_held(), "without waiting for it");
+        assert_eq!(words[0].load(Ordering::Relaxed), 0);
+    });
+    assert!(all.cleanup(&pmon, owner).is_some());
+    assert_eq!(ran.load(Ordering::Relaxed), 2, "the rest came in its turn");
+    assert_eq!(all.live().count(), 1);
 }

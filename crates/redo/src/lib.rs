@@ -121,9 +121,8 @@ impl ApplyTable {
     /// # Errors
     /// As [`ApplyTable::apply`]; ORA-00600 for a panic.
     pub fn apply_read(&self, block: &mut [u8], cv: &ChangeVector) -> Result<()> {
-        let apply = std::panic::AssertUnwindSafe(|| self.apply(block, cv));
-        let broken = |_| Err(Ora::internal(format_args!("{:?} operation {} does not fit its block", cv.layer, cv.op)));
-        std::panic::catch_unwind(apply).unwrap_or_else(broken)
+        let broken = || Err(Ora::internal(format_args!("{:?} operation {} does not fit its block", cv.layer, cv.op)));
+        os::panics::caught(|| self.apply(block, cv)).unwrap_or_else(broken)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a forked child does first and last, whatever it is.
 
-use crate::alert::AlertLog;
+use crate::alert::{AlertLog, timestamp};
 use crate::listener::{self, Listener};
 use crate::serve;
 use net::local::{Failure, Reply, write_frame};
@@ -10,7 +10,6 @@ use session::Instance;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use types::Ora;
 
 /// What a child of the supervisor is for.
@@ -118,20 +117,21 @@ pub fn run(
     signal::ignore(signal::SIGINT);
     signal::unblock(&[signal::SIGINT, signal::SIGCHLD, signal::SIGQUIT, signal::SIGUSR1]);
     signal::restore_default(signal::SIGQUIT);
-    be_known_as(role, alert);
+    be_known_as(instance, role, alert);
     let role_now = std::cell::Cell::new(role);
-    let body = || match (role, given) {
+    let ended = match (role, given) {
         (Role::Server, Given::Local(arrival)) => serve::serve(instance, arrival, forked_ns, alert),
-        (Role::Lsnr, Given::Net(listener)) => match listener::run_gate(instance, &listener, alert)? {
-            None => Ok(()),
+        (Role::Lsnr, Given::Net(listener)) => match listener::run_gate(instance, &listener, alert) {
+            Err(e) => Err(e),
+            Ok(None) => Ok(()),
             // In a copy of the listener process.
-            Some(proved) => {
+            Ok(Some(proved)) => {
                 let forked_ns = os::clock::now_ns();
                 if !os::process::die_with_parent(supervisor, signal::SIGKILL) {
                     os::process::exit_now(1);
                 }
                 role_now.set(Role::Server);
-                be_known_as(Role::Server, alert);
+                be_known_as(instance, Role::Server, alert);
                 listener::serve(instance, proved, listener, forked_ns, alert)
             }
         },
@@ -147,36 +147,46 @@ pub fn run(
         (Role::Mmon, _) => background::mmon(instance, &|text| alert.write(text)),
         (Role::Slave(n), _) => background::slave(instance, n, &|text| alert.write(text)),
     };
-    let status = match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => 0,
-        Ok(Err(e)) => {
+    let status = match ended {
+        Ok(()) => 0,
+        Err(e) => {
             alert.write(&format!("Process {} ended: {e}", role_now.get().name()));
             1
         }
-        Err(_) => 101,
     };
     os::process::exit_now(status)
 }
 
-/// Takes a role's name in the process list and in what is told of a panic.
-fn be_known_as(role: Role, alert: &AlertLog) {
+/// Takes a role's name in the process list and in what is told of a panic, and its place among those that tests spare.
+fn be_known_as(instance: &'static Instance, role: Role, alert: &AlertLog) {
     os::process::set_name(&format!("lw_{}", role.name().to_lowercase()));
-    log_panics(role, alert);
+    os::crash::spare(role.has_work_of_its_own());
+    die_of_panics(instance, role, alert);
 }
 
-/// Writes a panic to the alert log before the process ends: a broken invariant is better dead than wrong.
-fn log_panics(role: Role, alert: &AlertLog) {
+/// The status of a process that panicked.
+const PANICKED: i32 = 101;
+
+/// Has a panic write to the alert log and to the process's trace file, and end the process where it is, as a kill would: no destructor
+/// runs over what is broken, and PMON puts right what the process had changed and frees what it held. A panic in here
+/// aborts the process, which is the same.
+fn die_of_panics(instance: &'static Instance, role: Role, alert: &AlertLog) {
     let alert = alert.duplicate();
     std::panic::set_hook(Box::new(move |info| {
         let what = info.payload();
         let text = what.downcast_ref::<&str>().copied().or_else(|| what.downcast_ref::<String>().map(String::as_str));
         let place = info.location().map(|l| format!("{}:{}", l.file(), l.line())).unwrap_or_default();
-        alert.write(&format!(
-            "Errors in process {} (pid {}):\nORA-00600: internal error code, arguments: [{}], [{place}]",
-            role.name(),
-            os::process::own_id(),
-            text.unwrap_or("unknown")
-        ));
+        let own_id = os::process::own_id();
+        let error = format!("ORA-00600: internal error code, arguments: [{}], [{place}]", text.unwrap_or("unknown"));
+        let file = instance.dir().join(format!("ora_{own_id}.trc"));
+        let trace = format!("*** {}\n{error}\n{}\n", timestamp(), std::backtrace::Backtrace::capture());
+        let opened = std::fs::OpenOptions::new().create(true).append(true).open(&file);
+        // A trace that cannot be written is lost.
+        let _ = opened.and_then(|mut f| f.write_all(trace.as_bytes()));
+        alert.write(&format!("Errors in file {} (process {}, pid {own_id}):\n{error}", file.display(), role.name()));
+        if !os::panics::is_caught() {
+            os::process::exit_now(PANICKED);
+        }
     }));
 }
 

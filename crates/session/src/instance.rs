@@ -258,8 +258,8 @@ impl Instance {
 
     /// Notes that the child with this process id has ended, and wakes PMON if it left a slot behind.
     pub fn process_ended(&self, os_pid: i32) {
-        let Some(number) = self.processes.by_os_pid(os_pid) else { return };
-        self.state.mark_dead(number as usize - 1, os_pid);
+        let Some(owner) = self.processes.owner_by_os_pid(os_pid) else { return };
+        self.state.mark_dead(owner);
         if let Some(pmon) = self.state.pmon() {
             self.post(pmon);
         }
@@ -407,7 +407,6 @@ impl Instance {
         })?;
         let slot = process.number() as usize - 1;
         self.state.ask_to_end(slot, false);
-        self.state.clear_dead(slot);
         self.state.set_cancel_key(slot, 0);
         self.pre_page();
         Ok(process)

@@ -565,7 +565,15 @@ impl Session {
     }
 
     /// Ends the session: what is not committed is rolled back.
-    pub fn end(mut self) {
+    pub fn end(self) {}
+}
+
+impl Drop for Session {
+    /// As [`Session::end`]: however its owner leaves it, a session leaves nothing behind for the next owner of its slot.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return; // The process dies here, and PMON ends the session.
+        }
         self.release();
         self.core.plsql.reset();
         // What cannot be rolled back here is PMON's from now on.

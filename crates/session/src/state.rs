@@ -1,5 +1,6 @@
 //! The state of the instance as a whole, in the SGA: its phase, the job slaves, the keys that break calls.
 
+use process::Owner;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -113,7 +114,7 @@ pub struct State {
     slaves: &'static [Slave],
     keys: &'static [AtomicU64],
     flags: &'static [AtomicU64],
-    /// Process ids of ended children that still have a slot, by slot; 0 for none.
+    /// The slot's word when its process ended, by slot; 0 for none.
     dead: &'static [AtomicU64],
     /// By slot; written by its process alone.
     connects: &'static [Connect],
@@ -200,20 +201,21 @@ impl State {
         self.flags[slot].store(u64::from(on), Ordering::Release);
     }
 
-    /// Notes that the process in `slot` is dead. Only the supervisor, which has collected the child, may.
-    pub fn mark_dead(&self, slot: usize, os_pid: i32) {
-        self.dead[slot].store(os_pid as u64, Ordering::Release);
+    /// Notes that this owner of its slot is dead. Only the supervisor, which has collected the child, may.
+    pub fn mark_dead(&self, dead: Owner) {
+        self.dead[dead.number() as usize - 1].store(dead.word(), Ordering::Release);
     }
 
-    /// Forgets that the former owner of `slot` died.
-    pub fn clear_dead(&self, slot: usize) {
-        self.dead[slot].store(0, Ordering::Release);
+    /// Forgets that this owner of its slot died, unless the next one has died as well by now.
+    pub fn clear_dead(&self, dead: Owner) {
+        let word = &self.dead[dead.number() as usize - 1];
+        let _ = word.compare_exchange(dead.word(), 0, Ordering::AcqRel, Ordering::Relaxed);
     }
 
-    /// The slots whose processes are dead, with their process ids.
-    pub fn dead(&self) -> impl Iterator<Item = (usize, i32)> + '_ {
-        let word = |(n, w): (usize, &AtomicU64)| (n, w.load(Ordering::Acquire) as i32);
-        self.dead.iter().enumerate().map(word).filter(|(_, pid)| *pid != 0)
+    /// The owners that are dead.
+    pub fn dead(&self) -> impl Iterator<Item = Owner> + '_ {
+        let word = |(n, w): (usize, &AtomicU64)| Owner::from_word(n as u32 + 1, w.load(Ordering::Acquire));
+        self.dead.iter().enumerate().map(word).filter(|owner| owner.word() != 0)
     }
 
     /// Notes how long the connection of the session with this serial number in `slot` took. Only its process may.

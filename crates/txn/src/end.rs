@@ -220,6 +220,7 @@ impl Transactions {
         let (mut bytes, mut at) = (Vec::new(), chain.newest);
         let mut pass = Pass::new(self.cache().files(), owner == Owner::Dead);
         while !at.is_none() {
+            p.look_for_the_dead();
             let (rec, is_undone) = self.read_own(p, xid, at, &mut bytes)?;
             if !is_undone {
                 self.undo_or_pass(p, &rec, owner, &mut pass)?;
