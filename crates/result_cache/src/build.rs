@@ -114,7 +114,7 @@ impl ResultCache {
     /// The last get of the access: takes the pin off, and the object away if it came to nothing; lets the waiters go.
     fn finish(&self, p: &Process, enqueues: &Enqueues, build: Build, failed: Option<Status>) {
         {
-            let section = p.lock(self.latch, Where::RcRelease, build.id);
+            let mut section = p.lock(self.latch, Where::RcRelease, build.id);
             let head = &self.blocks[build.id as usize];
             if let Some(status) = failed {
                 section.set(&head.words[word::STATE], State::with_status(head.get(word::STATE), status));
@@ -125,11 +125,11 @@ impl ResultCache {
             let building = &self.line(p).building;
             let mine = building.iter().find(|slot| slot.load(Ordering::Relaxed) == build.id + 1);
             section.set(mine.expect("the builder has noted what it builds"), 0);
-            if failed == Some(Status::Invalid) {
-                self.retire(&section, build.id);
+            drop(if failed == Some(Status::Invalid) {
+                self.retire(&mut section, build.id)
             } else {
-                self.free_if_retired(&section, build.id);
-            }
+                self.free_if_retired(&mut section, build.id)
+            });
         }
         if let Some(lock) = build.lock {
             enqueues.release(p, lock);
@@ -150,8 +150,8 @@ impl ResultCache {
             return true;
         }
         for part in build.data.chunks(PAYLOAD_BYTES) {
-            let section = p.lock(self.latch, Where::RcAllocate, build.id);
-            let Some(block) = self.allocate(p, &section) else {
+            let mut section = p.lock(self.latch, Where::RcAllocate, build.id);
+            let Some(block) = self.allocate(p, &mut section) else {
                 return false;
             };
             self.blocks[block as usize].copy_in(8, part);
@@ -168,35 +168,52 @@ impl ResultCache {
         section.set(&head.words[word::BLOCK_COUNT], head.get(word::BLOCK_COUNT) + 1);
     }
 
-    /// Sees to it that there is a dependency object for each table the result depends on.
+    /// Sees to it that there is a dependency object for each table the result depends on. One that a process left half-made that
+    /// has died is finished here.
     fn attach_dependencies(&self, p: &Process, build: &Build) -> bool {
         let mut created = [None; DEPENDENCIES_MAX];
         {
-            let section = p.lock(self.latch, Where::RcDependency, build.id);
+            let mut section = p.lock(self.latch, Where::RcDependency, build.id);
             for (at, object) in build.depends[..build.depend_count].iter().enumerate() {
-                if self.slot(*object).object.load(Ordering::Relaxed) as u32 == 0 {
-                    let Some(id) = self.create_dependency(p, &section, *object) else {
-                        return false;
-                    };
-                    created[at] = Some(id);
-                }
+                created[at] = match self.dependency_of(*object) {
+                    Some(id) if self.is_half_made(id) => Some((*object, id)),
+                    Some(_) => None,
+                    None => match self.create_dependency(p, &mut section, *object) {
+                        Some(id) => Some((*object, id)),
+                        None => return false,
+                    },
+                };
             }
         }
-        for id in created.into_iter().flatten() {
-            // First the description, then the status: the views show a dependency only when it is whole.
+        for (object, id) in created.into_iter().flatten() {
+            // First the description, then the status: the views show a dependency only when it is whole. Between two gets it
+            // may be evicted, since no result depends on it yet: then its block is somebody else's.
             let head = &self.blocks[id as usize];
             {
                 let section = p.lock(self.latch, Where::RcDependency, id);
-                section.set(&head.words[word::CREATED], self.wall_clock_s());
-                section.set(&self.lives[id as usize].last_used, self.clock_cs());
+                if self.dependency_of(object) == Some(id) {
+                    section.set(&head.words[word::CREATED], self.wall_clock_s());
+                    section.set(&self.lives[id as usize].last_used, self.clock_cs());
+                }
             }
             let section = p.lock(self.latch, Where::RcPublish, id);
-            section.set(&head.words[word::STATE], State::with_status(head.get(word::STATE), Status::Published));
+            if self.dependency_of(object) == Some(id) {
+                section.set(&head.words[word::STATE], State::with_status(head.get(word::STATE), Status::Published));
+            }
         }
         true
     }
 
-    fn create_dependency(&self, p: &Process, section: &Section<'_>, object: ObjectId) -> Option<u64> {
+    /// The dependency object of a table, under the latch.
+    fn dependency_of(&self, object: ObjectId) -> Option<u64> {
+        (self.slot(object).object.load(Ordering::Relaxed) & 0xffff_ffff).checked_sub(1)
+    }
+
+    fn is_half_made(&self, dependency: u64) -> bool {
+        Status::of(self.blocks[dependency as usize].get(word::STATE)) == Some(Status::Invalid)
+    }
+
+    fn create_dependency(&self, p: &Process, section: &mut Section<'_>, object: ObjectId) -> Option<u64> {
         let id = self.allocate(p, section)?;
         let head = &self.blocks[id as usize];
         let number = object.0.to_le_bytes();

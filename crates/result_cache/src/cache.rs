@@ -202,7 +202,7 @@ impl ResultCache {
         buffer: &mut ResultBuffer,
     ) -> Result<Opened> {
         let long_hold = self.design() == Design::ExclusiveLong;
-        let section = p.lock(self.latch, Where::RcFind, key.hash);
+        let mut section = p.lock(self.latch, Where::RcFind, key.hash);
         match self.find(key, snapshot) {
             Found::Usable(id) => {
                 self.pin(p, &section, id);
@@ -244,10 +244,10 @@ impl ResultCache {
                     return Ok(Opened::Bypass);
                 }
                 if let Found::Stale(id) = found {
-                    self.retire(&section, id);
+                    drop(self.retire(&mut section, id));
                     self.count(p, Statistic::DeleteCountInvalid);
                 }
-                let Some(id) = self.insert_new(p, &section, key, about, depends, snapshot) else {
+                let Some(id) = self.insert_new(p, &mut section, key, about, depends, snapshot) else {
                     drop(section);
                     self.count(p, Statistic::CreateCountFailure);
                     return Ok(Opened::Bypass);
@@ -430,12 +430,12 @@ impl ResultCache {
 
     /// The second get of an access.
     fn unpin(&self, p: &Process, id: u64) {
-        let section = p.lock(self.latch, Where::RcRelease, id);
+        let mut section = p.lock(self.latch, Where::RcRelease, id);
         let head = &self.blocks[id as usize];
         let pins = &head.words[word::PINS];
         section.set(pins, pins.load(Ordering::Relaxed).checked_sub(1).expect("a pinned object has a pin"));
         section.set(&self.line(p).pinned, 0);
-        self.free_if_retired(&section, id);
+        drop(self.free_if_retired(&mut section, id));
     }
 
     /// The bucket of a hash value.

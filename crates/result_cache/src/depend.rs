@@ -101,6 +101,7 @@ impl ResultCache {
         for object in objects {
             let slot = self.slot(*object);
             so.set(&slot.last_change, slot.last_change.load(Ordering::Relaxed).max(scn.0));
+            so.checkpoint(); // each is right by itself, and a statement may read any number of objects
             // Pairs with the Acquire load above: who finds it settled need not wait for those commits.
             slot.tracked.store(SETTLED, Ordering::Release);
         }
@@ -154,45 +155,49 @@ impl ResultCache {
 
     /// Takes back what `line` holds pending, its own or a dead process's.
     fn settle(&self, p: &Process, line: &RcProcess, scn: Scn, objects: &[ObjectId]) {
-        if line.pending[0].load(Ordering::Relaxed) == 0 {
+        let is_all = line.pending_all.load(Ordering::Relaxed) != 0;
+        if line.pending[0].load(Ordering::Relaxed) == 0 && !is_all {
             return;
         }
         let mut ended = 0;
         // A dependency object may be marked under the RC latch only; its level is below the SO latch's.
         let marks = self.pending_of(line).any(|object| self.slot(object).object.load(Ordering::Relaxed) as u32 != 0);
         let rc = marks.then(|| p.lock(self.latch, Where::RcInvalidate, scn.0));
-        {
-            let so = p.lock(self.so_latch, Where::RcSoAllocate, scn.0);
-            for place in &line.pending {
-                let Some(number) = place.load(Ordering::Relaxed).checked_sub(1) else {
-                    break;
-                };
-                let slot = self.slot(ObjectId(number as u32));
-                let last = slot.last_change.load(Ordering::Relaxed).max(scn.0);
-                so.set(&slot.last_change, last);
-                so.set(&slot.pending, slot.pending.load(Ordering::Relaxed) - 1);
-                so.set(place, 0);
-                let word = slot.object.load(Ordering::Relaxed);
-                if let (Some(rc), Some(id)) = (&rc, (word & 0xffff_ffff).checked_sub(1)) {
-                    ended += word >> 32;
-                    let head = &self.blocks[id as usize];
-                    let count = head.get(word::OBJECT_NO) >> 32;
-                    rc.set(&head.words[word::SCN], scn.0);
-                    rc.set(&head.words[word::OBJECT_NO], head.get(word::OBJECT_NO) & 0xffff_ffff | (count + 1) << 32);
-                    rc.set(&slot.object, word & 0xffff_ffff);
-                }
+        let so = p.lock(self.so_latch, Where::RcSoAllocate, scn.0);
+        if is_all {
+            // The objects beyond the list. A change that is noted as later than it was is never wrong, so each is final by
+            // itself: a transaction may change any number of objects, and a section may not.
+            for object in objects {
+                let last = &self.slot(*object).last_change;
+                so.set(last, last.load(Ordering::Relaxed).max(scn.0));
+                so.checkpoint();
             }
-            if line.pending_all.load(Ordering::Relaxed) != 0 {
-                // The objects beyond the list: every slot may have changed, as far as we know.
-                for object in objects {
-                    let last = &self.slot(*object).last_change;
-                    so.set(last, last.load(Ordering::Relaxed).max(scn.0));
-                }
-                so.set(&self.control.closed, self.control.closed.load(Ordering::Relaxed) - 1);
-                so.set(&line.pending_all, 0);
+            so.set(&self.control.closed, self.control.closed.load(Ordering::Relaxed) - 1);
+            so.set(&line.pending_all, 0);
+        }
+        for place in &line.pending {
+            let Some(number) = place.load(Ordering::Relaxed).checked_sub(1) else {
+                break;
+            };
+            let slot = self.slot(ObjectId(number as u32));
+            let last = slot.last_change.load(Ordering::Relaxed).max(scn.0);
+            so.set(&slot.last_change, last);
+            so.set(&slot.pending, slot.pending.load(Ordering::Relaxed) - 1);
+            so.set(place, 0);
+            let word = slot.object.load(Ordering::Relaxed);
+            if let (Some(rc), Some(id)) = (&rc, (word & 0xffff_ffff).checked_sub(1)) {
+                ended += word >> 32;
+                let head = &self.blocks[id as usize];
+                let count = head.get(word::OBJECT_NO) >> 32;
+                rc.set(&head.words[word::SCN], scn.0);
+                rc.set(&head.words[word::OBJECT_NO], head.get(word::OBJECT_NO) & 0xffff_ffff | (count + 1) << 32);
+                rc.set(&slot.object, word & 0xffff_ffff);
             }
         }
-        drop(rc);
+        match rc {
+            Some(rc) => so.end_with(rc),
+            None => drop(so),
+        }
         self.add(p, Statistic::InvalidationCount, ended);
     }
 
@@ -214,30 +219,30 @@ impl ResultCache {
     pub fn cleanup(&self, p: &Process, dead: u32, scn: Scn) {
         let line = &self.processes[dead as usize - 1];
         {
-            let section = p.lock(self.latch, Where::RcCleanup, dead as u64);
+            let mut section = p.lock(self.latch, Where::RcCleanup, dead as u64);
             if let Some(id) = line.pinned.load(Ordering::Relaxed).checked_sub(1) {
                 let pins = &self.blocks[id as usize].words[word::PINS];
                 section.set(pins, pins.load(Ordering::Relaxed) - 1);
                 section.set(&line.pinned, 0);
-                self.free_if_retired(&section, id);
+                drop(self.free_if_retired(&mut section, id));
             }
         }
         for slot in &line.building {
             let Some(id) = slot.load(Ordering::Relaxed).checked_sub(1) else {
                 continue;
             };
-            let section = p.lock(self.latch, Where::RcCleanup, id);
+            let mut section = p.lock(self.latch, Where::RcCleanup, id);
             let head = &self.blocks[id as usize];
             let state = head.get(word::STATE);
             let pins = &head.words[word::PINS];
             section.set(pins, pins.load(Ordering::Relaxed) - 1);
             section.set(slot, 0);
-            if Status::of(state) == Some(Status::New) {
+            drop(if Status::of(state) == Some(Status::New) {
                 section.set(&head.words[word::STATE], State::with_status(state, Status::Invalid));
-                self.retire(&section, id);
+                self.retire(&mut section, id)
             } else {
-                self.free_if_retired(&section, id);
-            }
+                self.free_if_retired(&mut section, id)
+            });
         }
         if line.pending_all.load(Ordering::Relaxed) != 0 {
             // What it changed beyond its list is not known any more: nothing that is cached now can be trusted.

@@ -42,8 +42,9 @@ const _: () = assert!(size_of::<RcBlock>() == BLOCK_SIZE_BYTES);
 /// Which life of a block this is, and whether it is an object's first; lies apart, since rows overwrite a block.
 ///
 /// The life moves on with every change of the mark and never comes back to a former value while a reader may remember it:
-/// a reader without a latch that finds the same word after copying has read one life. (A rollback of a dead process's
-/// section restores a word, but an object that was linked by such a section had not been published.)
+/// a reader without a latch that finds the same word after copying has read one life. A rollback of a dead process's
+/// section restores a word: an object that was linked by such a section had not been published, and one that was retired by it
+/// has kept its words, since its blocks may be written to only when the retiring is final.
 #[repr(C, align(16))]
 pub struct RcLife {
     /// Whether an object begins here.

@@ -20,9 +20,23 @@ use crate::{ResultCache, Statistic};
 /// Objects that may go which the hand compares before it takes one.
 const VICTIMS_COMPARED: usize = 8;
 
+/// A section that has given blocks back, or may have. They may not be taken and written to before that is final, since until then
+/// the death of the process brings the object back that they were of. Dropping this makes all that the section did final;
+/// before that the section lends itself to nobody, so the compiler sees to the order.
+pub(crate) struct Freed<'s, 'a>(&'s mut Section<'a>);
+
+impl Drop for Freed<'_, '_> {
+    fn drop(&mut self) {
+        self.0.checkpoint();
+    }
+}
+
 impl ResultCache {
     /// Takes a free block, opens the next chunk, or evicts. `None` when everything is pinned or being built.
-    pub(crate) fn allocate(&self, p: &Process, section: &Section<'_>) -> Option<u64> {
+    ///
+    /// What the section has done so far is final if something was evicted. The words of the block but its link may be
+    /// written at once: should the process die, the block is free again.
+    pub(crate) fn allocate(&self, p: &Process, section: &mut Section<'_>) -> Option<u64> {
         loop {
             let control = self.control;
             if let Some(id) = control.free.load(Ordering::Relaxed).checked_sub(1) {
@@ -56,7 +70,7 @@ impl ResultCache {
     pub(crate) fn insert_new(
         &self,
         p: &Process,
-        section: &Section<'_>,
+        section: &mut Section<'_>,
         key: Key<'_>,
         about: Description<'_>,
         depends: &[ObjectId],
@@ -117,8 +131,9 @@ impl ResultCache {
         section.set(bucket, id + 1);
     }
 
-    /// Takes an object out of the hash table; its blocks are freed now or with its last pin.
-    pub(crate) fn retire(&self, section: &Section<'_>, id: u64) {
+    /// Takes an object out of the hash table; its blocks are freed now or with its last pin. The section's changes up to here
+    /// become final together.
+    pub(crate) fn retire<'s, 'a>(&self, section: &'s mut Section<'a>, id: u64) -> Freed<'s, 'a> {
         let head = &self.blocks[id as usize];
         let mut link: &AtomicU64 = self.bucket(head.get(word::HASH));
         loop {
@@ -137,15 +152,16 @@ impl ResultCache {
             let slot = self.slot(ObjectId(head.get(word::OBJECT_NO) as u32));
             section.set(&slot.object, 0);
         }
-        self.free_if_retired(section, id);
+        self.free_if_retired(section, id)
     }
 
-    /// Gives the blocks of a retired object that nobody pins back to the free list, in one splice.
-    pub(crate) fn free_if_retired(&self, section: &Section<'_>, id: u64) {
+    /// Gives the blocks of a retired object that nobody pins back to the free list, in one splice. The section's changes up to
+    /// here become final together.
+    pub(crate) fn free_if_retired<'s, 'a>(&self, section: &'s mut Section<'a>, id: u64) -> Freed<'s, 'a> {
         let head = &self.blocks[id as usize];
         let life = &self.lives[id as usize];
         if life.word.mark() != LifeWord::RETIRED || head.get(word::PINS) != 0 {
-            return;
+            return Freed(section);
         }
         let last = head.get(word::LAST).checked_sub(1).expect("an object has a last block");
         let count = head.get(word::BLOCK_COUNT);
@@ -153,6 +169,7 @@ impl ResultCache {
         section.set(&self.blocks[last as usize].words[word::NEXT], self.control.free.load(Ordering::Relaxed));
         section.set(&self.control.free, id + 1);
         self.note_used(section, -(count as i64));
+        Freed(section)
     }
 
     /// A published result that goes no longer counts as a valid dependent of what it depends on.
@@ -173,7 +190,7 @@ impl ResultCache {
     }
 
     /// Frees one object that nobody pins: an invalid one, or else one not used for long.
-    fn evict_one(&self, p: &Process, section: &Section<'_>) -> bool {
+    fn evict_one(&self, p: &Process, section: &mut Section<'_>) -> bool {
         let blocks = self.blocks.len() as u64;
         let start = self.control.hand.load(Ordering::Relaxed) % blocks;
         let mut best: Option<(u64, u64)> = None;
@@ -197,7 +214,7 @@ impl ResultCache {
         let Some((id, used)) = best else {
             return false;
         };
-        self.retire(section, id);
+        drop(self.retire(section, id));
         self.count(p, if used == 0 { Statistic::DeleteCountInvalid } else { Statistic::DeleteCountValid });
         true
     }
@@ -230,14 +247,14 @@ impl ResultCache {
                 if self.lives[id as usize].word.mark() != LifeWord::LINKED {
                     continue;
                 }
-                let section = p.lock(self.latch, latch::Where::RcFlush, id);
+                let mut section = p.lock(self.latch, latch::Where::RcFlush, id);
                 let head = &self.blocks[id as usize];
                 let state = State::unpack(head.get(word::STATE));
                 if self.lives[id as usize].word.mark() == LifeWord::LINKED
                     && state.kind == kind as u8
                     && state.status != Some(Status::New)
                 {
-                    self.retire(&section, id);
+                    drop(self.retire(&mut section, id));
                     freed += 1;
                 }
             }

@@ -1,41 +1,58 @@
 //! Never a stale and never a future row: readers and writers at once, against a model that remembers every version.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use process::{CleanupOrder, Process, testing};
-use result_cache::{Config, Description, Design, Key, Layout, Namespace, Opened, ResultBuffer, ResultCache};
+use result_cache::{Config, Description, Design, Key, Layout, Namespace, Opened, ResultBuffer, ResultCache, Statistic};
 use types::{ObjectId, Scn};
 
 const OBJECTS: u32 = 3;
 const ABOUT: Description<'static> =
     Description { name: "select v from t", namespace: Namespace::Sql, creator: 0, column_count: 1 };
 
-/// Tables of one value each, every version remembered with the SCN it was committed at.
+/// Commits that a model has room for.
+const COMMITS_MAX: usize = 1 << 18;
+
+/// Tables of one value each, every version remembered with the SCN it was committed at. In memory that children share, and
+/// whole whenever one of them dies.
+#[derive(Clone, Copy)]
 struct Model {
-    scn: AtomicU64,
-    versions: Mutex<Vec<Vec<(u64, u64)>>>,
+    scn: &'static AtomicU64,
+    /// By SCN: the table it changed, plus one. The first SCN made all.
+    changed: &'static [AtomicU64],
 }
 
 impl Model {
     fn new() -> Model {
-        Model { scn: AtomicU64::new(1), versions: Mutex::new(vec![vec![(1, 0)]; OBJECTS as usize]) }
+        let words: &'static [AtomicU64] = os::memory::shared_slice(COMMITS_MAX).unwrap();
+        let (scn, changed) = words.split_first().unwrap();
+        scn.store(1, Ordering::Relaxed);
+        Model { scn, changed }
+    }
+
+    fn now(&self) -> u64 {
+        self.scn.load(Ordering::Acquire)
     }
 
     fn value(&self, object: u32, scn: u64) -> u64 {
-        let versions = self.versions.lock().unwrap();
-        versions[object as usize].iter().rev().find(|(at, _)| *at <= scn).unwrap().1
+        let is_its = |at: &u64| self.changed[*at as usize].load(Ordering::Relaxed) == u64::from(object) + 1;
+        let at = (2..=scn).rev().find(is_its).unwrap_or(1);
+        (at * 31 + u64::from(object)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44
     }
 
-    /// A commit: visible at once to whoever loads the SCN afterwards.
-    fn commit(&self, object: u32, value: u64) -> u64 {
-        let mut versions = self.versions.lock().unwrap();
-        let scn = self.scn.load(Ordering::Relaxed) + 1;
-        versions[object as usize].push((scn, value));
-        self.scn.store(scn, Ordering::Release);
-        scn
+    /// A commit: visible at once to whoever loads the SCN afterwards. One that died before the SCN was raised is helped.
+    fn commit(&self, object: u32) -> u64 {
+        loop {
+            let scn = self.now();
+            let next = &self.changed[scn as usize + 1];
+            let ours = next.compare_exchange(0, u64::from(object) + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+            let _ = self.scn.compare_exchange(scn, scn + 1, Ordering::AcqRel, Ordering::Relaxed);
+            if ours {
+                return scn + 1;
+            }
+        }
     }
 }
 
@@ -54,12 +71,13 @@ impl Random {
 fn read(cache: &ResultCache, enqueues: &Enqueues, model: &Model, p: &Process, random: &mut Random) -> bool {
     let (a, b) = (random.below(OBJECTS.into()) as u32, random.below(OBJECTS.into()) as u32);
     let depends = [ObjectId(100 + a), ObjectId(100 + b)];
-    cache.track(p, &depends, || Scn(model.scn.load(Ordering::Acquire)));
-    let now = model.scn.load(Ordering::Acquire);
+    cache.track(p, &depends, || Scn(model.now()));
+    let now = model.now();
     // Now and then a snapshot that is a little old, as a long query has.
     let snapshot = now.saturating_sub(if random.below(4) == 0 { random.below(3) } else { 0 }).max(1);
     let expected = model.value(a, snapshot) + model.value(b, snapshot);
-    let key = [a as u8, b as u8];
+    // The same rows under several keys, so that there is not room for all.
+    let key = [a as u8, b as u8, random.below(5) as u8];
     let mut buffer = ResultBuffer::new();
     match cache.open(p, enqueues, Key::new(&key), ABOUT, &depends, Scn(snapshot), &mut buffer).unwrap() {
         Opened::Hit => {
@@ -88,7 +106,7 @@ fn write(cache: &ResultCache, model: &Model, p: &Process, random: &mut Random) {
     let object = random.below(OBJECTS.into()) as u32;
     let touched = [ObjectId(100 + object)];
     cache.before_visible(p, &touched);
-    let scn = model.commit(object, random.below(1_000_000));
+    let scn = model.commit(object);
     cache.after(p, Scn(scn), &touched);
 }
 
@@ -147,26 +165,31 @@ fn killed_processes_leave_the_cache_whole_and_nobody_waiting() {
         });
         let enqueues = Enqueues::create(all, &enqueue_layout);
         let cache: &'static ResultCache = Box::leak(Box::new(ResultCache::create(all, &layout, &config)));
-        all.on_death(CleanupOrder::Builds, "result cache", move |by, dead| cache.cleanup(by, dead, Scn(u64::MAX >> 1)));
+        let model = Model::new();
+        all.on_death(CleanupOrder::Builds, "result cache", move |by, dead| cache.cleanup(by, dead, Scn(model.now())));
         let pmon = testing::attach(all, "PMON");
+        let seen: &'static [AtomicU64] = os::memory::shared_slice(2).unwrap();
         let kills = testing::kill_children(&pmon, 3, Duration::from_millis(900), 11, |p, seed| {
             let mut random = Random(seed | 1);
-            // Each child has a model of its own that never changes: values depend on the objects alone.
-            let model = Model::new();
             loop {
-                read(cache, &enqueues, &model, p, &mut random);
-                if random.below(5) == 0 {
-                    cache.invalidate(p, ObjectId(100 + random.below(3) as u32), Scn(1));
+                let hit = read(cache, &enqueues, &model, p, &mut random);
+                seen[usize::from(hit)].fetch_add(1, Ordering::Relaxed);
+                if random.below(20) == 0 && model.now() < COMMITS_MAX as u64 - 100 {
+                    write(cache, &model, p, &mut random);
                 }
             }
         });
         assert!(kills.killed > 50, "{design:?}: {kills:?}");
         cache.assert_invariants().unwrap();
         assert!(cache.object_rows().iter().all(|object| object.pin_count == 0), "no pin is left");
-        let model = Model::new();
+        let [missed, hits] = [0, 1].map(|n| seen[n].load(Ordering::Relaxed));
+        assert!(hits > 100 && missed > 100, "{design:?}: {hits} hits and {missed} misses");
+        let evicted = cache.statistic(Statistic::DeleteCountValid);
+        let stale = cache.statistic(Statistic::DeleteCountInvalid);
+        assert!(evicted > 0 && stale > 0 && model.now() > 100, "{design:?}: {evicted} evicted, {stale} stale");
+        // The cache is as good as new: it has room for about half of the results.
         let mut random = Random(5);
-        for _ in 0..100 {
-            read(cache, &enqueues, &model, &pmon, &mut random);
-        }
+        let hits = (0..300).filter(|_| read(cache, &enqueues, &model, &pmon, &mut random)).count();
+        assert!(hits > 20, "{design:?}: {hits} hits afterwards");
     }
 }
