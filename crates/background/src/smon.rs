@@ -20,6 +20,12 @@ pub fn smon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
         for line in housekeeper.round(instance, &p) {
             log(&format!("SMON: {line}"));
         }
+        for sniped in session::snipe_idle(instance, os::clock::now_ns()) {
+            instance.wake_server(sniped);
+        }
+        if let Some(line) = session::unlisted_entry(instance) {
+            log(&line);
+        }
         instance.end_round(&p);
         crate::idle(&p, Event::SmonTimer, posts, SLEEP);
     }

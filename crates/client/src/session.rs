@@ -239,6 +239,11 @@ impl Client {
         &self.welcome
     }
 
+    /// What the user is to be told although the logon succeeded: ORA-28002.
+    pub fn warning(&self) -> Option<&str> {
+        Some(self.welcome.warning.as_str()).filter(|text| !text.is_empty())
+    }
+
     /// The session's number.
     pub fn sid(&self) -> u32 {
         self.welcome.sid

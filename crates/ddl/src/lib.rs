@@ -22,6 +22,7 @@ mod drop;
 mod grant;
 mod index;
 mod online;
+mod profile;
 mod quota;
 mod rename;
 mod replace_name;
@@ -67,6 +68,7 @@ fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
         Ddl::CreateSynonym(create) => synonym::create(work, create)?,
         Ddl::CreateUser(create) => user::create(work, create)?,
         Ddl::CreateRole(create) => user::create_role(work, create)?,
+        Ddl::Profile(limits) => profile::define(work, limits)?,
         Ddl::CreateStored(create) => return stored::create(work, create),
         Ddl::CreateDirectory(create) => stored::create_directory(work, create)?,
         Ddl::Drop(target) => drop::drop_object(work, target)?,

@@ -46,43 +46,71 @@ pub fn add_user(work: &mut Work<'_>, name: &Ident, options: &UserOptions) -> Res
     row[user::PROFILE] = text("DEFAULT");
     set_options(work, &mut row, options)?;
     work.change().insert(Base::User, &row)?;
+    work.change().insert(Base::UserLogon, &dictionary::logons::new_row(id))?;
     Ok(id)
 }
 
 /// Changes a user's row as the clauses say.
 fn set_options(work: &mut Work<'_>, row: &mut Row, options: &UserOptions) -> Result<()> {
-    match &options.authentication {
+    let UserOptions {
+        authentication,
+        // Compared by ALTER USER.
+        replace: _,
+        default_tablespace,
+        temporary_tablespace,
+        quotas,
+        profile,
+        account_locked,
+        password_expire,
+        // Every role of a user is a default role.
+        default_role: _,
+    } = options;
+    if let Some(profile) = profile {
+        if work.image.profiles().number(&profile.name).is_none() {
+            return Err(Ora::with(2380, &[&profile.name]).at(profile.pos.0));
+        }
+        row[user::PROFILE] = text(profile.name.as_str());
+    }
+    match authentication {
         Some(Authentication::Password(password)) => {
             let salt = work.host.salt();
-            row[user::SPARE4] = text(Verifier::new(password, salt).to_text());
+            let verifier = Verifier::new(password, salt).to_text();
+            crate::profile::note_password(work, row, password, &verifier)?;
+            row[user::SPARE4] = text(verifier);
             row[user::PTIME] = Value::Date(work.now);
             set_status(row, EXPIRED, false);
         }
         Some(Authentication::Verifier(given)) => match Verifier::from_text(given) {
-            Some(_) => row[user::SPARE4] = text(given.as_str()),
+            Some(_) => {
+                row[user::SPARE4] = text(given.as_str());
+                row[user::PTIME] = Value::Date(work.now);
+            }
             None => return Err(Ora::new(2153)),
         },
         Some(Authentication::None) => row[user::SPARE4] = Value::Null,
         Some(Authentication::Externally | Authentication::Globally) => return Err(Ora::unsupported()),
         None => {}
     }
-    if let Some(name) = &options.default_tablespace {
+    if let Some(name) = default_tablespace {
         row[user::DATATS] = int(crate::quota::default_for_user(work, name, false)?);
     }
-    if let Some(name) = &options.temporary_tablespace {
+    if let Some(name) = temporary_tablespace {
         row[user::TEMPTS] = int(crate::quota::default_for_user(work, name, true)?);
     }
     let id = UserId(as_u32(&row[user::USER]));
-    for (name, quota) in &options.quotas {
+    for (name, quota) in quotas {
         crate::quota::set(work, id, name, quota)?;
     }
-    if let Some(profile) = options.profile.as_ref().filter(|profile| profile.name != "DEFAULT") {
-        return Err(Ora::with(2380, &[&profile.name]).at(profile.pos.0));
-    }
-    if let Some(locked) = options.account_locked {
+    if let Some(locked) = *account_locked {
         set_status(row, LOCKED, locked);
+        row[user::LTIME] = if locked { Value::Date(work.now) } else { Value::Null };
+        if !locked {
+            // What logons have counted is void.
+            let seq = dictionary::rows::as_i64(&row[user::LSEQ]).unwrap_or(0);
+            row[user::LSEQ] = int(seq + 1);
+        }
     }
-    if options.password_expire {
+    if *password_expire {
         set_status(row, EXPIRED, true);
     }
     Ok(())
@@ -96,7 +124,11 @@ fn set_status(row: &mut Row, bit: i64, on: bool) {
 pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
     let id = existing(work, &alter.name, false, 1918)?;
     // A user may change the own password and nothing else.
-    let only_password = UserOptions { authentication: alter.options.authentication.clone(), ..UserOptions::default() };
+    let only_password = UserOptions {
+        authentication: alter.options.authentication.clone(),
+        replace: alter.options.replace.clone(),
+        ..UserOptions::default()
+    };
     if id != work.session.user || alter.options != only_password {
         require(work, SystemPrivilege::AlterUser, alter.pos.0)?;
     }
@@ -105,6 +137,12 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
     let Some(mut row) = rows.into_iter().next() else {
         return Err(Ora::with(1918, &[&alter.name.name]).at(alter.name.pos.0));
     };
+    if let Some(old) = &alter.options.replace {
+        let verifier = Verifier::from_text(dictionary::rows::as_text(&row[user::SPARE4]));
+        if !verifier.is_some_and(|verifier| verifier.matches(old)) {
+            return Err(Ora::new(28008));
+        }
+    }
     set_options(work, &mut row, &alter.options)?;
     work.change().update(Base::User, &mine, &mut |old| *old = row.clone())?;
     Ok(())
@@ -153,6 +191,11 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         drop_objects(work, id, drop.cascade, &name)?;
     }
     work.change().delete(Base::User, &move |row| as_u32(&row[user::USER]) == id.0)?;
+    work.change().delete(Base::UserHistory, &move |row| as_u32(&row[dictionary::base::user_history::USER]) == id.0)?;
+    if !role {
+        let parts = work.host.parts();
+        parts.dict.shared().forget_logons(parts.p, id)?;
+    }
     work.change().delete(Base::Tsq, &move |row| as_u32(&row[dictionary::base::tsq::USER]) == id.0)?;
     let number = i64::from(id.0);
     work.change().delete(Base::Sysauth, &move |row| {

@@ -138,11 +138,44 @@ base_tables! {
     Error "ERROR$" 96 error {
         OBJ "OBJ#" N, SEQUENCE "SEQUENCE#" N, LINE N, POSITION "POSITION#" N, TEXT V(4000), ATTRIBUTE "PROPERTY" N,
     }
-    /// Users (TYPE# 1) and roles (0). SPARE4 is the verifier. ASTATUS: 0 open, 1 expired, 8 locked.
+    /// Users (TYPE# 1) and roles (0). SPARE4 is the verifier. ASTATUS: 0 open, 1 expired, 8 locked; what logons add is in USER_LOGON$,
+    /// whose row is void when its LSEQ# is not this one. LTIME is when the account was locked by ALTER USER.
     User "USER$" 22 user {
         USER "USER#" N, NAME V(128), TYPE "TYPE#" N, PASSWORD V(4000), DATATS "DATATS#" N, TEMPTS "TEMPTS#" N,
-        CTIME D, PTIME D, ASTATUS N, PROFILE V(128), SPARE4 V(1000),
+        CTIME D, PTIME D, ASTATUS N, PROFILE V(128), SPARE4 V(1000), LTIME D, LSEQ "LSEQ#" N,
     }
+    /// What logons leave behind, one row a user and one for all names that nobody has (USER# 4294967295): failures in a row, when the
+    /// account was locked for them, when the grace of the password set at GRACE_OF ends, the last logon. Changed without DDL.
+    UserLogon "USER_LOGON$" 210 user_logon {
+        USER "USER#" N, LSEQ "LSEQ#" N, LCOUNT N, LTIME D, GRACE_END D, GRACE_OF D, LAST T,
+    }
+    /// Passwords that users had, as verifiers.
+    UserHistory "USER_HISTORY$" 211 user_history { USER "USER#" N, PASSWORD V(4000), PASSWORD_DATE D }
+    /// Names of profiles; DEFAULT is number 0.
+    Profname "PROFNAME$" 212 profname { PROFILE "PROFILE#" N, NAME V(128) }
+    /// Limits of profiles: LIMIT# -1 is DEFAULT, 2147483647 UNLIMITED; times are in seconds. TYPE# 0 kernel, 1 password.
+    Profile "PROFILE$" 213 profile { PROFILE "PROFILE#" N, RESOURCE "RESOURCE#" N, TYPE "TYPE#" N, LIMIT "LIMIT#" N }
+    /// Names of the resources that profiles limit.
+    ResourceMap "RESOURCE_MAP" 214 resource_map { RESOURCE "RESOURCE#" N, TYPE "TYPE#" N, NAME V(32) }
+    /// The audit trail. ACTION# is the statement's command; LOGOFF rows have the session's figures.
+    Aud "AUD$" 215 aud {
+        SESSIONID N, ENTRYID N, SERIAL "SERIAL#" N, SID N, EVENT_TIMESTAMP T, DBUSERNAME V(128), CURRENT_USER V(128), OS_USERNAME V(128),
+        USERHOST V(128), TERMINAL V(64), OS_PROCESS V(24), CLIENT_PROGRAM_NAME V(84), AUTHENTICATION V(40), ACTION "ACTION#" N, ACTION_NAME V(64),
+        RETURN_CODE N, OBJECT_SCHEMA V(128), OBJECT_NAME V(128), SQL_TEXT V(4000), PRIVILEGE V(100),
+        POLICIES V(1000), INFO V(400), OPTIONS N,
+        LOGOFF_LREAD N, LOGOFF_PREAD N, LOGOFF_LWRITE N, SESSION_CPU N,
+    }
+    /// Options of AUDIT: KIND 0 statements, 1 a privilege, 2 actions on the object OBJ#. USER# is null for everybody. SUCCESS and FAILURE
+    /// are 1 where they are audited.
+    AuditOption "AUDIT$" 216 audit_option {
+        USER "USER#" N, KIND N, OPTION "OPTION$" V(128), OBJ "OBJ#" N, SUCCESS N, FAILURE N,
+    }
+    /// Audit policies.
+    AudPolicy "AUD_POLICY$" 217 aud_policy { POLICY "POLICY#" N, NAME V(128), BUILTIN N, CTIME D }
+    /// What they audit: KIND 0 an action, 1 a privilege, 2 an action on the object OBJ#.
+    AudPolicyOption "AUD_POLICY_OPTION$" 218 aud_policy_option { POLICY "POLICY#" N, KIND N, OPTION "OPTION$" V(128), OBJ "OBJ#" N }
+    /// For whom policies are enabled: MODE 0 everybody (USER# null), 1 BY, 2 EXCEPT.
+    AudPolicyUser "AUD_POLICY_USER$" 219 aud_policy_user { POLICY "POLICY#" N, MODE "MODE$" N, USER "USER#" N, SUCCESS N, FAILURE N }
     /// System privileges (negative numbers) and roles (user numbers) granted.
     Sysauth "SYSAUTH$" 98 sysauth { GRANTEE "GRANTEE#" N, PRIVILEGE "PRIVILEGE#" N, SEQUENCE "SEQUENCE#" N, OPTION "OPTION$" N }
     /// Object privileges granted.

@@ -281,18 +281,27 @@ const FAMILIES: &[Family] = &[
     },
 ];
 
+/// Times are kept in seconds and shown in days.
+const PROFILES: &str = "select n.name profile, m.name resource_name, decode(p.type#, 0, 'KERNEL', 'PASSWORD') resource_type, \
+    decode(p.limit#, -1, 'DEFAULT', 2147483647, decode(m.name, 'PASSWORD_VERIFY_FUNCTION', 'NULL', 'PASSWORD_ROLLOVER_TIME', '0', 'UNLIMITED'), \
+    decode(p.type# * 10 + p.resource#, 11, to_char(trunc(p.limit# / 86400, 4)), 12, to_char(trunc(p.limit# / 86400, 4)), \
+    15, to_char(trunc(p.limit# / 86400, 4)), 16, to_char(trunc(p.limit# / 86400, 4)), 17, to_char(trunc(p.limit# / 86400, 4)), \
+    to_char(p.limit#))) limit, 'NO' common, 'NO' inherited, 'NO' implicit \
+    from profile$ p, profname$ n, resource_map m where n.profile# = p.profile# and m.resource# = p.resource# and m.type# = p.type#";
+
 /// Views that are no family.
 const SINGLE: &[(&str, &str)] = &[
     (
         "DBA_USERS",
         "select u.name username, u.user# user_id, decode(u.spare4, null, null, '********') password, \
-            decode(u.astatus, 0, 'OPEN', 1, 'EXPIRED', 8, 'LOCKED', 9, 'EXPIRED & LOCKED', 'OPEN') account_status, \
-            decode(bitand(u.astatus, 8), 8, u.ptime, null) lock_date, cast(null as date) expiry_date, d.name default_tablespace, \
+            a.status account_status, a.lock_date lock_date, a.expiry_date expiry_date, d.name default_tablespace, \
             t.name temporary_tablespace, u.ctime created, nvl(u.profile, 'DEFAULT') profile, 'DEFAULT_CONSUMER_GROUP' \
-            initial_rsrc_consumer_group, cast(null as varchar2(4000)) external_name, '12C' password_versions, 'N' editions_enabled, \
-            decode(u.spare4, null, 'NONE', 'PASSWORD') authentication_type, 'NO' common, \
-            decode(sign(u.user# - 100), -1, 'Y', 'N') oracle_maintained \
-            from user$ u, ts$ d, ts$ t where u.type# = 1 and u.user# <> 1 and d.ts# (+) = u.datats# and t.ts# (+) = u.tempts#",
+            initial_rsrc_consumer_group, cast(null as varchar2(4000)) external_name, \
+            decode(u.spare4, null, null, '12C') password_versions, 'N' editions_enabled, \
+            decode(u.spare4, null, 'NONE', 'PASSWORD') authentication_type, 'NO' proxy_only_connect, 'NO' common, a.last_login last_login, \
+            decode(sign(u.user# - 100), -1, 'Y', 'N') oracle_maintained, 'NO' inherited, 'USING_NLS_COMP' default_collation, \
+            'NO' implicit, 'NO' all_shard, u.ptime password_change_date \
+            from user$ u, ts$ d, ts$ t, x$kzusr a where u.type# = 1 and u.user# <> 1 and a.user# = u.user# and d.ts# (+) = u.datats# and t.ts# (+) = u.tempts#",
     ),
     (
         "ALL_USERS",
@@ -301,10 +310,22 @@ const SINGLE: &[(&str, &str)] = &[
     ),
     (
         "USER_USERS",
-        "select u.name username, u.user# user_id, decode(u.astatus, 0, 'OPEN', 1, 'EXPIRED', 8, 'LOCKED', 9, 'EXPIRED & LOCKED', 'OPEN') \
-            account_status, cast(null as date) lock_date, cast(null as date) expiry_date, d.name default_tablespace, t.name temporary_tablespace, \
+        "select u.name username, u.user# user_id, a.status account_status, a.lock_date lock_date, a.expiry_date expiry_date, d.name default_tablespace, t.name temporary_tablespace, \
             u.ctime created, 'DEFAULT_CONSUMER_GROUP' initial_rsrc_consumer_group, cast(null as varchar2(4000)) external_name \
-            from user$ u, ts$ d, ts$ t where u.user# = uid and d.ts# (+) = u.datats# and t.ts# (+) = u.tempts#",
+            from user$ u, ts$ d, ts$ t, x$kzusr a where u.user# = uid and a.user# = u.user# and d.ts# (+) = u.datats# and t.ts# (+) = u.tempts#",
+    ),
+    ("DBA_PROFILES", PROFILES),
+    (
+        "USER_PASSWORD_LIMITS",
+        "select p.resource_name resource_name, p.limit limit from (select q.*, row_number() over (partition by q.resource_name order by \
+            decode(q.profile, 'DEFAULT', 1, 0)) rank from dba_profiles q where q.resource_type = 'PASSWORD' and q.limit <> 'DEFAULT' \
+            and q.profile in ('DEFAULT', (select nvl(u.profile, 'DEFAULT') from user$ u where u.user# = uid))) p where p.rank = 1",
+    ),
+    (
+        "USER_RESOURCE_LIMITS",
+        "select p.resource_name resource_name, p.limit limit from (select q.*, row_number() over (partition by q.resource_name order by \
+            decode(q.profile, 'DEFAULT', 1, 0)) rank from dba_profiles q where q.resource_type = 'KERNEL' and q.limit <> 'DEFAULT' \
+            and q.profile in ('DEFAULT', (select nvl(u.profile, 'DEFAULT') from user$ u where u.user# = uid))) p where p.rank = 1",
     ),
     (
         "DBA_ROLES",

@@ -172,6 +172,7 @@ fn fill(change: &mut Change<'_>, new: &NewDictionary, plant: &mut Plant<'_>) -> 
     fill_objects(change, new)?;
     fill_indexes(change, new, plant)?;
     fill_users(change, new)?;
+    fill_profiles(change)?;
     fill_privileges(change)?;
     fill_properties(change, new)?;
     for kind in ObjectKind::ALL {
@@ -262,6 +263,8 @@ fn fill_users(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
         row[user::CTIME] = Value::Date(new.now);
         row[user::PTIME] = Value::Date(new.now);
         row[user::ASTATUS] = int(if open { 0 } else { 8 });
+        row[user::LTIME] = if open { Value::Null } else { Value::Date(new.now) };
+        row[user::LSEQ] = int(0);
         row[user::PROFILE] = text("DEFAULT");
         row[user::SPARE4] = verifier.map_or(Value::Null, |verifier| text(verifier.to_text()));
         change.insert(Base::User, &row)
@@ -273,6 +276,20 @@ fn fill_users(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     add(ROLE_DBA, "DBA", true, None, true)?;
     add(UserId::SYSTEM, "SYSTEM", false, new.system.as_ref(), new.system.is_some())?;
     add(ROLE_SELECT_CATALOG, "SELECT_CATALOG_ROLE", true, None, true)
+}
+
+/// The profile DEFAULT, and a row of USER_LOGON$ for each who can be named at a logon.
+fn fill_profiles(change: &mut Change<'_>) -> Result<()> {
+    change.insert(Base::Profname, &[int(0), text(crate::profile::DEFAULT)])?;
+    for resource in Resource::ALL {
+        let (number, kind) = resource.numbers();
+        change.insert(Base::Profile, &[int(0), int(number), int(kind), int(resource.default_limit())])?;
+        change.insert(Base::ResourceMap, &[int(number), int(kind), text(resource.name())])?;
+    }
+    for id in [UserId::SYS, UserId::SYSTEM, crate::logons::NOBODY] {
+        change.insert(Base::UserLogon, &crate::logons::new_row(id))?;
+    }
+    Ok(())
 }
 
 fn fill_privileges(change: &mut Change<'_>) -> Result<()> {

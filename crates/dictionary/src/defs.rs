@@ -435,8 +435,18 @@ pub struct UserDef {
     /// A role has no password and owns nothing.
     pub is_role: bool,
     pub verifier: Option<crate::Verifier>,
+    /// ACCOUNT LOCK was said, and when.
     pub locked: bool,
+    pub locked_at: Option<types::Date>,
+    /// PASSWORD EXPIRE was said.
     pub expired: bool,
+    pub created: Option<types::Date>,
+    /// When the password was set.
+    pub password_time: Option<types::Date>,
+    /// The name of the profile.
+    pub profile: String,
+    /// What logons have noted of the account counts only if it was noted under this number.
+    pub logon_seq: i64,
     pub default_tablespace: u32,
     /// Where what the user's statements have no memory for goes; 0 when none is named.
     pub temporary_tablespace: u32,

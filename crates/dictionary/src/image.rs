@@ -6,7 +6,8 @@
 //! a cache by object would need a shared write per object to know when it is stale.
 
 use crate::base::*;
-use crate::rows::{Row, as_i64, as_optional_text, as_text, as_u32, type_of_columns};
+use crate::profile::Profiles;
+use crate::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, type_of_columns};
 use crate::*;
 use row_cache::Cache;
 use std::cell::RefCell;
@@ -81,6 +82,7 @@ pub struct Image {
     constraint_name_of: HashMap<u32, String>,
     cluster_tables: HashMap<u32, Vec<ObjectId>>,
     tablespaces: Vec<(u32, String)>,
+    profiles: Profiles,
     base_headers: HashMap<Base, Rdba>,
     made: RefCell<Made>,
     /// The states of the row cache before this was read.
@@ -132,6 +134,7 @@ impl Image {
             constraint_name_of: HashMap::new(),
             cluster_tables: HashMap::new(),
             tablespaces: Vec::new(),
+            profiles: Profiles::default(),
             base_headers: headers.iter().copied().collect(),
             made: RefCell::default(),
             // Until it is told: no state that a cache can have.
@@ -158,6 +161,14 @@ impl Image {
             image.tablespaces.push((as_u32(&row[ts::TS]), as_text(&row[ts::NAME]).to_owned()));
             Ok(())
         })?;
+        reader.scan(Base::Profname, &mut |row| {
+            image.profiles.add_name(as_text(&row[profname::NAME]), as_u32(&row[profname::PROFILE]));
+            Ok(())
+        })?;
+        reader.scan(Base::Profile, &mut |row| {
+            image.profiles.add_limit(row);
+            Ok(())
+        })?;
         image.index_constraints();
         Ok(image)
     }
@@ -172,7 +183,12 @@ impl Image {
             is_role: as_i64(&row[user::TYPE]) == Some(0),
             verifier: Verifier::from_text(as_text(&row[user::SPARE4])),
             locked: status & 8 != 0,
+            locked_at: as_date(&row[user::LTIME]),
             expired: status & 1 != 0,
+            created: as_date(&row[user::CTIME]),
+            password_time: as_date(&row[user::PTIME]),
+            profile: as_optional_text(&row[user::PROFILE]).unwrap_or_else(|| crate::profile::DEFAULT.to_owned()),
+            logon_seq: as_i64(&row[user::LSEQ]).unwrap_or(0),
             default_tablespace: as_u32(&row[user::DATATS]),
             temporary_tablespace: if row[user::TEMPTS].is_null() { 0 } else { as_u32(&row[user::TEMPTS]) },
         };
@@ -250,6 +266,11 @@ impl Image {
     /// The state of a cache before this was read: rows of this picture may be stored as of it.
     pub(crate) fn state(&self, cache: Cache) -> u64 {
         self.states[cache as usize]
+    }
+
+    /// The profiles.
+    pub fn profiles(&self) -> &Profiles {
+        &self.profiles
     }
 
     /// The dictionary epoch this was read at.

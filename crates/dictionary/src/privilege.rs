@@ -22,7 +22,7 @@ macro_rules! system_privileges {
 }
 
 system_privileges! {
-    AlterSystem 3 "ALTER SYSTEM", CreateSession 5 "CREATE SESSION", AlterSession 6 "ALTER SESSION",
+    AlterSystem 3 "ALTER SYSTEM", AuditSystem 4 "AUDIT SYSTEM", CreateSession 5 "CREATE SESSION", AlterSession 6 "ALTER SESSION",
     RestrictedSession 7 "RESTRICTED SESSION", CreateTablespace 10 "CREATE TABLESPACE", AlterTablespace 11 "ALTER TABLESPACE",
     DropTablespace 13 "DROP TABLESPACE", UnlimitedTablespace 15 "UNLIMITED TABLESPACE", CreateUser 20 "CREATE USER",
     BecomeUser 21 "BECOME USER", AlterUser 22 "ALTER USER", DropUser 23 "DROP USER", CreateTable 40 "CREATE TABLE",
@@ -44,7 +44,8 @@ system_privileges! {
     CreateAnyProcedure 141 "CREATE ANY PROCEDURE", AlterAnyProcedure 142 "ALTER ANY PROCEDURE",
     DropAnyProcedure 143 "DROP ANY PROCEDURE", ExecuteAnyProcedure 144 "EXECUTE ANY PROCEDURE",
     CreateTrigger 151 "CREATE TRIGGER", CreateAnyTrigger 152 "CREATE ANY TRIGGER", AlterAnyTrigger 153 "ALTER ANY TRIGGER",
-    DropAnyTrigger 154 "DROP ANY TRIGGER", AnalyzeAny 165 "ANALYZE ANY", GrantAnyPrivilege 167 "GRANT ANY PRIVILEGE",
+    DropAnyTrigger 154 "DROP ANY TRIGGER", CreateProfile 160 "CREATE PROFILE", AlterProfile 161 "ALTER PROFILE",
+    DropProfile 162 "DROP PROFILE", AnalyzeAny 165 "ANALYZE ANY", GrantAnyPrivilege 167 "GRANT ANY PRIVILEGE",
     CreateMaterializedView 172 "CREATE MATERIALIZED VIEW", CreateAnyDirectory 177 "CREATE ANY DIRECTORY",
     DropAnyDirectory 178 "DROP ANY DIRECTORY", CreateType 180 "CREATE TYPE", CreateAnyType 181 "CREATE ANY TYPE",
     AlterAnyType 182 "ALTER ANY TYPE", DropAnyType 183 "DROP ANY TYPE", ExecuteAnyType 184 "EXECUTE ANY TYPE",

@@ -89,6 +89,13 @@ pub fn as_optional_text(value: &Value) -> Option<String> {
     }
 }
 
+pub fn as_date(value: &Value) -> Option<types::Date> {
+    match value {
+        Value::Date(date) => Some(*date),
+        _ => None,
+    }
+}
+
 /// A data type as six columns have it: TYPE#, LENGTH, PRECISION#, SCALE, CHARSETFORM, CHARLENGTH. CHARLENGTH is set for lengths in
 /// characters.
 pub fn type_columns(ty: &DataType) -> [Value; 6] {

@@ -352,36 +352,24 @@ impl Dictionary {
         Ok(found.filter(|user| !user.is_role).cloned())
     }
 
-    /// Checks a logon: the user when the password is right.
+    /// Whether a user may log on.
     ///
     /// # Errors
-    /// ORA-01017 for a wrong name or password, which take the same time; ORA-28000 for a locked account, ORA-01045 without CREATE
-    /// SESSION, ORA-28001 when the password has expired.
-    pub fn log_on(&mut self, p: &Process, name: &str, password: &str) -> Result<Rc<UserDef>> {
-        let user = self.user(p, name)?;
-        let verifier = user.as_ref().and_then(|user| user.verifier.clone());
-        let verifier = verifier.unwrap_or_else(|| Verifier::nobody([0; SALT_BYTES], [0; KEY_BYTES]));
-        let matches = verifier.matches(password);
-        self.admit(p, user, matches)
+    /// ORA-01045 without CREATE SESSION; as [`Self::image`].
+    pub fn may_connect(&mut self, p: &Process, user: &UserDef) -> Result<()> {
+        let image = self.image(p)?;
+        match image.has_privilege(user.id, SystemPrivilege::CreateSession) {
+            true => Ok(()),
+            false => Err(Ora::with(1045, &[&user.name])),
+        }
     }
 
-    /// Admits a user who has proved the password, or has not: a user without one proves nothing.
+    /// The limits of a user's profile.
     ///
     /// # Errors
-    /// As [`Self::log_on`].
-    pub fn admit(&mut self, p: &Process, user: Option<Rc<UserDef>>, has_proved: bool) -> Result<Rc<UserDef>> {
-        let user = user.filter(|user| has_proved && user.verifier.is_some()).ok_or_else(|| Ora::new(1017))?;
-        if user.locked {
-            return Err(Ora::new(28000));
-        }
-        if user.expired {
-            return Err(Ora::new(28001));
-        }
-        let image = self.image(p)?;
-        if !image.has_privilege(user.id, SystemPrivilege::CreateSession) {
-            return Err(Ora::with(1045, &[&user.name]));
-        }
-        Ok(user)
+    /// As [`Self::image`].
+    pub fn profile_of(&mut self, p: &Process, user: &UserDef) -> Result<crate::Profile> {
+        Ok(self.image(p)?.profiles().profile(&user.profile))
     }
 
     /// Begins a change of the dictionary in `txn`.

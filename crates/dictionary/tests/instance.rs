@@ -121,10 +121,14 @@ fn a_new_database_has_its_users_and_dual() {
     let (all, shared, _cache) = instance(&directory);
     let p = testing::attach(all, "session");
     let mut dict = dictionary(&shared);
-    let system = dict.log_on(&p, "SYSTEM", "manager").expect("the right password");
+    let system = dict.user(&p, "SYSTEM").expect("readable").expect("a user");
     assert_eq!(system.id, UserId::SYSTEM);
-    assert_eq!(dict.log_on(&p, "SYSTEM", "tiger").unwrap_err().code(), 1017);
-    assert_eq!(dict.log_on(&p, "NOBODY", "tiger").unwrap_err().code(), 1017);
+    let verifier = system.verifier.as_ref().expect("a password");
+    assert_eq!(["manager", "tiger"].map(|password| verifier.matches(password)), [true, false]);
+    dict.may_connect(&p, &system).expect("a user with CREATE SESSION");
+    assert!(dict.user(&p, "NOBODY").expect("readable").is_none());
+    let profile = dict.profile_of(&p, &system).expect("a profile");
+    assert_eq!(profile.limit(Resource::FailedLoginAttempts), Some(10));
     let names = dict.names(&p, UserId::SYSTEM, UserId::SYSTEM, false).expect("names");
     let Some(Resolved::Table(dual)) = names.relation(None, "DUAL").expect("readable") else {
         panic!("no DUAL");

@@ -365,7 +365,7 @@ impl Place {
         let (module, action) = (slot.module.get(), slot.action.get());
         let mode = cx.session.options.optimizer_mode;
         let content = Content { module: &module, action: &action, mode, ..*content };
-        let of = Statement { digest: digest(text), text, command };
+        let of = Statement { digest: digest(text), text: &sql::mask_passwords(text), command };
         self.handle = Some(cx.shared.library.load(cx.p, &of, &env_of(cx.session, binds), &content));
         self.open(cx);
     }
@@ -397,11 +397,14 @@ impl Place {
         if cx.session.figures.slot(&self.key).is_none() {
             let was_stale = self.key.generation == cx.session.figures.generation + 1;
             if was_stale || self.handle.is_none() {
-                let of = Statement { digest: digest(text), text, command };
+                let digest = digest(text);
                 let library = cx.shared.library;
                 let env = env_of(cx.session, &[]);
-                let handle = library.parse(cx.p, of.digest, &env);
-                self.handle = Some(handle.unwrap_or_else(|| library.load(cx.p, &of, &env, &Content::default())));
+                let load = || {
+                    let of = Statement { digest, text: &sql::mask_passwords(text), command };
+                    library.load(cx.p, &of, &env, &Content::default())
+                };
+                self.handle = Some(library.parse(cx.p, digest, &env).unwrap_or_else(load));
                 self.open(cx);
             }
             let figures = &mut cx.session.figures;

@@ -126,6 +126,30 @@ fn reap(which: i32, flags: i32) -> Option<(i32, Ended)> {
     }
 }
 
+/// Overwrites the end of one of this program's arguments, which everybody can read in the list of processes, with blanks. The arguments
+/// must have been copied before. Where it cannot be found nothing happens.
+pub fn hide_argument(end: &str) {
+    let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else { return };
+    // The name, in parentheses, may have anything in it. `arg_start` and `arg_end` are fields 48 and 49; the third follows the name.
+    let Some((_, fields)) = stat.rsplit_once(')') else { return };
+    let mut fields = fields.split_whitespace().skip(45);
+    let mut address = || fields.next().and_then(|field| field.parse::<usize>().ok()).filter(|at| *at != 0);
+    let (Some(from), Some(to)) = (address(), address()) else { return };
+    if end.is_empty() || to <= from || to - from > 16 << 20 {
+        return;
+    }
+    // SAFETY: the kernel says that the arguments lie there, which it maps readable and writable for the life of the process; the
+    // standard library reads them only when it is asked for them, and copies them then.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(from as *mut u8, to - from) };
+    // The first is the program's name.
+    for argument in bytes.split_mut(|b| *b == 0).skip(1) {
+        if argument.ends_with(end.as_bytes()) {
+            let start = argument.len() - end.len();
+            argument[start..].fill(b' ');
+        }
+    }
+}
+
 /// Sends a signal.
 ///
 /// # Errors

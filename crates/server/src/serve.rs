@@ -65,7 +65,7 @@ pub fn serve(instance: &'static Instance, arrival: Arrival, forked_ns: u64, aler
         set_up_ns: os::clock::now_ns().saturating_sub(forked_ns),
         ..ConnectTimes::default()
     };
-    let Some(mut session) = line.logon(instance, uid, times) else { return Ok(()) };
+    let Some(mut session) = line.logon(instance, uid, times, alert) else { return Ok(()) };
     if let Err(e) = line.talk(instance, &mut session) {
         alert.write(&format!("Session {} ended: {e}", session.sid()));
     }
@@ -75,7 +75,13 @@ pub fn serve(instance: &'static Instance, arrival: Arrival, forked_ns: u64, aler
 
 impl Line {
     /// Waits for the first packet: a logon opens a session, a cancel breaks another session's call.
-    fn logon(&mut self, instance: &'static Instance, uid: u32, times: ConnectTimes) -> Option<Session> {
+    fn logon(
+        &mut self,
+        instance: &'static Instance,
+        uid: u32,
+        times: ConnectTimes,
+        alert: &AlertLog,
+    ) -> Option<Session> {
         let logon = match self.hear(Some(LOGON_LIMIT)) {
             Heard::Packet(Request::Logon(l)) => l,
             Heard::Packet(Request::Cancel { sid, serial, key }) => {
@@ -92,7 +98,11 @@ impl Line {
             }
             Heard::Signal | Heard::Gone => return None,
         };
-        match Session::logon_after(instance, &logon, uid, times) {
+        let opened = Session::logon_after(instance, &logon, uid, times);
+        if let Some(entry) = session::alert_entry(instance, &logon, opened.as_ref().err()) {
+            alert.write(&entry);
+        }
+        match opened {
             Ok(session) => {
                 let welcome = Reply::Welcome(Box::new(session.welcome()));
                 self.say(&welcome).ok()?;

@@ -36,6 +36,8 @@ pub struct Proof {
 pub struct Doorkeeper {
     session: Session,
     secret: [u8; SECRET_LEN],
+    /// For the alert log.
+    entry: Option<String>,
 }
 
 impl Doorkeeper {
@@ -46,7 +48,7 @@ impl Doorkeeper {
     pub fn open(instance: &'static Instance, name: &str) -> Result<Doorkeeper> {
         let session = Session::background(instance, name)?;
         let secret = secret_in(instance.dir())?;
-        Ok(Doorkeeper { session, secret })
+        Ok(Doorkeeper { session, secret, entry: None })
     }
 
     /// What a client that says it is `user` has to prove. Takes the same time whether there is such a user or not.
@@ -62,10 +64,17 @@ impl Doorkeeper {
     /// What to say to a client that has proved nothing. `logon` is what it says of itself.
     pub fn turn_away(&mut self, logon: &Logon) -> Ora {
         let user = self.session.user_named(&logon.user);
-        match user.and_then(|user| self.session.admit(user, false, false)) {
+        let refused = match user.and_then(|user| self.session.admit(user, false, logon.as_sysdba)) {
             Err(e) => e,
             Ok(()) => Ora::new(1017),
-        }
+        };
+        self.entry = crate::logon::alert_entry(self.session.core.instance, logon, Some(&refused));
+        refused
+    }
+
+    /// What the alert log is to be told of the client that was turned away last; once.
+    pub fn take_entry(&mut self) -> Option<String> {
+        self.entry.take()
     }
 
     /// The wait for clients, live until the guard is dropped.

@@ -12,10 +12,11 @@ use crate::call::Calls;
 use crate::core::{Core, Identity};
 use crate::instance::Instance;
 use crate::jobs;
+use crate::logon::SessionLimits;
 use crate::nls;
 use crate::state::ConnectTimes;
 use crate::world::World;
-use dictionary::{UserDef, UserId};
+use dictionary::{KEY_BYTES, SALT_BYTES, UserDef, UserId, Verifier};
 use exec::{ExecCtx, SessionState};
 use net::local::{Array, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome, write_frame};
 use process::{Attach, Process, SessionStatus, WaitGuard};
@@ -55,6 +56,8 @@ pub struct Session {
     killed: bool,
     has_called: bool,
     cpu: CpuTime,
+    limits: SessionLimits,
+    warning: Option<Ora>,
 }
 
 /// Processor time of the session's process: when it began, and the hundredths of a second that were counted since.
@@ -125,6 +128,8 @@ impl Session {
         let attached = os::clock::now_ns();
         let touched = if instance.pre_page() { os::clock::now_ns() } else { attached };
         let session = Session::new(instance, p);
+        // The slot's last session may have died.
+        instance.state().set_idle_limit(session.slot(), 0);
         times.attach_ns = (attached - began) + (os::clock::now_ns() - touched);
         times.pre_page_ns = touched - attached;
         Ok(session)
@@ -153,8 +158,16 @@ impl Session {
     /// # Errors
     /// ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28009 for SYS without SYSDBA.
     pub(crate) fn admit(&mut self, user: Option<Rc<UserDef>>, has_proved: bool, as_sysdba: bool) -> Result<()> {
-        let user = self.core.dict.borrow_mut().admit(&self.core.p, user, has_proved)?;
-        self.let_in(&user, as_sysdba)
+        let admitted = crate::logon::admit(&self.core, user, has_proved, as_sysdba)?;
+        self.become_user(&admitted.user.name, admitted.user.id, as_sysdba);
+        self.limits = crate::logon::limit_session(&self.core, &admitted.user)?;
+        self.warning = admitted.warning;
+        Ok(())
+    }
+
+    /// What the user is to be told of the logon: ORA-28002.
+    pub fn logon_warning(&self) -> Option<&Ora> {
+        self.warning.as_ref()
     }
 
     /// A session of SYS for a background process.
@@ -202,6 +215,8 @@ impl Session {
             cancel_key: 0,
             killed: false,
             has_called: false,
+            limits: SessionLimits::default(),
+            warning: None,
             cpu: CpuTime { began_ns: os::clock::thread_cpu_ns(), counted: 0, parsed_us: 0 },
         }
     }
@@ -218,25 +233,12 @@ impl Session {
                 false => Err(Ora::new(1017)),
             };
         }
-        let name = dictionary_name(&logon.user);
-        let user = self.core.dict.borrow_mut().log_on(&self.core.p, &name, &logon.password)?;
-        self.let_in(&user, logon.as_sysdba)
-    }
-
-    fn let_in(&mut self, user: &UserDef, as_sysdba: bool) -> Result<()> {
-        if !as_sysdba {
-            if user.id == UserId::SYS {
-                return Err(Ora::new(28009));
-            }
-            self.become_user(&user.name, user.id, false);
-            return Ok(());
-        }
-        // SYSDBA is nobody's but SYS's; the operating system's owner of the instance needs no password.
-        if user.id != UserId::SYS {
-            return Err(Ora::new(1017));
-        }
-        self.become_user("SYS", UserId::SYS, true);
-        Ok(())
+        let user = self.user_named(&logon.user)?;
+        // A name that nobody has takes as long as a wrong password.
+        let nobodys = || Verifier::nobody([0; SALT_BYTES], [0; KEY_BYTES]);
+        let verifier = user.as_ref().and_then(|user| user.verifier.clone()).unwrap_or_else(nobodys);
+        let matches = verifier.matches(&logon.password);
+        self.admit(user, matches, logon.as_sysdba)
     }
 
     /// Makes the session `name`'s.
@@ -271,6 +273,7 @@ impl Session {
             instance: params.get(params::Param::InstanceName),
             database: params.get(params::Param::DbName),
             banner: BANNER.into(),
+            warning: self.warning.as_ref().map(Ora::to_string).unwrap_or_default(),
         }
     }
 
@@ -393,7 +396,12 @@ impl Session {
         run: impl FnOnce(&Core, &mut ExecCtx<'_>, &mut Calls, &mut Vec<u8>) -> Flow,
     ) -> Flow {
         if self.killed {
-            return say_fatal(&Ora::new(28), out);
+            let sniped = self.core.instance.state().is_sniped(self.slot());
+            return say_fatal(&Ora::new(if sniped { 2396 } else { 28 }), out);
+        }
+        if self.limits.connect_end_ns != 0 && os::clock::now_ns() >= self.limits.connect_end_ns {
+            self.release();
+            return say_fatal(&Ora::new(2399), out);
         }
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
@@ -583,6 +591,7 @@ impl Drop for Session {
         self.core.shared.library.end_session(&self.core.p);
         self.core.shared.enqueues.release_all(&self.core.p, self.core.p.number());
         self.core.instance.state().set_cancel_key(self.slot(), 0);
+        self.core.instance.state().set_idle_limit(self.slot(), 0);
     }
 }
 

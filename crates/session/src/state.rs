@@ -58,6 +58,10 @@ sga::sga_struct! {
         /// The same of DBW0.
         writer: AtomicU32,
         pad: AtomicU32,
+        /// Refused logons that were listed: the minute in the high half, how many in the low one.
+        refusals: AtomicU64,
+        /// Those that were not.
+        unlisted_refusals: AtomicU64,
     }
 
     /// How long a connection took, in nanoseconds; see [`ConnectTimes`].
@@ -106,6 +110,7 @@ pub struct StateLayout {
     end_flags: SgaSlice<AtomicU64>,
     dead: SgaSlice<AtomicU64>,
     connects: SgaSlice<Connect>,
+    idle_limits: SgaSlice<AtomicU64>,
 }
 
 /// The state of the instance.
@@ -118,7 +123,15 @@ pub struct State {
     dead: &'static [AtomicU64],
     /// By slot; written by its process alone.
     connects: &'static [Connect],
+    /// By slot: IDLE_TIME in seconds, 0 for none, and whether it has passed. Set by the slot's process; SMON marks the passing.
+    idle_limits: &'static [AtomicU64],
 }
+
+/// In `idle_limits`.
+const SNIPED: u64 = 1 << 63;
+
+/// Refused logons that are listed in a minute.
+const REFUSALS_LISTED: u64 = 20;
 
 /// What a slave found when it looked for work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +150,7 @@ impl StateLayout {
             end_flags: builder.reserve("instance", processes),
             dead: builder.reserve("instance", processes),
             connects: builder.reserve("instance", processes),
+            idle_limits: builder.reserve("instance", processes),
         }
     }
 }
@@ -151,6 +165,7 @@ impl State {
             flags: sga.slice(layout.end_flags),
             dead: sga.slice(layout.dead),
             connects: sga.slice(layout.connects),
+            idle_limits: sga.slice(layout.idle_limits),
         };
         state.fixed.started_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
         state.fixed.supervisor.store(os::process::own_id() as u32, Ordering::Relaxed);
@@ -179,6 +194,51 @@ impl State {
     /// The supervisor's process id.
     pub fn supervisor(&self) -> u32 {
         self.fixed.supervisor.load(Ordering::Relaxed)
+    }
+
+    /// Sets how long the session in `slot` may be idle, in seconds; 0 for any time.
+    pub fn set_idle_limit(&self, slot: usize, seconds: u64) {
+        self.idle_limits[slot].store(seconds, Ordering::Release);
+    }
+
+    /// How long it may be idle; 0 for any time, and once it was ended for that.
+    pub fn idle_limit(&self, slot: usize) -> u64 {
+        let word = self.idle_limits.get(slot).map_or(0, |word| word.load(Ordering::Acquire));
+        if word & SNIPED != 0 { 0 } else { word }
+    }
+
+    /// Says that the session in `slot` was idle for too long.
+    pub fn note_sniped(&self, slot: usize) {
+        self.idle_limits[slot].fetch_or(SNIPED, Ordering::AcqRel);
+    }
+
+    /// Whether it was.
+    pub fn is_sniped(&self, slot: usize) -> bool {
+        self.idle_limits.get(slot).is_some_and(|word| word.load(Ordering::Acquire) & SNIPED != 0)
+    }
+
+    /// Whether a refused logon is listed by itself; else it is counted. `now_s` are seconds since 1970.
+    pub fn may_list_refusal(&self, now_s: u64) -> bool {
+        let minute = now_s / 60;
+        let listed = self.fixed.refusals.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
+            match (word >> 32 == minute, word & 0xFFFF_FFFF) {
+                (false, _) => Some(minute << 32 | 1),
+                (true, count) if count < REFUSALS_LISTED => Some(word + 1),
+                (true, _) => None,
+            }
+        });
+        if listed.is_err() {
+            self.fixed.unlisted_refusals.fetch_add(1, Ordering::AcqRel);
+        }
+        listed.is_ok()
+    }
+
+    /// How many refused logons were not listed, once their minute is over; they are counted anew then.
+    pub fn take_unlisted_refusals(&self, now_s: u64) -> u64 {
+        if self.fixed.refusals.load(Ordering::Acquire) >> 32 == now_s / 60 {
+            return 0;
+        }
+        self.fixed.unlisted_refusals.swap(0, Ordering::AcqRel)
     }
 
     /// Sets the key that breaks the calls of the process in `slot`; 0 takes it away.
@@ -457,6 +517,25 @@ mod tests {
         s.note_first_call(1, 6);
         assert_eq!(s.connect_times(1, 7), Some(ConnectTimes { first_call_ns: 6, ..times }));
         assert_eq!((s.connect_times(1, 8), s.connect_times(99, 7)), (None, None));
+    }
+
+    #[test]
+    fn a_million_refused_logons_are_a_few_lines_and_a_count() {
+        let state = state();
+        let listed = (0..1_000_000).filter(|_| state.may_list_refusal(6_000)).count() as u64;
+        assert_eq!((listed, state.take_unlisted_refusals(6_059)), (REFUSALS_LISTED, 0));
+        assert_eq!(state.take_unlisted_refusals(6_060), 1_000_000 - REFUSALS_LISTED);
+        assert_eq!(state.take_unlisted_refusals(6_060), 0);
+        assert!(state.may_list_refusal(6_060));
+    }
+
+    #[test]
+    fn a_session_that_was_sniped_is_not_found_idle_again() {
+        let state = state();
+        state.set_idle_limit(1, 60);
+        assert_eq!((state.idle_limit(1), state.is_sniped(1)), (60, false));
+        state.note_sniped(1);
+        assert_eq!((state.idle_limit(1), state.is_sniped(1)), (0, true));
     }
 
     #[test]

@@ -43,6 +43,24 @@ pub struct Arguments {
     pub script: Vec<String>,
 }
 
+/// The password that an argument shows to everybody who may list processes: what follows the slash of `user/password`, with what
+/// follows it.
+pub fn secret_of(words: &[String]) -> Option<&str> {
+    let mut at = words.iter();
+    while let Some(word) = at.next() {
+        match word.as_str() {
+            "-m" | "-M" | "--markup" | "-r" | "-R" | "-c" | "-C" | "--dir" | "--param" => drop(at.next()),
+            script if script.starts_with('@') => return None,
+            option if option.starts_with('-') => {}
+            part => match part.split_once('/') {
+                Some((user, password)) if !user.is_empty() && !password.is_empty() => return Some(password),
+                _ => {}
+            },
+        }
+    }
+    None
+}
+
 /// Parses the arguments.
 ///
 /// # Errors
@@ -125,6 +143,16 @@ mod tests {
         for wrong in ["0", "4", "x", "-1"] {
             assert!(arguments(&["-R", wrong, "/nolog"]).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_password_among_the_arguments_is_found() {
+        let secret =
+            |line: &[&str]| secret_of(&line.iter().map(|w| w.to_string()).collect::<Vec<_>>()).map(str::to_owned);
+        assert_eq!(secret(&["-s", "alice/alice1", "@run", "a/b"]).as_deref(), Some("alice1"));
+        assert_eq!(secret(&["--dir", "/a/b", "sys/x@place", "as", "sysdba"]).as_deref(), Some("x@place"));
+        assert_eq!(secret(&["/", "as", "sysdba"]), None);
+        assert_eq!(secret(&["/nolog", "@a/b"]), None);
     }
 
     #[test]

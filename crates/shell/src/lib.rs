@@ -92,6 +92,9 @@ pub(crate) fn clock_text() -> String {
 /// Runs the shell with the program's arguments (those after `sql`, or all of `sqlplus`'s). `home` is the database
 /// directory to connect to when none is named. Returns the exit code.
 pub fn main(arguments: &[String], home: &Path) -> u8 {
+    if let Some(secret) = arguments::secret_of(arguments) {
+        os::process::hide_argument(secret);
+    }
     let arguments = match parse(arguments) {
         Ok(arguments) => arguments,
         Err(message) => {

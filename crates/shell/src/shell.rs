@@ -174,6 +174,13 @@ impl<'a> Shell<'a> {
     pub fn connect(&mut self, credentials: &Credentials, place: Option<&str>) -> bool {
         match self.connector.connect(credentials, place) {
             Ok(session) => {
+                if let Some(warning) = session.warning() {
+                    let warning = warning.to_string();
+                    self.out.line("ERROR:");
+                    self.out.line(&warning);
+                    self.out.line("");
+                    self.out.line("");
+                }
                 self.adopt(session);
                 self.logon = Some((credentials.clone(), place.map(str::to_string)));
                 if self.settings.autotrace.statistics {
@@ -421,7 +428,11 @@ impl<'a> Shell<'a> {
             return;
         };
         let text = lines.join("\n");
-        self.reader.remember(&self.buffer.join("\n"));
+        let whole = self.buffer.join("\n");
+        // A statement with a password is not kept.
+        if !whole.to_ascii_lowercase().contains("identified") {
+            self.reader.remember(&whole);
+        }
         self.history.push(self.buffer.join("\n"));
         self.statement(text.trim_end());
     }

@@ -8,6 +8,7 @@
 pub mod ast;
 mod keywords;
 pub mod lexer;
+mod mask;
 mod parser;
 pub mod plsql;
 mod sql_id;
@@ -15,6 +16,7 @@ mod unparse;
 mod visit;
 
 pub use keywords::{is_pseudo_column, is_reserved};
+pub use mask::mask_passwords;
 pub use parser::{
     CHAIN_MAX, IN_LIST_MAX, NESTING_MAX, bind_names, parse_condition, parse_data_type, parse_expression, parse_query,
     parse_statement,

@@ -11,8 +11,8 @@ use crate::column::{Row, Type};
 use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
-    advice, backup, buffers, database, history, latches, limits, locks, memory, metrics, redo, results, rowcache,
-    segments, sessions, space, sql, statistics, transactions, updatable, waits, work_areas,
+    accounts, advice, backup, buffers, database, history, latches, limits, locks, memory, metrics, redo, results,
+    rowcache, segments, sessions, space, sql, statistics, transactions, updatable, waits, work_areas,
 };
 
 /// One view.
@@ -111,6 +111,7 @@ views! {
     "X$KQRST" | rowcache::KQRST => rowcache::kqrst;
     "X$PROPS" | rowcache::PROPS => read_by_row;
     "NLS_DATABASE_PARAMETERS" | rowcache::NLS_DATABASE => read_by_row;
+    "X$KZUSR" | accounts::ACCOUNTS => accounts::accounts;
     "X$KKVCOL" | updatable::COLUMNS => read_by_row;
     "V$RESOURCE_LIMIT" | limits::RESOURCE_LIMIT => limits::resource_limit;
     "V$LOCK" | locks::LOCK => locks::lock;

@@ -4,6 +4,7 @@
 //! nothing is kept: a query that opens a view again sees it anew, which is what sampling by nested loops relies on.
 #![forbid(unsafe_code)]
 
+mod accounts;
 mod advice;
 mod backup;
 mod buffers;

@@ -1,5 +1,7 @@
 //! Crashes of the whole instance, one on the heels of another.
 
+use client::{Client, Credentials};
+
 use crate::common::{Database, LOAD_TABLE, Load, assert_kept, eventually, number, rows, run};
 
 #[test]
@@ -242,4 +244,28 @@ fn temporary_rows_are_no_business_of_a_recovery() {
     run(&mut c, &[fill, "update g set n = -n"]);
     assert_eq!(number(&mut c, "select sum(n) from g where v like 'v%'"), -8000 * 8001 / 2);
     db.verify();
+}
+
+#[test]
+fn an_account_that_wrong_passwords_locked_is_locked_after_a_crash() {
+    let db = Database::new("locked");
+    db.start();
+    run(
+        &mut db.connect(),
+        &[
+            "create profile strict limit failed_login_attempts 3",
+            "create user harry identified by right profile strict",
+            "grant create session to harry",
+        ],
+    );
+    let enter =
+        |password: &str| Client::connect(&db.0, &Credentials::password("harry", password)).err().map(|e| e.code());
+    assert_eq!([1, 2, 3].map(|_| enter("wrong")), [Some(1017); 3]);
+    db.kill();
+    db.start();
+    assert_eq!(enter("right"), Some(28000));
+    assert_eq!(
+        rows(&mut db.connect(), "select account_status from dba_users where username = 'HARRY'"),
+        ["LOCKED(TIMED)"]
+    );
 }

@@ -22,7 +22,7 @@ use crate::command::StatementKind;
 use types::{DataType, Value};
 
 /// The version both sides must speak.
-pub const PROTOCOL_VERSION: u16 = 2;
+pub const PROTOCOL_VERSION: u16 = 3;
 
 /// Who wants to log on, and from where.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -131,6 +131,8 @@ pub struct Welcome {
     pub database: String,
     /// "Latchwork Database … Release …".
     pub banner: String,
+    /// What the user is to be told although the logon succeeded, as SQL*Plus prints it: ORA-28002. Else empty.
+    pub warning: String,
 }
 
 /// One column of a query.
@@ -501,7 +503,7 @@ fn write_welcome(w: &mut Writer<'_>, v: &Welcome) {
         w.u32(n);
     }
     w.u64(v.cancel_key);
-    for t in [&v.user, &v.instance, &v.database, &v.banner] {
+    for t in [&v.user, &v.instance, &v.database, &v.banner, &v.warning] {
         w.text(t);
     }
 }
@@ -517,6 +519,7 @@ fn read_welcome(r: &mut Reader<'_>) -> WireResult<Welcome> {
         instance: r.string()?,
         database: r.string()?,
         banner: r.string()?,
+        warning: r.string()?,
     })
 }
 

@@ -345,6 +345,9 @@ impl Gate<'_> {
             }
             pending.packets.extend(&self.scratch[..n]);
             let step = pending.advance(self.instance, &mut self.keeper);
+            if let Some(entry) = self.keeper.take_entry() {
+                self.alert.write(&entry);
+            }
             if let Some(proved) = self.take_step(token, step) {
                 return Some(proved);
             }
@@ -390,6 +393,9 @@ impl Gate<'_> {
     fn look_at_proof(&mut self, token: u64) -> Option<Box<Proved>> {
         let pending = self.pending.get_mut(&token)?;
         let step = pending.look_at_proof(self.instance, &mut self.keeper);
+        if let Some(entry) = self.keeper.take_entry() {
+            self.alert.write(&entry);
+        }
         self.take_step(token, step)
     }
 

@@ -3,6 +3,7 @@
 
 use super::line::Line;
 use super::watch::Watched;
+use crate::alert::AlertLog;
 use net::local::{self, WireResult};
 use net::oracle::auth::{self, Logon, Pairs, mode};
 use net::oracle::handshake::{self, Client};
@@ -67,14 +68,24 @@ impl Proved {
 }
 
 /// Opens the session; `None` when the connection is over.
-pub fn log_on(line: &mut Line, instance: &'static Instance, proved: &Proved, forked_ns: u64) -> Option<Opened> {
+pub fn log_on(
+    line: &mut Line,
+    instance: &'static Instance,
+    proved: &Proved,
+    forked_ns: u64,
+    alert: &AlertLog,
+) -> Option<Opened> {
     let times = ConnectTimes {
         fork_ns: forked_ns.saturating_sub(proved.fork_began_ns),
         set_up_ns: os::clock::now_ns().saturating_sub(forked_ns),
         authenticate_ns: proved.proof_ns,
         ..ConnectTimes::default()
     };
-    match open(line, instance, proved, times) {
+    let opened = open(line, instance, proved, times);
+    if let Some(entry) = session::alert_entry(instance, &proved.who, opened.as_ref().err()) {
+        alert.write(&entry);
+    }
+    match opened {
         Ok(opened) => opened,
         Err(e) => {
             turn_away(line, &e, proved.second.sequence);

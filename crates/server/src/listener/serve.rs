@@ -40,7 +40,7 @@ pub fn serve(
         logon::turn_away(&mut line, &e, proved.sequence());
         return Ok(());
     }
-    let Some(opened) = logon::log_on(&mut line, instance, &proved, forked_ns) else { return Ok(()) };
+    let Some(opened) = logon::log_on(&mut line, instance, &proved, forked_ns, alert) else { return Ok(()) };
     let client = proved.client;
     drop(proved);
     let watch = line.stream().map_err(|e| e.to_string());

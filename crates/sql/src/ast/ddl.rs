@@ -15,6 +15,8 @@ pub enum Ddl {
     CreateSynonym(CreateSynonym),
     CreateUser(CreateUser),
     CreateRole(CreateRole),
+    /// CREATE and ALTER PROFILE.
+    Profile(ProfileLimits),
     CreateStored(CreateStored),
     CreateTablespace(CreateTablespace),
     AlterTablespace(AlterTablespace),
@@ -315,9 +317,36 @@ pub struct AlterUser {
     pub pos: Pos,
 }
 
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProfileLimits {
+    pub alter: bool,
+    pub name: Ident,
+    /// Each resource once.
+    pub limits: Vec<(Ident, ProfileLimit)>,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ProfileLimit {
+    Default,
+    Unlimited,
+    /// `PASSWORD_VERIFY_FUNCTION NULL`.
+    Null,
+    /// A number, or for times in days a quotient such as `1/1440`.
+    Number {
+        value: String,
+        divisor: String,
+        pos: Pos,
+    },
+    /// `PASSWORD_VERIFY_FUNCTION f`.
+    Function(Ident),
+}
+
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct UserOptions {
     pub authentication: Option<Authentication>,
+    /// `IDENTIFIED BY new REPLACE old`.
+    pub replace: Option<String>,
     pub default_tablespace: Option<Ident>,
     pub temporary_tablespace: Option<Ident>,
     /// Tablespace and its quota as written (`UNLIMITED`, `10M`).

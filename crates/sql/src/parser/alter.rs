@@ -34,6 +34,7 @@ impl Parser<'_> {
                 let name = self.ident(1935)?;
                 Ddl::AlterUser(AlterUser { name, options: self.user_options()?, pos })
             }
+            () if self.eat_word("PROFILE") => self.profile(true, pos)?,
             () if self.eat_word("VIEW") => self.alter_compile(CompileKind::View, pos)?,
             () if self.eat_word("TABLESPACE") => match self.alter_tablespace(pos)? {
                 Ddl::AlterTablespace(AlterTablespace { name, action: TablespaceAction::BeginBackup, .. }) => {
@@ -52,7 +53,7 @@ impl Parser<'_> {
                 self.bump();
                 self.alter_database_space(pos)?
             }
-            () if self.at_any(&["DATABASE", "CLUSTER", "ROLE", "PROFILE", "MATERIALIZED", "PLUGGABLE"]) => {
+            () if self.at_any(&["DATABASE", "CLUSTER", "ROLE", "MATERIALIZED", "PLUGGABLE"]) => {
                 return Err(Ora::unsupported().at(pos.0));
             }
             () => match self.stored_kind() {

@@ -33,7 +33,8 @@ impl Parser<'_> {
                 self.create_tablespace(pos)
             }
             () if self.at_rollback_segment() => Err(Ora::new(30019).at(pos.0)),
-            () if self.at_word("DATABASE") || self.at_words(&["PUBLIC", "DATABASE"]) || self.at_word("PROFILE") => {
+            () if self.eat_word("PROFILE") => self.profile(false, pos),
+            () if self.at_word("DATABASE") || self.at_words(&["PUBLIC", "DATABASE"]) => {
                 Err(Ora::unsupported().at(pos.0))
             }
             () => self.create_replaceable(false, pos),
@@ -349,7 +350,7 @@ impl Parser<'_> {
                 () if self.at_word("IDENTIFIED") || self.at_words(&["NO", "AUTHENTICATION"]) => {
                     options.authentication = self.authentication()?;
                     if self.eat_word("REPLACE") {
-                        self.password()?;
+                        options.replace = Some(self.password()?);
                     }
                 }
                 () if self.eat_words(&["DEFAULT", "TABLESPACE"]) => {
@@ -382,5 +383,50 @@ impl Parser<'_> {
         }
         self.expect_end(922)?;
         Ok(options)
+    }
+
+    /// What follows CREATE or ALTER PROFILE.
+    pub(super) fn profile(&mut self, alter: bool, pos: Pos) -> Result<Ddl> {
+        let name = if self.at_word("DEFAULT") { self.any_word(2377)? } else { self.ident(2377)? };
+        self.expect_word("LIMIT", 905)?;
+        let mut limits: Vec<(Ident, ProfileLimit)> = Vec::new();
+        while self.at(TokenKind::Word) && !self.at_word("CONTAINER") {
+            let resource = self.any_word(2376)?;
+            if limits.iter().any(|(have, _)| have.name == resource.name) {
+                return Err(Ora::with(2378, &[&resource.name]).at(resource.pos.0));
+            }
+            let limit = self.profile_limit(&resource.name)?;
+            limits.push((resource, limit));
+        }
+        if self.eat_word("CONTAINER") {
+            self.expect(TokenKind::Eq, 922)?;
+            self.any_word(922)?;
+        }
+        if limits.is_empty() {
+            return self.fail(2376);
+        }
+        self.expect_end(2376)?;
+        Ok(Ddl::Profile(ProfileLimits { alter, name, limits, pos }))
+    }
+
+    fn profile_limit(&mut self, resource: &str) -> Result<ProfileLimit> {
+        let pos = self.pos();
+        if let Some(word) = self.eat_any(&["DEFAULT", "UNLIMITED", "NULL"]) {
+            return Ok([ProfileLimit::Default, ProfileLimit::Unlimited, ProfileLimit::Null][word].clone());
+        }
+        if resource == "PASSWORD_VERIFY_FUNCTION" {
+            return Ok(ProfileLimit::Function(self.ident(2377)?));
+        }
+        let value = self.plain_number()?;
+        let divisor = if self.eat(TokenKind::Slash) { self.plain_number()? } else { "1".to_owned() };
+        if resource == "PRIVATE_SGA" {
+            self.eat_any(&["K", "M", "G"]);
+        }
+        Ok(ProfileLimit::Number { value, divisor, pos })
+    }
+
+    fn plain_number(&mut self) -> Result<String> {
+        let token = self.expect(TokenKind::Number, 2377)?;
+        Ok(self.source(token).to_owned())
     }
 }

@@ -86,7 +86,12 @@ impl Parser<'_> {
                 None => return self.fail(950),
             },
         };
-        let name = self.name(code)?;
+        let name = if kind == DropKind::Profile && self.at_word("DEFAULT") {
+            let word = self.any_word(code)?;
+            Name { pos: word.pos, parts: vec![word], link: None }
+        } else {
+            self.name(code)?
+        };
         let mut drop = DropObject {
             kind,
             name,

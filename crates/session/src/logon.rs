@@ -1,0 +1,236 @@
+//! Who may come in: the one place where a password that was compared becomes a session or a refusal.
+//!
+//! The order of the answers is Oracle's: ORA-28000 for a locked account, ORA-01017 for a wrong password, ORA-28001 for one that has
+//! expired, ORA-28009 for SYS without SYSDBA, ORA-01045 without CREATE SESSION, ORA-02391 for one session too many. A name that nobody
+//! has costs the same work as a user's wrong password: both note a failure in a row of USER_LOGON$.
+//!
+//! A failure that is noted is not waited for on disk, unless it locks the account.
+
+use crate::core::Core;
+use crate::instance::Instance;
+use dictionary::{Account, Profile, Resource, UserDef, UserId};
+use net::local::Logon;
+use params::Param;
+use process::Process;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use types::{Date, Ora, Result};
+
+/// Who has come in.
+pub(crate) struct Admitted {
+    pub user: Rc<UserDef>,
+    /// ORA-28002, when the password has to be changed soon.
+    pub warning: Option<Ora>,
+}
+
+/// What a session's profile allows; 0 where there is no limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SessionLimits {
+    /// Monotonic nanoseconds when CONNECT_TIME has passed.
+    pub connect_end_ns: u64,
+}
+
+/// Does what commits without waiting for the disk: LGWR writes within seconds.
+pub(crate) fn unwaited<R>(instance: &Instance, p: &Process, f: impl FnOnce() -> R) -> R {
+    use redo::RedoSink;
+    let redo = instance.storage().redo;
+    let earlier = redo.noted_commit(p);
+    let done = f();
+    redo.forget_commit(p, earlier, false);
+    done
+}
+
+/// Admits who has proved the password of `user`, or has not; notes it either way.
+///
+/// # Errors
+/// As the module says; those of reading the dictionary.
+pub(crate) fn admit(core: &Core, user: Option<Rc<UserDef>>, has_proved: bool, as_sysdba: bool) -> Result<Admitted> {
+    // PUBLIC is nobody's name.
+    let user = user.filter(|user| user.id != UserId::PUBLIC);
+    let dictionary = core.dict.borrow().shared().clone();
+    let state = dictionary.logon_state(&core.p, user.as_deref())?;
+    let now = core.local_time();
+    let Some(user) = user else {
+        count_failure(core, None, now.date)?;
+        return Err(Ora::new(1017));
+    };
+    let profile = core.dict.borrow_mut().profile_of(&core.p, &user)?;
+    let account = Account { user: &user, profile: &profile, state: &state, now: now.date };
+    if account.is_locked() {
+        return Err(Ora::new(28000));
+    }
+    if !has_proved || user.verifier.is_none() {
+        count_failure(core, Some((&user, &profile)), now.date)?;
+        return Err(Ora::new(1017));
+    }
+    let grace_end = account.password_age()?;
+    match (as_sysdba, user.id == UserId::SYS) {
+        (false, true) => return Err(Ora::new(28009)),
+        // SYSDBA is nobody's but SYS's; the operating system's owner of the instance needs no password.
+        (true, false) => return Err(Ora::new(1017)),
+        (true, true) => {}
+        (false, false) => core.dict.borrow_mut().may_connect(&core.p, &user)?,
+    }
+    let must = state.failures > 0 || state.locked_at.is_some() || state.grace_end != grace_end;
+    if must || state.last.is_none_or(|last| last.date != now.date) {
+        let note = || {
+            dictionary.note_logon(&core.p, Some(&user), must, &mut |state| {
+                state.failures = 0;
+                state.locked_at = None;
+                state.grace_end = grace_end;
+                state.last = Some(types::Timestamp { offset: None, ..now });
+            })
+        };
+        // A logon does not fail for want of a row's change: the database may have to be mended by it.
+        let _ = unwaited(core.instance, &core.p, note);
+    }
+    let warning = grace_end.map(|end| Ora::with(28002, &[&days_left(now.date, end)]));
+    Ok(Admitted { user, warning })
+}
+
+fn days_left(now: Date, end: Date) -> i64 {
+    (end.to_unix() - now.to_unix()).div_euclid(86_400).max(0) + i64::from((end.to_unix() - now.to_unix()) % 86_400 != 0)
+}
+
+/// Notes a wrong password. The failure that reaches FAILED_LOGIN_ATTEMPTS locks the account.
+fn count_failure(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date) -> Result<()> {
+    let dictionary = core.dict.borrow().shared().clone();
+    let limit = user.and_then(|(_, profile)| profile.limit(Resource::FailedLoginAttempts));
+    let mut locks = false;
+    let mut note = || {
+        dictionary.note_logon(&core.p, user.map(|(user, _)| user), true, &mut |state| {
+            locks = false;
+            if let Some((user, profile)) = user {
+                let account = Account { user, profile, state, now };
+                if account.is_locked_for_failures() {
+                    return;
+                }
+                if state.locked_at.take().is_some() {
+                    state.failures = 0;
+                }
+            }
+            state.failures = (state.failures + 1) % i64::from(u32::MAX);
+            locks = limit.is_some_and(|limit| state.failures >= limit);
+            if locks {
+                state.locked_at = Some(now);
+            }
+        })
+    };
+    use redo::RedoSink;
+    let redo = core.instance.storage().redo;
+    let earlier = redo.noted_commit(&core.p);
+    note()?;
+    if locks {
+        return core.sync_commits();
+    }
+    redo.forget_commit(&core.p, earlier, false);
+    Ok(())
+}
+
+/// Applies the limits of the user's profile to a session that is its user's now.
+///
+/// # Errors
+/// ORA-02391 when the user has too many sessions.
+pub(crate) fn limit_session(core: &Core, user: &UserDef) -> Result<SessionLimits> {
+    let instance = core.instance;
+    if user.id == UserId::SYS || instance.params().number(Param::ResourceLimit) == 0 {
+        return Ok(SessionLimits::default());
+    }
+    let profile = core.dict.borrow_mut().profile_of(&core.p, user)?;
+    if let Some(most) = profile.limit(Resource::SessionsPerUser) {
+        let all = instance.processes();
+        let is_users = |number: u32| all.session(number).is_some_and(|s| s.user.load(Ordering::Relaxed) == user.id.0);
+        let sessions = all.live().filter(|(number, slot)| !slot.is_background() && is_users(*number)).count();
+        if sessions as i64 > most {
+            return Err(Ora::new(2391));
+        }
+    }
+    let minutes = |resource| profile.limit(resource).map_or(0, |minutes| minutes as u64 * 60);
+    let slot = core.p.number() as usize - 1;
+    instance.state().set_idle_limit(slot, minutes(Resource::IdleTime));
+    let connect_s = minutes(Resource::ConnectTime);
+    let connect_end_ns = if connect_s == 0 { 0 } else { os::clock::now_ns() + connect_s * 1_000_000_000 };
+    Ok(SessionLimits { connect_end_ns })
+}
+
+/// Ends the sessions that have been idle for longer than IDLE_TIME, and says which: once their processes are woken they free what they
+/// hold, and their next call is told.
+pub fn snipe_idle(instance: &Instance, now_ns: u64) -> Vec<u32> {
+    let all = instance.processes();
+    let mut sniped = Vec::new();
+    for (number, _) in all.live().filter(|(_, slot)| !slot.is_background()) {
+        let Some(session) = all.session(number) else { continue };
+        let serial = session.serial();
+        let limit_s = instance.state().idle_limit(number as usize - 1);
+        let is_idle = session.status() == process::SessionStatus::Inactive;
+        let idle_s = now_ns.saturating_sub(session.last_call_ns()) / 1_000_000_000;
+        if limit_s > 0 && is_idle && idle_s >= limit_s {
+            instance.state().note_sniped(number as usize - 1);
+            if all.cancel(number, serial, process::Cancel::Killed) {
+                sniped.push(number);
+            }
+        }
+    }
+    sniped
+}
+
+/// What the alert log says of a logon; `None` where it says nothing. Of many refusals in a minute only the first are told, and how many
+/// more there were afterwards.
+pub fn alert_entry(instance: &Instance, logon: &Logon, refused: Option<&Ora>) -> Option<String> {
+    let of = |text: &str| clean(text);
+    let who = format!("OS user {}, machine {}, program {}", of(&logon.os_user), of(&logon.machine), of(&logon.program));
+    let name = if logon.user.is_empty() { "/".to_owned() } else { of(&logon.user) };
+    let role = if logon.as_sysdba { " AS SYSDBA" } else { "" };
+    match refused {
+        None => logon.as_sysdba.then(|| format!("Logon {name}{role}: {who}")),
+        Some(e) if is_refusal(e) && instance.state().may_list_refusal(seconds()) => {
+            let text = e.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            Some(format!("Logon of {name}{role} refused: {first}; {who}"))
+        }
+        Some(_) => None,
+    }
+}
+
+/// What the alert log says of refusals that were not listed one by one.
+pub fn unlisted_entry(instance: &Instance) -> Option<String> {
+    let count = instance.state().take_unlisted_refusals(seconds());
+    (count > 0).then(|| format!("Logons refused and not listed: {count}"))
+}
+
+fn seconds() -> u64 {
+    os::clock::wall_ns() / 1_000_000_000
+}
+
+/// Whether a logon was refused to somebody, and did not merely fail.
+pub(crate) fn is_refusal(e: &Ora) -> bool {
+    [1005, 1017, 1031, 1045, 2391, 28000, 28001, 28009].iter().any(|code| e.is(*code))
+}
+
+/// What a client says of itself, fit for a line of a log: no control characters, and not too long.
+pub(crate) fn clean(text: &str) -> String {
+    let mut out: String = text.chars().take(64).map(|c| if c.is_control() { '?' } else { c }).collect();
+    if out.is_empty() {
+        out.push('-');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_says_is_one_short_line() {
+        assert_eq!(clean("a\nb\u{1b}[31m"), "a?b?[31m");
+        assert_eq!(clean(""), "-");
+        assert_eq!(clean(&"x".repeat(1000)).len(), 64);
+    }
+
+    #[test]
+    fn a_day_begun_is_a_day_left() {
+        let now = Date::from_unix(1_000_000).unwrap();
+        let at = |s: i64| Date::from_unix(1_000_000 + s).unwrap();
+        assert_eq!([at(1), at(86_400), at(86_401), at(0)].map(|end| days_left(now, end)), [1, 1, 2, 0]);
+    }
+}
