@@ -361,7 +361,7 @@ fn a_group_whose_redo_is_refused_changes_nothing() {
 }
 
 /// Runs `body` in a child that dies at `point`; the child is not cleaned up.
-fn die_at(l: &Logged, point: &str, body: impl Fn(&Process)) -> u32 {
+fn die_at(l: &Logged, point: &str, body: impl Fn(&Process)) -> process::Owner {
     use os::process::{Ended, Fork};
     match os::process::fork().unwrap() {
         Fork::Parent(child) => {
@@ -401,5 +401,68 @@ fn a_checkpoint_waits_for_groups_that_have_their_place_in_the_redo() {
             assert!(at.iter().all(|a| disk.images[a].view().u64(TAIL_AT) == want), "{point}");
         });
         compare_frames(&l, &p, &at, &mut Blocks::new(BEGIN));
+    }
+}
+
+/// What a process does in the cache; blocks 0 to 3 are there and dirty, the cache has room for few of the others.
+type Operation = (&'static str, fn(&Logged, &Process, &[Rdba]));
+
+const OPERATIONS: &[Operation] = &[
+    ("a group of two blocks", |l, p, at| {
+        l.db.cache.in_group(p, &scn, &mut |g| at[..2].iter().try_for_each(|a| set_value(g, *a, 2))).unwrap();
+    }),
+    ("a group that is given up", |l, p, at| {
+        let mut g = l.db.cache.group(p);
+        set_value(&mut g, at[0], 3).unwrap();
+        drop(g);
+    }),
+    ("new blocks that others have to go for", |l, p, at| {
+        for block in &at[8..20] {
+            l.db.cache.in_group(p, &scn, &mut |g| make_block(g, *block, 2)).unwrap();
+        }
+    }),
+    ("reads", |l, p, at| {
+        for block in at[4..16].iter().rev() {
+            let _ = value(&l.db, p, *block, GetKind::Current);
+        }
+        l.db.cache.end_call(p);
+    }),
+    ("a write of dirty blocks", |l, p, _| {
+        l.db.cache.write_batch(p, 20).unwrap();
+    }),
+    ("a checkpoint", |l, p, _| {
+        l.db.cache.checkpoint(p).unwrap();
+    }),
+];
+
+#[test]
+fn a_process_killed_at_any_step_leaves_a_whole_cache_and_its_changes_in_the_redo() {
+    for (what, operation) in OPERATIONS {
+        let l = logged(32, 4 << 20);
+        let p = testing::attach(l.db.all, "p");
+        let at = loose_blocks(20);
+        for block in &at {
+            l.db.cache.in_group(&p, &scn, &mut |g| make_block(g, *block, 1)).unwrap();
+            l.db.cache.write_batch(&p, 4).unwrap();
+        }
+        let fill = || {
+            l.db.cache.in_group(&p, &scn, &mut |g| at[..4].iter().try_for_each(|a| set_value(g, *a, 1))).unwrap();
+            l.db.cache.end_call(&p);
+        };
+        let body = |child: &Process, arm: &dyn Fn()| {
+            arm();
+            operation(&l, child, &at);
+        };
+        let check = || {
+            l.db.cache.assert_invariants().unwrap_or_else(|e| panic!("{what}: {e}"));
+            // All of the group or nothing.
+            let values: Vec<u64> = at.iter().map(|a| value(&l.db, &p, *a, GetKind::Current)).collect();
+            l.db.cache.end_call(&p);
+            assert_eq!(values[0], values[1], "{what}");
+            assert!(values.iter().all(|value| matches!(value, 1 | 2)), "{what}: {values:?}");
+            compare_frames(&l, &p, &at, &mut Blocks::new(BEGIN));
+        };
+        let killed = testing::kill_at_every_step(&p, testing::EVERY_STEP, fill, body, check);
+        assert!(killed > 0 || *what == "a group that is given up" || *what == "reads", "{what}");
     }
 }

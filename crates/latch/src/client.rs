@@ -11,6 +11,7 @@ use wait::Waiter;
 
 use crate::domain::{Domain, HOLDS, LatchSlot, NameLine};
 use crate::latch::{add, child_of};
+use crate::word::MutexWord;
 use crate::{Latch, LatchName, Versioned, Where};
 
 /// How something is held.
@@ -50,6 +51,8 @@ impl Mode {
 pub(crate) const TRYING: u32 = 1 << 16;
 pub(crate) const HELD: u32 = 2 << 16;
 pub(crate) const FREEING: u32 = 3 << 16;
+/// A shared hold of a mutex between two tries: certainly not counted.
+pub(crate) const WAITING: u32 = 4 << 16;
 pub(crate) const STAGE: u32 = 0xf << 16;
 
 /// One process's (or thread's) use of the latches of a domain. One at a time for each slot; not shared between threads.
@@ -287,6 +290,23 @@ impl Client {
         hold.gets.store(gets, Ordering::Relaxed);
         hold.place.store(noted.place | HELD, Ordering::Relaxed);
         self.held.set(self.held.get() | 1 << noted.hold);
+    }
+
+    /// One try at a shared hold of a mutex that is noted; nothing is written while the word says that it cannot be had.
+    #[inline]
+    pub(crate) fn try_noted(&self, noted: Noted, word: &MutexWord) -> bool {
+        let place = &self.slot.holds[noted.hold as usize % HOLDS].place;
+        if !word.may_be_shared() {
+            place.store(noted.place | WAITING, Ordering::Release);
+            return false;
+        }
+        place.store(noted.place | TRYING, Ordering::Relaxed);
+        // The exchange releases: the note is there before it.
+        if word.try_shared() {
+            return true;
+        }
+        place.store(noted.place | WAITING, Ordering::Release);
+        false
     }
 
     /// Marks a shared hold as being on its way out.

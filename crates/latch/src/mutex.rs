@@ -117,7 +117,7 @@ impl Mutex {
         self.sleeps.load(Ordering::Relaxed)
     }
 
-    fn address(&self) -> u64 {
+    pub(crate) fn address(&self) -> u64 {
         std::ptr::from_ref(self) as u64
     }
 
@@ -158,7 +158,7 @@ impl Client {
     pub fn mutex_shared<'a>(&'a self, mutex: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
         let noted = self.note(mutex.address(), Mode::MutexShared, NO_NAME, at, idn);
         if !mutex.word.try_shared() {
-            self.wait_for_mutex(mutex, kind, Mode::MutexShared, at, idn, &|| mutex.word.try_shared());
+            self.wait_for_mutex(mutex, kind, Mode::MutexShared, at, idn, &|| self.try_noted(noted, &mutex.word));
         }
         count_shared(mutex);
         self.mark_held(noted, mutex.gets());

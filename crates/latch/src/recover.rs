@@ -8,10 +8,10 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::client::{HELD, Mode, STAGE};
+use crate::client::{HELD, Mode, STAGE, WAITING};
 use crate::domain::{Domain, Hold};
 use crate::mutex::Mutex;
-use crate::word::{EXCLUSIVE, LOW};
+use crate::word::{EXCLUSIVE, LOW, MUTEX_BLOCKING};
 use crate::{Latch, Versioned};
 
 /// What was done for one dead process.
@@ -115,7 +115,7 @@ impl Domain {
             let waits = self.waiting[number as usize - 1].load(Ordering::Acquire) == address;
             if place & STAGE == HELD {
                 count += 1;
-            } else if !waits && (known.is_alive)(number) {
+            } else if place & STAGE != WAITING && !waits && (known.is_alive)(number) {
                 return None;
             }
         }
@@ -167,22 +167,20 @@ impl Domain {
         }
     }
 
-    /// A mutex has no blocking mark; the count is believed when it and the holders stay the same over two looks.
+    /// The blocking mark keeps new holds out, so the count can only fall: if the word is unchanged after the holders were counted,
+    /// nobody has come or gone meanwhile.
     fn recover_mutex_count(&self, dead: u32, mutex: &Mutex, address: u64, known: Known<'_>) -> u32 {
         loop {
-            let before = mutex.value();
-            if before >> 32 != 0 || before == 0 {
+            if mutex.value() == 0 {
                 return 0;
             }
-            if let Some(living) = self.certain_holders(dead, address, known) {
-                os::clock::sleep(Duration::from_micros(50));
-                if mutex.value() == before && self.certain_holders(dead, address, known) == Some(living) {
-                    let extra = (before as u32).saturating_sub(living);
-                    if extra == 0 || mutex.word().take_away_shared(before, extra) {
-                        self.forget_doubtful(dead, address, known);
-                        return extra;
-                    }
-                }
+            // Held exclusively: there are no shared holds, and a process on its way in or out is not counted.
+            let Some(before) = mutex.word().block() else { return 0 };
+            if let Some(living) = self.certain_holders(dead, address, known)
+                && mutex.word().settle(before, living)
+            {
+                self.forget_doubtful(dead, address, known);
+                return (before & (MUTEX_BLOCKING - 1)).saturating_sub(u64::from(living)) as u32;
             }
             os::clock::sleep(Duration::from_micros(50));
         }

@@ -436,6 +436,44 @@ fn a_doubtful_shared_count_is_settled_by_the_living_holders() {
 }
 
 #[test]
+fn a_doubtful_shared_count_of_a_hot_mutex_is_settled_with_new_holds_kept_out() {
+    let d = domain(Generation::default());
+    let mutex: &'static Mutex = Box::leak(Box::default());
+    let stop = AtomicU64::new(0);
+    let started = Barrier::new(4);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            let (stop, started) = (&stop, &started);
+            scope.spawn(move || {
+                let c = client(d);
+                started.wait();
+                while stop.load(Ordering::Relaxed) == 0 {
+                    let held = c.mutex_shared(mutex, MutexKind::RowCache, Where::KqrMutexFind, 1);
+                    assert!(mutex.value() >> 32 == 0 && mutex.value() as u32 & 0xffff <= 4, "{:#x}", mutex.value());
+                    drop(held);
+                    drop(c.mutex(mutex, MutexKind::RowCache, Where::KqrMutexFind, 1));
+                }
+            });
+        }
+        started.wait();
+        for turn in 0..300 {
+            let dead = client(d);
+            dead.note(mutex.address(), Mode::MutexShared, 0xff, Where::KqrMutexFind, 0);
+            // Killed between the note and the count, or between the count and the mark.
+            let counted = turn % 2 == 0;
+            while counted && !mutex.word().try_shared() {
+                os::cpu::relax();
+            }
+            let number = dead.number();
+            let known = Known { is_shared: &|_, _| true, is_alive: &|n| n != number };
+            d.recover(number, known);
+        }
+        stop.store(1, Ordering::Relaxed);
+    });
+    assert_eq!(mutex.value(), 0, "no hold is left, and none was taken from the living");
+}
+
+#[test]
 fn the_blocking_mark_of_a_dead_writer_goes_with_it() {
     let d = domain(Generation::default());
     let latch: &'static Latch = Box::leak(Box::new(Latch::new(LatchName::TestShared, 1)));

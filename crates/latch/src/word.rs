@@ -249,6 +249,12 @@ impl MutexWord {
         seen < MUTEX_BLOCKING - 1 && self.0.compare_exchange(seen, seen + 1, order::MUTEX_GET, order::FAILED).is_ok()
     }
 
+    /// Whether a shared get could succeed now.
+    #[inline]
+    pub fn may_be_shared(&self) -> bool {
+        self.0.load(Relaxed) < MUTEX_BLOCKING - 1
+    }
+
     /// Frees a shared hold.
     #[inline]
     pub fn free_shared(&self) {
@@ -303,10 +309,5 @@ impl MutexWord {
     /// Makes the number of references `count`, and lets new ones in, if the word still is what [`Self::block`] gave.
     pub fn settle(&self, seen: u64, count: u32) -> bool {
         self.0.compare_exchange(seen, count.into(), order::MUTEX_FREE, order::FAILED).is_ok()
-    }
-
-    /// Takes `count` shared holds away at once, if the word still is `seen`.
-    pub fn take_away_shared(&self, seen: u64, count: u32) -> bool {
-        self.0.compare_exchange(seen, seen - u64::from(count), order::MUTEX_FREE, order::FAILED).is_ok()
     }
 }

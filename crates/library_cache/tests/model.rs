@@ -217,3 +217,93 @@ fn sessions_that_are_killed_anywhere_leave_a_whole_cache_and_no_pins() {
         assert_eq!(f.cache.statements().count(), 0, "{design:?}: nothing is pinned any more");
     }
 }
+
+/// One thing that a process does in the cache.
+type Operation = (&'static str, fn(&Fixture, &Process, &dyn Fn()));
+
+/// An environment whose executions are no blocks.
+const PLAIN: u64 = 1 << 46;
+
+const OPERATIONS: &[Operation] = &[
+    ("a hard parse", |f, p, arm| {
+        arm();
+        f.execute(p, 20, PLAIN);
+    }),
+    ("a soft parse and an execution", |f, p, arm| {
+        arm();
+        f.execute(p, 1, PLAIN);
+    }),
+    ("a second child, as a block", |f, p, arm| {
+        arm();
+        f.execute(p, 1, 1 << 24);
+    }),
+    ("an invalidation and a parse", |f, p, arm| {
+        arm();
+        f.cache.invalidate(p, &[2]);
+        f.execute(p, 2, PLAIN);
+    }),
+    ("an invalidation of a pinned cursor", |f, p, arm| {
+        let env = Env { user: 0, schema: "S", optimizer: 0, nls: 0, binds: 0 };
+        let handle = f.handle(p, 2, &env);
+        let slot = f.cache.open(p, handle);
+        arm();
+        f.cache.pin(p, &slot, handle);
+        f.cache.invalidate(p, &[2]);
+        f.execute(p, 2, PLAIN);
+        f.cache.unpin(p, &slot);
+    }),
+    ("statements that others have to go for", |f, p, arm| {
+        (5..30).for_each(|n| _ = f.execute(p, n, PLAIN));
+        arm();
+        (30..33).for_each(|n| _ = f.execute(p, n, PLAIN));
+    }),
+    ("a purge", |f, p, arm| {
+        arm();
+        f.cache.purge(p, digest(1));
+    }),
+    ("a flush", |f, p, arm| {
+        arm();
+        f.cache.flush(p);
+    }),
+    ("a hot statement", |f, p, arm| {
+        arm();
+        f.cache.mark_hot(p, digest(3));
+        f.execute(p, 3, PLAIN);
+        f.cache.unmark_hot(p, digest(3));
+    }),
+    ("an object, made stale and loaded again", |f, p, arm| {
+        let object = Object {
+            digest: digest(7),
+            namespace: Namespace::Body,
+            type_code: 2,
+            owner: "S",
+            name: "object 7",
+            number: 1007,
+        };
+        arm();
+        f.cache.touch(p, &object);
+        f.cache.invalidate_objects(p, &[1007]);
+        f.cache.touch(p, &object);
+    }),
+];
+
+#[test]
+fn a_process_killed_at_any_step_leaves_a_whole_cache_and_no_pins() {
+    for design in DESIGNS {
+        for (what, operation) in OPERATIONS {
+            let f = fixture(design);
+            let by = testing::attach(f.all, "PMON");
+            let fill = || (0..5).for_each(|n| _ = f.execute(&by, n, PLAIN));
+            let body = |p: &Process, arm: &dyn Fn()| operation(&f, p, arm);
+            let check = || {
+                f.cache.assert_invariants().unwrap_or_else(|e| panic!("{design:?}, {what}: {e}"));
+                f.check_rows();
+                assert!(f.cache.open_cursors().is_empty(), "{design:?}, {what}");
+                (0..5).for_each(|n| assert_eq!(f.execute(&by, n, PLAIN), 1, "{design:?}, {what}: {n} runs"));
+            };
+            testing::kill_at_every_step(&by, testing::EVERY_STEP, fill, body, check);
+            f.cache.flush(&by);
+            assert_eq!(f.cache.statements().count(), 0, "{design:?}, {what}: nothing is pinned any more");
+        }
+    }
+}

@@ -198,3 +198,57 @@ fn sessions_that_are_killed_anywhere_leave_a_whole_cache() {
         }
     }
 }
+
+/// One thing that a process does in the cache; what is to be in it is read by the cleaner before.
+type Operation = (&'static str, fn(&Fixture, &Process, &dyn Fn()));
+
+const OPERATIONS: &[Operation] = &[
+    ("a row that is there", |f, p, arm| {
+        arm();
+        f.read(p, 0, 1, &mut RowValue::new());
+    }),
+    ("rows that are not", |f, p, arm| {
+        arm();
+        // The sixth and the thirteenth may be given up.
+        for row in [9, 6, 13] {
+            f.read(p, 2, row, &mut RowValue::new());
+        }
+    }),
+    ("rows that others have to go for", |f, p, arm| {
+        let mut out = RowValue::new();
+        (0..ROWS).for_each(|row| _ = f.read(p, 0, row, &mut out));
+        (0..ROWS).for_each(|row| _ = f.read(p, 1, row, &mut out));
+        arm();
+        (0..8).for_each(|row| _ = f.read(p, 2, row, &mut out));
+    }),
+    ("a commit, and rows that it has made stale", |f, p, arm| {
+        arm();
+        f.commit(p, 0, 1, 6);
+        (0..4).for_each(|row| _ = f.read(p, 0, row, &mut RowValue::new()));
+    }),
+];
+
+#[test]
+fn a_process_killed_at_any_step_leaves_a_whole_cache() {
+    for design in DESIGNS {
+        for (what, operation) in OPERATIONS {
+            let f = fixture(design);
+            let by = testing::attach(f.all, "PMON");
+            let mut out = RowValue::new();
+            let fill = || (0..6).for_each(|row| _ = f.read(&by, 0, row, &mut RowValue::new()));
+            let body = |p: &Process, arm: &dyn Fn()| operation(&f, p, arm);
+            let check = || {
+                f.cache.assert_invariants().unwrap_or_else(|e| panic!("{design:?}, {what}: {e}"));
+                assert_eq!(f.cache.object_rows().iter().filter(|row| row.owner.is_some()).count(), 0);
+                for (at, cache) in CACHES.into_iter().enumerate() {
+                    assert!(RowCache::is_settled(f.cache.state(cache)), "{design:?}, {what}");
+                    // The first loads; a copy of another row may take its place once or twice.
+                    for row in 0..4 {
+                        assert!((0..6).any(|_| f.read(&by, at, row, &mut out)), "{design:?}, {what}: row {row}");
+                    }
+                }
+            };
+            testing::kill_at_every_step(&by, testing::EVERY_STEP, fill, body, check);
+        }
+    }
+}
