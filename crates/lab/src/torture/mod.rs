@@ -103,7 +103,10 @@ pub const POINTS: &[&str] = &[
     "txn-committed",
     "txn-committing",
     "txn-rolling-back",
+    "undo-end",
+    "undo-ended",
     "undo-forgotten",
+    "undo-note",
     "undo-segment-made",
     "undo-switched",
     "undo-tablespace-loaded",
@@ -142,6 +145,8 @@ enum Ending {
     Point(String),
     /// Processes die at named points, then the supervisor at a random instant.
     SessionPoint(String),
+    /// Sessions panic at named points, then the supervisor is killed at a random instant.
+    Panic(String),
     /// Power fails at a random instant.
     Power,
     /// Power fails at a sync.
@@ -153,12 +158,13 @@ enum Ending {
 impl Ending {
     fn choose(r: &mut Random) -> Ending {
         match r.below(100) {
-            0..25 => Ending::Kill,
-            25..32 => Ending::Background,
-            32..52 => Ending::Point(any_point(r, 60)),
-            52..62 => Ending::SessionPoint(format!("{}:child", any_point(r, 600))),
-            62..77 => Ending::Power,
-            77..95 => Ending::PowerAt(1 + r.below(120)),
+            0..20 => Ending::Kill,
+            20..26 => Ending::Background,
+            26..44 => Ending::Point(any_point(r, 60)),
+            44..52 => Ending::SessionPoint(format!("{}:child", any_point(r, 600))),
+            52..68 => Ending::Panic(format!("{}:session-panic", frequent_point(r))),
+            68..80 => Ending::Power,
+            80..95 => Ending::PowerAt(1 + r.below(120)),
             _ => Ending::Stop,
         }
     }
@@ -169,6 +175,7 @@ impl Ending {
             Ending::Background => "background process killed",
             Ending::Point(_) => "killed at a named point",
             Ending::SessionPoint(_) => "sessions killed at named points, then killed",
+            Ending::Panic(_) => "sessions panicked, then killed",
             Ending::Power => "power lost",
             Ending::PowerAt(_) => "power lost at a sync",
             Ending::Stop => "stopped, then power lost",
@@ -179,10 +186,14 @@ impl Ending {
         let one = |name: &str, value: String| vec![(name.to_string(), value)];
         match self {
             Ending::Kill | Ending::Background => Vec::new(),
-            Ending::Point(plan) | Ending::SessionPoint(plan) => one("_crash_point", plan.clone()),
+            Ending::Point(plan) | Ending::SessionPoint(plan) | Ending::Panic(plan) => one("_crash_point", plan.clone()),
             Ending::Power | Ending::Stop => one("_power_loss", "0".into()),
             Ending::PowerAt(n) => one("_power_loss", n.to_string()),
         }
+    }
+
+    fn panics(&self) -> bool {
+        matches!(self, Ending::Panic(_))
     }
 
     /// Whether it comes by itself.
@@ -199,8 +210,23 @@ fn any_point(r: &mut Random, passes: u64) -> String {
         return format!("group-*:{}", 1 + r.below(passes * 20));
     }
     let name = working[r.below(working.len() as u64) as usize];
-    let within = if r.chance(50) { 6 } else { passes };
+    // A process passes thousands of these before it does anything else.
+    let is_step = matches!(name, "undo-note" | "undo-end" | "undo-ended");
+    let within = if is_step {
+        200 * passes
+    } else if r.chance(50) {
+        6
+    } else {
+        passes
+    };
     format!("{name}:{}", 1 + r.below(within))
+}
+
+/// A point that sessions pass again and again, at so many passes that most get some work done in between.
+fn frequent_point(r: &mut Random) -> String {
+    let (name, least) =
+        [("undo-*", 4000), ("undo-note", 2500), ("group-*", 600), ("txn-*", 40), ("*", 6000)][r.below(5) as usize];
+    format!("{name}:{}", least + r.below(2 * least))
 }
 
 /// Runs the torture. What the database lost or invented is in the result's `failure`.
@@ -334,7 +360,8 @@ impl<'a> Run<'a> {
             self.place.verify()?;
         } else {
             self.place.kill()?;
-            self.after_death(true)?;
+            let deaths = self.after_death(true)?;
+            self.result.panics += if ending.panics() { deaths } else { 0 };
         }
         let row = self.result.row(ending.kind());
         row.instance_kills += u64::from(ending != Ending::Stop);
@@ -405,18 +432,20 @@ impl<'a> Run<'a> {
                 self.result.row("killed").instance_kills += 1;
             }
         }
-        self.after_death(true)
+        self.after_death(true).map(drop)
     }
 
     /// Plays the loss of power and collects the notes of those who died at named points; `died`: the instance was not stopped
-    /// in order.
-    fn after_death(&mut self, died: bool) -> Result<(), LabError> {
+    /// in order. Returns how many died so.
+    fn after_death(&mut self, died: bool) -> Result<u64, LabError> {
+        let mut deaths = 0;
         if self.armed_power {
             os::power::restore(self.place.dir(), self.r.next()).map_err(|e| LabError::new(e.to_string()))?;
         }
         let file = self.place.dir().join(os::crash::DEATHS_FILE);
         if let Ok(text) = std::fs::read_to_string(&file) {
             for name in text.lines().filter_map(|line| line.split(' ').next()) {
+                deaths += 1;
                 *self.result.points.entry(name.to_string()).or_default() += 1;
             }
             let _ = std::fs::remove_file(&file);
@@ -425,7 +454,7 @@ impl<'a> Run<'a> {
             mind.lost_process = None;
             mind.instance_died |= died;
         }
-        Ok(())
+        Ok(deaths)
     }
 
     /// Nobody works yet: what the archive does then.

@@ -44,6 +44,9 @@ pub struct Torture {
     pub lives_gone_back: u64,
     #[serde(default)]
     pub files_put_back: u64,
+    /// Sessions that panicked.
+    #[serde(default)]
+    pub panics: u64,
     pub rows: Vec<Row>,
     /// Deaths at named points.
     pub points: BTreeMap<String, u64>,
@@ -104,6 +107,9 @@ impl Torture {
             self.seconds,
             self.parameters.get("seed").map_or("", String::as_str)
         ));
+        if self.panics > 0 {
+            out.push_str(&format!("{} sessions panicked\n", self.panics));
+        }
         if self.restores + self.files_put_back > 0 {
             out.push_str(&format!(
                 "{} backups restored to a moment, gone on with {} of them; {} data files put back from a backup\n",

@@ -210,8 +210,37 @@ impl Session<'_> {
             }
             6..10 => self.balanced(),
             10..14 => check::own_sums(&mut self.client, self.mind).map_err(lost_or_wrong),
+            14..20 => self.cached(),
             _ => self.transaction(),
         }
+    }
+
+    /// Results that others may have cached, or that have to be made room for: of a worker's own rows, of one block or of a
+    /// hundred, and of the accounts.
+    fn cached(&mut self) -> Step<()> {
+        let worker = self.mind.worker as i64;
+        let rows = self.run("select /*+ result_cache */ sum(balance) from accounts", &[])?.rows;
+        if check::numbers(&rows) != [[ACCOUNTS as i64 * OPENING]] {
+            return Err(Stop::Failure(format!("worker {worker}: the cached accounts do not balance: {rows:?}")));
+        }
+        // One of a few results for each worker: some stay, some go for others.
+        let items = &self.mind.state.items;
+        let from = items.keys().nth(items.len() * self.r.below(4) as usize / 4).copied().unwrap_or(0);
+        let sql = "select /*+ result_cache */ id, v, p1, p2, p3 from items where worker = :1 and id >= :2 order by id";
+        let found = check::rows(&mut self.client, sql, &[n(worker), n(from)]).map_err(lost_or_wrong)?;
+        let text = |value: &Value| match value {
+            Value::Text(text) => text.clone(),
+            _ => String::new(),
+        };
+        let is_it = |row: &Vec<Value>, (id, item): (&i64, &Item)| {
+            check::numbers(std::slice::from_ref(&row[..2].to_vec())) == [[*id, item.v]]
+                && (0..3).all(|which| text(&row[2 + which]) == item.text(*id, which))
+        };
+        let want = self.mind.state.items.range(from..);
+        if found.len() == want.clone().count() && found.iter().zip(want).all(|(row, item)| is_it(row, item)) {
+            return Ok(());
+        }
+        Err(Stop::Failure(format!("worker {worker}: {} cached items from {from} are not its own", found.len())))
     }
 
     /// A query sees the accounts as of one instant, whatever moves meanwhile.
