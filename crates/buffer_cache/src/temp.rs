@@ -216,8 +216,12 @@ impl TempSpace<'_> {
     pub fn write(&self, p: &Process, at: Rdba, bytes: &[u8]) -> Result<()> {
         let blocks = bytes.len() / self.cache.block_size;
         let _w = p.wait(Event::DirectPathWriteTemp, at.file().into(), at.block().into(), blocks as u64);
-        p.count(Stat::PhysicalWritesDirect, blocks as u64);
-        p.count(Stat::PhysicalWrites, blocks as u64);
+        for stat in [Stat::PhysicalWrites, Stat::PhysicalWritesDirect, Stat::PhysicalWritesDirectTemporary] {
+            p.count(stat, blocks as u64);
+        }
+        p.count(Stat::PhysicalWriteIoRequests, 1);
+        p.count(Stat::PhysicalWriteBytes, bytes.len() as u64);
+        p.count_write(1, bytes.len() as u64);
         self.cache.files.write_raw(at, bytes)
     }
 
@@ -228,8 +232,12 @@ impl TempSpace<'_> {
     pub fn read(&self, p: &Process, at: Rdba, bytes: &mut [u8]) -> Result<()> {
         let blocks = bytes.len() / self.cache.block_size;
         let _w = p.wait(Event::DirectPathReadTemp, at.file().into(), at.block().into(), blocks as u64);
-        p.count(Stat::PhysicalReadsDirect, blocks as u64);
-        p.count(Stat::PhysicalReads, blocks as u64);
+        for stat in [Stat::PhysicalReads, Stat::PhysicalReadsDirect, Stat::PhysicalReadsDirectTemporary] {
+            p.count(stat, blocks as u64);
+        }
+        p.count(Stat::PhysicalReadIoRequests, 1);
+        p.count(Stat::PhysicalReadBytes, bytes.len() as u64);
+        p.count_read(1, bytes.len() as u64);
         self.cache.files.read_blocks(at, bytes)
     }
 

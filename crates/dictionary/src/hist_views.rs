@@ -51,11 +51,11 @@ pub(crate) const VIEWS: &[(&str, &str)] = &[
     (
         "DBA_HIST_EVENT_HISTOGRAM",
         "select s.snap_id, s.dbid, h.instance_number, h.event_id, h.event_name, n.wait_class_id, h.wait_class, \
-            power(2, ceil(log(2, greatest(ceil(h.wait_time_micro / 1000), 1)))) wait_time_milli, sum(h.wait_count) wait_count, 0 con_id \
+            power(2, ceil(log(2, greatest(ceil(h.wait_time_micro / 1024), 1)))) wait_time_milli, sum(h.wait_count) wait_count, 0 con_id \
             from wrm$_snapshot s, wrh$_event_histogram h, v$event_name n \
             where s.snap_id = h.snap_id and s.dbid = h.dbid and s.status = 0 and n.event_id(+) = h.event_id \
             group by s.snap_id, s.dbid, h.instance_number, h.event_id, h.event_name, n.wait_class_id, h.wait_class, \
-            power(2, ceil(log(2, greatest(ceil(h.wait_time_micro / 1000), 1))))",
+            power(2, ceil(log(2, greatest(ceil(h.wait_time_micro / 1024), 1))))",
     ),
     (
         "DBA_HIST_WR_CONTROL",

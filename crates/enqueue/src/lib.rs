@@ -225,6 +225,9 @@ impl Enqueues {
             }
             Ok(LockId(lock))
         });
+        if done == Err(EnqueueError::Busy) {
+            p.count(Stat::EnqueueTimeouts, 1);
+        }
         if done.is_err() {
             counts.failures.fetch_add(1, Ordering::Relaxed);
         }
@@ -244,7 +247,9 @@ impl Enqueues {
             let resource = self.resource_of_own(p, lock);
             let section = self.lock_chain(p, resource, Where::KsqConvertEnqueue);
             let kind = resource.kind();
-            let granted = self.convert_in(&section, lock.0, mode, timeout == Timeout::NoWait)?;
+            let granted = self
+                .convert_in(&section, lock.0, mode, timeout == Timeout::NoWait)
+                .inspect_err(|_| p.count(Stat::EnqueueTimeouts, 1))?;
             (kind, granted, if granted { self.grant(&section, resource) } else { Vec::new() })
         };
         self.post(&posts);

@@ -220,7 +220,7 @@ pub fn check(which: &dyn Fn(u32) -> bool, cx: &mut ExecCtx<'_>) -> Result<()> {
             Entry::Occupied(have) => have.into_mut(),
             Entry::Vacant(place) => place.insert(Checker::build(constraint, ObjectId(table), cx)?),
         };
-        cx.p.check_cancel()?;
+        cx.check_cancel()?;
         match checker {
             Some(checker) => checker.check(*kind, &record[HEAD..], cx),
             None => Ok(()),

@@ -73,7 +73,7 @@ impl Default for Options {
             temporary_tablespace: 3,
             optimizer: 0,
             optimizer_mode: "ALL_ROWS",
-            timing: Timing::SAMPLED,
+            timing: Timing::Sampled,
         }
     }
 }
@@ -158,6 +158,18 @@ pub struct ExecCtx<'a> {
 }
 
 impl ExecCtx<'_> {
+    /// Fails when the session is to stop; tells what its statements have done when it is asked to.
+    ///
+    /// # Errors
+    /// ORA-00028, ORA-01013.
+    #[inline]
+    pub fn check_cancel(&mut self) -> Result<()> {
+        if self.p.check_asked()? {
+            self.session.figures.tell_so_far(self.p, self.shared.library);
+        }
+        Ok(())
+    }
+
     /// The same context for a nested call.
     pub fn reborrow(&mut self) -> ExecCtx<'_> {
         ExecCtx { p: self.p, shared: self.shared, session: self.session, host: self.host }

@@ -133,6 +133,8 @@ pub struct Cursor {
     /// The next execution goes on with the one before.
     continues: bool,
     rows: u64,
+    /// Who fetches.
+    fetches: Fetches,
     returned: std::vec::IntoIter<Vec<Value>>,
     key: Place,
     /// The session's flashback mode that it was compiled for.
@@ -145,6 +147,19 @@ pub struct Cursor {
     temporary_purges: u64,
 }
 
+/// Who fetches from a cursor, which is how its fetches count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fetches {
+    /// A loop, SELECT INTO and the like: so many rows at a time, the last of which finds the end.
+    Ours,
+    /// FETCH: each counts.
+    Explicit,
+    /// A client: each counts, and a row when it is sent; one that was looked at ahead is not the client's yet.
+    Clients,
+}
+
+/// Rows of a fetch of our own.
+const ROWS_A_FETCH: u64 = 100;
 /// Most times a statement is started again because rows changed under it.
 const RESTARTS_MOST: u32 = 5000;
 
@@ -238,7 +253,7 @@ impl Cursor {
             }
             match build(&plan, cx) {
                 // A segment was exchanged for another, or dropped, while it was compiled: nothing is locked yet.
-                Err(e) if e.is(8103) && !cx.host.is_current(epoch) => cx.p.check_cancel()?,
+                Err(e) if e.is(8103) && !cx.host.is_current(epoch) => cx.check_cancel()?,
                 built => break (epoch, plan, built?),
             }
         };
@@ -285,6 +300,7 @@ impl Cursor {
             state: State::Closed,
             continues: false,
             rows: 0,
+            fetches: Fetches::Ours,
             returned: Vec::new().into_iter(),
             key: place,
             internal,
@@ -317,8 +333,25 @@ impl Cursor {
     /// Says that PL/SQL leaves the open query alone until it fetches from it again, or goes on with it: what `v$session` shows meanwhile is
     /// the block.
     #[inline]
-    pub fn pause(&self, paused: bool, cx: &ExecCtx<'_>) {
+    pub fn pause(&mut self, paused: bool, cx: &mut ExecCtx<'_>) {
         self.key.pause(paused, cx);
+    }
+
+    /// Says that a FETCH of PL/SQL begins, and counts it.
+    pub fn begin_fetch(&mut self, cx: &mut ExecCtx<'_>) {
+        self.fetches = Fetches::Explicit;
+        self.key.fetched(0, cx);
+    }
+
+    /// Says that a client fetches: rows count when it has been sent them.
+    pub fn begin_clients_fetch(&mut self) {
+        self.fetches = Fetches::Clients;
+    }
+
+    /// Counts a client's fetch, with the rows that it was sent.
+    pub fn end_clients_fetch(&mut self, rows: u64, cx: &mut ExecCtx<'_>) {
+        self.key.fetched(rows, cx);
+        self.key.pause(true, cx);
     }
 
     /// The shared cursor: its statement and the child's number.
@@ -378,7 +411,7 @@ impl Cursor {
         let mut run = self.next_run();
         loop {
             match self.execute_once(&mut run, cx) {
-                Err(e) if e.is(8103) && !cx.host.is_current(self.epoch) => cx.p.check_cancel()?,
+                Err(e) if e.is(8103) && !cx.host.is_current(self.epoch) => cx.check_cancel()?,
                 done => return done,
             }
         }
@@ -469,7 +502,11 @@ impl Cursor {
             self.m.regs[self.first_bind as usize + i].set(v);
         }
         let Body::Dml(dml) = &mut self.body else { return Ok(false) };
-        dml.run_later(&mut self.m, cx).map_err(|e| cx.host.name_segment(e))?;
+        self.key.enter(cx);
+        let ran = dml.run_later(&mut self.m, cx).map_err(|e| cx.host.name_segment(e));
+        // What happens until the next one is not the statement's.
+        self.key.leave(cx);
+        ran?;
         (self.state, self.rows) = (State::Done, 1);
         Ok(true)
     }
@@ -486,7 +523,10 @@ impl Cursor {
             return Ok(false);
         }
         let Body::Dml(dml) = &mut self.body else { return Ok(false) };
-        dml.run_more(self.first_bind, values, &mut self.m, cx)
+        self.key.enter(cx);
+        let ran = dml.run_more(self.first_bind, values, &mut self.m, cx);
+        self.key.leave(cx);
+        ran
     }
 
     /// What an execution does before it runs, once for a batch. False for a statement that cannot wait.
@@ -559,9 +599,10 @@ impl Cursor {
                 Err(e)
             }
         };
+        self.key.enter(cx);
         let result = dml.run_waiting(&mut refused, cx);
         let done = if result.is_ok() { rows } else { end };
-        self.key.processed(done.saturating_sub(failed) as u64, cx);
+        self.key.processed(done.saturating_sub(failed) as u64, 0, cx);
         self.key.finished(cx);
         result.map_err(|e| host.name_segment(e))
     }
@@ -615,6 +656,7 @@ impl Cursor {
             self.m.regs[self.first_bind as usize + i].set(v);
         }
         self.rows = 0;
+        self.fetches = Fetches::Ours;
     }
 
     fn open_rows(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -727,7 +769,7 @@ impl Cursor {
             match result {
                 Ok(run) if !run.restart => {
                     self.rows = run.rows;
-                    self.key.processed(run.rows, cx);
+                    self.key.processed(run.rows, 0, cx);
                     self.returned = run.returned.into_iter();
                     self.state = State::Done;
                     return Ok(());
@@ -742,7 +784,7 @@ impl Cursor {
                 }
             }
             may_restart(self.internal, cx)?;
-            cx.p.check_cancel()?;
+            cx.check_cancel()?;
         }
         Err(Ora::new(8177))
     }
@@ -839,7 +881,12 @@ impl Cursor {
                 cx.shared.results.abandon(cx.p, cx.shared.enqueues, build);
             }
         }
-        self.key.processed(self.rows, cx);
+        let (rows, fetches) = match self.fetches {
+            Fetches::Ours => (self.rows, self.rows / ROWS_A_FETCH + 1),
+            Fetches::Explicit => (self.rows, 0),
+            Fetches::Clients => (0, 0),
+        };
+        self.key.processed(rows, fetches, cx);
         self.end(cx);
         self.state = State::Done;
     }

@@ -1,16 +1,26 @@
 //! A cursor's place in the library cache, and what statements count: executions, parse calls and rows, kept in the session and added
 //! to the shared cursors from time to time, so that an execution writes nothing shared.
 //!
-//! Elapsed time: the first executions of a statement in a session are all timed, then one in sixty-four, which counts for all of them: two
-//! readings of the clock at each of millions of executions would be felt. [`Timing`] says when none is, or all are. Processor time is the elapsed time by the share of the
-//! processor that the session has had over its last seconds of work.
+//! # Time
 //!
-//! Blocks: what the session has got and read between the beginning of an execution and its end, less what other statements were told of
+//! A call's elapsed time and processor time are measured by the clocks when it begins and when it ends, and once a second while it lasts.
+//! The statements that ran in it share that time; what none of them takes is the time of PL/SQL and of the call itself. So the times of
+//! the statements of a session never add up to more than the session had. A *segment* is a stretch in which one cursor runs: from the
+//! beginning of its execution, or of a fetch, until it ends or PL/SQL leaves the open query alone. A segment that is timed reads the
+//! time-stamp counter at both ends. The first segments of a cursor in a call are all timed, and all of one whose segments are long; of
+//! short ones in a loop one in sixty-four on average, at random, is timed, and the others are taken to need as much processor time as the
+//! timed ones, without what a timed one waited or stood without a processor. See decision 15.
+//!
+//! A statement's time is without that of statements that run inside it, and so are its blocks.
+//!
+//! # Blocks
+//!
+//! What the session has got and read between the beginning of an execution and its end, less what other statements were told of
 //! meanwhile, so that a loop over rows is not charged with what its body reads. Of cursors that are open side by side and end in another
-//! order than they began, one may be charged with what another got before it.
+//! order than they began, one may be charged with what another got before it, in one call.
 //!
-//! A block of PL/SQL is charged with all that happens while it runs, and so is the block around it. It is always timed: what a client calls
-//! by the processor's clock, too, a block inside another by the share. Blocks that run for long are told of while they do.
+//! A block of PL/SQL is charged with all that happens while it runs, and so is the block around it. What runs for long is told of while it
+//! does.
 
 use crate::ctx::{ExecCtx, SessionState};
 use library_cache::{Content, CursorSlot, Delta, Digest, Env, Handle, LibraryCache, OuterBlock, Statement};
@@ -31,22 +41,15 @@ pub fn digest(text: &str) -> Digest {
     Digest(hasher.finalize().into())
 }
 
-/// Which executions of a statement are timed.
+/// Which segments of a statement are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// So many at first.
-    first: u64,
-    /// Then those whose number has none of these bits.
-    mask: u64,
-}
-
-impl Timing {
+pub enum Timing {
     /// None: ELAPSED_TIME and CPU_TIME stay as they are.
-    pub const OFF: Timing = Timing { first: 0, mask: u64::MAX };
-    /// Each of the first, then one in sixty-four, which stands for all.
-    pub const SAMPLED: Timing = Timing { first: 32, mask: 63 };
+    Off,
+    /// Long ones, and some of the short ones, which stand for all.
+    Sampled,
     /// Each.
-    pub const ALL: Timing = Timing { first: 0, mask: 0 };
+    All,
 }
 
 /// Which time an execution runs: the second time counts as no execution of its own, and so do those of an array behind the first.
@@ -60,20 +63,55 @@ pub enum Run {
 const TOLD_EVERY: u64 = 1024;
 /// Time between two tellings of what runs for long.
 const PROGRESS_NS: u64 = 1_000_000_000;
-/// Busy time over which the share of the processor is measured.
-const SHARE_NS: u64 = 2_000_000;
+/// Segments of a cursor that are all timed at the beginning of a call.
+const FIRST: u32 = 32;
+/// On average one in so many short segments is timed; a power of two.
+const ONE_IN: u32 = 64;
+/// Segments that take longer on average are all timed.
+const SHORT_NS: f64 = 4_000.0;
+/// No segment stands for others with more than this: what took longer stood without a processor, most likely.
+const TYPICAL_MOST_NS: f64 = 50_000.0;
+/// Ticks of a nanosecond until a call has measured it.
+const TICKS_A_NS: f64 = 2.5;
+/// No figure: what runs is no statement.
+const NOBODY: u32 = u32::MAX;
+
+/// A length of time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    /// By the time-stamp counter.
+    ticks: u64,
+    /// Nanoseconds of it in waits.
+    waited_ns: u64,
+}
+
+impl Span {
+    fn add(&mut self, ticks: u64, waited_ns: u64) {
+        self.ticks += ticks;
+        self.waited_ns += waited_ns;
+    }
+}
 
 struct Figure {
     handle: Handle,
     delta: Delta,
-    /// Executions so far, told or not.
-    seen: u64,
-    /// When the execution began that is being timed, and for how many it stands; 0 for none.
-    started_ns: u64,
-    stands_for: u64,
-    elapsed_ns: u64,
-    /// Blocks got and read when the execution began, less those that statements were told of; `None` outside of an execution.
+    /// Segments that were timed.
+    timed: Span,
+    /// Segments that were not: ticks of a processor that they are taken to need, and nanoseconds of their waits.
+    estimated: f64,
+    estimated_waited_ns: u64,
+    /// Executions of a block, with all that ran in them.
+    inclusive: Span,
+    /// Parts of a microsecond that are left of what was told.
+    elapsed_ns: f64,
+    cpu_ns: f64,
+    /// Blocks got and read when the execution, or its part in this call, began, less those that statements were told of; `None` outside of
+    /// an execution.
     base: Option<Blocks>,
+    /// Which of the executions of the session it is that `base` belongs to.
+    began: u64,
+    /// It stands in the list of what is to be told.
+    is_noted: bool,
     /// The shared entry has given way to another statement.
     stale: bool,
 }
@@ -104,6 +142,12 @@ impl Blocks {
             io_us: self.io_us.saturating_sub(other.io_us),
         }
     }
+
+    fn add(&mut self, other: Blocks) {
+        self.gets += other.gets;
+        self.reads += other.reads;
+        self.io_us += other.io_us;
+    }
 }
 
 impl Figure {
@@ -111,39 +155,39 @@ impl Figure {
         Figure {
             handle,
             delta: Delta::default(),
-            seen: 0,
-            started_ns: 0,
-            stands_for: 0,
-            elapsed_ns: 0,
+            timed: Span::default(),
+            estimated: 0.0,
+            estimated_waited_ns: 0,
+            inclusive: Span::default(),
+            elapsed_ns: 0.0,
+            cpu_ns: 0.0,
             base: None,
+            began: 0,
+            is_noted: false,
             stale: false,
         }
     }
 
-    #[inline]
-    fn executed(&mut self, run: Run, timing: Timing) {
-        self.delta.executions += u64::from(run == Run::First);
-        self.seen += 1;
-        if self.seen <= timing.first || self.seen & timing.mask == 0 {
-            self.stands_for = if self.seen <= timing.first { 1 } else { timing.mask + 1 };
-            self.started_ns = os::clock::now_ns();
-        }
-    }
-
-    #[inline]
-    fn ended(&mut self) {
-        if self.started_ns != 0 {
-            self.elapsed_ns += (os::clock::now_ns() - self.started_ns) * self.stands_for;
-            self.started_ns = 0;
+    /// Charges it with the blocks since `base`; the others are told so.
+    fn settle(&mut self, now: Blocks, told: &mut Blocks) {
+        if let Some(base) = self.base.take() {
+            let own = now.less(*told).less(base);
+            self.delta.buffer_gets += own.gets;
+            self.delta.disk_reads += own.reads;
+            self.delta.user_io_us += own.io_us;
+            told.add(own);
         }
     }
 
     /// Adds what has been counted to the shared entry.
-    fn tell(&mut self, library: &LibraryCache, share: u64) {
-        let us = self.elapsed_ns / 1000;
-        self.elapsed_ns %= 1000;
-        self.delta.elapsed_us += us;
-        self.delta.cpu_us += us * share / 1000;
+    fn tell(&mut self, library: &LibraryCache) {
+        let whole = |ns: &mut f64| {
+            let us = (*ns / 1000.0).floor().max(0.0);
+            *ns -= us * 1000.0;
+            us as u64
+        };
+        self.delta.elapsed_us += whole(&mut self.elapsed_ns);
+        self.delta.cpu_us += whole(&mut self.cpu_ns);
         if self.delta != Delta::default() {
             self.stale |= !library.add(self.handle, &self.delta);
             self.delta = Delta::default();
@@ -151,98 +195,108 @@ impl Figure {
     }
 }
 
-/// The share of a processor that the session has.
-#[derive(Default)]
+/// The clocks of the call in progress.
 struct Meter {
-    /// Since when the session is busy and that is not in `busy_ns`; 0 while it is idle.
-    since_ns: u64,
-    busy_ns: u64,
-    /// Processor time of the process when `busy_ns` was 0.
+    /// When the call, or the part of it that has not been shared out, began; 0 outside of a call.
+    began_ns: u64,
+    /// Processor time of the process when time was shared out last; 0 before the first time.
     cpu_ns: u64,
-    /// Busy time and processor time so far, the past counting less and less.
-    all_busy_ns: u64,
-    all_cpu_ns: u64,
+    /// Whose segment runs: a place in the list, or nobody's.
+    current: u32,
+    /// Counter and waits when that was settled last.
+    mark: Span,
+    /// What was nobody's.
+    rest: Span,
+    /// As the longest part of a call that was looked at last says.
+    ticks_a_ns: f64,
+    /// Which call it is.
+    call: u64,
+    /// For what is drawn by lot.
+    lot: u32,
 }
 
-/// Busy time after which the past counts half.
-const PAST_NS: u64 = 4_000_000_000;
-
-impl Meter {
-    fn read(&mut self) -> u64 {
-        if self.since_ns != 0 {
-            let now = os::clock::now_ns();
-            self.busy_ns += now - self.since_ns;
-            self.since_ns = now;
-            if self.busy_ns >= SHARE_NS {
-                let cpu = os::clock::thread_cpu_ns();
-                self.all_cpu_ns += cpu - self.cpu_ns;
-                self.all_busy_ns += self.busy_ns;
-                if self.all_busy_ns > PAST_NS {
-                    self.all_busy_ns /= 2;
-                    self.all_cpu_ns /= 2;
-                }
-                self.cpu_ns = cpu;
-                self.busy_ns = 0;
-            }
+impl Default for Meter {
+    fn default() -> Meter {
+        Meter {
+            began_ns: 0,
+            cpu_ns: 0,
+            current: NOBODY,
+            mark: Span::default(),
+            rest: Span::default(),
+            ticks_a_ns: TICKS_A_NS,
+            call: 0,
+            lot: 0x9e37_79b9,
         }
-        self.share()
+    }
+}
+
+/// How the time of a part of a call is shared out.
+struct Share {
+    ns_a_tick: f64,
+    /// Of a nanosecond in which the session did not wait, the part that it had a processor.
+    processor: f64,
+    /// Elapsed nanoseconds for a tick of what was estimated.
+    estimate: f64,
+}
+
+impl Share {
+    /// `elapsed` and `used` are nanoseconds by the clock and of a processor.
+    fn of(figures: &[Figure], noted: &[u32], rest: Span, elapsed: f64, used: f64) -> Share {
+        let (mut ticks, mut waited) = (rest.ticks as f64, rest.waited_ns as f64);
+        let (mut estimated, mut estimated_waited) = (0.0, 0.0);
+        for f in noted.iter().filter_map(|at| figures.get(*at as usize)) {
+            ticks += f.timed.ticks as f64;
+            waited += (f.timed.waited_ns + f.estimated_waited_ns) as f64;
+            estimated += f.estimated;
+            estimated_waited += f.estimated_waited_ns as f64;
+        }
+        let ns_a_tick = if ticks > 0.0 { elapsed / ticks } else { 0.0 };
+        let busy = (elapsed - waited).max(0.0);
+        let used = used.min(busy);
+        let processor = if busy > 0.0 { used / busy } else { 0.0 };
+        let wanted = if processor > 0.0 { ns_a_tick / processor } else { ns_a_tick };
+        // What was not timed is a part of what was nobody's.
+        let left = (rest.ticks as f64 * ns_a_tick - rest.waited_ns as f64 - estimated_waited).max(0.0);
+        let estimate = if estimated * wanted > left { left / estimated } else { wanted };
+        Share { ns_a_tick, processor, estimate }
     }
 
-    /// As it was read last.
-    fn share(&self) -> u64 {
-        (self.all_cpu_ns * 1000).checked_div(self.all_busy_ns).map_or(1000, |share| share.min(1000))
+    /// Gives a figure its own.
+    fn give(&self, f: &mut Figure) {
+        for span in [std::mem::take(&mut f.timed), std::mem::take(&mut f.inclusive)] {
+            let elapsed = span.ticks as f64 * self.ns_a_tick;
+            f.elapsed_ns += elapsed;
+            f.cpu_ns += (elapsed - span.waited_ns as f64).max(0.0) * self.processor;
+        }
+        let busy = std::mem::take(&mut f.estimated) * self.estimate;
+        f.elapsed_ns += busy + std::mem::take(&mut f.estimated_waited_ns) as f64;
+        f.cpu_ns += busy * self.processor;
     }
 }
 
 /// A block that runs, and what it was told of so far.
 struct Running {
+    /// Where it counts.
+    key: StatementKey,
     handle: Handle,
-    /// The execution itself, until it has been told.
-    executions: u64,
-    /// Since when it is to be charged; 0 where nothing is timed.
-    since_ns: u64,
-    /// The same by the clock of the processor; 0 where the share of it must do.
-    since_cpu_ns: u64,
+    since: Span,
     base: Blocks,
-}
-
-impl Running {
-    /// What is to be told now; the rest begins here.
-    fn so_far(&mut self, p: &Process, share: u64) -> Delta {
-        let blocks = Blocks::of(p);
-        let own = blocks.less(std::mem::replace(&mut self.base, blocks));
-        let mut delta = Delta {
-            executions: std::mem::take(&mut self.executions),
-            buffer_gets: own.gets,
-            disk_reads: own.reads,
-            user_io_us: own.io_us,
-            ..Delta::default()
-        };
-        if self.since_ns != 0 {
-            let now = os::clock::now_ns();
-            // To the nearest microsecond.
-            delta.elapsed_us = (now - self.since_ns + 500) / 1000;
-            self.since_ns = now;
-            delta.cpu_us = delta.elapsed_us * share / 1000;
-            if self.since_cpu_ns != 0 {
-                let cpu = os::clock::thread_cpu_ns();
-                delta.cpu_us = (cpu.saturating_sub(self.since_cpu_ns) + 500) / 1000;
-                self.since_cpu_ns = cpu;
-            }
-        }
-        delta
-    }
 }
 
 /// A session's figures by statement.
 #[derive(Default)]
 pub struct Figures {
     list: Vec<Figure>,
+    /// Places in the list of those that have something to tell.
+    noted: Vec<u32>,
     /// Grows when the list starts anew: indexes into it are then void.
     generation: u32,
     meter: Meter,
     /// Blocks that statements of the session have been told of.
     told: Blocks,
+    /// Executions so far, and how many of them have a base.
+    executions: u64,
+    open: u32,
     /// Blocks of PL/SQL that run, each inside the one before it.
     running: Vec<Running>,
     /// When [`Figures::progress`] has something to tell again.
@@ -250,19 +304,141 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// A figure that is about to change.
+    #[inline]
     fn slot(&mut self, key: &StatementKey) -> Option<&mut Figure> {
         if key.generation != self.generation + 1 {
             return None;
         }
-        self.list.get_mut(key.index as usize).filter(|f| !f.stale)
+        let figure = self.list.get_mut(key.index as usize).filter(|f| !f.stale)?;
+        if !figure.is_noted {
+            figure.is_noted = true;
+            self.noted.push(key.index);
+        }
+        Some(figure)
+    }
+
+    fn now(p: &Process) -> Span {
+        Span { ticks: os::cpu::ticks(), waited_ns: p.waited_ns() }
     }
 
     /// Says that a call begins.
-    pub fn begin_call(&mut self) {
-        if self.meter.cpu_ns == 0 {
-            self.meter.cpu_ns = os::clock::thread_cpu_ns();
+    pub fn begin_call(&mut self, p: &Process) {
+        let meter = &mut self.meter;
+        if meter.cpu_ns == 0 {
+            meter.cpu_ns = os::clock::thread_cpu_ns();
         }
-        self.meter.since_ns = os::clock::now_ns();
+        meter.began_ns = os::clock::now_ns();
+        meter.call += 1;
+        meter.current = NOBODY;
+        meter.rest = Span::default();
+        meter.mark = Figures::now(p);
+        self.progress_ns = meter.began_ns + PROGRESS_NS;
+    }
+
+    /// Whose segment runs from now on; gives whose ran before.
+    fn switch(&mut self, p: &Process, to: u32) -> u32 {
+        let now = Figures::now(p);
+        let ticks = now.ticks.saturating_sub(self.meter.mark.ticks);
+        let waited = now.waited_ns.saturating_sub(self.meter.mark.waited_ns);
+        self.meter.mark = now;
+        let before = std::mem::replace(&mut self.meter.current, to);
+        match self.list.get_mut(before as usize) {
+            Some(figure) => {
+                if !figure.is_noted {
+                    figure.is_noted = true;
+                    self.noted.push(before);
+                }
+                figure.timed.add(ticks, waited);
+            }
+            None => self.meter.rest.add(ticks, waited),
+        }
+        before
+    }
+
+    /// A number below `2 * ONE_IN`, one after another as if drawn by lot.
+    fn draw(&mut self) -> u32 {
+        let lot = &mut self.meter.lot;
+        *lot ^= *lot << 13;
+        *lot ^= *lot >> 17;
+        *lot ^= *lot << 5;
+        *lot & (2 * ONE_IN - 1)
+    }
+
+    /// Shares out the time since the call began, or since this was done last.
+    fn share_out(&mut self, p: &Process) {
+        if self.meter.began_ns == 0 {
+            return;
+        }
+        let current = self.meter.current;
+        self.switch(p, current);
+        for at in 0..self.running.len() {
+            self.so_far(at, p);
+        }
+        let (now, cpu) = (os::clock::now_ns(), os::clock::thread_cpu_ns());
+        let elapsed = now.saturating_sub(self.meter.began_ns) as f64;
+        let used = cpu.saturating_sub(self.meter.cpu_ns) as f64;
+        (self.meter.began_ns, self.meter.cpu_ns) = (now, cpu);
+        let rest = std::mem::take(&mut self.meter.rest);
+        let share = Share::of(&self.list, &self.noted, rest, elapsed, used);
+        if elapsed > 50_000.0 && share.ns_a_tick > 0.0 {
+            self.meter.ticks_a_ns = 1.0 / share.ns_a_tick;
+        }
+        for at in &self.noted {
+            if let Some(figure) = self.list.get_mut(*at as usize) {
+                share.give(figure);
+            }
+        }
+    }
+
+    /// Charges statements that are open with their blocks: the one that began last first, since it may run inside the others.
+    fn settle_open(&mut self, p: &Process, goes_on: bool) {
+        let now = Blocks::of(p);
+        let mut open: Vec<usize> = (0..self.list.len()).filter(|at| self.list[*at].base.is_some()).collect();
+        open.sort_unstable_by_key(|at| std::cmp::Reverse(self.list[*at].began));
+        for at in &open {
+            let figure = &mut self.list[*at];
+            figure.settle(now, &mut self.told);
+            if !figure.is_noted {
+                figure.is_noted = true;
+                self.noted.push(*at as u32);
+            }
+        }
+        if goes_on {
+            let base = now.less(self.told);
+            open.into_iter().for_each(|at| self.list[at].base = Some(base));
+        } else {
+            self.open = 0;
+        }
+    }
+
+    /// What the block at a place has done so far is told; the rest begins here.
+    fn so_far(&mut self, at: usize, p: &Process) {
+        let (now, blocks) = (Figures::now(p), Blocks::of(p));
+        let Some(block) = self.running.get_mut(at) else { return };
+        let since = std::mem::replace(&mut block.since, now);
+        let own = blocks.less(std::mem::replace(&mut block.base, blocks));
+        if block.key.generation != self.generation + 1 {
+            // The list has started anew.
+            block.key = StatementKey { index: self.list.len() as u32, generation: self.generation + 1 };
+            self.list.push(Figure::new(block.handle));
+        }
+        let key = block.key;
+        let Some(figure) = self.slot(&key) else { return };
+        let ticks = now.ticks.saturating_sub(since.ticks);
+        figure.inclusive.add(ticks, now.waited_ns.saturating_sub(since.waited_ns));
+        figure.delta.buffer_gets += own.gets;
+        figure.delta.disk_reads += own.reads;
+        figure.delta.user_io_us += own.io_us;
+    }
+
+    fn tell_noted(&mut self, library: &LibraryCache) {
+        for at in self.noted.drain(..) {
+            if let Some(figure) = self.list.get_mut(at as usize) {
+                figure.is_noted = false;
+                figure.tell(library);
+            }
+        }
     }
 
     /// Adds what has been counted so far to the shared entries, in the middle of a call; once a second, however often it is asked.
@@ -271,30 +447,53 @@ impl Figures {
         if now < self.progress_ns {
             return;
         }
-        self.progress_ns = now + PROGRESS_NS;
-        let share = self.meter.read();
-        for figure in &mut self.list {
-            figure.tell(library, share);
-        }
-        for block in &mut self.running {
-            let delta = block.so_far(p, share);
-            library.add(block.handle, &delta);
-        }
+        self.tell_so_far(p, library);
+    }
+
+    /// As [`Figures::progress`], now: somebody has asked for it.
+    #[cold]
+    pub fn tell_so_far(&mut self, p: &Process, library: &LibraryCache) {
+        self.progress_ns = os::clock::now_ns() + PROGRESS_NS;
+        self.settle_open(p, true);
+        self.share_out(p);
+        self.tell_noted(library);
     }
 
     /// Adds everything counted to the shared entries. To be called at the end of a call, and before the session ends.
-    pub fn flush(&mut self, _p: &Process, library: &LibraryCache) {
-        let share = self.meter.read();
-        self.meter.since_ns = 0;
-        for f in &mut self.list {
-            // What a client does between two fetches is not the statement's time.
-            f.ended();
-            f.tell(library, share);
+    pub fn flush(&mut self, p: &Process, library: &LibraryCache) {
+        if self.open > 0 {
+            self.settle_open(p, false);
         }
+        self.share_out(p);
+        self.tell_noted(library);
+        // What a client does between two fetches is not the statement's time.
+        self.meter.began_ns = 0;
+        self.meter.current = NOBODY;
         if self.list.len() >= STATEMENTS_MOST {
-            self.list.clear();
-            self.generation += 1;
+            self.start_anew();
         }
+    }
+
+    /// Forgets statements: there are too many of them. All has been told.
+    fn start_anew(&mut self) {
+        self.list.clear();
+        self.noted.clear();
+        self.open = 0;
+        self.meter.current = NOBODY;
+        self.generation += 1;
+    }
+
+    /// A place for a statement.
+    fn add(&mut self, handle: Handle, p: &Process, library: &LibraryCache) -> StatementKey {
+        if self.list.len() >= 2 * STATEMENTS_MOST {
+            self.settle_open(p, false);
+            self.share_out(p);
+            self.tell_noted(library);
+            self.start_anew();
+        }
+        let key = StatementKey { index: self.list.len() as u32, generation: self.generation + 1 };
+        self.list.push(Figure::new(handle));
+        key
     }
 }
 
@@ -313,6 +512,28 @@ pub struct Place {
     handle: Option<Handle>,
     slot: CursorSlot,
     key: StatementKey,
+    segment: Segment,
+}
+
+/// The segment of a cursor that runs or ran last, and what its segments are like.
+#[derive(Default)]
+struct Segment {
+    runs: bool,
+    is_timed: bool,
+    /// Segments up to the next one that is timed, that one counted; 1 and 0: the next.
+    left: u32,
+    /// Segments that were not timed and have not been charged.
+    untimed: u32,
+    /// Segments of this call that were timed.
+    seen: u32,
+    call: u64,
+    /// Whose segment it interrupts.
+    outer: u32,
+    /// What the figure had when it began.
+    from: Span,
+    /// Ticks of a short segment, and of any.
+    typical: f32,
+    mean: f32,
 }
 
 /// What makes the cursors of a statement differ, as the session is now.
@@ -407,13 +628,8 @@ impl Place {
                 self.handle = Some(library.parse(cx.p, digest, &env).unwrap_or_else(load));
                 self.open(cx);
             }
-            let figures = &mut cx.session.figures;
-            if figures.list.len() >= 2 * STATEMENTS_MOST {
-                figures.flush(cx.p, cx.shared.library);
-            }
-            self.key = StatementKey { index: figures.list.len() as u32, generation: figures.generation + 1 };
             let handle = self.handle.unwrap_or(Handle::NONE);
-            figures.list.push(Figure::new(handle));
+            self.key = cx.session.figures.add(handle, cx.p, cx.shared.library);
         }
         if let Some(figure) = cx.session.figures.slot(&self.key) {
             f(&mut figure.delta);
@@ -427,7 +643,7 @@ impl Place {
         }
     }
 
-    /// Counts an execution and pins the shared cursor for it.
+    /// Counts an execution and pins the shared cursor for it. A client's is told at once, so that it counts whatever becomes of the session.
     #[inline]
     pub fn executed(&mut self, text: &str, command: u32, run: Run, cx: &mut ExecCtx<'_>) {
         if cx.session.figures.slot(&self.key).is_none() {
@@ -439,63 +655,191 @@ impl Place {
         if let Some(handle) = self.handle {
             cx.shared.library.pin(cx.p, &self.slot, handle);
         }
-        let timing = cx.session.options.timing;
-        let base = Blocks::of(cx.p).less(cx.session.figures.told);
-        let Some(figure) = cx.session.figures.slot(&self.key) else { return };
-        figure.executed(run, timing);
-        figure.base = Some(base);
-        if figure.delta.executions >= TOLD_EVERY || run == Run::Again && figure.seen.is_multiple_of(TOLD_EVERY) {
+        let is_first = run == Run::First;
+        let figures = &mut cx.session.figures;
+        let base = Blocks::of(cx.p).less(figures.told);
+        figures.executions += 1;
+        let (began, is_clients) = (figures.executions, is_first && figures.running.is_empty());
+        let Some(figure) = figures.slot(&self.key) else { return };
+        let was_open = figure.base.replace(base).is_some();
+        figure.began = began;
+        figure.delta.executions += u64::from(is_first);
+        let is_due = is_clients || figure.delta.executions >= TOLD_EVERY;
+        figures.open += u32::from(!was_open);
+        if is_due {
             self.tell(cx);
         }
+        self.enter(cx);
     }
 
     /// Tells of a statement that a call executes again and again.
     #[cold]
     fn tell(&self, cx: &mut ExecCtx<'_>) {
-        let share = cx.session.figures.meter.read();
         let library = cx.shared.library;
         if let Some(figure) = cx.session.figures.slot(&self.key) {
-            figure.tell(library, share);
+            figure.tell(library);
+        }
+    }
+
+    /// A segment begins; nothing where one runs.
+    #[inline]
+    pub fn enter(&mut self, cx: &mut ExecCtx<'_>) {
+        let meter = &mut cx.session.figures.meter;
+        let segment = &mut self.segment;
+        if segment.runs {
+            return;
+        }
+        segment.runs = true;
+        if segment.left > 1 && segment.call == meter.call && meter.current == NOBODY {
+            segment.left -= 1;
+            segment.untimed += 1;
+            let waited = cx.p.waited_ns();
+            if waited != meter.mark.waited_ns {
+                meter.rest.waited_ns += waited.saturating_sub(meter.mark.waited_ns);
+                meter.mark.waited_ns = waited;
+            }
+            return;
+        }
+        self.enter_timed(cx);
+    }
+
+    #[inline(never)]
+    fn enter_timed(&mut self, cx: &mut ExecCtx<'_>) {
+        let figures = &mut cx.session.figures;
+        let is_new = self.segment.call != figures.meter.call;
+        if is_new {
+            self.charge(figures);
+            let segment = &mut self.segment;
+            (segment.call, segment.seen) = (figures.meter.call, 0);
+            // Nothing was charged between the calls.
+            let base = Blocks::of(cx.p).less(figures.told);
+            if let Some(figure) = figures.slot(&self.key)
+                && figure.base.is_none()
+            {
+                figure.base = Some(base);
+                figures.open += 1;
+            }
+        }
+        if cx.session.options.timing == Timing::Off || self.key.generation != figures.generation + 1 {
+            self.segment.left = FIRST;
+            return;
+        }
+        self.segment.is_timed = true;
+        self.segment.outer = figures.switch(cx.p, self.key.index);
+        self.segment.from = figures.list[self.key.index as usize].timed;
+    }
+
+    /// The segment that runs ends.
+    #[inline]
+    pub fn leave(&mut self, cx: &mut ExecCtx<'_>) {
+        if !std::mem::take(&mut self.segment.runs) {
+            return;
+        }
+        if self.segment.is_timed {
+            return self.leave_timed(cx);
+        }
+        let figures = &mut cx.session.figures;
+        let waited = cx.p.waited_ns();
+        let before = std::mem::replace(&mut figures.meter.mark.waited_ns, waited);
+        if waited != before
+            && let Some(figure) = figures.slot(&self.key)
+        {
+            figure.estimated_waited_ns += waited.saturating_sub(before);
+        }
+    }
+
+    #[inline(never)]
+    fn leave_timed(&mut self, cx: &mut ExecCtx<'_>) {
+        self.segment.is_timed = false;
+        let all = cx.session.options.timing == Timing::All;
+        let figures = &mut cx.session.figures;
+        if self.key.generation != figures.generation + 1 {
+            figures.meter.current = NOBODY;
+            return;
+        }
+        figures.switch(cx.p, self.segment.outer);
+        let timed = figures.list[self.key.index as usize].timed;
+        let segment = &mut self.segment;
+        // Time is shared out in the middle of long ones, which begin at nothing then.
+        let ticks = timed.ticks.checked_sub(segment.from.ticks).unwrap_or(timed.ticks) as f32;
+        let has_waited = timed.waited_ns != segment.from.waited_ns;
+        let (a_ns, seen) = (figures.meter.ticks_a_ns, segment.seen);
+        let short = ticks.min((TYPICAL_MOST_NS * a_ns) as f32);
+        if segment.mean == 0.0 {
+            (segment.typical, segment.mean) = (short, ticks);
+        }
+        segment.mean += (ticks - segment.mean) / 64.0;
+        if !has_waited {
+            segment.typical += (short - segment.typical) / 16.0;
+        }
+        segment.seen = seen.saturating_add(1);
+        let always = all || has_waited || seen < FIRST || f64::from(segment.mean) > SHORT_NS * a_ns;
+        segment.left = if always { 1 } else { figures.draw().max(1) };
+        self.charge(figures);
+    }
+
+    /// Charges the statement with segments that were not timed.
+    fn charge(&mut self, figures: &mut Figures) {
+        let untimed = std::mem::take(&mut self.segment.untimed);
+        let typical = self.segment.typical;
+        if untimed > 0
+            && let Some(figure) = figures.slot(&self.key)
+        {
+            figure.estimated += f64::from(untimed) * f64::from(typical);
         }
     }
 
     /// Ends the pin of an execution.
     #[inline]
-    pub fn finished(&self, cx: &ExecCtx<'_>) {
+    pub fn finished(&mut self, cx: &mut ExecCtx<'_>) {
+        self.leave(cx);
         cx.shared.library.unpin(cx.p, &self.slot);
     }
 
     /// Says that PL/SQL leaves the open query alone, or goes on with it.
     #[inline]
-    pub fn pause(&self, paused: bool, cx: &ExecCtx<'_>) {
+    pub fn pause(&mut self, paused: bool, cx: &mut ExecCtx<'_>) {
         let library = cx.shared.library;
-        if paused { library.pause(cx.p, &self.slot) } else { library.resume(cx.p, &self.slot) }
+        if paused {
+            self.leave(cx);
+            library.pause(cx.p, &self.slot);
+        } else {
+            library.resume(cx.p, &self.slot);
+            self.enter(cx);
+        }
+    }
+
+    /// Counts a fetch of a client, with the rows that were sent to it.
+    pub fn fetched(&mut self, rows: u64, cx: &mut ExecCtx<'_>) {
+        if let Some(figure) = cx.session.figures.slot(&self.key) {
+            figure.delta.rows_processed += rows;
+            figure.delta.fetches += 1;
+        }
     }
 
     /// Begins the execution of a block of PL/SQL: counts and pins it.
     pub fn block_begins(&mut self, text: &str, command: u32, cx: &mut ExecCtx<'_>) -> OuterBlock {
-        self.with(text, command, cx, |_| {});
+        let is_clients = cx.session.figures.running.is_empty();
+        self.with(text, command, cx, |delta| delta.executions += 1);
+        if is_clients {
+            self.tell(cx);
+        }
         let handle = self.handle.unwrap_or(Handle::NONE);
         let outer = cx.shared.library.pin_block(cx.p, &self.slot, handle);
-        let is_timed = cx.session.options.timing != Timing::OFF;
-        let figures = &mut cx.session.figures;
-        let is_outermost = figures.running.is_empty();
-        figures.running.push(Running {
-            handle,
-            executions: 1,
-            since_ns: if is_timed { os::clock::now_ns() } else { 0 },
-            since_cpu_ns: if is_timed && is_outermost { os::clock::thread_cpu_ns() } else { 0 },
-            base: Blocks::of(cx.p),
-        });
+        let running = Running { key: self.key, handle, since: Figures::now(cx.p), base: Blocks::of(cx.p) };
+        cx.session.figures.running.push(running);
         outer
     }
 
     /// Ends it. Oracle counts a row for each execution that did not fail.
     pub fn block_ends(&mut self, text: &str, command: u32, outer: OuterBlock, rows: u64, cx: &mut ExecCtx<'_>) {
-        let share = cx.session.figures.meter.share();
-        if let Some(mut running) = cx.session.figures.running.pop() {
-            let delta = Delta { rows_processed: rows, ..running.so_far(cx.p, share) };
-            self.with(text, command, cx, |all| all.add(&delta));
+        let figures = &mut cx.session.figures;
+        if let Some(last) = figures.running.len().checked_sub(1) {
+            figures.so_far(last, cx.p);
+            if let Some(block) = figures.running.pop() {
+                self.key = block.key;
+            }
+            self.with(text, command, cx, |all| all.rows_processed += rows);
         }
         cx.shared.library.unpin_block(cx.p, &self.slot, outer);
         if cx.session.figures.slot(&self.key).is_some_and(|figure| figure.delta.executions >= TOLD_EVERY) {
@@ -503,12 +847,12 @@ impl Place {
         }
     }
 
-    /// Counts rows fetched or changed, and what the execution took.
+    /// Counts rows and fetches, and what the execution took.
     #[inline]
-    pub fn processed(&mut self, rows: u64, cx: &mut ExecCtx<'_>) {
+    pub fn processed(&mut self, rows: u64, fetches: u64, cx: &mut ExecCtx<'_>) {
         if let Some(figure) = cx.session.figures.slot(&self.key) {
             figure.delta.rows_processed += rows;
-            figure.delta.fetches += 1;
+            figure.delta.fetches += fetches;
         }
         self.took(cx);
     }
@@ -516,17 +860,15 @@ impl Place {
     /// Counts the time and the blocks of an execution, also of one that failed.
     #[inline]
     pub fn took(&mut self, cx: &mut ExecCtx<'_>) {
-        let now = Blocks::of(cx.p).less(cx.session.figures.told);
-        let Some(figure) = cx.session.figures.slot(&self.key) else { return };
-        figure.ended();
-        if let Some(base) = figure.base.take() {
-            let own = now.less(base);
-            figure.delta.buffer_gets += own.gets;
-            figure.delta.disk_reads += own.reads;
-            figure.delta.user_io_us += own.io_us;
-            let told = &mut cx.session.figures.told;
-            (told.gets, told.reads, told.io_us) =
-                (told.gets + own.gets, told.reads + own.reads, told.io_us + own.io_us);
+        self.leave(cx);
+        let figures = &mut cx.session.figures;
+        let now = Blocks::of(cx.p);
+        let mut told = figures.told;
+        let Some(figure) = figures.slot(&self.key) else { return };
+        if figure.base.is_some() {
+            figure.settle(now, &mut told);
+            figures.open -= 1;
+            figures.told = told;
         }
     }
 }

@@ -176,7 +176,10 @@ impl Storage {
     pub fn fetch(&self, cx: &mut ExecCtx<'_>, at: At<'_>, s: &Snapshot, row: &mut Vec<u8>) -> Result<bool> {
         match (self, at) {
             (Storage::Heap(h), At::Rowid(rowid)) => cx.shared.heap.fetch_by_rowid(cx.p, s, h, rowid, row),
-            (Storage::Cluster(c, _), At::Rowid(rowid)) => cx.shared.clusters.fetch_by_rowid(cx.p, s, c, rowid, row),
+            (Storage::Cluster(c, _), At::Rowid(rowid)) => {
+                cx.p.count(wait::Stat::TableFetchByRowid, 1);
+                cx.shared.clusters.fetch_by_rowid(cx.p, s, c, rowid, row)
+            }
             (Storage::Index(i), At::Key(key)) => cx.shared.btree.fetch_row(cx.p, &i.rows.tree, key, s, row),
             _ => Err(Ora::new(1410)),
         }

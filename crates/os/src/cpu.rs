@@ -19,6 +19,20 @@ pub fn prefetch<T>(place: &T) {
     let _ = place;
 }
 
+/// The time-stamp counter: the cheapest clock there is, in ticks of a length that nobody says. For short stretches within a process, held
+/// against a clock over longer ones; where the processors' counters do not agree it may go back.
+#[inline(always)]
+#[must_use]
+pub fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: reads a register; user programs may on Linux, unless they asked not to.
+    unsafe {
+        std::arch::x86_64::_rdtsc()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    crate::clock::now_ns()
+}
+
 /// Gives the processor away to another runnable thread.
 pub fn yield_now() {
     // SAFETY: takes nothing and touches no memory of ours.

@@ -95,6 +95,18 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
+/// A child that has ended, if there is one; it stays uncollected, and what it used can still be asked for.
+#[must_use]
+pub fn ended_child() -> Option<i32> {
+    // SAFETY: an all-zero `siginfo_t` is a valid value.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `info` is valid to write to.
+    let rc = unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT) };
+    // SAFETY: filled in by `waitid`, or zero still.
+    let child = unsafe { info.si_pid() };
+    (rc == 0 && child > 0).then_some(child)
+}
+
 /// Collects one ended child, if there is one: its id and how it ended.
 #[must_use]
 pub fn wait_any_nohang() -> Option<(i32, Ended)> {

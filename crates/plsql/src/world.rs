@@ -219,7 +219,10 @@ pub trait World {
     fn close_block(&mut self, _done: bool) {}
     /// PL/SQL leaves an open query alone until it fetches from it again, or goes on with it: what the session is seen to do is then
     /// PL/SQL, or the query.
-    fn pause(&mut self, _cursor: &Self::Cursor, _paused: bool) {}
+    fn pause(&mut self, _cursor: &mut Self::Cursor, _paused: bool) {}
+
+    /// Says that a FETCH of an explicit cursor begins.
+    fn begin_fetch(&mut self, _cursor: &mut Self::Cursor) {}
     /// Runs a statement that is neither a query, nor DML, nor a block.
     fn execute_other(&mut self, text: &str) -> Result<()>;
 

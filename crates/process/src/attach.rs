@@ -96,7 +96,8 @@ impl Process {
         session.schema_name.set("");
         session.set_status(SessionStatus::Active);
         slot.to(ProcessState::Starting, ProcessState::Active);
-        self.stats.begin(os::clock::now_ns());
+        // A process that serves one session behind another has been charged for those before.
+        self.stats.begin(os::clock::now_ns(), os::clock::process_cpu_ns(os::process::own_id()).unwrap_or(0));
         self.count(Stat::LogonsCumulative, 1);
         self.count(Stat::LogonsCurrent, 1);
     }
@@ -115,7 +116,7 @@ impl Drop for Process {
         }
         self.all.leave(self);
         self.count(Stat::UserLogoutsCumulative, 1);
-        self.stats.set(Stat::LogonsCurrent, 0);
+        self.stats.clear_current();
         self.all.fold(self, self.number);
         self.slot().to(ProcessState::Active, ProcessState::Free);
     }

@@ -182,7 +182,7 @@ impl Processes {
     fn finish(&self, by: &Process, dead: Dying) {
         let number = dead.number;
         self.run_hooks(by, number, |order| order != CleanupOrder::Pins);
-        self.stats[number as usize - 1].set(Stat::LogonsCurrent, 0);
+        self.stats[number as usize - 1].clear_current();
         self.fold(by, number);
         by.count(Stat::DeadProcessesCleanedUp, 1);
         by.count(Stat::UserLogoutsCumulative, 1);

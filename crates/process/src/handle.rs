@@ -120,11 +120,30 @@ impl Process {
         self.stats.add(stat, n);
     }
 
+    /// Counts reads of files of any kind, in requests and bytes.
+    pub fn count_read(&self, requests: u64, bytes: u64) {
+        self.count(Stat::PhysicalReadTotalIoRequests, requests);
+        self.count(Stat::PhysicalReadTotalBytes, bytes);
+    }
+
+    /// Counts writes of files of any kind, in requests and bytes.
+    pub fn count_write(&self, requests: u64, bytes: u64) {
+        self.count(Stat::PhysicalWriteTotalIoRequests, requests);
+        self.count(Stat::PhysicalWriteTotalBytes, bytes);
+    }
+
     /// Microseconds that it, and those who had its place before, waited for reads and writes of users: for differences.
     #[inline]
     #[must_use]
     pub fn user_io_us(&self) -> u64 {
         self.client.waiter().totals.user_io_us()
+    }
+
+    /// Nanoseconds that it, and those who had its place before, waited in all: for differences.
+    #[inline]
+    #[must_use]
+    pub fn waited_ns(&self) -> u64 {
+        self.client.waiter().totals.waited_ns()
     }
 
     /// Its own statistics.
@@ -206,6 +225,21 @@ impl Process {
     #[must_use]
     pub fn is_asked_to_stop(&self) -> bool {
         self.session().is_asked()
+    }
+
+    /// As [`Self::check_cancel`], and also true, once, when the session is asked to tell what it has done so far.
+    ///
+    /// # Errors
+    /// As [`Self::check_cancel`].
+    #[inline]
+    pub fn check_asked(&self) -> Result<bool> {
+        if self.session().is_wanted() { self.asked() } else { Ok(false) }
+    }
+
+    #[cold]
+    fn asked(&self) -> Result<bool> {
+        self.check_cancel()?;
+        Ok(self.session().take_tell())
     }
 
     #[cold]

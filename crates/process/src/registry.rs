@@ -47,9 +47,10 @@ impl ProcessLayout {
             slots: b.reserve("processes", n),
             sessions: b.reserve("sessions", n),
             waits: b.reserve("session waits", n),
-            // Two more than there are processes: the totals of those that are gone, users' and background processes'.
-            totals: b.reserve("event statistics per sess", n + 2),
-            stats: b.reserve("sess statistics", n + 2),
+            // Three more than there are processes: the totals of those that are gone, users' and background processes', and of those that
+            // write the log in the place of LGWR.
+            totals: b.reserve("event statistics per sess", n + 3),
+            stats: b.reserve("sess statistics", n + 3),
             undo: b.reserve("micro-undo logs", n),
             latch_head: b.reserve("latch tunables", 1),
             latch_slots: b.reserve("latch state objects", n),

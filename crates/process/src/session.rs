@@ -39,6 +39,7 @@ pub enum Cancel {
 
 const KILLED: u32 = 1;
 const BREAK: u32 = 2;
+const TELL: u32 = 1 << 8;
 
 sga_struct! {
     /// One session: a row of `v$session`. Written by its own process, but for the request to stop.
@@ -169,12 +170,30 @@ impl SessionSlot {
 
     /// Forgets a break that came too late for the call it was meant for.
     pub fn clear_break(&self) {
-        self.cancel.fetch_and(!BREAK, Ordering::Relaxed);
+        if self.is_wanted() {
+            self.cancel.fetch_and(!(BREAK | TELL), Ordering::Relaxed);
+        }
     }
 
     #[inline]
     pub(crate) fn is_asked(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed) & (KILLED | BREAK) != 0
+    }
+
+    /// Asks the session, which has been in a call for a while, to tell what its statements have done so far.
+    pub fn ask_to_tell(&self) {
+        self.cancel.fetch_or(TELL, Ordering::Relaxed);
+    }
+
+    /// Whether the session is asked for anything: to stop or to tell.
+    #[inline]
+    pub(crate) fn is_wanted(&self) -> bool {
         self.cancel.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether it is asked to tell; it is not any more.
+    pub(crate) fn take_tell(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed) & TELL != 0 && self.cancel.fetch_and(!TELL, Ordering::Relaxed) & TELL != 0
     }
 
     pub(crate) fn take_request(&self) -> Option<Cancel> {

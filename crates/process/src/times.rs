@@ -25,6 +25,24 @@ pub enum Whose {
 }
 
 impl Processes {
+    /// Notes what a process of the operating system has used that has ended and is about to be forgotten: sessions of the dead keep it.
+    pub fn note_ended(&self, os_pid: i32, cpu_ns: u64) {
+        for (number, _) in self.live().filter(|(_, slot)| slot.state().1 == os_pid) {
+            self.stats[number as usize - 1].set_ended_cpu(cpu_ns);
+        }
+    }
+
+    /// Counts a write of the log that a process made for LGWR, while it was the one that may write. It is no wait of its session, which
+    /// is in one of its own; it counts as one of a background process.
+    pub fn note_log_write(&self, ns: u64) {
+        self.totals[self.leaders()].note(Event::LogFileParallelWrite, ns);
+    }
+
+    /// The line of what processes do that stand in for LGWR.
+    fn leaders(&self) -> usize {
+        self.slots.len() + 2
+    }
+
     /// The line of those that are gone.
     pub(crate) fn gone(&self, is_background: bool) -> usize {
         self.slots.len() + usize::from(is_background)
@@ -34,7 +52,7 @@ impl Processes {
     pub(crate) fn lines(&self, whose: Whose) -> impl Iterator<Item = usize> {
         let counts = move |slot: &ProcessSlot| whose == Whose::All || !slot.is_background();
         let live = self.live().filter(move |(_, slot)| counts(slot)).map(|(number, _)| number as usize - 1);
-        let last = if whose == Whose::All { self.gone(true) } else { self.gone(false) };
+        let last = if whose == Whose::All { self.leaders() } else { self.gone(false) };
         live.chain(self.gone(false)..=last)
     }
 
@@ -56,9 +74,9 @@ impl Processes {
         }
         let (now, idle) = self.idle_now(sid);
         let elapsed = (now.saturating_sub(began) / 1000).saturating_sub(idle);
-        // Of a process that has gone only what it told last is known.
+        // Of a process that has gone, and whose end nobody has noted, only what it told last is known.
         let told = || line.get(Stat::CpuUsedByThisSession) * 10_000;
-        let cpu = os::clock::process_cpu_ns(slot.state().1).map_or_else(told, |ns| ns / 1000);
+        let cpu = line.cpu_ns(os::clock::process_cpu_ns(slot.state().1)).map_or_else(told, |ns| ns / 1000);
         let (of_elapsed, of_cpu) = match slot.is_background() {
             true => (TimeStat::BackgroundElapsed, TimeStat::BackgroundCpu),
             false => (TimeStat::DbTime, TimeStat::DbCpu),
@@ -117,6 +135,7 @@ impl Processes {
             set_waited(&mut sums, waited);
             sums
         });
+        sums[Stat::RedoWriteTime as usize] = sums[Stat::RedoWriteTimeUsec as usize] / 10_000;
         sums[Stat::DbTime as usize] = self.system_times(by)[TimeStat::DbTime as usize] / 10_000;
         sums
     }
@@ -127,6 +146,7 @@ impl Processes {
         let line = self.stat_line(sid)?;
         let mut values: Vec<u64> = line.words().iter().map(|word| word.load(Ordering::Relaxed)).collect();
         set_waited(&mut values, self.event_totals(sid)?.non_idle());
+        values[Stat::RedoWriteTime as usize] = values[Stat::RedoWriteTimeUsec as usize] / 10_000;
         values[Stat::DbTime as usize] = self.session_times(sid)?[TimeStat::DbTime as usize] / 10_000;
         Some(values)
     }

@@ -205,6 +205,8 @@ impl RedoLog {
             bytes.resize(CHUNK.min(end - at) as usize, 0);
             let place = LOG_HEADER_BYTES + (at - header.start.0);
             log.read_at(&mut bytes, place).and_then(|()| file.write_at(&bytes, place)).map_err(failed)?;
+            p.count_read(1, bytes.len() as u64);
+            p.count_write(1, bytes.len() as u64);
             at += bytes.len() as u64;
         }
         if self.files.disk_sync() {

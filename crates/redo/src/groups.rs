@@ -369,7 +369,9 @@ impl RedoLog {
         }
         let old = self.groups.at(writing);
         let used = old.end.load(Ordering::Relaxed) - old.start.load(Ordering::Relaxed);
-        p.count(Stat::RedoWastage, room_of(old.bytes.load(Ordering::Relaxed)).saturating_sub(used));
+        // The rest of the last block. What no block was written of is no waste: nobody wrote it.
+        let block = self.log_file(writing)?.blocks.block_bytes() as u64;
+        p.count(Stat::RedoWastage, used.next_multiple_of(block) - used);
         self.begin_file(p, giving, self.logged_entry(writing))?;
         self.tail.writing.store(giving as u64, Ordering::SeqCst);
         os::crash::point("redo_switched");

@@ -318,13 +318,14 @@ impl RedoLog {
         let start = self.groups.at(group).start.load(Ordering::Relaxed);
         let blocks = (to - from).div_ceil(LOG_BLOCK_BYTES);
         let began = os::clock::now_ns();
+        // Whoever else writes is in a wait of its own for what is written.
         let is_lgwr = self.lgwr() == u64::from(p.number());
         let w = is_lgwr.then(|| p.wait(Event::LogFileParallelWrite, 1, blocks, 1));
         let failed = |e: os::OsError| {
             Ora::with(345, &[&(from / LOG_BLOCK_BYTES), &blocks]).because(name(log.file.path())).because(io_error(&e))
         };
         self.reach(group, &log, to).map_err(failed)?;
-        self.write_blocks(&log.blocks, start, from, to).map_err(failed)?;
+        let (requests, bytes) = self.write_blocks(&log.blocks, start, from, to).map_err(failed)?;
         os::crash::point("redo_written");
         if self.files.disk_sync() {
             log.blocks.sync().map_err(failed)?;
@@ -333,15 +334,22 @@ impl RedoLog {
         // Behind the sync, in one store: a writer that dies before it has written nothing.
         self.tail.written.store(to, Ordering::SeqCst);
         drop(w);
+        let ns = os::clock::now_ns() - began;
+        if !is_lgwr {
+            self.all.note_log_write(ns);
+        }
         p.count(Stat::RedoWrites, 1);
-        p.count(Stat::RedoBlocksWritten, blocks);
-        p.count(Stat::RedoWriteTime, (os::clock::now_ns() - began) / 10_000_000);
+        p.count(Stat::RedoBlocksWritten, bytes / LOG_BLOCK_BYTES);
+        p.count(Stat::RedoWriteTimeUsec, ns / 1000);
+        p.count_write(requests, bytes);
         Ok(())
     }
 
     /// Writes `from..to` of the stream to the file of the log that begins at `start`, in whole blocks: it begins with what the block that
-    /// `from` lies in has before it, which is there already and still in the ring, and ends with zeros.
-    fn write_blocks(&self, file: &BlockFile, start: u64, from: u64, to: u64) -> os::OsResult<()> {
+    /// `from` lies in has before it, which is there already and still in the ring, and ends with zeros. Gives the writes that it took, and
+    /// their bytes.
+    fn write_blocks(&self, file: &BlockFile, start: u64, from: u64, to: u64) -> os::OsResult<(u64, u64)> {
+        let mut written = (0, 0);
         let block = file.block_bytes() as u64;
         let mut at = from - (from - start) % block;
         let mut scratch = self.scratch.lock().expect("no panic under this lock");
@@ -354,7 +362,8 @@ impl RedoLog {
             zeros.fill(0);
             file.write_at(&scratch, len as usize, LOG_HEADER_BYTES + (at - start))?;
             at += len;
+            written = (written.0 + 1, written.1 + len);
         }
-        Ok(())
+        Ok(written)
     }
 }

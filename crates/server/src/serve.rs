@@ -43,6 +43,8 @@ struct Line {
     incoming: FrameBuffer,
     scratch: Vec<u8>,
     attention: Attention,
+    /// Bytes read that have not been counted.
+    received: u64,
     /// Packets read since signals were last looked for.
     unwatched: u32,
 }
@@ -59,7 +61,7 @@ pub fn serve(instance: &'static Instance, arrival: Arrival, forked_ns: u64, aler
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(os_error)?;
     let incoming = FrameBuffer::new(MAX_REQUEST_LEN);
     let attention = Attention::default();
-    let mut line = Line { stream, signals, incoming, scratch: vec![0; 16 << 10], attention, unwatched: 0 };
+    let mut line = Line { stream, signals, incoming, scratch: vec![0; 16 << 10], attention, received: 0, unwatched: 0 };
     let times = ConnectTimes {
         fork_ns: forked_ns.saturating_sub(accepted_ns),
         set_up_ns: os::clock::now_ns().saturating_sub(forked_ns),
@@ -135,6 +137,7 @@ impl Line {
                     continue;
                 }
             };
+            session.note_received(std::mem::take(&mut self.received));
             out.clear();
             let flow = session.call(&request, &mut out);
             if !self.send(instance, session, &out) || flow == Flow::End {
@@ -145,6 +148,7 @@ impl Line {
 
     /// Sends an answer; false when that cannot be: the client has gone, or it does not read and its session was killed.
     fn send(&mut self, instance: &Instance, session: &mut Session, out: &[u8]) -> bool {
+        session.note_answer(out.len() as u64);
         send_all(&mut self.stream, &self.signals, out, &mut || {
             session.release_if_killed();
             instance.is_closing() || session.is_killed()
@@ -164,7 +168,7 @@ impl Line {
                 self.unwatched += 1;
                 match came {
                     Ok(0) => return Heard::Gone,
-                    Ok(n) => self.incoming.extend(&self.scratch[..n]),
+                    Ok(n) => self.came(n),
                     Err(e) if e.kind() == ErrorKind::Interrupted => {}
                     Err(_) => return Heard::Gone,
                 }
@@ -183,12 +187,17 @@ impl Line {
             if set[0].ready() {
                 match self.stream.read(&mut self.scratch) {
                     Ok(0) => return Heard::Gone,
-                    Ok(n) => self.incoming.extend(&self.scratch[..n]),
+                    Ok(n) => self.came(n),
                     Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
                     Err(_) => return Heard::Gone,
                 }
             }
         }
+    }
+
+    fn came(&mut self, bytes: usize) {
+        self.incoming.extend(&self.scratch[..bytes]);
+        self.received += bytes as u64;
     }
 
     /// Says who waits for whom. This process has no slot and takes no latch; it cannot even write to the SGA any more.

@@ -354,7 +354,12 @@ impl Supervisor {
     /// Collects ended children.
     fn reap(&mut self) -> Option<End> {
         let mut end = None;
-        while let Some((pid, how)) = os::process::wait_any_nohang() {
+        while let Some(pid) = os::process::ended_child() {
+            // Once it is collected nobody knows any more what it has used.
+            if let Some(ns) = os::clock::process_cpu_ns(pid) {
+                self.instance.processes().note_ended(pid, ns);
+            }
+            let Some(how) = os::process::wait(pid) else { continue };
             let Some(Child { role, .. }) = self.children.remove(&pid) else { continue };
             if !role.is_background() {
                 self.instance.process_ended(pid);

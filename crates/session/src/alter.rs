@@ -113,7 +113,7 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     session.options.optimizer = params.fingerprint(OPTIMIZER);
     session.options.optimizer_mode = params::word_of(Param::OptimizerMode, &params.get(Param::OptimizerMode));
     session.options.timing = timing(&params);
-    core.p.set_timed(session.options.timing != Timing::OFF);
+    core.p.set_timed(session.options.timing != Timing::Off);
     let multiblock = params.number(Param::DbFileMultiblockReadCount).max(1) as u64;
     core.instance.storage().cache.set_multiblock(&core.p, multiblock);
 }
@@ -122,10 +122,10 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
 fn timing(params: &SessionParams) -> Timing {
     let asked = params.flag(Param::TimedStatistics);
     match params.get(Param::StatisticsLevel).as_str() {
-        _ if !asked => Timing::OFF,
-        "BASIC" if params.is_default(Param::TimedStatistics) => Timing::OFF,
-        "ALL" => Timing::ALL,
-        _ => Timing::SAMPLED,
+        _ if !asked => Timing::Off,
+        "BASIC" if params.is_default(Param::TimedStatistics) => Timing::Off,
+        "ALL" => Timing::All,
+        _ => Timing::Sampled,
     }
 }
 

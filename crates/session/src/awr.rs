@@ -8,9 +8,10 @@ use crate::ash::Saving;
 use crate::core::Core;
 use crate::jobs::recursive;
 use crate::world::{World, number};
-use exec::ExecCtx;
+use exec::{Cursor, ExecCtx};
 use plsql::World as _;
-use types::{Ora, Result, Value};
+use types::{Ora, Result, Timestamp, Value};
+use wait::Stat;
 
 /// How much a snapshot keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +34,24 @@ impl Level {
     }
 }
 
-/// Where the figures come from, table by table; each text begins with the snapshot's own three columns as binds.
-const TABLES: &[(&str, &str)] = &[
+/// What rates are computed of: all of it is read at the moment that the snapshot is given as its end. As [`TABLES`].
+const TABLES_OF_MOMENT: &[(&str, &str)] = &[
+    ("wrh$_sysstat", "stat_id, stat_name, value) select :1, :2, :3, stat_id, name, value from v$sysstat"),
+    (
+        "wrh$_sys_time_model",
+        "stat_id, stat_name, value) select :1, :2, :3, stat_id, stat_name, value from v$sys_time_model",
+    ),
     (
         "wrh$_system_event",
         "event_id, event_name, wait_class, total_waits, total_timeouts, time_waited_micro, total_waits_fg, total_timeouts_fg, \
          time_waited_micro_fg) select :1, :2, :3, event_id, event, wait_class, total_waits, total_timeouts, time_waited_micro, \
          total_waits_fg, total_timeouts_fg, time_waited_micro_fg from v$system_event",
     ),
+    ("wrh$_osstat", "stat_id, stat_name, value) select :1, :2, :3, osstat_id, stat_name, value from v$osstat"),
+];
+
+/// Where the figures come from, table by table; each text begins with the snapshot's own three columns as binds.
+const TABLES: &[(&str, &str)] = &[
     (
         "wrh$_latch",
         "latch_hash, latch_name, level#, gets, misses, sleeps, immediate_gets, immediate_misses, spin_gets, wait_time) \
@@ -58,12 +69,6 @@ const TABLES: &[(&str, &str)] = &[
          select :1, :2, :3, parameter, sum(count), sum(usage), sum(gets), sum(getmisses), sum(scans), sum(scanmisses), \
          sum(scancompletes), sum(modifications), sum(flushes) from v$rowcache group by parameter",
     ),
-    ("wrh$_sysstat", "stat_id, stat_name, value) select :1, :2, :3, stat_id, name, value from v$sysstat"),
-    (
-        "wrh$_sys_time_model",
-        "stat_id, stat_name, value) select :1, :2, :3, stat_id, stat_name, value from v$sys_time_model",
-    ),
-    ("wrh$_osstat", "stat_id, stat_name, value) select :1, :2, :3, osstat_id, stat_name, value from v$osstat"),
     (
         "wrh$_parameter",
         "parameter_name, value, isdefault, ismodified) \
@@ -289,6 +294,7 @@ fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<(i64, Saving)
     let dbid = integer(&recursive(core, cx, "select dbid from v$database", &[])?);
     let (last, snapshot) = next_number(core, cx, dbid)?;
     let key = [number(snapshot), number(dbid), number(1)];
+    let ended = of_moment(core, cx, &key)?;
     let of_all: &[_] = if level == Level::All { TABLES_OF_ALL } else { &[] };
     for (table, text) in TABLES.iter().chain(of_all) {
         let sql = format!("insert into sys.{table} (snap_id, dbid, instance_number, {text}");
@@ -304,12 +310,34 @@ fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<(i64, Saving)
          flush_elapsed, snap_level, status, error_count, snap_flag) \
          select :1, :2, :3, i.startup_time, \
          nvl((select max(s.end_interval_time) from sys.wrm$_snapshot s where s.snap_id = :4 and s.startup_time = i.startup_time), \
-         cast(i.startup_time as timestamp)), localtimestamp, :5, :6, 0, 0, 1 from v$instance i";
+         cast(i.startup_time as timestamp)), :5, :6, :7, 0, 0, 1 from v$instance i";
     let level = if level == Level::All { 2 } else { 1 };
     let mut binds = key.to_vec();
-    binds.extend([number(last), number(elapsed_us as i64), number(level)]);
+    binds.extend([number(last), Value::Timestamp(ended), number(elapsed_us as i64), number(level)]);
     recursive(core, cx, row, &binds)?;
     Ok((snapshot, history))
+}
+
+/// Writes the figures that rates are computed of, and says when they were read. What is needed for that is made ready before, so that
+/// nothing comes between the readings, however long the rest of the snapshot takes.
+fn of_moment(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<Timestamp> {
+    let types: Vec<_> = key.iter().map(|v| Some(v.data_type())).collect();
+    core.as_sys(|| {
+        let mut cursors = Vec::with_capacity(TABLES_OF_MOMENT.len());
+        for (table, text) in TABLES_OF_MOMENT {
+            core.p.count(Stat::RecursiveCalls, 1);
+            let sql = format!("insert into sys.{table} (snap_id, dbid, instance_number, {text}");
+            let mut cursor = Cursor::compile(cx, &sql, &types)?;
+            cursor.bind(key)?;
+            cursors.push(cursor);
+        }
+        let before = os::clock::wall_ns();
+        let done = cursors.iter_mut().try_for_each(|cursor| cursor.execute(cx));
+        let after = os::clock::wall_ns();
+        cursors.iter_mut().for_each(|cursor| cursor.close(cx));
+        done?;
+        Ok(Timestamp { offset: None, ..Core::local_time_at(before.midpoint(after)) })
+    })
 }
 
 /// The number of the last snapshot there is, and the one to take: no number is ever used again, also when the last snapshots were dropped.

@@ -211,6 +211,7 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         let open = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
+        open.cursor.begin_clients_fetch();
         open.cursor.pause(false, cx);
         let before = out.len();
         let (mut sent, mut ended) = (0u32, false);
@@ -241,6 +242,9 @@ impl Calls {
             if sent > 0 && result.is_ok() {
                 write_frame(out, |o| o.extend_from_slice(&packet));
             }
+        }
+        if most > 0 {
+            open.cursor.end_clients_fetch(sent.into(), cx);
         }
         if let Err(e) = result {
             out.truncate(before);

@@ -260,7 +260,11 @@ impl Core {
 
     /// The local time with its offset from UTC.
     pub fn local_time(&self) -> Timestamp {
-        let wall = os::clock::wall_ns();
+        Core::local_time_at(os::clock::wall_ns())
+    }
+
+    /// What the machine's clock shows at a moment in nanoseconds since 1970.
+    pub fn local_time_at(wall: u64) -> Timestamp {
         let utc = (wall / 1_000_000_000) as i64;
         let offset = os::clock::utc_offset_seconds(utc);
         Timestamp {

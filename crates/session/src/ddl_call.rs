@@ -29,7 +29,11 @@ pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failur
     };
     let hook = core.instance.on_commit();
     let mut session = Session { core, cx: cx.reborrow(), dict, hook };
-    let outcome = ddl::execute(&mut session, ddl).map_err(|e| exec::Host::name_segment(core, e))?;
+    let commits = core.p.stats().get(wait::Stat::UserCommits);
+    let outcome = ddl::execute(&mut session, ddl).map_err(|e| exec::Host::name_segment(core, e));
+    // It counts as one commit, however many transactions its work took.
+    core.p.stats().set(wait::Stat::UserCommits, commits + u64::from(outcome.is_ok()));
+    let outcome = outcome?;
     if let Ddl::CreateTable(create) = ddl
         && create.temporary.is_some_and(|t| t.preserve)
         && let Some(query) = &create.as_query

@@ -26,6 +26,11 @@ pub fn run_other(core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Result<()> {
 /// # Errors
 /// Those of the statement; ORA-03001 for what is not there yet.
 pub fn run_parsed(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<Option<Failure>> {
+    use Statement::{Commit, Rollback, Savepoint};
+    if !matches!(statement, Commit(_) | Rollback(_) | Savepoint(_)) {
+        core.p.count(wait::Stat::ParseCountTotal, 1);
+        core.p.count(wait::Stat::ExecuteCount, 1);
+    }
     if let Statement::Ddl(ddl) = statement {
         return crate::ddl_call::run(core, cx, ddl);
     }

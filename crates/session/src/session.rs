@@ -55,6 +55,8 @@ pub struct Session {
     cancel_key: u64,
     killed: bool,
     has_called: bool,
+    /// The next call is a part of the client's call that has just been run.
+    goes_on: bool,
     cpu: CpuTime,
     limits: SessionLimits,
     warning: Option<Ora>,
@@ -217,6 +219,7 @@ impl Session {
             has_called: false,
             limits: SessionLimits::default(),
             warning: None,
+            goes_on: false,
             cpu: CpuTime { began_ns: os::clock::thread_cpu_ns(), counted: 0, parsed_us: 0 },
         }
     }
@@ -313,6 +316,22 @@ impl Session {
         self.core.p.wait(Event::SqlNetMessageFromClient, 0, 1, 0)
     }
 
+    /// The wait for the rest of a message of which `bytes` have come.
+    pub fn wait_for_rest(&self, bytes: u64) -> WaitGuard<'_> {
+        self.core.p.wait(Event::SqlNetMoreDataFromClient, 0, bytes, 0)
+    }
+
+    /// Counts bytes that a client has sent.
+    pub fn note_received(&self, bytes: u64) {
+        self.core.p.count(Stat::BytesReceivedFromClient, bytes);
+    }
+
+    /// Counts an answer to a client.
+    pub fn note_answer(&self, bytes: u64) {
+        self.core.p.count(Stat::BytesSentToClient, bytes);
+        self.core.p.count(Stat::RoundtripsToClient, 1);
+    }
+
     /// The number to hand to [`Session::idle`].
     pub fn posts(&self) -> u32 {
         self.core.p.posts()
@@ -347,7 +366,9 @@ impl Session {
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         calls.close_all(core, &mut cx);
         // What cannot be rolled back here is tried again when the session ends.
-        let _ = core.rollback(cx.session);
+        if cx.session.txn.is_active() {
+            let _ = core.rollback(cx.session);
+        }
         cx.session.end_temporaries(&core.p, &core.shared);
         for (_, (lock, _)) in core.user_locks.take() {
             core.shared.enqueues.release(&core.p, lock);
@@ -359,6 +380,11 @@ impl Session {
     /// waited for.
     pub fn call(&mut self, request: &Request, out: &mut Vec<u8>) -> Flow {
         self.call_with(out, |core, cx, calls, out| answer(core, cx, calls, request, out))
+    }
+
+    /// Says that the next call is a part of the client's call that has just been run: it counts as no call of its own.
+    pub fn goes_on(&mut self) {
+        self.goes_on = true;
     }
 
     /// As [`Session::call`] for an array whose rows `rows` gives; it is asked in the call.
@@ -419,9 +445,9 @@ impl Session {
         self.cpu.parsed_us = p.stats().time(TimeStat::Parse);
         let (now, idle) = p.all().idle_now(p.sid());
         p.stats().begin_call(now, idle);
-        p.count(Stat::UserCalls, 1);
+        p.count(Stat::UserCalls, u64::from(!std::mem::take(&mut self.goes_on)));
         self.core.shared.library.begin_call(p);
-        self.state.figures.begin_call();
+        self.state.figures.begin_call(p);
         self.core.p.session().set_status(SessionStatus::Active);
         // A break that came after its call had ended is not meant for this one.
         self.core.p.session().clear_break();
@@ -473,7 +499,9 @@ impl Session {
         self.state.nls.today = self.core.local_time().date;
         let Session { core, state, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+        cx.session.figures.begin_call(&core.p);
         let rows = jobs::recursive(core, &mut cx, text, binds);
+        cx.session.figures.flush(&core.p, core.shared.library);
         self.end_call();
         rows
     }
@@ -486,7 +514,9 @@ impl Session {
         self.begin_call();
         let Session { core, state, .. } = self;
         let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
-        let saved = crate::ash::save_now(&mut World { cx, core });
+        let mut world = World { cx, core };
+        let saved = crate::ash::save_now(&mut world);
+        world.cx.session.figures.flush(&core.p, core.shared.library);
         self.end_call();
         saved
     }
@@ -619,7 +649,12 @@ fn answer(core: &Core, cx: &mut ExecCtx<'_>, calls: &mut Calls, request: &Reques
             Flow::Continue
         }
         Request::Logoff { commit } => {
-            let ended = if *commit { core.commit(cx) } else { core.rollback(cx.session) };
+            // Where there is no transaction nothing is committed, and nothing counts.
+            let ended = match cx.session.txn.is_active() {
+                false => Ok(()),
+                true if *commit => core.commit(cx),
+                true => core.rollback(cx.session),
+            };
             match ended {
                 Ok(()) => write_frame(out, |o| Reply::Done(Box::default()).encode(o)),
                 Err(e) => return say_fatal(&e, out),

@@ -102,7 +102,7 @@ impl plsql::World for World<'_> {
     }
 
     fn check_cancel(&mut self) -> Result<()> {
-        self.core.p.check_cancel()?;
+        self.cx.check_cancel()?;
         if self.core.is_check_due() { self.check_long_run() } else { Ok(()) }
     }
 
@@ -328,8 +328,12 @@ impl plsql::World for World<'_> {
         crate::blocks::close_dynamic(self, done);
     }
 
-    fn pause(&mut self, cursor: &SqlCursor, paused: bool) {
-        cursor.cursor.pause(paused, &self.cx);
+    fn pause(&mut self, cursor: &mut SqlCursor, paused: bool) {
+        cursor.cursor.pause(paused, &mut self.cx);
+    }
+
+    fn begin_fetch(&mut self, cursor: &mut SqlCursor) {
+        cursor.cursor.begin_fetch(&mut self.cx);
     }
 
     fn execute_other(&mut self, text: &str) -> Result<()> {

@@ -432,6 +432,7 @@ impl Transactions {
         }
         entry.disown(State::Active);
         let mut chain = chain.unwrap_or_default();
+        p.count(Stat::TransactionRollbacks, u64::from(!chain.newest.is_none()));
         match self.undo_all(p, xid, &mut chain, Owner::Dead)? {
             true => self.end_rolled_back(p, xid, &chain)?,
             false => self.wait_for_files(xid, returns),

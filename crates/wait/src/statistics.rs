@@ -144,6 +144,12 @@ statistics! {
     DeadProcessesCleanedUp | "dead processes cleaned up" | DEBUG;
     MicroUndoWordsRolledBack | "micro-undo words rolled back" | DEBUG;
     UserLogoutsCumulative | "user logouts cumulative" | USER;
+    PhysicalReadsDirectTemporary | "physical reads direct temporary tablespace" | CACHE;
+    PhysicalWritesDirectTemporary | "physical writes direct temporary tablespace" | CACHE;
+    RedoWriteTimeUsec | "redo write time (usec)" | REDO;
+    BytesSentToClient | "bytes sent via SQL*Net to client" | USER;
+    BytesReceivedFromClient | "bytes received via SQL*Net from client" | USER;
+    RoundtripsToClient | "SQL*Net roundtrips to/from client" | USER;
 }
 
 impl Stat {
@@ -201,6 +207,9 @@ pub struct StatLine {
     times: [AtomicU64; TimeStat::COUNT],
     /// Monotonic nanoseconds when the session began; 0 for lines without a session.
     began_ns: AtomicU64,
+    /// Processor time of the process when the session began, and when the process had ended; 0 while it is not known.
+    began_cpu_ns: AtomicU64,
+    ended_cpu_ns: AtomicU64,
     /// Monotonic nanoseconds when the statement in execution began, 0 while there is none, and what the session had been idle by then.
     call_ns: AtomicU64,
     call_idle_us: AtomicU64,
@@ -228,6 +237,13 @@ impl StatLine {
     /// Sets the value. Only the owner may call this.
     pub fn set(&self, stat: Stat, value: u64) {
         self.values[stat as usize].store(value, Ordering::Relaxed);
+    }
+
+    /// The session has gone, and with it what it had open: it is in no sum of those that are gone.
+    pub fn clear_current(&self) {
+        for stat in [Stat::LogonsCurrent, Stat::OpenedCursorsCurrent, Stat::SessionCursorCacheCount] {
+            self.set(stat, 0);
+        }
     }
 
     /// The value now.
@@ -261,8 +277,10 @@ impl StatLine {
         self.times[of as usize].load(Ordering::Relaxed)
     }
 
-    /// A session begins, now.
-    pub fn begin(&self, now_ns: u64) {
+    /// A session begins, now; its process has had `cpu_ns` of a processor for others before.
+    pub fn begin(&self, now_ns: u64, cpu_ns: u64) {
+        self.began_cpu_ns.store(cpu_ns, Ordering::Relaxed);
+        self.ended_cpu_ns.store(0, Ordering::Relaxed);
         self.call_ns.store(0, Ordering::Relaxed);
         self.parsing.store(0, Ordering::Relaxed);
         self.began_ns.store(now_ns.max(1), Ordering::Relaxed);
@@ -284,6 +302,18 @@ impl StatLine {
     #[must_use]
     pub fn began_ns(&self) -> u64 {
         self.began_ns.load(Ordering::Relaxed)
+    }
+
+    /// Says how much processor time the session's process had when it had ended.
+    pub fn set_ended_cpu(&self, ns: u64) {
+        self.ended_cpu_ns.store(ns.max(1), Ordering::Relaxed);
+    }
+
+    /// Processor time of the session, in nanoseconds: of its process, by what that has had so far, or had when it had ended.
+    #[must_use]
+    pub fn cpu_ns(&self, of_process: Option<u64>) -> Option<u64> {
+        let ended = Some(self.ended_cpu_ns.load(Ordering::Relaxed)).filter(|ns| *ns > 0);
+        Some(ended.or(of_process)?.saturating_sub(self.began_cpu_ns.load(Ordering::Relaxed)))
     }
 
     /// The word of [`Self::began_ns`], for folding.

@@ -25,6 +25,8 @@ pub struct EventTotals {
     events: [EventTotal; Event::COUNT],
     /// Microseconds of ended waits of the class User I/O: what a statement is charged with is the difference of two looks.
     user_io_us: AtomicU64,
+    /// Nanoseconds of all ended waits, likewise.
+    waited_ns: AtomicU64,
 }
 
 // SAFETY: `repr(C)`, atomic words only, no pointers.
@@ -107,6 +109,18 @@ impl EventTotals {
         self.user_io_us.load(Ordering::Relaxed)
     }
 
+    /// Counts a wait that nobody was seen in. One process at a time may.
+    pub fn note(&self, event: Event, ns: u64) {
+        self.of(event).note(ns / 1000, false);
+    }
+
+    /// Nanoseconds of ended waits, of this session and those that had its place before.
+    #[inline]
+    #[must_use]
+    pub fn waited_ns(&self) -> u64 {
+        self.waited_ns.load(Ordering::Relaxed)
+    }
+
     /// Microseconds of ended waits of the class Idle.
     #[must_use]
     pub fn idle_us(&self) -> u64 {
@@ -165,6 +179,7 @@ impl Waiter {
         let ns = now.saturating_sub(started_ns);
         self.slot.end(now, || {
             self.totals.of(event).note(ns / 1000, timed_out);
+            add(&self.totals.waited_ns, ns);
             if event.class() == WaitClass::UserIo {
                 add(&self.totals.user_io_us, ns / 1000);
             }

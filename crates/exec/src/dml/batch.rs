@@ -136,7 +136,7 @@ impl Batch {
     ) -> Result<()> {
         for n in 0..self.ends.len() {
             let start = cx.shared.txns.savepoint(&cx.session.txn);
-            let inserted = cx.p.check_cancel().and_then(|()| self.insert_one(n, table, indexes, cx));
+            let inserted = cx.check_cancel().and_then(|()| self.insert_one(n, table, indexes, cx));
             if let Err(e) = inserted {
                 cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?;
                 refused(n, e)?;

@@ -426,7 +426,7 @@ impl Insert {
         }
         while query.next(m, cx)? {
             self.one(run, m, cx)?;
-            cx.p.check_cancel()?;
+            cx.check_cancel()?;
         }
         Ok(())
     }
@@ -441,7 +441,7 @@ impl Insert {
             if self.writer.batch().is_full() {
                 self.writer.flush(&mut |_, refused| Err(refused), cx)?;
             }
-            cx.p.check_cancel()?;
+            cx.check_cancel()?;
         };
         // What the rows before say comes before what the query says.
         self.writer.flush(&mut |_, refused| Err(refused), cx)?;
@@ -505,7 +505,7 @@ fn insert_all(
                 b.insert.one(run, m, cx)?;
             }
         }
-        cx.p.check_cancel()?;
+        cx.check_cancel()?;
     }
     branches.iter_mut().try_for_each(|b| b.insert.writer.finish(cx))
 }
@@ -528,7 +528,7 @@ impl Update {
             at.at().put(m, self.rowid);
             run.rows += 1;
             returning(&self.returning, run, m, cx)?;
-            cx.p.check_cancel()?;
+            cx.check_cancel()?;
         }
         self.writer.finish(cx)
     }
@@ -547,7 +547,7 @@ impl Update {
                 run.restart = true;
                 return Ok(());
             }
-            cx.p.check_cancel()?;
+            cx.check_cancel()?;
         };
         // What the rows before say comes before an error of this one.
         if !self.writer.change_now(true, false, seen, cx)? {
@@ -595,7 +595,7 @@ impl Delete {
                 run.restart = true;
                 return Ok(());
             }
-            cx.p.check_cancel()?;
+            cx.check_cancel()?;
         };
         if !self.writer.change_now(true, true, seen, cx)? {
             run.restart = true;
@@ -620,7 +620,7 @@ impl Delete {
             }
             run.rows += 1;
             returning(&self.returning, run, m, cx)?;
-            cx.p.check_cancel()?;
+            cx.check_cancel()?;
         }
         self.writer.finish(cx)
     }
@@ -642,7 +642,7 @@ impl Merge {
                 }
                 None => self.not_matched(run, m, cx)?,
             }
-            cx.p.check_cancel()?;
+            cx.check_cancel()?;
         }
         self.writer.finish(cx)
     }

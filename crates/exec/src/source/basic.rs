@@ -41,7 +41,7 @@ impl Fixed {
             if all_true(&self.filter, m, cx)? {
                 return Ok(true);
             }
-            cx.p.check_cancel()?;
+            cx.check_cancel()?;
         }
         self.scan = None;
         Ok(false)

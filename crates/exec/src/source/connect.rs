@@ -230,7 +230,7 @@ impl Connect {
         }
         self.given += 1;
         if self.given.is_multiple_of(4096) {
-            cx.p.check_cancel()?;
+            cx.check_cancel()?;
         }
         Ok(true)
     }
@@ -256,7 +256,7 @@ impl Connect {
             m.restore(&self.columns.row, self.arena.row(row));
             self.given += 1;
             if self.given.is_multiple_of(CANCEL_ROWS) {
-                cx.p.check_cancel()?;
+                cx.check_cancel()?;
             }
             m.put_whole(self.level, depth as i64);
             let roots = if depth == 1 { self.root_values(m, cx)? } else { roots };

@@ -397,7 +397,7 @@ impl Table {
             at = if keyed { self.next[row as usize] } else { at + 1 };
             seen += 1;
             if seen.is_multiple_of(CANCEL_CANDIDATES) {
-                cx.p.check_cancel()?;
+                cx.check_cancel()?;
                 m.charge(CANCEL_CANDIDATES * size_of::<u32>(), cx)?;
             }
             if !self.conds.is_empty() || !siblings.is_empty() {

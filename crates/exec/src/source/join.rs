@@ -57,7 +57,7 @@ impl Loops {
                         self.state = LoopState::Done;
                         continue;
                     }
-                    cx.p.check_cancel()?;
+                    cx.check_cancel()?;
                     if self.right_open && !self.lateral {
                         self.right.rewind(m, cx)?;
                     } else {

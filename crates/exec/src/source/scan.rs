@@ -324,7 +324,7 @@ impl Scan {
                 (Path::Range(r), Storage::Heap(table)) => r.each_ahead(table, m, cx, f)?,
                 _ => return Err(Ora::internal("a path that gives no bytes")),
             };
-            cx.p.check_cancel()?;
+            cx.check_cancel()?;
         }
         Ok(())
     }
@@ -338,7 +338,7 @@ impl Scan {
         {
             let passed = r.pass(m, cx)?;
             if passed > 0 {
-                cx.p.check_cancel()?;
+                cx.check_cancel()?;
                 return Ok(passed);
             }
         }
@@ -422,7 +422,7 @@ impl Scan {
             if all_true(&self.filter, m, cx)? {
                 return Ok(true);
             }
-            cx.p.check_cancel()?;
+            cx.check_cancel()?;
         }
         Ok(false)
     }
@@ -626,7 +626,6 @@ fn built_before(tree: &btree::Index, snapshot: &Snapshot) -> Result<()> {
 
 #[inline]
 fn fetch(storage: &Storage, at: At<'_>, s: &Snapshot, row: &mut Vec<u8>, cx: &mut ExecCtx<'_>) -> Result<bool> {
-    cx.p.count(wait::Stat::TableFetchByRowid, 1);
     storage.fetch(cx, at, s, row)
 }
 

@@ -87,9 +87,17 @@ impl<C: 'static> OpenCursor<C> {
 
     /// Says that PL/SQL does something else from now on, or fetches.
     #[inline]
-    fn pause<W: World<Cursor = C>>(&self, w: &mut W, paused: bool) {
-        if let Some(c) = &self.cursor {
+    fn pause<W: World<Cursor = C>>(&mut self, w: &mut W, paused: bool) {
+        if let Some(c) = &mut self.cursor {
             w.pause(c, paused);
+        }
+    }
+
+    /// A FETCH begins.
+    fn begin_fetch<W: World<Cursor = C>>(&mut self, w: &mut W) {
+        self.pause(w, false);
+        if let Some(c) = &mut self.cursor {
+            w.begin_fetch(c);
         }
     }
 
@@ -373,10 +381,10 @@ impl Machine {
             o.close(w);
             Ok(())
         })?;
-        let (c, _) = self.start(w, unit, base, sql)?;
+        let (mut c, _) = self.start(w, unit, base, sql)?;
         with::<W::Cursor, _>(&slot, |o| {
             *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0, row: None };
-            w.pause(&c, true);
+            w.pause(&mut c, true);
             o.cursor = Some(c);
             o.home = Some((unit.clone(), sql));
             Ok(())
@@ -398,7 +406,7 @@ impl Machine {
             if o.open && o.columns(w).len() != width as usize {
                 return Err(Ora::new(6504).into());
             }
-            o.pause(w, false);
+            o.begin_fetch(w);
             let found = o.fetch(w, &mut values);
             o.pause(w, true);
             Ok(found?)
@@ -433,7 +441,7 @@ impl Machine {
         with::<W::Cursor, _>(&c, |o| match o.open {
             true if o.columns(w).len() != width => Err(Ora::new(6504).into()),
             true => {
-                o.pause(w, false);
+                o.begin_fetch(w);
                 Ok(())
             }
             false => Err(Ora::new(1001).into()),
@@ -505,8 +513,8 @@ impl Machine {
             Ok(())
         })?;
         let args = self.using(unit, base, d);
-        let (c, _) = self.dynamic_cursor(w, &statement, d, &args)?;
-        w.pause(&c, true);
+        let (mut c, _) = self.dynamic_cursor(w, &statement, d, &args)?;
+        w.pause(&mut c, true);
         with::<W::Cursor, _>(&slot, |o| {
             *o = OpenCursor { cursor: Some(Box::new(c)), home: None, open: true, found: None, rows: 0, row: None };
             Ok(())

@@ -62,7 +62,7 @@ impl Calls {
             self.write_got(number, &array.binds, &values, out)?;
         }
         if how.commits && said.errors.is_empty() {
-            self.run("commit")?;
+            self.commit_on_success()?;
         }
         let counts = how.row_counts.then_some(&said.executed.counts[..]);
         reply::write_parameters(out, self.scn(), number, counts);

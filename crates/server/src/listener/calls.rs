@@ -257,6 +257,12 @@ impl Calls {
     }
 
     /// Runs a statement without binds.
+    /// COMMIT as a part of the call that has just been run.
+    pub(super) fn commit_on_success(&mut self) -> Tried<()> {
+        self.session.goes_on();
+        self.run("commit")
+    }
+
     pub(super) fn run(&mut self, sql: &str) -> Tried<()> {
         self.ask_to_execute(sql, Vec::new(), 0).map(drop)
     }
@@ -500,7 +506,7 @@ impl Calls {
         }
         self.write_got(number, &binds, &said.done.out, out)?;
         if commits {
-            self.run("commit")?;
+            self.commit_on_success()?;
         }
         let counts = wants_row_counts.then_some([said.done.rows]);
         reply::write_parameters(out, self.scn(), number, counts.as_ref().map(|n| &n[..]));

@@ -55,6 +55,8 @@ pub struct Line {
     was_full: bool,
     /// Bytes of the message when it was found not to be whole.
     tried: usize,
+    /// Bytes read that have not been counted.
+    received: u64,
 }
 
 impl Line {
@@ -72,7 +74,18 @@ impl Line {
             message_max: EARLY_MESSAGE_MAX,
             was_full: false,
             tried: 0,
+            received: 0,
         }
+    }
+
+    /// Bytes that have come since this was asked last.
+    pub fn take_received(&mut self) -> u64 {
+        std::mem::take(&mut self.received)
+    }
+
+    /// Bytes of a message whose rest has not come; 0 between messages.
+    pub fn begun(&self) -> u64 {
+        self.message.len() as u64
     }
 
     /// Another descriptor of the socket.
@@ -185,6 +198,7 @@ impl Line {
             Ok(0) => Some(Heard::Gone),
             Ok(n) => {
                 self.packets.extend(&self.scratch[..n]);
+                self.received += n as u64;
                 None
             }
             Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => None,

@@ -89,9 +89,15 @@ impl Server {
     fn talk(&mut self) {
         loop {
             let heard = {
-                let _wait = self.calls.session().wait_for_client();
+                let session = self.calls.session();
+                // A client that has begun to say something is not idle: it is the network that is waited for.
+                let _wait = match self.line.begun() {
+                    0 => session.wait_for_client(),
+                    bytes => session.wait_for_rest(bytes),
+                };
                 self.line.hear(None)
             };
+            self.calls.session().note_received(self.line.take_received());
             let goes_on = match heard {
                 Heard::Data => self.data(),
                 Heard::Marker(marker::BREAK | marker::INTERRUPT) => self.broken(),
@@ -175,6 +181,7 @@ impl Server {
 
     fn send(&mut self, message: &[u8]) -> bool {
         let Server { instance, line, calls, .. } = self;
+        calls.session().note_answer(message.len() as u64);
         line.send_message(message, &mut || gives_up(instance, calls))
     }
 }

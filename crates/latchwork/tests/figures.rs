@@ -1,0 +1,489 @@
+//! Figures hold against what was done, and against each other.
+
+mod support;
+
+use client::{Client, Ephemeral};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use support::{connect, one, run, start, until, words};
+
+fn number(c: &mut Client, sql: &str) -> i64 {
+    let text = one(c, sql);
+    text.parse().unwrap_or_else(|_| panic!("{sql}: {text}"))
+}
+
+/// A statistic of the system.
+fn stat(c: &mut Client, name: &str) -> i64 {
+    number(c, &format!("select value from v$sysstat where name = '{name}'"))
+}
+
+/// Of the session itself.
+fn own(c: &mut Client, name: &str) -> i64 {
+    number(
+        c,
+        &format!(
+            "select m.value from v$mystat m, v$statname n where n.statistic# = m.statistic# and n.name = '{name}'"
+        ),
+    )
+}
+
+fn time(c: &mut Client, name: &str) -> i64 {
+    number(c, &format!("select value from v$sys_time_model where stat_name = '{name}'"))
+}
+
+fn time_of(c: &mut Client, sid: u32, name: &str) -> i64 {
+    number(c, &format!("select value from v$sess_time_model where sid = {sid} and stat_name = '{name}'"))
+}
+
+/// Columns of the cursors whose text begins like this, summed up.
+fn cursors(c: &mut Client, columns: &[&str], text: &str) -> Vec<i64> {
+    let sums: Vec<String> = columns.iter().map(|column| format!("nvl(sum({column}), 0)")).collect();
+    let sql = format!("select {} from v$sql where sql_text like '{text}%'", sums.join(", "));
+    words(c, &sql)[0].iter().map(|w| w.parse().unwrap_or_else(|_| panic!("{sql}: {w}"))).collect()
+}
+
+const FIGURES: &[&str] = &["executions", "fetches", "rows_processed", "elapsed_time", "cpu_time"];
+
+#[test]
+fn a_query_is_timed_in_all_its_fetches_and_shows_its_rows_as_they_are_sent() {
+    let instance = start(&[]);
+    let (mut c, mut other) = (connect(&instance), connect(&instance));
+    c.set_fetch_size(100);
+    // Each row takes a while.
+    let rows = "select /* fetched */ level n, length(rpad(to_char(level), 3000, 'x')) + instr(rpad('x', 4000, 'x'), 'y') l \
+                from dual connect by level <= 4000";
+    let before = time_of(&mut other, c.sid(), "DB time");
+    let outcome = c.execute_prefetch(rows, &[], 100).expect("the first rows");
+    let like = "select /* fetched %";
+    assert_eq!(cursors(&mut other, &FIGURES[..3], like), [1, 1, 100]);
+    let gets = cursors(&mut other, FIGURES, like);
+    let cursor = outcome.cursor;
+    for fetched in 2..=30 {
+        c.fetch(cursor, 100).expect("more rows");
+        assert_eq!(cursors(&mut other, &FIGURES[..3], like), [1, fetched, fetched * 100]);
+    }
+    let later = cursors(&mut other, FIGURES, like);
+    assert!(later[3] > gets[3] * 3, "29 more fetches took no more than twice the first: {gets:?} {later:?}");
+    let spent = time_of(&mut other, c.sid(), "DB time") - before;
+    assert!(later[3] <= spent && later[4] <= later[3], "{later:?} {spent}");
+    // Closed before its end: the row that was looked at ahead was never sent.
+    c.close_cursor(cursor).expect("it closes");
+    drop(c);
+    until("the session has gone", || one(&mut other, "select count(*) from v$session where type = 'USER'") == "1");
+    assert_eq!(cursors(&mut other, &FIGURES[..3], like), [1, 30, 3000]);
+    // What changes rows fetches none; one row at a time is fetched one by one.
+    run(&mut other, "create table t (n number)");
+    run(&mut other, "insert /* changes */ into t select level from dual connect by level <= 250");
+    assert_eq!(cursors(&mut other, &FIGURES[..3], "insert /* changes */%"), [1, 0, 250]);
+    run(
+        &mut other,
+        "declare cursor c is select /*+ explicit */ n from t; x number; begin open c; for i in 1 .. 7 loop fetch c into x; \
+         end loop; close c; for r in (select /*+ loop */ n from t) loop null; end loop; \
+         select /*+ single */ count(*) into x from t; end;",
+    );
+    assert_eq!(cursors(&mut other, &FIGURES[..3], "SELECT /*+ explicit */%"), [1, 7, 7]);
+    assert_eq!(cursors(&mut other, &FIGURES[..3], "SELECT /*+ loop */%"), [1, 3, 250]);
+    assert_eq!(cursors(&mut other, &FIGURES[..3], "SELECT /*+ single */%"), [1, 1, 1]);
+}
+
+#[test]
+fn statements_have_no_more_time_than_their_sessions_however_many_share_the_processors() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table hot (id number primary key, v number)");
+    run(&mut c, "insert into hot select level, level from dual connect by level <= 10");
+    run(&mut c, "commit");
+    let sessions = os::cpu::count() * 2 + 2;
+    let mut all: Vec<Client> = (0..sessions).map(|_| connect(&instance)).collect();
+    let sids: Vec<u32> = all.iter().map(Client::sid).collect();
+    let total = |c: &mut Client, name: &str| sids.iter().map(|sid| time_of(c, *sid, name)).sum::<i64>();
+    let before = [total(&mut c, "DB time"), total(&mut c, "DB CPU")];
+    let executions = 12_000;
+    let block = format!(
+        "declare x number; begin for i in 1 .. {executions} loop select /*+ hot */ v into x from hot where id = 7; end loop; end;"
+    );
+    std::thread::scope(|scope| {
+        for session in &mut all {
+            scope.spawn(|| run(session, &block));
+        }
+    });
+    let after = [total(&mut c, "DB time"), total(&mut c, "DB CPU")];
+    let (spent, used) = (after[0] - before[0], after[1] - before[1]);
+    let hot = cursors(&mut c, FIGURES, "SELECT /*+ hot */%");
+    let blocks = cursors(&mut c, FIGURES, "declare x number; begin for i in 1 .. 12000%");
+    assert_eq!(hot[..3], [executions * sessions as i64; 3]);
+    // The statement is nearly all that runs; what the block does besides is a fraction of it.
+    assert!(hot[3] <= blocks[3] && hot[4] <= blocks[4], "{hot:?} {blocks:?}");
+    assert!(blocks[3] <= spent && blocks[4] <= used + 1000 * sessions as i64, "{blocks:?} {spent} {used}");
+    assert!(hot[3] * 10 >= blocks[3] * 5, "{hot:?} {blocks:?}");
+    assert!(blocks[3] * 10 >= spent * 8, "{blocks:?} {spent}");
+    // Executions that are not timed weigh what timed ones do: twice as many weigh twice as much, and the 64th no more than the 63rd.
+    let mut cost = Vec::new();
+    for n in [1000, 2000, 4000] {
+        let text = format!(
+            "begin for r in (select level l from dual connect by level <= {n}) loop \
+                            update /*+ of_{n} */ hot set v = v + 1 where id = 3; end loop; commit; end;"
+        );
+        run(&mut c, &text);
+        let f = cursors(&mut c, FIGURES, &format!("UPDATE /*+ of_{n} */%"));
+        assert_eq!(f[..3], [n, 0, n]);
+        cost.push(f[4] as f64 / n as f64);
+    }
+    let (least, most) = (cost.iter().copied().fold(f64::MAX, f64::min), cost.iter().copied().fold(0.0, f64::max));
+    assert!(least > 0.0 && most < least * 8.0, "processor time of an execution: {cost:?}");
+}
+
+#[test]
+fn what_runs_for_long_shows_its_figures_while_it_runs() {
+    let instance = start(&[]);
+    let (mut c, mut other) = (connect(&instance), connect(&instance));
+    run(&mut c, "create table t as select level n from dual connect by level <= 2000");
+    let breaker = other.break_handle();
+    let long = "select /* long */ count(*) from t a, t b, t c where a.n + b.n + c.n < 0";
+    let worker = std::thread::spawn(move || {
+        let e = other.execute(long, &[]).expect_err("it is broken");
+        assert_eq!(e.code(), 1013, "{e}");
+    });
+    let mut seen = vec![0; FIGURES.len()];
+    for _ in 0..2 {
+        let before = seen.clone();
+        until("it goes on and says so", || {
+            seen = cursors(&mut c, FIGURES, "select /* long */%");
+            seen[3] > before[3] && seen[4] > before[4]
+        });
+        assert_eq!(seen[0], 1);
+    }
+    breaker.send().expect("a break");
+    worker.join().unwrap();
+    assert_eq!(cursors(&mut c, &["executions"], "select /* long */%"), [1]);
+}
+
+#[test]
+fn what_a_killed_session_did_counts_once_and_is_not_lost() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    let mut victim = connect(&instance);
+    let sid = victim.sid();
+    let process = victim.welcome().server_process as i32;
+    let worker = std::thread::spawn(move || {
+        let endless = "select /* killed */ count(*) from (select level from dual connect by level <= 100000000)";
+        victim.execute(endless, &[]).expect_err("it is killed")
+    });
+    until("it works", || {
+        time_of(&mut c, sid, "DB CPU") > 300_000 && cursors(&mut c, &["executions"], "select /* killed */%") == [1]
+    });
+    let seen = [time(&mut c, "DB time"), time(&mut c, "DB CPU")];
+    os::process::kill(process, os::signal::SIGKILL).expect("a process to kill");
+    let mut last = seen;
+    until("its slot is free", || {
+        let now = [time(&mut c, "DB time"), time(&mut c, "DB CPU")];
+        assert!(now[0] >= last[0] && now[1] >= last[1], "{last:?} {now:?}");
+        last = now;
+        one(&mut c, "select count(*) from v$session where type = 'USER'") == "1"
+    });
+    worker.join().unwrap();
+    let now = time(&mut c, "DB CPU");
+    assert!(now >= seen[1], "{seen:?} {now}");
+    assert_eq!(cursors(&mut c, &["executions"], "select /* killed */%"), [1]);
+
+    // Sessions of one process, one behind another: each has its own.
+    run(&mut c, "create table done (n number)");
+    run(
+        &mut c,
+        "create procedure burn as x number := 0; begin for i in 1 .. 400000 loop x := x + mod(i, 7); end loop; \
+         insert into done values (1); commit; end;",
+    );
+    let jobs = 4;
+    let (before, clock) = (time(&mut c, "DB CPU"), std::time::Instant::now());
+    let host = machine_cpu(&instance);
+    for n in 1..=jobs {
+        run(&mut c, "declare j number; begin dbms_job.submit(j, 'burn;'); commit; end;");
+        until("the job has run", || number(&mut c, "select count(*) from done") == n);
+    }
+    until("no job runs", || number(&mut c, "select count(*) from dba_jobs_running") == 0);
+    let grown = time(&mut c, "DB CPU") - before;
+    let used = machine_cpu(&instance) - host;
+    let _ = clock;
+    assert!(grown <= used + 50_000, "DB CPU grew by {grown} us, all processes of the instance used {used}");
+}
+
+/// Microseconds of processor time that the processes of the instance have used, those that are gone included.
+fn machine_cpu(instance: &Ephemeral) -> i64 {
+    let supervisor = instance.supervisor();
+    let used = |stat: &str, fields: &[usize]| -> i64 {
+        let rest: Vec<&str> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
+        fields.iter().filter_map(|f| rest.get(f - 3)?.parse::<i64>().ok()).sum()
+    };
+    let read = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // Its own, and that of the children it has collected.
+    let mut ticks = used(&read(&supervisor.to_string()), &[14, 15, 16, 17]);
+    for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let stat = read(&name);
+        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
+        if parent == Some(supervisor) {
+            ticks += used(&stat, &[14, 15]);
+        }
+    }
+    ticks * 10_000
+}
+
+#[test]
+fn counters_count_what_was_done() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table t (n number primary key, v varchar2(100))");
+    run(&mut c, "insert into t select level, rpad('x', 100, 'x') from dual connect by level <= 5000");
+    run(&mut c, "commit");
+
+    // Rows by rowid, each once.
+    let before = own(&mut c, "table fetch by rowid");
+    run(&mut c, "declare x t.v%type; begin for i in 1 .. 1000 loop select v into x from t where n = i; end loop; end;");
+    assert_eq!(own(&mut c, "table fetch by rowid") - before, 1000);
+
+    // Cursors that were open when their session ended.
+    let before = stat(&mut c, "opened cursors current");
+    let mut other = connect(&instance);
+    for _ in 0..20 {
+        other.execute_prefetch("select n from t order by n", &[], 1).expect("it opens");
+    }
+    assert_eq!(stat(&mut c, "opened cursors current") - before, 20);
+    let (commits, rollbacks) = (stat(&mut c, "user commits"), stat(&mut c, "user rollbacks"));
+    drop(other);
+    until("the session has gone", || one(&mut c, "select count(*) from v$session where type = 'USER'") == "1");
+    assert_eq!(stat(&mut c, "opened cursors current"), before);
+    assert_eq!((stat(&mut c, "user commits"), stat(&mut c, "user rollbacks")), (commits, rollbacks));
+
+    // DDL is parsed and executed, and commits once.
+    let names = ["parse count (total)", "execute count", "user commits"];
+    let counts = |c: &mut Client| names.map(|name| own(c, name));
+    let idle = counts(&mut c);
+    let idle = {
+        let next = counts(&mut c);
+        [next[0] - idle[0], next[1] - idle[1], next[2] - idle[2]]
+    };
+    for ddl in ["create table d (n number)", "create index i on d (n)", "alter table d add m number", "drop table d"] {
+        let before = counts(&mut c);
+        run(&mut c, ddl);
+        let after = counts(&mut c);
+        assert!(after[0] - before[0] > idle[0] && after[1] - before[1] > idle[1], "{ddl}: {before:?} {after:?}");
+        assert_eq!(after[2] - before[2], 1, "{ddl}: {before:?} {after:?}");
+    }
+
+    // A lock that is not waited for.
+    let mut other = connect(&instance);
+    run(&mut other, "update t set v = 'y' where n = 1");
+    let before = own(&mut c, "enqueue timeouts");
+    assert!(c.execute("select * from t where n = 1 for update nowait", &[]).is_err());
+    assert!(c.execute("lock table t in exclusive mode nowait", &[]).is_err());
+    assert_eq!(own(&mut c, "enqueue timeouts") - before, 2);
+    run(&mut other, "rollback");
+
+    // Bytes of the client, in and out.
+    let names = [
+        "bytes sent via SQL*Net to client",
+        "bytes received via SQL*Net from client",
+        "SQL*Net roundtrips to/from client",
+    ];
+    let before = names.map(|name| own(&mut other, name));
+    let long = format!("select '{}' from t where n <= 100", "z".repeat(1000));
+    assert_eq!(support::rows(&mut other, &long).len(), 100);
+    let after = names.map(|name| own(&mut other, name));
+    assert!(after[0] - before[0] > 100_000 && after[1] - before[1] > 1000, "{before:?} {after:?}");
+    assert!((2..20).contains(&(after[2] - before[2])), "{before:?} {after:?}");
+}
+
+#[test]
+fn redo_and_temporary_data_are_a_part_of_all_io() {
+    let instance = start(&[("sort_area_size", "65536"), ("workarea_size_policy", "MANUAL")]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table t (n number, v varchar2(200))");
+    let names =
+        ["physical write total IO requests", "physical write total bytes", "redo writes", "redo blocks written"];
+    let counts = |c: &mut Client| names.map(|name| stat(c, name));
+    let before = counts(&mut c);
+    let log_writes = |c: &mut Client| {
+        number(c, "select nvl(sum(total_waits), 0) from v$system_event where event = 'log file parallel write'")
+    };
+    let waits = log_writes(&mut c);
+    for n in 0..50 {
+        run(&mut c, &format!("insert into t values ({n}, rpad('x', 200, 'x'))"));
+        run(&mut c, "commit");
+    }
+    let after = counts(&mut c);
+    let added: Vec<i64> = after.iter().zip(before).map(|(a, b)| a - b).collect();
+    assert!(added[2] >= 50, "{added:?}");
+    assert!(added[0] >= added[2] && added[1] >= added[3] * 512 && added[3] >= added[2], "{added:?}");
+    assert!(log_writes(&mut c) - waits >= 50, "whoever writes the log waits for the file");
+    let mine = number(
+        &mut c,
+        "select nvl(sum(total_waits), 0) from v$session_event where event = 'log file parallel write' \
+                               and sid = sys_context('userenv', 'sid')",
+    );
+    assert_eq!(mine, 0, "a session that waits for its commit is in one wait, not in two");
+
+    run(&mut c, "insert into t select level, rpad('x', 200, 'x') from dual connect by level <= 20000");
+    let names = [
+        "physical writes direct temporary tablespace",
+        "physical write bytes",
+        "physical reads direct temporary tablespace",
+        "physical read bytes",
+        "physical write IO requests",
+        "physical read IO requests",
+    ];
+    let before = names.map(|name| own(&mut c, name));
+    run(
+        &mut c,
+        "declare x number := 0; begin for r in (select v, n from t order by v, n desc) loop x := x + 1; end loop; end;",
+    );
+    let after = names.map(|name| own(&mut c, name));
+    let added: Vec<i64> = after.iter().zip(before).map(|(a, b)| a - b).collect();
+    assert!(added[0] > 0 && added[1] >= added[0] * 8192 && added[2] > 0 && added[3] >= added[2] * 8192, "{added:?}");
+    assert!(added[4] > 0 && added[5] > 0, "{added:?}");
+
+    // A log that is left nearly empty wastes the rest of a block.
+    let before = stat(&mut c, "redo wastage");
+    run(&mut c, "alter system switch logfile");
+    until("the switch", || stat(&mut c, "redo wastage") >= before);
+    let wasted = stat(&mut c, "redo wastage") - before;
+    assert!(wasted < 100_000, "{wasted}");
+}
+
+#[test]
+fn buckets_of_milliseconds_hold_the_waits_of_their_length() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    run(&mut c, "begin dbms_lock.sleep(0.1); end;");
+    let [waited, bucket] = {
+        let row = &words(
+            &mut c,
+            "select max(e.time_waited_micro), max(h.wait_time_milli) from v$system_event e, v$event_histogram h \
+             where e.event = 'PL/SQL lock timer' and h.event = e.event",
+        )[0];
+        [0, 1].map(|n| row[n].parse::<i64>().expect("a number"))
+    };
+    assert!(waited < bucket * 1024 && waited >= bucket * 512, "{waited} us in the bucket of {bucket} ms");
+}
+
+#[test]
+fn sums_hold_while_sessions_come_go_and_are_killed() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table hot (id number primary key, v number)");
+    run(&mut c, "insert into hot select level, level from dual connect by level <= 100");
+    run(&mut c, "commit");
+    let over = AtomicBool::new(false);
+    let sessions = os::cpu::count() + 3;
+    std::thread::scope(|scope| {
+        for worker in 0..sessions {
+            let (instance, over) = (&instance, &over);
+            scope.spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    let mut s = connect(instance);
+                    let _ = s.execute(
+                        &format!("declare x number; begin for i in 1 .. 2000 loop select /*+ load */ v into x from hot where id = {worker} + 1; \
+                                  end loop; update hot set v = v + 1 where id = {worker} + 1; commit; end;"),
+                        &[],
+                    );
+                    if worker == 0 {
+                        let _ = os::process::kill(s.welcome().server_process as i32, os::signal::SIGKILL);
+                    }
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_secs(3));
+        over.store(true, Ordering::Relaxed);
+    });
+    until("all have gone", || one(&mut c, "select count(*) from v$session where type = 'USER'") == "1");
+    // Sessions of users, those that are gone included, against their statements.
+    let (spent, used) = (time(&mut c, "DB time"), time(&mut c, "DB CPU"));
+    let sum = |c: &mut Client, column: &str, which: &str| {
+        number(c, &format!("select nvl(sum({column}), 0) from v$sql where command_type {which}"))
+    };
+    let (elapsed, cpu) = (sum(&mut c, "elapsed_time", "<> 47"), sum(&mut c, "cpu_time", "<> 47"));
+    let (blocks, blocks_cpu) = (sum(&mut c, "elapsed_time", "= 47"), sum(&mut c, "cpu_time", "= 47"));
+    let idle_in_calls = number(
+        &mut c,
+        "select time_waited_micro from v$system_event where event = 'PL/SQL lock timer' union all select 0 from dual",
+    );
+    let background = time(&mut c, "background elapsed time");
+    assert!(
+        elapsed <= spent + background && blocks <= spent + background + idle_in_calls,
+        "{elapsed} {blocks} {spent} {background}"
+    );
+    assert!(cpu <= elapsed + 1000 && blocks_cpu <= blocks + 1000, "{cpu} {elapsed} {blocks_cpu} {blocks}");
+    // Processor time of the sessions of users is a part of what the processes of the instance had.
+    let machine = machine_cpu(&instance);
+    let of_all = used + time(&mut c, "background cpu time");
+    assert!(of_all <= machine + 100_000, "DB CPU and background CPU {of_all}, processes {machine}");
+    assert!(of_all * 2 >= machine - 500_000, "DB CPU and background CPU {of_all}, processes {machine}");
+    // Executions are all there, but those that the killed were in.
+    let executions = cursors(&mut c, &["executions"], "SELECT /*+ load */%")[0];
+    assert_eq!(executions % 1, 0);
+    // Events and classes.
+    let differ = "select count(*) from (select wait_class, sum(total_waits) n from v$system_event group by wait_class) e, \
+                  v$system_wait_class k where k.wait_class = e.wait_class and k.wait_class not in ('Idle', 'Network', 'System I/O', 'Other') \
+                  and k.total_waits < e.n";
+    assert_eq!(number(&mut c, differ), 0);
+}
+
+#[test]
+fn a_snapshot_costs_the_same_however_large_the_memory_is_and_belongs_to_its_end() {
+    let faults = |size: &str| {
+        let instance = start(&[("sga_target", size), ("pre_page_sga", "false")]);
+        let mut c = connect(&instance);
+        let process = c.welcome().server_process;
+        let minor = || -> i64 {
+            let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("a server process");
+            stat.rsplit_once(')')
+                .and_then(|(_, rest)| rest.split_whitespace().nth(7)?.parse().ok())
+                .expect("its faults")
+        };
+        let before = minor();
+        run(&mut c, "begin dbms_workload_repository.create_snapshot; end;");
+        minor() - before
+    };
+    let (small, large) = (faults("300M"), faults("3G"));
+    assert!(large < small + 2000, "pages touched first by a snapshot: {small} of 300 MB, {large} of 3 GB");
+
+    // Rates between two snapshots are those measured beside them, however long a snapshot takes.
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table hot (id number primary key, v number)");
+    run(&mut c, "insert into hot select level, level from dual connect by level <= 100");
+    run(&mut c, "commit");
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut s = connect(&instance);
+                while !over.load(Ordering::Relaxed) {
+                    run(&mut s, "declare x number; begin for i in 1 .. 500 loop select v into x from hot where id = 7; end loop; end;");
+                }
+            });
+        }
+        let mut measured = Vec::new();
+        for _ in 0..2 {
+            let reads = |c: &mut Client| (std::time::Instant::now(), stat(c, "session logical reads"));
+            let before = reads(&mut c);
+            run(&mut c, "begin dbms_workload_repository.create_snapshot; end;");
+            measured.push((before, reads(&mut c)));
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        over.store(true, Ordering::Relaxed);
+        // What the snapshots have is between what was read before and behind each of them, and so is when they were taken.
+        let kept = words(
+            &mut c,
+            "select w.value, (extract(second from s.end_interval_time - s.begin_interval_time) \
+             + 60 * extract(minute from s.end_interval_time - s.begin_interval_time)) * 1000000 from dba_hist_sysstat w, dba_hist_snapshot s \
+             where s.snap_id = w.snap_id and w.stat_name = 'session logical reads' order by s.snap_id",
+        );
+        for (row, ((_, before), (_, after))) in kept.iter().zip(&measured) {
+            let value: i64 = row[0].parse().expect("a number");
+            assert!((*before..=*after).contains(&value), "{value} {before} {after}");
+        }
+        let apart: f64 = kept[1][1].parse().expect("microseconds");
+        let (least, most) = (measured[1].0.0 - measured[0].1.0, measured[1].1.0 - measured[0].0.0);
+        assert!(apart >= least.as_micros() as f64 && apart <= most.as_micros() as f64, "{apart} {least:?} {most:?}");
+    });
+}
