@@ -45,7 +45,7 @@ fn difference([first, second]: [f64; 2], decimals: usize) -> Cell {
 }
 
 fn decimals(both: [f64; 2], decimals: usize) -> [Cell; 2] {
-    both.map(|value| Cell::Decimal(value, decimals))
+    both.map(|value| if value.is_nan() { Cell::Null } else { Cell::Decimal(value, decimals) })
 }
 
 /// Sorts by how far apart two figures are, the farthest first, and by name.

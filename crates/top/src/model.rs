@@ -2,8 +2,9 @@
 //!
 //! The model is a pure function of the snapshots it was given: no clock, no instance. It keeps two rings. The *history* has a
 //! small point for each interval and reaches back an hour at one a second; the *ticks* have who did what and what was counted,
-//! reach back as far as the longest window, and are bounded in entries as well as in number. Average active sessions are those
-//! of the probes: a wait that has not ended is in no counter yet.
+//! reach back as far as the longest window, and are bounded in entries as well as in number. Average active sessions of users are DB time,
+//! which is exact; the probes say what it was spent on, for a wait that has not ended is in no counter yet. Of background processes they
+//! are those of the probes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -45,6 +46,21 @@ pub struct Load {
 }
 
 impl Load {
+    /// With as many users active as their DB time says, in `seconds`; time in which no probe met anybody was spent on short calls.
+    fn of_time(mut self, db_time_us: u64, seconds: f64) -> Load {
+        if db_time_us == 0 || seconds <= 0.0 {
+            return self;
+        }
+        let busy = db_time_us as f64 / 1e6 / seconds;
+        let met: f64 = self.users.iter().sum();
+        if met > 0.0 {
+            self.users.iter_mut().for_each(|n| *n *= busy / met);
+        } else {
+            self.users[0] = busy;
+        }
+        self
+    }
+
     /// By class, with or without background processes.
     pub fn by_class(&self, background: bool) -> [f64; CLASSES.len()] {
         let mut all = self.users;
@@ -356,7 +372,7 @@ fn load_of(tick: &Tick) -> Load {
         let side = if active.background { &mut load.background } else { &mut load.users };
         side[class_of(&active.class)] += *times as f64 / tick.probes.max(1) as f64;
     }
-    load
+    load.of_time(tick.db_time_us, tick.seconds)
 }
 
 /// Pairs items with those of the same name before; what is new began at nothing.
@@ -546,7 +562,7 @@ impl Window {
             let side = if active.background { &mut load.background } else { &mut load.users };
             side[class_of(&active.class)] += self.average(*times);
         }
-        load
+        load.of_time(self.db_time_us, self.seconds)
     }
 
     /// Activity summed by what `key` makes of it; `None` leaves it out. The busiest first.

@@ -162,6 +162,8 @@ const COUNTERS: &str = "select 'E', event, wait_class, total_waits, time_waited_
      union all select 'L', name, ' ', gets, misses, sleeps, spin_gets, immediate_gets, immediate_misses, wait_time from v$latch \
      union all select 'M', mutex_type, location, sleeps, wait_time, 0, 0, 0, 0, 0 from v$mutex_sleep \
      union all select 'T', stat_name, ' ', value, 0, 0, 0, 0, 0, 0 from v$sys_time_model where stat_name in ('DB time', 'DB CPU') \
+     union all select 'U', stat_name, ' ', value, 0, 0, 0, 0, 0, 0 from v$sess_time_model \
+       where sid = sys_context('userenv', 'sid') and stat_name in ('DB time', 'DB CPU') \
      union all select 'S', name, ' ', value, 0, 0, 0, 0, 0, 0 from v$sysstat where name in (@) \
      union all select 'O', n.name, ' ', m.value, 0, 0, 0, 0, 0, 0 from v$mystat m, v$statname n \
        where n.statistic# = m.statistic# and n.name in (@)";
@@ -279,11 +281,11 @@ impl Reader {
         Ok(rows.iter().take(STATEMENTS_MAX).map(statement_of).collect())
     }
 
-    /// Events, latches, mutexes, times and statistics; of the last, the instance's totals less what this session did itself.
+    /// Events, latches, mutexes, times and statistics; of the last two, the instance's totals less what this session did itself.
     fn read_counters(&mut self, s: &mut Snapshot) -> ClientResult<()> {
         let names = FIGURES.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
         let rows = self.rows(&COUNTERS.replace('@', &names), &[])?;
-        let mut own = Vec::new();
+        let (mut own, mut own_time) = (Vec::new(), (0, 0));
         for row in &rows {
             let mut c = Columns::of(row);
             match c.text().as_str() {
@@ -294,10 +296,16 @@ impl Reader {
                     ("DB time", _, us) => s.db_time_us = us,
                     (_, _, us) => s.db_cpu_us = us,
                 },
+                "U" => match (c.text().as_str(), c.next(), c.count()) {
+                    ("DB time", _, us) => own_time.0 = us,
+                    (_, _, us) => own_time.1 = us,
+                },
                 "S" => s.figures.push(figure_of(&mut c)),
                 _ => own.push(figure_of(&mut c)),
             }
         }
+        s.db_time_us = s.db_time_us.saturating_sub(own_time.0);
+        s.db_cpu_us = s.db_cpu_us.saturating_sub(own_time.1);
         for (name, total) in &mut s.figures {
             let mine = own.iter().find(|(n, _)| n == name).map_or(0, |(_, mine)| *mine);
             *total = total.saturating_sub(mine);

@@ -226,10 +226,10 @@ fn load_profile(p: &Period) -> Section {
 
 /// One minus a quotient, in per cent; 100 where there is nothing to divide by, as nothing was missed.
 fn without(missed: u64, all: u64) -> f64 {
-    if all == 0 { 100.0 } else { 100.0 * (1.0 - missed as f64 / all as f64) }
+    if all == 0 { f64::NAN } else { 100.0 * (1.0 - missed as f64 / all as f64) }
 }
 
-/// The ten efficiencies: name and per cent.
+/// The ten efficiencies: name and per cent; no number where nothing was counted.
 pub fn efficiencies(p: &Period) -> [(&'static str, f64); 10] {
     let sum = |rows: &[crate::period::Ends], n: usize| rows.iter().map(|e| e.added(n)).sum::<u64>();
     let gets = p.stat("consistent gets from cache") + p.stat("db block gets from cache");
@@ -239,7 +239,7 @@ pub fn efficiencies(p: &Period) -> [(&'static str, f64); 10] {
     let parse_cpu_us = p.time_us("parse time cpu");
     let (latch_gets, latch_misses) = (sum(&p.latches, 0), sum(&p.latches, 1));
     let parse_us = p.time_us("parse time elapsed");
-    let cpu_to_elapsed = if parse_us == 0 { 100.0 } else { 100.0 * parse_cpu_us as f64 / parse_us as f64 };
+    let cpu_to_elapsed = if parse_us == 0 { f64::NAN } else { 100.0 * parse_cpu_us as f64 / parse_us as f64 };
     [
         ("Buffer Nowait %", without(sum(&p.buffer_waits, 0), p.stat("session logical reads"))),
         ("Redo NoWait %", without(p.stat("redo log space requests"), p.stat("redo entries"))),
@@ -261,13 +261,10 @@ fn efficiency(p: &Period) -> Section {
     let mut rows = Vec::new();
     for pair in all.chunks(2) {
         let [(a, x), (b, y)] = [pair[0], pair[1]];
-        text.push_str(&format!("{a:>27}: {:>7}  {b:>19}: {:>7}\n", decimal(x, 2), decimal(y, 2)));
-        rows.push(vec![
-            Cell::text(format!("{a}:")),
-            Cell::Decimal(x, 2),
-            Cell::text(format!("{b}:")),
-            Cell::Decimal(y, 2),
-        ]);
+        let shown = |n: f64| if n.is_nan() { String::new() } else { decimal(n, 2) };
+        text.push_str(&format!("{a:>27}: {:>7}  {b:>19}: {:>7}\n", shown(x), shown(y)));
+        let cell = |n: f64| if n.is_nan() { Cell::Null } else { Cell::Decimal(n, 2) };
+        rows.push(vec![Cell::text(format!("{a}:")), cell(x), Cell::text(format!("{b}:")), cell(y)]);
     }
     let columns = vec![left("", 28), number("", 8), left("", 20), number("", 8)];
     let summary = "This table displays instance efficiency percentages";
@@ -408,6 +405,9 @@ fn instance_cpu(p: &Period) -> Section {
     )
 }
 
+/// What `redo blocks written` counts.
+const LOG_BLOCK_BYTES: u64 = 512;
+
 fn io_profile(p: &Period) -> Section {
     let each = |n: f64, decimals| Cell::Decimal(n / p.elapsed_s, decimals);
     let mb = |bytes: u64| bytes as f64 / f64::from(1 << 20);
@@ -421,7 +421,7 @@ fn io_profile(p: &Period) -> Section {
         line("Redo Requests:", 0.0, stat("redo writes")),
         line("Total (MB):", mb(p.stat("physical read total bytes")), mb(p.stat("physical write total bytes"))),
         line("Database (MB):", mb(p.stat("physical read bytes")), mb(p.stat("physical write bytes"))),
-        line("Redo (MB):", 0.0, mb(p.stat("redo size"))),
+        line("Redo (MB):", 0.0, mb(p.stat("redo blocks written") * LOG_BLOCK_BYTES)),
         line("Database (blocks):", stat("physical reads"), stat("physical writes")),
         line("Via Buffer Cache (blocks):", stat("physical reads cache"), stat("physical writes from cache")),
         line("Direct (blocks):", stat("physical reads direct"), stat("physical writes direct")),
