@@ -3,7 +3,7 @@
 mod support;
 
 use client::{Client, Ephemeral};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 use support::{connect, one, run, start, until, words};
 
@@ -372,19 +372,20 @@ fn sums_hold_while_sessions_come_go_and_are_killed() {
     run(&mut c, "create table hot (id number primary key, v number)");
     run(&mut c, "insert into hot select level, level from dual connect by level <= 100");
     run(&mut c, "commit");
-    let over = AtomicBool::new(false);
+    let (over, done) = (AtomicBool::new(false), AtomicI64::new(0));
     let sessions = os::cpu::count() + 3;
     std::thread::scope(|scope| {
         for worker in 0..sessions {
-            let (instance, over) = (&instance, &over);
+            let (instance, over, done) = (&instance, &over, &done);
             scope.spawn(move || {
                 while !over.load(Ordering::Relaxed) {
                     let mut s = connect(instance);
-                    let _ = s.execute(
+                    let answered = s.execute(
                         &format!("declare x number; begin for i in 1 .. 2000 loop select /*+ load */ v into x from hot where id = {worker} + 1; \
                                   end loop; update hot set v = v + 1 where id = {worker} + 1; commit; end;"),
                         &[],
                     );
+                    done.fetch_add(i64::from(answered.is_ok()), Ordering::Relaxed);
                     if worker == 0 {
                         let _ = os::process::kill(s.welcome().server_process as i32, os::signal::SIGKILL);
                     }
@@ -417,9 +418,9 @@ fn sums_hold_while_sessions_come_go_and_are_killed() {
     let of_all = used + time(&mut c, "background cpu time");
     assert!(of_all <= machine + 100_000, "DB CPU and background CPU {of_all}, processes {machine}");
     assert!(of_all * 2 >= machine - 500_000, "DB CPU and background CPU {of_all}, processes {machine}");
-    // Executions are all there, but those that the killed were in.
+    // Of calls that were answered all executions are there.
     let executions = cursors(&mut c, &["executions"], "SELECT /*+ load */%")[0];
-    assert_eq!(executions % 1, 0);
+    assert!(executions >= 2000 * done.load(Ordering::Relaxed), "{executions} of {done:?} calls of 2000 each");
     // Events and classes.
     let differ = "select count(*) from (select wait_class, sum(total_waits) n from v$system_event group by wait_class) e, \
                   v$system_wait_class k where k.wait_class = e.wait_class and k.wait_class not in ('Idle', 'Network', 'System I/O', 'Other') \
