@@ -23,7 +23,7 @@ use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
 use crate::machine::Machine;
 use crate::source::assign;
-use crate::table::{Address, At, Storage};
+use crate::table::{Address, At, Storage, key_columns};
 use dictionary::{IndexDef, IndexKind, TableDef};
 use keys::{Child, Parent};
 use plan::{Reg, Target, Watch};
@@ -92,10 +92,19 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub fn build(t: &Target, b: &mut Builder<'_>) -> Result<Writer> {
+    /// `changed`: the columns that an update sets; `None` for statements that add or delete rows.
+    pub fn build(t: &Target, changed: Option<&[u16]>, b: &mut Builder<'_>) -> Result<Writer> {
         // A key that an unusable index should watch over cannot be changed.
         let watches = |i: &IndexDef| i.unique || t.table.constraints.iter().any(|c| c.enabled && c.is_key_in(i.object));
-        if let Some(i) = t.table.indexes.iter().find(|i| i.unusable && !i.building && watches(i)) {
+        let computed = |column: usize| t.virtuals.iter().any(|(c, _)| usize::from(*c) == column);
+        let is_set = |column: usize, set: &[u16]| set.iter().any(|c| usize::from(*c) == column) || computed(column);
+        // An index over an expression counts as changed: which columns it is made of is not asked.
+        let is_changed = |i: &IndexDef| match (changed, key_columns(i)) {
+            (Some(set), Ok(key)) => key.iter().any(|(column, _)| is_set(*column, set)),
+            _ => true,
+        };
+        let refused = |i: &&Rc<IndexDef>| i.unusable && !i.building && watches(i) && is_changed(i);
+        if let Some(i) = t.table.indexes.iter().find(refused) {
             return Err(Ora::with(1502, &[&i.owner, &i.name]));
         }
         let indexes = t

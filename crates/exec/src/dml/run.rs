@@ -123,7 +123,7 @@ impl Dml {
             PlanBody::Update(u) => {
                 let (sets, mut columns) = build_sets(&u.sets, b);
                 let mut source = Op::build(&u.source, b)?;
-                let writer = Writer::build(&u.target, b)?;
+                let writer = Writer::build(&u.target, Some(&columns), b)?;
                 let mut by_bytes = false;
                 if u.returning.is_empty() && writer.takes_bytes(false) {
                     let values = u.sets.iter().map(|s| match s {
@@ -148,7 +148,7 @@ impl Dml {
             }
             PlanBody::Delete(d) => {
                 let mut source = Op::build(&d.source, b)?;
-                let writer = Writer::build(&d.target, b)?;
+                let writer = Writer::build(&d.target, None, b)?;
                 let by_bytes = d.returning.is_empty()
                     && writer.takes_bytes(true)
                     && keep_bytes(&d.source, std::iter::empty(), &mut source);
@@ -185,7 +185,7 @@ impl Dml {
                     None => (&[][..], false),
                 };
                 Dml::Merge(Box::new(Merge {
-                    writer: Writer::build(&x.target, b)?.with_patience(columns, deletes),
+                    writer: Writer::build(&x.target, None, b)?.with_patience(columns, deletes),
                     source: Op::build(&x.source, b)?,
                     rowid: x.rowid,
                     old: x.old.clone(),
@@ -268,7 +268,7 @@ fn build_insert(i: &InsertPlan, b: &mut Builder<'_>) -> Result<Insert> {
         InsertSource::Query(q) => (Some(Op::build(&q.source, b)?), &q.out),
     };
     let (defaults, nulls) = fill(&i.columns, &i.defaults, i.target.table.columns.len(), &i.target.table, b);
-    let writer = Writer::build(&i.target, b)?;
+    let writer = Writer::build(&i.target, None, b)?;
     let values: Vec<_> = i.columns.iter().copied().zip(b.codes(exprs)).collect();
     Ok(Insert {
         direct: Direct::of(&writer, &values, &defaults),
