@@ -88,9 +88,8 @@ impl Itl {
         put16(b, 2, self.xid.slot);
         put32(b, 4, self.xid.sqn);
         put32(b, 8, self.uba.rdba.0);
-        put16(b, 12, self.uba.seq);
-        put16(b, 14, self.uba.rec.into());
-        put16(b, 16, u16::from(self.flags));
+        put32(b, 12, self.uba.seq);
+        put16(b, 16, u16::from_le_bytes([self.flags, self.uba.rec]));
         put16(b, 18, self.locks);
         put32(b, 20, u32::from(self.credit));
         put64(b, 24, self.scn.0);
@@ -140,7 +139,7 @@ impl<'a> Data<'a> {
         let v = &self.view;
         Some(Itl {
             xid: Xid { usn: v.u16(at), slot: v.u16(at + 2), sqn: v.u32(at + 4) },
-            uba: Uba { rdba: Rdba(v.u32(at + 8)), seq: v.u16(at + 12), rec: v.u8(at + 14) },
+            uba: Uba { rdba: Rdba(v.u32(at + 8)), seq: v.u32(at + 12), rec: v.u8(at + 17) },
             flags: v.u8(at + 16),
             locks: v.u16(at + 18),
             credit: v.u16(at + 20),

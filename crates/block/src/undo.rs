@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! undo block                                          undo header
-//! 32 | xid (8)                                        32 | slots u16  aux16  aux32
-//! 40 | seq u16  records u16  data_end u16  -          40 | aux64
-//! 48 | prev block u32  aux32                          48 | transaction slots, 32 bytes each
-//! 56 | record bytes, growing up
+//! 32 | xid (8)                                        32 | slots u16  -  aux32
+//! 40 | seq u32  data_end u16  records u16             40 | aux64
+//! 48 | prev block u32  aux32                          48 | seq u32  -
+//! 56 | record bytes, growing up                       56 | transaction slots, 32 bytes each
 //!    |   free gap
 //!    | record directory, u16 each, growing down: the end of each record
 //! ```
@@ -19,15 +19,16 @@ use types::{ObjectId, Rdba, Scn, Uba, Xid};
 
 const AT_XID: usize = 32;
 const AT_SEQ: usize = 40;
-const AT_RECORDS: usize = 42;
 const AT_END: usize = 44;
+const AT_RECORDS: usize = 46;
 const AT_PREV: usize = 48;
 const AT_AUX: usize = 52;
 const RECORDS_BEGIN: usize = 56;
 
 /// Bytes of a transaction slot.
 pub const TX_SLOT_BYTES: usize = 32;
-const TX_BEGIN: usize = 48;
+const TX_BEGIN: usize = 56;
+const AT_HEADER_SEQ: usize = 48;
 
 /// Reads an undo block.
 #[derive(Clone, Copy)]
@@ -46,8 +47,8 @@ impl<'a> UndoView<'a> {
         Xid { usn: self.view.u16(AT_XID), slot: self.view.u16(AT_XID + 2), sqn: self.view.u32(AT_XID + 4) }
     }
     /// Counts the uses of the block; a [`Uba`] with another number points to undo that was overwritten.
-    pub fn seq(&self) -> u16 {
-        self.view.u16(AT_SEQ)
+    pub fn seq(&self) -> u32 {
+        self.view.u32(AT_SEQ)
     }
     /// The transaction's undo block before this one.
     pub fn prev(&self) -> Rdba {
@@ -84,12 +85,12 @@ pub(crate) fn gap(view: &BlockView) -> std::ops::Range<usize> {
 }
 
 /// Makes `block` an empty undo block for `xid`.
-pub fn format(block: &mut [u8], at: Rdba, obj: ObjectId, map: Rdba, xid: Xid, seq: u16, prev: Rdba) {
+pub fn format(block: &mut [u8], at: Rdba, obj: ObjectId, map: Rdba, xid: Xid, seq: u32, prev: Rdba) {
     header::format(block, BlockKind::Undo, at, obj, map);
     put16(block, AT_XID, xid.usn);
     put16(block, AT_XID + 2, xid.slot);
     put32(block, AT_XID + 4, xid.sqn);
-    put16(block, AT_SEQ, seq);
+    put32(block, AT_SEQ, seq);
     put16(block, AT_END, RECORDS_BEGIN as u16);
     put32(block, AT_PREV, prev.0);
 }
@@ -187,9 +188,9 @@ impl<'a> UndoHeaderView<'a> {
     pub fn slots(&self) -> u16 {
         self.view.u16(32).min(((self.view.len() - TX_BEGIN) / TX_SLOT_BYTES) as u16)
     }
-    /// Two bytes for the transaction layer.
-    pub fn aux16(&self) -> u16 {
-        self.view.u16(34)
+    /// The sequence number of the segment's newest undo block.
+    pub fn seq(&self) -> u32 {
+        self.view.u32(AT_HEADER_SEQ)
     }
     /// Four bytes for the transaction layer.
     pub fn aux32(&self) -> u32 {
@@ -210,7 +211,7 @@ impl<'a> UndoHeaderView<'a> {
             flags: v.u8(at + 1),
             sqn: v.u32(at + 4),
             scn: Scn(v.u64(at + 8)),
-            uba: Uba { rdba: Rdba(v.u32(at + 16)), seq: v.u16(at + 20), rec: v.u8(at + 22) },
+            uba: Uba { rdba: Rdba(v.u32(at + 16)), seq: v.u32(at + 20), rec: v.u8(at + 28) },
             blocks: v.u32(at + 24),
         })
     }
@@ -242,15 +243,15 @@ pub fn set_tx(block: &mut [u8], slot: u16, tx: &TxSlot) -> Result<(), Refused> {
     put32(b, 4, tx.sqn);
     put64(b, 8, tx.scn.0);
     put32(b, 16, tx.uba.rdba.0);
-    put16(b, 20, tx.uba.seq);
-    b[22] = tx.uba.rec;
+    put32(b, 20, tx.uba.seq);
     put32(b, 24, tx.blocks);
+    b[28] = tx.uba.rec;
     Ok(())
 }
 
 /// Sets the fields of the transaction layer in an undo segment header.
-pub fn set_header_aux(block: &mut [u8], aux16: u16, aux32: u32, aux64: u64) {
-    put16(block, 34, aux16);
+pub fn set_header_aux(block: &mut [u8], seq: u32, aux32: u32, aux64: u64) {
+    put32(block, AT_HEADER_SEQ, seq);
     put32(block, 36, aux32);
     put64(block, 40, aux64);
 }

@@ -1,7 +1,7 @@
 //! A row in a leaf of an index-organised table: its bytes, and the vectors that change it.
 //!
 //! ```text
-//! key | word (u64) | uba (8) | length (u16) | row: `length` bytes | padding
+//! key | word (u64) | uba (9) | length (u16) | row: `length` bytes | padding
 //! ```
 //!
 //! The word is the xid of the transaction that made this version or locked it; once that has ended and somebody passed by, its
@@ -18,7 +18,7 @@ use txn::Maker;
 use types::{Ora, Result, Scn, Uba, Xid};
 
 /// Bytes between key and row.
-pub(crate) const HEAD: usize = 18;
+pub(crate) const HEAD: usize = 8 + Uba::BYTES + 2;
 
 /// What stands before a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,19 +56,14 @@ impl Head {
     /// Reads a head; `flags` come from the entry.
     pub fn read(flags: u8, bytes: &[u8]) -> Option<Head> {
         let (word, rest) = bytes.split_first_chunk::<8>()?;
-        let (uba, rest) = rest.split_first_chunk::<8>()?;
+        let (uba, rest) = rest.split_first_chunk::<{ Uba::BYTES }>()?;
         let (len, _) = rest.split_first_chunk::<2>()?;
-        Some(Head {
-            flags,
-            word: u64::from_le_bytes(*word),
-            uba: Uba::from_bits(u64::from_le_bytes(*uba)),
-            len: u16::from_le_bytes(*len),
-        })
+        Some(Head { flags, word: u64::from_le_bytes(*word), uba: Uba::from_bytes(*uba), len: u16::from_le_bytes(*len) })
     }
 
     pub fn push(&self, to: &mut Vec<u8>) {
         to.extend_from_slice(&self.word.to_le_bytes());
-        to.extend_from_slice(&self.uba.to_bits().to_le_bytes());
+        to.extend_from_slice(&self.uba.to_bytes());
         to.extend_from_slice(&self.len.to_le_bytes());
     }
 }

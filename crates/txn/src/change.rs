@@ -176,11 +176,8 @@ impl<'a> Change<'a> {
             itl_before,
             data: undo.1,
         })?;
-        let mut cv = Vec::with_capacity(9);
-        cv.push(itl);
-        cv.extend_from_slice(&uba.rdba.0.to_le_bytes());
-        cv.extend_from_slice(&uba.seq.to_le_bytes());
-        cv.extend_from_slice(&u16::from(uba.rec).to_le_bytes());
+        let mut cv = [itl; 1 + Uba::BYTES];
+        cv[1..].copy_from_slice(&uba.to_bytes());
         self.apply(b, Layer::Transaction, op::ITL_POINT, &cv)?;
         self.apply(b, layer, redo.0, redo.1)?;
         if self.changed.last() != Some(&(at, itl)) {

@@ -56,7 +56,7 @@ struct BlockWanted {
     retired: Option<(u16, Age)>,
 }
 
-fn next_seq(state: &mut SegmentState) -> u16 {
+fn next_seq(state: &mut SegmentState) -> u32 {
     state.seq = state.seq.wrapping_add(1);
     state.seq
 }
@@ -313,7 +313,7 @@ impl Transactions {
         Ok(Some(chain))
     }
 
-    fn undo_block_state(&self, p: &Process, at: Rdba) -> Result<(u16, Xid, Rdba, u32, u16, usize)> {
+    fn undo_block_state(&self, p: &Process, at: Rdba) -> Result<(u32, Xid, Rdba, u32, u16, usize)> {
         self.cache().read(p, at, GetKind::Examination, &mut |v: &BlockView<'_>| {
             let u = UndoView::new(*v);
             (u.seq(), u.xid(), u.prev(), u.aux32(), u16::from(u.records()), u.free_bytes())

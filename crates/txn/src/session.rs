@@ -48,7 +48,7 @@ pub(crate) struct Chain {
     pub last: Rdba,
     pub before_last: Rdba,
     /// Sequence number, record count and free bytes of the newest block.
-    pub seq: u16,
+    pub seq: u32,
     pub block_records: u16,
     pub free_bytes: usize,
     /// Newest record that is not undone.

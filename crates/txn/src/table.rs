@@ -12,7 +12,7 @@
 
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
-use types::{Scn, Uba, Xid};
+use types::{Rdba, Scn, Uba, Xid};
 
 /// State of a transaction table entry; see the table in the crate's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,7 @@ sga::sga_struct! {
         word: AtomicU64,
         commit_scn: AtomicU64,
         start_scn: AtomicU64,
+        /// Block and sequence number of the newest undo record; its number in the block stands above the count of blocks.
         last_uba: AtomicU64,
         records: AtomicU64,
         blocks: AtomicU64,
@@ -536,9 +537,9 @@ impl Entry {
     }
 
     pub fn note_undo(&self, last: Uba, records: u64, blocks: u64) {
-        self.last_uba.store(last.to_bits(), Ordering::Relaxed);
+        self.last_uba.store(u64::from(last.rdba.0) << 32 | u64::from(last.seq), Ordering::Relaxed);
         self.records.store(records, Ordering::Relaxed);
-        self.blocks.store(blocks, Ordering::Relaxed);
+        self.blocks.store(u64::from(last.rec) << 56 | blocks, Ordering::Relaxed);
     }
 
     pub fn start_scn(&self) -> Scn {
@@ -554,11 +555,12 @@ impl Entry {
     }
 
     pub fn last_uba(&self) -> Uba {
-        Uba::from_bits(self.last_uba.load(Ordering::Relaxed))
+        let (at, rec) = (self.last_uba.load(Ordering::Relaxed), self.blocks.load(Ordering::Relaxed) >> 56);
+        Uba { rdba: Rdba((at >> 32) as u32), seq: at as u32, rec: rec as u8 }
     }
 
     pub fn used(&self) -> (u64, u64) {
-        (self.records.load(Ordering::Relaxed), self.blocks.load(Ordering::Relaxed))
+        (self.records.load(Ordering::Relaxed), self.blocks.load(Ordering::Relaxed) & (u64::MAX >> 8))
     }
 }
 

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! undo record                                              undo segment header, transaction layer's fields
-//!  0 | previous undo record of the transaction: rdba u32,   aux16  sequence number of the newest undo block
-//!    |   seq u16, rec u16                                   aux32  partial: block a committed transaction left room in
-//!  8 | xid                                                  aux64  head u32, tail u32 of the queue of retired blocks
-//! 16 | object u32, data block u32
-//! 24 | entry number u8, layer u8 (with a bit: undone),     undo block
+//!  0 | previous undo record of the transaction: rdba u32,   seq    sequence number of the newest undo block
+//!    |   seq u32, rec u8                                    aux32  partial: block a committed transaction left room in
+//!  9 | xid                                                  aux64  head u32, tail u32 of the queue of retired blocks
+//! 17 | object u32, data block u32
+//! 25 | entry number u8, layer u8 (with a bit: undone),     undo block
 //!    |   op u8, SCN (5 bytes)
-//! 32 | the entry as it was before the change (32 bytes)     aux32  number of the newest record not undone, plus one
-//! 64 | the layer's bytes                                    prev   the transaction's block before this one; in the queue
+//! 33 | the entry as it was before the change (32 bytes)     aux32  number of the newest record not undone, plus one
+//! 65 | the layer's bytes                                    prev   the transaction's block before this one; in the queue
 //!                                                                  of retired blocks, the block behind this one
 //! ```
 //!
@@ -22,7 +22,7 @@ use redo::Layer;
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 
 /// Bytes of an undo record before the layer's own.
-pub const RECORD_HEAD: usize = 64;
+pub const RECORD_HEAD: usize = 65;
 /// Bytes of a record's entry in the directory of its undo block.
 pub const RECORD_ENTRY: usize = 2;
 /// States of a slot in an undo header.
@@ -78,9 +78,7 @@ fn damaged(what: &str) -> Ora {
 }
 
 fn put_uba(out: &mut Vec<u8>, uba: Uba) {
-    out.extend_from_slice(&uba.rdba.0.to_le_bytes());
-    out.extend_from_slice(&uba.seq.to_le_bytes());
-    out.extend_from_slice(&u16::from(uba.rec).to_le_bytes());
+    out.extend_from_slice(&uba.to_bytes());
 }
 
 fn put_xid(out: &mut Vec<u8>, xid: Xid) {
@@ -90,8 +88,9 @@ fn put_xid(out: &mut Vec<u8>, xid: Xid) {
 /// Appends an entry's 32 bytes.
 pub fn put_itl(out: &mut Vec<u8>, itl: &Itl) {
     put_xid(out, itl.xid);
-    put_uba(out, itl.uba);
-    out.extend_from_slice(&[itl.flags, 0]);
+    out.extend_from_slice(&itl.uba.rdba.0.to_le_bytes());
+    out.extend_from_slice(&itl.uba.seq.to_le_bytes());
+    out.extend_from_slice(&[itl.flags, itl.uba.rec]);
     out.extend_from_slice(&itl.locks.to_le_bytes());
     out.extend_from_slice(&itl.credit.to_le_bytes());
     out.extend_from_slice(&[0, 0]);
@@ -120,14 +119,15 @@ impl<'a> Fields<'a> {
         Ok(u64::from_le_bytes(self.bytes()?))
     }
     pub fn uba(&mut self) -> Result<Uba> {
-        Ok(Uba { rdba: Rdba(self.u32()?), seq: self.u16()?, rec: self.u16()? as u8 })
+        Ok(Uba::from_bytes(self.bytes()?))
     }
     pub fn xid(&mut self) -> Result<Xid> {
         Ok(Xid::from_bits(self.u64()?))
     }
     pub fn itl(&mut self) -> Result<Itl> {
-        let (xid, uba) = (self.xid()?, self.uba()?);
-        let (flags, locks) = (self.u16()? as u8, self.u16()?);
+        let (xid, rdba, seq) = (self.xid()?, Rdba(self.u32()?), self.u32()?);
+        let ([flags, rec], locks) = (self.bytes()?, self.u16()?);
+        let uba = Uba { rdba, seq, rec };
         let (credit, _) = (self.u16()?, self.u16()?);
         Ok(Itl { xid, uba, flags, locks, credit, scn: Scn(self.u64()?) })
     }
@@ -154,7 +154,7 @@ pub fn encode_record(out: &mut Vec<u8>, rec: &UndoRecord<'_>) {
 
 /// Where in a record its layer stands, and the bit there that says that it was undone while an older one, or a newer one, waits for
 /// its file.
-const LAYER_AT: usize = 25;
+const LAYER_AT: usize = 26;
 const UNDONE: u8 = 0x80;
 
 /// Whether a record was undone out of turn.
@@ -184,7 +184,7 @@ pub fn decode_record(uba: Uba, bytes: &[u8]) -> Result<UndoRecord<'_>> {
 /// The transaction layer's fields of an undo segment header.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SegmentState {
-    pub seq: u16,
+    pub seq: u32,
     /// Undo block with room, left by a transaction that ended; the next one to begin goes on in it.
     pub partial: Rdba,
     /// Retired undo blocks, oldest first.
@@ -196,7 +196,7 @@ impl SegmentState {
     pub fn read(v: &UndoHeaderView<'_>) -> SegmentState {
         let queue = v.aux64();
         SegmentState {
-            seq: v.aux16(),
+            seq: v.seq(),
             partial: Rdba(v.aux32()),
             head: Rdba(queue as u32),
             tail: Rdba((queue >> 32) as u32),
@@ -226,7 +226,7 @@ pub fn encode_address(at: Rdba, object: ObjectId, map: Rdba) -> Vec<u8> {
 }
 
 /// Encodes a FORMAT change.
-pub fn encode_format(at: Rdba, object: ObjectId, map: Rdba, xid: Xid, seq: u16, prev: Rdba) -> Vec<u8> {
+pub fn encode_format(at: Rdba, object: ObjectId, map: Rdba, xid: Xid, seq: u32, prev: Rdba) -> Vec<u8> {
     let mut out = encode_address(at, object, map);
     put_xid(&mut out, xid);
     out.extend_from_slice(&seq.to_le_bytes());
@@ -240,7 +240,7 @@ pub fn apply_undo(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
     match op {
         op::FORMAT => {
             let (at, object, map) = (Rdba(f.u32()?), ObjectId(f.u32()?), Rdba(f.u32()?));
-            undo::format(block, at, object, map, f.xid()?, f.u16()?, Rdba(f.u32()?));
+            undo::format(block, at, object, map, f.xid()?, f.u32()?, Rdba(f.u32()?));
         }
         op::REOPEN => {
             undo::set_xid(block, f.xid()?);
@@ -274,7 +274,7 @@ fn apply_header(block: &mut [u8], f: &mut Fields<'_>) -> Result<()> {
     let slot = f.u16()?;
     let [state, flags] = f.bytes()?;
     let tx = TxSlot { state, flags, sqn: f.u32()?, scn: Scn(f.u64()?), uba: f.uba()?, blocks: f.u32()? };
-    let s = SegmentState { seq: f.u16()?, partial: Rdba(f.u32()?), head: Rdba(f.u32()?), tail: Rdba(f.u32()?) };
+    let s = SegmentState { seq: f.u32()?, partial: Rdba(f.u32()?), head: Rdba(f.u32()?), tail: Rdba(f.u32()?) };
     undo::set_tx(block, slot, &tx).map_err(|_| damaged("no such transaction slot"))?;
     undo::set_header_aux(block, s.seq, s.partial.0, u64::from(s.tail.0) << 32 | u64::from(s.head.0));
     Ok(())
@@ -321,9 +321,12 @@ fn clear_locks(d: &mut DataMut<'_>, n: u8) -> Result<()> {
     Ok(())
 }
 
-/// Whether undo record `a` of a transaction is newer than record `b` of the same transaction. Sequence numbers wrap.
+/// Whether undo record `a` of a transaction is newer than record `b` of the same transaction.
+///
+/// Sequence numbers wrap, but two records of one transaction are never so far apart that it matters: between them the segment, which
+/// others use too, would have to write 2,147,483,648 blocks, 4 TB in the smallest ones.
 pub fn is_newer(a: Uba, b: Uba) -> bool {
-    match a.seq.wrapping_sub(b.seq) as i16 {
+    match a.seq.wrapping_sub(b.seq) as i32 {
         0 => a.rec > b.rec,
         d => d > 0,
     }
@@ -447,8 +450,10 @@ mod tests {
     fn newer_is_newer_also_when_the_sequence_wraps() {
         let uba = |seq, rec| Uba { rdba: Rdba(1), seq, rec };
         assert!(is_newer(uba(3, 1), uba(2, 200)));
-        assert!(is_newer(uba(0, 0), uba(u16::MAX, 9)));
+        assert!(is_newer(uba(0, 0), uba(u32::MAX, 9)));
+        assert!(is_newer(uba(40_000, 0), uba(1, 9)) && !is_newer(uba(1, 9), uba(40_000, 0)), "far apart");
+        assert!(is_newer(uba(1 << 30, 0), uba(u32::MAX - (1 << 29), 9)));
         assert!(is_newer(uba(5, 2), uba(5, 1)));
-        assert!(!is_newer(uba(5, 1), uba(5, 1)) && !is_newer(uba(u16::MAX, 9), uba(0, 0)));
+        assert!(!is_newer(uba(5, 1), uba(5, 1)) && !is_newer(uba(u32::MAX, 9), uba(0, 0)));
     }
 }

@@ -113,8 +113,8 @@ impl fmt::Display for Xid {
 pub struct Uba {
     /// The undo block.
     pub rdba: Rdba,
-    /// The block's sequence number when the record was written.
-    pub seq: u16,
+    /// The block's sequence number when the record was written: undo segments count the uses of their blocks.
+    pub seq: u32,
     /// The record in the block.
     pub rec: u8,
 }
@@ -128,14 +128,18 @@ impl Uba {
         self.rdba.is_none()
     }
 
-    /// Packs it into one word: rdba, seq, rec from the top.
-    pub const fn to_bits(self) -> u64 {
-        (self.rdba.0 as u64) << 32 | (self.seq as u64) << 8 | self.rec as u64
+    /// Bytes that it takes on disk.
+    pub const BYTES: usize = 9;
+
+    /// The bytes on disk: rdba, seq, rec, little-endian.
+    pub const fn to_bytes(self) -> [u8; Uba::BYTES] {
+        let ([a, b, c, d], [e, f, g, h]) = (self.rdba.0.to_le_bytes(), self.seq.to_le_bytes());
+        [a, b, c, d, e, f, g, h, self.rec]
     }
 
-    /// Unpacks [`Uba::to_bits`].
-    pub const fn from_bits(bits: u64) -> Uba {
-        Uba { rdba: Rdba((bits >> 32) as u32), seq: (bits >> 8) as u16, rec: bits as u8 }
+    /// Reads [`Uba::to_bytes`].
+    pub const fn from_bytes([a, b, c, d, e, f, g, h, rec]: [u8; Uba::BYTES]) -> Uba {
+        Uba { rdba: Rdba(u32::from_le_bytes([a, b, c, d])), seq: u32::from_le_bytes([e, f, g, h]), rec }
     }
 }
 
@@ -271,7 +275,7 @@ mod tests {
     fn packs_and_unpacks() {
         let xid = Xid { usn: 9, slot: 33, sqn: 0xdead_beef };
         assert_eq!(Xid::from_bits(xid.to_bits()), xid);
-        let uba = Uba { rdba: Rdba::new(3, 77), seq: 0xabcd, rec: 0xff };
-        assert_eq!(Uba::from_bits(uba.to_bits()), uba);
+        let uba = Uba { rdba: Rdba::new(3, 77), seq: 0xabcd_0123, rec: 0xff };
+        assert_eq!(Uba::from_bytes(uba.to_bytes()), uba);
     }
 }
