@@ -105,3 +105,42 @@ fn an_upward_or_rightward_edge_is_a_fault() {
     assert!(fault(&places, "a", "a").is_some());
     assert!(fault(&places, "a", "unknown").is_some());
 }
+
+/// All source of the crates, but that of `params`, without its tests folders.
+fn sources(folder: &Path, to: &mut String) {
+    for entry in std::fs::read_dir(folder).expect("a folder of the workspace").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, to);
+        } else if path.extension().is_some_and(|ext| ext == "rs") {
+            to.push_str(&std::fs::read_to_string(&path).expect("a source file"));
+        }
+    }
+}
+
+/// Whether the source names the parameter, and not only one that its name begins.
+fn is_read(source: &str, param: params::Param) -> bool {
+    let name = format!("Param::{param:?}");
+    source
+        .match_indices(&name)
+        .any(|(at, _)| !source[at + name.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+}
+
+#[test]
+fn parameters_without_effect_are_those_that_nothing_reads() {
+    let mut source = String::new();
+    let mut folders: Vec<_> =
+        std::fs::read_dir(root().join("crates")).expect("crates").flatten().map(|e| e.path()).collect();
+    folders.retain(|folder| !folder.ends_with("params"));
+    folders.iter().for_each(|folder| sources(&folder.join("src"), &mut source));
+    for file in ["design.rs", "init.rs", "session.rs", "system.rs", "value.rs"] {
+        let path = root().join("crates/params/src").join(file);
+        source.push_str(&std::fs::read_to_string(path).expect("a source file"));
+    }
+    // What logging on makes of these is decided there.
+    let left_out = [params::Param::ResourceLimit, params::Param::AuditTrail, params::Param::RemoteLoginPasswordfile];
+    for def in params::PARAMS.iter().filter(|def| !left_out.contains(&def.param)) {
+        let without_effect = params::WITHOUT_EFFECT.contains(&def.param);
+        assert_eq!(without_effect, !is_read(&source, def.param), "{}: is it obeyed or not?", def.name);
+    }
+}

@@ -1,6 +1,7 @@
 //! Parameters as the instance starts with them: the init file, then `--param name=value`.
 
 use crate::list::{PARAMS, Param};
+use crate::session::check_nls;
 use crate::value;
 use types::{Facility, Ora, Result};
 
@@ -28,12 +29,17 @@ impl InitParams {
     /// Sets one parameter from what the user wrote.
     ///
     /// # Errors
-    /// LRM-00101 under ORA-01078 for an unknown name; those of [`value::normalise`] for a bad value.
+    /// LRM-00101 under ORA-01078 for an unknown name; those of [`value::normalise`] for a bad value; ORA-12705 for a language or territory
+    /// that there is not, ORA-01127 for a database name of more than eight characters.
     pub fn set(&mut self, name: &str, raw: &str) -> Result<()> {
         let Some(param) = Param::find(name.trim()) else {
             return Err(failure(101, &format!("unknown parameter name '{}'", name.trim())));
         };
         let value = value::normalise(param.def(), raw)?;
+        check_nls(param, &value)?;
+        if param == Param::DbName {
+            check_database_name(&value)?;
+        }
         self.values[param as usize] = Given { value, is_default: false };
         Ok(())
     }
@@ -123,6 +129,18 @@ fn quoted(value: &str) -> String {
     if value.contains([' ', '#', ',', '=']) || value.is_empty() { format!("\"{value}\"") } else { value.to_string() }
 }
 
+/// A database's name: a letter, and up to seven letters, digits, `_`, `#` and `$`.
+fn check_database_name(name: &str) -> Result<()> {
+    if name.len() > 8 {
+        return Err(Ora::with(1127, &[&name]));
+    }
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || "_#$".contains(c));
+    if is_word && name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return Ok(());
+    }
+    Err(Ora::with(96, &[&name, &"db_name", &"names of a letter, then letters, digits, _, # and $"]))
+}
+
 /// A comment begins with `#` outside quotes.
 fn strip_comment(line: &str) -> &str {
     let mut quote = None;
@@ -146,6 +164,29 @@ fn failure(code: u32, text: &str) -> Ora {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_that_nothing_can_obey_are_refused() {
+        let refused = |pair: &str| InitParams::default().set_pair(pair).expect_err(pair).code();
+        for (pair, code) in [
+            ("nls_language=KLINGON", 12705),
+            ("nls_territory=MORDOR", 12705),
+            ("nls_date_language=KLINGON", 12705),
+            ("nls_sort=KLINGON", 12705),
+            ("nls_numeric_characters=12", 12705),
+            ("db_name=FIFTEENLETTERSX", 1127),
+            ("db_name=9LIVES", 96),
+            ("db_name=", 96),
+            ("open_cursors=0", 68),
+            ("log_buffer=0", 68),
+            ("processes=0", 68),
+        ] {
+            assert_eq!(refused(pair), code, "{pair}");
+        }
+        for pair in ["nls_language=american", "db_name=ORCL_1", "open_cursors=1", "log_buffer=64K"] {
+            InitParams::default().set_pair(pair).unwrap_or_else(|e| panic!("{pair}: {e}"));
+        }
+    }
 
     #[test]
     fn an_init_file_sets_what_it_names() {

@@ -154,8 +154,9 @@ params! {
     JavaPoolSize "java_pool_size" size(0, T), "0", Static, false, "size in bytes of java pool";
     CrashPoint "_crash_point" TEXT, "", Static, false, "for tests: name:n kills the instance at the n-th pass of a named point, name:n:child kills a process other than the supervisor at every n-th";
     PowerLoss "_power_loss" int(-1, i64::MAX), "-1", Static, false, "for tests: unsynced writes can be undone after a death; power fails at this sync, 0: at none; -1: off";
+    DeviceFails "_device_fails" BOOL, "FALSE", Static, false, "for tests: what is written to the file that device_fails in the database directory names is lost, and one sync fails";
     DiskFull "_disk_full" BOOL, "FALSE", Static, false, "for tests: files cannot grow while the database directory has a file named disk_full";
-    LogBuffer "log_buffer" size(0, G), "0", Static, false, "redo circular buffer size";
+    LogBuffer "log_buffer" size(64 * K, G), "0", Static, false, "redo circular buffer size";
     LogFileSize "_log_file_size" size(0, T), "0", Static, false, "size of the online logs of a new database; 0: 64 MB";
     LogFiles "_log_files" int(2, 16), "3", Static, false, "number of online logs of a new database";
     DiskSync "_disk_sync" Kind::Word(&["AUTO", "TRUE", "FALSE"]), "AUTO", Static, false, "wait for the device after writes; AUTO: unless the database is a throw-away one";
@@ -211,7 +212,7 @@ params! {
     AshSize "_ash_size" size(0, 16 * G), "0", Static, false, "To set the size of the in-memory Active Session History buffers; 0: by cpu_count";
 
     // cursors and the optimizer
-    OpenCursors "open_cursors" int(0, 65535), "300", System, true, "max # cursors per session";
+    OpenCursors "open_cursors" int(1, 65535), "300", System, true, "max # cursors per session";
     SessionCachedCursors "session_cached_cursors" int(0, 65535), "50", Both, false, "Number of cursors to cache in a session.";
     CursorSharing "cursor_sharing" Kind::Word(&["EXACT", "FORCE", "SIMILAR"]), "EXACT", Both, false, "cursor sharing mode";
     OptimizerMode "optimizer_mode" Kind::Word(&["ALL_ROWS", "FIRST_ROWS", "FIRST_ROWS_1", "FIRST_ROWS_10", "FIRST_ROWS_100", "FIRST_ROWS_1000", "CHOOSE", "RULE"]), "ALL_ROWS", Both, false, "optimizer mode";
@@ -317,6 +318,54 @@ pub fn word_of(param: Param, value: &str) -> &'static str {
         _ => "",
     }
 }
+
+/// Parameters that are accepted and change nothing, whatever their value: scripts and parameter files of other databases set them. What
+/// they are about is not there, or is not chosen by a parameter. `db_block_checksum`: blocks have checksums, always.
+///
+/// The instance says so in the alert log when one of them is given a value. A test holds the list to the source.
+pub const WITHOUT_EFFECT: &[Param] = &[
+    Param::Compatible,
+    Param::DiagnosticDest,
+    Param::BackgroundDumpDest,
+    Param::UserDumpDest,
+    Param::MaxDumpFileSize,
+    Param::DbCreateFileDest,
+    Param::Spfile,
+    Param::DbWriterProcesses,
+    Param::LargePoolSize,
+    Param::JavaPoolSize,
+    Param::SgaMaxSize,
+    Param::MemoryTarget,
+    Param::ResultCacheRemoteExpiration,
+    Param::EnableReliableLatchWaits,
+    Param::DbBlockHashLatches,
+    Param::DbBlockHashBuckets,
+    Param::OptimizerAdaptivePlans,
+    Param::ParallelMaxServers,
+    Param::PlsqlOptimizeLevel,
+    Param::PlsqlCodeType,
+    Param::PlsqlDebug,
+    Param::PlsqlWarnings,
+    Param::UtlFileDir,
+    Param::UndoManagement,
+    Param::FastStartMttrTarget,
+    Param::DbBlockChecksum,
+    Param::DbBlockChecking,
+    Param::SqlTrace,
+    Param::TracefileIdentifier,
+    Param::TimedOsStatistics,
+    Param::NlsNcharConvExcp,
+    Param::RemoteLoginPasswordfile,
+    Param::OsAuthentPrefix,
+    Param::AuditTrail,
+    Param::SecCaseSensitiveLogon,
+    Param::O7DictionaryAccessibility,
+    Param::RecyclebinOn,
+    Param::DeferredSegmentCreation,
+    Param::BlankTrimming,
+    Param::GlobalNames,
+    Param::Events,
+];
 
 #[cfg(test)]
 mod tests {

@@ -148,7 +148,7 @@ impl SessionParams {
 }
 
 /// NLS values that have a form of their own.
-fn check_nls(param: Param, value: &str) -> Result<()> {
+pub(crate) fn check_nls(param: Param, value: &str) -> Result<()> {
     let bad = || Err(Ora::new(12705));
     match param {
         Param::NlsNumericCharacters => {
