@@ -15,7 +15,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Runs CKPT until it is asked to end. `log` writes to the alert log.
 ///
 /// # Errors
-/// Blocks, log or control file cannot be written.
+/// Blocks, log or control file cannot be written; a data file has lost what was written to it, or is gone. CKPT ends, and the instance with it,
+/// before the redo that has all of that is used again.
 pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let p = instance.attach_background("CKPT")?;
     let (slot, redo) = (p.number() as usize - 1, instance.storage().redo);
@@ -27,6 +28,8 @@ pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
             redo.resign(&p);
             return Ok(());
         }
+        // What somebody else was told of: see there why that is the end.
+        instance.storage().cache.files().check_places()?;
         if instance.is_checkpoint_due() {
             let tell = instance.params().flag(Param::LogCheckpointsToAlert);
             if tell {

@@ -1,10 +1,11 @@
 //! The control file: text, one fact a line, closed by a checksum line.
 //!
 //! ```text
-//! latchwork control file 3
+//! latchwork control file 4
 //! database 81985529216486895 ORCL
 //! dictionary 11400714819323198485
 //! block_size 8192
+//! writes 812
 //! scn 4711
 //! clean 1
 //! checkpoint 73728 4711 1795312800
@@ -25,11 +26,14 @@
 //! Zeros follow up to the end of the file. A control file must be written when the disk is full, for logs switch and checkpoints are
 //! made without new room. So there are two files of the same size, with room to grow: `control`, and `control.new`, which is
 //! overwritten and synced, before the two change their names. The one that is in force is never touched.
+//!
+//! All of that is there twice: `control02` is a second copy, exchanged just before the first. A running instance reads the first; a start
+//! reads both, and with one of them lost or damaged it says which one is to be copied over the other.
 
 use os::file::{File, OpenMode, sync_directory};
 use std::fmt::Write as _;
 use std::path::Path;
-use types::{Ora, Result, Scn};
+use types::{Facility, Ora, Result, Scn};
 
 /// What a tablespace is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -209,6 +213,8 @@ pub struct ControlFile {
     pub name: String,
     /// Block size in bytes.
     pub block_size: usize,
+    /// How often it has been written.
+    pub writes: u64,
     /// SCN at the last clean shutdown.
     pub scn: Scn,
     /// True when the last instance shut down cleanly: all changes are in the files.
@@ -242,13 +248,14 @@ pub struct ControlFile {
     pub forgotten_rba: u64,
 }
 
-/// What is written before it becomes the control file.
+/// What is written before it becomes the control file, and before it becomes its second copy.
 const SPARE: &str = "control.new";
+const SPARE_COPY: &str = "control02.new";
 /// Control files grow in such steps and are one of them ahead.
 const STEP_BYTES: u64 = 8 << 10;
 const TITLE: &str = "latchwork control file ";
 /// The version of the format; it is also that of what the control file describes as a whole.
-const VERSION: &str = "3";
+const VERSION: &str = "4";
 const BYTES_MAX: u64 = 1 << 20;
 /// How often a control file is read that is another one each time, and never sound.
 const READ_TRIES: u32 = 100;
@@ -285,7 +292,11 @@ impl ControlFile {
     /// # Errors
     /// ORA-00205; what `f` says.
     pub(crate) fn read_with<R>(directory: &Path, f: &mut dyn FnMut(&[u8]) -> Result<R>) -> Result<R> {
-        let path = directory.join(crate::CONTROL_FILE);
+        ControlFile::read_named(directory, crate::CONTROL_FILE, f)
+    }
+
+    fn read_named<R>(directory: &Path, name: &str, f: &mut dyn FnMut(&[u8]) -> Result<R>) -> Result<R> {
+        let path = directory.join(name);
         let mut before = Vec::new();
         for _ in 0..READ_TRIES {
             let (bytes, is_in_place) = ControlFile::read_bytes(&path).map_err(|_| Ora::new(205))?;
@@ -298,6 +309,59 @@ impl ControlFile {
             }
         }
         Err(Ora::new(205))
+    }
+
+    /// Reads both copies, before a database is opened. They are the same but for a change that was cut off between the two: then the newer
+    /// one counts, as if the change had been cut off just behind, and `true` says that both are to be written again.
+    ///
+    /// # Errors
+    /// ORA-00205 when one of them, or both, is missing or damaged, and ORA-00214 when one has been put back from an older copy: both say
+    /// what to do. ORA-00201 as [`ControlFile::read`].
+    pub fn read_both(directory: &Path) -> Result<(ControlFile, bool)> {
+        let read = |name| ControlFile::read_named(directory, name, &mut ControlFile::of_bytes);
+        let shown = |name: &str| directory.join(name).display().to_string();
+        let advice = |error: Ora, text: String| Err(error.because(Ora::from_text(Facility::Lwk, 1, text)));
+        let is_there = |name: &str| match os::file::exists(&directory.join(name)) {
+            true => "is damaged",
+            false => "is missing",
+        };
+        let copy = |bad: &str, good: &str| {
+            let text = format!(
+                "control file '{}' {}; its copy '{good}' is whole. To go on: cp {} {}",
+                shown(bad),
+                is_there(bad),
+                shown(good),
+                shown(bad)
+            );
+            advice(Ora::new(205), text)
+        };
+        match (read(crate::CONTROL_FILE), read(crate::CONTROL_COPY)) {
+            (Err(e), _) if e.is(201) => Err(e),
+            (Ok(one), Ok(two)) if one == two => Ok((one, false)),
+            (Ok(one), Ok(two)) if one.database == two.database && two.writes <= one.writes + 1 => {
+                let newer = if two.writes > one.writes { two } else { one };
+                Ok((newer, true))
+            }
+            (Ok(one), Ok(two)) => {
+                let (a, b) = (shown(crate::CONTROL_FILE), shown(crate::CONTROL_COPY));
+                let text = match one.database == two.database {
+                    true => format!(
+                        "'{a}' is an earlier one. To go on where the database is: cp {b} {a}; to go back, restore a backup"
+                    ),
+                    false => {
+                        format!("'{a}' and '{b}' are of different databases: remove the one that does not belong here")
+                    }
+                };
+                advice(Ora::with(214, &[&a, &one.writes, &b, &two.writes]), text)
+            }
+            (Ok(_), Err(_)) => copy(crate::CONTROL_COPY, crate::CONTROL_FILE),
+            (Err(_), Ok(_)) => copy(crate::CONTROL_FILE, crate::CONTROL_COPY),
+            (Err(e), Err(_)) => {
+                let [one, two] =
+                    [crate::CONTROL_FILE, crate::CONTROL_COPY].map(|n| format!("'{}' {}", shown(n), is_there(n)));
+                advice(e, format!("control file {one}, and {two}: restore a backup into another directory"))
+            }
+        }
     }
 
     /// The bytes of the control file, and whether it was still in its place behind the reading.
@@ -361,38 +425,42 @@ impl ControlFile {
     /// # Errors
     /// As [`ControlFile::write`].
     pub fn write_as(&self, directory: &Path, sync: bool) -> Result<()> {
-        let failed = |e: os::OsError| Ora::new(200).because(crate::files::io_error(27040, "file create error", &e));
-        let (new, path) = (directory.join(SPARE), directory.join(crate::CONTROL_FILE));
-        let file = File::open(&new, OpenMode::OpenOrCreate).map_err(failed)?;
-        let mut bytes = self.print().into_bytes();
-        let wanted = (bytes.len() as u64 + 1).next_multiple_of(STEP_BYTES) + STEP_BYTES;
-        let mut room = file.len_bytes().map_err(failed)?;
-        if room < wanted && file.allocate(wanted).is_ok() {
-            room = wanted;
-        }
-        // Without room ahead it does as long as the text fits.
-        bytes.resize(bytes.len().max(room as usize), 0);
-        file.write_at(&bytes, 0).map_err(failed)?;
-        if sync {
-            file.sync().map_err(failed)?;
-        }
+        let text = ControlFile { writes: self.writes + 1, ..self.clone() }.print();
+        let (one, two) = (directory.join(SPARE), directory.join(SPARE_COPY));
+        write_spare(&two, &text, sync)?;
+        write_spare(&one, &text, sync)?;
         os::crash::point("control-written");
-        if !os::file::exchange(&new, &path).map_err(failed)? {
-            os::file::rename(&new, &path).map_err(failed)?;
+        change_names(&two, &directory.join(crate::CONTROL_COPY))?;
+        os::crash::point("control-copy-renamed");
+        if let Err(e) = change_names(&one, &directory.join(crate::CONTROL_FILE)) {
+            // The change is refused: the copy is as it was.
+            let _ = change_names(&two, &directory.join(crate::CONTROL_COPY));
+            return Err(e);
         }
         os::crash::point("control-renamed");
         if sync && let Err(e) = sync_directory(directory) {
             // Nobody knows which of the two is in force on the device: neither may be overwritten.
-            let _ = os::file::remove(&new);
+            let _ = (os::file::remove(&one), os::file::remove(&two));
             return Err(failed(e));
         }
         Ok(())
     }
 
+    /// Writes the control file of a backup, which has no second copy.
+    ///
+    /// # Errors
+    /// As [`ControlFile::write`].
+    pub fn write_alone(&self, directory: &Path) -> Result<()> {
+        let new = directory.join(SPARE);
+        write_spare(&new, &self.print(), true)?;
+        os::file::rename(&new, &directory.join(crate::CONTROL_FILE)).map_err(failed)?;
+        sync_directory(directory).map_err(failed)
+    }
+
     fn print(&self) -> String {
         let mut out = format!("{TITLE}{VERSION}\ndatabase {} {}\n", self.database, self.name);
         let _ = writeln!(out, "dictionary {}\nblock_size {}", self.dictionary, self.block_size);
-        let _ = writeln!(out, "scn {}\nclean {}", self.scn.0, u8::from(self.clean));
+        let _ = writeln!(out, "writes {}\nscn {}\nclean {}", self.writes, self.scn.0, u8::from(self.clean));
         self.print_redo(&mut out);
         self.tablespaces.iter().for_each(|t| print_tablespace(&mut out, "tablespace", t));
         self.files.iter().for_each(|f| print_file(&mut out, "file", f));
@@ -453,6 +521,7 @@ impl ControlFile {
                 (self.database, self.name) = (id.parse().ok()?, name.to_owned());
             }
             "block_size" => self.block_size = rest.parse().ok()?,
+            "writes" => self.writes = rest.parse().ok().filter(|n| *n < u64::MAX)?,
             "scn" => self.scn = Scn(rest.parse().ok()?),
             "clean" => self.clean = rest == "1",
             "checkpoint" => {
@@ -538,6 +607,33 @@ impl ControlFile {
     /// The tablespace with this number.
     pub fn tablespace(&self, number: u32) -> Option<&TablespaceEntry> {
         self.tablespaces.iter().find(|t| t.number == number)
+    }
+}
+
+fn failed(e: os::OsError) -> Ora {
+    Ora::new(200).because(crate::files::io_error(27040, "file create error", &e))
+}
+
+/// Writes a spare file over, with room to grow where there is room.
+fn write_spare(path: &Path, text: &str, sync: bool) -> Result<()> {
+    let file = File::open(path, OpenMode::OpenOrCreate).map_err(failed)?;
+    let mut bytes = text.as_bytes().to_vec();
+    let wanted = (bytes.len() as u64 + 1).next_multiple_of(STEP_BYTES) + STEP_BYTES;
+    let mut room = file.len_bytes().map_err(failed)?;
+    if room < wanted && file.allocate(wanted).is_ok() {
+        room = wanted;
+    }
+    // Without room ahead it does as long as the text fits.
+    bytes.resize(bytes.len().max(room as usize), 0);
+    file.write_at(&bytes, 0).map_err(failed)?;
+    if sync { file.sync().map_err(failed) } else { Ok(()) }
+}
+
+/// Puts a spare file in the place of the one in force.
+fn change_names(spare: &Path, path: &Path) -> Result<()> {
+    match os::file::exchange(spare, path).map_err(failed)? {
+        true => Ok(()),
+        false => os::file::rename(spare, path).map_err(failed),
     }
 }
 
@@ -645,6 +741,7 @@ mod tests {
             database: 42,
             name: "ORCL".into(),
             block_size: 8192,
+            writes: 812,
             scn: Scn(4711),
             clean: true,
             checkpoint: CheckpointEntry { rba: 73_728, scn: Scn(4711), time_s: 1_795_312_800 },

@@ -101,6 +101,9 @@ pub(crate) fn io_error(code: u32, text: &str, e: &os::OsError) -> Ora {
     Ora::from_text(Facility::Ora, code, format!("{text}\nLinux Error: {}: {e}", e.errno()))
 }
 
+/// The error that stands for a file that is not where it was.
+const GONE: i32 = 2;
+
 fn bad_block_size(size: usize) -> String {
     let (least, most) = (block::BLOCK_SIZE_MIN, block::BLOCK_SIZE_MAX);
     format!("parameter db_block_size = {size} invalid ; must be a power of two in the range [{least}..{most}]")
@@ -647,7 +650,59 @@ impl DataFiles {
         let failed = |e: os::OsError| Ora::with(1114, &[&number, &0]).because(io_error(27072, "File I/O error", &e));
         let file = self.file(number)?;
         file.write_at(bytes, 0).map_err(failed)?;
-        if self.disk_sync() { file.sync().map_err(failed) } else { Ok(()) }
+        if self.disk_sync() { self.sync_file(number, &file) } else { Ok(()) }
+    }
+
+    /// Waits until everything written to the file is on the device: the one way to do so while the database is open.
+    ///
+    /// The system tells of writes that it has lost once, to whoever syncs first, perhaps a session that only wanted the file to grow; the
+    /// next sync succeeds. So the failure is noted where all processes see it, no sync succeeds from then on, no checkpoint with it, and
+    /// CKPT ends the instance. The redo that makes the lost blocks again is still there at the next start, which makes each of them whole.
+    ///
+    /// # Errors
+    /// ORA-01242, or ORA-01243 for a file of the dictionary, with ORA-01114 and the system's words below.
+    pub(crate) fn sync_file(&self, number: u32, file: &File) -> Result<()> {
+        self.check_sound()?;
+        let Err(e) = file.sync() else { return Ok(()) };
+        self.table.fail(number, e.errno());
+        self.check_sound()
+    }
+
+    /// Whether no file has lost what was written to it.
+    ///
+    /// # Errors
+    /// As [`DataFiles::sync_file`]; ORA-01116 for a file that is no longer where it was.
+    pub fn check_sound(&self) -> Result<()> {
+        let Some((number, errno)) = self.table.failed() else { return Ok(()) };
+        let entry = self.control().ok().and_then(|c| c.file(number).cloned());
+        let path = entry.as_ref().map(|f| self.path(&f.name).display().to_string()).unwrap_or_default();
+        let is_system = entry.is_some_and(|f| f.tablespace == tablespace::SYSTEM);
+        let why = std::io::Error::from_raw_os_error(errno);
+        let (first, code, text) = match errno {
+            GONE => (Ora::with(1116, &[&number]), 27041, "the file was removed, or another put in its place"),
+            _ => (Ora::with(1114, &[&number, &0]), 27072, "File I/O error"),
+        };
+        let below = Ora::from_text(Facility::Ora, code, format!("{text}\nLinux Error: {errno}: {why}"));
+        let error = Ora::new(if is_system { 1243 } else { 1242 });
+        Err(error.because(first).because(Ora::with(1110, &[&number, &path])).because(below))
+    }
+
+    /// Looks whether the files are where they were when they were opened. One that was removed, or replaced by another, goes with the
+    /// last process that has it open, and nothing but the redo has what it had: so nothing of that may be given up. Two system calls a file.
+    ///
+    /// # Errors
+    /// As [`DataFiles::check_sound`].
+    pub fn check_places(&self) -> Result<()> {
+        self.check_sound()?;
+        for (number, state) in self.table.present() {
+            let is_watched = !state.is_temporary() && !state.is_offline();
+            let Some(file) = self.table.opened(number).filter(|_| is_watched) else { continue };
+            // One that has gone offline or was dropped meanwhile need not be there.
+            if !file.is_in_place().unwrap_or(true) && self.table.state(number) == state {
+                self.table.fail(number, GONE);
+            }
+        }
+        self.check_sound()
     }
 
     /// Makes a file at least `blocks` blocks long, with room that is really there. Its new length is on disk on return: redo that
@@ -659,7 +714,7 @@ impl DataFiles {
         let file = self.file(number)?;
         let failed = |e: os::OsError| Ora::with(1237, &[&number]).because(io_error(27072, "File I/O error", &e));
         file.allocate(u64::from(blocks) * self.block_size as u64).map_err(failed)?;
-        if self.disk_sync() { file.sync().map_err(failed) } else { Ok(()) }
+        if self.disk_sync() { self.sync_file(number, &file) } else { Ok(()) }
     }
 
     /// Size of a file in blocks, as the operating system sees it.
@@ -674,22 +729,21 @@ impl DataFiles {
     /// Waits until everything written is on the device.
     ///
     /// # Errors
-    /// ORA-01114 when the device fails.
+    /// As [`DataFiles::check_places`].
     pub fn sync(&self) -> Result<()> {
+        self.check_places()?;
         if !self.disk_sync() {
             return Ok(());
         }
         // All files, and not only those that this process has open: others write, too.
         for (number, mut state) in self.table.present() {
             while state.is_present() && !state.is_temporary() && !state.is_offline() {
-                let synced = self.file(number).and_then(|file| {
-                    let failed = |e| Ora::with(1114, &[&number, &0]).because(io_error(27072, "File I/O error", &e));
-                    file.sync().map_err(failed)
-                });
-                match synced {
+                match self.file(number).and_then(|file| self.sync_file(number, &file)) {
                     Ok(()) => break,
                     // Taken offline meanwhile, and perhaps online again: what it is now counts.
-                    Err(e) if e.is(376) || self.table.state(number) != state => state = self.table.state(number),
+                    Err(e) if e.is(376) || self.table.failed().is_none() && self.table.state(number) != state => {
+                        state = self.table.state(number);
+                    }
                     Err(e) => return Err(e),
                 }
             }

@@ -24,6 +24,8 @@ pub use space::NewFile;
 
 /// Name of the control file in the database directory.
 pub const CONTROL_FILE: &str = "control";
+/// The name of its second copy.
+pub const CONTROL_COPY: &str = "control02";
 /// Tablespace numbers of a new database.
 pub mod tablespace {
     /// Dictionary.

@@ -71,7 +71,7 @@ impl DataFiles {
         file.read_at(image.bytes_mut(), 0).map_err(failed)?;
         put(&mut image, control.incarnation.number, at);
         file.write_at(&image.bytes()[..SECTOR_BYTES], 0).map_err(failed)?;
-        file.sync().map_err(failed)
+        self.sync_file(f.file, &file)
     }
 
     /// The checkpoint in the header of a file that need not be in use.

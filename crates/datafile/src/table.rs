@@ -28,6 +28,8 @@ const FLAGS: u64 = 0xFFFF_FFFF;
 const INCARNATION: u64 = FLAGS + 1;
 /// No file has this number: its word counts how often a file has come back.
 const RETURNS: usize = 0;
+/// Behind the words of the files: which file has lost what was written to it, and the system's error. Never taken back.
+const FAILED: usize = Rdba::MAX_FILE as usize + 1;
 
 /// What is known of a file number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,7 +76,7 @@ impl FileTable {
     /// There is no memory for it.
     pub fn new() -> FileTable {
         let count = Rdba::MAX_FILE as usize + 1;
-        let words = os::memory::shared_slice(count).expect("memory for the table of files");
+        let words = os::memory::shared_slice(count + 1).expect("memory for the table of files");
         FileTable { words, open: (0..count).map(|_| RwLock::new(None)).collect() }
     }
 
@@ -107,6 +109,18 @@ impl FileTable {
         if changed.is_ok_and(comes_back) {
             self.words[RETURNS].fetch_add(1, Ordering::AcqRel);
         }
+    }
+
+    /// Notes, for all processes, that what was written to the file may be lost. The first file counts.
+    pub fn fail(&self, number: u32, errno: i32) {
+        let word = (errno as u64) << 32 | u64::from(number);
+        let _ = self.words[FAILED].compare_exchange(0, word, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// The file that has lost what was written to it, and the system's error.
+    pub fn failed(&self) -> Option<(u32, i32)> {
+        let word = self.words[FAILED].load(Ordering::Acquire);
+        (word != 0).then_some((word as u32, (word >> 32) as i32))
     }
 
     /// How often a file that was away has come back.

@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::{OsError, OsResult, full, power};
+use crate::{OsError, OsResult, fault, full, power};
 
 /// How to open a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +33,13 @@ pub struct File {
 }
 
 impl File {
-    /// Opens or creates `path`; a new file may be read and written by its owner only, and read by its group (mode 0640).
+    /// Opens or creates `path`; a new file may be read and written by its owner only (mode 0600).
     ///
     /// # Errors
     /// The file is missing, exists, or may not be opened so.
     pub fn open(path: &Path, mode: OpenMode) -> OsResult<Self> {
         let mut options = OpenOptions::new();
-        options.read(true).mode(0o640);
+        options.read(true).mode(0o600);
         match mode {
             OpenMode::Read => &mut options,
             OpenMode::ReadWrite => options.write(true),
@@ -106,6 +106,9 @@ impl File {
     /// The device is full or failed.
     pub fn write_at(&self, buffer: &[u8], position: u64) -> OsResult<()> {
         full::grow("pwrite", &self.path, || self.len_bytes().unwrap_or(0), position + buffer.len() as u64)?;
+        if fault::loses(&self.path) {
+            return Ok(());
+        }
         if power::armed() {
             return power::write(&self.inner, &self.path, buffer, position);
         }
@@ -118,7 +121,7 @@ impl File {
     /// The device is full or failed.
     pub fn write_list_at(&self, pieces: &[&[u8]], position: u64) -> OsResult<()> {
         let len: usize = pieces.iter().map(|piece| piece.len()).sum();
-        if power::armed() {
+        if power::armed() || fault::loses(&self.path) {
             return self.write_at(&pieces.concat(), position);
         }
         full::grow("pwrite", &self.path, || self.len_bytes().unwrap_or(0), position + len as u64)?;
@@ -160,6 +163,7 @@ impl File {
     /// # Errors
     /// The device failed; what had been written may be lost.
     pub fn sync(&self) -> OsResult<()> {
+        fault::sync(&self.path)?;
         if power::armed() {
             return power::sync(&self.inner, &self.path);
         }

@@ -11,6 +11,7 @@ pub mod cpu;
 pub mod crash;
 pub mod epoll;
 mod error;
+pub mod fault;
 pub mod file;
 pub mod full;
 pub mod futex;

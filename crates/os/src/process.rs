@@ -232,6 +232,12 @@ pub fn open_pidfd(process: i32) -> OsResult<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
+/// Files and directories that the process and its children make are for their owner only, unless they are made for others on purpose.
+pub fn make_files_private() {
+    // SAFETY: a number; no memory is passed.
+    unsafe { libc::umask(0o077) };
+}
+
 /// Names the process as `ps` and `top` show it (15 bytes at most).
 pub fn set_name(name: &str) {
     let z = std::ffi::CString::new(name.replace('\0', "")).unwrap_or_default();

@@ -265,7 +265,7 @@ impl<'a> Backup<'a> {
         // Files that were made meanwhile have no copy: the redo makes them whole.
         control.files.extend(now.files.into_iter().filter(|f| self.control.file(f.file).is_none()));
         control.tablespaces.extend(now.tablespaces.into_iter().filter(|t| self.control.tablespace(t.number).is_none()));
-        control.write(&self.folder)?;
+        control.write_alone(&self.folder)?;
         sync_directory(&self.folder).map_err(|e| cannot_write(&self.folder, &e))?;
         self.manifest.write(&self.folder)?;
         Ok(self.manifest)

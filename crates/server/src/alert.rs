@@ -5,6 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,7 +22,7 @@ pub struct AlertLog {
 impl AlertLog {
     /// Opens the log in `dir`. When that fails the instance goes on without one.
     pub fn open(dir: &Path) -> Self {
-        let file = OpenOptions::new().create(true).append(true).open(dir.join(ALERT_LOG_NAME)).ok();
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(dir.join(ALERT_LOG_NAME)).ok();
         Self { file, is_cut: AtomicBool::new(false) }
     }
 

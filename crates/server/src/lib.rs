@@ -70,6 +70,14 @@ pub fn stop(dir: &Path, mode: StopMode) -> Result<bool, String> {
     while place::running(dir).map_err(|e| e.to_string())?.is_some() {
         os::clock::sleep(std::time::Duration::from_millis(2));
     }
+    // An instance that could not write what it had has ended, too.
+    if mode != StopMode::Abort && session::was_closed(dir) == Some(false) {
+        let log = dir.join(ALERT_LOG_NAME);
+        return Err(format!(
+            "ORA-01092: ORACLE instance terminated. Disconnection forced\nThe database was not closed: {} says why. The next start recovers it.",
+            log.display()
+        ));
+    }
     Ok(true)
 }
 

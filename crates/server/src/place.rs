@@ -32,6 +32,8 @@ pub enum PlaceError {
     InUse(i32),
     Os(OsError),
     Io(String),
+    /// It has files of something else.
+    Foreign(String),
 }
 
 impl std::fmt::Display for PlaceError {
@@ -43,6 +45,7 @@ impl std::fmt::Display for PlaceError {
             ),
             PlaceError::Os(e) => write!(f, "ORA-01565: error in identifying file\n{e}"),
             PlaceError::Io(e) => write!(f, "ORA-01565: error in identifying file\n{e}"),
+            PlaceError::Foreign(e) => write!(f, "ORA-01501: CREATE DATABASE failed\n{e}"),
         }
     }
 }
@@ -56,8 +59,11 @@ impl From<OsError> for PlaceError {
 impl Place {
     /// Takes `dir`, making it when it is missing.
     pub fn take(dir: &Path) -> Result<Place, PlaceError> {
-        std::fs::create_dir_all(dir).map_err(|e| PlaceError::Io(format!("{}: {e}", dir.display())))?;
-        let dir = dir.canonicalize().map_err(|e| PlaceError::Io(format!("{}: {e}", dir.display())))?;
+        let failed = |e: std::io::Error| PlaceError::Io(format!("{}: {e}", dir.display()));
+        make_private(dir, true).map_err(failed)?;
+        let dir = dir.canonicalize().map_err(failed)?;
+        refuse_foreign(&dir)?;
+        close_to_others(&dir)?;
         Self::lock(dir, false)
     }
 
@@ -68,7 +74,7 @@ impl Place {
         let base = base.or(shm).unwrap_or_else(std::env::temp_dir);
         for n in 0..1000 {
             let dir = base.join(format!("latchwork-{}-{n}", os::process::own_id()));
-            match make_private(&dir) {
+            match make_private(&dir, false) {
                 Ok(()) => return Self::lock(dir, true),
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(PlaceError::Io(format!("{}: {e}", dir.display()))),
@@ -114,9 +120,50 @@ impl Place {
     }
 }
 
-fn make_private(dir: &Path) -> std::io::Result<()> {
+fn make_private(dir: &Path, recursive: bool) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().mode(0o700).create(dir)
+    std::fs::DirBuilder::new().mode(0o700).recursive(recursive).create(dir)
+}
+
+/// What a directory has only when a database lives there, or is to: the parameter file asks for one among other files.
+const OWN_NAMES: [&str; 2] = [LOCK_NAME, "init.ora"];
+
+/// Refuses a directory that has files and no database: it is somebody's, and a slip of the keyboard.
+fn refuse_foreign(dir: &Path) -> Result<(), PlaceError> {
+    let failed = |e: std::io::Error| PlaceError::Io(format!("{}: {e}", dir.display()));
+    let mut foreign: Option<String> = None;
+    for entry in std::fs::read_dir(dir).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        if OWN_NAMES.contains(&name.as_str()) || session::DATABASE_NAMES.contains(&name.as_str()) {
+            return Ok(());
+        }
+        let counts = !name.starts_with('.') && name != "lost+found" && name != crate::ALERT_LOG_NAME;
+        if counts && foreign.as_ref().is_none_or(|first| name < *first) {
+            foreign = Some(name);
+        }
+    }
+    let Some(name) = foreign else { return Ok(()) };
+    Err(PlaceError::Foreign(format!(
+        "{}: there is no database, and the directory is not empty: it has '{name}'. Choose an empty directory, or one that is not there \
+         yet, or put the file init.ora beside what it has",
+        dir.display()
+    )))
+}
+
+/// Takes the directory's permissions from everybody but its owner: what lies in it, the data, the redo and the traces, is nobody else's
+/// to read, and nobody else's to replace.
+fn close_to_others(dir: &Path) -> Result<(), PlaceError> {
+    use std::os::unix::fs::PermissionsExt;
+    let failed = |e: std::io::Error| PlaceError::Io(format!("{}: {e}", dir.display()));
+    let mode = std::fs::metadata(dir).map_err(failed)?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)).map_err(|e| {
+        let text =
+            "others can get into the directory, and it cannot be closed to them: chmod 700 it, or choose another";
+        PlaceError::Io(format!("{}: {text} ({e})", dir.display()))
+    })
 }
 
 fn read_pid(lock: &File) -> i32 {

@@ -92,6 +92,8 @@ enum End {
 
 /// Runs an instance from start to end.
 pub fn run(options: StartOptions) -> Result<(), String> {
+    // Whatever the instance's processes make, archived logs and backups too, is their owner's.
+    os::process::make_files_private();
     let place = match &options.dir {
         Some(d) => Place::take(d),
         None => Place::take_temporary(),
@@ -127,6 +129,9 @@ fn run_in(options: &StartOptions, place: &Place) -> Result<(), String> {
 fn arm_faults(options: &StartOptions, place: &Place) -> os::OsResult<()> {
     if options.params.flag(Param::DiskFull) {
         os::full::arm(place.dir());
+    }
+    if options.params.flag(Param::DeviceFails) {
+        os::fault::arm(place.dir());
     }
     let plan = options.params.get(Param::CrashPoint);
     if !plan.is_empty() {
@@ -177,6 +182,11 @@ impl Supervisor {
         let lines = options.params.given_lines();
         if !lines.is_empty() {
             alert.write(&format!("System parameters with non-default values:\n  {}", lines.join("\n  ")));
+            let is_given = |p: &&Param| !options.params.is_default(**p);
+            let idle: Vec<&str> = params::WITHOUT_EFFECT.iter().filter(is_given).map(|p| p.def().name).collect();
+            if !idle.is_empty() {
+                alert.write(&format!("Parameters that are accepted and have no effect: {}", idle.join(", ")));
+            }
         }
         signal::ignore(signal::SIGPIPE);
         let text = |e: os::OsError| e.to_string();

@@ -42,6 +42,9 @@ const MEMORY_BYTES_USUAL: u64 = 256 << 20;
 /// complete.
 const MAKING: &str = "making";
 
+/// Files that only a directory with a database has, or one in which one is being made.
+pub const DATABASE_NAMES: [&str; 3] = [datafile::CONTROL_FILE, datafile::CONTROL_COPY, MAKING];
+
 /// Notes that a database with these files is about to be made in `dir`.
 ///
 /// # Errors
@@ -58,6 +61,30 @@ pub fn begin_making(dir: &Path, names: &[String]) -> Result<()> {
 pub fn end_making(dir: &Path) {
     // Left behind it says nothing.
     let _ = os::file::remove(&dir.join(MAKING));
+}
+
+/// Whether the database in `dir` was closed in order by its last instance; `None` when nobody can tell.
+pub fn was_closed(dir: &Path) -> Option<bool> {
+    ControlFile::read(dir).ok().map(|control| control.clean)
+}
+
+/// Refuses to make a database where the files of one lie, which has lost its control file.
+///
+/// # Errors
+/// ORA-00205, which says what to do.
+pub fn refuse_without_control(dir: &Path, names: &[String]) -> Result<()> {
+    let is_ones = |name: &str| name.ends_with(".dbf") || names.iter().any(|n| n == name);
+    let entries = std::fs::read_dir(dir).map(|all| all.flatten().collect::<Vec<_>>()).unwrap_or_default();
+    let mut found: Vec<String> = entries.iter().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    found.retain(|name| is_ones(name));
+    let Some(first) = found.iter().min() else { return Ok(()) };
+    let text = format!(
+        "{}: there is no control file, but '{first}' and {} more files of a database: no new one is made over them. Put the control file back, \
+         or restore a backup into another directory",
+        dir.display(),
+        found.len() - 1
+    );
+    Err(Ora::new(205).because(Ora::from_text(Facility::Lwk, 1, text)))
 }
 
 fn not_made(e: &os::OsError) -> Ora {
@@ -81,8 +108,9 @@ pub fn remove_unfinished(dir: &Path) -> Result<()> {
             return Ok(());
         }
     }
-    // The control file goes last but one, and the list last: cut off, this is done again.
-    let paths = names.lines().map(|n| dir.join(n)).chain([control, making]);
+    // The control file goes last but one, behind its copy, and the list last: cut off, this is done again.
+    let copy = dir.join(datafile::CONTROL_COPY);
+    let paths = names.lines().map(|n| dir.join(n)).chain([copy, control, making]);
     for path in paths.filter(|p| os::file::exists(p)) {
         os::file::remove(&path).map_err(|e| not_made(&e))?;
     }

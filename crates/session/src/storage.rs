@@ -50,21 +50,31 @@ impl Database {
             _ => !ephemeral,
         };
         startup::remove_unfinished(dir)?;
-        if !os::file::exists(&dir.join(datafile::CONTROL_FILE)) {
+        let has = |name| os::file::exists(&dir.join(name));
+        if !has(datafile::CONTROL_FILE) && !has(datafile::CONTROL_COPY) {
             let name = init.get(Param::DbName).to_string();
             init.derive_names(&name);
             let mut spec = CreateDatabase::usual(&name, os::clock::wall_ns(), init.number(Param::DbBlockSize) as usize);
             limit_files(&mut spec, init);
             crate::undo_tablespace::name(&mut spec, init)?;
             spec.dictionary = dictionary::base::Base::shape();
-            startup::begin_making(dir, &making_names(&spec, init))?;
+            let names = making_names(&spec, init);
+            startup::refuse_without_control(dir, &names)?;
+            startup::begin_making(dir, &names)?;
             let files = Arc::new(DataFiles::create(dir, &spec)?);
             files.set_disk_sync(sync);
             create_logs(&files, init, ephemeral)?;
             let standing = startup::Standing::of(&files.control()?);
             return Ok(Database { files, standing, is_new: true, undo_tablespace: None });
         }
-        ControlFile::read(dir)?.require_dictionary(dictionary::base::Base::shape())?;
+        let (control, was_cut) = ControlFile::read_both(dir)?;
+        control.require_dictionary(dictionary::base::Base::shape())?;
+        if was_cut {
+            control.write(dir)?;
+            tell(Told::Alert(
+                "A change of the control file was cut off between its two copies: the older one was written again",
+            ));
+        }
         let (files, control) = DataFiles::open(dir)?;
         files.set_disk_sync(sync);
         let (is, wanted) = (files.block_size(), init.number(Param::DbBlockSize) as usize);

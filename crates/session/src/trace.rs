@@ -6,11 +6,13 @@
 use crate::core::Core;
 use enqueue::{DeadlockWait, LockMode};
 use std::fmt::Write as _;
+use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 fn append(path: &Path, text: &str) {
-    if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
+    if let Ok(mut file) = OpenOptions::new().create(true).append(true).mode(0o600).open(path) {
         let _ = file.write_all(text.as_bytes());
     }
 }
