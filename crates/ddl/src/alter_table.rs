@@ -8,7 +8,7 @@ use crate::index::{column_position, existing_table, refill};
 use crate::replace_name::replace_name;
 use crate::rows;
 use crate::work::{Target, Work, by};
-use dictionary::base::{Base, cdef, col, com, con, obj, tab};
+use dictionary::base::{Base, cdef, col, com, con, obj, objauth, tab};
 use dictionary::rows::{as_u32, int, text};
 use dictionary::*;
 use sql::ast::{
@@ -401,6 +401,9 @@ fn drop_column(
     columns::update(work, object, position, &table.columns[position])?;
     let mine = |row: &[Value]| as_u32(&row[com::OBJ]) == object.0 && as_u32(&row[com::COL]) as usize == position + 1;
     work.change().delete(Base::Com, &mine)?;
+    let granted =
+        |row: &[Value]| as_u32(&row[objauth::OBJ]) == object.0 && as_u32(&row[objauth::COL]) as usize == position + 1;
+    work.change().delete(Base::Objauth, &granted)?;
     Ok(())
 }
 

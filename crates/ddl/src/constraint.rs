@@ -389,6 +389,25 @@ fn check_columns(table: &TableDef, expr: &ast::Expr, used: &mut Vec<usize>) -> R
     bad.map_or(Ok(()), Err)
 }
 
+/// ORA-01031 unless the owner of a table has REFERENCES, itself, on the whole parent or on each column referenced. Roles do not count, and
+/// there is no ANY privilege.
+fn require_references(work: &Work<'_>, owner: UserId, parent: &TableDef, referenced: &[Ident], pos: u32) -> Result<()> {
+    if owner == parent.owner_id || owner == UserId::SYS {
+        return Ok(());
+    }
+    let grants = work.image.object_grants(parent.object);
+    let has = |column: u32| {
+        grants.iter().any(|grant| {
+            grant.privilege == ObjectPrivilege::References as u8
+                && grant.column == column
+                && (grant.grantee == owner || grant.grantee == UserId::PUBLIC)
+        })
+    };
+    let (_, columns) = referenced_key(parent, referenced, pos)?;
+    let on_columns = !columns.is_empty() && columns.iter().all(|column| has(*column as u32 + 1));
+    if has(0) || on_columns { Ok(()) } else { Err(Ora::new(1031).at(pos)) }
+}
+
 fn add_foreign_key(
     work: &mut Work<'_>,
     on: &mut Subject<'_>,
@@ -405,11 +424,11 @@ fn add_foreign_key(
         Rc::new(on.table.clone())
     } else {
         let object = work.existing(&target, ObjectKind::Table, 942)?;
-        if !work.names.allowed(object, target.owner, ObjectPrivilege::References)? {
-            return Err(Ora::new(1031).at(target.pos));
-        }
         index::existing_table(work, object)?
     };
+    if !itself {
+        require_references(work, on.table.owner_id, &parent_table, referenced, target.pos)?;
+    }
     if on.table.temporary.is_some() || parent_table.temporary.is_some() {
         return Err(Ora::new(14455).at(target.pos));
     }
@@ -541,14 +560,17 @@ pub fn remove_references(
     if !cascade {
         return Err(Ora::new(if key.is_some() { 2273 } else { 2449 }).at(pos));
     }
-    for reference in references {
-        let mut from = (*index::existing_table(work, reference.from_table)?).clone();
-        work.lock(from.object)?;
-        let found = from.constraints.iter().find(|constraint| constraint.id == reference.constraint).cloned();
-        if let Some(constraint) = found {
-            remove(work, &mut from, &constraint, KeyIndex::AsMade)?;
-        }
-        work.touch(from.object);
+    references.iter().try_for_each(|reference| remove_reference(work, reference))
+}
+
+/// Drops one foreign key of another table.
+pub fn remove_reference(work: &mut Work<'_>, reference: &ForeignKeyTo) -> Result<()> {
+    let mut from = (*index::existing_table(work, reference.from_table)?).clone();
+    work.lock(from.object)?;
+    let found = from.constraints.iter().find(|constraint| constraint.id == reference.constraint).cloned();
+    if let Some(constraint) = found {
+        remove(work, &mut from, &constraint, KeyIndex::AsMade)?;
     }
+    work.touch(from.object);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! GRANT and REVOKE.
 
 use crate::user::{add_user, existing};
-use crate::work::Work;
+use crate::work::{Target, Work};
 use dictionary::base::{Base, objauth, sysauth};
 use dictionary::rows::{as_i64, as_u32, blank, flag, int};
 use dictionary::*;
@@ -23,12 +23,18 @@ impl Granted {
     }
 }
 
-/// The system privileges and roles of a list. ORA-00990, ORA-01919.
+/// The system privileges and roles of a list. ORA-00990, ORA-01919; ORA-00969 for columns, which want an object.
 fn granted(work: &Work<'_>, privileges: &[Privilege]) -> Result<Vec<Granted>> {
     let mut list = Vec::new();
     for privilege in privileges {
-        if matches!(privilege.name.as_str(), "ALL" | "ALL PRIVILEGES") {
-            list.extend(SystemPrivilege::ALL.iter().map(|privilege| Granted::System(*privilege)));
+        if !privilege.columns.is_empty() {
+            return Err(Ora::new(969).at(privilege.pos.0));
+        }
+        if is_all(privilege) {
+            // It leaves out what opens the dictionary.
+            let all =
+                SystemPrivilege::ALL.iter().filter(|privilege| **privilege != SystemPrivilege::SelectAnyDictionary);
+            list.extend(all.map(|privilege| Granted::System(*privilege)));
         } else if let Some(system) = SystemPrivilege::parse(&privilege.name) {
             list.push(Granted::System(system));
         } else if privilege.name.contains(' ') {
@@ -39,6 +45,10 @@ fn granted(work: &Work<'_>, privileges: &[Privilege]) -> Result<Vec<Granted>> {
         }
     }
     Ok(list)
+}
+
+fn is_all(privilege: &Privilege) -> bool {
+    matches!(privilege.name.as_str(), "ALL" | "ALL PRIVILEGES")
 }
 
 /// Users, roles and PUBLIC; a user that GRANT ... IDENTIFIED BY names and does not exist is made. ORA-01917.
@@ -82,16 +92,25 @@ pub fn grant(work: &mut Work<'_>, grant: &Grant) -> Result<()> {
             Ok(())
         }
         Some(on) => {
-            let (object, owner) = object_of(work, on)?;
-            let list = object_privileges(work, &grant.privileges, object)?;
-            require_grantable(work, object, owner, &list, grant.pos.0)?;
+            let on = object_of(work, on, &grant.privileges, grant.pos.0)?;
+            let list = object_privileges(work, &grant.privileges, &on)?;
+            let list = grantable(work, &on, list, grant.pos.0)?;
+            if on.kind == ObjectKind::View && on.object.0 >= FIRST_USER_OBJECT && !on.is_fixed {
+                let text = work.image.view(on.object)?.map(|view| view.text.clone()).unwrap_or_default();
+                let query = sql::parse_query(&text).map_err(|_| has_errors(&on).at(on.pos))?;
+                require_view_grantable(work, &on, &query, &list)?;
+            }
             let to = grantees(work, &grant.to)?;
+            for (grantee, name) in to.iter().zip(&grant.to) {
+                check_grantee(work, *grantee, &list, grant.with_option, name.name.pos.0)?;
+            }
+            let object = materialize(work, &on)?;
             for grantee in to {
-                if grantee == owner {
+                if grantee == on.owner {
                     continue;
                 }
-                for privilege in &list {
-                    grant_on(work, grantee, object, owner, *privilege, grant.with_option)?;
+                for wanted in &list {
+                    grant_on(work, grantee, (object, on.owner), wanted, grant.with_option)?;
                 }
             }
             work.touch(object);
@@ -110,7 +129,7 @@ fn require_admin(work: &Work<'_>, list: &[Granted], pos: u32) -> Result<()> {
             Granted::System(_) => SystemPrivilege::GrantAnyPrivilege,
             Granted::Role(_) => SystemPrivilege::GrantAnyRole,
         };
-        if !work.names.has(any) {
+        if !work.names.has(any) && !work.image.has_granted(work.session.user, what.number(), true) {
             return Err(match what {
                 Granted::Role(role) => Ora::with(1932, &[&work.image.user_name(*role)]).at(pos),
                 Granted::System(_) => Ora::new(1031).at(pos),
@@ -120,12 +139,19 @@ fn require_admin(work: &Work<'_>, list: &[Granted], pos: u32) -> Result<()> {
     Ok(())
 }
 
+fn is_role(work: &Work<'_>, grantee: UserId) -> bool {
+    work.image.user(grantee).is_some_and(|user| user.is_role)
+}
+
 fn grant_one(work: &mut Work<'_>, grantee: UserId, what: &Granted, option: bool, pos: u32) -> Result<()> {
     if let Granted::Role(role) = what
         && (*role == grantee || work.image.grantees(*role).contains(&grantee.0))
         && grantee != UserId::PUBLIC
     {
         return Err(Ora::new(1934).at(pos));
+    }
+    if matches!(what, Granted::System(SystemPrivilege::UnlimitedTablespace)) && is_role(work, grantee) {
+        return Err(Ora::with(1931, &[&SystemPrivilege::UnlimitedTablespace.name()]).at(pos));
     }
     let number = what.number();
     let mine = move |row: &[Value]| {
@@ -142,106 +168,269 @@ fn grant_one(work: &mut Work<'_>, grantee: UserId, what: &Granted, option: bool,
     Ok(())
 }
 
-/// The object of ON. ORA-00942 for what is not there, ORA-04043 likewise for units.
-fn object_of(work: &Work<'_>, on: &GrantObject) -> Result<(ObjectId, UserId)> {
+/// The object of ON.
+struct On {
+    object: ObjectId,
+    owner: UserId,
+    kind: ObjectKind,
+    owner_name: String,
+    name: String,
+    /// A view V_$: it gets its row of OBJ$ with the first grant.
+    is_fixed: bool,
+    pos: u32,
+}
+
+/// A privilege that is granted or revoked, and the columns it is limited to: positions from 1.
+struct Wanted {
+    privilege: ObjectPrivilege,
+    columns: Vec<u32>,
+}
+
+/// The object of ON. ORA-00942 for what is not there, ORA-04042 likewise for units, ORA-02030 for fixed tables.
+fn object_of(work: &Work<'_>, on: &GrantObject, privileges: &[Privilege], pos: u32) -> Result<On> {
+    let on_object = |def: &ObjectDef, pos: u32| On {
+        object: def.object,
+        owner: def.owner_id,
+        kind: def.kind,
+        owner_name: work.image.user_name(def.owner_id),
+        name: def.name.clone(),
+        is_fixed: false,
+        pos,
+    };
     match on {
         GrantObject::Directory(name) => {
             let found = work.image.find(UserId::SYS, ObjectKind::Directory, &name.name);
-            let object = found.ok_or_else(|| Ora::with(22930, &[]).at(name.pos.0))?;
-            Ok((object.object, UserId::SYS))
+            let object = found.ok_or_else(|| Ora::new(22930).at(name.pos.0))?;
+            Ok(on_object(object, name.pos.0))
         }
         GrantObject::Object(name) => {
-            let target = work.target(name)?;
-            let found = work.names.object(Some(&target.owner_name), &target.name, ObjectKind::Table.namespace());
-            let base = || Base::named(&target.name).filter(|_| target.owner == UserId::SYS);
-            match (found, base()) {
-                (Some(object), _) => Ok((object.object, object.owner_id)),
-                (None, Some(base)) => Ok((base.table().object, UserId::SYS)),
-                (None, None) => Err(Ora::new(942).at(target.pos)),
+            let (schema, at) = match name.parts.as_slice() {
+                [own] => (None, own.pos.0),
+                [schema, own] => (Some(schema.name.as_str()), own.pos.0),
+                _ => return Err(Ora::new(926).at(name.pos.0)),
+            };
+            let executes = !privileges.is_empty() && privileges.iter().all(|privilege| privilege.name == "EXECUTE");
+            let missing = || Ora::new(if executes { 4042 } else { 942 }).at(at);
+            match work.names.named(schema, name.last())?.ok_or_else(missing)? {
+                Named::Object(def) => Ok(On { is_fixed: is_fixed_view(&def), ..on_object(&def, at) }),
+                Named::FixedView(name) => Ok(On {
+                    object: ObjectId(0),
+                    owner: UserId::SYS,
+                    kind: ObjectKind::View,
+                    owner_name: "SYS".into(),
+                    name,
+                    is_fixed: true,
+                    pos: at,
+                }),
+                Named::Fixed => Err(Ora::new(2030).at(pos)),
             }
         }
     }
 }
 
-/// The privileges of a list that the object's kind has. ORA-00990, ORA-02224 (EXECUTE on a table), ORA-02225 (others on a unit).
-fn object_privileges(work: &Work<'_>, list: &[Privilege], object: ObjectId) -> Result<Vec<ObjectPrivilege>> {
+/// Whether OBJ$ has the view only because something was granted on it.
+fn is_fixed_view(def: &ObjectDef) -> bool {
+    def.owner_id == UserId::SYS && (def.name.starts_with("V_$") || def.name.starts_with("GV_$"))
+}
+
+/// The number of the object, which a view V_$ gets here.
+fn materialize(work: &mut Work<'_>, on: &On) -> Result<ObjectId> {
+    if on.object.0 != 0 {
+        return Ok(on.object);
+    }
+    let object = work.new_object();
+    let target = Target { owner: UserId::SYS, owner_name: "SYS".into(), name: on.name.clone(), pos: on.pos };
+    work.insert_object(object, None, &target, ObjectKind::View)?;
+    Ok(object)
+}
+
+/// The privileges of a list that the object's kind has. ORA-00990, ORA-00969 and ORA-00904 for columns, and by kind ORA-02204 (views),
+/// ORA-02205 (sequences), ORA-02224 (tables), ORA-02225 (units), ORA-02305 (types), ORA-22928 (directories).
+fn object_privileges(work: &Work<'_>, list: &[Privilege], on: &On) -> Result<Vec<Wanted>> {
     use ObjectPrivilege::*;
-    let kind = work.image.object(object).map_or(ObjectKind::Table, |object| object.kind);
-    let fitting: &[ObjectPrivilege] = match kind {
-        ObjectKind::Table => &[Alter, Delete, Index, Insert, Select, Update, References, Read, Debug, Flashback, Lock],
-        ObjectKind::View => &[Delete, Insert, Select, Update, References, Read, Debug, Flashback],
-        ObjectKind::Sequence => &[Alter, Select],
-        ObjectKind::Directory => &[Read, Execute],
-        _ => &[Execute, Debug],
-    };
-    let mut privileges = Vec::new();
-    for privilege in list {
-        if !privilege.columns.is_empty() {
-            // Privileges on single columns would have to be checked column by column.
-            return Err(Ora::unsupported().at(privilege.pos.0));
+    let (fitting, code): (&[ObjectPrivilege], u32) = match on.kind {
+        ObjectKind::Table => {
+            (&[Alter, Delete, Index, Insert, Select, Update, References, Read, Debug, Flashback, Lock], 2224)
         }
-        match privilege.name.as_str() {
-            "ALL" | "ALL PRIVILEGES" => privileges.extend_from_slice(fitting),
-            "WRITE" if kind == ObjectKind::Directory => privileges.push(Read),
-            name => {
-                let parsed = ObjectPrivilege::parse(name).ok_or_else(|| Ora::new(990).at(privilege.pos.0))?;
-                if !fitting.contains(&parsed) {
-                    let code = if parsed == Execute { 2224 } else { 2225 };
-                    return Err(Ora::new(code).at(privilege.pos.0));
+        ObjectKind::View => (&[Delete, Insert, Select, Update, References, Read, Debug, Flashback], 2204),
+        ObjectKind::Sequence => (&[Alter, Select], 2205),
+        ObjectKind::Directory => (&[Read, Write, Execute], 22928),
+        ObjectKind::Type => (&[Execute, Debug], 2305),
+        _ => (&[Execute, Debug], 2225),
+    };
+    let mut wanted = Vec::new();
+    for privilege in list {
+        let columns = columns_of(work, privilege, on)?;
+        let by_column = [Insert, Update, References];
+        if is_all(privilege) {
+            let all = fitting.iter().filter(|privilege| columns.is_empty() || by_column.contains(privilege));
+            wanted.extend(all.map(|privilege| Wanted { privilege: *privilege, columns: columns.clone() }));
+            continue;
+        }
+        let parsed = ObjectPrivilege::parse(&privilege.name).ok_or_else(|| Ora::new(990).at(privilege.pos.0))?;
+        if !fitting.contains(&parsed) {
+            let code = if on.kind == ObjectKind::Table && parsed != Execute { 990 } else { code };
+            return Err(Ora::new(code).at(privilege.pos.0));
+        }
+        if !columns.is_empty() && !by_column.contains(&parsed) {
+            return Err(Ora::new(969).at(privilege.pos.0));
+        }
+        wanted.push(Wanted { privilege: parsed, columns });
+    }
+    Ok(wanted)
+}
+
+fn columns_of(work: &Work<'_>, privilege: &Privilege, on: &On) -> Result<Vec<u32>> {
+    if privilege.columns.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !matches!(on.kind, ObjectKind::Table | ObjectKind::View) {
+        return Err(Ora::new(969).at(privilege.pos.0));
+    }
+    let columns = work.image.columns(on.object)?;
+    let mut list = Vec::new();
+    for name in &privilege.columns {
+        let at = columns.iter().position(|column| column.name == name.name && !column.hidden);
+        let at = at.ok_or_else(|| crate::work::no_column(name))? as u32 + 1;
+        if !list.contains(&at) {
+            list.push(at);
+        }
+    }
+    Ok(list)
+}
+
+/// What of the list the session may grant: all of it, or for ALL what it has with the grant option. ORA-01031.
+fn grantable(work: &Work<'_>, on: &On, list: Vec<Wanted>, pos: u32) -> Result<Vec<Wanted>> {
+    let user = work.session.user;
+    let any = SystemPrivilege::GrantAnyObjectPrivilege;
+    let reaches = on.owner != UserId::SYS || on.kind == ObjectKind::Directory;
+    if on.owner == user || work.names.is_sysdba() || (reaches && work.names.has(any)) {
+        return Ok(list);
+    }
+    let has = |wanted: &Wanted| {
+        let on_column = |column: &u32| work.image.has_column_grant(user, on.object, wanted.privilege, *column, true);
+        on_column(&0) || (!wanted.columns.is_empty() && wanted.columns.iter().all(on_column))
+    };
+    if list.iter().all(has) { Ok(list) } else { Err(Ora::new(1031).at(pos)) }
+}
+
+/// ORA-01749, ORA-01926 and ORA-01931 for a grantee.
+fn check_grantee(work: &Work<'_>, grantee: UserId, list: &[Wanted], option: bool, pos: u32) -> Result<()> {
+    if grantee == work.session.user {
+        return Err(Ora::new(1749).at(pos));
+    }
+    if !is_role(work, grantee) {
+        return Ok(());
+    }
+    if option {
+        return Err(Ora::new(1926).at(pos));
+    }
+    let bound = [ObjectPrivilege::References, ObjectPrivilege::Index];
+    match list.iter().find(|wanted| bound.contains(&wanted.privilege)) {
+        Some(wanted) => Err(Ora::with(1931, &[&wanted.privilege.name()]).at(pos)),
+        None => Ok(()),
+    }
+}
+
+fn has_errors(on: &On) -> Ora {
+    Ora::with(4063, &[&format!("view \"{}.{}\"", on.owner_name, on.name)])
+}
+
+/// ORA-01720 unless the view's owner may give away each privilege on everything of others that the view's query uses.
+fn require_view_grantable(work: &mut Work<'_>, on: &On, query: &sql::ast::Query, list: &[Wanted]) -> Result<()> {
+    use ObjectPrivilege as P;
+    let used = work.host.used_objects(query, on.owner).map_err(|_| has_errors(on).at(on.pos))?;
+    for object in used {
+        let def = work.image.object(object).cloned();
+        let (owner, kind) = def.as_ref().map_or((UserId::SYS, ObjectKind::View), |def| (def.owner_id, def.kind));
+        for wanted in list {
+            let needed = match (kind, wanted.privilege) {
+                (ObjectKind::Table | ObjectKind::View, P::Insert | P::Update | P::Delete) if owner != UserId::SYS => {
+                    wanted.privilege
                 }
-                privileges.push(parsed);
+                (ObjectKind::Table | ObjectKind::View, P::Read) => P::Read,
+                (ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence, _) => P::Select,
+                _ => P::Execute,
+            };
+            if !work.names.may_give(on.owner, object, owner, needed) {
+                let name = def.as_ref().map_or_else(String::new, |def| def.name.clone());
+                return Err(Ora::with(1720, &[&work.image.user_name(owner), &name]).at(on.pos));
             }
         }
     }
-    Ok(privileges)
+    Ok(())
 }
 
-/// ORA-01031 (ORA-00942 where nothing may be seen) unless the session may grant on the object.
-fn require_grantable(
-    work: &Work<'_>,
-    object: ObjectId,
-    owner: UserId,
-    list: &[ObjectPrivilege],
-    pos: u32,
+/// ORA-01720 when a view that has been granted to others gets a query that could not be granted to them.
+pub fn require_still_grantable(
+    work: &mut Work<'_>,
+    view: ObjectId,
+    target: &Target,
+    query: &sql::ast::Query,
 ) -> Result<()> {
-    let user = work.session.user;
-    let any = owner == user || work.names.is_sysdba() || work.names.has(SystemPrivilege::GrantAnyObjectPrivilege);
-    let all = || list.iter().all(|privilege| work.image.has_object_grant(user, object, *privilege, true));
-    if any || all() { Ok(()) } else { Err(Ora::new(1031).at(pos)) }
+    let mut list: Vec<Wanted> = Vec::new();
+    for grant in work.image.object_grants(view) {
+        let known = |code: u8| list.iter().any(|wanted| wanted.privilege as u8 == code);
+        if grant.grantee != target.owner && !known(grant.privilege) {
+            let privilege = ObjectPrivilege::from_code(grant.privilege);
+            list.extend(privilege.map(|privilege| Wanted { privilege, columns: Vec::new() }));
+        }
+    }
+    if list.is_empty() {
+        return Ok(());
+    }
+    let on = On {
+        object: view,
+        owner: target.owner,
+        kind: ObjectKind::View,
+        owner_name: target.owner_name.clone(),
+        name: target.name.clone(),
+        is_fixed: false,
+        pos: target.pos,
+    };
+    require_view_grantable(work, &on, query, &list)
 }
 
 fn grant_on(
     work: &mut Work<'_>,
     grantee: UserId,
-    object: ObjectId,
-    owner: UserId,
-    privilege: ObjectPrivilege,
+    (object, owner): (ObjectId, UserId),
+    wanted: &Wanted,
     option: bool,
 ) -> Result<()> {
-    let code = privilege as u8;
-    let mine = move |row: &[Value]| {
-        as_u32(&row[objauth::OBJ]) == object.0
-            && as_u32(&row[objauth::GRANTEE]) == grantee.0
-            && as_u32(&row[objauth::PRIVILEGE]) == u32::from(code)
-    };
-    let kept = work.change().update(Base::Objauth, &mine, &mut |row| {
-        if option {
-            row[objauth::OPTION] = int(1);
-        }
-    })?;
-    if kept > 0 {
-        return Ok(());
-    }
+    let code = wanted.privilege as u8;
     let user = work.session.user;
-    let has_option = work.image.has_object_grant(user, object, privilege, true);
-    let grantor = if has_option { user } else { owner };
-    let mut row = blank(Base::Objauth);
-    row[objauth::OBJ] = int(object.0);
-    row[objauth::GRANTOR] = int(grantor.0);
-    row[objauth::GRANTEE] = int(grantee.0);
-    row[objauth::PRIVILEGE] = int(code);
-    row[objauth::OPTION] = flag(option);
-    work.change().insert(Base::Objauth, &row)
+    let columns = if wanted.columns.is_empty() { vec![0] } else { wanted.columns.clone() };
+    for column in columns {
+        let grants = |column| work.image.has_column_grant(user, object, wanted.privilege, column, true);
+        let grantor = if user != owner && (grants(0) || grants(column)) { user } else { owner };
+        let mine = move |row: &[Value]| {
+            as_u32(&row[objauth::OBJ]) == object.0
+                && as_u32(&row[objauth::GRANTOR]) == grantor.0
+                && as_u32(&row[objauth::GRANTEE]) == grantee.0
+                && as_u32(&row[objauth::PRIVILEGE]) == u32::from(code)
+                && as_u32(&row[objauth::COL]) == column
+        };
+        let kept = work.change().update(Base::Objauth, &mine, &mut |row| {
+            if option {
+                row[objauth::OPTION] = int(1);
+            }
+        })?;
+        if kept > 0 {
+            continue;
+        }
+        let mut row = blank(Base::Objauth);
+        row[objauth::OBJ] = int(object.0);
+        row[objauth::GRANTOR] = int(grantor.0);
+        row[objauth::GRANTEE] = int(grantee.0);
+        row[objauth::PRIVILEGE] = int(code);
+        if column != 0 {
+            row[objauth::COL] = int(column);
+        }
+        row[objauth::OPTION] = flag(option);
+        work.change().insert(Base::Objauth, &row)?;
+    }
+    Ok(())
 }
 
 pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
@@ -254,7 +443,7 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
         None => {
             let list = granted(work, &revoke.privileges)?;
             require_admin(work, &list, revoke.pos.0)?;
-            let all = revoke.privileges.iter().any(|p| matches!(p.name.as_str(), "ALL" | "ALL PRIVILEGES"));
+            let all = revoke.privileges.iter().any(is_all);
             for grantee in from {
                 for what in &list {
                     revoke_one(work, grantee, what, all, revoke.pos.0)?;
@@ -263,22 +452,89 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
             Ok(())
         }
         Some(on) => {
-            let (object, owner) = object_of(work, on)?;
-            let list = object_privileges(work, &revoke.privileges, object)?;
-            require_grantable(work, object, owner, &list, revoke.pos.0)?;
-            let mut removed = 0;
-            for grantee in from {
-                let mine = |row: &[Value]| {
-                    as_u32(&row[objauth::OBJ]) == object.0
-                        && as_u32(&row[objauth::GRANTEE]) == grantee.0
-                        && list.iter().any(|privilege| as_u32(&row[objauth::PRIVILEGE]) == *privilege as u32)
-                };
-                removed += work.change().delete(Base::Objauth, &mine)?;
+            let on = object_of(work, on, &revoke.privileges, revoke.pos.0)?;
+            if let Some(privilege) = revoke.privileges.iter().find(|privilege| !privilege.columns.is_empty()) {
+                return Err(Ora::new(1750).at(privilege.pos.0));
             }
-            work.touch(object);
-            if removed == 0 { Err(Ora::new(1927).at(revoke.pos.0)) } else { Ok(()) }
+            let list = object_privileges(work, &revoke.privileges, &on)?;
+            let all = revoke.privileges.iter().any(is_all);
+            for (grantee, name) in from.iter().zip(&revoke.from) {
+                if *grantee == work.session.user {
+                    return Err(Ora::new(1749).at(name.name.pos.0));
+                }
+                for wanted in &list {
+                    let removed = revoke_on(work, &on, *grantee, wanted.privilege)?;
+                    if !removed && !all {
+                        return Err(Ora::new(1927).at(revoke.pos.0));
+                    }
+                    if removed && wanted.privilege == ObjectPrivilege::References {
+                        remove_keys_of(work, on.object, *grantee, revoke.cascade, revoke.pos.0)?;
+                    }
+                }
+            }
+            work.touch(on.object);
+            Ok(())
         }
     }
+}
+
+/// Takes back what the session has granted of a privilege, or what the owner has if the session may speak for it; with it goes what the
+/// grantee has made of the grant option. False when there was nothing.
+fn revoke_on(work: &mut Work<'_>, on: &On, grantee: UserId, privilege: ObjectPrivilege) -> Result<bool> {
+    let user = work.session.user;
+    let by = |grantor: UserId| {
+        let is_it = |grant: &image::ObjectGrant| {
+            grant.grantor == grantor && grant.grantee == grantee && grant.privilege == privilege as u8
+        };
+        work.image.object_grants(on.object).iter().any(is_it)
+    };
+    let any = SystemPrivilege::GrantAnyObjectPrivilege;
+    let reaches = on.owner != UserId::SYS || on.kind == ObjectKind::Directory;
+    let for_owner = user == on.owner || work.names.is_sysdba() || (reaches && work.names.has(any));
+    let grantor = match () {
+        () if by(user) => user,
+        () if for_owner && by(on.owner) => on.owner,
+        () => return Ok(false),
+    };
+    let mut waiting = vec![(grantor, grantee)];
+    while let Some((grantor, grantee)) = waiting.pop() {
+        let mine = |row: &[Value]| {
+            as_u32(&row[objauth::OBJ]) == on.object.0
+                && as_u32(&row[objauth::GRANTOR]) == grantor.0
+                && as_u32(&row[objauth::GRANTEE]) == grantee.0
+                && as_u32(&row[objauth::PRIVILEGE]) == privilege as u32
+        };
+        work.change().delete(Base::Objauth, &mine)?;
+        // What the grantee has passed on goes too, unless it still has the option from somebody else.
+        let about = |row: &[Value]| {
+            as_u32(&row[objauth::OBJ]) == on.object.0 && as_u32(&row[objauth::PRIVILEGE]) == privilege as u32
+        };
+        let rows = work.select(Base::Objauth, &about)?;
+        let keeps = rows
+            .iter()
+            .any(|row| as_u32(&row[objauth::GRANTEE]) == grantee.0 && as_i64(&row[objauth::OPTION]) == Some(1));
+        if !keeps {
+            let passed = rows.iter().filter(|row| as_u32(&row[objauth::GRANTOR]) == grantee.0);
+            waiting.extend(passed.map(|row| (grantee, UserId(as_u32(&row[objauth::GRANTEE])))));
+        }
+    }
+    Ok(true)
+}
+
+/// The foreign keys that rested on REFERENCES. ORA-01981 without CASCADE CONSTRAINTS.
+fn remove_keys_of(work: &mut Work<'_>, object: ObjectId, grantee: UserId, cascade: bool, pos: u32) -> Result<()> {
+    let Some(table) = work.image.table(object)? else { return Ok(()) };
+    for reference in &table.referenced_by {
+        let Some(owner) = work.image.object(reference.from_table).map(|def| def.owner_id) else { continue };
+        if owner == table.owner_id || (owner != grantee && grantee != UserId::PUBLIC) {
+            continue;
+        }
+        if !cascade {
+            return Err(Ora::new(1981).at(pos));
+        }
+        crate::constraint::remove_reference(work, reference)?;
+    }
+    Ok(())
 }
 
 /// ORA-01952 and ORA-01951 for what was not granted.

@@ -1,8 +1,8 @@
 //! Stored units: their source goes into SOURCE$, their errors into ERROR$, and a unit with errors is kept all the same.
 
 use crate::work::{CompileError, Outcome, Target, Work, by};
-use dictionary::base::{Base, dir, error, obj, source, trigger};
-use dictionary::rows::{Row, blank, int, text};
+use dictionary::base::{Base, dir, error, obj, objauth, source, trigger};
+use dictionary::rows::{Row, blank, flag, int, text};
 use dictionary::*;
 use sql::ast::{AlterCompile, CompileAction, CompileKind, CreateDirectory, CreateStored, DropObject, StoredKind};
 use types::{ObjectId, Ora, Result};
@@ -184,7 +184,21 @@ pub fn create_directory(work: &mut Work<'_>, create: &CreateDirectory) -> Result
             object
         }
     };
-    work.change().insert(Base::Dir, &[int(object.0), text(create.path.as_str())])
+    work.change().insert(Base::Dir, &[int(object.0), text(create.path.as_str())])?;
+    // The directory is SYS's; its maker has everything on it.
+    let creator = work.session.user;
+    if old.is_none() && creator != UserId::SYS {
+        for privilege in [ObjectPrivilege::Read, ObjectPrivilege::Write, ObjectPrivilege::Execute] {
+            let mut row = blank(Base::Objauth);
+            row[objauth::OBJ] = int(object.0);
+            row[objauth::GRANTOR] = int(UserId::SYS.0);
+            row[objauth::GRANTEE] = int(creator.0);
+            row[objauth::PRIVILEGE] = int(privilege as u8);
+            row[objauth::OPTION] = flag(true);
+            work.change().insert(Base::Objauth, &row)?;
+        }
+    }
+    Ok(())
 }
 
 pub fn drop_directory(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {

@@ -132,6 +132,10 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
     if id != work.session.user || alter.options != only_password {
         require(work, SystemPrivilege::AlterUser, alter.pos.0)?;
     }
+    // Who can set SYS's password is SYS.
+    if id == UserId::SYS && !work.names.is_sysdba() {
+        return Err(Ora::new(1031).at(alter.pos.0));
+    }
     let mine = move |row: &[Value]| as_u32(&row[user::USER]) == id.0;
     let rows = work.select(Base::User, &mine)?;
     let Some(mut row) = rows.into_iter().next() else {

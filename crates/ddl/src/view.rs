@@ -2,9 +2,9 @@
 
 use crate::columns;
 use crate::work::{Target, Work, by};
-use dictionary::base::{Base, col, view};
+use dictionary::base::{Base, col, objauth, view};
 use dictionary::image::property;
-use dictionary::rows::{blank, int, text};
+use dictionary::rows::{as_u32, blank, int, text};
 use dictionary::*;
 use sql::ast::CreateView;
 use types::{ObjectId, Ora, Result};
@@ -26,6 +26,10 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<()> {
     };
     let object = match replaced {
         Some(object) => {
+            if !create.force {
+                crate::grant::require_still_grantable(work, object, &target, &create.query)?;
+            }
+            forget_column_grants(work, object, &columns)?;
             work.change().delete(Base::View, &by(view::OBJ, object))?;
             work.change().delete(Base::Col, &by(col::OBJ, object))?;
             work.altered(object)?;
@@ -47,6 +51,23 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<()> {
     row[view::TEXTLENGTH] = int(create.text.len() as i64);
     row[view::TEXT] = text(create.text.as_str());
     work.change().insert(Base::View, &row)
+}
+
+/// Takes back what was granted on columns that the new view has not in the same place.
+fn forget_column_grants(work: &mut Work<'_>, view: ObjectId, columns: &[ColumnDef]) -> Result<()> {
+    if work.image.object_grants(view).iter().all(|grant| grant.column == 0) {
+        return Ok(());
+    }
+    let before = work.image.columns(view)?;
+    let same = |at: u32| {
+        let at = (at as usize).wrapping_sub(1);
+        before.get(at).zip(columns.get(at)).is_some_and(|(old, new)| old.name == new.name)
+    };
+    let gone = |row: &[types::Value]| {
+        let column = as_u32(&row[objauth::COL]);
+        as_u32(&row[objauth::OBJ]) == view.0 && column != 0 && !same(column)
+    };
+    work.change().delete(Base::Objauth, &gone).map(drop)
 }
 
 /// The view that is replaced. ORA-00955 when something else has the name, or without OR REPLACE.

@@ -77,6 +77,8 @@ pub trait Host {
     fn salt(&mut self) -> [u8; dictionary::SALT_BYTES];
     /// The columns of a query whose names belong to `schema`.
     fn describe(&mut self, query: &Query, schema: UserId) -> Result<Vec<Described>>;
+    /// The objects of others that a view's query uses, with the names and privileges of the view's owner.
+    fn used_objects(&mut self, query: &Query, owner: UserId) -> Result<Vec<ObjectId>>;
     /// Runs a query and hands on its rows; `each` is given the parts of that moment. The query runs in the session's transaction.
     /// ORA-01466 when its columns are not the expected ones: what it reads was defined anew since it was described.
     fn rows(

@@ -25,6 +25,20 @@ pub trait Catalog {
     /// Whether the session may do that to the object. What it may not even see has not been resolved in the first place; this tells
     /// ORA-01031 from success.
     fn allowed(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> Result<bool>;
+    /// As [`Self::allowed`], of a column by its position from 0: a privilege on the whole object or on the column.
+    fn allowed_column(
+        &self,
+        object: ObjectId,
+        owner: UserId,
+        privilege: ObjectPrivilege,
+        _column: usize,
+    ) -> Result<bool> {
+        self.allowed(object, owner, privilege)
+    }
+    /// Whether the schema has an object of its own of that name, in the name space of tables.
+    fn is_own_name(&self, _name: &str) -> bool {
+        false
+    }
     /// The same names seen by the owner of a view (`owner` is its schema): what a view's text may use.
     fn as_owner(&self, owner: UserId) -> Result<Box<dyn Catalog + '_>>;
     /// What an object is called, without regard to privileges. `None` where nobody knows, and for what has no name in `obj$`.

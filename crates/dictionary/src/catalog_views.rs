@@ -89,6 +89,26 @@ const FAMILIES: &[Family] = &[
         members: EVERY,
     },
     Family {
+        name: "TAB_COL_STATISTICS",
+        query: "select {owner}o.name table_name, c.name column_name, c.distcnt num_distinct, cast(null as raw(1000)) low_value, \
+            cast(null as raw(1000)) high_value, decode(c.distcnt, 0, 0, 1 / c.distcnt) density, c.null_cnt num_nulls, 1 num_buckets, \
+            cast(null as date) last_analyzed, cast(null as number) sample_size, 'YES' global_stats, 'NO' user_stats, \
+            cast(null as varchar2(63)) notes, cast(null as number) avg_col_len, 'NONE' histogram, 'SHARED' scope \
+            from col$ c, obj$ o, user$ u where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# \
+            and bitand(c.property, 3) = 0 and c.distcnt is not null{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "CATALOG",
+        query: "select {owner}o.name table_name, m.name table_type from obj$ o, user$ u, object_type_map m \
+            where o.type# in (2, 4, 5, 6) and u.user# = o.owner# and m.type# = o.type#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
         name: "UPDATABLE_COLUMNS",
         query: "select {owner}o.name table_name, c.name column_name, \
             decode(o.type#, 4, nvl(k.updatable, 'NO'), nvl2(c.virtual$, 'NO', 'YES')) updatable, \
@@ -390,6 +410,140 @@ const SINGLE: &[(&str, &str)] = &[
             and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null and uid in (a.grantor#, a.grantee#, o.owner#)",
     ),
     (
+        "USER_TAB_PRIVS_MADE",
+        "select e.name grantee, o.name table_name, r.name grantor, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
+            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
+            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
+            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null and o.owner# = uid",
+    ),
+    (
+        "USER_TAB_PRIVS_RECD",
+        "select u.name owner, o.name table_name, r.name grantor, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
+            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
+            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
+            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null and a.grantee# = uid",
+    ),
+    (
+        "ALL_TAB_PRIVS_MADE",
+        "select e.name grantee, u.name owner, o.name table_name, r.name grantor, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
+            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
+            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
+            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null and uid in (o.owner#, a.grantor#)",
+    ),
+    (
+        "ALL_TAB_PRIVS_RECD",
+        "select e.name grantee, u.name owner, o.name table_name, r.name grantor, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
+            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
+            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
+            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null and a.grantee# in (uid, 1)",
+    ),
+    (
+        "DBA_COL_PRIVS",
+        "select e.name grantee, u.name owner, o.name table_name, c.name column_name, r.name grantor, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
+            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
+            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
+            and r.user# = a.grantor# and m.privilege = a.privilege#",
+    ),
+    (
+        "USER_COL_PRIVS",
+        "select e.name grantee, u.name owner, o.name table_name, c.name column_name, r.name grantor, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
+            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
+            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
+            and r.user# = a.grantor# and m.privilege = a.privilege# and uid in (a.grantor#, a.grantee#, o.owner#)",
+    ),
+    (
+        "ALL_COL_PRIVS",
+        "select r.name grantor, e.name grantee, u.name table_schema, o.name table_name, c.name column_name, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
+            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
+            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
+            and r.user# = a.grantor# and m.privilege = a.privilege# and (uid in (a.grantor#, a.grantee#, o.owner#, 0) or a.grantee# = 1)",
+    ),
+    (
+        "USER_COL_PRIVS_MADE",
+        "select e.name grantee, o.name table_name, c.name column_name, r.name grantor, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
+            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
+            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
+            and r.user# = a.grantor# and m.privilege = a.privilege# and o.owner# = uid",
+    ),
+    (
+        "ALL_COL_PRIVS_MADE",
+        "select e.name grantee, u.name owner, o.name table_name, c.name column_name, r.name grantor, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
+            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
+            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
+            and r.user# = a.grantor# and m.privilege = a.privilege# and uid in (o.owner#, a.grantor#)",
+    ),
+    (
+        "USER_COL_PRIVS_RECD",
+        "select u.name owner, o.name table_name, c.name column_name, r.name grantor, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
+            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
+            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
+            and r.user# = a.grantor# and m.privilege = a.privilege# and a.grantee# = uid",
+    ),
+    (
+        "ALL_COL_PRIVS_RECD",
+        "select e.name grantee, u.name owner, o.name table_name, c.name column_name, r.name grantor, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
+            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
+            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
+            and r.user# = a.grantor# and m.privilege = a.privilege# and a.grantee# in (uid, 1)",
+    ),
+    (
+        "ROLE_TAB_PRIVS",
+        "select e.name role, u.name owner, o.name table_name, c.name column_name, m.name privilege, \
+            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common, 'NO' inherited \
+            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, table_privilege_map m where o.obj# = a.obj# and c.obj# (+) = a.obj# \
+            and c.col# (+) = a.col# and u.user# = o.owner# and e.user# = a.grantee# and e.type# = 0 and m.privilege = a.privilege# \
+            and (uid = 0 or e.user# in \
+            (select r.privilege# from sysauth$ r where r.privilege# > 0 start with r.grantee# in (uid, 1) connect by nocycle prior r.privilege# = r.grantee#))",
+    ),
+    (
+        "ROLE_SYS_PRIVS",
+        "select e.name role, m.name privilege, decode(a.option$, 1, 'YES', 'NO') admin_option, 'NO' common, 'NO' inherited \
+            from sysauth$ a, user$ e, system_privilege_map m where e.user# = a.grantee# and e.type# = 0 and m.privilege = a.privilege# \
+            and (uid = 0 or e.user# in \
+            (select r.privilege# from sysauth$ r where r.privilege# > 0 start with r.grantee# in (uid, 1) connect by nocycle prior r.privilege# = r.grantee#))",
+    ),
+    (
+        "ROLE_ROLE_PRIVS",
+        "select e.name role, g.name granted_role, decode(a.option$, 1, 'YES', 'NO') admin_option, 'NO' common, 'NO' inherited \
+            from sysauth$ a, user$ e, user$ g where e.user# = a.grantee# and e.type# = 0 and g.user# = a.privilege# \
+            and (uid = 0 or e.user# in \
+            (select r.privilege# from sysauth$ r where r.privilege# > 0 start with r.grantee# in (uid, 1) connect by nocycle prior r.privilege# = r.grantee#))",
+    ),
+    (
+        "NLS_INSTANCE_PARAMETERS",
+        "select upper(p.name) parameter, p.value value from v$parameter p where p.name like 'nls%'",
+    ),
+    (
+        "PRODUCT_COMPONENT_VERSION",
+        "select substr(v.banner, 1, instr(v.banner || ' Release', ' Release') - 1) product, i.version version, \
+            i.version version_full, cast('Production' as varchar2(64)) status from v$version v, v$instance i where rownum = 1",
+    ),
+    (
+        "V$OPTION",
+        "select cast('Partitioning' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \
+            union all select cast('Objects' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \
+            union all select cast('Real Application Clusters' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \
+            union all select cast('Advanced replication' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \
+            union all select cast('Bit-mapped indexes' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \
+            union all select cast('Parallel execution' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \
+            union all select cast('Materialized view rewrite' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \
+            union all select cast('Oracle Data Guard' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \
+            union all select cast('Flashback Table' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \
+            union all select cast('Result Cache' as varchar2(64)) parameter, cast('TRUE' as varchar2(64)) value, 0 con_id from dual \
+            union all select cast('Unified Auditing' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual",
+    ),
+    (
         "DBA_JOBS",
         "select j.job job, j.lowner log_user, j.powner priv_user, j.cowner schema_user, j.last_date last_date, \
             to_char(j.last_date, 'HH24:MI:SS') last_sec, j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, \
@@ -423,7 +577,11 @@ const SINGLE: &[(&str, &str)] = &[
     ),
     (
         "ALL_DIRECTORIES",
-        "select u.name owner, o.name directory_name, d.os_path directory_path from dir$ d, obj$ o, user$ u where o.obj# = d.obj# and u.user# = o.owner#",
+        "select u.name owner, o.name directory_name, d.os_path directory_path from dir$ d, obj$ o, user$ u where o.obj# = d.obj# \
+            and u.user# = o.owner# and (uid = 0 or d.obj# in (select g.obj# from objauth$ g where g.grantee# in (uid, 1) \
+            or g.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1))) \
+            or exists (select null from sysauth$ a where a.privilege# in (-177, -178) and (a.grantee# in (uid, 1) \
+            or a.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1)))))",
     ),
     (
         "DICTIONARY",
@@ -455,17 +613,28 @@ const SHORT: &[(&str, &str)] = &[
     ("SYN", "USER_SYNONYMS"),
 ];
 
-/// What the session's user may see of another's objects.
-const SEEN: &str = " and (o.owner# in (uid, 0, 1) or uid = 0 or {object} in (select g.obj# from objauth$ g where g.grantee# in (uid, 1) \
+/// What the session's user may see of another's objects. What SYS has beside the dictionary is seen by grants alone.
+const SEEN: &str = " and (o.owner# in (uid, 1) or uid = 0 or (o.owner# = 0 and o.obj# < 20000) \
+    or {object} in (select g.obj# from objauth$ g where g.grantee# in (uid, 1) \
     or g.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1))) \
-    or exists (select null from sysauth$ a where a.privilege# in (-47, -48, -49, -50, -144) and (a.grantee# in (uid, 1) \
-    or a.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1)))))";
+    or (o.owner# <> 0 and exists (select null from sysauth$ a where a.privilege# in (-47, -48, -49, -50, -144) and (a.grantee# in (uid, 1) \
+    or a.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1))))))";
+
+/// As [`SEEN`], of what is inside a unit: who may execute it sees its specification; a body takes DEBUG, on the specification, or a
+/// privilege to change or debug any.
+const SEEN_INSIDE: &str = " and (o.owner# = uid or uid = 0 or (o.owner# <> 0 and exists (select null from sysauth$ a \
+    where (a.privilege# in (-141, -142, -241) or (a.privilege# = -144 and o.type# not in (11, 12, 14))) and (a.grantee# in (uid, 1) \
+    or a.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1))))) \
+    or exists (select null from obj$ x, objauth$ g where x.owner# = o.owner# and x.name = o.name and x.namespace = 1 and g.obj# = x.obj# \
+    and (g.privilege# = 26 or (g.privilege# = 12 and o.type# not in (11, 12, 14))) and (g.grantee# in (uid, 1) \
+    or g.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1)))))";
 
 fn expand(family: &Family, member: Member) -> String {
     let user = member == User;
     let column = |expr: &str, name: &str| if user { String::new() } else { format!("{expr} {name}, ") };
     let filter = match member {
         User => " and o.owner# = uid".to_owned(),
+        All if matches!(family.name, "SOURCE" | "ERRORS") => SEEN_INSIDE.to_owned(),
         All => SEEN.replace("{object}", family.object),
         Dba => String::new(),
     };

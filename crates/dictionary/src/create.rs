@@ -30,8 +30,9 @@ pub struct NewDictionary {
 
 const ROLE_CONNECT: UserId = UserId(2);
 const ROLE_RESOURCE: UserId = UserId(3);
-const ROLE_DBA: UserId = UserId(4);
-const ROLE_SELECT_CATALOG: UserId = UserId(6);
+pub(crate) const ROLE_DBA: UserId = UserId(4);
+pub(crate) const ROLE_SELECT_CATALOG: UserId = UserId(6);
+pub(crate) const ROLE_EXECUTE_CATALOG: UserId = UserId(7);
 /// The first number of users that people make.
 pub const FIRST_USER: u32 = 101;
 
@@ -215,6 +216,9 @@ fn fill_objects(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     for (at, (name, _)) in catalog_views().iter().enumerate() {
         rows.push(object_row(ObjectId(CATALOG_FIRST_OBJECT + at as u32), name, ObjectKind::View, new.now));
     }
+    for (object, name, _) in crate::packages::built_in_packages() {
+        rows.push(object_row(object, name, ObjectKind::Package, new.now));
+    }
     change.insert_many(Base::Obj, &rows)
 }
 
@@ -275,7 +279,8 @@ fn fill_users(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     add(ROLE_RESOURCE, "RESOURCE", true, None, true)?;
     add(ROLE_DBA, "DBA", true, None, true)?;
     add(UserId::SYSTEM, "SYSTEM", false, new.system.as_ref(), new.system.is_some())?;
-    add(ROLE_SELECT_CATALOG, "SELECT_CATALOG_ROLE", true, None, true)
+    add(ROLE_SELECT_CATALOG, "SELECT_CATALOG_ROLE", true, None, true)?;
+    add(ROLE_EXECUTE_CATALOG, "EXECUTE_CATALOG_ROLE", true, None, true)
 }
 
 /// The profile DEFAULT, and a row of USER_LOGON$ for each who can be named at a logon.
@@ -302,14 +307,27 @@ fn fill_privileges(change: &mut Change<'_>) -> Result<()> {
     }
     rows.extend(CONNECT.iter().map(|privilege| grant(ROLE_CONNECT, privilege.number())));
     rows.extend(RESOURCE.iter().map(|privilege| grant(ROLE_RESOURCE, privilege.number())));
-    rows.push(grant(ROLE_SELECT_CATALOG, SystemPrivilege::SelectAnyDictionary.number()));
     rows.push(grant(UserId::SYSTEM, i64::from(ROLE_DBA.0)));
     rows.push(grant(ROLE_DBA, i64::from(ROLE_SELECT_CATALOG.0)));
+    rows.push(grant(ROLE_DBA, i64::from(ROLE_EXECUTE_CATALOG.0)));
     change.insert_many(Base::Sysauth, &rows)?;
     change.insert_many(Base::SystemPrivilegeMap, &map)?;
     let map: Vec<Row> =
         ObjectPrivilege::ALL.iter().map(|privilege| vec![int(*privilege as u8), text(privilege.name())]).collect();
-    change.insert_many(Base::TablePrivilegeMap, &map)
+    change.insert_many(Base::TablePrivilegeMap, &map)?;
+    let execute = |object: ObjectId, grantee: &UserId| {
+        let mut row = blank(Base::Objauth);
+        row[objauth::OBJ] = int(object.0);
+        row[objauth::GRANTOR] = int(UserId::SYS.0);
+        row[objauth::GRANTEE] = int(grantee.0);
+        row[objauth::PRIVILEGE] = int(ObjectPrivilege::Execute as u8);
+        row[objauth::OPTION] = flag(false);
+        row
+    };
+    let packages = crate::packages::built_in_packages();
+    let rows: Vec<Row> =
+        packages.flat_map(|(object, _, to)| to.iter().map(move |grantee| execute(object, grantee))).collect();
+    change.insert_many(Base::Objauth, &rows)
 }
 
 fn fill_properties(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {

@@ -563,12 +563,14 @@ pub enum ObjectPrivilege {
     References = 11,
     Execute = 12,
     Read = 17,
+    /// On directories.
+    Write = 18,
     Debug = 26,
     Flashback = 27,
 }
 
 impl ObjectPrivilege {
-    pub const ALL: [ObjectPrivilege; 12] = [
+    pub const ALL: [ObjectPrivilege; 13] = [
         ObjectPrivilege::Alter,
         ObjectPrivilege::Delete,
         ObjectPrivilege::Index,
@@ -579,6 +581,7 @@ impl ObjectPrivilege {
         ObjectPrivilege::References,
         ObjectPrivilege::Execute,
         ObjectPrivilege::Read,
+        ObjectPrivilege::Write,
         ObjectPrivilege::Debug,
         ObjectPrivilege::Flashback,
     ];
@@ -595,6 +598,7 @@ impl ObjectPrivilege {
             ObjectPrivilege::References => "REFERENCES",
             ObjectPrivilege::Execute => "EXECUTE",
             ObjectPrivilege::Read => "READ",
+            ObjectPrivilege::Write => "WRITE",
             ObjectPrivilege::Debug => "DEBUG",
             ObjectPrivilege::Flashback => "FLASHBACK",
         }

@@ -68,10 +68,9 @@ pub struct Image {
     names: HashMap<(u32, u8), HashMap<String, u32>>,
     users: HashMap<u32, Rc<UserDef>>,
     user_names: HashMap<String, u32>,
-    /// Grantee to privileges (negative) and roles.
-    granted: HashMap<u32, Vec<i64>>,
-    /// Object to (grantee, privilege, column, with grant option).
-    object_grants: HashMap<u32, Vec<(u32, u8, u32, bool)>>,
+    /// Grantee to privileges (negative) and roles, each with whether it has the admin option.
+    granted: HashMap<u32, Vec<(i64, bool)>>,
+    object_grants: HashMap<u32, Vec<ObjectGrant>>,
     rows: HashMap<Base, ByObject>,
     /// Constraint number to table.
     constraint_tables: HashMap<u32, u32>,
@@ -87,6 +86,18 @@ pub struct Image {
     made: RefCell<Made>,
     /// The states of the row cache before this was read.
     states: [u64; Cache::COUNT],
+}
+
+/// A row of OBJAUTH$.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectGrant {
+    pub grantor: UserId,
+    pub grantee: UserId,
+    /// The code of an [`ObjectPrivilege`].
+    pub privilege: u8,
+    /// The position of the column from 1; 0 for the whole object.
+    pub column: u32,
+    pub grantable: bool,
 }
 
 /// Definitions already made.
@@ -153,7 +164,8 @@ impl Image {
         reader.scan(Base::Con, &mut |row| image.add_constraint_name(row))?;
         reader.scan(Base::Sysauth, &mut |row| {
             let privilege = as_i64(&row[sysauth::PRIVILEGE]).unwrap_or(0);
-            image.granted.entry(as_u32(&row[sysauth::GRANTEE])).or_default().push(privilege);
+            let admin = as_i64(&row[sysauth::OPTION]) == Some(1);
+            image.granted.entry(as_u32(&row[sysauth::GRANTEE])).or_default().push((privilege, admin));
             Ok(())
         })?;
         reader.scan(Base::Objauth, &mut |row| image.add_object_grant(row))?;
@@ -225,12 +237,13 @@ impl Image {
     }
 
     fn add_object_grant(&mut self, row: &[Value]) -> Result<()> {
-        let grant = (
-            as_u32(&row[objauth::GRANTEE]),
-            as_u32(&row[objauth::PRIVILEGE]) as u8,
-            as_u32(&row[objauth::COL]),
-            as_i64(&row[objauth::OPTION]) == Some(1),
-        );
+        let grant = ObjectGrant {
+            grantor: UserId(as_u32(&row[objauth::GRANTOR])),
+            grantee: UserId(as_u32(&row[objauth::GRANTEE])),
+            privilege: as_u32(&row[objauth::PRIVILEGE]) as u8,
+            column: as_u32(&row[objauth::COL]),
+            grantable: as_i64(&row[objauth::OPTION]) == Some(1),
+        };
         self.object_grants.entry(as_u32(&row[objauth::OBJ])).or_default().push(grant);
         Ok(())
     }
@@ -311,7 +324,7 @@ impl Image {
         let mut list = vec![user.0, UserId::PUBLIC.0];
         let mut at = 0;
         while at < list.len() {
-            for privilege in self.granted.get(&list[at]).into_iter().flatten() {
+            for (privilege, _) in self.granted.get(&list[at]).into_iter().flatten() {
                 let role = u32::try_from(*privilege).unwrap_or(u32::MAX);
                 if *privilege > 0 && !list.contains(&role) {
                     list.push(role);
@@ -324,11 +337,26 @@ impl Image {
 
     /// Whether the user has the system privilege, directly or through a role.
     pub fn has_privilege(&self, user: UserId, privilege: SystemPrivilege) -> bool {
-        let has = |grantee: &u32| self.granted.get(grantee).is_some_and(|list| list.contains(&privilege.number()));
-        user == UserId::SYS || self.grantees(user).iter().any(has)
+        user == UserId::SYS || self.has_granted(user, privilege.number(), false)
     }
 
-    /// Whether the user has been granted the privilege on the object, directly or through a role. `grantable` asks for the option.
+    /// Whether a system privilege or role (its number in SYSAUTH$) reaches the user. `admin` asks for the admin option.
+    pub fn has_granted(&self, user: UserId, number: i64, admin: bool) -> bool {
+        let is_it = |(have, option): &(i64, bool)| *have == number && (*option || !admin);
+        self.grantees(user).iter().any(|grantee| self.granted.get(grantee).is_some_and(|list| list.iter().any(is_it)))
+    }
+
+    /// Whether a system privilege or role has been granted to the user itself.
+    pub fn is_granted_directly(&self, user: UserId, number: i64) -> bool {
+        self.granted.get(&user.0).is_some_and(|list| list.iter().any(|(have, _)| *have == number))
+    }
+
+    /// What has been granted on an object, by whom and to whom.
+    pub fn object_grants(&self, object: ObjectId) -> &[ObjectGrant] {
+        self.object_grants.get(&object.0).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the user has been granted the privilege on the whole object, directly or through a role. `grantable` asks for the option.
     pub fn has_object_grant(
         &self,
         user: UserId,
@@ -336,22 +364,39 @@ impl Image {
         privilege: ObjectPrivilege,
         grantable: bool,
     ) -> bool {
-        let Some(grants) = self.object_grants.get(&object.0) else {
+        self.has_column_grant(user, object, privilege, 0, grantable)
+    }
+
+    /// Whether the user has been granted the privilege on a column, by its position from 1.
+    pub fn has_column_grant(
+        &self,
+        user: UserId,
+        object: ObjectId,
+        privilege: ObjectPrivilege,
+        column: u32,
+        grantable: bool,
+    ) -> bool {
+        let grants = self.object_grants(object);
+        if grants.is_empty() {
             return false;
-        };
+        }
         let grantees = self.grantees(user);
-        grants.iter().any(|(grantee, code, _, option)| {
-            *code == privilege as u8 && grantees.contains(grantee) && (*option || !grantable)
+        grants.iter().any(|grant| {
+            grant.privilege == privilege as u8
+                && grant.column == column
+                && grantees.contains(&grant.grantee.0)
+                && (grant.grantable || !grantable)
         })
     }
 
     /// Whether the user has been granted anything on the object.
     pub fn has_any_object_grant(&self, user: UserId, object: ObjectId) -> bool {
-        let Some(grants) = self.object_grants.get(&object.0) else {
+        let grants = self.object_grants(object);
+        if grants.is_empty() {
             return false;
-        };
+        }
         let grantees = self.grantees(user);
-        grants.iter().any(|(grantee, ..)| grantees.contains(grantee))
+        grants.iter().any(|grant| grantees.contains(&grant.grantee.0))
     }
 
     // Objects.

@@ -29,8 +29,32 @@ pub struct SessionCatalog {
     look: Option<Look>,
     /// A definition that is not in the dictionary yet, and stands for what is there.
     ahead: Option<Rc<TableDef>>,
+    /// The owner of a view, whose text somebody else uses: what it may do counts only where it may give that away.
+    for_other: bool,
     /// Synonyms that were followed and not yet asked for; the same for all that see the same names as others.
     followed: Rc<RefCell<Vec<ObjectId>>>,
+    /// While it is noted: the objects of others that a privilege was asked for.
+    uses: Rc<RefCell<Option<Vec<ObjectId>>>>,
+}
+
+/// Whether a unit may be executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Yes,
+    /// It may be seen, and no more.
+    Visible,
+    /// It does not exist for the session.
+    Hidden,
+}
+
+/// What a name of GRANT and REVOKE stands for.
+#[derive(Clone, Debug)]
+pub enum Named {
+    Object(ObjectDef),
+    /// A view V_$ or GV_$ on which nothing has been granted yet, so that OBJ$ has no row of it.
+    FixedView(String),
+    /// A fixed table, on which nothing can be granted.
+    Fixed,
 }
 
 /// What an unqualified or qualified name stands for before its kind is looked at.
@@ -44,8 +68,19 @@ enum Found {
 impl SessionCatalog {
     pub fn new(image: Rc<Image>, fixed: Rc<dyn FixedCatalog>, user: UserId, schema: UserId, sysdba: bool) -> Self {
         let all_powerful = sysdba || user == UserId::SYS;
-        let followed = Rc::default();
-        SessionCatalog { image, fixed, user, schema, all_powerful, look: None, ahead: None, followed }
+        let (followed, uses) = (Rc::default(), Rc::default());
+        SessionCatalog {
+            image,
+            fixed,
+            user,
+            schema,
+            all_powerful,
+            look: None,
+            ahead: None,
+            for_other: false,
+            followed,
+            uses,
+        }
     }
 
     /// The same names, looked up in the row cache.
@@ -179,10 +214,12 @@ impl SessionCatalog {
     fn find_once(&self, schema: Option<&str>, name: &str, space: u8) -> Option<Found> {
         let object = |owner| self.object_named(owner, space, name).map(|def| Found::Object(def.object));
         match schema {
+            Some("SYS") if is_grantable_name(name) => sys_name(name, &*self.fixed),
             Some("SYS") => object(UserId::SYS).filter(not_catalog).or_else(|| sys_name(name, &*self.fixed)),
             Some(owner) => object(self.user_named(owner)?.id),
             None => {
-                let own = object(self.schema).filter(not_catalog);
+                let is_view_of_sys = self.schema == UserId::SYS && is_grantable_name(name);
+                let own = object(self.schema).filter(|found| not_catalog(found) && !is_view_of_sys);
                 let own = own.or_else(|| if self.schema == UserId::SYS { sys_name(name, &*self.fixed) } else { None });
                 own.or_else(|| object(UserId::PUBLIC)).or_else(|| public_name(name, &*self.fixed))
             }
@@ -199,17 +236,38 @@ impl SessionCatalog {
     /// Whether the session may know that the object exists.
     fn sees(&self, object: &ObjectDef) -> bool {
         use SystemPrivilege::*;
-        const ANY: &[SystemPrivilege] = &[SelectAnyTable, ReadAnyTable, InsertAnyTable, UpdateAnyTable, DeleteAnyTable];
         if self.all_powerful || object.owner_id == self.user || self.has_any_object_grant(object.object) {
             return true;
         }
         let any: &[SystemPrivilege] = match object.kind {
-            ObjectKind::Table | ObjectKind::View => ANY,
-            ObjectKind::Sequence => &[SelectAnySequence],
-            ObjectKind::Type => &[ExecuteAnyType, ExecuteAnyProcedure],
-            _ => &[ExecuteAnyProcedure, CreateAnyProcedure],
+            ObjectKind::Table | ObjectKind::View => &[
+                SelectAnyTable,
+                ReadAnyTable,
+                InsertAnyTable,
+                UpdateAnyTable,
+                DeleteAnyTable,
+                CreateAnyTable,
+                AlterAnyTable,
+                DropAnyTable,
+                LockAnyTable,
+                CommentAnyTable,
+                FlashbackAnyTable,
+            ],
+            ObjectKind::Sequence => &[SelectAnySequence, CreateAnySequence, AlterAnySequence, DropAnySequence],
+            ObjectKind::Type | ObjectKind::TypeBody => {
+                &[ExecuteAnyType, CreateAnyType, AlterAnyType, DropAnyType, DebugAnyProcedure]
+            }
+            ObjectKind::Index => &[CreateAnyIndex, AlterAnyIndex, DropAnyIndex],
+            ObjectKind::Cluster => &[CreateAnyCluster, AlterAnyCluster, DropAnyCluster],
+            ObjectKind::Trigger => &[CreateAnyTrigger, AlterAnyTrigger, DropAnyTrigger, DebugAnyProcedure],
+            ObjectKind::Synonym => &[CreateAnySynonym, DropAnySynonym],
+            _ => &[ExecuteAnyProcedure, CreateAnyProcedure, AlterAnyProcedure, DropAnyProcedure, DebugAnyProcedure],
         };
-        object.owner_id != UserId::SYS && any.iter().any(|privilege| self.has(*privilege))
+        if object.owner_id == UserId::SYS {
+            // Privileges on what ANY user has do not reach SYS.
+            return self.has(SelectAnyDictionary);
+        }
+        any.iter().any(|privilege| self.has(*privilege))
     }
 
     fn visible(&self, object: ObjectId) -> Option<&ObjectDef> {
@@ -217,8 +275,204 @@ impl SessionCatalog {
         self.image.object(object).filter(|def| self.sees(def))
     }
 
-    fn sees_dictionary(&self) -> bool {
-        self.has(SystemPrivilege::SelectAnyDictionary)
+    /// As [`Self::has`]; the owner of a view that somebody else uses needs the admin option.
+    fn has_to_use(&self, privilege: SystemPrivilege) -> bool {
+        let gives = !self.for_other || self.image.has_granted(self.user, privilege.number(), true);
+        gives && self.has(privilege)
+    }
+
+    /// As [`Self::has_object_grant`], of the whole object or one column; the owner of a view that somebody else uses needs the grant
+    /// option.
+    fn granted_to_use(&self, object: ObjectId, privilege: ObjectPrivilege, column: u32) -> bool {
+        if self.for_other {
+            return self.image.has_column_grant(self.user, object, privilege, column, true);
+        }
+        if column == 0 {
+            return self.has_object_grant(object, privilege);
+        }
+        let known = || self.image.has_column_grant(self.user, object, privilege, column, false);
+        self.is(Cache::ObjectGrants, &[self.user.0, object.0, privilege as u32 | column << 8], known)
+    }
+
+    /// Whether reading has been granted on something of SYS, which OBJ$ has by that name if anything has been.
+    fn reads_by_grant(&self, name: &str) -> bool {
+        let Some(def) = self.image.object_named(UserId::SYS, ObjectKind::Table.namespace(), name) else { return false };
+        let read = [ObjectPrivilege::Select, ObjectPrivilege::Read];
+        read.iter().any(|privilege| self.granted_to_use(def.object, *privilege, 0))
+    }
+
+    /// SELECT ANY DICTIONARY, or the role SELECT_CATALOG_ROLE: for views of SYS.
+    fn reads_catalog(&self) -> bool {
+        let role = i64::from(crate::create::ROLE_SELECT_CATALOG.0);
+        self.has_to_use(SystemPrivilege::SelectAnyDictionary) || self.image.has_granted(self.user, role, self.for_other)
+    }
+
+    fn reads_base(&self, base: Base) -> bool {
+        let name = base.table().name;
+        self.all_powerful
+            || base.is_public()
+            || base == Base::PlanTable
+            || (!is_secret(name) && self.has_to_use(SystemPrivilege::SelectAnyDictionary))
+            || self.reads_by_grant(name)
+    }
+
+    fn reads_catalog_view(&self, name: &str) -> bool {
+        let restricted = name.starts_with("DBA_") || name == "UNIFIED_AUDIT_TRAIL";
+        self.all_powerful || !restricted || self.reads_catalog() || self.reads_by_grant(name)
+    }
+
+    /// A fixed table belongs to SYS alone; of a fixed view, SYS has the view V_$ that may be granted.
+    fn reads_fixed(&self, name: &str) -> bool {
+        if self.all_powerful || is_public_fixed(name) {
+            return true;
+        }
+        match grantable_name(name) {
+            Some(view) => self.reads_catalog() || self.reads_by_grant(&view),
+            None => false,
+        }
+    }
+
+    /// Whether the session may do that to the object, or to one of its columns (by position from 1).
+    fn may(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege, column: u32) -> bool {
+        use ObjectPrivilege as P;
+        use SystemPrivilege as S;
+        let of_dictionary = object.0 < FIRST_USER_OBJECT || object.0 >= FIXED_FIRST_OBJECT;
+        if owner == self.user && !of_dictionary {
+            return true;
+        }
+        if let Some(uses) = &mut *self.uses.borrow_mut()
+            && !uses.contains(&object)
+        {
+            uses.push(object);
+        }
+        if self.all_powerful {
+            return true;
+        }
+        if owner == UserId::SYS && of_dictionary {
+            return match privilege {
+                P::Select | P::Read => match Base::of_object(object) {
+                    Some(base) => self.reads_base(base),
+                    // A view that could be resolved may be read.
+                    None => !self.for_other || self.may_view(object),
+                },
+                P::Execute => self.granted_to_use(object, P::Execute, 0),
+                // Everybody has a table of plans of the own.
+                P::Insert | P::Update | P::Delete => object == Base::PlanTable.table().object,
+                _ => false,
+            };
+        }
+        let granted = |privilege| {
+            self.granted_to_use(object, privilege, 0) || (column != 0 && self.granted_to_use(object, privilege, column))
+        };
+        if granted(privilege) || (privilege == P::Read && granted(P::Select)) {
+            return true;
+        }
+        let kind = self.image.object(object).map(|def| def.kind);
+        let any: &[S] = match (privilege, kind) {
+            (P::Select, Some(ObjectKind::Sequence)) => &[S::SelectAnySequence],
+            (P::Alter, Some(ObjectKind::Sequence)) => &[S::AlterAnySequence],
+            (P::Execute, Some(ObjectKind::Type | ObjectKind::TypeBody)) => &[S::ExecuteAnyType],
+            (P::Read, _) => &[S::SelectAnyTable, S::ReadAnyTable],
+            (P::Select, _) => &[S::SelectAnyTable],
+            (P::Insert, _) => &[S::InsertAnyTable],
+            (P::Update, _) => &[S::UpdateAnyTable],
+            (P::Delete, _) => &[S::DeleteAnyTable],
+            (P::Lock, _) => &[S::LockAnyTable],
+            (P::Alter, _) => &[S::AlterAnyTable],
+            (P::Index, _) => &[S::CreateAnyIndex],
+            (P::Execute, _) => &[S::ExecuteAnyProcedure],
+            (P::Flashback, _) => &[S::FlashbackAnyTable],
+            (P::Debug, _) => &[S::DebugAnyProcedure],
+            (P::References | P::Write, _) => &[],
+        };
+        if owner == UserId::SYS {
+            return matches!(privilege, P::Select | P::Read) && self.has_to_use(S::SelectAnyDictionary);
+        }
+        any.iter().any(|privilege| self.has_to_use(*privilege))
+    }
+
+    /// Whether a view of the dictionary, or a fixed one, may be read by those who use a view of this user.
+    fn may_view(&self, object: ObjectId) -> bool {
+        let at = object.0.wrapping_sub(CATALOG_FIRST_OBJECT) as usize;
+        match catalog_views().get(at) {
+            Some((name, _)) => self.reads_catalog_view(name),
+            None => self.reads_catalog(),
+        }
+    }
+
+    /// Whether a stored or built-in unit may be executed; `owner` is empty for what is built in.
+    pub fn may_execute(&self, owner: &str, name: &str) -> Access {
+        let space = ObjectKind::Procedure.namespace();
+        let owner_id = match owner {
+            "" | "SYS" => Some(UserId::SYS),
+            owner => self.image.user_named(owner).map(|user| user.id),
+        };
+        let found = owner_id.and_then(|owner| self.image.object_named(owner, space, name));
+        match found {
+            Some(def) if self.may(def.object, def.owner_id, ObjectPrivilege::Execute, 0) => Access::Yes,
+            Some(def) if self.sees(def) => Access::Visible,
+            _ if self.all_powerful => Access::Yes,
+            _ => Access::Hidden,
+        }
+    }
+
+    /// Whether `user` may give away the privilege on an object of somebody else: it has it itself, with the option.
+    pub fn may_give(&self, user: UserId, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> bool {
+        let (all_powerful, uses) = (user == UserId::SYS, Rc::default());
+        let names = SessionCatalog { user, schema: user, all_powerful, for_other: true, uses, ..self.clone() };
+        names.may(object, owner, privilege, 0)
+    }
+
+    /// Notes from now on which objects of others are used.
+    pub fn note_uses(&self) {
+        *self.uses.borrow_mut() = Some(Vec::new());
+    }
+
+    /// Ends [`Self::note_uses`], and gives what was used.
+    pub fn take_uses(&self) -> Vec<ObjectId> {
+        self.uses.borrow_mut().take().unwrap_or_default()
+    }
+
+    /// What a name of GRANT and REVOKE stands for, if the session may know of it: synonyms are followed.
+    ///
+    /// # Errors
+    /// ORA-01775, ORA-02019.
+    pub fn named(&self, schema: Option<&str>, name: &str) -> Result<Option<Named>> {
+        let space = ObjectKind::Table.namespace();
+        let (mut owner, mut name) = (schema.map(str::to_owned), name.to_owned());
+        for _ in 0..SYNONYM_CHAIN_MAX {
+            let of_sys = owner.as_deref() == Some("SYS") || (owner.is_none() && self.schema == UserId::SYS);
+            let is_fixed = self.fixed.find(&name).is_some();
+            if of_sys && is_fixed {
+                let row = self.image.object_named(UserId::SYS, space, &name);
+                if !self.reads_fixed(&name) {
+                    return Ok(None);
+                }
+                return Ok(Some(match (row, grantable_name(&name)) {
+                    (Some(def), _) => Named::Object(def.clone()),
+                    (None, Some(view)) if view == name => Named::FixedView(name),
+                    (None, _) => Named::Fixed,
+                }));
+            }
+            let found = match &owner {
+                Some(owner) => self.user_named(owner).and_then(|user| self.object_named(user.id, space, &name)),
+                None => {
+                    let own = self.object_named(self.schema, space, &name);
+                    let own = own.or_else(|| self.object_named(UserId::PUBLIC, space, &name));
+                    own.or_else(|| self.object_named(UserId::SYS, space, &name).filter(|def| is_public_name(def)))
+                }
+            };
+            let Some(def) = found else { return Ok(is_fixed.then_some(Named::Fixed).filter(|_| owner.is_none())) };
+            let Some(synonym) = self.image.synonym(def.object) else {
+                let visible = self.sees(def) || (def.owner_id == UserId::SYS && self.reads_catalog());
+                return Ok(visible.then(|| Named::Object(def.clone())));
+            };
+            if synonym.link.is_some() {
+                return Err(Ora::new(2019));
+            }
+            (owner, name) = (Some(synonym.target_owner), synonym.target_name);
+        }
+        Err(Ora::new(1775))
     }
 
     fn fixed_table(&self, id: FixedId, name: String, columns: Vec<ColumnDef>) -> Rc<TableDef> {
@@ -297,7 +551,39 @@ fn public_name(name: &str, fixed: &dyn FixedCatalog) -> Option<Found> {
     if let Some(at) = catalog_view(name) {
         return Some(Found::CatalogView(at));
     }
+    // The views V_$ have no public synonyms; those that everybody names are V$.
     fixed.find(name).map(|(id, columns)| Found::Fixed(id, name.to_owned(), columns.to_vec()))
+}
+
+/// Dictionary tables that SELECT ANY DICTIONARY leaves out: what is in them could be turned into a logon.
+fn is_secret(base: &str) -> bool {
+    matches!(base, "USER$" | "USER_HISTORY$" | "LINK$" | "ENC$" | "DEFAULT_PWD$" | "XS$VERIFIERS")
+}
+
+/// What everybody can name without a schema: what SYS has but its base tables.
+fn is_public_name(def: &ObjectDef) -> bool {
+    def.object.0 < FIRST_USER_OBJECT
+        && match Base::of_object(def.object) {
+            Some(base) => base.is_public() || base == Base::PlanTable,
+            None => true,
+        }
+}
+
+/// Whether it is the name of a view that SYS has over a fixed one.
+fn is_grantable_name(name: &str) -> bool {
+    name.starts_with("V_$") || name.starts_with("GV_$")
+}
+
+/// The view of SYS that stands for a fixed view where something is granted: V_$SESSION for V$SESSION.
+fn grantable_name(name: &str) -> Option<String> {
+    match name {
+        name if is_grantable_name(name) => Some(name.to_owned()),
+        "NLS_DATABASE_PARAMETERS" | "NLS_SESSION_PARAMETERS" | "NLS_INSTANCE_PARAMETERS" => Some(name.to_owned()),
+        name => {
+            let (prefix, rest) = name.split_once('$')?;
+            matches!(prefix, "V" | "GV").then(|| format!("{prefix}_${rest}"))
+        }
+    }
 }
 
 impl Catalog for SessionCatalog {
@@ -319,12 +605,13 @@ impl Catalog for SessionCatalog {
         Ok(match self.find(schema, name, ObjectKind::Table.namespace())? {
             None => None,
             Some(Found::Base(base)) => {
-                let open = base.is_public() || base == Base::PlanTable || self.sees_dictionary();
+                // What SELECT ANY DICTIONARY leaves out is seen, and refused.
+                let open = self.reads_base(base) || self.has(SystemPrivilege::SelectAnyDictionary);
                 open.then(|| self.image.base_table(base)).transpose()?.map(Resolved::Table)
             }
             Some(Found::CatalogView(at)) => {
                 let (name, text) = catalog_views()[at];
-                let open = !name.starts_with("DBA_") || self.sees_dictionary();
+                let open = self.reads_catalog_view(name);
                 open.then(|| {
                     Resolved::View(Rc::new(ViewDef {
                         object: ObjectId(CATALOG_FIRST_OBJECT + at as u32),
@@ -341,7 +628,7 @@ impl Catalog for SessionCatalog {
                 })
             }
             Some(Found::Fixed(id, name, columns)) => {
-                let open = self.sees_dictionary() || is_public_fixed(&name);
+                let open = self.reads_fixed(&name);
                 open.then(|| Resolved::Table(self.fixed_table(id, name, columns)))
             }
             Some(Found::Object(object)) => match self.visible(object).map(|def| def.kind) {
@@ -385,39 +672,28 @@ impl Catalog for SessionCatalog {
     }
 
     fn allowed(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> Result<bool> {
-        use SystemPrivilege as S;
-        if self.all_powerful || (owner == self.user && object.0 >= FIRST_USER_OBJECT && object.0 < FIXED_FIRST_OBJECT) {
-            return Ok(true);
-        }
-        if owner == UserId::SYS && (object.0 < FIRST_USER_OBJECT || object.0 >= FIXED_FIRST_OBJECT) {
-            // What could be resolved may be read; PLAN_TABLE may be written too.
-            let plan_table = object == Base::PlanTable.table().object;
-            let reads = matches!(privilege, ObjectPrivilege::Select | ObjectPrivilege::Read);
-            return Ok(reads || plan_table);
-        }
-        let any: &[S] = match privilege {
-            ObjectPrivilege::Select | ObjectPrivilege::Read => &[S::SelectAnyTable, S::ReadAnyTable],
-            ObjectPrivilege::Insert => &[S::InsertAnyTable],
-            ObjectPrivilege::Update => &[S::UpdateAnyTable],
-            ObjectPrivilege::Delete => &[S::DeleteAnyTable],
-            ObjectPrivilege::Lock => &[S::LockAnyTable],
-            ObjectPrivilege::Alter => &[S::AlterAnyTable],
-            ObjectPrivilege::Index => &[S::CreateAnyIndex],
-            ObjectPrivilege::Execute => &[S::ExecuteAnyProcedure],
-            ObjectPrivilege::Flashback => &[S::FlashbackAnyTable],
-            ObjectPrivilege::References | ObjectPrivilege::Debug => &[],
-        };
-        let is_sequence = self.image.object(object).is_some_and(|def| def.kind == ObjectKind::Sequence);
-        let any = if is_sequence { &[S::SelectAnySequence] } else { any };
-        let granted = |privilege| self.has_object_grant(object, privilege);
-        Ok(any.iter().any(|privilege| self.has(*privilege))
-            || granted(privilege)
-            || (privilege == ObjectPrivilege::Select && granted(ObjectPrivilege::Read)))
+        Ok(self.may(object, owner, privilege, 0))
+    }
+
+    fn allowed_column(
+        &self,
+        object: ObjectId,
+        owner: UserId,
+        privilege: ObjectPrivilege,
+        column: usize,
+    ) -> Result<bool> {
+        Ok(self.may(object, owner, privilege, column as u32 + 1))
+    }
+
+    fn is_own_name(&self, name: &str) -> bool {
+        let own = self.image.object_named(self.schema, ObjectKind::Table.namespace(), name);
+        own.is_some_and(|def| def.object.0 >= FIRST_USER_OBJECT)
     }
 
     fn as_owner(&self, owner: UserId) -> Result<Box<dyn Catalog + '_>> {
-        let all_powerful = owner == UserId::SYS;
-        Ok(Box::new(SessionCatalog { user: owner, schema: owner, all_powerful, ..self.clone() }))
+        let (all_powerful, for_other) = (owner == UserId::SYS, owner != self.user);
+        let uses = Rc::default();
+        Ok(Box::new(SessionCatalog { user: owner, schema: owner, all_powerful, for_other, uses, ..self.clone() }))
     }
 
     fn called(&self, object: ObjectId) -> Option<ObjectName> {
@@ -444,15 +720,24 @@ impl Catalog for SessionCatalog {
 
 /// The few V$ views that Oracle grants to everybody.
 fn is_public_fixed(name: &str) -> bool {
+    let name = name.strip_prefix('G').unwrap_or(name);
+    let view = name.strip_prefix("V$").or_else(|| name.strip_prefix("V_$"));
+    let Some(view) = view else {
+        return matches!(name, "NLS_DATABASE_PARAMETERS" | "NLS_SESSION_PARAMETERS" | "NLS_INSTANCE_PARAMETERS");
+    };
     matches!(
-        name,
-        "V$VERSION"
-            | "NLS_DATABASE_PARAMETERS"
-            | "V$NLS_PARAMETERS"
-            | "V$NLS_VALID_VALUES"
-            | "V$TIMER"
-            | "V$SESSION_CONNECT_INFO"
-            | "V$OPTION"
-            | "V$RESERVED_WORDS"
+        view,
+        "VERSION"
+            | "NLS_PARAMETERS"
+            | "NLS_VALID_VALUES"
+            | "TIMER"
+            | "SESSION_CONNECT_INFO"
+            | "SESSION_LONGOPS"
+            | "OPTION"
+            | "RESERVED_WORDS"
+            | "TIMEZONE_NAMES"
+            | "BH"
+            | "RESTORE_POINT"
+            | "ALL_SQL_PLAN"
     )
 }

@@ -229,7 +229,14 @@ impl Cursor {
     /// # Errors
     /// Those of compiling the statement.
     pub fn plan_rows(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<Vec<plan::rows::PlanRow>> {
-        Ok(plan_of(cx, statement, (Vec::new(), &[]), false)?.rows())
+        let plan = plan_of(cx, statement, (Vec::new(), &[]), false)?;
+        let names = cx.host.catalog()?;
+        for (object, owner) in &plan.below_views {
+            if !names.allowed(*object, *owner, dictionary::ObjectPrivilege::Read)? {
+                return Err(Ora::new(1039));
+            }
+        }
+        Ok(plan.rows())
     }
 
     fn make(

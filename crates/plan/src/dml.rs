@@ -25,12 +25,13 @@ struct Opened {
 }
 
 impl Compiler<'_> {
-    /// The table that a DML statement changes.
+    /// The table that a DML statement changes. The privilege must be on the whole table, or on each column of `named` if there is one.
     fn dml_table(
         &mut self,
         t: &ast::TableRef,
         privilege: ObjectPrivilege,
         wanted: Wanted<'_>,
+        named: &[&ast::Name],
     ) -> Result<(Rc<TableDef>, String)> {
         self.through = None;
         let pos = t.pos.0;
@@ -39,7 +40,7 @@ impl Compiler<'_> {
             TableRefKind::Subquery { query, lateral: false, as_of: None, pivot: None, alias } => {
                 let alias = alias.as_ref().map_or(String::new(), |alias| alias.name.clone());
                 let of = Through::Query(Rc::new(query.as_ref().clone()));
-                let table = self.table_through(of, privilege, wanted, pos)?;
+                let table = self.table_through(of, privilege, wanted, named, pos)?;
                 return self.changeable(table, pos).map(|table| (table, alias));
             }
             _ => return Err(Ora::new(1732).at(pos)),
@@ -56,12 +57,16 @@ impl Compiler<'_> {
         let resolved = self.catalog().relation(name.name.qualifier(), name.name.last())?;
         let table = match resolved {
             Some(Resolved::Table(table)) => {
-                self.check_privilege(table.object, table.owner_id, privilege, pos)?;
+                let column = |name: &ast::Name| table.column(name.last()).map(|(at, _)| at);
+                let columns: Vec<usize> = named.iter().filter_map(|name| column(name)).collect();
+                self.check_change(self.catalog(), (table.object, table.owner_id), privilege, &columns, pos)?;
                 table
             }
             Some(Resolved::View(view)) => {
-                self.check_privilege(view.object, view.owner_id, privilege, pos)?;
-                self.table_through(Through::View(view), privilege, wanted, pos)?
+                let column = |name: &ast::Name| view.columns.iter().position(|column| column == name.last());
+                let columns: Vec<usize> = named.iter().filter_map(|name| column(name)).collect();
+                self.check_change(self.catalog(), (view.object, view.owner_id), privilege, &columns, pos)?;
+                self.table_through(Through::View(view), privilege, wanted, named, pos)?
             }
             _ => return Err(Ora::new(942).at(pos)),
         };
@@ -74,12 +79,52 @@ impl Compiler<'_> {
         of: Through,
         privilege: ObjectPrivilege,
         wanted: Wanted<'_>,
+        named: &[&ast::Name],
         pos: u32,
     ) -> Result<Rc<TableDef>> {
-        let through = self.updatable(of, privilege, wanted, pos)?;
+        let through = self.updatable(of, privilege, wanted, named, pos)?;
         let table = Rc::clone(&through.table);
         self.through = Some(Rc::new(through));
         Ok(table)
+    }
+
+    /// ORA-01031 unless the privilege is there for the whole object, or for each of the columns.
+    pub fn check_change(
+        &self,
+        names: &dyn dictionary::Catalog,
+        (object, owner): (ObjectId, dictionary::UserId),
+        privilege: ObjectPrivilege,
+        columns: &[usize],
+        pos: u32,
+    ) -> Result<()> {
+        let mut allowed = names.allowed(object, owner, privilege)?;
+        if !allowed && !columns.is_empty() {
+            allowed = true;
+            for column in columns {
+                allowed = allowed && names.allowed_column(object, owner, privilege, *column)?;
+            }
+        }
+        if allowed { Ok(()) } else { Err(Ora::new(1031).at(pos)) }
+    }
+
+    /// Whether the rows of what a DML statement names may be read, too: otherwise no column of theirs may be named.
+    fn is_readable(&self, t: &ast::TableRef) -> Result<bool> {
+        let TableRefKind::Table(name) = &t.kind else { return Ok(true) };
+        match self.catalog().relation(name.name.qualifier(), name.name.last())? {
+            Some(Resolved::Table(table)) => self.catalog().allowed(table.object, table.owner_id, ObjectPrivilege::Read),
+            Some(Resolved::View(view)) => self.catalog().allowed(view.object, view.owner_id, ObjectPrivilege::Read),
+            _ => Ok(true),
+        }
+    }
+
+    /// Forbids what has been opened to be named, if it may not be read.
+    fn guard(&mut self, t: &ast::TableRef) -> Result<bool> {
+        let readable = self.is_readable(t)?;
+        if !readable {
+            let items = self.block().items.clone();
+            self.unreadable.extend(items);
+        }
+        Ok(readable)
     }
 
     /// A table whose rows may change at all.
@@ -239,7 +284,9 @@ impl Compiler<'_> {
         if c.identity.is_some() {
             // Who may insert may number: the sequence is the column's own.
             let name = format!("ISEQ$$_{}", table.object.0);
-            let def = self.catalog().sequence(Some(&table.owner), &name)?.ok_or_else(|| Ora::new(2289))?;
+            let owner = self.catalog().as_owner(table.owner_id)?;
+            let def = owner.sequence(Some(&table.owner), &name)?.ok_or_else(|| Ora::new(2289))?;
+            drop(owner);
             return convert(self.sequence_value(def, true), &c.data_type, 0);
         }
         match &c.default_text {
@@ -297,7 +344,7 @@ impl Compiler<'_> {
     fn insert_target(&mut self, target: &ast::InsertTarget) -> Result<(Rc<TableDef>, String, Vec<u16>)> {
         let names: Vec<&ast::Name> = target.columns.iter().collect();
         let wanted = if names.is_empty() { Wanted::All } else { Wanted::Columns(&names) };
-        let (table, alias) = self.dml_table(&target.table, ObjectPrivilege::Insert, wanted)?;
+        let (table, alias) = self.dml_table(&target.table, ObjectPrivilege::Insert, wanted, &names)?;
         let mut columns = Vec::new();
         if let (true, Some(through)) = (target.columns.is_empty(), &self.through) {
             columns = through.all(target.table.pos.0)?;
@@ -572,9 +619,10 @@ impl Compiler<'_> {
             return Err(unsupported("WHERE CURRENT OF", u.pos.0));
         }
         let names: Vec<&ast::Name> = u.set.iter().flat_map(assigned).collect();
-        let (table, alias) = self.dml_table(&u.table, ObjectPrivilege::Update, Wanted::Columns(&names))?;
+        let (table, alias) = self.dml_table(&u.table, ObjectPrivilege::Update, Wanted::Columns(&names), &names)?;
         let through = self.through.clone();
         let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, u.table.pos.0)?;
+        let readable = self.guard(&u.table)?;
         let result = self.update_in_block(u, &table, &alias, set);
         self.blocks.pop();
         let (source, sets) = result?;
@@ -584,6 +632,9 @@ impl Compiler<'_> {
             self.check_option(through, Some(&changed), &mut target, u.table.pos.0)?;
         }
         target.virtuals_old = self.old_virtuals(&table, &old)?;
+        if !readable && u.returning.is_some() {
+            return Err(Ora::new(1031).at(u.table.pos.0));
+        }
         let returning = self.returning(u.returning.as_ref(), &table, &alias, &target.new, rowid)?;
         Ok(PlanBody::Update(Box::new(UpdatePlan { target, source, rowid, old, sets, returning })))
     }
@@ -652,13 +703,17 @@ impl Compiler<'_> {
         if d.current_of.is_some() {
             return Err(unsupported("WHERE CURRENT OF", d.pos.0));
         }
-        let (table, alias) = self.dml_table(&d.table, ObjectPrivilege::Delete, Wanted::Rows)?;
+        let (table, alias) = self.dml_table(&d.table, ObjectPrivilege::Delete, Wanted::Rows, &[])?;
         let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, d.table.pos.0)?;
+        let readable = self.guard(&d.table)?;
         let source = self.changed_rows(set, d.filter.as_ref(), &d.hints);
         self.blocks.pop();
         let source = source?;
         let mut target = self.target(&table, Some(&[]), true)?;
         target.virtuals_old = self.old_virtuals(&table, &old)?;
+        if !readable && d.returning.is_some() {
+            return Err(Ora::new(1031).at(d.table.pos.0));
+        }
         let returning = self.returning(d.returning.as_ref(), &table, &alias, &old, rowid)?;
         Ok(PlanBody::Delete(Box::new(DeletePlan { target, source, rowid, old, returning })))
     }
@@ -668,18 +723,24 @@ impl Compiler<'_> {
             return Err(unsupported("LOG ERRORS", m.pos.0));
         }
         // Each clause needs its privilege.
+        let inserted: Vec<&ast::Name> = m.insert.iter().flat_map(|i| &i.columns).collect();
+        let updated: Vec<&ast::Name> = m.update.iter().flat_map(|u| &u.set).flat_map(assigned).collect();
         if m.insert.is_some() {
-            self.dml_table(&m.target, ObjectPrivilege::Insert, Wanted::Rows)?;
+            self.dml_table(&m.target, ObjectPrivilege::Insert, Wanted::Rows, &inserted)?;
         }
         if m.update.as_ref().is_some_and(|u| u.delete.is_some()) {
-            self.dml_table(&m.target, ObjectPrivilege::Delete, Wanted::Rows)?;
+            self.dml_table(&m.target, ObjectPrivilege::Delete, Wanted::Rows, &[])?;
         }
-        let last = if m.update.is_some() { ObjectPrivilege::Update } else { ObjectPrivilege::Insert };
-        let (table, alias) = self.dml_table(&m.target, last, Wanted::Rows)?;
+        let (last, named) = match m.update {
+            Some(_) => (ObjectPrivilege::Update, &updated),
+            None => (ObjectPrivilege::Insert, &inserted),
+        };
+        let (table, alias) = self.dml_table(&m.target, last, Wanted::Rows, named)?;
         if let Some(through) = &self.through {
             through.refuse_join(m.target.pos.0)?;
         }
         let opened = self.open_changed_rows(&table, &alias, m.target.pos.0)?;
+        self.guard(&m.target)?;
         let plan = self.merge_in_block(m, &table, &alias, opened);
         self.blocks.pop();
         Ok(PlanBody::Merge(Box::new(plan?)))

@@ -297,17 +297,17 @@ impl Compiler<'_> {
         let owner = t.name.qualifier();
         // Errors stand at the object's own name, behind its schema.
         let pos = t.name.parts.last().map_or(pos, |part| part.pos.0);
-        if name == "DUAL" && owner.is_none_or(|o| o == "SYS") {
+        if name == "DUAL" && owner.map_or_else(|| !self.catalog().is_own_name(name), |o| o == "SYS") {
             self.dual(alias, set);
             return Ok(());
         }
         let resolved =
             self.catalog().relation(owner, name).map_err(|e| if e.position().is_none() { e.at(pos) } else { e })?;
+        let own_clause = self.as_of.is_some_and(|n| !self.whole || n > 0);
         match resolved {
             Some(Resolved::Table(table)) => {
-                self.check_privilege(table.object, table.owner_id, ObjectPrivilege::Select, pos)?;
+                self.check_read(table.object, table.owner_id, pos)?;
                 // What is made up while it is read has no past.
-                let own_clause = self.as_of.is_some_and(|n| !self.whole || n > 0);
                 if own_clause && table.is_fixed() {
                     return Err(unsupported("AS OF", pos));
                 }
@@ -324,11 +324,26 @@ impl Compiler<'_> {
             }
             Some(Resolved::View(_)) if self.versions.is_some() => Err(Ora::new(30051).at(pos)),
             Some(Resolved::View(view)) => {
-                self.check_privilege(view.object, view.owner_id, ObjectPrivilege::Select, pos)?;
+                self.check_read(view.object, view.owner_id, pos)?;
                 self.view(&view, alias, t.alias.is_none(), set, merge, pos)
             }
             _ => Err(Ora::new(942).at(pos)),
         }
+    }
+
+    /// ORA-01031 unless the rows of a table or view in FROM may be read: locked where FOR UPDATE asks for it, and as of the moment asked for.
+    fn check_read(&mut self, object: ObjectId, owner: UserId, pos: u32) -> Result<()> {
+        let read = if self.locking { ObjectPrivilege::Select } else { ObjectPrivilege::Read };
+        self.check_privilege(object, owner, read, pos)?;
+        let own_clause = self.as_of.is_some_and(|n| !self.whole || n > 0) || self.versions.is_some();
+        if !self.catalogs.is_empty() {
+            if !self.below_views.contains(&(object, owner)) {
+                self.below_views.push((object, owner));
+            }
+        } else if own_clause {
+            self.check_privilege(object, owner, ObjectPrivilege::Flashback, pos)?;
+        }
+        Ok(())
     }
 
     /// ORA-01031 unless the session may do that to the object.
@@ -458,7 +473,13 @@ impl Compiler<'_> {
         if named && let Some(&id) = self.block().items.last() {
             self.items[id].schema = Some(view.owner.clone());
         }
-        result.map_err(|e| e.at(pos))
+        result.map_err(|e| match e {
+            // What it was made of is there no more, or not for its owner.
+            e if !view.catalog && (e.is(942) || e.is(904) || e.is(2289)) => {
+                Ora::with(4063, &[&format_args!("view \"{}.{}\"", view.owner, view.name)]).at(pos)
+            }
+            e => e.at(pos),
+        })
     }
 
     fn dual(&mut self, alias: String, set: &mut JoinSet) {

@@ -815,6 +815,8 @@ pub struct Plan {
     pub no_result_cache: bool,
     /// What AS OF clauses name: an SCN when it is a number, a time otherwise.
     pub moments: Vec<Expr>,
+    /// Tables and views that are read through views, with their owners.
+    pub below_views: Vec<(types::ObjectId, dictionary::UserId)>,
 }
 
 /// Calls `$f` on each direct operand of a node; `$each` is `iter` or `iter_mut`, as the node is borrowed.

@@ -130,6 +130,7 @@ pub fn compile_at(
         lock_rowid,
         locks_rows: locks,
         moments: c.moments,
+        below_views: c.below_views,
     })
 }
 
@@ -171,6 +172,9 @@ fn compiler<'c>(
         versions: None,
         version_items: std::collections::HashMap::new(),
         through: None,
+        locking: false,
+        unreadable: Vec::new(),
+        below_views: Vec::new(),
         pseudos: std::collections::HashMap::new(),
     }
 }

@@ -232,10 +232,12 @@ impl Compiler<'_> {
         self.note_hints(&s.hints);
         let plus = s.filter.as_ref().is_some_and(crate::refs::has_plus);
         let optional = s.filter.as_ref().filter(|_| plus).map(crate::refs::marked_aliases);
+        let outer = std::mem::replace(&mut self.locking, q.for_update.is_some());
         for t in &s.from {
             let kept = optional.as_ref().is_none_or(|marked| crate::refs::is_kept(t, marked.as_deref()));
             self.from_item(t, &mut set, kept && s.connect_by.is_none())?;
         }
+        self.locking = outer;
         if let Some(connect) = &s.connect_by {
             self.enter_connect_by();
             let _ = connect;

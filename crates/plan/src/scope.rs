@@ -220,6 +220,12 @@ pub struct Compiler<'c> {
     pub version_items: std::collections::HashMap<ItemId, Versions>,
     /// The view that the statement changes rows through.
     pub through: Option<Rc<crate::updatable::Updatable>>,
+    /// FROM is that of a query FOR UPDATE, for which READ does not suffice.
+    pub locking: bool,
+    /// Items that may be changed and not read: columns of theirs may not be named.
+    pub unreadable: Vec<ItemId>,
+    /// Tables and views that the query reads through views.
+    pub below_views: Vec<(types::ObjectId, dictionary::UserId)>,
     /// Registers of pseudo-columns.
     pub pseudos: std::collections::HashMap<ItemId, Vec<(Pseudo, Reg)>>,
 }
@@ -312,6 +318,9 @@ impl Compiler<'_> {
     ) -> Result<Option<Expr>> {
         for depth in (0..self.blocks.len()).rev() {
             if let Some((item, column)) = self.find_in_block(depth, schema, qualifier, name, pos)? {
+                if self.unreadable.contains(&item) {
+                    return Err(Ora::new(1031).at(pos));
+                }
                 let value = match column {
                     Some(column) => self.joined_value(item, column),
                     None => match Pseudo::named(name) {

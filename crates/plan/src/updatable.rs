@@ -167,6 +167,7 @@ impl<'c> Compiler<'c> {
         of: Through,
         privilege: ObjectPrivilege,
         wanted: Wanted<'_>,
+        named: &[&ast::Name],
         pos: u32,
     ) -> Result<Updatable> {
         if of.view().is_some_and(|view| view.catalog) {
@@ -178,9 +179,9 @@ impl<'c> Compiler<'c> {
         let part = if is_join { self.chosen(&of, &opened, privilege, wanted, pos)? } else { 0 };
         let (_, table) = self.table_of_part(&opened.set, part).ok_or_else(|| Ora::new(1732).at(pos))?;
         let names = names.as_deref().unwrap_or_else(|| self.catalog());
-        if !names.allowed(table.object, table.owner_id, privilege)? {
-            return Err(Ora::new(1031).at(pos));
-        }
+        let column = |name: &ast::Name| opened.columns.iter().find(|c| c.name == name.last())?.base.map(|(_, at)| at);
+        let columns: Vec<usize> = named.iter().filter_map(|name| column(name)).map(usize::from).collect();
+        self.check_change(names, (table.object, table.owner_id), privilege, &columns, pos)?;
         if is_join && checked.is_some() && privilege == ObjectPrivilege::Insert {
             return Err(Ora::new(1733).at(pos));
         }
@@ -488,7 +489,7 @@ pub fn updatable_columns(
 ) -> Vec<UpdatableColumn> {
     let through = |privilege, wanted: Wanted<'_>| {
         let mut c = crate::compiler(catalog, functions, Vec::new(), &[], None);
-        c.updatable(Through::View(Rc::clone(view)), privilege, wanted, 0)
+        c.updatable(Through::View(Rc::clone(view)), privilege, wanted, &[], 0)
     };
     let deleted = through(ObjectPrivilege::Delete, Wanted::Rows).ok();
     let column = |name: &String| {

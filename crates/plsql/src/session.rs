@@ -166,7 +166,11 @@ impl<C: 'static> Plsql<C> {
             _ => {}
         }
         for (owner, unit, member) in tries {
-            let found = match self.units.interface(w, owner, unit, &schema)? {
+            let interface = self.units.interface(w, owner, unit, &schema).map_err(|e| match e.facility() {
+                types::Facility::Pls if e.code() == 904 => Ora::new(1031),
+                _ => e,
+            })?;
+            let found = match interface {
                 Some(Interface::Subprogram(s)) if member.is_none() => Some(vec![s]),
                 Some(Interface::Package(p)) => member.and_then(|m| functions_of(&p, m)),
                 _ => None,

@@ -5,6 +5,7 @@
 //! cursor loop pays no indirect call a row.
 
 use crate::session::Block;
+use dictionary::Access;
 use std::rc::Rc;
 use types::{DataType, Date, Nls, ObjectId, Ora, Result, Timestamp, Value};
 
@@ -139,6 +140,10 @@ pub trait World {
     fn sequence_exists(&mut self, owner: Option<&str>, name: &str) -> Result<bool>;
     /// The stored unit of that name (both parts of a package); empty when there is none. Synonyms are followed.
     fn stored_unit(&mut self, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>>;
+    /// Whether the identity in force may execute a unit that was found; `owner` is empty for what is built in.
+    fn may_execute(&mut self, _owner: &str, _name: &str) -> Result<Access> {
+        Ok(Access::Yes)
+    }
     /// Says that the session links a stored unit: its specification to compile a call of it, and with `body` to run it. `owner` is
     /// empty for what is built in.
     fn unit_linked(&mut self, _owner: &str, _name: &str, _body: bool) {}

@@ -11,7 +11,7 @@ use exec::{BlockCursor, ExecCtx};
 use net::StatementKind;
 use process::Parsed;
 use std::rc::Rc;
-use types::{ObjectId, Result};
+use types::{ObjectId, Ora, Result};
 use wait::Stat;
 
 /// A block with its cursor.
@@ -101,7 +101,11 @@ fn parse(w: &mut World<'_>, text: &str, kind: StatementKind) -> Result<(OpenBloc
         core.names()?.take_followed();
     }
     let block = match kind {
-        StatementKind::CALL => core.plsql.compile_block(w, &call_block(text))?,
+        StatementKind::CALL => {
+            let unknown = |e: &Ora| e.is(6550) && e.to_string().contains("PLS-00201");
+            let named = |e: Ora| if unknown(&e) { Ora::new(6576) } else { e };
+            core.plsql.compile_block(w, &call_block(text)).map_err(named)?
+        }
         _ => core.plsql.compile_block(w, text)?,
     };
     if !is_found {

@@ -127,6 +127,20 @@ impl Host for Session<'_> {
         Ok(cursor.columns().iter().map(described).collect())
     }
 
+    fn used_objects(&mut self, query: &Query, owner: UserId) -> Result<Vec<ObjectId>> {
+        let statement = Rc::new(Statement::Query(Box::new(query.clone())));
+        let identity = Identity { user: owner, schema: owner, sysdba: owner == UserId::SYS };
+        let core = self.core;
+        core.with_identity(identity, || {
+            let names = core.names()?;
+            names.note_uses();
+            let compiled = Cursor::compile_parsed(&mut self.cx, "", statement, &[]);
+            let used = names.take_uses();
+            compiled?.close(&mut self.cx);
+            Ok(used)
+        })
+    }
+
     fn rows(
         &mut self,
         query: &Query,

@@ -133,6 +133,10 @@ impl Host for Smon<'_> {
         not_smons()
     }
 
+    fn used_objects(&mut self, _: &Query, _: UserId) -> Result<Vec<ObjectId>> {
+        not_smons()
+    }
+
     fn rows(
         &mut self,
         _: &Query,

@@ -3,7 +3,7 @@
 use crate::core::Core;
 use crate::jobs;
 use crate::run;
-use dictionary::{Catalog, ObjectKind, Resolved, UnitKind};
+use dictionary::{Access, Catalog, ObjectKind, Resolved, UnitKind};
 use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
 use exec::{Cursor, ExecCtx};
 use plsql::{
@@ -172,6 +172,10 @@ impl plsql::World for World<'_> {
             source: u.source.clone(),
         };
         Ok(units.iter().map(unit).collect())
+    }
+
+    fn may_execute(&mut self, owner: &str, name: &str) -> Result<Access> {
+        Ok(self.core.names()?.may_execute(owner, name))
     }
 
     fn unit_linked(&mut self, owner: &str, name: &str, body: bool) {

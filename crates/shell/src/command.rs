@@ -204,25 +204,31 @@ impl Shell<'_> {
     }
 
     pub(crate) fn rows_of(&mut self, sql: &str) -> Vec<Vec<Value>> {
+        self.rows_or_error(sql).unwrap_or_default()
+    }
+
+    /// The rows of a query; `None` when it failed, which has been said then.
+    fn rows_or_error(&mut self, sql: &str) -> Option<Vec<Vec<Value>>> {
         let Some(session) = &mut self.session else {
             self.out.line("SP2-0640: Not connected");
-            return Vec::new();
+            return None;
         };
         match session.query(sql, &[]).and_then(client::Query::all) {
-            Ok(rows) => rows,
+            Ok(rows) => Some(rows),
             Err(e) => {
                 self.out.line(&e.to_string());
-                Vec::new()
+                None
             }
         }
     }
 
     fn show_parameter(&mut self, like: &str) {
         let like = like.replace('\'', "''").to_lowercase();
-        let rows = self.rows_of(&format!(
+        let rows = self.rows_or_error(&format!(
             "select name, decode(type, 1, 'boolean', 2, 'string', 3, 'integer', 6, 'big integer', 'string'), \
              display_value from v$parameter where lower(name) like '%{like}%' order by name"
         ));
+        let Some(rows) = rows else { return };
         self.out.line("");
         self.out.line("NAME                                 TYPE        VALUE");
         self.out.line("------------------------------------ ----------- ------------------------------");

@@ -48,6 +48,7 @@ impl<W: World> Compiler<'_, W> {
             _ => return Ok(None),
         };
         self.units.interface(self.w, owner, &name.name, &self.owner).map_err(|e| match e.position() {
+            _ if e.facility() == types::Facility::Pls && e.code() == 904 => e.at(name.pos),
             // Errors of another unit have no place in this one.
             _ if e.facility() == types::Facility::Pls => self.pls(905, &[&self.owner, &name.name], name.pos),
             _ => e,

@@ -5,6 +5,7 @@ use super::{CResult, Compiler, FnState, Problem};
 use crate::op::*;
 use crate::session::CompileError;
 use crate::world::{StoredUnit, World};
+use dictionary::Access;
 use sql::plsql::ast::{self, Declaration, Unit, UnitKind};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -77,10 +78,18 @@ type InterfaceKey = (Option<String>, String, String);
 /// What a text was compiled to, by the schema it was compiled in.
 type BySchema = Vec<(String, Rc<Compiled>)>;
 
+/// Whose unit a name stands for, and what it shows.
+#[derive(Clone)]
+struct Shown {
+    owner: String,
+    name: String,
+    interface: Interface,
+}
+
 /// The units compiled in this process, good for one dictionary epoch.
 #[derive(Default)]
 pub struct Units {
-    interfaces: RefCell<HashMap<InterfaceKey, Option<Interface>>>,
+    interfaces: RefCell<HashMap<InterfaceKey, Option<Shown>>>,
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
     /// Anonymous blocks by their text, each with the schema it was compiled in.
     blocks: RefCell<HashMap<String, BySchema>>,
@@ -113,7 +122,13 @@ impl Units {
         self.blocks.borrow_mut().clear();
     }
 
-    /// What a stored or built-in unit shows; `None` when there is none of that name.
+    /// What a stored or built-in unit shows; `None` when there is none of that name, or none that may be known of.
+    ///
+    /// This is the one place where names of units are resolved, for SQL, PL/SQL, CALL and jobs alike, and so the one place that asks for
+    /// EXECUTE: each time, since what was resolved is kept for all identities of the session.
+    ///
+    /// # Errors
+    /// PLS-00904 for a unit that may be seen and not executed.
     pub fn interface<W: World>(
         &self,
         w: &mut W,
@@ -122,12 +137,21 @@ impl Units {
         schema: &str,
     ) -> Result<Option<Interface>> {
         let key = (owner.map(str::to_string), schema.to_string(), name.to_string());
-        if let Some(found) = self.interfaces.borrow().get(&key) {
-            return Ok(found.clone());
+        let known = self.interfaces.borrow().get(&key).cloned();
+        let found = match known {
+            Some(found) => found,
+            None => {
+                let found = self.make_interface(w, owner, name, schema)?;
+                self.interfaces.borrow_mut().insert(key, found.clone());
+                found
+            }
+        };
+        let Some(shown) = found else { return Ok(None) };
+        match w.may_execute(&shown.owner, &shown.name)? {
+            Access::Yes => Ok(Some(shown.interface)),
+            Access::Hidden => Ok(None),
+            Access::Visible => Err(Ora::pls(904, &[&format_args!("{}.{}", shown.owner, shown.name)])),
         }
-        let found = self.make_interface(w, owner, name, schema)?;
-        self.interfaces.borrow_mut().insert(key, found.clone());
-        Ok(found)
     }
 
     fn make_interface<W: World>(
@@ -136,7 +160,7 @@ impl Units {
         owner: Option<&str>,
         name: &str,
         schema: &str,
-    ) -> Result<Option<Interface>> {
+    ) -> Result<Option<Shown>> {
         let stored = self.stored(w, owner, name, schema)?;
         let Some(unit) = stored.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger) else {
             return Ok(None);
@@ -148,7 +172,8 @@ impl Units {
         w.unit_linked(&unit.owner, &unit.name, false);
         let result = in_schema(w, &unit.owner, |w| interface_of(w, self, unit));
         self.in_progress.borrow_mut().remove(&key);
-        result.map(Some).map_err(|e| match e.facility() {
+        let shown = |interface| Some(Shown { owner: unit.owner.clone(), name: unit.name.clone(), interface });
+        result.map(shown).map_err(|e| match e.facility() {
             types::Facility::Pls if e.code() == 907 => e,
             _ => Ora::pls(905, &[&unit.owner, &unit.name]),
         })

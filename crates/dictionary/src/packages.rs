@@ -1,0 +1,48 @@
+//! The built-in packages as objects of SYS, and who may execute them in a new database.
+
+use crate::UserId;
+use crate::create::{ROLE_DBA, ROLE_EXECUTE_CATALOG};
+use types::ObjectId;
+
+/// The first object number of built-in packages.
+pub const PACKAGE_FIRST_OBJECT: u32 = 1_000;
+
+/// Name and grantees of EXECUTE, by name. Oracle grants the same.
+const PACKAGES: &[(&str, &[UserId])] = &[
+    ("DBMS_APPLICATION_INFO", &[UserId::PUBLIC]),
+    ("DBMS_FLASHBACK", &[ROLE_DBA]),
+    ("DBMS_JOB", &[UserId::PUBLIC]),
+    ("DBMS_LOCK", &[ROLE_EXECUTE_CATALOG]),
+    ("DBMS_OUTPUT", &[UserId::PUBLIC]),
+    ("DBMS_RANDOM", &[UserId::PUBLIC]),
+    ("DBMS_RESULT_CACHE", &[ROLE_DBA]),
+    ("DBMS_SESSION", &[UserId::PUBLIC]),
+    ("DBMS_SHARED_POOL", &[ROLE_EXECUTE_CATALOG]),
+    ("DBMS_STATS", &[UserId::PUBLIC]),
+    ("DBMS_UTILITY", &[UserId::PUBLIC]),
+    ("DBMS_WORKLOAD_REPOSITORY", &[ROLE_DBA]),
+    ("DBMS_XPLAN", &[UserId::PUBLIC]),
+    ("STANDARD", &[UserId::PUBLIC]),
+    ("UTL_RAW", &[UserId::PUBLIC]),
+];
+
+/// The names of the built-in packages, their numbers in a new database, and who may execute them.
+pub fn built_in_packages() -> impl Iterator<Item = (ObjectId, &'static str, &'static [UserId])> {
+    PACKAGES.iter().enumerate().map(|(at, (name, to))| (ObjectId(PACKAGE_FIRST_OBJECT + at as u32), *name, *to))
+}
+
+/// Whether SYS has a built-in package of that name.
+pub fn is_built_in_package(name: &str) -> bool {
+    PACKAGES.binary_search_by_key(&name, |(have, _)| have).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_order() {
+        assert!(PACKAGES.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(PACKAGE_FIRST_OBJECT as usize + PACKAGES.len() < crate::CATALOG_FIRST_OBJECT as usize);
+    }
+}
