@@ -3,7 +3,7 @@
 //! The supervisor, which collects ended children, says who died and posts. Now and then PMON also looks by itself
 //! whether a slot's process still exists, so that a lost word costs seconds and not for ever.
 
-use process::{Owner, Process};
+use process::{Owner, Process, SessionStatus};
 use session::Instance;
 use std::time::{Duration, Instant};
 use types::Result;
@@ -12,18 +12,22 @@ use wait::Event;
 /// How long PMON sleeps unless it is posted.
 const SLEEP: Duration = Duration::from_secs(3);
 
+/// How long the process of a killed session may stay stopped by a signal.
+const STOPPED_LIMIT: Duration = Duration::from_secs(1);
+
 /// Runs PMON until it is asked to end and nothing is left to clean. `log` writes to the alert log.
 pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let p = instance.attach_background("PMON")?;
     let slot = p.number() as usize - 1;
     instance.state().set_pmon(slot);
     instance.storage().redo.become_pmon(&p);
-    let (mut swept, mut told) = (Instant::now(), String::new());
+    let (mut swept, mut told, mut stopped) = (Instant::now(), String::new(), Stopped::default());
     loop {
         let posts = p.posts();
         // What is asked is read before the dead are looked for: whoever asks has seen all others end before.
         let asked = instance.state().is_asked_to_end(slot);
         clean_dead(instance, &p);
+        stopped.end(instance, log);
         if asked {
             return Ok(());
         }
@@ -36,8 +40,41 @@ pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
             swept = Instant::now();
         }
         instance.end_round(&p);
-        crate::idle(&p, Event::PmonTimer, posts, SLEEP);
+        crate::idle(&p, Event::PmonTimer, posts, if stopped.seen.is_empty() { SLEEP } else { STOPPED_LIMIT });
     }
+}
+
+/// Processes of killed sessions that were found stopped, and when. They cannot end by themselves, and others wait for what they hold.
+#[derive(Default)]
+struct Stopped {
+    seen: Vec<(Owner, Instant)>,
+}
+
+impl Stopped {
+    /// Kills the processes that have been stopped for too long; what they held is freed when the supervisor has seen them end.
+    fn end(&mut self, instance: &'static Instance, log: &dyn Fn(&str)) {
+        let all = instance.processes();
+        let killed = all.live().filter(|(number, slot)| {
+            !slot.is_background() && all.session(*number).is_some_and(|s| s.status() == SessionStatus::Killed)
+        });
+        let now: Vec<Owner> = killed.filter_map(|(number, _)| all.owner(number)).filter(is_stopped).collect();
+        self.seen.retain(|(owner, _)| now.contains(owner));
+        for owner in now {
+            match self.seen.iter().find(|(seen, _)| *seen == owner) {
+                None => self.seen.push((owner, Instant::now())),
+                // A stopped process keeps its id: the signal reaches nobody else.
+                Some((_, since)) if since.elapsed() >= STOPPED_LIMIT && is_stopped(&owner) => {
+                    log(&format!("Killing the stopped process of session {} (pid {})", owner.number(), owner.os_pid()));
+                    let _ = os::process::kill(owner.os_pid(), os::signal::SIGKILL);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+fn is_stopped(owner: &Owner) -> bool {
+    os::process::run_state(owner.os_pid()) == Some('T')
 }
 
 /// Cleans up behind the processes that the supervisor saw end, and behind those found dead by the way.

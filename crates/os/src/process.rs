@@ -245,6 +245,12 @@ pub fn set_name(name: &str) {
     unsafe { libc::prctl(libc::PR_SET_NAME, z.as_ptr(), 0, 0, 0) };
 }
 
+/// Says how gladly the kernel kills this process when memory runs out: from -1000 (never) to 1000 (first). False where that is not
+/// permitted, as lowering is to most users; then all is as it was. Children begin with the same.
+pub fn set_oom_score(adjust: i32) -> bool {
+    std::fs::write("/proc/self/oom_score_adj", adjust.to_string()).is_ok()
+}
+
 /// The numeric user id the process runs as.
 #[must_use]
 pub fn user_id() -> u32 {

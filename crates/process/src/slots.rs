@@ -64,7 +64,9 @@ impl Owner {
         self.word
     }
 
-    pub(crate) fn os_pid(self) -> i32 {
+    /// The operating system's process id.
+    #[must_use]
+    pub fn os_pid(self) -> i32 {
         unpack(self.word).1
     }
 

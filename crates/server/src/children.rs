@@ -161,8 +161,14 @@ pub fn run(
 fn be_known_as(instance: &'static Instance, role: Role, alert: &AlertLog) {
     os::process::set_name(&format!("lw_{}", role.name().to_lowercase()));
     os::crash::spare(role.has_work_of_its_own());
+    if !role.is_background() {
+        os::process::set_oom_score(SESSION_OOM_SCORE);
+    }
     die_of_panics(instance, role, alert);
 }
+
+/// When memory runs out, a session goes before the instance does.
+const SESSION_OOM_SCORE: i32 = 300;
 
 /// The status of a process that panicked.
 const PANICKED: i32 = 101;

@@ -40,6 +40,9 @@ pub const SOCKET_NAME: &str = "latchwork.sock";
 /// Server processes that may exist beyond `processes` for a moment: they come to break calls, or to be refused.
 const SPARE_CHILDREN: usize = 16;
 
+/// Where the kernel permits it, the instance is among the last that it kills when memory runs out.
+const INSTANCE_OOM_SCORE: i32 = -900;
+
 /// How long sessions may take to end in an immediate stop before they are killed.
 const END_LIMIT: Duration = Duration::from_secs(5);
 
@@ -189,6 +192,8 @@ impl Supervisor {
             }
         }
         signal::ignore(signal::SIGPIPE);
+        // Its death and that of a background process end the instance; sessions say otherwise of themselves.
+        os::process::set_oom_score(INSTANCE_OOM_SCORE);
         let text = |e: os::OsError| e.to_string();
         let stop = [signal::SIGCHLD, signal::SIGTERM, signal::SIGINT, signal::SIGQUIT, signal::SIGUSR1];
         let signals = SignalFd::new(&stop).map_err(text)?;

@@ -241,6 +241,10 @@ fn kill_session(core: &Core, target: &str) -> Result<()> {
         // It may be waiting for its client. A job has none: it ends by itself, as one that failed.
         core.instance.wake_server(sid);
     }
+    // A process that is stopped does not end by itself: PMON sees to it.
+    if let Some(pmon) = core.instance.state().pmon() {
+        core.instance.post(pmon);
+    }
     Ok(())
 }
 

@@ -9,6 +9,7 @@ mod jobs;
 mod shutdown;
 mod space;
 mod spec;
+mod stopped;
 mod storm;
 mod tablespaces;
 mod undo_tablespaces;

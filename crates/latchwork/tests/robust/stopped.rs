@@ -1,0 +1,62 @@
+//! Processes that a signal has stopped, and which process goes first when memory runs out.
+
+use crate::common::{PATIENCE, number, rows, run, start, sysdba};
+use os::signal::{SIGCONT, SIGSTOP};
+use std::time::Instant;
+
+#[test]
+fn the_stopped_process_of_a_killed_session_ends_and_gives_up_what_it_holds() {
+    let instance = start(&[]);
+    let (mut holder, mut other) = (sysdba(&instance), sysdba(&instance));
+    run(&mut holder, &["create table t (n number)", "insert into t values (1)", "commit", "update t set n = 2"]);
+    let process = holder.welcome().server_process as i32;
+    let sid = number(&mut holder, "select sid from v$mystat where rownum = 1");
+    let serial = number(&mut holder, &format!("select serial# from v$session where sid = {sid}"));
+    os::process::kill(process, SIGSTOP).unwrap();
+    run(
+        &mut other,
+        &[&format!("alter system kill session '{sid},{serial}' immediate"), "update t set n = n + 10", "commit"],
+    );
+    assert_eq!(number(&mut other, "select n from t"), 11, "the holder's change is rolled back");
+    let begun = Instant::now();
+    while os::process::is_running(process) {
+        assert!(begun.elapsed() < PATIENCE, "the stopped process is gone");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_stopped_process_whose_session_nobody_kills_goes_on_later() {
+    let instance = start(&[]);
+    let (mut holder, mut other) = (sysdba(&instance), sysdba(&instance));
+    let process = holder.welcome().server_process as i32;
+    os::process::kill(process, SIGSTOP).unwrap();
+    // Another session is killed meanwhile, and PMON goes round.
+    let ended = sysdba(&instance);
+    let sid = format!(
+        "select s.sid || ',' || s.serial# from v$session s, v$process p where s.paddr = p.addr and p.spid = '{}'",
+        ended.welcome().server_process
+    );
+    let target = rows(&mut other, &sid).remove(0);
+    run(&mut other, &[&format!("alter system kill session '{target}'")]);
+    let rounds = "select nvl(sum(total_waits), 0) from v$system_event where event = 'pmon timer'";
+    let before = number(&mut other, rounds);
+    let begun = Instant::now();
+    while number(&mut other, rounds) < before + 1 {
+        assert!(begun.elapsed() < PATIENCE, "PMON goes round");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    os::process::kill(process, SIGCONT).unwrap();
+    assert_eq!(number(&mut holder, "select 1 from dual"), 1);
+}
+
+#[test]
+fn sessions_go_before_the_instance_when_memory_runs_out() {
+    let instance = start(&[]);
+    let session = sysdba(&instance);
+    let score = |process: u32| -> i32 {
+        let text = std::fs::read_to_string(format!("/proc/{process}/oom_score_adj")).unwrap();
+        text.trim().parse().unwrap()
+    };
+    assert!(score(session.welcome().server_process) > score(instance.supervisor()));
+}
