@@ -16,6 +16,7 @@ use sga::{Sga, SgaBuilder};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use types::{Ora, Result, Scn, Uba, Xid};
+use wait::Event;
 
 /// How many undo segments and transactions an instance has.
 #[derive(Debug, Clone)]
@@ -335,9 +336,11 @@ impl Transactions {
         self.table().is_active(xid)
     }
 
-    /// Lets another process finish the few instructions between COMMITTING and COMMITTED.
+    /// Lets another process finish what is between COMMITTING and COMMITTED: a few instructions as a rule, the wait for a log switch
+    /// at worst. Waits: `transaction`.
     pub(crate) fn pause(&self, p: &Process) -> Result<()> {
         p.check_cancel()?;
+        let _wait = p.wait(Event::TransactionEvent, 0, 0, 0);
         os::clock::sleep(Duration::from_micros(20));
         Ok(())
     }
