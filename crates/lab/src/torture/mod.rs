@@ -48,6 +48,7 @@ pub const POINTS: &[&str] = &[
     "cache-some-blocks",
     "checkpoint-written",
     "checkpoint_noted",
+    "control-copy-renamed",
     "control-renamed",
     "control-written",
     "cursor-planned",
