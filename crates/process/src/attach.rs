@@ -53,6 +53,7 @@ impl Processes {
             undo: &self.undo[n],
             section_ids: Cell::new(0),
             cleaning: Cell::new(false),
+            depth: Cell::new(0),
             looked: Cell::new(0),
             parsing: Cell::new(false),
             timed: Cell::new(true),

@@ -52,6 +52,9 @@ impl fmt::Debug for Hook {
 /// How often a cleaner with long work looks for processes that have died meanwhile.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Rollbacks that the cleaner may have begun, one inside another.
+const DEPTH_MAX: u32 = 3;
+
 /// How far the cleaning behind a dead process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -202,11 +205,23 @@ impl Processes {
         self.free_pins(by);
     }
 
-    /// As [`Self::free_pins_behind_the_dead`], now and then: for the cleaner that has long work and waits for nobody.
+    /// Cleans up behind those who have died meanwhile, now and then: for the cleaner that has long work and waits for nobody. So the
+    /// locks of one dead process do not wait for the rollback of another. Once it
+    /// has interrupted [`DEPTH_MAX`] rollbacks, it frees latches and pins only.
     pub(crate) fn look_for_the_dead(&self, by: &Process) {
         let now = os::clock::now_ns();
-        if now.saturating_sub(by.looked.get()) >= LOOK.as_nanos() as u64 {
-            self.free_pins_behind_the_dead(by);
+        if now.saturating_sub(by.looked.get()) < LOOK.as_nanos() as u64 {
+            return;
+        }
+        self.free_pins_behind_the_dead(by);
+        let depth = by.depth.get();
+        if depth < DEPTH_MAX {
+            by.depth.set(depth + 1);
+            while let Some(next) = self.next_dying(by.number()) {
+                self.finish(by, next);
+                self.free_pins(by);
+            }
+            by.depth.set(depth);
         }
     }
 

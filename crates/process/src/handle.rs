@@ -29,6 +29,8 @@ pub struct Process {
     pub(crate) section_ids: Cell<u32>,
     /// True once it has cleaned up behind a dead process.
     pub(crate) cleaning: Cell<bool>,
+    /// How many rollbacks it has interrupted for those of others.
+    pub(crate) depth: Cell<u32>,
     /// When it last looked for the dead by itself, by the monotonic clock.
     pub(crate) looked: Cell<u64>,
     /// True in a parse call: what it parses itself is part of it.
@@ -47,8 +49,8 @@ impl Process {
         }
     }
 
-    /// For loops that take long and wait for nobody, each time round: a cleaner frees what processes held that have died
-    /// meanwhile, twenty times a second at most. Latches: none held on entry or return.
+    /// For loops that take long and wait for nobody, each time round: a cleaner cleans up behind processes that have died
+    /// meanwhile, twenty times a second at most. The caller holds no latch, no pin and no borrow that a hook needs.
     pub fn look_for_the_dead(&self) {
         if self.cleaning.get() {
             self.all.look_for_the_dead(self);

@@ -298,7 +298,7 @@ fn the_latches_of_all_the_dead_are_free_before_the_first_long_hook_runs() {
 }
 
 #[test]
-fn a_long_rollback_frees_what_those_hold_that_die_meanwhile() {
+fn a_long_rollback_is_interrupted_for_those_who_die_meanwhile() {
     let (all, words, _, latches) = setup();
     let pmon = attach(all, "pmon");
     let first = attach(all, "first");
@@ -327,8 +327,10 @@ fn a_long_rollback_frees_what_those_hold_that_die_meanwhile() {
         by.look_for_the_dead();
         assert!(!latches[0].is_held(), "without waiting for it");
         assert_eq!(words[0].load(Ordering::Relaxed), 0);
+        assert_eq!(inside.load(Ordering::Relaxed), 2, "nor does what it had locked");
+        assert!(all.owner_by_os_pid(child).is_none(), "its slot is free");
     });
     assert!(all.cleanup(&pmon, owner).is_some());
-    assert_eq!(ran.load(Ordering::Relaxed), 2, "the rest came in its turn");
+    assert_eq!(ran.load(Ordering::Relaxed), 2, "once for each");
     assert_eq!(all.live().count(), 1);
 }

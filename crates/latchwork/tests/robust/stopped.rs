@@ -1,4 +1,4 @@
-//! Processes that a signal has stopped, and which process goes first when memory runs out.
+//! Processes that a signal has stopped or that panic, and which process goes first when memory runs out.
 
 use crate::common::{PATIENCE, number, rows, run, start, sysdba};
 use os::signal::{SIGCONT, SIGSTOP};
@@ -59,4 +59,43 @@ fn sessions_go_before_the_instance_when_memory_runs_out() {
         text.trim().parse().unwrap()
     };
     assert!(score(session.welcome().server_process) > score(instance.supervisor()));
+}
+
+#[test]
+fn a_background_process_that_panics_ends_the_instance_as_its_death_does() {
+    let mut instance = start(&[("_crash_point", "smon-round:2:panic")]);
+    let begun = Instant::now();
+    while instance.is_running() {
+        assert!(begun.elapsed() < PATIENCE, "SMON panics in its second round");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn rollbacks_of_several_dead_processes_come_one_inside_another() {
+    let instance = start(&[]);
+    let mut keeper = sysdba(&instance);
+    run(&mut keeper, &["create table big (n number, v varchar2(100))", "create index big_n on big (n)"]);
+    run(&mut keeper, &["create table t (n number)", "insert into t values (1)", "commit"]);
+    let mut dead: Vec<_> = (0..5).map(|_| sysdba(&instance)).collect();
+    for (n, session) in dead.iter_mut().enumerate() {
+        let insert =
+            format!("insert into big select level * 10 + {n}, rpad('x', 50) from dual connect by level <= 4000");
+        run(session, &[&insert]);
+    }
+    run(&mut dead[4], &["update t set n = n + 1"]);
+    for session in &dead {
+        os::process::kill(session.welcome().server_process as i32, os::signal::SIGKILL).unwrap();
+        // PMON is in the middle of one when it hears of the next.
+        std::thread::sleep(std::time::Duration::from_millis(70));
+    }
+    run(&mut keeper, &["update t set n = n + 10", "commit"]);
+    assert_eq!(number(&mut keeper, "select n from t"), 11);
+    let begun = Instant::now();
+    while number(&mut keeper, "select count(*) from v$transaction") > 0 {
+        assert!(begun.elapsed() < PATIENCE, "all are rolled back");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(rows(&mut keeper, "select count(*), count(n) from big where n >= 0 or n is null"), ["0|0"]);
+    assert_eq!(number(&mut keeper, "select count(*) from v$lock where type in ('TX', 'TM')"), 0);
 }
