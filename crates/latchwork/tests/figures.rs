@@ -279,6 +279,18 @@ fn counters_count_what_was_done() {
     assert_eq!(own(&mut c, "enqueue timeouts") - before, 2);
     run(&mut other, "rollback");
 
+    // Undo by segment. A transaction is counted when it has ended.
+    let undo = |c: &mut Client| {
+        let row = &words(c, "select sum(writes), sum(gets) from v$rollstat")[0];
+        [0, 1].map(|n| row[n].parse::<i64>().expect("a number"))
+    };
+    let (before, written) = (undo(&mut c), own(&mut c, "undo change vector size"));
+    run(&mut c, "update t set v = 'z' where n <= 100");
+    run(&mut c, "commit");
+    let after = undo(&mut c);
+    assert!(after[0] - before[0] >= own(&mut c, "undo change vector size") - written, "{before:?} {after:?}");
+    assert!(after[1] - before[1] >= 2, "{before:?} {after:?}");
+
     // Bytes of the client, in and out.
     let names = [
         "bytes sent via SQL*Net to client",
@@ -487,4 +499,26 @@ fn a_snapshot_costs_the_same_however_large_the_memory_is_and_belongs_to_its_end(
         let (least, most) = (measured[1].0.0 - measured[0].1.0, measured[1].1.0 - measured[0].0.0);
         assert!(apart >= least.as_micros() as f64 && apart <= most.as_micros() as f64, "{apart} {least:?} {most:?}");
     });
+}
+
+#[test]
+fn derived_tables_over_fixed_tables_are_read_again_for_each_row() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table t as select 1 k, rpad('x', 1000, 'x') v from dual connect by level <= 100");
+    let own = "select 1 k, m.value from v$mystat m, v$statname n where n.statistic# = m.statistic# and n.name = 'session logical reads'";
+    let distinct = |c: &mut Client, derived: &str| {
+        number(
+            c,
+            &format!(
+                "select /*+ ordered */ count(distinct s.value) from t, ({derived}) s where s.k = t.k and t.v is not null"
+            ),
+        )
+    };
+    // The table has more blocks than ten, and the figure grows with each.
+    assert!(distinct(&mut c, own) > 10);
+    assert!(distinct(&mut c, &format!("select k, max(value) value from ({own}) group by k")) > 10);
+    let sampled = "select /*+ ordered use_nl(s) */ count(distinct s.value) from t, (select value from v$mystat where statistic# = \
+                   (select statistic# from v$statname where name = 'session logical reads')) s where t.v is not null";
+    assert!(number(&mut c, sampled) > 10);
 }

@@ -314,8 +314,12 @@ impl Compiler<'_> {
         let fixed_now = matches!(kind, PartKind::Leaf(id) if matches!(self.items[id].kind, ItemKind::Fixed { .. } | ItemKind::Dual));
         let loop_cost = indexed.as_ref().map_or(f64::INFINITY, |c| state.rows * (c.cost + 1.0));
         let hash_cost = inner_rows * 1.5 + state.rows * 0.5 + 5.0;
+        // Who asks for an order of fixed tables samples them: they are read again for each row.
+        let is_unstable = self.unstable_parts(&kind);
+        let is_sampled = is_unstable && !hinted("USE_HASH") && hints.iter().any(|h| h.name == "ORDERED");
         let use_hash = !keys.is_empty()
             && !lateral
+            && !is_sampled
             && !hinted("USE_NL")
             && (hinted("USE_HASH") || (hash_cost < loop_cost && !(fixed_now && state.rows <= 1.5)));
         if use_hash {
@@ -331,18 +335,18 @@ impl Compiler<'_> {
             return Ok((loops(left, right, join, lateral), rows.max(1.0)));
         }
         // No way in by a key: read the right side once and go over it again for each row, unless it must be read anew.
-        let before = self.unstable_parts(&kind);
         let (right, right_rows) = self.leaf_or_set(kind, local, hints)?;
         let selectivity = 0.1f64.powi(across.len() as i32);
         let rows = (state.rows * right_rows * selectivity).max(1.0);
-        let right = if before || cheap(&right) {
+        let right = if is_unstable || cheap(&right) {
             right
         } else {
             let regs = produced(&right);
             Source::Buffer { input: Box::new(right), regs }
         };
         let right = if across.is_empty() { right } else { filter(right, across) };
-        Ok((loops(left, right, join, false), rows))
+        // A derived table keeps what it has made while it is started again within its loop; one over fixed tables is opened anew.
+        Ok((loops(left, right, join, is_unstable && !fixed_now), rows))
     }
 
     /// Whether a part reads fixed tables (never materialised) or other things that must be read again for each row.

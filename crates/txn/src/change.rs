@@ -242,6 +242,7 @@ impl<'a> Change<'a> {
         self.chain.free_bytes = self.chain.free_bytes.saturating_sub(bytes + RECORD_ENTRY);
         self.chain.newest = uba;
         self.chain.records += 1;
+        self.chain.bytes += bytes as u64;
         Ok(uba)
     }
 

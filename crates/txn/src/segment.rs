@@ -123,7 +123,7 @@ impl Transactions {
     /// Takes the oldest retired block out of another segment's queue, if it has one that may go. The block stays in the
     /// space map it came from; it will retire to the segment that uses it.
     fn take_from_other(&self, g: &mut ChangeGroup<'_>, usn: u16, age: Age) -> Result<Option<BlockRef>> {
-        let header = g.current(self.table().header(usn))?;
+        let header = g.current(self.table().get_header(usn))?;
         let mut state = state_of(g, header);
         let head = state.head;
         let Some(b) = readable(g, head)? else { return Ok(None) };
@@ -145,7 +145,7 @@ impl Transactions {
         chain: &Chain,
         ask: &BlockWanted,
     ) -> Result<Option<Chain>> {
-        let header = g.current(self.table().header(xid.usn))?;
+        let header = g.current(self.table().get_header(xid.usn))?;
         let mut state = state_of(g, header);
         let partial = if chain.last.is_none() { self.partial_with_room(g, &mut state, ask)? } else { None };
         let b = if let Some(b) = partial {
@@ -249,6 +249,7 @@ impl Transactions {
             return Ok(Rba(0));
         }
         let ended = self.cache().in_logged_group(p, &|| scn, &mut |g| self.end_slot(g, xid, chain, scn))?;
+        self.table().note_written(xid.usn, chain.bytes);
         Ok(ended.1)
     }
 
@@ -262,7 +263,7 @@ impl Transactions {
     }
 
     fn end_slot(&self, g: &mut ChangeGroup<'_>, xid: Xid, chain: &Chain, scn: Scn) -> Result<()> {
-        let header = g.current(self.table().header(xid.usn))?;
+        let header = g.current(self.table().get_header(xid.usn))?;
         let mut state = state_of(g, header);
         let keep_last = state.partial.is_none()
             && chain.free_bytes >= self.block_size() / PARTIAL_FREE_DIVISOR

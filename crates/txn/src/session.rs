@@ -54,6 +54,8 @@ pub(crate) struct Chain {
     /// Newest record that is not undone.
     pub newest: Uba,
     pub records: u64,
+    /// Bytes of all its records, those that are undone as well.
+    pub bytes: u64,
     pub blocks: u32,
 }
 

@@ -107,7 +107,10 @@ sga::sga_struct! {
         header: AtomicU64,
         /// Block address of the segment header.
         segment: AtomicU64,
-        pad: [AtomicU64; 6],
+        /// Gets of the undo header, and bytes of undo records of transactions that have ended.
+        gets: AtomicU64,
+        written: AtomicU64,
+        pad: [AtomicU64; 4],
     }
 }
 
@@ -298,6 +301,23 @@ impl Table {
 
     pub fn header(&self, usn: u16) -> types::Rdba {
         types::Rdba(self.segments[usize::from(usn) - 1].header.load(Ordering::Relaxed) as u32)
+    }
+
+    /// As [`Self::header`], for a change of it.
+    pub fn get_header(&self, usn: u16) -> types::Rdba {
+        self.segments[usize::from(usn) - 1].gets.fetch_add(1, Ordering::Relaxed);
+        self.header(usn)
+    }
+
+    /// Counts the undo records of a transaction that ends.
+    pub fn note_written(&self, usn: u16, bytes: u64) {
+        self.segments[usize::from(usn) - 1].written.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Gets of a segment's header, and bytes written to it.
+    pub fn figures(&self, usn: u16) -> (u64, u64) {
+        let entry = &self.segments[usize::from(usn) - 1];
+        (entry.gets.load(Ordering::Relaxed), entry.written.load(Ordering::Relaxed))
     }
 
     pub fn segment(&self, usn: u16) -> types::Rdba {

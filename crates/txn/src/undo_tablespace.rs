@@ -42,6 +42,9 @@ pub struct UndoSegment {
     pub is_current: bool,
     /// Transactions in it that have not ended.
     pub open: usize,
+    /// Gets of its header, and bytes of undo that transactions which have ended wrote, since the instance was started.
+    pub gets: u64,
+    pub written: u64,
 }
 
 impl UndoSegment {
@@ -320,6 +323,8 @@ impl Transactions {
                 tablespace: g.tablespace,
                 is_current: n == current,
                 open: open[usize::from(usn)],
+                gets: table.figures(usn).0,
+                written: table.figures(usn).1,
             })
         };
         table.loaded().flat_map(of_group).collect()
