@@ -20,6 +20,7 @@ mod ephemeral;
 mod error;
 mod net_session;
 mod session;
+mod tls;
 
 pub use array::{ArrayError, ArrayOptions, ArrayOutcome};
 pub use connection::SOCKET_NAME;
@@ -30,3 +31,4 @@ pub use net::command::{self, Feedback};
 pub use net::local::{Bind, Column, Direction, Done, Failure, Welcome};
 pub use net_session::{NetAddress, NetSession, Stage, Stranger, find_service, ping};
 pub use session::{BreakHandle, Client, ConnectOptions, Credentials, Outcome, Query};
+pub use tls::Trust;

@@ -5,6 +5,7 @@
 
 use crate::error::{ClientError, ClientResult};
 use crate::session::ConnectOptions;
+use crate::tls::{Stream, Trust};
 use net::StatementKind;
 use net::local::{Failure, WireError};
 use net::oracle::auth::{self, Logon, Pairs, mode};
@@ -18,7 +19,7 @@ use net::oracle::value::Column;
 use net::oracle::{function, message, o5logon};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use types::{Facility, Ora, Value};
 
@@ -34,36 +35,80 @@ pub struct NetAddress {
     pub host: String,
     pub port: u16,
     pub service: String,
+    /// The connection is encrypted, and the certificate checked.
+    pub tls: Option<Trust>,
 }
 
 impl NetAddress {
-    /// Where the listener of the instance whose database is in `dir` listens, as its alert log says; `None` without one.
+    /// Where the listener of the instance whose database is in `dir` listens, as its alert log says; `None` without
+    /// one. Of several addresses it is the first that is not encrypted.
     pub fn of_instance(dir: &Path, service: &str) -> Option<NetAddress> {
-        let log = std::fs::read_to_string(dir.join("alert.log")).ok()?;
-        // An instance that was there before may have listened elsewhere.
-        let own = log.rsplit("Starting Latchwork instance").next()?;
-        let entry = Entry::parse(own.lines().find_map(|line| line.strip_prefix("Listening on: "))?)?;
-        let port = entry.text_of("PORT")?.parse().ok()?;
-        Some(NetAddress { host: entry.text_of("HOST")?.to_string(), port, service: service.to_string() })
+        let mut all = Self::all_of_instance(dir, service);
+        let at = all.iter().position(|at| at.tls.is_none()).unwrap_or(0);
+        (!all.is_empty()).then(|| all.swap_remove(at))
     }
 
-    /// Reads `host`, `host:port`, `[//]host:port/service` or a connect descriptor; `None` for what is none.
+    /// All addresses at which it listens.
+    pub fn all_of_instance(dir: &Path, service: &str) -> Vec<NetAddress> {
+        let log = std::fs::read_to_string(dir.join("alert.log")).unwrap_or_default();
+        // An instance that was there before may have listened elsewhere.
+        let own = log.rsplit("Starting Latchwork instance").next().unwrap_or_default();
+        let of_line = |line: &str| {
+            let entry = Entry::parse(line.strip_prefix("Listening on: ")?)?;
+            Self::of_entry(&entry, service)
+        };
+        own.lines().filter_map(of_line).collect()
+    }
+
+    fn of_entry(entry: &Entry, service: &str) -> Option<NetAddress> {
+        let tls = match entry.text_of("PROTOCOL").unwrap_or("tcp").to_ascii_lowercase().as_str() {
+            "tcp" => None,
+            "tcps" => {
+                let wallet = entry.text_of("WALLET_LOCATION").or(entry.text_of("MY_WALLET_DIRECTORY"));
+                Some(Trust { wallet: wallet.map(PathBuf::from) })
+            }
+            _ => return None,
+        };
+        let port = entry.text_of("PORT").map_or(Some(DEFAULT_PORT), |port| port.parse().ok())?;
+        Some(NetAddress { host: entry.text_of("HOST")?.to_string(), port, service: service.to_string(), tls })
+    }
+
+    /// Reads `host`, `host:port`, `[[tcp|tcps:]//]host:port/service[?wallet_location=DIR]` or a connect descriptor;
+    /// `None` for what is none.
     pub fn parse(text: &str) -> Option<NetAddress> {
         let text = text.trim();
         if text.starts_with('(') {
             let entry = Entry::parse(text)?;
-            let port = entry.text_of("PORT").map_or(Some(DEFAULT_PORT), |port| port.parse().ok())?;
-            let service = entry.text_of("SERVICE_NAME").unwrap_or_default().to_string();
-            return Some(NetAddress { host: entry.text_of("HOST")?.to_string(), port, service });
+            let service = entry.text_of("SERVICE_NAME").unwrap_or_default();
+            return Self::of_entry(&entry, service);
         }
-        let text = text.strip_prefix("//").unwrap_or(text);
+        let (text, settings) = text.split_once('?').unwrap_or((text, ""));
+        let mut wallet = None;
+        for setting in settings.split('&').filter(|setting| !setting.is_empty()) {
+            let (key, value) = setting.split_once('=')?;
+            if !key.eq_ignore_ascii_case("wallet_location") {
+                return None;
+            }
+            wallet = Some(PathBuf::from(value.trim_matches('"')));
+        }
+        let (protocol, text) = text.split_once("//").unwrap_or(("", text));
+        let tls = match protocol.to_ascii_lowercase().as_str() {
+            "" | "tcp:" => None,
+            "tcps:" => Some(Trust { wallet }),
+            _ => return None,
+        };
         let (place, service) = text.split_once('/').unwrap_or((text, ""));
         let (host, port) = match place.rsplit_once(':') {
             Some((host, port)) => (host, port.parse().ok()?),
             None => (place, DEFAULT_PORT),
         };
         let host = host.trim_start_matches('[').trim_end_matches(']');
-        (!host.is_empty()).then(|| NetAddress { host: host.into(), port, service: service.into() })
+        (!host.is_empty()).then(|| NetAddress { host: host.into(), port, service: service.into(), tls })
+    }
+
+    /// The protocol, as descriptors have it.
+    pub fn protocol(&self) -> &'static str {
+        if self.tls.is_some() { "TCPS" } else { "TCP" }
     }
 
     /// Whether a text names a place on the network, and not a directory or a name by which clients know one: it has `//`, a port, or
@@ -83,14 +128,14 @@ impl NetAddress {
     }
 
     fn connect_data(&self, inside: &str) -> String {
-        let Self { host, port, .. } = self;
-        format!("(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST={host})(PORT={port}))(CONNECT_DATA={inside}))")
+        let (Self { host, port, .. }, protocol) = (self, self.protocol().to_ascii_lowercase());
+        format!("(DESCRIPTION=(ADDRESS=(PROTOCOL={protocol})(HOST={host})(PORT={port}))(CONNECT_DATA={inside}))")
     }
 }
 
 /// A connection's packets.
 struct Wire {
-    stream: TcpStream,
+    stream: Stream,
     packets: PacketBuffer,
     scratch: Vec<u8>,
     sdu: u32,
@@ -107,6 +152,7 @@ impl Wire {
         let place = (at.host.as_str(), at.port);
         let stream = TcpStream::connect(place).map_err(|e| unreachable_at(at, &e))?;
         stream.set_nodelay(true).map_err(|e| lost(&e.to_string()))?;
+        let stream = Stream::open(stream, &at.host, at.tls.as_ref())?;
         Ok(Wire { stream, packets: PacketBuffer::new(), scratch: vec![0; 16 << 10], sdu: SDU })
     }
 
@@ -289,12 +335,18 @@ impl NetSession {
         self.simple(function::PING)
     }
 
+    /// The certificate by which the server has shown who it is, if the connection is encrypted.
+    pub fn certificate(&self) -> Option<Vec<u8>> {
+        self.wire.stream.certificate()
+    }
+
     /// What breaks the call that runs, or the next one, from another thread.
     ///
     /// # Errors
-    /// No descriptor to be had.
+    /// No descriptor to be had; the connection is encrypted, so that one thread alone can write to it.
     pub fn breaker(&self) -> ClientResult<impl FnMut() + Send + 'static> {
-        let mut stream = self.wire.stream.try_clone().map_err(|e| lost(&e.to_string()))?;
+        let Stream::Plain(stream) = &self.wire.stream else { return Err(lost("the connection is encrypted")) };
+        let mut stream = stream.try_clone().map_err(|e| lost(&e.to_string()))?;
         Ok(move || {
             let mut out = Vec::new();
             tns::write_marker(&mut out, marker::INTERRUPT);
@@ -368,7 +420,7 @@ impl Stranger {
 
     /// Whether the server has closed the connection. Does not wait.
     pub fn is_gone(&self) -> bool {
-        !matches!(os::socket::receive_now(&self.wire.stream, &mut [0; 16]), Err(e) if e.kind() == ErrorKind::WouldBlock)
+        !matches!(os::socket::receive_now(self.wire.stream.socket(), &mut [0; 16]), Err(e) if e.kind() == ErrorKind::WouldBlock)
     }
 }
 
@@ -494,7 +546,7 @@ fn failed(outcome: &Outcome) -> Option<ClientError> {
     })
 }
 
-fn refused(code: u32) -> ClientError {
+pub(crate) fn refused(code: u32) -> ClientError {
     let e = Ora::make(Facility::Tns, code, &[]);
     let failure = Failure { facility: "TNS".into(), code, text: e.to_string(), fatal: true, ..Failure::default() };
     ClientError::Server(Box::new(failure))
@@ -537,7 +589,7 @@ mod tests {
     #[test]
     fn an_address_is_written_in_several_ways() {
         let is = |text: &str, host: &str, port: u16, service: &str| {
-            let want = NetAddress { host: host.into(), port, service: service.into() };
+            let want = NetAddress { host: host.into(), port, service: service.into(), tls: None };
             assert_eq!(NetAddress::parse(text), Some(want), "{text}");
         };
         is("db", "db", 1521, "");
@@ -546,7 +598,21 @@ mod tests {
         is("db/sales", "db", 1521, "sales");
         is("[::1]:1522/sales", "::1", 1522, "sales");
         is("(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h)(PORT=7))(CONNECT_DATA=(SERVICE_NAME=s)))", "h", 7, "s");
-        for none in ["", ":1", "h:x", "(", "(ADDRESS=(PORT=1))"] {
+        is("tcp://db/sales", "db", 1521, "sales");
+        let tls = |text: &str, wallet: Option<&str>| {
+            let at = NetAddress::parse(text).unwrap();
+            assert_eq!((at.host.as_str(), at.port, at.service.as_str()), ("db", 2484, "s"), "{text}");
+            assert_eq!(at.tls, Some(Trust { wallet: wallet.map(PathBuf::from) }), "{text}");
+        };
+        tls("tcps://db:2484/s", None);
+        tls("TCPS://db:2484/s?wallet_location=/w", Some("/w"));
+        tls("(DESCRIPTION=(ADDRESS=(PROTOCOL=TCPS)(HOST=db)(PORT=2484))(CONNECT_DATA=(SERVICE_NAME=s)))", None);
+        tls(
+            "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=db)(PORT=2484))(CONNECT_DATA=(SERVICE_NAME=s))\
+             (SECURITY=(MY_WALLET_DIRECTORY=/w)))",
+            Some("/w"),
+        );
+        for none in ["", ":1", "h:x", "(", "(ADDRESS=(PORT=1))", "ipc://h:1/s", "tcps://h:1/s?retry=1", "//h/s?x"] {
             assert_eq!(NetAddress::parse(none), None, "{none}");
         }
     }

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 /// Which listener, and how often.
 #[derive(Args)]
 pub struct TnsPing {
-    /// host, host:port, host:port/service or a connect descriptor; the port is 1521 unless it is named
+    /// host, host:port, [tcps://]host:port/service[?wallet_location=DIR] or a connect descriptor; the port is 1521
+    /// unless it is named
     address: String,
     /// How many times to ask
     #[arg(default_value_t = 1)]
@@ -20,7 +21,7 @@ pub fn run(asked: &TnsPing) -> ExitCode {
         eprintln!("TNS-12154: TNS:could not resolve the connect identifier specified");
         return ExitCode::FAILURE;
     };
-    println!("Attempting to contact (ADDRESS=(PROTOCOL=TCP)(HOST={})(PORT={}))", at.host, at.port);
+    println!("Attempting to contact (ADDRESS=(PROTOCOL={})(HOST={})(PORT={}))", at.protocol(), at.host, at.port);
     for _ in 0..asked.count {
         match client::ping(&at) {
             Ok(time) => println!("OK ({} msec)", time.as_micros().div_ceil(1000)),

@@ -121,7 +121,7 @@ pub fn run(
     let role_now = std::cell::Cell::new(role);
     let ended = match (role, given) {
         (Role::Server, Given::Local(arrival)) => serve::serve(instance, arrival, forked_ns, alert),
-        (Role::Lsnr, Given::Net(listener)) => match listener::run_gate(instance, &listener, alert) {
+        (Role::Lsnr, Given::Net(mut listener)) => match listener::run_gate(instance, &mut listener, alert) {
             Err(e) => Err(e),
             Ok(None) => Ok(()),
             // In a copy of the listener process.

@@ -14,8 +14,11 @@ pub fn send_all<S: Write + AsRawFd>(
     mut out: &[u8],
     gives_up: &mut dyn FnMut() -> bool,
 ) -> bool {
-    while !out.is_empty() {
-        match stream.write(out) {
+    loop {
+        // What is encrypted may have been taken and wait for room still.
+        let sent = if out.is_empty() { stream.flush().map(|()| 0) } else { stream.write(out) };
+        match sent {
+            Ok(_) if out.is_empty() => return true,
             Ok(n) => out = &out[n..],
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
@@ -30,5 +33,4 @@ pub fn send_all<S: Write + AsRawFd>(
             Err(_) => return false,
         }
     }
-    true
 }

@@ -221,9 +221,9 @@ impl Supervisor {
             self.alert.write(&format!("{} started with pid={pid}", role.name()));
         }
         self.listener = Some(listen(place).map_err(|e| e.to_string())?);
-        self.net = Listener::open(self.instance.params())?;
-        if let Some(net) = &self.net {
-            self.alert.write(&format!("Listening on: {}", net.address()));
+        self.net = Listener::open(self.instance.params(), place.dir())?;
+        for address in self.net.iter().flat_map(Listener::addresses) {
+            self.alert.write(&format!("Listening on: {address}"));
         }
         self.instance.state().set_phase(Phase::Open);
         self.alert.write("Database opened");

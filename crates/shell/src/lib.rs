@@ -74,9 +74,9 @@ fn check_listener(place: &str, home: &Path) -> Result<(), ClientError> {
     };
     let Some(at) = NetAddress::parse(place) else { return Err(unknown(format!("{place} is no address"))) };
     client::find_service(&at).map_err(told)?;
-    match NetAddress::of_instance(home, &at.service) {
-        Some(own) if at.leads_to(&own) => Ok(()),
-        _ => Err(unknown(format!(
+    match NetAddress::all_of_instance(home, &at.service).iter().any(|own| at.leads_to(own)) {
+        true => Ok(()),
+        false => Err(unknown(format!(
             "{place} is not where the instance of {} listens, and this shell reaches no other over the network",
             home.display()
         ))),

@@ -1,5 +1,6 @@
 //! The listener: a real driver connects and works; what is no client keeps nobody waiting.
 
+mod encrypted;
 mod unproved;
 
 use client::{Client, ClientError, Credentials, Ephemeral, EphemeralOptions, NetAddress, NetSession, ping};
@@ -18,9 +19,7 @@ fn start(params: &[(&str, &str)]) -> (Ephemeral, NetAddress) {
     all.extend(params.iter().map(|(n, v)| (n.to_string(), v.to_string())));
     let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
     let instance = Ephemeral::start_with(&EphemeralOptions { params: all, executable }).expect("the instance starts");
-    let log = std::fs::read_to_string(instance.dir().join("alert.log")).expect("the alert log");
-    let port = log.split("(PORT=").nth(1).and_then(|rest| rest.split(')').next()).expect("it says where it listens");
-    let at = NetAddress { host: "127.0.0.1".into(), port: port.parse().unwrap(), service: "latchwrk".into() };
+    let at = NetAddress::of_instance(instance.dir(), "latchwrk").expect("it says where it listens");
     let mut c = sysdba(&instance);
     for sql in [
         "create user u identified by Tiger1",

@@ -11,7 +11,7 @@ fn strangers() -> usize {
     std::env::var("LATCHWORK_STRANGERS").ok().and_then(|n| n.parse().ok()).unwrap_or(2000)
 }
 
-fn until(what: &str, mut is: impl FnMut() -> bool) {
+pub fn until(what: &str, mut is: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;
     while !is() {
         assert!(Instant::now() < until, "{what}");
@@ -32,13 +32,13 @@ fn processes(instance: &Ephemeral) -> Vec<(i32, String)> {
     all.iter().map(|pid| (pid.parse().unwrap(), name(pid).trim().to_string())).collect()
 }
 
-fn listener(instance: &Ephemeral) -> i32 {
+pub fn listener(instance: &Ephemeral) -> i32 {
     let all = processes(instance);
     all.iter().find(|(_, name)| name == "lw_lsnr").unwrap_or_else(|| panic!("a listener process: {all:?}")).0
 }
 
 /// Kilobytes of memory that a process has of its own.
-fn private_kb(pid: i32) -> u64 {
+pub fn private_kb(pid: i32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("its memory");
     let of = |line: &str| line.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap();
     text.lines().filter(|line| line.starts_with("Private_")).map(of).sum()

@@ -49,6 +49,15 @@ impl Entry {
         }
     }
 
+    /// Adds every entry with that key, at any depth, but none inside another.
+    pub fn all<'a>(&'a self, key: &str, found: &mut Vec<&'a Entry>) {
+        match &self.value {
+            _ if self.key.eq_ignore_ascii_case(key) => found.push(self),
+            Content::List(entries) => entries.iter().for_each(|e| e.all(key, found)),
+            Content::Text(_) => {}
+        }
+    }
+
     /// The text of the first entry with that key, at any depth.
     pub fn text_of(&self, key: &str) -> Option<&str> {
         match &self.anywhere(key)?.value {

@@ -133,6 +133,9 @@ impl PacketBuffer {
         let Some(header) = self.bytes[self.start..].first_chunk::<HEADER_LEN>() else { return Ok(None) };
         let length = match self.is_accepted {
             true => u32::from_be_bytes([header[0], header[1], header[2], header[3]]) as usize,
+            // No client sends a checksum. Another protocol, as TLS, is known by what stands there, before its length is
+            // waited for.
+            false if header[2..4] != [0, 0] => return Err(WireError::BadValue),
             false => u16::from_be_bytes([header[0], header[1]]).into(),
         };
         if length < HEADER_LEN || length > self.limit {
@@ -144,7 +147,8 @@ impl PacketBuffer {
     /// The next whole packet, or `None` until more bytes have come.
     ///
     /// # Errors
-    /// [`WireError::LengthOutOfBounds`] as soon as a length is seen that cannot be.
+    /// [`WireError::LengthOutOfBounds`] as soon as a length is seen that cannot be, [`WireError::BadValue`] for another
+    /// protocol.
     pub fn next_packet(&mut self) -> WireResult<Option<Packet<'_>>> {
         let Some(length) = self.length()? else { return Ok(None) };
         let from = self.start;
@@ -417,6 +421,15 @@ mod tests {
             buffer.extend(&length.to_be_bytes());
             buffer.extend(&[6, 0, 0, 0]);
             assert_eq!(buffer.next_packet(), Err(WireError::LengthOutOfBounds));
+        }
+    }
+
+    #[test]
+    fn another_protocol_is_known_by_its_first_bytes() {
+        for hello in [&b"\x16\x03\x01\x02\x00\x01\x00\x01"[..], b"GET / HT", b"SSH-2.0-"] {
+            let mut buffer = PacketBuffer::new();
+            buffer.extend(hello);
+            assert_eq!(buffer.next_packet(), Err(WireError::BadValue), "{hello:?}");
         }
     }
 

@@ -6,11 +6,13 @@
 //! milliseconds. No process and no process slot is taken.
 //!
 //! When a client has proved its password the process makes a copy of itself, which is a child of the supervisor, keeps
-//! that connection alone and becomes its server process. Nothing that was agreed with the client has to be passed on.
+//! that connection alone and becomes its server process. Nothing that was agreed with the client has to be passed on,
+//! the keys of TLS included.
 
-use super::Listener;
 use super::connect::{self, Answer};
 use super::logon::{self, Proved};
+use super::tls::Transport;
+use super::{Listener, Place};
 use crate::alert::AlertLog;
 use net::local::{WireError, WireResult};
 use net::oracle::auth::Logon;
@@ -23,10 +25,12 @@ use os::epoll::Epoll;
 use os::process::Fork;
 use os::signal::{self, SignalFd};
 use params::Param;
+use rustls::ServerConfig;
 use session::{Doorkeeper, Instance};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use types::{Ora, Result};
 
@@ -56,14 +60,13 @@ const DESCRIPTORS_KEPT: u64 = 64;
 /// How often the alert log is told of connections that were dropped for want of room.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 
-/// Numbers of what is no connection.
-const LISTENER: u64 = 0;
-const SIGNALS: u64 = 1;
-const FIRST_CONNECTION: u64 = 2;
+/// Numbers of what is no connection; the first ones are those of the addresses that are listened on.
+const SIGNALS: u64 = u64::MAX;
+const FIRST_CONNECTION: u64 = super::ADDRESSES_MAX as u64;
 
 /// A connection that has proved nothing.
 struct Pending {
-    stream: TcpStream,
+    stream: Transport,
     from: Address,
     accepted: Instant,
     phase: Phase,
@@ -129,7 +132,7 @@ impl Address {
 
 struct Gate<'a> {
     instance: &'static Instance,
-    listener: &'a Listener,
+    listener: &'a mut Listener,
     alert: &'a AlertLog,
     keeper: Doorkeeper,
     epoll: Epoll,
@@ -153,13 +156,15 @@ struct Gate<'a> {
 ///
 /// # Errors
 /// ORA-00020 without a free slot; no descriptors to be had.
-pub fn run(instance: &'static Instance, listener: &Listener, alert: &AlertLog) -> Result<Option<Box<Proved>>> {
+pub fn run(instance: &'static Instance, listener: &mut Listener, alert: &AlertLog) -> Result<Option<Box<Proved>>> {
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
     let epoll = Epoll::new().map_err(Ora::internal)?;
-    epoll.add(&listener.socket, LISTENER).map_err(Ora::internal)?;
+    for (token, place) in (0u64..).zip(&listener.places) {
+        epoll.add(&place.socket, token).map_err(Ora::internal)?;
+        // A queue that is shorter than asked for is what the system has.
+        let _ = os::socket::set_backlog(&place.socket, BACKLOG);
+    }
     epoll.add(&signals, SIGNALS).map_err(Ora::internal)?;
-    // A queue that is shorter than asked for is what the system has.
-    let _ = os::socket::set_backlog(&listener.socket, BACKLOG);
     let descriptors = os::process::raise_descriptor_limit().saturating_sub(DESCRIPTORS_KEPT).max(16);
     let number = |param| instance.params().number(param).max(1) as u64;
     let mut gate = Gate {
@@ -189,11 +194,11 @@ pub fn run(instance: &'static Instance, listener: &Listener, alert: &AlertLog) -
         }
         for &token in &ready {
             let proved = match token {
-                LISTENER => {
-                    gate.accept();
+                SIGNALS => None,
+                token if token < FIRST_CONNECTION => {
+                    gate.accept(token as usize);
                     None
                 }
-                SIGNALS => None,
                 token => gate.hear(token),
             };
             if let Some(proved) = proved
@@ -232,10 +237,14 @@ impl Gate<'_> {
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    fn accept(&mut self) {
+    fn accept(&mut self, place: usize) {
         for _ in 0..ACCEPTS_AT_ONCE {
-            match self.listener.socket.accept() {
-                Ok((stream, from)) => self.admit(stream, Address::of(&from)),
+            let Place { socket, wallet, .. } = &mut self.listener.places[place];
+            match socket.accept() {
+                Ok((stream, from)) => {
+                    let config = wallet.as_mut().map(|wallet| wallet.config(self.alert));
+                    self.admit(stream, config, Address::of(&from));
+                }
                 Err(e) if matches!(e.raw_os_error(), Some(EMFILE | ENFILE)) && !self.pending.is_empty() => {
                     self.drop_oldest();
                 }
@@ -244,7 +253,7 @@ impl Gate<'_> {
         }
     }
 
-    fn admit(&mut self, stream: TcpStream, from: Address) {
+    fn admit(&mut self, stream: TcpStream, config: Option<Arc<ServerConfig>>, from: Address) {
         while self.by_address.get(&from).is_some_and(|of| of.len() >= self.max_per_address) {
             let Some(&oldest) = self.by_address.get(&from).and_then(BTreeSet::first) else { break };
             self.push_out(oldest);
@@ -253,6 +262,7 @@ impl Gate<'_> {
             self.drop_oldest();
         }
         let settings = (stream.set_nonblocking(true), stream.set_nodelay(true), os::socket::keep_alive(&stream));
+        let Ok(stream) = Transport::new(stream, config) else { return };
         let token = self.next;
         let is_watched = || self.epoll.add(&stream, token).is_ok();
         if settings.0.is_err() || settings.1.is_err() || settings.2.is_err() || !is_watched() {
@@ -260,6 +270,8 @@ impl Gate<'_> {
         }
         self.next += 1;
         self.by_address.entry(from).or_default().insert(token);
+        let held = stream.held();
+        self.held += held;
         let pending = Pending {
             stream,
             from,
@@ -269,7 +281,7 @@ impl Gate<'_> {
             sdu: 0,
             message: Vec::new(),
             parts: 0,
-            held: 0,
+            held,
         };
         self.pending.insert(token, pending);
     }
@@ -333,7 +345,7 @@ impl Gate<'_> {
                 }
                 Ok(n) => n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == ErrorKind::WouldBlock && !pending.stream.has_unsent() => break,
                 Err(_) => {
                     drop(self.forget(token));
                     return None;
@@ -362,7 +374,7 @@ impl Gate<'_> {
             Step::Drop => drop(self.forget(token)),
             Step::Close => {
                 if let Some(pending) = self.pending.get_mut(&token) {
-                    let _ = pending.stream.shutdown(Shutdown::Write);
+                    pending.stream.end();
                     pending.phase = Phase::Closing;
                     pending.packets = PacketBuffer::new();
                     pending.message = Vec::new();
@@ -470,7 +482,7 @@ impl Pending {
     /// Sends all of `out`. What comes before the proof fits into any socket's buffer, so a client without room for it
     /// is none.
     fn send(&mut self, out: &[u8]) -> bool {
-        self.stream.write(out).is_ok_and(|n| n == out.len())
+        self.stream.write(out).is_ok_and(|n| n == out.len()) && !self.stream.has_unsent()
     }
 
     fn send_message(&mut self, message: &[u8]) -> bool {
@@ -623,7 +635,7 @@ impl Pending {
             Phase::Slow(_, named, second) => size_of::<Named>() + named.first.pairs.held() + second.pairs.held(),
             _ => 0,
         };
-        size_of::<Pending>() + self.packets.held() + self.message.capacity() + named
+        size_of::<Pending>() + self.stream.held() + self.packets.held() + self.message.capacity() + named
     }
 }
 

@@ -1,12 +1,13 @@
 //! A connection's packets, in and out, waiting together with the signals that end a session.
 
+use super::tls::{Breaks, Transport};
 use crate::sending::send_all;
 use net::oracle::reply::Outcome;
 use net::oracle::tns::{self, PacketBuffer, kind, marker};
 use os::signal::SignalFd;
 use os::socket::{Attention, Poll};
 use std::io::{ErrorKind, Read};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// Bytes of a message, at most, and before the client is known.
@@ -40,7 +41,7 @@ pub enum Heard {
 
 /// A connection.
 pub struct Line {
-    stream: TcpStream,
+    stream: Transport,
     signals: SignalFd,
     packets: PacketBuffer,
     scratch: Vec<u8>,
@@ -61,7 +62,7 @@ pub struct Line {
 
 impl Line {
     /// A line over a socket that does not block, whose connection the gate has accepted with this SDU.
-    pub fn accepted(stream: TcpStream, signals: SignalFd, packets: PacketBuffer, sdu: u32) -> Line {
+    pub fn accepted(stream: Transport, signals: SignalFd, packets: PacketBuffer, sdu: u32) -> Line {
         Line {
             stream,
             signals,
@@ -88,9 +89,9 @@ impl Line {
         self.message.len() as u64
     }
 
-    /// Another descriptor of the socket.
-    pub fn stream(&self) -> std::io::Result<TcpStream> {
-        self.stream.try_clone()
+    /// Another descriptor of the socket, and how a break looks there.
+    pub fn stream(&self) -> std::io::Result<(TcpStream, Breaks)> {
+        Ok((self.stream.socket().try_clone()?, self.stream.breaks()))
     }
 
     /// The client is known: it may send long messages.
@@ -110,12 +111,13 @@ impl Line {
 
     /// Whether to wait for more of a message rather than look whether it is whole, for looking takes the longer the more has come. A client
     /// fills its packets: behind a full one mostly another comes soon. What has come since the last look is looked at when it is much.
-    pub fn expects_more(&self) -> bool {
+    pub fn expects_more(&mut self) -> bool {
         if !self.was_full {
             return false;
         }
         let patience = if self.message.len() < self.tried + self.tried / 4 { REST_LIMIT } else { REST_SOON };
-        os::socket::poll(&mut [Poll::read(&self.stream)], Some(patience)).is_ok_and(|ready| ready > 0)
+        self.stream.has_decrypted()
+            || os::socket::poll(&mut [Poll::read(&self.stream)], Some(patience)).is_ok_and(|ready| ready > 0)
     }
 
     /// The message is not whole yet.
@@ -171,13 +173,15 @@ impl Line {
     /// Reads what comes next.
     fn read(&mut self, deadline: Option<Instant>) -> Option<Heard> {
         if self.unwatched < UNWATCHED_MAX
-            && let Some(came) = self.attention.receive(&self.stream, &mut self.scratch)
+            && let Some(came) = self.stream.receive(&mut self.attention, &mut self.scratch)
         {
             self.unwatched += 1;
             return self.took(came);
         }
         self.unwatched = 0;
+        let is_there = self.stream.has_decrypted();
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let left = if is_there { Some(Duration::ZERO) } else { left };
         let mut set = [Poll::read(&self.stream), Poll::read(&self.signals)];
         match os::socket::poll(&mut set, left) {
             Ok(_) => {}
@@ -186,7 +190,7 @@ impl Line {
         if set[1].ready() && self.signals.next().is_some() {
             return Some(Heard::Signal);
         }
-        if !set[0].ready() {
+        if !set[0].ready() && !is_there {
             return None;
         }
         let came = self.stream.read(&mut self.scratch);
@@ -244,7 +248,7 @@ impl Line {
     /// The last words: nothing follows, and what the client still says is not heard.
     pub fn close_behind(&mut self, out: &[u8]) {
         if self.send(out, &mut || true) {
-            let _ = self.stream.shutdown(Shutdown::Write);
+            self.stream.end();
             // A connection that is closed with bytes unread is reset, and the last words with it.
             let deadline = Instant::now() + Duration::from_millis(200);
             while matches!(self.hear(Some(deadline)), Heard::Data | Heard::Marker(_)) {

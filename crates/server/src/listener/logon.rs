@@ -2,6 +2,7 @@
 //! session.
 
 use super::line::Line;
+use super::tls::Transport;
 use super::watch::Watched;
 use crate::alert::AlertLog;
 use net::local::{self, WireResult};
@@ -13,7 +14,6 @@ use net::oracle::tns::PacketBuffer;
 use net::oracle::{field::Reader, message};
 use params::Param;
 use session::{ConnectTimes, Instance, Proof, Session};
-use std::net::TcpStream;
 use types::{Ora, Result};
 
 /// 19.0.0.0.0, as clients read it.
@@ -35,7 +35,7 @@ pub struct Proved {
     proof_ns: u64,
     /// When its server process was begun to be made.
     pub fork_began_ns: u64,
-    line: Option<(TcpStream, PacketBuffer, u32)>,
+    line: Option<(Transport, PacketBuffer, u32)>,
 }
 
 impl Proved {
@@ -52,7 +52,7 @@ impl Proved {
     }
 
     /// Takes its connection.
-    pub fn take_line(&mut self, stream: TcpStream, packets: PacketBuffer, sdu: u32) {
+    pub fn take_line(&mut self, stream: Transport, packets: PacketBuffer, sdu: u32) {
         self.line = Some((stream, packets, sdu));
     }
 
@@ -62,7 +62,7 @@ impl Proved {
     }
 
     /// Gives its connection.
-    pub fn give_line(&mut self) -> Option<(TcpStream, PacketBuffer, u32)> {
+    pub fn give_line(&mut self) -> Option<(Transport, PacketBuffer, u32)> {
         self.line.take()
     }
 }

@@ -11,6 +11,7 @@
 //! | [`connect`] | CONNECT: which service is asked for |
 //! | [`logon`] | versions, data types, the proof of the password, the session |
 //! | [`serve`] | a server process of the network |
+//! | [`tls`] | the certificate, and sockets that are encrypted |
 //! | [`line`] | its packets in and out, waiting together with the signals that end a session |
 //! | [`calls`] | calls to the session and its answers, in the words of the wire |
 //! | [`array`] | a statement executed with many rows of bind values |
@@ -25,6 +26,7 @@ mod gate;
 mod line;
 mod logon;
 mod serve;
+mod tls;
 mod watch;
 
 pub use gate::run as run_gate;
@@ -37,16 +39,28 @@ use params::{Param, SystemParams};
 use std::io::{PipeWriter, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::path::Path;
+use tls::Wallet;
 use types::Ora;
 
 /// Where nobody says otherwise, other machines do not come in.
 const DEFAULT_HOST: &str = "127.0.0.1";
 
-/// A socket that listens. The supervisor keeps it, so that clients wait while a listener process that died is started
-/// again.
-pub struct Listener {
+/// Addresses that are listened on, at most.
+const ADDRESSES_MAX: usize = 16;
+
+/// A socket that listens.
+struct Place {
     socket: TcpListener,
     address: SocketAddr,
+    /// For an address of TCPS.
+    wallet: Option<Wallet>,
+}
+
+/// The sockets that listen. The supervisor keeps them, so that clients wait while a listener process that died is
+/// started again.
+pub struct Listener {
+    places: Vec<Place>,
     /// By which new server processes announce themselves to the supervisor.
     announces: OwnedFd,
     /// The supervisor's end; only the supervisor has it, so that nobody waits for an answer of a supervisor that
@@ -71,11 +85,14 @@ impl Announced {
 }
 
 impl Listener {
-    /// Listens where `local_listener` says; `None` where it says nothing.
+    /// Listens where `local_listener` says; `None` where it says nothing. The certificate is below `wallet_root`, or
+    /// below
+    /// `wallet` in the database directory.
     ///
     /// # Errors
-    /// ORA-00119 for an address that is none; the system's word for one that cannot be had.
-    pub fn open(params: &SystemParams) -> Result<Option<Listener>, String> {
+    /// ORA-00119 for an address that is none; the system's word for one that cannot be had; ORA-28759 without a
+    /// certificate.
+    pub fn open(params: &SystemParams, dir: &Path) -> Result<Option<Listener>, String> {
         let given = params.get(Param::LocalListener);
         if given.trim().is_empty() {
             return Ok(None);
@@ -84,19 +101,30 @@ impl Listener {
             let first = Ora::with(119, &[&"LOCAL_LISTENER"]);
             first.because(Ora::with(132, &[&given])).to_string()
         };
-        let (host, port) = address(&given).ok_or_else(wrong)?;
-        let cannot = |e: std::io::Error| format!("{}\n{e}: {host}:{port}", Ora::make(types::Facility::Tns, 12545, &[]));
-        let places: Vec<SocketAddr> = (host.as_str(), port).to_socket_addrs().map_err(cannot)?.collect();
-        let socket = TcpListener::bind(&places[..]).map_err(cannot)?;
-        socket.set_nonblocking(true).map_err(cannot)?;
-        let address = socket.local_addr().map_err(cannot)?;
+        let root = params.get(Param::WalletRoot);
+        let root = if root.is_empty() { dir.join("wallet") } else { dir.join(root) };
+        let open = |Asked { host, port, is_tls }: Asked| {
+            let cannot =
+                |e: std::io::Error| format!("{}\n{e}: {host}:{port}", Ora::make(types::Facility::Tns, 12545, &[]));
+            let wallet = is_tls.then(|| Wallet::open(&root)).transpose()?;
+            let addresses: Vec<SocketAddr> = (host.as_str(), port).to_socket_addrs().map_err(cannot)?.collect();
+            let socket = TcpListener::bind(&addresses[..]).map_err(cannot)?;
+            socket.set_nonblocking(true).map_err(cannot)?;
+            let address = socket.local_addr().map_err(cannot)?;
+            Ok(Place { socket, address, wallet })
+        };
+        let asked = addresses(&given).ok_or_else(wrong)?;
+        let places = asked.into_iter().map(open).collect::<Result<Vec<_>, String>>()?;
         let (announces, hears) = socket::message_pair().map_err(|e| e.to_string())?;
-        Ok(Some(Listener { socket, address, announces, hears: Some(hears) }))
+        Ok(Some(Listener { places, announces, hears: Some(hears) }))
     }
 
     /// Where it listens, as the alert log has it.
-    pub fn address(&self) -> String {
-        format!("(ADDRESS=(PROTOCOL=TCP)(HOST={})(PORT={}))", self.address.ip(), self.address.port())
+    pub fn addresses(&self) -> impl Iterator<Item = String> {
+        self.places.iter().map(|Place { address, wallet, .. }| {
+            let protocol = if wallet.is_some() { "TCPS" } else { "TCP" };
+            format!("(ADDRESS=(PROTOCOL={protocol})(HOST={})(PORT={}))", address.ip(), address.port())
+        })
     }
 
     /// What the listener process has of it.
@@ -141,19 +169,40 @@ impl AsRawFd for Listener {
     }
 }
 
-/// Host and port of `(ADDRESS=(PROTOCOL=TCP)(HOST=…)(PORT=…))`, also inside a description, of `host:port`, or of a port alone.
-fn address(text: &str) -> Option<(String, u16)> {
+/// An address to listen on.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    host: String,
+    port: u16,
+    is_tls: bool,
+}
+
+/// The addresses of `(ADDRESS=(PROTOCOL=…)(HOST=…)(PORT=…))`, also several in a list or a description, of `host:port`,
+/// or of a port alone.
+fn addresses(text: &str) -> Option<Vec<Asked>> {
     let text = text.trim();
-    if text.starts_with('(') {
+    let asked: Vec<Asked> = if text.starts_with('(') {
         let entry = Entry::parse(text)?;
-        let protocol = entry.text_of("PROTOCOL")?;
-        let host = entry.text_of("HOST").unwrap_or(DEFAULT_HOST);
-        let port = entry.text_of("PORT")?.parse().ok()?;
-        return protocol.eq_ignore_ascii_case("tcp").then(|| (host.to_string(), port));
-    }
-    let (host, port) = text.rsplit_once(':').unwrap_or((DEFAULT_HOST, text));
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    (!host.is_empty()).then_some((host.to_string(), port.parse().ok()?))
+        let mut found = Vec::new();
+        entry.all("ADDRESS", &mut found);
+        found.into_iter().map(address).collect::<Option<_>>()?
+    } else {
+        let (host, port) = text.rsplit_once(':').unwrap_or((DEFAULT_HOST, text));
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let host = (!host.is_empty()).then(|| host.to_string())?;
+        vec![Asked { host, port: port.parse().ok()?, is_tls: false }]
+    };
+    (1..=ADDRESSES_MAX).contains(&asked.len()).then_some(asked)
+}
+
+fn address(entry: &Entry) -> Option<Asked> {
+    let is_tls = match entry.text_of("PROTOCOL")?.to_ascii_lowercase().as_str() {
+        "tcp" => false,
+        "tcps" => true,
+        _ => return None,
+    };
+    let host = entry.text_of("HOST").unwrap_or(DEFAULT_HOST).to_string();
+    Some(Asked { host, port: entry.text_of("PORT")?.parse().ok()?, is_tls })
 }
 
 #[cfg(test)]
@@ -162,18 +211,24 @@ mod tests {
 
     #[test]
     fn an_address_is_written_in_three_ways() {
-        let is =
-            |text: &str, host: &str, port: u16| assert_eq!(address(text), Some((host.to_string(), port)), "{text}");
+        let asked = |host: &str, port: u16, is_tls: bool| Asked { host: host.into(), port, is_tls };
+        let is = |text: &str, host: &str, port: u16| {
+            assert_eq!(addresses(text), Some(vec![asked(host, port, false)]), "{text}");
+        };
         is("1521", "127.0.0.1", 1521);
         is("0", "127.0.0.1", 0);
         is("db.example:1522", "db.example", 1522);
         is("[::1]:1521", "::1", 1521);
         is("(ADDRESS = (PROTOCOL=tcp)(HOST=0.0.0.0)(PORT=1521))", "0.0.0.0", 1521);
         is("(DESCRIPTION=(ADDRESS=(PROTOCOL=TCP)(PORT=7)))", "127.0.0.1", 7);
+        let both = "(ADDRESS_LIST=(ADDRESS=(PROTOCOL=tcp)(PORT=1))(ADDRESS=(PROTOCOL=TCPS)(HOST=h)(PORT=2484)))";
+        assert_eq!(addresses(both), Some(vec![asked("127.0.0.1", 1, false), asked("h", 2484, true)]));
+        let many = |n: usize| format!("(ADDRESS_LIST={})", "(ADDRESS=(PROTOCOL=tcp)(PORT=0))".repeat(n));
+        assert!(addresses(&many(ADDRESSES_MAX)).is_some() && addresses(&many(ADDRESSES_MAX + 1)).is_none());
         for none in
-            ["x", ":1", "h:", "h:70000", "(ADDRESS=(PROTOCOL=ipc)(KEY=x))", "(ADDRESS=(PROTOCOL=tcps)(PORT=1))", "("]
+            ["x", ":1", "h:", "h:70000", "(ADDRESS=(PROTOCOL=ipc)(KEY=x))", "(ADDRESS_LIST=(A=b))", "(", &many(0)]
         {
-            assert_eq!(address(none), None, "{none}");
+            assert_eq!(addresses(none), None, "{none}");
         }
     }
 }

@@ -32,7 +32,7 @@ pub fn serve(
 ) -> Result<()> {
     let Some((stream, packets, sdu)) = proved.give_line() else { return Ok(()) };
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
-    let is_known = listener.announce(&stream, &signals);
+    let is_known = listener.announce(stream.socket(), &signals);
     drop(listener);
     let mut line = Line::accepted(stream, signals, packets, sdu);
     if !is_known {

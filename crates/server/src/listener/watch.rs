@@ -4,6 +4,7 @@
 //! its own looks at the connection, but only once a call has lasted a while: short calls cost setting a timer, and a session that waits
 //! for its client costs nothing. The thread takes nothing from the connection; it asks the session to stop, as any process could.
 
+use super::tls::Breaks;
 use net::oracle::tns::{kind, marker};
 use os::socket::Poll;
 use os::timer::Timer;
@@ -20,6 +21,11 @@ const STEP: Duration = Duration::from_millis(100);
 
 /// Bytes of a marker.
 const MARKER_LEN: usize = 11;
+
+/// Records of TLS: their header, and the kind that carries packets.
+const RECORD_HEADER: u16 = 5;
+const APPLICATION_DATA: u8 = 23;
+
 const STACK_BYTES: usize = 64 << 10;
 
 /// Which session is watched.
@@ -62,13 +68,17 @@ impl Watch {
     ///
     /// # Errors
     /// No thread or descriptor to be had.
-    pub fn start(instance: &'static Instance, stream: TcpStream, watched: Watched) -> Result<Watch, String> {
+    pub fn start(
+        instance: &'static Instance,
+        (stream, breaks): (TcpStream, Breaks),
+        watched: Watched,
+    ) -> Result<Watch, String> {
         let timer = Timer::new().map_err(|e| e.to_string())?;
         let shared = Arc::new(Shared { calls: Mutex::default(), timer });
         let own = shared.clone();
         let body = move || loop {
             own.timer.wait();
-            watch_call(&own, instance, &stream, watched);
+            watch_call(&own, instance, (&stream, breaks), watched);
         };
         let thread = std::thread::Builder::new().name("lw_watch".into()).stack_size(STACK_BYTES);
         thread.spawn(body).map_err(|e| e.to_string())?;
@@ -93,7 +103,7 @@ impl Watch {
 }
 
 /// Watches the call that runs until it has ended or was broken.
-fn watch_call(shared: &Shared, instance: &'static Instance, stream: &TcpStream, watched: Watched) {
+fn watch_call(shared: &Shared, instance: &'static Instance, (stream, breaks): (&TcpStream, Breaks), watched: Watched) {
     let number = {
         let calls = shared.calls();
         if !calls.is_running {
@@ -106,7 +116,7 @@ fn watch_call(shared: &Shared, instance: &'static Instance, stream: &TcpStream, 
         if os::socket::poll(&mut set, Some(STEP)).is_err() {
             return;
         }
-        let came = set[0].readable && is_break(stream);
+        let came = set[0].readable && is_break(stream, breaks);
         let mut calls = shared.calls();
         if !calls.is_running || calls.number != number {
             return;
@@ -125,10 +135,16 @@ fn watch_call(shared: &Shared, instance: &'static Instance, stream: &TcpStream, 
     }
 }
 
-/// Whether the next thing on the connection is a marker that breaks.
-fn is_break(stream: &TcpStream) -> bool {
+/// Whether the next thing on the connection is a marker that breaks. Behind TLS its length tells.
+fn is_break(stream: &TcpStream, breaks: Breaks) -> bool {
     let mut packet = [0; MARKER_LEN];
-    matches!(stream.peek(&mut packet), Ok(MARKER_LEN))
-        && packet[4] == kind::MARKER
-        && matches!(packet[10], marker::BREAK | marker::INTERRUPT)
+    if !matches!(stream.peek(&mut packet), Ok(MARKER_LEN)) {
+        return false;
+    }
+    match breaks {
+        Breaks::Plain => packet[4] == kind::MARKER && matches!(packet[10], marker::BREAK | marker::INTERRUPT),
+        Breaks::Record(len) => {
+            packet[0] == APPLICATION_DATA && u16::from_be_bytes([packet[3], packet[4]]) == len - RECORD_HEADER
+        }
+    }
 }
