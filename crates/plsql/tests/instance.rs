@@ -25,6 +25,10 @@ impl Host for PlHost {
     fn epoch(&self) -> u64 {
         self.inner.epoch() + self.units.borrow().len() as u64 * 1000
     }
+    // Statements are compiled against the catalog, which knows nothing of the units.
+    fn is_current(&self, epoch: u64) -> bool {
+        self.inner.epoch() == epoch
+    }
     fn catalog(&self) -> Result<Rc<dyn Catalog>> {
         self.inner.catalog()
     }
