@@ -185,7 +185,12 @@ fn die_of_panics(instance: &'static Instance, role: Role, alert: &AlertLog) {
         let own_id = os::process::own_id();
         let error = format!("ORA-00600: internal error code, arguments: [{}], [{place}]", text.unwrap_or("unknown"));
         let file = instance.dir().join(format!("ora_{own_id}.trc"));
-        let trace = format!("*** {}\n{error}\n{}\n", timestamp(), std::backtrace::Backtrace::capture());
+        // To find the names takes seconds, and what the process holds is held meanwhile.
+        let stack = match std::env::var_os("LATCHWORK_BACKTRACE") {
+            Some(_) => std::backtrace::Backtrace::force_capture().to_string(),
+            None => String::new(),
+        };
+        let trace = format!("*** {}\n{error}\n{stack}\n", timestamp());
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(&file);
         // A trace that cannot be written is lost.
         let _ = opened.and_then(|mut f| f.write_all(trace.as_bytes()));
