@@ -23,7 +23,7 @@ pub fn smon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
         for sniped in session::snipe_idle(instance, os::clock::now_ns()) {
             instance.wake_server(sniped);
         }
-        if let Some(line) = session::unlisted_entry(instance) {
+        if let Some(line) = session::unlisted_entry(instance, &p) {
             log(&line);
         }
         instance.end_round(&p);

@@ -14,6 +14,7 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         DropKind::User | DropKind::Role => return crate::user::drop_user(work, drop),
         DropKind::Synonym | DropKind::PublicSynonym => return crate::synonym::drop_synonym(work, drop),
         DropKind::Directory => return crate::stored::drop_directory(work, drop),
+        DropKind::AuditPolicy => return crate::audit::drop(work, drop),
         DropKind::Profile => return crate::profile::drop(work, drop),
         DropKind::Tablespace => return crate::tablespace::drop_tablespace(work, drop),
         _ => {}

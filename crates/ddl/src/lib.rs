@@ -11,6 +11,7 @@
 
 mod alter_table;
 mod analyze;
+mod audit;
 mod cluster;
 mod columns;
 mod comment;
@@ -84,6 +85,8 @@ fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
         Ddl::Revoke(statement) => grant::revoke(work, statement)?,
         Ddl::Analyze(statement) => analyze::analyze(work, statement)?,
         Ddl::Purge(statement) => drop::purge(statement)?,
+        Ddl::Audit(statement) => audit::audit(work, statement)?,
+        Ddl::AuditPolicy(define) => audit::policy(work, define)?,
         Ddl::CreateTablespace(create) => tablespace::create(work, create)?,
         Ddl::AlterTablespace(alter) => tablespace::alter(work, alter)?,
         Ddl::AlterFiles(alter) => tablespace::alter_files(work, alter)?,

@@ -195,6 +195,12 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         drop_objects(work, id, drop.cascade, &name)?;
     }
     work.change().delete(Base::User, &move |row| as_u32(&row[user::USER]) == id.0)?;
+    work.change().delete(Base::AuditOption, &move |row| {
+        dictionary::rows::as_i64(&row[dictionary::base::audit_option::USER]) == Some(i64::from(id.0))
+    })?;
+    work.change().delete(Base::AudPolicyUser, &move |row| {
+        dictionary::rows::as_i64(&row[dictionary::base::aud_policy_user::USER]) == Some(i64::from(id.0))
+    })?;
     work.change().delete(Base::UserHistory, &move |row| as_u32(&row[dictionary::base::user_history::USER]) == id.0)?;
     if !role {
         let parts = work.host.parts();

@@ -33,6 +33,19 @@ const ROLE_RESOURCE: UserId = UserId(3);
 pub(crate) const ROLE_DBA: UserId = UserId(4);
 pub(crate) const ROLE_SELECT_CATALOG: UserId = UserId(6);
 pub(crate) const ROLE_EXECUTE_CATALOG: UserId = UserId(7);
+const ROLE_AUDIT_ADMIN: UserId = UserId(20);
+const ROLE_AUDIT_VIEWER: UserId = UserId(21);
+/// What the roles AUDIT_ADMIN and AUDIT_VIEWER may read.
+const AUDIT_VIEWS: &[&str] = &[
+    "UNIFIED_AUDIT_TRAIL",
+    "AUDIT_UNIFIED_POLICIES",
+    "AUDIT_UNIFIED_ENABLED_POLICIES",
+    "DBA_AUDIT_TRAIL",
+    "DBA_AUDIT_SESSION",
+    "DBA_STMT_AUDIT_OPTS",
+    "DBA_PRIV_AUDIT_OPTS",
+    "DBA_OBJ_AUDIT_OPTS",
+];
 /// The first number of users that people make.
 pub const FIRST_USER: u32 = 101;
 
@@ -174,6 +187,7 @@ fn fill(change: &mut Change<'_>, new: &NewDictionary, plant: &mut Plant<'_>) -> 
     fill_indexes(change, new, plant)?;
     fill_users(change, new)?;
     fill_profiles(change)?;
+    fill_audit(change, new)?;
     fill_privileges(change)?;
     fill_properties(change, new)?;
     for kind in ObjectKind::ALL {
@@ -280,7 +294,9 @@ fn fill_users(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     add(ROLE_DBA, "DBA", true, None, true)?;
     add(UserId::SYSTEM, "SYSTEM", false, new.system.as_ref(), new.system.is_some())?;
     add(ROLE_SELECT_CATALOG, "SELECT_CATALOG_ROLE", true, None, true)?;
-    add(ROLE_EXECUTE_CATALOG, "EXECUTE_CATALOG_ROLE", true, None, true)
+    add(ROLE_EXECUTE_CATALOG, "EXECUTE_CATALOG_ROLE", true, None, true)?;
+    add(ROLE_AUDIT_ADMIN, "AUDIT_ADMIN", true, None, true)?;
+    add(ROLE_AUDIT_VIEWER, "AUDIT_VIEWER", true, None, true)
 }
 
 /// The profile DEFAULT, and a row of USER_LOGON$ for each who can be named at a logon.
@@ -297,6 +313,21 @@ fn fill_profiles(change: &mut Change<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The policies that are there from the beginning: refused logons, and what changes who may do what.
+fn fill_audit(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
+    let (privileges, actions) = crate::audit::SECURECONFIG;
+    for (number, name) in [(1, "ORA_LOGON_FAILURES"), (2, "ORA_SECURECONFIG")] {
+        change.insert(Base::AudPolicy, &[int(number), text(name), int(1), Value::Date(new.now)])?;
+    }
+    let option = |policy: i64, kind: i64, option: &str| vec![int(policy), int(kind), text(option), Value::Null];
+    let mut options = vec![option(1, 0, "LOGON")];
+    options.extend(privileges.iter().map(|privilege| option(2, 1, privilege)));
+    options.extend(actions.iter().map(|action| option(2, 0, action)));
+    change.insert_many(Base::AudPolicyOption, &options)?;
+    change.insert(Base::AudPolicyUser, &[int(1), int(0), Value::Null, int(0), int(1)])?;
+    change.insert(Base::AudPolicyUser, &[int(2), int(0), Value::Null, int(1), int(1)])
+}
+
 fn fill_privileges(change: &mut Change<'_>) -> Result<()> {
     let grant = |grantee: UserId, privilege: i64| -> Row { vec![int(grantee.0), int(privilege), Value::Null, int(0)] };
     let mut rows = Vec::new();
@@ -307,6 +338,9 @@ fn fill_privileges(change: &mut Change<'_>) -> Result<()> {
     }
     rows.extend(CONNECT.iter().map(|privilege| grant(ROLE_CONNECT, privilege.number())));
     rows.extend(RESOURCE.iter().map(|privilege| grant(ROLE_RESOURCE, privilege.number())));
+    for privilege in [SystemPrivilege::AuditSystem, SystemPrivilege::AuditAny] {
+        rows.push(grant(ROLE_AUDIT_ADMIN, privilege.number()));
+    }
     rows.push(grant(UserId::SYSTEM, i64::from(ROLE_DBA.0)));
     rows.push(grant(ROLE_DBA, i64::from(ROLE_SELECT_CATALOG.0)));
     rows.push(grant(ROLE_DBA, i64::from(ROLE_EXECUTE_CATALOG.0)));
@@ -327,7 +361,25 @@ fn fill_privileges(change: &mut Change<'_>) -> Result<()> {
     let packages = crate::packages::built_in_packages();
     let rows: Vec<Row> =
         packages.flat_map(|(object, _, to)| to.iter().map(move |grantee| execute(object, grantee))).collect();
-    change.insert_many(Base::Objauth, &rows)
+    change.insert_many(Base::Objauth, &rows)?;
+    let grant = |grantee: UserId, object: u32, privilege: ObjectPrivilege| {
+        let mut row = blank(Base::Objauth);
+        row[objauth::OBJ] = int(object);
+        row[objauth::GRANTOR] = int(UserId::SYS.0);
+        row[objauth::GRANTEE] = int(grantee.0);
+        row[objauth::PRIVILEGE] = int(privilege as u8);
+        row[objauth::OPTION] = int(0);
+        row
+    };
+    let mut grants = vec![grant(ROLE_AUDIT_ADMIN, Base::Aud.table().object.0, ObjectPrivilege::Delete)];
+    for role in [ROLE_AUDIT_ADMIN, ROLE_AUDIT_VIEWER] {
+        grants.push(grant(role, Base::Aud.table().object.0, ObjectPrivilege::Select));
+        for view in AUDIT_VIEWS {
+            let at = crate::catalog_view(view).ok_or_else(|| Ora::internal(format_args!("[no {view}]")))?;
+            grants.push(grant(role, CATALOG_FIRST_OBJECT + at as u32, ObjectPrivilege::Select));
+        }
+    }
+    change.insert_many(Base::Objauth, &grants)
 }
 
 fn fill_properties(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {

@@ -5,6 +5,7 @@
 //! scan per table, since the dictionary holds only what users made (the catalog views and the base tables themselves are in the code);
 //! a cache by object would need a shared write per object to know when it is stale.
 
+use crate::audit::{AuditReader, AuditSettings};
 use crate::base::*;
 use crate::profile::Profiles;
 use crate::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, type_of_columns};
@@ -82,6 +83,7 @@ pub struct Image {
     cluster_tables: HashMap<u32, Vec<ObjectId>>,
     tablespaces: Vec<(u32, String)>,
     profiles: Profiles,
+    audit: AuditSettings,
     base_headers: HashMap<Base, Rdba>,
     made: RefCell<Made>,
     /// The states of the row cache before this was read.
@@ -146,6 +148,7 @@ impl Image {
             cluster_tables: HashMap::new(),
             tablespaces: Vec::new(),
             profiles: Profiles::default(),
+            audit: AuditSettings::default(),
             base_headers: headers.iter().copied().collect(),
             made: RefCell::default(),
             // Until it is told: no state that a cache can have.
@@ -181,8 +184,24 @@ impl Image {
             image.profiles.add_limit(row);
             Ok(())
         })?;
+        image.audit = Self::read_audit(reader)?;
         image.index_constraints();
         Ok(image)
+    }
+
+    fn read_audit(reader: &dyn BaseReader) -> Result<AuditSettings> {
+        let mut audit = AuditReader::default();
+        let mut scan = |base: Base, add: fn(&mut AuditReader, &[Value])| {
+            reader.scan(base, &mut |row| {
+                add(&mut audit, row);
+                Ok(())
+            })
+        };
+        scan(Base::AuditOption, AuditReader::add_option)?;
+        scan(Base::AudPolicy, AuditReader::add_policy)?;
+        scan(Base::AudPolicyOption, AuditReader::add_policy_option)?;
+        scan(Base::AudPolicyUser, AuditReader::add_policy_user)?;
+        Ok(audit.finish())
     }
 
     fn add_user(&mut self, row: &[Value]) -> Result<()> {
@@ -279,6 +298,11 @@ impl Image {
     /// The state of a cache before this was read: rows of this picture may be stored as of it.
     pub(crate) fn state(&self, cache: Cache) -> u64 {
         self.states[cache as usize]
+    }
+
+    /// What is to be audited.
+    pub fn audit(&self) -> &AuditSettings {
+        &self.audit
     }
 
     /// The profiles.

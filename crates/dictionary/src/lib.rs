@@ -1,6 +1,7 @@
 //! The data dictionary of Latchwork.
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod base;
 mod cached;
 mod catalog;

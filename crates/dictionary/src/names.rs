@@ -317,7 +317,7 @@ impl SessionCatalog {
     }
 
     fn reads_catalog_view(&self, name: &str) -> bool {
-        let restricted = name.starts_with("DBA_") || name == "UNIFIED_AUDIT_TRAIL";
+        let restricted = crate::catalog_views::is_restricted(name);
         self.all_powerful || !restricted || self.reads_catalog() || self.reads_by_grant(name)
     }
 
@@ -357,7 +357,9 @@ impl SessionCatalog {
                 },
                 P::Execute => self.granted_to_use(object, P::Execute, 0),
                 // Everybody has a table of plans of the own.
-                P::Insert | P::Update | P::Delete => object == Base::PlanTable.table().object,
+                P::Insert | P::Update | P::Delete => {
+                    object == Base::PlanTable.table().object || self.granted_to_use(object, privilege, 0)
+                }
                 _ => false,
             };
         }

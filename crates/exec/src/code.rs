@@ -4,11 +4,10 @@
 //! bind and a constant are registers already, so comparing two of them touches nothing else. Conditions have an evaluation of their own
 //! that gives a three-valued truth and no register at all. A stack bytecode was not taken: it moves values that can stay where they are.
 
-use crate::ctx::{Caller, ExecCtx};
+use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::sub;
-use functions::TextMax;
-use plan::{ArithOp, Class, CmpOp, Compare, Expr, Func, HostFunction, Node, Reg, SequenceRef, Special, SubId, class};
+use plan::{ArithOp, CmpOp, Compare, Expr, Func, HostFunction, Node, Reg, SequenceRef, Special, SubId};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -26,10 +25,8 @@ pub enum Code {
     /// MOD of two numbers: a call of a function costs more than the division.
     Mod(Box<Code>, Box<Code>, Reg),
     Concat(Box<Code>, Box<Code>, Reg),
-    /// `||` of which an operand is a LOB.
-    ConcatLob(Box<Code>, Box<Code>, Reg),
     /// Arguments are evaluated into neighbouring registers, of which the first is given.
-    Func(Func, Vec<Code>, Reg, Reg, TextMax),
+    Func(Func, Vec<Code>, Reg, Reg),
     Convert(Box<Code>, DataType, Reg),
     Cast(Box<Code>, DataType, Reg),
     Case(Vec<(Code, Code)>, Option<Box<Code>>, Reg),
@@ -38,7 +35,7 @@ pub enum Code {
     Scalar(SubId, Reg),
     Nextval(Rc<SequenceRef>, Reg),
     Currval(Rc<SequenceRef>, Reg),
-    Call(Rc<HostFunction>, Vec<Code>, Reg, Rc<Caller>),
+    Call(Rc<HostFunction>, Vec<Code>, Reg),
     /// A condition as a value.
     Truth(Box<Cond>, Reg),
 }
@@ -99,13 +96,11 @@ pub struct Builder<'b> {
     /// The session's segments of temporary tables, and where new ones are made.
     pub temporaries: &'b crate::temporary::Temporaries,
     pub temporary_tablespace: u32,
-    /// The statement, for the functions that it calls.
-    pub caller: Rc<Caller>,
 }
 
 impl<'b> Builder<'b> {
     /// A builder for a session's statement.
-    pub fn new(regs: &'b mut Vec<Value>, binds: Reg, caller: Caller, cx: &'b crate::ctx::ExecCtx<'_>) -> Builder<'b> {
+    pub fn new(regs: &'b mut Vec<Value>, binds: Reg, cx: &'b crate::ctx::ExecCtx<'_>) -> Builder<'b> {
         Builder {
             regs,
             binds,
@@ -114,7 +109,6 @@ impl<'b> Builder<'b> {
             shared: cx.shared,
             temporaries: &cx.session.temporaries,
             temporary_tablespace: cx.session.options.temporary_tablespace,
-            caller: Rc::new(caller),
         }
     }
 }
@@ -158,9 +152,6 @@ impl Builder<'_> {
                 }
                 Code::Arith(*op, self.boxed(a), self.boxed(b), self.reg())
             }
-            Node::Concat(a, b) if class(&e.ty) == Class::Lob => {
-                Code::ConcatLob(self.boxed(a), self.boxed(b), self.reg())
-            }
             Node::Concat(a, b) => Code::Concat(self.boxed(a), self.boxed(b), self.reg()),
             Node::Func(f, args) if f.0.name == "MOD" && args.len() == 2 && args.iter().all(|a| is_number(&a.ty)) => {
                 Code::Mod(self.boxed(&args[0]), self.boxed(&args[1]), self.reg())
@@ -171,13 +162,7 @@ impl Builder<'_> {
                 args.iter().for_each(|_| {
                     self.reg();
                 });
-                Code::Func(
-                    *f,
-                    codes,
-                    base,
-                    self.reg(),
-                    if class(&e.ty) == Class::Lob { TextMax::Lob } else { TextMax::Text },
-                )
+                Code::Func(*f, codes, base, self.reg())
             }
             Node::Convert(a) => {
                 if let (Node::Const(v), DataType::Number { .. }) = (&a.node, &e.ty)
@@ -198,7 +183,7 @@ impl Builder<'_> {
             Node::Scalar(s) => Code::Scalar(*s, self.reg()),
             Node::Nextval(s) => Code::Nextval(s.clone(), self.reg()),
             Node::Currval(s) => Code::Currval(s.clone(), self.reg()),
-            Node::Call(f, args) => Code::Call(f.clone(), self.codes(args), self.reg(), self.caller.clone()),
+            Node::Call(f, args) => Code::Call(f.clone(), self.codes(args), self.reg()),
             _ => Code::Truth(Box::new(self.cond(e)), self.reg()),
         }
     }
@@ -290,8 +275,7 @@ impl Code {
             | Code::Arith(.., r)
             | Code::Mod(.., r)
             | Code::Concat(.., r)
-            | Code::ConcatLob(.., r)
-            | Code::Func(.., r, _)
+            | Code::Func(.., r)
             | Code::Convert(.., r)
             | Code::Cast(.., r) => Some(*r),
             _ => None,
@@ -306,7 +290,7 @@ impl Code {
             // What is common has functions of its own, which save and clear less than the one for all the rest.
             Code::Arith(op, a, b, dst) => eval_arith(*op, a, b, *dst, m, cx),
             Code::Mod(a, b, dst) => eval_mod(a, b, *dst, m, cx),
-            Code::Concat(a, b, dst) => eval_concat(a, b, *dst, functions::SQL_TEXT_MAX, m, cx),
+            Code::Concat(a, b, dst) => eval_concat(a, b, *dst, m, cx),
             _ => self.eval_other(m, cx),
         }
     }
@@ -331,8 +315,8 @@ impl Code {
                 };
                 m.put(*dst, v)
             }
-            Code::Func(f, args, base, dst, text_max) => {
-                crate::function::call(f, args, (*base, *dst), *text_max, m, cx)?;
+            Code::Func(f, args, base, dst) => {
+                crate::function::call(f, args, *base, *dst, m, cx)?;
                 *dst
             }
             Code::Convert(a, ty, dst) => {
@@ -383,7 +367,6 @@ impl Code {
                 };
                 m.put(*dst, v)
             }
-            Code::ConcatLob(a, b, dst) => eval_concat(a, b, *dst, functions::LOB_MAX, m, cx)?,
             Code::Scalar(s, dst) => {
                 sub::scalar(*s, *dst, m, cx)?;
                 *dst
@@ -396,17 +379,14 @@ impl Code {
                 let v = crate::sequence::currval(s, m, cx)?;
                 m.put(*dst, Value::Number(v))
             }
-            Code::Call(f, args, dst, caller) => {
+            Code::Call(f, args, dst) => {
                 let mut values = Vec::with_capacity(args.len());
                 for a in args {
                     let r = a.eval(m, cx)?;
                     values.push(m.value(r).clone());
                 }
-                let now = Some((caller.clone(), cx.session.suspended));
-                let before = std::mem::replace(&mut cx.session.caller, now);
-                let result = cx.host.call(cx, f, &values);
-                cx.session.caller = before;
-                m.put(*dst, result?)
+                let v = cx.host.call(cx, f, &values)?;
+                m.put(*dst, v)
             }
             Code::Truth(c, dst) => {
                 let v = c.test(m, cx)?.map_or(Value::Null, Value::Boolean);
@@ -474,10 +454,10 @@ fn mod_values(a: Reg, b: Reg, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -
 
 /// A node of [`Code::Concat`].
 #[inline(never)]
-fn eval_concat(a: &Code, b: &Code, dst: Reg, most: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
+fn eval_concat(a: &Code, b: &Code, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
     let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
     let mut out = m.take(dst);
-    let result = concat(m.value(a), m.value(b), most, &cx.session.nls, &mut out);
+    let result = concat(m.value(a), m.value(b), &cx.session.nls, &mut out);
     m.put(dst, out);
     result?;
     Ok(dst)
@@ -674,11 +654,11 @@ fn arith_words(op: ArithOp, a: &Value, b: &Value) -> Option<i64> {
     }
 }
 
-fn concat(a: &Value, b: &Value, most: usize, nls: &types::Nls, out: &mut Value) -> Result<()> {
+fn concat(a: &Value, b: &Value, nls: &types::Nls, out: &mut Value) -> Result<()> {
     let text = out.text_buffer();
     a.write_text(nls, text)?;
     b.write_text(nls, text)?;
-    let long = text.len() > most;
+    let long = text.len() > 4000;
     out.normalize();
     if long {
         return Err(Ora::new(1489)); // result of string concatenation is too long

@@ -280,3 +280,61 @@ fn a_password_does_not_come_back_before_its_time() {
                 (select count(*) from sys.user_logon$ where user# between 101 and 4294967294) from dual";
     assert_eq!(words(&mut c, left), [["0", "0"]]);
 }
+
+/// How many wrong passwords: a few, or as many as `LATCHWORK_WRONG_PASSWORDS` says (docs/TORTURE.md has the long form).
+fn wrong_passwords() -> usize {
+    std::env::var("LATCHWORK_WRONG_PASSWORDS").ok().and_then(|n| n.parse().ok()).unwrap_or(60)
+}
+
+/// By how many standard deviations the ranks of one sample differ from those of another (Mann and Whitney).
+fn ranks_apart(a: &[u64], b: &[u64]) -> f64 {
+    let mut all: Vec<(u64, bool)> = a.iter().map(|t| (*t, true)).chain(b.iter().map(|t| (*t, false))).collect();
+    all.sort_unstable();
+    let sum: f64 = all.iter().enumerate().filter(|(_, (_, first))| *first).map(|(rank, _)| rank as f64 + 1.0).sum();
+    let (n, m) = (a.len() as f64, b.len() as f64);
+    let u = sum - n * (n + 1.0) / 2.0;
+    (u - n * m / 2.0) / (n * m * (n + m + 1.0) / 12.0).sqrt()
+}
+
+#[test]
+fn however_many_wrong_passwords_leave_a_lock_and_a_short_log() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    user(&mut c, "jack", "");
+    run(&mut c, "create profile patient limit failed_login_attempts unlimited");
+    user(&mut c, "kate", "profile patient");
+    let many = wrong_passwords();
+    let began = std::time::Instant::now();
+    let (mut kate, mut nobody) = (Vec::new(), Vec::new());
+    for n in 0..many {
+        let (name, times) = match n % 3 {
+            0 => ("jack", None),
+            1 => ("kate", Some(&mut kate)),
+            _ => ("nobody", Some(&mut nobody)),
+        };
+        let asked = std::time::Instant::now();
+        let code = refusal(&instance, name, "wrong");
+        assert_eq!(code, if name == "jack" && n / 3 >= 10 { 28000 } else { 1017 });
+        times.into_iter().for_each(|times| times.push(asked.elapsed().as_nanos() as u64));
+    }
+    let minutes = began.elapsed().as_secs() as usize / 60 + 2;
+    let log = std::fs::read_to_string(instance.dir().join("alert.log")).expect("the alert log");
+    let lines =
+        log.lines().filter(|line| line.contains(" refused: ") || line.contains("refused and not listed")).count();
+    assert!(lines <= minutes * 21, "{lines} lines in {minutes} minutes");
+    assert_eq!(status(&mut c, "JACK"), "LOCKED(TIMED)");
+    assert_eq!(refusal(&instance, "kate", "right"), 0);
+    let apart = ranks_apart(&kate, &nobody);
+    let median = |times: &mut Vec<u64>| {
+        times.sort_unstable();
+        times[times.len() / 2] / 1000
+    };
+    println!(
+        "{many} wrong passwords, {lines} lines; a name and no name: {} and {} us, z = {apart:.1}",
+        median(&mut kate),
+        median(&mut nobody)
+    );
+    if many >= 10_000 {
+        assert!(apart.abs() < 5.0, "a name is told from none: z = {apart:.1}");
+    }
+}

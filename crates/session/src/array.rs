@@ -122,6 +122,9 @@ impl Calls {
         cursor.set_continues(false);
         cursor.close(cx);
         core.last_cursor.set(shared);
+        // An array is one event, as it is one call.
+        let code = result.as_ref().err().map_or(0, Ora::code);
+        crate::audit::rows(core, &cx.session.txn, progress.kind, cursor.dependencies(), &array.sql, code)?;
         result?;
         self.keep(core, cx, &array.sql, cursor);
         Ok(done(cx, Outcome { rows: progress.executed.rows, ..Outcome::of(progress.kind) }))

@@ -145,7 +145,14 @@ impl Calls {
             | Statement::Delete(_)
             | Statement::Merge(_) => {
                 let types = bind_types(&e.sql, &e.binds);
-                let cursor = Cursor::compile_parsed(cx, &e.sql, Rc::new(statement), &types)?;
+                let cursor = Cursor::compile_parsed(cx, &e.sql, Rc::new(statement), &types);
+                let cursor = match cursor {
+                    Err(error) => {
+                        crate::audit::rows(core, &cx.session.txn, *kind, &[], &e.sql, error.code())?;
+                        return Err(error);
+                    }
+                    Ok(cursor) => cursor,
+                };
                 self.run_cursor(core, cx, cursor, e, *kind, out)
             }
             Statement::Block { .. } | Statement::Call(_) => self.run_block(core, cx, &e.sql, &e.binds, *kind),
@@ -153,7 +160,7 @@ impl Calls {
                 if !ends_or_marks_a_transaction(&other) {
                     self.close_kept_for_change(core, cx);
                 }
-                run::run_parsed(core, cx, &other).map(|warning| {
+                run::run_parsed(core, cx, &other, &e.sql).map(|warning| {
                     let outcome = Outcome { warning, ..Outcome::of(*kind) };
                     done(cx, outcome)
                 })
@@ -172,7 +179,10 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         bind_values(&mut cursor, &e.binds)?;
-        if let Err(error) = cursor.execute(cx) {
+        let executed = cursor.execute(cx);
+        let code = executed.as_ref().err().map_or(0, Ora::code);
+        let audited = crate::audit::rows(core, &cx.session.txn, kind, cursor.dependencies(), &e.sql, code);
+        if let Err(error) = executed.and(audited) {
             cursor.close(cx);
             return Err(error);
         }

@@ -18,7 +18,9 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
     let own = |p| Value::text(crate::nls::effective(&core.params.borrow(), p));
     Ok(match parameter {
         "SID" => number(core.p.sid().into()),
-        "SESSIONID" | "UNIFIED_AUDIT_SESSIONID" => number((core.p.serial() << 16 | u64::from(core.p.sid())) as i64),
+        "SESSIONID" | "UNIFIED_AUDIT_SESSIONID" => {
+            number((core.p.session().serial() << 12 | u64::from(core.p.sid())) as i64)
+        }
         "SESSION_USER" | "AUTHENTICATED_IDENTITY" => Value::text(session.user.as_str()),
         "SESSION_USERID" => number(session.user_id.into()),
         "CURRENT_USER" => Value::text(schema_name(core, core.identity().user)?),

@@ -103,6 +103,12 @@ pub struct Core {
     pub kept_clock: Cell<u64>,
     /// What the parameters say of commits.
     pub commit_write: Cell<CommitWrite>,
+    /// What is audited in the session; none where nothing is.
+    pub(crate) audit: RefCell<Option<Rc<crate::audit::Plan>>>,
+    /// Whether queries and DML are to be looked at for it.
+    pub audit_rows: Cell<bool>,
+    /// Rows that the session has written to the audit trail.
+    pub audit_entries: Cell<u64>,
     /// The transaction has a name, in the session's slot.
     pub is_named: Cell<bool>,
 }
@@ -147,6 +153,9 @@ impl Core {
             fixed,
             commit_write: Cell::default(),
             is_named: Cell::default(),
+            audit: RefCell::default(),
+            audit_rows: Cell::default(),
+            audit_entries: Cell::default(),
             savepoints: RefCell::default(),
             suspended: RefCell::default(),
             user_locks: RefCell::default(),
@@ -364,7 +373,6 @@ impl Core {
         };
         self.shared.txns.rollback_to(&self.p, txn, &at)?;
         self.shared.txns.unlock_tables_since(&self.p, txn, &at);
-        txn.note_undone(&at);
         Ok(())
     }
 

@@ -64,7 +64,7 @@ impl Doorkeeper {
     /// What to say to a client that has proved nothing. `logon` is what it says of itself.
     pub fn turn_away(&mut self, logon: &Logon) -> Ora {
         let user = self.session.user_named(&logon.user);
-        let refused = match user.and_then(|user| self.session.admit(user, false, logon.as_sysdba)) {
+        let refused = match user.and_then(|user| self.session.admit(logon, user, false)) {
             Err(e) => e,
             Ok(()) => Ora::new(1017),
         };
@@ -118,7 +118,7 @@ impl Session {
         let began = os::clock::now_ns();
         let user = session.user_named(&logon.user)?;
         let has_proved = user.as_ref().is_some_and(|user| user.verifier.as_ref() == Some(&proof.verifier));
-        session.admit(user, has_proved, logon.as_sysdba)?;
+        session.admit(logon, user, has_proved)?;
         times.authenticate_ns += os::clock::now_ns() - began;
         session.logged_on(times);
         Ok(session)

@@ -66,6 +66,10 @@ fn ddl_kind(ddl: &Ddl) -> StatementKind {
             AnalyzeKind::Cluster => StatementKind::ANALYZE_CLUSTER,
         },
         Ddl::Purge(_) => StatementKind::PURGE,
+        Ddl::Audit(a) if a.noaudit => StatementKind::NOAUDIT,
+        Ddl::Audit(_) => StatementKind::AUDIT,
+        Ddl::AuditPolicy(p) if p.alter => StatementKind::ALTER_AUDIT_POLICY,
+        Ddl::AuditPolicy(_) => StatementKind::CREATE_AUDIT_POLICY,
     }
 }
 
@@ -110,6 +114,7 @@ fn drop_kind(kind: DropKind) -> StatementKind {
         DropKind::Directory => StatementKind::DROP_DIRECTORY,
         DropKind::DatabaseLink => StatementKind::DROP_DATABASE_LINK,
         DropKind::Profile => StatementKind::DROP_PROFILE,
+        DropKind::AuditPolicy => StatementKind::DROP_AUDIT_POLICY,
         DropKind::Stored(stored) => match stored {
             StoredKind::Procedure => StatementKind::DROP_PROCEDURE,
             StoredKind::Function => StatementKind::DROP_FUNCTION,

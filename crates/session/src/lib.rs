@@ -4,6 +4,7 @@
 mod alter;
 mod array;
 pub mod ash;
+mod audit;
 mod awr;
 mod awr_segments;
 mod backup;

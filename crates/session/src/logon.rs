@@ -192,10 +192,16 @@ pub fn alert_entry(instance: &Instance, logon: &Logon, refused: Option<&Ora>) ->
     }
 }
 
-/// What the alert log says of refusals that were not listed one by one.
-pub fn unlisted_entry(instance: &Instance) -> Option<String> {
-    let count = instance.state().take_unlisted_refusals(seconds());
-    (count > 0).then(|| format!("Logons refused and not listed: {count}"))
+/// What the alert log says of refusals that were not listed one by one; those that are not in the audit trail are noted there.
+pub fn unlisted_entry(instance: &Instance, p: &Process) -> Option<String> {
+    let [listed, noted] = instance.state().take_unlisted_refusals(seconds());
+    if noted > 0 {
+        let record = crate::audit::unlisted(instance, noted);
+        let dictionary = instance.storage().dictionary;
+        // What cannot be written is in the alert log.
+        let _ = unwaited(instance, p, || dictionary.write_audit(p, &record, &txn::Txn::new()));
+    }
+    (listed > 0).then(|| format!("Logons refused and not listed: {listed}"))
 }
 
 fn seconds() -> u64 {

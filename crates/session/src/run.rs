@@ -18,14 +18,20 @@ use types::{Ora, Result, Timestamp, Value};
 /// Those of the statement.
 pub fn run_other(core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Result<()> {
     let statement = sql::parse_statement(text)?;
-    run_parsed(core, cx, &statement).map(drop)
+    run_parsed(core, cx, &statement, text).map(drop)
 }
 
 /// Runs a parsed statement of that sort. Gives the warning that belongs to its success, if there is one.
 ///
 /// # Errors
 /// Those of the statement; ORA-03001 for what is not there yet.
-pub fn run_parsed(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<Option<Failure>> {
+pub fn run_parsed(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement, text: &str) -> Result<Option<Failure>> {
+    let done = run_unaudited(core, cx, statement);
+    crate::audit::statement(core, &cx.session.txn, statement, text, done.as_ref().err().map_or(0, Ora::code))?;
+    done
+}
+
+fn run_unaudited(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<Option<Failure>> {
     use Statement::{Commit, Rollback, Savepoint};
     if !matches!(statement, Commit(_) | Rollback(_) | Savepoint(_)) {
         core.p.count(wait::Stat::ParseCountTotal, 1);
@@ -223,13 +229,7 @@ pub fn call_function(
 ) -> Result<()> {
     let caller = Caller { core, session };
     let mut cache = core.functions.borrow_mut();
-    let mut cx = FnCtx {
-        nls: &session.nls,
-        session: &caller,
-        clock: &caller,
-        cache: &mut cache,
-        text_max: functions::TextMax::PlSql,
-    };
+    let mut cx = FnCtx { nls: &session.nls, session: &caller, clock: &caller, cache: &mut cache };
     f.call(&mut cx, args, out)
 }
 

@@ -159,12 +159,19 @@ impl Session {
     ///
     /// # Errors
     /// ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28009 for SYS without SYSDBA.
-    pub(crate) fn admit(&mut self, user: Option<Rc<UserDef>>, has_proved: bool, as_sysdba: bool) -> Result<()> {
-        let admitted = crate::logon::admit(&self.core, user, has_proved, as_sysdba)?;
-        self.become_user(&admitted.user.name, admitted.user.id, as_sysdba);
-        self.limits = crate::logon::limit_session(&self.core, &admitted.user)?;
-        self.warning = admitted.warning;
-        Ok(())
+    pub(crate) fn admit(&mut self, logon: &Logon, user: Option<Rc<UserDef>>, has_proved: bool) -> Result<()> {
+        let id = user.as_ref().map(|user| user.id);
+        let done = crate::logon::admit(&self.core, user, has_proved, logon.as_sysdba).and_then(|admitted| {
+            self.become_user(&admitted.user.name, admitted.user.id, logon.as_sysdba);
+            self.limits = crate::logon::limit_session(&self.core, &admitted.user)?;
+            self.warning = admitted.warning;
+            crate::audit::begin(&self.core, admitted.user.id)
+        });
+        match &done {
+            Ok(()) => crate::audit::logon(&self.core, true),
+            Err(e) => crate::audit::refused_logon(&self.core, logon, &dictionary_name(&logon.user), id, e),
+        }
+        done
     }
 
     /// What the user is to be told of the logon: ORA-28002.
@@ -230,6 +237,8 @@ impl Session {
             return match logon.as_sysdba {
                 true if owner => {
                     self.become_user("SYS", UserId::SYS, true);
+                    crate::audit::begin(&self.core, UserId::SYS)?;
+                    crate::audit::logon(&self.core, false);
                     Ok(())
                 }
                 true => Err(Ora::new(1031)),
@@ -241,7 +250,7 @@ impl Session {
         let nobodys = || Verifier::nobody([0; SALT_BYTES], [0; KEY_BYTES]);
         let verifier = user.as_ref().and_then(|user| user.verifier.clone()).unwrap_or_else(nobodys);
         let matches = verifier.matches(&logon.password);
-        self.admit(user, matches, logon.as_sysdba)
+        self.admit(logon, user, matches)
     }
 
     /// Makes the session `name`'s.
@@ -614,6 +623,7 @@ impl Drop for Session {
         }
         self.release();
         self.core.plsql.reset();
+        crate::audit::logoff(&self.core);
         // What cannot be rolled back here is PMON's from now on.
         let _ = self.core.shared.txns.end_session(&self.core.p, &mut self.state.txn);
         self.core.shared.results.end_session(&self.core.p);

@@ -58,10 +58,10 @@ sga::sga_struct! {
         /// The same of DBW0.
         writer: AtomicU32,
         pad: AtomicU32,
-        /// Refused logons that were listed: the minute in the high half, how many in the low one.
-        refusals: AtomicU64,
+        /// Refused logons that were listed in the alert log, and in the audit trail: the minute in the high half, how many in the low one.
+        refusals: [AtomicU64; 2],
         /// Those that were not.
-        unlisted_refusals: AtomicU64,
+        unlisted_refusals: [AtomicU64; 2],
     }
 
     /// How long a connection took, in nanoseconds; see [`ConnectTimes`].
@@ -217,10 +217,19 @@ impl State {
         self.idle_limits.get(slot).is_some_and(|word| word.load(Ordering::Acquire) & SNIPED != 0)
     }
 
-    /// Whether a refused logon is listed by itself; else it is counted. `now_s` are seconds since 1970.
+    /// Whether a refused logon is listed by itself in the alert log; else it is counted. `now_s` are seconds since 1970.
     pub fn may_list_refusal(&self, now_s: u64) -> bool {
+        self.may_list(0, now_s)
+    }
+
+    /// The same of the audit trail.
+    pub fn may_note_refusal(&self, now_s: u64) -> bool {
+        self.may_list(1, now_s)
+    }
+
+    fn may_list(&self, place: usize, now_s: u64) -> bool {
         let minute = now_s / 60;
-        let listed = self.fixed.refusals.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
+        let listed = self.fixed.refusals[place].fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
             match (word >> 32 == minute, word & 0xFFFF_FFFF) {
                 (false, _) => Some(minute << 32 | 1),
                 (true, count) if count < REFUSALS_LISTED => Some(word + 1),
@@ -228,17 +237,18 @@ impl State {
             }
         });
         if listed.is_err() {
-            self.fixed.unlisted_refusals.fetch_add(1, Ordering::AcqRel);
+            self.fixed.unlisted_refusals[place].fetch_add(1, Ordering::AcqRel);
         }
         listed.is_ok()
     }
 
-    /// How many refused logons were not listed, once their minute is over; they are counted anew then.
-    pub fn take_unlisted_refusals(&self, now_s: u64) -> u64 {
-        if self.fixed.refusals.load(Ordering::Acquire) >> 32 == now_s / 60 {
-            return 0;
-        }
-        self.fixed.unlisted_refusals.swap(0, Ordering::AcqRel)
+    /// How many refused logons were not listed in the alert log and in the audit trail, once their minute is over; they are counted
+    /// anew then.
+    pub fn take_unlisted_refusals(&self, now_s: u64) -> [u64; 2] {
+        [0, 1].map(|place: usize| {
+            let is_over = self.fixed.refusals[place].load(Ordering::Acquire) >> 32 != now_s / 60;
+            if is_over { self.fixed.unlisted_refusals[place].swap(0, Ordering::AcqRel) } else { 0 }
+        })
     }
 
     /// Sets the key that breaks the calls of the process in `slot`; 0 takes it away.
@@ -523,9 +533,9 @@ mod tests {
     fn a_million_refused_logons_are_a_few_lines_and_a_count() {
         let state = state();
         let listed = (0..1_000_000).filter(|_| state.may_list_refusal(6_000)).count() as u64;
-        assert_eq!((listed, state.take_unlisted_refusals(6_059)), (REFUSALS_LISTED, 0));
-        assert_eq!(state.take_unlisted_refusals(6_060), 1_000_000 - REFUSALS_LISTED);
-        assert_eq!(state.take_unlisted_refusals(6_060), 0);
+        assert_eq!((listed, state.take_unlisted_refusals(6_059)), (REFUSALS_LISTED, [0; 2]));
+        assert_eq!(state.take_unlisted_refusals(6_060), [1_000_000 - REFUSALS_LISTED, 0]);
+        assert_eq!(state.take_unlisted_refusals(6_060), [0; 2]);
         assert!(state.may_list_refusal(6_060));
     }
 

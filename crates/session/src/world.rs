@@ -11,7 +11,7 @@ use plsql::{
     StoredUnit,
 };
 use sql::ast::Statement;
-use sql::lexer::{TokenKind, lex};
+use sql::lexer::{Token, TokenKind, lex};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -32,24 +32,26 @@ pub struct SqlCursor {
 }
 
 impl SqlCursor {
-    /// Of a statement whose binds PL/SQL named `B1`, `B2` …
-    fn by_number(cursor: Cursor) -> SqlCursor {
+    fn new(cursor: Cursor, standing: &[String], by_name: bool) -> SqlCursor {
         let names = cursor.binds();
-        let place = |n: usize| names.iter().position(|name| *name == format!("B{n}"));
-        let places = (1..=names.len()).filter_map(place).collect();
-        SqlCursor { cursor, places }
-    }
-
-    /// Of a dynamic statement: values go to its binds in the order in which they stand.
-    fn by_place(cursor: Cursor) -> SqlCursor {
-        let places = (0..cursor.binds().len()).collect();
+        let at = |name: &str| names.iter().position(|n| n == name);
+        let places = if by_name {
+            (1..=names.len()).filter_map(|n| at(&format!("B{n}"))).collect()
+        } else {
+            standing.iter().filter_map(|n| at(n)).collect()
+        };
         SqlCursor { cursor, places }
     }
 }
 
-/// How many placeholders a statement has, each counted as often as it stands there.
-fn placeholders(text: &str) -> usize {
-    lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).count()
+/// The names of a statement's placeholders, as often as they stand there, in the catalog's case.
+fn placeholders(text: &str) -> Vec<String> {
+    let name = |t: &Token| {
+        let raw = &text[t.start as usize + 1..t.end as usize];
+        let raw = raw.trim();
+        raw.strip_prefix('"').and_then(|q| q.strip_suffix('"')).map_or_else(|| raw.to_uppercase(), str::to_string)
+    };
+    lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).map(name).collect()
 }
 
 impl World<'_> {
@@ -58,6 +60,19 @@ impl World<'_> {
     fn check_long_run(&mut self) -> Result<()> {
         self.cx.session.figures.progress(&self.core.p, self.core.shared.library);
         crate::core::memory_within(self.cx.session.options.work_area_limit_bytes)
+    }
+
+    #[cold]
+    fn audit(&self, cursor: &Cursor, error: Option<&Ora>) -> Result<()> {
+        let kind = net::StatementKind(cursor.kind().command() as u16);
+        crate::audit::rows(
+            self.core,
+            &self.cx.session.txn,
+            kind,
+            cursor.dependencies(),
+            cursor.text(),
+            error.map_or(0, Ora::code),
+        )
     }
 
     fn column_infos(columns: &[exec::Column]) -> Vec<ColumnInfo> {
@@ -102,10 +117,6 @@ impl plsql::World for World<'_> {
     fn check_cancel(&mut self) -> Result<()> {
         self.cx.check_cancel()?;
         if self.core.is_check_due() { self.check_long_run() } else { Ok(()) }
-    }
-
-    fn check_memory(&mut self) -> Result<()> {
-        crate::core::memory_within(self.cx.session.options.work_area_limit_bytes)
     }
 
     fn now(&self) -> Timestamp {
@@ -233,14 +244,31 @@ impl plsql::World for World<'_> {
     }
 
     fn open_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<SqlCursor> {
-        if !by_name {
-            let types: Vec<_> = binds.iter().copied().map(Some).collect();
-            return Ok(SqlCursor::by_place(Cursor::compile_by_place(&mut self.cx, text, &types)?));
+        let statement = Rc::new(sql::parse_statement(text)?);
+        // The cursor numbers its binds by their first occurrence; the caller's numbers are those of the names, or count
+        // placeholders as they stand, as often as they stand.
+        let standing = placeholders(text);
+        let mut first: Vec<&String> = Vec::new();
+        for name in &standing {
+            if !first.contains(&name) {
+                first.push(name);
+            }
         }
-        // The cursor numbers its binds by their first occurrence, the caller by the number in their names.
-        let given = |name: &String| binds.get(name.strip_prefix('B')?.parse::<usize>().ok()?.wrapping_sub(1)).copied();
-        let types: Vec<_> = sql::bind_names(text).iter().map(given).collect();
-        Ok(SqlCursor::by_number(Cursor::compile(&mut self.cx, text, &types)?))
+        let given = |place: usize, name: &str| match name.strip_prefix('B').and_then(|n| n.parse::<usize>().ok()) {
+            Some(n) if by_name => binds.get(n.wrapping_sub(1)).copied(),
+            _ => standing
+                .iter()
+                .position(|s| s == name)
+                .and_then(|at| binds.get(at).copied())
+                .or(binds.get(place).copied()),
+        };
+        let types: Vec<_> = first.iter().enumerate().map(|(place, name)| given(place, name)).collect();
+        let kind = crate::kind::kind_of(&statement);
+        let cursor = Cursor::compile_parsed(&mut self.cx, text, statement, &types)?;
+        if !self.core.audit_rows.get() && crate::audit::changes_trail(kind, cursor.dependencies()) {
+            crate::audit::rows(self.core, &self.cx.session.txn, kind, cursor.dependencies(), text, 0)?;
+        }
+        Ok(SqlCursor::new(cursor, &standing, by_name))
     }
 
     fn bind(&mut self, cursor: &mut SqlCursor, at: usize, value: &Value) -> Result<()> {
@@ -249,7 +277,11 @@ impl plsql::World for World<'_> {
     }
 
     fn execute(&mut self, cursor: &mut SqlCursor) -> Result<u64> {
-        cursor.cursor.execute(&mut self.cx)?;
+        let executed = cursor.cursor.execute(&mut self.cx);
+        if self.core.audit_rows.get() {
+            self.audit(&cursor.cursor, executed.as_ref().err())?;
+        }
+        executed?;
         Ok(cursor.cursor.rows_processed())
     }
 
@@ -258,6 +290,10 @@ impl plsql::World for World<'_> {
     }
 
     fn execute_later(&mut self, cursor: &mut SqlCursor) -> Result<bool> {
+        // What is audited is done at once, each execution by itself.
+        if self.core.audit_rows.get() {
+            return Ok(false);
+        }
         cursor.cursor.execute_later(&mut self.cx)
     }
 
@@ -306,7 +342,7 @@ impl plsql::World for World<'_> {
             Statement::Block { .. } | Statement::Call(_) => DynamicKind::Block,
             _ => return Ok((DynamicKind::Other, 0)),
         };
-        Ok((kind, placeholders(text)))
+        Ok((kind, placeholders(text).len()))
     }
 
     fn open_block(&mut self, text: &str) -> Result<Option<Rc<plsql::Block>>> {
@@ -330,33 +366,27 @@ impl plsql::World for World<'_> {
     }
 
     fn execute_other(&mut self, text: &str) -> Result<()> {
-        self.cx.session.may_control_transaction()?;
         run::run_other(self.core, &mut self.cx, text)
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.cx.session.may_control_transaction()?;
         self.core.commit(&mut self.cx)
     }
 
     fn rollback(&mut self) -> Result<()> {
-        self.cx.session.may_control_transaction()?;
         self.core.rollback(self.cx.session)
     }
 
     fn savepoint(&mut self, name: &str) -> Result<()> {
-        self.cx.session.may_control_transaction()?;
         self.core.savepoint(&self.cx.session.txn, name);
         Ok(())
     }
 
     fn rollback_to(&mut self, name: &str) -> Result<()> {
-        self.cx.session.may_control_transaction()?;
         self.core.rollback_to(&mut self.cx.session.txn, name)
     }
 
     fn set_transaction(&mut self, text: &str) -> Result<()> {
-        self.cx.session.may_control_transaction()?;
         run::run_other(self.core, &mut self.cx, text)
     }
 

@@ -224,7 +224,10 @@ fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
         Value::Null, // OWNERID: of migratable sessions
         if transaction == 0 { Value::Null } else { t(format!("{transaction:016X}")) },
         if first.is_none() { Value::Null } else { t(format!("{:016X}", s.session_address(sid))) },
-        t(slot.status().text()),
+        t(match slot.status() {
+            SessionStatus::Killed if s.instance.state().is_sniped(sid as usize - 1) => "SNIPED",
+            status => status.text(),
+        }),
         t("DEDICATED"),
         n(slot.schema.load(Relaxed)),
         t(slot.schema_name.get()),

@@ -41,6 +41,8 @@ pub enum Ddl {
     Revoke(Revoke),
     Analyze(Analyze),
     Purge(Purge),
+    Audit(Audit),
+    AuditPolicy(AuditPolicy),
 }
 
 /// Physical attributes of a segment; kept, mostly for the dictionary's views.
@@ -317,6 +319,49 @@ pub struct AlterUser {
     pub pos: Pos,
 }
 
+/// AUDIT and NOAUDIT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Audit {
+    pub noaudit: bool,
+    pub what: AuditWhat,
+    /// `BY` users; for a policy also `EXCEPT` users.
+    pub users: Vec<Ident>,
+    pub except: bool,
+    /// `WHENEVER SUCCESSFUL` or, false, `NOT SUCCESSFUL`.
+    pub whenever: Option<bool>,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum AuditWhat {
+    /// Statement options and privileges.
+    Options(Vec<(String, Pos)>),
+    Object {
+        actions: Vec<(String, Pos)>,
+        on: Name,
+    },
+    Policy(Ident),
+}
+
+/// CREATE and ALTER AUDIT POLICY.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditPolicy {
+    pub name: Ident,
+    pub changes: Vec<AuditChange>,
+    pub alter: bool,
+    pub pos: Pos,
+}
+
+/// A privilege or action that a policy is given, or loses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditChange {
+    pub adds: bool,
+    pub privilege: bool,
+    pub words: String,
+    pub on: Option<Name>,
+    pub pos: Pos,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProfileLimits {
     pub alter: bool,
@@ -458,6 +503,7 @@ pub enum DropKind {
     Directory,
     DatabaseLink,
     Profile,
+    AuditPolicy,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -35,6 +35,7 @@ impl Parser<'_> {
                 Ddl::AlterUser(AlterUser { name, options: self.user_options()?, pos })
             }
             () if self.eat_word("PROFILE") => self.profile(true, pos)?,
+            () if self.eat_words(&["AUDIT", "POLICY"]) => self.audit_policy(true, pos)?,
             () if self.eat_word("VIEW") => self.alter_compile(CompileKind::View, pos)?,
             () if self.eat_word("TABLESPACE") => match self.alter_tablespace(pos)? {
                 Ddl::AlterTablespace(AlterTablespace { name, action: TablespaceAction::BeginBackup, .. }) => {

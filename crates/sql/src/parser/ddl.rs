@@ -32,8 +32,7 @@ impl Parser<'_> {
             "REVOKE" => self.revoke(pos),
             "ANALYZE" => self.analyze(pos),
             "PURGE" => self.purge(),
-            // Traditional auditing is not there; saying so is better than seeming to audit.
-            _ => Err(Ora::unsupported().at(pos.0)),
+            other => self.audit(other == "NOAUDIT", pos),
         }
     }
 
@@ -71,6 +70,7 @@ impl Parser<'_> {
             (&["DATABASE", "LINK"], DropKind::DatabaseLink, 1729),
             (&["PUBLIC", "DATABASE", "LINK"], DropKind::DatabaseLink, 1729),
             (&["PROFILE"], DropKind::Profile, 2377),
+            (&["AUDIT", "POLICY"], DropKind::AuditPolicy, 46357),
         ];
         if self.at_rollback_segment() {
             return Err(Ora::new(30019).at(pos.0));

@@ -1,0 +1,439 @@
+//! What a session writes to the audit trail: logons and logoffs, and the statements that AUDIT and the policies ask for.
+//!
+//! What is to be audited is decided when the session opens. The rows are written in transactions of their own. Those of logons are not
+//! waited for on disk; those of statements are, with the call that ran them.
+
+use crate::core::Core;
+use crate::kind::kind_of;
+use crate::logon::{clean, is_refusal, unwaited};
+use dictionary::audit::{self, AuditRecord, RuleKind};
+use dictionary::{ObjectKind, UserId};
+use net::StatementKind;
+use net::local::Logon;
+use sql::ast::{Ddl, GrantObject, Name, Statement};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use txn::Txn;
+use types::{ObjectId, Ora, Result};
+use wait::Stat;
+
+/// A rule that is for the session's user.
+#[derive(Debug)]
+struct Rule {
+    what: What,
+    policy: Option<Rc<str>>,
+    success: bool,
+    failure: bool,
+}
+
+#[derive(Debug)]
+enum What {
+    /// ALL is `None`.
+    Action(Option<Rc<str>>),
+    /// The action that uses the privilege, only on what another owns or only on the user's own; the privilege.
+    Privilege {
+        action: String,
+        others: bool,
+        name: Rc<str>,
+    },
+    Object {
+        object: u32,
+        action: Option<Rc<str>>,
+    },
+}
+
+/// What is audited in a session.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    rules: Vec<Rule>,
+    /// Whether queries and DML are to be looked at.
+    pub rows: bool,
+}
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug)]
+struct Event<'a> {
+    action: &'a str,
+    number: u16,
+    /// Owner, name and number of the objects; the first is shown when no rule is about one of them.
+    objects: &'a [(String, String, u32)],
+    /// 0 for success.
+    code: u32,
+    text: &'a str,
+}
+
+/// What a rule found.
+#[derive(Debug, Default)]
+struct Hits {
+    any: bool,
+    by_option: bool,
+    policies: BTreeSet<Rc<str>>,
+    privilege: Option<Rc<str>>,
+    object: Option<usize>,
+}
+
+const ROW_ACTIONS: &[&str] = &["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"];
+
+impl Plan {
+    /// What is audited of a user; `None` is a name that nobody has.
+    pub fn of(settings: &audit::AuditSettings, user: Option<UserId>) -> Plan {
+        let mut plan = Plan::default();
+        for rule in settings.rules().iter().filter(|rule| rule.whom.is(user.map(|user| user.0))) {
+            let named = || Some(Rc::clone(&rule.option)).filter(|option| &**option != "ALL");
+            let mut add = |what: What| {
+                plan.rows |= match &what {
+                    What::Action(action) => action.as_ref().is_none_or(|action| ROW_ACTIONS.contains(&&**action)),
+                    What::Privilege { .. } => false,
+                    What::Object { .. } => true,
+                };
+                plan.rules.push(Rule {
+                    what,
+                    policy: rule.policy.clone(),
+                    success: rule.success,
+                    failure: rule.failure,
+                });
+            };
+            match rule.kind {
+                RuleKind::Action => match audit::actions_of(&rule.option).filter(|_| rule.policy.is_none()) {
+                    Some(actions) => actions.iter().for_each(|action| {
+                        add(What::Action(Some(Rc::from(*action)).filter(|action: &Rc<str>| &**action != "ALL")));
+                    }),
+                    None => add(What::Action(named())),
+                },
+                RuleKind::Privilege => {
+                    if let Some((action, others)) = audit::action_of_privilege(&rule.option) {
+                        add(What::Privilege { action, others, name: Rc::clone(&rule.option) });
+                    }
+                }
+                RuleKind::Object => add(What::Object { object: rule.object, action: named() }),
+            }
+        }
+        plan
+    }
+
+    fn hits(&self, event: &Event<'_>, user: &str) -> Hits {
+        let mut hits = Hits::default();
+        let owner = event.objects.first().map(|(owner, ..)| owner.as_str()).filter(|owner| !owner.is_empty());
+        for rule in &self.rules {
+            if !(if event.code == 0 { rule.success } else { rule.failure }) {
+                continue;
+            }
+            let hit = match &rule.what {
+                What::Action(None) => true,
+                What::Action(Some(action)) => &**action == event.action,
+                What::Privilege { action, others, .. } => {
+                    let is_others = owner.is_some_and(|owner| owner != user);
+                    let verb = action == "GRANT" && event.action == "REVOKE" || action == event.action;
+                    // What belongs to nobody, such as a user, is always the one.
+                    verb && (owner.is_none() && !others || owner.is_some() && is_others == *others)
+                }
+                What::Object { object, action } => {
+                    let at = event.objects.iter().position(|(.., number)| number == object);
+                    let hit =
+                        at.is_some() && action.as_ref().is_none_or(|action| is_object_action(action, event.action));
+                    hits.object = hits.object.or(at.filter(|_| hit));
+                    hit
+                }
+            };
+            if hit {
+                hits.any = true;
+                hits.by_option |= rule.policy.is_none();
+                hits.policies.extend(rule.policy.clone());
+                if let What::Privilege { name, .. } = &rule.what {
+                    hits.privilege = Some(Rc::clone(name));
+                }
+            }
+        }
+        hits
+    }
+}
+
+/// Whether an action on an object is what the option names: `ALTER` is `ALTER TABLE`.
+fn is_object_action(option: &str, action: &str) -> bool {
+    option == action
+        || option == "LOCK" && action == "LOCK TABLE"
+        || option == "ALTER" && action.starts_with("ALTER ")
+        || option == "INDEX" && action == "CREATE INDEX"
+        || option == "GRANT" && action == "REVOKE"
+        || option == "AUDIT" && action == "NOAUDIT"
+        || action == "MERGE" && matches!(option, "INSERT" | "UPDATE")
+}
+
+/// The action of a kind of statement, as the trail has it.
+fn action_of(kind: StatementKind) -> &'static str {
+    match kind {
+        StatementKind::GRANT => "GRANT",
+        StatementKind::REVOKE => "REVOKE",
+        StatementKind::UPSERT => "MERGE",
+        StatementKind::AUDIT => "AUDIT",
+        StatementKind::NOAUDIT => "NOAUDIT",
+        other => other.name(),
+    }
+}
+
+/// Sets what is audited in a session from now on.
+///
+/// # Errors
+/// Those of reading the dictionary.
+pub(crate) fn begin(core: &Core, user: UserId) -> Result<()> {
+    let image = core.dict.borrow_mut().image(&core.p)?;
+    let plan = Plan::of(image.audit(), Some(user));
+    core.audit_rows.set(plan.rows);
+    *core.audit.borrow_mut() = (!plan.rules.is_empty()).then(|| Rc::new(plan));
+    Ok(())
+}
+
+fn record(core: &Core, action: u16, name: &str, code: u32) -> AuditRecord {
+    let slot = core.p.session();
+    let now = core.local_time();
+    core.audit_entries.set(core.audit_entries.get() + 1);
+    AuditRecord {
+        session: (slot.serial() << 12 | u64::from(core.p.sid())) as i64,
+        entry: core.audit_entries.get() as i64,
+        startup: (core.instance.state().started_wall_ns() / 1_000_000_000) as i64,
+        sid: core.p.sid(),
+        at: Some(types::Timestamp { offset: None, ..now }),
+        user: slot.username.get(),
+        os_user: clean(&slot.os_user.get()),
+        machine: clean(&slot.machine.get()),
+        terminal: clean(&slot.terminal.get()),
+        os_process: clean(&slot.client_process.get()),
+        program: clean(&slot.program.get()),
+        action,
+        action_name: name.to_owned(),
+        code,
+        ..AuditRecord::default()
+    }
+}
+
+fn write(core: &Core, record: &AuditRecord, outer: &Txn) -> Result<()> {
+    let dictionary = core.instance.storage().dictionary;
+    dictionary.write_audit(&core.p, record, outer).map_err(|e| Ora::new(2002).because(e))
+}
+
+fn join(policies: &BTreeSet<Rc<str>>) -> String {
+    policies.iter().map(|policy| &**policy).collect::<Vec<_>>().join(", ")
+}
+
+/// Notes a logon that was refused, if it is audited. Of many in a minute only the first are noted, and how many more there were.
+pub(crate) fn refused_logon(core: &Core, logon: &Logon, name: &str, user: Option<UserId>, e: &Ora) {
+    if !is_refusal(e) {
+        return;
+    }
+    let Ok(image) = core.dict.borrow_mut().image(&core.p) else { return };
+    let plan = Plan::of(image.audit(), user);
+    let event = Event { action: "LOGON", number: audit::LOGON, objects: &[], code: e.code(), text: "" };
+    let hits = plan.hits(&event, name);
+    if !hits.any || !core.instance.state().may_note_refusal(os::clock::wall_ns() / 1_000_000_000) {
+        return;
+    }
+    let mut row = record(core, audit::LOGON, "LOGON", e.code());
+    // The listener process speaks for its clients: what it knows of them is not in its own slot.
+    row.user = clean(name);
+    row.os_user = clean(&logon.os_user);
+    row.machine = clean(&logon.machine);
+    row.terminal = clean(&logon.terminal);
+    row.program = clean(&logon.program);
+    row.os_process = logon.process_id.to_string();
+    row.privilege = if logon.as_sysdba { "SYSDBA".into() } else { String::new() };
+    row.policies = join(&hits.policies);
+    row.by_option = hits.by_option;
+    // What cannot be written is in the alert log.
+    let _ = unwaited(core.instance, &core.p, || write(core, &row, &Txn::new()));
+}
+
+/// The row of refused logons that have none of their own.
+pub(crate) fn unlisted(instance: &crate::instance::Instance, count: u64) -> AuditRecord {
+    let wall = os::clock::wall_ns();
+    let utc = (wall / 1_000_000_000) as i64;
+    let date = types::Date::from_unix(utc + i64::from(os::clock::utc_offset_seconds(utc))).ok();
+    AuditRecord {
+        startup: (instance.state().started_wall_ns() / 1_000_000_000) as i64,
+        at: date.map(|date| types::Timestamp { date, nanos: 0, offset: None }),
+        action: audit::LOGON,
+        action_name: "LOGON".into(),
+        code: 1017,
+        info: format!("{count} more logons were refused and are not listed"),
+        ..AuditRecord::default()
+    }
+}
+
+/// Notes a logon that succeeded, if it is audited. One AS SYSDBA always is.
+pub(crate) fn logon(core: &Core, by_password: bool) {
+    let user = core.p.session().username.get();
+    let event = Event { action: "LOGON", number: audit::LOGON, objects: &[], code: 0, text: "" };
+    let plan = core.audit.borrow().clone();
+    let hits = plan.map(|plan| plan.hits(&event, &user)).unwrap_or_default();
+    if !hits.any && !core.is_sysdba() {
+        return;
+    }
+    let mut row = record(core, audit::LOGON, "LOGON", 0);
+    row.authentication = if by_password { "(TYPE=(DATABASE))" } else { "(TYPE=(OS))" };
+    row.current_user.clone_from(&row.user);
+    row.privilege = if core.is_sysdba() { "SYSDBA".into() } else { "CREATE SESSION".into() };
+    row.policies = join(&hits.policies);
+    row.by_option = hits.by_option;
+    let _ = unwaited(core.instance, &core.p, || write(core, &row, &Txn::new()));
+}
+
+/// Notes the end of a session, if it is audited.
+pub(crate) fn logoff(core: &Core) {
+    let Some(plan) = core.audit.borrow().clone() else { return };
+    let event = Event { action: "LOGOFF", number: audit::LOGOFF, objects: &[], code: 0, text: "" };
+    let hits = plan.hits(&event, "");
+    if !hits.any {
+        return;
+    }
+    let mut row = record(core, audit::LOGOFF, "LOGOFF", 0);
+    row.policies = join(&hits.policies);
+    row.by_option = hits.by_option;
+    let of = |stat| core.p.stats().get(stat);
+    row.figures = Some([
+        of(Stat::SessionLogicalReads),
+        of(Stat::PhysicalReads),
+        of(Stat::DbBlockChanges),
+        of(Stat::CpuUsedByThisSession),
+    ]);
+    let _ = unwaited(core.instance, &core.p, || write(core, &row, &Txn::new()));
+}
+
+/// Notes what happened, if it is audited.
+fn note(core: &Core, txn: &Txn, plan: &Plan, event: &Event<'_>, always: bool) -> Result<()> {
+    let user = core.p.session().username.get();
+    let hits = plan.hits(event, &current_user(core));
+    if !hits.any && !always {
+        return Ok(());
+    }
+    let mut row = record(core, event.number, event.action, event.code);
+    row.user = user;
+    row.current_user = current_user(core);
+    let object = hits.object.unwrap_or(0);
+    if let Some((owner, name, _)) = event.objects.get(object) {
+        row.object_schema.clone_from(owner);
+        row.object_name.clone_from(name);
+    }
+    row.sql_text = sql::mask_passwords(event.text).into_owned();
+    row.privilege = hits.privilege.map(|name| name.to_string()).unwrap_or_default();
+    row.policies = join(&hits.policies);
+    row.by_option = hits.by_option;
+    write(core, &row, txn)
+}
+
+fn current_user(core: &Core) -> String {
+    let id = core.identity().user;
+    core.names().map_or_else(|_| String::new(), |names| names.image().user(id).map_or("SYS", |u| &u.name).to_owned())
+}
+
+/// Notes a statement that is neither query nor DML, if it is audited.
+///
+/// # Errors
+/// ORA-02002 when it is to be and cannot be.
+pub(crate) fn statement(core: &Core, txn: &Txn, statement: &Statement, text: &str, code: u32) -> Result<()> {
+    let Some(plan) = core.audit.borrow().clone() else { return Ok(()) };
+    let kind = kind_of(statement);
+    let objects: Vec<_> = target(core, statement).into_iter().collect();
+    // What is said about auditing is always in the trail.
+    let always = matches!(statement, Statement::Ddl(ddl) if matches!(**ddl, Ddl::Audit(_) | Ddl::AuditPolicy(_)));
+    let event = Event { action: action_of(kind), number: kind.0, objects: &objects, code, text };
+    note(core, txn, &plan, &event, always)
+}
+
+/// Notes a query or DML, if it is audited. A change of the trail itself always is.
+///
+/// # Errors
+/// ORA-02002 when it is to be and cannot be.
+pub(crate) fn rows(
+    core: &Core,
+    txn: &Txn,
+    kind: StatementKind,
+    objects: &[ObjectId],
+    text: &str,
+    code: u32,
+) -> Result<()> {
+    let always = changes_trail(kind, objects);
+    if !core.audit_rows.get() && !always {
+        return Ok(());
+    }
+    let plan = core.audit.borrow().clone().unwrap_or_default();
+    let names = core.names()?;
+    let named = |object: &ObjectId| {
+        let def = names.image().object(*object)?;
+        let owner = names.image().user(def.owner_id).map_or("SYS", |user| &user.name);
+        Some((owner.to_owned(), def.name.clone(), object.0))
+    };
+    let objects: Vec<_> = objects.iter().filter_map(named).collect();
+    note(core, txn, &plan, &Event { action: action_of(kind), number: kind.0, objects: &objects, code, text }, always)
+}
+
+/// Whether a statement changes the audit trail.
+pub(crate) fn changes_trail(kind: StatementKind, objects: &[ObjectId]) -> bool {
+    let trail = dictionary::Base::Aud.table().object;
+    kind != StatementKind::SELECT && objects.contains(&trail)
+}
+
+/// Owner, name and number of what a statement defines; the owner of what has none is empty.
+fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
+    let plain = |name: &str| Some((String::new(), name.to_owned(), 0));
+    let Statement::Ddl(ddl) = statement else { return None };
+    let name: &Name = match &**ddl {
+        Ddl::CreateTable(s) => &s.name,
+        Ddl::CreateCluster(s) => &s.name,
+        Ddl::CreateIndex(s) => &s.name,
+        Ddl::CreateView(s) => &s.name,
+        Ddl::CreateSequence(s) => &s.name,
+        Ddl::CreateSynonym(s) => {
+            if s.public {
+                return Some(("PUBLIC".into(), s.name.last().to_owned(), 0));
+            }
+            &s.name
+        }
+        Ddl::CreateStored(s) => &s.name,
+        Ddl::Drop(s) => match s.kind {
+            sql::ast::DropKind::PublicSynonym => return Some(("PUBLIC".into(), s.name.last().to_owned(), 0)),
+            sql::ast::DropKind::User
+            | sql::ast::DropKind::Role
+            | sql::ast::DropKind::Tablespace
+            | sql::ast::DropKind::Profile
+            | sql::ast::DropKind::AuditPolicy
+            | sql::ast::DropKind::Directory => return plain(s.name.last()),
+            _ => &s.name,
+        },
+        Ddl::AlterTable(s) => &s.name,
+        Ddl::AlterIndex(s) => &s.name,
+        Ddl::AlterSequence(s) => &s.name,
+        Ddl::AlterCompile(s) => &s.name,
+        Ddl::Truncate(s) => &s.name,
+        Ddl::Comment(s) => &s.name,
+        Ddl::Analyze(s) => &s.name,
+        Ddl::Grant(s) => match &s.on {
+            Some(GrantObject::Object(name)) => name,
+            _ => return plain(&s.to.first()?.name.name),
+        },
+        Ddl::Revoke(s) => match &s.on {
+            Some(GrantObject::Object(name)) => name,
+            _ => return plain(&s.from.first()?.name.name),
+        },
+        Ddl::CreateUser(s) => return plain(&s.name.name),
+        Ddl::AlterUser(s) => return plain(&s.name.name),
+        Ddl::CreateRole(s) => return plain(&s.name.name),
+        Ddl::Profile(s) => return plain(&s.name.name),
+        Ddl::CreateDirectory(s) => return plain(&s.name.name),
+        Ddl::CreateTablespace(s) => return plain(&s.name.name),
+        Ddl::AlterTablespace(s) => return plain(&s.name.name),
+        Ddl::AuditPolicy(s) => return plain(&s.name.name),
+        Ddl::Rename { from, .. } => return plain(&from.name),
+        Ddl::Audit(_) | Ddl::AlterFiles(_) | Ddl::DefaultTablespace(_) | Ddl::Purge(_) => return None,
+    };
+    let names = core.names().ok()?;
+    let schema = core.identity().schema;
+    let owner = match name.qualifier() {
+        Some(owner) => owner.to_owned(),
+        None => names.image().user(schema).map_or("SYS", |user| &user.name).to_owned(),
+    };
+    let id = names.image().user_named(&owner).map(|user| user.id);
+    let number = id.and_then(|id| {
+        let object = |kind: ObjectKind| names.image().object_named(id, kind.namespace(), name.last());
+        object(ObjectKind::Table).or_else(|| object(ObjectKind::Index)).map(|def| def.object.0)
+    });
+    Some((owner, name.last().to_owned(), number.unwrap_or(0)))
+}
