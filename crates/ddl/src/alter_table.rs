@@ -161,7 +161,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
     }
     let data_type = match (columns::column_type(spec)?, &spec.generated) {
         (Some(data_type), _) => data_type,
-        (None, Some(expr)) => crate::virtual_column::type_of(work, &table.columns, expr)?,
+        (None, Some(expr)) => crate::virtual_column::type_of(work, table.owner_id, &table.columns, expr)?,
         (None, None) => return Err(Ora::new(2263).at(pos)),
     };
     if let Some(expr) = &spec.generated {

@@ -24,12 +24,11 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     work.require_new(&target, ObjectKind::Table)?;
     refuse_what_is_missing(create)?;
     // The query's names are the session's, whoever the table is for: its rows are read so as well.
-    let schema = work.host.session().schema;
     let described = match &create.as_query {
-        Some(query) => Some(work.host.describe(query, schema)?),
+        Some(query) => Some(work.host.describe(query, None)?),
         None => None,
     };
-    let columns = table_columns(work, create, described.as_deref())?;
+    let columns = table_columns(work, create, target.owner, described.as_deref())?;
     let mut table = new_table(work, create, &target, columns)?;
     let object = table.object;
     // Rows of a heap come before the dictionary knows of the table, which nobody else can see: others may define meanwhile.
@@ -142,9 +141,14 @@ fn refuse_beside_query(create: &CreateTable) -> Result<()> {
     }
 }
 
-fn table_columns(work: &mut Work<'_>, create: &CreateTable, query: Option<&[Described]>) -> Result<Vec<ColumnDef>> {
+fn table_columns(
+    work: &mut Work<'_>,
+    create: &CreateTable,
+    owner: UserId,
+    query: Option<&[Described]>,
+) -> Result<Vec<ColumnDef>> {
     let columns = match query {
-        None => plain_columns(work, create)?,
+        None => plain_columns(work, create, owner)?,
         Some(query) => columns_of_query(create, query)?,
     };
     let positions = create.columns.iter().map(|spec| spec.name.pos.0).chain(std::iter::repeat(create.name.pos.0));
@@ -154,7 +158,7 @@ fn table_columns(work: &mut Work<'_>, create: &CreateTable, query: Option<&[Desc
 }
 
 /// The columns as they are listed. Those that are computed come last, so that the others are known.
-fn plain_columns(work: &mut Work<'_>, create: &CreateTable) -> Result<Vec<ColumnDef>> {
+fn plain_columns(work: &mut Work<'_>, create: &CreateTable, owner: UserId) -> Result<Vec<ColumnDef>> {
     let mut columns = Vec::new();
     for spec in &create.columns {
         columns.push(match &spec.generated {
@@ -169,7 +173,7 @@ fn plain_columns(work: &mut Work<'_>, create: &CreateTable) -> Result<Vec<Column
         }
         crate::virtual_column::check(&columns, expr, 54002)?;
         if spec.ty.is_none() {
-            columns[i].data_type = crate::virtual_column::type_of(work, &columns, expr)?;
+            columns[i].data_type = crate::virtual_column::type_of(work, owner, &columns, expr)?;
         }
     }
     Ok(columns)

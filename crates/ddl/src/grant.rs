@@ -2,7 +2,7 @@
 
 use crate::user::{add_user, existing};
 use crate::work::{Target, Work};
-use dictionary::base::{Base, objauth, sysauth};
+use dictionary::base::{Base, objauth, sysauth, userauth};
 use dictionary::rows::{as_i64, as_u32, blank, flag, int};
 use dictionary::*;
 use sql::ast::{Authentication, Grant, GrantObject, Grantee, Ident, Privilege, Revoke, UserOptions};
@@ -91,6 +91,16 @@ pub fn grant(work: &mut Work<'_>, grant: &Grant) -> Result<()> {
             }
             Ok(())
         }
+        Some(GrantObject::Users(users)) => {
+            let users = inherited(work, users, &grant.privileges)?;
+            let to = grantees(work, &grant.to)?;
+            for user in users {
+                for grantee in &to {
+                    inherit(work, user, *grantee)?;
+                }
+            }
+            Ok(())
+        }
         Some(on) => {
             let on = object_of(work, on, &grant.privileges, grant.pos.0)?;
             let list = object_privileges(work, &grant.privileges, &on)?;
@@ -119,6 +129,40 @@ pub fn grant(work: &mut Work<'_>, grant: &Grant) -> Result<()> {
     }
 }
 
+/// The users whose privileges are to be inherited. ORA-01031 for others than oneself, unless GRANT ANY OBJECT PRIVILEGE is there.
+fn inherited(work: &Work<'_>, users: &[Ident], privileges: &[Privilege]) -> Result<Vec<UserId>> {
+    if let Some(other) = privileges.iter().find(|p| p.name != "INHERIT PRIVILEGES") {
+        return Err(Ora::new(990).at(other.pos.0));
+    }
+    let mut list = Vec::new();
+    for user in users {
+        let id = existing(work, user, false, 1918)?;
+        let is_own = id == work.session.user || work.names.is_sysdba();
+        if !is_own && (id == UserId::SYS || !work.names.has(SystemPrivilege::GrantAnyObjectPrivilege)) {
+            return Err(Ora::new(1031).at(user.pos.0));
+        }
+        list.push(id);
+    }
+    Ok(list)
+}
+
+/// Units of `grantee` with their caller's rights may run with the privileges of `user`.
+pub fn inherit(work: &mut Work<'_>, user: UserId, grantee: UserId) -> Result<()> {
+    if is_inherited(work, user, grantee)? {
+        return Ok(());
+    }
+    let grantor = work.session.user;
+    work.change().insert(Base::Userauth, &[int(user.0), int(grantor.0), int(grantee.0)])
+}
+
+fn is_inherited(work: &mut Work<'_>, user: UserId, grantee: UserId) -> Result<bool> {
+    Ok(!work.select(Base::Userauth, &of_pair(user, grantee))?.is_empty())
+}
+
+fn of_pair(user: UserId, grantee: UserId) -> impl Fn(&[Value]) -> bool {
+    move |row| as_u32(&row[userauth::USER]) == user.0 && as_u32(&row[userauth::GRANTEE]) == grantee.0
+}
+
 /// ORA-01031 (ORA-01932 for roles) unless the session may give away what it has.
 fn require_admin(work: &Work<'_>, list: &[Granted], pos: u32) -> Result<()> {
     if work.names.is_sysdba() {
@@ -129,7 +173,7 @@ fn require_admin(work: &Work<'_>, list: &[Granted], pos: u32) -> Result<()> {
             Granted::System(_) => SystemPrivilege::GrantAnyPrivilege,
             Granted::Role(_) => SystemPrivilege::GrantAnyRole,
         };
-        if !work.names.has(any) && !work.image.has_granted(work.session.user, what.number(), true) {
+        if !work.names.has(any) && !work.image.has_granted(&work.session.grantees(), what.number(), true) {
             return Err(match what {
                 Granted::Role(role) => Ora::with(1932, &[&work.image.user_name(*role)]).at(pos),
                 Granted::System(_) => Ora::new(1031).at(pos),
@@ -203,6 +247,7 @@ fn object_of(work: &Work<'_>, on: &GrantObject, privileges: &[Privilege], pos: u
             let object = found.ok_or_else(|| Ora::new(22930).at(name.pos.0))?;
             Ok(on_object(object, name.pos.0))
         }
+        GrantObject::Users(_) => Err(Ora::new(990)),
         GrantObject::Object(name) => {
             let (schema, at) = match name.parts.as_slice() {
                 [own] => (None, own.pos.0),
@@ -447,6 +492,16 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
             for grantee in from {
                 for what in &list {
                     revoke_one(work, grantee, what, all, revoke.pos.0)?;
+                }
+            }
+            Ok(())
+        }
+        Some(GrantObject::Users(users)) => {
+            for user in inherited(work, users, &revoke.privileges)? {
+                for grantee in &from {
+                    if work.change().delete(Base::Userauth, &of_pair(user, *grantee))? == 0 {
+                        return Err(Ora::new(1927).at(revoke.pos.0));
+                    }
                 }
             }
             Ok(())

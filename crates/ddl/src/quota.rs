@@ -41,7 +41,7 @@ pub fn check(work: &mut Work<'_>, number: u32, owner: UserId) -> Result<()> {
         return Ok(());
     }
     let parts = work.host.parts();
-    if parts.dict.names(parts.p, owner, owner, false)?.has(SystemPrivilege::UnlimitedTablespace) {
+    if parts.dict.names(parts.p, &Who::owner(owner))?.has(SystemPrivilege::UnlimitedTablespace) {
         return Ok(());
     }
     let rows = work.select(Base::Tsq, &move |row| row_is(row, number, owner))?;

@@ -59,8 +59,24 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
         .map(|(i, line)| vec![int(object.0), int(i as i64 + 1), text(line)])
         .collect();
     work.change().insert_many(Base::Source, &rows)?;
+    let flags = if has_callers_rights(&source) { CALLERS_RIGHTS } else { 0 };
+    work.update_object(object, &mut |row| row[obj::FLAGS] = int(flags))?;
     store_errors(work, object, &errors)?;
     Ok(Outcome { compiled_with_errors: !errors.is_empty() })
+}
+
+/// FLAGS of a unit with its caller's rights, as ALL_PROCEDURES shows it.
+const CALLERS_RIGHTS: i64 = 4;
+
+/// Whether a source says AUTHID CURRENT_USER; what is not parsed says nothing.
+fn has_callers_rights(source: &str) -> bool {
+    use sql::plsql::ast::{AuthId, Unit};
+    let authid = match sql::plsql::parse_unit(source) {
+        Ok(Unit::Subprogram { subprogram, .. }) => subprogram.attributes.authid,
+        Ok(Unit::Package(package)) => package.authid,
+        _ => AuthId::Definer,
+    };
+    authid == AuthId::CurrentUser
 }
 
 /// The source with the schema before the unit's name taken out, as ALL_SOURCE shows it.

@@ -1,10 +1,12 @@
 //! Users and roles.
 
 use crate::work::{Work, by};
-use dictionary::base::{Base, objauth, sysauth, user};
+use dictionary::base::{Base, defrole, objauth, sysauth, user, userauth};
 use dictionary::rows::{Row, as_u32, blank, flag, int, text};
 use dictionary::*;
-use sql::ast::{AlterUser, Authentication, CreateRole, CreateUser, DropKind, DropObject, Ident, UserOptions};
+use sql::ast::{
+    AlterUser, Authentication, CreateRole, CreateUser, DropKind, DropObject, Ident, RoleName, SetRole, UserOptions,
+};
 use types::{ObjectId, Ora, Result, Value};
 
 /// Bits of ASTATUS.
@@ -44,9 +46,12 @@ pub fn add_user(work: &mut Work<'_>, name: &Ident, options: &UserOptions) -> Res
     row[user::CTIME] = Value::Date(work.now);
     row[user::ASTATUS] = int(0);
     row[user::PROFILE] = text("DEFAULT");
+    row[user::DEFROLE] = int(DefaultRoles::All.code());
     set_options(work, &mut row, options)?;
     work.change().insert(Base::User, &row)?;
     work.change().insert(Base::UserLogon, &dictionary::logons::new_row(id))?;
+    // Everybody's units may run for a new user, until that is revoked.
+    crate::grant::inherit(work, id, UserId::PUBLIC)?;
     Ok(id)
 }
 
@@ -62,8 +67,7 @@ fn set_options(work: &mut Work<'_>, row: &mut Row, options: &UserOptions) -> Res
         profile,
         account_locked,
         password_expire,
-        // Every role of a user is a default role.
-        default_role: _,
+        default_role,
     } = options;
     if let Some(profile) = profile {
         if work.image.profiles().number(&profile.name).is_none() {
@@ -113,7 +117,33 @@ fn set_options(work: &mut Work<'_>, row: &mut Row, options: &UserOptions) -> Res
     if *password_expire {
         set_status(row, EXPIRED, true);
     }
+    if let Some(roles) = default_role {
+        row[user::DEFROLE] = int(set_default_roles(work, id, roles)?.code());
+    }
     Ok(())
+}
+
+/// DEFAULT ROLE: replaces the list. ORA-01919, and ORA-01955 for roles that the user was not granted directly.
+fn set_default_roles(work: &mut Work<'_>, id: UserId, roles: &SetRole) -> Result<DefaultRoles> {
+    let (kind, list) = match roles {
+        SetRole::None => (DefaultRoles::None, &[][..]),
+        SetRole::AllExcept(list) if list.is_empty() => (DefaultRoles::All, &[][..]),
+        SetRole::AllExcept(list) => (DefaultRoles::AllExcept, list.as_slice()),
+        SetRole::Roles(list) => (DefaultRoles::Listed, list.as_slice()),
+    };
+    let mut numbers = Vec::new();
+    for RoleName { name, password: _ } in list {
+        let role = existing(work, name, true, 1919)?;
+        if !work.image.direct_roles(id).any(|granted| granted == role) {
+            return Err(Ora::with(1955, &[&name.name]).at(name.pos.0));
+        }
+        numbers.push(role);
+    }
+    work.change().delete(Base::Defrole, &move |row| as_u32(&row[defrole::USER]) == id.0)?;
+    for role in numbers {
+        work.change().insert(Base::Defrole, &[int(id.0), int(role.0)])?;
+    }
+    Ok(kind)
 }
 
 fn set_status(row: &mut Row, bit: i64, on: bool) {
@@ -161,10 +191,13 @@ pub fn existing(work: &Work<'_>, name: &Ident, role: bool, code: u32) -> Result<
 pub fn create_role(work: &mut Work<'_>, create: &CreateRole) -> Result<()> {
     require(work, SystemPrivilege::CreateRole, create.pos.0)?;
     require_new(work, &create.name, 1921)?;
-    if create.authentication.is_some() {
-        // A role with a password would have to be enabled by SET ROLE.
-        return Err(Ora::unsupported().at(create.pos.0));
-    }
+    let verifier = match &create.authentication {
+        None | Some(Authentication::None) => Value::Null,
+        Some(Authentication::Password(password)) => text(Verifier::new(password, work.host.salt()).to_text()),
+        Some(Authentication::Verifier(_) | Authentication::Externally | Authentication::Globally) => {
+            return Err(Ora::unsupported().at(create.pos.0));
+        }
+    };
     let id = work.host.parts().dict.shared().next_user();
     let mut row = blank(Base::User);
     row[user::USER] = int(id.0);
@@ -172,6 +205,7 @@ pub fn create_role(work: &mut Work<'_>, create: &CreateRole) -> Result<()> {
     row[user::TYPE] = flag(false);
     row[user::CTIME] = Value::Date(work.now);
     row[user::ASTATUS] = int(0);
+    row[user::SPARE4] = verifier;
     work.change().insert(Base::User, &row)?;
     // Who creates a role has it, with the option.
     let creator = work.session.user;
@@ -207,6 +241,12 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         parts.dict.shared().forget_logons(parts.p, id)?;
     }
     work.change().delete(Base::Tsq, &move |row| as_u32(&row[dictionary::base::tsq::USER]) == id.0)?;
+    work.change().delete(Base::Defrole, &move |row| {
+        as_u32(&row[defrole::USER]) == id.0 || as_u32(&row[defrole::ROLE]) == id.0
+    })?;
+    work.change().delete(Base::Userauth, &move |row| {
+        as_u32(&row[userauth::USER]) == id.0 || as_u32(&row[userauth::GRANTEE]) == id.0
+    })?;
     let number = i64::from(id.0);
     work.change().delete(Base::Sysauth, &move |row| {
         let privilege = dictionary::rows::as_i64(&row[sysauth::PRIVILEGE]);

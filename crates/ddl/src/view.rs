@@ -16,7 +16,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<()> {
         return Err(Ora::unsupported().at(create.pos.0));
     }
     let replaced = existing(work, create, &target)?;
-    let columns = match work.host.describe(&create.query, target.owner) {
+    let columns = match work.host.describe(&create.query, Some(target.owner)) {
         Ok(described) => view_columns(create, &described)?,
         // FORCE keeps the view though its query is wrong; it fails when it is used.
         Err(_) if create.force => {
@@ -47,7 +47,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<()> {
     row[view::COLS] = int(columns.len() as i64);
     let read_only = if create.read_only { property::VIEW_READ_ONLY } else { 0 };
     let checked = if create.check_option { property::VIEW_CHECK_OPTION } else { 0 };
-    row[view::PROPERTY] = int(read_only | checked);
+    let bequeaths = if create.bequeaths { property::VIEW_BEQUEATHS } else { 0 };
+    row[view::PROPERTY] = int(read_only | checked | bequeaths);
     row[view::TEXTLENGTH] = int(create.text.len() as i64);
     row[view::TEXT] = text(create.text.as_str());
     work.change().insert(Base::View, &row)

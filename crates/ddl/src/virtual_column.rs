@@ -4,7 +4,7 @@ use crate::columns;
 use crate::work::{Work, by};
 use dictionary::base::{Base, tab};
 use dictionary::rows::int;
-use dictionary::{ColumnDef, IndexDef, IndexKey, TableDef};
+use dictionary::{ColumnDef, IndexDef, IndexKey, TableDef, UserId};
 use sql::ast::{Expr, ExprKind, InSource};
 use types::{DataType, Ora, Result, Value, codec, urowid};
 
@@ -50,8 +50,8 @@ pub fn check(columns: &[ColumnDef], expr: &Expr, impure: u32) -> Result<()> {
     bad.map_or(Ok(()), Err)
 }
 
-/// The type of an expression over a row of these columns.
-pub fn type_of(work: &mut Work<'_>, columns: &[ColumnDef], expr: &Expr) -> Result<DataType> {
+/// The type of an expression over a row of these columns, of a table of `owner`: the functions it calls are the owner's.
+pub fn type_of(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], expr: &Expr) -> Result<DataType> {
     let mut row: Vec<String> = Vec::new();
     sql::visit_expr(expr, &mut |e| {
         if let ExprKind::Name(name) = &e.kind
@@ -65,8 +65,7 @@ pub fn type_of(work: &mut Work<'_>, columns: &[ColumnDef], expr: &Expr) -> Resul
     });
     let from = if row.is_empty() { "dual".to_owned() } else { format!("(select {} from dual)", row.join(", ")) };
     let query = sql::parse_query(&format!("select {expr} x from {from}"))?;
-    let schema = work.session.schema;
-    let described = work.host.describe(&query, schema).map_err(|e| e.at(expr.pos.0))?;
+    let described = work.host.describe(&query, Some(owner)).map_err(|e| e.at(expr.pos.0))?;
     let ty = described.first().map_or(DataType::Null, |d| d.data_type);
     match ty {
         DataType::Null => Ok(DataType::Varchar2 { len: 1, unit: types::LenUnit::Byte }),
@@ -83,7 +82,7 @@ pub fn for_key(work: &mut Work<'_>, table: &mut TableDef, expr: &Expr) -> Result
         return Ok(at);
     }
     check(&table.columns, expr, 1743)?;
-    let data_type = type_of(work, &table.columns, expr)?;
+    let data_type = type_of(work, table.owner_id, &table.columns, expr)?;
     if table.columns.len() >= columns::COLUMNS_MAX {
         return Err(Ora::new(1792).at(expr.pos.0));
     }

@@ -7,6 +7,7 @@ use dictionary::base::{Base, obj};
 use dictionary::rows::{Row, as_u32, blank, int, text};
 use dictionary::{
     Catalog, Change, Dictionary, DroppedSegment, Image, ObjectKind, SessionCatalog, SystemPrivilege, TableDef, UserId,
+    Who,
 };
 use enqueue::{EnqueueType, LockId, LockMode, Timeout};
 use heap::Heap;
@@ -37,12 +38,7 @@ pub struct Parts<'a> {
 }
 
 /// Who runs the statement.
-#[derive(Clone, Copy, Debug)]
-pub struct SessionNames {
-    pub user: UserId,
-    pub schema: UserId,
-    pub sysdba: bool,
-}
+pub type SessionNames = Who;
 
 /// A column of a query.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,8 +71,8 @@ pub trait Host {
     }
     /// Random bytes for a password's verifier.
     fn salt(&mut self) -> [u8; dictionary::SALT_BYTES];
-    /// The columns of a query whose names belong to `schema`.
-    fn describe(&mut self, query: &Query, schema: UserId) -> Result<Vec<Described>>;
+    /// The columns of a query, with the names and privileges of `owner` where one is given: those of a view's, without roles.
+    fn describe(&mut self, query: &Query, owner: Option<UserId>) -> Result<Vec<Described>>;
     /// The objects of others that a view's query uses, with the names and privileges of the view's owner.
     fn used_objects(&mut self, query: &Query, owner: UserId) -> Result<Vec<ObjectId>>;
     /// Runs a query and hands on its rows; `each` is given the parts of that moment. The query runs in the session's transaction.
@@ -251,7 +247,7 @@ impl<'a> Work<'a> {
         let (image, names) = {
             let parts = host.parts();
             let image = parts.dict.image(parts.p)?;
-            (image, parts.dict.names(parts.p, session.user, session.schema, session.sysdba)?)
+            (image, parts.dict.names(parts.p, &session)?)
         };
         Ok(Work {
             host,
@@ -345,10 +341,9 @@ impl<'a> Work<'a> {
 
     /// Looks at the dictionary again, after a commit in the middle.
     pub fn refresh(&mut self) -> Result<()> {
-        let session = self.session;
         let parts = self.host.parts();
         self.image = parts.dict.image(parts.p)?;
-        self.names = parts.dict.names(parts.p, session.user, session.schema, session.sysdba)?;
+        self.names = parts.dict.names(parts.p, &self.session)?;
         Ok(())
     }
 

@@ -139,10 +139,12 @@ base_tables! {
         OBJ "OBJ#" N, SEQUENCE "SEQUENCE#" N, LINE N, POSITION "POSITION#" N, TEXT V(4000), ATTRIBUTE "PROPERTY" N,
     }
     /// Users (TYPE# 1) and roles (0). SPARE4 is the verifier. ASTATUS: 0 open, 1 expired, 8 locked; what logons add is in USER_LOGON$,
-    /// whose row is void when its LSEQ# is not this one. LTIME is when the account was locked by ALTER USER.
+    /// whose row is void when its LSEQ# is not this one. LTIME is when the account was locked by ALTER USER. DEFROLE says which roles a
+    /// session begins with: 0 none, 1 all, 2 those of DEFROLE$, 3 all but those.
     User "USER$" 22 user {
         USER "USER#" N, NAME V(128), TYPE "TYPE#" N, PASSWORD V(4000), DATATS "DATATS#" N, TEMPTS "TEMPTS#" N,
         CTIME D, PTIME D, ASTATUS N, PROFILE V(128), SPARE4 V(1000), LTIME D, LSEQ "LSEQ#" N,
+        DEFROLE N,
     }
     /// What logons leave behind, one row a user and one for all names that nobody has (USER# 4294967295): failures in a row, when the
     /// account was locked for them, when the grace of the password set at GRACE_OF ends, the last logon. Changed without DDL.
@@ -183,6 +185,10 @@ base_tables! {
         OBJ "OBJ#" N, GRANTOR "GRANTOR#" N, GRANTEE "GRANTEE#" N, PRIVILEGE "PRIVILEGE#" N, SEQUENCE "SEQUENCE#" N, COL "COL#" N,
         OPTION "OPTION$" N,
     }
+    /// Roles that ALTER USER ... DEFAULT ROLE lists.
+    Defrole "DEFROLE$" 100 defrole { USER "USER#" N, ROLE "ROLE#" N }
+    /// INHERIT PRIVILEGES granted on users.
+    Userauth "USERAUTH$" 101 userauth { USER "USER#" N, GRANTOR "GRANTOR#" N, GRANTEE "GRANTEE#" N }
     /// Synonyms.
     Syn "SYN$" 88 syn { OBJ "OBJ#" N, NODE V(128), OWNER V(128), NAME V(128) }
     /// Comments on tables and columns.

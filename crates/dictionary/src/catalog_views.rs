@@ -201,7 +201,8 @@ const FAMILIES: &[Family] = &[
     Family {
         name: "VIEWS",
         query: "select {owner}o.name view_name, v.textlength text_length, v.text text, v.text text_vc, \
-            decode(bitand(v.property, 1), 1, 'Y', 'N') read_only from view$ v, obj$ o, user$ u \
+            decode(bitand(v.property, 1), 1, 'Y', 'N') read_only, \
+            decode(bitand(v.property, 4), 4, 'CURRENT_USER', 'DEFINER') bequeath from view$ v, obj$ o, user$ u \
             where o.obj# = v.obj# and u.user# = o.owner#{filter}",
         owner: "owner",
         object: "o.obj#",
@@ -227,7 +228,7 @@ const FAMILIES: &[Family] = &[
     Family {
         name: "PROCEDURES",
         query: "select {owner}o.name object_name, cast(null as varchar2(128)) procedure_name, o.obj# object_id, 1 subprogram_id, cast(null as varchar2(40)) overload, \
-            m.name object_type, 'NO' aggregate, 'NO' pipelined, 'NO' parallel, 'NO' interface, 'NO' deterministic, 'DEFINER' authid \
+            m.name object_type, 'NO' aggregate, 'NO' pipelined, 'NO' parallel, 'NO' interface, 'NO' deterministic, decode(bitand(o.flags, 4), 4, 'CURRENT_USER', 'DEFINER') authid \
             from obj$ o, user$ u, object_type_map m where o.type# in (7, 8, 9, 12, 13) and u.user# = o.owner# \
             and m.type# = o.type#{filter}",
         owner: "owner",
@@ -418,7 +419,8 @@ const SINGLE: &[(&str, &str)] = &[
     ),
     (
         "DBA_ROLES",
-        "select u.name role, u.user# role_id, 'NO' password_required, 'NONE' authentication_type from user$ u where u.type# = 0",
+        "select u.name role, u.user# role_id, decode(u.spare4, null, 'NO', 'YES') password_required, \
+            decode(u.spare4, null, 'NONE', 'PASSWORD') authentication_type from user$ u where u.type# = 0",
     ),
     (
         "DBA_SYS_PRIVS",
@@ -434,23 +436,26 @@ const SINGLE: &[(&str, &str)] = &[
     (
         "SESSION_PRIVS",
         "select m.name privilege from system_privilege_map m where uid = 0 or m.privilege in (select a.privilege# from sysauth$ a \
-            where a.grantee# in (uid, 1) or a.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 \
-            start with r.grantee# in (uid, 1) connect by nocycle prior r.privilege# = r.grantee#))",
+            where a.grantee# in (uid, 1) or a.grantee# in (select e.user# from user$ e where e.type# = 0 \
+            and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE'))",
     ),
     (
         "SESSION_ROLES",
-        "select distinct u.name role from sysauth$ r, user$ u where r.privilege# > 0 and u.user# = r.privilege# \
-            start with r.grantee# in (uid, 1) connect by nocycle prior r.privilege# = r.grantee#",
+        "select u.name role from user$ u where u.type# = 0 and sys_context('SYS_SESSION_ROLES', u.name) = 'TRUE'",
     ),
     (
         "DBA_ROLE_PRIVS",
         "select u.name grantee, r.name granted_role, decode(a.option$, 1, 'YES', 'NO') admin_option, 'NO' delegate_option, \
-            'YES' default_role, 'NO' common from sysauth$ a, user$ u, user$ r where u.user# = a.grantee# and r.user# = a.privilege#",
+            case when nvl(u.defrole, 1) = 1 or u.type# = 0 then 'YES' when u.defrole = 0 then 'NO' when exists (select null from defrole$ d \
+            where d.user# = u.user# and d.role# = r.user#) then decode(u.defrole, 2, 'YES', 'NO') else decode(u.defrole, 3, 'YES', 'NO') end \
+            default_role, 'NO' common from sysauth$ a, user$ u, user$ r where u.user# = a.grantee# and r.user# = a.privilege#",
     ),
     (
         "USER_ROLE_PRIVS",
         "select u.name username, r.name granted_role, decode(a.option$, 1, 'YES', 'NO') admin_option, 'NO' delegate_option, \
-            'YES' default_role, 'NO' os_granted, 'NO' common from sysauth$ a, user$ u, user$ r \
+            case when nvl(u.defrole, 1) = 1 then 'YES' when u.defrole = 0 then 'NO' when exists (select null from defrole$ d \
+            where d.user# = u.user# and d.role# = r.user#) then decode(u.defrole, 2, 'YES', 'NO') else decode(u.defrole, 3, 'YES', 'NO') end \
+            default_role, 'NO' os_granted, 'NO' common from sysauth$ a, user$ u, user$ r \
             where u.user# = a.grantee# and r.user# = a.privilege# and a.grantee# in (uid, 1)",
     ),
     (
@@ -626,7 +631,7 @@ const SINGLE: &[(&str, &str)] = &[
             to_char(j.last_date, 'HH24:MI:SS') last_sec, j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, \
             j.next_date next_date, to_char(j.next_date, 'HH24:MI:SS') next_sec, j.total total_time, \
             decode(bitand(j.flag, 1), 1, 'Y', 'N') broken, nvl(j.interval#, 'null') interval, j.failures failures, j.what what, \
-            j.nlsenv nls_env, cast(null as raw(32)) misc_env, nvl(j.field1, 0) instance from job$ j where j.powner = user",
+            j.nlsenv nls_env, cast(null as raw(32)) misc_env, nvl(j.field1, 0) instance from job$ j where j.powner = (select u.name from user$ u where u.user# = uid)",
     ),
     (
         "DBA_JOBS_RUNNING",
@@ -648,9 +653,9 @@ const SINGLE: &[(&str, &str)] = &[
         "ALL_DIRECTORIES",
         "select u.name owner, o.name directory_name, d.os_path directory_path from dir$ d, obj$ o, user$ u where o.obj# = d.obj# \
             and u.user# = o.owner# and (uid = 0 or d.obj# in (select g.obj# from objauth$ g where g.grantee# in (uid, 1) \
-            or g.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1))) \
+            or g.grantee# in (select e.user# from user$ e where e.type# = 0 and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE')) \
             or exists (select null from sysauth$ a where a.privilege# in (-177, -178) and (a.grantee# in (uid, 1) \
-            or a.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1)))))",
+            or a.grantee# in (select e.user# from user$ e where e.type# = 0 and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE'))))",
     ),
     (
         "DICTIONARY",
@@ -685,18 +690,22 @@ const SHORT: &[(&str, &str)] = &[
 /// What the session's user may see of another's objects. What SYS has beside the dictionary is seen by grants alone.
 const SEEN: &str = " and (o.owner# in (uid, 1) or uid = 0 or (o.owner# = 0 and o.obj# < 20000) \
     or {object} in (select g.obj# from objauth$ g where g.grantee# in (uid, 1) \
-    or g.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1))) \
+    or g.grantee# in (select e.user# from user$ e where e.type# = 0 \
+    and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE')) \
     or (o.owner# <> 0 and exists (select null from sysauth$ a where a.privilege# in (-47, -48, -49, -50, -144) and (a.grantee# in (uid, 1) \
-    or a.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1))))))";
+    or a.grantee# in (select e.user# from user$ e where e.type# = 0 \
+    and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE')))))";
 
 /// As [`SEEN`], of what is inside a unit: who may execute it sees its specification; a body takes DEBUG, on the specification, or a
 /// privilege to change or debug any.
 const SEEN_INSIDE: &str = " and (o.owner# = uid or uid = 0 or (o.owner# <> 0 and exists (select null from sysauth$ a \
     where (a.privilege# in (-141, -142, -241) or (a.privilege# = -144 and o.type# not in (11, 12, 14))) and (a.grantee# in (uid, 1) \
-    or a.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1))))) \
+    or a.grantee# in (select e.user# from user$ e where e.type# = 0 \
+    and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE')))) \
     or exists (select null from obj$ x, objauth$ g where x.owner# = o.owner# and x.name = o.name and x.namespace = 1 and g.obj# = x.obj# \
     and (g.privilege# = 26 or (g.privilege# = 12 and o.type# not in (11, 12, 14))) and (g.grantee# in (uid, 1) \
-    or g.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1)))))";
+    or g.grantee# in (select e.user# from user$ e where e.type# = 0 \
+    and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE'))))";
 
 fn expand(family: &Family, member: Member) -> String {
     let user = member == User;

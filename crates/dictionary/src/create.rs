@@ -285,6 +285,7 @@ fn fill_users(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
         row[user::LSEQ] = int(0);
         row[user::PROFILE] = text("DEFAULT");
         row[user::SPARE4] = verifier.map_or(Value::Null, |verifier| text(verifier.to_text()));
+        row[user::DEFROLE] = int(DefaultRoles::All.code());
         change.insert(Base::User, &row)
     };
     add(UserId::SYS, "SYS", false, new.sys.as_ref(), true)?;

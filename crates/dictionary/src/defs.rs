@@ -372,9 +372,43 @@ pub struct ViewDef {
     pub columns: Vec<String>,
     pub read_only: bool,
     pub check_option: bool,
+    /// BEQUEATH CURRENT_USER: invoker's functions in it run for who reads it, others for its owner.
+    pub bequeaths: bool,
     /// One of the catalog views: its query resolves names as SYS.
     pub catalog: bool,
     pub epoch: u64,
+}
+
+/// Which roles a session of a user begins with, of those granted to the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultRoles {
+    None,
+    All,
+    /// Those of DEFROLE$.
+    Listed,
+    /// All but those.
+    AllExcept,
+}
+
+impl DefaultRoles {
+    /// DEFROLE of USER$.
+    pub fn code(self) -> i64 {
+        match self {
+            DefaultRoles::None => 0,
+            DefaultRoles::All => 1,
+            DefaultRoles::Listed => 2,
+            DefaultRoles::AllExcept => 3,
+        }
+    }
+
+    pub fn from_code(code: Option<i64>) -> DefaultRoles {
+        match code {
+            Some(0) => DefaultRoles::None,
+            Some(2) => DefaultRoles::Listed,
+            Some(3) => DefaultRoles::AllExcept,
+            _ => DefaultRoles::All,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -432,8 +466,9 @@ pub struct SynonymDef {
 pub struct UserDef {
     pub id: UserId,
     pub name: String,
-    /// A role has no password and owns nothing.
+    /// A role owns nothing, and has a password only where SET ROLE is to ask for one.
     pub is_role: bool,
+    pub default_roles: DefaultRoles,
     pub verifier: Option<crate::Verifier>,
     /// ACCOUNT LOCK was said, and when.
     pub locked: bool,

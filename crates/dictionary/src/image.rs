@@ -52,6 +52,7 @@ pub mod property {
     pub const CON_RELY: i64 = 32;
     pub const VIEW_READ_ONLY: i64 = 1;
     pub const VIEW_CHECK_OPTION: i64 = 2;
+    pub const VIEW_BEQUEATHS: i64 = 4;
 }
 
 /// Reads base tables; the heap in an instance, a map in tests.
@@ -71,6 +72,10 @@ pub struct Image {
     user_names: HashMap<String, u32>,
     /// Grantee to privileges (negative) and roles, each with whether it has the admin option.
     granted: HashMap<u32, Vec<(i64, bool)>>,
+    /// User to the roles that DEFAULT ROLE lists.
+    listed_roles: HashMap<u32, Vec<u32>>,
+    /// User to who may inherit the user's privileges.
+    inheritors: HashMap<u32, Vec<u32>>,
     object_grants: HashMap<u32, Vec<ObjectGrant>>,
     rows: HashMap<Base, ByObject>,
     /// Constraint number to table.
@@ -139,6 +144,8 @@ impl Image {
             users: HashMap::new(),
             user_names: HashMap::new(),
             granted: HashMap::new(),
+            listed_roles: HashMap::new(),
+            inheritors: HashMap::new(),
             object_grants: HashMap::new(),
             rows: HashMap::new(),
             constraint_tables: HashMap::new(),
@@ -169,6 +176,14 @@ impl Image {
             let privilege = as_i64(&row[sysauth::PRIVILEGE]).unwrap_or(0);
             let admin = as_i64(&row[sysauth::OPTION]) == Some(1);
             image.granted.entry(as_u32(&row[sysauth::GRANTEE])).or_default().push((privilege, admin));
+            Ok(())
+        })?;
+        reader.scan(Base::Defrole, &mut |row| {
+            image.listed_roles.entry(as_u32(&row[defrole::USER])).or_default().push(as_u32(&row[defrole::ROLE]));
+            Ok(())
+        })?;
+        reader.scan(Base::Userauth, &mut |row| {
+            image.inheritors.entry(as_u32(&row[userauth::USER])).or_default().push(as_u32(&row[userauth::GRANTEE]));
             Ok(())
         })?;
         reader.scan(Base::Objauth, &mut |row| image.add_object_grant(row))?;
@@ -220,6 +235,7 @@ impl Image {
             password_time: as_date(&row[user::PTIME]),
             profile: as_optional_text(&row[user::PROFILE]).unwrap_or_else(|| crate::profile::DEFAULT.to_owned()),
             logon_seq: as_i64(&row[user::LSEQ]).unwrap_or(0),
+            default_roles: DefaultRoles::from_code(as_i64(&row[user::DEFROLE])),
             default_tablespace: as_u32(&row[user::DATATS]),
             temporary_tablespace: if row[user::TEMPTS].is_null() { 0 } else { as_u32(&row[user::TEMPTS]) },
         };
@@ -343,15 +359,25 @@ impl Image {
 
     // Privileges.
 
-    /// The user, PUBLIC, and every role that reaches the user.
+    /// The user, PUBLIC, and every role that reaches the user, enabled or not.
     pub fn grantees(&self, user: UserId) -> Vec<u32> {
-        let mut list = vec![user.0, UserId::PUBLIC.0];
+        self.reached(&[user.0, UserId::PUBLIC.0])
+    }
+
+    /// The roles granted to a user or role itself.
+    pub fn direct_roles(&self, grantee: UserId) -> impl Iterator<Item = UserId> {
+        let granted = self.granted.get(&grantee.0).into_iter().flatten();
+        granted.filter_map(|(privilege, _)| u32::try_from(*privilege).ok().filter(|role| *role > 0).map(UserId))
+    }
+
+    /// Users or roles with every role that is granted to one of them, directly or through another.
+    pub fn reached(&self, from: &[u32]) -> Vec<u32> {
+        let mut list = from.to_vec();
         let mut at = 0;
         while at < list.len() {
-            for (privilege, _) in self.granted.get(&list[at]).into_iter().flatten() {
-                let role = u32::try_from(*privilege).unwrap_or(u32::MAX);
-                if *privilege > 0 && !list.contains(&role) {
-                    list.push(role);
+            for role in self.direct_roles(UserId(list[at])) {
+                if !list.contains(&role.0) {
+                    list.push(role.0);
                 }
             }
             at += 1;
@@ -359,20 +385,20 @@ impl Image {
         list
     }
 
-    /// Whether the user has the system privilege, directly or through a role.
-    pub fn has_privilege(&self, user: UserId, privilege: SystemPrivilege) -> bool {
-        user == UserId::SYS || self.has_granted(user, privilege.number(), false)
+    /// Whether one of the grantees has the system privilege or role of that number in SYSAUTH$. `admin` asks for the admin option.
+    pub fn has_granted(&self, grantees: &[u32], number: i64, admin: bool) -> bool {
+        let is_it = |(have, option): &(i64, bool)| *have == number && (*option || !admin);
+        grantees.iter().any(|grantee| self.granted.get(grantee).is_some_and(|list| list.iter().any(is_it)))
     }
 
-    /// Whether a system privilege or role (its number in SYSAUTH$) reaches the user. `admin` asks for the admin option.
-    pub fn has_granted(&self, user: UserId, number: i64, admin: bool) -> bool {
-        let is_it = |(have, option): &(i64, bool)| *have == number && (*option || !admin);
-        self.grantees(user).iter().any(|grantee| self.granted.get(grantee).is_some_and(|list| list.iter().any(is_it)))
+    /// Whether one of the grantees has the system privilege.
+    pub fn is_granted(&self, grantees: &[u32], privilege: SystemPrivilege) -> bool {
+        self.has_granted(grantees, privilege.number(), false)
     }
 
     /// Whether a system privilege or role has been granted to the user itself.
     pub fn is_granted_directly(&self, user: UserId, number: i64) -> bool {
-        self.granted.get(&user.0).is_some_and(|list| list.iter().any(|(have, _)| *have == number))
+        self.has_granted(&[user.0], number, false)
     }
 
     /// What has been granted on an object, by whom and to whom.
@@ -380,7 +406,46 @@ impl Image {
         self.object_grants.get(&object.0).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the user has been granted the privilege on the whole object, directly or through a role. `grantable` asks for the option.
+    /// The roles that a session of the user begins with, those granted to them included.
+    pub fn default_roles(&self, user: UserId) -> Vec<u32> {
+        let Some(def) = self.user(user) else { return Vec::new() };
+        let listed = |role: &UserId| self.listed_roles.get(&user.0).is_some_and(|list| list.contains(&role.0));
+        let is_default = |role: &UserId| match def.default_roles {
+            DefaultRoles::All => true,
+            DefaultRoles::None => false,
+            DefaultRoles::Listed => listed(role),
+            DefaultRoles::AllExcept => !listed(role),
+        };
+        // A role with a password that is a default role needs none.
+        let own = self.direct_roles(user).filter(is_default);
+        let roles: Vec<u32> = own.chain(self.direct_roles(UserId::PUBLIC)).map(|role| role.0).collect();
+        self.reached(&roles)
+    }
+
+    /// Whether one of the grantees has the privilege on a column of the object, by its position from 1; 0 is the whole. `grantable` asks
+    /// for the option.
+    pub fn is_granted_on(
+        &self,
+        grantees: &[u32],
+        object: ObjectId,
+        privilege: ObjectPrivilege,
+        column: u32,
+        grantable: bool,
+    ) -> bool {
+        self.object_grants(object).iter().any(|grant| {
+            grant.privilege == privilege as u8
+                && grant.column == column
+                && grantees.contains(&grant.grantee.0)
+                && (grant.grantable || !grantable)
+        })
+    }
+
+    /// Whether one of the grantees has anything on the object.
+    pub fn is_granted_any_on(&self, grantees: &[u32], object: ObjectId) -> bool {
+        self.object_grants(object).iter().any(|grant| grantees.contains(&grant.grantee.0))
+    }
+
+    /// Whether the user, or PUBLIC, has been granted the privilege on the whole object. Roles do not count: see [`Image::is_granted_on`].
     pub fn has_object_grant(
         &self,
         user: UserId,
@@ -391,7 +456,7 @@ impl Image {
         self.has_column_grant(user, object, privilege, 0, grantable)
     }
 
-    /// Whether the user has been granted the privilege on a column, by its position from 1.
+    /// As [`Image::has_object_grant`], of a column by its position from 1.
     pub fn has_column_grant(
         &self,
         user: UserId,
@@ -400,27 +465,18 @@ impl Image {
         column: u32,
         grantable: bool,
     ) -> bool {
-        let grants = self.object_grants(object);
-        if grants.is_empty() {
-            return false;
-        }
-        let grantees = self.grantees(user);
-        grants.iter().any(|grant| {
-            grant.privilege == privilege as u8
-                && grant.column == column
-                && grantees.contains(&grant.grantee.0)
-                && (grant.grantable || !grantable)
-        })
+        self.is_granted_on(&[user.0, UserId::PUBLIC.0], object, privilege, column, grantable)
     }
 
-    /// Whether the user has been granted anything on the object.
-    pub fn has_any_object_grant(&self, user: UserId, object: ObjectId) -> bool {
-        let grants = self.object_grants(object);
-        if grants.is_empty() {
-            return false;
-        }
-        let grantees = self.grantees(user);
-        grants.iter().any(|grant| grantees.contains(&grant.grantee.0))
+    /// Whether units of `owner` with the rights of their caller may run for `invoker`: INHERIT PRIVILEGES, granted to the owner or to
+    /// PUBLIC, or INHERIT ANY PRIVILEGES.
+    pub fn may_inherit(&self, owner: UserId, invoker: UserId) -> bool {
+        let grantees = [owner.0, UserId::PUBLIC.0];
+        let inherited = self.inheritors.get(&invoker.0).is_some_and(|list| list.iter().any(|g| grantees.contains(g)));
+        owner == invoker
+            || owner == UserId::SYS
+            || inherited
+            || self.is_granted(&grantees, SystemPrivilege::InheritAnyPrivileges)
     }
 
     // Objects.
@@ -807,6 +863,7 @@ impl Image {
             columns: self.columns(object)?.into_iter().map(|column| column.name).collect(),
             read_only: bits & property::VIEW_READ_ONLY != 0,
             check_option: bits & property::VIEW_CHECK_OPTION != 0,
+            bequeaths: bits & property::VIEW_BEQUEATHS != 0,
             catalog: false,
             epoch: self.epoch,
         });

@@ -36,7 +36,7 @@ pub use dropped::DroppedSegment;
 pub use fixed::{FixedCatalog, NoFixedTables};
 pub use image::Image;
 pub use logons::{Account, LogonState};
-pub use names::{Access, Named, SessionCatalog};
+pub use names::{Access, Named, SessionCatalog, Who};
 pub use packages::{built_in_packages, is_built_in_package};
 pub use privilege::SystemPrivilege;
 pub use profile::{Profile, Profiles, Resource};

@@ -16,7 +16,30 @@ const FOLLOWED_MAX: usize = 64;
 /// The first object number of fixed tables.
 pub const FIXED_FIRST_OBJECT: u32 = 4_294_900_000;
 
-/// Names as one session resolves them. Cheap to make: a picture and two users.
+/// Whose names and privileges count: a user with enabled roles, and the schema that names belong to.
+#[derive(Clone, Debug)]
+pub struct Who {
+    pub user: UserId,
+    pub schema: UserId,
+    /// Every privilege.
+    pub sysdba: bool,
+    /// The roles in force, those granted to them included.
+    pub roles: Rc<[u32]>,
+}
+
+impl Who {
+    /// Who gives the user privileges: the user, PUBLIC, the roles in force.
+    pub fn grantees(&self) -> Vec<u32> {
+        [self.user.0, UserId::PUBLIC.0].iter().chain(&*self.roles).copied().collect()
+    }
+
+    /// A user with what was granted to the user itself and to PUBLIC: what units and views of definer's rights have.
+    pub fn owner(user: UserId) -> Who {
+        Who { user, schema: user, sysdba: user == UserId::SYS, roles: Rc::default() }
+    }
+}
+
+/// Names as one session resolves them. Cheap to make: a picture, two users and the roles in force.
 #[derive(Clone)]
 pub struct SessionCatalog {
     image: Rc<Image>,
@@ -25,6 +48,8 @@ pub struct SessionCatalog {
     schema: UserId,
     /// SYSDBA, or the owner of a catalog view: no privilege is asked for.
     all_powerful: bool,
+    /// The roles in force, those granted to them included.
+    roles: Rc<[u32]>,
     /// Without it, names are looked up in the picture alone.
     look: Option<Look>,
     /// A definition that is not in the dictionary yet, and stands for what is there.
@@ -66,15 +91,17 @@ enum Found {
 }
 
 impl SessionCatalog {
-    pub fn new(image: Rc<Image>, fixed: Rc<dyn FixedCatalog>, user: UserId, schema: UserId, sysdba: bool) -> Self {
+    pub fn new(image: Rc<Image>, fixed: Rc<dyn FixedCatalog>, who: &Who) -> Self {
+        let Who { user, schema, sysdba, ref roles } = *who;
         let all_powerful = sysdba || user == UserId::SYS;
-        let (followed, uses) = (Rc::default(), Rc::default());
+        let (roles, followed, uses) = (Rc::clone(roles), Rc::default(), Rc::default());
         SessionCatalog {
             image,
             fixed,
             user,
             schema,
             all_powerful,
+            roles,
             look: None,
             ahead: None,
             for_other: false,
@@ -132,22 +159,30 @@ impl SessionCatalog {
         }
     }
 
-    /// `dc_system_privileges`.
+    /// Who gives the user privileges whatever roles are in force.
+    fn own(&self) -> [u32; 2] {
+        [self.user.0, UserId::PUBLIC.0]
+    }
+
+    /// `dc_system_privileges`. The row cache has what the user and PUBLIC were granted: the roles in force are the session's own.
     fn has_privilege(&self, privilege: SystemPrivilege) -> bool {
         let numbers = [self.user.0, privilege.number().unsigned_abs() as u32];
-        self.is(Cache::SystemPrivileges, &numbers, || self.image.has_privilege(self.user, privilege))
+        self.is(Cache::SystemPrivileges, &numbers, || self.image.is_granted(&self.own(), privilege))
+            || self.image.is_granted(&self.roles, privilege)
     }
 
     /// `dc_object_grants`, of one privilege.
     fn has_object_grant(&self, object: ObjectId, privilege: ObjectPrivilege) -> bool {
-        let known = || self.image.has_object_grant(self.user, object, privilege, false);
+        let known = || self.image.is_granted_on(&self.own(), object, privilege, 0, false);
         self.is(Cache::ObjectGrants, &[self.user.0, object.0, privilege as u32], known)
+            || self.image.is_granted_on(&self.roles, object, privilege, 0, false)
     }
 
     /// `dc_object_grants`, of any privilege.
     fn has_any_object_grant(&self, object: ObjectId) -> bool {
-        let known = || self.image.has_any_object_grant(self.user, object);
+        let known = || self.image.is_granted_any_on(&self.own(), object);
         self.is(Cache::ObjectGrants, &[self.user.0, object.0, u32::MAX], known)
+            || self.image.is_granted_any_on(&self.roles, object)
     }
 
     /// Looks up what a statement on a table needs beside its definition: `dc_segments` and `dc_tablespaces` of the table and its
@@ -277,7 +312,7 @@ impl SessionCatalog {
 
     /// As [`Self::has`]; the owner of a view that somebody else uses needs the admin option.
     fn has_to_use(&self, privilege: SystemPrivilege) -> bool {
-        let gives = !self.for_other || self.image.has_granted(self.user, privilege.number(), true);
+        let gives = !self.for_other || self.image.has_granted(&self.own(), privilege.number(), true);
         gives && self.has(privilege)
     }
 
@@ -292,6 +327,7 @@ impl SessionCatalog {
         }
         let known = || self.image.has_column_grant(self.user, object, privilege, column, false);
         self.is(Cache::ObjectGrants, &[self.user.0, object.0, privilege as u32 | column << 8], known)
+            || self.image.is_granted_on(&self.roles, object, privilege, column, false)
     }
 
     /// Whether reading has been granted on something of SYS, which OBJ$ has by that name if anything has been.
@@ -303,8 +339,8 @@ impl SessionCatalog {
 
     /// SELECT ANY DICTIONARY, or the role SELECT_CATALOG_ROLE: for views of SYS.
     fn reads_catalog(&self) -> bool {
-        let role = i64::from(crate::create::ROLE_SELECT_CATALOG.0);
-        self.has_to_use(SystemPrivilege::SelectAnyDictionary) || self.image.has_granted(self.user, role, self.for_other)
+        let role = crate::create::ROLE_SELECT_CATALOG.0;
+        self.has_to_use(SystemPrivilege::SelectAnyDictionary) || self.roles.contains(&role)
     }
 
     fn reads_base(&self, base: Base) -> bool {
@@ -420,8 +456,8 @@ impl SessionCatalog {
 
     /// Whether `user` may give away the privilege on an object of somebody else: it has it itself, with the option.
     pub fn may_give(&self, user: UserId, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> bool {
-        let (all_powerful, uses) = (user == UserId::SYS, Rc::default());
-        let names = SessionCatalog { user, schema: user, all_powerful, for_other: true, uses, ..self.clone() };
+        let (all_powerful, roles, uses) = (user == UserId::SYS, Rc::default(), Rc::default());
+        let names = SessionCatalog { user, schema: user, all_powerful, for_other: true, roles, uses, ..self.clone() };
         names.may(object, owner, privilege, 0)
     }
 
@@ -624,6 +660,7 @@ impl Catalog for SessionCatalog {
                         columns: Vec::new(),
                         read_only: true,
                         check_option: false,
+                        bequeaths: false,
                         catalog: true,
                         epoch: self.image.epoch(),
                     }))
@@ -694,8 +731,16 @@ impl Catalog for SessionCatalog {
 
     fn as_owner(&self, owner: UserId) -> Result<Box<dyn Catalog + '_>> {
         let (all_powerful, for_other) = (owner == UserId::SYS, owner != self.user);
-        let uses = Rc::default();
-        Ok(Box::new(SessionCatalog { user: owner, schema: owner, all_powerful, for_other, uses, ..self.clone() }))
+        let (roles, uses) = (Rc::default(), Rc::default());
+        Ok(Box::new(SessionCatalog {
+            user: owner,
+            schema: owner,
+            all_powerful,
+            for_other,
+            roles,
+            uses,
+            ..self.clone()
+        }))
     }
 
     fn called(&self, object: ObjectId) -> Option<ObjectName> {

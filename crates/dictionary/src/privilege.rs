@@ -52,7 +52,8 @@ system_privileges! {
     QueryRewrite 194 "QUERY REWRITE", FlashbackAnyTable 235 "FLASHBACK ANY TABLE", SelectAnyDictionary 237 "SELECT ANY DICTIONARY",
     DebugConnectSession 238 "DEBUG CONNECT SESSION", DebugAnyProcedure 241 "DEBUG ANY PROCEDURE",
     GrantAnyObjectPrivilege 244 "GRANT ANY OBJECT PRIVILEGE", Advisor 263 "ADVISOR", CreateJob 265 "CREATE JOB",
-    CreateAnyJob 266 "CREATE ANY JOB", ManageScheduler 268 "MANAGE SCHEDULER", ReadAnyTable 397 "READ ANY TABLE",
+    CreateAnyJob 266 "CREATE ANY JOB", ManageScheduler 268 "MANAGE SCHEDULER", InheritAnyPrivileges 379 "INHERIT ANY PRIVILEGES",
+    ReadAnyTable 397 "READ ANY TABLE",
 }
 
 impl SystemPrivilege {

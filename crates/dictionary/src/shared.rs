@@ -329,13 +329,13 @@ impl Dictionary {
         Ok(image)
     }
 
-    /// Names as a session of `user` resolves them, with `schema` as CURRENT_SCHEMA.
+    /// Names as they resolve for somebody.
     ///
     /// # Errors
     /// As [`Self::image`].
-    pub fn names(&mut self, p: &Process, user: UserId, schema: UserId, sysdba: bool) -> Result<SessionCatalog> {
+    pub fn names(&mut self, p: &Process, who: &Who) -> Result<SessionCatalog> {
         let image = self.image(p)?;
-        let names = SessionCatalog::new(image, self.fixed.clone(), user, schema, sysdba);
+        let names = SessionCatalog::new(image, self.fixed.clone(), who);
         Ok(names.looking_up(self.look.clone()))
     }
 
@@ -358,7 +358,9 @@ impl Dictionary {
     /// ORA-01045 without CREATE SESSION; as [`Self::image`].
     pub fn may_connect(&mut self, p: &Process, user: &UserDef) -> Result<()> {
         let image = self.image(p)?;
-        match image.has_privilege(user.id, SystemPrivilege::CreateSession) {
+        let mut grantees = image.default_roles(user.id);
+        grantees.extend([user.id.0, UserId::PUBLIC.0]);
+        match user.id == UserId::SYS || image.is_granted(&grantees, SystemPrivilege::CreateSession) {
             true => Ok(()),
             false => Err(Ora::with(1045, &[&user.name])),
         }

@@ -715,6 +715,7 @@ fn special(s: Special, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Resul
             out
         }
         Special::Uid => Value::Number(Number::from(cx.session.user_id)),
+        Special::CurrentUid => Value::Number(Number::from(cx.session.parsing_user)),
         Special::SysGuid => Value::Raw(cx.host.sys_guid().to_vec()),
         Special::Sysdate | Special::CurrentDate => Value::Date(m.now(cx).date),
         Special::Systimestamp | Special::CurrentTimestamp => Value::Timestamp(m.now(cx)),

@@ -13,7 +13,7 @@ use dictionary::{Catalog, FixedId, SequenceDef, TableDef};
 use enqueue::Enqueues;
 use heap::Heap;
 use library_cache::LibraryCache;
-use plan::{Functions, HostFunction};
+use plan::{Eyes, Functions, HostFunction};
 use process::Process;
 use result_cache::ResultCache;
 use std::cell::RefCell;
@@ -86,7 +86,7 @@ pub struct SessionState {
     /// Whose privileges statements are parsed with: the user's, or those of the owner of a unit with definer's rights.
     pub parsing_user: u32,
     /// The schema unqualified names belong to (ALTER SESSION SET CURRENT_SCHEMA).
-    pub schema: String,
+    pub schema: Rc<str>,
     /// Changed through [`SessionState::change_nls`] only: cached results depend on it.
     pub nls: Nls,
     pub txn: Txn,
@@ -114,7 +114,7 @@ impl SessionState {
             user: user.to_owned(),
             user_id,
             parsing_user: user_id,
-            schema: user.to_owned(),
+            schema: user.into(),
             nls,
             txn: Txn::new(),
             flashback: None,
@@ -192,8 +192,15 @@ pub trait Host {
     /// The fixed table of that number, which the catalog gave for its name.
     fn fixed_table(&self, id: FixedId) -> &dyn FixedTable;
 
-    /// A stored or packaged function, by `[owner.][package.]name`, that takes `args` arguments. None: there is no such function.
-    fn function(&self, cx: &mut ExecCtx<'_>, path: &[String], args: usize) -> Result<Option<HostFunction>>;
+    /// A stored or packaged function, by `[owner.][package.]name`, that takes `args` arguments, as `eyes` see it. None: there is no such
+    /// function.
+    fn function(
+        &self,
+        cx: &mut ExecCtx<'_>,
+        eyes: Option<Eyes>,
+        path: &[String],
+        args: usize,
+    ) -> Result<Option<HostFunction>>;
 
     /// Runs a function that [`Host::function`] gave. The arguments have the types it asked for.
     fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value>;
@@ -276,9 +283,9 @@ impl<'a, 'b> HostFunctions<'a, 'b> {
 }
 
 impl Functions for HostFunctions<'_, '_> {
-    fn function(&self, path: &[String], args: usize) -> Result<Option<HostFunction>> {
+    fn function(&self, eyes: Option<Eyes>, path: &[String], args: usize) -> Result<Option<HostFunction>> {
         let mut cx = self.0.borrow_mut();
         let host = cx.host;
-        host.function(&mut cx, path, args)
+        host.function(&mut cx, eyes, path, args)
     }
 }

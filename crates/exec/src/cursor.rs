@@ -1096,6 +1096,7 @@ fn cached_of(plan: &Plan, text: &str, cx: &ExecCtx<'_>) -> Option<Box<Cached>> {
     let depends = plan.cacheable.clone()?;
     let mut prefix = crate::statistics::digest(text).0.to_vec();
     prefix.extend_from_slice(&cx.session.user_id.to_le_bytes());
+    prefix.extend_from_slice(&cx.session.parsing_user.to_le_bytes());
     prefix.extend_from_slice(cx.session.schema.as_bytes());
     prefix.push(0);
     Some(Box::new(Cached {

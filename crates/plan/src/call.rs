@@ -188,7 +188,9 @@ impl Compiler<'_> {
     /// A stored or packaged function.
     fn host_function(&mut self, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
         let path: Vec<String> = call.name.parts.iter().map(|p| p.name.clone()).collect();
-        let Some(f) = self.functions.function(&path, call.args.len())? else { return Ok(None) };
+        let Some(f) = self.functions.function(self.eyes.last().copied(), &path, call.args.len())? else {
+            return Ok(None);
+        };
         let mut args: Vec<Option<Expr>> = vec![None; f.arg_types.len()];
         for (i, a) in call.args.iter().enumerate() {
             let at = match &a.name {

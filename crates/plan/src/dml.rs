@@ -177,7 +177,7 @@ impl Compiler<'_> {
                 ConstraintKindDef::Check { text } if changed.is_none_or(|s| !s.is_empty()) => {
                     let parsed = sql::parse_condition(text)?;
                     self.push_row_block(table, &table.name.clone(), &new, None, Clause::Dml);
-                    let cond = self.condition(&parsed);
+                    let cond = self.as_owner_of(table, |c| c.condition(&parsed));
                     self.blocks.pop();
                     checks.push(Check {
                         owner: table.owner.clone(),
@@ -294,7 +294,7 @@ impl Compiler<'_> {
                 let parsed = sql::parse_expression(text)?;
                 self.blocks.push(Block::new(true));
                 self.block().clause = Clause::Dml;
-                let e = self.expr(&parsed);
+                let e = self.as_owner_of(table, |c| c.expr(&parsed));
                 self.blocks.pop();
                 convert(e?, &c.data_type, 0)
             }

@@ -172,6 +172,7 @@ impl Compiler<'_> {
             }
             // The user is part of a cached result's key.
             "USER" => special(Special::User, text(128)),
+            "UID" if self.eyes.last().is_some_and(|eyes| eyes.catalog) => special(Special::CurrentUid, number()),
             "UID" => special(Special::Uid, number()),
             _ => None,
         })

@@ -467,7 +467,9 @@ impl Compiler<'_> {
         let owner = if view.catalog { UserId::SYS } else { view.owner_id };
         let catalog = self.base.as_owner(owner)?;
         self.catalogs.push(catalog);
+        self.eyes.push(crate::Eyes { owner, bequeaths: view.bequeaths, catalog: view.catalog });
         let result = self.inline_view(&query, false, alias, &view.columns, set, merge);
+        self.eyes.pop();
         self.catalogs.pop();
         self.cte_scopes = saved_ctes;
         if named && let Some(&id) = self.block().items.last() {
@@ -480,6 +482,16 @@ impl Compiler<'_> {
             }
             e => e.at(pos),
         })
+    }
+
+    /// Compiles an expression of a table's: a virtual column, a default, a condition. It is its owner's, as a view is.
+    pub fn as_owner_of<R>(&mut self, table: &TableDef, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        self.catalogs.push(self.base.as_owner(table.owner_id)?);
+        self.eyes.push(crate::Eyes { owner: table.owner_id, bequeaths: false, catalog: false });
+        let result = f(self);
+        self.eyes.pop();
+        self.catalogs.pop();
+        result
     }
 
     fn dual(&mut self, alias: String, set: &mut JoinSet) {

@@ -87,6 +87,8 @@ pub enum Special {
     LocalTimestamp,
     User,
     Uid,
+    /// UID of whose privileges count.
+    CurrentUid,
     SysGuid,
 }
 
@@ -189,6 +191,10 @@ pub struct HostFunction {
     pub deterministic: bool,
     /// Objects a cached result depends on.
     pub dependencies: Vec<types::ObjectId>,
+    /// It has its caller's rights.
+    pub invokers: bool,
+    /// Who calls it, with the name, when that is not who runs the statement.
+    pub caller: Option<(dictionary::UserId, std::rc::Rc<str>)>,
 }
 
 /// How many columns a table gives up to a row source: which column goes to which register.

@@ -33,7 +33,7 @@ pub use query::produced;
 pub use typing::{Class, class};
 pub use updatable::{UpdatableColumn, updatable_columns};
 
-use dictionary::Catalog;
+use dictionary::{Catalog, UserId};
 use scope::Compiler;
 use sql::ast::{self, Statement, TypeKind};
 use types::{DataType, LenUnit, Ora, Result, Value, Zone};
@@ -41,10 +41,21 @@ use types::{DataType, LenUnit, Ora, Result, Value, Zone};
 /// The type of a bind as far as the caller knows it; `None` is taken for VARCHAR2.
 pub type BindType = Option<DataType>;
 
+/// Whose the text of a view, or of a table's expression, is: its functions are found with the owner's names and privileges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Eyes {
+    pub owner: UserId,
+    /// BEQUEATH CURRENT_USER: functions of invoker's rights run for who runs the statement, not for the owner.
+    pub bequeaths: bool,
+    /// A view of the catalog: UID is whose privileges count, so that USER_ views show the owner's objects inside a unit of definer's rights.
+    pub catalog: bool,
+}
+
 /// Stored functions, as the host finds them.
 pub trait Functions {
-    /// The function of that `[owner.][package.]name` that takes `args` arguments. `None`: no such function (ORA-00904).
-    fn function(&self, path: &[String], args: usize) -> Result<Option<HostFunction>>;
+    /// The function of that `[owner.][package.]name` that takes `args` arguments, as `eyes` see it; without, as who runs the statement
+    /// does. `None`: no such function (ORA-00904).
+    fn function(&self, eyes: Option<Eyes>, path: &[String], args: usize) -> Result<Option<HostFunction>>;
 }
 
 /// No stored functions.
@@ -52,7 +63,7 @@ pub trait Functions {
 pub struct NoFunctions;
 
 impl Functions for NoFunctions {
-    fn function(&self, _path: &[String], _args: usize) -> Result<Option<HostFunction>> {
+    fn function(&self, _eyes: Option<Eyes>, _path: &[String], _args: usize) -> Result<Option<HostFunction>> {
         Ok(None)
     }
 }
@@ -145,6 +156,7 @@ fn compiler<'c>(
     Compiler {
         base: catalog,
         catalogs: Vec::new(),
+        eyes: Vec::new(),
         functions,
         regs: 0,
         items: Vec::new(),

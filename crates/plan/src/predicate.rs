@@ -230,6 +230,7 @@ fn of_special(special: Special) -> &'static str {
         Special::LocalTimestamp => "LOCALTIMESTAMP(6)",
         Special::User => "USER@!",
         Special::Uid => "UID@!",
+        Special::CurrentUid => "USERENV('SCHEMAID')",
         Special::SysGuid => "SYS_GUID()",
     }
 }

@@ -183,6 +183,8 @@ pub struct Compiler<'c> {
     pub base: &'c dyn Catalog,
     /// Names as the owners of the views being expanded see them, innermost last.
     pub catalogs: Vec<Box<dyn Catalog + 'c>>,
+    /// Whose text is compiled, outside of the statement's own: beside `catalogs`.
+    pub eyes: Vec<crate::Eyes>,
     pub functions: &'c dyn Functions,
     pub regs: u32,
     pub items: Vec<Item>,

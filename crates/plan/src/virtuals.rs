@@ -70,7 +70,7 @@ impl Compiler<'_> {
     fn virtual_column(&mut self, table: &Rc<TableDef>, text: &str, regs: &[Reg]) -> Result<Expr> {
         let parsed = sql::parse_expression(text)?;
         self.push_row_block(table, &table.name.clone(), regs, None, Clause::Dml);
-        let made = self.expr(&parsed);
+        let made = self.as_owner_of(table, |c| c.expr(&parsed));
         self.blocks.pop();
         made
     }

@@ -81,6 +81,7 @@ impl Catalog for Tables {
                 columns: Vec::new(),
                 read_only: false,
                 check_option: false,
+                bequeaths: false,
                 catalog: false,
                 epoch: 0,
             }))),

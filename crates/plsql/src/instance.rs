@@ -1,6 +1,8 @@
 //! The world of a real session: SQL by the executor, names by the dictionary, the rest by the session.
 
-use crate::world::{ColumnInfo, Described, DynamicKind, JobChange, JobRequest, ResultCacheRequest, StoredUnit, World};
+use crate::world::{
+    ColumnInfo, Described, DynamicKind, JobChange, JobRequest, Owner, ResultCacheRequest, StoredUnit, World,
+};
 use dictionary::{ProcedureDef, Resolved};
 use exec::{Cursor, ExecCtx, HostFunction};
 use functions::{FnCache, FnCtx, FnDef};
@@ -95,11 +97,13 @@ pub struct ExecWorld<'a, 'b> {
     services: &'a dyn Services,
     cache: FnCache,
     building: Vec<Building>,
+    /// Schemas to go back to.
+    before: Vec<Rc<str>>,
 }
 
 impl<'a, 'b> ExecWorld<'a, 'b> {
     pub fn new(cx: &'a mut ExecCtx<'b>, services: &'a dyn Services) -> ExecWorld<'a, 'b> {
-        ExecWorld { cx, services, cache: FnCache::default(), building: Vec::new() }
+        ExecWorld { cx, services, cache: FnCache::default(), building: Vec::new(), before: Vec::new() }
     }
 
     /// What the planner asks for functions is answered by the session's host.
@@ -120,10 +124,10 @@ impl<'a, 'b> ExecWorld<'a, 'b> {
 struct HostFunctions<'a, 'b>(RefCell<&'a mut ExecCtx<'b>>);
 
 impl plan::Functions for HostFunctions<'_, '_> {
-    fn function(&self, path: &[String], args: usize) -> Result<Option<HostFunction>> {
+    fn function(&self, eyes: Option<exec::Eyes>, path: &[String], args: usize) -> Result<Option<HostFunction>> {
         let mut cx = self.0.borrow_mut();
         let host = cx.host;
-        host.function(&mut cx, path, args)
+        host.function(&mut cx, eyes, path, args)
     }
 }
 
@@ -216,13 +220,24 @@ impl World for ExecWorld<'_, '_> {
         i64::from(self.cx.session.user_id)
     }
     fn schema(&self) -> String {
-        self.cx.session.schema.clone()
+        self.cx.session.schema.to_string()
     }
-    fn is_schema(&self, name: &str) -> bool {
-        self.cx.session.schema == name
+    fn identity(&self) -> u128 {
+        let mut hasher = std::hash::DefaultHasher::new();
+        std::hash::Hash::hash(&self.cx.session.schema, &mut hasher);
+        std::hash::Hasher::finish(&hasher).into()
     }
-    fn set_schema(&mut self, schema: &str) {
-        self.services.set_schema(self.cx, schema);
+    fn enter(&mut self, owner: &Owner) -> bool {
+        if *self.cx.session.schema == *owner.name {
+            return false;
+        }
+        self.before.push(Rc::clone(&self.cx.session.schema));
+        self.services.set_schema(self.cx, &owner.name);
+        true
+    }
+    fn leave(&mut self) {
+        let before = self.before.pop().expect("an owner was taken");
+        self.services.set_schema(self.cx, &before);
     }
     fn call_function(&mut self, function: &'static FnDef, args: &[Value], out: &mut Value) -> Result<()> {
         let s = &*self.cx.session;
@@ -570,6 +585,8 @@ impl From<crate::Function> for HostFunction {
             ty: f.ty,
             deterministic: f.deterministic,
             dependencies: Vec::new(),
+            invokers: f.invokers,
+            caller: None,
         }
     }
 }

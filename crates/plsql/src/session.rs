@@ -46,6 +46,8 @@ pub struct Block {
     unit: Rc<Compiled>,
     /// The dictionary epoch that it is good for.
     epoch: u64,
+    /// The identity that it was compiled for.
+    identity: u128,
 }
 
 impl Block {
@@ -80,6 +82,8 @@ pub struct Function {
     pub required: usize,
     pub ty: DataType,
     pub deterministic: bool,
+    /// It has its caller's rights.
+    pub invokers: bool,
 }
 
 /// One line of USER_ERRORS.
@@ -115,19 +119,19 @@ impl<C: 'static> Plsql<C> {
     pub fn compile_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str) -> Result<Rc<Block>> {
         self.validate(w);
         let unit = self.units.block(w, text)?;
-        Ok(Rc::new(Block { unit, epoch: self.units.epoch() }))
+        Ok(Rc::new(Block { unit, epoch: self.units.epoch(), identity: w.identity() }))
     }
 
-    /// Whether a block was compiled from this text before, in the same schema, and the dictionary has not changed since.
+    /// Whether a block was compiled from this text before, for the same identity, and the dictionary has not changed since.
     pub fn knows_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str) -> bool {
         self.validate(w);
         self.units.known_block(w, text).is_some()
     }
 
-    /// Whether a block is still what its text means: the dictionary has not changed, and the schema is the same.
+    /// Whether a block is still what its text means: the dictionary has not changed, and the identity is the same.
     pub fn is_current<W: World<Cursor = C>>(&self, w: &mut W, block: &Block) -> bool {
         self.validate(w);
-        self.units.epoch() == block.epoch && w.is_schema(&block.unit.owner)
+        self.units.epoch() == block.epoch && w.identity() == block.identity
     }
 
     /// Runs a block. `binds` are in the order of [`Block::binds`], changed in place; a cursor variable comes back as a cursor.
@@ -220,6 +224,7 @@ impl<C: 'static> Plsql<C> {
                 other => other,
             }),
             deterministic: s.deterministic,
+            invokers: s.invokers,
         }
     }
 
@@ -323,19 +328,18 @@ impl<C: 'static> Plsql<C> {
                 return Ok(vec![CompileError { line, column, text: e.headline() }]);
             }
         };
-        let unit = StoredUnit { owner: owner.clone(), name: name.clone(), kind, source: source.to_string() };
-        let schema = w.schema();
-        w.set_schema(&owner);
-        let result = if kind == UnitKind::PackageBody {
-            let stored = w.stored_unit(Some(&owner), &name);
-            stored.map(|stored| match stored.iter().find(|u| u.kind == UnitKind::Package) {
+        let source = source.to_string();
+        let unit = StoredUnit { owner: owner.clone(), name: name.clone(), kind, source };
+        let result = compile::as_owner(w, &owner, |w| {
+            if kind != UnitKind::PackageBody {
+                return Ok(compile::compile_unit(w, &self.units, &unit, None));
+            }
+            let stored = w.stored_unit(Some(&owner), &name)?;
+            Ok::<_, Ora>(match stored.iter().find(|u| u.kind == UnitKind::Package) {
                 Some(specification) => compile::compile_unit(w, &self.units, specification, Some(&unit)),
                 None => compile::compile_unit(w, &self.units, &unit, None),
             })
-        } else {
-            Ok(compile::compile_unit(w, &self.units, &unit, None))
-        };
-        w.set_schema(&schema);
+        });
         Ok(result?.1)
     }
 

@@ -27,6 +27,14 @@ pub struct StoredUnit {
     pub source: String,
 }
 
+/// Who owns a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    pub name: Rc<str>,
+    /// [`World::owner_number`].
+    pub number: u32,
+}
+
 /// What is known of a statement when it has been compiled and not yet run.
 #[derive(Clone, Debug, Default)]
 pub struct Described {
@@ -111,12 +119,25 @@ pub trait World {
     fn user_id(&self) -> i64;
     /// The schema that unqualified names belong to.
     fn schema(&self) -> String;
-    /// Whether that is the schema in force; cheap.
-    fn is_schema(&self, name: &str) -> bool {
-        self.schema() == name
+    /// A number for whose names and privileges are in force: equal ones mean the same by every name and may do the same.
+    fn identity(&self) -> u128;
+    /// The number of a user.
+    fn owner_number(&mut self, _owner: &str) -> u32 {
+        0
     }
-    /// Makes another schema the one that unqualified names belong to: a definer's-rights unit.
-    fn set_schema(&mut self, schema: &str);
+    /// Takes the names and privileges of an owner, without roles: what a unit of definer's rights has, and every unit that is compiled.
+    /// False when they are in force already; otherwise [`World::leave`] goes back.
+    fn enter(&mut self, owner: &Owner) -> bool;
+    /// Goes back to the names and privileges before the last [`World::enter`] that gave true.
+    fn leave(&mut self);
+    /// ORA-06598 unless a unit of `owner` may run with the privileges of its caller. Called where one is entered.
+    fn check_inheritance(&mut self, _owner: &Owner) -> Result<()> {
+        Ok(())
+    }
+    /// Whether an open static cursor means what its text means now: not when it was compiled for somebody else.
+    fn is_own(&self, _cursor: &Self::Cursor) -> bool {
+        true
+    }
     /// Calls a function of SQL over evaluated arguments.
     fn call_function(&mut self, function: &'static functions::FnDef, args: &[Value], out: &mut Value) -> Result<()>;
     fn sys_context(&mut self, namespace: &str, parameter: &str) -> Result<Value>;
@@ -230,6 +251,14 @@ pub trait World {
     fn begin_fetch(&mut self, _cursor: &mut Self::Cursor) {}
     /// Runs a statement that is neither a query, nor DML, nor a block.
     fn execute_other(&mut self, text: &str) -> Result<()>;
+    /// DBMS_SESSION.SET_ROLE: what stands behind SET ROLE.
+    fn set_role(&mut self, _roles: &str) -> Result<()> {
+        Err(Ora::unsupported())
+    }
+    /// DBMS_SESSION.SET_NLS: a language parameter of the session, and nothing else.
+    fn set_nls(&mut self, _parameter: &str, _value: &str) -> Result<()> {
+        Err(Ora::unsupported())
+    }
 
     fn commit(&mut self) -> Result<()>;
     fn rollback(&mut self) -> Result<()>;

@@ -35,7 +35,13 @@ impl Host for PlHost {
     fn fixed_table(&self, id: FixedId) -> &dyn FixedTable {
         self.inner.fixed_table(id)
     }
-    fn function(&self, cx: &mut ExecCtx<'_>, path: &[String], args: usize) -> Result<Option<HostFunction>> {
+    fn function(
+        &self,
+        cx: &mut ExecCtx<'_>,
+        _eyes: Option<exec::Eyes>,
+        path: &[String],
+        args: usize,
+    ) -> Result<Option<HostFunction>> {
         let mut w = ExecWorld::new(cx, self);
         Ok(self.plsql.function(&mut w, path, args)?.map(HostFunction::from))
     }
@@ -68,7 +74,7 @@ impl Services for PlHost {
         Ok(self.units.borrow().iter().filter(fits).cloned().collect())
     }
     fn set_schema(&self, cx: &mut ExecCtx<'_>, schema: &str) {
-        cx.session.schema = schema.to_string();
+        cx.session.schema = schema.into();
     }
     fn execute_other(&self, _cx: &mut ExecCtx<'_>, _text: &str) -> Result<()> {
         Err(Ora::unsupported())

@@ -36,10 +36,7 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
     match s.name.name.to_ascii_uppercase().as_str() {
         "CURRENT_SCHEMA" => {
             let name = if s.quoted { s.value.clone() } else { s.value.to_uppercase() };
-            core.set_current_schema(&name)?;
-            core.p.session().schema_name.set(&name);
-            session.schema = name;
-            Ok(())
+            core.set_current_schema(session, &name)
         }
         "TIME_ZONE" => {
             let utc = (os::clock::wall_ns() / 1_000_000_000) as i64;
@@ -60,6 +57,28 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
             apply(core, session, param)
         }
     }
+}
+
+/// DBMS_SESSION.SET_NLS: the value as ALTER SESSION has it, with its quotes.
+///
+/// # Errors
+/// ORA-02248 for what is no language parameter; those of a bad value.
+pub fn set_nls(core: &Core, session: &mut SessionState, parameter: &str, value: &str) -> Result<()> {
+    let name = parameter.trim().to_ascii_uppercase();
+    let invalid = || Ora::new(2248);
+    if !name.starts_with("NLS_") || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+        return Err(invalid());
+    }
+    let value = value.trim();
+    let quoted = value.strip_prefix('\'').and_then(|v| v.strip_suffix('\''));
+    let value = match quoted {
+        Some(inner) if !inner.replace("''", "").contains('\'') => inner.replace("''", "'"),
+        None if value.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '#')) => value.to_owned(),
+        _ => return Err(Ora::new(922)),
+    };
+    let name = sql::ast::Ident { name, pos: sql::ast::Pos(0) };
+    set_in_session(core, session, &ParameterSetting { name, value, quoted: quoted.is_some() })
+        .map_err(Ora::without_position)
 }
 
 /// The level of the transactions to come.
@@ -145,9 +164,7 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         }
         _ => {}
     }
-    if !core.is_sysdba() && !core.names()?.has(SystemPrivilege::AlterSystem) {
-        return Err(Ora::new(1031));
-    }
+    core.require(SystemPrivilege::AlterSystem)?;
     match &a.action {
         AlterSystemAction::Set { settings, scope, .. } => {
             settings.iter().try_for_each(|s| set_in_system(core, cx.session, s, *scope))
@@ -179,9 +196,7 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
 
 /// ALTER DATABASE ADD and DROP LOGFILE.
 fn change_logs(core: &Core, action: &AlterSystemAction) -> Result<()> {
-    if !core.is_sysdba() && !core.names()?.has(SystemPrivilege::AlterDatabase) {
-        return Err(Ora::new(1031));
-    }
+    core.require(SystemPrivilege::AlterDatabase)?;
     let redo = core.instance.storage().redo;
     match action {
         AlterSystemAction::AddLogfile { group, file, bytes } => {

@@ -126,7 +126,7 @@ impl Calls {
         let code = result.as_ref().err().map_or(0, Ora::code);
         crate::audit::rows(core, &cx.session.txn, progress.kind, cursor.dependencies(), &array.sql, code)?;
         result?;
-        self.keep(core, cx, &array.sql, cursor);
+        self.keep(core, cx, &array.sql, cursor, core.identity());
         Ok(done(cx, Outcome { rows: progress.executed.rows, ..Outcome::of(progress.kind) }))
     }
 

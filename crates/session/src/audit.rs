@@ -264,13 +264,13 @@ pub(crate) fn logon(core: &Core, by_password: bool) {
     let event = Event { action: "LOGON", number: audit::LOGON, objects: &[], code: 0, text: "" };
     let plan = core.audit.borrow().clone();
     let hits = plan.map(|plan| plan.hits(&event, &user)).unwrap_or_default();
-    if !hits.any && !core.is_sysdba() {
+    if !hits.any && !core.who.is_sysdba_login() {
         return;
     }
     let mut row = record(core, audit::LOGON, "LOGON", 0);
     row.authentication = if by_password { "(TYPE=(DATABASE))" } else { "(TYPE=(OS))" };
     row.current_user.clone_from(&row.user);
-    row.privilege = if core.is_sysdba() { "SYSDBA".into() } else { "CREATE SESSION".into() };
+    row.privilege = if core.who.is_sysdba_login() { "SYSDBA".into() } else { "CREATE SESSION".into() };
     row.policies = join(&hits.policies);
     row.by_option = hits.by_option;
     let _ = unwaited(core.instance, &core.p, || write(core, &row, &Txn::new()));

@@ -6,7 +6,7 @@
 
 use crate::ash::Saving;
 use crate::core::Core;
-use crate::jobs::recursive;
+use crate::recursive::{Text, recursive};
 use crate::world::{World, number};
 use exec::{Cursor, ExecCtx};
 use plsql::World as _;
@@ -297,8 +297,8 @@ fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<(i64, Saving)
     let ended = of_moment(core, cx, &key)?;
     let of_all: &[_] = if level == Level::All { TABLES_OF_ALL } else { &[] };
     for (table, text) in TABLES.iter().chain(of_all) {
-        let sql = format!("insert into sys.{table} (snap_id, dbid, instance_number, {text}");
-        recursive(core, cx, &sql, &key)?;
+        let sql = Text::joined(&["insert into sys.", table, " (snap_id, dbid, instance_number, ", text]);
+        recursive(core, cx, sql, &key)?;
     }
     statements(core, cx, &key)?;
     crate::awr_segments::write(core, cx, &key)?;
@@ -366,5 +366,5 @@ fn statements(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<()> {
 
 /// One at a time: snapshots and settings.
 pub(crate) fn recursive_lock(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
-    core.as_sys(|| crate::run::run_other(core, cx, "lock table sys.wrm$_snapshot in exclusive mode"))
+    crate::recursive::control(core, cx, "lock table sys.wrm$_snapshot in exclusive mode")
 }

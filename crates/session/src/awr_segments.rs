@@ -4,7 +4,7 @@
 //! segments and not as long as there is history. A segment that was made anew, or an instance that was started again, begins anew.
 
 use crate::core::Core;
-use crate::jobs::recursive;
+use crate::recursive::{Text, recursive};
 use crate::world::number;
 use exec::ExecCtx;
 use types::{Result, Value};
@@ -26,35 +26,42 @@ const FIGURES: [(&str, &str); 10] = [
 /// What a segment is called.
 const NAMES: &str = "owner, object_name, subobject_name, object_type, tablespace_name";
 
-/// One text for each figure, with commas.
-fn each(f: impl Fn(&str, &str) -> String) -> String {
-    FIGURES.map(|(column, name)| f(column, name)).join(", ")
+/// Pieces for each figure, with what stands between two.
+fn each(between: &'static str, f: impl Fn(&'static str, &'static str) -> Vec<&'static str>) -> Vec<&'static str> {
+    FIGURES.map(|(column, name)| f(column, name)).join(&between)
 }
 
 /// Columns of the figures of the tables.
-fn columns() -> String {
-    each(|column, _| format!("{column}_total, {column}_delta"))
+fn columns() -> Vec<&'static str> {
+    each(", ", |column, _| vec![column, "_total, ", column, "_delta"])
 }
 
 /// A condition: something was added.
-fn has_changed() -> String {
-    FIGURES.map(|(column, _)| format!("{column}_delta > 0")).join(" or ")
+fn has_changed() -> Vec<&'static str> {
+    each(" or ", |column, _| vec![column, "_delta > 0"])
 }
 
-fn seen() -> String {
-    let now = each(|column, name| format!("sum(decode(statistic_name, '{name}', value, 0)) {column}"));
-    let added = each(|column, _| {
-        format!("s.{column}, s.{column} - case when p.{column}_total <= s.{column} then p.{column}_total else 0 end")
+fn seen() -> Text {
+    let now = each(", ", |column, name| vec!["sum(decode(statistic_name, '", name, "', value, 0)) ", column]);
+    let added = each(", ", |column, _| {
+        let p = ["_total <= s.", column, " then p.", column, "_total else 0 end"];
+        [&["s.", column, ", s.", column, " - case when p.", column][..], &p].concat()
     });
-    format!(
-        "insert into sys.wrm$_seg_stat_seen (seen, startup_time, ts#, obj#, dataobj#, {NAMES}, {}) \
-         select :1, i.startup_time, s.ts#, s.obj#, s.dataobj#, s.owner, s.object_name, s.subobject_name, s.object_type, \
-         s.tablespace_name, {added} from v$instance i, (select ts#, obj#, dataobj#, max(owner) owner, max(object_name) object_name, \
-         max(subobject_name) subobject_name, max(object_type) object_type, max(tablespace_name) tablespace_name, {now} \
-         from v$segment_statistics group by ts#, obj#, dataobj#) s, \
-         (select q.* from sys.wrm$_seg_stat_seen q, v$instance j where q.seen = :2 and q.startup_time = j.startup_time) p \
-         where p.dataobj#(+) = s.dataobj# and p.obj#(+) = s.obj#",
-        columns()
+    Text::joined(
+        &[
+            &["insert into sys.wrm$_seg_stat_seen (seen, startup_time, ts#, obj#, dataobj#, ", NAMES, ", "][..],
+            &columns(),
+            &[") select :1, i.startup_time, s.ts#, s.obj#, s.dataobj#, s.owner, s.object_name, s.subobject_name, s.object_type, \
+               s.tablespace_name, "],
+            &added,
+            &[" from v$instance i, (select ts#, obj#, dataobj#, max(owner) owner, max(object_name) object_name, \
+               max(subobject_name) subobject_name, max(object_type) object_type, max(tablespace_name) tablespace_name, "],
+            &now,
+            &[" from v$segment_statistics group by ts#, obj#, dataobj#) s, \
+               (select q.* from sys.wrm$_seg_stat_seen q, v$instance j where q.seen = :2 and q.startup_time = j.startup_time) p \
+               where p.dataobj#(+) = s.dataobj# and p.obj#(+) = s.obj#"],
+        ]
+        .concat(),
     )
 }
 
@@ -69,21 +76,33 @@ pub fn write(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<()> {
         _ => 0,
     };
     let now = number(before + 1);
-    recursive(core, cx, &seen(), &[now.clone(), number(before)])?;
+    recursive(core, cx, seen(), &[now.clone(), number(before)])?;
     recursive(core, cx, "delete from sys.wrm$_seg_stat_seen where seen <> :1", std::slice::from_ref(&now))?;
     let mut binds = key.to_vec();
     binds.push(now);
     let (columns, changed) = (columns(), has_changed());
-    let rows = format!(
-        "insert into sys.wrh$_seg_stat (snap_id, dbid, instance_number, ts#, obj#, dataobj#, {columns}) \
-         select :1, :2, :3, ts#, obj#, dataobj#, {columns} from sys.wrm$_seg_stat_seen where seen = :4 and ({changed})"
-    );
-    recursive(core, cx, &rows, &binds)?;
-    let names = format!(
-        "insert into sys.wrh$_seg_stat_obj (snap_id, dbid, instance_number, ts#, obj#, dataobj#, {NAMES}) \
-         select :1, :2, :3, s.ts#, s.obj#, s.dataobj#, {NAMES} from sys.wrm$_seg_stat_seen s where s.seen = :4 and ({changed}) \
-         and not exists (select null from sys.wrh$_seg_stat_obj o where o.dataobj# = s.dataobj# and o.obj# = s.obj#)"
-    );
-    recursive(core, cx, &names, &binds)?;
+    let rows = [
+        &["insert into sys.wrh$_seg_stat (snap_id, dbid, instance_number, ts#, obj#, dataobj#, "][..],
+        &columns,
+        &[") select :1, :2, :3, ts#, obj#, dataobj#, "],
+        &columns,
+        &[" from sys.wrm$_seg_stat_seen where seen = :4 and ("],
+        &changed,
+        &[")"],
+    ];
+    recursive(core, cx, Text::joined(&rows.concat()), &binds)?;
+    let names = [
+        &["insert into sys.wrh$_seg_stat_obj (snap_id, dbid, instance_number, ts#, obj#, dataobj#, ", NAMES][..],
+        &[
+            ") select :1, :2, :3, s.ts#, s.obj#, s.dataobj#, ",
+            NAMES,
+            " from sys.wrm$_seg_stat_seen s where s.seen = :4 and (",
+        ],
+        &changed,
+        &[
+            ") and not exists (select null from sys.wrh$_seg_stat_obj o where o.dataobj# = s.dataobj# and o.obj# = s.obj#)",
+        ],
+    ];
+    recursive(core, cx, Text::joined(&names.concat()), &binds)?;
     Ok(())
 }

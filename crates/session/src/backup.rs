@@ -15,9 +15,7 @@ use types::{Ora, Result};
 /// # Errors
 /// ORA-01031; ORA-01123 in NOARCHIVELOG mode; ORA-00959; ORA-01146 when a file is in backup mode already, ORA-01142 when none is.
 pub fn run(core: &Core, begin: bool, tablespace: Option<&Ident>) -> Result<()> {
-    if !core.is_sysdba() && !core.names()?.has(SystemPrivilege::AlterDatabase) {
-        return Err(Ora::new(1031));
-    }
+    core.require(SystemPrivilege::AlterDatabase)?;
     let storage = core.instance.storage();
     if begin {
         if !storage.redo.is_archivelog() {
@@ -75,9 +73,7 @@ fn leave(control: &mut ControlFile, numbers: &[u32]) -> Result<()> {
 /// # Errors
 /// ORA-01031; ORA-01146 for NOARCHIVELOG while files are in backup mode; those of the control file.
 pub fn set_archivelog(core: &Core, on: bool) -> Result<()> {
-    if !core.is_sysdba() && !core.names()?.has(SystemPrivilege::AlterDatabase) {
-        return Err(Ora::new(1031));
-    }
+    core.require(SystemPrivilege::AlterDatabase)?;
     let storage = core.instance.storage();
     if let Some(b) = storage.cache.files().control()?.backups.first().filter(|_| !on) {
         return Err(Ora::with(1146, &[&b.file]));

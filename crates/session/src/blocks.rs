@@ -4,7 +4,8 @@
 //! one is kept with its compiled form as `session_cached_cursors` allows, in turn with the closed cursors of statements; it is used again
 //! while the dictionary and the shared cursor are what they were, under the same user and schema.
 
-use crate::core::{Core, Identity};
+use crate::core::Core;
+use crate::identity::Identity;
 use crate::world::World;
 use dictionary::{Catalog, ObjectKind};
 use exec::{BlockCursor, ExecCtx};

@@ -2,6 +2,7 @@
 
 use crate::blocks;
 use crate::core::Core;
+use crate::identity::Identity;
 use crate::kind::kind_of;
 use crate::run;
 use crate::session::Flow;
@@ -27,6 +28,7 @@ struct Open {
     rows: u64,
     /// A row that has been fetched and not yet sent.
     ahead: bool,
+    identity: Identity,
 }
 
 /// A statement that was used before and is closed now.
@@ -35,6 +37,8 @@ struct Kept {
     at: u64,
     text: String,
     cursor: Cursor,
+    /// Whom it was compiled for.
+    identity: Identity,
 }
 
 /// The cursors of a session.
@@ -44,8 +48,6 @@ pub struct Calls {
     next: u32,
     /// Closed cursors, the one used last at the end.
     kept: Vec<Kept>,
-    /// CURRENT_SCHEMA and user the kept cursors were compiled under.
-    kept_for: Option<crate::core::Identity>,
     debug: crate::oradebug::Debug,
 }
 
@@ -192,7 +194,7 @@ impl Calls {
             let mut outcome = Outcome { rows: cursor.rows_processed(), ..Outcome::of(kind) };
             let returned = returned(&mut cursor, cx, &e.binds);
             cursor.close(cx);
-            self.keep(core, cx, &e.sql, cursor);
+            self.keep(core, cx, &e.sql, cursor, core.identity());
             outcome.out = returned?;
             return Ok(done(cx, outcome));
         }
@@ -205,7 +207,7 @@ impl Calls {
         let number = self.next;
         let columns = cursor.columns().iter().map(|c| wire_column(c, &cx.session.nls)).collect();
         write_frame(out, |o| Reply::Described { cursor: number, columns }.encode(o));
-        self.open.insert(number, Open { cursor, row: Vec::new(), rows: 0, ahead: false });
+        self.open.insert(number, Open { cursor, row: Vec::new(), rows: 0, ahead: false, identity: core.identity() });
         let result = self.fetch_some(core, cx, number, e.prefetch, out);
         core.last_cursor.set(shared);
         result
@@ -267,7 +269,7 @@ impl Calls {
         if ended && let Some(mut open) = self.open.remove(&number) {
             open.cursor.close(cx);
             let text = open.cursor.text().to_string();
-            self.keep(core, cx, &text, open.cursor);
+            self.keep(core, cx, &text, open.cursor, open.identity);
         }
         Ok(answer)
     }
@@ -394,16 +396,20 @@ impl Calls {
     }
 
     fn take_kept(&mut self, core: &Core, text: &str) -> Option<Cursor> {
-        if self.kept_for != Some(core.identity()) {
-            self.kept.clear();
-            self.kept_for = Some(core.identity());
-        }
-        let at = self.kept.iter().position(|k| k.text == text)?;
+        let now = core.identity();
+        let at = self.kept.iter().position(|k| k.text == text && k.identity == now)?;
         Some(self.kept.remove(at).cursor)
     }
 
     /// Keeps a closed cursor for the same text, as `session_cached_cursors` allows.
-    pub(crate) fn keep(&mut self, core: &Core, cx: &mut ExecCtx<'_>, text: &str, mut cursor: Cursor) {
+    pub(crate) fn keep(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        mut cursor: Cursor,
+        identity: Identity,
+    ) {
         let most = core.params.borrow().number(params::Param::SessionCachedCursors).max(0) as usize;
         if most == 0 {
             return;
@@ -412,7 +418,7 @@ impl Calls {
             self.kept.remove(0);
         }
         cursor.set_kept(true, cx);
-        self.kept.push(Kept { at: core.tick_kept(), text: text.to_string(), cursor });
+        self.kept.push(Kept { at: core.tick_kept(), text: text.to_string(), cursor, identity });
     }
 
     /// DDL and ALTER SESSION may change what kept cursors mean.
@@ -476,7 +482,7 @@ pub(crate) fn done(cx: &ExecCtx<'_>, outcome: Outcome) -> Done {
         warning: outcome.warning,
         out: outcome.out,
         in_transaction: cx.session.txn.is_active(),
-        schema: cx.session.schema.clone(),
+        schema: cx.session.schema.to_string(),
     }
 }
 

@@ -10,8 +10,16 @@ use types::{Number, Ora, Result, Value};
 /// # Errors
 /// ORA-02003 for a USERENV parameter that does not exist.
 pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, parameter: &str) -> Result<Value> {
-    if namespace != "USERENV" {
-        return Ok(Value::Null);
+    match namespace {
+        "USERENV" => {}
+        // What SESSION_ROLES shows.
+        "SYS_SESSION_ROLES" => {
+            let names = core.names()?;
+            let role = names.image().user_named(parameter).filter(|role| role.is_role);
+            let is_enabled = role.is_some_and(|role| core.who.roles(core.identity()).contains(&role.id.0));
+            return Ok(Value::text(if is_enabled { "TRUE" } else { "FALSE" }));
+        }
+        _ => return Ok(Value::Null),
     }
     let slot = core.p.session();
     let param = |p| Value::text(core.instance.params().get(p));
@@ -23,9 +31,9 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
         }
         "SESSION_USER" | "AUTHENTICATED_IDENTITY" => Value::text(session.user.as_str()),
         "SESSION_USERID" => number(session.user_id.into()),
-        "CURRENT_USER" => Value::text(schema_name(core, core.identity().user)?),
+        "CURRENT_USER" => Value::text(core.user_name(core.identity().user)?),
         "CURRENT_USERID" => number(core.identity().user.0.into()),
-        "CURRENT_SCHEMA" => Value::text(session.schema.as_str()),
+        "CURRENT_SCHEMA" => Value::text(&*session.schema),
         "CURRENT_SCHEMAID" => number(core.identity().schema.0.into()),
         "OS_USER" => Value::text(slot.os_user.get()),
         "HOST" => Value::text(slot.machine.get()),
@@ -43,7 +51,7 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
         "SERVICE_NAME" => Value::text("SYS$USERS"),
         "SERVER_HOST" => Value::text(os::process::host_name()),
         "CON_ID" => number(0),
-        "ISDBA" => Value::text(if core.is_sysdba() { "TRUE" } else { "FALSE" }),
+        "ISDBA" => Value::text(if core.who.is_sysdba_login() { "TRUE" } else { "FALSE" }),
         "LANG" => Value::text("US"),
         "LANGUAGE" => Value::text("AMERICAN_AMERICA.AL32UTF8"),
         "NLS_TERRITORY" => own(Param::NlsTerritory),
@@ -65,14 +73,10 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
         | "SESSION_EDITION_NAME"
         | "GLOBAL_CONTEXT_MEMORY"
         | "AUTHENTICATION_DATA" => Value::Null,
-        "AUTHENTICATION_METHOD" => Value::text(if core.is_sysdba() { "OS" } else { "PASSWORD" }),
+        "AUTHENTICATION_METHOD" => Value::text(if core.who.is_sysdba_login() { "OS" } else { "PASSWORD" }),
         "IDENTIFICATION_TYPE" => Value::text("LOCAL"),
         _ => return Err(Ora::new(2003)),
     })
-}
-
-fn schema_name(core: &Core, user: dictionary::UserId) -> Result<String> {
-    Ok(core.names()?.image().user_name(user))
 }
 
 fn number(n: i64) -> Value {

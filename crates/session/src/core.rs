@@ -5,14 +5,16 @@
 //! `&mut`. No cell is borrowed across a call into SQL or PL/SQL.
 
 use crate::commit_write::CommitWrite;
+use crate::identity::{Identity, Origin, Stack};
 use crate::instance::Instance;
 use crate::run::FunctionCache;
 use crate::world::{SqlCursor, World};
 use dictionary::{
-    Catalog, Dictionary, FixedCatalog, FixedId, NoFixedTables, SequenceDef, SessionCatalog, TableDef, UserId,
+    Catalog, Dictionary, FixedCatalog, FixedId, NoFixedTables, SequenceDef, SessionCatalog, SystemPrivilege, TableDef,
+    UserId, Who,
 };
 use enqueue::LockId;
-use exec::{ExecCtx, FixedTable, HostFunction, SessionState, Shared};
+use exec::{ExecCtx, Eyes, FixedTable, HostFunction, SessionState, Shared};
 use params::SessionParams;
 use plsql::Plsql;
 use process::Process;
@@ -42,21 +44,6 @@ pub struct SessionFace {
 /// Makes the fixed tables of a session.
 pub type MakeFixedTables = fn(SessionFace) -> Rc<dyn FixedTables>;
 
-/// Whose names and privileges are in force.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// Whose privileges.
-    pub user: UserId,
-    /// CURRENT_SCHEMA.
-    pub schema: UserId,
-    pub sysdba: bool,
-}
-
-impl Identity {
-    /// SYS with every privilege.
-    pub const SYS: Identity = Identity { user: UserId::SYS, schema: UserId::SYS, sysdba: true };
-}
-
 /// Savepoints by name, oldest first.
 pub type Savepoints = Vec<(String, Savepoint)>;
 
@@ -70,9 +57,10 @@ pub struct Core {
     names: RefCell<Option<(Identity, Rc<SessionCatalog>)>>,
     /// A table that a DDL statement is defining, as its own queries see it.
     ahead: RefCell<Option<Rc<TableDef>>>,
-    identity: Cell<Identity>,
-    /// The identity outside of definer's-rights units.
-    login: Cell<Identity>,
+    /// Whose names and privileges are in force.
+    pub(crate) who: Stack,
+    /// The last pair of unit owner and invoker that INHERIT PRIVILEGES was found for, and the dictionary's epoch then.
+    inherits: Cell<Option<(UserId, UserId, u64)>>,
     pub plsql: Plsql<SqlCursor>,
     pub params: Rc<RefCell<SessionParams>>,
     fixed: Option<Rc<dyn FixedTables>>,
@@ -146,8 +134,8 @@ impl Core {
             dict: RefCell::new(dict),
             names: RefCell::new(None),
             ahead: RefCell::new(None),
-            identity: Cell::new(Identity::SYS),
-            login: Cell::new(Identity::SYS),
+            who: Stack::default(),
+            inherits: Cell::new(None),
             plsql: Plsql::new(seed),
             params,
             fixed,
@@ -188,57 +176,94 @@ impl Core {
     }
 
     /// Whose names and privileges are in force.
+    #[inline]
     pub fn identity(&self) -> Identity {
-        self.identity.get()
+        self.who.now()
     }
 
-    /// Says who is logged on.
-    pub fn set_login(&self, identity: Identity) {
-        self.login.set(identity);
-        self.identity.set(identity);
+    /// ORA-01031 unless who is in force has the system privilege.
+    ///
+    /// # Errors
+    /// That; those of reading the dictionary.
+    pub fn require(&self, privilege: SystemPrivilege) -> Result<()> {
+        if self.names()?.has(privilege) { Ok(()) } else { Err(privilege.missing()) }
     }
 
-    /// Whether the session was opened as SYSDBA, whatever unit runs in it.
-    pub fn is_sysdba(&self) -> bool {
-        self.login.get().sysdba
-    }
-
-    /// ALTER SESSION SET CURRENT_SCHEMA.
+    /// ALTER SESSION SET CURRENT_SCHEMA: where names belong, and nothing else.
     ///
     /// # Errors
     /// ORA-01435 when there is no such user.
-    pub fn set_current_schema(&self, name: &str) -> Result<()> {
+    pub fn set_current_schema(&self, session: &mut SessionState, name: &str) -> Result<()> {
         let schema = self.user_id(name)?.ok_or_else(|| Ora::new(1435))?;
-        self.set_login(Identity { schema, ..self.login.get() });
+        self.who.set_schema(schema);
+        session.schema = name.into();
+        if self.identity().origin == Origin::Login {
+            self.p.session().schema_name.set(name);
+        }
         Ok(())
     }
 
-    /// Names resolve in `schema` from now on: a definer's-rights unit of its owner, or back to the session's own schema.
-    pub fn enter_schema(&self, name: &str) {
-        let Ok(Some(schema)) = self.user_id(name) else { return };
-        let login = self.login.get();
-        let own = schema == login.schema;
-        self.identity.set(if own { login } else { Identity { user: schema, schema, sysdba: schema == UserId::SYS } });
+    /// Takes an identity, whose schema has that name, until [`Core::leave`].
+    pub fn enter(&self, session: &mut SessionState, identity: Identity, schema: &Rc<str>) {
+        self.who.enter(identity, std::mem::replace(&mut session.schema, Rc::clone(schema)));
+        session.parsing_user = identity.user.0;
     }
 
-    fn user_id(&self, name: &str) -> Result<Option<UserId>> {
+    /// Goes back to the identity before.
+    pub fn leave(&self, session: &mut SessionState) {
+        session.schema = self.who.leave();
+        session.parsing_user = self.identity().user.0;
+    }
+
+    /// The number of a user; `None` for roles and for what is not there.
+    ///
+    /// # Errors
+    /// Those of reading the dictionary.
+    pub fn user_id(&self, name: &str) -> Result<Option<UserId>> {
         if name == "SYS" {
             return Ok(Some(UserId::SYS));
         }
         Ok(self.dict.borrow_mut().user(&self.p, name)?.map(|u| u.id))
     }
 
-    /// Runs `f` with the names and privileges of SYS.
-    pub fn as_sys<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.with_identity(Identity::SYS, f)
+    /// The name of a user; empty for one that is gone.
+    ///
+    /// # Errors
+    /// Those of reading the dictionary.
+    pub fn user_name(&self, user: UserId) -> Result<String> {
+        Ok(self.names()?.image().user_name(user))
     }
 
-    /// Runs `f` with other names and privileges.
-    pub fn with_identity<R>(&self, identity: Identity, f: impl FnOnce() -> R) -> R {
-        let before = self.identity.replace(identity);
-        let result = f();
-        self.identity.set(before);
-        result
+    /// ORA-06598 unless code of `owner` may run with the privileges of who is in force.
+    ///
+    /// # Errors
+    /// That; those of reading the dictionary.
+    pub fn require_inheritance(&self, owner: UserId) -> Result<()> {
+        let user = self.identity().user;
+        if owner == user || owner == UserId::SYS {
+            return Ok(());
+        }
+        let found = Some((owner, user, self.instance.storage().dictionary.epoch()));
+        if self.inherits.get() == found {
+            return Ok(());
+        }
+        if !self.names()?.image().may_inherit(owner, user) {
+            return Err(Ora::new(6598));
+        }
+        self.inherits.set(found);
+        Ok(())
+    }
+
+    /// SET ROLE: these roles and no others, with those granted to them.
+    ///
+    /// # Errors
+    /// ORA-06565 inside a unit of definer's rights.
+    pub fn enable_roles(&self, roles: Vec<u32>) -> Result<()> {
+        if self.identity().origin != Origin::Login {
+            return Err(Ora::with(6565, &[&"SET ROLE"]));
+        }
+        self.who.enable(roles);
+        Ok(())
     }
 
     /// Runs `f` with a table as it will be once the statement that defines it has committed; what can be named may be read.
@@ -254,17 +279,22 @@ impl Core {
     /// # Errors
     /// Those of reading the dictionary.
     pub fn names(&self) -> Result<Rc<SessionCatalog>> {
-        let identity = self.identity.get();
+        let identity = self.identity();
         if let Some((of, names)) = &*self.names.borrow()
             && *of == identity
             && self.dict.borrow().is_current(names.image().epoch())
         {
             return Ok(Rc::clone(names));
         }
-        let Identity { user, schema, sysdba } = identity;
-        let names = Rc::new(self.dict.borrow_mut().names(&self.p, user, schema, sysdba)?);
+        let names = Rc::new(self.dict.borrow_mut().names(&self.p, &self.who_is(identity))?);
         *self.names.borrow_mut() = Some((identity, Rc::clone(&names)));
         Ok(names)
+    }
+
+    /// An identity as the dictionary takes it.
+    pub fn who_is(&self, identity: Identity) -> Who {
+        let Identity { user, schema, sysdba, .. } = identity;
+        Who { user, schema, sysdba, roles: self.who.roles(identity) }
     }
 
     /// The local time with its offset from UTC.
@@ -397,6 +427,10 @@ impl Core {
         let mut whole = function.as_bytes().to_vec();
         whole.push(0);
         whole.extend_from_slice(&session.nls_fingerprint().to_le_bytes());
+        // What a function of invoker's rights reads is its caller's.
+        let Identity { user, schema, .. } = self.identity();
+        whole.extend_from_slice(&user.0.to_le_bytes());
+        whole.extend_from_slice(&schema.0.to_le_bytes());
         whole.extend_from_slice(key);
         let about =
             Description { name: function, namespace: Namespace::PlSql, creator: session.user_id, column_count: 1 };
@@ -416,6 +450,16 @@ impl Core {
             }
             Opened::Bypass => Ok(None),
         }
+    }
+
+    fn function_named(&self, cx: &mut ExecCtx<'_>, path: &[String], args: usize) -> Result<Option<HostFunction>> {
+        let mut world = World { cx: cx.reborrow(), core: self };
+        let Some(f) = self.plsql.function(&mut world, path, args)? else { return Ok(None) };
+        // A result with a function whose tables are not known cannot be cached: such a function is not taken for deterministic. Which
+        // tables an invoker's function reads is not known before it is called.
+        let reads = if f.deterministic && !f.invokers { self.plsql.reads(&mut world, &f) } else { None };
+        let (deterministic, dependencies) = (reads.is_some(), reads.unwrap_or_default());
+        Ok(Some(HostFunction { deterministic, dependencies, ..HostFunction::from(f) }))
     }
 
     fn any_temporary(&self, objects: &[ObjectId]) -> Result<bool> {
@@ -495,18 +539,36 @@ impl exec::Host for Core {
         fixed.table(id)
     }
 
-    fn function(&self, cx: &mut ExecCtx<'_>, path: &[String], args: usize) -> Result<Option<HostFunction>> {
-        let mut world = World { cx: cx.reborrow(), core: self };
-        let Some(f) = self.plsql.function(&mut world, path, args)? else { return Ok(None) };
-        // A result with a function whose tables are not known cannot be cached: such a function is not taken for deterministic.
-        let reads = if f.deterministic { self.plsql.reads(&mut world, &f) } else { None };
-        let (deterministic, dependencies) = (reads.is_some(), reads.unwrap_or_default());
-        Ok(Some(HostFunction { deterministic, dependencies, ..HostFunction::from(f) }))
+    fn function(
+        &self,
+        cx: &mut ExecCtx<'_>,
+        eyes: Option<Eyes>,
+        path: &[String],
+        args: usize,
+    ) -> Result<Option<HostFunction>> {
+        let Some(eyes) = eyes else { return self.function_named(cx, path, args) };
+        let name: Rc<str> = self.names()?.image().user_name(eyes.owner).into();
+        self.enter(cx.session, Identity::definer(eyes.owner), &name);
+        let found = self.function_named(cx, path, args);
+        self.leave(cx.session);
+        let Some(f) = found? else { return Ok(None) };
+        if f.invokers && eyes.bequeaths {
+            self.require_inheritance(eyes.owner)?;
+        }
+        // Who calls an invoker's function is the owner of the view that it stands in.
+        let caller = (f.invokers && !eyes.bequeaths).then_some((eyes.owner, name));
+        Ok(Some(HostFunction { caller, ..f }))
     }
 
     fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value> {
-        let mut world = World { cx: cx.reborrow(), core: self };
-        self.plsql.call(&mut world, function.handle, args)
+        let Some((owner, name)) = &function.caller else {
+            let mut world = World { cx: cx.reborrow(), core: self };
+            return self.plsql.call(&mut world, function.handle, args);
+        };
+        self.enter(cx.session, Identity::definer(*owner), name);
+        let result = self.plsql.call(&mut World { cx: cx.reborrow(), core: self }, function.handle, args);
+        self.leave(cx.session);
+        result
     }
 
     fn name_segment(&self, e: Ora) -> Ora {

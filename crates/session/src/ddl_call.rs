@@ -1,7 +1,8 @@
 //! DDL: what the statements need of the session.
 
 use crate::caches::OnCommit;
-use crate::core::{Core, Identity};
+use crate::core::Core;
+use crate::identity::Identity;
 use crate::world::World;
 use ddl::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
 use dictionary::{Catalog, Dictionary, Resolved, SALT_BYTES, TableDef, UserId};
@@ -72,12 +73,25 @@ impl Session<'_> {
         library.invalidate_objects(p, &old);
     }
 
-    /// Compiles a query whose names belong to `schema`.
-    fn cursor(&mut self, query: &Query, schema: UserId) -> Result<Cursor> {
+    /// Compiles a query.
+    fn cursor(&mut self, query: &Query) -> Result<Cursor> {
         let statement = Rc::new(Statement::Query(Box::new(query.clone())));
-        let login = self.core.identity();
-        let identity = Identity { schema, ..login };
-        self.core.with_identity(identity, || Cursor::compile_parsed(&mut self.cx, "", statement, &[]))
+        Cursor::compile_parsed(&mut self.cx, "", statement, &[])
+    }
+
+    /// Does something with the names and privileges of a view's owner, or a table's.
+    fn as_owner<R>(&mut self, owner: UserId, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let name: Rc<str> = self.core.user_name(owner)?.into();
+        self.core.enter(self.cx.session, Identity::definer(owner), &name);
+        let done = f(self);
+        self.core.leave(self.cx.session);
+        done
+    }
+
+    fn columns_of(&mut self, query: &Query) -> Result<Vec<Described>> {
+        let mut cursor = self.cursor(query)?;
+        cursor.close(&mut self.cx);
+        Ok(cursor.columns().iter().map(described).collect())
     }
 }
 
@@ -98,8 +112,7 @@ impl Host for Session<'_> {
     }
 
     fn session(&self) -> SessionNames {
-        let Identity { user, schema, sysdba } = self.core.identity();
-        SessionNames { user, schema, sysdba }
+        self.core.who_is(self.core.identity())
     }
 
     fn now(&self) -> Date {
@@ -121,22 +134,26 @@ impl Host for Session<'_> {
         crate::session::random_bytes()
     }
 
-    fn describe(&mut self, query: &Query, schema: UserId) -> Result<Vec<Described>> {
-        let mut cursor = self.cursor(query, schema)?;
-        cursor.close(&mut self.cx);
-        Ok(cursor.columns().iter().map(described).collect())
+    fn describe(&mut self, query: &Query, owner: Option<UserId>) -> Result<Vec<Described>> {
+        let Some(owner) = owner else { return self.columns_of(query) };
+        let found = self.as_owner(owner, |session| session.columns_of(query));
+        // What the owner sees by roles only is there, and may not be used.
+        match found {
+            Err(e) if e.is(942) && self.core.identity().user == owner && self.columns_of(query).is_ok() => {
+                let error = Ora::new(1031);
+                Err(e.position().map_or(error.clone(), |pos| error.at(pos)))
+            }
+            found => found,
+        }
     }
 
     fn used_objects(&mut self, query: &Query, owner: UserId) -> Result<Vec<ObjectId>> {
-        let statement = Rc::new(Statement::Query(Box::new(query.clone())));
-        let identity = Identity { user: owner, schema: owner, sysdba: owner == UserId::SYS };
-        let core = self.core;
-        core.with_identity(identity, || {
-            let names = core.names()?;
+        self.as_owner(owner, |session| {
+            let names = session.core.names()?;
             names.note_uses();
-            let compiled = Cursor::compile_parsed(&mut self.cx, "", statement, &[]);
+            let compiled = session.cursor(query);
             let used = names.take_uses();
-            compiled?.close(&mut self.cx);
+            compiled?.close(&mut session.cx);
             Ok(used)
         })
     }
@@ -147,8 +164,7 @@ impl Host for Session<'_> {
         expected: Option<&[Described]>,
         each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
     ) -> Result<()> {
-        let schema = self.core.identity().schema;
-        let mut cursor = self.cursor(query, schema)?;
+        let mut cursor = self.cursor(query)?;
         let result = self.each_row(&mut cursor, expected, each);
         cursor.close(&mut self.cx);
         result

@@ -10,7 +10,7 @@ use sql::ast::{ExplainPlan, Name, Statement};
 use types::{Number, Ora, Result, Value};
 
 use crate::core::Core;
-use crate::jobs::rows_of;
+use crate::recursive::rows_of;
 use crate::shared_pool::LINES;
 
 /// Columns that are filled, as the placeholders number them.

@@ -113,7 +113,7 @@ impl Host for Smon<'_> {
     }
 
     fn session(&self) -> SessionNames {
-        SessionNames { user: UserId::SYS, schema: UserId::SYS, sysdba: true }
+        SessionNames::owner(UserId::SYS)
     }
 
     fn now(&self) -> Date {
@@ -129,7 +129,7 @@ impl Host for Smon<'_> {
         [0; SALT_BYTES]
     }
 
-    fn describe(&mut self, _: &Query, _: UserId) -> Result<Vec<Described>> {
+    fn describe(&mut self, _: &Query, _: Option<UserId>) -> Result<Vec<Described>> {
         not_smons()
     }
 

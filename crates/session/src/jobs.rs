@@ -1,12 +1,13 @@
 //! DBMS_JOB over `sys.job$`, and what a slave does to run a job.
 //!
 //! The statements on the job table are ordinary SQL with the names and privileges of SYS, in the caller's transaction: a
-//! submitted job exists for others once the caller commits.
+//! submitted job exists for others once the caller commits. A job's own texts, what it does and its interval, run as its owner.
 
 use crate::blocks;
 use crate::core::Core;
+use crate::recursive::{recursive, value_of};
 use crate::world::{World, number};
-use exec::{Cursor, ExecCtx};
+use exec::ExecCtx;
 use net::StatementKind;
 use plsql::{Datum, JobChange, JobRequest, World as _};
 use types::{Ora, Result, Value};
@@ -14,41 +15,12 @@ use types::{Ora, Result, Value};
 /// One job as its row says.
 pub struct Job {
     pub number: i64,
+    /// Whose privileges it has.
     pub owner: String,
+    /// The schema that its names belong to.
+    pub schema: String,
     pub what: String,
     pub interval: Option<String>,
-}
-
-/// Runs a statement with SYS's names and gives its rows. Placeholders that are numbers take that one of `binds`, from 1.
-///
-/// # Errors
-/// Those of the statement.
-pub fn recursive(core: &Core, cx: &mut ExecCtx<'_>, text: &str, binds: &[Value]) -> Result<Vec<Vec<Value>>> {
-    core.as_sys(|| {
-        core.p.count(wait::Stat::RecursiveCalls, 1);
-        // The cursor numbers its binds as they stand in the text: `:n` is the n-th given here.
-        let given = |name: &String| name.parse::<usize>().ok().and_then(|n| binds.get(n.checked_sub(1)?).cloned());
-        let values: Option<Vec<Value>> = sql::bind_names(text).iter().map(given).collect();
-        let types: Vec<_> = values.as_deref().unwrap_or(binds).iter().map(|v| Some(v.data_type())).collect();
-        let mut cursor = Cursor::compile(cx, text, &types)?;
-        cursor.bind(values.as_deref().unwrap_or(binds))?;
-        let rows = rows_of(&mut cursor, cx);
-        cursor.close(cx);
-        rows
-    })
-}
-
-/// Executes a cursor and gives all its rows.
-pub(crate) fn rows_of(cursor: &mut Cursor, cx: &mut ExecCtx<'_>) -> Result<Vec<Vec<Value>>> {
-    cursor.execute(cx)?;
-    let mut rows = Vec::new();
-    if cursor.kind() == exec::StatementKind::Select {
-        let mut row = Vec::new();
-        while cursor.fetch(cx, &mut row)? {
-            rows.push(row.clone());
-        }
-    }
-    Ok(rows)
 }
 
 fn int(v: &Value) -> Result<i64> {
@@ -74,12 +46,13 @@ pub fn submit(w: &mut World<'_>, job: &JobRequest) -> Result<i64> {
     let n = w.core.instance.state().next_job(last as u64) as i64;
     let now = w.core.local_time().date;
     let next = job.next_date.unwrap_or(now);
-    let (user, schema) = (w.cx.session.user.clone(), w.cx.session.schema.clone());
+    // Whose unit submits it, that is the job's owner, whoever called the unit.
+    let owner = w.core.user_name(w.core.identity().user)?;
     let values = [
         number(n),
-        Value::text(user.as_str()),
-        Value::text(user.as_str()),
-        Value::text(schema),
+        Value::text(w.cx.session.user.as_str()),
+        Value::text(owner),
+        Value::text(&*w.cx.session.schema),
         Value::Date(next),
         job.interval.as_deref().map_or(Value::Null, Value::text),
         Value::text(job.what.as_str()),
@@ -100,19 +73,20 @@ pub fn submit(w: &mut World<'_>, job: &JobRequest) -> Result<i64> {
 /// ORA-23421 when there is no such job of the user's.
 fn own_job(w: &mut World<'_>, job: i64) -> Result<Job> {
     let found = load(w.core, &mut w.cx, job)?;
-    let user = &w.cx.session.user;
-    found.filter(|j| j.owner == *user || w.core.is_sysdba()).ok_or_else(|| Ora::with(23421, &[&job]))
+    let user = w.core.user_name(w.core.identity().user)?;
+    found.filter(|j| j.owner == user).ok_or_else(|| Ora::with(23421, &[&job]))
 }
 
 /// Reads a job's row.
 pub fn load(core: &Core, cx: &mut ExecCtx<'_>, job: i64) -> Result<Option<Job>> {
-    let sql = "select powner, what, interval# from sys.job$ where job = :1";
+    let sql = "select powner, cowner, what, interval# from sys.job$ where job = :1";
     let rows = recursive(core, cx, sql, &[number(job)])?;
     Ok(rows.first().map(|r| Job {
         number: job,
         owner: text(&r[0]).unwrap_or_default(),
-        what: text(&r[1]).unwrap_or_default(),
-        interval: text(&r[2]),
+        schema: text(&r[1]).unwrap_or_default(),
+        what: text(&r[2]).unwrap_or_default(),
+        interval: text(&r[3]),
     }))
 }
 
@@ -126,23 +100,21 @@ pub fn remove(w: &mut World<'_>, job: i64) -> Result<()> {
 /// DBMS_JOB.CHANGE, WHAT, NEXT_DATE, INTERVAL and BROKEN.
 pub fn change(w: &mut World<'_>, job: i64, change: &JobChange) -> Result<()> {
     own_job(w, job)?;
-    let mut set = |column: &str, value: Value| {
-        let sql = format!("update sys.job$ set {column} = :1 where job = :2");
-        recursive(w.core, &mut w.cx, &sql, &[value, number(job)]).map(drop)
-    };
+    let mut set = |sql: &'static str, value: Value| recursive(w.core, &mut w.cx, sql, &[value, number(job)]).map(drop);
     if let Some(what) = &change.what {
-        set("what", Value::text(what.as_str()))?;
+        set("update sys.job$ set what = :1 where job = :2", Value::text(what.as_str()))?;
     }
     if let Some(date) = change.next_date {
-        set("next_date", Value::Date(date))?;
+        set("update sys.job$ set next_date = :1 where job = :2", Value::Date(date))?;
     }
     if let Some(interval) = &change.interval {
-        set("interval#", interval.as_deref().map_or(Value::Null, Value::text))?;
+        let interval = interval.as_deref().map_or(Value::Null, Value::text);
+        set("update sys.job$ set interval# = :1 where job = :2", interval)?;
     }
     if let Some(broken) = change.broken {
-        set("flag", number(broken.into()))?;
+        set("update sys.job$ set flag = :1 where job = :2", number(broken.into()))?;
         if !broken {
-            set("failures", number(0))?;
+            set("update sys.job$ set failures = :1 where job = :2", number(0))?;
         }
     }
     Ok(())
@@ -175,12 +147,9 @@ pub fn execute(w: &mut World<'_>, job: &Job) -> Result<()> {
     let started = os::clock::now_ns();
     // The interval is evaluated before the job runs, as its documentation says.
     let next = match &job.interval {
-        Some(i) => {
-            recursive(w.core, &mut w.cx, &format!("select {i} from sys.dual"), &[])?.first().map(|r| r[0].clone())
-        }
-        None => None,
+        Some(interval) => value_of(&mut w.cx, interval)?,
+        None => Value::Null,
     };
-    let next = next.unwrap_or(Value::Null);
     let open = blocks::open(w, &block_text(&job.what), StatementKind::PLSQL_EXECUTE)?;
     let block = open.block.clone();
     let mut binds: Vec<Datum> = block

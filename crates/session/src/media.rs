@@ -26,9 +26,7 @@ const TRIES: u32 = 5;
 /// ORA-01031; ORA-00283, and below it why: ORA-01124 for a file that is in use, ORA-00264 when nothing is to be done, ORA-01179 for one
 /// that is not there, and those of recovery.
 pub fn recover(core: &Core, target: &RecoverTarget) -> Result<()> {
-    if !core.is_sysdba() && !core.names()?.has(SystemPrivilege::AlterDatabase) {
-        return Err(Ora::new(1031));
-    }
+    core.require(SystemPrivilege::AlterDatabase)?;
     let files = core.instance.storage().cache.files();
     let control = files.control()?;
     let canceled = |e: Ora| Ora::new(283).because(e);

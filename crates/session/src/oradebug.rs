@@ -47,7 +47,8 @@ pub fn command(text: &str) -> Option<&str> {
 /// ORA-01031 for all but SYSDBA, ORA-00070 for what is no command, ORA-00074 before a process was chosen, ORA-00600 `[504]` and `[545]` where a
 /// latch must not be got.
 pub fn run(core: &Core, debug: &Debug, line: &str) -> Result<Vec<String>> {
-    if !core.is_sysdba() {
+    // It is the client's command: no unit runs.
+    if !core.identity().sysdba {
         return Err(Ora::new(1031));
     }
     let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,7 +1,7 @@
 //! DBMS_WORKLOAD_REPOSITORY besides taking snapshots: settings, baselines, dropping, reports.
 
 use crate::core::Core;
-use crate::jobs::recursive;
+use crate::recursive::{Text, recursive, report};
 use crate::world::{World, number};
 use dictionary::Base;
 use exec::ExecCtx;
@@ -28,8 +28,8 @@ pub fn repository(w: &mut World<'_>, request: &RepositoryRequest) -> Result<Valu
     {
         let format = if *html { awr::Format::Html } else { awr::Format::Text };
         let core = w.core;
-        let mut query = |sql: &str, binds: &[Value]| recursive(core, &mut w.cx, sql, binds);
-        let report = match request {
+        let mut query = |sql: &str, binds: &[Value]| report(core, &mut w.cx, sql, binds);
+        let text = match request {
             RepositoryRequest::Compare { first, second, .. } => awr::compare(&mut query, *first, *second, format)?,
             RepositoryRequest::Report { begin, end, .. } => awr::report(&mut query, *begin, *end, format)?,
             RepositoryRequest::Ash { begin, end, .. } => {
@@ -37,7 +37,7 @@ pub fn repository(w: &mut World<'_>, request: &RepositoryRequest) -> Result<Valu
             }
             _ => return Ok(Value::Null),
         };
-        return Ok(crate::shared_pool::keep_lines(core, report.lines().flat_map(pieces).collect()));
+        return Ok(crate::shared_pool::keep_lines(core, text.lines().flat_map(pieces).collect()));
     }
     w.autonomous_begin()?;
     let changed = change(w.core, &mut w.cx, request);
@@ -134,8 +134,8 @@ fn set(
     let dbid = number(dbid);
     for (column, value) in [("retention_min", retention), ("snap_interval_min", interval), ("topnsql", top)] {
         if let Some(value) = value {
-            let sql = format!("update sys.wrm$_wr_control set {column} = :1 where dbid = :2");
-            recursive(core, cx, &sql, &[number(value), dbid.clone()])?;
+            let sql = Text::joined(&["update sys.wrm$_wr_control set ", column, " = :1 where dbid = :2"]);
+            recursive(core, cx, sql, &[number(value), dbid.clone()])?;
         }
     }
     core.instance.state().note_repository_change();
@@ -160,8 +160,8 @@ fn drop_snapshots(core: &Core, cx: &mut ExecCtx<'_>, low: i64, high: i64) -> Res
     let tables = Base::ALL.iter().map(|base| base.table().name).filter(|name| name.starts_with("WRH$_"));
     let of_all = ["WRH$_SQLTEXT", "WRH$_SEG_STAT_OBJ"];
     for table in tables.filter(|name| !of_all.contains(name)).chain(["WRM$_SNAPSHOT"]) {
-        let sql = format!("delete from sys.{table} w where w.snap_id between :1 and :2 {kept}");
-        recursive(core, cx, &sql, &[number(low), number(high)])?;
+        let sql = Text::joined(&["delete from sys.", table, " w where w.snap_id between :1 and :2 ", kept]);
+        recursive(core, cx, sql, &[number(low), number(high)])?;
     }
     let texts = "delete from sys.wrh$_sqltext t where not exists (select null from sys.wrh$_sqlstat q where q.sql_id = t.sql_id) \
                  and not exists (select null from sys.wrh$_active_session_history h where h.sql_id = t.sql_id)";

@@ -2,7 +2,8 @@
 
 use crate::alter;
 use crate::core::Core;
-use dictionary::{Catalog, ObjectPrivilege, Resolved};
+use crate::identity::Origin;
+use dictionary::{Catalog, ObjectPrivilege, Resolved, UserId};
 use enqueue::LockMode;
 use exec::{ExecCtx, SessionState};
 use functions::{Clock, FnCache, FnCtx, FnDef, SessionInfo};
@@ -55,8 +56,7 @@ fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Resu
             Ok(())
         }
         Statement::SetTransaction(s) => set_transaction(core, cx, s),
-        // Every role of a user is enabled at all times.
-        Statement::SetRole(_) => Ok(()),
+        Statement::SetRole(roles) => set_role(core, roles),
         Statement::LockTable(l) => lock_table(core, cx, l),
         Statement::AlterSession(a) => alter::alter_session(core, cx, a),
         Statement::AlterSystem(a) => alter::alter_system(core, cx, a),
@@ -71,6 +71,60 @@ fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Resu
         | Statement::Call(_)
         | Statement::Block { .. } => Err(Ora::new(900)),
     }
+}
+
+/// Most roles that can be enabled.
+const ROLES_MOST: usize = 148;
+
+/// SET ROLE. What is named replaces what is enabled, all or nothing.
+///
+/// # Errors
+/// ORA-06565 inside a unit of definer's rights; ORA-01919 for what is no role, ORA-01924 for one that was not granted to the user,
+/// ORA-01979 for a password that is missing or wrong, ORA-28031 for too many.
+pub(crate) fn set_role(core: &Core, roles: &ast::SetRole) -> Result<()> {
+    if core.identity().origin != Origin::Login {
+        return Err(Ora::with(6565, &[&"SET ROLE"]));
+    }
+    let names = core.names()?;
+    let (image, user) = (names.image(), core.identity().user);
+    let named = |role: &ast::RoleName| {
+        let found = image.user_named(&role.name.name).filter(|found| found.is_role);
+        found.cloned().ok_or_else(|| Ora::with(1919, &[&role.name.name]).at(role.name.pos.0))
+    };
+    let own: Vec<UserId> = image.direct_roles(user).chain(image.direct_roles(UserId::PUBLIC)).collect();
+    // A role that comes with another may be enabled by itself, too.
+    let reached = image.grantees(user);
+    let chosen: Vec<(UserId, Option<&String>)> = match roles {
+        ast::SetRole::None => Vec::new(),
+        ast::SetRole::AllExcept(list) => {
+            let except: Vec<UserId> = list.iter().map(|role| named(role).map(|def| def.id)).collect::<Result<_>>()?;
+            own.iter().filter(|role| !except.contains(role)).map(|role| (*role, None)).collect()
+        }
+        ast::SetRole::Roles(list) => {
+            let mut chosen = Vec::new();
+            for role in list {
+                let def = named(role)?;
+                if !reached.contains(&def.id.0) && user != UserId::SYS {
+                    return Err(Ora::with(1924, &[&role.name.name]).at(role.name.pos.0));
+                }
+                chosen.push((def.id, role.password.as_ref()));
+            }
+            chosen
+        }
+    };
+    for (role, password) in &chosen {
+        let Some(def) = image.user(*role) else { continue };
+        let proves = |verifier: &dictionary::Verifier| password.is_some_and(|password| verifier.matches(password));
+        if def.verifier.as_ref().is_some_and(|verifier| !proves(verifier)) {
+            return Err(Ora::with(1979, &[&def.name]));
+        }
+    }
+    let chosen: Vec<u32> = chosen.iter().map(|(role, _)| role.0).collect();
+    let enabled = image.reached(&chosen);
+    if enabled.len() > ROLES_MOST {
+        return Err(Ora::with(28031, &[&ROLES_MOST]));
+    }
+    core.enable_roles(enabled)
 }
 
 fn set_transaction(core: &Core, cx: &mut ExecCtx<'_>, s: &ast::SetTransaction) -> Result<()> {

@@ -9,7 +9,7 @@
 use crate::alter;
 use crate::array::NextRow;
 use crate::call::Calls;
-use crate::core::{Core, Identity};
+use crate::core::Core;
 use crate::instance::Instance;
 use crate::jobs;
 use crate::logon::SessionLimits;
@@ -255,11 +255,12 @@ impl Session {
 
     /// Makes the session `name`'s.
     fn become_user(&mut self, name: &str, id: UserId, sysdba: bool) {
-        self.core.set_login(Identity { user: id, schema: id, sysdba });
+        let roles = self.core.names().map_or_else(|_| Vec::new(), |names| names.image().default_roles(id));
+        self.core.who.log_in(id, id, sysdba, roles);
         self.state.user = name.to_string();
         self.state.user_id = id.0;
         self.state.parsing_user = id.0;
-        self.state.schema = name.to_string();
+        self.state.schema = name.into();
         let user = self.core.dict.borrow_mut().user(&self.core.p, name).ok().flatten();
         let own = user.map(|user| user.temporary_tablespace).filter(|n| *n > 0);
         if let Some(number) = own {
@@ -504,12 +505,12 @@ impl Session {
     ///
     /// # Errors
     /// Those of the query.
-    pub fn recursive_query(&mut self, text: &str, binds: &[Value]) -> Result<Vec<Vec<Value>>> {
+    pub fn recursive_query(&mut self, text: &'static str, binds: &[Value]) -> Result<Vec<Vec<Value>>> {
         self.state.nls.today = self.core.local_time().date;
         let Session { core, state, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         cx.session.figures.begin_call(&core.p);
-        let rows = jobs::recursive(core, &mut cx, text, binds);
+        let rows = crate::recursive::recursive(core, &mut cx, text, binds);
         cx.session.figures.flush(&core.p, core.shared.library);
         self.end_call();
         rows
@@ -584,6 +585,9 @@ impl Session {
             return Ok(JobOutcome::Failed(Ora::new(1435)));
         };
         self.become_user(&job.owner, owner, owner == UserId::SYS);
+        if job.schema != job.owner {
+            self.core.set_current_schema(&mut self.state, &job.schema)?;
+        }
         self.core.job.set(number as u64);
         self.core.p.session().job.store(number as u64, Ordering::Relaxed);
         let command = &self.core.p.session().command;

@@ -1,14 +1,15 @@
 //! PL/SQL's view of the session.
 
 use crate::core::Core;
+use crate::identity::Identity;
 use crate::jobs;
 use crate::run;
-use dictionary::{Access, Catalog, ObjectKind, Resolved, UnitKind};
+use dictionary::{Access, Catalog, ObjectKind, Resolved, UnitKind, UserId};
 use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
 use exec::{Cursor, ExecCtx};
 use plsql::{
-    ColumnInfo, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, RepositoryRequest, ResultCacheRequest,
-    StoredUnit,
+    ColumnInfo, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, Owner, RepositoryRequest,
+    ResultCacheRequest, StoredUnit,
 };
 use sql::ast::Statement;
 use sql::lexer::{Token, TokenKind, lex};
@@ -29,10 +30,13 @@ pub struct SqlCursor {
     cursor: Cursor,
     /// By placeholder, the bind of the cursor.
     places: Vec<usize>,
+    /// Who opened it, and the name of the schema: it means the same and may do the same wherever it is executed and fetched from.
+    identity: Identity,
+    schema: Rc<str>,
 }
 
 impl SqlCursor {
-    fn new(cursor: Cursor, standing: &[String], by_name: bool) -> SqlCursor {
+    fn new(cursor: Cursor, standing: &[String], by_name: bool, identity: Identity, schema: Rc<str>) -> SqlCursor {
         let names = cursor.binds();
         let at = |name: &str| names.iter().position(|n| n == name);
         let places = if by_name {
@@ -40,7 +44,7 @@ impl SqlCursor {
         } else {
             standing.iter().filter_map(|n| at(n)).collect()
         };
-        SqlCursor { cursor, places }
+        SqlCursor { cursor, places, identity, schema }
     }
 }
 
@@ -75,6 +79,21 @@ impl World<'_> {
         )
     }
 
+    /// Does something with a cursor as who opened it.
+    fn as_opener<R>(
+        &mut self,
+        cursor: &mut SqlCursor,
+        f: impl FnOnce(&mut Cursor, &mut ExecCtx<'_>) -> Result<R>,
+    ) -> Result<R> {
+        if self.core.identity() == cursor.identity {
+            return f(&mut cursor.cursor, &mut self.cx);
+        }
+        self.core.enter(self.cx.session, cursor.identity, &cursor.schema);
+        let done = f(&mut cursor.cursor, &mut self.cx);
+        self.core.leave(self.cx.session);
+        done
+    }
+
     fn column_infos(columns: &[exec::Column]) -> Vec<ColumnInfo> {
         let info = |c: &exec::Column| ColumnInfo { name: c.name.clone(), ty: c.ty, nullable: c.nullable };
         columns.iter().map(info).collect()
@@ -97,13 +116,39 @@ impl plsql::World for World<'_> {
     }
 
     fn schema(&self) -> String {
-        self.cx.session.schema.clone()
+        self.cx.session.schema.to_string()
     }
 
-    fn set_schema(&mut self, schema: &str) {
-        self.core.enter_schema(schema);
-        self.cx.session.parsing_user = self.core.identity().user.0;
-        schema.clone_into(&mut self.cx.session.schema);
+    #[inline]
+    fn identity(&self) -> u128 {
+        self.core.identity().key()
+    }
+
+    fn owner_number(&mut self, owner: &str) -> u32 {
+        // Of a user that is gone nothing can be named either.
+        self.core.user_id(owner).ok().flatten().map_or(u32::MAX, |user| user.0)
+    }
+
+    #[inline]
+    fn enter(&mut self, owner: &Owner) -> bool {
+        let identity = Identity::definer(UserId(owner.number));
+        let is_other = self.core.identity() != identity;
+        if is_other {
+            self.core.enter(self.cx.session, identity, &owner.name);
+        }
+        is_other
+    }
+
+    fn leave(&mut self) {
+        self.core.leave(self.cx.session);
+    }
+
+    fn check_inheritance(&mut self, owner: &Owner) -> Result<()> {
+        self.core.require_inheritance(UserId(owner.number))
+    }
+
+    fn is_own(&self, cursor: &SqlCursor) -> bool {
+        cursor.identity == self.core.identity()
     }
 
     fn sys_context(&mut self, namespace: &str, parameter: &str) -> Result<Value> {
@@ -151,8 +196,7 @@ impl plsql::World for World<'_> {
     }
 
     fn epoch(&mut self) -> u64 {
-        // Unqualified names mean other things in another schema.
-        self.cx.host.epoch() ^ u64::from(self.core.identity().schema.0).rotate_left(40)
+        self.cx.host.epoch()
     }
 
     fn table_columns(&mut self, owner: Option<&str>, name: &str) -> Result<Option<Vec<ColumnInfo>>> {
@@ -177,8 +221,9 @@ impl plsql::World for World<'_> {
     }
 
     fn stored_unit(&mut self, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>> {
-        let units = self.core.names()?.units(owner, name)?;
-        let unit = |u: &std::rc::Rc<dictionary::ProcedureDef>| StoredUnit {
+        let names = self.core.names()?;
+        let units = names.units(owner, name)?;
+        let unit = |u: &Rc<dictionary::ProcedureDef>| StoredUnit {
             owner: u.owner.clone(),
             name: u.name.clone(),
             kind: unit_kind(u.kind),
@@ -268,7 +313,8 @@ impl plsql::World for World<'_> {
         if !self.core.audit_rows.get() && crate::audit::changes_trail(kind, cursor.dependencies()) {
             crate::audit::rows(self.core, &self.cx.session.txn, kind, cursor.dependencies(), text, 0)?;
         }
-        Ok(SqlCursor::new(cursor, &standing, by_name))
+        let schema = Rc::clone(&self.cx.session.schema);
+        Ok(SqlCursor::new(cursor, &standing, by_name, self.core.identity(), schema))
     }
 
     fn bind(&mut self, cursor: &mut SqlCursor, at: usize, value: &Value) -> Result<()> {
@@ -277,7 +323,7 @@ impl plsql::World for World<'_> {
     }
 
     fn execute(&mut self, cursor: &mut SqlCursor) -> Result<u64> {
-        let executed = cursor.cursor.execute(&mut self.cx);
+        let executed = self.as_opener(cursor, |cursor, cx| cursor.execute(cx));
         if self.core.audit_rows.get() {
             self.audit(&cursor.cursor, executed.as_ref().err())?;
         }
@@ -318,7 +364,7 @@ impl plsql::World for World<'_> {
     }
 
     fn fetch(&mut self, cursor: &mut SqlCursor, row: &mut Vec<Value>) -> Result<bool> {
-        cursor.cursor.fetch(&mut self.cx, row)
+        self.as_opener(cursor, |cursor, cx| cursor.fetch(cx, row))
     }
 
     fn current_row(&self, cursor: &SqlCursor) -> Option<types::Rowid> {
@@ -367,6 +413,17 @@ impl plsql::World for World<'_> {
 
     fn execute_other(&mut self, text: &str) -> Result<()> {
         run::run_other(self.core, &mut self.cx, text)
+    }
+
+    fn set_role(&mut self, roles: &str) -> Result<()> {
+        match sql::parse_statement(&format!("set role {roles}"))? {
+            Statement::SetRole(roles) => run::set_role(self.core, &roles),
+            _ => Err(Ora::new(922)),
+        }
+    }
+
+    fn set_nls(&mut self, parameter: &str, value: &str) -> Result<()> {
+        crate::alter::set_nls(self.core, self.cx.session, parameter, value)
     }
 
     fn commit(&mut self) -> Result<()> {

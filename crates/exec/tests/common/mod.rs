@@ -243,11 +243,19 @@ impl Host for TestHost {
     fn fixed_table(&self, _id: FixedId) -> &dyn FixedTable {
         &self.ticks
     }
-    fn function(&self, _cx: &mut ExecCtx<'_>, path: &[String], args: usize) -> Result<Option<HostFunction>> {
+    fn function(
+        &self,
+        _cx: &mut ExecCtx<'_>,
+        _eyes: Option<exec::Eyes>,
+        path: &[String],
+        args: usize,
+    ) -> Result<Option<HostFunction>> {
         if path.last().is_none_or(|n| n != "TWICE") || args != 1 {
             return Ok(None);
         }
         Ok(Some(HostFunction {
+            invokers: false,
+            caller: None,
             owner: "SCOTT".into(),
             package: None,
             name: "TWICE".into(),
@@ -401,6 +409,7 @@ impl<'i> Session<'i> {
                     columns: v.columns.iter().map(|c| c.name.clone()).collect(),
                     read_only: v.read_only,
                     check_option: false,
+                    bequeaths: false,
                     catalog: false,
                     epoch: 0,
                 };

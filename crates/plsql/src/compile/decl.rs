@@ -656,6 +656,7 @@ impl<W: World> Compiler<'_, W> {
             (Some(_), None) => return Err(self.pls(305, &[&s.name.name, &self.line], s.name.pos)),
             (None, _) => {
                 let symbol = Rc::new(SubSym {
+                    invokers: false,
                     name: s.name.name.clone(),
                     parameters: parameters.clone(),
                     returns: returns.clone(),

@@ -14,14 +14,14 @@ mod stmt;
 mod unit;
 
 pub use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
-pub use unit::{Compiled, Link, Units, compile_unit};
+pub use unit::{Compiled, Link, Rights, Units, as_owner, compile_unit};
 
 use crate::op::*;
 use crate::session::CompileError;
 use crate::ty::*;
 use crate::world::World;
 use scope::{Loc, Scope};
-use sql::plsql::ast::Pos;
+use sql::plsql::ast::{AuthId, Pos};
 use sql::plsql::line_column;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -132,6 +132,7 @@ pub struct Compiler<'a, W: World> {
     owner: String,
     /// The unit's name; empty for an anonymous block.
     unit: String,
+    authid: AuthId,
     pool: Pool,
     consts: HashMap<String, u32>,
     procs: Vec<Option<Rc<Proc>>>,
@@ -159,6 +160,7 @@ impl<'a, W: World> Compiler<'a, W> {
             text,
             owner: owner.to_string(),
             unit: unit.to_string(),
+            authid: AuthId::default(),
             pool: Pool::default(),
             consts: HashMap::new(),
             procs: Vec::new(),

@@ -72,6 +72,8 @@ pub struct SubSym {
     pub returns: Option<Ty>,
     pub target: SubTarget,
     pub deterministic: bool,
+    /// It is of a unit with its caller's rights; known of what is stored.
+    pub invokers: bool,
     /// Counts overloads of the name in its package, from one.
     pub overload: u32,
 }

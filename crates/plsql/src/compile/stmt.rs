@@ -821,6 +821,7 @@ impl<W: World> Compiler<'_, W> {
 
     fn open_cursor(&mut self, c: &Rc<CursorSym>, arguments: &[ast::Argument], ident: &Ident) -> CResult<()> {
         let sub = Rc::new(SubSym {
+            invokers: false,
             name: c.name.clone(),
             parameters: c.parameters.clone(),
             returns: None,

@@ -4,7 +4,7 @@ use super::scope::*;
 use super::{CResult, Compiler, FnState, Problem};
 use crate::op::*;
 use crate::session::CompileError;
-use crate::world::{StoredUnit, World};
+use crate::world::{Owner, StoredUnit, World};
 use dictionary::Access;
 use sql::plsql::ast::{self, Declaration, Unit, UnitKind};
 use std::any::Any;
@@ -22,10 +22,22 @@ pub struct Link {
     pub epoch: u64,
 }
 
+/// Whose names and privileges a unit runs with.
+#[derive(Debug)]
+pub enum Rights {
+    /// Its caller's: an anonymous block, what is built in.
+    Callers,
+    /// Its owner's.
+    Definers(Owner),
+    /// Its caller's, which the owner must be allowed to use.
+    Invokers(Owner),
+}
+
 /// A compiled unit.
 #[derive(Debug)]
 pub struct Compiled {
     pub owner: String,
+    pub rights: Rights,
     /// Empty for an anonymous block.
     pub name: String,
     pub pool: Pool,
@@ -73,10 +85,10 @@ impl Compiled {
 }
 
 type Key = (String, String);
-/// Who asks in which schema for which name.
-type InterfaceKey = (Option<String>, String, String);
-/// What a text was compiled to, by the schema it was compiled in.
-type BySchema = Vec<(String, Rc<Compiled>)>;
+/// Who asks, by [`World::identity`], in which schema for which name.
+type InterfaceKey = (u128, Option<String>, String, String);
+/// What a text was compiled to, by the identity it was compiled for.
+type ByIdentity = Vec<(u128, Rc<Compiled>)>;
 
 /// Whose unit a name stands for, and what it shows.
 #[derive(Clone)]
@@ -91,8 +103,8 @@ struct Shown {
 pub struct Units {
     interfaces: RefCell<HashMap<InterfaceKey, Option<Shown>>>,
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
-    /// Anonymous blocks by their text, each with the schema it was compiled in.
-    blocks: RefCell<HashMap<String, BySchema>>,
+    /// Anonymous blocks by their text, each with the identity it was compiled for.
+    blocks: RefCell<HashMap<String, ByIdentity>>,
     in_progress: RefCell<HashSet<Key>>,
     compiling: RefCell<HashSet<Key>>,
     epoch: Cell<u64>,
@@ -100,6 +112,9 @@ pub struct Units {
 
 /// Blocks kept by text; more and the store is emptied.
 const BLOCKS_MAX: usize = 200;
+
+/// Identities that one text is kept for.
+const IDENTITIES_MAX: usize = 8;
 
 impl Units {
     /// Forgets everything when the dictionary has changed.
@@ -136,7 +151,7 @@ impl Units {
         name: &str,
         schema: &str,
     ) -> Result<Option<Interface>> {
-        let key = (owner.map(str::to_string), schema.to_string(), name.to_string());
+        let key = (w.identity(), owner.map(str::to_string), schema.to_string(), name.to_string());
         let known = self.interfaces.borrow().get(&key).cloned();
         let found = match known {
             Some(found) => found,
@@ -170,11 +185,11 @@ impl Units {
             return Err(Ora::pls(907, &[&unit.name, &unit.name]));
         }
         w.unit_linked(&unit.owner, &unit.name, false);
-        let result = in_schema(w, &unit.owner, |w| interface_of(w, self, unit));
+        let result = as_owner(w, &unit.owner, |w| interface_of(w, self, unit));
         self.in_progress.borrow_mut().remove(&key);
         let shown = |interface| Some(Shown { owner: unit.owner.clone(), name: unit.name.clone(), interface });
         result.map(shown).map_err(|e| match e.facility() {
-            types::Facility::Pls if e.code() == 907 => e,
+            types::Facility::Pls if matches!(e.code(), 904 | 907) => e,
             _ => Ora::pls(905, &[&unit.owner, &unit.name]),
         })
     }
@@ -193,8 +208,7 @@ impl Units {
         if owner.is_none_or(|o| o == "SYS")
             && let Some(source) = crate::packages::specification(name)
         {
-            let source = source.to_string();
-            return Ok(vec![StoredUnit { owner: String::new(), name: name.into(), kind: UnitKind::Package, source }]);
+            return Ok(vec![built_in(name, source)]);
         }
         Ok(Vec::new())
     }
@@ -245,14 +259,18 @@ impl Units {
         if let Some(found) = self.compiled.borrow().get(&key) {
             return Ok(found.clone());
         }
-        let units = self.stored(w, if owner.is_empty() { None } else { Some(owner) }, name, owner)?;
+        // Whether it may be run was asked where it was named; what it is made of is its owner's business.
+        let units = match crate::packages::specification(name).filter(|_| owner.is_empty()) {
+            Some(source) => vec![built_in(name, source)],
+            None => as_owner(w, owner, |w| self.stored(w, Some(owner), name, owner))?,
+        };
         let Some(specification) = units.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger)
         else {
             return Err(Ora::with(6508, &[&format!("\"{owner}.{name}\"")]));
         };
         let body = units.iter().find(|u| u.kind == UnitKind::PackageBody);
         self.compiling.borrow_mut().insert(key.clone());
-        let (result, errors) = in_schema(w, &specification.owner, |w| compile_unit(w, self, specification, body));
+        let (result, errors) = as_owner(w, &specification.owner, |w| compile_unit(w, self, specification, body));
         self.compiling.borrow_mut().remove(&key);
         let Some(unit) = result.filter(|_| errors.is_empty()) else {
             let kind = body.unwrap_or(specification).kind.name().to_lowercase();
@@ -274,27 +292,44 @@ impl Units {
         if blocks.len() >= BLOCKS_MAX {
             blocks.clear();
         }
-        blocks.entry(text.to_string()).or_default().push((w.schema(), block.clone()));
+        let kept = blocks.entry(text.to_string()).or_default();
+        if kept.len() >= IDENTITIES_MAX {
+            kept.remove(0);
+        }
+        kept.push((w.identity(), block.clone()));
         Ok(block)
     }
 
-    /// The block that was compiled from this text in the schema in force.
+    /// The block that was compiled from this text for the identity in force.
     pub fn known_block<W: World>(&self, w: &W, text: &str) -> Option<Rc<Compiled>> {
         let blocks = self.blocks.borrow();
-        let (_, block) = blocks.get(text)?.iter().find(|(schema, _)| w.is_schema(schema))?;
+        let now = w.identity();
+        let (_, block) = blocks.get(text)?.iter().find(|(identity, _)| *identity == now)?;
         Some(block.clone())
     }
 }
 
-/// Runs `f` with names resolved as the owner of a unit sees them.
-fn in_schema<W: World, R>(w: &mut W, owner: &str, f: impl FnOnce(&mut W) -> R) -> R {
-    let schema = w.schema();
-    if owner.is_empty() || owner == schema {
+/// A built-in package's specification.
+fn built_in(name: &str, source: &str) -> StoredUnit {
+    let (owner, source) = (String::new(), source.to_string());
+    StoredUnit { owner, name: name.into(), kind: UnitKind::Package, source }
+}
+
+fn owner_of<W: World>(w: &mut W, name: &str) -> Owner {
+    Owner { name: name.into(), number: w.owner_number(name) }
+}
+
+/// Runs `f` with the names and privileges of the owner of a unit: what every unit is compiled with.
+pub fn as_owner<W: World, R>(w: &mut W, owner: &str, f: impl FnOnce(&mut W) -> R) -> R {
+    if owner.is_empty() {
         return f(w);
     }
-    w.set_schema(owner);
+    let owner = owner_of(w, owner);
+    let entered = w.enter(&owner);
     let r = f(w);
-    w.set_schema(&schema);
+    if entered {
+        w.leave();
+    }
     r
 }
 
@@ -367,6 +402,7 @@ pub fn compile_unit<W: World>(
     match unit {
         Unit::Subprogram { subprogram, .. } => {
             let mut c = Compiler::new(w, units, &specification.owner, &specification.name, text);
+            c.authid = subprogram.attributes.authid;
             c.procs.push(None);
             let result = c.stored_subprogram(&subprogram);
             if let Err(e) = result {
@@ -415,6 +451,7 @@ fn compile_package<W: World>(
         None => None,
     };
     let mut c = Compiler::new(w, units, &specification.owner, &specification.name, &specification.source);
+    c.authid = p.authid;
     c.procs.push(None);
     c.f = FnState::new(&specification.name, 0);
     c.f.package = true;
@@ -482,6 +519,7 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
     match parsed {
         Unit::Subprogram { subprogram, .. } => {
             let mut s = c.signature(&subprogram)?;
+            s.invokers = subprogram.attributes.authid == ast::AuthId::CurrentUser;
             s.target = external(&unit.name, 1);
             Ok(Interface::Subprogram(Rc::new(s)))
         }
@@ -502,6 +540,7 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
                                 .map(|s| {
                                     let mut s = (**s).clone();
                                     s.target = external(&name, s.overload);
+                                    s.invokers = p.authid == ast::AuthId::CurrentUser;
                                     Rc::new(s)
                                 })
                                 .collect(),
@@ -583,8 +622,14 @@ impl<W: World> Compiler<'_, W> {
         }
         let links = RefCell::new(self.pool.externals.iter().map(|_| None).collect());
         let statements = RefCell::new(self.pool.sql.iter().map(|_| None).collect());
+        let rights = match self.authid {
+            _ if self.unit.is_empty() || self.owner.is_empty() => Rights::Callers,
+            ast::AuthId::Definer => Rights::Definers(owner_of(self.w, &self.owner)),
+            ast::AuthId::CurrentUser => Rights::Invokers(owner_of(self.w, &self.owner)),
+        };
         Compiled {
             owner: self.owner,
+            rights,
             name: self.unit,
             procs: self.procs.into_iter().map(|p| p.unwrap_or_else(empty)).collect(),
             pool: self.pool,

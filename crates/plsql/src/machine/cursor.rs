@@ -4,7 +4,7 @@
 //! An open cursor that a variable holds keeps it until it is closed.
 
 use super::{Machine, Run, Waiting, owned, scalar, text, val};
-use crate::compile::Compiled;
+use crate::compile::{Compiled, Rights};
 use crate::datum::{CursorRef, Datum};
 use crate::op::*;
 use crate::session::Plsql;
@@ -116,11 +116,17 @@ impl Machine {
     /// The statement's cursor with the current values of its binds.
     fn bound<W: World>(&self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<Box<W::Cursor>> {
         let def = &unit.pool.sql[sql as usize];
-        let kept = unit.take_statement(sql).and_then(|c| c.downcast::<W::Cursor>().ok());
-        let mut cursor = match kept {
-            Some(c) => c,
-            None => Box::new(w.open_cursor(&def.text, &def.bind_types, true)?),
+        // The names of static SQL are the unit's, whatever CURRENT_SCHEMA it has set; in a unit of invoker's rights each caller has others.
+        let entered = matches!(&unit.rights, Rights::Definers(owner) if w.enter(owner));
+        let kept = unit.take_statement(sql).and_then(|c| c.downcast::<W::Cursor>().ok()).filter(|c| w.is_own(c));
+        let cursor = match kept {
+            Some(c) => Ok(c),
+            None => w.open_cursor(&def.text, &def.bind_types, true).map(Box::new),
         };
+        if entered {
+            w.leave();
+        }
+        let mut cursor = cursor?;
         if self.is_in_forall() {
             w.continues(&mut cursor, !self.forall.counts.is_empty());
         }

@@ -10,7 +10,7 @@ mod gather;
 mod path;
 pub mod scalar;
 
-use crate::compile::Compiled;
+use crate::compile::{Compiled, Rights};
 use crate::datum::{Coll, Datum, Rec};
 use crate::op::*;
 use crate::session::Plsql;
@@ -54,8 +54,8 @@ struct Frame {
     link: usize,
     /// How many exceptions were being handled when it was called.
     handling: usize,
-    /// The schema to go back to.
-    schema: Option<String>,
+    /// Its owner's names and privileges were taken for it.
+    entered: bool,
     /// The key under which the result is to be cached.
     result_key: Option<Vec<u8>>,
     /// What others were told that ran before it, where they are told of it.
@@ -207,32 +207,42 @@ impl Machine {
         if self.counters.len() < needed {
             self.counters.resize(needed, Counter::default());
         }
-        let mut schema = None;
-        if !unit.owner.is_empty() && !unit.name.is_empty() {
-            let changes = match self.frames.last() {
-                Some(f) if !f.unit.name.is_empty() => f.unit.owner != unit.owner,
-                _ => !w.is_schema(&unit.owner),
-            };
-            if changes {
-                schema = Some(w.schema());
-                w.set_schema(&unit.owner);
+        // What calls itself has asked already.
+        let is_within = self.frames.last().is_some_and(|f| Rc::ptr_eq(&f.unit, &unit));
+        let entered = match &unit.rights {
+            Rights::Definers(owner) => w.enter(owner),
+            Rights::Invokers(owner) if !is_within => {
+                w.check_inheritance(owner)?;
+                false
             }
-        }
+            Rights::Invokers(_) | Rights::Callers => false,
+        };
         let handling = self.handling.len();
         let before = (told_as != 0).then(|| w.subprogram_entered(told_as));
-        self.frames.push(Frame { unit, proc, pc: 0, base, counters, link, handling, schema, result_key: None, before });
+        self.frames.push(Frame {
+            unit,
+            proc,
+            pc: 0,
+            base,
+            counters,
+            link,
+            handling,
+            entered,
+            result_key: None,
+            before,
+        });
         Ok(())
     }
 
     /// Leaves the top frame.
     fn pop<W: World>(&mut self, w: &mut W) -> Frame {
-        let mut f = self.frames.pop().expect("a frame to leave");
+        let f = self.frames.pop().expect("a frame to leave");
         if f.proc.cursors {
             self.release_cursors(w, &f);
         }
         self.handling.truncate(f.handling);
-        if let Some(schema) = f.schema.take() {
-            w.set_schema(&schema);
+        if f.entered {
+            w.leave();
         }
         if let Some(before) = f.before {
             w.subprogram_left(before);

@@ -74,6 +74,7 @@ natives! {
     "DBMS_SESSION" "RESET_PACKAGE" 1 SessionReset,
     "DBMS_SESSION" "FREE_UNUSED_USER_MEMORY" 1 SessionFree,
     "DBMS_SESSION" "SET_NLS" 1 SessionSetNls,
+    "DBMS_SESSION" "SET_ROLE" 1 SessionSetRole,
     "DBMS_SESSION" "SET_IDENTIFIER" 1 SessionSetIdentifier,
     "DBMS_SHARED_POOL" "MARKHOT" 1 PoolMarkHotNamed,
     "DBMS_SHARED_POOL" "MARKHOT" 2 PoolMarkHot,
@@ -371,9 +372,12 @@ pub(crate) fn run<W: World>(
             s.reset_packages();
             Value::Null
         }
+        Native::SessionSetRole => {
+            w.set_role(a.text(0))?;
+            Value::Null
+        }
         Native::SessionSetNls => {
-            let text = format!("ALTER SESSION SET {} = {}", a.text(0), a.text(1));
-            w.execute_other(&text)?;
+            w.set_nls(a.text(0), a.text(1))?;
             Value::Null
         }
         Native::GatherTableStats => {

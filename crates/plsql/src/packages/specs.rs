@@ -109,6 +109,7 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
            procedure reset_package;
            procedure free_unused_user_memory;
            procedure set_nls(param varchar2, value varchar2);
+           procedure set_role(role_cmd varchar2);
            procedure set_identifier(client_id varchar2);
          end;",
     ),

@@ -21,6 +21,7 @@ pub struct Mock {
     pub tables: HashMap<String, Table>,
     pub units: Vec<StoredUnit>,
     pub schema: String,
+    before: Vec<String>,
     pub epoch: u64,
     pub nls: Nls,
     pub statements: Vec<String>,
@@ -101,8 +102,13 @@ impl Mock {
 
     pub fn store(&mut self, source: &str) {
         let header = sql::plsql::parse_create_header(&format!("create {source}")).unwrap();
-        let unit =
-            StoredUnit { owner: "SCOTT".into(), name: header.name.name, kind: header.kind, source: source.to_string() };
+        let unit = StoredUnit {
+            owner: "SCOTT".into(),
+            name: header.name.name,
+            kind: header.kind,
+            source: source.to_string(),
+            executable: true,
+        };
         self.units.retain(|u| u.name != unit.name || u.kind != unit.kind);
         self.units.push(unit);
         self.epoch += 1;
@@ -296,8 +302,18 @@ impl World for Mock {
     fn schema(&self) -> String {
         self.schema.clone()
     }
-    fn set_schema(&mut self, schema: &str) {
-        self.schema = schema.to_string();
+    fn identity(&self) -> u128 {
+        self.schema.bytes().fold(7, |n, b| n * 31 % 0xffff_ffff_ffff + u128::from(b))
+    }
+    fn enter(&mut self, owner: &plsql::Owner) -> bool {
+        let is_other = self.schema != *owner.name;
+        if is_other {
+            self.before.push(std::mem::replace(&mut self.schema, owner.name.to_string()));
+        }
+        is_other
+    }
+    fn leave(&mut self) {
+        self.schema = self.before.pop().expect("an owner was taken");
     }
     fn call_function(&mut self, f: &'static functions::FnDef, args: &[Value], out: &mut Value) -> Result<()> {
         mock_call(self, f, args, out)

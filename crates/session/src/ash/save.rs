@@ -4,9 +4,9 @@
 
 use super::{Ash, KEPT_ONE_IN};
 use crate::core::Core;
-use crate::jobs::recursive;
+use crate::recursive::{Text, changed, recursive};
 use crate::world::{World, number};
-use exec::{Cursor, ExecCtx};
+use exec::ExecCtx;
 use plsql::World as _;
 use types::{Result, Value};
 
@@ -44,21 +44,16 @@ impl Saving {
         let upto = core.instance.ash().shown().end;
         let newest = "select nvl(max(sample_id), 0) from sys.wrh$_active_session_history";
         let newest = recursive(core, cx, newest, &[])?.into_iter().flatten().next().unwrap_or(Value::Null);
-        let insert = format!(
-            "insert into sys.wrh$_active_session_history (snap_id, dbid, instance_number, {COLUMNS}, xid) select :1, :2, :3, {COLUMNS}, \
-             rawtohex(xid) from v$active_session_history where is_awr_sample = 'Y' and sample_id > :4"
-        );
+        let insert = Text::joined(&[
+            "insert into sys.wrh$_active_session_history (snap_id, dbid, instance_number, ",
+            COLUMNS,
+            ", xid) select :1, :2, :3, ",
+            COLUMNS,
+            ", rawtohex(xid) from v$active_session_history where is_awr_sample = 'Y' and sample_id > :4",
+        ]);
         let mut binds = key.to_vec();
         binds.push(newest);
-        let types: Vec<_> = binds.iter().map(|v| Some(v.data_type())).collect();
-        let rows = core.as_sys(|| {
-            core.p.count(wait::Stat::RecursiveCalls, 1);
-            let mut cursor = Cursor::compile(cx, &insert, &types)?;
-            cursor.bind(&binds)?;
-            let done = cursor.execute(cx).map(|()| cursor.rows_processed());
-            cursor.close(cx);
-            done
-        })?;
+        let rows = changed(core, cx, insert, &binds)?;
         if rows > 0 {
             recursive(core, cx, TEXTS, &binds)?;
         }

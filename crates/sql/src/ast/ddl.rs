@@ -271,6 +271,8 @@ pub struct CreateView {
     pub text: String,
     pub read_only: bool,
     pub check_option: bool,
+    /// BEQUEATH CURRENT_USER.
+    pub bequeaths: bool,
     pub pos: Pos,
 }
 
@@ -399,8 +401,8 @@ pub struct UserOptions {
     pub profile: Option<Ident>,
     pub account_locked: Option<bool>,
     pub password_expire: bool,
-    /// `DEFAULT ROLE ...` as written.
-    pub default_role: Option<String>,
+    /// `DEFAULT ROLE`.
+    pub default_role: Option<super::SetRole>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -698,6 +700,8 @@ pub struct Privilege {
 pub enum GrantObject {
     Object(Name),
     Directory(Ident),
+    /// `ON USER`: INHERIT PRIVILEGES.
+    Users(Vec<Ident>),
 }
 
 /// A user or role; `PUBLIC` is an ordinary name here. `GRANT ... TO u IDENTIFIED BY p` creates the user.

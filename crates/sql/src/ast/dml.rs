@@ -183,9 +183,17 @@ pub enum TransactionMode {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum SetRole {
-    Roles(Vec<Ident>),
-    AllExcept(Vec<Ident>),
+    Roles(Vec<RoleName>),
+    AllExcept(Vec<RoleName>),
     None,
+}
+
+/// A role of SET ROLE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoleName {
+    pub name: Ident,
+    /// IDENTIFIED BY.
+    pub password: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -289,8 +289,7 @@ impl Parser<'_> {
                 self.bump();
             }
         }
-        self.eat_words(&["BEQUEATH", "DEFINER"]);
-        self.eat_words(&["BEQUEATH", "CURRENT_USER"]);
+        let bequeaths = !self.eat_words(&["BEQUEATH", "DEFINER"]) && self.eat_words(&["BEQUEATH", "CURRENT_USER"]);
         self.expect_word("AS", 905)?;
         let start = self.pos();
         let query = Box::new(self.query()?);
@@ -300,8 +299,19 @@ impl Parser<'_> {
         if (read_only || check_option) && self.eat_word("CONSTRAINT") {
             self.ident(2250)?;
         }
-        let view =
-            CreateView { or_replace, force, materialized, name, columns, query, text, read_only, check_option, pos };
+        let view = CreateView {
+            or_replace,
+            force,
+            materialized,
+            name,
+            columns,
+            query,
+            text,
+            read_only,
+            check_option,
+            bequeaths,
+            pos,
+        };
         Ok(Ddl::CreateView(view))
     }
 
@@ -373,7 +383,7 @@ impl Parser<'_> {
                 () if self.eat_words(&["ACCOUNT", "LOCK"]) => options.account_locked = Some(true),
                 () if self.eat_words(&["ACCOUNT", "UNLOCK"]) => options.account_locked = Some(false),
                 () if self.eat_words(&["PASSWORD", "EXPIRE"]) => options.password_expire = true,
-                () if self.eat_words(&["DEFAULT", "ROLE"]) => options.default_role = Some(self.raw_rest_words()?),
+                () if self.eat_words(&["DEFAULT", "ROLE"]) => options.default_role = Some(self.roles(false)?),
                 () if self.eat_words(&["ENABLE", "EDITIONS"]) => {}
                 () if self.eat_word("CONTAINER") => {
                     self.expect(TokenKind::Eq, 922)?;

@@ -377,21 +377,26 @@ impl Parser<'_> {
     }
 
     fn set_role(&mut self) -> Result<Statement> {
-        let roles = |p: &mut Self| {
+        self.roles(true).map(Statement::SetRole)
+    }
+
+    /// `NONE`, `ALL [EXCEPT list]` or a list of roles, with their passwords where SET ROLE takes them.
+    pub(super) fn roles(&mut self, passwords: bool) -> Result<SetRole> {
+        let list = |p: &mut Self, passwords: bool| {
             p.comma_list(|p| {
-                let role = p.ident(1935)?;
-                if p.eat_words(&["IDENTIFIED", "BY"]) {
-                    p.any_word(988)?;
-                }
-                Ok(role)
+                // CONNECT and RESOURCE are words of the language, too.
+                let name = p.any_word(1935)?;
+                let identified = passwords && p.eat_words(&["IDENTIFIED", "BY"]);
+                let password = if identified { Some(p.password()?) } else { None };
+                Ok(RoleName { name, password })
             })
         };
-        Ok(Statement::SetRole(if self.eat_word("NONE") {
+        Ok(if self.eat_word("NONE") {
             SetRole::None
         } else if self.eat_word("ALL") {
-            SetRole::AllExcept(if self.eat_word("EXCEPT") { roles(self)? } else { Vec::new() })
+            SetRole::AllExcept(if self.eat_word("EXCEPT") { list(self, false)? } else { Vec::new() })
         } else {
-            SetRole::Roles(roles(self)?)
-        }))
+            SetRole::Roles(list(self, passwords)?)
+        })
     }
 }

@@ -1,0 +1,74 @@
+//! DBMS_JOB: whose text runs as whom.
+
+use crate::Db;
+
+#[test]
+fn the_interval_of_a_job_is_an_expression_of_its_owners() {
+    let mut db = Db::new();
+    db.users(&["u"]);
+    db.play(
+        "sys> grant create procedure, create table, create job to u => ok
+         u> create table log (s varchar2(200)) => ok
+         u> create function f return date as pragma autonomous_transaction; begin execute immediate 'grant dba to u'; return sysdate + 1; end; => ok
+         u> create function g return date as pragma autonomous_transaction; begin insert into log values (sys_context('userenv','current_user')); commit; return sysdate + 1; end; => ok
+         u> declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1, 'u.f'); commit; dbms_output.enable; dbms_output.put_line(j); end; => 1
+         u> declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1, 'sysdate + ascii(substr((select spare4 from sys.user$ where name=''SYS''),1,1))'); commit; end; => ok
+         u> declare j number; begin dbms_job.submit(j, 'insert into log values (sys_context(''userenv'',''current_user''));', sysdate - 1, 'g'); commit; end; => ok
+         u> declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1, 'sysdate + 1 from dual union all select sysdate'); commit; end; => ok",
+    );
+    assert!(db.run_job(1).contains("ORA-"), "the interval may not grant");
+    assert!(db.run_job(2).contains("ORA-00942"), "the interval may not read SYS's tables");
+    assert_eq!(db.run_job(3), "done");
+    assert!(db.run_job(4).contains("ORA-"), "the interval is one expression");
+    db.play(
+        "u> select s from log => U; U
+         u> select round(next_date - sysdate) from user_jobs where job = 3 => 1
+         u> begin dbms_job.run(1); end; => ORA-12011
+         u> begin dbms_job.run(2); end; => ORA-12011
+         sys> select granted_role from dba_role_privs where grantee = 'U' => ok",
+    );
+}
+
+#[test]
+fn a_job_submitted_by_a_definers_unit_is_its_owners() {
+    let mut db = Db::new();
+    db.users(&["u", "x"]);
+    db.play(
+        "sys> grant create procedure, create table, create job to u, x => ok
+         u> create table log (s varchar2(200)) => ok
+         u> create procedure sub as j number; begin dbms_job.submit(j, 'insert into log values (user || sys_context(''userenv'',''current_user'') || sys_context(''userenv'',''current_schema''));', sysdate - 1); dbms_output.put_line(j); end; => ok
+         u> grant execute on sub to x => ok
+         sys> begin dbms_output.enable; u.sub; commit; end; => 1
+         sys> select log_user, priv_user, schema_user from dba_jobs => SYS,U,U
+         x> begin dbms_output.enable; u.sub; commit; end; => 2
+         x> begin dbms_job.remove(2); end; => ORA-23421
+         sys> begin dbms_job.remove(1); end; => ORA-23421
+         u> begin dbms_job.next_date(2, sysdate - 1); commit; end; => ok",
+    );
+    assert_eq!(db.run_job(1), "done");
+    assert_eq!(db.run_job(2), "done");
+    db.play("u> select s from log => UUU; UUU");
+    // The session that ran the jobs is the instance's again.
+    db.play("sys> select user || sys_context('userenv','current_user') || sys_context('userenv','isdba') from dual => SYSSYSTRUE");
+}
+
+#[test]
+fn a_job_has_its_owners_default_roles() {
+    let mut db = Db::new();
+    db.users(&["o", "u"]);
+    db.play(
+        "sys> grant create table to o, u => ok
+         sys> grant create job to u => ok
+         o> create table t (n number) => ok
+         sys> create role r => ok
+         sys> grant insert on o.t to r => ok
+         sys> grant r to u => ok
+         u! > declare j number; begin dbms_job.submit(j, 'execute immediate ''insert into o.t values (1)'';', sysdate - 1); commit; end; => ok",
+    );
+    assert_eq!(db.run_job(1), "done");
+    db.play(
+        "sys> alter user u default role none => ok
+         u> declare j number; begin dbms_job.submit(j, 'execute immediate ''insert into o.t values (1)'';', sysdate - 1); commit; end; => ok",
+    );
+    assert!(db.run_job(2).contains("ORA-00942"));
+}

@@ -1,0 +1,184 @@
+//! Units of definer's and of invoker's rights.
+
+use crate::Db;
+
+/// `o` owns T, a utility of invoker's rights that runs any text, and one of definer's rights.
+fn utilities() -> Db {
+    let mut db = Db::new();
+    db.users(&["o", "u", "x"]);
+    db.play(
+        "sys> grant dba to o => ok
+         sys> grant create procedure, create table, create view to u => ok
+         sys> grant create procedure, create table to x => ok
+         o> create table t (n number) => ok
+         o> insert into t values (1) => ok
+         o> commit => ok
+         o> create procedure ir(p varchar2) authid current_user as begin execute immediate p; end; => ok
+         o> create procedure dr(p varchar2) as begin execute immediate p; end; => ok
+         o> grant execute on ir to public => ok
+         o> grant execute on dr to public => ok",
+    );
+    db
+}
+
+#[test]
+fn an_invokers_unit_has_its_callers_privileges_and_no_more() {
+    let mut db = utilities();
+    db.play(
+        "u> begin o.ir('grant dba to u'); end; => ORA-01932
+         u> begin o.ir('create user z identified by z'); end; => ORA-01031
+         u> begin o.ir('insert into o.t values (2)'); end; => ORA-00942
+         u> begin o.ir('create table made (n number)'); end; => ok
+         u> select count(*) from made => 0
+         sys> create procedure sysutil(p varchar2) authid current_user as begin execute immediate p; end; => ok
+         sys> grant execute on sysutil to public => ok
+         u> begin sys.sysutil('alter user sys identified by pwned'); end; => ORA-01031",
+    );
+}
+
+#[test]
+fn static_sql_of_an_invokers_unit_means_the_callers_tables() {
+    let mut db = Db::new();
+    db.users(&["d1", "d2", "d3"]);
+    db.play(
+        "sys> grant create procedure, create table to d1, d2, d3 => ok
+         d1> create table base (n number) => ok
+         d1> insert into base values (1) => ok
+         d1> commit => ok
+         d1> create or replace function ip return number authid current_user as c number; begin select count(*) into c from base; return c; end; => ok
+         d1> create or replace procedure ip2(k number) authid current_user as begin update base set n = k; end; => ok
+         d1> create or replace package pk authid current_user as function f return number; end; => ok
+         d1> create or replace package body pk as function f return number as c number; begin select count(*) into c from base; return c; end; end; => ok
+         d1> create or replace function dp return number as begin return ip; end; => ok
+         d1> grant execute on ip to public => ok
+         d1> grant execute on ip2 to public => ok
+         d1> grant execute on pk to public => ok
+         d1> grant execute on dp to public => ok
+         d2> create table base (n number) => ok
+         d2> insert into base values (10) => ok
+         d2> insert into base values (20) => ok
+         d2> insert into base values (30) => ok
+         d2> commit => ok
+         d2> select d1.ip from dual => 3
+         d1> select ip from dual => 1
+         d2> select d1.pk.f from dual => 3
+         d2> select d1.dp from dual => 1
+         d2> begin dbms_output.enable; dbms_output.put_line(d1.ip || d1.dp || d1.ip || d1.pk.f); end; => 3133
+         d2> begin d1.ip2(88); end; => ok
+         d2> select sum(n) from base => 264
+         d1> select sum(n) from base => 1
+         d3> select d1.ip from dual => ORA-00942
+         d1> select object_name, authid from user_procedures order by 1 => DP,DEFINER; IP,CURRENT_USER; IP2,CURRENT_USER; PK,CURRENT_USER",
+    );
+}
+
+#[test]
+fn the_identity_is_right_at_each_depth() {
+    let who = "sys_context('userenv','session_user')||' '||sys_context('userenv','current_user')||' '||sys_context('userenv','current_schema')";
+    let mut db = Db::new();
+    db.users(&["o", "u", "x"]);
+    let line = format!("dbms_output.put_line({who});");
+    db.play(&format!(
+        "sys> grant create procedure, create table to o, u, x => ok
+         x> create procedure leaf authid current_user as begin {line} end; => ok
+         x> grant execute on leaf to public => ok
+         o> create procedure dr as begin {line} x.leaf; end; => ok
+         o> grant execute on dr to public => ok
+         o> create procedure ir authid current_user as begin {line} o.dr; {line} x.leaf; end; => ok
+         o> grant execute on ir to public => ok
+         u> begin dbms_output.enable; {line} o.ir; o.dr; {line} end; => U U U; U U U; U O O; U O O; U U U; U U U; U O O; U O O; U U U
+         u> alter session set current_schema = o => ok
+         u> begin ir; end; => U U O; U O O; U O O; U U O; U U O
+         u> select user, {who} from dual => U,U U O
+         u> begin execute immediate 'begin o.dr; end;'; end; => U O O; U O O
+         u> declare procedure p as begin raise no_data_found; end; begin p; exception when no_data_found then {line} end; => U U O"
+    ));
+    db.play(
+        "o> create procedure fails as begin raise no_data_found; end; => ok
+         o> grant execute on fails to public => ok
+         u> begin begin o.fails; exception when others then null; end; dbms_output.put_line(sys_context('userenv','current_user')); end; => U
+         sys> select sys_context('userenv','isdba') from dual => TRUE",
+    );
+}
+
+#[test]
+fn current_schema_is_for_names_and_nothing_else() {
+    let mut db = utilities();
+    db.play(
+        "u> create procedure trap as begin execute immediate 'alter session set current_schema=sys'; execute immediate 'grant dba to u'; end; => ok
+         u> create function trapf return number as pragma autonomous_transaction; begin execute immediate 'alter session set current_schema=sys'; execute immediate 'grant dba to u'; return 1; end; => ok
+         u> create view trapv as select trapf f from dual => ok
+         u> create procedure trapnls as begin dbms_session.set_nls('current_schema', 'sys'); execute immediate 'grant dba to u'; end; => ok
+         sys> begin u.trap; end; => ORA-01932
+         sys> select * from u.trapv => ORA-01932
+         sys> begin u.trapnls; end; => ORA-
+         o> begin u.trap; end; => ORA-01932
+         sys> select granted_role from dba_role_privs where grantee = 'U' => ok
+         sys> select sys_context('userenv','current_schema'), sys_context('userenv','current_user') from dual => SYS,SYS",
+    );
+    // What SYSDBA has is not what it calls.
+    db.play(
+        "u> create procedure sysset as begin execute immediate 'alter system set open_cursors = 299'; end; => ok
+         u> create procedure sysgrant as begin execute immediate 'grant dba to u'; end; => ok
+         sys> begin u.sysset; end; => ORA-01031
+         sys> alter session set current_schema = u => ok
+         sys> begin sysset; end; => ORA-01031
+         sys> begin sysgrant; end; => ORA-01932
+         sys> begin u.sysgrant; end; => ORA-01932
+         sys> alter session set current_schema = sys => ok
+         sys> begin execute immediate 'alter system set open_cursors = 299'; end; => ok
+         sys> select granted_role from dba_role_privs where grantee = 'U' => ok",
+    );
+    db.play(
+        "u> alter session set current_schema = o => ok
+         u> select count(*) from t => ORA-00942
+         u> select sys_context('userenv','current_user') || sys_context('userenv','current_schema') from dual => UO
+         u> create table z (n number) => ORA-01031
+         u> select count(*) from user_objects where object_name = 'TRAP' => 1
+         u> alter session set current_schema = nosuch => ORA-01435
+         u> alter session set current_schema = u => ok
+         u> begin dbms_output.enable; o.ir('alter session set current_schema = o'); dbms_output.put_line(sys_context('userenv','current_schema')); end; => O
+         u> begin o.dr('alter session set current_schema = x'); dbms_output.put_line(sys_context('userenv','current_schema')); end; => O
+         u> select sys_context('userenv','current_schema') from dual => O",
+    );
+}
+
+#[test]
+fn set_nls_sets_language_parameters_only() {
+    let mut db = Db::new();
+    db.users(&["u"]);
+    db.play(
+        "u> begin dbms_session.set_nls('nls_date_format', '''YYYY'''); end; => ok
+         u> select to_char(date '2001-02-03') from dual => 2001
+         u> begin dbms_session.set_nls('current_schema', 'sys'); end; => ORA-
+         u> begin dbms_session.set_nls('nls_date_format', '''MM'' current_schema=sys'); end; => ORA-
+         u> select sys_context('userenv','current_schema') from dual => U",
+    );
+}
+
+#[test]
+fn a_visible_unit_is_not_an_executable_one() {
+    let mut db = Db::new();
+    db.users(&["o", "u", "x"]);
+    db.play(
+        "sys> grant create procedure to o => ok
+         o> create procedure p as begin null; end; => ok
+         o> create function f return number as begin return 1; end; => ok
+         o> create package k as function f return number; end; => ok
+         o> create package body k as function f return number as begin return 1; end; end; => ok
+         o> grant debug on p to u => ok
+         o> grant debug on f to u => ok
+         o> grant debug on k to u => ok
+         sys> grant create any procedure to x => ok
+         u> begin o.p; end; => ORA-06550 & PLS-00904: insufficient privilege to access object O.P
+         x> begin o.p; end; => ORA-06550 & PLS-00904
+         x> begin x.p; end; => ORA-06550 & PLS-00201
+         u> declare n number; begin n := o.f; end; => PLS-00904
+         u> declare n number; begin n := o.k.f; end; => PLS-00904
+         u> select o.f from dual => ORA-
+         o> grant execute on p to u => ok
+         u> begin o.p; end; => ok
+         o> revoke execute on p from u => ok
+         u> begin o.p; end; => PLS-00904",
+    );
+}
