@@ -95,7 +95,8 @@ impl Database {
         let p = testing::attach(self.all, "session");
         let mut dict = Dictionary::new(self.shared.clone(), Rc::new(NoFixedTables));
         let id = dict.user(&p, user).expect("readable").expect("a user").id;
-        let names = SessionNames { user: id, schema: id, sysdba: id == UserId::SYS };
+        let roles = dict.image(&p).expect("readable").default_roles(id).into();
+        let names = SessionNames { user: id, schema: id, sysdba: id == UserId::SYS, roles };
         let nls = Nls::default();
         Session {
             database: self,
@@ -142,7 +143,7 @@ impl Host for Session<'_> {
         }
     }
     fn session(&self) -> SessionNames {
-        self.names
+        self.names.clone()
     }
     fn now(&self) -> Date {
         Date::from_ymd(2024, 2, 3).expect("a date")
@@ -153,7 +154,7 @@ impl Host for Session<'_> {
     fn salt(&mut self) -> [u8; SALT_BYTES] {
         [3; SALT_BYTES]
     }
-    fn describe(&mut self, _query: &Query, _schema: UserId) -> Result<Vec<Described>> {
+    fn describe(&mut self, _query: &Query, _owner: Option<UserId>) -> Result<Vec<Described>> {
         Ok(self.columns.clone())
     }
     fn used_objects(&mut self, _query: &Query, _owner: UserId) -> Result<Vec<ObjectId>> {
@@ -210,8 +211,7 @@ impl Session<'_> {
     }
 
     fn names(&mut self) -> SessionCatalog {
-        let SessionNames { user, schema, sysdba } = self.names;
-        self.dict.names(&self.p, user, schema, sysdba).expect("names")
+        self.dict.names(&self.p, &self.names).expect("names")
     }
 
     fn table(&mut self, name: &str) -> Rc<TableDef> {
@@ -633,6 +633,11 @@ fn users_and_grants() {
     s.ok("grant select any table to r");
     s.ok("grant r to scott");
     s.fails("grant r to r", 1934);
+    assert!(
+        scott.names().relation(Some("SYSTEM"), "T").expect("readable").is_none(),
+        "a role counts from the next session"
+    );
+    let mut scott = database.session("SCOTT");
     assert!(scott.names().relation(Some("SYSTEM"), "T").expect("readable").is_some());
     s.ok("drop role r");
     assert!(scott.names().relation(Some("SYSTEM"), "T").expect("readable").is_none());

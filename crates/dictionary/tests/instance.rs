@@ -115,6 +115,12 @@ fn add_user(dict: &Dictionary, p: &Process, name: &str) -> UserId {
     id
 }
 
+/// Names as a session of the user begins with them: with the default roles.
+fn names_of(dict: &mut Dictionary, p: &Process, user: UserId) -> types::Result<SessionCatalog> {
+    let roles = dict.image(p)?.default_roles(user).into();
+    dict.names(p, &Who { user, schema: user, sysdba: false, roles })
+}
+
 #[test]
 fn a_new_database_has_its_users_and_dual() {
     let directory = Directory::new();
@@ -129,7 +135,7 @@ fn a_new_database_has_its_users_and_dual() {
     assert!(dict.user(&p, "NOBODY").expect("readable").is_none());
     let profile = dict.profile_of(&p, &system).expect("a profile");
     assert_eq!(profile.limit(Resource::FailedLoginAttempts), Some(10));
-    let names = dict.names(&p, UserId::SYSTEM, UserId::SYSTEM, false).expect("names");
+    let names = names_of(&mut dict, &p, UserId::SYSTEM).expect("names");
     let Some(Resolved::Table(dual)) = names.relation(None, "DUAL").expect("readable") else {
         panic!("no DUAL");
     };
@@ -153,12 +159,12 @@ fn users_without_privileges_see_little() {
     let p = testing::attach(all, "session");
     let mut dict = dictionary(&shared);
     let scott = add_user(&dict, &p, "SCOTT");
-    let names = dict.names(&p, scott, scott, false).expect("names");
+    let names = names_of(&mut dict, &p, scott).expect("names");
     assert!(names.relation(Some("SYS"), "OBJ$").expect("readable").is_none());
     assert!(names.relation(None, "DBA_TABLES").expect("readable").is_none());
     assert!(names.relation(None, "ALL_TABLES").expect("readable").is_some());
     assert!(!names.has(SystemPrivilege::CreateTable));
-    let system = dict.names(&p, UserId::SYSTEM, UserId::SYSTEM, false).expect("names");
+    let system = names_of(&mut dict, &p, UserId::SYSTEM).expect("names");
     assert!(
         system.has(SystemPrivilege::CreateTable) && system.relation(None, "DBA_TABLES").expect("readable").is_some()
     );
