@@ -6,12 +6,11 @@
 
 use crate::ash::Saving;
 use crate::core::Core;
-use crate::recursive::{Text, recursive};
+use crate::recursive::{Text, prepared, recursive};
 use crate::world::{World, number};
-use exec::{Cursor, ExecCtx};
+use exec::ExecCtx;
 use plsql::World as _;
 use types::{Ora, Result, Timestamp, Value};
-use wait::Stat;
 
 /// How much a snapshot keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -321,20 +320,14 @@ fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<(i64, Saving)
 /// Writes the figures that rates are computed of, and says when they were read. What is needed for that is made ready before, so that
 /// nothing comes between the readings, however long the rest of the snapshot takes.
 fn of_moment(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<Timestamp> {
-    let types: Vec<_> = key.iter().map(|v| Some(v.data_type())).collect();
-    core.as_sys(|| {
-        let mut cursors = Vec::with_capacity(TABLES_OF_MOMENT.len());
-        for (table, text) in TABLES_OF_MOMENT {
-            core.p.count(Stat::RecursiveCalls, 1);
-            let sql = format!("insert into sys.{table} (snap_id, dbid, instance_number, {text}");
-            let mut cursor = Cursor::compile(cx, &sql, &types)?;
-            cursor.bind(key)?;
-            cursors.push(cursor);
-        }
+    let insert = |(table, text): &(&'static str, &'static str)| {
+        Text::joined(&["insert into sys.", table, " (snap_id, dbid, instance_number, ", text])
+    };
+    let texts: Vec<Text> = TABLES_OF_MOMENT.iter().map(insert).collect();
+    prepared(core, cx, &texts, key, |cursors, cx| {
         let before = os::clock::wall_ns();
         let done = cursors.iter_mut().try_for_each(|cursor| cursor.execute(cx));
         let after = os::clock::wall_ns();
-        cursors.iter_mut().for_each(|cursor| cursor.close(cx));
         done?;
         Ok(Timestamp { offset: None, ..Core::local_time_at(before.midpoint(after)) })
     })

@@ -40,6 +40,32 @@ pub fn changed(core: &Core, cx: &mut ExecCtx<'_>, text: impl Into<Text>, binds: 
     run(core, cx, &text.into().0, binds, |cursor, cx| cursor.execute(cx).map(|()| cursor.rows_processed()))
 }
 
+/// Makes several statements ready, with the same binds, and gives them to `f`, which runs them.
+///
+/// # Errors
+/// Those of the statements.
+pub fn prepared<R>(
+    core: &Core,
+    cx: &mut ExecCtx<'_>,
+    texts: &[Text],
+    binds: &[Value],
+    f: impl FnOnce(&mut [Cursor], &mut ExecCtx<'_>) -> Result<R>,
+) -> Result<R> {
+    let types: Vec<_> = binds.iter().map(|v| Some(v.data_type())).collect();
+    core.who.internally(|| {
+        let mut cursors = Vec::with_capacity(texts.len());
+        for text in texts {
+            core.p.count(wait::Stat::RecursiveCalls, 1);
+            let mut cursor = Cursor::compile(cx, &text.0, &types)?;
+            cursor.bind(binds)?;
+            cursors.push(cursor);
+        }
+        let done = f(&mut cursors, cx);
+        cursors.iter_mut().for_each(|cursor| cursor.close(cx));
+        done
+    })
+}
+
 /// A query of a report: the crate `awr` makes it of its own literals, and the caller was asked for the privilege to run the report.
 ///
 /// # Errors
