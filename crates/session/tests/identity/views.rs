@@ -98,6 +98,6 @@ fn a_view_is_made_with_its_owners_direct_grants() {
          y2> select count(*) from rv => 0
          y1> revoke select on t from y2 => ok
          y2> select count(*) from y1.t => 0
-         y2> select count(*) from rv => ORA-00942",
+         y2> select count(*) from rv => ORA-04063",
     );
 }
