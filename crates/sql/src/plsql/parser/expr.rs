@@ -84,14 +84,24 @@ pub fn is_reserved(word: &str) -> bool {
     RESERVED.binary_search(&word).is_ok()
 }
 
+/// How many operators may follow each other in one chain. What reads, compiles and drops a chain goes as deep as it is long.
+const CHAIN_MAX: u32 = 5000;
+
 impl Parser<'_> {
+    /// Counts an operator of a chain.
+    fn link(&self, chain: &mut u32) -> PResult<()> {
+        *chain += 1;
+        if *chain > CHAIN_MAX { Err(self.error_at(123, &["too many operators"], self.pos())) } else { Ok(()) }
+    }
+
     pub(super) fn expr(&mut self) -> PResult<Expr> {
         self.deeper(|p| p.or_expr())
     }
 
     fn or_expr(&mut self) -> PResult<Expr> {
-        let mut left = self.and_expr()?;
+        let (mut left, mut chain) = (self.and_expr()?, 0);
         while self.at_word("OR") {
+            self.link(&mut chain)?;
             let pos = self.bump();
             let right = self.and_expr()?;
             left = binary(BinaryOp::Or, left, right, pos);
@@ -100,8 +110,9 @@ impl Parser<'_> {
     }
 
     fn and_expr(&mut self) -> PResult<Expr> {
-        let mut left = self.not_expr()?;
+        let (mut left, mut chain) = (self.not_expr()?, 0);
         while self.at_word("AND") {
+            self.link(&mut chain)?;
             let pos = self.bump();
             let right = self.not_expr()?;
             left = binary(BinaryOp::And, left, right, pos);
@@ -119,8 +130,9 @@ impl Parser<'_> {
     }
 
     fn comparison(&mut self) -> PResult<Expr> {
-        let mut left = self.additive()?;
+        let (mut left, mut chain) = (self.additive()?, 0);
         loop {
+            self.link(&mut chain)?;
             let pos = self.pos();
             if let Some(op) = self.comparison_operator() {
                 self.bump();
@@ -186,8 +198,9 @@ impl Parser<'_> {
     }
 
     fn additive(&mut self) -> PResult<Expr> {
-        let mut left = self.multiplicative()?;
+        let (mut left, mut chain) = (self.multiplicative()?, 0);
         loop {
+            self.link(&mut chain)?;
             let pos = self.pos();
             let op = match self.symbol() {
                 Some("+") => BinaryOp::Add,
@@ -209,8 +222,9 @@ impl Parser<'_> {
     }
 
     fn multiplicative(&mut self) -> PResult<Expr> {
-        let mut left = self.power()?;
+        let (mut left, mut chain) = (self.power()?, 0);
         loop {
+            self.link(&mut chain)?;
             let pos = self.pos();
             let op = match self.symbol() {
                 Some("*") => BinaryOp::Mul,

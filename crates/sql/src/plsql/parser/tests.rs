@@ -123,4 +123,9 @@ fn deep_nesting_is_an_error() {
     assert!(error(&text).starts_with("PLS-00123"));
     let text = format!("{}null;{}", "begin ".repeat(5000), "end;".repeat(5000));
     assert!(error(&text).starts_with("PLS-00123"));
+    for operator in ["+", "||", "*", " or ", " and ", " = "] {
+        let text = |n: usize| format!("begin x := y{}; end;", format!("{operator}y").repeat(n));
+        assert!(error(&text(20_000)).starts_with("PLS-00123"), "{operator}");
+        assert!(parse_block(&text(1000)).is_ok(), "{operator}");
+    }
 }
