@@ -4,7 +4,7 @@
 //! bind and a constant are registers already, so comparing two of them touches nothing else. Conditions have an evaluation of their own
 //! that gives a three-valued truth and no register at all. A stack bytecode was not taken: it moves values that can stay where they are.
 
-use crate::ctx::ExecCtx;
+use crate::ctx::{Caller, ExecCtx};
 use crate::machine::Machine;
 use crate::sub;
 use plan::{ArithOp, CmpOp, Compare, Expr, Func, HostFunction, Node, Reg, SequenceRef, Special, SubId};
@@ -35,7 +35,7 @@ pub enum Code {
     Scalar(SubId, Reg),
     Nextval(Rc<SequenceRef>, Reg),
     Currval(Rc<SequenceRef>, Reg),
-    Call(Rc<HostFunction>, Vec<Code>, Reg),
+    Call(Rc<HostFunction>, Vec<Code>, Reg, Rc<Caller>),
     /// A condition as a value.
     Truth(Box<Cond>, Reg),
 }
@@ -96,11 +96,13 @@ pub struct Builder<'b> {
     /// The session's segments of temporary tables, and where new ones are made.
     pub temporaries: &'b crate::temporary::Temporaries,
     pub temporary_tablespace: u32,
+    /// The statement, for the functions that it calls.
+    pub caller: Rc<Caller>,
 }
 
 impl<'b> Builder<'b> {
     /// A builder for a session's statement.
-    pub fn new(regs: &'b mut Vec<Value>, binds: Reg, cx: &'b crate::ctx::ExecCtx<'_>) -> Builder<'b> {
+    pub fn new(regs: &'b mut Vec<Value>, binds: Reg, caller: Caller, cx: &'b crate::ctx::ExecCtx<'_>) -> Builder<'b> {
         Builder {
             regs,
             binds,
@@ -109,6 +111,7 @@ impl<'b> Builder<'b> {
             shared: cx.shared,
             temporaries: &cx.session.temporaries,
             temporary_tablespace: cx.session.options.temporary_tablespace,
+            caller: Rc::new(caller),
         }
     }
 }
@@ -183,7 +186,7 @@ impl Builder<'_> {
             Node::Scalar(s) => Code::Scalar(*s, self.reg()),
             Node::Nextval(s) => Code::Nextval(s.clone(), self.reg()),
             Node::Currval(s) => Code::Currval(s.clone(), self.reg()),
-            Node::Call(f, args) => Code::Call(f.clone(), self.codes(args), self.reg()),
+            Node::Call(f, args) => Code::Call(f.clone(), self.codes(args), self.reg(), self.caller.clone()),
             _ => Code::Truth(Box::new(self.cond(e)), self.reg()),
         }
     }
@@ -379,14 +382,17 @@ impl Code {
                 let v = crate::sequence::currval(s, m, cx)?;
                 m.put(*dst, Value::Number(v))
             }
-            Code::Call(f, args, dst) => {
+            Code::Call(f, args, dst, caller) => {
                 let mut values = Vec::with_capacity(args.len());
                 for a in args {
                     let r = a.eval(m, cx)?;
                     values.push(m.value(r).clone());
                 }
-                let v = cx.host.call(cx, f, &values)?;
-                m.put(*dst, v)
+                let now = Some((caller.clone(), cx.session.suspended));
+                let before = std::mem::replace(&mut cx.session.caller, now);
+                let result = cx.host.call(cx, f, &values);
+                cx.session.caller = before;
+                m.put(*dst, result?)
             }
             Code::Truth(c, dst) => {
                 let v = c.test(m, cx)?.map_or(Value::Null, Value::Boolean);

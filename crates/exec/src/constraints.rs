@@ -9,7 +9,7 @@
 //! Notes beyond some megabytes go to temporary space, in files of their own, each in order.
 
 use crate::code::Builder;
-use crate::ctx::ExecCtx;
+use crate::ctx::{Caller, ExecCtx};
 use crate::cursor::Cursor;
 use crate::dml::keys::{Child, Parent};
 use crate::index::Index;
@@ -339,7 +339,7 @@ impl Checker {
 /// Builds what reads no registers of a statement.
 fn with_builder<R>(cx: &ExecCtx<'_>, f: impl FnOnce(&mut Builder<'_>) -> Result<R>) -> Result<R> {
     let mut regs = Vec::new();
-    f(&mut Builder::new(&mut regs, 0, cx))
+    f(&mut Builder::new(&mut regs, 0, Caller::default(), cx))
 }
 
 fn values(row: &[u8], types: &[DataType]) -> Result<Vec<Value>> {

@@ -103,12 +103,48 @@ pub struct SessionState {
     pub temporaries: Temporaries,
     /// Transactions that are suspended by autonomous ones.
     pub suspended: usize,
+    /// The SQL statement that calls the function which is running, and how many transactions were suspended then: one that is autonomous
+    /// is free of it.
+    pub(crate) caller: Option<(Rc<Caller>, usize)>,
     /// The SCN that the open transaction reads as of, and the dictionary's epoch from before it was chosen.
     pub(crate) held: Option<(Scn, u64)>,
     nls_fingerprint: u64,
 }
 
+/// A statement as the functions see it that it calls.
+#[derive(Debug, Default)]
+pub struct Caller {
+    pub is_query: bool,
+    /// The tables whose rows it changes, unless it inserts one row.
+    pub changes: Vec<ObjectId>,
+}
+
 impl SessionState {
+    /// The statement that the running function is called by, in the same transaction.
+    fn caller(&self) -> Option<&Caller> {
+        self.caller.as_ref().filter(|(_, suspended)| *suspended == self.suspended).map(|(caller, _)| &**caller)
+    }
+
+    /// Before DDL and all that ends, begins or divides a transaction.
+    ///
+    /// # Errors
+    /// ORA-14552 in a function that a query or DML calls.
+    pub fn may_control_transaction(&self) -> Result<()> {
+        if self.caller().is_some() { Err(Ora::new(14552)) } else { Ok(()) }
+    }
+
+    /// Before a statement that reads `tables` and, if `changes`, changes or locks rows.
+    ///
+    /// # Errors
+    /// ORA-14551 in a function that a query calls; what is being changed is found by `mutating`: ORA-04091.
+    pub(crate) fn may_run(&self, changes: bool, mutating: impl Fn(&[ObjectId]) -> Result<()>) -> Result<()> {
+        match self.caller() {
+            Some(caller) if changes && caller.is_query => Err(Ora::new(14551)),
+            Some(caller) if !caller.changes.is_empty() => mutating(&caller.changes),
+            _ => Ok(()),
+        }
+    }
+
     pub fn new(user: &str, user_id: u32, nls: Nls) -> SessionState {
         let mut s = SessionState {
             user: user.to_owned(),
@@ -124,6 +160,7 @@ impl SessionState {
             constraints: Constraints::default(),
             temporaries: Temporaries::default(),
             suspended: 0,
+            caller: None,
             held: None,
             nls_fingerprint: 0,
         };

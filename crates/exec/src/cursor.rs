@@ -11,7 +11,7 @@
 //! memory, the check of the plan is one load of the epoch, and the statement's figures are counted in the session.
 
 use crate::code::{Builder, Code};
-use crate::ctx::{ExecCtx, HostFunctions};
+use crate::ctx::{Caller, ExecCtx, HostFunctions};
 use crate::dml::{Dml, TableLocks};
 use crate::machine::{CteState, Machine};
 use crate::objects;
@@ -111,6 +111,8 @@ pub struct Cursor {
     columns: Vec<Column>,
     binds: Vec<String>,
     bind_types: Vec<BindType>,
+    /// Every place of a bind variable is a bind of its own.
+    by_place: bool,
     /// Values for the next execution.
     values: Vec<Value>,
     /// The assumed type of a bind turned out wrong: compile again before executing.
@@ -124,6 +126,8 @@ pub struct Cursor {
     /// Whether there is a first row, when it has been looked for already and lies in the registers.
     first: Option<bool>,
     lock_rowid: Option<plan::Reg>,
+    /// When it locked its rows.
+    locked_at: txn::TxnPoint,
     epoch: u64,
     dependencies: Vec<ObjectId>,
     /// The moment as of which its tables were what they are at this epoch.
@@ -181,6 +185,21 @@ impl Cursor {
         statement: Rc<Statement>,
         binds: &[BindType],
     ) -> Result<Cursor> {
+        Cursor::compile_with(cx, text, (statement, false), binds)
+    }
+
+    /// As [`Cursor::compile`], with a bind for each place of a bind variable, whether its name stands elsewhere or not.
+    pub fn compile_by_place(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Cursor> {
+        let statement = Rc::new(sql::parse_statement_by_place(text)?);
+        Cursor::compile_with(cx, text, (statement, true), binds)
+    }
+
+    fn compile_with(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        (statement, by_place): (Rc<Statement>, bool),
+        binds: &[BindType],
+    ) -> Result<Cursor> {
         cx.p.count(Stat::ParseCountTotal, 1);
         let clock = cx.p.begin_parse();
         let place = Place::parse(text, binds, cx);
@@ -188,7 +207,7 @@ impl Cursor {
         if how == Parsed::Hard {
             cx.p.parse_is_hard();
         }
-        match Cursor::make(cx, text, statement, binds, false, place) {
+        match Cursor::make(cx, text, (statement, by_place), binds, false, place) {
             Ok(mut cursor) => {
                 cx.p.count(Stat::OpenedCursorsCumulative, 1);
                 cursor.key.parsed(&cursor.text, cursor.kind.command(), cx);
@@ -206,7 +225,7 @@ impl Cursor {
     /// A statement of the executor's own, with names and privileges of SYS.
     pub(crate) fn internal(cx: &mut ExecCtx<'_>, text: &str) -> Result<Cursor> {
         let statement = Rc::new(sql::parse_statement(text)?);
-        Cursor::make(cx, text, statement, &[], true, Place::default())
+        Cursor::make(cx, text, (statement, false), &[], true, Place::default())
     }
 
     /// Compiles a statement only to see what it is.
@@ -242,7 +261,7 @@ impl Cursor {
     fn make(
         cx: &mut ExecCtx<'_>,
         text: &str,
-        statement: Rc<Statement>,
+        (statement, by_place): (Rc<Statement>, bool),
         binds: &[BindType],
         internal: bool,
         mut place: Place,
@@ -254,7 +273,8 @@ impl Cursor {
             if is_parsed_hard {
                 names.take_followed();
             }
-            let plan = plan_of(cx, &statement, (sql::bind_names(text), binds), internal)?;
+            let bind_names = if by_place { sql::bind_places(text) } else { sql::bind_names(text) };
+            let plan = plan_of(cx, &statement, (bind_names, binds), internal)?;
             if !internal {
                 os::crash::point("cursor-planned");
             }
@@ -292,6 +312,7 @@ impl Cursor {
             values: vec![Value::Null; plan.binds.len()],
             retype: false,
             bind_types,
+            by_place,
             body,
             locks: TableLocks::of(&plan.body),
             m,
@@ -299,6 +320,7 @@ impl Cursor {
             has_sequences: !plan.sequences.is_empty(),
             locks_rows: plan.locks_rows,
             first: None,
+            locked_at: txn::TxnPoint::default(),
             lock_rowid: plan.lock_rowid,
             epoch,
             dependencies: plan.dependencies.clone(),
@@ -320,7 +342,8 @@ impl Cursor {
     fn renew(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.key.finished(cx);
         let place = if self.internal { Place::default() } else { Place::parse(&self.text, &self.bind_types, cx) };
-        let mut new = Cursor::make(cx, &self.text, self.statement.clone(), &self.bind_types, self.internal, place)?;
+        let parsed = (self.statement.clone(), self.by_place);
+        let mut new = Cursor::make(cx, &self.text, parsed, &self.bind_types, self.internal, place)?;
         new.values = std::mem::take(&mut self.values);
         new.values.resize(new.binds.len(), Value::Null);
         new.continues = self.continues;
@@ -443,6 +466,7 @@ impl Cursor {
         if self.retype || other_time || !cx.host.is_current(self.epoch) || self.lost_segments(cx) {
             self.renew(cx)?;
         }
+        self.check_caller(cx)?;
         if !self.temporary.is_empty() {
             cx.session.temporaries.check_depth(&self.temporary, cx.session.suspended)?;
             self.temporary_purges = cx.session.temporaries.purges(&self.temporary);
@@ -472,6 +496,24 @@ impl Cursor {
             self.end(cx);
         }
         result
+    }
+
+    /// In a function that another statement calls: a query's may change nothing, and none may look at a table that is being changed.
+    ///
+    /// # Errors
+    /// ORA-14551, ORA-04091.
+    fn check_caller(&self, cx: &ExecCtx<'_>) -> Result<()> {
+        if self.internal {
+            return Ok(());
+        }
+        let changes = self.locks_rows || matches!(self.body, Body::Dml(_));
+        cx.session.may_run(changes, |mutating| {
+            let Some(object) = self.dependencies.iter().find(|d| mutating.contains(d)) else { return Ok(()) };
+            Err(match cx.host.catalog()?.table_by_id(*object)? {
+                Some(table) => Ora::with(4091, &[&table.owner, &table.name]),
+                None => Ora::with(4091, &[&"", &""]),
+            })
+        })
     }
 
     /// Whether segments of temporary tables that it was compiled over are gone.
@@ -695,6 +737,7 @@ impl Cursor {
             let e = match opened {
                 Ok(first) => {
                     self.first = first;
+                    self.locked_at = cx.session.txn.point();
                     return Ok(());
                 }
                 Err(e) => e,
@@ -809,8 +852,10 @@ impl Cursor {
         match self.state {
             State::Rows => {
                 let result = match self.lost_rows(cx) {
-                    false => self.fetch_row(cx, row),
                     true => Err(Ora::new(8103)), // object no longer exists
+                    // Its locks have gone with the transaction, or with what was rolled back to a savepoint.
+                    _ if self.locks_rows && !cx.session.txn.stands_since(&self.locked_at) => Err(Ora::new(1002)),
+                    false => self.fetch_row(cx, row),
                 };
                 if !matches!(result, Ok(true)) {
                     self.finish_rows(matches!(result, Ok(false)), cx);
@@ -1052,11 +1097,26 @@ fn plan_of(
     plan::compile_at(statement, &*catalog, &functions, binds, flashback)
 }
 
+/// What the functions that a statement calls may not do.
+fn caller_of(body: &PlanBody) -> Caller {
+    let changes = match body {
+        PlanBody::Query(_) => Vec::new(),
+        // A row given by VALUES is made before the table is touched.
+        PlanBody::Insert(i) if matches!(i.source, plan::InsertSource::Values(_)) => Vec::new(),
+        PlanBody::Insert(i) => vec![i.target.table.object],
+        PlanBody::InsertAll(i) => i.branches.iter().map(|b| b.insert.target.table.object).collect(),
+        PlanBody::Update(u) => vec![u.target.table.object],
+        PlanBody::Delete(d) => vec![d.target.table.object],
+        PlanBody::Merge(m) => vec![m.target.table.object],
+    };
+    Caller { is_query: matches!(body, PlanBody::Query(_)), changes }
+}
+
 /// Turns a plan into row sources and registers: first the plan's registers, then the binds, then what expressions need.
 fn build(plan: &Plan, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
     let first_bind = plan.regs;
     let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
-    let mut b = Builder::new(&mut regs, first_bind, cx);
+    let mut b = Builder::new(&mut regs, first_bind, caller_of(&plan.body), cx);
     let body = match &plan.body {
         PlanBody::Query(q) => {
             let (op, out) = (Op::build(&q.source, &mut b)?, b.codes(&q.out));

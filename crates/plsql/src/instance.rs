@@ -110,8 +110,7 @@ impl<'a, 'b> ExecWorld<'a, 'b> {
     fn plan(&mut self, text: &str, binds: &[DataType]) -> Result<plan::Plan> {
         let statement = sql::parse_statement(text)?;
         let catalog = self.cx.host.catalog()?;
-        let names = placeholders(text);
-        let types = bind_types(&names, binds, true);
+        let types = bind_types(text, binds);
         let functions = HostFunctions(RefCell::new(self.cx));
         plan::compile_at(&statement, &*catalog, &functions, (sql::bind_names(text), &types), None)
     }
@@ -131,44 +130,22 @@ impl plan::Functions for HostFunctions<'_, '_> {
     }
 }
 
-/// Names of the placeholders, one for each that is written.
-fn placeholders(text: &str) -> Vec<String> {
-    lex(text)
-        .tokens
-        .iter()
-        .filter(|t| t.kind == TokenKind::Bind)
-        .map(|t| text[t.start as usize + 1..t.end as usize].trim().trim_matches('"').to_uppercase())
-        .collect()
-}
-
 /// `B3` is the third of PL/SQL's binds.
 fn number_of(name: &str) -> Option<usize> {
     name.strip_prefix('B')?.parse::<usize>().ok()?.checked_sub(1)
 }
 
-fn distinct(names: &[String]) -> Vec<&String> {
-    let mut list: Vec<&String> = Vec::new();
-    for n in names {
-        if !list.contains(&n) {
-            list.push(n);
-        }
-    }
-    list
+/// Types of the binds of a static statement, in the order in which they are first written.
+fn bind_types(text: &str, given: &[DataType]) -> Vec<Option<DataType>> {
+    sql::bind_names(text).iter().map(|name| given.get(number_of(name)?).and_then(bind_type)).collect()
 }
 
-/// Types in the order in which placeholders are first written.
-fn bind_types(names: &[String], given: &[DataType], by_name: bool) -> Vec<Option<DataType>> {
-    distinct(names)
-        .iter()
-        .map(|name| {
-            let at = if by_name { number_of(name) } else { names.iter().position(|n| n == *name) };
-            match at.and_then(|at| given.get(at)) {
-                Some(DataType::PlsInteger) => Some(DataType::NUMBER),
-                None | Some(DataType::Null | DataType::Cursor | DataType::Boolean) => None,
-                Some(ty) => Some(*ty),
-            }
-        })
-        .collect()
+fn bind_type(ty: &DataType) -> Option<DataType> {
+    match ty {
+        DataType::PlsInteger => Some(DataType::NUMBER),
+        DataType::Null | DataType::Cursor | DataType::Boolean => None,
+        ty => Some(*ty),
+    }
 }
 
 struct Caller<'a> {
@@ -333,18 +310,14 @@ impl World for ExecWorld<'_, '_> {
         Ok(Described { query, columns, dependencies: plan.dependencies, units: plan.units })
     }
     fn open_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<SqlCursor> {
-        let names = placeholders(text);
-        let types = bind_types(&names, binds, by_name);
-        let cursor = Cursor::compile(self.cx, text, &types)?;
-        let place = |name: &str| {
-            let bare = |n: &str| n.trim_start_matches(':').trim_matches('"').to_uppercase();
-            cursor.binds().iter().position(|b| bare(b) == name)
-        };
-        let map = if by_name {
-            (0..binds.len()).map(|i| place(&format!("B{}", i + 1)).unwrap_or(usize::MAX)).collect()
-        } else {
-            names.iter().map(|n| place(n).unwrap_or(usize::MAX)).collect()
-        };
+        if !by_name {
+            let types: Vec<_> = binds.iter().map(bind_type).collect();
+            let cursor = Cursor::compile_by_place(self.cx, text, &types)?;
+            return Ok(SqlCursor { map: (0..cursor.binds().len()).collect(), cursor });
+        }
+        let cursor = Cursor::compile(self.cx, text, &bind_types(text, binds))?;
+        let place = |n: usize| cursor.binds().iter().position(|b| *b == format!("B{n}")).unwrap_or(usize::MAX);
+        let map = (1..=binds.len()).map(place).collect();
         Ok(SqlCursor { cursor, map })
     }
     fn bind(&mut self, cursor: &mut SqlCursor, at: usize, value: &Value) -> Result<()> {
@@ -404,8 +377,8 @@ impl World for ExecWorld<'_, '_> {
             Statement::Block { .. } => DynamicKind::Block,
             _ => DynamicKind::Other,
         };
-        let names = if kind == DynamicKind::Other { Vec::new() } else { placeholders(text) };
-        Ok((kind, names.len()))
+        let count = || lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).count();
+        Ok((kind, if kind == DynamicKind::Other { 0 } else { count() }))
     }
     fn execute_other(&mut self, text: &str) -> Result<()> {
         self.services.execute_other(self.cx, text)

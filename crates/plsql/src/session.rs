@@ -384,6 +384,7 @@ impl<C: 'static> Plsql<C> {
         }
         self.level.set(self.level.get() + 1);
         let mut m = self.machines.borrow_mut().pop().unwrap_or_default();
+        m.forget_implicit();
         let r = f(&mut m);
         self.machines.borrow_mut().push(m);
         self.level.set(self.level.get() - 1);

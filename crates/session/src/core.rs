@@ -403,6 +403,7 @@ impl Core {
         };
         self.shared.txns.rollback_to(&self.p, txn, &at)?;
         self.shared.txns.unlock_tables_since(&self.p, txn, &at);
+        txn.note_undone(&at);
         Ok(())
     }
 

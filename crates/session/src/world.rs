@@ -12,7 +12,7 @@ use plsql::{
     ResultCacheRequest, StoredUnit,
 };
 use sql::ast::Statement;
-use sql::lexer::{Token, TokenKind, lex};
+use sql::lexer::{TokenKind, lex};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -36,26 +36,24 @@ pub struct SqlCursor {
 }
 
 impl SqlCursor {
-    fn new(cursor: Cursor, standing: &[String], by_name: bool, identity: Identity, schema: Rc<str>) -> SqlCursor {
+    /// Of a statement whose binds PL/SQL named `B1`, `B2` …
+    fn by_number(cursor: Cursor, identity: Identity, schema: Rc<str>) -> SqlCursor {
         let names = cursor.binds();
-        let at = |name: &str| names.iter().position(|n| n == name);
-        let places = if by_name {
-            (1..=names.len()).filter_map(|n| at(&format!("B{n}"))).collect()
-        } else {
-            standing.iter().filter_map(|n| at(n)).collect()
-        };
+        let place = |n: usize| names.iter().position(|name| *name == format!("B{n}"));
+        let places = (1..=names.len()).filter_map(place).collect();
+        SqlCursor { cursor, places, identity, schema }
+    }
+
+    /// Of a dynamic statement: values go to its binds in the order in which they stand.
+    fn by_place(cursor: Cursor, identity: Identity, schema: Rc<str>) -> SqlCursor {
+        let places = (0..cursor.binds().len()).collect();
         SqlCursor { cursor, places, identity, schema }
     }
 }
 
-/// The names of a statement's placeholders, as often as they stand there, in the catalog's case.
-fn placeholders(text: &str) -> Vec<String> {
-    let name = |t: &Token| {
-        let raw = &text[t.start as usize + 1..t.end as usize];
-        let raw = raw.trim();
-        raw.strip_prefix('"').and_then(|q| q.strip_suffix('"')).map_or_else(|| raw.to_uppercase(), str::to_string)
-    };
-    lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).map(name).collect()
+/// How many placeholders a statement has, each counted as often as it stands there.
+fn placeholders(text: &str) -> usize {
+    lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).count()
 }
 
 impl World<'_> {
@@ -289,32 +287,25 @@ impl plsql::World for World<'_> {
     }
 
     fn open_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<SqlCursor> {
-        let statement = Rc::new(sql::parse_statement(text)?);
-        // The cursor numbers its binds by their first occurrence; the caller's numbers are those of the names, or count
-        // placeholders as they stand, as often as they stand.
-        let standing = placeholders(text);
-        let mut first: Vec<&String> = Vec::new();
-        for name in &standing {
-            if !first.contains(&name) {
-                first.push(name);
-            }
-        }
-        let given = |place: usize, name: &str| match name.strip_prefix('B').and_then(|n| n.parse::<usize>().ok()) {
-            Some(n) if by_name => binds.get(n.wrapping_sub(1)).copied(),
-            _ => standing
-                .iter()
-                .position(|s| s == name)
-                .and_then(|at| binds.get(at).copied())
-                .or(binds.get(place).copied()),
+        // The cursor numbers its binds by their first occurrence, the caller by the number in their names.
+        let given = |name: &String| binds.get(name.strip_prefix('B')?.parse::<usize>().ok()?.wrapping_sub(1)).copied();
+        let cursor = if by_name {
+            let types: Vec<_> = sql::bind_names(text).iter().map(given).collect();
+            Cursor::compile(&mut self.cx, text, &types)?
+        } else {
+            let types: Vec<_> = binds.iter().copied().map(Some).collect();
+            Cursor::compile_by_place(&mut self.cx, text, &types)?
         };
-        let types: Vec<_> = first.iter().enumerate().map(|(place, name)| given(place, name)).collect();
-        let kind = crate::kind::kind_of(&statement);
-        let cursor = Cursor::compile_parsed(&mut self.cx, text, statement, &types)?;
+        let kind = net::StatementKind(cursor.kind().command() as u16);
         if !self.core.audit_rows.get() && crate::audit::changes_trail(kind, cursor.dependencies()) {
             crate::audit::rows(self.core, &self.cx.session.txn, kind, cursor.dependencies(), text, 0)?;
         }
-        let schema = Rc::clone(&self.cx.session.schema);
-        Ok(SqlCursor::new(cursor, &standing, by_name, self.core.identity(), schema))
+        let (identity, schema) = (self.core.identity(), Rc::clone(&self.cx.session.schema));
+        Ok(if by_name {
+            SqlCursor::by_number(cursor, identity, schema)
+        } else {
+            SqlCursor::by_place(cursor, identity, schema)
+        })
     }
 
     fn bind(&mut self, cursor: &mut SqlCursor, at: usize, value: &Value) -> Result<()> {
@@ -388,7 +379,7 @@ impl plsql::World for World<'_> {
             Statement::Block { .. } | Statement::Call(_) => DynamicKind::Block,
             _ => return Ok((DynamicKind::Other, 0)),
         };
-        Ok((kind, placeholders(text).len()))
+        Ok((kind, placeholders(text)))
     }
 
     fn open_block(&mut self, text: &str) -> Result<Option<Rc<plsql::Block>>> {
@@ -412,6 +403,7 @@ impl plsql::World for World<'_> {
     }
 
     fn execute_other(&mut self, text: &str) -> Result<()> {
+        self.cx.session.may_control_transaction()?;
         run::run_other(self.core, &mut self.cx, text)
     }
 
@@ -427,23 +419,28 @@ impl plsql::World for World<'_> {
     }
 
     fn commit(&mut self) -> Result<()> {
+        self.cx.session.may_control_transaction()?;
         self.core.commit(&mut self.cx)
     }
 
     fn rollback(&mut self) -> Result<()> {
+        self.cx.session.may_control_transaction()?;
         self.core.rollback(self.cx.session)
     }
 
     fn savepoint(&mut self, name: &str) -> Result<()> {
+        self.cx.session.may_control_transaction()?;
         self.core.savepoint(&self.cx.session.txn, name);
         Ok(())
     }
 
     fn rollback_to(&mut self, name: &str) -> Result<()> {
+        self.cx.session.may_control_transaction()?;
         self.core.rollback_to(&mut self.cx.session.txn, name)
     }
 
     fn set_transaction(&mut self, text: &str) -> Result<()> {
+        self.cx.session.may_control_transaction()?;
         run::run_other(self.core, &mut self.cx, text)
     }
 

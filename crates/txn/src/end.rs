@@ -166,7 +166,7 @@ impl Transactions {
 
     /// The present position: for SAVEPOINT, and at the start of a statement that must be atomic.
     pub fn savepoint(&self, t: &Txn) -> Savepoint {
-        Savepoint { xid: t.xid, at: t.chain.newest, tables: t.tables.len() }
+        Savepoint { xid: t.xid, at: t.chain.newest, tables: t.tables.len(), point: t.point() }
     }
 
     /// Undoes what the transaction did since `to`. Row locks taken since are released; table locks and the transaction stay.
@@ -197,7 +197,7 @@ impl Transactions {
     /// Those of reading undo.
     pub fn rollback_call(&self, p: &Process, t: &mut Txn, start: &Savepoint) -> Result<()> {
         let stop = if start.xid == t.xid { start.at } else { Uba::NONE };
-        self.rollback_to(p, t, &Savepoint { xid: t.xid, at: stop, tables: t.tables.len() })
+        self.rollback_to(p, t, &Savepoint { xid: t.xid, at: stop, tables: t.tables.len(), point: start.point })
     }
 
     /// Reverses the transaction's records, newest first, until `stop` is the newest.

@@ -43,7 +43,7 @@ pub use enqueue::LockMode;
 pub use history::{Commit, HistoryVisitor};
 pub use read::segment_name;
 pub use scn_time::{Moment, ScnTimes};
-pub use session::{Isolation, Savepoint, Snapshot, Txn};
+pub use session::{Isolation, Savepoint, Snapshot, Txn, TxnPoint};
 pub use transactions::{LockWait, TransactionRow, Transactions, TxnConfig, TxnLayout};
 pub use undo::UndoRecord;
 pub use undo_intervals::{UndoInterval, UndoIntervals};

@@ -38,6 +38,16 @@ pub struct Savepoint {
     pub(crate) at: Uba,
     /// Table locks held.
     pub(crate) tables: usize,
+    pub(crate) point: TxnPoint,
+}
+
+/// A point in the life of a session's transactions: all that is locked then stays locked while it [stands](Txn::stands_since).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TxnPoint {
+    /// Transactions ended before.
+    ended: u64,
+    /// Moments of the transaction before.
+    number: u64,
 }
 
 /// The process's end of its transaction's chain of undo.
@@ -103,6 +113,12 @@ pub struct Txn {
     pub(crate) locked: bool,
     /// The SCN that all its statements see, once the first of them has begun. It counts among the process's open snapshots.
     pub(crate) held: Cell<Option<Scn>>,
+    /// Transactions ended.
+    ended: u64,
+    /// Moments taken.
+    moments: Cell<u64>,
+    /// Rollbacks to savepoints in the open transaction: the moment of each, and the savepoint's.
+    undone: Vec<(u64, u64)>,
 }
 
 impl Txn {
@@ -121,6 +137,25 @@ impl Txn {
             }
         }
         Txn { lent, isolation: outer.usual, usual: outer.usual, ..Txn::default() }
+    }
+
+    /// The present moment.
+    pub fn point(&self) -> TxnPoint {
+        self.moments.set(self.moments.get() + 1);
+        TxnPoint { ended: self.ended, number: self.moments.get() }
+    }
+
+    /// Says that what was done since a savepoint was rolled back by ROLLBACK TO.
+    pub fn note_undone(&mut self, to: &Savepoint) {
+        let now = self.point().number;
+        // An earlier rollback that did not reach as far back says nothing that this one does not.
+        self.undone.retain(|(_, earlier)| *earlier < to.point.number);
+        self.undone.push((now, to.point.number));
+    }
+
+    /// Whether neither a commit nor a rollback, nor one to a savepoint from before, has followed a moment.
+    pub fn stands_since(&self, m: &TxnPoint) -> bool {
+        m.ended == self.ended && !self.undone.iter().any(|(when, to)| *when > m.number && *to < m.number)
     }
 
     /// The transaction's id, once it has changed something.
@@ -202,5 +237,7 @@ impl Txn {
         self.more_changed = false;
         self.isolation = self.usual;
         (self.set, self.locked) = (false, false);
+        self.ended += 1;
+        self.undone.clear();
     }
 }

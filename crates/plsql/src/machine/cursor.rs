@@ -159,7 +159,12 @@ impl Machine {
         unit.give_statement(sql, cursor);
     }
 
-    fn implicit(&mut self, rows: u64) {
+    /// Forgets SQL% of the block before.
+    pub(crate) fn forget_implicit(&mut self) {
+        (self.sql_found, self.sql_rows) = (None, 0);
+    }
+
+    pub(super) fn implicit(&mut self, rows: u64) {
         self.sql_found = Some(rows > 0);
         self.sql_rows = rows;
     }

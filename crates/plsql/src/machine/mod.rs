@@ -837,8 +837,14 @@ impl Machine {
                     self.carry_out(w)?;
                     self.forall_end()?;
                 }
-                Op::Commit => w.commit()?,
-                Op::Rollback => w.rollback()?,
+                Op::Commit => {
+                    w.commit()?;
+                    self.implicit(0);
+                }
+                Op::Rollback => {
+                    w.rollback()?;
+                    self.implicit(0);
+                }
                 Op::Savepoint { name } => {
                     let name = text(v!(name));
                     w.savepoint(&name)?;

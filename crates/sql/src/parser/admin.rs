@@ -182,6 +182,9 @@ impl Parser<'_> {
                 Ok(ParameterSetting { name, value: self.text_since(start).to_owned(), quoted: false })
             }
             TokenKind::Word => {
+                if name.name == "ISOLATION_LEVEL" && self.eat_words(&["READ", "COMMITTED"]) {
+                    return Ok(ParameterSetting { name, value: "READ COMMITTED".to_owned(), quoted: false });
+                }
                 self.bump();
                 while self.eat(TokenKind::Dot) {
                     self.bump();

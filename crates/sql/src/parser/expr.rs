@@ -248,7 +248,10 @@ impl Parser<'_> {
     /// A bind variable, with `INDICATOR :i` or `:i` after it.
     pub(crate) fn bind(&mut self) -> Result<Bind> {
         let token = self.expect(TokenKind::Bind, 936)?;
-        let name = bind_name(self.source(token));
+        let mut name = bind_name(self.source(token));
+        if self.binds_by_place {
+            name = super::place_name(self.text, &self.tokens, token.start, name);
+        }
         let mut indicator = None;
         if self.at_word("INDICATOR") && self.kind_ahead(1, TokenKind::Bind) {
             self.bump();

@@ -39,13 +39,15 @@ pub struct Parser<'a> {
     hints: Vec<HintSpan>,
     at: usize,
     depth: u32,
+    /// A bind variable is a place of the text and not a name.
+    binds_by_place: bool,
 }
 
 impl<'a> Parser<'a> {
     /// A parser at the first token of `text`.
     pub fn new(text: &'a str) -> Parser<'a> {
         let Lexed { tokens, hints } = lex(text);
-        Parser { text, tokens, hints, at: 0, depth: 0 }
+        Parser { text, tokens, hints, at: 0, depth: 0, binds_by_place: false }
     }
 
     // Looking.
@@ -453,7 +455,18 @@ fn parse_all<'a, T>(text: &'a str, code: u32, rule: impl FnOnce(&mut Parser<'a>)
 /// # Errors
 /// Syntax errors with Oracle's numbers, at the byte offset where Oracle reports them.
 pub fn parse_statement(text: &str) -> Result<Statement> {
+    statement_of(text, false)
+}
+
+/// As [`parse_statement`], where values are given to the places of bind variables and not to their names, as dynamic SQL in PL/SQL gives
+/// them: a name that stands again is a bind of its own, named as [`bind_places`] has it.
+pub fn parse_statement_by_place(text: &str) -> Result<Statement> {
+    statement_of(text, true)
+}
+
+fn statement_of(text: &str, binds_by_place: bool) -> Result<Statement> {
     parse_all(text, 933, |p| {
+        p.binds_by_place = binds_by_place;
         let statement = p.statement()?;
         if matches!(statement, Statement::Block { .. } | Statement::Ddl(_)) {
             p.skip_source(&statement);
@@ -466,6 +479,31 @@ pub fn parse_statement(text: &str) -> Result<Statement> {
 /// targets of INTO nor indicators.
 pub fn bind_names(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
+    for (_, name) in giving_binds(text) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// A name for each place that takes a value, in the order of the text: that of the bind where it stands first, and one that no bind can
+/// have where it stands again.
+pub fn bind_places(text: &str) -> Vec<String> {
+    let tokens = lex(text).tokens;
+    giving_binds(text).into_iter().map(|(start, name)| place_name(text, &tokens, start, name)).collect()
+}
+
+/// The name of the bind that begins at `start` where binds are places.
+fn place_name(text: &str, tokens: &[Token], start: u32, name: String) -> String {
+    let before = tokens.iter().take_while(|t| t.start < start).filter(|t| t.kind == TokenKind::Bind);
+    let is_again = before.into_iter().any(|t| expr::bind_name(&text[t.start as usize..t.end as usize]) == name);
+    if is_again { format!("{name}:{start}") } else { name }
+}
+
+/// The bind variables that take values, with the byte where each begins.
+fn giving_binds(text: &str) -> Vec<(u32, String)> {
+    let mut binds = Vec::new();
     // Between INTO and what follows its targets; behind a bind, where another one is its indicator.
     let (mut into, mut behind_bind) = (false, false);
     for token in lex(text).tokens {
@@ -473,8 +511,8 @@ pub fn bind_names(text: &str) -> Vec<String> {
         let is_word = |word: &str| token.kind == TokenKind::Word && source.eq_ignore_ascii_case(word);
         if token.kind == TokenKind::Bind {
             let name = expr::bind_name(source);
-            if !into && !behind_bind && !names.contains(&name) {
-                names.push(name);
+            if !into && !behind_bind {
+                binds.push((token.start, name));
             }
             behind_bind = !behind_bind;
         } else if !(behind_bind && is_word("INDICATOR")) {
@@ -482,7 +520,7 @@ pub fn bind_names(text: &str) -> Vec<String> {
             into = is_word("INTO") || into && token.kind == TokenKind::Comma;
         }
     }
-    names
+    binds
 }
 
 /// Parses a query alone, as a view's text or a subquery held in the dictionary.
