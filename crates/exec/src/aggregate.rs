@@ -51,7 +51,7 @@ impl AggCode {
                 Core::Spread { n: 0, sum: Number::default(), squares: Number::default() }
             }
             Median => Core::Values(Vec::new()),
-            Listagg => Core::List(Vec::new(), None),
+            Listagg => Core::List { items: Vec::new(), separator: None, bytes: 0 },
             _ => Core::Nothing,
         };
         Acc { core, seen: self.distinct.then(KeySet::default), best: None }
@@ -86,7 +86,7 @@ impl AggCode {
                 return Ok(());
             }
         }
-        if let Core::List(items, separator) = &mut acc.core {
+        if let Core::List { items, separator, bytes } = &mut acc.core {
             let text = m.value(r).clone();
             let mut key = Vec::new();
             self.order.encode(m, cx, &mut key)?;
@@ -97,6 +97,12 @@ impl AggCode {
                     m.value(r).write_text(&cx.session.nls, &mut s)?;
                 }
                 *separator = Some(s);
+            }
+            // The list is as long as its items, whatever their order: one that is too long ends the statement here.
+            *bytes += separator.as_ref().filter(|_| !items.is_empty()).map_or(0, String::len);
+            *bytes += text.to_text(&cx.session.nls)?.map_or(0, |text| text.len());
+            if *bytes > functions::SQL_TEXT_MAX {
+                return Err(Ora::new(1489));
             }
             items.push((key, text));
             return Ok(());
@@ -173,7 +179,12 @@ enum Core {
         squares: Number,
     },
     Values(Vec<Value>),
-    List(Vec<(Vec<u8>, Value)>, Option<String>),
+    List {
+        items: Vec<(Vec<u8>, Value)>,
+        separator: Option<String>,
+        /// Length of the list.
+        bytes: usize,
+    },
     Nothing,
 }
 
@@ -200,7 +211,7 @@ impl Core {
                 }
             }
             Core::Values(values) => values.push(v.clone()),
-            Core::List(..) | Core::Nothing => {}
+            Core::List { .. } | Core::Nothing => {}
         }
         Ok(())
     }
@@ -240,7 +251,7 @@ impl Acc {
             Core::Extreme(best, _) => best.clone(),
             Core::Spread { n, sum, squares } => spread(agg.kind, *n, sum, squares)?,
             Core::Values(values) => median(values, cx)?,
-            Core::List(items, separator) => {
+            Core::List { items, separator, .. } => {
                 items.sort_by(|a, b| a.0.cmp(&b.0));
                 let mut text = String::new();
                 for (i, (_, v)) in items.iter().enumerate() {
@@ -248,9 +259,6 @@ impl Acc {
                         text.push_str(separator.as_deref().unwrap_or(""));
                     }
                     v.write_text(&cx.session.nls, &mut text)?;
-                    if text.len() > 4000 {
-                        return Err(Ora::new(1489));
-                    }
                 }
                 Value::text(text)
             }

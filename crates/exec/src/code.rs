@@ -7,7 +7,8 @@
 use crate::ctx::{Caller, ExecCtx};
 use crate::machine::Machine;
 use crate::sub;
-use plan::{ArithOp, CmpOp, Compare, Expr, Func, HostFunction, Node, Reg, SequenceRef, Special, SubId};
+use functions::TextMax;
+use plan::{ArithOp, Class, CmpOp, Compare, Expr, Func, HostFunction, Node, Reg, SequenceRef, Special, SubId, class};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -25,8 +26,10 @@ pub enum Code {
     /// MOD of two numbers: a call of a function costs more than the division.
     Mod(Box<Code>, Box<Code>, Reg),
     Concat(Box<Code>, Box<Code>, Reg),
+    /// `||` of which an operand is a LOB.
+    ConcatLob(Box<Code>, Box<Code>, Reg),
     /// Arguments are evaluated into neighbouring registers, of which the first is given.
-    Func(Func, Vec<Code>, Reg, Reg),
+    Func(Func, Vec<Code>, Reg, Reg, TextMax),
     Convert(Box<Code>, DataType, Reg),
     Cast(Box<Code>, DataType, Reg),
     Case(Vec<(Code, Code)>, Option<Box<Code>>, Reg),
@@ -155,6 +158,9 @@ impl Builder<'_> {
                 }
                 Code::Arith(*op, self.boxed(a), self.boxed(b), self.reg())
             }
+            Node::Concat(a, b) if class(&e.ty) == Class::Lob => {
+                Code::ConcatLob(self.boxed(a), self.boxed(b), self.reg())
+            }
             Node::Concat(a, b) => Code::Concat(self.boxed(a), self.boxed(b), self.reg()),
             Node::Func(f, args) if f.0.name == "MOD" && args.len() == 2 && args.iter().all(|a| is_number(&a.ty)) => {
                 Code::Mod(self.boxed(&args[0]), self.boxed(&args[1]), self.reg())
@@ -165,7 +171,13 @@ impl Builder<'_> {
                 args.iter().for_each(|_| {
                     self.reg();
                 });
-                Code::Func(*f, codes, base, self.reg())
+                Code::Func(
+                    *f,
+                    codes,
+                    base,
+                    self.reg(),
+                    if class(&e.ty) == Class::Lob { TextMax::Lob } else { TextMax::Text },
+                )
             }
             Node::Convert(a) => {
                 if let (Node::Const(v), DataType::Number { .. }) = (&a.node, &e.ty)
@@ -278,7 +290,8 @@ impl Code {
             | Code::Arith(.., r)
             | Code::Mod(.., r)
             | Code::Concat(.., r)
-            | Code::Func(.., r)
+            | Code::ConcatLob(.., r)
+            | Code::Func(.., r, _)
             | Code::Convert(.., r)
             | Code::Cast(.., r) => Some(*r),
             _ => None,
@@ -293,7 +306,7 @@ impl Code {
             // What is common has functions of its own, which save and clear less than the one for all the rest.
             Code::Arith(op, a, b, dst) => eval_arith(*op, a, b, *dst, m, cx),
             Code::Mod(a, b, dst) => eval_mod(a, b, *dst, m, cx),
-            Code::Concat(a, b, dst) => eval_concat(a, b, *dst, m, cx),
+            Code::Concat(a, b, dst) => eval_concat(a, b, *dst, functions::SQL_TEXT_MAX, m, cx),
             _ => self.eval_other(m, cx),
         }
     }
@@ -318,8 +331,8 @@ impl Code {
                 };
                 m.put(*dst, v)
             }
-            Code::Func(f, args, base, dst) => {
-                crate::function::call(f, args, *base, *dst, m, cx)?;
+            Code::Func(f, args, base, dst, text_max) => {
+                crate::function::call(f, args, (*base, *dst), *text_max, m, cx)?;
                 *dst
             }
             Code::Convert(a, ty, dst) => {
@@ -370,6 +383,7 @@ impl Code {
                 };
                 m.put(*dst, v)
             }
+            Code::ConcatLob(a, b, dst) => eval_concat(a, b, *dst, functions::LOB_MAX, m, cx)?,
             Code::Scalar(s, dst) => {
                 sub::scalar(*s, *dst, m, cx)?;
                 *dst
@@ -460,10 +474,10 @@ fn mod_values(a: Reg, b: Reg, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -
 
 /// A node of [`Code::Concat`].
 #[inline(never)]
-fn eval_concat(a: &Code, b: &Code, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
+fn eval_concat(a: &Code, b: &Code, dst: Reg, most: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
     let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
     let mut out = m.take(dst);
-    let result = concat(m.value(a), m.value(b), &cx.session.nls, &mut out);
+    let result = concat(m.value(a), m.value(b), most, &cx.session.nls, &mut out);
     m.put(dst, out);
     result?;
     Ok(dst)
@@ -660,11 +674,11 @@ fn arith_words(op: ArithOp, a: &Value, b: &Value) -> Option<i64> {
     }
 }
 
-fn concat(a: &Value, b: &Value, nls: &types::Nls, out: &mut Value) -> Result<()> {
+fn concat(a: &Value, b: &Value, most: usize, nls: &types::Nls, out: &mut Value) -> Result<()> {
     let text = out.text_buffer();
     a.write_text(nls, text)?;
     b.write_text(nls, text)?;
-    let long = text.len() > 4000;
+    let long = text.len() > most;
     out.normalize();
     if long {
         return Err(Ora::new(1489)); // result of string concatenation is too long

@@ -4,9 +4,9 @@ use crate::code::Code;
 use crate::ctx::{ExecCtx, Host, SessionState};
 use crate::machine::Machine;
 use crate::source::copy;
-use functions::{Clock, FnCtx, SessionInfo};
+use functions::{Clock, FnCtx, SessionInfo, TextMax};
 use plan::{Func, Reg};
-use types::{Result, Timestamp};
+use types::{Ora, Result, Timestamp, Value};
 
 /// The session as functions see it. SYS_CONTEXT does not come this way: the compiler makes an expression of its own of it.
 struct Session<'a> {
@@ -57,7 +57,14 @@ impl Clock for Session<'_> {
 }
 
 /// Evaluates the arguments into neighbouring registers from `base` on and calls the function.
-pub fn call(f: &Func, args: &[Code], base: Reg, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+pub fn call(
+    f: &Func,
+    args: &[Code],
+    (base, dst): (Reg, Reg),
+    text_max: TextMax,
+    m: &mut Machine,
+    cx: &mut ExecCtx<'_>,
+) -> Result<()> {
     for (i, code) in args.iter().enumerate() {
         let r = code.eval(m, cx)?;
         copy(r, base + i as Reg, m);
@@ -65,8 +72,14 @@ pub fn call(f: &Func, args: &[Code], base: Reg, dst: Reg, m: &mut Machine, cx: &
     let session = Session { state: cx.session, host: cx.host, sid: cx.p.sid(), now: m.now(cx) };
     let mut out = m.take(dst);
     let values = &m.regs[base as usize..base as usize + args.len()];
-    let mut ctx = FnCtx { nls: &session.state.nls, session: &session, clock: &session, cache: &mut m.functions };
-    let result = f.0.call(&mut ctx, values, &mut out);
+    let (nls, cache) = (&session.state.nls, &mut m.functions);
+    let mut ctx = FnCtx { nls, session: &session, clock: &session, cache, text_max };
+    let mut result = f.0.call(&mut ctx, values, &mut out);
+    if let (Ok(()), TextMax::Text, Value::Text(text)) = (&result, text_max, &out)
+        && text.len() > functions::SQL_TEXT_MAX
+    {
+        result = Err(Ora::new(1489));
+    }
     m.put(dst, out);
     result
 }

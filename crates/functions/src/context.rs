@@ -79,4 +79,39 @@ pub struct FnCtx<'a> {
     pub clock: &'a dyn Clock,
     /// Kept between calls.
     pub cache: &'a mut FnCache,
+    /// How long a text may be made.
+    pub text_max: TextMax,
 }
+
+/// How long a text that a function makes may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextMax {
+    /// VARCHAR2 of SQL.
+    Text,
+    /// VARCHAR2 of PL/SQL, where a CLOB may be meant too.
+    PlSql,
+    Lob,
+}
+
+impl TextMax {
+    /// The most bytes of what pads or repeats to a given length: longer texts are cut there.
+    pub fn padded_bytes(self) -> usize {
+        match self {
+            TextMax::Text => SQL_TEXT_MAX,
+            TextMax::PlSql | TextMax::Lob => 32_767,
+        }
+    }
+
+    /// The most bytes of any text.
+    pub fn bytes(self) -> usize {
+        match self {
+            TextMax::Text => SQL_TEXT_MAX,
+            TextMax::PlSql | TextMax::Lob => LOB_MAX,
+        }
+    }
+}
+
+/// Bytes of the longest VARCHAR2 of SQL.
+pub const SQL_TEXT_MAX: usize = 4000;
+/// Bytes of the longest CLOB that expressions make.
+pub const LOB_MAX: usize = 32_767 * 1024;

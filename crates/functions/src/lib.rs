@@ -23,7 +23,7 @@ mod tests;
 mod text;
 
 pub use aggregate::{Aggregate, AggregateDef, aggregate};
-pub use context::{Clock, FnCache, FnCtx, SessionInfo};
+pub use context::{Clock, FnCache, FnCtx, LOB_MAX, SQL_TEXT_MAX, SessionInfo, TextMax};
 pub use general::{common_type, decode_equal};
 pub use table::{FnDef, lookup, names};
 

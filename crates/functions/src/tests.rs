@@ -1,6 +1,6 @@
 //! Golden table: a call, and what it returns. Values are written as text; errors as their number.
 
-use crate::{Clock, FnCache, FnCtx, SessionInfo, lookup};
+use crate::{Clock, FnCache, FnCtx, SessionInfo, TextMax, lookup};
 use types::{Date, Nls, Number, Result, Timestamp, Value};
 
 struct Fixed;
@@ -90,7 +90,7 @@ fn call(text: &str) -> String {
     let def = lookup(name).unwrap_or_else(|| panic!("no function {name}"));
     let nls = nls();
     let mut cache = FnCache::default();
-    let mut ctx = FnCtx { nls: &nls, session: &Fixed, clock: &Fixed, cache: &mut cache };
+    let mut ctx = FnCtx { nls: &nls, session: &Fixed, clock: &Fixed, cache: &mut cache, text_max: TextMax::Text };
     let mut out = Value::text("something old");
     let result = def.check_args(args.len()).and_then(|()| def.call(&mut ctx, &args, &mut out));
     match result {

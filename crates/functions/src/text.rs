@@ -4,9 +4,6 @@ use crate::{FnCtx, count, give, null, out_of_range};
 use std::borrow::Cow;
 use types::{Number, Ora, Result, Value};
 
-/// The longest text that SQL makes.
-const MAX_BYTES: usize = 32_767;
-
 /// Reads an argument as text; `None` when it is NULL.
 pub(crate) fn text<'v>(ctx: &FnCtx<'_>, arg: &'v Value) -> Result<Option<Cow<'v, str>>> {
     arg.to_text(ctx.nls)
@@ -193,16 +190,30 @@ fn pad(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value, left: bool) -> Resu
     if width <= 0 {
         return null(out);
     }
-    let width = width.min(MAX_BYTES as i64) as usize;
+    let most = ctx.text_max.padded_bytes();
+    let width = width.min(most as i64) as usize;
     let len = s.chars().count();
     write(out, |buffer| {
+        // A character that does not fit any more is left out, with all behind it.
+        let mut room = most;
+        let mut fits = |c: &char| {
+            let fits = c.len_utf8() <= room;
+            room = if fits { room - c.len_utf8() } else { 0 };
+            fits
+        };
         let filling = filler.chars().cycle().take(width.saturating_sub(len));
         if left {
-            buffer.extend(filling);
-            buffer.extend(s.chars().take(width));
+            let of_text: usize = s.chars().take(width).map(char::len_utf8).sum();
+            let mut room = most.saturating_sub(of_text);
+            buffer.extend(filling.take_while(|c| {
+                let fits = c.len_utf8() <= room;
+                room = if fits { room - c.len_utf8() } else { 0 };
+                fits
+            }));
+            buffer.extend(s.chars().take(width).take_while(fits));
         } else {
-            buffer.extend(s.chars().take(width));
-            buffer.extend(filling);
+            buffer.extend(s.chars().take(width).take_while(&mut fits));
+            buffer.extend(filling.take_while(fits));
         }
     })
 }
@@ -265,6 +276,12 @@ pub(crate) fn replace(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
         Some(arg) => text(ctx, arg)?,
     };
     let to = to.as_deref().unwrap_or("");
+    if to.len() > from.len() {
+        let added = s.matches(&*from).count().saturating_mul(to.len() - from.len());
+        if s.len().saturating_add(added) > ctx.text_max.bytes() {
+            return Err(Ora::new(1489)); // result of string concatenation is too long
+        }
+    }
     write(out, |buffer| {
         let mut parts = s.split(&*from);
         buffer.push_str(parts.next().unwrap_or(""));

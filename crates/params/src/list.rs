@@ -168,7 +168,7 @@ params! {
     SgaMaxSize "sga_max_size" size(0, 16 * T), "0", Static, false, "max total SGA size";
     MemoryTarget "memory_target" size(0, T), "0", Static, false, "Target size of Oracle SGA and PGA memory";
     PgaAggregateTarget "pga_aggregate_target" size(10 * M, 4 * T), "104857600", System, true, "Target size for the aggregate PGA memory consumed by the instance";
-    PgaMaxSize "_pga_max_size" size(M, 4 * T), "1073741824", Both, false, "Maximum size of the PGA memory for one process";
+    PgaMaxSize "_pga_max_size" size(M, 4 * T), "1073741824", System, false, "Maximum size of the PGA memory for one process";
     WorkareaSizePolicy "workarea_size_policy" Kind::Word(&["AUTO", "MANUAL"]), "AUTO", Both, false, "policy used to size SQL working areas (MANUAL/AUTO)";
     SortAreaSize "sort_area_size" int(0, 2 * G), "65536", Both, false, "size of in-memory sort work area";
     HashAreaSize "hash_area_size" int(0, 2 * G), "131072", Both, false, "size of in-memory hash work area";

@@ -220,7 +220,13 @@ impl World for ExecWorld<'_, '_> {
         let s = &*self.cx.session;
         let caller =
             Caller { user: &s.user, user_id: s.user_id, schema: &s.schema, sid: self.cx.p.sid(), host: self.cx.host };
-        let mut ctx = FnCtx { nls: &s.nls, session: &caller, clock: &caller, cache: &mut self.cache };
+        let mut ctx = FnCtx {
+            nls: &s.nls,
+            session: &caller,
+            clock: &caller,
+            cache: &mut self.cache,
+            text_max: functions::TextMax::PlSql,
+        };
         function.call(&mut ctx, args, out)
     }
     fn sys_context(&mut self, namespace: &str, parameter: &str) -> Result<Value> {

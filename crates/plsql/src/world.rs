@@ -143,6 +143,10 @@ pub trait World {
     fn sys_context(&mut self, namespace: &str, parameter: &str) -> Result<Value>;
     /// ORA-00028, ORA-01013. Cheap.
     fn check_cancel(&mut self) -> Result<()>;
+    /// ORA-04030 when the process has grown too large; a system call or two.
+    fn check_memory(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// The session's time.
     fn now(&self) -> Timestamp;
     /// Hundredths of a second since some fixed moment.

@@ -283,7 +283,13 @@ pub fn call_function(
 ) -> Result<()> {
     let caller = Caller { core, session };
     let mut cache = core.functions.borrow_mut();
-    let mut cx = FnCtx { nls: &session.nls, session: &caller, clock: &caller, cache: &mut cache };
+    let mut cx = FnCtx {
+        nls: &session.nls,
+        session: &caller,
+        clock: &caller,
+        cache: &mut cache,
+        text_max: functions::TextMax::PlSql,
+    };
     f.call(&mut cx, args, out)
 }
 

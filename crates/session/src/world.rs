@@ -162,6 +162,10 @@ impl plsql::World for World<'_> {
         if self.core.is_check_due() { self.check_long_run() } else { Ok(()) }
     }
 
+    fn check_memory(&mut self) -> Result<()> {
+        crate::core::memory_within(self.cx.session.options.work_area_limit_bytes)
+    }
+
     fn now(&self) -> Timestamp {
         self.core.local_time()
     }

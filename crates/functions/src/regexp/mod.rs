@@ -146,6 +146,7 @@ pub(crate) fn replace(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
     let (Some(position), Some(occurrence)) = (whole(ctx, args, 3, 1, 1)?, whole(ctx, args, 4, 0, 0)?) else {
         return null(out);
     };
+    let most = ctx.text_max.bytes();
     let regexp = ctx.cache.regexp(&pattern, flags)?;
     let buffer = out.text_buffer();
     let mut at = ((position - 1) as usize).min(s.len());
@@ -165,6 +166,9 @@ pub(crate) fn replace(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
         if start == end {
             buffer.extend(s.get(at));
             at += 1;
+        }
+        if buffer.len() > most {
+            return Err(Ora::new(1489)); // result of string concatenation is too long
         }
         if n == occurrence {
             break;

@@ -84,6 +84,9 @@ impl<W: World> Compiler<'_, W> {
     }
 
     pub(super) fn statements(&mut self, list: &[Statement]) {
+        // GOTO goes to a label of a sequence from within that sequence only.
+        self.f.block_count += 1;
+        self.f.blocks.push(self.f.block_count);
         for s in list {
             let saved = self.f.next;
             let counters = self.f.counters;
@@ -106,6 +109,7 @@ impl<W: World> Compiler<'_, W> {
             self.f.next = saved;
             self.f.counters = counters;
         }
+        self.f.blocks.pop();
     }
 
     fn statement(&mut self, s: &Statement) -> CResult<()> {
@@ -390,7 +394,16 @@ impl<W: World> Compiler<'_, W> {
 
     pub(super) fn resolve_gotos(&mut self) {
         for g in std::mem::take(&mut self.f.gotos) {
-            let found = self.f.labels.iter().find(|l| l.name == g.name && g.blocks.contains(&l.block));
+            // The label of the innermost sequence.
+            let seen = self.f.labels.iter().filter(|l| l.name == g.name && g.blocks.contains(&l.block));
+            let found = seen.clone().max_by_key(|l| l.block);
+            if let Some(l) = found
+                && seen.filter(|other| other.block == l.block).count() > 1
+            {
+                let e = self.pls(371, &[&g.name], g.pos);
+                self.note(e, g.pos, "Statement");
+                continue;
+            }
             let Some(l) = found else {
                 let known = self.f.labels.iter().any(|l| l.name == g.name);
                 let code = if known { 375 } else { 201 };

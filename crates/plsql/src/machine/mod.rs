@@ -22,6 +22,10 @@ pub(crate) use cursor::OpenCursor;
 
 /// Frames of one machine: more is ORA-06500.
 const FRAMES_MAX: usize = 30_000;
+/// Recursion that goes this much deeper looks whether it is cancelled and how much memory it has.
+const FRAMES_BETWEEN_CHECKS: usize = 256;
+/// Bytes of a text whose making is worth that look.
+const LONG_TEXT: usize = 1 << 18;
 /// Bytes of a buffer for texts that is used again: a longer one would stay with a variable that needs less.
 const TEXT_KEPT: usize = 4096;
 /// Slots of one machine.
@@ -197,6 +201,10 @@ impl Machine {
         let proc = unit.procs[proc as usize].clone();
         if self.frames.len() >= FRAMES_MAX || self.stack.len() >= SLOTS_MAX {
             return Err(Ora::new(6500).into());
+        }
+        if self.frames.len() % FRAMES_BETWEEN_CHECKS == FRAMES_BETWEEN_CHECKS - 1 {
+            w.check_cancel()?;
+            w.check_memory()?;
         }
         let needed = base + proc.slots as usize;
         if self.stack.len() < needed {
@@ -965,7 +973,7 @@ impl Machine {
             && let Datum::Val(Value::Text(mut t)) = std::mem::take(&mut self.stack[base + slot as usize])
         {
             let result = val(&self.stack, &self.frames, unit, base, b).write_text(w.nls(), &mut t);
-            let long = t.len() > 32767 * 1024;
+            let long = t.len() > functions::LOB_MAX;
             self.stack[base + slot as usize] = Datum::Val(Value::Text(t));
             result.map_err(scalar::conversion_error)?;
             if long {
@@ -975,6 +983,17 @@ impl Machine {
         }
         let mut out = std::mem::take(&mut self.text);
         out.clear();
+        let length = |o| match val(&self.stack, &self.frames, unit, base, o) {
+            Value::Text(t) => t.len(),
+            _ => 0,
+        };
+        if length(a) + length(b) > functions::LOB_MAX {
+            return Err(scalar::value_error("character string buffer too small").into());
+        }
+        if length(a) + length(b) > LONG_TEXT {
+            w.check_cancel()?;
+            w.check_memory()?;
+        }
         let result = [a, b]
             .into_iter()
             .try_for_each(|o| val(&self.stack, &self.frames, unit, base, o).write_text(w.nls(), &mut out));

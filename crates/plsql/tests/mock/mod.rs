@@ -538,7 +538,13 @@ impl functions::Clock for Nobody {
 
 fn mock_call(m: &Mock, f: &'static functions::FnDef, args: &[Value], out: &mut Value) -> Result<()> {
     let mut cache = functions::FnCache::default();
-    let mut ctx = functions::FnCtx { nls: &m.nls, session: &Nobody, clock: &Nobody, cache: &mut cache };
+    let mut ctx = functions::FnCtx {
+        nls: &m.nls,
+        session: &Nobody,
+        clock: &Nobody,
+        cache: &mut cache,
+        text_max: functions::TextMax::PlSql,
+    };
     f.call(&mut ctx, args, out)
 }
 
