@@ -137,7 +137,10 @@ fn refuse_foreign(dir: &Path) -> Result<(), PlaceError> {
         if OWN_NAMES.contains(&name.as_str()) || session::DATABASE_NAMES.contains(&name.as_str()) {
             return Ok(());
         }
-        let counts = !name.starts_with('.') && name != "lost+found" && name != crate::ALERT_LOG_NAME;
+        let counts = !name.starts_with('.')
+            && name != "lost+found"
+            && name != crate::ALERT_LOG_NAME
+            && name != crate::WALLET_NAME;
         if counts && foreign.as_ref().is_none_or(|first| name < *first) {
             foreign = Some(name);
         }

@@ -189,7 +189,7 @@ def arrays(c):
     k.executemany(wide, [(n, "z" * (n % 4001)) for n in range(3000)])
     assert k.execute("select count(*), sum(length(t)) from u.wide").fetchone() == (3000, sum(n % 4001 for n in range(3000)))
     c.rollback()
-    sleep = "begin insert into w values (:1, 'b'); dbms_lock.sleep(0.05); end;"
+    sleep = "begin insert into w values (:1, 'b'); dbms_session.sleep(0.05); end;"
     timer = threading.Timer(0.4, c.cancel)
     timer.start()
     fails("ORA-01013", lambda: k.executemany(sleep, [(n,) for n in range(1000, 1200)]))

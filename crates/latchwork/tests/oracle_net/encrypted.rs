@@ -1,6 +1,6 @@
 //! Encrypted connections. The certificates in `tls` are for `localhost` and 127.0.0.1, and good for a hundred years.
 
-use crate::unproved::{listener, private_kb, until};
+use crate::unproved::{Kept, listener, private_kb, until};
 use crate::{PATIENCE, code, number, python, start, sysdba};
 use client::{Ephemeral, EphemeralOptions, NetAddress, NetSession, Stage, Stranger, Trust, ping};
 use std::io::{Read, Write};
@@ -182,6 +182,20 @@ fn an_instance_does_not_start_with_a_key_that_others_may_read() {
     assert!(text.contains("private key"), "{text}");
     std::fs::remove_file(&pem).unwrap();
     assert!(started().expect_err("no instance").contains("ORA-28759"));
+}
+
+#[test]
+fn a_wallet_in_the_database_directory_is_found_without_being_named() {
+    let wallets = Wallets::new("own");
+    let dir = wallets.0.join("db");
+    std::fs::create_dir_all(dir.join("wallet/tls")).unwrap();
+    std::fs::rename(wallets.0.join("tls/ewallet.pem"), dir.join("wallet/tls/ewallet.pem")).unwrap();
+    let (instance, at) = Kept::start(&dir, BOTH);
+    let all = NetAddress::all_of_instance(&dir, &at.service);
+    let port = all.iter().find(|at| at.tls.is_some()).expect("it listens for TLS").port;
+    let at = NetAddress { host: "localhost".into(), port, tls: wallets.trust("ca"), ..at };
+    ping(&at).expect("it answers");
+    instance.stop(&dir);
 }
 
 #[test]

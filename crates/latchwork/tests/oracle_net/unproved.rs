@@ -175,12 +175,13 @@ fn the_owner_gets_in_when_every_process_is_taken() {
 }
 
 /// An instance of a database that stays.
-struct Kept(Child);
+pub struct Kept(Child);
 
 impl Kept {
-    fn start(dir: &Path) -> (Kept, NetAddress) {
+    pub fn start(dir: &Path, listener: &str) -> (Kept, NetAddress) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_latchwork"));
-        command.arg("start").arg("--dir").arg(dir).args(["--foreground", "--param", "local_listener=0"]);
+        command.arg("start").arg("--dir").arg(dir).args(["--foreground", "--param"]);
+        command.arg(format!("local_listener={listener}"));
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         let mut at = None;
         until("it listens", || {
@@ -190,7 +191,7 @@ impl Kept {
         (Kept(child), at.unwrap())
     }
 
-    fn stop(mut self, dir: &Path) {
+    pub fn stop(mut self, dir: &Path) {
         let status = Command::new(env!("CARGO_BIN_EXE_latchwork")).arg("stop").arg("--dir").arg(dir).status().unwrap();
         assert!(status.success());
         self.0.wait().unwrap();
@@ -205,10 +206,10 @@ fn a_name_that_nobody_has_keeps_its_salt() {
         let salt = |name: &&str| Stranger::open(at, name, Stage::Named).map(|s| s.salt().to_string());
         names.iter().map(salt).collect::<Result<_, ClientError>>().unwrap()
     };
-    let (first, at) = Kept::start(&dir);
+    let (first, at) = Kept::start(&dir, "0");
     let before = salts(&at);
     first.stop(&dir);
-    let (second, at) = Kept::start(&dir);
+    let (second, at) = Kept::start(&dir, "0");
     let after = salts(&at);
     second.stop(&dir);
     std::fs::remove_dir_all(&dir).unwrap();

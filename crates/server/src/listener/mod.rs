@@ -102,7 +102,7 @@ impl Listener {
             first.because(Ora::with(132, &[&given])).to_string()
         };
         let root = params.get(Param::WalletRoot);
-        let root = if root.is_empty() { dir.join("wallet") } else { dir.join(root) };
+        let root = if root.is_empty() { dir.join(crate::WALLET_NAME) } else { dir.join(root) };
         let open = |Asked { host, port, is_tls }: Asked| {
             let cannot =
                 |e: std::io::Error| format!("{}\n{e}: {host}:{port}", Ora::make(types::Facility::Tns, 12545, &[]));
