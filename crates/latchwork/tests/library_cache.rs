@@ -122,6 +122,16 @@ fn plans_are_kept_with_their_cursors_and_printed() {
     let missing = "select * from table(dbms_xplan.display_cursor('0000000000000'))";
     assert_eq!(rows(&mut other, missing), "SQL_ID: 0000000000000, child number: 0 cannot be found");
     assert!(other.execute("select * from table('x')", &[]).is_err());
+    // The text and plan of a statement that may be another user's take what reading the views takes.
+    run(&mut s, "create user lcp_u identified by p");
+    run(&mut s, "grant create session to lcp_u");
+    let password = Credentials::Password { user: "lcp_u".into(), password: "p".into() };
+    let mut stranger = instance.connect(&password).expect("the user connects");
+    let named = format!("select plan_table_output from table(dbms_xplan.display_cursor('{id}'))");
+    assert_eq!(rows(&mut stranger, &named), "User has no SELECT privilege on V$SQL");
+    run(&mut s, "grant select on v_$sql to lcp_u");
+    run(&mut s, "grant select on v_$sql_plan to lcp_u");
+    assert!(rows(&mut stranger, &named).contains("INDEX UNIQUE SCAN"));
 }
 
 #[test]
