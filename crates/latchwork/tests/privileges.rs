@@ -286,10 +286,8 @@ fn fits(actor: Actor, action: &Action, number: usize, way: Way) -> bool {
         Way::Synonym => !action.ddl && actor.holding != Sysdba,
         Way::View => action.rows && !action.text.contains("rowid"),
         Way::Block => !action.ddl && !action.text.starts_with("begin") && !action.text.starts_with("lock"),
-        // SYS has no units here, and lends nobody its power. Where roles are off, what is held through one is left to the tests of
-        // the identity stack.
-        Way::DefinersUnit | Way::DefinersPackage => actor.holding != Sysdba && !actor.by_role,
-        Way::InvokersUnit => actor.holding == Nothing,
+        // SYS has no units here, and lends nobody its power.
+        Way::DefinersUnit | Way::DefinersPackage | Way::InvokersUnit => actor.holding != Sysdba,
         _ => true,
     }
 }
