@@ -164,6 +164,8 @@ fn compiler<'c>(
         subs: Vec::new(),
         ctes: Vec::new(),
         cte_scopes: Vec::new(),
+        query_depth: 0,
+        stack_base: 0,
         binds: names,
         bind_types: binds,
         sequences: Vec::new(),

@@ -17,6 +17,12 @@ use types::{Ora, Result, Value};
 /// A query with a plan of its own: its row source, output expressions and columns, and the registers of enclosing blocks it reads.
 pub type BuiltQuery = (Source, Vec<Expr>, Vec<Column>, BTreeSet<Reg>);
 
+/// How deep queries may lie in one another, through views and WITH queries too.
+const QUERY_DEPTH_MAX: u32 = 100;
+
+/// The stack that queries in one another may take between them, with the expressions they lie in: half a process's.
+const STACK_MAX: usize = 4 << 20;
+
 /// A compiled query.
 pub enum Compiled {
     /// A plain join that may become part of the enclosing block.
@@ -37,9 +43,20 @@ pub enum Compiled {
 impl Compiler<'_> {
     /// Compiles a query in a block of its own. `opaque`: it does not see the blocks around it.
     pub fn query(&mut self, q: &ast::Query, opaque: bool, merge: bool) -> Result<Compiled> {
+        // Views and WITH queries nest what the parser sees as flat; every level takes stack here and in execution.
+        let marker = 0u8;
+        let here = std::ptr::from_ref(&marker).addr();
+        if self.query_depth == 0 {
+            self.stack_base = here;
+        }
+        if self.query_depth >= QUERY_DEPTH_MAX || self.stack_base.saturating_sub(here) > STACK_MAX {
+            return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"query nesting"]).at(q.pos.0));
+        }
+        self.query_depth += 1;
         let ctes = self.cte_scopes.len();
         let result = self.with_clause(q).and_then(|()| self.query_body(q, opaque, merge));
         self.cte_scopes.truncate(ctes);
+        self.query_depth -= 1;
         result
     }
 

@@ -284,6 +284,34 @@ fn errors_have_oracles_number_and_place() {
 }
 
 #[test]
+fn with_queries_on_one_another_without_end_are_an_error() {
+    let chain = |n: usize| {
+        let more: String = (1..n).map(|i| format!(", a{i} as (select distinct x from a{})", i - 1)).collect();
+        format!("with a0 as (select 1 x from dual){more} select * from a{}", n - 1)
+    };
+    let wide = |n: usize| {
+        let (open, close) = ("nvl(1, ".repeat(30), ")".repeat(30));
+        let more: String =
+            (1..n).map(|i| format!(", a{i} as (select {open}(select x from a{}){close} x from dual)", i - 1)).collect();
+        format!("with a0 as (select 1 x from dual){more} select * from a{}", n - 1)
+    };
+    let compiled = |text: String| {
+        let statement = sql::parse_statement(&text).unwrap();
+        compile(&statement, &Tables, &NoFunctions, &[]).map(|_| ())
+    };
+    // The stack of a server process, not that of a test's thread.
+    let big = std::thread::Builder::new().stack_size(8 << 20);
+    big.spawn(move || {
+        compiled(chain(60)).unwrap();
+        assert!(compiled(chain(3000)).unwrap_err().is(4030));
+        assert!(compiled(wide(99)).unwrap_err().is(4030));
+    })
+    .unwrap()
+    .join()
+    .unwrap();
+}
+
+#[test]
 fn what_may_be_cached() {
     let cacheable = |text: &str| {
         let statement = sql::parse_statement(text).expect("SQL");

@@ -355,7 +355,7 @@ impl Parser<'_> {
             self.bump();
             return Ok(subprogram);
         }
-        self.subprogram_body(&mut subprogram)?;
+        self.deeper(|p| p.subprogram_body(&mut subprogram))?;
         Ok(subprogram)
     }
 

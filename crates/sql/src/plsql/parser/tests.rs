@@ -128,4 +128,7 @@ fn deep_nesting_is_an_error() {
         assert!(error(&text(20_000)).starts_with("PLS-00123"), "{operator}");
         assert!(parse_block(&text(1000)).is_ok(), "{operator}");
     }
+    let text =
+        format!("declare {}{} begin null; end;", "procedure p is ".repeat(5000), "begin null; end;".repeat(5000));
+    assert!(error(&text).starts_with("PLS-00123"));
 }
