@@ -182,3 +182,33 @@ fn a_visible_unit_is_not_an_executable_one() {
          u> begin o.p; end; => PLS-00904",
     );
 }
+
+#[test]
+fn a_function_that_a_statement_calls_ends_no_transaction() {
+    let mut db = Db::new();
+    db.users(&["ft"]);
+    db.play(
+        "sys> grant create procedure, create table to ft => ok
+         ft> create table t (n number) => ok
+         ft> insert into t values (1) => ok
+         ft> create function c (n number) return number deterministic as begin commit; return n; end; => ok
+         ft> create function r (n number) return number as begin rollback; return n; end; => ok
+         ft> create function s (n number) return number as begin savepoint a; return n; end; => ok
+         ft> create function d (n number) return number as begin execute immediate 'create table made (n number)'; return n; end; => ok
+         ft> create function q (n number) return number as m number; begin select c(n) into m from dual; return m; end; => ok
+         ft> create function a (n number) return number as pragma autonomous_transaction; begin insert into t values (9); commit; return n; end; => ok
+         ft> select c(1) from dual => ORA-14552
+         ft> select d(1) from dual => ORA-14552
+         ft> select s(1) from dual => ORA-14552
+         ft> select q(1) from dual => ORA-14552
+         ft> update t set n = r(n) => ORA-14552
+         ft> create table copied as select c(n) m from t => ORA-14552
+         ft> create index ti on t (c(n)) => ORA-14552
+         ft> select count(*) from user_tables where table_name in ('MADE', 'COPIED') => 0
+         ft> select count(*) from user_indexes => 0
+         ft> select a(3) from dual => 3
+         ft> select count(*) from t => 2
+         ft> declare m number; begin m := c(1); m := d(m); m := r(m); end; => ok
+         ft> begin execute immediate 'begin commit; end;'; end; => ok",
+    );
+}
