@@ -171,7 +171,8 @@ impl Domain {
     /// nobody has come or gone meanwhile.
     fn recover_mutex_count(&self, dead: u32, mutex: &Mutex, address: u64, known: Known<'_>) -> u32 {
         loop {
-            if mutex.value() == 0 {
+            // The word with the mark, which `value` leaves out: the mark must not stay behind when the last hold goes.
+            if mutex.word().peek() == 0 {
                 return 0;
             }
             // Held exclusively: there are no shared holds, and a process on its way in or out is not counted.

@@ -269,7 +269,8 @@ fn a_user_who_may_not_use_the_instance_is_told_so() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
     let instance = start(&[]);
-    let place = std::env::temp_dir().join(format!("latchwork-stranger-{}", std::process::id()));
+    // Not in TMPDIR, which may be its owner's alone: the other user must reach the program.
+    let place = Path::new("/tmp").join(format!("latchwork-stranger-{}", std::process::id()));
     std::fs::create_dir_all(&place).unwrap();
     std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = place.join("latchwork");

@@ -179,7 +179,9 @@ impl Host for Session<'_> {
         // A result of what is not committed is nobody's.
         let cached = std::mem::replace(&mut self.cx.session.options.result_cache, false);
         let core = self.core;
-        let done = core.ahead(Rc::clone(table), || self.rows(query, None, each));
+        // The functions of its columns, indexes and constraints are its owner's, whoever runs the statement.
+        let done =
+            core.ahead(Rc::clone(table), || self.as_owner(table.owner_id, |session| session.rows(query, None, each)));
         self.cx.session.options.result_cache = cached;
         done
     }
