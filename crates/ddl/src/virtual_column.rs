@@ -168,12 +168,9 @@ pub fn entries(
         }
         Ok(())
     };
-    if is_moved {
-        // Its indexes lead to where the rows were.
-        let ahead = std::rc::Rc::new(TableDef { indexes: Vec::new(), ..table.clone() });
-        work.host.rows_ahead(&query, &ahead, &mut each)?;
-    } else {
-        work.host.rows(&query, None, &mut each)?;
-    }
+    // Read ahead in any case: its functions are the owner's, whoever rebuilds the index. Indexes lead to where the rows were.
+    let indexes = if is_moved { Vec::new() } else { table.indexes.clone() };
+    let ahead = std::rc::Rc::new(TableDef { indexes, ..table.clone() });
+    work.host.rows_ahead(&query, &ahead, &mut each)?;
     Ok(entries)
 }

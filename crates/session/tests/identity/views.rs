@@ -101,3 +101,20 @@ fn a_view_is_made_with_its_owners_direct_grants() {
          y2> select count(*) from rv => ORA-04063",
     );
 }
+
+#[test]
+fn an_index_over_its_owners_function_is_rebuilt_by_others() {
+    let mut db = Db::new();
+    db.users(&["fi"]);
+    db.play(
+        "sys> grant create procedure, create table to fi => ok
+         fi> create function twice (n number) return number deterministic as begin return n * 2; end; => ok
+         fi> create table t (n number) => ok
+         fi> insert into t values (3) => ok
+         fi> create index ti on t (twice(n)) => ok
+         sys> alter index fi.ti rebuild => ok
+         sys> alter table fi.t move => ok
+         sys> alter index fi.ti rebuild online => ok
+         fi> select n from t where twice(n) = 6 => 3",
+    );
+}
