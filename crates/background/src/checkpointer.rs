@@ -28,7 +28,7 @@ pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
             redo.resign(&p);
             return Ok(());
         }
-        // What somebody else was told of: see there why that is the end.
+        // Another process noted a failed sync: the note's documentation says why the instance ends.
         instance.storage().cache.files().check_places()?;
         if instance.is_checkpoint_due() {
             let tell = instance.params().flag(Param::LogCheckpointsToAlert);

@@ -135,7 +135,7 @@ impl BufferCache {
         // Redo of no block, too: a recovery begins at a position behind which nothing is missing.
         self.redo.force(p, rba)?;
         os::crash::point("checkpoint-written");
-        // What was written is on the device when this ends, so it is a part of writing it.
+        // The sync puts the written blocks on the device, so its time is part of the write.
         let wait = p.wait(Event::DbFileParallelWrite, 0, 0, u64::from(u32::MAX));
         self.files.sync()?;
         drop(wait);

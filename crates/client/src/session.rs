@@ -239,7 +239,7 @@ impl Client {
         &self.welcome
     }
 
-    /// What the user is to be told although the logon succeeded: ORA-28002.
+    /// The warning of a logon that succeeded: ORA-28002.
     pub fn warning(&self) -> Option<&str> {
         Some(self.welcome.warning.as_str()).filter(|text| !text.is_empty())
     }

@@ -248,7 +248,7 @@ pub struct ControlFile {
     pub forgotten_rba: u64,
 }
 
-/// What is written before it becomes the control file, and before it becomes its second copy.
+/// The file that is written first and then renamed to the control file, or to its second copy.
 const SPARE: &str = "control.new";
 const SPARE_COPY: &str = "control02.new";
 /// Control files grow in such steps and are one of them ahead.

@@ -89,7 +89,7 @@ fn audited(work: &Work<'_>, name: &Name) -> Result<u32> {
     Ok(object.0)
 }
 
-/// What a row of AUDIT$ is about.
+/// The subject of a row of AUDIT$.
 struct Option_<'a> {
     user: Option<UserId>,
     kind: i64,

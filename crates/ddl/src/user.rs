@@ -162,7 +162,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
     if id != work.session.user || alter.options != only_password {
         require(work, SystemPrivilege::AlterUser, alter.pos.0)?;
     }
-    // Who can set SYS's password is SYS.
+    // A user who can set the password of SYS has the power of SYS.
     if id == UserId::SYS && !work.names.is_sysdba() {
         return Err(Ora::new(1031).at(alter.pos.0));
     }

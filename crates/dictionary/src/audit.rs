@@ -160,7 +160,7 @@ impl AuditReader {
     }
 }
 
-/// What is to be audited.
+/// The statements and objects to audit.
 #[derive(Debug, Default)]
 pub struct AuditSettings {
     rules: Vec<AuditRule>,

@@ -316,7 +316,7 @@ impl Image {
         self.states[cache as usize]
     }
 
-    /// What is to be audited.
+    /// The statements and objects to audit.
     pub fn audit(&self) -> &AuditSettings {
         &self.audit
     }

@@ -26,7 +26,7 @@ pub mod status {
     pub const LOCKED: i64 = 8;
 }
 
-/// What logons have noted of an account.
+/// The state of an account that logons keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LogonState {
     /// Wrong passwords since the last right one.
@@ -202,7 +202,7 @@ pub fn new_row(id: UserId) -> Row {
     row
 }
 
-/// What a look at the row came to.
+/// The result of reading the row.
 enum Tried {
     Done(LogonState),
     /// Somebody changed the row meanwhile.

@@ -151,7 +151,7 @@ pub struct Cursor {
     temporary_purges: u64,
 }
 
-/// Who fetches from a cursor, which is how its fetches count.
+/// The caller that fetches from a cursor. It decides how fetches are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fetches {
     /// A loop, SELECT INTO and the like: so many rows at a time, the last of which finds the end.
@@ -558,7 +558,7 @@ impl Cursor {
         let Body::Dml(dml) = &mut self.body else { return Ok(false) };
         self.key.enter(cx);
         let ran = dml.run_later(&mut self.m, cx).map_err(|e| cx.host.name_segment(e));
-        // What happens until the next one is not the statement's.
+        // Time until the next statement belongs to no statement.
         self.key.leave(cx);
         ran?;
         (self.state, self.rows) = (State::Done, 1);
@@ -1097,7 +1097,7 @@ fn plan_of(
     plan::compile_at(statement, &*catalog, &functions, binds, flashback)
 }
 
-/// What the functions that a statement calls may not do.
+/// Limits on the functions that a statement calls.
 fn caller_of(body: &PlanBody) -> Caller {
     let changes = match body {
         PlanBody::Query(_) => Vec::new(),

@@ -41,7 +41,7 @@ pub fn digest(text: &str) -> Digest {
     Digest(hasher.finalize().into())
 }
 
-/// Which segments of a statement are timed.
+/// The choice of the segments of a statement that are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// None: ELAPSED_TIME and CPU_TIME stay as they are.
@@ -205,7 +205,7 @@ struct Meter {
     current: u32,
     /// Counter and waits when that was settled last.
     mark: Span,
-    /// What was nobody's.
+    /// Time that belongs to no statement.
     rest: Span,
     /// As the longest part of a call that was looked at last says.
     ticks_a_ns: f64,
@@ -255,7 +255,7 @@ impl Share {
         let used = used.min(busy);
         let processor = if busy > 0.0 { used / busy } else { 0.0 };
         let wanted = if processor > 0.0 { ns_a_tick / processor } else { ns_a_tick };
-        // What was not timed is a part of what was nobody's.
+        // Segments that were not timed are part of the time that belongs to no statement.
         let left = (rest.ticks as f64 * ns_a_tick - rest.waited_ns as f64 - estimated_waited).max(0.0);
         let estimate = if estimated * wanted > left { left / estimated } else { wanted };
         Share { ns_a_tick, processor, estimate }
@@ -466,7 +466,7 @@ impl Figures {
         }
         self.share_out(p);
         self.tell_noted(library);
-        // What a client does between two fetches is not the statement's time.
+        // The client's time between two fetches is not the statement's.
         self.meter.began_ns = 0;
         self.meter.current = NOBODY;
         if self.list.len() >= STATEMENTS_MOST {

@@ -225,7 +225,7 @@ fn profiles_say_what_they_limit_and_refuse_what_nothing_obeys() {
         ("alter profile default limit idle_time default", "ORA-02377: invalid resource limit"),
         ("create profile p limit", "ORA-02376: invalid or redundant resource"),
         ("create profile p", "ORA-00905: missing keyword"),
-        // What nothing would obey is refused.
+        // A value without an effect is refused.
         ("create profile p limit cpu_per_call 100", "ORA-03001: unimplemented feature"),
         ("create profile p limit password_verify_function f", "ORA-03001: unimplemented feature"),
         ("create profile p limit password_rollover_time 1", "ORA-03001: unimplemented feature"),

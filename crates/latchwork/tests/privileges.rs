@@ -89,7 +89,7 @@ fn actors() -> Vec<Actor> {
     list
 }
 
-/// What an action is on.
+/// The object of an action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum On {
     Table,
@@ -205,7 +205,7 @@ const WAYS: &[Way] = &[
     Way::InvokersUnit,
 ];
 
-/// What comes of it. The numbers are Oracle's.
+/// The outcome. The numbers are Oracle's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
     Allowed,
@@ -234,7 +234,7 @@ const SEES_TABLES: &[&str] = &[
 ];
 const SEES_UNITS: &[&str] = &["create any procedure", "execute any procedure"];
 const SEES_SEQUENCES: &[&str] = &["select any sequence", "alter any sequence"];
-/// What can be granted on a view.
+/// Privileges that can be granted on a view.
 const ON_VIEW: &[&str] =
     &["select", "read", "insert", "update", "delete", "update (b)", "insert (a)", "references", "flashback", "debug"];
 

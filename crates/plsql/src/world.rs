@@ -27,7 +27,7 @@ pub struct StoredUnit {
     pub source: String,
 }
 
-/// Who owns a unit.
+/// The owner of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     pub name: Rc<str>,

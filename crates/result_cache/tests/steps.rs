@@ -25,7 +25,7 @@ struct Bench {
     scn: &'static [AtomicU64],
 }
 
-/// What came of a read.
+/// The result of a read.
 #[derive(Debug, PartialEq)]
 enum Read {
     Hit,

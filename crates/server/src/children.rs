@@ -81,7 +81,7 @@ impl Role {
     }
 }
 
-/// What a child is given.
+/// The input of a child process.
 pub enum Given {
     Nothing,
     /// A local connection that the supervisor has accepted.

@@ -42,7 +42,7 @@ enum What {
     },
 }
 
-/// What is audited in a session.
+/// The audit rules of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     rules: Vec<Rule>,
@@ -62,7 +62,7 @@ struct Event<'a> {
     text: &'a str,
 }
 
-/// What a rule found.
+/// The match of a rule.
 #[derive(Debug, Default)]
 struct Hits {
     any: bool,
@@ -242,7 +242,7 @@ pub(crate) fn refused_logon(core: &Core, logon: &Logon, name: &str, user: Option
     row.privilege = if logon.as_sysdba { "SYSDBA".into() } else { String::new() };
     row.policies = join(&hits.policies);
     row.by_option = hits.by_option;
-    // What cannot be written is in the alert log.
+    // A row that cannot be written is reported in the alert log.
     let _ = unwaited(core.instance, &core.p, || write(core, &row, &Txn::new()));
 }
 
@@ -336,7 +336,7 @@ pub(crate) fn statement(core: &Core, txn: &Txn, statement: &Statement, text: &st
     let Some(plan) = core.audit.borrow().clone() else { return Ok(()) };
     let kind = kind_of(statement);
     let objects: Vec<_> = target(core, statement).into_iter().collect();
-    // What is said about auditing is always in the trail.
+    // Statements about auditing are always in the trail.
     let always = matches!(statement, Statement::Ddl(ddl) if matches!(**ddl, Ddl::Audit(_) | Ddl::AuditPolicy(_)));
     let event = Event { action: action_of(kind), number: kind.0, objects: &objects, code, text };
     note(core, txn, &plan, &event, always)

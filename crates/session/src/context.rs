@@ -12,7 +12,7 @@ use types::{Number, Ora, Result, Value};
 pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, parameter: &str) -> Result<Value> {
     match namespace {
         "USERENV" => {}
-        // What SESSION_ROLES shows.
+        // The rows of SESSION_ROLES.
         "SYS_SESSION_ROLES" => {
             let names = core.names()?;
             let role = names.image().user_named(parameter).filter(|role| role.is_role);

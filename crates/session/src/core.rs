@@ -91,7 +91,7 @@ pub struct Core {
     pub kept_clock: Cell<u64>,
     /// What the parameters say of commits.
     pub commit_write: Cell<CommitWrite>,
-    /// What is audited in the session; none where nothing is.
+    /// The audit rules of the session; `None` where nothing is audited.
     pub(crate) audit: RefCell<Option<Rc<crate::audit::Plan>>>,
     /// Whether queries and DML are to be looked at for it.
     pub audit_rows: Cell<bool>,

@@ -26,7 +26,7 @@ const SECRET_NAME: &str = "logon.key";
 
 const SECRET_LEN: usize = 32;
 
-/// What a password was proved against.
+/// The verifier that a password was proved against.
 #[derive(Clone, Debug)]
 pub struct Proof {
     verifier: Verifier,

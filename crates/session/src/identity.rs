@@ -23,7 +23,7 @@ use dictionary::UserId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// What an identity comes from.
+/// The origin of an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The session's user, by the proof of a password or as a job's owner.
@@ -70,7 +70,7 @@ pub struct Stack {
     now: Cell<Identity>,
     /// The one that the client's own statements have.
     login: Cell<Identity>,
-    /// What to go back to.
+    /// The identities to return to.
     before: RefCell<Vec<(Identity, Rc<str>)>>,
     /// The roles that SET ROLE or the logon enabled, those granted to them included.
     enabled: RefCell<Rc<[u32]>>,

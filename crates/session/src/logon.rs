@@ -1,4 +1,4 @@
-//! Who may come in: the one place where a password that was compared becomes a session or a refusal.
+//! Admission: the one place where a password that was compared becomes a session or a refusal.
 //!
 //! The order of the answers is Oracle's: ORA-28000 for a locked account, ORA-01017 for a wrong password, ORA-28001 for one that has
 //! expired, ORA-28009 for SYS without SYSDBA, ORA-01045 without CREATE SESSION, ORA-02391 for one session too many. A name that nobody
@@ -16,14 +16,14 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use types::{Date, Ora, Result};
 
-/// Who has come in.
+/// An admitted user.
 pub(crate) struct Admitted {
     pub user: Rc<UserDef>,
     /// ORA-28002, when the password has to be changed soon.
     pub warning: Option<Ora>,
 }
 
-/// What a session's profile allows; 0 where there is no limit.
+/// The limits of a session's profile; 0 where there is no limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SessionLimits {
     /// Monotonic nanoseconds when CONNECT_TIME has passed.
@@ -198,7 +198,7 @@ pub fn unlisted_entry(instance: &Instance, p: &Process) -> Option<String> {
     if noted > 0 {
         let record = crate::audit::unlisted(instance, noted);
         let dictionary = instance.storage().dictionary;
-        // What cannot be written is in the alert log.
+        // A row that cannot be written is reported in the alert log.
         let _ = unwaited(instance, p, || dictionary.write_audit(p, &record, &txn::Txn::new()));
     }
     (listed > 0).then(|| format!("Logons refused and not listed: {listed}"))

@@ -121,7 +121,7 @@ pub(crate) fn rows_of(cursor: &mut Cursor, cx: &mut ExecCtx<'_>) -> Result<Vec<V
 /// The value of an expression that a user wrote, with the names and privileges in force.
 ///
 /// # Errors
-/// What is no expression; its own.
+/// A text that is not an expression; the errors of evaluating it.
 pub(crate) fn value_of(cx: &mut ExecCtx<'_>, text: &str) -> Result<Value> {
     let expr = sql::parse_expression(text)?;
     let mut query = sql::parse_query("select null from sys.dual")?;

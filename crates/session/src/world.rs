@@ -331,7 +331,7 @@ impl plsql::World for World<'_> {
     }
 
     fn execute_later(&mut self, cursor: &mut SqlCursor) -> Result<bool> {
-        // What is audited is done at once, each execution by itself.
+        // Audited statements are executed at once, one by one.
         if self.core.audit_rows.get() {
             return Ok(false);
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What stands for a password.
+/// The text shown in place of a password.
 const MASK: &str = "*";
 
 /// A text without the passwords in it: what follows IDENTIFIED BY [VALUES], the others of such a list, and what follows REPLACE behind

@@ -405,7 +405,7 @@ fn instance_cpu(p: &Period) -> Section {
     )
 }
 
-/// What `redo blocks written` counts.
+/// The count behind `redo blocks written`.
 const LOG_BLOCK_BYTES: u64 = 512;
 
 fn io_profile(p: &Period) -> Section {

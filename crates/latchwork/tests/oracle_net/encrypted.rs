@@ -148,7 +148,7 @@ fn a_certificate_that_is_replaced_serves_the_next_client() {
     wallets.serve("second.pem");
     until("the other certificate is shown", || logon(&at).certificate().unwrap() != first);
     let second = logon(&at).certificate().unwrap();
-    // What is no wallet changes nothing.
+    // A file that is not a wallet changes nothing.
     wallets.serve("ca.pem");
     let log = || std::fs::read_to_string(instance.dir().join("alert.log")).unwrap();
     until("the log says so", || {

@@ -166,7 +166,7 @@ fn the_owner_gets_in_when_every_process_is_taken() {
     assert_eq!(refused, 20);
     let mut owner = sysdba(&instance);
     assert_eq!(number(&owner.query("select 1 from dual", &[]).unwrap().all().unwrap()), 1);
-    // What is kept for the owner is nobody else's.
+    // The reserved slots are for the owner only.
     assert_eq!(instance.connect(&user).map(drop).map_err(|e| e.code()), Err(20));
     let over_net = NetSession::connect(&at, "u", "Tiger1").map(drop).map_err(|e| e.code());
     assert!(matches!(over_net, Err(20 | 12516)), "{over_net:?}");

@@ -215,7 +215,7 @@ impl Machine {
         if self.counters.len() < needed {
             self.counters.resize(needed, Counter::default());
         }
-        // What calls itself has asked already.
+        // A recursive call has been checked at the first entry.
         let is_within = self.frames.last().is_some_and(|f| Rc::ptr_eq(&f.unit, &unit));
         let entered = match &unit.rights {
             Rights::Definers(owner) => w.enter(owner),

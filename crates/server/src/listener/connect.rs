@@ -76,7 +76,7 @@ impl Names {
     }
 }
 
-/// What is said to a client that connects.
+/// The answer to a client that connects.
 pub enum Answer {
     /// It is accepted, with this SDU.
     Accept(Vec<u8>, u32),

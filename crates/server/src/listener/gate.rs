@@ -80,7 +80,7 @@ struct Pending {
     held: usize,
 }
 
-/// What is waited for.
+/// The message that is awaited.
 enum Phase {
     Connect,
     ConnectData(Box<Connect>, Vec<u8>),
@@ -102,7 +102,7 @@ struct Named {
     made_ns: u64,
 }
 
-/// What is to be done with a connection.
+/// The next step for a connection.
 enum Step {
     /// More must come.
     Wait,

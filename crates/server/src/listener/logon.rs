@@ -162,7 +162,7 @@ pub fn challenge_message(challenge: &Challenge, sequence: u8) -> Vec<u8> {
     out
 }
 
-/// What tells a client that there is no session for it.
+/// The packet that refuses a session to a client.
 pub fn refusal_message(e: &Ora, sequence: u8) -> Vec<u8> {
     let outcome = Outcome { error: e.code(), message: e.to_string(), ..succeeded(sequence) };
     let mut message = Vec::new();

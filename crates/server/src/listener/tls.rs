@@ -37,7 +37,7 @@ const MARKER_LEN: u16 = 11;
 const RECORD_HEADER: u16 = 5;
 const TAG: u16 = 16;
 
-/// What tells one state of a file from the next.
+/// The attributes that differ when a file has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     inode: u64,

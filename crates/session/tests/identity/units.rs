@@ -116,7 +116,7 @@ fn current_schema_is_for_names_and_nothing_else() {
          sys> select granted_role from dba_role_privs where grantee = 'U' => ok
          sys> select sys_context('userenv','current_schema'), sys_context('userenv','current_user') from dual => SYS,SYS",
     );
-    // What SYSDBA has is not what it calls.
+    // Units called by SYSDBA do not have its power.
     db.play(
         "u> create procedure sysset as begin execute immediate 'alter system set open_cursors = 299'; end; => ok
          u> create procedure sysgrant as begin execute immediate 'grant dba to u'; end; => ok

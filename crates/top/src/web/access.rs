@@ -26,7 +26,7 @@ pub fn secret() -> Result<String, String> {
 #[derive(Clone, Debug)]
 pub struct Door {
     pub key: String,
-    /// What a browser keeps instead of the key.
+    /// The cookie that a browser keeps instead of the key.
     pub cookie: String,
     /// The name of the cookie; cookies of a host are those of all its ports.
     pub cookie_name: String,
