@@ -13,7 +13,7 @@ use std::process::Command;
 /// Advisories that are known and accepted, each with the reason. An entry that no longer applies fails the test.
 const ACCEPTED: [(&str, &str); 0] = [];
 
-/// Licences allowed for a dependency, as SPDX names them. A package's expression must have one of them in each `AND` part.
+/// Licences allowed for dependencies, as SPDX has them. A package's expression must have one of them in each `AND` part.
 const LICENSES: [&str; 9] =
     ["Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Unicode-3.0", "Unlicense", "Zlib", "CC0-1.0"];
 
