@@ -4,7 +4,7 @@
 //! `-- typed:` is typed at the prompt, so that prompts and line numbers show; the others are run as `@NAME.sql`. The rest of that first
 //! line are further words of the command line. With `UPDATE_TRANSCRIPTS=1` the expected files are written anew.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -240,4 +240,100 @@ fn an_interrupt_breaks_the_call_and_the_script_goes_on() {
     assert!(rest.contains("ORA-01013") && rest.contains("after"), "{rest}");
     assert!(started.elapsed() < Duration::from_secs(100), "the call was not broken");
     assert!(child.wait().expect("a status").success());
+}
+
+/// The shell on a terminal of its own, which `script` makes.
+struct Typed {
+    child: std::process::Child,
+    input: std::process::ChildStdin,
+    shown: std::sync::mpsc::Receiver<Vec<u8>>,
+    /// What the terminal shows and nobody has looked for yet.
+    rest: String,
+}
+
+impl Typed {
+    /// `None` where no `script` is installed.
+    fn start() -> Option<Typed> {
+        let program = env!("CARGO_BIN_EXE_latchwork");
+        let mut child = Command::new("script")
+            .args(["--quiet", "--return", "--command", &format!("'{program}' sql -s --ephemeral"), "/dev/null"])
+            .current_dir(folder())
+            .env_remove("LATCHWORK_HOME")
+            .env_remove("SQLPATH")
+            .env("TERM", "xterm")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .ok()?;
+        let (send, shown) = std::sync::mpsc::channel();
+        let mut output = child.stdout.take()?;
+        std::thread::spawn(move || {
+            let mut some = [0; 4096];
+            while let Ok(n) = output.read(&mut some) {
+                if n == 0 || send.send(some[..n].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let input = child.stdin.take()?;
+        Some(Typed { child, input, shown, rest: String::new() })
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.input.write_all(keys.as_bytes()).expect("the terminal takes it");
+    }
+
+    /// Waits until the terminal shows `text`; what comes before it is given back.
+    fn until(&mut self, text: &str) -> String {
+        assert!(self.has(text, Duration::from_secs(60)), "{text:?} is not shown: {:?}", self.rest);
+        let at = self.rest.find(text).unwrap_or_default();
+        let rest = self.rest.split_off(at + text.len());
+        let mut before = std::mem::replace(&mut self.rest, rest);
+        before.truncate(at);
+        before
+    }
+
+    /// Whether the terminal shows `text`; nothing new may come for so long before the answer is no.
+    fn has(&mut self, text: &str, patience: Duration) -> bool {
+        while !self.rest.contains(text) {
+            match self.shown.recv_timeout(patience) {
+                Ok(some) => self.rest.push_str(&String::from_utf8_lossy(&some)),
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+}
+
+#[test]
+fn lines_typed_ahead_are_kept_and_an_interrupt_drops_the_statement_that_is_being_typed() {
+    let Some(mut t) = Typed::start() else {
+        eprintln!("there is no `script` here: the shell is not tried on a terminal");
+        return;
+    };
+    // All at once, faster than the shell reads lines.
+    t.types("select 'fir'||'st' from dual;\rbegin\r  null;\rend;\r/\rselect 'sec'||'ond'\rfrom dual;\r");
+    t.until("first");
+    t.until("PL/SQL procedure successfully completed.");
+    t.until("second");
+    // A statement that is half typed goes, and is not run with what is typed next.
+    t.types("select 'half'||'way' from dual where\r");
+    t.until("where");
+    t.types("1 = 1 and");
+    t.until("1 = 1 and");
+    t.types("\x03");
+    // The terminal is made ready for the next line.
+    t.until("[?2004h");
+    t.types("select 'who'||'le' from dual;\r");
+    let before = t.until("whole");
+    assert!(!before.contains("ORA-") && !before.contains("halfway"), "{before:?}");
+    // A call that runs is broken, and the shell goes on.
+    t.types("begin dbms_output.put_line('runs'); loop null; end loop; end;\r/\r");
+    t.until("end;");
+    // An interrupt that comes before the call has begun breaks nothing.
+    while !t.has("ORA-01013", Duration::from_secs(2)) {
+        t.types("\x03");
+    }
+    t.types("exit 7\r");
+    assert_eq!(t.child.wait().expect("it ends").code(), Some(7));
 }

@@ -6,6 +6,7 @@ use client::Credentials;
 use types::{DataType, Value};
 
 use crate::classify::command_name;
+use crate::input::NoLine;
 use crate::report::{ColumnFormat, Justify, Wrapping, text_of};
 use crate::settings::{Break, Settings};
 use crate::shell::{Ended, ExitCode, OnError, Shell, Variable};
@@ -461,7 +462,14 @@ impl Shell<'_> {
         if !self.reader.is_terminal() {
             self.out.write(&prompt);
         }
-        let line = self.reader.read(&prompt).unwrap_or_default();
+        let line = match self.reader.read(&prompt) {
+            Ok(line) => line,
+            Err(NoLine::Ended) => String::new(),
+            Err(NoLine::Interrupted) => {
+                self.out.line("SP2-0546: User requested Interrupt or EOF detected.");
+                return;
+            }
+        };
         let value = if line.is_empty() { default } else { line };
         self.variables.define(name, &value);
     }
@@ -471,7 +479,8 @@ impl Shell<'_> {
         self.out.flush();
         // A script that pauses goes on at once when nobody is there to press a key.
         if self.reader.is_terminal() || !self.scripts.is_reading() {
-            self.reader.read("");
+            // Any answer lets it go on, no answer too.
+            let _ = self.reader.read("");
         }
     }
 

@@ -7,12 +7,21 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
+/// Why there is no line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoLine {
+    /// The input has ended.
+    Ended,
+    /// Ctrl-C at the prompt: whatever was being typed is dropped, the lines before this one too.
+    Interrupted,
+}
+
 /// Reads lines from the user or from a pipe.
 pub trait LineReader {
-    /// The next line without its end; `None` when the input has ended. `prompt` is shown when a person types.
-    fn read(&mut self, prompt: &str) -> Option<String>;
+    /// The next line without its end. `prompt` is shown when a person types.
+    fn read(&mut self, prompt: &str) -> Result<String, NoLine>;
     /// As [`LineReader::read`], without showing what is typed: a password.
-    fn read_secret(&mut self, prompt: &str) -> Option<String> {
+    fn read_secret(&mut self, prompt: &str) -> Result<String, NoLine> {
         self.read(prompt)
     }
     /// Whether a person types: there is history, completion, and the terminal echoes.

@@ -8,7 +8,7 @@ use types::{DataType, Value};
 
 use crate::autotrace::Observer;
 use crate::classify::{Begins, begins};
-use crate::input::{LineReader, Scripts};
+use crate::input::{LineReader, NoLine, Scripts};
 use crate::output::Output;
 use crate::report::{ColumnFormats, Report};
 use crate::settings::{Markup, OutputFormat, Settings};
@@ -152,7 +152,7 @@ impl<'a> Shell<'a> {
             return None;
         }
         self.out.flush();
-        self.reader.read("Enter user-name: ").filter(|name| !name.trim().is_empty())
+        self.reader.read("Enter user-name: ").ok().filter(|name| !name.trim().is_empty())
     }
 
     /// Logs on for the first time and says what it is connected to.
@@ -232,10 +232,11 @@ impl<'a> Shell<'a> {
     pub fn run(&mut self) -> Ended {
         while self.ended.is_none() && !self.out.broken {
             let prompt = self.prompt();
-            let Some(line) = self.next_line(&prompt) else {
-                break;
-            };
-            self.first_line(&line);
+            match self.next_line(&prompt) {
+                Ok(line) => self.first_line(&line),
+                Err(NoLine::Interrupted) => {}
+                Err(NoLine::Ended) => break,
+            }
         }
         let ended = self.ended.unwrap_or(Ended { code: 0, commit: true });
         if let Err(e) = self.out.spool_off() {
@@ -279,14 +280,14 @@ impl<'a> Shell<'a> {
     }
 
     /// The next line of the innermost script, or of the user. Echoes as `SET ECHO` says.
-    pub(crate) fn next_line(&mut self, prompt: &str) -> Option<String> {
+    pub(crate) fn next_line(&mut self, prompt: &str) -> Result<String, NoLine> {
         while let Some(next) = self.scripts.next_line() {
             match next {
                 Ok(line) => {
                     if self.settings.echo {
                         self.out.line(&format!("{prompt}{line}"));
                     }
-                    return Some(line);
+                    return Ok(line);
                 }
                 Err(saved) => {
                     for (name, value) in saved {
@@ -310,11 +311,11 @@ impl<'a> Shell<'a> {
         }
         let line = self.reader.read(if self.silent { "" } else { prompt });
         match &line {
-            Some(line) if terminal => self.out.to_spool(&format!("{prompt}{line}\n")),
-            Some(line) if self.settings.echo => self.out.line(line),
-            Some(_) => {}
-            None if !terminal => {}
-            None => self.out.line(""),
+            Ok(line) if terminal => self.out.to_spool(&format!("{prompt}{line}\n")),
+            Ok(line) if self.settings.echo => self.out.line(line),
+            Ok(_) | Err(NoLine::Interrupted) => {}
+            Err(NoLine::Ended) if !terminal => {}
+            Err(NoLine::Ended) => self.out.line(""),
         }
         line
     }
@@ -331,12 +332,12 @@ impl<'a> Shell<'a> {
             // A comment over several lines, outside any statement.
             loop {
                 match self.next_line("DOC>") {
-                    Some(next) if next.contains("*/") => {
+                    Ok(next) if next.contains("*/") => {
                         commented = next;
                         break;
                     }
-                    Some(_) => {}
-                    None => return,
+                    Ok(_) => {}
+                    Err(_) => return,
                 }
             }
             commented = commented.split_once("*/").map_or(String::new(), |(_, rest)| rest.to_string());
@@ -349,10 +350,11 @@ impl<'a> Shell<'a> {
                 // Blanks behind the sign count for nothing.
                 while line.trim_end().ends_with('-') && !line.trim_start().starts_with("--") {
                     line.truncate(line.trim_end().len() - 1);
-                    let Some(more) = self.next_line("> ") else {
-                        break;
-                    };
-                    line.push_str(&more);
+                    match self.next_line("> ") {
+                        Ok(more) => line.push_str(&more),
+                        Err(NoLine::Ended) => break,
+                        Err(NoLine::Interrupted) => return,
+                    }
                 }
                 self.command(&line);
             }
@@ -407,8 +409,10 @@ impl<'a> Shell<'a> {
             }
             let prompt = format!("{:>3}  ", lines.len() + 1);
             match self.next_line(&prompt) {
-                Some(next) => line = next,
-                None => {
+                Ok(next) => line = next,
+                // The statement is forgotten; the buffer keeps the one before it.
+                Err(NoLine::Interrupted) => return,
+                Err(NoLine::Ended) => {
                     // The input ends: SQL*Plus does not run what was not terminated.
                     self.buffer = lines;
                     return;
@@ -473,7 +477,7 @@ impl<'a> Shell<'a> {
                 self.out.write(&prompt);
                 self.out.flush();
             }
-            self.reader.read(&prompt)
+            self.reader.read(&prompt).ok()
         });
         self.variables = variables;
         replaced

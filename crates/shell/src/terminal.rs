@@ -13,7 +13,7 @@ use rustyline::history::DefaultHistory;
 use rustyline::validate::Validator;
 use rustyline::{ColorMode, Config, Context, Editor, Helper};
 
-use crate::input::LineReader;
+use crate::input::{LineReader, NoLine};
 
 /// Standard input that is no terminal.
 #[derive(Default)]
@@ -22,19 +22,19 @@ pub struct Pipe {
 }
 
 impl LineReader for Pipe {
-    fn read(&mut self, _prompt: &str) -> Option<String> {
+    fn read(&mut self, _prompt: &str) -> Result<String, NoLine> {
         if self.ended {
-            return None;
+            return Err(NoLine::Ended);
         }
         let mut line = Vec::new();
         match io::stdin().lock().read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => {
                 self.ended = true;
-                None
+                Err(NoLine::Ended)
             }
             Ok(_) => {
                 let text = String::from_utf8_lossy(&line);
-                Some(text.trim_end_matches(['\n', '\r']).to_string())
+                Ok(text.trim_end_matches(['\n', '\r']).to_string())
             }
         }
     }
@@ -205,19 +205,15 @@ impl Terminal {
 }
 
 impl LineReader for Terminal {
-    fn read(&mut self, prompt: &str) -> Option<String> {
-        let editor = self.editor.as_mut()?;
-        loop {
-            match editor.readline(prompt) {
-                Ok(line) => return Some(line),
-                // Ctrl-C at the prompt drops the line.
-                Err(ReadlineError::Interrupted) => continue,
-                Err(_) => return None,
-            }
-        }
+    fn read(&mut self, prompt: &str) -> Result<String, NoLine> {
+        let editor = self.editor.as_mut().ok_or(NoLine::Ended)?;
+        editor.readline(prompt).map_err(|e| match e {
+            ReadlineError::Interrupted => NoLine::Interrupted,
+            _ => NoLine::Ended,
+        })
     }
 
-    fn read_secret(&mut self, prompt: &str) -> Option<String> {
+    fn read_secret(&mut self, prompt: &str) -> Result<String, NoLine> {
         let set = |terminal: &mut Terminal, secret: bool| {
             if let Some(editor) = &mut terminal.editor {
                 // Stars are drawn by the highlighter, so it must be on also where colours are not wanted.
