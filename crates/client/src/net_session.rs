@@ -418,6 +418,40 @@ impl Stranger {
         self.challenge.get("AUTH_VFR_DATA").unwrap_or_default()
     }
 
+    /// Names a user, after the last one's password was refused.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn name(&mut self, user: &str) -> ClientResult<()> {
+        self.challenge = phase(&mut self.wire, &first_message(user), function::AUTH_PHASE_ONE)?;
+        Ok(())
+    }
+
+    /// Sends a wrong password of the user it has named: noise, which costs a guesser less than a guess.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn guess(&mut self, user: &str) -> ClientResult<()> {
+        let noise: [u8; 80] = os::random::bytes().map_err(|e| lost(&e.to_string()))?;
+        let digits: String = noise.iter().map(|byte| format!("{byte:02X}")).collect();
+        let mut pairs = Pairs::default();
+        pairs.push("AUTH_SESSKEY", &digits[..64], 1);
+        pairs.push("AUTH_PBKDF2_SPEEDY_KEY", &digits, 0);
+        pairs.push("AUTH_PASSWORD", &digits[..64], 0);
+        let second = Logon { sequence: 2, user: user.into(), mode: mode::LOGON | mode::WITH_PASSWORD, pairs };
+        let mut out = Vec::new();
+        second.write(function::AUTH_PHASE_TWO, &mut out);
+        self.wire.send_message(&out)
+    }
+
+    /// The number of the error that answers the password.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn refusal(&mut self) -> ClientResult<u32> {
+        Ok(self.wire.message(|r| reply::read_answer(r, &[], Dialect::USUAL))?.outcome.error)
+    }
+
     /// Whether the server has closed the connection. Does not wait.
     pub fn is_gone(&self) -> bool {
         !matches!(os::socket::receive_now(self.wire.stream.socket(), &mut [0; 16]), Err(e) if e.kind() == ErrorKind::WouldBlock)

@@ -127,6 +127,7 @@ params! {
     ServiceNames "service_names" TEXT, "", System, false, "service names supported by the instance";
     LocalListener "local_listener" TEXT, "", Static, false, "local listener";
     InboundConnectTimeout "inbound_connect_timeout" int(1, 3600), "60", Static, false, "seconds a client of the listener may take to log on";
+    SecMaxFailedLoginAttempts "sec_max_failed_login_attempts" int(1, 4294967295), "3", Static, false, "maximum number of failed login attempts on a connection";
     WalletRoot "wallet_root" TEXT, "", Static, false, "wallet root instance initialization parameter";
     ListenerPendingMax "_listener_pending_max" int(16, 1000000), "8192", Static, false, "connections that may be open at the listener and have proved nothing";
     ListenerPendingPerAddress "_listener_pending_per_address" int(1, 1000000), "1024", Static, false, "of them, connections from one address";

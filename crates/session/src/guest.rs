@@ -10,14 +10,16 @@
 use crate::instance::Instance;
 use crate::session::{Session, dictionary_name};
 use crate::state::ConnectTimes;
-use dictionary::Verifier;
+use dictionary::{UserDef, UserId, Verifier};
 use net::local::Logon;
 use process::WaitGuard;
 use sha2::{Digest, Sha512};
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::rc::Rc;
 use types::{Ora, Result};
 use wait::Event;
 
@@ -37,7 +39,9 @@ pub struct Doorkeeper {
     session: Session,
     secret: [u8; SECRET_LEN],
     /// For the alert log.
-    entry: Option<String>,
+    entries: Vec<String>,
+    /// The minute in which the alert log was told that wrong passwords cannot be counted.
+    told_minute: u64,
 }
 
 impl Doorkeeper {
@@ -48,7 +52,7 @@ impl Doorkeeper {
     pub fn open(instance: &'static Instance, name: &str) -> Result<Doorkeeper> {
         let session = Session::background(instance, name)?;
         let secret = secret_in(instance.dir())?;
-        Ok(Doorkeeper { session, secret, entry: None })
+        Ok(Doorkeeper { session, secret, entries: Vec::new(), told_minute: 0 })
     }
 
     /// What a client that says it is `user` has to prove. Takes the same time whether there is such a user or not.
@@ -61,20 +65,42 @@ impl Doorkeeper {
         Ok(found.and_then(|user| user.verifier.clone()).unwrap_or(nobodys))
     }
 
-    /// What to say to a client that has proved nothing. `logon` is what it says of itself.
-    pub fn turn_away(&mut self, logon: &Logon) -> Ora {
-        let user = self.session.user_named(&logon.user);
-        let refused = match user.and_then(|user| self.session.admit(logon, user, false)) {
-            Err(e) => e,
-            Ok(()) => Ora::new(1017),
-        };
-        self.entry = crate::logon::alert_entry(self.session.core.instance, logon, Some(&refused));
-        refused
+    /// What to say to clients that have not proved their passwords. `logons` are what they say of themselves, in the order in which
+    /// they came. All failures of a user together are one change of the user's row, and so are those of all names that nobody has.
+    pub fn turn_away(&mut self, logons: &[&Logon]) -> Vec<Ora> {
+        let users: Vec<_> = logons.iter().map(|logon| self.session.user_named(&logon.user)).collect();
+        let id = |user: &Result<Option<Rc<UserDef>>>| user.as_ref().ok().and_then(|user| user.as_ref().map(|u| u.id));
+        let mut groups: BTreeMap<Option<UserId>, Vec<usize>> = BTreeMap::new();
+        for (at, user) in users.iter().enumerate() {
+            groups.entry(id(user)).or_default().push(at);
+        }
+        let mut refusals = vec![Ora::new(1017); logons.len()];
+        for group in groups.values() {
+            let user = users[group[0]].as_ref().ok().and_then(Option::as_deref);
+            match crate::logon::refuse_proofs(&self.session.core, user, group.len()) {
+                Ok(counted) => group.iter().skip(counted).for_each(|&at| refusals[at] = Ora::new(28000)),
+                Err(e) => self.tell_uncounted(&e),
+            }
+        }
+        for ((logon, user), refused) in logons.iter().zip(&users).zip(&refusals) {
+            let name = dictionary_name(&logon.user);
+            crate::audit::refused_logon(&self.session.core, logon, &name, id(user), refused);
+            self.entries.extend(crate::logon::alert_entry(self.session.core.instance, logon, Some(refused)));
+        }
+        refusals
     }
 
-    /// What the alert log is to be told of the client that was turned away last; once.
-    pub fn take_entry(&mut self) -> Option<String> {
-        self.entry.take()
+    /// A wrong password is refused also where it cannot be counted; the alert log says so once in a minute.
+    fn tell_uncounted(&mut self, e: &Ora) {
+        let minute = os::clock::wall_ns() / 60_000_000_000;
+        if std::mem::replace(&mut self.told_minute, minute) != minute {
+            self.entries.push(format!("Wrong passwords are refused and cannot be counted: {e}"));
+        }
+    }
+
+    /// What the alert log is to be told of clients that were turned away; once.
+    pub fn take_entries(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.entries)
     }
 
     /// The wait for clients, live until the guard is dropped.

@@ -51,7 +51,7 @@ pub(crate) fn admit(core: &Core, user: Option<Rc<UserDef>>, has_proved: bool, as
     let state = dictionary.logon_state(&core.p, user.as_deref())?;
     let now = core.local_time();
     let Some(user) = user else {
-        count_failure(core, None, now.date)?;
+        count_failures(core, None, now.date, 1)?;
         return Err(Ora::new(1017));
     };
     let profile = core.dict.borrow_mut().profile_of(&core.p, &user)?;
@@ -60,7 +60,7 @@ pub(crate) fn admit(core: &Core, user: Option<Rc<UserDef>>, has_proved: bool, as
         return Err(Ora::new(28000));
     }
     if !has_proved || user.verifier.is_none() {
-        count_failure(core, Some((&user, &profile)), now.date)?;
+        count_failures(core, Some((&user, &profile)), now.date, 1)?;
         return Err(Ora::new(1017));
     }
     let grace_end = account.password_age()?;
@@ -92,14 +92,36 @@ fn days_left(now: Date, end: Date) -> i64 {
     (end.to_unix() - now.to_unix()).div_euclid(86_400).max(0) + i64::from((end.to_unix() - now.to_unix()) % 86_400 != 0)
 }
 
-/// Notes a wrong password. The failure that reaches FAILED_LOGIN_ATTEMPTS locks the account.
-fn count_failure(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date) -> Result<()> {
+/// Notes `times` wrong passwords for one user, as if one had come after the other, and says how many of them found the account
+/// unlocked (ORA-01017) and not locked (ORA-28000). However many they are, they cost one change of a row.
+///
+/// # Errors
+/// Those of reading the dictionary, and of changing the row.
+pub(crate) fn refuse_proofs(core: &Core, user: Option<&UserDef>, times: usize) -> Result<usize> {
+    let user = user.filter(|user| user.id != UserId::PUBLIC);
+    let dictionary = core.dict.borrow().shared().clone();
+    let state = dictionary.logon_state(&core.p, user)?;
+    let now = core.local_time().date;
+    // A name that nobody has takes as long.
+    let profile = user.map_or(dictionary::profile::DEFAULT, |user| &user.profile);
+    let profile = core.dict.borrow_mut().image(&core.p)?.profiles().profile(profile);
+    match user {
+        Some(user) if (Account { user, profile: &profile, state: &state, now }).is_locked() => Ok(0),
+        Some(user) => count_failures(core, Some((user, &profile)), now, times),
+        None => count_failures(core, None, now, times),
+    }
+}
+
+/// Notes wrong passwords, and says how many of them came before the account was locked. The failure that reaches
+/// FAILED_LOGIN_ATTEMPTS locks it.
+fn count_failures(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, times: usize) -> Result<usize> {
     let dictionary = core.dict.borrow().shared().clone();
     let limit = user.and_then(|(_, profile)| profile.limit(Resource::FailedLoginAttempts));
     let mut locks = false;
+    let mut counted = 0;
     let mut note = || {
         dictionary.note_logon(&core.p, user.map(|(user, _)| user), true, &mut |state| {
-            locks = false;
+            (locks, counted) = (false, 0);
             if let Some((user, profile)) = user {
                 let account = Account { user, profile, state, now };
                 if account.is_locked_for_failures() {
@@ -109,7 +131,11 @@ fn count_failure(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date) -> 
                     state.failures = 0;
                 }
             }
-            state.failures = (state.failures + 1) % i64::from(u32::MAX);
+            counted = match limit {
+                Some(limit) => times.min((limit - state.failures).max(1) as usize),
+                None => times,
+            };
+            state.failures = (state.failures + counted as i64) % i64::from(u32::MAX);
             locks = limit.is_some_and(|limit| state.failures >= limit);
             if locks {
                 state.locked_at = Some(now);
@@ -121,10 +147,11 @@ fn count_failure(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date) -> 
     let earlier = redo.noted_commit(&core.p);
     note()?;
     if locks {
-        return core.sync_commits();
+        core.sync_commits()?;
+    } else {
+        redo.forget_commit(&core.p, earlier, false);
     }
-    redo.forget_commit(&core.p, earlier, false);
-    Ok(())
+    Ok(counted)
 }
 
 /// Applies the limits of the user's profile to a session that is its user's now.

@@ -1,6 +1,7 @@
 //! The listener: a real driver connects and works; what is no client keeps nobody waiting.
 
 mod encrypted;
+mod guesses;
 mod unproved;
 
 use client::{Client, ClientError, Credentials, Ephemeral, EphemeralOptions, NetAddress, NetSession, ping};

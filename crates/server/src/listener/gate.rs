@@ -57,6 +57,14 @@ const BACKLOG: i32 = 1024;
 /// Descriptors that are left for files and for connections that are handed over.
 const DESCRIPTORS_KEPT: u64 = 64;
 
+/// Refusals of passwords are answered together, at the ends of intervals. An interval is the longer the more passwords
+/// were refused in this minute or the one before: from so many refusals on, so long.
+const INTERVALS: [(u64, Duration); 3] =
+    [(0, Duration::from_millis(50)), (200, Duration::from_millis(250)), (2000, Duration::from_secs(1))];
+
+/// Refusals that wait for the end of an interval; so many end it.
+const REFUSALS_MAX: usize = 4096;
+
 /// How often the alert log is told of connections that were dropped for want of room.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 
@@ -78,6 +86,8 @@ struct Pending {
     parts: u32,
     /// Bytes of memory that were counted.
     held: usize,
+    /// Wrong passwords.
+    failures: u64,
 }
 
 /// The message that is awaited.
@@ -90,6 +100,8 @@ enum Phase {
     LogonTwo(Client, Box<Named>),
     /// The proof is there and takes long to look at.
     Slow(Client, Box<Named>, Box<Logon>),
+    /// The password was wrong; the client hears so at the end of the interval.
+    Wrong(Client),
     /// The client reads its refusal.
     Closing,
 }
@@ -111,7 +123,36 @@ enum Step {
     /// The client has heard the last words.
     Close,
     Slow,
+    /// The password was wrong.
+    Wrong(Box<Wrong>),
     Proved(Box<Proved>),
+}
+
+/// A wrong password that is not counted yet. It is, also when its connection is gone by then.
+struct Wrong {
+    who: net::local::Logon,
+    sequence: u8,
+}
+
+/// How many passwords were refused lately, by the minute.
+#[derive(Debug, Default)]
+struct Lately {
+    minute: u64,
+    now: u64,
+    before: u64,
+}
+
+impl Lately {
+    /// Adds refusals in a minute, and says how long the interval is that begins.
+    fn add(&mut self, minute: u64, refusals: u64) -> Duration {
+        if minute != self.minute {
+            self.before = if minute == self.minute + 1 { self.now } else { 0 };
+            (self.minute, self.now) = (minute, 0);
+        }
+        self.now += refusals;
+        let all = self.now.max(self.before);
+        INTERVALS.iter().rev().find(|(from, _)| all >= *from).map_or(INTERVALS[0].1, |(_, interval)| *interval)
+    }
 }
 
 /// Where connections come from, as far as they are counted together: an address, or a network of 64 bits.
@@ -141,6 +182,13 @@ struct Gate<'a> {
     by_address: HashMap<Address, BTreeSet<u64>>,
     closing: VecDeque<(Instant, u64)>,
     slow: VecDeque<u64>,
+    wrong: Vec<(u64, Box<Wrong>)>,
+    /// The end of the interval, when any password is to be refused.
+    refuse_at: Option<Instant>,
+    lately: Lately,
+    /// SEC_MAX_FAILED_LOGIN_ATTEMPTS.
+    failures_max: u64,
+    began: Instant,
     next: u64,
     held: usize,
     max: usize,
@@ -177,6 +225,11 @@ pub fn run(instance: &'static Instance, listener: &mut Listener, alert: &AlertLo
         by_address: HashMap::new(),
         closing: VecDeque::new(),
         slow: VecDeque::new(),
+        wrong: Vec::new(),
+        refuse_at: None,
+        lately: Lately::default(),
+        failures_max: number(Param::SecMaxFailedLoginAttempts),
+        began: Instant::now(),
         next: FIRST_CONNECTION,
         held: 0,
         max: number(Param::ListenerPendingMax).min(descriptors) as usize,
@@ -221,6 +274,7 @@ pub fn run(instance: &'static Instance, listener: &mut Listener, alert: &AlertLo
             std::mem::forget(gate.keeper);
             return Ok(Some(proved));
         }
+        gate.refuse();
         gate.let_go();
     }
 }
@@ -233,7 +287,7 @@ impl Gate<'_> {
         }
         let oldest = self.pending.first_key_value().map(|(_, p)| p.accepted + self.limit);
         let closing = self.closing.front().map(|(at, _)| *at);
-        let next = oldest.into_iter().chain(closing).min()?;
+        let next = oldest.into_iter().chain(closing).chain(self.refuse_at).min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
@@ -282,6 +336,7 @@ impl Gate<'_> {
             message: Vec::new(),
             parts: 0,
             held,
+            failures: 0,
         };
         self.pending.insert(token, pending);
     }
@@ -356,10 +411,7 @@ impl Gate<'_> {
                 continue;
             }
             pending.packets.extend(&self.scratch[..n]);
-            let step = pending.advance(self.instance, &mut self.keeper);
-            if let Some(entry) = self.keeper.take_entry() {
-                self.alert.write(&entry);
-            }
+            let step = pending.advance(self.instance, &self.keeper);
             if let Some(proved) = self.take_step(token, step) {
                 return Some(proved);
             }
@@ -382,6 +434,7 @@ impl Gate<'_> {
                 }
             }
             Step::Slow => self.slow.push_back(token),
+            Step::Wrong(wrong) => self.put_off(token, wrong),
             Step::Proved(mut proved) => {
                 let pending = self.forget(token)?;
                 proved.take_line(pending.stream, pending.packets, pending.sdu);
@@ -404,11 +457,42 @@ impl Gate<'_> {
 
     fn look_at_proof(&mut self, token: u64) -> Option<Box<Proved>> {
         let pending = self.pending.get_mut(&token)?;
-        let step = pending.look_at_proof(self.instance, &mut self.keeper);
-        if let Some(entry) = self.keeper.take_entry() {
+        let step = pending.look_at_proof(self.instance);
+        self.take_step(token, step)
+    }
+
+    /// A wrong password is answered at the end of the interval, together with all others: neither the name nor the state of
+    /// the account can be told from the time of the answer, and all of them are one change of a row for each user. Who
+    /// proves a password waits for none of that.
+    fn put_off(&mut self, token: u64, wrong: Box<Wrong>) {
+        let now = Instant::now();
+        self.wrong.push((token, wrong));
+        let interval = self.lately.add(minute(), 1);
+        if self.wrong.len() >= REFUSALS_MAX {
+            self.refuse_at = Some(now);
+        } else if self.refuse_at.is_none() {
+            let since = now.duration_since(self.began).as_nanos();
+            let into = Duration::from_nanos((since % interval.as_nanos()) as u64);
+            self.refuse_at = Some(now + (interval - into));
+        }
+    }
+
+    /// Counts the wrong passwords of an interval that has ended, and answers them.
+    fn refuse(&mut self) {
+        if self.refuse_at.is_none_or(|at| at > Instant::now()) {
+            return;
+        }
+        self.refuse_at = None;
+        let wrong = std::mem::take(&mut self.wrong);
+        let refusals = self.keeper.turn_away(&wrong.iter().map(|(_, wrong)| &wrong.who).collect::<Vec<_>>());
+        for entry in self.keeper.take_entries() {
             self.alert.write(&entry);
         }
-        self.take_step(token, step)
+        for ((token, wrong), e) in wrong.iter().zip(&refusals) {
+            let Some(pending) = self.pending.get_mut(token) else { continue };
+            let step = pending.refuse_password(e, wrong.sequence, self.failures_max);
+            self.take_step(*token, step);
+        }
     }
 
     /// Makes a server process for a client that has proved its password. Returns the connection in that process.
@@ -429,12 +513,16 @@ impl Gate<'_> {
     }
 }
 
+fn minute() -> u64 {
+    os::clock::wall_ns() / 60_000_000_000
+}
+
 const EMFILE: i32 = 24;
 const ENFILE: i32 = 23;
 
 impl Pending {
     /// Reads the packets that have come whole.
-    fn advance(&mut self, instance: &'static Instance, keeper: &mut Doorkeeper) -> Step {
+    fn advance(&mut self, instance: &'static Instance, keeper: &Doorkeeper) -> Step {
         loop {
             let packet = match self.packets.next_packet() {
                 Ok(Some(packet)) => packet,
@@ -458,7 +546,7 @@ impl Pending {
                     Ok(false) => Step::Wait,
                     Err(_) => Step::Drop,
                 },
-                Phase::Slow(..) | Phase::Closing => Step::Drop,
+                Phase::Slow(..) | Phase::Wrong(_) | Phase::Closing => Step::Drop,
                 _ => match packet.data() {
                     Ok((flags, bytes))
                         if packet.kind == kind::DATA
@@ -514,7 +602,7 @@ impl Pending {
     }
 
     /// Reads the message if it is whole.
-    fn message(&mut self, instance: &'static Instance, keeper: &mut Doorkeeper) -> Step {
+    fn message(&mut self, instance: &'static Instance, keeper: &Doorkeeper) -> Step {
         let message = std::mem::take(&mut self.message);
         let phase = std::mem::replace(&mut self.phase, Phase::Closing);
         let read = self.read_message(phase, &message, instance, keeper);
@@ -537,7 +625,7 @@ impl Pending {
         phase: Phase,
         message: &[u8],
         instance: &'static Instance,
-        keeper: &mut Doorkeeper,
+        keeper: &Doorkeeper,
     ) -> std::result::Result<Step, (WireError, Phase)> {
         match phase {
             Phase::Protocol => match whole(message, logon::read_protocol) {
@@ -568,7 +656,7 @@ impl Pending {
                     Request::LogonTwo(second) => {
                         let is_slow = second.pairs.get("AUTH_PBKDF2_SPEEDY_KEY").is_none();
                         self.phase = Phase::Slow(client, named, second);
-                        Ok(if is_slow { Step::Slow } else { self.look_at_proof(instance, keeper) })
+                        Ok(if is_slow { Step::Slow } else { self.look_at_proof(instance) })
                     }
                     _ => Ok(Step::Drop),
                 },
@@ -600,7 +688,7 @@ impl Pending {
     }
 
     /// Looks whether the password was proved.
-    fn look_at_proof(&mut self, instance: &'static Instance, keeper: &mut Doorkeeper) -> Step {
+    fn look_at_proof(&mut self, instance: &'static Instance) -> Step {
         let phase = std::mem::replace(&mut self.phase, Phase::Closing);
         let Phase::Slow(client, named, second) = phase else { return Step::Drop };
         let began = os::clock::now_ns();
@@ -611,14 +699,25 @@ impl Pending {
         };
         let who = logon::who(&first, &second);
         let Some(key) = key else {
-            let e = keeper.turn_away(&who);
-            return self.refuse(&e, second.sequence);
+            self.phase = Phase::Wrong(client);
+            return Step::Wrong(Box::new(Wrong { who, sequence: second.sequence }));
         };
         if let Some(e) = connect::no_room(instance) {
             return self.refuse(&e, second.sequence);
         }
         let proof_ns = made_ns + (os::clock::now_ns() - began);
         Step::Proved(Box::new(Proved::new(client, who, *second, key, session::Proof::of(verifier), proof_ns)))
+    }
+
+    /// Answers a wrong password. The client may try again until it has failed `most` times.
+    fn refuse_password(&mut self, e: &Ora, sequence: u8, most: u64) -> Step {
+        self.failures += 1;
+        match std::mem::replace(&mut self.phase, Phase::Closing) {
+            Phase::Wrong(client) if self.failures < most => {
+                self.send_then(&logon::refusal_message(e, sequence), Phase::LogonOne(client))
+            }
+            _ => self.refuse(e, sequence),
+        }
     }
 
     fn refuse(&mut self, e: &Ora, sequence: u8) -> Step {

@@ -139,11 +139,16 @@ pub fn read_data_types(r: &mut Reader<'_>) -> WireResult<Client> {
     of_kind(message::DATA_TYPES, r).and_then(|()| handshake::read_data_types(r))
 }
 
+/// Characters that are kept of what a client says of itself, and of the name of a user, with which it may be quoted.
+const SHOWN_MAX: usize = 256;
+const NAME_MAX: usize = 1024;
+
 /// What `v$session` shows of the client.
 pub fn who(first: &Logon, second: &Logon) -> local::Logon {
-    let get = |key: &str| first.pairs.get(key).unwrap_or_default().to_string();
+    // What is said of the client is shown, and may be kept for a second: no more than that of it.
+    let get = |key: &str| first.pairs.get(key).unwrap_or_default().chars().take(SHOWN_MAX).collect::<String>();
     local::Logon {
-        user: first.user.clone(),
+        user: first.user.chars().take(NAME_MAX).collect(),
         as_sysdba: second.mode & mode::SYSDBA != 0,
         program: get("AUTH_PROGRAM_NM"),
         machine: get("AUTH_MACHINE"),
