@@ -1092,9 +1092,31 @@ fn plan_of(
     let functions = HostFunctions::new(cx);
     if internal {
         let sys = catalog.as_owner(dictionary::UserId::SYS)?;
-        return plan::compile_at(statement, &*sys, &functions, binds, None);
+        // The condition of a deferred constraint is its table's, whoever commits.
+        let owner = match table_of(statement).map(|name| sys.relation(name.qualifier(), name.last())).transpose()? {
+            Some(Some(dictionary::Resolved::Table(table))) => table.owner_id,
+            _ => dictionary::UserId::SYS,
+        };
+        return plan::compile_for_owner(statement, &*sys, &functions, binds, owner);
     }
     plan::compile_at(statement, &*catalog, &functions, binds, flashback)
+}
+
+/// The table that a statement of the executor's own is about.
+fn table_of(statement: &Statement) -> Option<&sql::ast::Name> {
+    let table = match statement {
+        Statement::Query(q) => match &q.body {
+            sql::ast::QueryBody::Select(select) => select.from.first()?,
+            _ => return None,
+        },
+        Statement::Delete(d) => &d.table,
+        Statement::Update(u) => &u.table,
+        _ => return None,
+    };
+    match &table.kind {
+        sql::ast::TableRefKind::Table(table) => Some(&table.name),
+        _ => None,
+    }
 }
 
 /// Limits on the functions that a statement calls.

@@ -93,9 +93,36 @@ pub fn compile_at(
     (names, binds): (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
 ) -> Result<Plan> {
+    compile_with_eyes(statement, catalog, functions, (names, binds), scn, None)
+}
+
+/// As [`compile`], of a statement that the executor makes of a table's own conditions: their functions are those of the table's owner.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_for_owner(
+    statement: &Statement,
+    catalog: &dyn Catalog,
+    functions: &dyn Functions,
+    names: (Vec<String>, &[BindType]),
+    owner: UserId,
+) -> Result<Plan> {
+    let eyes = Eyes { owner, bequeaths: false, catalog: false };
+    compile_with_eyes(statement, catalog, functions, names, None, Some(eyes))
+}
+
+fn compile_with_eyes(
+    statement: &Statement,
+    catalog: &dyn Catalog,
+    functions: &dyn Functions,
+    (names, binds): (Vec<String>, &[BindType]),
+    scn: Option<types::Scn>,
+    eyes: Option<Eyes>,
+) -> Result<Plan> {
     let scn =
         scn.map(|scn| Expr::new(Node::Const(Value::Number(types::Number::from_i128(scn.0.into()))), DataType::NUMBER));
     let mut c = compiler(catalog, functions, names, binds, scn);
+    c.eyes.extend(eyes);
     let body = match statement {
         Statement::Query(q) => {
             let (source, out, columns, _) = c.built(q, true)?;

@@ -118,3 +118,36 @@ fn an_index_over_its_owners_function_is_rebuilt_by_others() {
          fi> select n from t where twice(n) = 6 => 3",
     );
 }
+
+#[test]
+fn the_functions_of_a_deferred_constraint_are_the_table_owners() {
+    let mut db = Db::new();
+    db.users(&["u", "x"]);
+    db.play(
+        "sys> grant create procedure, create table to u, x => ok
+         u> create function f(n number) return number deterministic as begin return case when n < 0 then 0 else 1 end; end; => ok
+         u> create function who(n number) return varchar2 deterministic authid current_user as begin return case when n > 0 then sys_context('userenv', 'current_user') end; end; => ok
+         u> create table t (n number check (f(n) = 1) deferrable initially deferred) => ok
+         u> create table w (n number check (nvl(who(n), 'none') = 'U') deferrable initially deferred) => ok
+         u> grant insert on t to x => ok
+         u> grant select, insert, update on w to x => ok
+         x> insert into u.t values (1) => ok
+         x> insert into u.w values (1) => ok
+         x> commit => ok
+         x> create function f(n number) return number deterministic as begin return 1; end; => ok
+         x> create function who(n number) return varchar2 deterministic as begin return 'X'; end; => ok
+         x> insert into u.t values (-1) => ok
+         x> commit => ORA-02091 & ORA-02290
+         x> insert into u.t values (-1) => ok
+         x> set constraints all immediate => ORA-02290
+         x> rollback => ok
+         x> insert into u.w values (0) => ok
+         x> update u.w set n = 2 where n = 0 => ok
+         x> commit => ok
+         sys> insert into u.w values (0) => ok
+         sys> update u.w set n = 3 where n = 0 => ok
+         sys> commit => ok
+         u> select count(*) from t => 1
+         u> select count(*) from w => 3",
+    );
+}
