@@ -209,7 +209,8 @@ fn default_value(work: &mut Work<'_>, table: &TableDef, column: &ColumnDef, sour
     let name = format!("\"{}\".\"{}\".\"{}\"", table.owner, table.name, column.name);
     let data_type = column.data_type;
     let mut stored = None;
-    work.host.rows(&query, None, &mut |parts, row| {
+    // As it is worked out for the rows to come.
+    work.host.rows_as(table.owner_id, &query, &mut |parts, row| {
         let mut value = row.first().cloned().unwrap_or(Value::Null);
         data_type.assign(&mut value, parts.nls, &name)?;
         if !value.is_null() {

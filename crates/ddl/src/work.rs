@@ -94,6 +94,16 @@ pub trait Host {
         let _ = table;
         self.rows(query, None, each)
     }
+    /// Runs a query with the names and privileges of `owner`: an expression of a table of the owner's.
+    fn rows_as(
+        &mut self,
+        owner: UserId,
+        query: &Query,
+        each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
+    ) -> Result<()> {
+        let _ = owner;
+        self.rows(query, None, each)
+    }
     /// Runs a statement that changes rows, and commits it.
     fn run(&mut self, text: &str) -> Result<()> {
         let _ = text;

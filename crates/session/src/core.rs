@@ -55,8 +55,10 @@ pub struct Core {
     pub shared: Shared,
     pub dict: RefCell<Dictionary>,
     names: RefCell<Option<(Identity, Rc<SessionCatalog>)>>,
-    /// A table that a DDL statement is defining, as its own queries see it.
+    /// A table that a DDL statement is defining, as its own queries see it; not what they call.
     ahead: RefCell<Option<Rc<TableDef>>>,
+    /// A DDL statement runs.
+    pub(crate) defining: Cell<bool>,
     /// Whose names and privileges are in force.
     pub(crate) who: Stack,
     /// The last pair of unit owner and invoker that INHERIT PRIVILEGES was found for, and the dictionary's epoch then.
@@ -134,6 +136,7 @@ impl Core {
             dict: RefCell::new(dict),
             names: RefCell::new(None),
             ahead: RefCell::new(None),
+            defining: Cell::new(false),
             who: Stack::default(),
             inherits: Cell::new(None),
             plsql: Plsql::new(seed),
@@ -271,6 +274,14 @@ impl Core {
         let before = self.ahead.replace(Some(table));
         let result = f();
         self.ahead.replace(before);
+        result
+    }
+
+    /// Runs `f` outside of the query that a DDL statement runs: what may be read in that is nothing to the functions that it calls.
+    fn outside_ddl<R>(&self, f: impl FnOnce() -> R) -> R {
+        let ahead = self.ahead.take();
+        let result = f();
+        self.ahead.replace(ahead);
         result
     }
 
@@ -547,10 +558,10 @@ impl exec::Host for Core {
         path: &[String],
         args: usize,
     ) -> Result<Option<HostFunction>> {
-        let Some(eyes) = eyes else { return self.function_named(cx, path, args) };
+        let Some(eyes) = eyes else { return self.outside_ddl(|| self.function_named(cx, path, args)) };
         let name: Rc<str> = self.names()?.image().user_name(eyes.owner).into();
         self.enter(cx.session, Identity::definer(eyes.owner), &name);
-        let found = self.function_named(cx, path, args);
+        let found = self.outside_ddl(|| self.function_named(cx, path, args));
         self.leave(cx.session);
         let Some(f) = found? else { return Ok(None) };
         if f.invokers && eyes.bequeaths {
@@ -564,10 +575,11 @@ impl exec::Host for Core {
     fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value> {
         let Some((owner, name)) = &function.caller else {
             let mut world = World { cx: cx.reborrow(), core: self };
-            return self.plsql.call(&mut world, function.handle, args);
+            return self.outside_ddl(|| self.plsql.call(&mut world, function.handle, args));
         };
         self.enter(cx.session, Identity::definer(*owner), name);
-        let result = self.plsql.call(&mut World { cx: cx.reborrow(), core: self }, function.handle, args);
+        let mut world = World { cx: cx.reborrow(), core: self };
+        let result = self.outside_ddl(|| self.plsql.call(&mut world, function.handle, args));
         self.leave(cx.session);
         result
     }

@@ -16,8 +16,17 @@ use types::{Date, ObjectId, Ora, Result, Value};
 /// Runs a DDL statement. What was open is committed first, also when the statement fails.
 ///
 /// # Errors
-/// Those of the statement.
+/// Those of the statement; ORA-00060 in a function that another DDL statement calls: each would wait for the other.
 pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {
+    if core.defining.replace(true) {
+        return Err(Ora::new(60));
+    }
+    let done = define(core, cx, ddl);
+    core.defining.set(false);
+    done
+}
+
+fn define(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {
     // With what belongs to the end of a transaction: deferred constraints, rows of temporary tables.
     if cx.session.txn.xid().is_some() {
         core.commit(cx)?;
@@ -184,6 +193,15 @@ impl Host for Session<'_> {
             core.ahead(Rc::clone(table), || self.as_owner(table.owner_id, |session| session.rows(query, None, each)));
         self.cx.session.options.result_cache = cached;
         done
+    }
+
+    fn rows_as(
+        &mut self,
+        owner: UserId,
+        query: &Query,
+        each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
+    ) -> Result<()> {
+        self.as_owner(owner, |session| session.rows(query, None, each))
     }
 
     fn run(&mut self, text: &str) -> Result<()> {

@@ -151,3 +151,42 @@ fn the_functions_of_a_deferred_constraint_are_the_table_owners() {
          u> select count(*) from w => 3",
     );
 }
+
+#[test]
+fn a_function_that_ddl_calls_has_no_more_power_than_elsewhere() {
+    let mut db = Db::new();
+    db.users(&["o", "u", "x"]);
+    db.play(
+        "sys> grant create procedure, create table to o, u, x => ok
+         o> create table secret (s varchar2(30)) => ok
+         o> insert into secret values ('classified') => ok
+         o> commit => ok
+         u> create table t (n number) => ok
+         u> insert into t values (1) => ok
+         u> commit => ok
+         u> create function reads(n number) return varchar2 deterministic as v varchar2(30); begin execute immediate 'select max(s) from o.secret' into v; return v; end; => ok
+         u> create function named(n number) return varchar2 deterministic as v varchar2(30); begin select max(s) into v from o.secret; return v; end; => ok
+         u> create function key(n number) return varchar2 deterministic as v varchar2(30); begin execute immediate 'select max(substr(spare4, 1, 5)) from sys.user$' into v; return v; end; => ok
+         u> create function gone(n number) return varchar2 deterministic as pragma autonomous_transaction; begin execute immediate 'delete from o.secret'; commit; return 'x'; end; => ok
+         u> create index i on t (reads(n)) => ORA-00942
+         u> create index i on t (named(n)) => ORA-
+         u> create index i on t (key(n)) => ORA-00942
+         u> create index i on t (gone(n)) => ORA-00942
+         u> alter table t add constraint c check (reads(n) is null) => ORA-00942
+         u> alter table t add constraint c check (gone(n) = 'x') => ORA-00942
+         u> alter table t add (m varchar2(30) default reads(1)) => ORA-00942
+         u> select count(*) from user_indexes => 0
+         o> select count(*) from secret => 1
+         u> create function made(n number) return varchar2 deterministic as pragma autonomous_transaction; begin execute immediate 'create table made (n number)'; return 'x'; end; => ok
+         u> create index i on t (made(n)) => ORA-00060
+         u> create table c as select made(1) m from dual => ORA-00060
+         u> select count(*) from user_tables where table_name in ('C', 'MADE') => 0
+         u> create table c as select 1 m from dual => ok
+         sys> grant alter any table to x => ok
+         u> create function f(n number) return number deterministic as begin return 1000; end; => ok
+         x> create function f(n number) return number deterministic as begin return -1; end; => ok
+         x> alter table u.t add (m number default f(1)) => ok
+         u> insert into t (n) values (2) => ok
+         u> select distinct m from t => 1000",
+    );
+}
