@@ -594,6 +594,7 @@ impl Cursor {
         if self.retype || !cx.host.is_current(self.epoch) {
             self.renew(cx)?;
         }
+        self.check_caller(cx)?;
         may_change(cx)?;
         let mut shared = Vec::new();
         while self.locks.take(&mut shared, cx)? && !cx.host.is_current(self.epoch) {
