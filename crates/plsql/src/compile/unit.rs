@@ -213,14 +213,16 @@ impl Units {
         Ok(Vec::new())
     }
 
-    /// The objects a unit's statements read, with those of every unit it can call. `None` when one of them runs dynamic SQL or
-    /// does not compile: what it reads is not known before it runs.
+    /// The objects a unit's statements read, with those of every unit it can call. `None` when one of them runs dynamic SQL, has SQL
+    /// with its caller's rights, whose names are another's for each caller, or does not compile: what it reads is not known before it
+    /// runs.
     pub fn reads<W: World>(&self, w: &mut W, unit: &Rc<Compiled>) -> Option<Vec<ObjectId>> {
         let mut seen: Vec<Key> = vec![(unit.owner.clone(), unit.name.clone())];
         let mut waiting = vec![unit.clone()];
         let mut reads: Vec<ObjectId> = Vec::new();
         while let Some(unit) = waiting.pop() {
-            if !unit.pool.dynamics.is_empty() {
+            let is_callers = matches!(unit.rights, Rights::Invokers(_)) && !unit.pool.sql.is_empty();
+            if is_callers || !unit.pool.dynamics.is_empty() {
                 return None;
             }
             for object in &unit.depends {

@@ -212,3 +212,28 @@ fn a_function_that_a_statement_calls_ends_no_transaction() {
          ft> begin execute immediate 'begin commit; end;'; end; => ok",
     );
 }
+
+#[test]
+fn a_cached_result_of_an_invokers_function_follows_the_callers_tables() {
+    let mut db = Db::new();
+    db.users(&["a", "b"]);
+    db.play(
+        "sys> grant create procedure, create table to a, b => ok
+         b> grant inherit privileges on user b to a => ok
+         a> create table t (n number) => ok
+         a> create function f return number result_cache authid current_user as c number; begin select count(*) into c from t; return c; end; => ok
+         a> create function d return number deterministic authid current_user as c number; begin select count(*) into c from t; return c; end; => ok
+         a> grant execute on f to b => ok
+         a> grant execute on d to b => ok
+         b> create table t (n number) => ok
+         b> create function g return number result_cache as begin return a.f; end; => ok
+         b> create function h return number deterministic as begin return a.d; end; => ok
+         b> begin dbms_output.enable; dbms_output.put_line(a.f || g); end; => 00
+         b> select /*+ result_cache */ h from dual => 0
+         b> insert into t values (1) => ok
+         b> commit => ok
+         b> begin dbms_output.enable; dbms_output.put_line(a.f || g); end; => 11
+         b> select /*+ result_cache */ h from dual => 1
+         a> begin dbms_output.enable; dbms_output.put_line(f); end; => 0",
+    );
+}
