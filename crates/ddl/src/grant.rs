@@ -3,7 +3,7 @@
 use crate::user::{add_user, existing};
 use crate::work::{Target, Work};
 use dictionary::base::{Base, objauth, sysauth, userauth};
-use dictionary::rows::{as_i64, as_u32, blank, flag, int};
+use dictionary::rows::{Row, as_i64, as_u32, blank, flag, int};
 use dictionary::*;
 use sql::ast::{Authentication, Grant, GrantObject, Grantee, Ident, Privilege, Revoke, UserOptions};
 use types::{ObjectId, Ora, Result, Value};
@@ -518,12 +518,14 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
                     return Err(Ora::new(1749).at(name.name.pos.0));
                 }
                 for wanted in &list {
-                    let removed = revoke_on(work, &on, *grantee, wanted.privilege)?;
-                    if !removed && !all {
+                    let lost = revoke_on(work, &on, *grantee, wanted.privilege)?;
+                    if lost.is_empty() && !all {
                         return Err(Ora::new(1927).at(revoke.pos.0));
                     }
-                    if removed && wanted.privilege == ObjectPrivilege::References {
-                        remove_keys_of(work, on.object, *grantee, revoke.cascade, revoke.pos.0)?;
+                    if wanted.privilege == ObjectPrivilege::References {
+                        for grantee in lost {
+                            remove_keys_of(work, on.object, grantee, revoke.cascade, revoke.pos.0)?;
+                        }
                     }
                 }
             }
@@ -533,9 +535,10 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
     }
 }
 
-/// Takes back what the session has granted of a privilege, or what the owner has if the session may speak for it; with it goes what the
-/// grantee has made of the grant option. False when there was nothing.
-fn revoke_on(work: &mut Work<'_>, on: &On, grantee: UserId, privilege: ObjectPrivilege) -> Result<bool> {
+/// Takes back what the session has granted of a privilege, or what the owner has if the session may speak for it; with it goes all that
+/// no chain of grants with the grant option joins to the owner any more, also where such grants hold one another up. Gives those who
+/// have lost something.
+fn revoke_on(work: &mut Work<'_>, on: &On, grantee: UserId, privilege: ObjectPrivilege) -> Result<Vec<UserId>> {
     let user = work.session.user;
     let by = |grantor: UserId| {
         let is_it = |grant: &image::ObjectGrant| {
@@ -549,31 +552,47 @@ fn revoke_on(work: &mut Work<'_>, on: &On, grantee: UserId, privilege: ObjectPri
     let grantor = match () {
         () if by(user) => user,
         () if for_owner && by(on.owner) => on.owner,
-        () => return Ok(false),
+        () => return Ok(Vec::new()),
     };
-    let mut waiting = vec![(grantor, grantee)];
-    while let Some((grantor, grantee)) = waiting.pop() {
-        let mine = |row: &[Value]| {
-            as_u32(&row[objauth::OBJ]) == on.object.0
-                && as_u32(&row[objauth::GRANTOR]) == grantor.0
-                && as_u32(&row[objauth::GRANTEE]) == grantee.0
-                && as_u32(&row[objauth::PRIVILEGE]) == privilege as u32
-        };
-        work.change().delete(Base::Objauth, &mine)?;
-        // What the grantee has passed on goes too, unless it still has the option from somebody else.
-        let about = |row: &[Value]| {
-            as_u32(&row[objauth::OBJ]) == on.object.0 && as_u32(&row[objauth::PRIVILEGE]) == privilege as u32
-        };
-        let rows = work.select(Base::Objauth, &about)?;
-        let keeps = rows
-            .iter()
-            .any(|row| as_u32(&row[objauth::GRANTEE]) == grantee.0 && as_i64(&row[objauth::OPTION]) == Some(1));
-        if !keeps {
-            let passed = rows.iter().filter(|row| as_u32(&row[objauth::GRANTOR]) == grantee.0);
-            waiting.extend(passed.map(|row| (grantee, UserId(as_u32(&row[objauth::GRANTEE])))));
+    let (object, owner) = (on.object, on.owner);
+    let about = move |row: &[Value]| {
+        as_u32(&row[objauth::OBJ]) == object.0 && as_u32(&row[objauth::PRIVILEGE]) == privilege as u32
+    };
+    let is_from =
+        move |row: &[Value]| as_u32(&row[objauth::GRANTOR]) == grantor.0 && as_u32(&row[objauth::GRANTEE]) == grantee.0;
+    let left: Vec<Row> = work.select(Base::Objauth, &about)?.into_iter().filter(|row| !is_from(row)).collect();
+    let options = options_from(&left, owner);
+    let is_void = move |row: &[Value]| is_from(row) || !is_passed_on(row, owner, &options);
+    let mut lost = vec![grantee];
+    for row in left.iter().filter(|row| is_void(row)) {
+        let grantee = UserId(as_u32(&row[objauth::GRANTEE]));
+        if !lost.contains(&grantee) {
+            lost.push(grantee);
         }
     }
-    Ok(true)
+    work.change().delete(Base::Objauth, &|row: &[Value]| about(row) && is_void(row))?;
+    Ok(lost)
+}
+
+/// The users that may pass a privilege on, by a chain of grants from the owner, each with the column, 0 for the whole.
+fn options_from(rows: &[Row], owner: UserId) -> Vec<(UserId, u32)> {
+    let mut options: Vec<(UserId, u32)> = Vec::new();
+    loop {
+        let is_new = |row: &&Row| {
+            let option = (UserId(as_u32(&row[objauth::GRANTEE])), as_u32(&row[objauth::COL]));
+            as_i64(&row[objauth::OPTION]) == Some(1) && !options.contains(&option) && is_passed_on(row, owner, &options)
+        };
+        let Some(row) = rows.iter().find(is_new) else { return options };
+        options.push((UserId(as_u32(&row[objauth::GRANTEE])), as_u32(&row[objauth::COL])));
+    }
+}
+
+/// Whether a grant is the owner's, or somebody's who may pass it on.
+fn is_passed_on(row: &[Value], owner: UserId, options: &[(UserId, u32)]) -> bool {
+    let (grantor, column) = (UserId(as_u32(&row[objauth::GRANTOR])), as_u32(&row[objauth::COL]));
+    let gives =
+        |(holder, of): &(UserId, u32)| (*holder == grantor || *holder == UserId::PUBLIC) && (*of == 0 || *of == column);
+    grantor == owner || options.iter().any(gives)
 }
 
 /// The foreign keys that rested on REFERENCES. ORA-01981 without CASCADE CONSTRAINTS.

@@ -233,7 +233,9 @@ impl Compiler<'_> {
 
     fn select(&mut self, s: &ast::Select, q: &ast::Query, opaque: bool, merge: bool) -> Result<Compiled> {
         self.blocks.push(Block::new(opaque));
+        let locking = self.locking;
         let result = self.select_in_block(s, q, merge);
+        self.locking = locking;
         let block = self.blocks.pop().expect("pushed above");
         match result? {
             Compiled::Built { source, out, columns, rows, .. } => {
@@ -249,12 +251,13 @@ impl Compiler<'_> {
         self.note_hints(&s.hints);
         let plus = s.filter.as_ref().is_some_and(crate::refs::has_plus);
         let optional = s.filter.as_ref().filter(|_| plus).map(crate::refs::marked_aliases);
-        let outer = std::mem::replace(&mut self.locking, q.for_update.is_some());
+        // The rows of a derived table in FROM are locked with those of the query around it.
+        self.locking |= q.for_update.is_some();
         for t in &s.from {
             let kept = optional.as_ref().is_none_or(|marked| crate::refs::is_kept(t, marked.as_deref()));
             self.from_item(t, &mut set, kept && s.connect_by.is_none())?;
         }
-        self.locking = outer;
+        self.locking = false;
         if let Some(connect) = &s.connect_by {
             self.enter_connect_by();
             let _ = connect;

@@ -226,7 +226,7 @@ pub struct Compiler<'c> {
     pub version_items: std::collections::HashMap<ItemId, Versions>,
     /// The view that the statement changes rows through.
     pub through: Option<Rc<crate::updatable::Updatable>>,
-    /// FROM is that of a query FOR UPDATE, for which READ does not suffice.
+    /// FROM is that of a query FOR UPDATE, or of a derived table in such a FROM: READ does not suffice.
     pub locking: bool,
     /// Items that may be changed and not read: columns of theirs may not be named.
     pub unreadable: Vec<ItemId>,

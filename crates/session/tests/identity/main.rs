@@ -112,6 +112,7 @@ fn text(value: &Value) -> String {
     if value.is_null() { "-".into() } else { out }
 }
 
+mod grants;
 mod jobs;
 mod roles;
 mod units;
