@@ -214,6 +214,34 @@ fn the_trail_is_for_auditors() {
 }
 
 #[test]
+fn what_is_done_to_auditing_is_noted_also_where_no_rule_is_left() {
+    let (instance, mut c) = setup(&[]);
+    run(&mut c, "create user admin identified by pw");
+    run(&mut c, "grant create session, audit_admin to admin");
+    run(&mut c, "noaudit policy ora_secureconfig");
+    run(&mut c, "noaudit policy ora_logon_failures");
+    let mut admin = enter(&instance, "admin", "pw");
+    run(&mut admin, "audit session by u");
+    run(&mut admin, "create audit policy p actions logon");
+    // A static statement keeps its cursor: each execution counts.
+    run(&mut admin, "begin for i in 1..3 loop delete from sys.aud$ where entryid = -i; end loop; end;");
+    run(&mut admin, "begin forall i in 1..2 delete from sys.aud$ where entryid = -i; end;");
+    // Dynamic SQL that could not be compiled.
+    run(&mut c, "audit select table by u whenever not successful");
+    let mut u = enter(&instance, "u", "hunter22");
+    for (sql, error) in [("select 1 from nosuch", "ORA-00942"), ("select nosuch from dual", "ORA-00904")] {
+        assert!(refused(&mut u, &format!("begin execute immediate '{sql}'; end;")).starts_with(error), "{sql}");
+    }
+    assert_eq!(
+        trail(&mut c, "action_name, return_code, sql_text", "dbusername = 'U' and action_name = 'SELECT'"),
+        ["SELECT 942 select 1 from nosuch", "SELECT 904 select nosuch from dual"]
+    );
+    let noted = trail(&mut c, "action_name, object_name", "dbusername = 'ADMIN'");
+    let deleted = ["DELETE AUD$"; 5].map(str::to_owned);
+    assert_eq!(noted, [&["AUDIT ".into(), "CREATE AUDIT POLICY P".into()], &deleted[..]].concat());
+}
+
+#[test]
 fn many_wrong_passwords_are_few_rows() {
     let (instance, mut c) = setup(&[]);
     for _ in 0..100 {

@@ -333,11 +333,15 @@ fn current_user(core: &Core) -> String {
 /// # Errors
 /// ORA-02002 when it is to be and cannot be.
 pub(crate) fn statement(core: &Core, txn: &Txn, statement: &Statement, text: &str, code: u32) -> Result<()> {
-    let Some(plan) = core.audit.borrow().clone() else { return Ok(()) };
+    // Statements about auditing are always in the trail, also where no rule is left.
+    let always = matches!(statement, Statement::Ddl(ddl) if matches!(**ddl, Ddl::Audit(_) | Ddl::AuditPolicy(_)));
+    let plan = core.audit.borrow().clone();
+    if plan.is_none() && !always {
+        return Ok(());
+    }
+    let plan = plan.unwrap_or_default();
     let kind = kind_of(statement);
     let objects: Vec<_> = target(core, statement).into_iter().collect();
-    // Statements about auditing are always in the trail.
-    let always = matches!(statement, Statement::Ddl(ddl) if matches!(**ddl, Ddl::Audit(_) | Ddl::AuditPolicy(_)));
     let event = Event { action: action_of(kind), number: kind.0, objects: &objects, code, text };
     note(core, txn, &plan, &event, always)
 }

@@ -33,6 +33,8 @@ pub struct SqlCursor {
     /// Who opened it, and the name of the schema: it means the same and may do the same wherever it is executed and fetched from.
     identity: Identity,
     schema: Rc<str>,
+    /// It changes the audit trail: each execution is noted there, whatever is audited.
+    changes_trail: bool,
 }
 
 impl SqlCursor {
@@ -41,13 +43,19 @@ impl SqlCursor {
         let names = cursor.binds();
         let place = |n: usize| names.iter().position(|name| *name == format!("B{n}"));
         let places = (1..=names.len()).filter_map(place).collect();
-        SqlCursor { cursor, places, identity, schema }
+        SqlCursor::new(cursor, places, identity, schema)
     }
 
     /// Of a dynamic statement: values go to its binds in the order in which they stand.
     fn by_place(cursor: Cursor, identity: Identity, schema: Rc<str>) -> SqlCursor {
         let places = (0..cursor.binds().len()).collect();
-        SqlCursor { cursor, places, identity, schema }
+        SqlCursor::new(cursor, places, identity, schema)
+    }
+
+    fn new(cursor: Cursor, places: Vec<usize>, identity: Identity, schema: Rc<str>) -> SqlCursor {
+        let kind = net::StatementKind(cursor.kind().command() as u16);
+        let changes_trail = crate::audit::changes_trail(kind, cursor.dependencies());
+        SqlCursor { cursor, places, identity, schema, changes_trail }
     }
 }
 
@@ -75,6 +83,18 @@ impl World<'_> {
             cursor.text(),
             error.map_or(0, Ora::code),
         )
+    }
+
+    /// Notes a dynamic statement that could not be compiled, if it is audited, and gives its error.
+    #[cold]
+    fn audit_refused(&self, text: &str, e: Ora) -> Result<Cursor> {
+        if self.core.audit_rows.get()
+            && let Ok(statement) = sql::parse_statement_by_place(text)
+        {
+            let kind = crate::kind::kind_of(&statement);
+            crate::audit::rows(self.core, &self.cx.session.txn, kind, &[], text, e.code())?;
+        }
+        Err(e)
     }
 
     /// Does something with a cursor as who opened it.
@@ -298,12 +318,9 @@ impl plsql::World for World<'_> {
             Cursor::compile(&mut self.cx, text, &types)?
         } else {
             let types: Vec<_> = binds.iter().copied().map(Some).collect();
-            Cursor::compile_by_place(&mut self.cx, text, &types)?
+            let compiled = Cursor::compile_by_place(&mut self.cx, text, &types);
+            compiled.or_else(|e| self.audit_refused(text, e))?
         };
-        let kind = net::StatementKind(cursor.kind().command() as u16);
-        if !self.core.audit_rows.get() && crate::audit::changes_trail(kind, cursor.dependencies()) {
-            crate::audit::rows(self.core, &self.cx.session.txn, kind, cursor.dependencies(), text, 0)?;
-        }
         let (identity, schema) = (self.core.identity(), Rc::clone(&self.cx.session.schema));
         Ok(if by_name {
             SqlCursor::by_number(cursor, identity, schema)
@@ -319,7 +336,7 @@ impl plsql::World for World<'_> {
 
     fn execute(&mut self, cursor: &mut SqlCursor) -> Result<u64> {
         let executed = self.as_opener(cursor, |cursor, cx| cursor.execute(cx));
-        if self.core.audit_rows.get() {
+        if self.core.audit_rows.get() || cursor.changes_trail {
             self.audit(&cursor.cursor, executed.as_ref().err())?;
         }
         executed?;
@@ -332,7 +349,7 @@ impl plsql::World for World<'_> {
 
     fn execute_later(&mut self, cursor: &mut SqlCursor) -> Result<bool> {
         // Audited statements are executed at once, one by one.
-        if self.core.audit_rows.get() {
+        if self.core.audit_rows.get() || cursor.changes_trail {
             return Ok(false);
         }
         cursor.cursor.execute_later(&mut self.cx)
