@@ -585,8 +585,12 @@ impl Session {
             return Ok(JobOutcome::Failed(Ora::new(1435)));
         };
         self.become_user(&job.owner, owner, owner == UserId::SYS);
-        if job.schema != job.owner {
-            self.core.set_current_schema(&mut self.state, &job.schema)?;
+        if job.schema != job.owner
+            && let Err(e) = self.core.set_current_schema(&mut self.state, &job.schema)
+        {
+            // The schema is gone: an error of the job, which counts as one.
+            self.become_user("SYS", UserId::SYS, true);
+            return Ok(JobOutcome::Failed(e));
         }
         self.core.job.set(number as u64);
         self.core.p.session().job.store(number as u64, Ordering::Relaxed);

@@ -72,3 +72,17 @@ fn a_job_has_its_owners_default_roles() {
     );
     assert!(db.run_job(2).contains("ORA-00942"));
 }
+
+#[test]
+fn a_job_whose_schema_is_gone_fails_and_is_counted() {
+    let mut db = Db::new();
+    db.users(&["u", "x"]);
+    db.play(
+        "sys> grant create job to u => ok
+         u> alter session set current_schema = x => ok
+         u> declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1); commit; end; => ok
+         sys> drop user x cascade => ok",
+    );
+    assert!(db.run_job(1).contains("ORA-01435"), "an error of the job, not of its slave");
+    db.play("sys> select user || sys_context('userenv', 'current_user') from dual => SYSSYS");
+}
