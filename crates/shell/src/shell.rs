@@ -433,11 +433,11 @@ impl<'a> Shell<'a> {
         };
         let text = lines.join("\n");
         let whole = self.buffer.join("\n");
-        // A statement with a password is not kept.
+        // A statement with a password is not kept, neither for later sessions nor for HISTORY.
         if !whole.to_ascii_lowercase().contains("identified") {
             self.reader.remember(&whole);
+            self.history.push(whole);
         }
-        self.history.push(self.buffer.join("\n"));
         self.statement(text.trim_end());
     }
 
@@ -970,6 +970,41 @@ fn bind_names(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Default)]
+    struct Typist(Vec<String>);
+
+    impl LineReader for Typist {
+        fn read(&mut self, _prompt: &str) -> Result<String, NoLine> {
+            Err(NoLine::Ended)
+        }
+        fn is_terminal(&self) -> bool {
+            false
+        }
+        fn remember(&mut self, statement: &str) {
+            self.0.push(statement.to_string());
+        }
+    }
+
+    struct Nowhere;
+
+    impl Connector for Nowhere {
+        fn connect(&mut self, _: &Credentials, _: Option<&str>) -> Result<Client, ClientError> {
+            Err(ClientError::NotRunning("here".into()))
+        }
+    }
+
+    #[test]
+    fn statements_with_a_password_are_in_no_history() {
+        let (mut typist, mut nowhere) = (Typist::default(), Nowhere);
+        let mut shell = Shell::new(&mut typist, Output::to(Box::new(std::io::sink())), &mut nowhere, true);
+        for text in ["select 1 from dual", "alter user u\nIdentified by secret", "set role r identified by secret"] {
+            shell.buffer = text.lines().map(str::to_string).collect();
+            shell.run_buffer();
+        }
+        assert_eq!(shell.history, ["select 1 from dual"]);
+        assert_eq!(typist.0, ["select 1 from dual"]);
+    }
 
     #[test]
     fn a_semicolon_ends_a_statement_unless_it_is_quoted_or_commented() {
