@@ -328,3 +328,21 @@ fn rows_locked_behind_a_move_are_locked_where_they_are() {
     let now = support::rows(&mut c, "select id, rowid from t where id = 5");
     assert_eq!(now, locked, "and the lock named that place");
 }
+
+#[test]
+fn a_query_for_update_waits_for_a_table_no_longer_than_for_a_row() {
+    let instance = start(&[]);
+    let (mut c, mut locker) = (connect(&instance), connect(&instance));
+    run(&mut c, "create table t (id number)");
+    run(&mut c, "insert into t values (1)");
+    run(&mut c, "commit");
+    run(&mut locker, "lock table t in exclusive mode");
+    let mut lock = |how: &str| {
+        let locked = c.query(&format!("select id from t for update{how}"), &[]).and_then(|q| q.all());
+        locked.map_err(|e| e.to_string())
+    };
+    assert!(lock(" nowait").is_err_and(|e| e.contains("ORA-00054")));
+    assert!(lock(" wait 1").is_err_and(|e| e.contains("ORA-30006")));
+    run(&mut locker, "rollback");
+    assert_eq!(lock(" nowait").map(|rows| rows.len()), Ok(1));
+}

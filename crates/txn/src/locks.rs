@@ -35,6 +35,16 @@ impl Transactions {
         self.lock_object(p, t, object, LockMode::SubExclusive, LockWait::Forever, true)
     }
 
+    /// As [`Transactions::lock_for_dml`], for a query FOR UPDATE, which waits for the table no longer than it may for a row of it.
+    /// SKIP LOCKED passes over rows, not over tables.
+    ///
+    /// # Errors
+    /// As [`Transactions::lock_table`].
+    pub fn lock_for_update(&self, p: &Process, t: &mut Txn, object: ObjectId, wait: LockWait) -> Result<bool> {
+        let wait = if matches!(wait, LockWait::SkipLocked) { LockWait::Forever } else { wait };
+        self.lock_object(p, t, object, LockMode::SubExclusive, wait, true)
+    }
+
     /// Takes the TM enqueue of a table in S until [`Transactions::end_share`]: nobody else has uncommitted changes of it meanwhile.
     /// True when the transaction did not have it.
     ///

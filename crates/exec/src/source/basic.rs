@@ -343,7 +343,8 @@ impl ForUpdate {
         };
         // The table lock first: behind a wait for it the rows may be in another segment, and locked in the old one they would not be.
         for object in &self.objects {
-            if cx.shared.txns.lock_for_dml(cx.p, &mut cx.session.txn, *object)? && !cx.host.is_current(m.epoch) {
+            let new = cx.shared.txns.lock_for_update(cx.p, &mut cx.session.txn, *object, wait)?;
+            if new && !cx.host.is_current(m.epoch) {
                 return Err(Ora::new(8103));
             }
         }
