@@ -256,13 +256,13 @@ impl Calls {
         }
     }
 
-    /// Runs a statement without binds.
     /// COMMIT as a part of the call that has just been run.
     pub(super) fn commit_on_success(&mut self) -> Tried<()> {
         self.session.goes_on();
         self.run("commit")
     }
 
+    /// Runs a statement without binds.
     pub(super) fn run(&mut self, sql: &str) -> Tried<()> {
         self.ask_to_execute(sql, Vec::new(), 0).map(drop)
     }
