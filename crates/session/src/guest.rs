@@ -90,6 +90,11 @@ impl Doorkeeper {
         refusals
     }
 
+    /// Whether two clients name the same user.
+    pub fn is_of_one_name(a: &Logon, b: &Logon) -> bool {
+        dictionary_name(&a.user) == dictionary_name(&b.user)
+    }
+
     /// A wrong password is refused also where it cannot be counted; the alert log says so once in a minute.
     fn tell_uncounted(&mut self, e: &Ora) {
         let minute = os::clock::wall_ns() / 60_000_000_000;

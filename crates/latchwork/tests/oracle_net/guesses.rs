@@ -224,6 +224,23 @@ fn the_time_of_an_answer_says_nothing_of_a_name() {
 }
 
 #[test]
+fn a_right_password_counts_behind_the_wrong_ones_that_wait_for_their_answers() {
+    let (instance, at) = start(&[]);
+    let mut c = sysdba(&instance);
+    accounts(&mut c);
+    // The interval is the longer the more were refused lately.
+    guess_at(&at, &[1; 240], &mut Default::default());
+    let mut waiting: Vec<Stranger> = (0..12).map(|_| Stranger::open(&at, "brief", Stage::Named).unwrap()).collect();
+    waiting.iter_mut().for_each(|s| s.guess("brief").unwrap());
+    let right = NetSession::connect(&at, "brief", "Right1").map(drop).map_err(|e| code(&e));
+    assert_eq!(right, Err(28000), "there is room for so many guesses before any is counted");
+    let mut answers: Vec<u32> = waiting.iter_mut().map(|s| s.refusal().unwrap()).collect();
+    answers.sort_unstable();
+    assert_eq!(answers, [[1017; 10].as_slice(), &[28000; 2]].concat());
+    assert_eq!(failures(&mut c, "brief"), 10);
+}
+
+#[test]
 fn a_connection_may_fail_as_often_as_is_set() {
     let tries = |at: &NetAddress| {
         let mut s = Stranger::open(at, "u", Stage::Named).unwrap();

@@ -128,10 +128,12 @@ enum Step {
     Proved(Box<Proved>),
 }
 
-/// A wrong password that is not counted yet. It is, also when its connection is gone by then.
+/// A wrong password that is not answered yet. It is counted, also when its connection is gone by then.
 struct Wrong {
     who: net::local::Logon,
     sequence: u8,
+    /// Its answer, once it is counted.
+    refusal: Option<Ora>,
 }
 
 /// How many passwords were refused lately, by the minute.
@@ -436,6 +438,8 @@ impl Gate<'_> {
             Step::Slow => self.slow.push_back(token),
             Step::Wrong(wrong) => self.put_off(token, wrong),
             Step::Proved(mut proved) => {
+                // However many guesses one interval has room for, the right one counts behind those before it.
+                self.count(|who| Doorkeeper::is_of_one_name(who, proved.who()));
                 let pending = self.forget(token)?;
                 proved.take_line(pending.stream, pending.packets, pending.sdu);
                 return Some(proved);
@@ -483,15 +487,26 @@ impl Gate<'_> {
             return;
         }
         self.refuse_at = None;
-        let wrong = std::mem::take(&mut self.wrong);
-        let refusals = self.keeper.turn_away(&wrong.iter().map(|(_, wrong)| &wrong.who).collect::<Vec<_>>());
+        self.count(|_| true);
+        for (token, wrong) in std::mem::take(&mut self.wrong) {
+            let (Some(pending), Some(e)) = (self.pending.get_mut(&token), &wrong.refusal) else { continue };
+            let step = pending.refuse_password(e, wrong.sequence, self.failures_max);
+            self.take_step(token, step);
+        }
+    }
+
+    /// Counts the wrong passwords that wait for their answers, those of the logons that `is` is true for.
+    fn count(&mut self, is: impl Fn(&net::local::Logon) -> bool) {
+        let mut wrong: Vec<&mut Wrong> = (self.wrong.iter_mut().map(|(_, wrong)| &mut **wrong))
+            .filter(|wrong| wrong.refusal.is_none() && is(&wrong.who))
+            .collect();
+        if wrong.is_empty() {
+            return;
+        }
+        let refusals = self.keeper.turn_away(&wrong.iter().map(|wrong| &wrong.who).collect::<Vec<_>>());
+        wrong.iter_mut().zip(refusals).for_each(|(wrong, e)| wrong.refusal = Some(e));
         for entry in self.keeper.take_entries() {
             self.alert.write(&entry);
-        }
-        for ((token, wrong), e) in wrong.iter().zip(&refusals) {
-            let Some(pending) = self.pending.get_mut(token) else { continue };
-            let step = pending.refuse_password(e, wrong.sequence, self.failures_max);
-            self.take_step(*token, step);
         }
     }
 
@@ -700,7 +715,7 @@ impl Pending {
         let who = logon::who(&first, &second);
         let Some(key) = key else {
             self.phase = Phase::Wrong(client);
-            return Step::Wrong(Box::new(Wrong { who, sequence: second.sequence }));
+            return Step::Wrong(Box::new(Wrong { who, sequence: second.sequence, refusal: None }));
         };
         if let Some(e) = connect::no_room(instance) {
             return self.refuse(&e, second.sequence);

@@ -51,6 +51,11 @@ impl Proved {
         Proved { client, who, second, key, proof, proof_ns, fork_began_ns: 0, line: None }
     }
 
+    /// What it says of itself.
+    pub fn who(&self) -> &local::Logon {
+        &self.who
+    }
+
     /// Takes its connection.
     pub fn take_line(&mut self, stream: Transport, packets: PacketBuffer, sdu: u32) {
         self.line = Some((stream, packets, sdu));
