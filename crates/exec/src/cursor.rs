@@ -143,6 +143,8 @@ pub struct Cursor {
     key: Place,
     /// The session's flashback mode that it was compiled for.
     flashback: Option<Scn>,
+    /// The session's settings that it was compiled with.
+    settings: Settings,
     /// Compiled with SYS's eyes, for the executor's own statements.
     internal: bool,
     /// The temporary tables it is over, and the state of the session's segments when it was compiled and opened.
@@ -160,6 +162,14 @@ enum Fetches {
     Explicit,
     /// A client: each counts, and a row when it is sent; one that was looked at ahead is not the client's yet.
     Clients,
+}
+
+/// What a compiled statement takes from the settings of its session: numbers for those of the language and of the optimizer. A constant
+/// is converted when it is compiled, and another optimizer is another child.
+type Settings = (u64, u64);
+
+fn settings_of(cx: &ExecCtx<'_>) -> Settings {
+    (cx.session.nls_fingerprint(), cx.session.options.optimizer)
 }
 
 /// Rows of a fetch of our own.
@@ -197,9 +207,17 @@ impl Cursor {
     fn compile_with(
         cx: &mut ExecCtx<'_>,
         text: &str,
-        (statement, by_place): (Rc<Statement>, bool),
+        statement: (Rc<Statement>, bool),
         binds: &[BindType],
     ) -> Result<Cursor> {
+        let mut cursor = Cursor::parse(cx, text, statement, binds)?;
+        cx.p.count(Stat::OpenedCursorsCumulative, 1);
+        cursor.key.parsed(&cursor.text, cursor.kind.command(), cx);
+        Ok(cursor)
+    }
+
+    /// A parse, soft or hard.
+    fn parse(cx: &mut ExecCtx<'_>, text: &str, statement: (Rc<Statement>, bool), binds: &[BindType]) -> Result<Cursor> {
         cx.p.count(Stat::ParseCountTotal, 1);
         let clock = cx.p.begin_parse();
         let place = Place::parse(text, binds, cx);
@@ -207,19 +225,12 @@ impl Cursor {
         if how == Parsed::Hard {
             cx.p.parse_is_hard();
         }
-        match Cursor::make(cx, text, (statement, by_place), binds, false, place) {
-            Ok(mut cursor) => {
-                cx.p.count(Stat::OpenedCursorsCumulative, 1);
-                cursor.key.parsed(&cursor.text, cursor.kind.command(), cx);
-                cx.p.end_parse(&clock, how);
-                Ok(cursor)
-            }
-            Err(e) => {
-                cx.p.count(Stat::ParseCountFailures, 1);
-                cx.p.end_parse(&clock, Parsed::Failed);
-                Err(e)
-            }
+        let made = Cursor::make(cx, text, statement, binds, false, place);
+        if made.is_err() {
+            cx.p.count(Stat::ParseCountFailures, 1);
         }
+        cx.p.end_parse(&clock, if made.is_ok() { how } else { Parsed::Failed });
+        made
     }
 
     /// A statement of the executor's own, with names and privileges of SYS.
@@ -334,16 +345,21 @@ impl Cursor {
             key: place,
             internal,
             flashback: cx.session.flashback.filter(|_| !internal),
+            settings: settings_of(cx),
             binds: plan.binds,
         })
     }
 
-    /// Compiles again: the dictionary or the types of the binds have changed.
+    /// Compiles again: the dictionary, the settings or the types of the binds have changed. That is a parse, though nobody has called for
+    /// one.
     fn renew(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.key.finished(cx);
-        let place = if self.internal { Place::default() } else { Place::parse(&self.text, &self.bind_types, cx) };
         let parsed = (self.statement.clone(), self.by_place);
-        let mut new = Cursor::make(cx, &self.text, parsed, &self.bind_types, self.internal, place)?;
+        let mut new = if self.internal {
+            Cursor::make(cx, &self.text, parsed, &self.bind_types, true, Place::default())?
+        } else {
+            Cursor::parse(cx, &self.text, parsed, &self.bind_types)?
+        };
         new.values = std::mem::take(&mut self.values);
         new.values.resize(new.binds.len(), Value::Null);
         new.continues = self.continues;
@@ -452,6 +468,23 @@ impl Cursor {
         }
     }
 
+    /// Whether the types of the binds, the dictionary and the settings of the session are those that it was compiled for.
+    #[inline]
+    fn is_as_compiled(&self, cx: &ExecCtx<'_>) -> bool {
+        !self.retype && cx.host.is_current(self.epoch) && self.settings == settings_of(cx)
+    }
+
+    /// Whether the next execution, with values of the same types, runs what is compiled, and the shared cursor is still there.
+    pub fn is_current(&self, cx: &ExecCtx<'_>) -> bool {
+        let as_now = self.is_as_compiled(cx) && self.flashback == cx.session.flashback;
+        as_now && !self.lost_segments(cx) && self.key.is_valid(cx)
+    }
+
+    /// The types of its binds as they are known by now.
+    pub fn bind_types(&self) -> &[BindType] {
+        &self.bind_types
+    }
+
     /// How the next execution counts.
     #[inline]
     fn next_run(&self) -> Run {
@@ -463,7 +496,7 @@ impl Cursor {
             self.close(cx);
         }
         let other_time = !self.internal && self.flashback != cx.session.flashback;
-        if self.retype || other_time || !cx.host.is_current(self.epoch) || self.lost_segments(cx) {
+        if other_time || !self.is_as_compiled(cx) || self.lost_segments(cx) {
             self.renew(cx)?;
         }
         self.check_caller(cx)?;
@@ -546,7 +579,7 @@ impl Cursor {
     /// Those of making the row. One that waits already may be refused too: that error comes first.
     pub fn execute_later(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let (some, _) = self.waiting();
-        if some && (self.retype || !cx.host.is_current(self.epoch)) {
+        if some && !self.is_as_compiled(cx) {
             return Ok(false);
         }
         if !some && !self.begin_batch(cx)? {
@@ -573,7 +606,7 @@ impl Cursor {
     pub fn execute_more(&mut self, values: &[&Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
         let fit = |(v, ty): (&&Value, &BindType)| v.is_null() || fits(v, ty);
         let is_other = values.len() != self.values.len() || !values.iter().zip(&self.bind_types).all(fit);
-        if is_other || self.waiting() != (true, false) || self.retype || !cx.host.is_current(self.epoch) {
+        if is_other || self.waiting() != (true, false) || !self.is_as_compiled(cx) {
             return Ok(false);
         }
         let Body::Dml(dml) = &mut self.body else { return Ok(false) };
@@ -591,7 +624,7 @@ impl Cursor {
         if self.state != State::Closed {
             self.close(cx);
         }
-        if self.retype || !cx.host.is_current(self.epoch) {
+        if !self.is_as_compiled(cx) {
             self.renew(cx)?;
         }
         self.check_caller(cx)?;

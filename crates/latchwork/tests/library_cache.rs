@@ -79,20 +79,23 @@ fn parse_counts_and_the_cache_of_cursors_are_as_they_are() {
     let mut s = instance.connect(&Credentials::Sysdba).expect("the owner connects");
     let mut other = instance.connect(&Credentials::Sysdba).expect("the owner connects");
     let names = ["parse count (total)", "parse count (hard)", "parse count (failures)", "session cursor cache hits"];
-    // The queries of the figures are themselves parsed: once before, and then they are kept.
+    // The queries of the figures are themselves parsed: three times before, and then they are kept.
     let figures = |s: &mut Client| names.map(|name| statistic(s, name));
-    figures(&mut s);
+    for _ in 0..3 {
+        figures(&mut s);
+    }
     rows(&mut other, "select 47 from dual");
     let before = figures(&mut s);
-    rows(&mut s, "select 47 from dual");
-    rows(&mut s, "select 47 from dual");
+    for _ in 0..4 {
+        rows(&mut s, "select 47 from dual");
+    }
     rows(&mut s, "select 48 from dual");
     assert!(s.execute("select from from", &[]).is_err());
     assert!(s.execute("select x from no_such_table", &[]).is_err());
     let after = figures(&mut s);
     let own = 4;
     // The statement that another session has loaded is parsed softly.
-    assert_eq!(after[0] - before[0], 5 + own);
+    assert_eq!(after[0] - before[0], 7 + own);
     assert_eq!(after[1] - before[1], 1);
     assert_eq!(after[2] - before[2], 2);
     assert_eq!(after[3] - before[3], 1 + own);

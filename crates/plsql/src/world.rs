@@ -134,7 +134,7 @@ pub trait World {
     fn check_inheritance(&mut self, _owner: &Owner) -> Result<()> {
         Ok(())
     }
-    /// Whether an open static cursor means what its text means now: not when it was compiled for somebody else.
+    /// Whether a cursor that a unit keeps means what its text means now: not when it was compiled for somebody else.
     fn is_own(&self, _cursor: &Self::Cursor) -> bool {
         true
     }
@@ -194,6 +194,18 @@ pub trait World {
     /// Opens a cursor on a statement: one parse call. `by_name`: bind 0 is `:B1`, wherever it stands; otherwise binds go to placeholders in
     /// the order they are written.
     fn open_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<Self::Cursor>;
+    /// As [`World::open_cursor`], of a statement that is parsed each time it is opened: the session may have its closed cursor.
+    fn parse_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<Self::Cursor> {
+        self.open_cursor(text, binds, by_name)
+    }
+    /// Closes a cursor, which the session may keep for the next [`World::parse_cursor`].
+    fn close_cursor(&mut self, mut cursor: Self::Cursor) {
+        self.end_fetch(&mut cursor);
+    }
+    /// Whether EXECUTE IMMEDIATE keeps the cursor of what it ran last.
+    fn keeps_cursors(&self) -> bool {
+        true
+    }
     fn bind(&mut self, cursor: &mut Self::Cursor, at: usize, value: &Value) -> Result<()>;
     /// Executes; gives the number of rows that DML changed. RETURNING's rows are fetched like a query's.
     fn execute(&mut self, cursor: &mut Self::Cursor) -> Result<u64>;

@@ -11,6 +11,7 @@
 use crate::blocks;
 use crate::call::{Calls, Outcome, bind_of, count_failed_parse, done, failure_of, finish, returned};
 use crate::core::Core;
+use crate::kept::Asker;
 use crate::kind::kind_of;
 use crate::session::Flow;
 use crate::world::World;
@@ -126,7 +127,7 @@ impl Calls {
         let code = result.as_ref().err().map_or(0, Ora::code);
         crate::audit::rows(core, &cx.session.txn, progress.kind, cursor.dependencies(), &array.sql, code)?;
         result?;
-        self.keep(core, cx, &array.sql, cursor, core.identity());
+        core.keep_cursor(cx, cursor, core.identity(), Asker::Client);
         Ok(done(cx, Outcome { rows: progress.executed.rows, ..Outcome::of(progress.kind) }))
     }
 
@@ -138,7 +139,7 @@ impl Calls {
         array: &Array,
         kind: &mut StatementKind,
     ) -> Result<Option<Cursor>> {
-        if let Some(mut cursor) = self.reopen(core, cx, &array.sql, kind) {
+        if let Some(mut cursor) = Calls::reopen(core, cx, &array.sql, kind) {
             if *kind == StatementKind::SELECT {
                 cursor.close(cx);
                 return Err(Ora::unsupported());
@@ -156,6 +157,7 @@ impl Calls {
         match statement {
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_) => {
                 let types = bind_types(&array.sql, &array.binds);
+                core.kept.borrow_mut().count_parse(&array.sql);
                 Cursor::compile_parsed(cx, &array.sql, Rc::new(statement), &types).map(Some)
             }
             Statement::Block { .. } | Statement::Call(_) => Ok(None),

@@ -1,8 +1,9 @@
 //! Blocks of PL/SQL as cursors: those that a client sends, that EXECUTE IMMEDIATE runs, and of jobs.
 //!
-//! A block is compiled in the session that runs it, and found in the library cache by its text as it was sent, like a statement. A closed
-//! one is kept with its compiled form as `session_cached_cursors` allows, in turn with the closed cursors of statements; it is used again
-//! while the dictionary and the shared cursor are what they were, under the same user and schema.
+//! A block is compiled in the session that runs it, and found in the library cache by its text as it was sent, like a statement. From the
+//! third parse call of its text on a closed one is kept with its compiled form as `session_cached_cursors` allows, in turn with the closed
+//! cursors of statements ([`crate::kept`]); it is used again while the dictionary and the shared cursor are what they were, by an equal
+//! identity.
 
 use crate::core::Core;
 use crate::identity::Identity;
@@ -78,6 +79,7 @@ pub fn open(w: &mut World<'_>, text: &str, kind: StatementKind) -> Result<OpenBl
         open.cursor.set_kept(false, &mut w.cx);
         return Ok(open);
     }
+    core.kept.borrow_mut().count_parse(text);
     let clock = core.p.begin_parse();
     let opened = parse(w, text, kind);
     let how = match &opened {
@@ -155,17 +157,16 @@ impl OpenBlock {
         if std::mem::take(&mut self.has_begun) {
             self.cursor.end(done, cx);
         }
-        let most = core.params.borrow().number(params::Param::SessionCachedCursors).max(0) as usize;
         let mut blocks = core.blocks.borrow_mut();
         // One that ran inside of itself was opened twice.
-        if most == 0 || blocks.place(self.identity, self.cursor.text()).is_some() {
+        let is_there = blocks.place(self.identity, self.cursor.text()).is_some();
+        if is_there || !core.kept.borrow().is_worth_it(self.cursor.text()) {
             return;
-        }
-        if blocks.kept.len() >= most {
-            blocks.kept.remove(0);
         }
         self.cursor.set_kept(true, cx);
         blocks.kept.push((core.tick_kept(), self));
+        drop(blocks);
+        core.trim_kept();
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::blocks;
 use crate::core::Core;
 use crate::identity::Identity;
+use crate::kept::Asker;
 use crate::kind::kind_of;
 use crate::run;
 use crate::session::Flow;
@@ -31,23 +32,11 @@ struct Open {
     identity: Identity,
 }
 
-/// A statement that was used before and is closed now.
-struct Kept {
-    /// When it was used.
-    at: u64,
-    text: String,
-    cursor: Cursor,
-    /// Whom it was compiled for.
-    identity: Identity,
-}
-
 /// The cursors of a session.
 #[derive(Default)]
 pub struct Calls {
     open: HashMap<u32, Open>,
     next: u32,
-    /// Closed cursors, the one used last at the end.
-    kept: Vec<Kept>,
     debug: crate::oradebug::Debug,
 }
 
@@ -95,17 +84,8 @@ impl Calls {
     }
 
     /// The cursor that the session has kept for a text, in use again: a parse call.
-    pub(crate) fn reopen(
-        &mut self,
-        core: &Core,
-        cx: &mut ExecCtx<'_>,
-        text: &str,
-        kind: &mut StatementKind,
-    ) -> Option<Cursor> {
-        let mut cursor = self.take_kept(core, text)?;
-        cursor.set_kept(false, cx);
-        core.p.count(Stat::ParseCountTotal, 1);
-        core.p.count(Stat::SessionCursorCacheHits, 1);
+    pub(crate) fn reopen(core: &Core, cx: &mut ExecCtx<'_>, text: &str, kind: &mut StatementKind) -> Option<Cursor> {
+        let cursor = core.take_kept(cx, text, &Asker::Client)?;
         *kind = StatementKind(cursor.kind().command() as u16);
         core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
         Some(cursor)
@@ -129,7 +109,7 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         core.p.check_cancel()?;
-        if let Some(cursor) = self.reopen(core, cx, &e.sql, kind) {
+        if let Some(cursor) = Calls::reopen(core, cx, &e.sql, kind) {
             return self.run_cursor(core, cx, cursor, e, *kind, out);
         }
         if let Some(known) = Calls::known_block(core, cx, &e.sql) {
@@ -147,6 +127,7 @@ impl Calls {
             | Statement::Delete(_)
             | Statement::Merge(_) => {
                 let types = bind_types(&e.sql, &e.binds);
+                core.kept.borrow_mut().count_parse(&e.sql);
                 let cursor = Cursor::compile_parsed(cx, &e.sql, Rc::new(statement), &types);
                 let cursor = match cursor {
                     Err(error) => {
@@ -158,15 +139,10 @@ impl Calls {
                 self.run_cursor(core, cx, cursor, e, *kind, out)
             }
             Statement::Block { .. } | Statement::Call(_) => self.run_block(core, cx, &e.sql, &e.binds, *kind),
-            other => {
-                if !ends_or_marks_a_transaction(&other) {
-                    self.close_kept_for_change(core, cx);
-                }
-                run::run_parsed(core, cx, &other, &e.sql).map(|warning| {
-                    let outcome = Outcome { warning, ..Outcome::of(*kind) };
-                    done(cx, outcome)
-                })
-            }
+            other => run::run_parsed(core, cx, &other, &e.sql).map(|warning| {
+                let outcome = Outcome { warning, ..Outcome::of(*kind) };
+                done(cx, outcome)
+            }),
         }
     }
 
@@ -194,7 +170,7 @@ impl Calls {
             let mut outcome = Outcome { rows: cursor.rows_processed(), ..Outcome::of(kind) };
             let returned = returned(&mut cursor, cx, &e.binds);
             cursor.close(cx);
-            self.keep(core, cx, &e.sql, cursor, core.identity());
+            core.keep_cursor(cx, cursor, core.identity(), Asker::Client);
             outcome.out = returned?;
             return Ok(done(cx, outcome));
         }
@@ -268,8 +244,7 @@ impl Calls {
         answer.more = !ended;
         if ended && let Some(mut open) = self.open.remove(&number) {
             open.cursor.close(cx);
-            let text = open.cursor.text().to_string();
-            self.keep(core, cx, &text, open.cursor, open.identity);
+            core.keep_cursor(cx, open.cursor, open.identity, Asker::Client);
         }
         Ok(answer)
     }
@@ -355,8 +330,7 @@ impl Calls {
         for (_, mut open) in self.open.drain() {
             open.cursor.close(cx);
         }
-        self.kept.clear();
-        core.blocks.borrow_mut().close_kept();
+        core.close_kept();
     }
 
     /// Runs one statement without binds and gives all its rows.
@@ -381,57 +355,11 @@ impl Calls {
         Ok(all)
     }
 
-    /// `opened cursors current` and `session cursor cache count`. Of statements and blocks together no more are kept than is allowed.
+    /// `opened cursors current` and `session cursor cache count`.
     fn show_counts(&mut self, core: &Core) {
-        let most = core.params.borrow().number(params::Param::SessionCachedCursors).max(0) as usize;
-        let mut blocks = core.blocks.borrow_mut();
-        while self.kept.len() + blocks.kept() > most {
-            match (self.kept.first(), blocks.oldest()) {
-                (Some(statement), block) if block.is_none_or(|block| statement.at < block) => drop(self.kept.remove(0)),
-                _ => blocks.close_oldest(),
-            }
-        }
+        core.trim_kept();
         core.p.stats().set(Stat::OpenedCursorsCurrent, self.open.len() as u64);
-        core.p.stats().set(Stat::SessionCursorCacheCount, (self.kept.len() + blocks.kept()) as u64);
     }
-
-    fn take_kept(&mut self, core: &Core, text: &str) -> Option<Cursor> {
-        let now = core.identity();
-        let at = self.kept.iter().position(|k| k.text == text && k.identity == now)?;
-        Some(self.kept.remove(at).cursor)
-    }
-
-    /// Keeps a closed cursor for the same text, as `session_cached_cursors` allows.
-    pub(crate) fn keep(
-        &mut self,
-        core: &Core,
-        cx: &mut ExecCtx<'_>,
-        text: &str,
-        mut cursor: Cursor,
-        identity: Identity,
-    ) {
-        let most = core.params.borrow().number(params::Param::SessionCachedCursors).max(0) as usize;
-        if most == 0 {
-            return;
-        }
-        if self.kept.len() >= most {
-            self.kept.remove(0);
-        }
-        cursor.set_kept(true, cx);
-        self.kept.push(Kept { at: core.tick_kept(), text: text.to_string(), cursor, identity });
-    }
-
-    /// DDL and ALTER SESSION may change what kept cursors mean.
-    fn close_kept_for_change(&mut self, core: &Core, _cx: &mut ExecCtx<'_>) {
-        self.kept.clear();
-        core.blocks.borrow_mut().close_kept();
-    }
-}
-
-/// Whether a statement says something about the transaction only: what kept cursors mean stays.
-fn ends_or_marks_a_transaction(statement: &Statement) -> bool {
-    use Statement::{Commit, Rollback, Savepoint, SetTransaction};
-    matches!(statement, Commit(_) | Rollback(_) | Savepoint(_) | SetTransaction(_))
 }
 
 /// A statement that could not even be parsed is a parse call too.

@@ -89,6 +89,8 @@ pub struct Core {
     checks: Cell<u32>,
     /// Cursors of blocks.
     pub blocks: RefCell<crate::blocks::Blocks>,
+    /// Closed cursors of statements.
+    pub kept: RefCell<crate::kept::KeptCursors>,
     /// Counts what is kept, so that what was used longest ago can be told.
     pub kept_clock: Cell<u64>,
     /// What the parameters say of commits.
@@ -160,6 +162,7 @@ impl Core {
             deadlocks: Cell::new(0),
             checks: Cell::new(0),
             blocks: RefCell::default(),
+            kept: RefCell::default(),
             kept_clock: Cell::new(0),
         }
     }

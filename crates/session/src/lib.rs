@@ -24,6 +24,7 @@ mod identity;
 mod in_process;
 mod instance;
 mod jobs;
+mod kept;
 mod kind;
 mod logon;
 mod media;

@@ -3,6 +3,7 @@
 use crate::core::Core;
 use crate::identity::Identity;
 use crate::jobs;
+use crate::kept::Asker;
 use crate::run;
 use dictionary::{Access, Catalog, ObjectKind, Resolved, UnitKind, UserId};
 use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
@@ -33,30 +34,38 @@ pub struct SqlCursor {
     /// Who opened it, and the name of the schema: it means the same and may do the same wherever it is executed and fetched from.
     identity: Identity,
     schema: Rc<str>,
+    /// The key that it is kept under when it is closed.
+    asker: Asker,
     /// It changes the audit trail: each execution is noted there, whatever is audited.
     changes_trail: bool,
 }
 
 impl SqlCursor {
-    /// Of a statement whose binds PL/SQL named `B1`, `B2` …
-    fn by_number(cursor: Cursor, identity: Identity, schema: Rc<str>) -> SqlCursor {
-        let names = cursor.binds();
-        let place = |n: usize| names.iter().position(|name| *name == format!("B{n}"));
-        let places = (1..=names.len()).filter_map(place).collect();
-        SqlCursor::new(cursor, places, identity, schema)
-    }
-
-    /// Of a dynamic statement: values go to its binds in the order in which they stand.
-    fn by_place(cursor: Cursor, identity: Identity, schema: Rc<str>) -> SqlCursor {
-        let places = (0..cursor.binds().len()).collect();
-        SqlCursor::new(cursor, places, identity, schema)
-    }
-
-    fn new(cursor: Cursor, places: Vec<usize>, identity: Identity, schema: Rc<str>) -> SqlCursor {
+    fn new(cursor: Cursor, asker: Asker, identity: Identity, schema: Rc<str>) -> SqlCursor {
+        let places = match asker {
+            Asker::PlSql { by_name: true, .. } => {
+                let names = cursor.binds();
+                let place = |n: usize| names.iter().position(|name| *name == format!("B{n}"));
+                (1..=names.len()).filter_map(place).collect()
+            }
+            _ => (0..cursor.binds().len()).collect(),
+        };
         let kind = net::StatementKind(cursor.kind().command() as u16);
         let changes_trail = crate::audit::changes_trail(kind, cursor.dependencies());
-        SqlCursor { cursor, places, identity, schema, changes_trail }
+        SqlCursor { cursor, places, identity, schema, asker, changes_trail }
     }
+}
+
+/// How PL/SQL asks for a statement: the types of its binds in their order in the cursor.
+fn asker_of(text: &str, binds: &[DataType], by_name: bool) -> Asker {
+    let types = if by_name {
+        // The cursor numbers its binds by their first occurrence, the caller by the number in their names.
+        let given = |name: &String| binds.get(name.strip_prefix('B')?.parse::<usize>().ok()?.wrapping_sub(1)).copied();
+        sql::bind_names(text).iter().map(given).collect()
+    } else {
+        binds.iter().copied().map(Some).collect()
+    };
+    Asker::PlSql { by_name, types }
 }
 
 /// How many placeholders a statement has, each counted as often as it stands there.
@@ -95,6 +104,21 @@ impl World<'_> {
             crate::audit::rows(self.core, &self.cx.session.txn, kind, &[], text, e.code())?;
         }
         Err(e)
+    }
+
+    fn compile(&mut self, text: &str, asker: &Asker) -> Result<Cursor> {
+        match asker {
+            Asker::PlSql { by_name: false, types } => {
+                Cursor::compile_by_place(&mut self.cx, text, types).or_else(|e| self.audit_refused(text, e))
+            }
+            Asker::PlSql { types, .. } => Cursor::compile(&mut self.cx, text, types),
+            Asker::Client => Cursor::compile(&mut self.cx, text, &[]),
+        }
+    }
+
+    /// A cursor that was compiled or kept, for the identity in force.
+    fn opened(&self, cursor: Cursor, asker: Asker) -> SqlCursor {
+        SqlCursor::new(cursor, asker, self.core.identity(), Rc::clone(&self.cx.session.schema))
     }
 
     /// Does something with a cursor as who opened it.
@@ -311,22 +335,31 @@ impl plsql::World for World<'_> {
     }
 
     fn open_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<SqlCursor> {
-        // The cursor numbers its binds by their first occurrence, the caller by the number in their names.
-        let given = |name: &String| binds.get(name.strip_prefix('B')?.parse::<usize>().ok()?.wrapping_sub(1)).copied();
-        let cursor = if by_name {
-            let types: Vec<_> = sql::bind_names(text).iter().map(given).collect();
-            Cursor::compile(&mut self.cx, text, &types)?
-        } else {
-            let types: Vec<_> = binds.iter().copied().map(Some).collect();
-            let compiled = Cursor::compile_by_place(&mut self.cx, text, &types);
-            compiled.or_else(|e| self.audit_refused(text, e))?
+        let asker = asker_of(text, binds, by_name);
+        let cursor = self.compile(text, &asker)?;
+        Ok(self.opened(cursor, asker))
+    }
+
+    fn parse_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<SqlCursor> {
+        let asker = asker_of(text, binds, by_name);
+        let cursor = match self.core.take_kept(&mut self.cx, text, &asker) {
+            Some(cursor) => cursor,
+            None => {
+                self.core.kept.borrow_mut().count_parse(text);
+                self.compile(text, &asker)?
+            }
         };
-        let (identity, schema) = (self.core.identity(), Rc::clone(&self.cx.session.schema));
-        Ok(if by_name {
-            SqlCursor::by_number(cursor, identity, schema)
-        } else {
-            SqlCursor::by_place(cursor, identity, schema)
-        })
+        Ok(self.opened(cursor, asker))
+    }
+
+    fn close_cursor(&mut self, cursor: SqlCursor) {
+        let SqlCursor { mut cursor, identity, asker, .. } = cursor;
+        cursor.close(&mut self.cx);
+        self.core.keep_cursor(&mut self.cx, cursor, identity, asker);
+    }
+
+    fn keeps_cursors(&self) -> bool {
+        self.core.kept_most() > 0
     }
 
     fn bind(&mut self, cursor: &mut SqlCursor, at: usize, value: &Value) -> Result<()> {

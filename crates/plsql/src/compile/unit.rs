@@ -59,6 +59,8 @@ pub struct Compiled {
     pub links: RefCell<Vec<Option<Link>>>,
     /// Open cursors of the static statements, taken while they run.
     statements: RefCell<Vec<Option<Box<dyn Any>>>>,
+    /// What each dynamic statement ran last, taken while it runs.
+    dynamics: RefCell<Vec<Option<Box<dyn Any>>>>,
     /// The source, so that an unchanged package keeps its state.
     pub source: String,
 }
@@ -72,6 +74,20 @@ impl Compiled {
     /// Puts a statement's cursor back.
     pub fn give_statement(&self, sql: u32, cursor: Box<dyn Any>) {
         self.statements.borrow_mut()[sql as usize] = Some(cursor);
+    }
+
+    /// Takes what a dynamic statement ran last.
+    pub fn take_dynamic(&self, dynamic: u32) -> Option<Box<dyn Any>> {
+        self.dynamics.borrow_mut().get_mut(dynamic as usize)?.take()
+    }
+
+    /// Puts what a dynamic statement has run back. What lies there is given out: the same statement ran inside of itself.
+    pub fn give_dynamic(&self, dynamic: u32, ran: Box<dyn Any>) -> Option<Box<dyn Any>> {
+        let mut all = self.dynamics.borrow_mut();
+        if all.len() <= dynamic as usize {
+            all.resize_with(dynamic as usize + 1, || None);
+        }
+        all[dynamic as usize].replace(ran)
     }
 
     /// The unit's name as error stacks show it.
@@ -644,6 +660,7 @@ impl<W: World> Compiler<'_, W> {
             calls: self.calls,
             links,
             statements,
+            dynamics: RefCell::default(),
             source: source.to_string(),
         }
     }

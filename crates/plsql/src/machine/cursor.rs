@@ -1,7 +1,8 @@
 //! SQL in the machine: static statements, cursors, dynamic SQL.
 //!
 //! A static statement's cursor belongs to its unit: it is taken while the statement runs (so that a recursive call opens another) and put back.
-//! An open cursor that a variable holds keeps it until it is closed.
+//! An open cursor that a variable holds keeps it until it is closed. EXECUTE IMMEDIATE keeps the cursor of the text that it ran last in the
+//! same way, and running that text again is no parse call. OPEN FOR parses each time; the session may have the closed cursor of its text.
 
 use super::{Machine, Run, Waiting, owned, scalar, text, val};
 use crate::compile::{Compiled, Rights};
@@ -16,7 +17,7 @@ use types::{DataType, Number, Ora, Result, Rowid, Value};
 /// A cursor as variables hold it.
 pub(crate) struct OpenCursor<C> {
     cursor: Option<Box<C>>,
-    /// The unit and statement it goes back to.
+    /// The unit and statement it goes back to; else it goes to the session.
     home: Option<(Rc<Compiled>, u32)>,
     pub open: bool,
     found: Option<bool>,
@@ -104,15 +105,45 @@ impl<C: 'static> OpenCursor<C> {
     fn close<W: World<Cursor = C>>(&mut self, w: &mut W) {
         self.open = false;
         if let Some(mut c) = self.cursor.take() {
-            w.end_fetch(&mut c);
-            if let Some((unit, sql)) = self.home.take() {
-                unit.give_statement(sql, c);
+            match self.home.take() {
+                Some((unit, sql)) => {
+                    w.end_fetch(&mut c);
+                    unit.give_statement(sql, c);
+                }
+                None => w.close_cursor(*c),
             }
         }
     }
 }
 
+/// What an EXECUTE IMMEDIATE ran last.
+struct Ran<C> {
+    text: String,
+    kind: DynamicKind,
+    placeholders: usize,
+    /// Its cursor, closed. A block's is the session's.
+    cursor: Option<C>,
+}
+
 impl Machine {
+    /// The cursor of a statement that a variable is opened for, executed with the current values of its binds.
+    fn start_variable<W: World>(&self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<Box<W::Cursor>> {
+        let def = &unit.pool.sql[sql as usize];
+        let entered = matches!(&unit.rights, Rights::Definers(owner) if w.enter(owner));
+        let cursor = w.parse_cursor(&def.text, &def.bind_types, true);
+        if entered {
+            w.leave();
+        }
+        let mut cursor = cursor?;
+        let mut binds = def.binds.iter().enumerate();
+        let bound = binds.try_for_each(|(i, o)| w.bind(&mut cursor, i, val(&self.stack, &self.frames, unit, base, *o)));
+        if let Err(e) = bound.and_then(|()| w.execute(&mut cursor)) {
+            w.close_cursor(cursor);
+            return Err(e.into());
+        }
+        Ok(Box::new(cursor))
+    }
+
     /// The statement's cursor with the current values of its binds.
     fn bound<W: World>(&self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<Box<W::Cursor>> {
         let def = &unit.pool.sql[sql as usize];
@@ -392,12 +423,13 @@ impl Machine {
             o.close(w);
             Ok(())
         })?;
-        let (mut c, _) = self.start(w, unit, base, sql)?;
+        let (mut c, home) = match variable {
+            true => (self.start_variable(w, unit, base, sql)?, None),
+            false => (self.start(w, unit, base, sql)?.0, Some((unit.clone(), sql))),
+        };
         with::<W::Cursor, _>(&slot, |o| {
-            *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0, row: None };
             w.pause(&mut c, true);
-            o.cursor = Some(c);
-            o.home = Some((unit.clone(), sql));
+            *o = OpenCursor { cursor: Some(c), home, open: true, found: None, rows: 0, row: None };
             Ok(())
         })
     }
@@ -488,18 +520,20 @@ impl Machine {
         d.using.iter().map(|(o, _, _)| self.datum(unit, base, *o)).collect()
     }
 
-    fn dynamic_cursor<W: World>(&self, w: &mut W, text: &str, d: &Dynamic, args: &[Datum]) -> Run<(W::Cursor, u64)> {
-        let types: Vec<DataType> = d.using.iter().map(|(_, ty, _)| *ty).collect();
-        let mut cursor = w.open_cursor(text, &types, false)?;
-        for (i, a) in args.iter().enumerate() {
-            let v = match a {
-                Datum::Val(v) => v,
-                _ => return Err(Ora::new(6553).into()),
-            };
-            w.bind(&mut cursor, i, v)?;
+    /// Binds the arguments that go in, and executes.
+    fn run_dynamic<W: World>(&self, w: &mut W, cursor: &mut W::Cursor, base: usize, d: &Dynamic) -> Run<u64> {
+        for (i, (o, _, _)) in d.using.iter().filter(|using| !using.2).enumerate() {
+            let Place::Local(slot) = o.place() else { return Err(Ora::internal("an argument is local").into()) };
+            let Datum::Val(v) = &self.stack[base + slot as usize] else { return Err(Ora::new(6553).into()) };
+            w.bind(cursor, i, v)?;
         }
-        let n = w.execute(&mut cursor)?;
-        Ok((cursor, n))
+        Ok(w.execute(cursor)?)
+    }
+
+    /// Parses a dynamic statement for the arguments that go in.
+    fn parse_dynamic<W: World>(w: &mut W, text: &str, d: &Dynamic) -> Run<W::Cursor> {
+        let types: Vec<DataType> = d.using.iter().filter(|using| !using.2).map(|using| using.1).collect();
+        Ok(w.parse_cursor(text, &types, false)?)
     }
 
     pub(super) fn open_dynamic<W: World>(
@@ -523,8 +557,11 @@ impl Machine {
             o.close(w);
             Ok(())
         })?;
-        let args = self.using(unit, base, d);
-        let (mut c, _) = self.dynamic_cursor(w, &statement, d, &args)?;
+        let mut c = Self::parse_dynamic(w, &statement, d)?;
+        if let Err(e) = self.run_dynamic(w, &mut c, base, d) {
+            w.close_cursor(c);
+            return Err(e);
+        }
         w.pause(&mut c, true);
         with::<W::Cursor, _>(&slot, |o| {
             *o = OpenCursor { cursor: Some(Box::new(c)), home: None, open: true, found: None, rows: 0, row: None };
@@ -542,34 +579,74 @@ impl Machine {
         row: Opd,
     ) -> Run<()> {
         let d = &unit.pool.dynamics[dynamic as usize];
-        let statement = text(val(&self.stack, &self.frames, unit, base, d.text));
-        let (kind, placeholders) = w.dynamic_kind(&statement)?;
-        match kind {
+        let mut ran = self.last_ran(w, unit, base, dynamic)?;
+        match ran.kind {
             DynamicKind::Other => {
                 if !d.using.is_empty() {
                     return Err(Ora::new(1027).into());
                 }
-                w.execute_other(&statement)?;
+                w.execute_other(&ran.text)?;
                 self.implicit(0);
-                Ok(())
             }
-            DynamicKind::Block => self.dynamic_block(s, w, unit, base, d, &statement),
+            DynamicKind::Block => self.dynamic_block(s, w, unit, base, d, &ran.text)?,
             DynamicKind::Query | DynamicKind::Dml => {
                 let outs = d.using.iter().filter(|u| u.2).count();
                 // OUT arguments may stand for RETURNING's targets, as the old syntax has it.
-                check_placeholders(placeholders, d.using.len() + d.returning as usize)?;
-                if outs > 0 && kind == DynamicKind::Query {
+                check_placeholders(ran.placeholders, d.using.len() + d.returning as usize)?;
+                if outs > 0 && ran.kind == DynamicKind::Query {
                     return Err(Ora::new(6536).into());
                 }
-                let args = self.using(unit, base, d);
-                let inputs = Dynamic { using: d.using.iter().filter(|u| !u.2).cloned().collect(), ..d.clone() };
-                let given: Vec<Datum> =
-                    args.iter().zip(&d.using).filter(|(_, u)| !u.2).map(|(a, _)| a.clone()).collect();
-                let (mut cursor, n) = self.dynamic_cursor(w, &statement, &inputs, &given)?;
-                let result = self.dynamic_rows(s, w, unit, base, d, kind, &mut cursor, n, row);
-                w.end_fetch(&mut cursor);
-                result
+                let mut cursor = match ran.cursor.take() {
+                    Some(cursor) => cursor,
+                    None => Self::parse_dynamic(w, &ran.text, d)?,
+                };
+                let result = self
+                    .run_dynamic(w, &mut cursor, base, d)
+                    .and_then(|n| self.dynamic_rows(s, w, unit, base, d, ran.kind, &mut cursor, n, row));
+                if w.keeps_cursors() {
+                    w.end_fetch(&mut cursor);
+                    ran.cursor = Some(cursor);
+                } else {
+                    w.close_cursor(cursor);
+                }
+                Self::note_ran(w, unit, dynamic, ran);
+                return result;
             }
+        }
+        Self::note_ran(w, unit, dynamic, ran);
+        Ok(())
+    }
+
+    /// What an EXECUTE IMMEDIATE is to run: with its cursor where it is what ran last.
+    fn last_ran<W: World>(
+        &self,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        dynamic: u32,
+    ) -> Run<Box<Ran<W::Cursor>>> {
+        let value = val(&self.stack, &self.frames, unit, base, unit.pool.dynamics[dynamic as usize].text);
+        let last = unit.take_dynamic(dynamic).and_then(|ran| ran.downcast::<Ran<W::Cursor>>().ok());
+        if let Some(mut ran) = last {
+            let is_it = matches!(value, Value::Text(text) if **text == *ran.text);
+            if ran.cursor.as_ref().is_some_and(|cursor| !is_it || !w.is_own(cursor))
+                && let Some(cursor) = ran.cursor.take()
+            {
+                w.close_cursor(cursor);
+            }
+            if is_it {
+                return Ok(ran);
+            }
+        }
+        let statement = text(value);
+        let (kind, placeholders) = w.dynamic_kind(&statement)?;
+        Ok(Box::new(Ran { text: statement, kind, placeholders, cursor: None }))
+    }
+
+    fn note_ran<W: World>(w: &mut W, unit: &Rc<Compiled>, dynamic: u32, ran: Box<Ran<W::Cursor>>) {
+        let before = unit.give_dynamic(dynamic, ran);
+        if let Some(cursor) = before.and_then(|ran| ran.downcast::<Ran<W::Cursor>>().ok()).and_then(|ran| ran.cursor) {
+            w.close_cursor(cursor);
         }
     }
 

@@ -1,0 +1,152 @@
+//! The session cursor cache: closed cursors of statements, ready for the next parse call of the same text.
+//!
+//! A text is kept from its third parse call in the session on, as `session_cached_cursors` allows, in turn with the blocks of
+//! [`crate::blocks`]. A parse call that finds its cursor here is a hit. A kept cursor answers an equal identity only (user, schema, set of
+//! enabled roles, SYSDBA), and only while the dictionary, the settings of the session and the flashback mode are those that it was compiled
+//! for: every GRANT and REVOKE moves the dictionary on.
+//!
+//! EXECUTE IMMEDIATE keeps the cursor of the text that it ran last beside the statement, as PL/SQL keeps those of static SQL; running
+//! that again is no parse call. That of another text goes back here.
+
+use crate::core::Core;
+use crate::identity::Identity;
+use exec::{BindType, Cursor, ExecCtx};
+use std::hash::{Hash, Hasher};
+use wait::Stat;
+
+/// The caller of a statement: its binds are told apart by it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asker {
+    /// A client. Values decide about the types of its binds.
+    Client,
+    /// PL/SQL: whether binds are one for each name or one for each place, and their declared types.
+    PlSql { by_name: bool, types: Vec<BindType> },
+}
+
+/// Parse calls after which a text is kept.
+const PARSES: u8 = 3;
+/// Texts whose parse calls are counted; one more takes the place of another.
+const COUNTED: usize = 1024;
+
+/// A closed cursor.
+struct Kept {
+    /// When it was used.
+    at: u64,
+    cursor: Cursor,
+    identity: Identity,
+    asker: Asker,
+}
+
+/// The closed cursors of a session, the one used last at the end, and the parse calls of texts.
+#[derive(Default)]
+pub struct KeptCursors {
+    list: Vec<Kept>,
+    counts: Vec<(u64, u8)>,
+}
+
+fn number_of(text: &str) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl KeptCursors {
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// When the one was used that was not used for the longest time.
+    pub fn oldest(&self) -> Option<u64> {
+        self.list.first().map(|kept| kept.at)
+    }
+
+    /// Closes that one.
+    pub fn close_oldest(&mut self) {
+        if !self.list.is_empty() {
+            self.list.remove(0);
+        }
+    }
+
+    /// Closes all.
+    pub fn close_all(&mut self) {
+        self.list.clear();
+    }
+
+    /// Counts a parse call that found nothing kept.
+    pub fn count_parse(&mut self, text: &str) {
+        self.counts.resize(COUNTED, (0, 0));
+        let number = number_of(text);
+        let count = &mut self.counts[number as usize % COUNTED];
+        let parses = if count.0 == number { count.1.saturating_add(1) } else { 1 };
+        *count = (number, parses);
+    }
+
+    /// Whether a text has been parsed so often that it is kept.
+    pub fn is_worth_it(&self, text: &str) -> bool {
+        let number = number_of(text);
+        self.counts.get(number as usize % COUNTED).is_some_and(|count| count.0 == number && count.1 >= PARSES)
+    }
+
+    fn take(&mut self, text: &str, identity: Identity, asker: &Asker) -> Option<Cursor> {
+        let is_it = |kept: &Kept| kept.cursor.text() == text && kept.identity == identity && kept.asker == *asker;
+        let at = self.list.iter().position(is_it)?;
+        Some(self.list.remove(at).cursor)
+    }
+}
+
+impl Core {
+    /// The cursor that is kept for a text, in use again: a parse call and a hit.
+    pub fn take_kept(&self, cx: &mut ExecCtx<'_>, text: &str, asker: &Asker) -> Option<Cursor> {
+        let mut cursor = self.kept.borrow_mut().take(text, self.identity(), asker)?;
+        // What is out of date is parsed again.
+        if !cursor.is_current(cx) {
+            return None;
+        }
+        cursor.set_kept(false, cx);
+        self.p.count(Stat::ParseCountTotal, 1);
+        self.p.count(Stat::SessionCursorCacheHits, 1);
+        Some(cursor)
+    }
+
+    /// Keeps a closed cursor of an identity, if that is allowed and worth it.
+    pub fn keep_cursor(&self, cx: &mut ExecCtx<'_>, mut cursor: Cursor, identity: Identity, asker: Asker) {
+        let mut kept = self.kept.borrow_mut();
+        // A retyped bind, and one that ran inside of itself.
+        let is_other = match &asker {
+            Asker::Client => false,
+            Asker::PlSql { types, .. } => cursor.bind_types() != types,
+        };
+        if is_other || !kept.is_worth_it(cursor.text()) {
+            return;
+        }
+        drop(kept.take(cursor.text(), identity, &asker));
+        cursor.set_kept(true, cx);
+        kept.list.push(Kept { at: self.tick_kept(), cursor, identity, asker });
+        drop(kept);
+        self.trim_kept();
+    }
+
+    /// Of statements and blocks together no more are kept than is allowed. Shows `session cursor cache count`.
+    pub fn trim_kept(&self) {
+        let most = self.kept_most();
+        let (mut kept, mut blocks) = (self.kept.borrow_mut(), self.blocks.borrow_mut());
+        while kept.len() + blocks.kept() > most {
+            match (kept.oldest(), blocks.oldest()) {
+                (Some(statement), block) if block.is_none_or(|block| statement < block) => kept.close_oldest(),
+                _ => blocks.close_oldest(),
+            }
+        }
+        self.p.stats().set(Stat::SessionCursorCacheCount, (kept.len() + blocks.kept()) as u64);
+    }
+
+    /// `session_cached_cursors`.
+    pub fn kept_most(&self) -> usize {
+        self.params.borrow().number(params::Param::SessionCachedCursors).max(0) as usize
+    }
+
+    /// Closes all cursors and blocks that are kept.
+    pub fn close_kept(&self) {
+        self.kept.borrow_mut().close_all();
+        self.blocks.borrow_mut().close_kept();
+    }
+}
