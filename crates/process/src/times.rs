@@ -4,7 +4,7 @@ use crate::slots::ProcessSlot;
 use crate::{Process, Processes};
 use latch::Where;
 use std::sync::atomic::Ordering;
-use wait::{Event, Stat, StatLine, TimeStat, Waiter};
+use wait::{Event, EventTotal, Stat, StatLine, TimeStat, Waiter};
 
 /// The sums of one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,19 @@ pub struct EventSums {
     pub timeouts: u64,
     pub us: u64,
     pub max_us: u64,
+}
+
+impl EventSums {
+    fn of(total: &EventTotal) -> EventSums {
+        EventSums { waits: total.waits(), timeouts: total.timeouts(), us: total.time_us(), max_us: total.max_us() }
+    }
+
+    fn add(&mut self, more: &EventSums) {
+        self.waits = self.waits.wrapping_add(more.waits);
+        self.timeouts = self.timeouts.wrapping_add(more.timeouts);
+        self.us = self.us.wrapping_add(more.us);
+        self.max_us = self.max_us.max(more.max_us);
+    }
 }
 
 /// Whose figures.
@@ -56,11 +69,12 @@ impl Processes {
         live.chain(self.gone(false)..=last)
     }
 
-    /// Now, in nanoseconds, and the microseconds that a session has been idle up to now, the wait it is in included.
+    /// Up to when a session has not been idle, in nanoseconds, and the microseconds that it had been idle by then:
+    /// [`Waiter::busy_until`].
     #[must_use]
-    pub fn idle_now(&self, sid: u32) -> (u64, u64) {
+    pub fn busy_until(&self, sid: u32) -> (u64, u64) {
         let n = sid as usize - 1;
-        Waiter { slot: &self.waits[n], totals: &self.totals[n] }.idle_now()
+        Waiter { slot: &self.waits[n], totals: &self.totals[n] }.busy_until()
     }
 
     /// What a live session has used since it began and has not put into its line.
@@ -72,10 +86,10 @@ impl Processes {
         if began == 0 {
             return times;
         }
-        let (now, idle) = self.idle_now(sid);
+        let (now, idle) = self.busy_until(sid);
         let elapsed = (now.saturating_sub(began) / 1000).saturating_sub(idle);
         // Of a process that has gone, and whose end nobody has noted, only what it told last is known.
-        let told = || line.get(Stat::CpuUsedByThisSession) * 10_000;
+        let told = || line.get(Stat::CpuUsedByThisSession);
         let cpu = line.cpu_ns(os::clock::process_cpu_ns(slot.state().1)).map_or_else(told, |ns| ns / 1000);
         let (of_elapsed, of_cpu) = match slot.is_background() {
             true => (TimeStat::BackgroundElapsed, TimeStat::BackgroundCpu),
@@ -135,8 +149,7 @@ impl Processes {
             set_waited(&mut sums, waited);
             sums
         });
-        sums[Stat::RedoWriteTime as usize] = sums[Stat::RedoWriteTimeUsec as usize] / 10_000;
-        sums[Stat::DbTime as usize] = self.system_times(by)[TimeStat::DbTime as usize] / 10_000;
+        set_times(&mut sums, &self.system_times(by));
         sums
     }
 
@@ -146,9 +159,27 @@ impl Processes {
         let line = self.stat_line(sid)?;
         let mut values: Vec<u64> = line.words().iter().map(|word| word.load(Ordering::Relaxed)).collect();
         set_waited(&mut values, self.event_totals(sid)?.non_idle());
-        values[Stat::RedoWriteTime as usize] = values[Stat::RedoWriteTimeUsec as usize] / 10_000;
-        values[Stat::DbTime as usize] = self.session_times(sid)?[TimeStat::DbTime as usize] / 10_000;
+        set_times(&mut values, &self.session_times(sid)?);
         Some(values)
+    }
+
+    /// The sums of an event over all sessions and over those of users. Each session is read once, so that the second is a part of the
+    /// first.
+    #[must_use]
+    pub fn system_event_sums(&self, by: &Process, event: Event) -> [EventSums; 2] {
+        by.read_versioned(self.folding, Where::KsuFoldStatistics, || {
+            let mut sums = [EventSums::default(); 2];
+            let live = self.live().map(|(number, slot)| (number as usize - 1, !slot.is_background()));
+            let gone = (self.gone(false)..=self.leaders()).map(|line| (line, line == self.gone(false)));
+            for (line, is_users) in live.chain(gone) {
+                let total = EventSums::of(self.totals[line].of(event));
+                sums[0].add(&total);
+                if is_users {
+                    sums[1].add(&total);
+                }
+            }
+            sums
+        })
     }
 
     /// The row of `v$system_event` for an event, and its histogram.
@@ -163,10 +194,7 @@ impl Processes {
             let mut sums = EventSums::default();
             let mut histogram = [0u64; wait::HISTOGRAM_BUCKETS];
             for total in self.lines(whose).map(|n| self.totals[n].of(event)) {
-                sums.waits = sums.waits.wrapping_add(total.waits());
-                sums.timeouts = sums.timeouts.wrapping_add(total.timeouts());
-                sums.us = sums.us.wrapping_add(total.time_us());
-                sums.max_us = sums.max_us.max(total.max_us());
+                sums.add(&EventSums::of(total));
                 for (sum, value) in histogram.iter_mut().zip(total.histogram()) {
                     *sum = sum.wrapping_add(value);
                 }
@@ -179,7 +207,20 @@ impl Processes {
 /// Statistics that are sums over the events.
 fn set_waited(values: &mut [u64], (waits, us): (u64, u64)) {
     values[Stat::NonIdleWaitCount as usize] = waits;
-    values[Stat::NonIdleWaitTime as usize] = us / 10_000;
+    values[Stat::NonIdleWaitTime as usize] = us;
+}
+
+/// Statistics that are a figure of the time model or another one; and what is shown in hundredths of a second is.
+fn set_times(values: &mut [u64], times: &[u64; TimeStat::COUNT]) {
+    values[Stat::RedoWriteTime as usize] = values[Stat::RedoWriteTimeUsec as usize];
+    for (stat, time) in [
+        (Stat::DbTime, TimeStat::DbTime),
+        (Stat::ParseTimeElapsed, TimeStat::Parse),
+        (Stat::ParseTimeCpu, TimeStat::ParseCpu),
+    ] {
+        values[stat as usize] = times[time as usize];
+    }
+    wait::CENTISECONDS.iter().for_each(|stat| values[*stat as usize] /= 10_000);
 }
 
 /// What a parse call came to.
@@ -226,7 +267,7 @@ impl Process {
         }
     }
 
-    /// Ends a parse call: the time model, `parse time elapsed` and `parse time cpu`.
+    /// Ends a parse call: the time model.
     pub fn end_parse(&self, clock: &ParseClock, how: Parsed) {
         let line = self.stats;
         if clock.is_first {
@@ -242,7 +283,5 @@ impl Process {
             Parsed::Failed => line.add_time(TimeStat::FailedParse, us),
         }
         line.add_time(TimeStat::ParseCpu, os::clock::thread_cpu_ns().saturating_sub(cpu_ns) / 1000);
-        line.set(Stat::ParseTimeElapsed, line.time(TimeStat::Parse) / 10_000);
-        line.set(Stat::ParseTimeCpu, line.time(TimeStat::ParseCpu) / 10_000);
     }
 }

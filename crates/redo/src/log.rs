@@ -378,7 +378,7 @@ impl RedoLog {
             }
         }
         line.waiting_for.store(0, Ordering::SeqCst);
-        p.count(Stat::RedoLogSpaceWaitTime, (os::clock::now_ns() - started) / 10_000_000);
+        p.count(Stat::RedoLogSpaceWaitTime, (os::clock::now_ns() - started) / 1000);
         p.help_the_dead();
         never?;
         if !posted {

@@ -296,7 +296,7 @@ pub(crate) fn logoff(core: &Core) {
         of(Stat::SessionLogicalReads),
         of(Stat::PhysicalReads),
         of(Stat::DbBlockChanges),
-        of(Stat::CpuUsedByThisSession),
+        of(Stat::CpuUsedByThisSession) / 10_000,
     ]);
     let _ = unwaited(core.instance, &core.p, || write(core, &row, &Txn::new()));
 }

@@ -62,7 +62,7 @@ pub struct Session {
     warning: Option<Ora>,
 }
 
-/// Processor time of the session's process: when it began, and the hundredths of a second that were counted since.
+/// Processor time of the session's process: when it began, and the microseconds that were counted since.
 struct CpuTime {
     began_ns: u64,
     counted: u64,
@@ -217,6 +217,9 @@ impl Session {
         nls.zone_minutes = core.local_time().offset.unwrap_or(0);
         let mut state = SessionState::new("SYS", 0, nls);
         alter::apply_options(&core, &mut state);
+        // What the logon has taken so far is the session's, as it is in DB CPU.
+        let so_far = core.p.stats().cpu_ns(os::clock::process_cpu_ns(os::process::own_id())).unwrap_or(0);
+        let began_ns = os::clock::thread_cpu_ns().saturating_sub(so_far);
         Session {
             core,
             state,
@@ -227,7 +230,7 @@ impl Session {
             limits: SessionLimits::default(),
             warning: None,
             goes_on: false,
-            cpu: CpuTime { began_ns: os::clock::thread_cpu_ns(), counted: 0, parsed_us: 0 },
+            cpu: CpuTime { began_ns, counted: 0, parsed_us: 0 },
         }
     }
 
@@ -453,7 +456,8 @@ impl Session {
     fn begin_call(&mut self) {
         let p = &self.core.p;
         self.cpu.parsed_us = p.stats().time(TimeStat::Parse);
-        let (now, idle) = p.all().idle_now(p.sid());
+        p.stats().set(Stat::CpuUsedWhenCallStarted, p.stats().get(Stat::CpuUsedByThisSession));
+        let (now, idle) = p.all().busy_until(p.sid());
         p.stats().begin_call(now, idle);
         p.count(Stat::UserCalls, u64::from(!std::mem::take(&mut self.goes_on)));
         self.core.shared.library.begin_call(p);
@@ -469,15 +473,14 @@ impl Session {
     fn end_call(&mut self) {
         let p = &self.core.p;
         self.core.shared.txns.cache().end_call(p);
-        let (now, idle) = p.all().idle_now(p.sid());
+        let (now, idle) = p.all().busy_until(p.sid());
         let busy = p.stats().end_call(now, idle);
         let parsed = p.stats().time(TimeStat::Parse).wrapping_sub(self.cpu.parsed_us);
         if !p.slot().is_background() {
             p.stats().add_time(TimeStat::SqlExecute, busy.saturating_sub(parsed));
         }
-        let used = os::clock::thread_cpu_ns().saturating_sub(self.cpu.began_ns) / 10_000_000;
+        let used = os::clock::thread_cpu_ns().saturating_sub(self.cpu.began_ns) / 1000;
         self.core.p.count(Stat::CpuUsedByThisSession, used.saturating_sub(self.cpu.counted));
-        self.core.p.count(Stat::CpuUsedWhenCallStarted, used.saturating_sub(self.cpu.counted));
         self.cpu.counted = self.cpu.counted.max(used);
     }
 

@@ -211,11 +211,10 @@ pub fn session_event(s: &Source<'_>) -> Vec<Row> {
 pub fn system_event(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for event in Event::all() {
-        let (all, _) = s.processes.system_event(s.p, event, Whose::All);
+        let [all, users] = s.processes.system_event_sums(s.p, event);
         if all.waits == 0 {
             continue;
         }
-        let (users, _) = s.processes.system_event(s.p, event, Whose::Foreground);
         let sums = |e: &EventSums| [n(e.waits), n(e.timeouts), n(e.us / 10_000), average_cs(e.waits, e.us), n(e.us)];
         let mut row = vec![t(event.name())];
         row.extend(sums(&all));
@@ -231,8 +230,7 @@ pub fn system_event(s: &Source<'_>) -> Vec<Row> {
 pub fn system_wait_class(s: &Source<'_>) -> Vec<Row> {
     let mut sums: Vec<(WaitClass, [u64; 4])> = Vec::new();
     for event in Event::all() {
-        let (all, _) = s.processes.system_event(s.p, event, Whose::All);
-        let (users, _) = s.processes.system_event(s.p, event, Whose::Foreground);
+        let [all, users] = s.processes.system_event_sums(s.p, event);
         let more = [all.waits, all.us, users.waits, users.us];
         match sums.iter_mut().find(|(class, _)| *class == event.class()) {
             Some((_, sum)) => sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more),

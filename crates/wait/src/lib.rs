@@ -16,6 +16,6 @@ mod totals;
 
 pub use events::{Event, WaitClass};
 pub use slot::{EndedWait, WaitSlot, WaitState, WaitView};
-pub use statistics::{Stat, StatClass, StatLine};
+pub use statistics::{CENTISECONDS, Stat, StatClass, StatLine};
 pub use times::TimeStat;
 pub use totals::{EventTotal, EventTotals, HISTOGRAM_BUCKETS, Waiter};

@@ -198,6 +198,18 @@ impl Stat {
     }
 }
 
+/// Statistics that are shown in hundredths of a second. Their words hold microseconds, which sums over sessions add up before they are cut.
+pub const CENTISECONDS: &[Stat] = &[
+    Stat::CpuUsedWhenCallStarted,
+    Stat::CpuUsedByThisSession,
+    Stat::DbTime,
+    Stat::NonIdleWaitTime,
+    Stat::RedoWriteTime,
+    Stat::RedoLogSpaceWaitTime,
+    Stat::ParseTimeCpu,
+    Stat::ParseTimeElapsed,
+];
+
 /// The statistics of one session: one writer, any number of readers; zero is the first value.
 #[derive(Debug)]
 #[repr(C, align(64))]

@@ -187,13 +187,15 @@ impl Waiter {
         ns
     }
 
-    /// Now, in nanoseconds, and the microseconds that the session has been idle up to now, the wait it is in included. Of another's
-    /// session, too: both are of one moment, but while its process keeps changing waits.
+    /// The moment, in nanoseconds, up to which the session has not been idle since its last idle wait: now, or the beginning of the idle
+    /// wait it is in; and the microseconds of the idle waits before. Of another's session, too: both are of one moment, but while its
+    /// process keeps changing waits. What the session was busy up to that moment never shrinks, whenever it is looked at: the
+    /// fraction of a microsecond that a wait loses when it is summed adds to it.
     #[must_use]
-    pub fn idle_now(&self) -> (u64, u64) {
+    pub fn busy_until(&self) -> (u64, u64) {
         let read = || (os::clock::now_ns(), self.totals.idle_us(), self.slot.idle_since());
-        let (now, ended, since) = self.slot.stable(read).unwrap_or_else(read);
-        (now, ended + since.map_or(0, |at| now.saturating_sub(at) / 1000))
+        let (now, idle, since) = self.slot.stable(read).unwrap_or_else(read);
+        (since.map_or(now, |at| at.min(now)), idle)
     }
 }
 

@@ -282,8 +282,7 @@ fn events_now(instance: &Instance, p: &Process) -> Vec<EventMetric> {
     let all = instance.processes();
     let mut events: Vec<EventMetric> = Event::all()
         .map(|event| {
-            let sums = |whose| all.system_event(p, event, whose).0;
-            let (every, users) = (sums(Whose::All), sums(Whose::Foreground));
+            let [every, users] = all.system_event_sums(p, event);
             EventMetric { waits: every.waits, us: every.us, waits_fg: users.waits, us_fg: users.us, waiting: 0 }
         })
         .collect();
