@@ -214,6 +214,13 @@ pub enum Op {
         a: Opd,
         b: Opd,
     },
+    /// SIMPLE_INTEGER with SIMPLE_INTEGER.
+    ArithSimple {
+        op: Arith,
+        d: Opd,
+        a: Opd,
+        b: Opd,
+    },
     /// What the values turn out to be: dates, intervals, texts that are numbers.
     ArithAny {
         op: Arith,
@@ -308,6 +315,13 @@ pub enum Op {
     IsEmpty {
         d: Opd,
         s: Opd,
+    },
+    /// `=` or `<>` of nested tables.
+    CmpColl {
+        d: Opd,
+        a: Opd,
+        b: Opd,
+        equal: bool,
     },
     /// `MEMBER OF`
     MemberOf {
@@ -638,6 +652,8 @@ pub struct StaticSql {
     /// How many values RETURNING gives.
     pub returning: u32,
     pub query: bool,
+    /// LOCK TABLE: it has no cursor.
+    pub other: bool,
 }
 
 /// A FORALL over a range whose INSERT takes every bind from a place that is known without running anything.

@@ -58,6 +58,12 @@ impl Ty {
     pub const NUMBER: Ty = Ty::of(DataType::NUMBER);
     pub const INTEGER: Ty = Ty::of(DataType::PlsInteger);
     pub const TEXT: Ty = Ty::of(DataType::TEXT);
+    /// NOT NULL and of 32 bits, whose arithmetic wraps around.
+    pub const SIMPLE_INTEGER: Ty = Ty::Scalar(ScalarTy {
+        ty: DataType::PlsInteger,
+        not_null: true,
+        range: Some((i32::MIN as i64, i32::MAX as i64)),
+    });
 
     pub const fn of(ty: DataType) -> Ty {
         Ty::Scalar(ScalarTy { ty, not_null: false, range: None })

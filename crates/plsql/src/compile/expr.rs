@@ -2,6 +2,7 @@
 
 use super::name::{PathB, Res, TargetRef};
 use super::{CResult, Compiler, Val};
+use crate::datum::CollKind;
 use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
@@ -251,6 +252,17 @@ impl<W: World> Compiler<'_, W> {
                 self.emit(Op::Concat { d, a: a.o, b: b.o });
                 Ok(Val { o: d, ty: Ty::TEXT })
             }
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => {
+                let mut a = self.expr(left, None)?;
+                let mut b = self.expr(right, None)?;
+                // A literal beside a SIMPLE_INTEGER is one.
+                if is_simple(&a.ty) && is_whole_literal(right) {
+                    b.ty = Ty::SIMPLE_INTEGER;
+                } else if is_simple(&b.ty) && is_whole_literal(left) {
+                    a.ty = Ty::SIMPLE_INTEGER;
+                }
+                self.arithmetic(op, a, b, e.pos, want)
+            }
             BinaryOp::MultisetUnion => {
                 let a = self.expr(left, None)?;
                 let b = self.expr(right, None)?;
@@ -316,7 +328,9 @@ impl<W: World> Compiler<'_, W> {
     fn compare_values(&mut self, op: Cmp, a: Val, b: Val, pos: Pos, want: Option<Opd>) -> CResult<Val> {
         let padded = self.comparable(op, &a, &b, pos)?;
         let d = self.result(want);
-        if padded {
+        if matches!(a.ty, Ty::Coll(_)) {
+            self.emit(Op::CmpColl { d, a: a.o, b: b.o, equal: op == Cmp::Eq });
+        } else if padded {
             self.emit(Op::CmpPadded { op, d, a: a.o, b: b.o });
         } else {
             self.emit(Op::Cmp { op, d, a: a.o, b: b.o });
@@ -329,6 +343,8 @@ impl<W: World> Compiler<'_, W> {
         if let (Ty::Coll(x), Ty::Coll(y)) = (&a.ty, &b.ty)
             && std::rc::Rc::ptr_eq(&x.info, &y.info)
             && matches!(op, Cmp::Eq | Cmp::Ne)
+            && x.info.kind == CollKind::Nested
+            && x.element.scalar().is_some()
         {
             return Ok(false);
         }
@@ -363,6 +379,10 @@ impl<W: World> Compiler<'_, W> {
         let both = |class| a.ty.class() == class && b.ty.class() == class;
         let integer = |v: &Val| v.ty.data_type() == Some(DataType::PlsInteger);
         let (a_o, b_o) = (a.o, b.o);
+        if is_simple(&a.ty) && is_simple(&b.ty) && matches!(arith, Arith::Add | Arith::Sub | Arith::Mul) {
+            self.emit(Op::ArithSimple { op: arith, d, a: a_o, b: b_o });
+            return Ok(Val { o: d, ty: Ty::SIMPLE_INTEGER });
+        }
         if integer(&a) && integer(&b) && matches!(arith, Arith::Add | Arith::Sub | Arith::Mul) {
             self.emit(Op::ArithInt { op: arith, d, a: a_o, b: b_o });
         } else if both(Class::Number) {
@@ -520,10 +540,9 @@ impl<W: World> Compiler<'_, W> {
     fn compare_jump(&mut self, op: Cmp, left: &Expr, right: &Expr, pos: Pos) -> CResult<Vec<usize>> {
         let a = self.expr(left, None)?;
         let b = self.expr(right, None)?;
-        if self.comparable(op, &a, &b, pos)? {
-            let d = self.temp();
-            self.emit(Op::CmpPadded { op, d, a: a.o, b: b.o });
-            return Ok(vec![self.emit(Op::JumpUnlessTrue { c: d, to: 0 })]);
+        if self.comparable(op, &a, &b, pos)? || matches!(a.ty, Ty::Coll(_)) {
+            let same = self.compare_values(op, a, b, pos, None)?;
+            return Ok(vec![self.emit(Op::JumpUnlessTrue { c: same.o, to: 0 })]);
         }
         Ok(vec![self.emit(Op::CmpJump { op, a: a.o, b: b.o, to: 0 })])
     }
@@ -881,6 +900,16 @@ fn arith_name(op: Arith) -> &'static str {
 }
 
 /// The type of `a op b`; `None` when there is no such operator.
+fn is_simple(ty: &Ty) -> bool {
+    let Ty::Scalar(simple) = Ty::SIMPLE_INTEGER else { return false };
+    ty.scalar() == Some(&simple)
+}
+
+/// Whether an expression is a whole number of 32 bits as written.
+fn is_whole_literal(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Number(digits) if digits.parse::<i32>().is_ok())
+}
+
 fn arithmetic_type(op: Arith, a: &Ty, b: &Ty) -> Option<Ty> {
     use Class::*;
     let integer = |t: &Ty| t.data_type() == Some(DataType::PlsInteger);

@@ -65,7 +65,9 @@ impl<W: World> Compiler<'_, W> {
         let targets: Vec<(u32, u32)> = removed.iter().copied().chain(outs.map(|(_, span)| span)).collect();
         self.host_binds_in(q_text, base, &targets, &mut variables)?;
         if q.kind == SqlKind::LockTable {
-            return self.keep(q_text, &removed, outs, &[], Described::default());
+            let statement = self.keep(q_text, &removed, outs, &[], Described::default())?;
+            self.pool.sql[statement.index as usize].other = true;
+            return Ok(statement);
         }
         let described = loop {
             let draft = draft(q_text, &removed, outs, &variables);
@@ -158,7 +160,14 @@ impl<W: World> Compiler<'_, W> {
         if !tail.is_empty() {
             full = format!("{}{tail}", full.trim_end());
         }
-        self.pool.sql.push(StaticSql { text: full, binds, bind_types, returning, query: described.query });
+        self.pool.sql.push(StaticSql {
+            text: full,
+            binds,
+            bind_types,
+            returning,
+            query: described.query,
+            other: false,
+        });
         Ok(Statement { index: self.pool.sql.len() as u32 - 1, columns: described.columns })
     }
 
@@ -291,7 +300,8 @@ impl<W: World> Compiler<'_, W> {
     /// `sequence.NEXTVAL` in an expression.
     pub(super) fn sequence(&mut self, name: &str) -> CResult<Val> {
         let text = format!("SELECT {name} FROM DUAL");
-        let sql = StaticSql { text, binds: Vec::new(), bind_types: Vec::new(), returning: 0, query: true };
+        let sql =
+            StaticSql { text, binds: Vec::new(), bind_types: Vec::new(), returning: 0, query: true, other: false };
         self.pool.sql.push(sql);
         let index = self.pool.sql.len() as u32 - 1;
         let columns = [ColumnInfo { name: "NEXTVAL".into(), ty: DataType::NUMBER, nullable: true }];

@@ -209,6 +209,16 @@ impl Machine {
         sql: u32,
         row: Opd,
     ) -> Run<()> {
+        let def = &unit.pool.sql[sql as usize];
+        if def.other {
+            let entered = matches!(&unit.rights, Rights::Definers(owner) if w.enter(owner));
+            let result = w.execute_other(&def.text);
+            if entered {
+                w.leave();
+            }
+            self.implicit(0);
+            return Ok(result?);
+        }
         let (mut cursor, n) = self.start(w, unit, base, sql)?;
         let mut result = Ok(());
         if unit.pool.sql[sql as usize].returning > 0 {

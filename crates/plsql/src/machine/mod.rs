@@ -570,6 +570,10 @@ impl Machine {
                     let r = scalar::arith_integers(op, v!(a), v!(b))?;
                     self.put_value(base, d, r);
                 }
+                Op::ArithSimple { op, d, a, b } => {
+                    let r = scalar::arith_simple(op, v!(a), v!(b))?;
+                    self.put_value(base, d, r);
+                }
                 Op::ArithAny { op, d, a, b } => {
                     let r = scalar::arith_any(op, v!(a), v!(b), w.nls())?;
                     self.put_value(base, d, r);
@@ -667,6 +671,13 @@ impl Machine {
                         _ => None,
                     };
                     self.put_value(base, d, scalar::logical(r));
+                }
+                Op::CmpColl { d, a, b, equal } => {
+                    let same = match (self.datum(unit, base, a), self.datum(unit, base, b)) {
+                        (Datum::Coll(Some(a)), Datum::Coll(Some(b))) => same_elements(&a, &b, w.nls())?,
+                        _ => None,
+                    };
+                    self.put_value(base, d, scalar::logical(same.map(|same| same == equal)));
                 }
                 Op::MemberOf { d, a, coll } => {
                     let r = self.member(w, unit, base, a, coll)?;
@@ -1029,10 +1040,12 @@ impl Machine {
 
     fn special<W: World>(&mut self, w: &mut W, unit: &Rc<Compiled>, base: usize, what: Special, a: Opd) -> Run<Value> {
         Ok(match what {
-            Special::Sysdate | Special::CurrentDate => Value::Date(w.now().date),
-            Special::Systimestamp | Special::CurrentTimestamp => Value::Timestamp(w.now()),
+            Special::Sysdate => Value::Date(w.now().date),
+            Special::Systimestamp => Value::Timestamp(w.now()),
+            Special::CurrentDate => Value::Date(w.now().at_offset(w.nls().zone_minutes)?.date),
+            Special::CurrentTimestamp => Value::Timestamp(w.now().at_offset(w.nls().zone_minutes)?),
             Special::LocalTimestamp => {
-                let now = w.now();
+                let now = w.now().at_offset(w.nls().zone_minutes)?;
                 Value::Timestamp(types::Timestamp::new(now.date, now.nanos))
             }
             Special::User => Value::text(w.user()),
@@ -1189,6 +1202,42 @@ fn saved_iteration(f: &Frame, at: usize) -> Option<usize> {
 }
 
 /// The innermost guard around `at` that names the exception.
+/// Whether two nested tables have the same elements, each as often, in whatever order. Unknown where a NULL decides.
+fn same_elements(a: &Coll, b: &Coll, nls: &types::Nls) -> types::Result<Option<bool>> {
+    if a.count() != b.count() {
+        return Ok(Some(false));
+    }
+    let value = |d: &Datum| match d {
+        Datum::Val(v) => Some(v.clone()),
+        _ => None,
+    };
+    let mut left: Vec<Value> = b.elements().filter_map(value).filter(|v| !v.is_null()).collect();
+    let nulls = a.count() - a.elements().filter(|d| matches!(d, Datum::Val(v) if !v.is_null())).count();
+    let mut unmatched = 0;
+    for v in a.elements().filter_map(value).filter(|v| !v.is_null()) {
+        let mut found = None;
+        for (i, other) in left.iter().enumerate() {
+            if scalar::compare(Cmp::Eq, &v, other, nls)? == Some(true) {
+                found = Some(i);
+                break;
+            }
+        }
+        match found {
+            Some(i) => {
+                left.swap_remove(i);
+            }
+            None => unmatched += 1,
+        }
+    }
+    // Each NULL of `b` may stand for one value of `a` that has no partner.
+    let other_nulls = b.count() - b.elements().filter(|d| matches!(d, Datum::Val(v) if !v.is_null())).count();
+    Ok(match (nulls, other_nulls) {
+        (0, 0) => Some(unmatched == 0),
+        _ if unmatched > other_nulls || left.len() > nulls => Some(false),
+        _ => None,
+    })
+}
+
 fn find_handler(f: &Frame, at: Label, fault: &Fault) -> Option<(Label, u32)> {
     for g in &f.proc.guards {
         if at < g.from || at >= g.to {

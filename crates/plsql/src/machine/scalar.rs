@@ -87,6 +87,18 @@ pub fn arith_integers(op: Arith, a: &Value, b: &Value) -> Result<Value> {
     arith_numbers(op, a, b)
 }
 
+/// Arithmetic of SIMPLE_INTEGER: what is beyond 32 bits wraps around.
+pub fn arith_simple(op: Arith, a: &Value, b: &Value) -> Result<Value> {
+    let (Value::Number(x), Value::Number(y)) = (a, b) else { return arith_numbers(op, a, b) };
+    let (Some(x), Some(y)) = (x.as_i64(), y.as_i64()) else { return arith_numbers(op, a, b) };
+    let r = match op {
+        Arith::Add => x.wrapping_add(y),
+        Arith::Sub => x.wrapping_sub(y),
+        _ => x.wrapping_mul(y),
+    };
+    Ok(Value::Number(Number::from_i64(i64::from(r as i32))))
+}
+
 /// Arithmetic whose meaning follows from the values.
 pub fn arith_any(op: Arith, a: &Value, b: &Value, nls: &Nls) -> Result<Value> {
     use Value::{Date as D, Double, Float, IntervalDs as Ds, IntervalYm as Ym, Null, Timestamp as Ts};
@@ -193,7 +205,7 @@ pub fn compare(op: Cmp, a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>>
 
 pub fn compare_padded(op: Cmp, a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>> {
     match (a, b) {
-        (Value::Text(x), Value::Text(y)) => Ok(Some(holds(op, x.trim_end_matches(' ').cmp(y.trim_end_matches(' '))))),
+        (Value::Text(x), Value::Text(y)) => Ok(Some(holds(op, types::compare_padded(x, y)))),
         _ => compare(op, a, b, nls),
     }
 }
