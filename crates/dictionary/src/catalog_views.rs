@@ -81,7 +81,7 @@ const FAMILIES: &[Family] = &[
             decode(c.charsetform, 1, 'CHAR_CS', 2, 'NCHAR_CS', null) character_set_name, \
             nvl(c.charlength, decode(c.type#, 1, c.length, 96, c.length, 0)) char_length, \
             decode(c.type#, 1, nvl2(c.charlength, 'C', 'B'), 96, nvl2(c.charlength, 'C', 'B'), null) char_used, 'NONE' histogram, \
-            'YES' default_on_null, decode(c.seq#, null, 'NO', 'YES') identity_column \
+            decode(bitand(c.property, 4), 4, 'YES', 'NO') default_on_null, decode(c.seq#, null, 'NO', 'YES') identity_column \
             from col$ c, obj$ o, user$ u where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# \
             and bitand(c.property, 3) = 0{filter}",
         owner: "owner",

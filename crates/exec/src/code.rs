@@ -32,6 +32,10 @@ pub enum Code {
     Func(Func, Vec<Code>, Reg, Reg, TextMax),
     Convert(Box<Code>, DataType, Reg),
     Cast(Box<Code>, DataType, Reg),
+    /// The first, or the second where the first cannot be converted.
+    OnError(Box<Code>, Box<Code>),
+    /// The value of the first goes to the register; then the second.
+    Once(Box<Code>, Reg, Box<Code>),
     Case(Vec<(Code, Code)>, Option<Box<Code>>, Reg),
     Coalesce(Vec<Code>, Reg),
     SysContext(Box<Code>, Box<Code>, Reg),
@@ -78,6 +82,7 @@ pub enum Cond {
         sub: SubId,
         compare: Vec<Compare>,
         negated: bool,
+        single: bool,
     },
     Quantified {
         op: CmpOp,
@@ -101,6 +106,8 @@ pub struct Builder<'b> {
     pub temporary_tablespace: u32,
     /// The statement, for the functions that it calls.
     pub caller: Rc<Caller>,
+    /// Registers of the values that are evaluated once, the innermost last.
+    pub operands: Vec<Reg>,
 }
 
 impl<'b> Builder<'b> {
@@ -115,6 +122,7 @@ impl<'b> Builder<'b> {
             temporaries: &cx.session.temporaries,
             temporary_tablespace: cx.session.options.temporary_tablespace,
             caller: Rc::new(caller),
+            operands: Vec::new(),
         }
     }
 }
@@ -188,6 +196,15 @@ impl Builder<'_> {
                 Code::Convert(self.boxed(a), e.ty, self.reg())
             }
             Node::Cast(a) => Code::Cast(self.boxed(a), e.ty, self.reg()),
+            Node::OnError(a, b) => Code::OnError(self.boxed(a), self.boxed(b)),
+            Node::Once(value, body) => {
+                let (value, reg) = (self.boxed(value), self.reg());
+                self.operands.push(reg);
+                let body = self.boxed(body);
+                self.operands.pop();
+                Code::Once(value, reg, body)
+            }
+            Node::Operand => Code::Reg(*self.operands.last().expect("an operand stands below its Once")),
             Node::Case(arms, otherwise) => {
                 let arms = arms.iter().map(|(w, t)| (self.cond_code(w), self.code(t))).collect();
                 let otherwise = otherwise.as_ref().map(|e| self.boxed(e));
@@ -224,8 +241,9 @@ impl Builder<'_> {
             },
             Node::InList { value, list, compare, negated } => self.in_list(value, list, *compare, *negated),
             Node::Exists(s) => Cond::Exists(*s),
-            Node::InSub { values, sub, compare, negated } => {
-                Cond::InSub { values: self.codes(values), sub: *sub, compare: compare.clone(), negated: *negated }
+            Node::InSub { values, sub, compare, negated, single } => {
+                let (values, compare) = (self.codes(values), compare.clone());
+                Cond::InSub { values, sub: *sub, compare, negated: *negated, single: *single }
             }
             Node::Quantified { op, compare, all, value, sub } => {
                 Cond::Quantified { op: *op, compare: *compare, all: *all, value: self.code(value), sub: *sub }
@@ -267,7 +285,7 @@ fn is_number(ty: &DataType) -> bool {
 pub fn encode_comparable(v: &Value, padded: bool, out: &mut Vec<u8>) {
     match v {
         Value::Text(s) if padded => out.extend_from_slice(s.trim_end_matches(' ').as_bytes()),
-        v => types::codec::encode(v, out),
+        v => types::codec::encode_instant(v, out),
     }
 }
 
@@ -352,6 +370,15 @@ impl Code {
                 result?;
                 *dst
             }
+            Code::Once(value, reg, body) => {
+                let r = value.eval(m, cx)?;
+                crate::source::copy(r, *reg, m);
+                return body.eval(m, cx);
+            }
+            Code::OnError(a, b) => match a.eval(m, cx) {
+                Err(e) if is_conversion_error(&e) => return b.eval(m, cx),
+                result => return result,
+            },
             Code::Case(arms, otherwise, dst) => {
                 for (when, then) in arms {
                     if when.test(m, cx)? == Some(true) {
@@ -406,7 +433,12 @@ impl Code {
                 let before = std::mem::replace(&mut cx.session.caller, now);
                 let result = cx.host.call(cx, f, &values);
                 cx.session.caller = before;
-                m.put(*dst, result?)
+                // NO_DATA_FOUND that a function does not handle is NULL for the statement that called it.
+                let value = match result {
+                    Err(e) if e.is(1403) => Value::Null,
+                    result => result?,
+                };
+                m.put(*dst, value)
             }
             Code::Truth(c, dst) => {
                 let v = c.test(m, cx)?.map_or(Value::Null, Value::Boolean);
@@ -425,6 +457,12 @@ impl Code {
             _ => None,
         })
     }
+}
+
+/// What a value raises that is none of the type it is converted to.
+fn is_conversion_error(e: &Ora) -> bool {
+    e.facility() == types::Facility::Ora
+        && matches!(e.code(), 932 | 1410 | 1426 | 1438 | 1465 | 1481 | 1722 | 1800..1900)
 }
 
 /// A node of [`Code::Arith`].
@@ -569,12 +607,16 @@ impl Cond {
                 })
             }
             Cond::Exists(s) => Ok(Some(sub::exists(*s, m, cx)?)),
-            Cond::InSub { values, sub: s, compare, negated } => {
+            Cond::InSub { values, sub: s, compare, negated, single } => {
                 let mut regs = Vec::with_capacity(values.len());
                 for v in values {
                     regs.push(v.eval(m, cx)?);
                 }
-                Ok(sub::contains(*s, &regs, compare, m, cx)?.map(|b| b != *negated))
+                let same = match single {
+                    true => sub::equals(*s, &regs, compare, m, cx)?,
+                    false => sub::contains(*s, &regs, compare, m, cx)?,
+                };
+                Ok(same.map(|b| b != *negated))
             }
             Cond::Quantified { op, compare, all, value, sub: s } => {
                 let v = value.eval(m, cx)?;
@@ -727,6 +769,11 @@ fn single_char(s: &str) -> Result<char> {
     }
 }
 
+/// The time of the statement on the clock of the session's time zone.
+fn session_now(m: &mut Machine, cx: &ExecCtx<'_>) -> Result<types::Timestamp> {
+    m.now(cx).at_offset(cx.session.nls.zone_minutes)
+}
+
 fn special(s: Special, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
     let v = match s {
         Special::User => {
@@ -737,12 +784,11 @@ fn special(s: Special, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Resul
         Special::Uid => Value::Number(Number::from(cx.session.user_id)),
         Special::CurrentUid => Value::Number(Number::from(cx.session.parsing_user)),
         Special::SysGuid => Value::Raw(cx.host.sys_guid().to_vec()),
-        Special::Sysdate | Special::CurrentDate => Value::Date(m.now(cx).date),
-        Special::Systimestamp | Special::CurrentTimestamp => Value::Timestamp(m.now(cx)),
-        Special::LocalTimestamp => {
-            let t = m.now(cx);
-            Value::Timestamp(types::Timestamp { offset: None, ..t })
-        }
+        Special::Sysdate => Value::Date(m.now(cx).date),
+        Special::Systimestamp => Value::Timestamp(m.now(cx)),
+        Special::CurrentDate => Value::Date(session_now(m, cx)?.date),
+        Special::CurrentTimestamp => Value::Timestamp(session_now(m, cx)?),
+        Special::LocalTimestamp => Value::Timestamp(types::Timestamp { offset: None, ..session_now(m, cx)? }),
     };
     m.put(dst, v);
     Ok(())

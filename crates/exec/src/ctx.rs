@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use txn::{Transactions, Txn};
-use types::{Nls, Number, ObjectId, Ora, Result, Scn, Timestamp, Value};
+use types::{DataType, Nls, Number, ObjectId, Ora, Result, Scn, Timestamp, Value};
 
 /// Handles to the shared structures, the same in every process.
 #[derive(Clone, Copy)]
@@ -229,14 +229,14 @@ pub trait Host {
     /// The fixed table of that number, which the catalog gave for its name.
     fn fixed_table(&self, id: FixedId) -> &dyn FixedTable;
 
-    /// A stored or packaged function, by `[owner.][package.]name`, that takes `args` arguments, as `eyes` see it. None: there is no such
-    /// function.
+    /// A stored or packaged function, by `[owner.][package.]name`, that arguments of these types fit best, as `eyes`
+    /// see it. None: there is no such function.
     fn function(
         &self,
         cx: &mut ExecCtx<'_>,
         eyes: Option<Eyes>,
         path: &[String],
-        args: usize,
+        args: &[DataType],
     ) -> Result<Option<HostFunction>>;
 
     /// Runs a function that [`Host::function`] gave. The arguments have the types it asked for.
@@ -320,7 +320,7 @@ impl<'a, 'b> HostFunctions<'a, 'b> {
 }
 
 impl Functions for HostFunctions<'_, '_> {
-    fn function(&self, eyes: Option<Eyes>, path: &[String], args: usize) -> Result<Option<HostFunction>> {
+    fn function(&self, eyes: Option<Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
         let mut cx = self.0.borrow_mut();
         let host = cx.host;
         host.function(&mut cx, eyes, path, args)

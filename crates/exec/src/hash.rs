@@ -50,6 +50,7 @@ pub type KeyMap<T> = HashMap<Vec<u8>, T, BuildHasherDefault<KeyHasher>>;
 pub type KeySet = HashSet<Vec<u8>, BuildHasherDefault<KeyHasher>>;
 
 /// Appends one part of a key: length and bytes, so that parts cannot run into each other. NULL is a part of its own, equal to itself.
+/// One instant in different time zones is one part.
 pub fn push_part(v: &Value, out: &mut Vec<u8>) {
     if v.is_null() {
         out.extend_from_slice(&u32::MAX.to_le_bytes());
@@ -57,7 +58,7 @@ pub fn push_part(v: &Value, out: &mut Vec<u8>) {
     }
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
-    types::codec::encode(v, out);
+    types::codec::encode_instant(v, out);
     let n = (out.len() - at - 4) as u32;
     out[at..at + 4].copy_from_slice(&n.to_le_bytes());
 }

@@ -168,6 +168,25 @@ pub fn row(s: SubId, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<Value>
     })
 }
 
+/// `(values) = (subquery)`: the subquery's only row; unknown when there is none.
+pub fn equals(s: SubId, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
+    let rows = with_sub(s, m, cx, |sub, m, cx| sub.all_rows(m, cx))?;
+    let row = match &rows.rows[..] {
+        [] => return Ok(None),
+        [row] => row,
+        _ => return Err(Ora::new(1427)),
+    };
+    let mut truth = Some(true);
+    for ((&v, x), &how) in values.iter().zip(row).zip(compare) {
+        match compare_values(m.value(v), x, how, &cx.session.nls)? {
+            Some(Ordering::Equal) => {}
+            Some(_) => return Ok(Some(false)),
+            None => truth = None,
+        }
+    }
+    Ok(truth)
+}
+
 /// `(values) IN (subquery)`.
 pub fn contains(s: SubId, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
     with_sub(s, m, cx, |sub, m, cx| {
@@ -226,8 +245,6 @@ fn keyed_rows(sub: &mut SubState, compare: &[Compare], m: &mut Machine, cx: &mut
 fn key_part(v: &Value, how: Compare, out: &mut Vec<u8>) {
     match v {
         Value::Text(s) if how == Compare::Padded => push_part(&Value::Text(s.trim_end_matches(' ').to_owned()), out),
-        // Equal instants in different zones are equal.
-        Value::Timestamp(t) => push_part(&Value::Timestamp(t.to_utc().unwrap_or(*t)), out),
         v => push_part(v, out),
     }
 }

@@ -29,7 +29,9 @@ fn with_nls<'a>(ctx: &FnCtx<'a>, args: &[Value]) -> Result<Cow<'a, Nls>> {
                 }
             }
             "NLS_CURRENCY" | "NLS_DUAL_CURRENCY" => nls.currency = value.to_owned(),
-            "NLS_ISO_CURRENCY" => nls.iso_currency = value.chars().take(3).collect::<String>().to_uppercase(),
+            "NLS_ISO_CURRENCY" => {
+                nls.iso_currency = types::iso_currency(value).ok_or_else(|| Ora::new(12702))?.to_owned();
+            }
             "NLS_DATE_LANGUAGE" => {
                 if !["AMERICAN", "ENGLISH"].iter().any(|name| name.eq_ignore_ascii_case(value)) {
                     return Err(Ora::new(12702));
@@ -74,6 +76,32 @@ pub(crate) fn to_char(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
                 format::number_to_char(&n, &model, &nls, buffer)?
             }
         }
+    }
+    out.normalize();
+    Ok(())
+}
+
+/// TO_CHAR(value, digits of the leading field, digits of the fraction, model, settings).
+pub(crate) fn to_char_of_digits(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let [value, leading, fraction, rest @ ..] = args else { return null(out) };
+    if value.is_null() {
+        return null(out);
+    }
+    let digits = |arg: &Value| arg.to_number(ctx.nls).map(|n| n.and_then(|n| n.as_i64()).unwrap_or_default() as u8);
+    let (leading, fraction) = (digits(leading)?, digits(fraction)?);
+    let mut usual = vec![value.clone()];
+    usual.extend_from_slice(rest);
+    let nls = with_nls(ctx, &usual)?;
+    let Some(model) = model(ctx, &usual)? else { return null(out) };
+    let buffer = out.text_buffer();
+    match value {
+        Value::Timestamp(t) => {
+            let default = if t.offset.is_some() { &nls.timestamp_tz_format } else { &nls.timestamp_format };
+            format::timestamp_of_digits(t, model.as_deref().unwrap_or(default), fraction, &nls, buffer)?;
+        }
+        Value::IntervalDs(i) => format::interval_ds_to_text(i, leading, fraction, buffer),
+        Value::IntervalYm(i) => format::interval_ym_to_text(i, leading, buffer),
+        other => other.write_text(&nls, buffer)?,
     }
     out.normalize();
     Ok(())

@@ -1,8 +1,9 @@
 //! Scalar and aggregate SQL functions of Latchwork.
 //!
-//! Everything here works on [`Value`]s that have been evaluated: the engine finds a function by name once ([`lookup`]), asks it for
-//! its return type, and calls it for every row with a result value whose buffer is used again. What depends on the session comes in as
-//! [`FnCtx`]. DECODE, CASE, NVL and COALESCE are also here for callers without lazy evaluation; the engine short-circuits them itself.
+//! Everything here works on [`Value`]s that have been evaluated: the engine finds a function by name once
+//! ([`lookup`]), asks it for its return type, and calls it for every row with a result value whose buffer is used
+//! again. What depends on the session comes in as [`FnCtx`]. DECODE, NVL2 and COALESCE are also here for callers
+//! without lazy evaluation; the engine short-circuits them itself.
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +26,7 @@ mod text;
 pub use aggregate::{Aggregate, AggregateDef, aggregate};
 pub use context::{Clock, FnCache, FnCtx, LOB_MAX, SQL_TEXT_MAX, SessionInfo, TextMax};
 pub use general::{common_type, decode_equal};
-pub use table::{FnDef, lookup, names};
+pub use table::{FnDef, TO_CHAR_OF_DIGITS, lookup, names};
 
 use types::{DataType, Number, Ora, Result, Value};
 

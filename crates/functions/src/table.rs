@@ -6,6 +6,10 @@ use types::{DataType, Ora, Result, Value};
 /// As many arguments as anyone likes.
 const MANY: u8 = u8::MAX;
 
+/// TO_CHAR of a timestamp or interval whose type is known: behind the value stand the digits of its leading field and
+/// of its fraction. No identifier without quotes begins with a blank.
+pub const TO_CHAR_OF_DIGITS: &str = " TO_CHAR";
+
 /// A scalar function.
 #[derive(Debug)]
 pub struct FnDef {
@@ -177,6 +181,7 @@ const fn bare(name: &'static str, returns: Returns, eval: Eval) -> FnDef {
 
 #[rustfmt::skip]
 static FUNCTIONS: &[FnDef] = &[
+    pure(TO_CHAR_OF_DIGITS, (3, 5), to_varchar, convert::to_char_of_digits),
     pure("ABS", (1, 1), to_numeric, numeric::abs),
     pure("ACOS", (1, 1), to_numeric, numeric::acos),
     pure("ADD_MONTHS", (2, 2), to_date, date::add_months),

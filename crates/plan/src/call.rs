@@ -91,7 +91,14 @@ impl Compiler<'_> {
                 count(2, 2)?;
                 let [a, b] = two(args);
                 let (a, b, ty) = self.nvl_types(a, b, at(1))?;
-                Expr::new(Node::Coalesce(vec![a, b]), ty)
+                // NVL evaluates both. Where the second cannot fail and changes nothing, nobody can tell.
+                match b.node {
+                    Node::Const(_) | Node::Reg(_) | Node::Bind(_) => Expr::new(Node::Coalesce(vec![a, b]), ty),
+                    _ => {
+                        let (nvl, args, _) = Func::resolve("NVL", vec![a, b], pos)?;
+                        Expr::new(Node::Func(nvl, args), ty)
+                    }
+                }
             }
             "COALESCE" => {
                 count(2, usize::MAX)?;
@@ -114,13 +121,20 @@ impl Compiler<'_> {
                     return Err(inconsistent("-", "CHAR", at(0)));
                 }
                 let ty = a.ty;
-                let same = compare(CmpOp::Eq, a.clone(), b, at(1))?;
-                let nothing = Expr::new(Node::Const(Value::Null), ty);
-                Expr::new(Node::Case(vec![(same, nothing)], Some(Box::new(a))), ty)
+                Expr::once(a, |a| {
+                    let same = compare(CmpOp::Eq, a.clone(), b, at(1))?;
+                    let nothing = Expr::new(Node::Const(Value::Null), ty);
+                    Ok(Expr::new(Node::Case(vec![(same, nothing)], Some(Box::new(a.clone()))), ty))
+                })?
             }
             "DECODE" => {
                 count(3, usize::MAX)?;
-                decode(args, places, pos)?
+                let mut args = args;
+                let value = args.remove(0);
+                Expr::once(value, |value| {
+                    args.insert(0, value.clone());
+                    decode(args, places, pos)
+                })?
             }
             "SYS_CONTEXT" | "USERENV" => {
                 let mut args = args;
@@ -188,11 +202,19 @@ impl Compiler<'_> {
     /// A stored or packaged function.
     fn host_function(&mut self, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
         let path: Vec<String> = call.name.parts.iter().map(|p| p.name.clone()).collect();
-        let Some(f) = self.functions.function(self.eyes.last().copied(), &path, call.args.len())? else {
+        let eyes = self.eyes.last().copied();
+        let given: Result<Vec<Expr>> = call.args.iter().map(|a| self.expr(&a.value)).collect();
+        // Arguments by name leave it to their number which of overloads is meant.
+        let named = call.args.iter().any(|a| a.name.is_some());
+        let types: Vec<DataType> = match &given {
+            Ok(given) if !named => given.iter().map(|e| e.ty).collect(),
+            _ => vec![DataType::Null; call.args.len()],
+        };
+        let Some(f) = self.functions.function(eyes, &path, &types)? else {
             return Ok(None);
         };
         let mut args: Vec<Option<Expr>> = vec![None; f.arg_types.len()];
-        for (i, a) in call.args.iter().enumerate() {
+        for (i, (a, value)) in call.args.iter().zip(given?).enumerate() {
             let at = match &a.name {
                 None => i,
                 Some(name) => match f.arg_names.iter().position(|n| *n == name.name) {
@@ -203,7 +225,6 @@ impl Compiler<'_> {
             if at >= args.len() || args[at].is_some() {
                 return Err(wrong_arguments(&f.name, pos));
             }
-            let value = self.expr(&a.value)?;
             args[at] = Some(convert(value, &f.arg_types[at], a.value.pos.0)?);
         }
         let given = args.iter().rposition(Option::is_some).map_or(0, |i| i + 1);
@@ -282,7 +303,11 @@ fn decode(args: Vec<Expr>, places: &[u32], pos: u32) -> Result<Expr> {
         } else {
             let (a, b) = (convert(value.clone(), &by, at(0))?, convert(search, &by, at(i))?);
             let known = b.is_const();
-            let same = compare(CmpOp::Eq, a.clone(), b.clone(), at(i))?;
+            let mut same = compare(CmpOp::Eq, a.clone(), b.clone(), at(i))?;
+            // DECODE does not pad.
+            if let Node::Cmp(_, how, ..) = &mut same.node {
+                *how = Compare::Plain;
+            }
             if known {
                 same
             } else {

@@ -23,9 +23,9 @@ pub struct ConnectConditions {
 
 impl Compiler<'_> {
     /// Makes LEVEL and PRIOR known to the current block.
-    pub fn enter_connect_by(&mut self) {
+    pub fn enter_connect_by(&mut self, nocycle: bool) {
         let level = self.new_reg();
-        self.block().connect = Some(ConnectScope { level, ..ConnectScope::default() });
+        self.block().connect = Some(ConnectScope { level, nocycle, ..ConnectScope::default() });
     }
 
     pub fn connect_by_conditions(&mut self, c: &ast::ConnectBy) -> Result<ConnectConditions> {
@@ -140,10 +140,12 @@ impl Compiler<'_> {
         Ok(Expr::new(Node::Reg(reg), text(4000)))
     }
 
-    /// Builds the hierarchical row source: roots, children, and the WHERE conditions that are no join conditions.
+    /// Builds the hierarchical row source: roots, children, and the WHERE conditions that are no join conditions. The
+    /// first `joined` conditions are those of FROM: of joins with ON, and of views that became part of the block.
     pub fn build_connect_by(
         &mut self,
         mut set: JoinSet,
+        joined: usize,
         c: ConnectConditions,
         siblings: Vec<SortKey>,
     ) -> Result<Source> {
@@ -151,7 +153,7 @@ impl Compiler<'_> {
         let mut join_conds = Vec::new();
         let mut after = Vec::new();
         let several = set.parts.len() > 1;
-        for cond in std::mem::take(&mut set.conds) {
+        for (i, cond) in std::mem::take(&mut set.conds).into_iter().enumerate() {
             let mut own = vec![scope.level];
             own.extend(scope.prior.iter().map(|(_, p)| *p));
             own.extend(scope.is_leaf);
@@ -159,7 +161,7 @@ impl Compiler<'_> {
             own.extend(scope.roots.iter().map(|(_, r)| *r));
             own.extend(scope.paths.iter().map(|(_, _, r)| *r));
             let hierarchical = own.iter().any(|&r| self.reads(&cond, r));
-            if several && !hierarchical && self.spans_parts(&set, &cond) {
+            if i < joined || several && !hierarchical && self.spans_parts(&set, &cond) {
                 join_conds.push(cond)
             } else {
                 after.push(cond)

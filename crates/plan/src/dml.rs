@@ -504,7 +504,7 @@ impl Compiler<'_> {
             .collect();
         self.blocks.push(Block::new(true));
         self.block().clause = Clause::Dml;
-        self.add_item(Item { alias: String::new(), schema: None, kind: ItemKind::Merged, columns, rowid: None });
+        self.add_item(Item { alias: String::new(), schema: None, kind: ItemKind::Merged(None), columns, rowid: None });
     }
 
     fn insert_into(

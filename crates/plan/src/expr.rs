@@ -37,10 +37,14 @@ impl Compiler<'_> {
             }
             ExprKind::Case(case) => self.case(case, pos),
             ExprKind::Call(call) => self.call(call, pos),
-            ExprKind::Cast { expr, ty, .. } => {
+            ExprKind::Cast { expr, ty, default_on_error, format } => {
                 let to = crate::data_type(ty)?;
                 let e = self.expr(expr)?;
-                cast(e, to, pos)
+                let value = self.cast_of(e, to, format, pos)?;
+                let Some(default) = default_on_error else { return Ok(value) };
+                let default = self.expr(default)?;
+                let default = self.cast_of(default, to, format, pos)?;
+                Ok(Expr::new(Node::OnError(Box::new(value), Box::new(default)), to))
             }
             ExprKind::Extract { field, expr } => {
                 let arg = self.expr(expr)?;
@@ -61,7 +65,7 @@ impl Compiler<'_> {
                 self.scalar_function(name, args, &places, pos)
             }
             ExprKind::AtTimeZone { .. } => Err(unsupported("AT TIME ZONE", pos)),
-            ExprKind::AsInterval { expr, .. } => self.expr(expr),
+            ExprKind::AsInterval { expr, qualifier } => self.as_interval(expr, qualifier, pos),
             ExprKind::Star => Err(Ora::new(936).at(pos)),
             ExprKind::Default => Err(Ora::new(936).at(pos)),
             ExprKind::Row(_) => Err(Ora::new(907).at(pos)),
@@ -72,6 +76,50 @@ impl Compiler<'_> {
             | ExprKind::Apply { .. }
             | ExprKind::Multiset { .. } => Err(unsupported("object expression", pos)),
         }
+    }
+
+    /// CAST, by a format model where one is given.
+    fn cast_of(&mut self, e: Expr, to: DataType, format: &[ast::Expr], pos: u32) -> Result<Expr> {
+        let [_, ..] = format else { return cast(e, to, pos) };
+        if is_null(&e) {
+            return cast(e, to, pos);
+        }
+        let name = match (class(&to), &to) {
+            (Class::Number, _) => "TO_NUMBER",
+            (Class::Date, _) => "TO_DATE",
+            (Class::Timestamp, DataType::Timestamp { zone: types::Zone::None, .. }) => "TO_TIMESTAMP",
+            (Class::Timestamp, _) => "TO_TIMESTAMP_TZ",
+            (Class::Text, _) => "TO_CHAR",
+            _ => return Err(unsupported("CAST with a format", pos)),
+        };
+        let mut args = vec![e];
+        for f in format {
+            args.push(self.expr(f)?);
+        }
+        let e = self.scalar_function(name, args, &[], pos)?;
+        cast(e, to, pos)
+    }
+
+    /// `(a - b) DAY TO SECOND` and `(a - b) YEAR TO MONTH`: the difference as an interval.
+    fn as_interval(&mut self, e: &ast::Expr, qualifier: &ast::IntervalQualifier, pos: u32) -> Result<Expr> {
+        let ExprKind::Binary { op: BinaryOp::Sub, left, right } = &e.kind else {
+            return Err(Ora::new(30083).at(pos)); // syntax error was found in interval value expression
+        };
+        let (a, b) = (self.value(left)?, self.value(right)?);
+        for e in [&a, &b] {
+            if !matches!(class(&e.ty), Class::Date | Class::Timestamp) {
+                return Err(inconsistent("DATE", type_name(&e.ty), pos));
+            }
+        }
+        let to = crate::interval_type(qualifier, pos)?;
+        if matches!(to, DataType::IntervalDs { .. }) {
+            return cast(interval_between(a, b, pos)?, to, pos);
+        }
+        let months = self.scalar_function("MONTHS_BETWEEN", vec![a, b], &[], pos)?;
+        let months = self.scalar_function("ROUND", vec![months], &[], pos)?;
+        let unit = Expr::new(Node::Const(Value::Text("MONTH".into())), text(5));
+        let interval = self.scalar_function("NUMTOYMINTERVAL", vec![months, unit], &[], pos)?;
+        cast(interval, to, pos)
     }
 
     /// Resolves a condition and splits it at AND.
@@ -201,6 +249,9 @@ impl Compiler<'_> {
     fn connect_flag(&mut self, name: &str, pos: u32) -> Result<Expr> {
         let reg = self.new_reg();
         let Some(connect) = &mut self.block().connect else { return Err(Ora::new(1788).at(pos)) };
+        if name == "CONNECT_BY_ISCYCLE" && !connect.nocycle {
+            return Err(Ora::new(30930).at(pos)); // NOCYCLE keyword is required with CONNECT_BY_ISCYCLE pseudocolumn
+        }
         let slot = if name == "CONNECT_BY_ISLEAF" { &mut connect.is_leaf } else { &mut connect.is_cycle };
         let reg = *slot.get_or_insert(reg);
         Ok(Expr::new(Node::Reg(reg), number()))
@@ -341,7 +392,10 @@ impl Compiler<'_> {
                 Ok(if op == CmpOp::Ne { negate(all) } else { all })
             }
             ExprKind::Subquery(query) => {
-                let e = self.in_subquery(left, query, op == CmpOp::Ne, pos)?;
+                let mut e = self.in_subquery(left, query, op == CmpOp::Ne, pos)?;
+                if let Node::InSub { single, .. } = &mut e.node {
+                    *single = true;
+                }
                 Ok(e)
             }
             _ => Err(Ora::new(920).at(pos)),
@@ -469,7 +523,8 @@ impl Compiler<'_> {
             self.subs[sub].out[i] = o;
             compares.push(how);
         }
-        Ok(Expr::new(Node::InSub { values, sub, compare: compares, negated }, DataType::Boolean))
+        let node = Node::InSub { values, sub, compare: compares, negated, single: false };
+        Ok(Expr::new(node, DataType::Boolean))
     }
 
     fn like(
@@ -496,22 +551,43 @@ impl Compiler<'_> {
             IsTest::Null => Ok(Expr::new(Node::IsNull(Box::new(value), negated), DataType::Boolean)),
             IsTest::Nan | IsTest::Infinite => {
                 let double = convert(value, &DataType::BinaryDouble, pos)?;
-                let name = if *test == IsTest::Nan { "IS_NAN" } else { "IS_INFINITE" };
-                let is = self.scalar_function(name, vec![double], &[pos], pos)?;
-                let one = Expr::new(Node::Const(Value::Number(Number::from(1))), number());
-                compare(if negated { CmpOp::Ne } else { CmpOp::Eq }, is, one, pos)
+                // NaN equals itself.
+                let is = |x: f64| {
+                    let x = Expr::new(Node::Const(Value::Double(x)), DataType::BinaryDouble);
+                    compare(CmpOp::Eq, double.clone(), x, pos)
+                };
+                let is = match test {
+                    IsTest::Nan => is(f64::NAN)?,
+                    _ => or(vec![is(f64::INFINITY)?, is(f64::NEG_INFINITY)?]),
+                };
+                Ok(if negated { negate(is) } else { is })
             }
             _ => Err(unsupported("IS condition", pos)),
         }
     }
 
     fn case(&mut self, case: &ast::Case, pos: u32) -> Result<Expr> {
+        match &case.operand {
+            None => self.case_of(case, None, pos),
+            Some(operand) if matches!(operand.kind, ExprKind::Row(_)) => Err(Ora::new(907).at(operand.pos.0)),
+            Some(operand) => {
+                let value = self.value(operand)?;
+                Expr::once(value, |value| self.case_of(case, Some((value, operand.pos.0)), pos))
+            }
+        }
+    }
+
+    fn case_of(&mut self, case: &ast::Case, operand: Option<(&Expr, u32)>, pos: u32) -> Result<Expr> {
         let mut whens = Vec::new();
         let mut results = Vec::new();
         let mut places = Vec::new();
         for branch in &case.branches {
-            let when = match &case.operand {
-                Some(operand) => self.comparison(CmpOp::Eq, operand, &branch.when, branch.when.pos.0)?,
+            let when = match operand {
+                Some((value, at)) => {
+                    let when = self.value(&branch.when)?;
+                    let (a, b) = pad_literals(value.clone(), when);
+                    compare(CmpOp::Eq, a, b, branch.when.pos.0.max(at))?
+                }
                 None => self.condition(&branch.when)?,
             };
             whens.push(when);
@@ -609,7 +685,8 @@ fn literal(l: &Literal, pos: u32) -> Result<Expr> {
         Literal::Date(s) => constant(Value::Date(date_literal(s).map_err(|e| e.at(pos))?), DataType::Date),
         Literal::Timestamp(s) => {
             let ts = timestamp_literal(s).map_err(|e| e.at(pos))?;
-            constant(Value::Timestamp(ts), DataType::Timestamp { digits: 9, zone: types::Zone::None })
+            let zone = if ts.offset.is_some() { types::Zone::WithTimeZone } else { types::Zone::None };
+            constant(Value::Timestamp(ts), DataType::Timestamp { digits: 9, zone })
         }
         Literal::Interval { text, qualifier } => crate::interval_literal(text, qualifier, pos),
     }
@@ -662,8 +739,8 @@ pub fn negate(e: Expr) -> Expr {
         Node::InList { value, list, compare, negated } => {
             Expr::new(Node::InList { value, list, compare, negated: !negated }, ty)
         }
-        Node::InSub { values, sub, compare, negated } => {
-            Expr::new(Node::InSub { values, sub, compare, negated: !negated }, ty)
+        Node::InSub { values, sub, compare, negated, single } => {
+            Expr::new(Node::InSub { values, sub, compare, negated: !negated, single }, ty)
         }
         Node::And(conds) => or(conds.into_iter().map(negate).collect()),
         Node::Or(conds) => and(conds.into_iter().map(negate).collect()),

@@ -552,7 +552,8 @@ impl Compiler<'_> {
                 for (c, e) in item_columns.iter_mut().zip(out) {
                     c.value = Some(e);
                 }
-                let item = Item { alias, schema: None, kind: ItemKind::Merged, columns: item_columns, rowid: None };
+                let kind = ItemKind::Merged(self.kept_table(&inner));
+                let item = Item { alias, schema: None, kind, columns: item_columns, rowid: None };
                 self.add_item(item);
                 set.parts.extend(inner.parts);
                 set.conds.extend(inner.conds);

@@ -10,6 +10,11 @@ use types::{DataType, Ora, Result, Value};
 pub struct Func(pub &'static FnDef);
 
 impl Func {
+    /// TO_CHAR of a timestamp or interval, told how many digits its type has.
+    pub fn of_digits() -> Func {
+        Func(functions::lookup(functions::TO_CHAR_OF_DIGITS).expect("the function is listed"))
+    }
+
     /// Finds the function, checks the number of arguments and gives the type of its result.
     ///
     /// # Errors
@@ -17,6 +22,19 @@ impl Func {
     pub fn resolve(name: &str, args: Vec<Expr>, pos: u32) -> Result<(Func, Vec<Expr>, DataType)> {
         let def = functions::lookup(name).ok_or_else(|| Ora::with(904, &[&format!("\"{name}\"")]).at(pos))?;
         def.check_args(args.len()).map_err(|e| e.at(pos))?;
+        if matches!(name, "TO_CHAR" | "TO_NCHAR")
+            && let Some(digits) = crate::typing::with_digits(args.clone())
+        {
+            let length = text(to_char_length(&args));
+            return Ok((Func::of_digits(), digits, length));
+        }
+        // A RAW is measured as the text that it is converted to.
+        let args = match (name, &args[..]) {
+            ("LENGTH" | "LENGTHB" | "LENGTHC", [a]) if class(&a.ty) == Class::Raw => {
+                vec![crate::typing::convert(args.into_iter().next().expect("one argument"), &text(4000), pos)?]
+            }
+            _ => args,
+        };
         let types: Vec<DataType> = args.iter().map(|a| a.ty).collect();
         let ty = def.return_type(&types).map_err(|e| e.at(pos))?;
         let ty = with_length(def.name, ty, &args);

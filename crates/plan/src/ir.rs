@@ -114,7 +114,14 @@ pub enum Node {
     Convert(Box<Expr>),
     /// CAST: as `Convert`, and lengths and precision are enforced.
     Cast(Box<Expr>),
+    /// The first, or the second where the first cannot be converted.
+    OnError(Box<Expr>, Box<Expr>),
     Case(Vec<(Expr, Expr)>, Option<Box<Expr>>),
+    /// The second, in which [`Node::Operand`] is the value of the first: what differs from one evaluation to the next
+    /// is evaluated once.
+    Once(Box<Expr>, Box<Expr>),
+    /// The value of the innermost [`Node::Once`] around it.
+    Operand,
     /// The first operand that is not NULL.
     Coalesce(Vec<Expr>),
     /// SYS_CONTEXT(namespace, parameter).
@@ -139,12 +146,14 @@ pub enum Node {
     /// A one-row, one-column subquery: ORA-01427 when it gives more rows.
     Scalar(SubId),
     Exists(SubId),
-    /// `(values) [NOT] IN (subquery)`; the subquery's outputs have the values' types.
+    /// `(values) [NOT] IN (subquery)`; the subquery's outputs have the values' types. `single`: it is `=` or `<>`, and
+    /// the subquery gives one row at most (ORA-01427); without a row the answer is unknown.
     InSub {
         values: Vec<Expr>,
         sub: SubId,
         compare: Vec<Compare>,
         negated: bool,
+        single: bool,
     },
     /// `value op ANY | ALL (subquery)`.
     Quantified {
@@ -829,10 +838,15 @@ pub struct Plan {
 macro_rules! operands {
     ($node:expr, $f:ident, $each:ident) => {
         match $node {
-            Node::Const(_) | Node::Reg(_) | Node::Bind(_) | Node::Special(_) => {}
+            Node::Const(_) | Node::Reg(_) | Node::Bind(_) | Node::Special(_) | Node::Operand => {}
             Node::Scalar(_) | Node::Exists(_) | Node::Nextval(_) | Node::Currval(_) => {}
             Node::Neg(a) | Node::Convert(a) | Node::Cast(a) | Node::Not(a) | Node::IsNull(a, _) => $f(a),
-            Node::Arith(_, a, b) | Node::Concat(a, b) | Node::Cmp(_, _, a, b) | Node::SysContext(a, b) => {
+            Node::Arith(_, a, b)
+            | Node::Concat(a, b)
+            | Node::Cmp(_, _, a, b)
+            | Node::SysContext(a, b)
+            | Node::OnError(a, b)
+            | Node::Once(a, b) => {
                 $f(a);
                 $f(b);
             }
@@ -884,6 +898,28 @@ impl Expr {
     pub fn walk<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         f(self);
         self.for_each_child(&mut |e| e.walk(f));
+    }
+
+    /// Whether the value may differ from one evaluation to the next.
+    pub fn varies(&self) -> bool {
+        let mut varies = false;
+        self.walk(&mut |e| match &e.node {
+            Node::Func(f, _) => varies |= !f.0.deterministic,
+            Node::Call(f, _) => varies |= !f.deterministic,
+            Node::Special(Special::SysGuid) => varies = true,
+            _ => {}
+        });
+        varies
+    }
+
+    /// An expression that names a value several times; a value that varies is evaluated once for all of them.
+    pub fn once(value: Expr, of: impl FnOnce(&Expr) -> types::Result<Expr>) -> types::Result<Expr> {
+        if !value.varies() {
+            return of(&value);
+        }
+        let body = of(&Expr::new(Node::Operand, value.ty))?;
+        let ty = body.ty;
+        Ok(Expr::new(Node::Once(Box::new(value), Box::new(body)), ty))
     }
 
     pub fn is_const(&self) -> bool {

@@ -200,7 +200,7 @@ impl Compiler<'_> {
             ItemKind::Dual => 0.5,
             ItemKind::Derived { rows, .. } => *rows,
             ItemKind::Cte { .. } => 200.0,
-            ItemKind::Merged | ItemKind::Elements { .. } => 10.0,
+            ItemKind::Merged(_) | ItemKind::Elements { .. } => 10.0,
         }
     }
 
@@ -465,7 +465,7 @@ impl Compiler<'_> {
                 (Source::Fixed { name, alias, handle, columns, filter: conds }, 100.0)
             }
             ItemKind::Dual => (if conds.is_empty() { Source::Dual } else { filter(Source::Dual, conds) }, 1.0),
-            ItemKind::Merged => (Source::Dual, 1.0),
+            ItemKind::Merged(_) => (Source::Dual, 1.0),
             ItemKind::Cte { id: cte } => {
                 let cte = *cte;
                 let regs: Vec<(u16, Reg)> = columns;

@@ -53,9 +53,9 @@ pub struct Eyes {
 
 /// Stored functions, as the host finds them.
 pub trait Functions {
-    /// The function of that `[owner.][package.]name` that takes `args` arguments, as `eyes` see it; without, as who runs the statement
-    /// does. `None`: no such function (ORA-00904).
-    fn function(&self, eyes: Option<Eyes>, path: &[String], args: usize) -> Result<Option<HostFunction>>;
+    /// The function of that `[owner.][package.]name` that arguments of these types fit best, as `eyes` see it;
+    /// without, as who runs the statement does. `None`: no such function (ORA-00904).
+    fn function(&self, eyes: Option<Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>>;
 }
 
 /// No stored functions.
@@ -63,7 +63,7 @@ pub trait Functions {
 pub struct NoFunctions;
 
 impl Functions for NoFunctions {
-    fn function(&self, _eyes: Option<Eyes>, _path: &[String], _args: usize) -> Result<Option<HostFunction>> {
+    fn function(&self, _eyes: Option<Eyes>, _path: &[String], _args: &[DataType]) -> Result<Option<HostFunction>> {
         Ok(None)
     }
 }
@@ -335,18 +335,53 @@ fn interval_literal(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Result<
             Value::IntervalDs(types::format::interval_ds_from_text(&full).map_err(|e| e.at(pos))?)
         }
     };
-    // Without a precision the leading field has two digits, and more where the literal needs them.
-    let whole = |n: u64| n.to_string().len().max(2) as u8;
-    let ty = match &value {
-        Value::IntervalYm(i) => DataType::IntervalYm { years: whole(u64::from(i.months.unsigned_abs() / 12)) },
-        Value::IntervalDs(i) => {
-            let nanos = i.to_nanos().unsigned_abs();
-            let days = whole((nanos / 86_400_000_000_000) as u64);
-            DataType::IntervalDs { days, digits: if to == Second { 6 } else { 0 } }
-        }
-        _ => DataType::IntervalDs { days: 9, digits: 9 },
-    };
+    // The leading field as it is written must have no more digits than the qualifier says.
+    let leading = text.trim().trim_start_matches(['+', '-']);
+    let digits = leading.bytes().take_while(u8::is_ascii_digit).skip_while(|b| *b == b'0').count();
+    if digits > usize::from(leading_digits(q, pos)?) {
+        return Err(Ora::new(1873).at(pos)); // the leading precision of the interval is too small
+    }
+    let mut value = value;
+    let mut ty = interval_type(q, pos)?;
+    if let (Value::IntervalDs(i), DataType::IntervalDs { days, digits }) = (&mut value, &mut ty) {
+        *i = i.round(*digits)?;
+        // Hours and minutes may make more days than two digits hold.
+        let most = (i.to_nanos().unsigned_abs() / 86_400_000_000_000).to_string().len() as u8;
+        *days = most.max(*days);
+    }
+    if let (Value::IntervalYm(i), DataType::IntervalYm { years }) = (&value, &mut ty) {
+        *years = ((i.months.unsigned_abs() / 12).to_string().len() as u8).max(*years);
+    }
     Ok(Expr::new(Node::Const(value), ty))
+}
+
+/// How many digits the leading field of an interval may have.
+fn leading_digits(q: &ast::IntervalQualifier, pos: u32) -> Result<u8> {
+    match q.from_precision.unwrap_or(2) {
+        n @ 0..=9 => Ok(n as u8),
+        _ => Err(Ora::new(30088).at(pos)), // datetime/interval precision is out of range
+    }
+}
+
+/// The type that `DAY [(n)] TO SECOND [(n)]` and its kin name.
+fn interval_type(q: &ast::IntervalQualifier, pos: u32) -> Result<DataType> {
+    use ast::DateField::*;
+    let to = q.to.unwrap_or(q.from);
+    let leading = leading_digits(q, pos)?;
+    let fraction = q.fraction.unwrap_or(6);
+    if fraction > 9 {
+        return Err(Ora::new(30088).at(pos));
+    }
+    let digits = if to == Second { fraction as u8 } else { 0 };
+    match (q.from, to) {
+        (Year, Year | Month) => Ok(DataType::IntervalYm { years: leading }),
+        (Month, Month) => Ok(DataType::IntervalYm { years: 2 }),
+        (Day, Day | Hour | Minute | Second) => Ok(DataType::IntervalDs { days: leading, digits }),
+        (Hour, Hour | Minute | Second) | (Minute, Minute | Second) | (Second, Second) => {
+            Ok(DataType::IntervalDs { days: 2, digits })
+        }
+        _ => Err(Ora::new(30089).at(pos)), // missing or invalid <datetime field>
+    }
 }
 
 /// Fills the fields a shorter day-to-second literal leaves out. Single fields may exceed their range: `INTERVAL '90' MINUTE`.

@@ -158,6 +158,9 @@ impl Names {
             Node::Func(f, args) => format!("{}({})", f.0.name, list(args)?.join(",")),
             Node::Call(f, args) => format!("\"{}\".\"{}\"({})", f.owner, f.name, list(args)?.join(",")),
             Node::Convert(a) | Node::Cast(a) => format!("{}({})", conversion(&e.ty), self.text(a)?),
+            Node::OnError(a, b) => format!("{} DEFAULT {} ON CONVERSION ERROR", self.text(a)?, self.text(b)?),
+            Node::Once(_, body) => self.text(body)?,
+            Node::Operand => "…".into(),
             Node::Coalesce(args) => format!("COALESCE({})", list(args)?.join(",")),
             Node::SysContext(a, b) => format!("SYS_CONTEXT({},{})", self.text(a)?, self.text(b)?),
             Node::Case(arms, otherwise) => self.case(arms, otherwise.as_deref())?,
@@ -174,6 +177,9 @@ impl Names {
             }
             Node::Scalar(_) => "(SELECT …)".into(),
             Node::Exists(_) => "EXISTS (SELECT …)".into(),
+            Node::InSub { values, negated, single: true, .. } => {
+                format!("({}){}(SELECT …)", list(values)?.join(","), if *negated { "<>" } else { "=" })
+            }
             Node::InSub { values, negated, .. } => {
                 format!("({}) {}IN (SELECT …)", list(values)?.join(","), not(*negated))
             }

@@ -259,10 +259,10 @@ impl Compiler<'_> {
         }
         self.locking = false;
         if let Some(connect) = &s.connect_by {
-            self.enter_connect_by();
-            let _ = connect;
+            self.enter_connect_by(connect.nocycle);
         }
         self.block().clause = Clause::Where;
+        let joined = set.conds.len();
         if let Some(filter) = &s.filter {
             if plus {
                 self.plus_joins(filter, &mut set)?;
@@ -326,7 +326,7 @@ impl Compiler<'_> {
         let mut rows;
         let mut source;
         if let Some(conditions) = connect {
-            source = self.build_connect_by(set, conditions, siblings)?;
+            source = self.build_connect_by(set, joined, conditions, siblings)?;
             rows = 1000.0;
         } else {
             let locks = q.for_update.as_ref().map(|f| self.lock_targets(f, &set)).transpose()?;
@@ -401,6 +401,7 @@ impl Compiler<'_> {
                     if items.is_empty() {
                         return Err(Ora::new(923).at(pos));
                     }
+                    items.iter().try_for_each(|&id| self.check_star(id, pos))?;
                     // Columns of USING and NATURAL come first.
                     for joined in [true, false] {
                         for &id in &items {
@@ -420,7 +421,10 @@ impl Compiler<'_> {
                         .collect();
                     match found[..] {
                         [] => return Err(invalid_identifier(name)),
-                        [id] => self.star(id, None, &mut out, &mut columns),
+                        [id] => {
+                            self.check_star(id, pos)?;
+                            self.star(id, None, &mut out, &mut columns);
+                        }
                         _ => return Err(Ora::new(918).at(pos)),
                     }
                 }
@@ -440,6 +444,19 @@ impl Compiler<'_> {
             places.resize(out.len(), pos);
         }
         Ok((out, columns, places))
+    }
+
+    /// ORA-00918 where `*` would stand for two columns of one name, of a subquery in FROM.
+    fn check_star(&self, id: ItemId, pos: u32) -> Result<()> {
+        let item = &self.items[id];
+        let named: Vec<&str> = item.columns.iter().filter(|c| !c.dropped).map(|c| c.name.as_str()).collect();
+        let mut seen = std::collections::HashSet::new();
+        match matches!(item.kind, ItemKind::Derived { .. } | ItemKind::Merged(_) | ItemKind::Cte { .. })
+            && !named.iter().all(|n| seen.insert(*n))
+        {
+            true => Err(Ora::new(918).at(pos)),
+            false => Ok(()),
+        }
     }
 
     /// Adds the columns of an item; with `joined` only those that are, or are not, of a join by USING.
@@ -475,7 +492,9 @@ impl Compiler<'_> {
                 Some(i) => out[i].clone(),
                 None => self.expr(&item.expr)?,
             };
-            if distinct && !out.contains(&expr) && !expr.is_const() {
+            // A name that stands for a constant of a view is not selected either.
+            let named = !matches!(item.expr.kind, ExprKind::Literal(_) | ExprKind::Bind(_));
+            if distinct && !out.contains(&expr) && (named || !expr.is_const()) {
                 return Err(Ora::new(1791).at(item.expr.pos.0)); // not a SELECTed expression
             }
             keys.push(sort_key(expr, item));

@@ -86,7 +86,12 @@ pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     match &e.kind {
         ExprKind::OuterJoined(a) => f(a),
         ExprKind::Unary { expr, .. } | ExprKind::Is { expr, .. } => f(expr),
-        ExprKind::Cast { expr, .. } | ExprKind::Extract { expr, .. } | ExprKind::AsInterval { expr, .. } => f(expr),
+        ExprKind::Cast { expr, ty: _, default_on_error, format } => {
+            f(expr);
+            default_on_error.iter().for_each(|e| f(e));
+            format.iter().for_each(f);
+        }
+        ExprKind::Extract { expr, .. } | ExprKind::AsInterval { expr, .. } => f(expr),
         ExprKind::Trim { chars, expr, .. } => {
             chars.iter().for_each(|c| f(c));
             f(expr);

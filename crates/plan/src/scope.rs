@@ -43,8 +43,9 @@ pub enum ItemKind {
         lateral: Vec<Reg>,
         rows: f64,
     },
-    /// A view whose row sources became part of the block; its columns are expressions over them.
-    Merged,
+    /// A view whose row sources became part of the block; its columns are expressions over them. Its rows are those of
+    /// the table that is given: its only one, or the first that is key-preserved.
+    Merged(Option<ItemId>),
     Cte {
         id: usize,
     },
@@ -94,6 +95,8 @@ pub enum Clause {
 #[derive(Default)]
 pub struct ConnectScope {
     pub level: Reg,
+    /// CONNECT BY NOCYCLE.
+    pub nocycle: bool,
     pub rownum: Option<Reg>,
     pub is_leaf: Option<Reg>,
     pub is_cycle: Option<Reg>,
@@ -274,6 +277,7 @@ impl Compiler<'_> {
         match &self.items[item].kind {
             ItemKind::Table(table) if table.options.index_organized => ty = DataType::Urowid,
             ItemKind::Table(_) => {}
+            ItemKind::Merged(Some(table)) => return self.rowid_value(*table),
             // Its one row is never read from a block; the place is that of the first row of the table's first block.
             ItemKind::Dual => {
                 let rowid = types::Rowid { obj: DUAL, rdba: types::Rdba::new(1, 1), slot: 0 };
@@ -379,7 +383,8 @@ impl Compiler<'_> {
                     hit = Some(Some(i));
                 }
             }
-            if hit.is_none() && name == "ROWID" && matches!(item.kind, ItemKind::Table(_) | ItemKind::Dual) {
+            let has_rowid = matches!(item.kind, ItemKind::Table(_) | ItemKind::Dual | ItemKind::Merged(Some(_)));
+            if hit.is_none() && name == "ROWID" && has_rowid {
                 hit = Some(None);
             }
             if hit.is_none()

@@ -4,7 +4,7 @@
 //! works on. Text meets number as number, text meets date as date (by `NLS_DATE_FORMAT`), text meets RAW as hexadecimal.
 
 use crate::ir::{ArithOp, CmpOp, Compare, Expr, Node};
-use types::{DataType, LenUnit, Ora, Result, Value};
+use types::{DataType, LenUnit, Ora, Result, Value, Zone};
 
 /// Families of types that compare and convert alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,9 @@ pub fn type_name(ty: &DataType) -> &'static str {
     }
 }
 
+/// The longest CHAR.
+const CHAR_MAX: u32 = 2000;
+
 pub fn number() -> DataType {
     DataType::NUMBER
 }
@@ -93,16 +96,62 @@ pub fn inconsistent(expected: &str, got: &str, pos: u32) -> Ora {
 pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
     let (from, to) = (class(&e.ty), class(ty));
     if from == to && from != Class::Other {
-        return Ok(e);
+        return Ok(if is_zoned(ty) && !is_zoned(&e.ty) { zoned(e) } else { e });
     }
     if is_null(&e) {
         return Ok(Expr::new(Node::Const(Value::Null), *ty));
+    }
+    if to == Class::Text
+        && let Some(e) = shown(&e)
+    {
+        return Ok(e);
     }
     if !convertible(from, to) {
         return Err(inconsistent(type_name(ty), type_name(&e.ty), pos));
     }
     let target = plain(ty);
-    Ok(Expr::new(Node::Convert(Box::new(e)), target))
+    let converted = Expr::new(Node::Convert(Box::new(e)), target);
+    Ok(if is_zoned(ty) && from == Class::Date { zoned(converted) } else { converted })
+}
+
+/// The text of a timestamp or interval whose type has another number of digits than the texts of values without a type.
+fn shown(e: &Expr) -> Option<Expr> {
+    match e.ty {
+        DataType::Timestamp { digits: 6, .. } | DataType::IntervalDs { days: 2, digits: 6 } => return None,
+        DataType::IntervalYm { years: 2 } => return None,
+        DataType::Timestamp { .. } | DataType::IntervalDs { .. } | DataType::IntervalYm { .. } => {}
+        _ => return None,
+    }
+    let f = crate::function::Func::of_digits();
+    let args = with_digits(vec![e.clone()])?;
+    Some(Expr::new(Node::Func(f, args), text(100)))
+}
+
+/// The arguments of TO_CHAR with the digits of the first one's type before the format; `None` when that is no
+/// timestamp or interval.
+pub fn with_digits(mut args: Vec<Expr>) -> Option<Vec<Expr>> {
+    let (leading, digits) = match args.first()?.ty {
+        DataType::Timestamp { digits, .. } => (0, digits),
+        DataType::IntervalDs { days, digits } => (days, digits),
+        DataType::IntervalYm { years } => (years, 0),
+        _ => return None,
+    };
+    let of = |n: u8| Expr::new(Node::Const(Value::Number(u32::from(n).into())), number());
+    args.splice(1..1, [of(leading), of(digits)]);
+    Some(args)
+}
+
+fn is_zoned(ty: &DataType) -> bool {
+    matches!(ty, DataType::Timestamp { zone: Zone::WithTimeZone | Zone::WithLocalTimeZone, .. })
+}
+
+/// A timestamp without a time zone as one of the session's time zone.
+fn zoned(e: Expr) -> Expr {
+    let ty = DataType::Timestamp { digits: 9, zone: Zone::WithTimeZone };
+    match e.node {
+        Node::Const(Value::Null) => Expr::new(e.node, ty),
+        _ => Expr::new(Node::Cast(Box::new(e)), ty),
+    }
 }
 
 /// The type without its limits: a conversion yields any NUMBER, any length.
@@ -130,6 +179,33 @@ fn convertible(from: Class, to: Class) -> bool {
     }
 }
 
+/// Brings a date or timestamp and another to TIMESTAMPs that can be subtracted.
+fn same_time(a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr)> {
+    let ts = |e: &Expr, other: &DataType| match class(&e.ty) {
+        Class::Timestamp if is_zoned(other) => *other,
+        Class::Timestamp => e.ty,
+        _ if is_zoned(other) => *other,
+        _ => DataType::Timestamp { digits: 0, zone: Zone::None },
+    };
+    let (ta, tb) = (ts(&a, &b.ty), ts(&b, &a.ty));
+    Ok((convert(a, &ta, pos)?, convert(b, &tb, pos)?))
+}
+
+/// `(a - b) DAY TO SECOND` of two dates or timestamps.
+pub fn interval_between(a: Expr, b: Expr, pos: u32) -> Result<Expr> {
+    let (a, b) = same_time(a, b, pos)?;
+    let digits = fraction(&a.ty).max(fraction(&b.ty));
+    Ok(Expr::new(Node::Arith(ArithOp::Sub, Box::new(a), Box::new(b)), DataType::IntervalDs { days: 9, digits }))
+}
+
+/// What arithmetic on intervals gives: as many digits before the point as there can be.
+fn widest(ty: &DataType) -> DataType {
+    match ty {
+        DataType::IntervalDs { .. } => DataType::IntervalDs { days: 9, digits: 9 },
+        _ => DataType::IntervalYm { years: 9 },
+    }
+}
+
 /// The numeric class two operands meet in.
 fn numeric(a: Class, b: Class) -> DataType {
     if a == Class::Double || b == Class::Double {
@@ -154,19 +230,20 @@ pub fn arith(op: ArithOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
         // DATE - DATE is days; with a TIMESTAMP it is an interval.
         (Date, Date) if op == ArithOp::Sub => binary(a, b, number()),
         (x, y) if op == ArithOp::Sub && is_time(x) && is_time(y) => {
-            let ts = DataType::TIMESTAMP;
-            binary(convert(a, &ts, pos)?, convert(b, &ts, pos)?, DataType::IntervalDs { days: 9, digits: 6 })
+            let (a, b) = same_time(a, b, pos)?;
+            let digits = fraction(&a.ty).max(fraction(&b.ty));
+            binary(a, b, DataType::IntervalDs { days: 9, digits })
         }
         (Date, Text) if op == ArithOp::Sub && !nb && !matches!(b.node, Node::Const(_)) => {
             let b = convert(b, &number(), pos)?;
             binary(a, b, DataType::Date)
         }
         (x, y) if additive && is_time(x) && is_interval(y) => {
-            let ty = a.ty;
+            let ty = with_fraction(&a.ty, 9);
             binary(a, b, ty)
         }
         (x, y) if op == ArithOp::Add && is_interval(x) && is_time(y) => {
-            let ty = b.ty;
+            let ty = with_fraction(&b.ty, 9);
             binary(b, a, ty)
         }
         (x, Number | Float | Double | Text) if additive && is_time(x) => {
@@ -182,15 +259,15 @@ pub fn arith(op: ArithOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
             Err(Ora::new(975).at(pos)) // date + date not allowed
         }
         (IntervalYm, IntervalYm) | (IntervalDs, IntervalDs) if additive => {
-            let ty = a.ty;
+            let ty = widest(&wider_interval(&a.ty, &b.ty));
             binary(a, b, ty)
         }
         (x, Number | Text) if is_interval(x) && !additive => {
-            let ty = a.ty;
+            let ty = widest(&a.ty);
             binary(a, convert(b, &number(), pos)?, ty)
         }
         (Number | Text, y) if is_interval(y) && op == ArithOp::Mul => {
-            let ty = b.ty;
+            let ty = widest(&b.ty);
             binary(b, convert(a, &number(), pos)?, ty)
         }
         _ => {
@@ -218,6 +295,8 @@ pub fn comparable(a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr, Compare)> {
             return Err(inconsistent("-", type_name(&a.ty), pos));
         }
         let compare = if ca == Text && padded(&a) && padded(&b) { Compare::Padded } else { Compare::Plain };
+        let (ta, tb) = (a.ty, b.ty);
+        let (a, b) = (convert(a, &tb, pos)?, convert(b, &ta, pos)?);
         return Ok((a, b, compare));
     }
     let rank = |c: Class| match c {
@@ -264,8 +343,11 @@ pub fn compare(op: CmpOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
 pub fn common(a: &DataType, b: &DataType) -> Option<DataType> {
     use Class::*;
     let (ca, cb) = (class(a), class(b));
-    if a == b {
+    if a == b || *b == DataType::Null {
         return Some(*a);
+    }
+    if *a == DataType::Null {
+        return Some(*b);
     }
     match (ca, cb) {
         (Number | Float | Double, Number | Float | Double) => Some(numeric(ca, cb)),
@@ -274,10 +356,48 @@ pub fn common(a: &DataType, b: &DataType) -> Option<DataType> {
             _ => text(length(a).max(length(b))),
         }),
         (Text | Lob, Text | Lob) => Some(DataType::Clob),
-        (Date | Timestamp, Date | Timestamp) => Some(if ca == Timestamp { *a } else { *b }),
+        (Date | Timestamp, Date | Timestamp) => Some(match (a, b) {
+            _ if cb == Date => *a,
+            _ if ca == Date => *b,
+            _ => {
+                let most = fraction(a).max(fraction(b));
+                let zone = [a, b].into_iter().find(|t| is_zoned(t)).unwrap_or(a);
+                with_fraction(zone, most)
+            }
+        }),
+        (IntervalDs, IntervalDs) | (IntervalYm, IntervalYm) => Some(wider_interval(a, b)),
         (Raw, Raw) => Some(if length(a) >= length(b) { *a } else { *b }),
         (x, y) if x == y && x != Other => Some(*a),
         _ => None,
+    }
+}
+
+/// Digits of fractions of a second.
+fn fraction(ty: &DataType) -> u8 {
+    match ty {
+        DataType::Timestamp { digits, .. } | DataType::IntervalDs { digits, .. } => *digits,
+        _ => 0,
+    }
+}
+
+fn with_fraction(ty: &DataType, digits: u8) -> DataType {
+    match *ty {
+        DataType::Timestamp { zone, .. } => DataType::Timestamp { digits, zone },
+        DataType::IntervalDs { days, .. } => DataType::IntervalDs { days, digits },
+        other => other,
+    }
+}
+
+/// The interval type that holds values of both.
+fn wider_interval(a: &DataType, b: &DataType) -> DataType {
+    match (a, b) {
+        (DataType::IntervalDs { days, digits }, DataType::IntervalDs { days: d, digits: f }) => {
+            DataType::IntervalDs { days: *days.max(d), digits: *digits.max(f) }
+        }
+        (DataType::IntervalYm { years }, DataType::IntervalYm { years: y }) => {
+            DataType::IntervalYm { years: *years.max(y) }
+        }
+        _ => *a,
     }
 }
 
@@ -304,7 +424,11 @@ pub fn concat(a: Expr, b: Expr, pos: u32) -> Result<Expr> {
     };
     let len = length(&a.ty) + length(&b.ty);
     let (a, b) = (side(a)?, side(b)?);
-    let ty = if lob { DataType::Clob } else { text(len) };
+    let ty = match (&a.ty, &b.ty) {
+        _ if lob => DataType::Clob,
+        (DataType::Char { .. }, DataType::Char { .. }) if len <= CHAR_MAX => char_type(len),
+        _ => text(len),
+    };
     Ok(Expr::new(Node::Concat(Box::new(a), Box::new(b)), ty))
 }
 
@@ -312,7 +436,7 @@ pub fn concat(a: Expr, b: Expr, pos: u32) -> Result<Expr> {
 pub fn unify(items: Vec<Expr>, pos: &[u32]) -> Result<(Vec<Expr>, DataType)> {
     let mut ty: Option<DataType> = None;
     for (i, e) in items.iter().enumerate() {
-        if is_null(e) {
+        if is_null(e) || e.ty == DataType::Null {
             continue;
         }
         ty = Some(match ty {

@@ -280,6 +280,19 @@ impl<'c> Compiler<'c> {
         }
     }
 
+    /// The table that has each of its rows in a choice of rows once at most: the only one, or the first that is
+    /// key-preserved.
+    pub fn kept_table(&self, set: &JoinSet) -> Option<ItemId> {
+        let is_table = |part: usize| match set.parts[part].kind {
+            PartKind::Leaf(id) if matches!(self.items[id].kind, ItemKind::Table(_)) => Some(id),
+            _ => None,
+        };
+        match set.parts.len() {
+            1 => is_table(0),
+            n => (0..n).filter(|part| self.is_key_preserved(set, *part)).find_map(is_table),
+        }
+    }
+
     /// Whether each row of a table is in the join once at most: from it on all others are reached by unique keys.
     fn is_key_preserved(&self, set: &JoinSet, part: usize) -> bool {
         if self.table_of_part(set, part).is_none() {
@@ -321,7 +334,7 @@ impl<'c> Compiler<'c> {
             Through::Query(query) => self.inline_view(query, false, alias.to_owned(), &[], &mut set, true)?,
         }
         let last = self.block().items.last().copied();
-        let merged = last.is_some_and(|id| matches!(self.items[id].kind, ItemKind::Merged));
+        let merged = last.is_some_and(|id| matches!(self.items[id].kind, ItemKind::Merged(_)));
         if merged { Ok(set) } else { Err(Ora::new(1732).at(pos)) }
     }
 
@@ -447,7 +460,7 @@ impl<'c> Compiler<'c> {
         let schema = through.of.view().map(|view| view.owner.clone());
         self.blocks.push(Block::new(true));
         self.block().clause = Clause::Dml;
-        self.add_item(Item { alias: alias.to_owned(), schema, kind: ItemKind::Merged, columns, rowid });
+        self.add_item(Item { alias: alias.to_owned(), schema, kind: ItemKind::Merged(None), columns, rowid });
     }
 }
 

@@ -123,7 +123,7 @@ impl<'a, 'b> ExecWorld<'a, 'b> {
 struct HostFunctions<'a, 'b>(RefCell<&'a mut ExecCtx<'b>>);
 
 impl plan::Functions for HostFunctions<'_, '_> {
-    fn function(&self, eyes: Option<exec::Eyes>, path: &[String], args: usize) -> Result<Option<HostFunction>> {
+    fn function(&self, eyes: Option<exec::Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
         let mut cx = self.0.borrow_mut();
         let host = cx.host;
         host.function(&mut cx, eyes, path, args)

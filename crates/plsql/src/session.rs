@@ -39,6 +39,8 @@ struct PackageState {
     source: String,
     slots: Vec<Datum>,
     ready: bool,
+    /// This session itself has compiled the package anew: it is not told that the state is gone.
+    renewed: bool,
 }
 
 /// A compiled anonymous block.
@@ -155,8 +157,14 @@ impl<C: 'static> Plsql<C> {
         result.map_err(|f| f.ora.without_position())
     }
 
-    /// Resolves `[owner.][package.]name` for SQL; `None` when there is no such function with so many arguments.
-    pub fn function<W: World<Cursor = C>>(&self, w: &mut W, path: &[String], args: usize) -> Result<Option<Function>> {
+    /// Resolves `[owner.][package.]name` for SQL; `None` when there is no such function with so many arguments. Of
+    /// overloads it is the one whose parameters arguments of these types fit best.
+    pub fn function<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        path: &[String],
+        args: &[DataType],
+    ) -> Result<Option<Function>> {
         self.validate(w);
         let schema = w.schema();
         let mut tries: Vec<(Option<&str>, &str, Option<&str>)> = Vec::new();
@@ -182,10 +190,11 @@ impl<C: 'static> Plsql<C> {
             let Some(list) = found else { continue };
             let fits = |s: &&Rc<SubSym>| {
                 s.returns.is_some()
-                    && (s.required()..=s.parameters.len()).contains(&args)
+                    && (s.required()..=s.parameters.len()).contains(&args.len())
                     && s.parameters.iter().all(|p| p.mode == Mode::In && p.ty.scalar().is_some())
             };
-            let Some(s) = list.iter().find(fits) else { continue };
+            // The first of those that fit equally well.
+            let Some(s) = list.iter().filter(fits).min_by_key(|s| distance(s, args)) else { continue };
             return Ok(Some(self.describe_function(s, &schema)));
         }
         Ok(None)
@@ -328,6 +337,9 @@ impl<C: 'static> Plsql<C> {
                 return Ok(vec![CompileError { line, column, text: e.headline() }]);
             }
         };
+        if let Some(at) = self.package_index.borrow().get(&(owner.clone(), name.clone())) {
+            self.packages.borrow_mut()[*at].renewed = true;
+        }
         let source = source.to_string();
         let unit = StoredUnit { owner: owner.clone(), name: name.clone(), kind, source };
         let result = compile::as_owner(w, &owner, |w| {
@@ -492,11 +504,19 @@ impl<C: 'static> Plsql<C> {
                 if state.ready && state.source == unit.source && state.slots.len() == unit.package_slots as usize {
                     return Ok(at);
                 }
+                // A package that another session has replaced: the values that this one had are gone, and it is told
+                // once.
+                if std::mem::take(&mut state.ready) && !state.slots.is_empty() && !std::mem::take(&mut state.renewed) {
+                    let package = format!("package \"{}.{}\"", unit.owner, unit.name);
+                    let altered = Ora::with(4065, &[&package]).because(Ora::new(6508));
+                    let invalid = Ora::with(4061, &[&package]).because(altered);
+                    return Err(Ora::with(4068, &[&"", &"", &""]).because(invalid));
+                }
                 at
             }
             None => {
                 let mut states = self.packages.borrow_mut();
-                states.push(PackageState { source: String::new(), slots: Vec::new(), ready: false });
+                states.push(PackageState { source: String::new(), slots: Vec::new(), ready: false, renewed: false });
                 self.package_index.borrow_mut().insert(key, states.len() - 1);
                 states.len() - 1
             }
@@ -508,6 +528,7 @@ impl<C: 'static> Plsql<C> {
             state.slots = vec![Datum::default(); unit.package_slots as usize];
             // Marked before it runs: the initialisation uses the variables itself.
             state.ready = true;
+            state.renewed = false;
         }
         let result = self.on_machine(|m| m.call(self, w, unit.clone(), unit.main, Vec::new()))?;
         if let Err(Fault { ora, .. }) = result {
@@ -528,6 +549,19 @@ impl<C: 'static> Plsql<C> {
     pub(crate) fn package_with<R>(&self, state: usize, slot: u32, f: impl FnOnce(&mut Datum) -> R) -> R {
         f(&mut self.packages.borrow_mut()[state].slots[slot as usize])
     }
+}
+
+/// How far the types of arguments are from those of a function's parameters.
+fn distance(s: &SubSym, args: &[DataType]) -> u32 {
+    let of = |ty: Option<DataType>, arg: &DataType| match ty {
+        _ if *arg == DataType::Null => 0,
+        None => 4,
+        Some(ty) if ty.is_text() && arg.is_text() || std::mem::discriminant(&ty) == std::mem::discriminant(arg) => 0,
+        Some(ty) if ty.is_numeric() && arg.is_numeric() || ty.is_datetime() && arg.is_datetime() => 1,
+        Some(ty) if ty.is_text() || arg.is_text() => 2,
+        Some(_) => 4,
+    };
+    s.parameters.iter().zip(args).map(|(p, arg)| of(p.ty.data_type(), arg)).sum()
 }
 
 fn functions_of(p: &PackageSym, name: &str) -> Option<Vec<Rc<SubSym>>> {

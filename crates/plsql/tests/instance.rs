@@ -10,7 +10,7 @@ use exec::{ExecCtx, FixedTable, Host, HostFunction};
 use plsql::{ExecWorld, Plsql, Services, SqlCursor};
 use std::cell::RefCell;
 use std::rc::Rc;
-use types::{Number, ObjectId, Ora, Result, Timestamp, Value};
+use types::{DataType, Number, ObjectId, Ora, Result, Timestamp, Value};
 
 /// A host that knows stored units.
 struct PlHost {
@@ -40,7 +40,7 @@ impl Host for PlHost {
         cx: &mut ExecCtx<'_>,
         _eyes: Option<exec::Eyes>,
         path: &[String],
-        args: usize,
+        args: &[DataType],
     ) -> Result<Option<HostFunction>> {
         let mut w = ExecWorld::new(cx, self);
         Ok(self.plsql.function(&mut w, path, args)?.map(HostFunction::from))

@@ -165,14 +165,23 @@ fn stored_units_packages_and_state() {
     );
     assert_eq!(s.run("declare x pk.r; begin x.a := 1; for r in pk.cc(2) loop dbms_output.put_line(r.v); end loop; raise pk.e; exception when pk.e then dbms_output.put_line('e'); end;"), "v2\ne");
     assert!(s.run("begin pk.hidden; end;").contains("PLS-00302: component 'HIDDEN' must be declared"));
-    let f = s.plsql.function(&mut s.world, &["TWICE".to_string()], 1).unwrap().unwrap();
+    let (number_type, text_type) = (types::DataType::NUMBER, types::DataType::TEXT);
+    let f = s.plsql.function(&mut s.world, &["TWICE".to_string()], &[number_type]).unwrap().unwrap();
     assert!(f.deterministic);
     assert_eq!(s.plsql.call(&mut s.world, f.handle, &[number(21)]).unwrap(), number(42));
-    let f = s.plsql.function(&mut s.world, &["DBMS_RANDOM".to_string(), "STRING".to_string()], 2).unwrap().unwrap();
+    let f = s
+        .plsql
+        .function(
+            &mut s.world,
+            &["DBMS_RANDOM".to_string(), "STRING".to_string()],
+            &[types::DataType::TEXT, types::DataType::NUMBER],
+        )
+        .unwrap()
+        .unwrap();
     assert!(
         matches!(s.plsql.call(&mut s.world, f.handle, &[Value::text("p"), number(20)]).unwrap(), Value::Text(t) if t.len() == 20)
     );
-    assert_eq!(s.plsql.function(&mut s.world, &["NOSUCH".to_string()], 1).unwrap(), None);
+    assert_eq!(s.plsql.function(&mut s.world, &["NOSUCH".to_string()], &[number_type]).unwrap(), None);
 }
 
 #[test]

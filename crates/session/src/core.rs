@@ -24,7 +24,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use txn::{Savepoint, Txn};
-use types::{Date, Number, ObjectId, Ora, Result, Timestamp, Value};
+use types::{DataType, Date, Number, ObjectId, Ora, Result, Timestamp, Value};
 
 /// The V$ and X$ tables as a session has them. `views` implements it.
 pub trait FixedTables {
@@ -467,7 +467,7 @@ impl Core {
         }
     }
 
-    fn function_named(&self, cx: &mut ExecCtx<'_>, path: &[String], args: usize) -> Result<Option<HostFunction>> {
+    fn function_named(&self, cx: &mut ExecCtx<'_>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
         let mut world = World { cx: cx.reborrow(), core: self };
         let Some(f) = self.plsql.function(&mut world, path, args)? else { return Ok(None) };
         // A result with a function whose tables are not known cannot be cached: such a function is not taken for deterministic. Which
@@ -559,7 +559,7 @@ impl exec::Host for Core {
         cx: &mut ExecCtx<'_>,
         eyes: Option<Eyes>,
         path: &[String],
-        args: usize,
+        args: &[DataType],
     ) -> Result<Option<HostFunction>> {
         let Some(eyes) = eyes else { return self.outside_ddl(|| self.function_named(cx, path, args)) };
         let name: Rc<str> = self.names()?.image().user_name(eyes.owner).into();

@@ -32,7 +32,7 @@ pub fn apply(params: &SessionParams, nls: &mut Nls) {
     nls.language = get(Param::NlsLanguage);
     nls.territory = get(Param::NlsTerritory);
     nls.currency = get(Param::NlsCurrency);
-    nls.iso_currency = get(Param::NlsIsoCurrency);
+    nls.iso_currency = types::iso_currency(&get(Param::NlsIsoCurrency)).unwrap_or("USD").to_owned();
     nls.date_format = get(Param::NlsDateFormat);
     nls.timestamp_format = get(Param::NlsTimestampFormat);
     nls.timestamp_tz_format = get(Param::NlsTimestampTzFormat);

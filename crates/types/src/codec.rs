@@ -43,6 +43,18 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
+/// As [`encode`], but a timestamp with a time zone has the bytes of its instant alone: values that compare as equal
+/// have equal bytes.
+pub fn encode_instant(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Timestamp(t) if t.offset.is_some() => match t.to_utc() {
+            Ok(utc) => encode_timestamp(&utc, out),
+            Err(_) => encode_timestamp(t, out),
+        },
+        value => encode(value, out),
+    }
+}
+
 fn encode_timestamp(t: &Timestamp, out: &mut Vec<u8>) {
     // A zone moves the clock by hours only; an instant at the very end of the range stays where it is.
     let utc = t.to_utc().unwrap_or(*t);

@@ -1,6 +1,6 @@
 //! Data types of columns, expressions and variables, and how a value becomes one of a type.
 
-use crate::datetime::Timestamp;
+use crate::datetime::{IntervalDs, Timestamp};
 use crate::error::{Ora, Result};
 use crate::nls::Nls;
 use crate::value::Value;
@@ -366,8 +366,21 @@ impl DataType {
             }
             DataType::Urowid if matches!(value, Value::Text(s) if crate::urowid::is_logical(s)) => return Ok(()),
             DataType::Rowid | DataType::Urowid => value.to_rowid()?.map(Value::Rowid),
-            DataType::IntervalYm { .. } => value.to_interval_ym()?.map(Value::IntervalYm),
-            DataType::IntervalDs { .. } => value.to_interval_ds()?.map(Value::IntervalDs),
+            DataType::IntervalYm { years } => {
+                let interval = value.to_interval_ym()?;
+                if interval.is_some_and(|i| u64::from(i.months.unsigned_abs() / 12) >= 10u64.pow(years.into())) {
+                    return Err(Ora::new(1873));
+                }
+                interval.map(Value::IntervalYm)
+            }
+            DataType::IntervalDs { days, digits } => {
+                let interval = value.to_interval_ds()?.map(|i| i.round(digits)).transpose()?;
+                let whole_days = |i: &IntervalDs| i.to_nanos().unsigned_abs() / 86_400_000_000_000;
+                if interval.is_some_and(|i| whole_days(&i) >= 10u128.pow(days.into())) {
+                    return Err(Ora::new(1873));
+                }
+                interval.map(Value::IntervalDs)
+            }
             DataType::Boolean if matches!(value, Value::Boolean(_)) => return Ok(()),
             DataType::Boolean | DataType::Cursor | DataType::Bfile => return Err(value.mismatch(self)),
             DataType::Null => return Ok(()),

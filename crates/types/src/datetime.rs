@@ -453,6 +453,14 @@ impl IntervalDs {
         Ok(IntervalDs { seconds: seconds as i64, nanos: nanos.rem_euclid(NANOS.into()) as u32 })
     }
 
+    /// Rounds half up, away from zero, to fractional digits; ORA-01873 where that makes one day too many.
+    pub fn round(&self, digits: u8) -> Result<IntervalDs> {
+        let unit = 10i128.pow(9 - u32::from(digits.min(9)));
+        let nanos = self.to_nanos();
+        let rounded = (nanos.abs() + unit / 2) / unit * unit;
+        IntervalDs::from_nanos(rounded * nanos.signum())
+    }
+
     /// Returns the interval in nanoseconds.
     pub fn to_nanos(&self) -> i128 {
         i128::from(self.seconds) * i128::from(NANOS) + i128::from(self.nanos)

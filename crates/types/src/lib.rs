@@ -23,7 +23,7 @@ pub use datatype::{DataType, LenUnit, Zone};
 pub use datetime::{DAY_SECONDS, Date, DateFields, IntervalDs, IntervalYm, Timestamp, days_in_month};
 pub use error::{Facility, Ora, Result, bare_message, is_listed};
 pub use ids::{ObjectId, Rdba, Rowid, Scn, Uba, Xid};
-pub use nls::Nls;
+pub use nls::{Nls, iso_currency};
 pub use number::Number;
 pub use row::{Column, RowReader, RowWriter};
 pub use value::{Value, compare_padded, parse_hex, text_length, write_hex};

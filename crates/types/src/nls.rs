@@ -60,3 +60,24 @@ impl Default for Nls {
         }
     }
 }
+
+/// The ISO 4217 code of a territory's currency, by the territory's Oracle name; `None` for names that are not known.
+pub fn iso_currency(territory: &str) -> Option<&'static str> {
+    Some(match territory.trim().to_ascii_uppercase().as_str() {
+        "AMERICA" | "PUERTO RICO" | "ECUADOR" | "EL SALVADOR" => "USD",
+        "UNITED KINGDOM" => "GBP",
+        "AUSTRIA" | "BELGIUM" | "FINLAND" | "FRANCE" | "GERMANY" | "GREECE" | "IRELAND" | "ITALY" | "LUXEMBOURG"
+        | "PORTUGAL" | "SPAIN" | "THE NETHERLANDS" => "EUR",
+        "AUSTRALIA" => "AUD",
+        "BRAZIL" => "BRL",
+        "CANADA" => "CAD",
+        "CHINA" => "CNY",
+        "DENMARK" => "DKK",
+        "INDIA" => "INR",
+        "JAPAN" => "JPY",
+        "NORWAY" => "NOK",
+        "SWEDEN" => "SEK",
+        "SWITZERLAND" => "CHF",
+        _ => return None,
+    })
+}

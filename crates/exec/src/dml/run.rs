@@ -343,7 +343,6 @@ fn new_row(
     m: &mut Machine,
     cx: &mut ExecCtx<'_>,
 ) -> Result<()> {
-    m.sequence_values.fill(None);
     for (c, code) in values {
         assign(code, writer.new[*c as usize], m, cx)?;
     }
@@ -409,7 +408,10 @@ impl Insert {
     fn run(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.writer.begin();
         match self.query.take() {
-            None => self.one(run, m, cx)?,
+            None => {
+                m.sequence_values.fill(None);
+                self.one(run, m, cx)?;
+            }
             Some(mut query) => {
                 let result = self.run_query(&mut query, run, m, cx);
                 self.query = Some(query);
@@ -425,6 +427,7 @@ impl Insert {
             return self.run_batches(query, run, m, cx);
         }
         while query.next(m, cx)? {
+            m.sequence_values.fill(None);
             self.one(run, m, cx)?;
             cx.check_cancel()?;
         }
@@ -464,6 +467,7 @@ impl Insert {
         {
             return Ok(());
         }
+        m.sequence_values.fill(None);
         new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
         self.writer.insert_later(m, cx)
     }
@@ -489,6 +493,8 @@ fn insert_all(
     branches.iter_mut().for_each(|b| b.insert.writer.begin());
     query.open(m, cx)?;
     while query.next(m, cx)? {
+        // All branches of a row of the query have its sequence numbers.
+        m.sequence_values.fill(None);
         let mut matched = false;
         let mut last = false;
         for b in branches.iter_mut() {
@@ -688,6 +694,7 @@ impl Merge {
         {
             return Ok(());
         }
+        m.sequence_values.fill(None);
         new_row(&self.writer, &i.values, &i.defaults, &i.nulls, m, cx)?;
         self.writer.insert(m, cx)?;
         run.rows += 1;

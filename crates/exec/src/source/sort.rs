@@ -43,7 +43,7 @@ pub fn encode_part(m: &mut Machine, r: Reg, desc: bool, nulls_first: bool, out: 
     out.push(1);
     let mut stored = std::mem::take(&mut m.scratch);
     stored.clear();
-    types::codec::encode(m.value(r), &mut stored);
+    types::codec::encode_instant(m.value(r), &mut stored);
     types::codec::push_key_part(Some(&stored), desc, out);
     m.scratch = stored;
 }

@@ -24,7 +24,8 @@ struct Func {
     agg: AggCode,
     partition: Vec<Code>,
     order: Keys,
-    order_codes: Vec<(Code, bool)>,
+    /// The keys of the order again: descending, NULLs first.
+    order_codes: Vec<(Code, bool, bool)>,
     frame: Option<FrameCode>,
 }
 
@@ -64,7 +65,7 @@ impl Window {
                 agg: AggCode::build(&f.agg, b),
                 partition: b.codes(&f.partition),
                 order: Keys::build(&f.order, b),
-                order_codes: f.order.iter().map(|k| (b.code(&k.expr), k.desc)).collect(),
+                order_codes: f.order.iter().map(|k| (b.code(&k.expr), k.desc, k.nulls_first)).collect(),
                 frame: f.frame.as_ref().map(|f| frame(f, b)),
             })
             .collect();
@@ -635,7 +636,7 @@ impl Partition<'_> {
                 BoundCode::Preceding(c) => (c, true),
                 BoundCode::Following(c) => (c, false),
             };
-            let [(key, desc)] = &f.order_codes[..] else { return Err(Ora::new(30486)) };
+            let [(key, desc, nulls_first)] = &f.order_codes[..] else { return Err(Ora::new(30486)) };
             self.load(i, m);
             let r = key.eval(m, cx)?;
             let here = m.value(r).clone();
@@ -656,8 +657,7 @@ impl Partition<'_> {
                 let order = m.value(r).compare(&limit, &cx.session.nls)?;
                 let order = if *desc { order.map(std::cmp::Ordering::reverse) } else { order };
                 let inside = match order {
-                    // NULLs stand at the end of an ascending order and at the front of a descending one.
-                    None => !*desc,
+                    None => !*nulls_first,
                     Some(o) => {
                         if is_start {
                             o.is_ge()

@@ -23,7 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use txn::{CommitHook, Transactions, TxnConfig, TxnLayout};
-use types::{Date, Nls, Number, ObjectId, Ora, Result, Scn, Timestamp, Value};
+use types::{DataType, Date, Nls, Number, ObjectId, Ora, Result, Scn, Timestamp, Value};
 
 const BLOCK: usize = 8192;
 
@@ -248,9 +248,9 @@ impl Host for TestHost {
         _cx: &mut ExecCtx<'_>,
         _eyes: Option<exec::Eyes>,
         path: &[String],
-        args: usize,
+        args: &[DataType],
     ) -> Result<Option<HostFunction>> {
-        if path.last().is_none_or(|n| n != "TWICE") || args != 1 {
+        if path.last().is_none_or(|n| n != "TWICE") || args.len() != 1 {
             return Ok(None);
         }
         Ok(Some(HostFunction {

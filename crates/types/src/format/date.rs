@@ -143,7 +143,7 @@ impl<'a> Iterator for Elements<'a> {
 /// # Errors
 /// ORA-01821 for a bad model, and for fractions and time zones, which a DATE does not have.
 pub fn date_to_char(date: &Date, model: &str, nls: &Nls, out: &mut String) -> Result<()> {
-    write(&Timestamp::new(*date, 0), false, model, nls, out)
+    write(&Timestamp::new(*date, 0), false, None, model, nls, out)
 }
 
 /// Appends TO_CHAR(timestamp, model).
@@ -151,19 +151,30 @@ pub fn date_to_char(date: &Date, model: &str, nls: &Nls, out: &mut String) -> Re
 /// # Errors
 /// ORA-01821 for a bad model.
 pub fn timestamp_to_char(t: &Timestamp, model: &str, nls: &Nls, out: &mut String) -> Result<()> {
-    write(t, true, model, nls, out)
+    write(t, true, None, model, nls, out)
+}
+
+/// As [`timestamp_to_char`] for a value whose type has so many digits of a second's fraction: that many are what FF
+/// alone shows.
+///
+/// # Errors
+/// ORA-01821 for a bad model.
+pub fn timestamp_of_digits(t: &Timestamp, model: &str, digits: u8, nls: &Nls, out: &mut String) -> Result<()> {
+    write(t, true, Some(digits), model, nls, out)
 }
 
 struct Writer<'a> {
     t: &'a Timestamp,
     f: DateFields,
     nls: &'a Nls,
+    /// Digits of a second's fraction that the value's type has, where the type is known.
+    digits: Option<u8>,
     /// Blanks and leading zeros are written: no FM in force.
     fill: bool,
 }
 
-fn write(t: &Timestamp, fraction: bool, model: &str, nls: &Nls, out: &mut String) -> Result<()> {
-    let mut writer = Writer { t, f: t.date.fields(), nls, fill: true };
+fn write(t: &Timestamp, fraction: bool, digits: Option<u8>, model: &str, nls: &Nls, out: &mut String) -> Result<()> {
+    let mut writer = Writer { t, f: t.date.fields(), nls, digits, fill: true };
     for element in Elements::new(model) {
         match element? {
             Element::Literal(text) => out.push_str(text),
@@ -299,9 +310,9 @@ impl Writer<'_> {
                 out.push_str(&cased(text, if case == Case::Lower { Case::Lower } else { Case::Upper }));
                 return Ok(());
             }
-            Code::Ts => return write(self.t, true, "HH:MI:SS AM", self.nls, out),
-            Code::Ds => return write(self.t, true, "FMMM/DD/RRRR", self.nls, out),
-            Code::Dl => return write(self.t, true, "FMDay, Month DD, YYYY", self.nls, out),
+            Code::Ts => return write(self.t, true, None, "HH:MI:SS AM", self.nls, out),
+            Code::Ds => return write(self.t, true, None, "FMMM/DD/RRRR", self.nls, out),
+            Code::Dl => return write(self.t, true, None, "FMDay, Month DD, YYYY", self.nls, out),
             Code::Radix => {
                 return {
                     out.push(self.nls.decimal);
@@ -361,12 +372,15 @@ impl Writer<'_> {
         self.t.offset.unwrap_or(self.nls.zone_minutes)
     }
 
-    /// FF without a number shows six digits, nine when the last three are in use.
+    /// FF without a number shows the digits of the type. Where that is not known it shows six, nine when the last
+    /// three are in use.
     fn fraction(&self, digits: u8, out: &mut String) {
-        let digits = match digits {
-            0 if self.t.nanos.is_multiple_of(1000) => 6,
-            0 => 9,
-            digits => u32::from(digits),
+        let digits = match (digits, self.digits) {
+            (0, Some(0)) => return,
+            (0, Some(digits)) => u32::from(digits),
+            (0, None) if self.t.nanos.is_multiple_of(1000) => 6,
+            (0, None) => 9,
+            (digits, _) => u32::from(digits),
         };
         let value = self.t.nanos / 10u32.pow(9 - digits);
         write!(out, "{value:0width$}", width = digits as usize).expect("a string takes every text");
