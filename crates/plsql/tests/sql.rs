@@ -171,11 +171,7 @@ fn stored_units_packages_and_state() {
     assert_eq!(s.plsql.call(&mut s.world, f.handle, &[number(21)]).unwrap(), number(42));
     let f = s
         .plsql
-        .function(
-            &mut s.world,
-            &["DBMS_RANDOM".to_string(), "STRING".to_string()],
-            &[types::DataType::TEXT, types::DataType::NUMBER],
-        )
+        .function(&mut s.world, &["DBMS_RANDOM".to_string(), "STRING".to_string()], &[text_type, number_type])
         .unwrap()
         .unwrap();
     assert!(
