@@ -175,6 +175,8 @@ struct Writer<'a> {
 
 fn write(t: &Timestamp, fraction: bool, digits: Option<u8>, model: &str, nls: &Nls, out: &mut String) -> Result<()> {
     let mut writer = Writer { t, f: t.date.fields(), nls, digits, fill: true };
+    // Where the radix character that was written last begins and ends.
+    let mut radix = None;
     for element in Elements::new(model) {
         match element? {
             Element::Literal(text) => out.push_str(text),
@@ -188,6 +190,12 @@ fn write(t: &Timestamp, fraction: bool, digits: Option<u8>, model: &str, nls: &N
                 }
                 let from = out.len();
                 writer.code(code, case, spelled, out)?;
+                match (code, radix) {
+                    (Code::Radix, _) => radix = Some((from, out.len())),
+                    // No fraction, no radix character before it.
+                    (Code::Ff(0), Some((begin, end))) if digits == Some(0) && end == from => out.truncate(begin),
+                    _ => {}
+                }
                 if ordinal && !spelled {
                     let suffix = ordinal_suffix(&out[from..]);
                     out.push_str(&cased(suffix, if case == Case::Lower { Case::Lower } else { Case::Upper }));
