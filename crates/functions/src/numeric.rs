@@ -121,6 +121,10 @@ fn to_places(
 }
 
 pub(crate) fn round(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    // A date that is NULL does not say that the model is none of a date.
+    if args[0].is_null() {
+        return null(out);
+    }
     if matches!(args[0], Value::Date(_) | Value::Timestamp(_)) {
         return date::round(ctx, args, out);
     }
@@ -128,6 +132,10 @@ pub(crate) fn round(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
 }
 
 pub(crate) fn trunc(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    // A date that is NULL does not say that the model is none of a date.
+    if args[0].is_null() {
+        return null(out);
+    }
     if matches!(args[0], Value::Date(_) | Value::Timestamp(_)) {
         return date::trunc(ctx, args, out);
     }
