@@ -116,12 +116,12 @@ struct Figure {
     stale: bool,
 }
 
-/// Blocks got and blocks read, and microseconds of waits of the class User I/O.
+/// Blocks got and blocks read, and microseconds of waits of the classes of [`wait::CHARGED`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Blocks {
     gets: u64,
     reads: u64,
-    io_us: u64,
+    waits_us: [u64; wait::CHARGED.len()],
 }
 
 impl Blocks {
@@ -130,7 +130,7 @@ impl Blocks {
     fn of(p: &Process) -> Blocks {
         let line = p.stats();
         let (gets, reads) = (line.get(Stat::SessionLogicalReads), line.get(Stat::PhysicalReads));
-        Blocks { gets, reads, io_us: p.user_io_us() }
+        Blocks { gets, reads, waits_us: p.charged_us() }
     }
 
     /// What is left without others; nothing where these are more.
@@ -139,14 +139,14 @@ impl Blocks {
         Blocks {
             gets: self.gets.saturating_sub(other.gets),
             reads: self.reads.saturating_sub(other.reads),
-            io_us: self.io_us.saturating_sub(other.io_us),
+            waits_us: std::array::from_fn(|n| self.waits_us[n].saturating_sub(other.waits_us[n])),
         }
     }
 
     fn add(&mut self, other: Blocks) {
         self.gets += other.gets;
         self.reads += other.reads;
-        self.io_us += other.io_us;
+        self.waits_us.iter_mut().zip(other.waits_us).for_each(|(own, more)| *own += more);
     }
 }
 
@@ -174,7 +174,7 @@ impl Figure {
             let own = now.less(*told).less(base);
             self.delta.buffer_gets += own.gets;
             self.delta.disk_reads += own.reads;
-            self.delta.user_io_us += own.io_us;
+            self.delta.add_waits(own.waits_us);
             told.add(own);
         }
     }
@@ -429,7 +429,7 @@ impl Figures {
         figure.inclusive.add(ticks, now.waited_ns.saturating_sub(since.waited_ns));
         figure.delta.buffer_gets += own.gets;
         figure.delta.disk_reads += own.reads;
-        figure.delta.user_io_us += own.io_us;
+        figure.delta.add_waits(own.waits_us);
     }
 
     fn tell_noted(&mut self, library: &LibraryCache) {

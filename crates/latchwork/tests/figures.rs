@@ -522,3 +522,75 @@ fn derived_tables_over_fixed_tables_are_read_again_for_each_row() {
                    (select statistic# from v$statname where name = 'session logical reads')) s where t.v is not null";
     assert!(number(&mut c, sampled) > 10);
 }
+
+#[test]
+fn a_statement_in_a_long_wait_shows_it_while_it_lasts() {
+    let instance = start(&[]);
+    let (mut c, mut holder) = (connect(&instance), connect(&instance));
+    run(&mut c, "create table w (n number)");
+    run(&mut c, "insert into w values (1)");
+    run(&mut c, "commit");
+    run(&mut holder, "update w set n = 2");
+    // One waits for a row in a statement of its own, one in a block's, one sleeps in a block.
+    let waits = [
+        ("update w set n = 3", "update w set n = 3%"),
+        ("begin update /*+ inside */ w set n = 4; commit; end;", "UPDATE /*+ inside */%"),
+        ("begin dbms_lock.sleep(3600); end;", "begin dbms_lock.sleep%"),
+    ];
+    let look = |c: &mut Client, like: &str| -> [i64; 3] {
+        let sql =
+            format!("select executions, elapsed_time, application_wait_time from v$sql where sql_text like '{like}'");
+        words(c, &sql).first().map_or([0; 3], |row| [0, 1, 2].map(|n| row[n].parse().expect("a number")))
+    };
+    std::thread::scope(|scope| {
+        let (mut workers, mut breakers) = (Vec::new(), Vec::new());
+        let mut last = Vec::new();
+        for (sql, like) in waits {
+            let mut s = connect(&instance);
+            let sid = s.sid();
+            breakers.push(s.break_handle());
+            workers.push(scope.spawn(move || {
+                let done = s.execute(sql, &[]);
+                assert!(done.is_ok() || sql.contains("sleep"), "{sql}");
+                run(&mut s, "commit");
+            }));
+            until("it waits", || look(&mut c, like)[1] > 0);
+            let is_lock = sql.contains("update");
+            // It grows while nothing happens in the session, and is the time of its wait.
+            let mut seen = look(&mut c, like);
+            for _ in 0..3 {
+                let before = seen;
+                until("its time grows", || {
+                    seen = look(&mut c, like);
+                    seen[1] > before[1] && (seen[2] > before[2]) == is_lock
+                });
+            }
+            let wait = format!("select wait_time_micro from v$session_wait where sid = {sid} and state = 'WAITING'");
+            let waited: i64 = one(&mut c, &wait).parse().expect("it waits");
+            let later = look(&mut c, like);
+            if is_lock {
+                assert!(
+                    later[2] >= seen[2] && later[1] >= waited && later[2] >= waited,
+                    "{sql}: {seen:?} {waited} {later:?}"
+                );
+                assert!(later[1] >= later[2], "{sql}: {later:?}");
+            }
+            if sql.starts_with("begin update") {
+                let block = look(&mut c, "begin update /*+ inside */%");
+                assert!(block[1] >= later[1] && block[2] >= later[2], "{block:?} {later:?}");
+            }
+            last.push((like, later));
+        }
+        run(&mut holder, "rollback");
+        breakers[2].send().expect("a break");
+        for worker in workers {
+            worker.join().expect("it ends");
+        }
+        // What was seen in progress was no more than what it came to.
+        for (like, seen) in last {
+            let now = look(&mut c, like);
+            assert!((0..3).all(|n| now[n] >= seen[n]), "{like}: {seen:?} {now:?}");
+        }
+    });
+    assert_eq!(look(&mut c, "begin dbms_lock.sleep%")[2], 0);
+}

@@ -105,7 +105,7 @@ pub(crate) mod state {
 /// The figures of a cursor; added to with atomic additions, at intervals.
 #[repr(C, align(64))]
 pub struct Figures {
-    words: [AtomicU64; 9],
+    words: [AtomicU64; Delta::WORDS],
 }
 
 /// The fixed part.

@@ -229,10 +229,14 @@ pub struct Delta {
     pub cpu_us: u64,
     /// Waits of the class User I/O.
     pub user_io_us: u64,
+    pub application_us: u64,
+    pub concurrency_us: u64,
 }
 
 impl Delta {
-    pub(crate) fn words(&self) -> [u64; 9] {
+    pub(crate) const WORDS: usize = 11;
+
+    pub(crate) fn words(&self) -> [u64; Delta::WORDS] {
         [
             self.executions,
             self.parse_calls,
@@ -243,10 +247,12 @@ impl Delta {
             self.elapsed_us,
             self.cpu_us,
             self.user_io_us,
+            self.application_us,
+            self.concurrency_us,
         ]
     }
 
-    pub(crate) fn of_words(w: [u64; 9]) -> Delta {
+    pub(crate) fn of_words(w: [u64; Delta::WORDS]) -> Delta {
         Delta {
             executions: w[0],
             parse_calls: w[1],
@@ -257,7 +263,17 @@ impl Delta {
             elapsed_us: w[6],
             cpu_us: w[7],
             user_io_us: w[8],
+            application_us: w[9],
+            concurrency_us: w[10],
         }
+    }
+
+    /// Waits of the classes of [`wait::CHARGED`].
+    pub fn add_waits(&mut self, us: [u64; wait::CHARGED.len()]) {
+        let [user_io, application, concurrency] = us;
+        self.user_io_us += user_io;
+        self.application_us += application;
+        self.concurrency_us += concurrency;
     }
 
     /// Adds another account to this one.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use latch::reference::{HELD, STAGE};
-use process::Process;
+use process::{Process, SessionStatus};
 
 use crate::find::Key;
 use crate::layout::{Child, Parent, state};
@@ -75,6 +75,9 @@ pub struct ChildRow {
     /// USERS_OPENING.
     pub opening: u64,
 }
+
+/// COMMAND_TYPE of blocks: PL/SQL and CALL.
+const BLOCKS: [u64; 2] = [47, 170];
 
 /// A shared cursor as `v$session` names it.
 #[derive(Clone, Copy, Debug)]
@@ -152,11 +155,13 @@ impl LibraryCache {
     /// Every statement and every other object, with its children. Read without a latch: what is being replaced is left out.
     pub fn rows(&self) -> Vec<ParentRow> {
         let (executing, opening) = self.users();
+        let waits = self.waits_in_progress();
         let mut children: BTreeMap<(u64, u64), Vec<ChildRow>> = BTreeMap::new();
         let used = self.control.children_fresh.load(Ordering::Acquire).min(self.children.len() as u64);
         for (at, child) in self.children[..used as usize].iter().enumerate() {
             let users = |of: &BTreeMap<usize, u64>| of.get(&at).copied().unwrap_or(0);
-            if let Some((parent, row)) = self.child_row(child, users(&executing), users(&opening)) {
+            if let Some((parent, mut row)) = self.child_row(child, users(&executing), users(&opening)) {
+                row.figures.add(&waits.get(&at).copied().unwrap_or_default());
                 children.entry(parent).or_default().push(row);
             }
         }
@@ -324,6 +329,32 @@ impl LibraryCache {
             }
         }
         (executing, opening)
+    }
+
+    /// By child, what waits that go on have taken so far: nobody has told of them. A wait is the statement's that runs, and that of the
+    /// blocks around it.
+    fn waits_in_progress(&self) -> BTreeMap<usize, Delta> {
+        let mut waits: BTreeMap<usize, Delta> = BTreeMap::new();
+        let now_ns = os::clock::now_ns();
+        for (number, _) in self.all.live() {
+            let (Some(session), Some(slot)) = (self.all.session(number), self.all.wait_slot(number)) else { continue };
+            let wait = slot.view(now_ns).filter(|wait| wait.state == wait::WaitState::Waiting);
+            let Some(wait) = wait.filter(|_| session.status() != SessionStatus::Inactive) else { continue };
+            let charged = wait::CHARGED.map(|class| if class == wait.event.class() { wait.wait_us } else { 0 });
+            let runs = get(&session.cursor);
+            for word in self.cursors_of(number).iter().map(|word| word.load(Ordering::Acquire)) {
+                let Some(seen) = Seen::of(word).filter(|seen| seen.stage == HELD) else { continue };
+                let is_block =
+                    || self.named(word & !STAGE & !KEPT, [0, 0]).is_some_and(|c| BLOCKS.contains(&c.command));
+                let is_there = || self.children.get(seen.child).is_some_and(|c| seen.is_life(get(&c.life)));
+                if (word & !STAGE & !KEPT == runs && is_there()) || is_block() {
+                    let all = waits.entry(seen.child).or_default();
+                    all.elapsed_us += wait.wait_us;
+                    all.add_waits(charged);
+                }
+            }
+        }
+        waits
     }
 
     /// The children that are executed now and of which the design holds no pin, in order.

@@ -134,11 +134,11 @@ impl Process {
         self.count(Stat::PhysicalWriteTotalBytes, bytes);
     }
 
-    /// Microseconds that it, and those who had its place before, waited for reads and writes of users: for differences.
+    /// Microseconds that it, and those who had its place before, waited in the classes of [`wait::CHARGED`]: for differences.
     #[inline]
     #[must_use]
-    pub fn user_io_us(&self) -> u64 {
-        self.client.waiter().totals.user_io_us()
+    pub fn charged_us(&self) -> [u64; wait::CHARGED.len()] {
+        self.client.waiter().totals.charged_us()
     }
 
     /// Nanoseconds that it, and those who had its place before, waited in all: for differences.
@@ -309,9 +309,17 @@ impl WaitGuard<'_> {
     }
 }
 
+/// A wait behind which the session tells what its statements have done.
+const LONG_NS: u64 = 1_000_000_000;
+
 impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
-        self.process.client.waiter().end(self.event, self.started_ns, self.timed_out.get());
+        let ns = self.process.client.waiter().end(self.event, self.started_ns, self.timed_out.get());
+        // Readers add a wait in progress to its statement: what it came to is told as soon as may be.
+        let is_calls = self.event.class() != wait::WaitClass::Idle || self.event == Event::PlSqlLockTimer;
+        if ns >= LONG_NS && is_calls {
+            self.process.session().ask_to_tell();
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::column::{Row, Type, Type::*, address, date_of_seconds, n, t};
 use crate::source::Source;
 
 /// The figures, as all views of statements show them.
-const FIGURES: [(&str, Type); 9] = [
+const FIGURES: [(&str, Type); 11] = [
     ("EXECUTIONS", N),
     ("PARSE_CALLS", N),
     ("FETCHES", N),
@@ -16,6 +16,8 @@ const FIGURES: [(&str, Type); 9] = [
     ("DISK_READS", N),
     ("ELAPSED_TIME", N),
     ("CPU_TIME", N),
+    ("APPLICATION_WAIT_TIME", N),
+    ("CONCURRENCY_WAIT_TIME", N),
     ("USER_IO_WAIT_TIME", N),
 ];
 
@@ -196,6 +198,8 @@ fn figures(f: &Delta) -> Row {
         n(f.disk_reads),
         n(f.elapsed_us),
         n(f.cpu_us),
+        n(f.application_us),
+        n(f.concurrency_us),
         n(f.user_io_us),
     ]
 }

@@ -18,4 +18,4 @@ pub use events::{Event, WaitClass};
 pub use slot::{EndedWait, WaitSlot, WaitState, WaitView};
 pub use statistics::{CENTISECONDS, Stat, StatClass, StatLine};
 pub use times::TimeStat;
-pub use totals::{EventTotal, EventTotals, HISTOGRAM_BUCKETS, Waiter};
+pub use totals::{CHARGED, EventTotal, EventTotals, HISTOGRAM_BUCKETS, Waiter};

@@ -18,13 +18,16 @@ pub struct EventTotal {
     histogram: [AtomicU64; HISTOGRAM_BUCKETS],
 }
 
+/// The classes whose waits statements are charged with.
+pub const CHARGED: [WaitClass; 3] = [WaitClass::UserIo, WaitClass::Application, WaitClass::Concurrency];
+
 /// The totals of one session by event. One writer, any number of readers; zero is the first value.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct EventTotals {
     events: [EventTotal; Event::COUNT],
-    /// Microseconds of ended waits of the class User I/O: what a statement is charged with is the difference of two looks.
-    user_io_us: AtomicU64,
+    /// Microseconds of ended waits of the classes in [`CHARGED`]: what a statement is charged with is the difference of two looks.
+    charged_us: [AtomicU64; CHARGED.len()],
     /// Nanoseconds of all ended waits, likewise.
     waited_ns: AtomicU64,
 }
@@ -102,11 +105,11 @@ impl EventTotals {
         &self.events[event as usize]
     }
 
-    /// Microseconds of ended waits of the class User I/O, of this session and those that had its place before.
+    /// Microseconds of ended waits of the classes in [`CHARGED`], of this session and those that had its place before.
     #[inline]
     #[must_use]
-    pub fn user_io_us(&self) -> u64 {
-        self.user_io_us.load(Ordering::Relaxed)
+    pub fn charged_us(&self) -> [u64; CHARGED.len()] {
+        std::array::from_fn(|n| self.charged_us[n].load(Ordering::Relaxed))
     }
 
     /// Counts a wait that nobody was seen in. One process at a time may.
@@ -180,8 +183,8 @@ impl Waiter {
         self.slot.end(now, || {
             self.totals.of(event).note(ns / 1000, timed_out);
             add(&self.totals.waited_ns, ns);
-            if event.class() == WaitClass::UserIo {
-                add(&self.totals.user_io_us, ns / 1000);
+            if let Some(n) = CHARGED.iter().position(|class| *class == event.class()) {
+                add(&self.totals.charged_us[n], ns / 1000);
             }
         });
         ns
