@@ -4,6 +4,7 @@ mod support;
 
 use client::{Client, Ephemeral};
 use std::process::Command;
+use std::time::Instant;
 use support::{connect, refused, rows, run, start, text};
 use types::Value;
 
@@ -40,14 +41,18 @@ fn a_report_shows_what_the_snapshots_counted() {
     let mut c = connect(&instance);
     run(&mut c, "create table t (n number primary key, v varchar2(100))");
     assert_eq!(program(&instance, &["list"]).1, "There is no snapshot yet: `latchwork awr snapshot` takes one.\n");
+    let mut clock = vec![Instant::now()];
     run(&mut c, "begin dbms_workload_repository.create_snapshot('ALL'); end;");
+    clock.push(Instant::now());
     run(&mut c, "begin for i in 1 .. 2000 loop insert into t values (i, rpad('x', 100)); commit; end loop; end;");
     run(
         &mut c,
         "declare n number; begin for i in 1 .. 3000 loop select count(*) into n from t where n = i; end loop; end;",
     );
     run(&mut c, "begin dbms_lock.sleep(0.05); end;");
+    clock.push(Instant::now());
     run(&mut c, "begin dbms_workload_repository.create_snapshot('ALL'); end;");
+    clock.push(Instant::now());
 
     let report = text(&mut c, "select output from table(dbms_workload_repository.awr_report_text(1, 1, 1, 2))");
     let (ok, same) = program(&instance, &["report", "1", "2"]);
@@ -140,6 +145,16 @@ fn a_report_shows_what_the_snapshots_counted() {
         );
     }
     assert_eq!(added(&mut c, "user commits"), 2001, "those of the loop, and that of the first snapshot itself");
+    // What is printed for a second is what was counted, by the clock of who looked on: the snapshots are of moments within their calls.
+    let (least, most) = ((clock[2] - clock[1]).as_secs_f64(), (clock[3] - clock[0]).as_secs_f64());
+    let rollbacks = added(&mut c, "user rollbacks") as f64;
+    for (label, counted) in
+        [("Transactions:", 2001.0 + rollbacks), ("Executes:", added(&mut c, "execute count") as f64)]
+    {
+        let rate = figures(line(&report, label))[0];
+        let (low, high) = ((rate - 0.06) * least, (rate + 0.06) * most);
+        assert!(low <= counted && counted <= high, "{label} {rate}, {counted} in {least} to {most} s");
+    }
     // The statements of the loops have their executions.
     let executions = "select executions_delta from dba_hist_sqlstat s, dba_hist_sqltext t where t.sql_id = s.sql_id and s.snap_id = 2 \
                       and upper(t.sql_text) like 'SELECT COUNT(*) FROM T WHERE%'";

@@ -1,6 +1,8 @@
 //! `latchwork top` from outside: one sample, the screen on a terminal, and the page, before an instance in which one session waits
 //! for another's row.
 
+mod support;
+
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use serde_json::Value as Json;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,6 +11,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use support::one;
 
 const HOT: &str = "enq: TX - row lock contention";
 const PROGRAM: &str = env!("CARGO_BIN_EXE_latchwork");
@@ -94,6 +97,36 @@ fn one_sample_for_people_and_for_programs() {
     let csv = text(&scene.top(&["--once", "--csv", "--interval", "0.3"]));
     assert_eq!(csv.lines().next(), Some("event,wait_class,active_sessions,share,waits_per_s,avg_wait_us"));
     assert!(csv.lines().any(|line| line.starts_with(&format!("{HOT},Application,1"))), "{csv}");
+    scene.end();
+}
+
+#[test]
+fn active_sessions_and_rates_are_what_the_instance_counted() {
+    let scene = scene();
+    let mut c = scene.instance.connect(&Credentials::Sysdba).expect("a session opens");
+    // Between two readings there is all that the sample may have seen.
+    let mut counted = || {
+        let time = one(&mut c, "select value from v$sys_time_model where stat_name = 'DB time'");
+        let stats = ["execute count", "session logical reads", "user calls"]
+            .map(|name| one(&mut c, &format!("select value from v$sysstat where name = '{name}'")));
+        [&time, &stats[0], &stats[1], &stats[2]].map(|n| n.parse::<f64>().expect("a number"))
+    };
+    let before = counted();
+    let out = scene.top(&["--once", "--json", "--interval", "0.5"]);
+    let after = counted();
+    let sample: Json = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&out)));
+    let of = |value: &Json| value.as_f64().unwrap_or_else(|| panic!("a number in {sample}"));
+    let (seconds, load) = (of(&sample["seconds"]), of(&sample["average_active_sessions"]["total"]));
+    // Thousandths are rounded, and so are classes by themselves.
+    assert!((load - of(&sample["db_time_per_s"])).abs() < 0.01, "{sample}");
+    assert!(load > 0.0 && seconds > 0.0, "one session waits for a lock all the time: {sample}");
+    let rates = ["executions_per_s", "logical_reads_per_s", "calls_per_s"].map(|key| of(&sample["rates"][key]));
+    let units = [1e6, 1.0, 1.0, 1.0];
+    for (n, rate) in [load, rates[0], rates[1], rates[2]].into_iter().enumerate() {
+        // Both factors are rounded to a thousandth.
+        let (seen, rounded) = (rate * seconds * units[n], 0.001 * (rate + seconds) * units[n]);
+        assert!(seen <= after[n] - before[n] + rounded, "{seen} of {} to {}: {sample}", before[n], after[n]);
+    }
     scene.end();
 }
 
