@@ -14,7 +14,7 @@
 //! else can take the room a roll back needs. A deleted row stays as an empty piece with [`flags::DELETED`] until a later
 //! insert takes its directory entry, for the same reason. `aux16` of the block counts such pieces.
 
-use block::{Data, DataMut, Refused};
+use block::{Data, DataMut, Itl, Refused};
 use types::{Ora, Result};
 
 /// Flags in a row's header. Block dumps print them `K`, `C`, `H`, `D`, `F`, `L`, `P`, `N`.
@@ -196,7 +196,7 @@ fn apply_put_many(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), R
     // The entry counts its rows once for all of them.
     match d.read().itl(*lock) {
         Some(mut itl) => {
-            itl.locks += locked;
+            add_locks(&mut itl, locked, 0)?;
             d.set_itl(*lock, &itl)
         }
         None => Ok(()),
@@ -303,8 +303,7 @@ impl Moves {
             return Ok(());
         }
         let mut itl = d.read().itl(to).ok_or(Refused::NoSuch)?;
-        itl.locks += rows;
-        itl.credit += freed as u16;
+        add_locks(&mut itl, rows, freed)?;
         d.set_itl(to, &itl)
     }
 }
@@ -349,7 +348,7 @@ fn remove(d: &mut DataMut<'_>, slot: u16) -> std::result::Result<(), Refused> {
 
 fn count_deleted(d: &mut DataMut<'_>, old: u8, new: u8) {
     match (old & flags::DELETED != 0, new & flags::DELETED != 0) {
-        (false, true) => d.set_aux16(d.read().aux16() + 1),
+        (false, true) => d.set_aux16(d.read().aux16().saturating_add(1)),
         (true, false) => d.set_aux16(d.read().aux16().saturating_sub(1)),
         _ => {}
     }
@@ -367,10 +366,17 @@ fn move_lock(d: &mut DataMut<'_>, old: u8, new: u8, freed: usize) -> std::result
     }
     if new != 0 {
         let mut itl = d.read().itl(new).ok_or(Refused::NoSuch)?;
-        itl.locks += u16::from(old != new);
-        itl.credit += freed as u16;
+        add_locks(&mut itl, u16::from(old != new), freed)?;
         d.set_itl(new, &itl)?;
     }
+    Ok(())
+}
+
+/// Adds rows that an entry locks, and bytes of credit. No block has as many rows as the count has room for. Credit grows
+/// with every row that shrinks, also one that has grown again between; more than a block has is as good as all of it.
+fn add_locks(itl: &mut Itl, rows: u16, freed: usize) -> std::result::Result<(), Refused> {
+    itl.locks = itl.locks.checked_add(rows).ok_or(Refused::NoSuch)?;
+    itl.credit = itl.credit.saturating_add(freed.min(u16::MAX.into()) as u16);
     Ok(())
 }
 
