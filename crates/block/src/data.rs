@@ -720,11 +720,16 @@ impl AppendRows<'_> {
 pub fn format(block: &mut [u8], kind: BlockKind, at: Rdba, obj: ObjectId, map: Rdba, itls: u8) {
     assert!(kind.has_rows(), "{kind:?} has no data layer");
     header::format(block, kind, at, obj, map);
+    assert!(takes_itls(block.len(), itls), "too many ITL slots");
     let begin = ITL_BEGIN + usize::from(itls) * ITL_BYTES;
-    assert!(begin < block.len() / 2, "too many ITL slots");
     put16(block, AT_ITLS, itls.into());
     put16(block, AT_ROWS_BEGIN, block.len() as u16);
     put16(block, AT_FREE, (block.len() - begin) as u16);
+}
+
+/// Whether a block of this size can begin with `itls` ITL slots: they leave more than half of it for rows.
+pub fn takes_itls(block_size: usize, itls: u8) -> bool {
+    ITL_BEGIN + usize::from(itls) * ITL_BYTES < block_size / 2
 }
 
 /// Bytes for rows and their directory entries in an empty block with `itls` ITL slots.

@@ -281,19 +281,17 @@ pub fn set_going(block: &mut [u8]) {
 /// Counts an extent in the segment header, and lists it there when there is room; else the caller lists it in an extent map.
 ///
 /// # Errors
-/// [`Refused::Full`] when no segment has so many.
+/// [`Refused::Full`] when no segment has so many, or so many blocks.
 pub fn add_extent(block: &mut [u8], extent: Extent) -> Result<(), Refused> {
-    let (n, blocks) = (get32(block, 40), get32(block, 44));
-    if n >= EXTENTS_MAX {
-        return Err(Refused::Full);
-    }
+    let n = get32(block, 40);
+    let blocks = get32(block, 44).checked_add(extent.blocks).filter(|_| n < EXTENTS_MAX).ok_or(Refused::Full)?;
     if n < extents_in_header(block.len()) {
         let at = EXTENTS_BEGIN + n as usize * 8;
         put32(block, at, extent.start.0);
         put32(block, at + 4, extent.blocks);
     }
     put32(block, 40, n + 1);
-    put32(block, 44, blocks + extent.blocks);
+    put32(block, 44, blocks);
     Ok(())
 }
 

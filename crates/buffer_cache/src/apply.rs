@@ -81,6 +81,9 @@ fn apply_block(image: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
             let (kind, itls) = (BlockKind::from_code(f.u8()?), f.u8()?);
             let (at, obj, map) = (Rdba(f.u32()?), ObjectId(f.u32()?), Rdba(f.u32()?));
             match kind {
+                Some(k) if k.has_rows() && !block::data::takes_itls(image.len(), itls) => {
+                    return Err(Ora::internal("too many interested-transaction entries in a change vector"));
+                }
                 Some(k) if k.has_rows() => block::data::format(image, k, at, obj, map, itls),
                 Some(k) => block::format(image, k, at, obj, map),
                 None => return Err(Ora::internal("block kind in a change vector")),

@@ -3,7 +3,7 @@
 //! Vectors are random, or built so that their lengths and slots fit a block; blocks are of every kind, with a few wrong
 //! bytes in half of the cases, which the check of a block that is read must refuse where they would do harm. `LATCHWORK_FUZZ=n` runs n times as many cases.
 
-use block::{BlockKind, Image};
+use block::{BlockKind, DataMut, Image, Itl, segment};
 use redo::{ChangeVector, Layer};
 use session::apply_table;
 use types::{ObjectId, Rdba};
@@ -116,4 +116,65 @@ fn any_vector_on_any_block_is_borne() {
     drop(std::panic::take_hook());
     println!("{applied} vectors fit, {unfit} did not; {refused} blocks were refused before, {broken} after");
     assert!(applied > 0 && unfit > 0 && refused > 0 && broken > 0, "every outcome is seen");
+}
+
+/// Applied without the net that recovery has: none of these panics.
+fn refused(image: &mut Image, layer: Layer, op: u8, data: &[u8]) {
+    let vector = ChangeVector { rdba: AT, layer, op, data };
+    let e = apply_table().apply(image.bytes_mut(), &vector).expect_err("a vector that does not fit");
+    assert!(e.is(600), "{e}");
+}
+
+#[test]
+fn a_block_with_more_transaction_entries_than_it_has_room_for_is_refused() {
+    let mut data = vec![BlockKind::Heap as u8, u8::MAX];
+    data.extend([0; 12]);
+    refused(&mut Image::new(SIZE), Layer::Block, 1, &data);
+}
+
+#[test]
+fn an_undo_header_with_more_slots_than_it_has_room_for_is_refused() {
+    let mut data = vec![0; 12];
+    data.extend(u16::MAX.to_le_bytes());
+    // FORMAT_HEADER
+    refused(&mut Image::new(SIZE), Layer::Undo, 7, &data);
+}
+
+#[test]
+fn an_extent_that_makes_a_segment_longer_than_any_is_refused() {
+    let mut image = Image::new(SIZE);
+    segment::format_segment(image.bytes_mut(), AT, ObjectId(7), Rdba(8), 2, block::SegmentKind::Table);
+    let extent: Vec<u8> = [9, u32::MAX].iter().flat_map(|n| n.to_le_bytes()).collect();
+    // ADD_EXTENT
+    let vector = ChangeVector { rdba: AT, layer: Layer::Space, op: 2, data: &extent };
+    apply_table().apply(image.bytes_mut(), &vector).expect("the first one has room");
+    refused(&mut image, Layer::Space, 2, &extent);
+}
+
+#[test]
+fn an_entry_that_locks_more_rows_than_it_can_count_is_refused() {
+    let mut image = Image::new(SIZE);
+    block::data::format(image.bytes_mut(), BlockKind::Heap, AT, ObjectId(7), Rdba(8), 2);
+    DataMut::new(image.bytes_mut()).set_itl(1, &Itl { locks: u16::MAX, ..Itl::default() }).expect("an entry");
+    // PUT of a row in directory entry 0 that entry 1 locks
+    let row = [0, 0, 0, 1, 0, 0, b'r'];
+    refused(&mut image, Layer::Heap, heap::ops::PUT, &row);
+}
+
+#[test]
+fn credit_for_rows_that_shrink_again_and_again_does_not_start_anew() {
+    let mut image = Image::new(SIZE);
+    block::data::format(image.bytes_mut(), BlockKind::Heap, AT, ObjectId(7), Rdba(8), 2);
+    let table = apply_table();
+    let mut put = |len: usize| {
+        let row = [&[0, 0, 0, 1, 0, 0][..], &vec![b'r'; len]].concat();
+        let vector = ChangeVector { rdba: AT, layer: Layer::Heap, op: heap::ops::PUT, data: &row };
+        table.apply(image.bytes_mut(), &vector).expect("room");
+    };
+    for _ in 0..70 {
+        put(1000);
+        put(1);
+    }
+    let credit = block::Data::new(image.view()).itl(1).expect("an entry").credit;
+    assert_eq!(credit, u16::MAX, "70 times 999 bytes are more than the count has room for");
 }

@@ -257,7 +257,11 @@ pub fn apply_undo(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         op::HEADER => apply_header(block, &mut f)?,
         op::FORMAT_HEADER => {
             let (at, object, map) = (Rdba(f.u32()?), ObjectId(f.u32()?), Rdba(f.u32()?));
-            undo::format_header(block, at, object, map, f.u16()?);
+            let slots = f.u16()?;
+            if usize::from(slots) > undo::slots_max(block.len()) {
+                return Err(damaged("transaction table does not fit"));
+            }
+            undo::format_header(block, at, object, map, slots);
         }
         op::FIRST_USE => {
             let tx = TxSlot { state: SLOT_ENDED, sqn: f.u32()?, scn: Scn(f.u64()?), ..TxSlot::default() };
