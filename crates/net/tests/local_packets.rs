@@ -3,7 +3,7 @@
 use net::StatementKind;
 use net::local::{
     ARRAY_ROWS_MAX, Array, Bind, BindRows, Column, Direction, Done, Execute, Executed, Failure, FrameBuffer, Logon,
-    MAX_REQUEST_LEN, Reply, Request, Welcome, encode_rows, write_frame,
+    MAX_REQUEST_LEN, Reply, Request, Welcome, WireError, encode_rows, write_frame,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -30,6 +30,10 @@ fn rowid() -> impl Strategy<Value = Rowid> {
     })
 }
 
+/// The longest intervals: nine digits of years and of days.
+const MONTHS_MAX: i32 = 999_999_999;
+const SECONDS_MAX: i64 = 1_000_000_000 * 86_400 - 1;
+
 fn value() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -43,8 +47,8 @@ fn value() -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(Value::Boolean),
         (-1e300f64..1e300).prop_map(Value::Double),
         (-1e30f32..1e30).prop_map(Value::Float),
-        any::<i32>().prop_map(|months| Value::IntervalYm(IntervalYm { months })),
-        (any::<i64>(), 0u32..1_000_000_000)
+        (-MONTHS_MAX..=MONTHS_MAX).prop_map(|months| Value::IntervalYm(IntervalYm { months })),
+        (-SECONDS_MAX..=SECONDS_MAX, 0u32..1_000_000_000)
             .prop_map(|(seconds, nanos)| Value::IntervalDs(IntervalDs { seconds, nanos })),
     ]
 }
@@ -288,6 +292,25 @@ fn rows_of_an_array_are_bounded() {
         packet.extend(count.to_le_bytes());
         packet.resize(packet.len() + count as usize, 0);
         assert_eq!(Request::decode(&packet).is_ok(), good);
+    }
+}
+
+#[test]
+fn values_that_no_client_has_are_refused() {
+    let date = Date::new(2024, 2, 29, 1, 2, 3).unwrap();
+    let zoned = |minutes| Value::Timestamp(Timestamp { date, nanos: 0, offset: Some(minutes) });
+    let days = |seconds| Value::IntervalDs(IntervalDs { seconds, nanos: 0 });
+    let months = |months| Value::IntervalYm(IntervalYm { months });
+    let decoded = |value: Value| {
+        let done = Done { out: vec![(0, value)], ..Done::default() };
+        Reply::decode(&encoded(|o| Reply::Done(Box::new(done.clone())).encode(o)))
+    };
+    for good in [zoned(-840), zoned(900), days(SECONDS_MAX), days(-SECONDS_MAX), months(-MONTHS_MAX)] {
+        assert!(decoded(good.clone()).is_ok(), "{good:?}");
+    }
+    for bad in [zoned(i16::MIN), zoned(901), days(i64::MIN), days(SECONDS_MAX + 1), months(i32::MIN), months(i32::MAX)]
+    {
+        assert_eq!(decoded(bad.clone()), Err(WireError::BadValue), "{bad:?}");
     }
 }
 

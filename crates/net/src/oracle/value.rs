@@ -14,6 +14,7 @@
 use super::field::{Reader, Writer, text};
 use super::handshake::{CHARSET_UTF8, CHARSET_UTF16, Client, STRING_MAX};
 use super::message;
+use crate::local::value::ZONE_MINUTES;
 use crate::local::{WireError, WireResult};
 use std::borrow::Cow;
 use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, Rdba, Rowid, Timestamp, Value, Zone};
@@ -416,6 +417,9 @@ fn of_bytes(bytes: Cow<'_, [u8]>, shape: &Shape) -> WireResult<Value> {
                 return Err(bad);
             }
             let offset = (i16::from(hours) - 20) * 60 + i16::from(minutes) - 60;
+            if !ZONE_MINUTES.contains(&offset) {
+                return Err(bad);
+            }
             let utc = timestamp(&b[..11])?;
             let utc = Timestamp::with_offset(utc.date, utc.nanos, 0);
             Value::Timestamp(utc.at_offset(offset).map_err(|_| bad)?)
@@ -628,6 +632,22 @@ mod tests {
         assert_eq!(rules.order(&[long, short, short]), [1, 0]);
         assert_eq!(BindRules { is_block: true, ..rules }.order(&[long, short, short]), [0, 1]);
         assert_eq!(read_row(&mut Reader::new(&[]), &[short], &rules_of_returning()), Ok(vec![Value::Null]));
+    }
+
+    #[test]
+    fn a_time_zone_further_from_utc_than_any_is_refused() {
+        let zoned = |hours: u8, minutes: u8| {
+            let mut bytes = vec![13, 0x78, 0x7e, 0x0b, 0x15, 0x14, 0x37, 0x2b, 0, 0, 0, 0, hours, minutes];
+            let shape = Shape { number: n::TIMESTAMP_TZ, size: 13, ..Shape::default() };
+            bytes.truncate(14);
+            read(&mut Reader::new(&bytes), &shape)
+        };
+        assert!(matches!(zoned(34, 60), Ok(Value::Timestamp(t)) if t.offset == Some(14 * 60)));
+        for (hours, minutes) in [(0x7f, 60), (0, 0), (36, 60), (20, 255)] {
+            let offset = (i32::from(hours) - 20) * 60 + i32::from(minutes) - 60;
+            let is_near = offset.abs() <= 15 * 60;
+            assert_eq!(zoned(hours, minutes).is_ok(), is_near, "{offset} minutes");
+        }
     }
 
     #[test]
