@@ -248,6 +248,13 @@ fn counters_count_what_was_done() {
         other.execute_prefetch("select n from t order by n", &[], 1).expect("it opens");
     }
     assert_eq!(stat(&mut c, "opened cursors current") - before, 20);
+    // One that its client closes is gone before the client's next call.
+    let mut third = connect(&instance);
+    let open = third.execute_prefetch("select n from t order by n", &[], 1).expect("it opens").cursor;
+    assert_eq!(stat(&mut c, "opened cursors current") - before, 21);
+    third.close_cursor(open).expect("it is sent");
+    until("the cursor is closed", || stat(&mut c, "opened cursors current") - before == 20);
+    drop(third);
     let (commits, rollbacks) = (stat(&mut c, "user commits"), stat(&mut c, "user rollbacks"));
     drop(other);
     until("the session has gone", || one(&mut c, "select count(*) from v$session where type = 'USER'") == "1");

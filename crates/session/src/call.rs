@@ -236,7 +236,7 @@ impl Calls {
         }
         if let Err(e) = result {
             out.truncate(before);
-            self.close(cx, number);
+            self.close(core, cx, number);
             return Err(e);
         }
         open.rows += u64::from(sent);
@@ -319,9 +319,10 @@ impl Calls {
     }
 
     /// Closes an open cursor; one that is not open is no error.
-    pub fn close(&mut self, cx: &mut ExecCtx<'_>, cursor: u32) {
+    pub fn close(&mut self, core: &Core, cx: &mut ExecCtx<'_>, cursor: u32) {
         if let Some(mut open) = self.open.remove(&cursor) {
             open.cursor.close(cx);
+            self.show_counts(core);
         }
     }
 

@@ -666,7 +666,7 @@ fn answer(core: &Core, cx: &mut ExecCtx<'_>, calls: &mut Calls, request: &Reques
         Request::Fetch { cursor, rows } => calls.fetch(core, cx, *cursor, *rows, out),
         Request::Describe { sql } => calls.describe(core, cx, sql, out),
         Request::CloseCursor { cursor } => {
-            calls.close(cx, *cursor);
+            calls.close(core, cx, *cursor);
             Flow::Continue
         }
         Request::Logoff { commit } => {
