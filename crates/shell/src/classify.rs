@@ -123,16 +123,16 @@ pub fn command_name(word: &str) -> Option<&'static str> {
 
 /// What a line begins, when no statement is being entered.
 pub fn begins(line: &str) -> Begins {
-    let trimmed = line.trim();
+    let mut trimmed = line.trim();
+    // A line may have any number of comments, so they are no recursion.
+    while let Some(comment) = trimmed.strip_prefix("/*") {
+        match comment.find("*/") {
+            Some(end) => trimmed = comment[end + 2..].trim_start(),
+            None => return Begins::Sql,
+        }
+    }
     if trimmed.is_empty() || trimmed.starts_with("--") {
         return Begins::Nothing;
-    }
-    if trimmed.starts_with("/*") {
-        return match trimmed.find("*/") {
-            Some(end) if trimmed[end + 2..].trim().is_empty() => Begins::Nothing,
-            Some(end) => begins(&trimmed[end + 2..]),
-            None => Begins::Sql,
-        };
     }
     let change = ["c/", "change/", "chan/"].iter().any(|word| trimmed.to_ascii_lowercase().starts_with(word));
     if trimmed.starts_with('@') || trimmed.starts_with('!') || change {
@@ -190,6 +190,8 @@ mod tests {
             ("--allow jobs to complete", Begins::Nothing),
             ("/* a */", Begins::Nothing),
             ("/* a */ select 1 from dual;", Begins::Sql),
+            ("/*/ begin */ select 1 from dual;", Begins::Sql),
+            ("/* a */ -- b", Begins::Nothing),
             ("select * from t", Begins::Sql),
             ("SELECT", Begins::Sql),
             ("(select 1 from dual)", Begins::Sql),
@@ -213,6 +215,13 @@ mod tests {
         ] {
             assert_eq!(begins(line), what, "{line}");
         }
+    }
+
+    #[test]
+    fn a_line_of_a_million_comments_is_read_to_its_end() {
+        let comments = "/**/".repeat(1_000_000);
+        assert_eq!(begins(&comments), Begins::Nothing);
+        assert_eq!(begins(&format!("{comments} begin null; end;")), Begins::PlSql);
     }
 
     #[test]
