@@ -19,6 +19,10 @@ mod sheets;
 mod summary;
 mod web;
 
+pub use record::read_from as recorded;
+pub use sample::Snapshot;
+pub use web::{Refusal, Request, decode as decode_request};
+
 use std::io::{IsTerminal, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};

@@ -48,23 +48,31 @@ impl Recorder {
 /// When it is none, or when a line in its middle is damaged.
 pub fn read(path: &Path) -> Result<Vec<Snapshot>, String> {
     let name = path.display();
-    let mut file = BufReader::new(File::open(path).map_err(|e| format!("{name}: {e}"))?);
+    let file = File::open(path).map_err(|e| format!("{name}: {e}"))?;
+    read_from(BufReader::new(file)).map_err(|e| format!("{name}: {e}"))
+}
+
+/// Reads the lines of a recording.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_from(mut file: impl BufRead) -> Result<Vec<Snapshot>, String> {
     let mut line = String::new();
     let mut next = |line: &mut String| {
         line.clear();
         let mut part = std::io::Read::take(&mut file, LINE_MAX);
-        part.read_line(line).map_err(|e| format!("{name}: {e}"))
+        part.read_line(line).map_err(|e| e.to_string())
     };
     next(&mut line)?;
     if line.trim_end() != HEAD {
-        return Err(format!("{name}: no recording of latchwork top"));
+        return Err("no recording of latchwork top".into());
     }
     let mut snapshots = Vec::new();
     while next(&mut line)? > 0 {
         match serde_json::from_str(&line) {
             Ok(snapshot) => snapshots.push(snapshot),
             Err(_) if !line.ends_with('\n') => break,
-            Err(e) => return Err(format!("{name}: line {}: {e}", snapshots.len() + 2)),
+            Err(e) => return Err(format!("line {}: {e}", snapshots.len() + 2)),
         }
     }
     Ok(snapshots)

@@ -46,34 +46,44 @@ pub type Refusal = (u16, &'static str);
 pub fn read(stream: &mut TcpStream) -> Result<Request, Refusal> {
     let deadline = Instant::now() + PATIENCE;
     let mut bytes = Vec::new();
-    let head = loop {
-        if let Some(end) = find(&bytes, b"\r\n\r\n") {
-            break end;
-        }
-        if bytes.len() >= HEAD_MAX {
-            return Err((431, "the request is too long"));
+    loop {
+        if let Some(request) = decode(&bytes)? {
+            return Ok(request);
         }
         more(stream, &mut bytes, deadline)?;
+    }
+}
+
+/// The request that `bytes` begin with; `None` while its end has not come.
+///
+/// # Errors
+/// A refusal, as soon as what has come can be none.
+pub fn decode(bytes: &[u8]) -> Result<Option<Request>, Refusal> {
+    let Some(head) = find(bytes, b"\r\n\r\n") else {
+        return if bytes.len() >= HEAD_MAX { Err((431, "the request is too long")) } else { Ok(None) };
     };
     let text = std::str::from_utf8(&bytes[..head]).map_err(|_| (400, "the request is not text"))?;
     let mut request = parse(text)?;
-    if request.header("transfer-encoding").is_some() {
+    let mut encodings = request.headers.iter().filter(|(name, _)| name == "transfer-encoding");
+    if encodings.next().is_some() {
         return Err((501, "bodies in pieces are not understood"));
     }
-    let length = match request.headers.iter().find(|(name, _)| name == "content-length") {
-        Some((_, length)) => length.parse::<usize>().map_err(|_| (400, "a length is a number"))?,
-        None => 0,
+    let mut lengths = request.headers.iter().filter(|(name, _)| name == "content-length");
+    let length = match (lengths.next(), lengths.next()) {
+        (None, _) => 0,
+        (Some((_, digits)), None) if digits.bytes().all(|b| b.is_ascii_digit()) => {
+            digits.parse::<usize>().map_err(|_| (400, "a length is a number"))?
+        }
+        _ => return Err((400, "a length is a number, and stands once")),
     };
     if length > BODY_MAX {
         return Err((413, "the body is too long"));
     }
-    while bytes.len() < head + 4 + length {
-        more(stream, &mut bytes, deadline)?;
-    }
-    if let Ok(body) = std::str::from_utf8(&bytes[head + 4..head + 4 + length]) {
+    let Some(body) = bytes.get(head + 4..head + 4 + length) else { return Ok(None) };
+    if let Ok(body) = std::str::from_utf8(body) {
         request.fields.extend(fields(body));
     }
-    Ok(request)
+    Ok(Some(request))
 }
 
 fn more(stream: &mut TcpStream, bytes: &mut Vec<u8>, deadline: Instant) -> Result<(), Refusal> {
@@ -234,6 +244,10 @@ mod tests {
         assert_eq!(status(b"POST /kill HTTP/1.1\r\nContent-Length: 99999\r\n\r\n"), 413);
         assert_eq!(status(b"POST /kill HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), 400);
         assert_eq!(status(b"POST /kill HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), 501);
+        let twice = b"POST /kill HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n";
+        assert_eq!(status(twice), 501);
+        assert_eq!(status(b"POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 0\r\n\r\na=b"), 400);
+        assert_eq!(status(b"POST / HTTP/1.1\r\nContent-Length: +3\r\n\r\na=b"), 400);
         assert_eq!(status(b"POST /kill HTTP/1.1\r\nContent-Length: 10\r\n\r\nsid"), 0);
     }
 

@@ -16,7 +16,8 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use access::Door;
-use http::{Refusal, Request, answer};
+use http::answer;
+pub use http::{Refusal, Request, decode};
 use hub::Hub;
 
 use crate::plain;
