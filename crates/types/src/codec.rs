@@ -142,13 +142,14 @@ fn decode_fixed(bytes: &[u8], data_type: &DataType) -> Option<Value> {
         }
         DataType::IntervalYm { .. } => {
             let bits = u32::from_be_bytes(bytes.try_into().ok()?);
-            Value::IntervalYm(IntervalYm { months: (bits ^ 1 << 31) as i32 })
+            Value::IntervalYm(IntervalYm::new(((bits ^ 1 << 31) as i32).into()).ok()?)
         }
         DataType::IntervalDs { .. } => {
             let (seconds, nanos) = bytes.split_at_checked(8)?;
             let seconds = (u64::from_be_bytes(seconds.try_into().ok()?) ^ 1 << 63) as i64;
             let nanos = u32::from_be_bytes(nanos.try_into().ok()?);
-            Value::IntervalDs(IntervalDs { seconds, nanos: (nanos < 1_000_000_000).then_some(nanos)? })
+            let interval = IntervalDs { seconds, nanos: (nanos < 1_000_000_000).then_some(nanos)? };
+            Value::IntervalDs(interval.is_in_range().then_some(interval)?)
         }
         _ => return None,
     })
@@ -165,7 +166,8 @@ fn decode_timestamp(bytes: &[u8], zone: Zone) -> Option<Timestamp> {
     let utc = Timestamp::new(date, nanos);
     match (zone, rest) {
         (Zone::WithTimeZone | Zone::WithLocalTimeZone, &[a, b]) => {
-            utc.at_offset((u16::from_be_bytes([a, b]) ^ 1 << 15) as i16).ok()
+            let minutes = (u16::from_be_bytes([a, b]) ^ 1 << 15) as i16;
+            utc.at_offset(Timestamp::ZONE_MINUTES.contains(&minutes).then_some(minutes)?).ok()
         }
         (_, []) => Some(utc),
         _ => None,
@@ -264,6 +266,26 @@ mod tests {
 
     fn date(s: i64) -> Date {
         Date::from_unix(s).unwrap()
+    }
+
+    #[test]
+    fn a_time_zone_or_an_interval_further_than_any_is_damage() {
+        let date = date(1_700_000_000);
+        let refused = |value: Value, data_type: DataType| {
+            let (bytes, mut back) = (stored(&value), Value::Null);
+            assert!(decode_into(&bytes, &data_type, &mut back).is_err(), "{bytes:?}");
+        };
+        for minutes in [i16::MIN, -960, 960, i16::MAX] {
+            let t = Timestamp::with_offset(date, 0, minutes);
+            refused(Value::Timestamp(t), DataType::TIMESTAMP_TZ);
+        }
+        for months in [i32::MIN, 1_000_000_000] {
+            refused(Value::IntervalYm(IntervalYm { months }), DataType::IntervalYm { years: 9 });
+        }
+        for seconds in [i64::MIN, 1_000_000_000 * 86_400] {
+            let interval = IntervalDs { seconds, nanos: 0 };
+            refused(Value::IntervalDs(interval), DataType::IntervalDs { days: 9, digits: 0 });
+        }
     }
 
     #[test]

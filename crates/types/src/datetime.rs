@@ -328,6 +328,9 @@ pub struct Timestamp {
 const NANOS: i64 = 1_000_000_000;
 
 impl Timestamp {
+    /// Minutes that a time zone may be east of UTC: from -15:59 to +15:59, as ORA-01874 and ORA-01875 have it.
+    pub const ZONE_MINUTES: std::ops::RangeInclusive<i16> = -959..=959;
+
     /// Makes a timestamp without time zone.
     pub fn new(date: Date, nanos: u32) -> Timestamp {
         debug_assert!(i64::from(nanos) < NANOS);
@@ -459,6 +462,11 @@ impl IntervalDs {
         let nanos = self.to_nanos();
         let rounded = (nanos.abs() + unit / 2) / unit * unit;
         IntervalDs::from_nanos(rounded * nanos.signum())
+    }
+
+    /// Whether the interval has nine digits of days at most, as every one has that was made here.
+    pub fn is_in_range(&self) -> bool {
+        self.seconds.unsigned_abs() < 1_000_000_000 * DAY_SECONDS as u64
     }
 
     /// Returns the interval in nanoseconds.

@@ -149,23 +149,20 @@ fn read_nanos(r: &mut Reader<'_>) -> WireResult<u32> {
     }
 }
 
-/// Time zones lie between -12:00 and +14:00; a minute count is taken with some room.
-pub(crate) const ZONE_MINUTES: std::ops::RangeInclusive<i16> = -15 * 60..=15 * 60;
-
 fn read_interval_ym(r: &mut Reader<'_>) -> WireResult<IntervalYm> {
     IntervalYm::new(r.i32()?.into()).map_err(|_| WireError::BadValue)
 }
 
 fn read_interval_ds(r: &mut Reader<'_>) -> WireResult<IntervalDs> {
     let interval = IntervalDs { seconds: r.u64()? as i64, nanos: read_nanos(r)? };
-    IntervalDs::from_nanos(interval.to_nanos()).map_err(|_| WireError::BadValue)
+    interval.is_in_range().then_some(interval).ok_or(WireError::BadValue)
 }
 
 fn read_timestamp(r: &mut Reader<'_>) -> WireResult<Timestamp> {
     let date = read_date(r)?;
     let nanos = read_nanos(r)?;
     let offset = r.option(|r| r.i16())?;
-    if offset.is_some_and(|o| !ZONE_MINUTES.contains(&o)) {
+    if offset.is_some_and(|o| !Timestamp::ZONE_MINUTES.contains(&o)) {
         return Err(WireError::BadValue);
     }
     Ok(Timestamp { date, nanos, offset })

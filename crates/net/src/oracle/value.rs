@@ -14,7 +14,6 @@
 use super::field::{Reader, Writer, text};
 use super::handshake::{CHARSET_UTF8, CHARSET_UTF16, Client, STRING_MAX};
 use super::message;
-use crate::local::value::ZONE_MINUTES;
 use crate::local::{WireError, WireResult};
 use std::borrow::Cow;
 use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, Rdba, Rowid, Timestamp, Value, Zone};
@@ -417,7 +416,7 @@ fn of_bytes(bytes: Cow<'_, [u8]>, shape: &Shape) -> WireResult<Value> {
                 return Err(bad);
             }
             let offset = (i16::from(hours) - 20) * 60 + i16::from(minutes) - 60;
-            if !ZONE_MINUTES.contains(&offset) {
+            if !Timestamp::ZONE_MINUTES.contains(&offset) {
                 return Err(bad);
             }
             let utc = timestamp(&b[..11])?;
@@ -645,7 +644,7 @@ mod tests {
         assert!(matches!(zoned(34, 60), Ok(Value::Timestamp(t)) if t.offset == Some(14 * 60)));
         for (hours, minutes) in [(0x7f, 60), (0, 0), (36, 60), (20, 255)] {
             let offset = (i32::from(hours) - 20) * 60 + i32::from(minutes) - 60;
-            let is_near = offset.abs() <= 15 * 60;
+            let is_near = offset.abs() < 16 * 60;
             assert_eq!(zoned(hours, minutes).is_ok(), is_near, "{offset} minutes");
         }
     }
