@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (fuzzing::target("block").run)(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (fuzzing::files::BLOCK.run)(bytes));

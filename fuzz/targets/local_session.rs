@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (fuzzing::target("local_session").run)(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (fuzzing::local::SESSION.run)(bytes));

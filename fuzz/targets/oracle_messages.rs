@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (fuzzing::target("oracle_messages").run)(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (fuzzing::oracle_net::MESSAGES.run)(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (fuzzing::target("plsql_compile").run)(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (fuzzing::language::PLSQL_COMPILE.run)(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (fuzzing::target("sql_run").run)(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (fuzzing::language::SQL_RUN.run)(bytes));

@@ -1,4 +1,4 @@
-//! Writes the inputs that each target begins with into a folder per target, for libFuzzer.
+//! Writes the inputs that each target begins with into a folder per target, for libFuzzer: its seeds and its corpus.
 //!
 //! Usage: `cargo run --package fuzzing --example seeds -- fuzz/found`
 
@@ -12,7 +12,7 @@ fn main() {
     for target in fuzzing::TARGETS {
         let folder = to.join(target.name);
         std::fs::create_dir_all(&folder).expect("a folder");
-        let seeds = (target.seeds)();
+        let seeds = fuzzing::corpus_of(&target);
         for (n, input) in seeds.iter().enumerate() {
             std::fs::write(folder.join(format!("seed-{n:03}")), input).expect("a file");
         }

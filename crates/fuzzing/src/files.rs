@@ -4,7 +4,7 @@ use crate::Target;
 use block::{BlockKind, BlockView};
 use datafile::ControlFile;
 use recovery::{MANIFEST, Manifest};
-use redo::{ChangeVector, Layer, LogId, Place, RECORD_HEAD, Rba, RecordReader, RecordWriter};
+use redo::{ApplyTable, ChangeVector, Layer, LogId, Place, RECORD_HEAD, Rba, RecordReader, RecordWriter};
 use std::path::PathBuf;
 use types::{ObjectId, Rdba, Scn};
 
@@ -13,6 +13,9 @@ pub const BLOCK: Target = Target { name: "block", run: block, seeds: block_seeds
 
 /// Redo records as they are found, and as if their checksums were right.
 pub const REDO: Target = Target { name: "redo", run: redo, seeds: redo_seeds, is_text: false };
+
+/// Change vectors applied to blocks, as recovery does it, but for its net: a vector that does not fit is an error.
+pub const APPLY: Target = Target { name: "redo_apply", run: apply, seeds: apply_seeds, is_text: false };
 
 /// Files that are texts: the control file, and the manifest of a backup.
 pub const TEXTS: Target = Target { name: "text_files", run: texts, seeds: text_seeds, is_text: true };
@@ -94,6 +97,85 @@ fn redo_seeds() -> Vec<Vec<u8>> {
     }
     all.push(redo::void_record(64, &place, Scn(9), 1_700_000_000));
     all
+}
+
+/// The kinds of blocks that vectors are applied to; some of them with rows.
+fn blocks() -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    for code in 0..=u8::MAX {
+        let Some(kind) = BlockKind::from_code(code) else { continue };
+        let mut image = vec![0; BLOCK_BYTES];
+        if !kind.has_rows() {
+            block::format(&mut image, kind, AT, ObjectId(77), AT);
+            all.push(image);
+            continue;
+        }
+        block::data::format(&mut image, kind, AT, ObjectId(77), AT, 2);
+        all.push(image.clone());
+        let mut data = block::DataMut::new(&mut image);
+        for slot in 0..20 {
+            data.insert(slot, 0, 0, 3, b"a row of some bytes, and of some more").expect("room");
+        }
+        all.push(image);
+    }
+    all
+}
+
+/// Whether blocks of this kind have vectors of that layer.
+fn is_fitting(layer: Layer, image: &[u8]) -> bool {
+    let Some(kind) = BlockView::of_bytes(image).kind() else { return layer == Layer::Block };
+    match layer {
+        Layer::Block => true,
+        Layer::Space => !kind.has_rows(),
+        Layer::Undo => matches!(kind, BlockKind::Undo | BlockKind::UndoHeader | BlockKind::Unformatted),
+        Layer::Transaction => kind.has_rows(),
+        Layer::Heap => kind == BlockKind::Heap,
+        Layer::Cluster => kind == BlockKind::Cluster,
+        Layer::Index => matches!(kind, BlockKind::IndexBranch | BlockKind::IndexLeaf),
+        Layer::Test => false,
+    }
+}
+
+/// The first byte selects a block, the others are vectors: layer, operation, length, data. One that is refused ends it,
+/// as it does for recovery, where the block counts as damaged from there on.
+fn apply(bytes: &[u8]) {
+    thread_local! { static BEGUN: (ApplyTable, Vec<Vec<u8>>) = (session::apply_table(), blocks()); }
+    BEGUN.with(|(table, blocks)| {
+        let Some((&choice, mut rest)) = bytes.split_first() else { return };
+        let mut image = blocks[usize::from(choice) % blocks.len()].clone();
+        while let [layer, op, len, tail @ ..] = rest {
+            let (data, next) = tail.split_at(usize::from(*len).min(tail.len()));
+            rest = next;
+            let Some(layer) = Layer::from_code(*layer) else { return };
+            let vector = ChangeVector { rdba: AT, layer, op: *op, data };
+            // Recovery applies vectors to blocks that are sound, and made by the layer: their checksums were right.
+            let is_sound = block::assert_invariants(&image).is_ok();
+            if !is_sound || !is_fitting(layer, &image) || table.apply(&mut image, &vector).is_err() {
+                return;
+            }
+            assert_eq!(image.len(), BLOCK_BYTES);
+        }
+        // What was made can be looked at.
+        let view = BlockView::of_bytes(&image);
+        let _ = (block::assert_invariants(&image), block::Data::new(view).rows().count());
+    });
+}
+
+fn apply_seeds() -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    for choice in 0..blocks().len() as u8 {
+        for layer in 0..10u8 {
+            for op in (0..18).chain([32]) {
+                let data = [1, 0, 0, 0, 1, 0, 4, 0, 97, 98, 99, 100, 0, 0, 0, 0];
+                all.push([&[choice, layer, op, data.len() as u8], &data[..]].concat());
+            }
+        }
+    }
+    // Those of one block and all layers in a row.
+    all.chunks(19)
+        .map(|same| [&same[0][..1], &same.iter().flat_map(|v| v[1..].to_vec()).collect::<Vec<_>>()].concat())
+        .chain(all.iter().step_by(5).cloned())
+        .collect()
 }
 
 /// A directory of this process in memory, for readers that take a path.

@@ -3,7 +3,7 @@
 use crate::Target;
 use net::local::{Execute, FrameBuffer, Reply, Request};
 use process::Cancel;
-use session::{InProcess, Session};
+use session::{InProcess, Instance, Session};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -99,6 +99,13 @@ impl Bench {
     fn is_whole(&mut self) -> bool {
         self.session.run("select count(*) from fuzz_t").is_ok()
     }
+}
+
+/// The instance of this thread.
+pub fn instance() -> &'static Instance {
+    let mut instance = None;
+    with_bench(|bench| instance = Some(bench.home.instance()));
+    instance.expect("an instance")
 }
 
 /// Runs `f` with the bench of this thread.

@@ -6,14 +6,18 @@
 //! that bytes do not, so the targets of the language are changed word by word, by [`words`].
 #![forbid(unsafe_code)]
 
-mod files;
-mod language;
-mod local;
-mod oracle_net;
+pub mod conversation;
+pub mod files;
+pub mod formats;
+pub mod language;
+pub mod local;
+pub mod oracle_net;
+pub mod program;
 mod replay;
+pub mod rows;
 mod words;
 
-pub use replay::{corpus_of, replay};
+pub use replay::{corpora, corpus_of, packed, replay, replay_over, unpacked};
 
 /// A function over bytes with what it is begun with.
 #[derive(Clone, Copy)]
@@ -29,10 +33,11 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 17] = [
     oracle_net::PACKETS,
     oracle_net::MESSAGES,
     oracle_net::LOGON,
+    conversation::SESSION,
     local::FRAMES,
     local::SESSION,
     language::SQL_PARSE,
@@ -41,7 +46,11 @@ pub const TARGETS: [Target; 12] = [
     language::PLSQL_COMPILE,
     files::BLOCK,
     files::REDO,
+    files::APPLY,
     files::TEXTS,
+    rows::ROWS,
+    formats::FORMATS,
+    program::PROGRAM,
 ];
 
 /// The target of that name.

@@ -123,6 +123,8 @@ fn bind_rows(r: &mut Reader<'_>, request: Request, choice: u8) {
                 Err(_) => return,
             }
         }
+        let is_at_end = r.position() == from || !rows.next_row(&mut row).expect("an end");
+        assert!(is_at_end, "more rows than were passed by");
     }
 }
 

@@ -4,20 +4,51 @@ use crate::{Target, words};
 use fastrand::Rng;
 use std::path::{Path, PathBuf};
 
-/// The inputs that a target begins with: those of the encoders, and the files of `fuzz/corpus/NAME`, in the order of their
-/// names. A file there was found by a search: by its coverage, or because something went wrong.
+/// Where corpora are kept.
+pub fn corpora() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
+}
+
+/// The inputs that a target begins with: those of the encoders, those of `fuzz/corpus/NAME.bin`, which a search kept for
+/// their coverage, and the files of `fuzz/corpus/NAME`, in the order of their names.
 ///
 /// # Panics
 /// When a file of the corpus cannot be read.
 pub fn corpus_of(target: &Target) -> Vec<Vec<u8>> {
     let mut all = (target.seeds)();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target.name);
+    if let Ok(packed) = std::fs::read(corpora().join(target.name).with_extension("bin")) {
+        all.extend(unpacked(&packed));
+    }
+    let folder = corpora().join(target.name);
     let mut files: Vec<PathBuf> = match std::fs::read_dir(&folder) {
         Ok(entries) => entries.map(|e| e.expect("an entry").path()).collect(),
         Err(_) => Vec::new(),
     };
     files.sort();
     all.extend(files.iter().map(|f| std::fs::read(f).expect("a file of the corpus")));
+    all
+}
+
+/// Inputs as one file: for each its length (u32, little-endian) and its bytes, the short ones first.
+pub fn packed(inputs: &[Vec<u8>]) -> Vec<u8> {
+    let mut sorted: Vec<&Vec<u8>> = inputs.iter().collect();
+    sorted.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+    sorted.dedup();
+    sorted.into_iter().flat_map(|input| (input.len() as u32).to_le_bytes().into_iter().chain(input.clone())).collect()
+}
+
+/// The inputs of a packed file.
+///
+/// # Panics
+/// When the file was cut off.
+pub fn unpacked(mut bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    while let Some((len, rest)) = bytes.split_first_chunk::<4>() {
+        let (input, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize).expect("a whole input");
+        all.push(input.to_vec());
+        bytes = rest;
+    }
+    assert!(bytes.is_empty(), "a whole length");
     all
 }
 
@@ -50,12 +81,19 @@ fn changed(random: &mut Rng, corpus: &[Vec<u8>]) -> Vec<u8> {
 /// # Panics
 /// When an invariant of the target breaks; the input is printed first.
 pub fn replay(target: &Target, seed: u64, changes: usize) -> usize {
-    let corpus = corpus_of(target);
+    replay_over(target, &corpus_of(target), seed, changes)
+}
+
+/// As [`replay`], over this corpus.
+///
+/// # Panics
+/// As [`replay`].
+pub fn replay_over(target: &Target, corpus: &[Vec<u8>], seed: u64, changes: usize) -> usize {
     assert!(!corpus.is_empty(), "{} has no corpus", target.name);
     let mut random = Rng::with_seed(seed);
     let made = (0..changes).map(|_| match target.is_text {
-        true if random.u8(..8) > 0 => words::changed(&mut random, &corpus),
-        _ => changed(&mut random, &corpus),
+        true if random.u8(..8) > 0 => words::changed(&mut random, corpus),
+        _ => changed(&mut random, corpus),
     });
     let mut inputs = 0;
     for input in corpus.iter().cloned().chain(made) {
@@ -80,6 +118,26 @@ impl Drop for Told<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn inputs_are_packed_and_unpacked_and_every_corpus_is_whole_and_short() {
+        let inputs = [vec![3, 4], vec![], vec![1, 2, 3], vec![3, 4]];
+        assert_eq!(unpacked(&packed(&inputs)), [vec![], vec![3, 4], vec![1, 2, 3]]);
+        assert!(std::panic::catch_unwind(|| unpacked(&[9, 0, 0, 0, 1])).is_err());
+        let mut all = 0;
+        for entry in std::fs::read_dir(corpora()).expect("corpora") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_stem().and_then(|n| n.to_str()).expect("a name");
+            assert!(crate::TARGETS.iter().any(|t| t.name == name), "{name} is no target");
+            if path.is_file() {
+                let bytes = std::fs::read(&path).expect("a corpus");
+                assert_eq!(packed(&unpacked(&bytes)), bytes, "{name} is in another order");
+                assert!(bytes.len() <= 200_000, "{name} has {} bytes", bytes.len());
+                all += bytes.len();
+            }
+        }
+        assert!((1..=2_000_000).contains(&all), "{all} bytes");
+    }
 
     #[test]
     fn the_same_seed_gives_the_same_inputs_and_a_broken_invariant_is_found() {

@@ -73,6 +73,31 @@ fn text_files() {
 }
 
 #[test]
+fn oracle_session() {
+    run("oracle_session", 600);
+}
+
+#[test]
+fn redo_apply() {
+    run("redo_apply", 20_000);
+}
+
+#[test]
+fn stored_rows() {
+    run("stored_rows", 20_000);
+}
+
+#[test]
+fn formats() {
+    run("formats", 20_000);
+}
+
+#[test]
+fn program_text() {
+    run("program_text", 4_000);
+}
+
+#[test]
 fn every_target_has_its_program_and_its_test() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let programs = std::fs::read_to_string(root.join("fuzz/Cargo.toml")).expect("the programs' manifest");

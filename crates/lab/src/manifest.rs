@@ -170,7 +170,7 @@ impl Experiment {
     pub fn read(folder: &Path) -> Result<Experiment, LabError> {
         let path = folder.join("manifest.toml");
         let text = std::fs::read_to_string(&path).map_err(|e| LabError::new(format!("{}: {e}", path.display())))?;
-        let manifest = parse(&text).map_err(|e| LabError::new(format!("{}: {e}", path.display())))?;
+        let manifest = text.parse::<Manifest>().map_err(|e| LabError::new(format!("{}: {e}", path.display())))?;
         let setup = folder.join(&manifest.setup);
         let script = std::fs::read_to_string(&setup).map_err(|e| LabError::new(format!("{}: {e}", setup.display())))?;
         Ok(Experiment { manifest, setup: script, folder: Some(folder.to_path_buf()) })
@@ -179,7 +179,7 @@ impl Experiment {
     /// The experiments that ship with the program.
     pub fn shipped() -> Vec<Experiment> {
         let parsed = SHIPPED.iter().map(|(manifest, setup)| Experiment {
-            manifest: parse(manifest).expect("a shipped manifest is right"),
+            manifest: manifest.parse().expect("a shipped manifest is right"),
             setup: setup.to_string(),
             folder: None,
         });
@@ -206,10 +206,14 @@ impl Experiment {
     }
 }
 
-fn parse(text: &str) -> Result<Manifest, String> {
-    let manifest: Manifest = toml::from_str(text).map_err(|e| e.to_string())?;
-    check(&manifest)?;
-    Ok(manifest)
+impl std::str::FromStr for Manifest {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Manifest, String> {
+        let manifest: Manifest = toml::from_str(text).map_err(|e| e.to_string())?;
+        check(&manifest)?;
+        Ok(manifest)
+    }
 }
 
 /// What the types cannot say.
@@ -272,14 +276,14 @@ mod tests {
     fn a_wrong_manifest_is_refused_with_the_reason() {
         let good = "name='n'\ntitle='t'\nsetup='s'\n[sweep]\nsessions=[1]\ngenerations=['latchwork']\n\
                     [[variant]]\nname='v'\ntitle='v'\nworker='begin w(:iterations); end;'\n";
-        assert!(parse(good).is_ok());
+        assert!(good.parse::<Manifest>().is_ok());
         for (from, to, reason) in [
             ("sessions=[1]", "sessions=[0]", "sweep.sessions"),
             (":iterations", "1", ":iterations"),
             ("generations=['latchwork']", "generations=[]", "sweep.generations"),
             ("title='t'", "titel='t'", "titel"),
         ] {
-            let message = parse(&good.replacen(from, to, 1)).unwrap_err();
+            let message = good.replacen(from, to, 1).parse::<Manifest>().unwrap_err();
             assert!(message.contains(reason), "{message}");
         }
     }

@@ -10,6 +10,7 @@ mod serve;
 mod supervisor;
 
 pub use alert::ALERT_LOG_NAME;
+pub use listener::Conversation;
 pub use supervisor::SOCKET_NAME;
 
 /// Where the listener's certificate is below the database directory, unless `wallet_root` says otherwise. It may be there before the

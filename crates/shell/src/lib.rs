@@ -20,10 +20,12 @@ mod terminal;
 mod text;
 
 pub use arguments::{Arguments, USAGE, parse};
+pub use classify::{Begins, begins};
 pub use command::{Logon, parse_logon};
 pub use input::LineReader;
 pub use output::Output;
-pub use shell::{Connector, Ended, Shell, split_script};
+pub use shell::{Connector, Ended, Shell, bind_names, split_script};
+pub use substitute::Variables;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};

@@ -928,7 +928,7 @@ fn ends_statement(before: &[String], line: &str, mark: char) -> bool {
 }
 
 /// The bind variables a statement names, outside quotes and comments.
-fn bind_names(text: &str) -> Vec<String> {
+pub fn bind_names(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
     let mut out: Vec<String> = Vec::new();
     let mut at = 0;

@@ -100,6 +100,14 @@ impl Calls {
         self.session.end();
     }
 
+    /// Closes all statements and gives the session back.
+    pub fn into_session(mut self) -> Session {
+        for open in self.cursors.take_open() {
+            self.close_query(Some(open));
+        }
+        self.session
+    }
+
     /// How the bind values of a call are sent that does not describe them itself.
     pub fn known(&self, cursor: u32) -> Option<&Statement> {
         self.cursors.binds(cursor)

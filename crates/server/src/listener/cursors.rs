@@ -182,6 +182,11 @@ impl Cursors {
         Ok(std::mem::replace(self.get(number)?, statement))
     }
 
+    /// Forgets all numbers; the session's numbers of those that are open queries.
+    pub fn take_open(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.all).into_values().filter_map(|statement| statement.open).collect()
+    }
+
     /// Forgets a number; one that is not there is no error.
     pub fn close(&mut self, number: u32) -> Option<Statement> {
         self.all.remove(&u16::try_from(number).ok()?)

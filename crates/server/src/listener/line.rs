@@ -104,6 +104,13 @@ impl Line {
         (!self.packets.has_packet()).then_some(&self.message)
     }
 
+    /// Whether something of the client's can be heard without waiting, its end included.
+    pub fn has_input(&mut self) -> bool {
+        self.packets.has_packet()
+            || self.stream.has_decrypted()
+            || os::socket::poll(&mut [Poll::read(&self.stream)], Some(Duration::ZERO)).is_ok_and(|ready| ready > 0)
+    }
+
     /// Whether a message of unknown length may go on behind what has come of it.
     pub fn may_go_on(&self) -> bool {
         self.was_full

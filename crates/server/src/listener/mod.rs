@@ -30,7 +30,7 @@ mod tls;
 mod watch;
 
 pub use gate::run as run_gate;
-pub use serve::serve;
+pub use serve::{Conversation, serve};
 
 use net::oracle::descriptor::Entry;
 use os::signal::SignalFd;

@@ -5,6 +5,7 @@ use super::calls::{Answer, Calls, Values};
 use super::cursors::Statement;
 use super::line::{Heard, Line};
 use super::logon::{self, Proved};
+use super::tls::Transport;
 use super::watch::Watch;
 use crate::alert::AlertLog;
 use net::local::{WireError, WireResult};
@@ -13,10 +14,11 @@ use net::oracle::field::Reader;
 use net::oracle::handshake::Client;
 use net::oracle::reply::{Outcome, status};
 use net::oracle::rows::BindRows;
-use net::oracle::tns::marker;
+use net::oracle::tns::{PacketBuffer, marker};
 use net::oracle::value::{self, BindRules, Shape};
 use os::signal::{self, SignalFd};
-use session::{Flow, Instance};
+use session::{Flow, Instance, Session};
+use std::net::TcpStream;
 use types::{Ora, Result, Value};
 
 /// Serves a client that has proved its password, to the end of its session.
@@ -64,6 +66,61 @@ struct Server {
     sequence: u8,
 }
 
+/// The server's side of a connection whose client has proved its password, in the hands of a thread that plays the
+/// client as well: for tests. The loop is the one of [`serve`]; nothing watches for a break during a call.
+pub struct Conversation {
+    server: Server,
+}
+
+impl Conversation {
+    /// A session that is served over `socket`, whose other end the caller has.
+    ///
+    /// # Errors
+    /// No descriptor to be had.
+    pub fn new(
+        instance: &'static Instance,
+        session: Session,
+        socket: TcpStream,
+        client: Client,
+        sdu: u32,
+    ) -> Result<Conversation> {
+        socket.set_nonblocking(true).map_err(Ora::internal)?;
+        let signals = SignalFd::new(&[signal::SIGUSR1]).map_err(Ora::internal)?;
+        let stream = Transport::new(socket, None).map_err(Ora::internal)?;
+        let mut packets = PacketBuffer::new();
+        packets.accept(sdu);
+        let mut line = Line::accepted(stream, signals, packets, sdu);
+        line.trust();
+        let calls = Calls::new(instance, session, client);
+        Ok(Conversation { server: Server { instance, line, client, calls, watch: None, sequence: 0 } })
+    }
+
+    /// Answers what the client has said, until nothing more of it is there. False when the session has ended.
+    pub fn serve(&mut self) -> bool {
+        while self.server.line.has_input() {
+            if !self.server.turn() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Bytes of a message whose rest has not come; 0 between messages.
+    pub fn begun(&self) -> u64 {
+        self.server.line.begun()
+    }
+
+    /// The session.
+    pub fn session(&mut self) -> &mut Session {
+        self.server.calls.session()
+    }
+
+    /// Closes the statements that the client has left, and gives the session back.
+    pub fn into_session(self) -> Session {
+        self.server.calls.into_session()
+    }
+}
+
 /// A call with its bind values.
 struct Whole {
     before: Vec<Piggyback>,
@@ -87,31 +144,31 @@ struct Many {
 impl Server {
     /// Answers calls until the session ends.
     fn talk(&mut self) {
-        loop {
-            let heard = {
-                let session = self.calls.session();
-                // A client that has begun to say something is not idle: it is the network that is waited for.
-                let _wait = match self.line.begun() {
-                    0 => session.wait_for_client(),
-                    bytes => session.wait_for_rest(bytes),
-                };
-                self.line.hear(None)
+        while self.turn() {}
+    }
+
+    /// Waits for the next thing that the client says, and answers it where an answer is due. False ends the session.
+    fn turn(&mut self) -> bool {
+        let heard = {
+            let session = self.calls.session();
+            // A client that has begun to say something is not idle: it is the network that is waited for.
+            let _wait = match self.line.begun() {
+                0 => session.wait_for_client(),
+                bytes => session.wait_for_rest(bytes),
             };
-            self.calls.session().note_received(self.line.take_received());
-            let goes_on = match heard {
-                Heard::Data => self.data(),
-                Heard::Marker(marker::BREAK | marker::INTERRUPT) => self.broken(),
-                Heard::Marker(_) => true,
-                Heard::Signal if self.instance.is_closing() => false,
-                Heard::Signal => {
-                    self.calls.session().release_if_killed();
-                    true
-                }
-                Heard::Gone => false,
-            };
-            if !goes_on {
-                return;
+            self.line.hear(None)
+        };
+        self.calls.session().note_received(self.line.take_received());
+        match heard {
+            Heard::Data => self.data(),
+            Heard::Marker(marker::BREAK | marker::INTERRUPT) => self.broken(),
+            Heard::Marker(_) => true,
+            Heard::Signal if self.instance.is_closing() => false,
+            Heard::Signal => {
+                self.calls.session().release_if_killed();
+                true
             }
+            Heard::Gone => false,
         }
     }
 
